@@ -36,6 +36,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "report": (*LEAVES, *CATALOGUE, "distributed", "advice", "recompiles", "model", "reading"),
     "tables": (*LEAVES, *CATALOGUE, "report", "distributed", "advice", "recompiles", "model", "reading"),
     "check": (*LEAVES, *CATALOGUE, "report", "distributed", "advice", "recompiles", "model", "reading"),
+    "fix": (*LEAVES, *CATALOGUE, "report", "advice", "recompiles", "model", "reading"),
     "capture": (*LEAVES, "report", "advice", "recompiles", "model", "reading"),
 }
 STAGES = tuple(MAY_IMPORT)
@@ -157,7 +158,23 @@ except SystemExit as end:
 
 @pytest.mark.parametrize(
     "command",
-    ["", "report", "explain", "suggest-dynamic", "compare", "run", "watch", "verify", "check", "tables", "fleet", "rules", "rule", "mcp"],
+    [
+        "",
+        "report",
+        "explain",
+        "suggest-dynamic",
+        "fix",
+        "compare",
+        "run",
+        "watch",
+        "verify",
+        "check",
+        "tables",
+        "fleet",
+        "rules",
+        "rule",
+        "mcp",
+    ],
 )
 def test_help_loads_neither_libraries_nor_what_reads_traces(python: Process, command: str) -> None:
     modules = loaded(python, HELP.format(command, command))

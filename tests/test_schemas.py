@@ -15,13 +15,14 @@ from jsonschema import Draft202012Validator
 from shapelog import errors
 from shapelog.advice import suggestions
 from shapelog.check.policy import Metric
+from shapelog.fix.patches import How
 from shapelog.model.exports import ExportResult
 from shapelog.model.trace import Outcome
 from shapelog.recompiles.shape_table import State
 from shapelog.report.frame_changes import Effect, Gain, Loss, Since
 from shapelog.report.next_steps import StepKind
 from shapelog.report.report import analyze
-from shapelog.reporters.json import advice, check, compare, explain, fleet, lines, report, rules, verification
+from shapelog.reporters.json import advice, check, compare, explain, fix, fleet, lines, report, rules, verification
 from shapelog.rules import AlertKind, Level, Verdict
 
 Schema = dict[str, Any]
@@ -30,6 +31,7 @@ VERSIONS = {
     "check": check.FORMAT_VERSION,
     "comparison": compare.FORMAT_VERSION,
     "fleet": fleet.FORMAT_VERSION,
+    "fix": fix.FORMAT_VERSION,
     "lines": lines.FORMAT_VERSION,
     "report": report.FORMAT_VERSION,
     "rules": rules.FORMAT_VERSION,
@@ -122,6 +124,7 @@ def test_words_change_no_shape_and_everything_else_does() -> None:
 
 # By schema, "" for all of them, and the end of the path.
 ENUMS = {
+    ("fix", "how"): values(How),
     ("", "kinds"): values(AlertKind),
     ("", "fail_on"): values(AlertKind),
     ("", "level"): values(Level),

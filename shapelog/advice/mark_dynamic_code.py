@@ -32,6 +32,11 @@ def is_plain(text: str) -> bool:
     return tree is not None and all(isinstance(node, _PLAIN) for node in ast.walk(tree))
 
 
+def mark_function(codes: tuple[str, ...]) -> str:
+    """The function of ``torch._dynamo`` to mark with where a source varied by these rules; a strict mark raises where the code pins it."""
+    return "maybe_mark_dynamic" if _SPECIALIZED & set(codes) else "mark_dynamic"
+
+
 def mark_line(mark: Mark, values: list[str], codes: tuple[str, ...], is_resumed: bool = False) -> str:
     """A call that marks one dim, with the sizes seen; a comment where no line of code could do it.
 
@@ -47,8 +52,8 @@ def mark_line(mark: Mark, values: list[str], codes: tuple[str, ...], is_resumed:
         return f"# {name} is a parameter or buffer, which mark_dynamic does not affect: use the list"
     if is_resumed and "." not in name:
         return f"# {name} is created before a graph break: mark dim {mark.dim} in a function under @torch.compiler.disable, or use the list"
-    strict = not _SPECIALIZED & set(codes)
-    function = "mark_dynamic" if strict else "maybe_mark_dynamic"
+    function = mark_function(codes)
+    strict = function == "mark_dynamic"
     sizes = sorted({number for number in map(integer, values) if number is not None})
     note = f"  # sizes {sizes[0]}–{sizes[-1]} seen" if len(sizes) > 1 else ""
     if note and strict and sizes[0] > 1 and _COMPARED not in codes:

@@ -1,6 +1,7 @@
 """The advice in the forms that people paste: the value of the list, a shell line, Python."""
 
 import re
+from collections.abc import Sequence
 
 from shapelog.advice.advise import Advice
 from shapelog.advice.replay import Cost
@@ -32,7 +33,7 @@ def as_python(advice: Advice) -> str:
             "import torch.compiler",
             "",
             "# before the first compiled call",
-            f"torch.compiler.config.dynamic_sources = {_listed(advice)}",
+            f"torch.compiler.config.dynamic_sources = {listed(advice.entries)}",
         ]
     marked = [item for item in advice.suggestions if item.python]
     if marked:
@@ -50,10 +51,11 @@ def marked_lines(item: Suggestion, is_comment: bool) -> list[str]:
     return list(map(visible, (f"# {titles}{place}", *calls)))
 
 
-def _listed(advice: Advice) -> str:
-    if len(advice.entries) == 1:
-        return repr(advice.env)
-    return "\n".join(['",".join(', "    (", *(f"        {entry!r}," for entry in advice.entries), "    )", ")"])
+def listed(entries: Sequence[str]) -> str:
+    """The value of the list in Python, an entry a line where there are several."""
+    if len(entries) == 1:
+        return repr(entries[0])
+    return "\n".join(['",".join(', "    (", *(f"        {entry!r}," for entry in entries), "    )", ")"])
 
 
 def why_nothing(advice: Advice) -> str:

@@ -95,13 +95,17 @@ def described_input(body: Body, source: str) -> Input:
 
 
 class Symbol(NamedTuple):
-    """A size, int or float that became symbolic. ``hint`` is the value it had (or the override that the user gave), as text."""
+    """A size, int or float that became symbolic. ``hint`` is the value it had (or the override that the user gave), as text.
+
+    ``stack`` is the whole call stack, through the caller of the compiled code and Dynamo itself.
+    """
 
     name: str
     hint: str
     range: str
     source: Source
     user_stack: Stack
+    stack: Stack = Stack()
 
     @property
     def value(self) -> int | None:
@@ -116,6 +120,7 @@ def created_symbol(body: Body, stacks: Stacks) -> Symbol:
         range=str(body.get("vr", "")),
         source=Source(body.get("source", "")),
         user_stack=stacks("user_stack"),
+        stack=stacks("stack"),
     )
 
 

@@ -15,6 +15,7 @@ Result = Literal[
     "advice",
     "next steps",
     "verification",
+    "fix",
     "fleet",
     "rules",
     "rule",
@@ -67,6 +68,11 @@ RENDERERS: dict[Result, dict[str, str]] = {
         "terminal": "shapelog.reporters.terminal.verification:render_verification",
         "json": "shapelog.reporters.json.verification:verification_data",
     },
+    "fix": {
+        "terminal": "shapelog.reporters.terminal.fix:render_fix",
+        "json": "shapelog.reporters.json.fix:fix_data",
+        "diff": "shapelog.reporters.terminal.fix:render_fix",
+    },
     "fleet": {
         "terminal": "shapelog.reporters.terminal.fleet:render_fleet",
         "json": "shapelog.reporters.json.fleet:fleet_data",
@@ -99,6 +105,8 @@ SUFFIXES = {
     ".env": "env",
     ".sh": "shell",
     ".py": "python",
+    ".diff": "diff",
+    ".patch": "diff",
 }
 # Of files that may hold what a terminal shows, as a file without a suffix may.
 TEXT_SUFFIXES = (".txt", ".log", ".out")

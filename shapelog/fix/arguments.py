@@ -1,0 +1,144 @@
+"""Which argument of a call a source of the compiled code is: ``L['x'].cache`` → the expression that is passed for x, and ``.cache``."""
+
+import ast
+import inspect
+import re
+from typing import NamedTuple
+
+from shapelog.advice.mark_dynamic_code import expression, is_plain
+from shapelog.fix.names import Names
+from shapelog.fix.source_files import CannotPlaceError
+from shapelog.model.trace import Frame
+
+_LOCAL = re.compile(r"^L\['(\w+)'\]")
+_FIRST_ITEM = re.compile(r"^\[(?:(\d+)|'(\w+)')\]")
+_KINDS = inspect.Parameter
+# Of a wrapper of torch or another library: whatever it is called with.
+_ANYTHING = ast.parse("lambda *args, **kwargs: 0", mode="eval").body
+
+
+class Callee(NamedTuple):
+    """Compiled code: its definition, None where it lies in a library, its class, if any, and the names that it may be called by."""
+
+    definition: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | None
+    owner: ast.ClassDef | None
+    names: frozenset[str]
+
+
+class Argument(NamedTuple):
+    """What a call passes, and what of it is meant: ``.cache``, "" for all of it."""
+
+    node: ast.expr
+    rest: str
+
+
+def callee_in(frame: Frame, names: Names) -> Callee:
+    """The definition of a frame's code in its file. Raises CannotPlaceError where it is not there."""
+    found = [node for node in ast.walk(names.tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == frame.name]
+    for node in found:
+        if min([node.lineno, *(item.lineno for item in node.decorator_list)]) == frame.line:
+            parent = names.parents.get(node)
+            return Callee(node, parent if isinstance(parent, ast.ClassDef) else None, callee_names(frame))
+    if frame.name == "<lambda>":
+        raise CannotPlaceError("the compiled code is a lambda")
+    raise CannotPlaceError(f"{frame.name} is no longer defined where it was when the trace was recorded (line {frame.line})")
+
+
+def callee_names(frame: Frame) -> frozenset[str]:
+    """``forward`` and the class that the trace knows: what a call may name."""
+    owner, _, method = frame.title.rpartition(".")
+    return frozenset((frame.name, *([owner.rpartition(".")[2]] if owner and method == frame.name else [])))
+
+
+def argument_for(source: str, callee: Callee, call: ast.Call) -> Argument:
+    """Raises CannotPlaceError where the source is none of the arguments of the call."""
+    root = _LOCAL.match(source)
+    if not root:
+        raise CannotPlaceError("it is not an argument of the compiled code")
+    name, rest = root[1], source[root.end() :]
+    if name == "self":
+        raise CannotPlaceError("it is an attribute of the object that is called")
+    given: object
+    if callee.definition is None and name not in ("args", "kwargs"):
+        given = next((item.value for item in call.keywords if item.arg == name), None)
+        if given is None:
+            raise CannotPlaceError(f"{name} is not passed by its name, and the code that takes it is in a library")
+    else:
+        bound = bind(callee, call)
+        given = bound.get(name)
+        if given is None:
+            raise CannotPlaceError(f"the call does not pass {name}")
+    if isinstance(given, tuple | dict):
+        item = _FIRST_ITEM.match(rest)
+        key = None if item is None else int(item[1]) if item[1] else item[2]
+        inside = dict(enumerate(given)) if isinstance(given, tuple) else given
+        if item is None or key not in inside:
+            raise CannotPlaceError(f"the call does not pass {expression(source)}")
+        given, rest = inside[key], rest[item.end() :]
+    if not isinstance(given, ast.expr):
+        raise CannotPlaceError(f"the call does not pass {name}")
+    shown = expression(f"L['{name}']{rest}").removeprefix(name)
+    if not is_plain(name + shown):
+        raise CannotPlaceError("it has no name in the program")
+    return Argument(given, shown)
+
+
+def binds(callee: Callee, call: ast.Call) -> bool:
+    """Whether the call fits the parameters of the code."""
+    try:
+        bind(callee, call)
+    except CannotPlaceError:
+        return False
+    return True
+
+
+def bind(callee: Callee, call: ast.Call) -> dict[str, object]:
+    """Parameter → the expression that the call passes for it; a tuple or a dict of them for ``*args`` and ``**kwargs``.
+
+    Raises CannotPlaceError where the call does not fit, or does not show what it passes.
+    """
+    if any(isinstance(item, ast.Starred) for item in call.args) or any(item.arg is None for item in call.keywords):
+        raise CannotPlaceError("the call passes its arguments with * or **")
+    signature = _signature(callee, call)
+    try:
+        found = signature.bind(*call.args, **{item.arg: item.value for item in call.keywords if item.arg})
+    except TypeError as error:
+        raise CannotPlaceError("the call does not fit the parameters of the compiled code") from error
+    return dict(found.arguments)
+
+
+def _signature(callee: Callee, call: ast.Call) -> inspect.Signature:
+    definition = callee.definition or _ANYTHING
+    assert isinstance(definition, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+    given = definition.args
+    positional = [*given.posonlyargs, *given.args]
+    optional = len(positional) - len(given.defaults)
+    parameters = [
+        _KINDS(
+            item.arg,
+            _KINDS.POSITIONAL_ONLY if number < len(given.posonlyargs) else _KINDS.POSITIONAL_OR_KEYWORD,
+            default=None if number >= optional else _KINDS.empty,
+        )
+        for number, item in enumerate(positional)
+    ]
+    if callee.owner and not _is_static(callee) and not _names_class(callee.owner, call):
+        parameters = parameters[1:]
+    if given.vararg:
+        parameters.append(_KINDS(given.vararg.arg, _KINDS.VAR_POSITIONAL))
+    parameters += [
+        _KINDS(item.arg, _KINDS.KEYWORD_ONLY, default=_KINDS.empty if default is None else None)
+        for item, default in zip(given.kwonlyargs, given.kw_defaults, strict=True)
+    ]
+    if given.kwarg:
+        parameters.append(_KINDS(given.kwarg.arg, _KINDS.VAR_KEYWORD))
+    return inspect.Signature(parameters)
+
+
+def _is_static(callee: Callee) -> bool:
+    decorators = getattr(callee.definition, "decorator_list", [])
+    return any(isinstance(item, ast.Name) and item.id == "staticmethod" for item in decorators)
+
+
+def _names_class(owner: ast.ClassDef, call: ast.Call) -> bool:
+    """Whether it is ``Net.forward(net, x)``, which passes the object, too."""
+    return isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name) and call.func.value.id == owner.name

@@ -1,0 +1,99 @@
+"""The calls of compiled code in a source file: the one on a line that the trace names, and others of the same callee."""
+
+import ast
+import builtins
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from shapelog.fix.arguments import Callee, binds
+from shapelog.fix.names import Names
+from shapelog.fix.source_files import CannotPlaceError
+from shapelog.reading.records import StackFrame
+
+_BUILTIN = frozenset(dir(builtins))
+# Modules whose functions are not the user's.
+_LIBRARIES = frozenset(("torch", "numpy", "np", "math", "time", "os", "random", "F", "nn"))
+
+
+class CallSite(NamedTuple):
+    """A call of compiled code, and the statement that it is a part of."""
+
+    call: ast.Call
+    statement: ast.stmt
+
+
+def call_at(names: Names, place: StackFrame, callee: Callee) -> CallSite:
+    """The call of the compiled code on a line. Raises CannotPlaceError where there is none, or several could be meant."""
+    on_line = [node for node in ast.walk(names.tree) if isinstance(node, ast.Call) and _line_of(node) == place.line]
+    known = [(node, names.behind(node.func)) for node in on_line if _may_be_compiled(node)]
+    fitting = [(node, behind) for node, behind in known if binds(callee, node)]
+    found = [node for node, behind in fitting if behind in callee.names] or [node for node, behind in fitting if not behind]
+    if len(found) != 1:
+        what = "several calls" if found else "no call"
+        raise CannotPlaceError(f"{what} on line {place.line} of the caller can be that of the compiled code")
+    return CallSite(found[0], statement_of(names, found[0]))
+
+
+def same_calls(names: Names, site: CallSite, callee: Callee) -> Iterator[CallSite]:
+    """Other calls in the file by the same name, where that means the same: in the same function, or of a name of the module."""
+    called = ast.dump(site.call.func)
+    own = names.function_of(site.call)
+    root = _root(site.call.func)
+    is_shared = root is not None and _is_global(names, site.call, root)
+    for node in ast.walk(names.tree):
+        if not isinstance(node, ast.Call) or node is site.call or ast.dump(node.func) != called or not binds(callee, node):
+            continue
+        if names.function_of(node) is own or (is_shared and _is_global(names, node, root or "")):
+            yield CallSite(node, statement_of(names, node))
+
+
+def statement_of(names: Names, call: ast.Call) -> ast.stmt:
+    """The statement that a call is evaluated in. Raises CannotPlaceError where it may be evaluated more than once, later, or not at all."""
+    inner: ast.AST = call
+    while not isinstance(inner, ast.stmt):
+        outer = names.parents[inner]
+        if isinstance(outer, ast.Lambda):
+            raise CannotPlaceError("the call is in a lambda")
+        if isinstance(outer, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
+            raise CannotPlaceError("the call is in a comprehension")
+        is_optional = (isinstance(outer, ast.BoolOp) and outer.values[0] is not inner) or (
+            isinstance(outer, ast.IfExp) and outer.test is not inner
+        )
+        if is_optional:
+            raise CannotPlaceError("the call is in an expression that does not always evaluate it")
+        inner = outer
+    if isinstance(inner, ast.While | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Match):
+        raise CannotPlaceError("the call is in the head of a compound statement")
+    if isinstance(inner, ast.If) and _is_elif(names, inner):
+        raise CannotPlaceError("the call is in the condition of an elif")
+    if any(isinstance(node, ast.NamedExpr) for node in ast.walk(inner)) and not isinstance(inner, ast.For | ast.With | ast.If):
+        raise CannotPlaceError("the statement assigns names in the middle of an expression")
+    return inner
+
+
+def _is_elif(names: Names, node: ast.If) -> bool:
+    parent = names.parents[node]
+    return isinstance(parent, ast.If) and node in parent.orelse and node.col_offset == parent.col_offset
+
+
+def _line_of(call: ast.Call) -> int:
+    """The line that a traceback names while the call runs."""
+    return call.func.end_lineno or call.lineno if isinstance(call.func, ast.Attribute) else call.lineno
+
+
+def _may_be_compiled(call: ast.Call) -> bool:
+    """Not a function of Python or torch, nor a method of what another call returns."""
+    root = _root(call.func)
+    return root is not None and root not in _LIBRARIES and not (isinstance(call.func, ast.Name) and root in _BUILTIN)
+
+
+def _root(node: ast.expr) -> str | None:
+    """The name that an expression with attributes and items begins with."""
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else None
+
+
+def _is_global(names: Names, node: ast.AST, name: str) -> bool:
+    """Whether a name means that of the module there."""
+    return not any(names.binds(scope, name) for scope in names.scopes(node) if not isinstance(scope, ast.Module))

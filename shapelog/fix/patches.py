@@ -1,0 +1,238 @@
+"""``patches_for(report)`` → Fix: the suggestions of a report as edits of the program, and why those that are left out cannot be placed."""
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import NamedTuple
+
+from shapelog.advice.advise import Advice
+from shapelog.advice.mark_dynamic_code import mark_function
+from shapelog.advice.paste_formats import listed
+from shapelog.advice.suggestions import Suggestion
+from shapelog.fix.arguments import Callee, argument_for, callee_in, callee_names
+from shapelog.fix.call_sites import CallSite, call_at, same_calls
+from shapelog.fix.callers import Caller, callers, entry_line
+from shapelog.fix.edits import Edit, FilePatch, merged
+from shapelog.fix.imports import after_imports, torch_name
+from shapelog.fix.marking import CallMarks, Marking, used_names
+from shapelog.fix.names import Names
+from shapelog.fix.source_files import CannotPlaceError, SourceFile, SourceTree, quoted_lines
+from shapelog.model.trace import Frame, resumed_by
+from shapelog.reading.records import StackFrame
+from shapelog.report.report import Report
+from shapelog.report.repository_paths import Repository
+
+_LIST = "dynamic_sources"
+
+
+class How(Enum):
+    """The code that makes a source dynamic."""
+
+    MARKED = "mark_dynamic"
+    LISTED = "dynamic_sources"
+
+
+class Placed(NamedTuple):
+    """A suggestion that the patch follows: with ``mark_dynamic`` before calls, or by the list, ``because`` of what rules the first out."""
+
+    suggestion: Suggestion
+    how: How
+    because: str = ""
+
+    @property
+    def is_listed(self) -> bool:
+        return self.how is How.LISTED
+
+
+class NotPlaced(NamedTuple):
+    suggestion: Suggestion
+    reason: str
+
+
+class Fix(NamedTuple):
+    """What to change so that recompiles go away. ``patches`` are ordered by the names of their files."""
+
+    advice: Advice
+    placed: tuple[Placed, ...]
+    not_placed: tuple[NotPlaced, ...]
+    patches: tuple[FilePatch, ...]
+
+
+def patches_for(report: Report, advice: Advice, repository: Repository) -> Fix:
+    """A suggestion is followed at every call that the trace names, or, where one of those cannot be changed, by the list of sources."""
+    planned = _Plan(report, advice, SourceTree(repository, quoted_lines(report.trace)))
+    placed: list[Placed] = []
+    not_placed: list[NotPlaced] = []
+    for suggestion in advice.suggestions:
+        try:
+            planned.mark(suggestion)
+            placed.append(Placed(suggestion, How.MARKED))
+        except CannotPlaceError as error:
+            why = str(error)
+            try:
+                planned.put_on_list(suggestion)
+                placed.append(Placed(suggestion, How.LISTED, why))
+            except CannotPlaceError as other:
+                not_placed.append(NotPlaced(suggestion, f"{why}; {other}" if str(other) != why else why))
+    return Fix(advice, tuple(placed), tuple(not_placed), tuple(planned.patches()))
+
+
+@dataclass(slots=True)
+class _Plan:
+    """The edits so far: markings by file and call, and suggestions that go on the list."""
+
+    report: Report
+    advice: Advice
+    tree: SourceTree
+    names: dict[str, Names] = field(default_factory=dict)
+    marks: dict[str, dict[ast.stmt, CallMarks]] = field(default_factory=dict)
+    listed: list[Suggestion] = field(default_factory=list)
+    list_file: SourceFile | None = None
+
+    def mark(self, suggestion: Suggestion) -> None:
+        """Raises CannotPlaceError, and then changes nothing, where one of the calls cannot be changed."""
+        marks = [item.mark for item in suggestion.seen]
+        if any(mark.is_int for mark in marks):
+            raise CannotPlaceError("an int cannot be marked in code")
+        if marks[0].source.is_registered or "SL106" in suggestion.codes:
+            raise CannotPlaceError("mark_dynamic does not affect parameters and buffers")
+        dims = tuple(mark.dim for mark in marks)
+        found: dict[ast.Call, Marking] = {}
+        for frame in _codes(suggestion.frames):
+            _check_inputs(frame, marks[0].source, max(dims))
+            for marking in self._markings(frame, suggestion, dims):
+                marking.check(self._names(marking.file))
+                known = self.marks.get(marking.file.path, {}).get(marking.site.statement)
+                if (known and known.site.call is not marking.site.call) or any(
+                    other.site.statement is marking.site.statement and call is not marking.site.call for call, other in found.items()
+                ):
+                    raise CannotPlaceError(f"{marking.file.name}:{marking.site.call.lineno}: another call of the statement is changed")
+                found[marking.site.call] = marking
+        if not found:
+            raise CannotPlaceError("the trace does not name the line of the call")
+        for marking in found.values():
+            by_statement = self.marks.setdefault(marking.file.path, {})
+            new = CallMarks(marking.file, marking.site, self._names(marking.file))
+            by_statement.setdefault(marking.site.statement, new).markings.append((marking, suggestion.id))
+
+    def _markings(self, frame: Frame, suggestion: Suggestion, dims: tuple[int, ...]) -> Iterator[Marking]:
+        callee = self._callee(frame)
+        for caller in callers(frame):
+            self._check_caller(caller, frame)
+            file = self.tree.file(caller.place.file)
+            names = self._names(file)
+            site = call_at(names, caller.place, callee)
+            for one in (site, *same_calls(names, site, callee)):
+                self._check_outside(caller.place.file, one, names)
+                argument = argument_for(suggestion.source, callee, one.call)
+                parameter = suggestion.source.partition("'")[2].partition("'")[0]
+                yield Marking(file, one, argument, parameter, dims, mark_function(suggestion.codes))
+
+    def _callee(self, frame: Frame) -> Callee:
+        if frame.is_library:
+            return Callee(None, None, callee_names(frame))
+        return callee_in(frame, self._names(self.tree.file(frame.file)))
+
+    def _check_caller(self, caller: Caller, frame: Frame) -> None:
+        if caller.is_certain:
+            return
+        for other in self.report.trace.frames:
+            same_code = (other.file, other.line, other.name) == (frame.file, frame.line, frame.name)
+            if not same_code and any(found.place == caller.place for found in callers(other)):
+                raise CannotPlaceError("the trace does not name the line of the call with certainty")
+
+    def _check_outside(self, path: str, site: CallSite, names: Names) -> None:
+        """Raises CannotPlaceError for a call inside compiled code, where Dynamo cannot trace ``mark_dynamic``."""
+        compiled = {(frame.file, frame.line, (resumed_by(frame.name) or (frame.name,))[0]) for frame in self.report.trace.frames}
+        resumed = {(frame.file, known[0]) for frame in self.report.trace.frames if (known := resumed_by(frame.name))}
+        for scope in names.scopes(site.call):
+            if isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef):
+                line = min([scope.lineno, *(item.lineno for item in scope.decorator_list)])
+                if (path, line, scope.name) in compiled or (path, scope.name) in resumed:
+                    raise CannotPlaceError(f"the call is inside {scope.name}, which is compiled itself")
+
+    def put_on_list(self, suggestion: Suggestion) -> None:
+        """Raises CannotPlaceError where this torch reads no list, or no file can hold it."""
+        if not suggestion.entries:
+            raise CannotPlaceError(f"torch {self.advice.version} reads no list of dynamic sources")
+        if self.list_file is None:
+            self.list_file = self._file_for_list(suggestion)
+        self.listed.append(suggestion)
+
+    def _file_for_list(self, suggestion: Suggestion) -> SourceFile:
+        """The file of the outermost line of the user's, which runs before all others, else that of the code itself."""
+        compiles = [compile for frame in suggestion.frames for compile in frame.compiles]
+        entries = [entry for compile in compiles if (entry := entry_line(compile))]
+        refusal = CannotPlaceError("the trace does not name a file of the program")
+        for place in dict.fromkeys((*entries, StackFrame(suggestion.frames[0].file, 0, ""))):
+            try:
+                file = self.tree.file(place.file)
+            except CannotPlaceError as error:
+                refusal = error
+                continue
+            if place.name == "<module>" and place.line < after_imports(file):
+                raise CannotPlaceError(f"{file.name}:{place.line} runs before the imports end")
+            for node in ast.walk(file.tree):
+                if isinstance(node, ast.Attribute) and node.attr == _LIST and isinstance(node.ctx, ast.Store):
+                    raise CannotPlaceError(f"{file.name}:{node.lineno} sets {_LIST} already: add {','.join(suggestion.entries)}")
+            return file
+        raise refusal
+
+    def patches(self) -> Iterator[FilePatch]:
+        edits: dict[str, tuple[SourceFile, list[Edit]]] = {}
+        for calls in self.marks.values():
+            for call in calls.values():
+                used = used_names(call.names, call.site.call)
+                own = edits.setdefault(call.file.path, (call.file, []))[1]
+                own += call.edits(used)
+                if not torch_name(call.names, call.site.call):
+                    own.append(_inserted(call.file, "import torch", own[-1].ids))
+        if self.list_file:
+            own = edits.setdefault(self.list_file.path, (self.list_file, []))[1]
+            own.append(self._list_edit(self.list_file))
+        for file, found in sorted(edits.values(), key=lambda item: item[0].name):
+            patch = FilePatch(file, merged(found))
+            ast.parse(patch.after.replace("\r\n", "\n"))  # a mistake of ours would raise here, before anything is written
+            yield patch
+
+    def _list_edit(self, file: SourceFile) -> Edit:
+        names = self._names(file)
+        name = torch_name(names, file.tree.body[0])
+        entries = dict.fromkeys((*self.advice.set_already, *(entry for item in self.listed for entry in item.entries)))
+        head = "" if name else "import torch\n"
+        text = f"{head}\n{name or 'torch'}.compiler.config.{_LIST} = {listed(tuple(entries))}"
+        return _inserted(file, text, tuple(item.id for item in self.listed))
+
+    def _names(self, file: SourceFile) -> Names:
+        return self.names.setdefault(file.path, self.names.get(file.path) or Names(file.tree))
+
+
+def _inserted(file: SourceFile, text: str, ids: tuple[str, ...]) -> Edit:
+    """Lines of the module, after its imports."""
+    line = after_imports(file)
+    start, newline = file.start_of(line), file.newline_at(line - 1 or 1)
+    text = f"{text}\n".replace("\n", newline)
+    return Edit(start, start, text if not start or file.text[start - 1] == "\n" else newline + text, ids)
+
+
+def _codes(frames: Sequence[Frame]) -> list[Frame]:
+    """Each code once, however many ranks have it, without what goes on after a graph break of another one of them.
+
+    Raises CannotPlaceError where nothing else is left.
+    """
+    found: dict[tuple[str, int, str], Frame] = {}
+    for frame in frames:
+        if not resumed_by(frame.name):
+            found.setdefault((frame.file, frame.line, frame.name), frame)
+    if not found:
+        raise CannotPlaceError("it is created before a graph break")
+    return list(found.values())
+
+
+def _check_inputs(frame: Frame, source: str, dim: int) -> None:
+    """Raises CannotPlaceError unless the source is a tensor with enough dims in every compile that has inputs."""
+    for compile in frame.compiles:
+        sizes: Mapping[str, tuple[int, ...]] = {item.source: item.size for item in compile.inputs}
+        if sizes and len(sizes.get(source, ())) <= dim:
+            raise CannotPlaceError(f"in {compile.label} it is not a tensor with {dim + 1} dimensions or more")

@@ -1,0 +1,42 @@
+"""A fix as JSON; ``shapelog/schema/fix.schema.json`` describes it. Times are in seconds, lines are those of the changed files."""
+
+from typing import Any
+
+from shapelog.advice.suggestions import Suggestion
+from shapelog.fix.patches import Fix
+
+# 1: first shape.
+FORMAT_VERSION = 1
+
+
+def fix_data(fix: Fix) -> dict[str, Any]:
+    return {
+        "format": "shapelog fix",
+        "format_version": FORMAT_VERSION,
+        "torch_version": str(fix.advice.version),
+        "placed": [
+            {
+                **_suggestion_data(item.suggestion),
+                "how": item.how.value,
+                "because": item.because or None,
+                "places": [{"file": patch.file.name, "line": line} for patch in fix.patches for line in patch.lines_of(item.suggestion.id)],
+            }
+            for item in fix.placed
+        ],
+        "not_placed": [{**_suggestion_data(item.suggestion), "reason": item.reason} for item in fix.not_placed],
+        "files": [
+            {"file": patch.file.name, "path": patch.file.path, "diff": "".join(patch.diff(lambda ids: " ".join(ids)))}
+            for patch in fix.patches
+        ],
+    }
+
+
+def _suggestion_data(item: Suggestion) -> dict[str, Any]:
+    return {
+        "id": item.id,
+        "source": str(item.source),
+        "name": item.name,
+        "dims": list(item.dims),
+        "removes": list(item.gone),
+        "seconds": item.seconds,
+    }

@@ -1,0 +1,69 @@
+"""A fix as a unified diff that ``patch -p0`` and ``git apply`` take, with what it is for in comments and behind line numbers."""
+
+import os
+from collections.abc import Iterator, Sequence
+from textwrap import wrap
+
+from rich.cells import cell_len
+
+from shapelog.advice.paste_formats import cost_of, effect_of
+from shapelog.fix.patches import Fix, Placed
+from shapelog.reporters import Options
+from shapelog.reporters.terminal.text_page import TextPage
+from shapelog.text import escape_controls, one_line, plural, seconds, some
+
+# How many compile ids a line names.
+_MOST_IDS = 8
+_STYLES = {"@@": "36", "+": "32", "-": "31", "#": "2", "I": "1", "=": "1"}
+
+
+def render_fix(fix: Fix, options: Options) -> bytes:
+    """The comments in UTF-8, the lines of a file in its encoding; nothing where there is nothing to change."""
+    has_color = options.color if options.color is not None else options.is_terminal and "NO_COLOR" not in os.environ
+    width = TextPage(options).width
+    found = [f"{line}\n".encode() for text in comments(fix) for line in _comment(text, width)]
+    placed = {item.suggestion.id: item for item in fix.placed}
+    for patch in fix.patches:
+        encoding = patch.file.encoding.removesuffix("-sig")
+        for line in patch.diff(lambda ids: "; ".join(_short(placed[name]) for name in ids if name in placed)):
+            found.append((escape_controls(line) if options.is_terminal else line).encode(encoding, "replace"))
+    return b"".join(map(_colored, found)) if has_color else b"".join(found)
+
+
+def comments(fix: Fix) -> Iterator[str]:
+    """What the patch does and what it leaves out, in lines of any length."""
+    if not fix.placed and not fix.not_placed:
+        return
+    number = len(fix.placed) + len(fix.not_placed)
+    yield f"{len(fix.placed)} of {plural(number, 'suggestion')} placed, in {plural(len(fix.patches), 'file')}"
+    if fix.placed and not fix.not_placed:
+        yield effect_of(fix.advice) or f"{cost_of(fix.advice.before)} become {cost_of(fix.advice.after)} (estimated)"
+    for item in fix.placed:
+        places = [f"{patch.file.name}:{line}" for patch in fix.patches for line in patch.lines_of(item.suggestion.id)]
+        how = "list of dynamic sources" if item.is_listed else "before the call"
+        yield f"{_short(item)}, {how} ({some(places, _MOST_IDS)})"
+        if item.is_listed and item.because:
+            yield f"   why not before the call: {item.because}"
+    for left in fix.not_placed:
+        yield f"not placed: {left.suggestion.id} {left.suggestion.name}: {left.reason}"
+
+
+def _short(item: Placed) -> str:
+    """``A1 tokens: removes 0/1 0/2 (16.9 s)``."""
+    gone = f"removes {some(item.suggestion.gone, _MOST_IDS, ' ')} ({seconds(item.suggestion.seconds)})" if item.suggestion.gone else ""
+    return one_line(f"{item.suggestion.id} {item.suggestion.name}: {gone or 'saves no compilation alone'}")
+
+
+def _comment(text: str, width: int) -> Sequence[str]:
+    text = one_line(text)
+    indent = text[: len(text) - len(text.lstrip())]
+    lines = [text] if cell_len(text) + 2 <= width else wrap(text, width - 2, subsequent_indent=f"{indent}    ", break_on_hyphens=False)
+    return [f"# {line}" for line in lines]
+
+
+def _colored(line: bytes) -> bytes:
+    """With the escape codes of its kind; the end of the line is behind them."""
+    start = line[:2].decode(errors="replace")
+    code = _STYLES.get(start) or _STYLES.get(start[:1])
+    body = line.rstrip(b"\r\n")
+    return b"\x1b[%sm%s\x1b[0m%s" % (code.encode(), body, line[len(body) :]) if code and body else line
