@@ -36,6 +36,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "report": (*LEAVES, *CATALOGUE, "distributed", "advice", "recompiles", "model", "reading"),
     "tables": (*LEAVES, *CATALOGUE, "report", "distributed", "advice", "recompiles", "model", "reading"),
     "check": (*LEAVES, *CATALOGUE, "report", "distributed", "advice", "recompiles", "model", "reading"),
+    "extract": (*LEAVES, "model", "reading"),
     "capture": (*LEAVES, "report", "advice", "recompiles", "model", "reading"),
 }
 STAGES = tuple(MAY_IMPORT)

@@ -17,6 +17,7 @@ from shapelog import __version__
 from shapelog.cli.check import check
 from shapelog.cli.compare import compare
 from shapelog.cli.explain import explain
+from shapelog.cli.extract import extract
 from shapelog.cli.fleet import fleet
 from shapelog.cli.interrupts import is_importing
 from shapelog.cli.mcp import mcp
@@ -79,7 +80,7 @@ def cli() -> None:
     """
 
 
-for _command in (report, check, explain, suggest_dynamic, compare, watch, run, verify, tables, fleet, rules, rule, mcp):
+for _command in (report, check, explain, suggest_dynamic, compare, extract, watch, run, verify, tables, fleet, rules, rule, mcp):
     cli.add_command(_command)
 
 
