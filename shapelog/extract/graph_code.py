@@ -16,8 +16,10 @@ _KNOWN = {
     "NoneType": "NoneType = type(None)",
     "pytree": "import torch.utils._pytree as pytree",
 }
-# FX writes the dots of the name of a function that is no operator as underscores (_snake_case of its qualified name).
-_MODULES = ("torch._dynamo.external_utils", "torch._dynamo.utils")
+# FX writes the dots in the name of a function that is no operator as underscores. Functions of torch/_dynamo/external_utils.py in graphs;
+# others of those names are made at run time.
+_PREFIX = "torch__dynamo_external_utils_"
+_FUNCTIONS = ("call_accumulate_grad", "call_backward", "call_hook", "call_hook_from_backward_state", "unwrap_maybe_dynamic_int")
 _MOST_NAMED = 20
 
 
@@ -71,8 +73,5 @@ def _import_of(name: str) -> str:
     """The line that defines a name, "" where none is known."""
     if name in _KNOWN:
         return _KNOWN[name]
-    for module in _MODULES:
-        prefix = f"{module.replace('.', '_')}_"
-        if name.startswith(prefix):
-            return f"from {module} import {name.removeprefix(prefix)} as {name}"
-    return ""
+    function = name.removeprefix(_PREFIX)
+    return f"from torch._dynamo.external_utils import {function} as {name}" if function != name and function in _FUNCTIONS else ""
