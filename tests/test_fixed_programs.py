@@ -1,4 +1,4 @@
-"""Programs run under torch.compile, changed by ``shapelog fix --write``, and run again: what was avoidable is gone, results are the same."""
+"""Programs under torch.compile that ``shapelog fix --write`` changed: what was avoidable is gone, and results are the same."""
 
 import json
 import os

@@ -37,6 +37,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "tables": (*LEAVES, *CATALOGUE, "report", "distributed", "advice", "recompiles", "model", "reading"),
     "check": (*LEAVES, *CATALOGUE, "report", "distributed", "advice", "recompiles", "model", "reading"),
     "fix": (*LEAVES, *CATALOGUE, "report", "advice", "recompiles", "model", "reading"),
+    "extract": (*LEAVES, "model", "reading"),
     "capture": (*LEAVES, "report", "advice", "recompiles", "model", "reading"),
 }
 STAGES = tuple(MAY_IMPORT)
@@ -165,6 +166,7 @@ except SystemExit as end:
         "suggest-dynamic",
         "fix",
         "compare",
+        "extract",
         "run",
         "watch",
         "verify",

@@ -22,7 +22,7 @@ from shapelog.recompiles.shape_table import State
 from shapelog.report.frame_changes import Effect, Gain, Loss, Since
 from shapelog.report.next_steps import StepKind
 from shapelog.report.report import analyze
-from shapelog.reporters.json import advice, check, compare, explain, fix, fleet, lines, report, rules, verification
+from shapelog.reporters.json import advice, check, compare, explain, extraction, fix, fleet, lines, report, rules, verification
 from shapelog.rules import AlertKind, Level, Verdict
 
 Schema = dict[str, Any]
@@ -30,6 +30,7 @@ VERSIONS = {
     "advice": advice.FORMAT_VERSION,
     "check": check.FORMAT_VERSION,
     "comparison": compare.FORMAT_VERSION,
+    "extraction": extraction.FORMAT_VERSION,
     "fleet": fleet.FORMAT_VERSION,
     "fix": fix.FORMAT_VERSION,
     "lines": lines.FORMAT_VERSION,

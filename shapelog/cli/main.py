@@ -17,6 +17,7 @@ from shapelog import __version__
 from shapelog.cli.commands.check import check
 from shapelog.cli.commands.compare import compare
 from shapelog.cli.commands.explain import explain
+from shapelog.cli.commands.extract import extract
 from shapelog.cli.commands.fix import fix
 from shapelog.cli.commands.mcp import mcp
 from shapelog.cli.commands.report import report
@@ -79,7 +80,7 @@ def cli() -> None:
     """
 
 
-for _command in (report, check, explain, suggest_dynamic, fix, compare, watch, run, verify, tables, fleet, rules, rule, mcp):
+for _command in (report, check, explain, suggest_dynamic, fix, compare, extract, watch, run, verify, tables, fleet, rules, rule, mcp):
     cli.add_command(_command)
 
 

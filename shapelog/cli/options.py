@@ -115,7 +115,9 @@ def _reading_options() -> tuple[Callable[[Any], Any], ...]:
     return strict, config, debug
 
 
-def folder_options(formats: Sequence[str], help: str) -> Callable[[_Command], Callable[..., Any]]:
+def folder_options(
+    formats: Sequence[str], help: str, format_help: str = "Format of the files."
+) -> Callable[[_Command], Callable[..., Any]]:
     """Those of a command that writes a folder: ``options.targets`` has it as the file of its one target, in the first format by default.
 
     It has to be the last decorator, as ``output_options``.
@@ -128,7 +130,7 @@ def folder_options(formats: Sequence[str], help: str) -> Callable[[_Command], Ca
             "format_name",
             type=click.Choice(formats),
             default=formats[0],
-            help=f"Format of the files.  [default: {formats[0]}]",
+            help=f"{format_help}  [default: {formats[0]}]",
         ),
         *_reading_options(),
     )
@@ -241,7 +243,7 @@ transfer_options = _offer(
     ),
 )
 
-input_options = _offer(
+run_options = _offer(
     click.option(
         "--run",
         metavar="RUN",
@@ -249,6 +251,10 @@ input_options = _offer(
         "the name of one of its files.  [default: the newest]",
     ),
     click.option("--all-runs", is_flag=True, help="Read all runs of a directory or archive as one."),
+)
+
+input_options = _offer(
+    run_options,
     click.option(
         "--executor",
         metavar="WHERE",

@@ -23,6 +23,7 @@ Result = Literal[
     "marks",
     "trace",
     "object",
+    "extraction",
 ]
 
 _CI = {
@@ -76,6 +77,11 @@ RENDERERS: dict[Result, dict[str, str]] = {
     "fleet": {
         "terminal": "shapelog.reporters.terminal.fleet:render_fleet",
         "json": "shapelog.reporters.json.fleet:fleet_data",
+    },
+    "extraction": {
+        "terminal": "shapelog.reporters.terminal.extraction:render_extraction",
+        "json": "shapelog.reporters.json.extraction:extraction_data",
+        "html": "shapelog.reporters.html.pages.extraction:render_extraction",
     },
     "rules": {
         "terminal": "shapelog.reporters.terminal.rules:render_rules",

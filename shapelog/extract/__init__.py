@@ -1,0 +1,1 @@
+"""A trace → its payloads as files, in directories named by compilation, and what was written."""

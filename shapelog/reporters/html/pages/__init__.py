@@ -1,0 +1,1 @@
+"""Pages besides that of a report."""
