@@ -69,8 +69,8 @@
 
     let zoom = 1;
     let base = null; // the widths of the names and of the rest without zoom
-    const bars = $$("rect[data-exact]", figure).map((bar) => {
-      const [left, width] = bar.dataset.exact.split(" ").map(Number);
+    const bars = $$("rect[data-at]", figure).map((bar) => {
+      const [left, width] = bar.dataset.at.split(" ").map(Number);
       return { bar, left, width, x: Number.parseFloat(bar.getAttribute("x")), shown: Number.parseFloat(bar.getAttribute("width")) };
     });
     const measure = () => {
