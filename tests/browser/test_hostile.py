@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 
 # Names of elements that templates and scripts use; whatever a trace brings adds none.
 FOREIGN = "img, b#owned, iframe, object, embed, form, link, base, video, audio, style:not(head > style), script script, svg script"
+# But for the tooltip, which the script places.
 HANDLERS = """
-() => [...document.querySelectorAll("*")].flatMap((item) => [...item.attributes])
+() => [...document.querySelectorAll("*:not(.tip)")].flatMap((item) => [...item.attributes])
   .filter((item) => /^on|^autofocus$|^style$|^src|^action$/.test(item.name) || (/href$/.test(item.name) && !item.value.startsWith("#")))
   .map((item) => `${item.name}=${item.value}`)
 """
@@ -136,7 +137,7 @@ def test_the_file_holds_no_character_that_hides_or_reorders(report: Report) -> N
 
 def whole(page: str) -> str:
     """The text of the file, with what it keeps compressed."""
-    packed = re.findall(r'<script type="text/plain" id="\w+">([^<]*)</script>', page)
+    packed = re.findall(r'<script type="text/plain" id="[\w-]+">([^<]*)</script>', page)
     return "\n".join([page, *(zlib.decompress(base64.b64decode(text), -15).decode() for text in packed)])
 
 
