@@ -12,6 +12,7 @@ from email.message import Message
 from pathlib import Path
 
 import pytest
+import yaml
 
 import shapelog
 
@@ -109,3 +110,15 @@ def test_the_wheel_reports_outside_the_checkout(wheel: Path, tmp_path: Path) -> 
     assert done.returncode == 0, done.stderr
     assert str(tmp_path / "site") in done.stderr
     assert "MovingAverage" in done.stdout or "demo.py" in done.stdout
+
+
+def test_the_release_pins_every_action_by_commit_and_asks_for_no_more_than_it_needs() -> None:
+    text = (ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8")
+    used = re.findall(r"uses: (\S+)", text)
+    assert len(used) > 4
+    assert [action for action in used if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", action)] == []
+    workflow = yaml.safe_load(text)
+    assert workflow["permissions"] == {}
+    assert workflow["jobs"]["build"]["permissions"] == {"contents": "read"}
+    assert workflow["jobs"]["publish"]["permissions"] == {"id-token": "write", "attestations": "write"}
+    assert "secrets." not in text
