@@ -158,7 +158,23 @@ except SystemExit as end:
 
 @pytest.mark.parametrize(
     "command",
-    ["", "report", "explain", "suggest-dynamic", "fix", "compare", "run", "watch", "verify", "check", "tables", "fleet", "rules", "rule", "mcp"],
+    [
+        "",
+        "report",
+        "explain",
+        "suggest-dynamic",
+        "fix",
+        "compare",
+        "run",
+        "watch",
+        "verify",
+        "check",
+        "tables",
+        "fleet",
+        "rules",
+        "rule",
+        "mcp",
+    ],
 )
 def test_help_loads_neither_libraries_nor_what_reads_traces(python: Process, command: str) -> None:
     modules = loaded(python, HELP.format(command, command))
