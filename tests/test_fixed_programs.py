@@ -1,4 +1,4 @@
-"""Programs under torch.compile that ``shapelog fix --write`` changed: what was avoidable is gone, and results are the same."""
+"""Programs run under torch.compile, changed by ``shapelog fix --write``, and run again: less is compiled, results are the same."""
 
 import json
 import os

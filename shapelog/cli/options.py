@@ -186,6 +186,10 @@ def list_options(
     )
 
 
+no_source_option = click.option(
+    "--no-source", is_flag=True, help="Leave code, payloads, and absolute paths out of the HTML page, so that it can be shared."
+)
+
 # The contents of the CI formats and of the HTML page.
 format_options = _offer(
     click.option(
@@ -209,9 +213,7 @@ format_options = _offer(
         help="Payloads (graphs, guards, generated code) to include in the HTML page: none; as many as fit in 1.3 MB compressed, "
         "recompiled frames first (fit); all of recompiled frames; or all.  [default: fit]",
     ),
-    click.option(
-        "--no-source", is_flag=True, help="Leave code, payloads, and absolute paths out of the HTML page, so that it can be shared."
-    ),
+    no_source_option,
 )
 
 

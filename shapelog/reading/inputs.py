@@ -146,6 +146,22 @@ def join(selections: Sequence[Selection]) -> Selection:
     )
 
 
+def each_run(selection: Selection, where: str) -> list[tuple[str, Selection]]:
+    """The runs of a selection of all files in a directory or archive, the oldest first, each with when it began: ``11-20 08:27:33``."""
+    from shapelog.reading import run_selection
+
+    found = {entry.name: file for file in selection.files if (entry := file.entry or _entry_below(where, file))}
+    entries = [file.entry or _entry_below(where, file) for file in found.values()]
+    runs = reversed(run_selection.group_runs([entry for entry in entries if entry]))
+    return [(run.began, Selection(tuple(sorted((found[item.entry.name] for item in run.members), key=_by_rank)))) for run in runs]
+
+
+def _entry_below(where: str, file: TraceFile) -> FileEntry | None:
+    if file.path is None:
+        return None
+    return _local_entry(file.path, os.path.relpath(file.path, where) if os.path.isdir(where) else file.name, file.path.stat())
+
+
 def is_large(selections: Iterable[Selection], has_workers: bool = False) -> bool:
     """Whether these are too many ranks to read each in full; with workers, any job of several ranks is."""
     ranks = {file.rank for selection in selections for file in selection.files if file.rank is not None}

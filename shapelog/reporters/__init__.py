@@ -11,6 +11,7 @@ Result = Literal[
     "overview",
     "check",
     "comparison",
+    "trend",
     "explanation",
     "advice",
     "next steps",
@@ -52,6 +53,12 @@ RENDERERS: dict[Result, dict[str, str]] = {
     "comparison": {
         "terminal": "shapelog.reporters.terminal.compare:render_comparison",
         "json": "shapelog.reporters.json.compare:comparison_data",
+        "html": "shapelog.reporters.html.runs.comparison:render_comparison",
+    },
+    "trend": {
+        "terminal": "shapelog.reporters.terminal.trend:render_trend",
+        "json": "shapelog.reporters.json.trend:trend_data",
+        "html": "shapelog.reporters.html.runs.trend_page:render_trend",
     },
     "explanation": {
         "terminal": "shapelog.reporters.terminal.explain:render_explanation",
@@ -68,6 +75,7 @@ RENDERERS: dict[Result, dict[str, str]] = {
     "verification": {
         "terminal": "shapelog.reporters.terminal.verification:render_verification",
         "json": "shapelog.reporters.json.verification:verification_data",
+        "html": "shapelog.reporters.html.runs.comparison:render_verification",
     },
     "fix": {
         "terminal": "shapelog.reporters.terminal.fix:render_fix",

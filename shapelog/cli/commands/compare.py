@@ -7,13 +7,16 @@ import click
 
 from shapelog.cli.completion import files
 from shapelog.cli.load import load_report, select
-from shapelog.cli.options import CommonOptions, list_options, output_options, rendering, transfer_options
+from shapelog.cli.options import CommonOptions, list_options, no_source_option, output_options, rendering, transfer_options
 from shapelog.cli.output import Output, reject_overwriting, write_outputs
 from shapelog.errors import ShapelogError
 from shapelog.reporters import formats
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from shapelog.reading.inputs import Selection
+    from shapelog.report.trend import NamedRun
 
 
 @click.command()
@@ -25,21 +28,32 @@ if TYPE_CHECKING:
     help="Which run of BEFORE to read, as with --run in shapelog report.  [default: the newest; with BEFORE alone: 2]",
 )
 @click.option("--after-run", metavar="RUN", help="Which run of AFTER (or of BEFORE alone) to read.  [default: the newest]")
+@click.option("--all", "is_trend", is_flag=True, help="Show how all runs of the directory or archive BEFORE compare, in order of time.")
+@no_source_option
 @list_options("Show everything, including frames and causes that did not change.")
 @transfer_options
 @output_options(formats("comparison"))
-def compare(before: str, after: str | None, before_run: str | None, after_run: str | None, options: CommonOptions) -> int:
+def compare(
+    before: str, after: str | None, before_run: str | None, after_run: str | None, is_trend: bool, options: CommonOptions
+) -> int:
     """Show what changed from trace BEFORE to trace AFTER, or from one run to the next in the directory BEFORE.
 
     For two runs of one program: with and without a change, cold and warm, or with two versions of torch. Frames are matched by their
     code, so line numbers and directories may differ. Each is a trace or text log, a directory (its newest
     run), an archive, a URL, or - for standard input. With a single directory or archive, shapelog compare DIR compares its
     newest run with the previous one, and --before-run 3 with the one before that.
+
+    With --all, shapelog compare DIR --all shows one row for each run of DIR, and the causes that came and went from each run to the
+    next. With -o FILE.html, the result is a page.
     """
     from shapelog.report.compare import compare
 
     first = replace(options, run=before_run, run_option="--before-run")
     second = replace(options, run=after_run, run_option="--after-run")
+    if is_trend:
+        if after or before_run or after_run:
+            raise ShapelogError("compare --all: takes one directory or archive, and neither --before-run nor --after-run")
+        return _trend(before, options)
     if before == after == "-":
         raise ShapelogError("compare - -: only one of the two traces can come from standard input")
     reject_overwriting(options.targets, (before, after or before))
@@ -48,6 +62,36 @@ def compare(before: str, after: str | None, before_run: str | None, after_run: s
     comparison = compare(old, new)
     output = Output(rendering("comparison", comparison, options), lambda: old.has_problems or new.has_problems)
     return write_outputs(output, options)
+
+
+def _trend(path: str, options: CommonOptions) -> int:
+    """All runs of one directory or archive, one after another. Raises ShapelogError where none can be read."""
+    from shapelog.reading.inputs import each_run
+    from shapelog.report.trend import NamedRun, trend
+
+    if path == "-":
+        raise ShapelogError("compare --all: standard input holds only one run; use a directory or an archive")
+    reject_overwriting(options.targets, (path,))
+    runs = each_run(select(path, replace(options, all_runs=True)), path)
+    unreadable: list[str] = []
+    problems: list[bool] = []
+
+    def reports() -> "Iterator[NamedRun]":
+        for began, selection in runs:
+            try:
+                report = load_report(selection, options)
+            except ShapelogError as error:
+                if options.debug:
+                    raise
+                unreadable.append(str(error))
+                continue
+            problems.append(report.has_problems)
+            yield NamedRun(began, report)
+
+    found = trend(path, reports(), unreadable)
+    if not found.rows:
+        raise ShapelogError(unreadable[-1])
+    return write_outputs(Output(rendering("trend", found, options), lambda: any(problems), bool(unreadable)), options)
 
 
 def _two_runs(path: str, first: CommonOptions, second: CommonOptions) -> "tuple[Selection, Selection]":

@@ -9,7 +9,7 @@ import click
 from shapelog.cli.commands.report import report_output
 from shapelog.cli.completion import directories, files
 from shapelog.cli.load import load_report
-from shapelog.cli.options import CommonOptions, format_options, list_options, output_options, rendering
+from shapelog.cli.options import CommonOptions, format_options, list_options, no_source_option, output_options, rendering
 from shapelog.cli.output import Output, message, reject_unwritable, write_outputs
 from shapelog.errors import ShapelogError
 from shapelog.reporters import formats
@@ -87,6 +87,7 @@ def _report(done: "Run", options: CommonOptions) -> int:
     shell_complete=directories,
     help="Record into DIR/before and DIR/after.  [default: a new temporary directory]",
 )
+@no_source_option
 @list_options("Show all frames, including unchanged ones.")
 @output_options(formats("verification"))
 def verify(command: tuple[str, ...], trace_dir: str | None, options: CommonOptions) -> int:

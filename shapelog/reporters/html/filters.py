@@ -31,7 +31,7 @@ def page_environment(context: PageContext) -> Environment:
     not to be shown.
     """
     report, with_source = context.report, context.options.with_source
-    sanitize = _sanitizer(context.redact)
+    sanitize = sanitizer(context.redact)
     templates = environment(sanitize)
     highlighter = Highlighter()
     templates.filters.update(
@@ -50,7 +50,7 @@ def page_environment(context: PageContext) -> Environment:
         rank_list=rank_list,
         place=lambda place: f"{file_name(place.file)}:{place.line}",
         record_rows=lambda rows: rows_html(rows, context.records.chunk_ids, lambda text: escape(sanitize(text))),
-        sentence=_sentence,
+        sentence=sentence,
         shortened=_shortened,
     )
     templates.globals.update(
@@ -97,7 +97,7 @@ def _by_label(report: Report, anchors: Anchors) -> dict[str, str]:
     return {label: anchor for label, anchor in found.items() if anchor}
 
 
-def _sanitizer(redact: Callable[[str], str] | None) -> Callable[[Any], Any]:
+def sanitizer(redact: Callable[[str], str] | None) -> Callable[[Any], Any]:
     """The function that every value is passed to before it is escaped; markup is templates of such values alone."""
 
     def sanitize(value: Any) -> Any:
@@ -134,7 +134,7 @@ def _cell(value: str | int | float | None) -> str:
     return "" if value is None else seconds_in_column(value) if isinstance(value, float) else one_line(value)
 
 
-def _sentence(text: str, is_first: bool = True) -> str:
+def sentence(text: str, is_first: bool = True) -> str:
     """With a full stop, and with a capital unless it continues the text before it."""
     text = text.strip()
     head = text[:1].upper() + text[1:] if is_first else text

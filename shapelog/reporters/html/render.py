@@ -55,7 +55,7 @@ def _page(context: PageContext, checked: "CheckResult | None") -> bytes:
     frames = _FramePages(context, environment)
     payloads = payload_chunks((row.make for row in context.records.payloads), 0 if context.is_unlimited else _MAX_PAYLOADS)
     handbook, compressed = handbook_pages(environment, context.handbook, recompiles_of=_recompiles_of(context.report))
-    css, script = "".join(map(_asset, _STYLES)), "".join(map(_asset, _SCRIPTS))
+    css, script = "".join(map(asset, _STYLES)), "".join(map(asset, _SCRIPTS))
     pieces = environment.get_template("report.html.j2").generate(
         result_variables(context),
         articles=frames.articles(),
@@ -63,7 +63,7 @@ def _page(context: PageContext, checked: "CheckResult | None") -> bytes:
         chunks=chain(frames.chunks, filter(None, [compressed]), [search_chunk(context)], payloads),
         css=Markup(css),
         handbook=handbook,
-        policy=_policy(script, css),
+        policy=content_policy(script, css),
         script=Markup(script),
         version=__version__,
     )
@@ -105,11 +105,11 @@ def _recompiles_of(report: Report) -> Counter[str]:
     return Counter(code for item in report.recompiles for code in dict.fromkeys(item.codes))
 
 
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
     return (template_dir() / "assets" / name).read_text(encoding="utf-8")
 
 
-def _policy(script: str, style: str) -> str:
+def content_policy(script: str, style: str) -> str:
     """Nothing but the page's own style and script, by their hashes: whatever a trace brings cannot run or fetch."""
     hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (script, style)]
     return f"default-src 'none'; script-src 'sha256-{hashes[0]}'; style-src 'sha256-{hashes[1]}'; base-uri 'none'; form-action 'none'"

@@ -100,14 +100,16 @@ class Timeline(NamedTuple):
     is_wide: bool
 
 
-def timeline(report: Report, with_code: bool = True) -> Timeline:
-    """The chart of a report, without any lane if nothing was compiled. ``with_code`` allows sentences, which may quote it."""
+def timeline(report: Report, with_code: bool = True, beside: Sequence[Report] = ()) -> Timeline:
+    """The chart of a report, without any lane if nothing was compiled. ``with_code`` allows sentences, which may quote it.
+
+    Its axis is also that of the charts of the reports ``beside`` it.
+    """
     trace = report.trace
     recompiles = {item.compile: item for item in report.recompiles}
-    ordered = sorted(trace.compiles, key=lambda compile: (-1 if compile.rank is None else compile.rank, compile.process, compile.order))
-    kinds = {compile: kind_of(compile, recompiles.get(compile)) for compile in ordered}
-    intervals = _placed(ordered, kinds)
-    axis = axis_of([(interval.start, interval.start + interval.seconds) for interval in intervals])
+    ordered, kinds, intervals = _intervals(report)
+    others = [interval for other in beside for interval in _intervals(other)[2]]
+    axis = axis_of([(interval.start, interval.start + interval.seconds) for interval in (*intervals, *others)])
     frames = [frame for frame in trace.frames if frame.compiles]
     texts = _Texts(
         owners={compile: frame for frame in frames for compile in frame.compiles},
@@ -131,6 +133,16 @@ def timeline(report: Report, with_code: bool = True) -> Timeline:
         in_tab_order=sum(map(len, bars)) <= _MAX_TAB_STOPS,
         is_wide=any(len(own) > _CROWDED for own in bars) or len(axis.gaps) > 2,
     )
+
+
+def _intervals(report: Report) -> tuple[list[Compile], dict[Compile, str], list[Interval]]:
+    """The compiles of a report by rank and time, their kinds, and when each ran."""
+    recompiles = {item.compile: item for item in report.recompiles}
+    ordered = sorted(
+        report.trace.compiles, key=lambda compile: (-1 if compile.rank is None else compile.rank, compile.process, compile.order)
+    )
+    kinds = {compile: kind_of(compile, recompiles.get(compile)) for compile in ordered}
+    return ordered, kinds, _placed(ordered, kinds)
 
 
 def _placed(ordered: Sequence[Compile], kinds: Mapping[Compile, str]) -> list[Interval]:

@@ -1,8 +1,6 @@
 """Two runs side by side in a terminal: the answer and the totals first, then the frames by the size of the change."""
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 
 from rich.cells import cell_len
 from rich.text import Text
@@ -10,10 +8,11 @@ from rich.text import Text
 from shapelog.report.compare import Comparison, FrameChange
 from shapelog.report.frame_changes import CauseChange, Counts, DimChange, Effect, Since
 from shapelog.report.results import Cell, Column
+from shapelog.report.same_changes import across_ranks, ranks_of
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.text_page import TextPage
 from shapelog.rules import RULES, Remedy
-from shapelog.text import one_line, plural, plural_noun, seconds, seconds_from_to, seconds_in_column, shorten
+from shapelog.text import one_line, plural, seconds, seconds_from_to, seconds_in_column, shorten
 
 _STYLES = {Effect.BETTER: "green", Effect.WORSE: "red", Effect.MIXED: "yellow", Effect.SAME: "dim"}
 _DIMS = {
@@ -91,31 +90,10 @@ def _place(item: FrameChange) -> str:
     return f"{where}, called at {called.file.rsplit('/', 1)[-1]}:{called.line}" if called else where
 
 
-def _across_ranks(frames: Iterable[FrameChange]) -> list[list[FrameChange]]:
-    """Changes that are the same in several ranks but for their times, together."""
-    found: dict[tuple[object, ...], list[FrameChange]] = {}
-    seen: Counter[tuple[object, ...]] = Counter()
-    for item in frames:
-        first, counts = item.code.first, [replace(side, seconds=0.0) for side in (item.was, item.now)]
-        key = (first.file, first.line, first.name, item.title, item.kind, *counts, item.causes, item.dims, item.verdict)
-        own = (*key, first.rank, first.process)
-        found.setdefault((*key, seen[own]), []).append(item)
-        seen[own] += 1
-    return list(found.values())
-
-
-def _ranks(members: Sequence[FrameChange]) -> str:
-    """Whose change it is, where there are several ranks."""
-    ranks = [item.code.first.rank for item in members]
-    if ranks[0] is None:
-        return plural(len(members), "process") if len(members) > 1 else ""
-    return f"{plural_noun(len(ranks), 'rank')} {' '.join(map(str, ranks))}"
-
-
 def _frame_line(page: TextPage, members: Sequence[FrameChange], tail: str, mark: tuple[str, str] = ("", "")) -> None:
     item = members[0]
     head = Text.assemble((f"{mark[0]:<7}  " if mark[0] else "", mark[1]), (one_line(item.title), "bold"), f"  {one_line(_place(item))}")
-    ranks = _ranks(members)
+    ranks = ranks_of(members)
     head.append(f"  {shorten(ranks, 40)}" if ranks else "", style="dim")
     fits = cell_len(head.plain) + cell_len(tail) + 4 <= page.width
     page.text(head.append(f"  {tail}", style="dim") if fits else head, 2)
@@ -130,7 +108,7 @@ def _times(members: Sequence[FrameChange]) -> str:
 
 
 def _frames(page: TextPage, title: str, note: str, frames: Sequence[FrameChange]) -> None:
-    groups = _across_ranks(frames)
+    groups = across_ranks(frames)
     if not groups:
         return
     page.heading(title, note)
@@ -170,7 +148,7 @@ def _dims(page: TextPage, dims: Sequence[DimChange]) -> None:
 
 def _left(page: TextPage, comparison: Comparison) -> None:
     """What still recompiles in the second run, why, and the remedy; each remedy once."""
-    groups = _across_ranks(item for item in comparison.frames if any(cause.after for cause in item.causes))
+    groups = across_ranks(item for item in comparison.frames if any(cause.after for cause in item.causes))
     if not groups:
         return
     page.heading("Still recompiling", "in the second run, with remedies")
@@ -197,7 +175,7 @@ def _recompiles(counts: Counts) -> str:
 
 
 def _unchanged(page: TextPage, comparison: Comparison) -> None:
-    groups = _across_ranks(comparison.unchanged)
+    groups = across_ranks(comparison.unchanged)
     if not groups:
         return
     if page.verbose:

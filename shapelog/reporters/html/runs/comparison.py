@@ -1,0 +1,182 @@
+"""Before and after as a page: what went, what came, each with its cause, the totals, and two timelines on one axis."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from shapelog.report.compare import Comparison, FrameChange
+from shapelog.report.frame_changes import CauseChange, Effect, Since
+from shapelog.report.results import location_of
+from shapelog.report.same_changes import across_ranks, ranks_of
+from shapelog.report.verification import Verification
+from shapelog.reporters import Options
+from shapelog.reporters.html.runs.run_page import page, run_environment
+from shapelog.reporters.html.timeline import timeline
+from shapelog.text import seconds, seconds_from_to
+
+# Cards and rows of a page; what is left out is counted.
+_MAX_FRAMES = 200
+_MAX_CAUSES = 60
+# The kinds of the report's colors that stand for better and worse.
+EFFECT_KINDS = {Effect.BETTER: "marking", Effect.WORSE: "failed", Effect.MIXED: "code", Effect.SAME: "first"}
+SINCE_WORDS = {Since.NEVER: "static", Since.LATER: "dynamic from a later compilation on", Since.FIRST: "dynamic from the first on"}
+
+
+class Total(NamedTuple):
+    """One figure of both runs as text, its change (``-11``), the kind of its color, and both as shares of the larger one in percent."""
+
+    name: str
+    before: str
+    after: str
+    change: str
+    kind: str
+    shares: tuple[float, float]
+
+
+class FrameCard(NamedTuple):
+    """Frames that changed in the same way, one for each rank of ``ranks`` ("" where there is one process)."""
+
+    anchor: str
+    change: FrameChange
+    place: str
+    title: str
+    ranks: str
+    times: str
+    kind: str
+
+
+class Proof(NamedTuple):
+    """A frame of a verification: compilations and limit hits before, as predicted and as measured."""
+
+    title: str
+    place: str
+    before: int
+    predicted: str
+    measured: int
+    is_exact: bool
+
+
+def render_comparison(comparison: Comparison, options: Options) -> bytes:
+    return _render(comparison, None, options)
+
+
+def render_verification(verification: Verification, options: Options) -> bytes:
+    """The page of a comparison, which begins with what was predicted and what was measured."""
+    return _render(verification.comparison, verification, options)
+
+
+def _render(comparison: Comparison, verification: Verification | None, options: Options) -> bytes:
+    reports = comparison.before, comparison.after
+    templates = run_environment((report.trace for report in reports), options)
+    sections = {
+        "changed": comparison.changed,
+        "new": tuple(item for item in comparison.new if item.is_changed),
+        "gone": tuple(item for item in comparison.gone if item.is_changed),
+    }
+    cards: dict[str, list[FrameCard]] = {}
+    anchors: dict[object, str] = {}
+    for name, frames in sections.items():
+        groups = across_ranks(frames)
+        cards[name] = [_card(f"{name}-{number}", members) for number, members in enumerate(groups[:_MAX_FRAMES], 1)]
+        for number, members in enumerate(groups, 1):
+            _point(anchors, members, f"{name}-{number}" if number <= _MAX_FRAMES else "timelines")
+    _point(anchors, [item for item in comparison.frames if not item.is_changed], "unchanged")
+    templates.globals["anchors"] = anchors
+    charts = [timeline(report, options.with_source, [other]) for report, other in (reports, reports[::-1])]
+    return page(
+        templates,
+        "runs/comparison.html.j2",
+        comparison=comparison,
+        verification=verification,
+        proofs=_proofs(verification) if verification else (),
+        names=[report.trace.name for report in reports],
+        versions=[report.trace.torch_version or report.trace.version_guess for report in reports],
+        totals=_totals(comparison),
+        went=[item for item in comparison.causes if item.after < item.before][:_MAX_CAUSES],
+        came=[item for item in comparison.causes if item.after > item.before][:_MAX_CAUSES],
+        stayed=[item for item in comparison.causes if item.after == item.before][:_MAX_CAUSES],
+        cards=cards,
+        unchanged=[_card(f"unchanged-{number}", members) for number, members in enumerate(across_ranks(comparison.unchanged), 1)][:_MAX_FRAMES],
+        left=_left(comparison),
+        charts=charts,
+        kind=EFFECT_KINDS[comparison.outcome],
+        since=SINCE_WORDS,
+        most=_MAX_FRAMES,
+    )
+
+
+def _point(anchors: dict[object, str], members: Iterable[FrameChange], anchor: str) -> None:
+    """Bars of the timelines lead to the card of their frame."""
+    for code in (code for item in members for code in (item.before, item.after) if code):
+        for frame in code.frames:
+            anchors[frame] = anchor
+            anchors.update(dict.fromkeys(frame.compiles, anchor))
+
+
+def _card(anchor: str, members: Sequence[FrameChange]) -> FrameCard:
+    item = members[0]
+    place = location_of(item.code.first)
+    was, now = (sum(getattr(member, side).seconds for member in members) for side in ("was", "now"))
+    return FrameCard(
+        anchor=anchor,
+        change=item,
+        place=place.short if place else "",
+        title=item.title,
+        ranks=ranks_of(members),
+        times={"matched": seconds_from_to(was, now), "new": seconds(now), "gone": seconds(was)}[item.kind],
+        kind=EFFECT_KINDS[item.effect],
+    )
+
+
+def _totals(comparison: Comparison) -> list[Total]:
+    was, now = comparison.was, comparison.now
+    lost = bool(comparison.lost_graphs)
+    counts = [
+        ("compilations", was.compiles, now.compiles, lost),
+        ("recompilations", was.recompiles, now.recompiles, lost),
+        ("recompile limit hits", was.limit_hits, now.limit_hits, False),
+        ("failed compilations", was.failures, now.failures, False),
+        ("graph breaks", was.breaks, now.breaks, False),
+    ]
+    if was.cached or now.cached:
+        counts.append(("from a compile cache", was.cached, now.cached, True))
+    found = [_total(*count) for count in counts]
+    found.append(
+        Total(
+            name="compile time",
+            before=seconds(was.seconds),
+            after=seconds(now.seconds),
+            change=f"{'+' if now.seconds > was.seconds else '−'}{seconds(abs(now.seconds - was.seconds))}",
+            kind="",
+            shares=_shares(was.seconds, now.seconds),
+        )
+    )
+    return found
+
+
+def _total(name: str, before: int | None, after: int | None, is_neutral: bool) -> Total:
+    """What is no gain, as compilations that were lost, gets no color."""
+    change = after - before if before is not None and after is not None else 0
+    kind = "failed" if change > 0 else "marking" if change < 0 and not is_neutral else ""
+    words = ["not recorded" if number is None else str(number) for number in (before, after)]
+    return Total(name, words[0], words[1], f"{change:+d}".replace("-", "−") if change else "", kind, _shares(before or 0, after or 0))
+
+
+def _shares(before: float, after: float) -> tuple[float, float]:
+    most = max(before, after)
+    return (100 * before / most, 100 * after / most) if most else (0.0, 0.0)
+
+
+def _left(comparison: Comparison) -> list[CauseChange]:
+    """Causes that recompile in the second run, the most frequent first."""
+    return sorted((item for item in comparison.causes if item.after), key=lambda item: -item.after)[:_MAX_CAUSES]
+
+
+def _proofs(found: Verification) -> list[Proof]:
+    proofs = []
+    for item in found.frames:
+        place = location_of(item.change.code.first)
+        predicted = "" if item.predicted is None else str(item.predicted)
+        if item.predicted is not None and item.at_most > item.predicted:
+            predicted = f"{item.predicted} to {item.at_most}"
+        proofs.append(Proof(item.change.title, place.short if place else "", item.before, predicted, item.measured, item.is_exact))
+    return proofs[:_MAX_FRAMES]

@@ -1,0 +1,116 @@
+"""The trend over the runs of a directory as a page: a chart of the compilations of each run, and a table with what came and went."""
+
+import math
+from typing import NamedTuple
+
+from shapelog.report.trend import RunFigures, Trend
+from shapelog.reporters import Options
+from shapelog.reporters.html.chart_text import KIND_LABELS
+from shapelog.reporters.html.runs.comparison import EFFECT_KINDS
+from shapelog.reporters.html.runs.run_page import page, run_environment
+from shapelog.text import seconds
+
+# Runs that the chart and the table show, the newest.
+MAX_RUNS = 200
+# Causes that a row names.
+_MAX_CAUSES = 8
+_HEIGHT = 180
+# Runs whose numbers are written below their bars.
+_MAX_LABELS = 20
+_KINDS = ("first", "marking", "code", "limit", "failed")
+_LABELS = {"first": "first compilations", "marking": "avoidable by marking", "code": "other recompilations"}
+
+
+class Block(NamedTuple):
+    """A part of a bar: its kind, and its place in pixels from the top."""
+
+    kind: str
+    y: float
+    height: float
+
+
+class Bar(NamedTuple):
+    """The compilations of one run, from ``x`` on and ``width`` wide, in percent."""
+
+    x: float
+    width: float
+    blocks: tuple[Block, ...]
+    title: str
+    label: str
+    number: int
+
+
+class Chart(NamedTuple):
+    """``ticks`` are (pixels from the top, number of compilations)."""
+
+    bars: tuple[Bar, ...]
+    ticks: tuple[tuple[float, str], ...]
+    legend: tuple[tuple[str, str, int], ...]
+    height: int
+    summary: str
+
+
+def render_trend(trend: Trend, options: Options) -> bytes:
+    """In UTF-8. Only names and figures are shown, so there is no code to redact; directories are cut from names."""
+    templates = run_environment((), options)
+    return page(
+        templates,
+        "runs/trend.html.j2",
+        trend=trend,
+        rows=trend.rows[-MAX_RUNS:],
+        left_out=max(0, len(trend.rows) - MAX_RUNS),
+        chart=_chart(trend),
+        kinds=EFFECT_KINDS,
+        most=_MAX_CAUSES,
+    )
+
+
+def _chart(trend: Trend) -> Chart:
+    rows = trend.rows[-MAX_RUNS:]
+    most = max((sum(number for _, number in _parts(row.figures)) for row in rows), default=0) or 1
+    step = _step(most)
+    top = math.ceil(most / step) * step
+    room = 100 / max(len(rows), 1)
+    every = math.ceil(len(rows) / _MAX_LABELS)
+    bars = []
+    for index, row in enumerate(rows):
+        at, blocks = float(_HEIGHT), []
+        for kind, number in _parts(row.figures):
+            height = _HEIGHT * number / top
+            at -= height
+            blocks.append(Block(kind, at, height))
+        words = ", ".join(f"{number} {_label(kind)}" for kind, number in _parts(row.figures)) or "nothing was compiled"
+        bars.append(
+            Bar(
+                x=index * room + room * 0.15,
+                width=min(room * 0.7, 6.0),
+                blocks=tuple(blocks),
+                title=f"run {row.number}, {row.began}: {words}; {seconds(row.figures.seconds)}",
+                label=str(row.number) if index % every == 0 else "",
+                number=row.number,
+            )
+        )
+    sums = {kind: sum(dict(_parts(row.figures)).get(kind, 0) for row in rows) for kind in _KINDS}
+    return Chart(
+        bars=tuple(bars),
+        ticks=tuple((_HEIGHT - _HEIGHT * number / top, str(number)) for number in range(0, top + 1, step)),
+        legend=tuple((kind, _label(kind), number) for kind, number in sums.items() if number),
+        height=_HEIGHT,
+        summary=f"Compilations of {len(rows)} runs, the oldest on the left. The table has the same figures.",
+    )
+
+
+def _parts(figures: RunFigures) -> list[tuple[str, int]]:
+    """What a bar is made of, from the bottom up."""
+    numbers = figures.first, figures.avoidable, figures.other, figures.limit_hits, figures.failures
+    return [(kind, number) for kind, number in zip(_KINDS, numbers, strict=True) if number]
+
+
+def _label(kind: str) -> str:
+    return _LABELS.get(kind) or KIND_LABELS[kind]
+
+
+def _step(most: int) -> int:
+    """A round step for at most five ticks."""
+    power = 10 ** int(math.log10(max(most / 5, 1)))
+    return next(factor * power for factor in (1, 2, 5, 10) if factor * power * 5 >= most)
