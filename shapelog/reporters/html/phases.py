@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from shapelog.report.analyses.compile_time import ALL, PhaseSeconds, phase_seconds
+from shapelog.report.phases import ALL, PhaseSeconds, phase_seconds
 from shapelog.report.report import Report
 
 _WORDS = {

@@ -4,7 +4,7 @@ import make
 import pytest
 from recorded import RECORDED, report_of
 
-from shapelog.report.analyses.compile_time import ALL, phase_seconds
+from shapelog.report.phases import ALL, phase_seconds
 from shapelog.reporters import Options
 from shapelog.reporters.html.phases import phases_of
 from shapelog.reporters.html.render import render

@@ -95,7 +95,9 @@ def _render(comparison: Comparison, verification: Verification | None, options: 
         came=[item for item in comparison.causes if item.after > item.before][:_MAX_CAUSES],
         stayed=[item for item in comparison.causes if item.after == item.before][:_MAX_CAUSES],
         cards=cards,
-        unchanged=[_card(f"unchanged-{number}", members) for number, members in enumerate(across_ranks(comparison.unchanged), 1)][:_MAX_FRAMES],
+        unchanged=[_card(f"unchanged-{number}", members) for number, members in enumerate(across_ranks(comparison.unchanged), 1)][
+            :_MAX_FRAMES
+        ],
         left=_left(comparison),
         charts=charts,
         kind=EFFECT_KINDS[comparison.outcome],
