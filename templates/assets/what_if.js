@@ -74,10 +74,11 @@
     const cost = predicted(costOfRow(row.own, chosen), chosen);
     const total = cost && cost[COMPILES] + cost[HITS];
     $(".total", row.element).textContent = cost ? number(total, cost[MORE]) : "?";
-    row.element.classList.toggle("better", Boolean(cost) && total < row.before[COMPILES] + row.before[HITS]);
+    $(".total", row.element).classList.toggle("better", Boolean(cost) && total < row.before[COMPILES] + row.before[HITS]);
     const time = $(".time", row.element);
     if (!time) return;
     time.textContent = cost ? range(cost[LEAST], cost[MOST]) : NOT_KNOWN;
+    time.classList.toggle("better", Boolean(cost) && cost[MOST] !== null && cost[MOST] < row.before[LEAST]);
     gauge($("svg.gauge", row.element), row.before[LEAST], cost ? cost[LEAST] : 0, cost ? cost[MOST] : null);
   };
 
