@@ -65,7 +65,7 @@
       figure("wi-seconds", before[LEAST], range(cost[LEAST], cost[MOST]), cost[LEAST], cost[MOST]);
     } else {
       ["wi-compiles", "wi-limit", "wi-seconds"].forEach((name) => figure(name, 1, "?", 0, 1));
-      const frames = rows.filter((row) => !costOfRow(row.own, chosen)).map((row) => $("th", row.element).textContent);
+      const frames = rows.filter((row) => !costOfRow(row.own, chosen)).map((row) => $("th", row.element).textContent.trim());
       unknown.textContent = `This combination was not replayed in ${frames.join(", ")}, where too many suggestions interact. Known are none, all, each alone, and all but one.`;
     }
     return cost;
