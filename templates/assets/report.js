@@ -192,6 +192,8 @@ const shapelog = (() => {
     $$(".target").forEach((other) => other.classList.remove("target"));
     const part = page.classList.contains("frame") ? "frames" : page.id;
     links.forEach((link) => { if (link.hash === `#${part}`) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current"); });
+    const current = $(".top nav [aria-current]");
+    if (current) current.parentElement.scrollLeft = current.offsetLeft - current.parentElement.offsetLeft - 60; // on a phone
     const heading = $("h1", page);
     document.title = page.id === "overview" ? title : `${heading.textContent} · ${title}`;
     for (let around = target; around && around !== page; around = around.parentElement) if (around.tagName === "DETAILS") around.open = true;

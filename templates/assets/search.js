@@ -12,10 +12,10 @@
 
   // Headings outside of the pages of frames: their page, their text, and the first words below them.
   const headings = () => $$("main > .page:not(.frame, #rules) :is(h1, h2, h3)").filter((heading) => !heading.closest(".suggestion")).map((heading) => {
-    const page = heading.closest(".page");
+    const owner = heading.parentElement.closest("[id]"); // a view, or a part of one with a name of its own
     const below = heading.nextElementSibling;
     const text = below && below.matches("p, .lead") ? below.textContent.trim().replace(/\s+/g, " ").slice(0, 240) : "";
-    return { where: page.id, title: heading.textContent.trim().replace(/\s+/g, " "), text, kind: SECTION, heading };
+    return { where: owner.id, title: heading.textContent.trim().replace(/\s+/g, " "), text, kind: SECTION, heading };
   });
   const prepared = (entry) => ({ ...entry, key: entry.title.toLowerCase(), all: `${entry.title} ${entry.text} ${entry.kind}`.toLowerCase() });
   const load = async () => {

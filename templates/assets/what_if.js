@@ -65,7 +65,7 @@
       figure("wi-seconds", before[LEAST], range(cost[LEAST], cost[MOST]), cost[LEAST], cost[MOST]);
     } else {
       ["wi-compiles", "wi-limit", "wi-seconds"].forEach((name) => figure(name, 1, "?", 0, 1));
-      const frames = rows.filter((row) => !costOfRow(row.own, chosen)).map((row) => $("th", row.element).textContent);
+      const frames = rows.filter((row) => !costOfRow(row.own, chosen)).map((row) => $("th", row.element).textContent.trim());
       unknown.textContent = `This combination was not replayed in ${frames.join(", ")}, where too many suggestions interact. Known are none, all, each alone, and all but one.`;
     }
     return cost;
@@ -74,10 +74,11 @@
     const cost = predicted(costOfRow(row.own, chosen), chosen);
     const total = cost && cost[COMPILES] + cost[HITS];
     $(".total", row.element).textContent = cost ? number(total, cost[MORE]) : "?";
-    row.element.classList.toggle("better", Boolean(cost) && total < row.before[COMPILES] + row.before[HITS]);
+    $(".total", row.element).classList.toggle("better", Boolean(cost) && total < row.before[COMPILES] + row.before[HITS]);
     const time = $(".time", row.element);
     if (!time) return;
     time.textContent = cost ? range(cost[LEAST], cost[MOST]) : NOT_KNOWN;
+    time.classList.toggle("better", Boolean(cost) && cost[MOST] !== null && cost[MOST] < row.before[LEAST]);
     gauge($("svg.gauge", row.element), row.before[LEAST], cost ? cost[LEAST] : 0, cost ? cost[MOST] : null);
   };
 

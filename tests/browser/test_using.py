@@ -94,7 +94,7 @@ def test_the_recompilations_of_a_rule_are_found(visit: Visit) -> None:
     [
         ("limit", "limit", "compile-1-8"),
         ("graph break", "graph break", "compile-2-0"),
-        ("demo.py:16", "line", "compile-0-4"),
+        ("demo.py:16", "line", "source-1-16"),
         ("mark_dynamic", "suggestion", "a1"),
         ("expected 32, actual 48", "recompilation", "compile-0-1"),
         ("timeline", "section", "overview"),

@@ -9,7 +9,9 @@ from shapelog.advice.paste_formats import VARIABLE, marked_lines
 from shapelog.advice.replay import Cost, total_cost
 from shapelog.advice.what_if import Condition, FrameOutcomes, WhatIf, what_if
 from shapelog.grouping import grouped
+from shapelog.model.trace import Frame
 from shapelog.reporters.html.anchors import Anchors
+from shapelog.reporters.html.chart_text import file_and_line
 from shapelog.text import one_line, plural
 
 # Suggestions with a box of their own, frames with a row of their own.
@@ -48,6 +50,7 @@ class Row(NamedTuple):
 
     anchor: str
     title: str
+    place: str
     outcomes: tuple[int, ...]
     before: Cost
     after: Cost
@@ -121,12 +124,12 @@ def _rows(found: WhatIf, anchors: Anchors) -> tuple[tuple[Row, ...], tuple[Outco
     rows: list[Row] = []
     outcomes: list[Outcome] = []
     for members, outcome in joined[:single]:
-        rows.append(_row(anchors[members[0].frame], members[0].frame.title, members, len(outcomes), [outcome]))
+        rows.append(_row(members, len(outcomes), [outcome], anchors[members[0].frame], members[0].frame))
         outcomes.append(outcome)
     if rest := [member for members, _ in joined[single:] for member in members]:
         added = [_outcome(members) for members in grouped(rest, lambda item: (item.conditions, item.is_partial)).values()]
         number = len({anchors[member.frame] for member in rest})
-        rows.append(_row("", plural(number, "more frame"), rest, len(outcomes), added))
+        rows.append(_row(rest, len(outcomes), added)._replace(title=plural(number, "more frame")))
         outcomes += added
     return tuple(rows), tuple(outcomes)
 
@@ -138,10 +141,11 @@ def _outcome(members: Sequence[FrameOutcomes]) -> Outcome:
     return Outcome(members[0].conditions, costs)
 
 
-def _row(anchor: str, title: str, members: Sequence[FrameOutcomes], first: int, outcomes: Sequence[Outcome]) -> Row:
+def _row(members: Sequence[FrameOutcomes], first: int, outcomes: Sequence[Outcome], anchor: str = "", frame: Frame | None = None) -> Row:
     return Row(
         anchor=anchor,
-        title=one_line(title),
+        title=one_line(frame.title) if frame else "",
+        place=file_and_line(frame.file, frame.line) if frame else "",
         outcomes=tuple(range(first, first + len(outcomes))),
         before=total_cost([outcome.costs[frozenset()] for outcome in outcomes]),
         after=_in_another_run(total_cost([outcome.costs[frozenset(range(len(outcome.conditions)))] for outcome in outcomes])),
