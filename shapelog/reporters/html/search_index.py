@@ -10,9 +10,11 @@ from shapelog.grouping import grouped
 from shapelog.model.trace import Compile, Outcome
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.report.report import Report
+from shapelog.report.source_code.quoted_lines import Place
 from shapelog.reporters.html.frame_page import CompileView, FrameView
 from shapelog.reporters.html.handbook import Handbook
 from shapelog.reporters.html.record_rows import PageRecords
+from shapelog.reporters.html.views.source_page import SourcePage
 from shapelog.rule_docs import anchor
 from shapelog.text import file_name, one_line, some
 
@@ -38,6 +40,7 @@ class Searchable(NamedTuple):
     views: tuple[FrameView, ...]
     handbook: Handbook
     records: PageRecords
+    source: SourcePage
 
     @property
     def compiles(self) -> Iterator[tuple[FrameView, CompileView]]:
@@ -121,12 +124,13 @@ def _recompiles(found: Searchable) -> Iterator[SearchEntry]:
 
 
 def _lines(found: Searchable) -> Iterator[SearchEntry]:
-    """Lines of the user's code, each once: where the first compile is that names it, with its code."""
+    """Lines of the user's code, each once, with its code: where the source shows it, else the first compile that names it."""
     lines: dict[tuple[str, int], SearchEntry] = {}
     for _, item in found.compiles:
         for file, line, code in _lines_of(item.compile):
             if file and line and not is_library(file) and ((file, line) not in lines or (code and not lines[file, line].text)):
-                lines[file, line] = SearchEntry(item.anchor, _place(file, line), code.strip(), "line")
+                where = found.source.of_place.get(Place(file, line), item.anchor)
+                lines[file, line] = SearchEntry(where, _place(file, line), code.strip(), "line")
         if len(lines) >= _MAX_LINES:
             break
     yield from lines.values()
