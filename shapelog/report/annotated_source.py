@@ -12,7 +12,6 @@ from shapelog.report.source_code.files_on_disk import DiskFile, DiskState, disk_
 from shapelog.report.source_code.line_marks import LineMark, MarkKind, line_marks
 from shapelog.report.source_code.quoted_lines import Quote, QuotedLines, is_inner, quoted_lines
 from shapelog.report.weighted import WeightedCompile
-from shapelog.rules import Verdict
 
 # What Python calls code outside of any function.
 TOP_LEVEL = "<module>"
@@ -70,8 +69,7 @@ class CodeFunction(NamedTuple):
     @property
     def avoidable(self) -> float:
         """Seconds of recompilations that marking or a code change avoids."""
-        verdicts = (Verdict.MARKING, Verdict.CODE)
-        return math.fsum(item.seconds for item in self.compiled if item.recompile and item.recompile.verdict in verdicts)
+        return math.fsum(item.seconds for item in self.compiled if item.is_avoidable)
 
 
 class CodeFile(NamedTuple):

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from shapelog.model.trace import Compile, Frame
 from shapelog.recompiles.explain import Explanations, Recompile
+from shapelog.rules import Verdict
 
 
 class WeightedCompile(NamedTuple):
@@ -23,6 +24,11 @@ class WeightedCompile(NamedTuple):
     def weight(self) -> int:
         """On how many ranks, or processes outside of a distributed run, it was made."""
         return len(self.ranks) or 1
+
+    @property
+    def is_avoidable(self) -> bool:
+        """Whether it is a recompilation that marking or a code change avoids."""
+        return self.recompile is not None and self.recompile.verdict in (Verdict.MARKING, Verdict.CODE)
 
     @property
     def seconds_before_restart(self) -> float:

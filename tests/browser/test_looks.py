@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 PARTS = ("overview", "advice", "frames", "graphs", "trace", "rules")
 # What axe-core looks at: of the other pages what they have beyond the first.
 AXE = {
-    "breaks": (*PARTS, "frame-0"),
+    "breaks": (*PARTS, "failures", "source", "frame-0"),
     "demo": ("overview", "advice", "frames", "trace", "rules"),
     "check": ("overview",),
-    "failures": ("overview", "trace", "frame-0"),
+    "failures": ("overview", "failures", "source", "trace", "frame-0"),
     "limits": ("graphs", "frame-1"),
     "ranks": ("ranks", "frames", "rank-0-frame-0"),
     "ranks that parted": ("ranks", "trace"),
@@ -53,7 +53,7 @@ def go(page: "Page", part: str) -> None:
 def parts(page: "Page", frames: int) -> Iterator[str]:
     """Shows one part after the other, with all its details open."""
     articles = page.locator("main > article").evaluate_all("articles => articles.map((article) => article.id)")
-    more = ("ranks",) if page.locator("#ranks").count() else ()
+    more = tuple(part for part in ("ranks", "failures", "source") if page.locator(f"#{part}").count())
     for part in (*PARTS, *more, *articles[:frames]):
         go(page, part)
         page.evaluate(OPEN)

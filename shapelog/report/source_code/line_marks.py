@@ -1,6 +1,7 @@
 """What happened at each line of the user's code: compilations, calls that led to them, causes, graph breaks, specializations, failures."""
 
 import math
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator
 from enum import Enum
 from typing import NamedTuple
@@ -9,8 +10,6 @@ from shapelog.grouping import grouped
 from shapelog.model.trace import Compile, Frame, GraphBreak, Outcome, resumed_by
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.reading.records import Specialization, Stack
-from shapelog.recompiles.causes import Cause
-from shapelog.recompiles.explain import Recompile
 from shapelog.report.report import Axis, FrameReport, Report
 from shapelog.report.source_code.quoted_lines import Place, QuotedLines
 from shapelog.report.weighted import WeightedCompile
@@ -67,6 +66,20 @@ class LineMark(NamedTuple):
         return math.fsum(item.seconds for item in self.compiled)
 
     @property
+    def verdicts(self) -> tuple[tuple[Verdict, int], ...]:
+        """How many of its recompilations came to each verdict."""
+        found: Counter[Verdict] = Counter()
+        for item in self.compiled:
+            if item.recompile:
+                found[item.recompile.verdict] += item.weight
+        return tuple(found.most_common())
+
+    @property
+    def avoidable(self) -> float:
+        """Seconds of its recompilations that marking or a code change avoids."""
+        return math.fsum(item.seconds for item in self.compiled if item.is_avoidable)
+
+    @property
     def frames(self) -> tuple[Frame, ...]:
         return tuple(dict.fromkeys(item.frame for item in self.compiled))
 
@@ -97,9 +110,7 @@ def line_marks(report: Report, lines: QuotedLines) -> dict[Place, tuple[LineMark
 
 def _joined(marks: Iterable[LineMark]) -> Iterator[LineMark]:
     """Properties that changed together in the same recompilations are one mark."""
-    for same in grouped(
-        marks, lambda mark: (mark.kind, mark.verdict, mark.rule, mark.compiled) if mark.kind is MarkKind.RECOMPILED else mark
-    ).values():
+    for same in grouped(marks, lambda mark: (mark.kind, mark.rule, mark.compiled) if mark.kind is MarkKind.RECOMPILED else mark).values():
         yield same[0]._replace(changed=tuple(item for mark in same for item in mark.changed))
 
 
@@ -158,7 +169,7 @@ def _caused(frame: Frame, compiled: WeightedCompile, lines: QuotedLines) -> Iter
     """The lines that asked for what did not hold any more."""
     recompile = compiled.recompile
     for cause in recompile.causes if recompile else ():
-        if recompile and cause.place:
+        if cause.place:
             place = lines.place_of(cause.place, frame.file)
             yield _Event(
                 place=place,
@@ -167,14 +178,8 @@ def _caused(frame: Frame, compiled: WeightedCompile, lines: QuotedLines) -> Iter
                 key=cause.axis,
                 compiled=compiled,
                 changed=(Changed(cause.axis, tuple(filter(None, (cause.before, cause.after)))),),
-                verdict=_verdict(recompile, cause),
                 rule=cause.rule.code,
             )
-
-
-def _verdict(recompile: Recompile, cause: Cause) -> Verdict:
-    """That of the recompile where marking decides, else that of the cause."""
-    return recompile.verdict if recompile.verdict in (Verdict.MARKING, Verdict.LIMIT, Verdict.FAILED) else cause.verdict
 
 
 def _broke(found: GraphBreak, compiled: WeightedCompile) -> Iterator[_Event]:

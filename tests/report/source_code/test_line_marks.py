@@ -104,3 +104,12 @@ def test_every_compilation_and_graph_break_of_known_code_has_a_mark(name: str) -
     assert broken == {item for item in report.trace.compiles if any(one.place for one in item.breaks)}
     ended = {item.compile for mark in found if mark.kind in (MarkKind.FAILED, MarkKind.REFUSED) for item in mark.compiled}
     assert ended == {item for item in report.trace.compiles if item.outcome in (Outcome.FAILED, Outcome.LIMIT)}
+
+
+def test_a_cause_has_the_verdicts_of_its_recompilations_not_that_of_its_rule() -> None:
+    marks = [mark for own in marks_of(report_of("lab/two_dims.log.gz")).values() for mark in own]
+    for mark in marks + [mark for own in marks_of(report_of(DEMO)).values() for mark in own]:
+        found = [item.recompile.verdict for item in mark.compiled if item.recompile]
+        assert dict(mark.verdicts) == {verdict: found.count(verdict) for verdict in found}
+        if mark.kind is MarkKind.RECOMPILED:
+            assert mark.verdict in found

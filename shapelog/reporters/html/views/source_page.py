@@ -16,7 +16,6 @@ from shapelog.report.source_code.quoted_lines import Place
 from shapelog.reporters.html.anchors import Anchors
 from shapelog.reporters.html.chart_text import Part, kind_of, totals
 from shapelog.reporters.html.highlight import Highlighter
-from shapelog.rules import Verdict
 
 # Compilations of one mark, and the lines that cost most.
 _MAX_SQUARES, _MAX_HOT = 16, 5
@@ -55,11 +54,14 @@ class RowView(NamedTuple):
 
 
 class FunctionView(NamedTuple):
-    """A function. ``editor`` is the address that opens it in VS Code, "" where the file is not on this disk."""
+    """A function. ``frames`` have their anchors with their labels, those that are the same on several ranks once. ``editor`` is the
+    address that opens it in VS Code, "" where the file is not on this disk.
+    """
 
     function: CodeFunction
     anchor: str
     title: str
+    frames: dict[str, str]
     editor: str
     kind: str
     parts: tuple[Part, ...]
@@ -76,11 +78,12 @@ class FileView(NamedTuple):
 
 
 class HotLine(NamedTuple):
-    """A line that cost much: its function and mark."""
+    """A line that cost much: its function and mark, and the seconds that need not be."""
 
     function: FunctionView
     row: RowView
     mark: MarkView
+    seconds: float
 
 
 class SourcePage(NamedTuple):
@@ -148,6 +151,7 @@ class _Builder(NamedTuple):
             function=item,
             anchor=anchor,
             title="top level" if item.title == TOP_LEVEL else item.title or "unknown function",
+            frames={self.anchors[frame]: frame.label for frame in item.frames},
             editor=editor_address(file.disk.path, item.first) if self.with_source else "",
             kind=_worst(row.kind for row in rows),
             parts=totals((kind_of(one.compile, one.recompile), one.weight, one.seconds) for one in item.compiled),
@@ -198,7 +202,7 @@ def _note(file: CodeFile) -> str:
 def _hot(files: Iterable[FileView]) -> list[HotLine]:
     """The lines at which most seconds were spent that need not be; of code in libraries the lines that call it."""
     found = [
-        HotLine(function, row, mark)
+        HotLine(function, row, mark, mark.mark.avoidable or mark.mark.seconds)
         for file in files
         if not file.file.is_library
         for function in file.functions
@@ -207,11 +211,11 @@ def _hot(files: Iterable[FileView]) -> list[HotLine]:
         if _is_hot(mark.mark)
     ]
     first: dict[str, HotLine] = {}
-    for item in sorted(found, key=lambda item: -item.mark.mark.seconds):
+    for item in sorted(found, key=lambda item: -item.seconds):
         first.setdefault(item.row.anchor, item)
     return list(first.values())[:_MAX_HOT]
 
 
 def _is_hot(mark: LineMark) -> bool:
     is_cause = mark.kind is MarkKind.RECOMPILED or (mark.kind is MarkKind.CALLED and bool(mark.changed))
-    return mark.kind is MarkKind.FAILED or (is_cause and mark.verdict in (Verdict.MARKING, Verdict.CODE))
+    return mark.kind is MarkKind.FAILED or (is_cause and any(item.is_avoidable for item in mark.compiled))

@@ -18,6 +18,7 @@ from shapelog.reporters import Options
 from shapelog.reporters.html import render
 from shapelog.reporters.html.anchors import anchors_of
 from shapelog.reporters.html.page_context import page_context
+from shapelog.reporters.html.search_index import Searchable, search_entries
 from shapelog.reporters.html.views.source_page import SourcePage, editor_address, source_page
 
 DEMO = "real/demo.log.gz"
@@ -137,3 +138,10 @@ def test_links_of_the_source_lead_somewhere(name: str) -> None:
     html = page(report_of(name))
     ids = set(re.findall(r'\bid="([^"]+)"', html)) | set(re.findall(r'"(compile-[^"]+|rank-[^"]+|process-[^"]+)":', html))
     assert set(re.findall(r'href="#([^"]+)"', section(html))) <= ids
+
+
+def test_the_search_leads_from_a_line_to_the_source() -> None:
+    context = page_context(collect_alerts(report_of(DEMO), Repository("nowhere")), Options())
+    searchable = Searchable(context.report, context.views, context.handbook, context.records, context.source)
+    found = {entry.title: entry.where for entry in search_entries(searchable) if entry.kind == "line"}
+    assert found["demo.py:50"] == context.source.of_place[Place("/srv/ml/demo/demo.py", 50)]
