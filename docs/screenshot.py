@@ -21,9 +21,9 @@ ROOT = Path(__file__).resolve().parents[1]
 IMAGES = ROOT / "docs" / "images"
 TRACE = ROOT / "fixtures" / "real" / "demo.log.gz"
 SCHEMES = ("light", "dark")
-# Pixels of the visible part of the page; the picture has twice as many, or it would be blurred on most screens.
-VIEW = {"width": 1200, "height": 860}
-SCALE = 1.5
+# Pixels of the visible part of the page, and how many of the picture each of them is, since most screens are finer than that.
+VIEW = {"width": 1300, "height": 880}
+SCALE = 1.4
 _KEY = b"Description"
 # Text of elements that are inside of the window, in reading order.
 _VISIBLE_TEXT = """() => {

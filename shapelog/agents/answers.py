@@ -172,18 +172,8 @@ class CompareAnswer:
 
 
 @dataclass(frozen=True)
-class RuleLine:
-    """A rule in one line: its remedy is what helps in most cases."""
-
-    code: str
-    name: str
-    kind: str
-    remedy: str
-
-
-@dataclass(frozen=True)
 class RulesAnswer:
-    """All rules, or one with its explanation in Markdown."""
+    """All rules in a line each (code, name, verdict, remedy), or one with its explanation in Markdown."""
 
-    rules: list[RuleLine]
+    rules: list[str]
     explanation: str

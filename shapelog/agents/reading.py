@@ -7,7 +7,7 @@ from shapelog.advice.paste_formats import as_python, as_shell, why_nothing
 from shapelog.advice.remaining_recompiles import Remaining
 from shapelog.advice.suggestions import Suggestion
 from shapelog.agents import answers
-from shapelog.agents.bounds import first, fitting, pasted, short
+from shapelog.agents.bounds import SENTENCE, first, fitting, pasted, short
 from shapelog.api import load
 from shapelog.errors import ShapelogError
 from shapelog.model.ids import TorchVersion, parse_version
@@ -223,14 +223,14 @@ def _comparison(found: Comparison, most: int) -> answers.CompareAnswer:
 
 def rules(code: str = "") -> answers.RulesAnswer:
     """The list of rules or, with a code or a name, one rule in full. Raises ShapelogError where there is no such rule."""
-    if not code:
-        return answers.RulesAnswer([_rule(item.rule, 80) for item in entries()], "")
-    found = entry(code)
-    return answers.RulesAnswer([_rule(found.rule, 300)], _page(found))
+    if code:
+        found = entry(code)
+        return answers.RulesAnswer([_rule(found.rule, SENTENCE)], _page(found))
+    return fitting(lambda most: answers.RulesAnswer([_rule(item.rule, 40 * most) for item in entries()], ""))
 
 
-def _rule(rule: Rule, most: int) -> answers.RuleLine:
-    return answers.RuleLine(rule.code, rule.name, rule.verdict.value, short(rule.remedy, most))
+def _rule(rule: Rule, most: int) -> str:
+    return f"{rule.code} {rule.name} ({rule.verdict.value}): {short(rule.remedy, most)}"
 
 
 def _page(found: Entry) -> str:
