@@ -256,7 +256,23 @@ def _select_archive(archive: "Archive", options: InputOptions) -> Selection:
 
 def _select_directory(where: Path, options: InputOptions) -> Selection:
     """Its newest run. Of the directories in it, only those that tlparse and torchrun write for the ranks of a job are searched."""
-    entries, inner = [], []
+    logs, entries = _logs_in(where)
+    return _select_run(logs, entries, str(where), options)
+
+
+def runs_in(where: Path) -> list[tuple[Path, ...]]:
+    """The files of each run in a directory, the oldest run first. Raises ShapelogError where there is no trace in it."""
+    from shapelog.reading.run_selection import group_runs
+
+    filled = [entry for entry in _logs_in(where)[0] if entry.size]
+    runs = group_runs(filled) if filled else []
+    return [tuple(member.entry.path for member in run.members if member.entry.path) for run in reversed(runs)]
+
+
+def _logs_in(where: Path) -> tuple[list[FileEntry], list[FileEntry]]:
+    """The entries of a directory with the names of traces or of text logs, and all entries."""
+    entries: list[FileEntry] = []
+    inner: list[str] = []
     try:
         with os.scandir(where) as found:
             for file in found:
@@ -278,7 +294,7 @@ def _select_directory(where: Path, options: InputOptions) -> Selection:
         logs = traces_among(entries)
         if not logs:
             _refuse_parent(where, sorted(inner))
-    return _select_run(logs, entries, str(where), options)
+    return logs, entries
 
 
 def _refuse_parent(where: Path, inner: Sequence[str]) -> None:

@@ -8,6 +8,8 @@ ASKED = ("jobs", "frames", "causes", "suggestions", "failures")
 # What two runs of the same program may differ in, as a factor, and the seconds that are worth a line.
 _NOISE, _WORTH = 1.35, 0.5
 
+# A comment at the end of a line, or a line that is one.
+_COMMENT = r"'  #[^\n]*|(?:^|\n)#[^\n]*'"
 _FILE = r"regexp_extract({}file, '[^/\\]*$')"
 
 TOTALS = """
@@ -37,8 +39,11 @@ ORDER BY seconds DESC, recompiles DESC, code, axis_pattern
 ADVICE = f"""
 WITH marks AS (
     SELECT 'mark as dynamic' AS kind, split_part(codes, ' ', 1) AS code, name AS what, function, {_FILE.format("")} AS named, file, line,
-        CASE WHEN entries <> '' THEN recommendation || ': add ' || entries || ' to TORCH_COMPILE_DYNAMIC_SOURCES' ELSE recommendation END
-            AS text,
+        CASE
+            WHEN entries <> '' THEN recommendation || ': add ' || entries || ' to TORCH_COMPILE_DYNAMIC_SOURCES'
+            WHEN python <> '' THEN recommendation || ': ' || replace(regexp_replace(python, {_COMMENT}, '', 'g'), chr(10), '; ')
+            ELSE recommendation
+        END AS text,
         job, compiles_saved AS compiles, seconds, confidence
     FROM suggestions
 ), changes AS (

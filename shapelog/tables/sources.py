@@ -26,6 +26,20 @@ def jobs_of(sources: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(found for source in sources for path in _matching(source) for found in (list(_below(path)) or [path])))
 
 
+def runs_of(path: str) -> list[tuple[str, tuple[str, ...]]]:
+    """The job of each run in a directory, the oldest first: the path of its first file, and all its files.
+
+    Anything but a directory on this machine is one job, without files.
+    """
+    if is_url(path) or not os.path.isdir(path):
+        return [(path, ())]
+    try:
+        runs = inputs.runs_in(Path(path))
+    except ShapelogError:
+        runs = []
+    return [(str(files[0]), tuple(map(str, files))) for files in runs] or [(path, ())]
+
+
 def _matching(source: str) -> list[str]:
     """What a pattern matches; anything else as it is."""
     if not any(sign in source for sign in _WILD) or os.path.lexists(source):

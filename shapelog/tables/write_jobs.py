@@ -10,30 +10,36 @@ from shapelog.distributed.large_jobs import ReadOptions, load_large_job
 from shapelog.errors import ShapelogError
 from shapelog.model.load import load
 from shapelog.model.trace import Trace
-from shapelog.reading.inputs import InputOptions, Selection, is_large, select
+from shapelog.reading.inputs import InputOptions, Selection, is_large, select, select_files
 from shapelog.reading.trace_files import WEB_TIMEOUT, redacted_url
 from shapelog.report.report import analyze
 from shapelog.tables.files import Form, write_job
 from shapelog.tables.names import job_name
 from shapelog.tables.rows import Rows, rows_of, unreadable
+from shapelog.tables.sources import runs_of
 
 
 class ReadAs(NamedTuple):
-    """How jobs are read, as in ``InputOptions``; ``is_strict`` decodes every record."""
+    """How jobs are read, as in ``InputOptions``; ``is_strict`` decodes every record.
+
+    With ``each_run`` each run in a directory is a job of its own.
+    """
 
     run: str = ""
     max_bytes: int | None = None
     timeout: float = WEB_TIMEOUT
     is_strict: bool = False
+    each_run: bool = False
 
 
 class JobTask(NamedTuple):
-    """A job for a worker, and the folder of the tables, which has to mean the same there."""
+    """A job for a worker, and the folder of the tables, which has to mean the same there. Without ``files`` it is what ``source`` is."""
 
     source: str
     folder: str
     form: Form
     how: ReadAs
+    files: tuple[str, ...] = ()
 
 
 class JobResult(NamedTuple):
@@ -61,7 +67,8 @@ def write_jobs(
 
     Raises ShapelogError where tables cannot be written, or where there is no cluster.
     """
-    tasks = (JobTask(source, str(folder.absolute()), form, how) for source in sources)
+    jobs = (job for source in sources for job in (runs_of(source) if how.each_run else [(source, ())]))
+    tasks = (JobTask(source, str(folder.absolute()), form, how, files) for source, files in jobs)
     here = ((task, write_one(task)) for task in tasks)
     for task, result in gather(executor, write_one, tasks, note=note) if executor else here:
         done = _lost(task, result) if isinstance(result, Lost) else result
@@ -73,7 +80,7 @@ def write_jobs(
 def write_one(task: JobTask) -> JobResult:
     """In a worker: read a job, and write its tables. One that cannot be read is a row of ``jobs``."""
     try:
-        selection = select(task.source, InputOptions(task.how.run, task.how.max_bytes, timeout=task.how.timeout))
+        selection = _select(task)
         report = analyze(_load(selection, task.how))
     except ShapelogError as error:
         return _unread(task, str(error))
@@ -90,6 +97,12 @@ def write_one(task: JobTask) -> JobResult:
         has_problems=report.has_problems,
         notes=selection.notes,
     )
+
+
+def _select(task: JobTask) -> Selection:
+    if task.files:
+        return select_files([Path(file) for file in task.files])
+    return select(task.source, InputOptions(task.how.run, task.how.max_bytes, timeout=task.how.timeout))
 
 
 def _load(selection: Selection, how: ReadAs) -> Trace:

@@ -56,6 +56,13 @@ def test_advice_is_ranked_by_what_it_saves_over_all_jobs(form: Form, tmp_path: P
     assert {item.kind for item in found.advice} == {"mark as dynamic"}
 
 
+@forms
+def test_before_torch_2_8_advice_is_a_line_of_python(form: Form, tmp_path: Path) -> None:
+    data = make.trace(make.static_sizes(10, 12, 14), version="2.6.0")
+    (item,) = reported(tmp_path, data, form=form).advice
+    assert item.text == "mark dim 0 of x as dynamic: torch._dynamo.mark_dynamic(x, 0)"
+
+
 def test_code_changes_are_advice_too(tmp_path: Path) -> None:
     changes = "0/0: tensor 'x' dtype mismatch. expected Float, actual Double"
     data = make.trace(

@@ -8,7 +8,8 @@ import make
 import pytest
 from fleets import NAME, put, trace
 
-from shapelog.tables.sources import jobs_of
+from shapelog.tables.names import job_name
+from shapelog.tables.sources import jobs_of, runs_of
 
 
 def found(where: Path, *sources: str) -> list[str]:
@@ -77,6 +78,22 @@ def test_directories_of_object_storage_are_searched() -> None:
         assert jobs_of(["memory://fleet/a", "memory://none"]) == ["memory://fleet/a", "memory://none"]
     finally:
         system.rm("/fleet", recursive=True)
+
+
+def test_each_run_of_a_directory_may_be_a_job_with_all_its_ranks(tmp_path: Path) -> None:
+    for hour in ("08", "10"):
+        for rank in (0, 1):
+            name = f"dedicated_log_torch_trace_rank_{rank}_{hour * 4}.log"
+            (tmp_path / name).write_bytes(trace(8).replace(b"V1120 08:", f"V1120 {hour}:".encode()))
+    runs = runs_of(str(tmp_path))
+    assert [(Path(source).name[-12:-4], len(files)) for source, files in runs] == [("08080808", 2), ("10101010", 2)]
+    assert len({job_name(source) for source, _ in runs}) == 2
+
+
+def test_what_is_no_directory_with_a_trace_is_one_job_without_runs(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    for path in (str(tmp_path / "empty"), str(tmp_path / "none"), "s3://bucket/a"):
+        assert runs_of(path) == [(path, ())]
 
 
 def test_a_directory_that_cannot_be_listed_is_a_job_that_reading_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

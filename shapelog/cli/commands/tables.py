@@ -27,9 +27,10 @@ _HOURS = {"h": 1, "d": 24, "w": 168}
 
 @click.command()
 @click.argument("sources", metavar="SOURCE...", nargs=-1, required=True, shell_complete=files)
+@click.option("--each-run", is_flag=True, help="Make each run of a local directory a job of its own.")
 @input_options
 @folder_options(("parquet", "csv"), "Write the tables into this directory, which is made where there is none.")
-def tables(sources: tuple[str, ...], options: CommonOptions) -> int:
+def tables(sources: tuple[str, ...], each_run: bool, options: CommonOptions) -> int:
     """Write what many jobs compiled as tables, for DuckDB, pandas, Spark, and shapelog fleet.
 
     SOURCE is a file, an archive, a directory (its newest run), a URL, or a pattern such as 's3://bucket/jobs/*'; each is one job. A
@@ -42,8 +43,9 @@ def tables(sources: tuple[str, ...], options: CommonOptions) -> int:
     Jobs are read by one process for each core, or as --executor has it. Each worker holds one job at a time. Exits with 2 if no job
     could be read, or with --strict if one could not, or if a trace has problems.
     """
-    if options.run and options.all_runs:
-        raise ShapelogError(f"--run {options.run} and --all-runs cannot be used together")
+    which = [f"--run {options.run}"] * bool(options.run) + ["--all-runs"] * options.all_runs + ["--each-run"] * each_run
+    if which[1:]:
+        raise ShapelogError(f"{' and '.join(which)} cannot be used together")
     if "-" in sources:
         raise ShapelogError("tables: standard input cannot be read here; use files, directories or URLs")
     from shapelog.distributed.executor import parse_executor
@@ -61,13 +63,13 @@ def tables(sources: tuple[str, ...], options: CommonOptions) -> int:
     prepare(folder, form)
     began = time.monotonic()
     found = jobs_of(sources)
-    how = ReadAs("all" if options.all_runs else options.run or "", options.max_unpacked, options.timeout, options.strict)
+    how = ReadAs("all" if options.all_runs else options.run or "", options.max_unpacked, options.timeout, options.strict, each_run)
     done: list[JobResult] = []
     with progress_bar() as progress:
         for result in write_jobs(found, folder, form, how, executor, message):
             done.append(result)
             if progress:
-                progress(f"{len(done):,} of {len(found):,} jobs", len(done), len(found))
+                progress(f"{len(done):,} jobs", len(done), max(len(found), len(done)))
         if progress:
             progress("", len(done), -1)
     return _summed_up(done, folder, time.monotonic() - began, options)
@@ -92,7 +94,7 @@ def _summed_up(done: "list[JobResult]", folder: Path, took: float, options: Comm
 def _left_out(done: "list[JobResult]") -> list[str]:
     """What the notes of jobs have in common: that older runs of their directories were not read."""
     older = [item for item in done if len(item.notes) > 1]
-    return [f"{plural(len(older), 'directory')} with more than one run: the newest is read, --all-runs reads all"] if older else []
+    return [f"{plural(len(older), 'directory')} with more than one run: the newest is read, --each-run makes each a job"] if older else []
 
 
 @click.command()

@@ -63,9 +63,14 @@ def test_older_runs_are_mentioned_and_may_be_read(jobs: Path) -> None:
     text = trace(8).replace(b"V1120 08:", b"V1120 09:")
     (jobs / "runs" / "a" / "dedicated_log_torch_trace_zzzzzzzz.log").write_bytes(text)
     done = call("tables", "runs", "-o", "out", "-f", "csv")
-    assert "1 directory with more than one run: the newest is read, --all-runs reads all" in done.stderr
+    assert "1 directory with more than one run: the newest is read, --each-run makes each a job" in done.stderr
+    each = call("tables", "runs", "-o", "each", "-f", "csv", "--each-run")
+    assert each.stderr.startswith("shapelog: 3 jobs read; ")
+    assert call("tables", "runs", "-o", "each", "-f", "csv", "--each-run").stderr.startswith("shapelog: 3 jobs read; ")
+    assert len([part for part in parts(jobs / "each") if part.startswith("jobs/")]) == 3
     assert "--all-runs" not in call("tables", "runs", "-o", "out", "-f", "csv", "--all-runs").stderr
-    assert "cannot be used together" in refusal("tables", "runs", "-o", "out", "--run", "2", "--all-runs")
+    assert "--run 2 and --all-runs cannot be used together" in refusal("tables", "runs", "-o", "out", "--run", "2", "--all-runs")
+    assert "--all-runs and --each-run cannot be used together" in refusal("tables", "runs", "-o", "out", "--each-run", "--all-runs")
 
 
 def test_what_cannot_be_written_or_read_at_all_is_refused(jobs: Path) -> None:
