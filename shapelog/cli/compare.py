@@ -33,9 +33,7 @@ if TYPE_CHECKING:
 @list_options("Show everything, including frames and causes that did not change.")
 @transfer_options
 @output_options(formats("comparison"))
-def compare(
-    before: str, after: str | None, before_run: str | None, after_run: str | None, is_trend: bool, options: CommonOptions
-) -> int:
+def compare(before: str, after: str | None, before_run: str | None, after_run: str | None, is_trend: bool, options: CommonOptions) -> int:
     """Show what changed from trace BEFORE to trace AFTER, or from one run to the next in the directory BEFORE.
 
     For two runs of one program: with and without a change, cold and warm, or with two versions of torch. Frames are matched by their

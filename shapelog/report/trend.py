@@ -12,7 +12,6 @@ from shapelog.rules import Verdict
 from shapelog.text import plural
 
 
-
 class RunFigures(NamedTuple):
     """The figures of one run. ``avoidable`` are the recompilations that marking avoids, ``other`` all other ones."""
 

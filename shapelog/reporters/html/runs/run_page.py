@@ -37,5 +37,3 @@ def page(templates: Environment, name: str, **variables: Any) -> bytes:
     css = "".join(map(asset, _STYLES))
     head: dict[str, Any] = {"css": Markup(css), "policy": content_policy("", css), "version": __version__}
     return templates.get_template(name).render(**head, **variables).encode("utf-8", "replace")
-
-
