@@ -22,7 +22,7 @@ from shapelog.recompiles.shape_table import State
 from shapelog.report.frame_changes import Effect, Gain, Loss, Since
 from shapelog.report.next_steps import StepKind
 from shapelog.report.report import analyze
-from shapelog.reporters.json import advice, check, compare, explain, extraction, fix, fleet, lines, report, rules, verification
+from shapelog.reporters.json import advice, check, compare, explain, extraction, fix, fleet, lines, report, rules, trend, verification
 from shapelog.rules import AlertKind, Level, Verdict
 
 Schema = dict[str, Any]
@@ -37,6 +37,7 @@ VERSIONS = {
     "report": report.FORMAT_VERSION,
     "rules": rules.FORMAT_VERSION,
     "story": explain.FORMAT_VERSION,
+    "trend": trend.FORMAT_VERSION,
     "verification": verification.FORMAT_VERSION,
 }
 NAMES = sorted(VERSIONS)
@@ -126,6 +127,7 @@ def test_words_change_no_shape_and_everything_else_does() -> None:
 # By schema, "" for all of them, and the end of the path.
 ENUMS = {
     ("fix", "how"): values(How),
+    ("trend", "outcome"): values(Effect),
     ("", "kinds"): values(AlertKind),
     ("", "fail_on"): values(AlertKind),
     ("", "level"): values(Level),

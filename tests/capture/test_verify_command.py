@@ -86,6 +86,21 @@ def test_a_list_that_helps_ends_with_0(case: Case) -> None:
     assert f"shapelog: both traces were kept: shapelog compare {case.traces / 'before'} {case.traces / 'after'}" in done.stderr
 
 
+def test_a_verification_is_written_as_a_page(case: Case, tmp_path: Path) -> None:
+    out = tmp_path / "page.html"
+    done = case.verify(case.command(trace(static_sizes(10, 12, 14)), trace(dynamic_size("0/0"))), "-o", str(out))
+    assert done.exit_code == 0
+    assert "Predicted and measured" in out.read_text(encoding="utf-8")
+
+
+def test_no_page_is_written_where_there_is_nothing_to_verify(case: Case, tmp_path: Path) -> None:
+    out = tmp_path / "page.html"
+    done = case.verify(case.command(trace(static_sizes(10)), None), "-o", str(out))
+    assert done.exit_code == 0
+    assert f"shapelog: {out} was not written: there is no second run to compare" in done.stderr
+    assert not out.exists()
+
+
 @pytest.mark.parametrize(
     ("second", "codes", "fault"),
     [

@@ -2,6 +2,7 @@
 
 import sys
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -111,8 +112,12 @@ def verify(command: tuple[str, ...], trace_dir: str | None, options: CommonOptio
 
     def show(result: "Verification | Advice") -> int:
         """A verification, or the advice where there was nothing to verify."""
-        render = rendering("advice" if isinstance(result, Advice) else "verification", result, options, sys.stderr)
-        return write_outputs(Output(render, lambda: any(report.has_problems for report in reports)), options, sys.stderr)
+        is_advice = isinstance(result, Advice)
+        wanted = replace(options, targets=tuple(item for item in options.targets if not is_advice or item.format in formats("advice")))
+        for item in set(options.targets) - set(wanted.targets):
+            message(f"{item.file or 'the page'} was not written: there is no second run to compare")
+        render = rendering("advice" if is_advice else "verification", result, wanted, sys.stderr)
+        return write_outputs(Output(render, lambda: any(report.has_problems for report in reports)), wanted, sys.stderr)
 
     reject_unwritable(options.targets)
     return run_and_verify(command, trace_dir, analyzed, show, message)

@@ -10,6 +10,7 @@ from pathlib import Path
 import make
 import pytest
 from command_line import DEMO, MARKED, SMALL, call, refusal
+from json_schemas import faults
 from payload_text import size_mismatch
 
 NOON = time.mktime((2025, 11, 20, 12, 0, 0, 0, 0, -1))
@@ -110,3 +111,50 @@ def test_a_missing_trace_to_compare_is_refused(tmp_path: Path) -> None:
 def test_a_damaged_trace_on_either_side_ends_with_2_under_strict(damaged: Path) -> None:
     for pair in ((SMALL, str(damaged)), (str(damaged), SMALL)):
         assert [call("compare", *pair, *more).exit_code for more in ((), ("--strict",))] == [0, 2]
+
+
+def test_a_page_is_written_by_its_suffix(tmp_path: Path) -> None:
+    out = tmp_path / "page.html"
+    done = call("compare", DEMO, MARKED, "-o", str(out))
+    assert (done.exit_code, done.stdout, done.stderr) == (0, "", "")
+    assert "8 compilations instead of 19" in out.read_text(encoding="utf-8")
+    call("compare", DEMO, MARKED, "-o", str(out), "--no-source")
+    assert "without source code and absolute paths" in out.read_text(encoding="utf-8")
+
+
+def test_all_runs_are_shown_in_order_of_time(runs: str, tmp_path: Path) -> None:
+    data = json.loads(call("compare", runs, "--all", "-f", "json").stdout)
+    assert faults("trend", data) == []
+    assert [(run["began"], run["compiles"]) for run in data["runs"]] == [
+        ("11-20 09:27:33", 1),
+        ("11-20 10:27:33", 2),
+        ("11-20 11:27:33", 3),
+    ]
+    assert [[cause["code"] for cause in run["change"]["came"]] for run in data["runs"][1:]] == [["SL101"], []]
+    assert call("compare", runs, "--all").stdout.splitlines()[2] == "3 runs: 1 → 3 compilations, 0 → 2 recompilations"
+    out = tmp_path / "trend.html"
+    assert call("compare", runs, "--all", "-o", str(out)).exit_code == 0
+    assert out.read_bytes().count(b"<g><title>run ") == 3
+
+
+def test_all_runs_of_an_archive_are_shown(runs: str, tmp_path: Path) -> None:
+    archive = shutil.make_archive(str(tmp_path / "packed"), "zip", runs)
+    data = json.loads(call("compare", archive, "--all", "-f", "json").stdout)
+    assert [run["compiles"] for run in data["runs"]] == [1, 2, 3]
+
+
+def test_a_run_that_cannot_be_read_is_named_and_the_others_are_shown(runs: str) -> None:
+    (Path(runs) / "dedicated_log_torch_trace_broken.log.gz").write_bytes(b"\x1f\x8bnothing")
+    os.utime(Path(runs) / "dedicated_log_torch_trace_broken.log.gz", (NOON + 9, NOON + 9))
+    done = call("compare", runs, "--all", "-f", "json")
+    data = json.loads(done.stdout)
+    assert done.exit_code == 2
+    assert len(data["runs"]) == 3
+    assert "broken.log.gz" in data["unreadable"][0]
+
+
+def test_all_takes_one_directory(runs: str) -> None:
+    assert refusal("compare", runs, SMALL, "--all") == (
+        "shapelog: compare --all: takes one directory or archive, and neither --before-run nor --after-run\n"
+    )
+    assert "standard input holds only one run" in refusal("compare", "-", "--all")

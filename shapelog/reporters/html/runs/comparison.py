@@ -16,6 +16,7 @@ from shapelog.text import seconds, seconds_from_to
 # Cards and rows of a page; what is left out is counted.
 _MAX_FRAMES = 200
 _MAX_CAUSES = 60
+_MINUS = "\N{MINUS SIGN}"
 # The kinds of the report's colors that stand for better and worse.
 EFFECT_KINDS = {Effect.BETTER: "marking", Effect.WORSE: "failed", Effect.MIXED: "code", Effect.SAME: "first"}
 SINCE_WORDS = {Since.NEVER: "static", Since.LATER: "dynamic from a later compilation on", Since.FIRST: "dynamic from the first on"}
@@ -79,7 +80,8 @@ def _render(comparison: Comparison, verification: Verification | None, options: 
         cards[name] = [_card(f"{name}-{number}", members) for number, members in enumerate(groups[:_MAX_FRAMES], 1)]
         for number, members in enumerate(groups, 1):
             _point(anchors, members, f"{name}-{number}" if number <= _MAX_FRAMES else "timelines")
-    _point(anchors, [item for item in comparison.frames if not item.is_changed], "unchanged")
+    _point(anchors, comparison.unchanged, "unchanged")
+    _point(anchors, (item for item in comparison.frames if item.kind != "matched" and not item.is_changed), "timelines")
     templates.globals["anchors"] = anchors
     charts = [timeline(report, options.with_source, [other]) for report, other in (reports, reports[::-1])]
     return page(
@@ -147,7 +149,7 @@ def _totals(comparison: Comparison) -> list[Total]:
             name="compile time",
             before=seconds(was.seconds),
             after=seconds(now.seconds),
-            change=f"{'+' if now.seconds > was.seconds else '−'}{seconds(abs(now.seconds - was.seconds))}",
+            change=f"{'+' if now.seconds > was.seconds else _MINUS}{seconds(abs(now.seconds - was.seconds))}",
             kind="",
             shares=_shares(was.seconds, now.seconds),
         )
@@ -160,7 +162,7 @@ def _total(name: str, before: int | None, after: int | None, is_neutral: bool) -
     change = after - before if before is not None and after is not None else 0
     kind = "failed" if change > 0 else "marking" if change < 0 and not is_neutral else ""
     words = ["not recorded" if number is None else str(number) for number in (before, after)]
-    return Total(name, words[0], words[1], f"{change:+d}".replace("-", "−") if change else "", kind, _shares(before or 0, after or 0))
+    return Total(name, words[0], words[1], f"{change:+d}".replace("-", _MINUS) if change else "", kind, _shares(before or 0, after or 0))
 
 
 def _shares(before: float, after: float) -> tuple[float, float]:

@@ -60,6 +60,7 @@ def render_trend(trend: Trend, options: Options) -> bytes:
         rows=trend.rows[-MAX_RUNS:],
         left_out=max(0, len(trend.rows) - MAX_RUNS),
         chart=_chart(trend),
+        has_versions=len({row.version for row in trend.rows}) > 1,
         kinds=EFFECT_KINDS,
         most=_MAX_CAUSES,
     )
@@ -112,5 +113,5 @@ def _label(kind: str) -> str:
 
 def _step(most: int) -> int:
     """A round step for at most five ticks."""
-    power = 10 ** int(math.log10(max(most / 5, 1)))
+    power: int = 10 ** int(math.log10(max(most / 5, 1)))
     return next(factor * power for factor in (1, 2, 5, 10) if factor * power * 5 >= most)

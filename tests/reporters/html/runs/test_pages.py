@@ -1,0 +1,154 @@
+"""The pages about several runs: one file without a script, complete, and with nothing of the traces but text."""
+
+import re
+from html.parser import HTMLParser
+
+import make
+import pytest
+from recorded import report_of
+
+from shapelog.report.compare import Comparison, compare
+from shapelog.report.trend import NamedRun, trend
+from shapelog.reporters import Options
+from shapelog.reporters.html.runs.comparison import render_comparison, render_verification
+from shapelog.reporters.html.runs.trend_page import MAX_RUNS, render_trend
+
+DEMO = report_of("real/demo.log.gz")
+MARKED = report_of("real/demo_marked.log.gz")
+OPTIONS = Options()
+VOID = frozenset(("meta", "link", "input", "br", "img", "col"))
+
+
+class Tags(HTMLParser):
+    """Ids, links and script elements of a page; tags have to close."""
+
+    def __init__(self, page: bytes) -> None:
+        super().__init__()
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.attributes: set[str] = set()
+        self.tags: set[str] = set()
+        self.open: list[str] = []
+        self.feed(page.decode())
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+        self.ids += [str(value) for name, value in attrs if name == "id"]
+        self.links += [str(value) for name, value in attrs if name == "href"]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        self.handle_endtag(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def text(page: bytes) -> str:
+    body = re.sub(r"<style>.*?</style>", "", page.decode(), flags=re.S)
+    return " ".join(re.sub(r"<[^>]+>", " ", body).split())
+
+
+def compared(one: bytes, other: bytes) -> Comparison:
+    return compare(make.report(one), make.report(other))
+
+
+PAGES = {
+    "better": lambda: render_comparison(compare(DEMO, MARKED), OPTIONS),
+    "worse": lambda: render_comparison(compare(MARKED, DEMO), OPTIONS),
+    "same": lambda: render_comparison(compare(DEMO, DEMO), OPTIONS),
+    "other code": lambda: render_comparison(compare(DEMO, report_of("lab/batch_varies.log.gz")), OPTIONS),
+    "failures": lambda: render_comparison(compare(report_of("real/2.6/l_failures.log.gz"), DEMO), OPTIONS),
+    "empty": lambda: render_comparison(compared(make.trace(), make.trace()), OPTIONS),
+    "to share": lambda: render_comparison(compare(DEMO, MARKED), OPTIONS._replace(with_source=False)),
+    "verification": lambda: render_verification(make.verification(DEMO, MARKED), OPTIONS),
+    "trend": lambda: render_trend(trend("runs", [NamedRun("11-20 08:27:33", item) for item in (DEMO, MARKED, DEMO)]), OPTIONS),
+    "no trend": lambda: render_trend(trend("runs", [], ["a.log: not a trace"]), OPTIONS),
+}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_one_file_whose_links_lead_somewhere_and_whose_tags_close(name: str) -> None:
+    page = PAGES[name]()
+    tags = Tags(page)
+    assert len(tags.ids) == len(set(tags.ids))
+    assert {link.removeprefix("#") for link in tags.links} <= set(tags.ids)
+    assert not tags.tags & {"script", "img", "link", "iframe", "form"}
+    assert not {item for item in tags.attributes if item.startswith("on") or item == "style"}
+    assert b"default-src &#39;none&#39;; script-src &#39;sha256-" in page
+    assert len(page) < 200_000
+
+
+def test_what_went_and_what_came_have_their_causes_and_remedies() -> None:
+    better, worse = text(PAGES["better"]()), text(PAGES["worse"]())
+    assert "What went 5" in better
+    assert "SL315 module-int-varies self.step 8 0" in better
+    assert "What came 0 No new cause." in better
+    assert "What came 5" in worse
+    assert "SL315 module-int-varies self.step → " not in worse  # the arrow is of the style
+    assert re.search(r"SL315 module-int-varies self\.step [A-Z].*? 0 8", worse)
+
+
+def test_the_totals_and_the_timelines_of_both_runs_are_shown() -> None:
+    page = PAGES["better"]()
+    assert "compilations 19 8 \N{MINUS SIGN}11" in text(page)
+    ticks = re.findall(rb"<ol>.*?</ol>\s*<svg class=\"labels\".*?</svg>", page, re.S)
+    axes = [re.findall(rb"<text x=\"([\d.]+%)\"[^>]*>([^<]+)", part[part.rindex(b"</ol>") :]) for part in ticks]
+    assert len(axes) == 2
+    assert axes[0] == axes[1] != []
+
+
+def test_every_bar_leads_to_the_card_of_its_frame() -> None:
+    page = PAGES["better"]().decode()
+    card = re.search(r'id="(changed-\d+)-title"[^>]*>[^/]*/span> MovingAverage', page)
+    assert card
+    assert re.search(rf'<a href="#{card[1]}" class="k-limit"', page)
+
+
+def test_without_source_there_are_no_directories() -> None:
+    shown = render_comparison(compare(report_of("real/2.6/l_failures.log.gz"), DEMO), OPTIONS).decode()
+    shared = render_comparison(compare(report_of("real/2.6/l_failures.log.gz"), DEMO), OPTIONS._replace(with_source=False)).decode()
+    assert "/srv/ml" not in shared
+    assert "--no-source" in shared
+    assert "--no-source" not in shown
+
+
+def test_a_verification_begins_with_what_was_predicted_and_measured() -> None:
+    page = text(PAGES["verification"]())
+    assert "It helped" in page
+    assert "Predicted and measured" in page
+    assert "L['tokens']:0,L['tokens']:1,L['self'].step,L[&#39;" not in page
+    assert "MovingAverage.forward" in page.split("Totals")[0]
+
+
+def test_the_trend_has_a_row_and_a_bar_for_each_run() -> None:
+    page = PAGES["trend"]()
+    assert page.count(b"<g><title>run ") == 3
+    assert "1 11-20 08:27:33 19 15 11 67.28 1 0 demo.log.gz" in text(page)
+    assert "<title>run 1, 11-20 08:27:33: 4 first compilations, 11 avoidable by marking, 4 other recompilations" in page.decode()
+
+
+def test_of_many_runs_the_newest_are_shown() -> None:
+    report = make.report(make.trace(make.static_sizes(8)))
+    page = render_trend(trend("runs", [NamedRun("", report)] * (MAX_RUNS + 5)), OPTIONS)
+    assert page.count(b"<g><title>run ") == MAX_RUNS
+    assert "The 5 oldest are left out" in text(page)
+
+
+@pytest.mark.parametrize("with_source", [True, False])
+def test_names_in_a_trace_are_only_text(with_source: bool) -> None:
+    evil = "<script>x</script>\"'\x1b\u202e{{ 7 * 191 }}"
+    one = make.trace(make.compile("0/0", make.tensor(8, 16), name=evil, file=f"/a/{evil}.py"))
+    two = one + make.compile("0/1", make.tensor(3, 16), name=evil, file=f"/a/{evil}.py", dynamic=[0])
+    options = OPTIONS._replace(with_source=with_source)
+    for page in (
+        render_comparison(compared(one, two), options),
+        render_trend(trend(evil, [NamedRun("", make.report(one)), NamedRun("", make.report(two))], [evil]), options),
+    ):
+        assert "script" not in Tags(page).tags
+        assert not {"\x1b", "\u202e"} & set(page.decode())
+        assert "1337" not in page.decode()
