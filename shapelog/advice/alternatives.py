@@ -345,6 +345,25 @@ def _shapes_spec(context: AdviceContext) -> Iterator[Alternative]:
         return
 
 
+def _vllm(context: AdviceContext) -> Iterator[Alternative]:
+    """In vLLM a decorator on the model declares which dims vary."""
+    if not context.explained.trace.vllm:
+        return
+    dims = grouped(sorted(mark for mark in context.marks if not mark.is_int and _is_argument(mark.source)), lambda mark: mark.source)
+    if not dims:
+        return
+    named = {expression(source): sorted({mark.dim for mark in marks}) for source, marks in dims.items()}
+    shown = ", ".join(f'"{name}": {found[0] if len(found) == 1 else found}' for name, found in named.items())
+    yield Alternative(
+        tool="dynamic_arg_dims",
+        codes=("SL101",),
+        subject="models of vLLM",
+        sentence="vLLM marks the arguments of a model itself, by the decorator of its class.",
+        lines=("from vllm.compilation.decorators import support_torch_compile", f"@support_torch_compile(dynamic_arg_dims={{{shown}}})"),
+        warning="Argument names are those of forward. A range of sizes gets graphs of its own with compile_ranges_split_points.",
+    )
+
+
 def _callee(frame: Frame) -> str:
     """What to call the code in a line to paste: it may be a lambda, or the method of a model that is compiled as a whole."""
     if "." in frame.title:
@@ -416,6 +435,8 @@ _ALTERNATIVES: tuple[Callable[[AdviceContext], Iterator[Alternative]], ...] = (
     _collectives,
     _limit,
     _needless,
+    _vllm,
+    _vllm,
     _shapes_spec,
     _values_list,
     _dynamic_true,

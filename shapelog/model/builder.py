@@ -14,12 +14,14 @@ from shapelog.model.compile_builder import CompileBuilder, graph_break
 from shapelog.model.export_builder import ExportsBuilder
 from shapelog.model.ids import CompileId
 from shapelog.model.trace import Compile, Frame, Payloads, Rank
+from shapelog.model.vllm import VllmBuilder
 from shapelog.reading import export_records, records
 from shapelog.reading.payloads import recompile_reasons
 from shapelog.reading.payloads.collectives import EXECUTION, SCHEDULE, TENSORS
 from shapelog.reading.payloads.cuda_graphs import INDUCTOR_MESSAGE
 from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.recompile_reasons import Reason
+from shapelog.reading.payloads.vllm_records import BEFORE_PASSES, PREFIX
 from shapelog.reading.reader import Reader
 from shapelog.reading.records import Config, Input, Stack
 from shapelog.reading.scanner import Record, Span
@@ -34,6 +36,9 @@ _OPENING_KINDS = frozenset(
 # Artifacts that are about a whole process.
 _OF_PROCESS = frozenset(("torch_version", EXECUTION))
 _INTS = frozenset((int,))
+# What ends a compile, and the functions that compile ahead of time (torch 2.10 and later).
+_ENDING_KINDS = frozenset(("artifact", "compilation_metrics", "dynamo_cpp_guards_str"))
+_AHEAD = frozenset(("aot_compile", "aot_compile_fullgraph", "aot_compile_module"))
 # Fields of a described tensor that no two tensors share, and that no input keeps.
 _OWN_FIELDS = ("describer_id", "id", "storage", "view_func")
 
@@ -68,6 +73,7 @@ class ProcessState:
     executed: list[Span] = field(default_factory=list)
     inductor_messages: list[str] = field(default_factory=list)
     exports: ExportsBuilder = field(default_factory=ExportsBuilder)
+    vllm: VllmBuilder = field(default_factory=VllmBuilder)
 
 
 class Builder:
@@ -122,6 +128,12 @@ class Builder:
                 self._torch_version(record.payload)
             return
         compile = self._owner_of(record, header, process)
+        if record.name == BEFORE_PASSES or record.name.startswith(PREFIX):
+            if record.payload:
+                process.vllm.take(record.name, str(compile.id) if compile else "", record.payload, self.reader.payload_text)
+            return
+        if process.vllm.found and record.kind == "artifact" and process.vllm.cache_result(record.name) and compile is None:
+            return
         is_parsed = record.kind in records.PARSERS or record.kind in export_records.PARSERS
         handler = Builder._parsed if is_parsed else _HANDLERS.get(record.kind)
         if compile is None and record.name == INDUCTOR_MESSAGE and record.payload:
@@ -145,7 +157,7 @@ class Builder:
         """The compile or the export that a record belongs to, None where it belongs to neither."""
         compile = self._compile_of(record, header, process)
         if compile is None:
-            return process.exports.owner_of(record, header, process.strings)
+            return process.exports.owner_of(record, header, process.strings) or _compiled_ahead(record, header, process)
         if not compile.started:
             process.exports.notice(compile, record, header, process.strings)
         return compile
@@ -246,6 +258,9 @@ class Builder:
         compile.graph_is_symbolic = not is_static and any(type(size) is str and integer(size) is None for value in lists for size in value)
         compile.graph_span = record.payload
 
+    def _link(self, compile: CompileBuilder, body: Any, record: Record, process: ProcessState) -> None:
+        compile.links.append((str(body["name"]), str(body["url"])))
+
     def _program(self, compile: CompileBuilder, body: Any, record: Record, process: ProcessState) -> None:
         compile.program_span = record.payload or compile.program_span
 
@@ -265,7 +280,7 @@ class Builder:
         if compile.finished or (record.kind == "bwd_compilation_metrics" and not is_refused):
             compile.backward.append(metrics)
         else:
-            compile.metrics = metrics
+            compile.metrics, compile.metrics_offset = metrics, record.offset
             if metrics.fail_type == _RECOMPILE_FORBIDDEN and not compile.reasons:
                 compile.reasons.extend(map(self._reason, recompile_reasons.of_error(metrics.fail_reason)))
 
@@ -325,6 +340,7 @@ class Builder:
                     executed=tuple(process.executed),
                     inductor_messages=tuple(process.inductor_messages),
                     exports=exports,
+                    vllm=tuple(process.vllm.found),
                     last_time=last_time,
                 )
             )
@@ -336,6 +352,7 @@ _HANDLERS: dict[str, Callable[[Builder, CompileBuilder, Any, Record, ProcessStat
     "dynamo_start": Builder._start,
     "dynamo_output_graph": Builder._graph,
     "exported_program": Builder._program,
+    "link": Builder._link,
     "dynamo_guards": Builder._guards,
     "dynamo_cpp_guards_str": Builder._guards,
     "compilation_metrics": Builder._metrics,
@@ -343,6 +360,15 @@ _HANDLERS: dict[str, Callable[[Builder, CompileBuilder, Any, Record, ProcessStat
     "chromium_event": Builder._event,
     "artifact": Builder._artifact,
 }
+
+
+def _compiled_ahead(record: Record, header: dict[str, Any], process: ProcessState) -> CompileBuilder | None:
+    """The compile that an ahead-of-time compilation ends: it has no start, and its guards and metrics come without its id."""
+    if record.kind not in _ENDING_KINDS or not process.compiles:
+        return None
+    last, stack = process.compiles[-1], header.get("stack")
+    is_ahead = isinstance(stack, list) and any(isinstance(item, dict) and item.get("name") in _AHEAD for item in stack)
+    return last if is_ahead and not last.started and not last.finished else None
 
 
 def _is_id(value: object) -> TypeGuard[int]:
@@ -389,4 +415,6 @@ def _code_of(compiles: list[Compile]) -> tuple[str, int, str]:
         frames = compile.stack.frames
         if frames and "/torch/_dynamo/" not in frames[-1].file:
             return frames[-1].file, frames[-1].line, frames[-1].name
-    return "", 0, ""
+    graph = next((compile.graph for compile in compiles if not compile.stack.header and compile.graph), None)
+    line = next(iter(graph.user_lines), None) if graph else None
+    return (line.file, line.line, line.name) if line else ("", 0, "")

@@ -45,6 +45,8 @@ class CompileBuilder:
     guards_are_list: bool = False
     code_states: list[tuple[str, Span]] = field(default_factory=list)
     inductor: list[tuple[str, int, Span]] = field(default_factory=list)
+    metrics_offset: int = -1
+    links: list[tuple[str, str]] = field(default_factory=list)
     program_span: Span | None = None
     partial_span: Span | None = None
 

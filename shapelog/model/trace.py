@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from shapelog.display import in_notebook
 from shapelog.errors import Problem
 from shapelog.model.ids import CompileId, TorchVersion, parse_version
+from shapelog.model.vllm import VllmCompilation
 from shapelog.reading.ledger import Ledger
 from shapelog.reading.payloads import graphs, guards, pgo_state
 from shapelog.reading.payloads.compiler_messages import CompilerMessage, RaisedException, compiler_message, exception_chain, user_stack
@@ -143,6 +144,7 @@ class Compile:
     first. ``offset`` is that of its first record in the file. ``seconds`` includes the backward graphs that were compiled later.
     ``other_records`` holds those of further kinds by their type (``reading.records.PARSERS``).
     ``inductor`` are name, offset and payload of what Inductor wrote about its distributed graphs (see ``payloads.distributed``).
+    ``links`` are (name, address), as a backend wrote them; ``metrics_offset`` is that of the record of its metrics.
     """
 
     id: CompileId
@@ -175,12 +177,20 @@ class Compile:
     guards_are_list: bool = False
     code_states: tuple[CodeStateRecord, ...] = ()
     inductor: tuple[tuple[str, int, Span], ...] = ()
+    metrics_offset: int = -1
+    links: tuple[tuple[str, str], ...] = ()
 
     def __repr__(self) -> str:
         return f"<Compile {self.label}: {self.outcome.value}>"
 
     def _repr_html_(self) -> str:
         return in_notebook("object", self)
+
+    @property
+    def metric_fields(self) -> Mapping[str, Any]:
+        """All fields of its ``compilation_metrics`` as PyTorch wrote them, {} without that record."""
+        header = self.payloads.reader.header(self.metrics_offset) if self.payloads and self.metrics_offset >= 0 else {}
+        return next((body for kind, body in header.items() if kind in _METRICS and isinstance(body, Mapping)), {})
 
     @property
     def seconds(self) -> float:
@@ -246,6 +256,7 @@ class Compile:
         return bool(self.symbols) or self.graph_is_symbolic
 
 
+_METRICS = ("compilation_metrics", "bwd_compilation_metrics")
 _WRAPPERS = frozenset(("inner", "wrapper", "wrapped", "_fn", "fn", "_call_impl", "_wrapped_call_impl", "__call__", "forward", "<lambda>"))
 _RESUMED = re.compile(r"torch_dynamo_resume_in_(.+)_at_(\d+)$")
 _CALLEES = tuple(map(Source, ("L['self']", "L['fn']", "L['func']", "L['args'][0]")))
@@ -348,7 +359,7 @@ class Rank:
     ``executed`` are the payloads with the order in which graphs ran, ``inductor_messages`` those of no compile (in text
     logs). ``last_time`` is that of the last record of its file, as it stands
     there (``1120 08:27:33.313000``), "" where it cannot be read. ``exports`` are its calls of
-    ``torch.export``.
+    ``torch.export``, ``vllm`` what vLLM compiled in it.
     """
 
     number: int | None
@@ -359,6 +370,7 @@ class Rank:
     inductor_messages: tuple[str, ...] = ()
     last_time: str = ""
     exports: "tuple[Export, ...]" = ()
+    vllm: tuple[VllmCompilation, ...] = ()
 
     def __repr__(self) -> str:
         return f"<Rank {'-' if self.number is None else self.number} (process {self.process}): {_counted(self.frames)}>"
@@ -493,6 +505,11 @@ class Trace:
     def exports(self) -> "tuple[Export, ...]":
         """The calls of ``torch.export``, in order."""
         return tuple([export for rank in self.ranks for export in rank.exports])
+
+    @property
+    def vllm(self) -> tuple[VllmCompilation, ...]:
+        """What vLLM compiled, in order; () for the trace of another program."""
+        return tuple([compilation for rank in self.ranks for compilation in rank.vllm])
 
     @property
     def compiles(self) -> tuple[Compile, ...]:

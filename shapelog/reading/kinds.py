@@ -2,7 +2,8 @@
 
 # What becomes of the records of a kind: the model is built from those that are DECODED, the others are only COUNTED.
 DECODED, COUNTED = "decoded", "counted"
-# An artifact is decoded if its name is in DECODED_ARTIFACTS, a chromium_event if it reports that a source became dynamic.
+# An artifact is decoded if its name is in DECODED_ARTIFACTS, a graph_dump if vLLM wrote it, a chromium_event if it reports that a
+# source became dynamic.
 KINDS = {
     "aot_backward_graph": COUNTED,
     "aot_forward_graph": COUNTED,
@@ -38,7 +39,7 @@ KINDS = {
     "inductor_pre_grad_graph": COUNTED,
     "inductor_tlparse_runtime": COUNTED,
     "inductor_triton_kernel": COUNTED,
-    "link": COUNTED,
+    "link": DECODED,
     "mismatched_fake_kernel": DECODED,
     "missing_fake_kernel": DECODED,
     "optimize_ddp_split_child": COUNTED,
@@ -54,6 +55,7 @@ KINDS = {
 
 DECODED_ARTIFACTS = frozenset(
     (
+        "before_post_grad_graph",
         "compiler_collective",
         "dynamo_cache_bypass",
         "dynamo_error",
@@ -67,6 +69,9 @@ DECODED_ARTIFACTS = frozenset(
         "recompile_reasons",
         "shapelog_inductor_message",
         "torch_version",
+        "vllm_compilation_config",
+        "vllm_compile_event",
+        "vllm_piecewise_compile_start",
         *(f"{cache}_cache_{result}" for cache in ("aotautograd", "fx_graph") for result in ("hit", "miss", "bypass")),
         *(f"{action}_{storage}_code_state" for action in ("get", "put") for storage in ("local", "remote", "extra_remote")),
     )

@@ -58,7 +58,8 @@ class Reader:
         """Count one record, and decode its header where the model uses it or where its first line does not look whole."""
         start, stop, json_start, json_end, process, kind_text, name_text = place
         kind = kind_text.decode("ascii")
-        name = name_text.decode("utf-8", "replace") if kind == "artifact" else ""
+        is_named = kind == "artifact" or (kind == "graph_dump" and name_text.startswith(b"vllm_"))
+        name = name_text.decode("utf-8", "replace") if is_named else ""
         is_used = self._is_used(place, kind, name)
         header = None
         if is_used or self.strict or not self._looks_whole(place, kind, name):
@@ -88,6 +89,8 @@ class Reader:
             return self.data[begin : begin + len(_AUTOMATIC_DYNAMIC)] == _AUTOMATIC_DYNAMIC
         if kind == "artifact":
             return name in DECODED_ARTIFACTS
+        if kind == "graph_dump":
+            return name.startswith("vllm_")
         return KINDS.get(kind) == DECODED
 
     def _looks_whole(self, place: Location, kind: str, name: str) -> bool:

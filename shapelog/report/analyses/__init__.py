@@ -12,10 +12,12 @@ from shapelog.report.analyses import (
     specializations,
     top_causes,
     triton_kernels,
+    vllm,
 )
 
 ANALYSES = (
     exports,
+    vllm,
     top_causes,
     specializations,
     recompile_limit,

@@ -9,6 +9,7 @@ from markupsafe import Markup, escape
 
 from shapelog.advice.paste_formats import cost_of, effect_of
 from shapelog.reading.payloads.source_names import is_library
+from shapelog.report.metric_fields import metric_fields, setting_changes
 from shapelog.report.report import Report
 from shapelog.reporters.html.anchors import Anchors
 from shapelog.reporters.html.environment import environment
@@ -43,6 +44,8 @@ def page_environment(context: PageContext) -> Environment:
         effect=effect_of,
         file_size=file_size,
         is_library=is_library,
+        metric_fields=lambda compile, frame: metric_fields(frame, compile),
+        setting_changes=lambda compile, frame: setting_changes(frame, compile),
         marked_code=highlighter.marked,
         problem_rule=problem_rule,
         prose=lambda text: _prose(sanitize(text)),

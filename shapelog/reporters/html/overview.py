@@ -9,6 +9,7 @@ from shapelog.errors import DATA_LOSS
 from shapelog.model.exports import Export, ExportResult
 from shapelog.report.next_steps import NextStep
 from shapelog.report.report import Report
+from shapelog.report.vllm_passes import vllm_words
 from shapelog.reporters.html.chart_text import Part, totals
 from shapelog.reporters.html.frame_page import CompileView, FrameView
 from shapelog.rules import RULES, Rule, Verdict
@@ -98,6 +99,8 @@ def _verdict(report: Report) -> tuple[str, str]:
     """(the verdict in a few words, and in a sentence)"""
     summary = report.summary
     spent = f"{plural(summary.compiles, 'compilation')}{taking(summary.seconds)}"
+    if not summary.compiles and not summary.failures and not summary.limit_hits and report.trace.vllm:
+        return "vLLM compiled without Dynamo's records.", as_sentence(vllm_words(report.trace.vllm))
     if not summary.compiles and not summary.failures and not summary.limit_hits and report.trace.exports:
         return export_verdict(report.trace.exports), "The trace holds exports and no compilation."
     if not summary.compiles and not summary.failures and not summary.limit_hits:

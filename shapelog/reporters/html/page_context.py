@@ -15,6 +15,7 @@ from shapelog.report.next_steps import next_steps
 from shapelog.report.report import Report
 from shapelog.report.results import Finding
 from shapelog.report.trace_health import health_of
+from shapelog.report.vllm_passes import pass_diffs
 from shapelog.reporters import Options
 from shapelog.reporters.html.anchors import Anchors, aliases_of, anchors_of, share
 from shapelog.reporters.html.call_tree import call_tree
@@ -39,6 +40,7 @@ from shapelog.text import plural, rank_list
 _UNLIMITED = ("recompiled", "all")
 # Tables of the page of ranks.
 _RANK_TABLES = ("ranks", "rank_sizes", "collective_parity", "rank_seconds", "rank_runtimes")
+_VLLM_TABLES = ("vllm", "vllm_pieces", "vllm_passes", "vllm_config")
 # Frames that have a page; the others are counted.
 _MAX_FRAMES = 1000
 # Compiles that are shown in full, those of the frames that matter most first; of the others only the causes are shown.
@@ -97,12 +99,14 @@ def result_variables(context: PageContext) -> dict[str, object]:
     tree = call_tree(report, with_source)
     return {
         "call_tree": tree,
-        "tables_elsewhere": ("top_causes", "exports", "export_symbols", "rank_agreement", *_RANK_TABLES),
+        "tables_elsewhere": ("top_causes", "exports", "export_symbols", *_VLLM_TABLES, "rank_agreement", *_RANK_TABLES),
         "max_files": _MAX_FILES,
         "findings": (
             ("Limits and failures", _findings(report, Section.LIMITS, Section.FAILURES)),
             (Section.OTHER.value, _findings(report, Section.OTHER)),
         ),
+        "vllm_tables": [table for name in _VLLM_TABLES if (table := report.table(name))],
+        "vllm_diffs": pass_diffs(report) if with_source else (),
         "export_findings": [item for item in report.findings if item.rule.section is Section.EXPORTS],
         "similar_graphs": groups_of(report),
         "failures_and_breaks": context.failures,

@@ -14,6 +14,7 @@ from shapelog.report.report import Axis, FrameReport, Report
 from shapelog.report.repository_paths import Repository
 from shapelog.report.results import Column, Location
 from shapelog.report.trace_health import health_of
+from shapelog.report.vllm_passes import vllm_words
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.diagnostic import code_place, diagnostic, note
 from shapelog.reporters.terminal.exports import export_findings, export_tables, exports_summary
@@ -42,12 +43,16 @@ def render(report: Report, options: Options) -> bytes:
     _diagnostics(page, found)
     export_findings(page, report)
     _tables(page, report, *export_tables(page, report))
+    _tables(page, report, "vllm", "vllm_pieces", *(("vllm_passes", "vllm_config") if page.verbose else ()))
     if page.verbose:
         _details(page, report)
     elif report.trace.is_text and not found.alerts:
         _tables(page, report, "specializations", "pgo")
     _health(page, report)
     exports_summary(page, report)
+    if report.trace.vllm:
+        page.blank()
+        page.line(("vLLM: ", "bold"), vllm_words(report.trace.vllm))
     _summary(page, report)
     next_steps_list(page, next_steps(found), "why, and how sure: shapelog suggest-dynamic" if report.summary.recompiles else "")
     _left_out(page, report)
@@ -109,7 +114,7 @@ def _head(page: TextPage, report: Report) -> None:
 def _summary(page: TextPage, report: Report) -> None:
     """The verdict on the run: its compilations, what could be done about the recompilations, and what was refused or failed."""
     summary = report.summary
-    if report.trace.exports and not (summary.compiles or summary.limit_hits or summary.failures):
+    if (report.trace.exports or report.trace.vllm) and not (summary.compiles or summary.limit_hits or summary.failures):
         return
     number = plural(summary.compiles, "compilation")
     over = f" on {plural(report.trace.rank_count, 'rank')}" if report.ranks else ""

@@ -1,0 +1,32 @@
+"""Functions that are compiled ahead of time: no start, and their guards and metrics come without the id."""
+
+from typing import Any
+
+import make
+
+STACK: list[dict[str, Any]] = [
+    {"line": 10, "name": "<module>", "filename": 0, "loc": ""},
+    {"line": 500, "name": "aot_compile", "filename": 1, "loc": ""},
+]
+
+
+def ahead(name: str = "aot_compile") -> bytes:
+    stack = [STACK[0], {**STACK[1], "name": name}]
+    whole = make.compile("0/0", make.tensor(8, 16))
+    kept = [item for item in make.split_records(whole) if b'"dynamo_start"' not in item]
+    outside = (b'"dynamo_cpp_guards_str"', b'"compilation_metrics"')
+    own = b"".join(item for item in kept if not any(kind in item for kind in outside))
+    metrics = {"compile_id": None, "entire_frame_compile_time_s": 2.0, "has_guarded_code": True}
+    guards = make.record("dynamo_cpp_guards_str", {}, "\nTREE_GUARD_MANAGER:\n+- RootGuardManager\n", stack=stack)
+    return make.trace(own, guards, make.record("compilation_metrics", metrics, stack=stack))
+
+
+def test_it_is_a_compilation_with_its_time() -> None:
+    (compile,) = make.load(ahead()).compiles
+    assert (compile.outcome.value, compile.seconds) == ("compiled", 2.0)
+    assert compile.guards_span
+
+
+def test_metrics_that_something_else_wrote_are_left_over() -> None:
+    trace = make.load(ahead("decorate"))
+    assert [problem.count for problem in trace.problems if problem.code == "outside-compiles"] == [2]

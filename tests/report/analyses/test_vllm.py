@@ -1,0 +1,62 @@
+"""What a report says about vLLM, in its own terms."""
+
+import make
+import vllm_traces
+
+from shapelog.report.report import Report, analyze
+from shapelog.reporters import Options, renderer
+
+
+def report(*records: bytes) -> Report:
+    return analyze(make.load(make.trace(*records)))
+
+
+def rows(found: Report, name: str) -> list[tuple[object, ...]]:
+    table = found.table(name)
+    return list(table.rows) if table else []
+
+
+def test_pieces_are_counted_by_range_and_size() -> None:
+    found = report(vllm_traces.llama())
+    assert [row[1:6] for row in rows(found, "vllm_pieces")] == [
+        ("1 to 2048", 2, 1, 4, 2),
+        ("2049 to 8192", 2, 1, 4, 2),
+        ("size 1 (CUDA graph)", 2, 1, 4, 2),
+        ("size 8 (CUDA graph)", 2, 1, 4, 2),
+    ]
+    assert rows(found, "vllm_passes") == [("RMSNormQuantFusionPass", 8, 8), ("PostCleanupPass", 8, 0)]
+
+
+def test_the_advice_names_the_settings_of_vllm() -> None:
+    table = report(vllm_traces.llama()).table("vllm_pieces")
+    assert table
+    assert "4 of 8 piecewise compilations are for 2 sizes in compile_sizes" in table.note
+    assert "compile_ranges_split_points" in table.note
+
+
+def test_settings_that_differ_are_listed_by_part() -> None:
+    found = report(vllm_traces.llama(), *vllm_traces.part(event="aot_cache_hit", prefix="eagle"))
+    settings = rows(found, "vllm_config")
+    assert ("model", "acme/llama-8b", "") in settings
+    assert [row for row in settings if row[0] == "prefix"] == [("prefix", "backbone", "1"), ("prefix", "eagle", "2")]
+
+
+def test_a_trace_without_records_of_dynamo_is_not_empty() -> None:
+    text = renderer("report", "terminal")(report(vllm_traces.llama()), Options(width=100)).decode()
+    assert "vLLM: 1 part of the model, 8 piecewise compilations (4 found in a cache)" in text
+    assert "nothing was compiled" not in text
+
+
+def test_the_page_shows_the_same_change_of_a_pass_once() -> None:
+    text = renderer("report", "html")(report(vllm_traces.llama()), Options()).decode()
+    assert text.count("<b>RMSNormQuantFusionPass</b>") == 1
+    assert "and 7 more pieces" in text
+    assert "<ins>+    out = torch.ops.vllm.rms_norm_quant(x)</ins>" in text
+
+
+def test_marks_are_given_as_dynamic_arg_dims() -> None:
+    data = make.small_trace()
+    found = analyze(make.load(data + vllm_traces.llama()))
+    assert found.advice
+    lines = [line for item in found.advice.alternatives for line in item.lines if item.tool == "dynamic_arg_dims"]
+    assert '@support_torch_compile(dynamic_arg_dims={"x": 0})' in lines
