@@ -43,7 +43,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
 STAGES = tuple(MAY_IMPORT)
 MAY_IMPORT |= {
     "reporters": STAGES,
-    **{f"reporters.{folder}": ("reporters", *STAGES) for folder in ("terminal", "html", "json", "ci")},
+    **{f"reporters.{folder}": ("reporters", *STAGES) for folder in ("terminal", "html", "json", "ci", "chrome_trace")},
     "recording": ("reporters", *STAGES),
     "api": ("recording", *STAGES),
     "agents": ("api", "recording", "reporters", *STAGES),

@@ -42,6 +42,7 @@ RENDERERS: dict[Result, dict[str, str]] = {
         "terminal": "shapelog.reporters.terminal.report:render",
         "json": "shapelog.reporters.json.report:report_data",
         "html": "shapelog.reporters.html.render:render",
+        "chrome-trace": "shapelog.reporters.chrome_trace.render:render",
     },
     "overview": _CI,
     "check": {
@@ -109,6 +110,7 @@ RENDERERS: dict[Result, dict[str, str]] = {
 # The format that the end of a file's name means, where the command has it.
 SUFFIXES = {
     "gl-code-quality-report.json": "gitlab",  # the name that GitLab's manual gives it
+    ".trace.json": "chrome-trace",
     ".html": "html",
     ".htm": "html",
     ".json": "json",

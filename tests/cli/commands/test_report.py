@@ -123,3 +123,9 @@ def test_verbose_shows_each_recompile_and_the_records_by_kind() -> None:
     for line in ("0/2 against 0/1", "dynamo_cpp_guards_str"):
         assert line not in short
         assert line in verbose
+
+
+def test_a_trace_for_viewers_is_written_by_its_suffix(tmp_path: Path) -> None:
+    out = tmp_path / "run.trace.json"
+    assert call("report", DEMO, "-o", str(out)).exit_code == 0
+    assert json.loads(out.read_bytes())["traceEvents"]

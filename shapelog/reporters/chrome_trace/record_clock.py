@@ -1,0 +1,38 @@
+"""When a record was written, on the clock of the metrics: the prefix of a record has local time without a year."""
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from datetime import datetime
+
+from shapelog.model.trace import Compile
+from shapelog.reading.reader import Reader
+
+_MICROSECONDS = 1e6
+
+
+class RecordClock:
+    """The clock of one file, set by the compilations that have a start time: they began when their first record was written."""
+
+    def __init__(self, reader: Reader, compiles: Iterable[Compile]) -> None:
+        self._reader = reader
+        timed = sorted((item.offset, item.metrics.start_time) for item in compiles if item.metrics.start_time)
+        self._offsets = [offset for offset, _ in timed]
+        self._starts = [start for _, start in timed]
+
+    def at(self, offset: int) -> float | None:
+        """When the record at ``offset`` was written, in microseconds since the epoch; None where the file has no such times."""
+        local = self._local(offset)
+        if local is None or not self._offsets:
+            return None
+        nearest = max(0, bisect_right(self._offsets, offset) - 1)
+        reference = self._local(self._offsets[nearest])
+        return None if reference is None else self._starts[nearest] * _MICROSECONDS + local - reference
+
+    def _local(self, offset: int) -> float | None:
+        """The time in the prefix, in microseconds since the beginning of a leap year."""
+        text = self._reader.time_at(offset)
+        try:
+            found = datetime.strptime(f"2000{text}", "%Y%m%d %H:%M:%S.%f" if "." in text else "%Y%m%d %H:%M:%S")
+        except ValueError:
+            return None
+        return (found - datetime(2000, 1, 1)).total_seconds() * _MICROSECONDS
