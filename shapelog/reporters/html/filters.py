@@ -62,6 +62,7 @@ def page_environment(context: PageContext) -> Environment:
         by_label=_by_label(report, context.anchors),
         limit=_MAX_ROWS,
         marks={"static": "", "dynamic": "~", "specialized": "!"},
+        provenance=context.records.provenance,
         records=context.records.rows,
         report=report,
         rules=RULES,
