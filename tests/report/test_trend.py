@@ -55,5 +55,3 @@ def test_the_headline_goes_from_the_first_run_to_the_last() -> None:
     assert str(of(ONCE, INTS, TWICE).headline) == "3 runs: 1 → 2 compilations, 0 → 1 recompilation"
     assert str(of(ONCE, TWICE, ONCE).headline) == "3 runs: 1 compilation in the first and in the last"
     assert str(of(ONCE).headline) == "Only one run: there is nothing to compare it with"
-
-

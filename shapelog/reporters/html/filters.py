@@ -9,7 +9,7 @@ from markupsafe import Markup, escape
 
 from shapelog.advice.paste_formats import cost_of, effect_of
 from shapelog.reading.payloads.source_names import is_library
-from shapelog.report.metric_fields import metric_fields, setting_changes
+from shapelog.report.details.metric_fields import metric_fields, setting_changes
 from shapelog.report.report import Report
 from shapelog.reporters.html.anchors import Anchors
 from shapelog.reporters.html.environment import environment

@@ -10,7 +10,7 @@ import orjson
 from markupsafe import Markup
 
 from shapelog.model.record_index import IndexedRecord, index_records
-from shapelog.report.provenance import Provenance, provenances
+from shapelog.report.details.provenance import Provenance, provenances
 from shapelog.report.report import Report
 from shapelog.reporters import Options
 from shapelog.reporters.html.frame_page import FrameView

@@ -4,7 +4,7 @@ import make
 from recorded import report_of
 
 from shapelog.model.record_index import index_records
-from shapelog.report.provenance import Provenance, provenances
+from shapelog.report.details.provenance import Provenance, provenances
 from shapelog.reporters import Options, renderer
 
 NAME = "real/2.13/provenance.log.gz"
