@@ -10,7 +10,7 @@ from shapelog.reading.payloads.compiler_messages import CompilerMessage
 from shapelog.reading.payloads.exported_programs import Range, last_condition, last_line, last_operation, line_of_operation
 from shapelog.reading.records import GuardAdded, StackFrame
 from shapelog.recompiles.explain import Explanations
-from shapelog.report.export_conditions import condition, in_names, in_variables, names_of, source_name, symbols_in
+from shapelog.report.details.export_conditions import condition, in_names, in_variables, names_of, source_name, symbols_in
 from shapelog.report.results import Column, Finding, Location, Table
 from shapelog.rules import RULES, Level, Rule
 from shapelog.text import file_name, plural, some
@@ -247,7 +247,7 @@ def _overview(exports: tuple[Export, ...]) -> Table:
         inputs = len(export.inputs) or None  # a draft export does not record them
         rows.append((export.title, _result(export), where, code, inputs, len(export.symbols)))
     note = _UNRECORDED if any(export.result is ExportResult.UNKNOWN for export in exports) else ""
-    return Table("exports", "Exports", columns, tuple(rows), note)
+    return Table("exports", "Calls of torch.export", columns, tuple(rows), note)
 
 
 def _result(export: Export) -> str:

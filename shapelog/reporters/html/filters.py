@@ -9,7 +9,7 @@ from markupsafe import Markup, escape
 
 from shapelog.advice.paste_formats import cost_of, effect_of
 from shapelog.reading.payloads.source_names import is_library
-from shapelog.report.metric_fields import metric_fields, setting_changes
+from shapelog.report.details.metric_fields import metric_fields, setting_changes
 from shapelog.report.report import Report
 from shapelog.reporters.html.anchors import Anchors
 from shapelog.reporters.html.environment import environment
@@ -62,6 +62,7 @@ def page_environment(context: PageContext) -> Environment:
         by_label=_by_label(report, context.anchors),
         limit=_MAX_ROWS,
         marks={"static": "", "dynamic": "~", "specialized": "!"},
+        provenance=context.records.provenance,
         records=context.records.rows,
         report=report,
         rules=RULES,

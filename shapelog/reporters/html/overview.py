@@ -7,9 +7,9 @@ from shapelog.advice.advise import Advice
 from shapelog.advice.paste_formats import as_python, as_shell, why_nothing
 from shapelog.errors import DATA_LOSS
 from shapelog.model.exports import Export, ExportResult
+from shapelog.report.details.vllm_passes import vllm_words
 from shapelog.report.next_steps import NextStep
 from shapelog.report.report import Report
-from shapelog.report.vllm_passes import vllm_words
 from shapelog.reporters.html.chart_text import Part, totals
 from shapelog.reporters.html.frame_page import CompileView, FrameView
 from shapelog.rules import RULES, Rule, Verdict

@@ -9,13 +9,13 @@ import orjson
 
 from shapelog.report.alerts import Alerts
 from shapelog.report.annotated_source import annotated_source
+from shapelog.report.details.vllm_passes import pass_diffs
 from shapelog.report.interruptions import interruptions
 from shapelog.report.merge_ranks import merged_findings, merged_frames
 from shapelog.report.next_steps import next_steps
 from shapelog.report.report import Report
 from shapelog.report.results import Finding
 from shapelog.report.trace_health import health_of
-from shapelog.report.vllm_passes import pass_diffs
 from shapelog.reporters import Options
 from shapelog.reporters.html.anchors import Anchors, aliases_of, anchors_of, share
 from shapelog.reporters.html.call_tree import call_tree

@@ -10,6 +10,7 @@ import orjson
 from markupsafe import Markup
 
 from shapelog.model.record_index import IndexedRecord, index_records
+from shapelog.report.details.provenance import Provenance, provenances
 from shapelog.report.report import Report
 from shapelog.reporters import Options
 from shapelog.reporters.html.frame_page import FrameView
@@ -60,18 +61,20 @@ class RecordRow:
 
 class PageRecords(NamedTuple):
     """``rows`` of each compile by its anchor, those outside of any under "". ``payloads`` has each text to embed once, in the order in
-    which they are embedded, and ``chunk_ids`` the id of its chunk by ``RecordRow.key``.
+    which they are embedded, and ``chunk_ids`` the id of its chunk by ``RecordRow.key``. ``provenance`` is what Inductor tracked of each
+    compile, by its anchor.
     """
 
     rows: dict[str, tuple[RecordRow, ...]]
     payloads: tuple[RecordRow, ...]
     chunk_ids: dict[str, str]
+    provenance: dict[str, tuple[Provenance, ...]]
 
 
 def page_records(report: Report, views: Iterable[FrameView], options: Options) -> PageRecords:
     """The records of the compiles that are shown in full, and of none where the page is to have no payloads."""
     if options.embed == "none" or not options.with_source:
-        return PageRecords({}, (), {})
+        return PageRecords({}, (), {}, {})
     index = index_records(report.trace)
     full = [(view, item) for view in views for item in view.compiles if item.is_full]
     rows = {item.anchor: record_rows(index.of(item.compile), item.anchor) for _, item in full}
@@ -80,7 +83,8 @@ def page_records(report: Report, views: Iterable[FrameView], options: Options) -
     if options.embed != "recompiled":
         embedded += [item.anchor for view, item in full if len(view.compiles) == 1]
     payloads = _by_tier([rows[anchor] for anchor in (*embedded, "")])
-    return PageRecords(rows, payloads, {row.key: f"z{number}" for number, row in enumerate(payloads)})
+    provenance = {item.anchor: found for _, item in full if (found := provenances(index.of(item.compile)))}
+    return PageRecords(rows, payloads, {row.key: f"z{number}" for number, row in enumerate(payloads)}, provenance)
 
 
 def record_rows(records: Iterable[IndexedRecord], owner: str) -> tuple[RecordRow, ...]:

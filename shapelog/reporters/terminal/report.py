@@ -8,13 +8,13 @@ from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Recompile
 from shapelog.recompiles.shape_table import ShapeCell, ShapeTable, State
 from shapelog.report.alerts import Alerts, collect_alerts
+from shapelog.report.details.vllm_passes import vllm_words
 from shapelog.report.merge_ranks import MergedFrame, merged_findings, merged_frames, merged_groups, rank_label
 from shapelog.report.next_steps import next_steps
 from shapelog.report.report import Axis, FrameReport, Report
 from shapelog.report.repository_paths import Repository
 from shapelog.report.results import Column, Location
 from shapelog.report.trace_health import health_of
-from shapelog.report.vllm_passes import vllm_words
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.diagnostic import code_place, diagnostic, note
 from shapelog.reporters.terminal.exports import export_findings, export_tables, exports_summary

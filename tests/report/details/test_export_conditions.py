@@ -4,7 +4,7 @@ import pytest
 
 from shapelog.reading.export_records import Assumed
 from shapelog.reading.records import Stack
-from shapelog.report.export_conditions import condition, in_variables, source_name, symbols_in
+from shapelog.report.details.export_conditions import condition, in_variables, source_name, symbols_in
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import Any
 import make
 
 from shapelog.model.trace import Trace
-from shapelog.report.metric_fields import metric_fields, setting_changes
+from shapelog.report.details.metric_fields import metric_fields, setting_changes
 
 
 def loaded(*fields: dict[str, Any]) -> Trace:

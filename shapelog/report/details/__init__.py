@@ -1,0 +1,1 @@
+"""What pages and analyses show of one compilation, one export or one part of a vLLM model."""
