@@ -8,6 +8,8 @@ import make
 from make import compile as compiled
 from payload_text import size_mismatch
 
+from shapelog.reading.payloads.source_names import without_locals
+
 LIBRARY = "/opt/python3.11/lib/python3.11/site-packages"
 DYNAMO = [
     {"line": 1166, "name": "compile_wrapper", "filename": f"{LIBRARY}/torch/_dynamo/eval_frame.py", "loc": "result = fn(*args, **kwargs)"},
@@ -35,7 +37,9 @@ def recorded_at(path: Path, line: int, stack: list[dict[str, Any]], name: str = 
     where: dict[str, Any] = {"name": name, "file": str(path), "line": line, **more}
     version = where.pop("version", "2.13.0+cpu")
     first = compiled("0/0", make.tensor(8, 16, source=source), **where)
-    second = compiled("0/1", make.tensor(3, 16, source=source), reasons=[size_mismatch("0/0", 8, 3)], dynamic=[0], **where)
+    second = compiled(
+        "0/1", make.tensor(3, 16, source=source), reasons=[size_mismatch("0/0", 8, 3, name=without_locals(source))], dynamic=[0], **where
+    )
     whole = json.dumps([*stack, *DYNAMO]).encode()
     first = first.replace(b'"filename": 1', b'"filename": "<stdin>"')
     return make.trace(first, second.replace(b'"stack": []', b'"stack": ' + whole), version=version)

@@ -44,6 +44,14 @@ def callee_in(frame: Frame, names: Names) -> Callee:
     raise CannotPlaceError(f"{frame.name} is no longer defined where it was when the trace was recorded (line {frame.line})")
 
 
+def parameter_name(source: str) -> str:
+    """What the code calls an argument: ``x`` of ``L['x']``, and ``input_ids`` of ``L['kwargs']['input_ids']``."""
+    root = _LOCAL.match(source)
+    name, rest = (root[1], source[root.end() :]) if root else ("argument", "")
+    item = _FIRST_ITEM.match(rest)
+    return name if name not in ("args", "kwargs") or not item else item[2] or "argument"
+
+
 def callee_names(frame: Frame) -> frozenset[str]:
     """``forward`` and the class that the trace knows: what a call may name."""
     owner, _, method = frame.title.rpartition(".")
@@ -87,6 +95,15 @@ def binds(callee: Callee, call: ast.Call) -> bool:
     """Whether the call fits the parameters of the code."""
     try:
         bind(callee, call)
+    except CannotPlaceError:
+        return False
+    return True
+
+
+def passes(source: str, callee: Callee, call: ast.Call) -> bool:
+    """Whether the call shows what it passes for the source."""
+    try:
+        argument_for(source, callee, call)
     except CannotPlaceError:
         return False
     return True

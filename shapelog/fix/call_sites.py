@@ -5,7 +5,7 @@ import builtins
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from shapelog.fix.arguments import Callee, binds
+from shapelog.fix.arguments import Callee, binds, passes
 from shapelog.fix.names import Names
 from shapelog.fix.source_files import CannotPlaceError
 from shapelog.reading.records import StackFrame
@@ -22,12 +22,17 @@ class CallSite(NamedTuple):
     statement: ast.stmt
 
 
-def call_at(names: Names, place: StackFrame, callee: Callee) -> CallSite:
-    """The call of the compiled code on a line. Raises CannotPlaceError where there is none, or several could be meant."""
+def call_at(names: Names, place: StackFrame, callee: Callee, source: str) -> CallSite:
+    """The call of the compiled code on a line; of several, the one that passes the source.
+
+    Raises CannotPlaceError where there is none, or several could be meant.
+    """
     on_line = [node for node in ast.walk(names.tree) if isinstance(node, ast.Call) and _line_of(node) == place.line]
     known = [(node, names.behind(node.func)) for node in on_line if _may_be_compiled(node)]
     fitting = [(node, behind) for node, behind in known if binds(callee, node)]
     found = [node for node, behind in fitting if behind in callee.names] or [node for node, behind in fitting if not behind]
+    if len(found) > 1:
+        found = [node for node in found if passes(source, callee, node)]
     if len(found) != 1:
         what = "several calls" if found else "no call"
         raise CannotPlaceError(f"{what} on line {place.line} of the caller can be that of the compiled code")

@@ -1,5 +1,6 @@
 """Edits of one file, the text that they make of it, and the unified diff, whose hunks name the suggestions that they are for."""
 
+import ast
 import difflib
 import io
 import re
@@ -41,10 +42,12 @@ class FilePatch(NamedTuple):
         return self.after.encode(self.file.encoding)
 
     @property
-    def is_encodable(self) -> bool:
+    def is_valid(self) -> bool:
+        """Whether the new text is Python, in characters that the encoding of the file has."""
         try:
+            ast.parse(self.after.replace("\r\n", "\n"))
             return bool(self.content)
-        except UnicodeEncodeError:
+        except (SyntaxError, ValueError):
             return False
 
     def lines_of(self, suggestion: str) -> tuple[int, ...]:

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from keyword import iskeyword
 from typing import NamedTuple
 
 from shapelog.fix.arguments import Argument
@@ -136,7 +137,7 @@ class CallMarks:
 
 
 def _free_name(wanted: str, used: set[str]) -> str:
-    name = wanted if wanted.isidentifier() else "argument"
+    name = wanted if wanted.isidentifier() and not iskeyword(wanted) else "argument"
     number = 2
     found = name
     while found in used:
@@ -155,9 +156,11 @@ def used_names(names: Names, node: ast.AST) -> set[str]:
 
 
 def _words(tree: ast.AST) -> list[tuple[str, ast.AST]]:
-    """Every word that is used as a name below a node, with where."""
+    """Every word that is used as a name below a node, with where; those of arguments that a call passes by name mean nothing there."""
     found: list[tuple[str, ast.AST]] = []
     for node in ast.walk(tree):
+        if isinstance(node, ast.keyword):
+            continue
         found += [(str(getattr(node, field)), node) for field in ("id", "arg", "name", "asname") if getattr(node, field, None)]
         found += [(word, node) for word in node.names] if isinstance(node, ast.Global | ast.Nonlocal) else []
     return found

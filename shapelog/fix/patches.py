@@ -10,7 +10,8 @@ from shapelog.advice.advise import Advice
 from shapelog.advice.mark_dynamic_code import mark_function
 from shapelog.advice.paste_formats import listed
 from shapelog.advice.suggestions import Suggestion
-from shapelog.fix.arguments import Callee, argument_for, callee_in, callee_names
+from shapelog.errors import ShapelogError
+from shapelog.fix.arguments import Callee, argument_for, callee_in, callee_names, parameter_name
 from shapelog.fix.call_sites import CallSite, call_at, same_calls
 from shapelog.fix.callers import Caller, callers, entry_line
 from shapelog.fix.edits import Edit, FilePatch, merged
@@ -22,6 +23,7 @@ from shapelog.model.trace import Frame, resumed_by
 from shapelog.reading.records import StackFrame
 from shapelog.report.report import Report
 from shapelog.report.repository_paths import Repository
+from shapelog.text import plural
 
 _LIST = "dynamic_sources"
 
@@ -60,7 +62,10 @@ class Fix(NamedTuple):
 
 
 def patches_for(report: Report, advice: Advice, repository: Repository) -> Fix:
-    """A suggestion is followed at every call that the trace names, or, where one of those cannot be changed, by the list of sources."""
+    """A suggestion is followed at every call that the trace names, or, where one of those cannot be changed, by the list of sources.
+
+    Raises ShapelogError where a file would not be valid Python, or could not be written in its encoding.
+    """
     planned = _Plan(report, advice, SourceTree(repository, quoted_lines(report.trace)))
     placed: list[Placed] = []
     not_placed: list[NotPlaced] = []
@@ -122,12 +127,11 @@ class _Plan:
             self._check_caller(caller, frame)
             file = self.tree.file(caller.place.file)
             names = self._names(file)
-            site = call_at(names, caller.place, callee)
+            site = call_at(names, caller.place, callee, suggestion.source)
             for one in (site, *same_calls(names, site, callee)):
                 self._check_outside(caller.place.file, one, names)
                 argument = argument_for(suggestion.source, callee, one.call)
-                parameter = suggestion.source.partition("'")[2].partition("'")[0]
-                yield Marking(file, one, argument, parameter, dims, mark_function(suggestion.codes))
+                yield Marking(file, one, argument, parameter_name(suggestion.source), dims, mark_function(suggestion.codes))
 
     def _callee(self, frame: Frame) -> Callee:
         if frame.is_library:
@@ -193,7 +197,8 @@ class _Plan:
             own.append(self._list_edit(self.list_file))
         for file, found in sorted(edits.values(), key=lambda item: item[0].name):
             patch = FilePatch(file, merged(found))
-            ast.parse(patch.after.replace("\r\n", "\n"))  # a mistake of ours would raise here, before anything is written
+            if not patch.is_valid:  # before anything is written
+                raise ShapelogError(f"{file.name}: the changed file would not be valid Python, so nothing was changed")
             yield patch
 
     def _list_edit(self, file: SourceFile) -> Edit:
@@ -235,4 +240,4 @@ def _check_inputs(frame: Frame, source: str, dim: int) -> None:
     for compile in frame.compiles:
         sizes: Mapping[str, tuple[int, ...]] = {item.source: item.size for item in compile.inputs}
         if sizes and len(sizes.get(source, ())) <= dim:
-            raise CannotPlaceError(f"in {compile.label} it is not a tensor with {dim + 1} dimensions or more")
+            raise CannotPlaceError(f"in {compile.label} it is not a tensor of at least {plural(dim + 1, 'dimension')}")

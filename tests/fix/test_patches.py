@@ -6,8 +6,9 @@ from typing import Any
 import make
 import pytest
 from payload_text import guard_manager
-from programs import LIBRARY, recorded
+from programs import LIBRARY, recorded, recorded_at
 
+from shapelog.fix.arguments import parameter_name
 from shapelog.fix.patches import Fix, patches_for
 from shapelog.model.ids import parse_version
 from shapelog.report.report import analyze
@@ -218,3 +219,26 @@ def test_a_call_inside_compiled_code_is_refused(tmp_path: Path) -> None:
     assert report.advice
     found = patches_for(report, report.advice, Repository(str(tmp_path)))
     assert [item.because for item in found.placed] == ["the call is inside outer, which is compiled itself"]
+
+
+def test_an_argument_of_a_library_is_named_by_its_keyword(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    text = "import torch\n\nmodel = torch.compile(Model())\nmodel(input_ids=data[:n], labels=make())\n"
+    path.write_text(text)
+    stack = [{"line": 4, "name": "<module>", "filename": str(path), "loc": text.splitlines()[3]}]
+    file = f"{LIBRARY}/transformers/utils/generic.py"
+    data = recorded_at(path, 933, stack, "wrapper", source="L['kwargs']['input_ids']")
+    data = data.replace(b'"co_filename": "' + str(path).encode(), b'"co_filename": "' + file.encode())
+    data = data.replace(b'"name": "wrapper", "filename": "' + str(path).encode(), b'"name": "wrapper", "filename": "' + file.encode())
+    report = analyze(make.load(data))
+    assert report.advice
+    found = patches_for(report, report.advice, Repository(str(tmp_path)))
+    assert [item.because for item in found.placed] == [""]
+    assert added(text, found) == ["input_ids = data[:n]", MARK.format("input_ids"), "model(input_ids=input_ids, labels=make())"]
+
+
+@pytest.mark.parametrize(
+    ("source", "name"), [("L['class']", "class"), ("L['args'][0]", "argument"), ("L['kwargs']['k']", "k"), ("G['x']", "argument")]
+)
+def test_a_parameter_has_the_name_that_the_code_gives_it(source: str, name: str) -> None:
+    assert parameter_name(source) == name

@@ -161,8 +161,9 @@ def _total(name: str, before: int | None, after: int | None, is_neutral: bool) -
     """What is no gain, as compilations that were lost, gets no color."""
     change = after - before if before is not None and after is not None else 0
     kind = "failed" if change > 0 else "marking" if change < 0 and not is_neutral else ""
+    shares = (0.0, 0.0) if before is None or after is None else _shares(before, after)
     words = ["not recorded" if number is None else str(number) for number in (before, after)]
-    return Total(name, words[0], words[1], f"{change:+d}".replace("-", _MINUS) if change else "", kind, _shares(before or 0, after or 0))
+    return Total(name, words[0], words[1], f"{change:+d}".replace("-", _MINUS) if change else "", kind, shares)
 
 
 def _shares(before: float, after: float) -> tuple[float, float]:
