@@ -177,7 +177,7 @@ def _without_blank_ends(code: Sequence[str], lines: list[int]) -> list[int]:
 
 
 def _parts_of_quotes(file: _File) -> Iterator[tuple[str, list[int]]]:
-    """The same of quotes alone: a function ends where a line of another one is quoted, or where the code of a frame begins."""
+    """The same of quotes alone: a function ends where a line of another one is quoted, or where the code of a second frame begins."""
     begins = {frame.line for own in file.marks.values() for mark in own if mark.kind is MarkKind.COMPILED for frame in mark.frames}
     runs: list[tuple[str, list[int]]] = []
     top: list[int] = []
@@ -185,7 +185,7 @@ def _parts_of_quotes(file: _File) -> Iterator[tuple[str, list[int]]]:
         name = file.quotes[line].name if line in file.quotes else ""
         if name == TOP_LEVEL:
             top.append(line)
-        elif runs and (not name or is_inner(name) or (runs[-1][0] == name and line not in begins)):
+        elif runs and (not name or is_inner(name) or (runs[-1][0] == name and not (line in begins and begins.intersection(runs[-1][1])))):
             runs[-1][1].append(line)
         else:
             runs.append((name, [line]))

@@ -7,6 +7,7 @@ import make
 import pytest
 from recorded import FIXTURES, RECORDED, report_of
 
+import shapelog
 from shapelog.report import annotated_source as module
 from shapelog.report.alerts import collect_alerts
 from shapelog.report.annotated_source import TOP_LEVEL, AnnotatedSource, CodeFunction, annotated_source
@@ -131,3 +132,10 @@ def test_each_line_is_in_one_function_and_lines_go_down(name: str) -> None:
             assert own == sorted(own)
             assert not seen.intersection(own)
             seen.update(own)
+
+
+def test_in_a_text_log_a_function_is_one_although_its_first_line_and_that_of_its_code_differ() -> None:
+    for name in ("text_logs/2.13/f_graph_breaks.txt.gz", "text_logs/2.13/g_limit.txt.gz"):
+        report = shapelog.analyze(shapelog.load(FIXTURES / name))
+        titles = [item.title for file in source_of(report).files for item in (*file.functions, *file.quiet)]
+        assert len(titles) == len(set(titles)), name
