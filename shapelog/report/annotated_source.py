@@ -20,7 +20,7 @@ _MAX_FUNCTIONS, _MAX_LINES = 160, 3000
 # A longer function is shown around its marks alone, with so many lines before and after each.
 _MAX_WHOLE, _AROUND = 90, 4
 # Files that are read from this disk.
-_MAX_FILES = 80
+_MAX_FILES = 40
 _OWN = (MarkKind.COMPILED, MarkKind.RESUMED)
 
 _Marks = Mapping[int, tuple[LineMark, ...]]
@@ -102,9 +102,10 @@ def annotated_source(found: Alerts, with_code: bool = True) -> AnnotatedSource:
     marked = line_marks(found.report, lines)
     marks: dict[str, dict[int, tuple[LineMark, ...]]] = {}
     for place, own in marked.items():
-        marks.setdefault(place.file, {})[place.line] = own
+        if place.line > 0 and place.file in lines.by_file:
+            marks.setdefault(place.file, {})[place.line] = own
     files: list[CodeFile] = []
-    for name in [*(file for file in marks if file in lines.by_file), *(file for file in lines.by_file if file not in marks)]:
+    for name in [*marks, *(file for file in lines.by_file if file not in marks and not is_library(file))]:
         is_read = with_code and len(files) < _MAX_FILES
         disk = _disk_file(found, lines, name) if is_read else DiskFile(DiskState.ELSEWHERE)
         files.append(_code_file(_File(name, disk, lines.by_file[name], marks.get(name, {}), with_code)))

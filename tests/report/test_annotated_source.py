@@ -139,3 +139,12 @@ def test_in_a_text_log_a_function_is_one_although_its_first_line_and_that_of_its
         report = shapelog.analyze(shapelog.load(FIXTURES / name))
         titles = [item.title for file in source_of(report).files for item in (*file.functions, *file.quiet)]
         assert len(titles) == len(set(titles)), name
+
+
+def test_lines_that_no_file_can_have_are_left_out() -> None:
+    far = {"symbol": "s70", "sources": ["L['x'].size()[0]"], "value": "8"}
+    stacks = [[{"line": line, "name": "f", "filename": 0, "loc": ""}] for line in (0, 10**15)]
+    source = made(make.compile("0/0", make.tensor(8), line=1, specializations=[{**far, "user_stack": stack} for stack in stacks]))
+    shown = [row.number for item in functions(source).values() for row in item.rows]
+    assert 0 not in shown
+    assert 10**15 in shown
