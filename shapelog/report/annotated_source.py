@@ -20,7 +20,7 @@ _MAX_FUNCTIONS, _MAX_LINES = 160, 3000
 # A longer function is shown around its marks alone, with so many lines before and after each.
 _MAX_WHOLE, _AROUND = 90, 4
 # Files that are read from this disk.
-_MAX_FILES = 80
+_MAX_FILES = 40
 _OWN = (MarkKind.COMPILED, MarkKind.RESUMED)
 
 _Marks = Mapping[int, tuple[LineMark, ...]]
@@ -102,9 +102,10 @@ def annotated_source(found: Alerts, with_code: bool = True) -> AnnotatedSource:
     marked = line_marks(found.report, lines)
     marks: dict[str, dict[int, tuple[LineMark, ...]]] = {}
     for place, own in marked.items():
-        marks.setdefault(place.file, {})[place.line] = own
+        if place.line > 0 and place.file in lines.by_file:
+            marks.setdefault(place.file, {})[place.line] = own
     files: list[CodeFile] = []
-    for name in [*(file for file in marks if file in lines.by_file), *(file for file in lines.by_file if file not in marks)]:
+    for name in [*marks, *(file for file in lines.by_file if file not in marks and not is_library(file))]:
         is_read = with_code and len(files) < _MAX_FILES
         disk = _disk_file(found, lines, name) if is_read else DiskFile(DiskState.ELSEWHERE)
         files.append(_code_file(_File(name, disk, lines.by_file[name], marks.get(name, {}), with_code)))
@@ -177,7 +178,7 @@ def _without_blank_ends(code: Sequence[str], lines: list[int]) -> list[int]:
 
 
 def _parts_of_quotes(file: _File) -> Iterator[tuple[str, list[int]]]:
-    """The same of quotes alone: a function ends where a line of another one is quoted, or where the code of a frame begins."""
+    """The same of quotes alone: a function ends where a line of another one is quoted, or where the code of a second frame begins."""
     begins = {frame.line for own in file.marks.values() for mark in own if mark.kind is MarkKind.COMPILED for frame in mark.frames}
     runs: list[tuple[str, list[int]]] = []
     top: list[int] = []
@@ -185,7 +186,7 @@ def _parts_of_quotes(file: _File) -> Iterator[tuple[str, list[int]]]:
         name = file.quotes[line].name if line in file.quotes else ""
         if name == TOP_LEVEL:
             top.append(line)
-        elif runs and (not name or is_inner(name) or (runs[-1][0] == name and line not in begins)):
+        elif runs and (not name or is_inner(name) or (runs[-1][0] == name and not (line in begins and begins.intersection(runs[-1][1])))):
             runs[-1][1].append(line)
         else:
             runs.append((name, [line]))

@@ -7,6 +7,7 @@ import make
 import pytest
 from recorded import FIXTURES, RECORDED, report_of
 
+import shapelog
 from shapelog.report import annotated_source as module
 from shapelog.report.alerts import collect_alerts
 from shapelog.report.annotated_source import TOP_LEVEL, AnnotatedSource, CodeFunction, annotated_source
@@ -131,3 +132,19 @@ def test_each_line_is_in_one_function_and_lines_go_down(name: str) -> None:
             assert own == sorted(own)
             assert not seen.intersection(own)
             seen.update(own)
+
+
+def test_in_a_text_log_a_function_is_one_although_its_first_line_and_that_of_its_code_differ() -> None:
+    for name in ("text_logs/2.13/f_graph_breaks.txt.gz", "text_logs/2.13/g_limit.txt.gz"):
+        report = shapelog.analyze(shapelog.load(FIXTURES / name))
+        titles = [item.title for file in source_of(report).files for item in (*file.functions, *file.quiet)]
+        assert len(titles) == len(set(titles)), name
+
+
+def test_lines_that_no_file_can_have_are_left_out() -> None:
+    far = {"symbol": "s70", "sources": ["L['x'].size()[0]"], "value": "8"}
+    stacks = [[{"line": line, "name": "f", "filename": 0, "loc": ""}] for line in (0, 10**15)]
+    source = made(make.compile("0/0", make.tensor(8), line=1, specializations=[{**far, "user_stack": stack} for stack in stacks]))
+    shown = [row.number for item in functions(source).values() for row in item.rows]
+    assert 0 not in shown
+    assert 10**15 in shown

@@ -159,7 +159,8 @@ def _own(frame: Frame, axes: Iterable[Axis], compiled: WeightedCompile) -> Itera
     changed = tuple(Changed(axis.name, axis.values) for axis in axes)
     yield _Event(Place(frame.file, resumed[1] if resumed else frame.line), kind, frame.title, frame.name, compiled, changed)
     called = None if resumed else frame.caller(compiled.compile)
-    if called:
+    # The stack of a text log may name another line of the code itself.
+    if called and (called.file, called.name) != (frame.file, frame.name):
         # The code of a library is not the user's, so that the call is what there is to change.
         place = Place(called.file, called.line)
         yield _Event(place, MarkKind.CALLED, frame.title, frame.title, compiled, changed if frame.is_library else ())

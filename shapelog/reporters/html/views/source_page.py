@@ -211,7 +211,7 @@ def _hot(files: Iterable[FileView]) -> list[HotLine]:
         if _is_hot(mark.mark)
     ]
     first: dict[str, HotLine] = {}
-    for item in sorted(found, key=lambda item: -item.seconds):
+    for item in sorted(found, key=lambda item: (-item.seconds, -item.mark.mark.times)):
         first.setdefault(item.row.anchor, item)
     return list(first.values())[:_MAX_HOT]
 
