@@ -16,8 +16,8 @@ from shapelog.model.trace import Frame
 
 # A frame with more conditions than this, 256 combinations, is replayed under few of them.
 _MOST_CONDITIONS = 8
-# The same for all frames once this many calls have been replayed; the frames that took longest come first.
-_MOST_CALLS = 200_000
+# So is every frame once this many routes of calls have been tried; the frames that took longest come first.
+_MOST_ROUTES = 300_000
 # With more conditions than this, a frame is replayed without and with all suggestions alone.
 _MOST_SINGLED_OUT = 32
 
@@ -65,16 +65,16 @@ class WhatIf(NamedTuple):
 def what_if(replayed: Replay, suggestions: Iterable[Suggestion]) -> WhatIf:
     """Replay the frames of a run under the combinations of these suggestions, which :func:`shapelog.advice.advise.advise` returned.
 
-    The number of replayed calls is bounded, so that a page with many frames and suggestions is made in the same time.
+    The work is bounded, so that a page with many frames and suggestions takes no longer.
     """
     marks = [frozenset(item.marks) for item in suggestions]
     place_of = {mark: place for place, own in enumerate(marks) for mark in own}
     plans = sorted(replayed.plans, key=lambda plan: -plan.cost(frozenset()).seconds.least)
     conditions = {plan: _conditions(plan, place_of) for plan in plans}
-    frames, room = [], _MOST_CALLS
+    frames, room = [], _MOST_ROUTES
     for plan in plans:
         if found := conditions[plan]:
-            work = len(plan.calls) << len(found)
+            work = sum(1 + len(call.routes) for call in plan.calls) << len(found)
             is_partial = len(found) > _MOST_CONDITIONS or work > room
             room -= 0 if is_partial else work
             held = _few_combinations(len(found)) if is_partial else _all_combinations(len(found))

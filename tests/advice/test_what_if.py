@@ -92,10 +92,10 @@ def test_a_frame_with_many_conditions_has_the_outcomes_of_a_few_combinations() -
     assert found.cost((0, 1)) is None
 
 
-def test_the_number_of_replayed_calls_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_routes_that_are_tried_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     advice = advice_on(*one_after_the_other(3), frames=4)
     assert not any(frame.is_partial for frame in outcomes_of(advice).frames)
-    monkeypatch.setattr(module, "_MOST_CALLS", 2 * 4 * 8)
+    monkeypatch.setattr(module, "_MOST_ROUTES", 2 * (4 + 1 + 2 + 3) * 8)  # calls with their routes, combinations
     assert [frame.is_partial for frame in outcomes_of(advice).frames] == [False, False, True, True]
     monkeypatch.setattr(module, "_MOST_SINGLED_OUT", 2)
     found = outcomes_of(advice)
