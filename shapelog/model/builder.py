@@ -36,6 +36,8 @@ _OPENING_KINDS = frozenset(
 # Artifacts that are about a whole process.
 _OF_PROCESS = frozenset(("torch_version", EXECUTION))
 _INTS = frozenset((int,))
+# Artifacts about what ranks compared or agreed on while they compiled.
+_RANK_NOTES = frozenset(("aot_joint_graph_sync_decision_cross_ranks", "inductor_spmd_graph_mismatch"))
 # What ends a compile, and the functions that compile ahead of time (torch 2.10 and later).
 _ENDING_KINDS = frozenset(("artifact", "compilation_metrics", "dynamo_cpp_guards_str"))
 _AHEAD = frozenset(("aot_compile", "aot_compile_fullgraph", "aot_compile_module"))
@@ -311,6 +313,8 @@ class Builder:
                 compile.breaks.append(graph_break(text))
             elif name in ("dynamo_error", "eager_compile_backwards_failure"):
                 compile.error = text
+            elif name in _RANK_NOTES:
+                compile.rank_notes.append((name, text))
             elif name == "compiler_collective":
                 compile.collectives.append(text)
             elif name == INDUCTOR_MESSAGE:

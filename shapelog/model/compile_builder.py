@@ -47,6 +47,7 @@ class CompileBuilder:
     inductor: list[tuple[str, int, Span]] = field(default_factory=list)
     metrics_offset: int = -1
     links: list[tuple[str, str]] = field(default_factory=list)
+    rank_notes: list[tuple[str, str]] = field(default_factory=list)
     program_span: Span | None = None
     partial_span: Span | None = None
 

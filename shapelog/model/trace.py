@@ -144,7 +144,8 @@ class Compile:
     first. ``offset`` is that of its first record in the file. ``seconds`` includes the backward graphs that were compiled later.
     ``other_records`` holds those of further kinds by their type (``reading.records.PARSERS``).
     ``inductor`` are name, offset and payload of what Inductor wrote about its distributed graphs (see ``payloads.distributed``).
-    ``links`` are (name, address), as a backend wrote them; ``metrics_offset`` is that of the record of its metrics.
+    ``links`` are (name, address), as a backend wrote them; ``rank_notes`` are (artifact, text) about what ranks compared or agreed on;
+    ``metrics_offset`` is that of the record of its metrics.
     """
 
     id: CompileId
@@ -179,6 +180,7 @@ class Compile:
     inductor: tuple[tuple[str, int, Span], ...] = ()
     metrics_offset: int = -1
     links: tuple[tuple[str, str], ...] = ()
+    rank_notes: tuple[tuple[str, str], ...] = ()
 
     def __repr__(self) -> str:
         return f"<Compile {self.label}: {self.outcome.value}>"

@@ -55,6 +55,7 @@ KINDS = {
 
 DECODED_ARTIFACTS = frozenset(
     (
+        "aot_joint_graph_sync_decision_cross_ranks",
         "before_post_grad_graph",
         "compiler_collective",
         "dynamo_cache_bypass",
@@ -64,6 +65,7 @@ DECODED_ARTIFACTS = frozenset(
         "graph_execution",
         "inductor_collective_schedule",
         "inductor_runtime_and_tensor_meta",
+        "inductor_spmd_graph_mismatch",
         "make_fx_fail_partial",
         "precompile_cache_bypass",
         "recompile_reasons",

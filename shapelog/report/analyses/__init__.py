@@ -7,6 +7,7 @@ from shapelog.report.analyses import (
     failures,
     graph_breaks,
     pgo,
+    rank_notes,
     ranks,
     recompile_limit,
     specializations,
@@ -27,5 +28,6 @@ ANALYSES = (
     compile_time,
     triton_kernels,
     pgo,
+    rank_notes,
     ranks,
 )

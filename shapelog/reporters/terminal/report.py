@@ -43,6 +43,7 @@ def render(report: Report, options: Options) -> bytes:
     _diagnostics(page, found)
     export_findings(page, report)
     _tables(page, report, *export_tables(page, report))
+    _tables(page, report, "rank_notes")
     _tables(page, report, "vllm", "vllm_pieces", *(("vllm_passes", "vllm_config") if page.verbose else ()))
     if page.verbose:
         _details(page, report)
