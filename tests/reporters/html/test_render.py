@@ -330,7 +330,8 @@ def test_text_of_a_trace_stays_text(with_source: bool) -> None:
 @pytest.mark.parametrize("name", SOME[::2])
 def test_without_source_no_code_no_payload_and_no_directory_is_in_the_page(name: str) -> None:
     report = report_of(name)
-    found = Outline(page_of(report, with_source=False))
+    # The examples of the rules may have the same lines as the program.
+    found = Outline(re.sub(r'<section class="page" id="rules".*(?=</main>)', "", page_of(report, with_source=False), flags=re.S))
     # Frames that are not at hand come out of chunks, which payloads would, too.
     inside = [Outline(found.chunk(attrs["data-chunk"])) for tag, attrs in found.tags if tag == "article" and "data-chunk" in attrs]
     tags = [tag for part in (found, *inside) for tag in part.tags]
