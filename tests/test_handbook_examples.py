@@ -102,7 +102,7 @@ def test_a_fixed_program_no_longer_shows_it(code: str, tmp_path: Path, monkeypat
     assert error == ""
     assert code not in shown(trace)
     summary = trace.report.summary
-    assert summary.compiles
+    assert summary.compiles or trace.trace.exports
     assert (summary.failures, summary.limit_hits) == (0, 0)
     if ONE_COMPILE.search(program):
         assert summary.compiles == 1

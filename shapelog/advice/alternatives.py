@@ -18,12 +18,15 @@ from shapelog.reading.records import Input
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Explanations, Recompile
 from shapelog.rules import Verdict, any_blocks_marking
+from shapelog.text import some
 
 # How many names a subject lists.
 _SHOWN = 6
 # A list by source with at least this many entries is a burden.
 _LONG_LIST = 12
 _DEFAULT_LIMIT = 8
+# Dims whose sizes a comment names.
+_SEEN = 6
 # What the stance compares in two calls: arguments, and what dicts among them hold.
 _IN_ARGUMENTS = re.compile(r"^L\['\w+'\](?:\['[^']*'\])*$")
 
@@ -336,6 +339,7 @@ def _shapes_spec(context: AdviceContext) -> Iterator[Alternative]:
             lines=(
                 "from torch.fx.experimental.dynamic_spec import ShapeVar, TensorSpec",
                 f"torch.compile({_callee(frame)}, {name}={{{specs}}})",
+                f"# seen: {_seen(frame, mine)}",
             ),
             warning=(
                 "A branch on such a size causes a graph break (an error with fullgraph=True). "
@@ -378,6 +382,18 @@ def _is_argument(source: str) -> bool:
 def _dims(item: Input, marks: list[Mark]) -> str:
     marked = {mark.dim for mark in marks}
     return ", ".join(f'ShapeVar("{expression(item.source)}_{dim}")' if dim in marked else "None" for dim in range(len(item.size)))
+
+
+def _seen(frame: Frame, marks: list[Mark]) -> str:
+    """The sizes of the marked dims in all compiles of a frame: ``x.shape[0] 4 to 7``."""
+    found = []
+    for mark in sorted(set(marks)):
+        inputs = [item for compile in frame.compiles for item in compile.inputs if item.source == mark.source]
+        sizes = {item.size[mark.dim] for item in inputs if mark.dim < len(item.size)}
+        if sizes:
+            span = f"{min(sizes)} to {max(sizes)}" if len(sizes) > 1 else str(min(sizes))
+            found.append(f"{expression(mark.source)}.shape[{mark.dim}] {span}")
+    return some(found, _SEEN)
 
 
 def _limit(context: AdviceContext) -> Iterator[Alternative]:

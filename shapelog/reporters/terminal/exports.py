@@ -8,6 +8,9 @@ from shapelog.reporters.terminal.text_page import LEVEL_COLORS, TextPage
 from shapelog.rules import Section
 from shapelog.text import plural
 
+# Hints of PyTorch's, unless all is asked for.
+_HINTS = 1
+
 
 def export_tables(page: TextPage, report: Report) -> tuple[str, ...]:
     """The tables that say more than the diagnostics above them."""
@@ -33,7 +36,8 @@ def _finding(page: TextPage, item: Finding) -> None:
     for text in item.notes:
         note(page, text)
     note(page, item.remedy, "help")
-    for hint in item.message.hints if item.message else ():
+    hints = item.message.hints if item.message else ()
+    for hint in hints if page.verbose else hints[:_HINTS]:
         note(page, hint, "help")
 
 
