@@ -40,15 +40,19 @@ def call_at(names: Names, place: StackFrame, callee: Callee, source: str) -> Cal
 
 
 def same_calls(names: Names, site: CallSite, callee: Callee) -> Iterator[CallSite]:
-    """Other calls in the file by the same name, where that means the same: in the same function, or of a name of the module."""
+    """Other calls of the same code in the file: by the same name, where that means the same, or by another name of it.
+
+    A call that is not marked would get a graph of its own.
+    """
     called = ast.dump(site.call.func)
     own = names.function_of(site.call)
     root = _root(site.call.func)
     is_shared = root is not None and _is_global(names, site.call, root)
     for node in ast.walk(names.tree):
-        if not isinstance(node, ast.Call) or node is site.call or ast.dump(node.func) != called or not binds(callee, node):
+        if not isinstance(node, ast.Call) or node is site.call or not _may_be_compiled(node) or not binds(callee, node):
             continue
-        if names.function_of(node) is own or (is_shared and _is_global(names, node, root or "")):
+        is_same = names.function_of(node) is own or (is_shared and _is_global(names, node, root or ""))
+        if (ast.dump(node.func) == called and is_same) or names.behind(node.func) in callee.names:
             yield CallSite(node, statement_of(names, node))
 
 

@@ -128,8 +128,9 @@ class _Plan:
             file = self.tree.file(caller.place.file)
             names = self._names(file)
             site = call_at(names, caller.place, callee, suggestion.source)
-            for one in (site, *same_calls(names, site, callee)):
-                self._check_outside(caller.place.file, one, names)
+            self._check_outside(caller.place.file, site, names)
+            others = (one for one in same_calls(names, site, callee) if not self._is_inside(caller.place.file, one, names))
+            for one in (site, *others):
                 argument = argument_for(suggestion.source, callee, one.call)
                 yield Marking(file, one, argument, parameter_name(suggestion.source), dims, mark_function(suggestion.codes))
 
@@ -148,13 +149,20 @@ class _Plan:
 
     def _check_outside(self, path: str, site: CallSite, names: Names) -> None:
         """Raises CannotPlaceError for a call inside compiled code, where Dynamo cannot trace ``mark_dynamic``."""
+        inside = self._is_inside(path, site, names)
+        if inside:
+            raise CannotPlaceError(f"the call is inside {inside}, which is compiled itself")
+
+    def _is_inside(self, path: str, site: CallSite, names: Names) -> str:
+        """The name of the compiled function that a call is in, "" where it is in none."""
         compiled = {(frame.file, frame.line, (resumed_by(frame.name) or (frame.name,))[0]) for frame in self.report.trace.frames}
         resumed = {(frame.file, known[0]) for frame in self.report.trace.frames if (known := resumed_by(frame.name))}
         for scope in names.scopes(site.call):
             if isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef):
                 line = min([scope.lineno, *(item.lineno for item in scope.decorator_list)])
                 if (path, line, scope.name) in compiled or (path, scope.name) in resumed:
-                    raise CannotPlaceError(f"the call is inside {scope.name}, which is compiled itself")
+                    return scope.name
+        return ""
 
     def put_on_list(self, suggestion: Suggestion) -> None:
         """Raises CannotPlaceError where this torch reads no list, or no file can hold it."""

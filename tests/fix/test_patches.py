@@ -138,6 +138,11 @@ def test_all_calls_by_the_same_name_are_marked(tmp_path: Path) -> None:
     assert added(HEAD + body, fixed(tmp_path, HEAD + body, "f(a)")) == lines
 
 
+def test_calls_by_another_name_of_the_code_are_marked(tmp_path: Path) -> None:
+    text = HEAD.replace("@torch.compile\n", "") + "one = torch.compile(f)\nother = torch.compile(f, fullgraph=True)\none(a)\nother(b)\n"
+    assert added(text, fixed(tmp_path, text, "one(", definition="def f")) == [MARK.format("a"), MARK.format("b")]
+
+
 def test_torch_is_imported_where_it_is_not(tmp_path: Path) -> None:
     text = (
         '"""Doc."""\n\nfrom __future__ import annotations\nfrom torch import compile\n\n\n@compile\ndef f(x):\n    return x\n\n\nf(batch)\n'
