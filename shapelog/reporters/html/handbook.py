@@ -63,6 +63,8 @@ def _rules(found: Alerts) -> Iterator[Rule]:
         yield from (report.remedies.of((item,), (cause,)).rule for cause in item.causes)
         yield from () if item.causes else (UNEXPLAINED,)
     yield from _rules_of_frames(report)
+    pinned = report.table("specializations")
+    yield from (RULES[str(row[-1])] for row in pinned.rows) if pinned else ()
 
 
 def _rules_of_frames(report: Report) -> Iterator[Rule]:
