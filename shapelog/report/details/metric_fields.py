@@ -1,5 +1,6 @@
 """All fields of the metrics of a compile, those that differ from the compile before it first, and the settings that changed."""
 
+import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -86,5 +87,5 @@ def _text(value: object) -> str:
     elif isinstance(value, float):
         text = f"{value:g}"
     else:
-        text = orjson.dumps(value, default=str).decode() if value is not None else ""
+        text = json.dumps(value, ensure_ascii=False, default=str) if value is not None else ""
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
