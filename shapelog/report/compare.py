@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from shapelog.model.cache_uses import cache_uses
 from shapelog.model.code_matching import Code, match
 from shapelog.model.trace import Trace
 from shapelog.reading.payloads.cache_keys import MISS
-from shapelog.report.cache_uses import cache_uses
 from shapelog.report.frame_changes import (
     CauseChange,
     Counts,
@@ -322,10 +322,8 @@ def _notes(before: Report, after: Report, *cached: int) -> Iterator[str]:
 
 
 def _cache_notes(before: Trace, after: Trace) -> Iterator[str]:
-    """Why entries of the first run did not serve the second one: what their keys do not share, most frequent first."""
-    counts: Counter[tuple[str, str]] = Counter()
-    for use in cache_uses(after, before):
-        if use.is_of_other_run and use.event.result == MISS:
-            counts[use.event.cache, f"unlike its key: {use.differing}" if use.differing else "though the key is the same"] += 1
+    """Settings and versions that kept the second run from entries of the first for the same graphs, most frequent first."""
+    missed = (use for use in cache_uses(after, before) if use.is_of_other_run and use.event.result == MISS)
+    counts = Counter((use.event.cache, use.differing) for use in missed if use.differing and use.has_same_graph)
     for (cache, differing), count in counts.most_common(_MOST_CACHE_NOTES):
-        yield f"{cache}: {plural(count, 'lookup')} of the second run found no entry of the first, {differing}"
+        yield f"{cache}: {plural(count, 'lookup')} of the second run found no entry of the first for the same graph and inputs: {differing}"

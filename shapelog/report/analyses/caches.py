@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
+from shapelog.model.cache_uses import CacheUse, cache_uses
 from shapelog.reading.payloads.cache_keys import HIT
 from shapelog.recompiles.explain import Explanations
-from shapelog.report.cache_uses import CacheUse, cache_uses
 from shapelog.report.results import Column, Finding, Table
 from shapelog.text import plural
 

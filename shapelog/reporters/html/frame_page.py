@@ -4,11 +4,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from shapelog.model.cache_uses import CacheUse, UsesByCompile
 from shapelog.model.trace import Compile, Frame, Outcome
 from shapelog.reading.payloads.graphs import Graph
 from shapelog.recompiles.explain import Recompile
 from shapelog.recompiles.shape_table import ShapeRow
-from shapelog.report.cache_uses import CacheUse, UsesByCompile
 from shapelog.report.explain_compile import CompileExplanation, explanation_of, graph_lines
 from shapelog.report.merge_ranks import MergedFrame
 from shapelog.report.report import FrameReport, Report

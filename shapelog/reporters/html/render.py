@@ -14,8 +14,8 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from shapelog import __version__
+from shapelog.model.cache_uses import UsesByCompile, uses_by_compile
 from shapelog.report.alerts import collect_alerts
-from shapelog.report.cache_uses import UsesByCompile, uses_by_compile
 from shapelog.report.report import Report
 from shapelog.report.repository_paths import Repository
 from shapelog.reporters import Options

@@ -44,6 +44,11 @@ class CacheUse(NamedTuple):
         return f"unlike {where}: {self.differing}"
 
     @property
+    def has_same_graph(self) -> bool:
+        """Whether the keys differ in settings or versions alone."""
+        return not any(item.name in (_GRAPH, _STATIC) or item.name.startswith("example_inputs") for item in self.differences)
+
+    @property
     def differing(self) -> str:
         """What the keys do not share, in words; of much the beginning."""
         listed = [_words(item) for item in _most_telling(self.differences)]

@@ -5,7 +5,7 @@ import json
 import make
 from recorded import report_of
 
-from shapelog.report.cache_uses import cache_uses
+from shapelog.model.cache_uses import cache_uses
 from shapelog.report.compare import compare
 
 ONE, TWO = "a" * 51, "b" * 51
@@ -71,8 +71,14 @@ def test_keys_of_another_run_come_before_those_of_this_one() -> None:
 
 def test_compare_names_what_kept_the_second_run_from_the_entries_of_the_first() -> None:
     before, after = make.report(run(lookup("0/0", "f1", FALSE))), make.report(run(lookup("0/0", "f2", TRUE)))
-    note = f"FX graph cache: 1 lookup of the second run found no entry of the first, unlike its key: {SETTING}: False → True"
+    note = f"FX graph cache: 1 lookup of the second run found no entry of the first for the same graph and inputs: {SETTING}: False → True"
     assert note in compare(before, after).notes
+
+
+def test_compare_is_silent_about_another_graph_and_about_the_same_key() -> None:
+    graph = make.report(run(lookup("0/0", "f1", f"[{ONE}] gm: a"))), make.report(run(lookup("0/0", "f2", f"[{TWO}] gm: b")))
+    assert compare(*graph).notes == ()
+    assert compare(graph[0], graph[0]).notes == ()
 
 
 def test_the_table_joins_lookups_with_the_same_answer() -> None:
