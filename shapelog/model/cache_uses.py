@@ -59,7 +59,8 @@ class CacheUse(NamedTuple):
 UsesByCompile = Mapping[Compile, tuple[CacheUse, ...]]
 
 
-class _Known(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False)
+class _Known:
     """A key that was looked up before."""
 
     compile: Compile
@@ -89,9 +90,11 @@ class _Keys:
 
     def nearest(self, title: str, event: CacheEvent, components: frozenset[str]) -> _Known | None:
         """The key that shares most with this one; of several the last, that of the same function before others."""
-        known = [*reversed(self.of_function[event.cache, title]), *reversed(self.last[event.cache])]
-        candidates = [item for item in known if item.event.key == event.key or (components and item.components)]
-        return min(candidates, key=lambda known: (known.event.key != event.key, len(components ^ known.components)), default=None)
+        known = dict.fromkeys((*reversed(self.of_function[event.cache, title]), *reversed(self.last[event.cache])))
+        same = next((item for item in known if item.event.key == event.key), None)
+        if same is not None or not components:
+            return same
+        return min((item for item in known if item.components), key=lambda item: len(components ^ item.components), default=None)
 
 
 def cache_uses(trace: Trace, before: Trace | None = None) -> tuple[CacheUse, ...]:

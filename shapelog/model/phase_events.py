@@ -1,11 +1,10 @@
 """The events that PyTorch itself recorded (``chromium_event``, torch 2.6 and later) → slices and instants, by compilation."""
 
+import json
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
-
-import orjson
 
 from shapelog.model.builder import process_key
 from shapelog.model.trace import Compile, Trace
@@ -123,5 +122,5 @@ def _args(found: object) -> dict[str, Any]:
 def _short(value: Any) -> Any:
     if isinstance(value, bool | int | float):
         return value
-    text = value if isinstance(value, str) else orjson.dumps(value, default=str).decode("utf-8", "replace")
+    text = value if isinstance(value, str) else json.dumps(value, default=str)
     return cut(text, _LONGEST_TEXT)

@@ -75,7 +75,7 @@ def parse_cache_event(artifact: str, payload: str) -> CacheEvent:
         cache=cache,
         result=result,
         key=str(body.get("key") or ""),
-        components=tuple(_joined(components)),
+        components=tuple(components if all(item[:1] == "[" for item in components) else _joined(components)),
         reason=_reason(body)[:_LONGEST_REASON],
         seconds=_seconds(body, "time_taken_ns", 1e9),
         saved_seconds=_seconds(body, "time_saved_ms", 1e3) if saved is None else saved,
@@ -118,8 +118,9 @@ def parse_component(text: str) -> KeyComponent | None:
 
 def key_differences(before: Iterable[str], after: Iterable[str]) -> tuple[KeyDifference, ...]:
     """The components that only one of two keys has, by name, in the order of the second key; of a value only what differs in it."""
-    old = {item.name: item for item in map(parse_component, before) if item}
-    new = {item.name: item for item in map(parse_component, after) if item}
+    one, other = list(before), list(after)
+    shared = set(one).intersection(other)
+    old, new = ({item.name: item for text in key if text not in shared and (item := parse_component(text))} for key in (one, other))
     found = [_difference(name, old.get(name), new.get(name)) for name in (*new, *(name for name in old if name not in new))]
     return tuple(item for item in found if item)
 

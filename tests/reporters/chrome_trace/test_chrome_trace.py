@@ -169,7 +169,18 @@ def test_a_trace_without_times_is_refused_in_one_line() -> None:
         viewed(make.report(make.small_trace()))
 
 
-@pytest.mark.parametrize("body", [{}, {"ts": "x", "ph": "B"}, {"ts": -1}, {"ts": 1e300, "ph": "X"}, {"ph": []}, {"ts": 1, "args": []}])
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"ts": "x", "ph": "B"},
+        {"ts": -1},
+        {"ts": 1e300, "ph": "X"},
+        {"ph": []},
+        {"ts": 1, "args": []},
+        {"ts": START * 1e6, "ph": "i", "args": {"a": ["\ud800"], "b": 10**30}},
+    ],
+)
 def test_strange_events_harm_nothing(body: dict[str, Any]) -> None:
     strange = make.record("chromium_event", {}, json.dumps(body), id="0/0") + make.record("chromium_event", {}, "[1", id="0/0")
     events = viewed(make.report(make.trace(timed("0/0", 0, 1), strange)))
