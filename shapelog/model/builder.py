@@ -17,6 +17,7 @@ from shapelog.model.trace import Compile, Frame, Payloads, Rank
 from shapelog.model.vllm import VllmBuilder
 from shapelog.reading import export_records, records
 from shapelog.reading.payloads import recompile_reasons
+from shapelog.reading.payloads.cache_keys import CACHE_ARTIFACTS
 from shapelog.reading.payloads.collectives import EXECUTION, SCHEDULE, TENSORS
 from shapelog.reading.payloads.cuda_graphs import INDUCTOR_MESSAGE
 from shapelog.reading.payloads.guard_expressions import integer
@@ -296,6 +297,8 @@ class Builder:
         name, span = record.name, record.payload
         if name.endswith(("_hit", "_miss", "_bypass")):
             compile.caches[name] = compile.caches.get(name, 0) + 1
+        if span is not None and name in CACHE_ARTIFACTS:
+            compile.cache_records.append((name, record.offset, span))
         elif span is None:
             return
         elif name.endswith("_code_state"):

@@ -146,6 +146,7 @@ class Compile:
     ``inductor`` are name, offset and payload of what Inductor wrote about its distributed graphs (see ``payloads.distributed``).
     ``links`` are (name, address), as a backend wrote them; ``rank_notes`` are (artifact, text) about what ranks compared or agreed on;
     ``metrics_offset`` is that of the record of its metrics.
+    ``cache_records`` are name, offset and payload of what compile caches wrote, in all attempts (see ``payloads.cache_keys``).
     """
 
     id: CompileId
@@ -181,6 +182,7 @@ class Compile:
     metrics_offset: int = -1
     links: tuple[tuple[str, str], ...] = ()
     rank_notes: tuple[tuple[str, str], ...] = ()
+    cache_records: tuple[tuple[str, int, Span], ...] = ()
 
     def __repr__(self) -> str:
         return f"<Compile {self.label}: {self.outcome.value}>"

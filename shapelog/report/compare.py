@@ -1,10 +1,13 @@
 """``compare(before, after)`` → Comparison: what a change did to the compiles of a program."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from shapelog.model.cache_uses import cache_uses
 from shapelog.model.code_matching import Code, match
 from shapelog.model.trace import Trace
+from shapelog.reading.payloads.cache_keys import MISS
 from shapelog.report.frame_changes import (
     CauseChange,
     Counts,
@@ -26,7 +29,9 @@ from shapelog.report.frame_changes import (
 )
 from shapelog.report.report import Report
 from shapelog.report.results import Headline
-from shapelog.text import rank_list
+from shapelog.text import plural, rank_list
+
+_MOST_CACHE_NOTES = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -308,8 +313,17 @@ def _notes(before: Report, after: Report, *cached: int) -> Iterator[str]:
         if trace.covered_ranks < trace.rank_count:
             compared = f"{trace.covered_ranks:,} of {trace.rank_count:,} ranks are compared"
             yield f"in the {when} run, {compared}; together they cover every cause found on any rank"
+    yield from _cache_notes(one, other)
     if cached[0] != cached[1]:
         yield f"{cached[0]} compilations before and {cached[1]} after came from a compile cache, so the times are not comparable"
     for report, when in ((before, "first"), (after, "second")):
         if any(problem.severity == "data loss" for problem in report.problems):
             yield f"the trace of the {when} run lost data (see shapelog report), so compilations may be missing from it"
+
+
+def _cache_notes(before: Trace, after: Trace) -> Iterator[str]:
+    """Settings and versions that kept the second run from entries of the first for the same graphs, most frequent first."""
+    missed = (use for use in cache_uses(after, before) if use.is_of_other_run and use.event.result == MISS)
+    counts = Counter((use.event.cache, use.differing) for use in missed if use.differing and use.has_same_graph)
+    for (cache, differing), count in counts.most_common(_MOST_CACHE_NOTES):
+        yield f"{cache}: {plural(count, 'lookup')} of the second run found no entry of the first for the same graph and inputs: {differing}"

@@ -1,6 +1,7 @@
 """One question each: ``analyze(explained)`` yields findings and tables, most important first. The order here is that of every report."""
 
 from shapelog.report.analyses import (
+    caches,
     compile_time,
     cuda_graphs,
     exports,
@@ -26,6 +27,7 @@ ANALYSES = (
     failures,
     cuda_graphs,
     compile_time,
+    caches,
     triton_kernels,
     pgo,
     rank_notes,

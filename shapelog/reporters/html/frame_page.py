@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from shapelog.model.cache_uses import CacheUse, UsesByCompile
 from shapelog.model.trace import Compile, Frame, Outcome
 from shapelog.reading.payloads.graphs import Graph
 from shapelog.recompiles.explain import Recompile
@@ -36,12 +37,13 @@ class CompileView(NamedTuple):
 class CompileDetails(NamedTuple):
     """What a page shows of a compile in addition to its causes, unless it is not ``is_full``.
 
-    ``explanation`` is that of a recompile, ``diff`` compares its graph with the nearest entry's.
+    ``explanation`` is that of a recompile, ``diff`` compares its graph with the nearest entry's; ``caches`` are its uses of compile caches.
     """
 
     is_full: bool = False
     explanation: CompileExplanation | None = None
     diff: Diff | None = None
+    caches: tuple[CacheUse, ...] = ()
 
 
 class FrameView(NamedTuple):
@@ -87,6 +89,7 @@ class FramePageBuilder:
 
     report: Report
     room: float
+    caches: UsesByCompile = field(default_factory=dict)
     diffs: dict[tuple[Graph, Graph], Diff] = field(default_factory=dict)
 
     def details(self, view: FrameView) -> FrameDetails:
@@ -101,7 +104,7 @@ class FramePageBuilder:
         diff = self._diff(before, after) if before and after else None
         self.room -= _COMPILE_SIZE + _ROW_SIZE * len(diff.rows if diff else ())
         explanation = explanation_of(self.report.explained, self.report.remedies, frame, compile) if recompile else None
-        return CompileDetails(is_full=True, explanation=explanation, diff=diff)
+        return CompileDetails(is_full=True, explanation=explanation, diff=diff, caches=self.caches.get(compile, ()))
 
     def _diff(self, before: Graph, after: Graph) -> Diff:
         if (before, after) not in self.diffs:
