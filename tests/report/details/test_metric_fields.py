@@ -42,3 +42,8 @@ def test_a_link_of_a_backend_is_kept() -> None:
     )
     (compile,) = make.load(data).compiles
     assert compile.links == (("profile", "https://example.org/1"),)
+
+
+def test_half_a_surrogate_pair_is_a_value_like_another() -> None:
+    (frame,) = loaded({"restart_reasons": ["\ud800 broke"]}).frames
+    assert any(field.name == "restart_reasons" for field in metric_fields(frame, frame.compiles[0]))
