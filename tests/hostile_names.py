@@ -96,7 +96,14 @@ def _functions(frame: int, name: str) -> bytes:
     text = name.encode("utf-8", "replace").decode()  # payloads are UTF-8
     sized, constant = f"L['d'][{name!r}]", f"L['{text}']"
     made = make.compile(
-        f"{frame + 2}/0", make.tensor(8, 16), guards="", fail_type=name, fail_reason=name, restart_reasons=[name], **spelled
+        f"{frame + 2}/0",
+        make.tensor(8, 16),
+        guards="",
+        fail_type=name,
+        fail_reason=name,
+        restart_reasons=[name],
+        start_time=1.7e9 + frame,
+        **spelled,
     )
     for again, size in enumerate((8, 3)):
         inputs = make.tensor(size, 16, source=sized)

@@ -87,7 +87,7 @@ def _records(reader: Reader, indexes: Sequence[int]) -> Iterator[IndexedRecord]:
     for index in indexes:
         at = positions[index]
         kind, name, _ = positions.labels[at.label]
-        if not name and KINDS.get(kind) != DECODED:  # of these, artifacts alone were noted with their name
+        if not name and (KINDS.get(kind) != DECODED or kind == "link"):  # of these, artifacts alone were noted with their name
             name = name_in(reader.header(at.offset).get(kind))
         span = positions.payload(at)
         yield IndexedRecord(

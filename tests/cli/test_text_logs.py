@@ -63,7 +63,13 @@ def test_a_pasted_log_gets_an_answer_from_each_command(command: str, path: Path)
     assert all(line.startswith("shapelog: ") for line in done.stderr.splitlines())
 
 
-@pytest.mark.parametrize("form", [*formats("report"), *formats("overview")])
+def test_a_text_log_has_no_times_for_a_trace_viewer(run: Path) -> None:
+    text = refusal("report", str(run), "-f", "chrome-trace", "-o", str(run.with_name("out.trace.json")))
+    assert text == "shapelog: run.txt: nothing to draw in a trace viewer: text logs record no times\n"
+    assert not run.with_name("out.trace.json").exists()
+
+
+@pytest.mark.parametrize("form", [form for form in (*formats("report"), *formats("overview")) if form != "chrome-trace"])
 def test_every_format_is_made_of_a_text_log(run: Path, form: str, tmp_path: Path) -> None:
     target = tmp_path / "out"
     assert call("report", str(run), "-f", form, "-o", str(target)).exit_code == 0

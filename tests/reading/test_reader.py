@@ -79,7 +79,7 @@ def test_kinds_that_the_model_has_no_use_for_are_counted_and_give_no_entry() -> 
         + make.record("describe_storage", {"id": 0, "describer_id": 0, "size": 8}, id="0/0")
         + make.artifact("fx_graph_runnable", "import torch", id="0/0")
         + make.artifact("forward_ORIGINAL_BYTECODE", "LOAD_FAST", id="0/0")
-        + make.record("link", {"name": "x", "url": "y"})
+        + make.record("dump_file", {"name": "x"})
     )
     for strict in (False, True):
         reader, entries, problems = read(data, strict)
@@ -89,7 +89,7 @@ def test_kinds_that_the_model_has_no_use_for_are_counted_and_give_no_entry() -> 
             "describe_storage": 1,
             "artifact fx_graph_runnable": 1,
             "artifact *_ORIGINAL_BYTECODE": 1,
-            "link": 1,
+            "dump_file": 1,
         }
         assert reader.ledger.unknown == {}
 
