@@ -61,9 +61,7 @@ def _errors(export: Export) -> Iterator[Finding]:
     if text and (known or stated or text.startswith("u") or "u" in "".join(symbols_in(text))):
         yield _undecided(export, text, line, message)
     elif message:
-        remedy = f"fix what stopped {export.title}: {message.title}; torch.export.draft_export lists every other problem in one run"
-        sentence = f"{export.title} failed: {message.title}"
-        yield _finding(_FAILED, sentence, line or export.call, message=message, own_remedy=remedy)
+        yield _finding(_FAILED, f"{export.title} failed: {message.title}", line or export.call, message=message)
     elif export.partial_span:
         operator = last_operation(export.partial_graph)
         at = f" at {operator}" if operator else ""
