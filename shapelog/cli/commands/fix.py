@@ -61,7 +61,9 @@ def fix(traces: tuple[str, ...], is_diff: bool, options: CommonOptions) -> int:
         apply_patches(found.patches)
     status = write_outputs(Output(rendering("fix", found, options), lambda: report.has_problems, is_partial), options)
     root = () if options.source_root == "." else ("--source-root", options.source_root)
-    _conclude(found, (*traces, *root, "--write") if is_diff else ())
+    prefixes = (part for prefix in options.strip_prefix for part in ("--strip-prefix", prefix))
+    run = ("--run", options.run) if options.run else ("--all-runs",) if options.all_runs else ()
+    _conclude(found, (*traces, *run, *root, *prefixes, "--write") if is_diff else ())
     return status or (_NOTHING_PLACED if found.not_placed and not found.placed else 0)
 
 
