@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from browser.conftest import PHONE, Visit
+from browser.faults import BEYOND, LOW, violations
 
 expect = pytest.importorskip("playwright.sync_api").expect
 
@@ -27,22 +28,6 @@ AXE = {
     "empty": ("overview", "advice"),
 }
 OPEN = "document.querySelectorAll('main > :not([hidden]) details').forEach((details) => { details.open = true; })"
-# What reaches beyond the right edge and is not in a box of its own that scrolls.
-BEYOND = """
-() => {
-  const cut = (item) => item && (getComputedStyle(item).overflowX !== "visible" || cut(item.parentElement));
-  return [...document.querySelectorAll("body *")]
-    .filter((item) => item.checkVisibility() && item.getBoundingClientRect().right > innerWidth + 1 && !cut(item))
-    .slice(0, 3).map((item) => item.outerHTML.slice(0, 160));
-}
-"""
-
-# Links, buttons and labels of boxes of the report that are lower than a finger needs.
-LOW = """
-() => [...document.querySelectorAll("main a, main button, main summary, main label")]
-  .filter((item) => item.checkVisibility() && !item.closest("svg") && item.getBoundingClientRect().height < 24)
-  .map((item) => item.outerHTML.slice(0, 160))
-"""
 
 
 def go(page: "Page", part: str) -> None:
@@ -118,21 +103,6 @@ def test_on_a_phone_everything_to_press_can_be_reached(visit: Visit) -> None:
         link.scroll_into_view_if_needed()
         link.click()
         expect(page.locator(f"#{part}")).to_be_visible()
-
-
-def violations(page: "Page", *rules: str) -> list[str]:
-    """The violations that axe-core finds in the page as it is now."""
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
-    # It walks hidden parts too, which takes most of its time.
-    page.evaluate("document.querySelectorAll('main > [hidden]').forEach((part) => part.remove())")
-    options: dict[str, object] = {"resultTypes": ["violations"], "rules": {"target-size": {"enabled": True}}}
-    if rules:
-        options = {"resultTypes": ["violations"], "runOnly": list(rules)}
-    return [
-        f"{item['impact']} {item['id']}: {node['html'][:160]}: {node['failureSummary'][:300]}"
-        for item in axe.run(page, options=options).response["violations"]
-        for node in item["nodes"][:2]
-    ]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

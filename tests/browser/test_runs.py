@@ -6,7 +6,7 @@ import pytest
 from recorded import report_of
 
 from browser.conftest import Visit
-from browser.test_looks import BEYOND, LOW, violations
+from browser.faults import BEYOND, LOW, violations
 from shapelog.report.compare import compare
 from shapelog.report.trend import NamedRun, trend
 from shapelog.reporters import Options
