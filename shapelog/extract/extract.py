@@ -9,7 +9,7 @@ from typing import NamedTuple
 from shapelog.errors import Problem, ShapelogError
 from shapelog.extract.content import is_json
 from shapelog.extract.extraction import ExtractedCompile, ExtractedFile, ExtractedProcess, Extraction, LeftOut
-from shapelog.extract.file_names import compile_directory, process_directory
+from shapelog.extract.file_names import attempt_directory, compile_directory, process_directory
 from shapelog.extract.payload_files import RECORDS, PayloadFiles, joined
 from shapelog.extract.selection import Wanted
 from shapelog.model.builder import process_key
@@ -25,8 +25,6 @@ from shapelog.text import rank_list, some
 
 _METRICS = frozenset(("compilation_metrics", "bwd_compilation_metrics"))
 _EVENT = "chromium_event"
-# Written once, before the first attempt, and about all of them.
-_OF_ALL_ATTEMPTS = frozenset(("dynamo_start", "recompile_reasons"))
 # How many ids or kinds a message lists.
 _MOST_NAMED = 40
 _MOST_FILES = 3
@@ -147,8 +145,8 @@ class _Job:
             self.kinds[record.name or record.kind] = None
             if not self.wanted.has_kind(record.kind, record.name) and (record.span is not None or RECORDS not in self.wanted.kinds):
                 continue
-            is_earlier = record.attempt < last and not _OF_ALL_ATTEMPTS.intersection((record.kind, record.name))
-            where = joined(directory, f"attempt_{record.attempt}") if is_earlier else directory
+            attempt = attempt_directory(record.kind, record.name, record.attempt, last)
+            where = joined(directory, attempt) if attempt else directory
             if record.span is not None:
                 yield self.files.payload(record, where)
             elif record.kind in _METRICS:

@@ -3,11 +3,14 @@
 import re
 
 from shapelog.model.ids import CompileId
+from shapelog.model.trace import Compile, Trace
 
 # The record kinds that are opened most often have short names.
 _STEMS = {"dynamo_output_graph": "graph", "dynamo_cpp_guards_str": "guards", "dynamo_guards": "guard_list"}
 _STRANGE = re.compile(r"[^A-Za-z0-9_.-]+")
 _LONGEST = 80
+# Records written once, before the first attempt, and about all of them.
+_OF_ALL_ATTEMPTS = frozenset(("dynamo_start", "recompile_reasons"))
 # Windows keeps these for devices, whatever comes after a dot.
 _DEVICES = frozenset(("con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(1, 10))))
 
@@ -23,6 +26,21 @@ def compile_directory(id: CompileId) -> str:
 def process_directory(rank: int | None, process: int) -> str:
     """``rank_3``, outside of a distributed run ``process_4242``."""
     return f"process_{process}" if rank is None else f"rank_{rank}"
+
+
+def attempt_directory(kind: str, name: str, attempt: int, last: int) -> str:
+    """``attempt_0`` for a record of an attempt before the ``last``, else ""."""
+    return f"attempt_{attempt}" if attempt < last and _OF_ALL_ATTEMPTS.isdisjoint((kind, name)) else ""
+
+
+def download_stems(trace: Trace) -> dict[Compile, str]:
+    """What the names of a compilation's files begin with where they have no directories: ``2_3``, of several processes ``rank_1-2_3``."""
+    return {
+        compile: (f"{process_directory(rank.number, rank.process)}-" if len(trace.ranks) > 1 else "") + compile_directory(compile.id)
+        for rank in trace.ranks
+        for frame in rank.frames
+        for compile in frame.compiles
+    }
 
 
 def file_stem(kind: str, name: str) -> str:

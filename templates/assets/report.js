@@ -44,23 +44,24 @@ const shapelog = (() => {
     return `\\${mark}${code.toString(16).padStart(width, "0")}`;
   };
 
-  // Code of an opened payload in colors; what is long stays plain.
+  const readable = (text) => text.replace(UNSAFE, escaped);
+
+  // Code of an opened payload in colors, as [text, class]; what is long stays plain.
   const PYTHON = /(#[^\n]*)|("""[\s\S]*?"""|'''[\s\S]*?'''|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|\b(and|as|assert|async|await|break|class|continue|def|del|elif|else|except|False|finally|for|from|global|if|import|in|is|lambda|None|nonlocal|not|or|pass|raise|return|True|try|while|with|yield)\b|\b(\d[\w.]*)/g;
   const JSON_TEXT = /(\b\B)|("(?:[^"\\\n]|\\.)*")|\b(true|false|null)\b|(-?\b\d[\d.eE+-]*)/g;
   const CLASSES = ["hc", "hs", "hk", "hn"];
   const LONGEST = 200000;
-  const colored = (text) => {
-    const code = make("code");
+  const parts = (text) => {
     const pattern = /^\s*[[{]/.test(text) ? JSON_TEXT : /^\s*(?:class|def|import|from|@|#|async_compile)\b|\n\s*(?:def|import) \w/.test(text) ? PYTHON : null;
-    if (!pattern || text.length > LONGEST) { code.textContent = text; return code; }
+    if (!pattern || text.length > LONGEST) return [[text, ""]];
+    const found = [];
     let at = 0;
     for (const match of text.matchAll(pattern)) {
       const kind = match.slice(1).findIndex((part) => part !== undefined);
-      code.append(text.slice(at, match.index), make("span", match[0], CLASSES[kind]));
+      found.push([text.slice(at, match.index), ""], [match[0], CLASSES[kind]]);
       at = match.index + match[0].length;
     }
-    code.append(text.slice(at));
-    return code;
+    return [...found, [text.slice(at), ""]];
   };
 
   const copy = async (text, button) => {
@@ -77,37 +78,6 @@ const shapelog = (() => {
     const before = button.dataset.text ?? (button.dataset.text = button.textContent);
     button.textContent = done ? "Copied" : "Select it manually";
     setTimeout(() => { button.textContent = before; }, 1600);
-  };
-
-  const open = async (button) => {
-    const row = button.closest("tr");
-    if (button.getAttribute("aria-expanded") === "true") {
-      row.nextElementSibling.remove();
-      button.setAttribute("aria-expanded", "false");
-      button.firstChild.textContent = "Open";
-      return;
-    }
-    button.setAttribute("aria-expanded", "true");
-    button.firstChild.textContent = "Close";
-    const opened = make("tr", undefined, "opened");
-    const cell = make("td");
-    cell.colSpan = row.cells.length;
-    opened.append(cell);
-    row.after(opened);
-    try {
-      const text = (await unpack(button.dataset.chunk)).replace(UNSAFE, escaped);
-      const box = make("div", undefined, "copy payload");
-      const pre = make("pre");
-      pre.tabIndex = 0;
-      pre.setAttribute("aria-label", row.cells[0].textContent.trim());
-      pre.append(colored(text));
-      const copier = make("button", "Copy", "copier");
-      copier.type = "button";
-      box.append(pre, copier);
-      cell.append(box);
-    } catch (error) {
-      cell.append(make("p", `It could not be unpacked: ${error.message}`, "alert"));
-    }
   };
 
   const sortable = (table) => {
@@ -255,10 +225,8 @@ const shapelog = (() => {
     paint(next);
   });
   document.addEventListener("click", (event) => {
-    const button = event.target.closest("button.copier, button.open");
-    if (!button) return;
-    if (button.classList.contains("open")) open(button);
-    else copy($("pre", button.parentElement).textContent, button);
+    const button = event.target.closest("button.copier");
+    if (button) copy($("pre", button.parentElement).textContent, button);
   });
   if (filter) {
     filter.addEventListener("input", sift);
@@ -276,5 +244,5 @@ const shapelog = (() => {
   window.addEventListener("afterprint", () => { closed.forEach((details) => { details.open = false; }); });
   window.addEventListener("hashchange", () => route(true));
   route(false);
-  return { $, $$, announce, arrived, colored, copy, enhance, goTo, index, make, unpack };
+  return { $, $$, announce, arrived, copy, enhance, goTo, index, make, parts, readable, unpack };
 })();

@@ -65,7 +65,7 @@ def test_long_lines_of_a_payload_leave_its_buttons_in_sight(width: int, visit: V
     payload = page.locator("#compile-0-1 .opened pre")
     expect(payload).to_be_visible()
     assert payload.evaluate("item => item.scrollWidth > item.clientWidth")
-    for item in (button, page.locator("#compile-0-1 .opened").get_by_role("button"), payload):
+    for item in (button, *page.locator("#compile-0-1 .opened").get_by_role("button").all(), payload):
         box = item.bounding_box()
         assert 0 < box["x"] < box["x"] + box["width"] < width
 
@@ -91,11 +91,14 @@ def test_a_payload_is_opened_by_keys_and_can_be_copied(visit: Visit) -> None:
     opener(table, GRAPH).focus()
     page.keyboard.press("Enter")
     expect(table.locator("pre")).to_be_visible()
-    page.keyboard.press("Tab")
-    expect(table.locator("pre")).to_be_focused()
-    page.keyboard.press("Tab")
+    expect(table.get_by_role("button", name="next: 0/2")).to_be_visible()
+    for _ in ("previous", "next", "compare with", "copy"):
+        page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    expect(table.locator(".copy").get_by_role("button")).to_have_text("Copied")
+    expect(table.get_by_role("button", name="Copied")).to_be_focused()
+    for _ in ("download", "text"):
+        page.keyboard.press("Tab")
+    expect(table.locator("pre")).to_be_focused()
     assert page.evaluate("navigator.clipboard.readText()") == graph_of(compiles()["0/1"])
 
 

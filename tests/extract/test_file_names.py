@@ -5,8 +5,9 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from recorded import report_of
 
-from shapelog.extract.file_names import Paths, compile_directory, file_stem, process_directory
+from shapelog.extract.file_names import Paths, attempt_directory, compile_directory, download_stems, file_stem, process_directory
 from shapelog.model.ids import CompileId
 
 
@@ -21,6 +22,20 @@ from shapelog.model.ids import CompileId
 )
 def test_a_directory_is_named_by_the_id_of_its_compile(id: CompileId, name: str) -> None:
     assert compile_directory(id) == name
+
+
+def test_records_of_an_earlier_attempt_have_its_directory_but_for_those_about_all_attempts() -> None:
+    assert attempt_directory("dynamo_output_graph", "", 0, 1) == "attempt_0"
+    assert attempt_directory("dynamo_output_graph", "", 1, 1) == ""
+    assert attempt_directory("artifact", "recompile_reasons", 0, 1) == ""
+
+
+def test_downloads_are_named_by_their_compile_and_of_several_processes_by_their_rank() -> None:
+    alone, job = (report_of(name).trace for name in ("real/demo.log.gz", "real/2.13/n_dist_collpatched"))
+    assert list(download_stems(alone).values())[:2] == ["0_0", "0_1"]
+    assert set(download_stems(job)) == set(job.compiles)
+    assert all(re.fullmatch(r"rank_[01]-\d+_\d+(\.\d+)?", stem) for stem in download_stems(job).values())
+    assert len(set(download_stems(job).values())) == len(job.compiles)
 
 
 def test_a_process_without_a_rank_is_named_by_its_number() -> None:

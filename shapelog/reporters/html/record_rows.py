@@ -1,7 +1,7 @@
 """The records of each compile as rows, and the payloads that the page embeds."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import orjson
 from markupsafe import Markup
 
+from shapelog.extract.file_names import Paths, attempt_directory, download_stems, file_stem
 from shapelog.model.record_index import IndexedRecord, index_records
 from shapelog.report.details.provenance import Provenance, provenances
 from shapelog.report.report import Report
@@ -48,7 +49,7 @@ class RecordRow:
     """A record with a payload, or all ``count`` records of a kind that have none. ``make`` gives the text to open.
 
     ``size`` is in bytes, ``key`` the same for equal texts; ``tier`` is 0 for what is usually opened first, 1 for other
-    payloads, and 2 for records without one.
+    payloads, and 2 for records without one. ``file`` is the name of the file that it can be saved as, without its suffix.
     """
 
     title: str
@@ -57,6 +58,7 @@ class RecordRow:
     key: str
     tier: int
     make: Callable[[], bytes]
+    file: str = ""
 
 
 class PageRecords(NamedTuple):
@@ -77,7 +79,8 @@ def page_records(report: Report, views: Iterable[FrameView], options: Options) -
         return PageRecords({}, (), {}, {})
     index = index_records(report.trace)
     full = [(view, item) for view in views for item in view.compiles if item.is_full]
-    rows = {item.anchor: record_rows(index.of(item.compile), item.anchor) for _, item in full}
+    stems = download_stems(report.trace)
+    rows = {item.anchor: record_rows(index.of(item.compile), item.anchor, stems[item.compile]) for _, item in full}
     rows[""] = record_rows(index.outside, "outside") if options.frame is None else ()  # else some are those of other frames
     embedded = [item.anchor for view, item in full if len(view.compiles) > 1]
     if options.embed != "recompiled":
@@ -87,13 +90,23 @@ def page_records(report: Report, views: Iterable[FrameView], options: Options) -
     return PageRecords(rows, payloads, {row.key: f"z{number}" for number, row in enumerate(payloads)}, provenance)
 
 
-def record_rows(records: Iterable[IndexedRecord], owner: str) -> tuple[RecordRow, ...]:
-    """The rows of one compile, in the order in which its records begin. ``owner`` is the anchor of the compile."""
+def record_rows(records: Iterable[IndexedRecord], owner: str, stem: str = "outside") -> tuple[RecordRow, ...]:
+    """The rows of one compile, in the order in which its records begin. ``owner`` is the anchor of the compile; the names of files begin
+    with ``stem``.
+    """
+    records = tuple(records)
+    last = max((record.attempt for record in records), default=0)
+    names = Paths()
+
+    def file_of(record: IndexedRecord) -> str:
+        attempt = attempt_directory(record.kind, record.name, record.attempt, last)
+        return names.new("-".join(filter(None, (stem, attempt, file_stem(record.kind, record.name)))))
+
     found: dict[tuple[str, int | None], list[IndexedRecord]] = {}
     for number, record in enumerate(records):
         found.setdefault((_title(record.kind, record.name), None if record.span is None else number), []).append(record)
     return tuple(
-        _header_row(title, members, owner) if number is None else _payload_row(title, members[0])
+        replace(_header_row(title, members, owner) if number is None else _payload_row(title, members[0]), file=file_of(members[0]))
         for (title, number), members in found.items()
     )
 
@@ -161,7 +174,8 @@ def rows_html(rows: Iterable[RecordRow], chunk_ids: dict[str, str], escaped: Cal
 def _row_html(row: RecordRow, title: Markup, chunk_id: str | None) -> str:
     count = f' <span class="dim">× {row.count}</span>' if row.count > 1 else ""
     payload = (
-        f'<button type="button" class="open" data-chunk="{chunk_id}" hidden>Open<span class="hidden"> {title}</span></button>'
+        f'<button type="button" class="open" data-chunk="{chunk_id}" data-file="{row.file}" hidden>'
+        f'Open<span class="hidden"> {title}</span></button>'
         '<span class="without-js dim small">opens with JavaScript</span>'
         if chunk_id
         else '<span class="dim small">not embedded (<code>--embed all</code>)</span>'

@@ -3,8 +3,8 @@
 import json
 
 import make
+from make import artifact, describe, dynamo_start, reader, tensor
 from make import compile as compiled
-from make import describe, dynamo_start, reader, tensor
 from markupsafe import escape
 from recorded import report_of
 
@@ -60,6 +60,16 @@ def test_a_payload_is_opened_as_pytorch_had_it() -> None:
     assert (found["guards"].tier, found["compilation metrics"].tier) == (0, 2)
 
 
+def test_a_payload_has_the_name_of_a_file_whatever_the_trace_calls_it() -> None:
+    name = '../<b>"'
+    data = make.trace(compiled("0/0", tensor(8, 16)), *(artifact(name, text, id="0/0") for text in "xy"))
+    trace = build(Selection((TraceFile(None, make.NAME),)), [reader(data, with_positions=True)])
+    found = record_rows(index_records(trace).of(trace.compiles[0]), "a", "0_0")
+    assert [row.file for row in found if row.title == name] == ["0_0-b", "0_0-b.2"]
+    assert {"0_0-graph", "0_0-guards", "0_0-compilation_metrics"} <= {row.file for row in found}
+    assert len({row.file for row in found}) == len(found)
+
+
 def test_an_equal_payload_is_embedded_once_under_one_id() -> None:
     records = page_context(collect_alerts(report_of("real/demo.log.gz"), Repository()), Options()).records
     keys = [row.key for row in records.payloads]
@@ -69,10 +79,10 @@ def test_an_equal_payload_is_embedded_once_under_one_id() -> None:
 
 
 def test_a_row_shows_its_title_as_text_and_opens_only_what_is_embedded() -> None:
-    row = RecordRow(title="<b>", count=3, size=12, key="k", tier=0, make=bytes)
+    row = RecordRow(title="<b>", count=3, size=12, key="k", tier=0, make=bytes, file="0_0-b")
     embedded, not_embedded = (str(rows_html([row], ids, escape)) for ids in ({"k": "z4"}, {}))
     assert "&lt;b&gt; <span" in embedded
-    assert 'data-chunk="z4"' in embedded
+    assert 'data-chunk="z4" data-file="0_0-b"' in embedded
     assert "× 3" in embedded
     assert "data-chunk" not in not_embedded
     assert "--embed all" in not_embedded
