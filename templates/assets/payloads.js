@@ -19,9 +19,8 @@
 
   const PROGRAM = /^\s*(?:#[^\n]*\n\s*)*(?:import \w|from [\w.]+ import |def \w+\(|class (?:\w+|<lambda>)[(:])/;
   const CPP = /^\s*(?:\/\/[^\n]*\n\s*)*#(?:include|pragma|define)\b/;
-  const isJson = (text) => { try { JSON.parse(text); return true; } catch { return false; } };
   const suffixOf = (text) => {
-    if (/^\s*[[{]/.test(text)) return isJson(text) ? ".json" : isJson(text.split("\n", 1)[0]) ? ".jsonl" : ".txt";
+    if (/^\s*[[{]/.test(text)) return textDiff.isJson(text) ? ".json" : textDiff.isJson(text.split("\n", 1)[0]) ? ".jsonl" : ".txt";
     return CPP.test(text) ? ".cpp" : PROGRAM.test(text) ? ".py" : ".txt";
   };
   const fileName = (version, text) => version.file + suffixOf(text);
@@ -97,7 +96,8 @@
     const left = (index) => make("p", `The ${title} of ${versions[index].label}: ${versions[index].note}`, "alert quiet");
 
     const compare = (pair, texts) => {
-      const rows = textDiff.compared(...texts.map((text) => text.split("\n")));
+      const sides = texts.map(textDiff.linesOf);
+      const rows = textDiff.compared(...sides);
       const names = pair.map((index, side) => fileName(versions[index], texts[side]));
       if (!rows) {
         const found = make("p", `They differ in more than ${textDiff.MOST_DIFFERENT.toLocaleString("en")} lines, too many to compare here. `, "alert quiet");
@@ -106,12 +106,12 @@
       }
       const count = rows.filter((item) => item.kind !== "same").length;
       if (!count) return [make("p", "The same text.", "dim")];
-      shown = { text: textDiff.unified(rows, texts.map((text) => text.split("\n")), names), name: `${names.join("-")}.diff` };
+      shown = { text: textDiff.unified(rows, sides, names), name: `${names.join("-")}.diff` };
       const box = make("div", undefined, "scroll");
       box.tabIndex = 0;
       box.setAttribute("role", "region");
       box.setAttribute("aria-label", `${title}: ${pair.map((index) => versions[index].label).join(" and ")} side by side`);
-      box.append(textDiff.table(rows, texts, pair.map((index) => versions[index].label), () => box.focus()));
+      box.append(textDiff.table(rows, sides, pair.map((index) => versions[index].label), () => box.focus()));
       return [make("p", `${count.toLocaleString("en")} ${count === 1 ? "line differs" : "lines differ"}`, "dim small"), box];
     };
     const contents = async (pair) => {

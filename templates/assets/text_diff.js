@@ -9,6 +9,22 @@ const textDiff = (() => {
   // What a line of a graph or of guards is about: the first name in it.
   const NAME = /^\W*\w*/;
 
+  // Longer lines that are JSON are compared item by item.
+  const LONGEST_JSON = 100;
+  const isJson = (text) => { try { JSON.parse(text); return true; } catch { return false; } };
+  const indented = (json) => {
+    let depth = 0;
+    const start = () => `\n${"  ".repeat(depth)}`;
+    return json.replace(/"(?:[^"\\]|\\.)*"|\{\s*\}|\[\s*\]|[{}[\],]\s*/g, (part) => {
+      if (part[0] === "\"" || (part.length > 1 && /[}\]]$/.test(part))) return part;
+      if ("{[".includes(part[0])) { depth += 1; return part[0] + start(); }
+      if (part[0] === ",") return part[0] + start();
+      depth -= 1;
+      return start() + part[0];
+    });
+  };
+  const linesOf = (text) => text.split("\n").flatMap((line) => (line.length > LONGEST_JSON && /^\s*[[{]/.test(line) && isJson(line) ? indented(line).split("\n") : [line]));
+
   const commonStart = (one, other) => {
     let size = 0;
     while (size < one.length && size < other.length && one[size] === other[size]) size += 1;
@@ -147,8 +163,8 @@ const textDiff = (() => {
   const whole = (line) => line.map(([text]) => text).join("");
 
   // The table of a comparison. `names` head its two sides; `focus` is called after rows were unfolded by a button that is gone then.
-  const table = (rows, texts, names, focus) => {
-    const lines = texts.map((text) => byLine(readable(text)));
+  const table = (rows, sides, names, focus) => {
+    const lines = sides.map((side) => byLine(readable(side.join("\n"))));
     const drawn = ({ kind, left, right }) => {
       const [one, other] = [lines[0][left], lines[1][right]];
       const marks = kind === "changed" ? changes(whole(one), whole(other)) : [[0, 0], [0, 0]];
@@ -206,5 +222,5 @@ const textDiff = (() => {
     return `${found.join("\n")}\n`;
   };
 
-  return { compared, MOST_DIFFERENT, table, unified };
+  return { compared, isJson, linesOf, MOST_DIFFERENT, table, unified };
 })();

@@ -1,5 +1,6 @@
 """An opened payload: saved as a file, its versions in other compilations of the frame, and what two of them differ in."""
 
+import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -210,6 +211,17 @@ def test_no_comparison_of_the_same_lines_is_shorter(one: str, other: str, visit:
     assert len(same) == longest_in_common(one, other)
 
 
+def test_a_long_line_of_json_is_compared_item_by_item(visit: Visit) -> None:
+    page = visit("empty")
+    value = {"key": ['a, [b] \\" {c}', {}, [], 12345678901234567890], "more": {"x": None, "y": ["z" * 90]}}
+    for text in (json.dumps(value), json.dumps(value, separators=(",", ":"))):
+        lines = page.evaluate("text => textDiff.linesOf(text)", f"first\n{text}\n[1, 2]")
+        assert (lines[0], lines[-1]) == ("first", "[1, 2]")
+        assert json.loads("".join(lines[1:-1])) == value
+        assert [line.strip() for line in lines[1:-1]].count("12345678901234567890") == 1
+        assert len(lines) == 2 + len(json.dumps(value, indent=2).split("\n"))
+
+
 def test_texts_that_differ_too_much_are_offered_as_files(visit: Visit) -> None:
     page = visit("demo", "compile-0-1", before="")
     assert compared(page, [f"a{number}" for number in range(3500)], [f"b{number}" for number in range(3500)]) is None
@@ -227,8 +239,8 @@ def test_many_lines_are_drawn_some_at_a_time(visit: Visit) -> None:
     page = visit("empty")
     page.evaluate(
         """() => {
-          const texts = ["a", "b"].map((letter) => Array.from({ length: 2500 }, (_, number) => `${letter}${number}`).join("\\n"));
-          const rows = textDiff.compared(...texts.map((text) => text.split("\\n")));
+          const texts = ["a", "b"].map((letter) => Array.from({ length: 2500 }, (_, number) => `${letter}${number}`));
+          const rows = textDiff.compared(...texts);
           document.querySelector("#overview").append(textDiff.table(rows, texts, ["one", "other"], () => {}));
         }"""
     )
