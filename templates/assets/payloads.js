@@ -7,7 +7,7 @@
     const button = $("button.open", row);
     return { label, place, row, chunk: button?.dataset.chunk, file: button?.dataset.file, note: button ? "" : $("td > .dim:not(.without-js)", row)?.textContent };
   };
-  // The payloads with the title of this one, of all compilations of the frame in their order: all that are in the page, and those left out.
+  // The payloads with the title of this one, of all compilations of the frame in their order; those left out have a note in place of a chunk.
   const versionsOf = (row) => {
     const compiles = row.closest("details.compile") ? $$("details.compile", row.closest("article")) : [];
     return compiles.length ? compiles.flatMap((compile) => {
@@ -53,7 +53,7 @@
     const versions = versionsOf(row);
     let now = versions.findIndex((version) => version.row === row);
     let other = null; // what it is compared with
-    let shown = { text: "", name: "" }; // what the buttons copy and save
+    let shown; // as `content` makes it
     let asked = 0;
     const panel = make("div", undefined, "payload");
     const bar = make("div", undefined, "versions");
@@ -90,10 +90,12 @@
     };
     const drawHeading = (pair) => {
       heading.replaceChildren(make("b", title));
-      if (versions.length > 1) heading.append(" of ", make("b", versions[pair[0]].label), ...(pair.length > 1 ? [" and ", make("b", versions[pair[1]].label)] : []));
+      if (versions.length > 1) pair.forEach((index, side) => heading.append(side ? " and " : " of ", make("b", versions[index].label)));
       panel.setAttribute("aria-label", `Payload: ${heading.textContent}`);
     };
-    const left = (index) => make("p", `The ${title} of ${versions[index].label}: ${versions[index].note}`, "alert quiet");
+    // What is drawn, and the text that the buttons copy and save, under its name; "" hides them.
+    const content = (drawn, text = "", name = "") => ({ drawn, text, name });
+    const leftOut = (index) => make("p", `The ${title} of ${versions[index].label}: ${versions[index].note}`, "alert quiet");
 
     const compare = (pair, texts) => {
       const sides = texts.map(textDiff.linesOf);
@@ -102,24 +104,23 @@
       if (!rows) {
         const found = make("p", `They differ in more than ${textDiff.MOST_DIFFERENT.toLocaleString("en")} lines, too many to compare here. `, "alert quiet");
         found.append(...pair.flatMap((index, side) => [pressed(`Download ${names[side]}`, () => save(names[side], texts[side])), " "]));
-        return [found];
+        return content([found]);
       }
       const count = rows.filter((item) => item.kind !== "same").length;
-      if (!count) return [make("p", "The same text.", "dim")];
-      shown = { text: textDiff.unified(rows, sides, names), name: `${names.join("-")}.diff` };
+      if (!count) return content([make("p", "The same text.", "dim")], texts[0], names[0]);
       const box = make("div", undefined, "scroll");
       box.tabIndex = 0;
       box.setAttribute("role", "region");
       box.setAttribute("aria-label", `${title}: ${pair.map((index) => versions[index].label).join(" and ")} side by side`);
       box.append(textDiff.table(rows, sides, pair.map((index) => versions[index].label), () => box.focus()));
-      return [make("p", `${count.toLocaleString("en")} ${count === 1 ? "line differs" : "lines differ"}`, "dim small"), box];
+      const drawn = [make("p", `${count.toLocaleString("en")} ${count === 1 ? "line differs" : "lines differ"}`, "dim small"), box];
+      return content(drawn, textDiff.unified(rows, sides, names), `${names.join("-")}.diff`);
     };
-    const contents = async (pair) => {
+    const contentOf = async (pair) => {
       const missing = pair.filter((index) => !versions[index].chunk);
-      if (missing.length) return missing.map(left);
+      if (missing.length) return content(missing.map(leftOut));
       const texts = await Promise.all(pair.map((index) => unpack(versions[index].chunk)));
-      shown = { text: texts[0], name: fileName(versions[pair[0]], texts[0]) };
-      return pair.length > 1 ? compare(pair, texts) : [codeOf(texts[0], title)];
+      return pair.length > 1 ? compare(pair, texts) : content([codeOf(texts[0], title)], texts[0], fileName(versions[pair[0]], texts[0]));
     };
 
     // Shows a version, or what is different in another: the earlier of both is on the left.
@@ -128,22 +129,21 @@
       now = index;
       other = against === index ? null : against;
       const pair = other === null ? [now] : [now, other].sort((a, b) => a - b);
-      shown = { text: "", name: "" };
-      let drawn;
-      try { drawn = await contents(pair); } catch (error) { drawn = [make("p", `It could not be unpacked: ${error.message}`, "alert")]; }
+      let found;
+      try { found = await contentOf(pair); } catch (error) { found = content([make("p", `It could not be unpacked: ${error.message}`, "alert")]); }
       if (turn !== asked) return; // another version was asked for since
-      const hadFocus = document.activeElement;
+      shown = found;
+      const focused = document.activeElement;
+      const [isInside, isGone] = [panel.contains(focused), place.contains(focused)];
       drawBar();
       drawHeading(pair);
-      place.replaceChildren(...drawn);
-      actions.forEach((button, index) => {
+      place.replaceChildren(...shown.drawn);
+      actions.forEach((button, number) => {
         button.hidden = !shown.name;
-        button.dataset.text = button.textContent = `${index ? "Download" : "Copy"}${shown.name.endsWith(".diff") ? " diff" : ""}`;
+        button.dataset.text = button.textContent = `${number ? "Download" : "Copy"}${shown.name.endsWith(".diff") ? " diff" : ""}`;
       });
-      if (hadFocus && bar.contains(hadFocus)) {
-        if (hadFocus.disabled) ($("[tabindex]", place) || select).focus();
-        announce(heading.textContent);
-      }
+      if (isGone || (isInside && focused.disabled)) ($("[tabindex]", place) || select).focus();
+      if (isInside) announce(heading.textContent);
     };
 
     bar.append(heading);

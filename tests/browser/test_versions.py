@@ -19,9 +19,6 @@ expect = pytest.importorskip("playwright.sync_api").expect
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
-# The page of `traces.hostile` has two compilations of a frame whose graphs and guards are markup.
-HOSTILE = "hostile"
-
 
 def opened(page: "Page", label: str, title: str) -> "Locator":
     """The payload, opened in the records of a compile."""
@@ -121,8 +118,22 @@ def test_previous_and_next_lead_to_the_neighboring_compilations(visit: Visit) ->
     expect(panel.get_by_role("button", name="previous: none")).to_be_disabled()
     expect(panel.locator("pre")).to_be_focused()
     assert saved(page, panel, "Download")[0] == "0_0-graph.py"
-    page.keyboard.press("]")
-    expect(panel.locator(".which")).to_have_text(f"{GRAPH} of 0/1")
+    panel.locator("pre").focus()
+    for key, label in (("]", "0/1"), ("]", "0/2"), ("[", "0/1")):
+        page.keyboard.press(key)
+        expect(panel.locator(".which")).to_have_text(f"{GRAPH} of {label}")
+        expect(panel.locator("pre")).to_be_focused()
+
+
+def test_what_was_asked_for_last_is_shown_and_copied(visit: Visit) -> None:
+    page = visit("demo", "compile-0-1", permissions=["clipboard-read", "clipboard-write"])
+    opened(page, "0/1", GUARDS)
+    panel = in_panel(page, "0/1")
+    panel.get_by_role("button", name="next: 0/2").evaluate("button => { button.click(); button.click(); }")
+    expect(panel.locator(".which")).to_have_text(f"{GUARDS} of 0/3")
+    panel.get_by_role("button", name="Copy").click()
+    expect(panel.get_by_role("button", name="Copied")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()") == guards_of(compiles()["0/3"])
 
 
 def test_a_forward_is_followed_by_the_forward_of_the_next_compilation(visit: Visit) -> None:
@@ -142,7 +153,7 @@ def test_a_forward_is_followed_by_the_forward_of_the_next_compilation(visit: Vis
 @pytest.mark.parametrize(("one", "other"), [("0/0", "0/1"), ("0/1", "0/3")])
 def test_the_comparison_shows_the_lines_that_differ_and_no_others(one: str, other: str, visit: Visit) -> None:
     page = visit("demo", f"compile-{other.replace('/', '-')}")
-    panel = opened(page, other, GRAPH)
+    opened(page, other, GRAPH)
     panel = in_panel(page, other)
     panel.get_by_label("Compare with").select_option(label=one)
     expect(panel.get_by_role("columnheader")).to_have_text([one, other])
@@ -223,7 +234,7 @@ def test_a_long_line_of_json_is_compared_item_by_item(visit: Visit) -> None:
 
 
 def test_texts_that_differ_too_much_are_offered_as_files(visit: Visit) -> None:
-    page = visit("demo", "compile-0-1", before="")
+    page = visit("demo", "compile-0-1")
     assert compared(page, [f"a{number}" for number in range(3500)], [f"b{number}" for number in range(3500)]) is None
     opened(page, "0/1", GRAPH)
     panel = in_panel(page, "0/1")
@@ -280,7 +291,7 @@ def test_a_payload_that_was_left_out_shows_why(visit: Visit) -> None:
 
 @pytest.mark.parametrize("title", [GRAPH, GUARDS])
 def test_a_hostile_payload_stays_text_in_a_comparison(title: str, visit: Visit) -> None:
-    page = visit(HOSTILE, "compile-0-1")
+    page = visit("hostile", "compile-0-1")
     opened(page, "0/1", title)
     panel = in_panel(page, "0/1")
     panel.get_by_label("Compare with").select_option(label="0/0")
