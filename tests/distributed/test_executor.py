@@ -245,6 +245,7 @@ def test_a_worker_that_is_killed_once_costs_nothing(
     failures: int, dask_cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(dask_cluster.scheduler, "allowed_failures", failures)
+    dask_cluster.wait_for_workers(2, timeout=120)  # a test before this one may have killed one
     executor = parse_executor(dask_cluster.scheduler_address)
     assert killed_while_it_works(executor, tmp_path) == {number: number for number in range(10)}
 
