@@ -10,7 +10,7 @@ class ExtractedFile(NamedTuple):
 
     ``kind`` and ``name`` are those of its record, ``name`` "" for a kind that has none. ``digest`` is the MD5 that the trace states for the
     payload, "" where it states none, as for files that are made of several records. ``is_verbatim`` is False where lines were
-    added so that it runs, or where it is made of headers. ``problem`` says in what way it may be incomplete, "" if it is whole.
+    added so that it runs, or where it is made of headers. ``problem`` is in what way it may be incomplete, "" if it is whole.
     """
 
     path: str

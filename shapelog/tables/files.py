@@ -18,7 +18,7 @@ from shapelog.tables.schema import VERSION, columns
 from shapelog.text import escape_controls
 
 Form = Literal["parquet", "csv"]
-# The file that marks a folder of tables, and what it says they are.
+# The file that marks a folder of tables, and what it holds: kind and version.
 MARKER = "shapelog-tables.json"
 _FORMAT = "shapelog tables"
 

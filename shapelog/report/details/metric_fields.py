@@ -10,7 +10,7 @@ from shapelog.model.trace import Compile, Frame
 
 # JSON texts with every setting: torch._dynamo, Inductor, AOTAutograd, torch.compiler.
 SETTINGS = ("dynamo_config", "inductor_config", "functorch_config", "compiler_config")
-# What differs in every compile and tells nothing about it.
+# What differs in every compile and means nothing.
 _FLEETING = frozenset(("compile_id", "start_time", "start_time_us", "end_time_us", "stack_trace", "exception_stack_trace"))
 _LONGEST = 400
 

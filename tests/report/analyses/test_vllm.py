@@ -1,4 +1,4 @@
-"""What a report says about vLLM, in its own terms."""
+"""What a report has on vLLM, in its own terms."""
 
 import make
 import vllm_traces

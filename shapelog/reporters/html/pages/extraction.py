@@ -1,4 +1,4 @@
-"""The index of extracted payloads as a page beside them: functions, their compilations, and a link to each file."""
+"""The index of extracted payloads as a page next to them: functions, their compilations, and a link to each file."""
 
 import base64
 import hashlib
