@@ -34,7 +34,7 @@ class GraphDump:
 
 @dataclass(slots=True, eq=False)
 class PieceCompilation:
-    """One piece that was compiled for a range of sizes. ``caches`` are the names of its cache artifacts, which distinguish a hit from a miss."""
+    """One piece that was compiled for a range of sizes. ``caches`` are the names of its cache artifacts, each a hit or a miss."""
 
     piece: Piece
     before: GraphDump | None = None
