@@ -237,3 +237,10 @@ def test_the_map_names_every_module_and_no_other() -> None:
     assert modules - named == set()
     last_words = {word for line in tree.splitlines() for word in re.split(r"\s{2,}", line.strip())[2:]}
     assert {word for word in last_words if re.fullmatch(r"[a-z_]+", word)} - modules == set()
+
+
+@pytest.mark.parametrize("path", sorted(Path(__file__).parent.rglob("test_*.py")), ids=lambda path: path.name)
+def test_no_test_imports_from_another(path: Path) -> None:
+    """Where a library is not there, the other one is skipped before its names exist."""
+    modules = [node.module or "" for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.ImportFrom)]
+    assert [module for module in modules if module.rpartition(".")[2].startswith("test_")] == []

@@ -1,21 +1,18 @@
 """What the page keeps compressed until it is opened: payloads, and the details of later frames. And graphs side by side."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from recorded import graph_of, guards_of
 
-import shapelog
 from browser.conftest import FIXTURES, Visit
-from shapelog.model.trace import Compile
+from browser.opened_records import GRAPH, GUARDS, compiles, opener, records
 
 expect = pytest.importorskip("playwright.sync_api").expect
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Locator, Page
+    from playwright.sync_api import Page
 
-DEMO = FIXTURES / "real" / "demo.log.gz"
 # Unpacking signals that it has begun, and then waits until it may go on.
 SLOW = """
 window.begun = new Promise((begin) => {
@@ -23,22 +20,6 @@ window.begun = new Promise((begin) => {
   Response.prototype.text = async function () { begin(); await new Promise((go) => { window.go = go; }); return text.call(this); };
 });
 """
-GRAPH, GUARDS = "graph that Dynamo captured", "guards"
-
-
-def compiles(path: Path = DEMO) -> dict[str, Compile]:
-    return {compile.label: compile for compile in shapelog.load(path).compiles}
-
-
-def records(page: "Page", label: str) -> "Locator":
-    """The table of the records of a compile, on the page that shows it."""
-    compile = page.locator(f"#compile-{label.replace('/', '-')}")
-    compile.locator("details > summary").filter(has_text="Records").click()
-    return compile.get_by_role("region", name=f"Records of {label}")
-
-
-def opener(table: "Locator", title: str) -> "Locator":
-    return table.get_by_role("row").filter(has=table.page.get_by_role("rowheader", name=title, exact=True)).get_by_role("button").first
 
 
 @pytest.mark.parametrize("label", ["0/1", "1/0", "3/2"])

@@ -10,8 +10,8 @@ import pytest
 from recorded import graph_of, guards_of
 
 from browser.conftest import PHONE, Visit
-from browser.test_looks import BEYOND, LOW, violations
-from browser.test_payloads import GRAPH, GUARDS, compiles, opener, records
+from browser.faults import BEYOND, LOW, violations
+from browser.opened_records import GRAPH, GUARDS, compiles, opener, records
 from shapelog.text import UNSAFE
 
 expect = pytest.importorskip("playwright.sync_api").expect
