@@ -11,7 +11,7 @@
   // Of an SVG element its rectangle: the texts in it may be wider.
   const boxOf = (element) => ($("rect", element) || element).getBoundingClientRect();
   const hide = () => { tip.hidden = true; };
-  const tell = (element, x) => {
+  const show = (element, x) => {
     const [first, ...rest] = element.dataset.tip.split("\n");
     tip.replaceChildren(make("b", first), rest.join("\n"));
     tip.hidden = false;
@@ -140,7 +140,13 @@
         if (item.text) item.text.setAttribute("x", String(7 + Math.min(Math.max(0, scroller.scrollLeft - left), Math.max(0, width - 60))));
       });
     };
-    scroller.addEventListener("scroll", () => { hide(); if (zoom > 1) place(); }, { passive: true });
+    // Where the keyboard is, the tooltip stays: to focus a bar may scroll to it.
+    const focused = () => { const at = document.activeElement; return figure.contains(at) && at.matches(":focus-visible") ? at.closest("[data-tip]") || $("[data-tip]", at) : null; };
+    scroller.addEventListener("scroll", () => {
+      const about = tip.hidden ? null : focused();
+      if (about) show(about); else hide();
+      if (zoom > 1) place();
+    }, { passive: true });
     addEventListener("resize", () => { if (zoom > 1) zoomTo(1); });
 
     scroller.addEventListener("wheel", (event) => {
@@ -184,12 +190,12 @@
       else return;
       event.preventDefault();
     });
-    figure.addEventListener("mouseover", (event) => { const about = event.target.closest("[data-tip]"); if (about && !drag) tell(about, event.clientX); else hide(); });
+    figure.addEventListener("mouseover", (event) => { const about = event.target.closest("[data-tip]"); if (about && !drag) show(about, event.clientX); else hide(); });
     figure.addEventListener("mouseleave", hide);
     figure.addEventListener("focusin", (event) => {
       if (!event.target.matches(":focus-visible")) return;
-      const about = event.target.closest("[data-tip]") || $("[data-tip]", event.target);
-      if (about) tell(about); else hide();
+      const about = focused();
+      if (about) show(about); else hide();
     });
     figure.addEventListener("focusout", hide);
 
