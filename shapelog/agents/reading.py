@@ -86,7 +86,7 @@ def _diagnostic(item: Alert, most: int) -> answers.Diagnostic:
 
 
 def explain(trace: str, compilation: str = "", rank: int | None = None, run: str = "") -> answers.ExplainAnswer:
-    """Why one compilation was needed; without an id, the most expensive recompilation. Raises ShapelogError where there is none."""
+    """Why one compilation was needed, or the most expensive recompilation without an id. Raises ShapelogError if there is none."""
     loaded = _load(trace, run)
     if compilation:
         found, others = explain_compile(loaded, compilation, rank), []
@@ -137,7 +137,7 @@ def _guard(item: GuardChange) -> str:
 
 
 def suggest(trace: str, torch_version: str = "", run: str = "") -> answers.SuggestAnswer:
-    """What to mark as dynamic. Raises ShapelogError where there is no trace, or for a version that is none."""
+    """What to mark as dynamic. Raises ShapelogError for what is no trace or no version of torch."""
     advice = advise(explain_trace(_load(trace, run)), _version(torch_version))
     return fitting(lambda most: _suggestions(trace, advice, most))
 

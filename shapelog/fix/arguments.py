@@ -59,7 +59,7 @@ def callee_names(frame: Frame) -> frozenset[str]:
 
 
 def argument_for(source: str, callee: Callee, call: ast.Call) -> Argument:
-    """Raises CannotPlaceError where the source is none of the arguments of the call."""
+    """Raises CannotPlaceError for a source that is no argument of the call."""
     root = _LOCAL.match(source)
     if not root:
         raise CannotPlaceError("it is not an argument of the compiled code")

@@ -1,4 +1,4 @@
-"""What a name in a source file stands for, as far as its assignments show: the function or class behind ``torch.compile(Net().eval())``."""
+"""What a name in a source file means, as far as its assignments show: the function or class behind ``torch.compile(Net().eval())``."""
 
 import ast
 from collections.abc import Iterator

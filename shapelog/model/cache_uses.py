@@ -10,7 +10,7 @@ from shapelog.model.trace import Compile, Frame, Trace
 from shapelog.reading.payloads.cache_keys import BYPASS, HIT, MISS, NOT_SAVED, CacheEvent, KeyDifference, key_differences, parse_cache_event
 from shapelog.text import cut, plural
 
-# A key is compared with so many that came before it in its process, and so many of its own function.
+# With how many earlier keys of its process, and of its own function, a key is compared.
 _NEAREST, _OF_FUNCTION = 8, 8
 _MOST_DIFFERENCES, _LONGEST_VALUE = 3, 60
 _GRAPH, _STATIC = "gm", "fx_kwargs[static_input_idxs]"

@@ -17,7 +17,7 @@ from shapelog.report.weighted import WeightedCompile
 TOP_LEVEL = "<module>"
 # Functions that are shown, those that cost most first, and their lines together.
 _MAX_FUNCTIONS, _MAX_LINES = 160, 3000
-# A longer function is shown around its marks alone, with so many lines before and after each.
+# A longer function is shown around its marks alone, with this number of lines before and after each.
 _MAX_WHOLE, _AROUND = 90, 4
 # Files that are read from this disk.
 _MAX_FILES = 40

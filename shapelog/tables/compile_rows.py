@@ -41,7 +41,7 @@ def code_of(job: str, frame: Frame, title: str, compile: Compile) -> Code:
 
 
 def rank_number(rank: int | None) -> int:
-    """A rank as tables have it: one that no process can have is none."""
+    """A rank as tables have it: NO_RANK for one that no process can have."""
     return rank if rank is not None and 0 <= rank < 1 << 31 else NO_RANK
 
 

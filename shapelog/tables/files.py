@@ -44,7 +44,7 @@ def prepare(folder: Path, form: Form) -> None:
 
 
 def form_of(folder: Path) -> Form:
-    """How the tables in a folder are written. Raises ShapelogError where it is none of tables, or of tables of another schema."""
+    """How the tables in a folder are written. Raises ShapelogError for a folder without tables, or with tables of another schema."""
     how = "write tables with shapelog tables SOURCE -o DIR"
     try:
         marker = json.loads((folder / MARKER).read_bytes())

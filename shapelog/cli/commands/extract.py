@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 @click.option("-v", "--verbose", is_flag=True, help="Count the files by kind.")
 @run_options
 @transfer_options
-@folder_options(("terminal", "json"), "Write to this directory, which is made where there is none.", "What to print.")
+@folder_options(("terminal", "json"), "Write to this directory, which is created if needed.", "What to print.")
 def extract(
     traces: tuple[str, ...],
     compiles: tuple[str, ...],

@@ -14,7 +14,7 @@ from shapelog.cli.output import Output, message, write_outputs
 from shapelog.cli.progress import progress_bar
 from shapelog.errors import ShapelogError
 from shapelog.reporters import formats
-from shapelog.text import plural, seconds
+from shapelog.text import plural, plural_noun, seconds
 
 if TYPE_CHECKING:
     from shapelog.tables.write_jobs import JobResult
@@ -29,7 +29,7 @@ _HOURS = {"h": 1, "d": 24, "w": 168}
 @click.argument("sources", metavar="SOURCE...", nargs=-1, required=True, shell_complete=files)
 @click.option("--each-run", is_flag=True, help="Make each run of a local directory a job of its own.")
 @input_options
-@folder_options(("parquet", "csv"), "Write the tables into this directory, which is made where there is none.")
+@folder_options(("parquet", "csv"), "Write the tables into this directory, which is created if needed.")
 def tables(sources: tuple[str, ...], each_run: bool, options: CommonOptions) -> int:
     """Write what many jobs compiled as tables, for DuckDB, pandas, Spark, and shapelog fleet.
 
@@ -76,7 +76,7 @@ def tables(sources: tuple[str, ...], each_run: bool, options: CommonOptions) -> 
 
 
 def _summed_up(done: "list[JobResult]", folder: Path, took: float, options: CommonOptions) -> int:
-    """Say what was written, and what could not be read. Returns the exit code."""
+    """Report what was written, and what could not be read. Returns the exit code."""
     unread = [item for item in done if item.error]
     for item in sorted(unread)[:_MOST_NAMED]:
         message(item.error)
@@ -86,7 +86,7 @@ def _summed_up(done: "list[JobResult]", folder: Path, took: float, options: Comm
         message(text)
     rows = sum(item.rows for item in done)
     read = f"{plural(len(done) - len(unread), 'job')} read" + (f", {len(unread)} not" if unread else "")
-    message(f"{read}; {rows:,} rows in {folder} after {seconds(took)}; shapelog fleet {folder} reports on them")
+    message(f"{read}; {rows:,} {plural_noun(rows, 'row')} in {folder} after {seconds(took)}; shapelog fleet {folder} reports on them")
     has_failed = len(unread) == len(done) or (options.strict and any(item.has_problems for item in done))
     return 2 if has_failed else 0
 

@@ -36,14 +36,9 @@ class Range(NamedTuple):
             return "any" if self.least is None else f"{self.least} or more"
         return f"{self.most} or less" if self.least is None else f"{self.least} to {self.most}"
 
-    def is_within(self, other: "Range") -> bool:
-        """Whether ``other`` allows every value of this one."""
-        above = other.least is None or (self.least is not None and self.least >= other.least)
-        return above and (other.most is None or (self.most is not None and self.most <= other.most))
-
 
 def parse_range(text: str) -> Range:
-    """``[2, int_oo]`` as a range; an end that is no int is none."""
+    """``[2, int_oo]`` as a range; an end that is no int is open."""
     ends = [part.strip() for part in text.strip("[] ").split(",")]
     return Range(_end(ends[0]), _end(ends[1] if len(ends) > 1 else ""))
 
