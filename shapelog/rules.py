@@ -236,7 +236,7 @@ _ALL = (
         "wrap it in a tensor, torch.tensor(value); TORCH_COMPILE_DYNAMIC_SOURCES does not make this float dynamic",
     ),
     Rule("SL313", "container-length-varies", _CODE, "keep the length fixed, pad it, or compile the code for a single item"),
-    Rule("SL314", "dict-keys-vary", _CODE, "pass the same keys every time, or only the values that the code uses"),
+    Rule("SL314", "dict-keys-vary", _CODE, "always pass the same keys, or only the values that are used"),
     Rule(
         "SL315",
         "module-int-varies",

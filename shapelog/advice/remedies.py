@@ -52,12 +52,15 @@ class Remedies:
             return Remedy(UNEXPLAINED, UNEXPLAINED.remedy)
         rule = causes[0].remedy_rule
         is_markable = removable or rule.markable
-        text = (is_markable and self._marks(causes)) or self._other_mark(removable)
+        text = (is_markable and self._marks(causes, by_source=bool(removable))) or self._other_mark(removable)
         return Remedy(rule, text or causes[0].own_remedy or remedy_for(rule, self._reads_sources))
 
-    def _marks(self, causes: Sequence[Cause]) -> str:
-        """The marks against these causes, or why there had better be none; "" where the advice has nothing about them."""
-        named = (self._by_name.get(cause.axis) or self._by_name.get(cause.source) for cause in causes)
+    def _marks(self, causes: Sequence[Cause], by_source: bool) -> str:
+        """The marks against these causes, or why there had better be none; "" where the advice has nothing about them.
+
+        A mark on another property of the same source counts ``by_source``: it makes strides dynamic with a size, not their order.
+        """
+        named = (self._by_name.get(cause.axis) or (self._by_name.get(cause.source) if by_source else None) for cause in causes)
         suggestions = {found.id: found for found in named if found}
         if suggestions:
             return _what_to_set(list(suggestions.values()))
