@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from shapelog.advice.minimal_marks import HarmfulMark
 from shapelog.advice.suggestions import Suggestion
-from shapelog.model.trace import Frame
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Recompile
 from shapelog.rules import RULES, UNEXPLAINED, Remedy, Verdict, any_blocks_marking, remedy_for
@@ -26,10 +25,13 @@ class Remedies:
 
     def __init__(self, reads_sources: bool, suggestions: Sequence[Suggestion] = (), left_out: Sequence[HarmfulMark] = ()) -> None:
         self._reads_sources = reads_sources
-        self._by_frame: dict[Frame, list[Suggestion]] = {}
-        for item in suggestions:
-            for frame in dict.fromkeys(item.frames):
-                self._by_frame.setdefault(frame, []).append(item)
+        self._suggestions = suggestions
+        self._frames = [frozenset(item.frames) for item in suggestions]
+        # The numbers of the suggestions that remove a compile, by its label.
+        self._removing: dict[str, list[int]] = {}
+        for number, item in enumerate(suggestions):
+            for label in dict.fromkeys(item.gone):
+                self._removing.setdefault(label, []).append(number)
         self._left_out = {item.mark.source: item for item in left_out}
         # By the properties that they are about, and by their sources, which look different; the first counts.
         by_source: dict[str, Suggestion] = {item.source: item for item in reversed(suggestions)}
@@ -68,10 +70,11 @@ class Remedies:
 
     def _other_mark(self, removable: Sequence[Recompile]) -> str:
         """The mark that removes one of them although it names something else: dynamism travels."""
-        labels, frames = {item.compile.label for item in removable}, dict.fromkeys(item.frame for item in removable)
-        for item in (item for frame in frames for item in self._by_frame.get(frame, ())):
-            if not labels.isdisjoint(item.gone):
-                return f"another mark removes it: {_what_to_set([item])}"
+        numbers = sorted({number for item in removable for number in self._removing.get(item.compile.label, ())})
+        for frame in dict.fromkeys(item.frame for item in removable):
+            for number in numbers:
+                if frame in self._frames[number]:
+                    return f"another mark removes it: {_what_to_set([self._suggestions[number]])}"
         return ""
 
 

@@ -84,16 +84,10 @@ _KEY_KINDS = (
 
 def _keys(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     """Other keys of a dict, or the same ones in another order."""
-    before, after = (_keys_in_order(item.source, known) for known in (entry, call))
+    before, after = (known.keys_by_dict.get(item.source, []) for known in (entry, call))
     if before != after and sorted(before) == sorted(after):
         return Classification(("SL314",), f"the keys of the dict {name} are in a different order", remedy=_ONE_ORDER)
     return Classification(("SL314",), f"the keys of the dict {name} changed")
-
-
-def _keys_in_order(source: Source, known: CompileFacts) -> list[str]:
-    """The keys of a dict as far as they are guarded, by their place."""
-    of_dict = [(of, str(fact)) for (of, prop), fact in known.facts.items() if prop.kind is Kind.VALUE and of.dict_of_key == source]
-    return [key for _, key in sorted(of_dict, key=lambda item: integer(item[0].rpartition("[")[2].rstrip("]")) or 0)]
 
 
 def _dispatch_keys(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:

@@ -1,7 +1,7 @@
 """``analyze(trace)`` → Report: the one thing that reporters know."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from shapelog.advice.advise import Advice, advise
 from shapelog.advice.remedies import Remedies
 from shapelog.display import in_memory, in_notebook
-from shapelog.errors import DATA_LOSS, Problem
+from shapelog.errors import DATA_LOSS, INFO, Problem
 from shapelog.grouping import grouped
 from shapelog.model.trace import Compile, Frame, Outcome, Trace
 from shapelog.reading.ledger import Ledger
 from shapelog.recompiles.explain import Explanations, Recompile, explain_trace
 from shapelog.recompiles.facts import FactTable
+from shapelog.recompiles.nearest_entry import MOST_COMPARED
 from shapelog.recompiles.shape_table import ShapeTable, shape_table, varying_axes
 from shapelog.recompiles.similar_graphs import Group
 from shapelog.report.analyses import ANALYSES
@@ -207,10 +208,21 @@ def report_on(explained: Explanations, debug: bool = False) -> Report:
         tables=tuple(tables),
         advice=advice,
         remedies=remedies,
-        problems=trace.problems + tuple(failed),
+        problems=(*trace.problems, *failed, *_cut_tables(frames, trace)),
         accounts=trace.accounts,
         ranks=ranks,
     )
+
+
+def _cut_tables(frames: Iterable[FrameReport], trace: Trace) -> Iterator[Problem]:
+    """A problem for each frame whose shape table does not hold all sizes and ints."""
+    for item in frames:
+        frame = item.frame
+        table = item.shapes if len(frame.compiles) > MOST_COMPARED else None
+        if table and table.left_out:
+            shown = f"{len(table.rows):,} of {len(table.rows) + table.left_out:,} sizes and ints"
+            text = f"frame {frame.label} ({frame.name}): the table of its shapes has {shown}"
+            yield Problem("many-entries", text, trace.name, severity=INFO)
 
 
 def _advice(explained: Explanations, failed: list[Problem], debug: bool) -> Advice | None:

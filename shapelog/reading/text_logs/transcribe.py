@@ -123,6 +123,7 @@ class Transcriber:
                     self._finish(message)
                 message = self._open[key] = _Message(head, kind_of(head, text), number + at)
             if message.kind is MessageKind.SYMBOLS:
+                self._compiles.line = number + at
                 self._symbols(head, text)
             elif message.kind is not MessageKind.OTHER:
                 if len(message.lines) < _MOST_OPEN_LINES:
@@ -153,6 +154,7 @@ class Transcriber:
             if self._open.get(_PLAIN) is message:
                 self._finish(self._open.pop(_PLAIN))
         if kind is MessageKind.SYMBOLS:
+            self._compiles.line = number
             self._symbols(Head(), text)
         elif kind is not MessageKind.OTHER:
             self._last = self._open[_PLAIN] = _Message(None, kind, number, [text])

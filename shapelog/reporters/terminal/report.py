@@ -342,7 +342,9 @@ def _shape_table(page: TextPage, table: ShapeTable) -> None:
         page.line(("No size or int varied or was symbolic in this frame.", "dim"), indent=2)
         return
     left = len(table.rows) - len(rows)
-    page.heading("Shapes", f"{left} constant rows left out, shown with --verbose" if left else "")
+    notes = [f"{left} constant rows left out, shown with --verbose"] if left else []
+    notes += [f"{table.left_out} more rows left out"] if table.left_out else []
+    page.heading("Shapes", "; ".join(notes))
     labels = [compile.label for compile in table.compiles]
     longest = max(len(one_line(row.name)) for row in rows)
     name_width = min(longest, max(16, page.width // 2))
