@@ -45,13 +45,6 @@ _SYMBOLIC_WORDS = (
 )
 # Frequent lines that nothing is taken from, and kinds of messages of one line.
 _IGNORED = ("Skipping guard ", "lru_cache_stats ", "produce_guards", "marking ", "eval_")
-# One of these is in each text that begins a message, but for a reason that begins with the id of an entry, and a function of PGO.
-_WORDS = (
-    "ompil", "dynamo", "torch.", "Error", "Limit", "last reason", "function: ", "raceback", "raph break", "raph Break", "GuardFail",
-    "Profiler", "mismatch", "GUARD", "+- ", "check_", "create_", "set_repl", "_update_var", "track_sym", "guard", "tensor size=",
-    "fully dynamic", "cudagraph", "CUDAGraph", "Re-recording ",
-)  # fmt: skip
-_REASON = re.compile(r"^\W{0,9}\d{1,9}/\d{1,9}: |:\d{1,9}:[\w<>.]{1,200}:\s*$", re.M)
 # What begins a message, in the order in which it is tried; and what may follow on lines that have no head.
 _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
     (
@@ -133,11 +126,6 @@ _FAILURE_GOES_ON = re.compile(
 _WITH_REASONS = (MessageKind.RECOMPILES, MessageKind.LIMIT, MessageKind.PROFILE)
 # How much of a line is looked at.
 _LOOKED_AT = 4_000
-
-
-def mentions_compiler(text: str) -> bool:
-    """Whether a message may begin in some lines without heads. Most lines of a log are a program's own, and this is what they cost."""
-    return any(map(text.__contains__, _WORDS)) or _REASON.search(text) is not None
 
 
 def kind_of(head: Head, text: str) -> MessageKind:

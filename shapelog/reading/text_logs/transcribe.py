@@ -17,7 +17,7 @@ from shapelog.reading.payloads.recompile_reasons import split_entry
 from shapelog.reading.text_logs.contents import LogContents
 from shapelog.reading.text_logs.log_lines import Head, log_runs
 from shapelog.reading.text_logs.logged_compiles import UNKNOWN, LoggedCompile, LoggedCompiles, number_of
-from shapelog.reading.text_logs.message_kinds import MessageKind, failure_goes_on, goes_on, kind_of, kind_of_plain, mentions_compiler
+from shapelog.reading.text_logs.message_kinds import MessageKind, failure_goes_on, goes_on, kind_of, kind_of_plain
 from shapelog.reading.text_logs.messages import (
     AddedText,
     Code,
@@ -32,6 +32,8 @@ from shapelog.reading.text_logs.messages import (
     recompiles,
     symbolic,
 )
+from shapelog.reading.text_logs.signs import has_sign
+from shapelog.reading.text_logs.surroundings import is_fence, without_launcher
 from shapelog.reading.text_logs.transcript import Transcript
 
 _LINE_BY_LINE = (MessageKind.SYMBOLS, MessageKind.OTHER)
@@ -100,10 +102,12 @@ class Transcriber:
 
     def read(self, chunks: Iterable[bytes]) -> LogContents:
         """Take a whole log."""
-        for head, lines, number in log_runs(chunks):
+        for head, lines, number, raw in log_runs(chunks, lambda: self._last is None):
             self._compiles.line = number
             if head is None:
-                self._take_plain_lines(lines, number)
+                for at, text in enumerate(lines):
+                    if self._last is not None or has_sign(raw[at]):
+                        self._take_plain(without_launcher(text), number + at)
             else:
                 self._take(head, lines, number)
             self.contents.lines = number + len(lines) - 1
@@ -132,21 +136,11 @@ class Transcriber:
                 break
         self._last = message
 
-    def _take_plain_lines(self, lines: list[str], number: int) -> None:
-        """Lines without a head. Most are a program's own, and nothing in them looks like PyTorch's."""
-        at = 0
-        while at < len(lines) and self._last is not None:
-            self._take_plain(lines[at], number + at)
-            at += 1
-        if mentions_compiler("\n".join(lines[at:])):
-            for later in range(at, len(lines)):
-                self._take_plain(lines[later], number + later)
-
     def _take_plain(self, text: str, number: int) -> None:
         """A line without a head: it goes on with the last message, begins one, or is the program's own."""
         kind, message = kind_of_plain(text), self._last
         if message is not None:
-            if message.takes(text, kind):
+            if not is_fence(text) and message.takes(text, kind):
                 message.lines.append(text)
                 return
             self._last = None
