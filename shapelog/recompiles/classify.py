@@ -427,6 +427,8 @@ def _value(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) 
         return Classification(("SL311",), f"{name} changed {how}")
     if item.source.endswith(".training"):
         return Classification(("SL316",), f"{name} changed from {before} to {now}; train() and eval() each need a graph")
+    if not before and not after:
+        return Classification(("SL311",), f"{name} changed (its values are not recorded)")
     kind = constant_type(before)
     if kind in _SCALARS and after and constant_type(after) != kind:
         return Classification(("SL310",), f"{name} changed from the {kind} {before} to {_shown_object(now)}")
