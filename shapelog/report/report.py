@@ -11,6 +11,7 @@ from shapelog.advice.remedies import Remedies
 from shapelog.display import in_memory, in_notebook
 from shapelog.errors import DATA_LOSS, Problem
 from shapelog.grouping import grouped
+from shapelog.model.cache_uses import CacheUses
 from shapelog.model.trace import Compile, Frame, Outcome, Trace
 from shapelog.reading.ledger import Ledger
 from shapelog.recompiles.explain import Explanations, Recompile, explain_trace
@@ -56,6 +57,11 @@ class Summary(NamedTuple):
     frames: int
     limit_seconds: float = 0.0
     failed_seconds: float = 0.0
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether times are recorded; also where nothing was compiled."""
+        return bool(self.seconds) or not (self.compiles or self.limit_hits or self.failures)
 
     def part(self, verdict: Verdict) -> VerdictTotal:
         return next((part for part in self.parts if part.verdict is verdict), VerdictTotal(verdict, 0, 0.0))
@@ -111,7 +117,7 @@ class Report(NamedTuple):
     """Everything that a reporter may show, most important first. ``ranks`` is None where the trace holds fewer than two.
 
     ``advice`` is what to mark dynamic, None where that failed, which is one of the problems then. ``remedies`` are what to do about each
-    recompile.
+    recompile. ``caches`` is what compile caches did.
     """
 
     trace: Trace
@@ -126,6 +132,7 @@ class Report(NamedTuple):
     problems: tuple[Problem, ...]
     accounts: tuple[Ledger, ...]
     ranks: "RankReport | None" = None
+    caches: CacheUses = CacheUses()
 
     def __repr__(self) -> str:
         recompiles = plural(self.summary.recompiles, "recompilation")
@@ -178,6 +185,7 @@ def report_on(explained: Explanations, debug: bool = False) -> Report:
     findings: list[Finding] = []
     tables: list[Table] = []
     ranks: RankReport | None = None
+    caches = CacheUses()
     failed: list[Problem] = list(explained.problems)
     for analysis in ANALYSES:
         try:
@@ -186,6 +194,8 @@ def report_on(explained: Explanations, debug: bool = False) -> Report:
                     tables.append(result)
                 elif isinstance(result, Finding):
                     findings.append(result)
+                elif isinstance(result, CacheUses):
+                    caches = result
                 else:
                     ranks = result
         except Exception as error:
@@ -210,6 +220,7 @@ def report_on(explained: Explanations, debug: bool = False) -> Report:
         problems=trace.problems + tuple(failed),
         accounts=trace.accounts,
         ranks=ranks,
+        caches=caches,
     )
 
 
