@@ -324,6 +324,27 @@ _ALL = (
         "pad inputs to a few sizes, or leave CUDA graphs out where sizes are dynamic",
     ),
     Rule(
+        "SL505",
+        "cache-bypassed",
+        _CODE,
+        "remove what PyTorch names if later runs should load this code from the compile cache; otherwise each process compiles it again",
+        level=Level.NOTE,
+    ),
+    Rule(
+        "SL506",
+        "cache-entry-not-saved",
+        _CODE,
+        "make what PyTorch names picklable, so that later runs can load this code from the compile cache",
+        level=Level.NOTE,
+    ),
+    Rule(
+        "SL507",
+        "cache-key-differs",
+        _CODE,
+        "use the same settings, passes and versions for the same graph, so that its entry in the compile cache is found",
+        level=Level.NOTE,
+    ),
+    Rule(
         "SL601",
         "export-failed",
         Verdict.FAILED,

@@ -11,6 +11,7 @@ from shapelog.advice.remedies import Remedies
 from shapelog.display import in_memory, in_notebook
 from shapelog.errors import DATA_LOSS, INFO, Problem
 from shapelog.grouping import grouped
+from shapelog.model.cache_uses import CacheUses
 from shapelog.model.trace import Compile, Frame, Outcome, Trace
 from shapelog.reading.ledger import Ledger
 from shapelog.recompiles.explain import Explanations, Recompile, explain_trace
@@ -57,6 +58,11 @@ class Summary(NamedTuple):
     frames: int
     limit_seconds: float = 0.0
     failed_seconds: float = 0.0
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether times are recorded; also where nothing was compiled."""
+        return bool(self.seconds) or not (self.compiles or self.limit_hits or self.failures)
 
     def part(self, verdict: Verdict) -> VerdictTotal:
         return next((part for part in self.parts if part.verdict is verdict), VerdictTotal(verdict, 0, 0.0))
@@ -112,7 +118,7 @@ class Report(NamedTuple):
     """Everything that a reporter may show, most important first. ``ranks`` is None where the trace holds fewer than two.
 
     ``advice`` is what to mark dynamic, None where that failed, which is one of the problems then. ``remedies`` are what to do about each
-    recompile.
+    recompile. ``caches`` is what compile caches did.
     """
 
     trace: Trace
@@ -127,6 +133,7 @@ class Report(NamedTuple):
     problems: tuple[Problem, ...]
     accounts: tuple[Ledger, ...]
     ranks: "RankReport | None" = None
+    caches: CacheUses = CacheUses()
 
     def __repr__(self) -> str:
         recompiles = plural(self.summary.recompiles, "recompilation")
@@ -179,6 +186,7 @@ def report_on(explained: Explanations, debug: bool = False) -> Report:
     findings: list[Finding] = []
     tables: list[Table] = []
     ranks: RankReport | None = None
+    caches = CacheUses()
     failed: list[Problem] = list(explained.problems)
     for analysis in ANALYSES:
         try:
@@ -187,6 +195,8 @@ def report_on(explained: Explanations, debug: bool = False) -> Report:
                     tables.append(result)
                 elif isinstance(result, Finding):
                     findings.append(result)
+                elif isinstance(result, CacheUses):
+                    caches = result
                 else:
                     ranks = result
         except Exception as error:
@@ -211,6 +221,7 @@ def report_on(explained: Explanations, debug: bool = False) -> Report:
         problems=(*trace.problems, *failed, *_cut_tables(frames, trace)),
         accounts=trace.accounts,
         ranks=ranks,
+        caches=caches,
     )
 
 

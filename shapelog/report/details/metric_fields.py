@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 import orjson
 
 from shapelog.model.trace import Compile, Frame
+from shapelog.reading.records import SETTINGS
 
-# JSON texts with every setting: torch._dynamo, Inductor, AOTAutograd, torch.compiler.
-SETTINGS = ("dynamo_config", "inductor_config", "functorch_config", "compiler_config")
 # What differs in every compile and means nothing.
 _FLEETING = frozenset(("compile_id", "start_time", "start_time_us", "end_time_us", "stack_trace", "exception_stack_trace"))
 _LONGEST = 400
@@ -47,15 +46,19 @@ def metric_fields(frame: Frame, compile: Compile) -> tuple[MetricField, ...]:
 
 def setting_changes(frame: Frame, compile: Compile) -> tuple[Setting, ...]:
     """Settings that were changed between the compile before and this one."""
-    fields, earlier = compile.metric_fields, _before(frame, compile)
+    return settings_between(_before(frame, compile), compile.metric_fields)
+
+
+def settings_between(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Setting, ...]:
+    """Settings that are not the same in the metrics of two compiles, where both record them."""
     found = []
     for group in SETTINGS:
-        text, old = fields.get(group), earlier.get(group)
+        text, old = after.get(group), before.get(group)
         if text != old and isinstance(text, str) and isinstance(old, str):
-            now, before = _settings(text), _settings(old)
-            names = [name for name in dict.fromkeys((*before, *now)) if before.get(name) != now.get(name)]
+            now, was = _settings(text), _settings(old)
+            names = [name for name in dict.fromkeys((*was, *now)) if was.get(name) != now.get(name)]
             module = _MODULES[group]
-            found += [Setting(f"{module}.{name}", _text(before.get(name)), _text(now.get(name))) for name in names]
+            found += [Setting(f"{module}.{name}", _text(was.get(name)), _text(now.get(name))) for name in names]
     return tuple(found)
 
 

@@ -11,7 +11,7 @@ from shapelog.reading.records import StackFrame
 from shapelog.report.merge_ranks import rank_label
 from shapelog.report.report import Report
 from shapelog.reporters.html.chart_text import clipped, file_and_line, kind_of
-from shapelog.text import plural, seconds
+from shapelog.text import plural, seconds_or_unknown
 
 # What starts a program or a thread, wherever Python is installed.
 _STARTERS = frozenset(("runpy.py", "threading.py"))
@@ -51,7 +51,7 @@ class CallNode:
 
     @property
     def cost(self) -> str:
-        return f"{seconds(self.seconds)} · {plural(self.compiles, 'compilation')}"
+        return f"{seconds_or_unknown(self.seconds)} · {plural(self.compiles, 'compilation')}"
 
     @property
     def heading(self) -> str:

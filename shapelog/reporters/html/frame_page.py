@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from shapelog.model.cache_uses import CacheUse, UsesByCompile
+from shapelog.model.cache_uses import CacheUse
 from shapelog.model.trace import Compile, Frame, Outcome
 from shapelog.reading.payloads.graphs import Graph
 from shapelog.recompiles.explain import Recompile
@@ -90,7 +90,6 @@ class FramePageBuilder:
 
     report: Report
     room: float
-    caches: UsesByCompile = field(default_factory=dict)
     diffs: dict[tuple[Graph, Graph], Diff] = field(default_factory=dict)
 
     def details(self, view: FrameView) -> FrameDetails:
@@ -105,7 +104,7 @@ class FramePageBuilder:
         diff = self._diff(before, after) if before and after else None
         self.room -= _COMPILE_SIZE + _ROW_SIZE * len(diff.rows if diff else ())
         explanation = explanation_of(self.report.explained, self.report.remedies, frame, compile) if recompile else None
-        return CompileDetails(is_full=True, explanation=explanation, diff=diff, caches=self.caches.get(compile, ()))
+        return CompileDetails(is_full=True, explanation=explanation, diff=diff, caches=self.report.caches.of(compile))
 
     def _diff(self, before: Graph, after: Graph) -> Diff:
         if (before, after) not in self.diffs:

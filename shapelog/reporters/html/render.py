@@ -14,7 +14,6 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from shapelog import __version__
-from shapelog.model.cache_uses import UsesByCompile, uses_by_compile
 from shapelog.report.alerts import collect_alerts
 from shapelog.report.report import Report
 from shapelog.report.repository_paths import Repository
@@ -84,13 +83,12 @@ class _FramePages:
     def articles(self) -> Iterator[Markup]:
         """For each frame its page, or its headline where the page is compressed."""
         views = self.context.views
-        caches = uses_by_compile(self.context.report.trace)
         first = sum(count <= _MAX_FIRST_COMPILES for count in accumulate(len(view.compiles) for view in views)) or 1
-        yield from self._group(views[:first], caches, "d", _MAX_INLINE, _FIRST_BUDGET)
-        yield from self._group(views[first:], caches, "e", 0, _OTHER_BUDGET)
+        yield from self._group(views[:first], "d", _MAX_INLINE, _FIRST_BUDGET)
+        yield from self._group(views[first:], "e", 0, _OTHER_BUDGET)
 
-    def _group(self, views: tuple[FrameView, ...], caches: UsesByCompile, prefix: str, inline: int, budget: float) -> Iterator[Markup]:
-        builder = FramePageBuilder(self.context.report, math.inf if self.context.is_unlimited else budget, caches)
+    def _group(self, views: tuple[FrameView, ...], prefix: str, inline: int, budget: float) -> Iterator[Markup]:
+        builder = FramePageBuilder(self.context.report, math.inf if self.context.is_unlimited else budget)
         size, before = 0, len(self.chunks)
         for view in views:
             page = self.environment.get_template("report/frame_page.html.j2").render(view=view, details=builder.details(view))

@@ -4,9 +4,10 @@ from typing import Any
 
 from shapelog.advice.suggestions import Suggestion
 from shapelog.fix.patches import Fix
+from shapelog.reporters.json.parts import time_data
 
-# 1: first shape.
-FORMAT_VERSION = 1
+# 1: first shape. 2: null for seconds that are not known.
+FORMAT_VERSION = 2
 
 
 def fix_data(fix: Fix) -> dict[str, Any]:
@@ -38,5 +39,5 @@ def _suggestion_data(item: Suggestion) -> dict[str, Any]:
         "name": item.name,
         "dims": list(item.dims),
         "removes": list(item.gone),
-        "seconds": item.seconds,
+        "seconds": time_data(item.seconds, len(item.gone)),
     }

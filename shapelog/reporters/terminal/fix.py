@@ -10,7 +10,7 @@ from shapelog.advice.paste_formats import cost_of, effect_of
 from shapelog.fix.patches import Fix, Placed
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.text_page import TextPage
-from shapelog.text import escape_controls, one_line, plural, seconds, some
+from shapelog.text import escape_controls, one_line, plural, some, taking
 
 # How many compile ids a line names.
 _MOST_IDS = 8
@@ -50,7 +50,7 @@ def comments(fix: Fix) -> Iterator[str]:
 
 def _short(item: Placed) -> str:
     """``A1 tokens: removes 0/1 0/2 (16.9 s)``."""
-    gone = f"removes {some(item.suggestion.gone, _MOST_IDS, ' ')} ({seconds(item.suggestion.seconds)})" if item.suggestion.gone else ""
+    gone = f"removes {some(item.suggestion.gone, _MOST_IDS, ' ')}{taking(item.suggestion.seconds)}" if item.suggestion.gone else ""
     return one_line(f"{item.suggestion.id} {item.suggestion.name}: {gone or 'saves no compilation alone'}")
 
 

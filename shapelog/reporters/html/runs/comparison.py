@@ -11,7 +11,7 @@ from shapelog.report.verification import Verification
 from shapelog.reporters import Options
 from shapelog.reporters.html.runs.run_page import page, run_environment
 from shapelog.reporters.html.timeline import timeline
-from shapelog.text import seconds, seconds_from_to
+from shapelog.text import measured, seconds, seconds_from_to, seconds_or_unknown
 
 # Cards and rows of a page; what is left out is counted.
 _MAX_FRAMES = 200
@@ -126,7 +126,7 @@ def _card(anchor: str, members: Sequence[FrameChange]) -> FrameCard:
         place=place.short if place else "",
         title=item.title,
         ranks=ranks_of(members),
-        times={"matched": seconds_from_to(was, now), "new": seconds(now), "gone": seconds(was)}[item.kind],
+        times={"matched": seconds_from_to(was, now), "new": seconds_or_unknown(now), "gone": seconds_or_unknown(was)}[item.kind],
         kind=EFFECT_KINDS[item.effect],
     )
 
@@ -147,9 +147,11 @@ def _totals(comparison: Comparison) -> list[Total]:
     found.append(
         Total(
             name="compile time",
-            before=seconds(was.seconds),
-            after=seconds(now.seconds),
-            change=f"{'+' if now.seconds > was.seconds else _MINUS}{seconds(abs(now.seconds - was.seconds))}",
+            before=measured(was.seconds) or "not recorded",
+            after=measured(now.seconds) or "not recorded",
+            change=f"{'+' if now.seconds > was.seconds else _MINUS}{seconds(abs(now.seconds - was.seconds))}"
+            if was.seconds and now.seconds
+            else "",
             kind="",
             shares=_shares(was.seconds, now.seconds),
         )

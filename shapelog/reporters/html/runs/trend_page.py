@@ -8,7 +8,7 @@ from shapelog.reporters import Options
 from shapelog.reporters.html.chart_text import KIND_LABELS
 from shapelog.reporters.html.runs.comparison import EFFECT_KINDS
 from shapelog.reporters.html.runs.run_page import page, run_environment
-from shapelog.text import seconds
+from shapelog.text import seconds_or_unknown
 
 # Runs that the chart and the table show, the newest.
 MAX_RUNS = 200
@@ -86,7 +86,7 @@ def _chart(trend: Trend) -> Chart:
                 x=index * room + room * 0.15,
                 width=min(room * 0.7, 6.0),
                 blocks=tuple(blocks),
-                title=f"run {row.number}, {row.began}: {words}; {seconds(row.figures.seconds)}",
+                title=f"run {row.number}, {row.began}: {words}; {seconds_or_unknown(row.figures.seconds)}",
                 label=str(row.number) if index % every == 0 else "",
                 number=row.number,
             )

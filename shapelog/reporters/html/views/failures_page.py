@@ -11,7 +11,7 @@ from shapelog.report.interruptions import Interruption, InterruptionKind
 from shapelog.report.source_code.line_marks import MarkKind
 from shapelog.reporters.html.anchors import Anchors
 from shapelog.reporters.html.views.source_page import SourcePage
-from shapelog.text import plural, seconds
+from shapelog.text import plural, seconds, taking
 
 # The color of each kind, its heading, and what it means for the program.
 _COLORS = {
@@ -151,7 +151,7 @@ def _costs(item: Interruption) -> Iterator[str]:
         if spent >= _SHOWN:
             yield f"{seconds(spent)} of tracing repeated"
         if item.resumed:
-            yield f"{plural(item.resumed_times, 'more compilation')} for the code after it ({seconds(item.resumed_seconds)})"
+            yield f"{plural(item.resumed_times, 'more compilation')} for the code after it{taking(item.resumed_seconds)}"
     else:
         yield f"{plural(number, 'compilation')} restarted"
         if spent >= _SHOWN:
