@@ -125,7 +125,7 @@ const shapelog = (() => {
       const template = make("template");
       try {
         template.innerHTML = await unpack(owner.dataset.chunk);
-        const article = template.content.firstElementChild;
+        const article = template.content.getElementById(owner.id); // others may be compressed with it
         article.hidden = owner.hidden;
         owner.replaceWith(article);
         enhance(article);
