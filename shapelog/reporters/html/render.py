@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 # The files of templates/assets, in the order in which the page has them. A view may have one of each kind of its own.
 _STYLES = ("report.css", "charts.css", "zoom.css", "what_if.css", "source.css", "payloads.css", "provenance.css")
-_SCRIPTS = ("report.js", "text_diff.js", "payloads.js", "address.js", "search.js", "what_if.js", "charts.js", "provenance.js")
+_SCRIPTS = ("page.js", "report.js", "text_diff.js", "payloads.js", "address.js", "search.js", "what_if.js", "charts.js", "provenance.js")
 # The first frames, with at most this many compiles together, are not compressed up to this many characters of HTML; all others are.
 _MAX_FIRST_COMPILES = 24
 _MAX_INLINE = 800_000
