@@ -82,7 +82,7 @@
     if (!scroller) {
       scroller = make("div");
       scroller.setAttribute("role", "region");
-      scroller.setAttribute("aria-label", `${chart === "timeline" ? "Timeline of all compilations" : "Compile time by call stack"}`);
+      scroller.setAttribute("aria-label", figure.dataset.label || "Compile time by call stack");
       content.replaceWith(scroller);
       scroller.append(content);
     }

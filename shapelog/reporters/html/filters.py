@@ -1,5 +1,6 @@
 """The filters and global names of the templates of the page."""
 
+import re
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -24,6 +25,8 @@ from shapelog.text import escape_controls, file_name, file_size, one_line, rank_
 # Rows of a table.
 _MAX_ROWS = 60
 _MAX_TEXT = 2000
+# The first word is code: ``x.shape[0]``, ``self.step``, ``mark_dynamic``.
+_NAME = re.compile(r"\w+[._\[(]\w")
 # Longer names and texts are too long to be read, or meant to fill the page.
 _MAX_VALUE = 30_000
 
@@ -160,9 +163,9 @@ def _cell(value: str | int | float | None) -> str:
 
 
 def sentence(text: str, is_first: bool = True) -> str:
-    """With a full stop, and with a capital unless it continues the text before it."""
+    """With a full stop, and with a capital unless it continues the text before it, or begins with a name."""
     text = text.strip()
-    head = text[:1].upper() + text[1:] if is_first else text
+    head = text[:1].upper() + text[1:] if is_first and not _NAME.match(text) else text
     return head if not head or head[-1] in ".!?:" else f"{head}."
 
 
