@@ -15,6 +15,8 @@ MAX_RUNS = 200
 # Causes that a row names.
 _MAX_CAUSES = 8
 _HEIGHT = 180
+# In percent of the width.
+_WIDEST_BAR = 6.0
 # Runs whose numbers are written below their bars.
 _MAX_LABELS = 20
 _KINDS = ("first", "marking", "code", "limit", "failed")
@@ -81,10 +83,11 @@ def _chart(trend: Trend) -> Chart:
             at -= height
             blocks.append(Block(kind, at, height))
         words = ", ".join(f"{number} {_label(kind)}" for kind, number in _parts(row.figures)) or "nothing was compiled"
+        width = min(room * 0.7, _WIDEST_BAR)
         bars.append(
             Bar(
-                x=index * room + room * 0.15,
-                width=min(room * 0.7, 6.0),
+                x=(index + 0.5) * room - width / 2,
+                width=width,
                 blocks=tuple(blocks),
                 title=f"run {row.number}, {row.began}: {words}; {seconds_or_unknown(row.figures.seconds)}",
                 label=str(row.number) if index % every == 0 else "",
