@@ -11,6 +11,7 @@ from shapelog.reading.payloads.source_names import is_library
 from shapelog.reading.records import StackFrame
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Recompile
+from shapelog.report.next_steps import Saving
 from shapelog.report.report import Summary
 from shapelog.rules import Remedy, problem_rule
 
@@ -26,6 +27,15 @@ def trace_data(trace: Trace) -> dict[str, Any]:
 def summary_data(summary: Summary) -> dict[str, Any]:
     """The numbers of a run without its verdicts."""
     return {name: value for name, value in summary._asdict().items() if name not in ("parts", "frames")}
+
+
+def saving_data(saving: Saving) -> dict[str, Any]:
+    return {
+        "compiles": {"least": saving.least, "most": saving.most},
+        "seconds": {"least": saving.seconds.least, "most": saving.seconds.most},
+        "refused": saving.refused,
+        "failed": saving.failed,
+    }
 
 
 def line_data(place: StackFrame | None) -> str | None:
