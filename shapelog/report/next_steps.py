@@ -30,7 +30,7 @@ from shapelog.text import plural, seconds, some
 
 # Rules about state that a program sets up once, before the first compiled call.
 _SET_UP = frozenset(("SL301", "SL303", "SL305", "SL306", "SL307", "SL321"))
-_SETTING = re.compile(r"torch\._dynamo\.config\.\w+ = \w+")
+_SETTING = re.compile(r"(torch\._dynamo\.config\.\w+) ?= ?(\w+)")
 # What a restart of the analysis has to cost, as a share of all seconds of the run, to be worth a step.
 _COSTLY = 0.05
 # How many of the properties that changed a title names.
@@ -367,7 +367,7 @@ def _title_of(alert: Alert) -> str:
 def _cure(alerts: Sequence[Alert]) -> tuple[Confidence, tuple[str, ...]]:
     """How sure PyTorch's hints make a step, and the settings that they name."""
     hints = [hint for alert in alerts for message in alert.messages for hint in message.specific_hints]
-    settings = tuple(dict.fromkeys(setting for hint in hints for setting in _SETTING.findall(hint)))
+    settings = tuple(dict.fromkeys(setting for hint in hints for setting in map(" = ".join, _SETTING.findall(hint))))
     return Confidence(*(("medium", "PyTorch names a remedy") if hints else ("low", "PyTorch names no remedy"))), settings
 
 

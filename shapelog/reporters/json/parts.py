@@ -12,6 +12,7 @@ from shapelog.reading.payloads.source_names import is_library
 from shapelog.reading.records import StackFrame
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Recompile
+from shapelog.report.next_steps import Saving
 from shapelog.report.report import Summary
 from shapelog.rules import Remedy, problem_rule
 
@@ -43,6 +44,17 @@ def time_data(seconds: float, number: int) -> float | None:
 def range_data(seconds: Seconds, is_known: bool) -> dict[str, Any]:
     """Both ends None where the times that it comes from are not recorded."""
     return {"least": seconds.least if is_known else None, "most": seconds.most if is_known else None}
+
+
+def saving_data(saving: Saving, is_timed: bool) -> dict[str, Any]:
+    """``is_timed`` is whether the trace has times."""
+    return {
+        "compiles": {"least": saving.least, "most": saving.most},
+        "seconds": range_data(saving.seconds, is_timed),
+        "refused": saving.refused,
+        "failed": saving.failed,
+        "in_later_runs": saving.is_later,
+    }
 
 
 def line_data(place: StackFrame | None) -> str | None:

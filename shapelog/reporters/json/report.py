@@ -11,15 +11,7 @@ from shapelog.report.repository_paths import Repository
 from shapelog.report.results import Finding, Table
 from shapelog.reporters.json.advice import advice_data
 from shapelog.reporters.json.exports import export_data
-from shapelog.reporters.json.parts import (
-    line_data,
-    problem_data,
-    range_data,
-    recompile_data,
-    summary_data,
-    trace_data,
-    trouble_data,
-)
+from shapelog.reporters.json.parts import line_data, problem_data, recompile_data, saving_data, summary_data, trace_data, trouble_data
 from shapelog.reporters.json.ranks import ranks_data
 
 # 1: first shape. 2: advice. 3: ranks, compared with each other. 4: ranks that represent others, and those not read.
@@ -81,18 +73,11 @@ def _diagnostic_data(alert: Alert) -> dict[str, Any]:
 
 def step_data(step: NextStep, is_timed: bool) -> dict[str, Any]:
     """``is_timed`` is whether the trace has times."""
-    saving = step.saving
     return {
         "kind": step.kind.value,
         "codes": [rule.code for rule in step.rules],
         "title": step.title,
-        "saves": {
-            "compiles": {"least": saving.least, "most": saving.most},
-            "seconds": range_data(saving.seconds, is_timed),
-            "refused": saving.refused,
-            "failed": saving.failed,
-            "in_later_runs": saving.is_later,
-        },
+        "saves": saving_data(step.saving, is_timed),
         "confidence": step.confidence.level,
         "confidence_reason": step.confidence.reason,
         "text": list(step.text),
