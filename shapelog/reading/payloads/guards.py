@@ -15,12 +15,14 @@ import orjson
 from shapelog.reading.payloads.guard_expressions import Expression, integer, parse
 from shapelog.reading.payloads.properties import (
     DTYPE,
+    DUAL_LEVEL,
     ID,
     LENGTH,
     PLAIN_VALUE,
     RANK,
     REQUIRES_GRAD,
     TENSOR,
+    TRANSFORMS,
     TYPE,
     VALUE,
     Kind,
@@ -42,6 +44,7 @@ _LENGTH = re.compile(r"^(?:len|(?:set|dict|list|tuple|frozenset)\.__len__)\((.*)
 _CONTAINS = re.compile(r"^(not )?(?:___dict_contains\((?P<key>.*), .*\)|(?:set|frozenset)\.__contains__\(.*?, (?P<item>.*)\))$", re.S)
 _PLAIN_VALUE = re.compile(r"^(?:int|float|str|bytes|complex)\((.*)\) == (.*)$", re.S)
 _COUNTER = re.compile(r"^___normalize_count_iter\((.*)\) == (.*)$")
+_TRANSFORMS = re.compile(r"^torch\._functorch\.pyfunctorch\.compare_functorch_state\((.*)\)$")
 _HASATTR = re.compile(r"^(not )?hasattr\((.*), '([^']*)'\)(?: == (True|False))?$", re.S)
 _MARKED = re.compile(r"\b(_dynamo_\w+)(?:', set\(\)\))?\.issubset\((\{.*?\}|set\(\))\)")
 # Longer texts are not matched, because some of these patterns take quadratic time.
@@ -386,7 +389,8 @@ def _lambda(code: str, source: str) -> Facts:
         found = pattern.match(code)
         if found and found[1] == source:
             return ((prop, found[2]),)
-    return ()
+    state = _TRANSFORMS.match(code)
+    return ((TRANSFORMS, state[1]),) if state else ()
 
 
 def _contains(code: str, source: str) -> Facts:
@@ -459,6 +463,7 @@ _READERS: dict[str, Callable[[str, str], Facts]] = {
     "DYNAMIC_INDICES": _marking,
     "DIMENSION_DYNAMIC_MARKING_GUARD": _marking,
     "RANGE_ITERATOR_MATCH": partial(_equality, of=Property(Kind.RANGE)),
+    "DUAL_LEVEL_MATCH": lambda code, source: _equality(code, source, DUAL_LEVEL),
     "DEFAULT_DEVICE": lambda code, source: _equality(code, "utils_device.CURRENT_DEVICE", Property(Kind.DEFAULT_DEVICE)),
     **dict.fromkeys((*_ALIASING, "NO_TENSOR_ALIASING", *SHAPE_KINDS), lambda code, source: ()),
     "LAMBDA_GUARD": _lambda,
