@@ -210,7 +210,8 @@ def _layout_cause(cause: Cause, item: Violation, entry: CompileFacts, call: Comp
 
 def _duck_shape_cause(cause: Cause, names: tuple[str, ...], call: CompileFacts) -> Cause:
     sizes = [source for source in map(Source, names) if source.tensor_part]
-    after = " and ".join(str(call.numbers.get(source, "?")) for source in sizes)
+    known = [str(call.numbers.get(source, "?")) for source in sizes]
+    after = " and ".join(known) if any(number != "?" for number in known) else "different"
     axis = " and ".join(_axis(source, _SHAPE_GUARD) for source in sizes)
     return cause._replace(prop=_DUCK_SHAPE, axis=axis, before="equal", after=after)
 

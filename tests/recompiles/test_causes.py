@@ -989,3 +989,13 @@ def test_the_strides_of_one_slice_are_one_cause() -> None:
     trees = guard_tree(tensor_match(size=(None, None, None), stride=(None, None, 1)), shapes=[f"{tie}  {RETURN_LINE}" for tie in ties])
     made = trace(compiled("0/0", tensor(4, 6, 8), guards=trees), compiled("0/1", tensor(4, 6, 7, stride=[48, 8, 1])))
     assert [cause.codes for cause in last_recompile(made).causes] == [("SL105",)]
+
+
+def test_a_nested_tensor_with_as_many_rows_as_columns_has_a_remedy_of_its_own() -> None:
+    square = "L['a']._offsets.size()[0] == 1 + L['a']._values.size()[1]"
+    guards = guard_tree(tensor_match(), shapes=(f"{square}  {RETURN_LINE}",))
+    parts = [[tensor(rows, source="L['a']._offsets"), tensor(9, 3, source="L['a']._values")] for rows in (4, 5)]
+    made = trace(compiled("0/0", *parts[0], guards=guards), compiled("0/1", *parts[1], guards=guards, reasons=(f"0/0: {square}",)))
+    item = report(made).recompiles[-1]
+    assert (item.codes, item.verdict, item.blocking_rule) == (("SL103",), Verdict.CODE, "")
+    assert report(made).remedies.of_recompile(item).text == "set torch.fx.experimental._config.use_duck_shape = False"
