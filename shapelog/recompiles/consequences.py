@@ -191,11 +191,15 @@ def changed_by_inference_mode(item: Violation, changes: Changes) -> bool:
 
 
 def changed_by_transform(item: Violation, changes: Changes) -> bool:
-    """A transform of torch.func wraps the tensors, may make them require a gradient, and counts its levels in ints of torch."""
+    """A transform of torch.func wraps the tensors, takes a dim from them (vmap), may make them require a gradient (grad), and counts its
+    levels in ints of torch.
+    """
     states = [other for other in changes.violations if other.prop.kind is Kind.FUNCTORCH_STATE]
     if not states:
         return False
     kind = item.prop.kind
+    if kind is Kind.RANK:
+        return any(str(other.expected).count("'Vmap'") != str(other.actual).count("'Vmap'") for other in states)
     if kind is Kind.FUNCTORCH_STATE:
         return item.prop == DUAL_LEVEL and any(other.prop == TRANSFORMS for other in states)
     if kind is Kind.REQUIRES_GRAD:

@@ -235,6 +235,9 @@ def _named_values(entry: CompileFacts, call: CompileFacts, source: Source, reaso
         return prop, reason.expected if known is None else known, _dtype(reason.actual) if actual is None else actual
     if kind is Kind.FUNCTORCH_STATE:
         return _transforms(call, reason)
+    if kind is Kind.PRESENT and (registered := _registered(call, source)):
+        was = entry.guarded((source, VALUE)) or entry.types.get(source) or Described.OBJECT
+        return VALUE if was == "None" else TYPE, was, registered
     if kind is Kind.BACKEND:
         is_known = bool(reason.code) or entry.tree is not None  # with guards that hold, nothing but the backend is left
         return prop if is_known else Property(Kind.UNKNOWN), reason.expected, reason.actual
@@ -259,6 +262,18 @@ def _named_values(entry: CompileFacts, call: CompileFacts, source: Source, reaso
         seen = _kind_seen(call, source)
         return prop, expected, Described.UNKNOWN if seen in (expected, constant_type(str(expected))) else seen
     return prop, expected, Described.UNKNOWN if actual is None or actual == expected else actual
+
+
+def _registered(call: CompileFacts, source: Source) -> Known | None:
+    """What an attribute of a module is that became a parameter, a buffer or a module, and is kept in another dict since."""
+    owner, _, name = source.rpartition(".")
+    for part in ("_parameters", "_buffers", "_modules"):
+        found = Source(f"{owner}.{part}['{name}']")
+        if (found, TENSOR) in call.facts:
+            return Described.TENSOR
+        if found in call.types:
+            return call.types[found]
+    return None
 
 
 def _transforms(call: CompileFacts, reason: Reason) -> tuple[Property, Known, Known]:

@@ -999,3 +999,36 @@ def test_a_nested_tensor_with_as_many_rows_as_columns_has_a_remedy_of_its_own() 
     item = report(made).recompiles[-1]
     assert (item.codes, item.verdict, item.blocking_rule) == (("SL103",), Verdict.CODE, "")
     assert report(made).remedies.of_recompile(item).text == "set torch.fx.experimental._config.use_duck_shape = False"
+
+
+def test_an_item_of_a_dict_subclass_has_the_name_that_pytorch_gives_it() -> None:
+    item = "dict.__getitem__(L['d'], list(dict.keys(L['d']))[0])"
+    trees = []
+    for guard in (f"EQUALS_MATCH: {item} == 2", f"TYPE_MATCH: ___check_type_id({item}, 7), type=<class 'int'>"):
+        value = guard_manager("L['d']['a']", guard, type="int").replace("GuardManager:", "ValueManager: GuardManager:")
+        trees.append(guard_tree(tensor_match(), guard_manager("L['d']", type="collections.Counter", kind="DictGuardManager"), value))
+    made = trace(compiled("0/0", tensor(10, 8), guards=trees[0]))
+    reasons = ("0/0: dict.__getitem__(d, list(dict.keys(d))[0]) == 2",)
+    made += compiled("0/1", tensor(10, 8), guards=trees[1], reasons=reasons, symbols=(("s7", "3", item),))
+    cause = only(made)
+    assert (cause.codes, cause.source, cause.sentence) == (("SL102",), item, "the int d[key 0] changed from 2 to 3")
+
+
+def test_an_attribute_of_a_module_that_became_a_parameter_is_not_gone() -> None:
+    before = guard_manager("L['self'].b", "ID_MATCH: L['self'].b is None", type="NoneType")
+    after = tensor_match("L['self']._parameters['b']")
+    made = two(guard_tree(tensor_match(), before), guard_tree(tensor_match(), after), "KeyError on self.b")
+    cause = only(made)
+    assert (cause.codes, cause.sentence) == (("SL322",), "self.b changed from None to a tensor")
+
+
+def test_inference_mode_that_ended_for_a_tensor_created_in_it() -> None:
+    states = (False, "DispatchKeySet(CPU, BackendSelect)"), (True, "DispatchKeySet(CPU, BackendSelect, ADInplaceOrView)")
+    trees = [guard_tree(global_state(grad_mode=mode), tensor_match(keys=keys)) for mode, keys in states]
+    cause = only(two(*trees, "GLOBAL_STATE changed: grad_mode "))
+    assert cause.sentence.startswith("inference mode was turned off after this was compiled")
+
+
+def test_vmap_takes_a_dim_from_a_tensor() -> None:
+    trees = [guard_tree(TRANSFORMS.format(state), tensor_match(size=size)) for state, size in ((VMAP, (10, 8)), ("[]", (3, 10, 8)))]
+    assert only(two(*trees, f"torch._functorch.pyfunctorch.compare_functorch_state({VMAP})", same=False)).codes == ("SL307",)

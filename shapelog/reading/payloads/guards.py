@@ -54,6 +54,11 @@ _MODULE_PARTS = ("._modules", "._parameters", "._buffers", ".training", "._forwa
 _NOT_USER_CODE = ("_dynamo/", "_functorch/", "torch/_dynamo/", "torch/_functorch/")
 _ALIASING = ("OBJECT_ALIASING", "TENSOR_ALIASING")
 _SAME_OBJECT = re.compile(r"[LG]\[\S+ is [LG]\[\S+$")
+# An item of a dict subclass, by the place of its key: ``dict.__getitem__(L['d'], list(dict.keys(L['d']))[0])``.
+_ITEM_OF_SUBCLASS = re.compile(
+    r"^(?:___check_\w+_id\(|not |len\()?(?P<item>dict\.__getitem__\((?P<dict>[^ ]{1,200}), list\(dict\.keys\((?P=dict)\)\)\[\d+\]\))"
+)
+_NEAR = 40
 _DICT_OF_ATTRIBUTES = ".__dict__"
 SHAPE_KINDS = ("LAMBDA_GUARD", "SYMBOLIC_SHAPE_GUARD")
 DYNAMIC = "dynamic"
@@ -257,6 +262,8 @@ def _node(parent: Source, body: str) -> "Guard | ShapeGuard | tuple[Source, str]
 
 
 def _guard(kind: str, source: Source, code: str, comment: str) -> Guard:
+    found = _ITEM_OF_SUBCLASS.search(code) if "dict.__getitem__(" in code[:_NEAR] else None
+    source = Source(found["item"]) if found else source  # its manager is named by the key, its symbol, reason and mark are not
     return Guard(kind, source, code, tuple([(attribute_key(source, name), value) for name, value in facts_of(kind, code, source)]), comment)
 
 
