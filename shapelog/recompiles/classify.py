@@ -30,6 +30,11 @@ _ONE_CALL = "compile the code once, with one set of options, or accept one graph
 _FLOAT_BRANCH = "accept one graph per branch: the code branches on this float"
 _WHOLE_TRANSFORM = "compile the transformed function as a whole, torch.compile(torch.func.vmap(f)), or accept one graph for each transform"
 _TRANSFORM = re.compile(r"\('(\w+)', \d+(?:, ([^()]*))?\)")
+_CLASS_DICT, _MODULE_PART = (
+    re.compile(r"dict\((?P<owner>.*)\.__dict__\)"),
+    re.compile(r"(?P<owner>.*)\._(?P<part>module|parameter|buffer)s"),
+)
+_HOOKS, _SAME_HOOKS = re.compile(r"\._([a-z_]*hook)s$"), "register the hooks before the first call, and keep them"
 _SAME_METADATA = "use the same metadata in every call, or accept one graph for each"
 _INNER, _SAME_INNER = ".__tensor_flatten__()[0]", "give it the same tensors in every call, or accept one graph for each set"
 _CALLED = re.compile(r" = (torch\.[\w.]*)\(")
@@ -365,7 +370,13 @@ def _nested_transforms(state: str, with_options: bool = False) -> str:
 
 
 def _has(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
-    now = "no longer contains" if str(item.expected) == "True" else "now contains"
+    was_there, key = str(item.expected) == "True", item.prop.name.strip("'")
+    owner = _CLASS_DICT.fullmatch(item.source) or _MODULE_PART.fullmatch(item.source)
+    if owner:  # an attribute of a class, a submodule, a parameter or a buffer
+        what = "the attribute" if owner.re is _CLASS_DICT else f"the {owner['part']}"
+        now = "no longer has" if was_there else "now has"
+        return Classification(("SL320",), f"{display_text(owner['owner'])} {now} {what} {key}")
+    now = "no longer contains" if was_there else "now contains"
     return Classification(("SL314",), f"{name} {now} {item.prop.name}")
 
 
@@ -387,6 +398,11 @@ def _length(item: Violation, name: str, entry: CompileFacts, call: CompileFacts)
     guard = tree.by_key.get((item.source, LENGTH)) if tree else None
     is_dict = "dict" in kind.lower() or (guard is not None and guard.kind == "DICT_LENGTH")
     plural = "" if before == "1" else "s"
+    hooks = _HOOKS.search(item.source)
+    if hooks:
+        what = f"{hooks[1].replace('_', ' ').strip()}{plural}"
+        sentence = f"{display_text(item.source[: hooks.start()])} had {before} {what} and now has {after}"
+        return Classification(("SL320",), sentence, remedy=_SAME_HOOKS)
     if is_dict or (item.reason is not None and "!=" in item.reason.code):
         return Classification(("SL314",), f"the dict {name} had {before} key{plural} and now has {after}")
     return Classification(("SL313",), f"{name} had {before} item{plural} and now has {after}")

@@ -1032,3 +1032,16 @@ def test_inference_mode_that_ended_for_a_tensor_created_in_it() -> None:
 def test_vmap_takes_a_dim_from_a_tensor() -> None:
     trees = [guard_tree(TRANSFORMS.format(state), tensor_match(size=size)) for state, size in ((VMAP, (10, 8)), ("[]", (3, 10, 8)))]
     assert only(two(*trees, f"torch._functorch.pyfunctorch.compare_functorch_state({VMAP})", same=False)).codes == ("SL307",)
+
+
+@pytest.mark.parametrize(
+    ("reason", "sentence"),
+    [
+        ("KeyError on self._modules['relu']", "self no longer has the module relu"),
+        ("KeyError on dict(type(self).__dict__)['scale']", "type(self) no longer has the attribute scale"),
+        ("len(self._forward_pre_hooks) != 1", "self had 1 forward pre hook and now has a different number"),
+    ],
+)
+def test_what_a_module_or_a_class_has_is_no_key_of_a_dict(reason: str, sentence: str) -> None:
+    cause = only(two(guard_tree(tensor_match()), guard_tree(tensor_match()), reason))
+    assert (cause.codes, cause.sentence) == (("SL320",), sentence)
