@@ -10,6 +10,7 @@ from shapelog.rules import RULES, UNEXPLAINED, Remedy, Verdict, any_blocks_marki
 
 # The most entries of the list that a sentence has in full, as characters, and the most lines of code.
 _ENTRIES, _LINES = 80, 6
+_NOT_BY_MARKS = (Verdict.CODE, Verdict.JUSTIFIED)
 # Where marking is not enough although what varies could be marked, for rules that recommend to mark something.
 _WHERE_BLOCKED = {
     "SL105": "clone() the slice or view, and mark what varies in it",
@@ -53,7 +54,7 @@ class Remedies:
         if not causes:
             return Remedy(UNEXPLAINED, UNEXPLAINED.remedy)
         rule = causes[0].remedy_rule
-        is_markable = removable or rule.markable
+        is_markable = removable or (rule.markable and not all(item.verdict in _NOT_BY_MARKS for item in recompiles))
         text = (is_markable and self._marks(causes, by_source=bool(removable))) or self._other_mark(removable)
         return Remedy(rule, text or causes[0].own_remedy or remedy_for(rule, self._reads_sources))
 

@@ -255,13 +255,16 @@ def _facts_of(compile: Compile) -> CompileFacts:
 def inference_mode(tree: GuardTree) -> bool | None:
     """Whether a call was made in ``torch.inference_mode``, by the dispatch keys of its tensors; None where they leave that open.
 
-    There, autograd's keys are excluded, and tensors that are made there have no ADInplaceOrView either. Autograd's keys are also missing
-    in the kernel of a custom operator, which grad mode shows (recorded since torch 2.13).
+    There, autograd's keys are excluded, and tensors that are made there have no ADInplaceOrView either; outside of it these have it, but
+    not autograd's. Autograd's keys are also missing in the kernel of a custom operator. Grad mode, off in inference mode, shows either
+    (recorded since torch 2.13).
     """
     keys = [str(value) for (_, prop), value in tree.facts.items() if prop == DISPATCH_KEYS]
     if not keys or any("Autograd" in text for text in keys):
         return False if keys else None
     grad_mode = tree.facts.get((Source(), _GRAD_MODE))
+    if grad_mode is True:
+        return False
     is_plain = any("ADInplaceOrView" in text for text in keys)
     return True if grad_mode is False or (grad_mode is None and is_plain) else None
 

@@ -10,7 +10,6 @@ from itertools import combinations, islice
 from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.guards import Key
 from shapelog.reading.payloads.properties import VALUE, Kind, size
-from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.facts import CompileFacts, StaticValue
 
 _MOST = 40  # pairs of them are tried
@@ -50,15 +49,18 @@ def _equals(group: Sequence[StaticValue], before: int, after: int) -> bool:
 
 
 def _static(known: CompileFacts, entry: CompileFacts, call: CompileFacts) -> Iterator[StaticValue]:
-    """The sizes and ints that are static in a compile, with their values in two calls."""
+    """The sizes and ints that are static in a compile, with their values in two calls.
+
+    What was pinned there had a symbol: its own, or by duck sizing that of an equal size.
+    """
+    symbolic = known.symbolic.union(known.specializations_by_source)
     for (source, prop), fact in entry.facts.items():
-        if prop.kind is Kind.VALUE and source not in known.symbolic:
+        if prop.kind is Kind.VALUE and source not in symbolic:
             before, after = integer(str(fact)), integer(str(call.facts.get((source, VALUE), "")))
             if before is not None and after is not None:
                 yield StaticValue((source, VALUE), source.display_name, before, after)
     for tensor in entry.compile.inputs:
         now = call.input(tensor.source)
         for dim, (size_before, size_now) in enumerate(zip(tensor.size, now.size if now else (), strict=False)):
-            is_symbolic = Source(f"{tensor.source}.size()[{dim}]") in known.symbolic
-            if size_before != size_now and not is_symbolic:
+            if size_before != size_now and f"{tensor.source}.size()[{dim}]" not in symbolic:
                 yield StaticValue((tensor.source, size(dim)), f"{tensor.source.display_name}.size[{dim}]", size_before, size_now)
