@@ -74,6 +74,7 @@ DECODED_ARTIFACTS = frozenset(
         "torch_version",
         "vllm_compilation_config",
         "vllm_compile_event",
+        "vllm_execution_code",
         "vllm_piecewise_compile_start",
         *(f"{cache}_cache_{result}" for cache in ("aotautograd", "fx_graph") for result in ("hit", "miss", "bypass")),
         *(f"{action}_{storage}_code_state" for action in ("get", "put") for storage in ("local", "remote", "extra_remote")),
