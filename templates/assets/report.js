@@ -80,6 +80,15 @@ const shapelog = (() => {
     setTimeout(() => { button.textContent = before; }, 1600);
   };
 
+  const save = (name, text) => {
+    const link = make("a");
+    link.href = URL.createObjectURL(new Blob([text], { type: "application/octet-stream" }));
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+    announce(`Saved as ${name}`);
+  };
+
   const sortable = (table) => {
     $$("thead th", table).forEach((head, column) => {
       const button = make("button");
@@ -107,7 +116,7 @@ const shapelog = (() => {
   const enhance = (root) => {
     $$("table.sortable", root).forEach(sortable);
     $$("a[data-to]", root).forEach((link) => { link.href = `#${link.dataset.to}`; }); // with what address.js keeps
-    $$("button.copier[hidden], button.open[hidden]", root).forEach((button) => { button.hidden = false; });
+    $$("button.copier[hidden], button.open[hidden], button.save[hidden]", root).forEach((button) => { button.hidden = false; });
     $$("button.open", root).forEach((button) => {
       if (document.getElementById(button.dataset.chunk)) button.setAttribute("aria-expanded", "false");
       else button.replaceWith(make("span", "left out to keep the page small (--embed all includes it)", "dim small"));
@@ -244,5 +253,5 @@ const shapelog = (() => {
   window.addEventListener("afterprint", () => { closed.forEach((details) => { details.open = false; }); });
   window.addEventListener("hashchange", () => route(true));
   route(false);
-  return { $, $$, announce, arrived, copy, enhance, goTo, index, make, parts, readable, unpack };
+  return { $, $$, announce, arrived, copy, enhance, goTo, index, make, parts, readable, save, unpack };
 })();
