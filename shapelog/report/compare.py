@@ -8,6 +8,7 @@ from shapelog.model.cache_uses import cache_uses
 from shapelog.model.code_matching import Code, match
 from shapelog.model.trace import Trace
 from shapelog.reading.payloads.cache_keys import MISS
+from shapelog.report.details.settings import differing_settings, setting_words
 from shapelog.report.frame_changes import (
     CauseChange,
     Counts,
@@ -32,6 +33,7 @@ from shapelog.report.results import Headline
 from shapelog.text import plural, rank_list
 
 _MOST_CACHE_NOTES = 3
+_MOST_SETTINGS = 12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -305,6 +307,7 @@ def _notes(before: Report, after: Report, *cached: int) -> Iterator[str]:
         values = [getattr(trace.config, name) for trace in (one, other)]
         if values[0] != values[1] and None not in values:
             yield f"setting differs: {name} {values[0] or 'empty'} before, {values[1] or 'empty'} after"
+    yield from _setting_notes(one, other)
     ranks = [{number for rank in trace.ranks for number in trace.represented_ranks(rank.number)} for trace in (one, other)]
     for own, when in ((ranks[0] - ranks[1], "first"), (ranks[1] - ranks[0], "second")):
         if own and one.rank_count + other.rank_count > 2:
@@ -319,6 +322,16 @@ def _notes(before: Report, after: Report, *cached: int) -> Iterator[str]:
     for report, when in ((before, "first"), (after, "second")):
         if any(problem.severity == "data loss" for problem in report.problems):
             yield f"the trace of the {when} run lost data (see shapelog report), so compilations may be missing from it"
+
+
+def _setting_notes(before: Trace, after: Trace) -> Iterator[str]:
+    """Settings that differ, without those that ``Config`` has, which every note of a comparison names."""
+    known = before.config._fields
+    found = [item for item in differing_settings(before, after) if item[0].rpartition(".")[2] not in known]
+    for name, was, now in found[:_MOST_SETTINGS]:
+        yield f"setting differs: {name} {setting_words(was)} before, {setting_words(now)} after"
+    if len(found) > _MOST_SETTINGS:
+        yield f"{len(found) - _MOST_SETTINGS} more settings differ"
 
 
 def _cache_notes(before: Trace, after: Trace) -> Iterator[str]:

@@ -13,7 +13,7 @@ from browser.conftest import PAGES, Report, Visit
 expect = pytest.importorskip("playwright.sync_api").expect
 
 # The only links out of a page: what PyTorch writes about a graph break.
-PYTORCH_PAGE = re.compile(r"https://meta-pytorch\.github\.io/compile-graph-break-site/gb/gb\d+\.html")
+OUTSIDE = re.compile(r"https://(?:meta-pytorch\.github\.io/compile-graph-break-site/gb/gb\d+\.html|ui\.perfetto\.dev|www\.speedscope\.app)")
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -129,7 +129,7 @@ def test_every_link_leads_to_a_place_in_the_page_or_to_pytorchs_page_about_a_bre
         named = set(page.locator("[href]").evaluate_all("links => links.map(link => link.getAttribute('href').split('?')[0])"))
         ids = set(page.locator("[id]").evaluate_all("all => all.map(one => '#' + one.id)"))
         inside = {f"#{anchor}" for anchor in page.evaluate("Object.keys(JSON.parse(document.getElementById('index').textContent).inside)")}
-        assert not [link for link in named - ids - inside if not PYTORCH_PAGE.fullmatch(link)]
+        assert not [link for link in named - ids - inside if not OUTSIDE.fullmatch(link)]
 
 
 def test_without_scripts_every_part_can_be_read(visit: Visit) -> None:

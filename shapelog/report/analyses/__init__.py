@@ -11,6 +11,7 @@ from shapelog.report.analyses import (
     rank_notes,
     ranks,
     recompile_limit,
+    settings,
     specializations,
     top_causes,
     triton_kernels,
@@ -30,6 +31,7 @@ ANALYSES = (
     caches,
     triton_kernels,
     pgo,
+    settings,
     rank_notes,
     ranks,
 )

@@ -4,12 +4,9 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-import orjson
-
 from shapelog.model.trace import Compile, Frame
+from shapelog.report.details.settings import MODULES, parsed
 
-# JSON texts with every setting: torch._dynamo, Inductor, AOTAutograd, torch.compiler.
-SETTINGS = ("dynamo_config", "inductor_config", "functorch_config", "compiler_config")
 # What differs in every compile and means nothing.
 _FLEETING = frozenset(("compile_id", "start_time", "start_time_us", "end_time_us", "stack_trace", "exception_stack_trace"))
 _LONGEST = 400
@@ -37,7 +34,7 @@ def metric_fields(frame: Frame, compile: Compile) -> tuple[MetricField, ...]:
     fields, earlier = compile.metric_fields, _before(frame, compile)
     found = []
     for name, value in fields.items():
-        if name in SETTINGS or value in (None, [], {}, ""):
+        if name in MODULES or value in (None, [], {}, ""):
             continue
         before = earlier.get(name)
         changed = bool(earlier) and before != value and name not in _FLEETING
@@ -49,36 +46,19 @@ def setting_changes(frame: Frame, compile: Compile) -> tuple[Setting, ...]:
     """Settings that were changed between the compile before and this one."""
     fields, earlier = compile.metric_fields, _before(frame, compile)
     found = []
-    for group in SETTINGS:
+    for group, module in MODULES.items():
         text, old = fields.get(group), earlier.get(group)
         if text != old and isinstance(text, str) and isinstance(old, str):
-            now, before = _settings(text), _settings(old)
+            now, before = parsed(text), parsed(old)
             names = [name for name in dict.fromkeys((*before, *now)) if before.get(name) != now.get(name)]
-            module = _MODULES[group]
             found += [Setting(f"{module}.{name}", _text(before.get(name)), _text(now.get(name))) for name in names]
     return tuple(found)
-
-
-_MODULES = {
-    "dynamo_config": "torch._dynamo.config",
-    "inductor_config": "torch._inductor.config",
-    "functorch_config": "torch._functorch.config",
-    "compiler_config": "torch.compiler.config",
-}
 
 
 def _before(frame: Frame, compile: Compile) -> Mapping[str, Any]:
     """The fields of the compile before this one in its frame."""
     earlier = [item for item in frame.compiles if item.order < compile.order and item.metrics_offset >= 0]
     return earlier[-1].metric_fields if earlier else {}
-
-
-def _settings(text: str) -> Mapping[str, Any]:
-    try:
-        found = orjson.loads(text)
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _text(value: object) -> str:

@@ -1,6 +1,6 @@
 """The filters and global names of the templates of the page."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
@@ -15,7 +15,7 @@ from shapelog.reporters.html.anchors import Anchors
 from shapelog.reporters.html.environment import environment
 from shapelog.reporters.html.highlight import Highlighter
 from shapelog.reporters.html.page_context import PageContext
-from shapelog.reporters.html.record_rows import rows_html
+from shapelog.reporters.html.record_rows import dumped_files, rows_html
 from shapelog.reporters.html.redact import without_stack
 from shapelog.rules import RULES, problem_rule
 from shapelog.text import escape_controls, file_name, file_size, one_line, rank_list, seconds_in_column
@@ -68,14 +68,16 @@ def page_environment(context: PageContext) -> Environment:
         rules=RULES,
         card_of=context.failures.of_compiles,
         source_of=context.source.of_frame,
-        source_line=_source_line(sanitize, highlighter if with_source else None),
+        source_line=_source_line(sanitize, highlighter if with_source else None, dumped_files(context.records)),
         with_source=with_source,
     )
     return templates
 
 
-def _source_line(sanitize: Callable[[Any], Any], highlighter: Highlighter | None) -> Callable[..., Markup]:
-    """The function that draws places; without a highlighter it shows neither code nor directories."""
+def _source_line(sanitize: Callable[[Any], Any], highlighter: Highlighter | None, dumped: Mapping[str, str]) -> Callable[..., Markup]:
+    """The function that draws places; without a highlighter it shows neither code nor directories. ``dumped`` has the anchors of files that
+    are records.
+    """
 
     def source_line(file: str, line: int, name: str = "", code: str = "") -> Markup:
         """A place in the program, with the code there where it may be shown; a page has thousands, of which few differ."""
@@ -83,6 +85,9 @@ def _source_line(sanitize: Callable[[Any], Any], highlighter: Highlighter | None
             return Markup()
         title = Markup(' title="{}:{}"').format(sanitize(file), line) if highlighter else ""
         parts = [Markup('<span class="place"{}>{}:{}</span>').format(title, sanitize(file_name(file)), line)]
+        if file in dumped:
+            where = "trace" if not dumped[file] else dumped[file]
+            parts[0] = Markup('<a href="#{}" title="{} is among its records">{}</a>').format(where, sanitize(file), parts[0])
         if name:
             parts.append(Markup('<span class="dim">in {}</span>').format(sanitize(name)))
         if code and highlighter:

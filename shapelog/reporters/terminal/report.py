@@ -70,7 +70,7 @@ def _details(page: TextPage, report: Report) -> None:
     _frames(page, report)
     _tables(page, report, "top_causes")
     _groups(page, report)
-    _tables(page, report, "specializations", "graph_breaks", "restarts", "time", "caches", "kernels", "pgo")
+    _tables(page, report, "specializations", "graph_breaks", "restarts", "time", "caches", "kernels", "pgo", "settings")
 
 
 def _diagnostics(page: TextPage, found: Alerts) -> None:

@@ -1,0 +1,27 @@
+"""Which settings of PyTorch are not at their defaults?"""
+
+from collections.abc import Iterator
+
+from shapelog.recompiles.explain import Explanations
+from shapelog.report.details.settings import DEFAULTS, changed_settings, setting_words
+from shapelog.report.results import Column, Finding, Table
+from shapelog.text import plural, rank_list
+
+
+def analyze(explained: Explanations) -> Iterator[Finding | Table]:
+    found = changed_settings(explained.trace)
+    if not found:
+        return
+    of_ranks = any(item.ranks for item in found)
+    columns = [Column("setting"), Column("value", is_wide=True), Column("default"), *([Column("ranks")] if of_ranks else [])]
+    rows = [
+        (
+            item.name,
+            setting_words(item.value),
+            setting_words(item.default),
+            *((rank_list(item.ranks) if item.ranks else "all",) if of_ranks else ()),
+        )
+        for item in found
+    ]
+    note = f"as recorded when the run began to compile; of {plural(len(DEFAULTS), 'setting')} with one default in torch 2.6 to 2.15"
+    yield Table("settings", "Settings that are not at their defaults", tuple(columns), tuple(rows), note)
