@@ -144,8 +144,8 @@ _OLD_NAMES = {
     "torch._dynamo.config.fail_on_cache_limit_hit": "torch._dynamo.config.fail_on_recompile_limit_hit",
     "torch._dynamo.config.skip_code_recursive_on_cache_limit_hit": "torch._dynamo.config.skip_code_recursive_on_recompile_limit_hit",
 }
-# Where files are, which differs between runs and means nothing.
-_PLACES = ("_dir", "_dir_root", "log_file_name")
+# What is of the machine: where files are, and how many cores it has.
+_OF_MACHINE = ("_dir", "_dir_root", "log_file_name", "compile_threads")
 _LONGEST = 400
 
 
@@ -203,7 +203,7 @@ def differing_settings(before: Trace, after: Trace) -> Iterator[tuple[str, Any, 
     one, other = (next((found for rank in trace.ranks if (found := first_settings(rank))), {}) for trace in (before, after))
     is_same_version = before.torch_version == after.torch_version
     for name in sorted(one.keys() & other.keys()):
-        if one[name] != other[name] and not name.endswith(_PLACES) and (is_same_version or name in DEFAULTS):
+        if one[name] != other[name] and not name.endswith(_OF_MACHINE) and (is_same_version or name in DEFAULTS):
             yield name, one[name], other[name]
 
 
