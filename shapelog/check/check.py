@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from shapelog.advice.paste_formats import as_shell, effect_of, why_nothing
 from shapelog.check.baseline import Baseline, Known, compiles_of, count_of, match
-from shapelog.check.export_alerts import export_alerts
+from shapelog.check.export_alerts import with_exports
 from shapelog.check.policy import Budget, Metric, Policy, matches
 from shapelog.grouping import grouped
 from shapelog.model.code_matching import Code
@@ -183,7 +183,7 @@ def _counted_kinds(failing: list[CheckedAlert]) -> Iterator[str]:
 def without_policy(found: Alerts) -> CheckResult:
     """A report as it is shown where checks are: its alerts with their own levels, and nothing asked of it."""
     policy = Policy()
-    every = (*found.alerts, *export_alerts(found))
+    every = with_exports(found).alerts
     alerts = tuple(CheckedAlert(alert, policy.fails_on(alert.kinds), alert.occurrences, alert.level) for alert in every)
     return CheckResult(found, policy, alerts, notes=tuple(_notes(found, None)), is_check=False)
 
@@ -193,9 +193,9 @@ def check(found: Alerts, policy: Policy, baseline: Baseline | None = None) -> Ch
 
     A process may have each (code, rule, property) as often as the worst process of the baseline had it.
     """
-    known, gone = match(baseline, found.codes) if baseline else ({}, [])
-    every = [*found.alerts, *export_alerts(found)]
-    counting = [alert for alert in every if policy.counts(alert.codes)]
+    every = with_exports(found)
+    known, gone = match(baseline, every.codes) if baseline else ({}, [])
+    counting = [alert for alert in every.alerts if policy.counts(alert.codes)]
     checked = [_checked(alert, policy, known.get(alert.code)) for alert in counting]
     uses = _budget_uses(found, policy, checked, known)
     budgets = tuple(sorted(uses, key=lambda item: (item.code is not None, item.budget.most - item.spent)))
@@ -209,8 +209,8 @@ def check(found: Alerts, policy: Policy, baseline: Baseline | None = None) -> Ch
         baseline=baseline,
         alerts=(*over, *rest),
         budgets=budgets,
-        ignored=len(every) - len(counting),
-        fixed=tuple(_fixed(found, known, gone)),
+        ignored=len(every.alerts) - len(counting),
+        fixed=tuple(_fixed(every, known, gone)),
         notes=(*_notes(found, baseline), *_idle(found, policy)),
     )
 

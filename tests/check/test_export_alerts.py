@@ -4,6 +4,7 @@ import pytest
 from json_schemas import faults
 from recorded import report_of
 
+from shapelog.check.baseline import as_bytes, parse
 from shapelog.check.check import CheckResult, check, without_policy
 from shapelog.check.policy import Policy
 from shapelog.report.alerts import collect_alerts
@@ -63,6 +64,14 @@ def test_the_fingerprint_is_the_same_in_every_run() -> None:
     one, other = (checked(UNDECIDED).failing[0].alert.fingerprint for _ in range(2))
     assert one == other
     assert one != checked(DRAFT, select=("SL6",)).failing[0].alert.fingerprint
+
+
+def test_a_baseline_knows_what_an_export_assumed() -> None:
+    found = collect_alerts(report_of(DRAFT), Repository("nowhere"))
+    policy = Policy(select=("SL6",))
+    assert not check(found, policy, parse(as_bytes(found), "known.json")).has_failed
+    other = collect_alerts(report_of(UNDECIDED), Repository("nowhere"))
+    assert failing(check(found, policy, parse(as_bytes(other), "known.json")))
 
 
 def test_a_report_for_ci_has_them_too() -> None:
