@@ -13,15 +13,15 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
     if not found:
         return
     of_ranks = any(item.ranks for item in found)
-    columns = [Column("setting"), Column("value", is_wide=True), Column("default"), *([Column("ranks")] if of_ranks else [])]
+    columns = (Column("setting"), Column("default"), *([Column("ranks")] if of_ranks else []), Column("value", is_wide=True))
     rows = [
         (
             item.name,
-            setting_words(item.value),
             setting_words(item.default),
             *((rank_list(item.ranks) if item.ranks else "all",) if of_ranks else ()),
+            setting_words(item.value),
         )
         for item in found
     ]
     note = f"as recorded when the run began to compile; of {plural(len(DEFAULTS), 'setting')} with one default in torch 2.6 to 2.15"
-    yield Table("settings", "Settings that are not at their defaults", tuple(columns), tuple(rows), note)
+    yield Table("settings", "Settings that are not at their defaults", columns, tuple(rows), note)

@@ -50,10 +50,10 @@ def test_a_setting_of_some_ranks_names_them() -> None:
     report = analyze(make.load_ranks(*data))
     table = report.table("settings")
     assert table
-    assert [column.name for column in table.columns] == ["setting", "value", "default", "ranks"]
+    assert [column.name for column in table.columns] == ["setting", "default", "ranks", "value"]
     assert table.rows == (
-        ("torch._dynamo.config.recompile_limit", "64", "8", "all"),
-        ("torch._dynamo.config.suppress_errors", "true", "false", "rank 1"),
+        ("torch._dynamo.config.recompile_limit", "8", "all", "64"),
+        ("torch._dynamo.config.suppress_errors", "false", "rank 1", "true"),
     )
 
 
