@@ -40,6 +40,19 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     return _LINK.sub(lambda found: _outside(found, page, files), linked)
 
 
+def on_post_template(output: str, template_name: str, config: MkDocsConfig) -> str:
+    return _named(output)
+
+
+def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
+    return _named(output)
+
+
+def _named(html: str) -> str:
+    """The theme gives the dialog of its search no name, by which a screen reader announces it."""
+    return html.replace('data-md-component="search" role="dialog"', 'data-md-component="search" role="dialog" aria-label="Search"')
+
+
 def _rule_page(entry: Entry) -> str:
     """The page of a rule, with links to the other rules that it mentions."""
     text = render_rule(entry, Options()).decode().replace("\n### ", "\n## ").replace("## ", "# ", 1)

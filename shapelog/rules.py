@@ -236,7 +236,7 @@ _ALL = (
         "wrap it in a tensor, torch.tensor(value); TORCH_COMPILE_DYNAMIC_SOURCES does not make this float dynamic",
     ),
     Rule("SL313", "container-length-varies", _CODE, "keep the length fixed, pad it, or compile the code for a single item"),
-    Rule("SL314", "dict-keys-vary", _CODE, "pass the same keys every time, or only the values that the code uses"),
+    Rule("SL314", "dict-keys-vary", _CODE, "always pass the same keys, or only the values that are used"),
     Rule(
         "SL315",
         "module-int-varies",
@@ -322,6 +322,27 @@ _ALL = (
         "cuda-graph-recorded-again",
         _CODE,
         "pad inputs to a few sizes, or leave CUDA graphs out where sizes are dynamic",
+    ),
+    Rule(
+        "SL505",
+        "cache-bypassed",
+        _CODE,
+        "remove what PyTorch names if later runs should load this code from the compile cache; otherwise each process compiles it again",
+        level=Level.NOTE,
+    ),
+    Rule(
+        "SL506",
+        "cache-entry-not-saved",
+        _CODE,
+        "make what PyTorch names picklable, so that later runs can load this code from the compile cache",
+        level=Level.NOTE,
+    ),
+    Rule(
+        "SL507",
+        "cache-key-differs",
+        _CODE,
+        "use the same settings, passes and versions for the same graph, so that its entry in the compile cache is found",
+        level=Level.NOTE,
     ),
     Rule(
         "SL601",

@@ -151,13 +151,18 @@ def seconds(value: float) -> str:
     return f"{whole // size} {name}" + (f" {rest} {small}" if rest else "")
 
 
-def measured(value: float) -> str:
-    """The same of a time that may not have been measured: "" for 0."""
+def measured(value: float | None) -> str:
+    """The same of a time that may not have been measured: "" for 0 and None."""
     return seconds(value) if value else ""
 
 
-def taking(value: float) -> str:
-    """The same behind what took it, `` (0.02 s)``; "" for 0."""
+def seconds_or_unknown(value: float | None) -> str:
+    """The same; ``time unknown`` for 0 and None. No measured time is exactly 0."""
+    return seconds(value) if value else "time unknown"
+
+
+def taking(value: float | None) -> str:
+    """The same behind what took it, `` (0.02 s)``; "" for 0 and None, which were not measured."""
     return f" ({seconds(value)})" if value else ""
 
 
@@ -167,7 +172,9 @@ def seconds_in_column(value: float) -> str:
 
 
 def seconds_from_to(before: float, after: float) -> str:
-    """``1.62 → 0.75 s``, ``1.62 s → 36 min 14 s``: the unit once where both are in seconds."""
+    """``1.62 → 0.75 s``, ``1.62 s → 36 min 14 s``: the unit once where both are in seconds; ``unknown`` for 0, which was not measured."""
+    if not before or not after:
+        return f"{measured(before) or 'unknown'} → {measured(after) or 'unknown'}" if before or after else "time unknown"
     one, other = seconds(before), seconds(after)
     are_short = round(max(before, after)) < _LONG_TIME
     return f"{one.removesuffix(' s') if are_short else one} → {other}"

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator
 
+import vllm_traces
 from make import (
     FAILED,
     MODEL,
@@ -21,7 +22,7 @@ from make import (
     trace,
     with_collectives,
 )
-from payload_text import code_comment, equals_match, graph_text, guard_tree, size_mismatch, tensor_match
+from payload_text import code_comment, equals_match, graph_text, guard_manager, guard_tree, size_mismatch, tensor_match
 
 DIMENSIONS: dict[str, Callable[[int], bytes]] = {}
 # Those whose trace grows with the square of their number.
@@ -132,6 +133,38 @@ def _(n: int) -> bytes:
     return trace(*map(made, range(n)))
 
 
+@dimension("compiles of one frame for another int each")
+def _(n: int) -> bytes:
+    def made(number: int) -> bytes:
+        reasons = [f"0/{number - 1}: L['v{number - 1}'] == 3"] if number else []
+        return compile(f"0/{number}", tensor(8, 16), more_guards=[_int(3, f"v{number}")], reasons=reasons)
+
+    return trace(*map(made, range(n)))
+
+
+@dimension("compiles of one frame for another tensor each")
+def _(n: int) -> bytes:
+    def made(number: int) -> bytes:
+        reasons = [size_mismatch(f"0/{number - 1}", 8, 3, name=f"t{number - 1}")] if number else []
+        own = [tensor(3 if item < number else 8, 16, source=f"L['t{item}']") for item in (number - 1, number) if item >= 0]
+        return compile(f"0/{number}", *own, reasons=reasons)
+
+    return trace(*map(made, range(n)))
+
+
+@dimension("compiles of one frame with another size in each of six dims")
+def _(n: int) -> bytes:
+    def sizes(number: int) -> list[int]:
+        return [number * (dim + 1) % 97 + 2 for dim in range(6)]
+
+    def made(number: int) -> bytes:
+        dim = number % 6
+        reasons = [size_mismatch(f"0/{number - 1}", sizes(number - 1)[dim], sizes(number)[dim], dim)] if number else []
+        return compile(f"0/{number}", tensor(*sizes(number)), reasons=reasons)
+
+    return trace(*map(made, range(n)))
+
+
 @dimension("compiles of a frame that became dynamic")
 def _(n: int) -> bytes:
     later = (
@@ -178,6 +211,47 @@ def _(n: int) -> bytes:
     return trace(compile("0/0", *inputs, guards=guards, dynamic=[0]), compile("0/1", *again, guards=guards, dynamic=[0], reasons=why))
 
 
+@dimension("shapes that are violated")
+def _(n: int) -> bytes:
+    inputs = [tensor(8, 4, source=f"L['x{number}']") for number in range(n)]
+    shapes = [f"5 <= L['x{number}'].size()[0]  {code_comment(6, 'x')}" for number in range(n)]
+    guards = guard_tree(*(tensor_match(item.source, (None, 4)) for item in inputs), shapes=shapes)
+    again = [tensor(3, 4, source=item.source) for item in inputs]
+    symbols = [(f"s{number}", 8, f"{item.source}.size()[0]") for number, item in enumerate(inputs)]
+    first, second = ({"guards": guards, "symbols": symbols} for _ in range(2))
+    return trace(compile("0/0", *inputs, **first), compile("0/1", *again, **second, reasons=["0/0: 5 <= L['x0'].size()[0]"]))  # type: ignore[arg-type]
+
+
+@dimension("attributes of a module that vary")
+def _(n: int) -> bytes:
+    def made(number: int) -> bytes:
+        more = [equals_match(f"L['self']._modules['layer{item}'].k", item + 1000 * number) for item in range(n)]
+        reasons = ["0/0: L['self']._modules['layer0'].k == 0"] if number else []
+        return compile(f"0/{number}", tensor(8, 16), more_guards=more, reasons=reasons)
+
+    return trace(*map(made, range(2)))
+
+
+@dimension("keys of a dict that vary")
+def _(n: int) -> bytes:
+    def made(number: int) -> bytes:
+        more = [equals_match(f"list(dict.keys(L['d']))[{item}]", f"k{item + number}", "str") for item in range(n)]
+        reasons = ["0/0: list(dict.keys(L['d']))[0] == 'k0'"] if number else []
+        return compile(f"0/{number}", tensor(8, 16), more_guards=more, reasons=reasons)
+
+    return trace(*map(made, range(2)))
+
+
+@dimension("types that vary")
+def _(n: int) -> bytes:
+    def made(number: int) -> bytes:
+        more = [guard_manager(f"L['o{item}']", f"TYPE_MATCH: ___check_type_id(L['o{item}'], {number + 1})") for item in range(n)]
+        reasons = ["0/0: ___check_type_id(L['o0'], 1)"] if number else []
+        return compile(f"0/{number}", tensor(8, 16), more_guards=more, reasons=reasons)
+
+    return trace(*map(made, range(2)))
+
+
 def _many_tensors(n: int, *lengths: int, version: str = "2.13.0+cpu") -> bytes:
     def made(number: int, length: int) -> bytes:
         inputs = [tensor(length, 16, source=f"L['t{item}']") for item in range(n)]
@@ -214,6 +288,22 @@ def _(n: int) -> bytes:
         return compile(f"0/{number}", *sized, guards=guards, symbols=symbols, specializations=special, reasons=reasons)
 
     return trace(*(made(*item) for item in enumerate(lengths)))
+
+
+@dimension("tensors that are specialized, and vary")
+def _(n: int) -> bytes:
+    sources = [f"L['t{item}']" for item in range(n)]
+    guards = [guard_tree(*(tensor_match(source, (length, 16)) for source in sources)) for length in (8, 3)]
+    special = [_specialization(item, f"{source}.size()[0]") for item, source in enumerate(sources)]
+    symbols = [(f"s{item}", 3, f"{source}.size()[0]") for item, source in enumerate(sources)]
+
+    def made(number: int, length: int) -> bytes:
+        inputs = [tensor(length, 16, source=source) for source in sources]
+        reasons = [size_mismatch("0/0", 8, 3, name="t0")] if number else []
+        own = {"symbols": symbols, "specializations": special} if number else {}
+        return compile(f"0/{number}", *inputs, guards=guards[number], reasons=reasons, **own)  # type: ignore[arg-type]
+
+    return trace(*(made(*item) for item in enumerate((8, 3))))
 
 
 @dimension("tensors that are transposed")
@@ -261,6 +351,12 @@ def _(n: int) -> bytes:
 def _(n: int) -> bytes:
     ones = [1] * n  # sizes whose product stays small
     return trace(compile("0/0", tensor(2, *ones)), compile("0/1", tensor(3, *ones), reasons=[size_mismatch("0/0", 2, 3)]))
+
+
+@dimension("dims of a tensor that vary")
+def _(n: int) -> bytes:
+    first, second = (tensor(*[length] * n, stride=[1] * n) for length in (2, 3))
+    return trace(compile("0/0", first), compile("0/1", second, reasons=[size_mismatch("0/0", 2, 3)]))
 
 
 def _into_last(data: bytes, *more: bytes) -> bytes:
@@ -351,6 +447,16 @@ def _(n: int) -> bytes:
 @dimension("reasons of a recompile")
 def _(n: int) -> bytes:
     return trace(_first(0), compile("0/1", tensor(3, 16), reasons=[size_mismatch(f"0/{number}", 8, 3) for number in range(n)]))
+
+
+@dimension("reasons that name other sources")
+def _(n: int) -> bytes:
+    return trace(_first(0), compile("0/1", tensor(3, 16), reasons=[f"0/0: L['v{number}'] == {number}" for number in range(n)]))
+
+
+@dimension("reasons for entries outside of the trace")
+def _(n: int) -> bytes:
+    return trace(_first(0), compile("5/1", tensor(3, 16), reasons=[size_mismatch(f"5/{number + 9}", 8, 3) for number in range(n)]))
 
 
 @dimension("graph breaks")
@@ -511,3 +617,86 @@ def _(n: int) -> bytes:
 @dimension("backward compiles")
 def _(n: int) -> bytes:
     return trace(_first(0), *(metrics("0/0", kind="bwd_compilation_metrics", is_forward=False) for _ in range(n)))
+
+
+@dimension("records of another form")
+def _(n: int) -> bytes:
+    return trace(_first(0), *(record("describe_tensor", [number], id="0/0") for number in range(n)))
+
+
+@dimension("uses of caches")
+def _(n: int) -> bytes:
+    return trace(_first(0), *(artifact(f"thing{number}_cache_hit", "{}", id="0/0") for number in range(n)))
+
+
+@dimension("calls of functions with bytecode")
+def _(n: int) -> bytes:
+    return trace(_first(0), *(artifact(f"f{number}_{number}_ORIGINAL_BYTECODE", "x", id="0/0") for number in range(n)))
+
+
+@dimension("functions without CUDA graphs")
+def _(n: int) -> bytes:
+    why = 'skipping cudagraphs due to mutated inputs ({} instances). Found from :\n   File "/srv/app/model.py", line 17, in step\n    x'
+    return trace(*(_first(frame, cudagraph_skip_reason=why.format(frame)) for frame in range(n)))
+
+
+@dimension("Triton kernels")
+def _(n: int) -> bytes:
+    call = "t = torch.ops.higher_order.triton_kernel_wrapper_mutation(kernel_idx = {0}, constant_args_idx = {0}, grid = [(1, 1, 1)])"
+    graph = graph_text('L_x_: "f32[8, 16][16, 1]cpu"', *(call.format(number) for number in range(n)), "return ()")
+    return trace(_first(0, graph=graph), _second(0, graph=graph))
+
+
+@dimension("exports")
+def _(n: int) -> bytes:
+    return trace(*(_export(number) for number in range(n)))
+
+
+def _export(number: int) -> bytes:
+    called: dict[str, object] = {"stack": [{"line": number + 5, "name": "main", "filename": 1}]}
+    source = {"describer_id": number, "id": 0, "source": "L['x']"}
+    return record("export", {}, "a program", **called) + record("describe_source", source, **called) + _assumed(number, **called)
+
+
+@dimension("assumptions of an export")
+def _(n: int) -> bytes:
+    return trace(record("export", {}, "a program"), *map(_assumed, range(n)))
+
+
+def _assumed(number: int, **where: object) -> bytes:
+    stack = [{"line": number + 5, "name": "f", "filename": 0, "loc": f"if n > {number}:"}]
+    created = {"method": "gt", "result": f"u{number} > 2", "result_id": number, "arguments": [f"u{number}", "2"], "argument_ids": []}
+    assumed = {"expr": f"u{number} > 2", "result": "True", "expr_node_id": number, "user_stack": stack, "stack": stack}
+    return record("expression_created", {**created, "user_stack": stack, "stack": stack}, **where) + record(
+        "propagate_real_tensors_provenance", assumed, **where
+    )
+
+
+@dimension("kernels that an export lacks")
+def _(n: int) -> bytes:
+    return trace(record("export", {}, "a program"), *(record("missing_fake_kernel", {"op": f"mylib.op{number}"}) for number in range(n)))
+
+
+@dimension("pieces that vLLM compiled")
+def _(n: int) -> bytes:
+    return trace(*vllm_traces.part(*(vllm_traces.piece(number, 1, 2048) for number in range(n))))
+
+
+@dimension("sizes for which vLLM compiled")
+def _(n: int) -> bytes:
+    return trace(*vllm_traces.part(*(vllm_traces.piece(0, number, number) for number in range(1, n + 1))))
+
+
+@dimension("graphs of compiled autograd")
+def _(n: int) -> bytes:
+    def made(number: int) -> bytes:
+        where = {"compiled_autograd_id": number, "attempt": 0}
+        return record("compiled_autograd_graph", {}, "captured", **where)
+
+    return trace(_first(0), *map(made, range(n)))
+
+
+@dimension("depth of a source")
+def _(n: int) -> bytes:
+    deep = "L['self']" + "".join(f"._modules['m{number}']" for number in range(min(n, 100)))
+    return trace(*(_pair(frame, more_guards=[_int(frame, "v"), equals_match(f"{deep}.k", frame)]) for frame in range(n // 4)))

@@ -27,13 +27,12 @@ def blocks(page: Path, language: str) -> list[str]:
     return [found["text"] for found in FENCE.finditer(page.read_text(encoding="utf-8")) if found["language"] == language]
 
 
-def sessions() -> Iterator[tuple[Path, str, str]]:
-    """(page, command, the lines below it) of each command that a page shows with its output."""
+def sessions() -> Iterator[tuple[Path, list[tuple[str, str]]]]:
+    """(page, [(command, the lines below it)]) of each block of commands that a page shows with their outputs."""
     for page in PAGES:
         for block in blocks(page, "console"):
-            for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
-                command, _, output = part.partition("\n")
-                yield page, command, output
+            parts = [part.partition("\n") for part in re.split(r"^\$ ", block, flags=re.M)[1:]]
+            yield page, [(command, output) for command, _, output in parts]
 
 
 SESSIONS = list(sessions())
@@ -50,17 +49,20 @@ def printed(command: str) -> str:
     return output
 
 
-@pytest.mark.parametrize(("page", "command", "output"), SESSIONS, ids=[f"{page.stem}: {command}" for page, command, _ in SESSIONS])
-def test_a_command_prints_what_the_page_shows(
-    page: Path, command: str, output: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("page", "session"), SESSIONS, ids=[f"{page.stem}: {session[0][0]}" for page, session in SESSIONS])
+def test_commands_print_what_the_page_shows(
+    page: Path, session: list[tuple[str, str]], request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.chdir(ROOT)
-    now = printed(command)
-    if request.config.getoption("--update-golden"):
-        text = page.read_text(encoding="utf-8")
-        page.write_text(text.replace(f"$ {command}\n{output}", f"$ {command}\n{now}", 1), encoding="utf-8")
-        return
-    assert output == now, f"{page.name}: changed; if that is meant: pytest --update-golden tests/test_docs.py"
+    """In an empty directory, in which a command may write what the next one reads."""
+    (tmp_path / "fixtures").symlink_to(ROOT / "fixtures")
+    monkeypatch.chdir(tmp_path)
+    for command, output in session:
+        now = printed(command)
+        if request.config.getoption("--update-golden"):
+            text = page.read_text(encoding="utf-8")
+            page.write_text(text.replace(f"$ {command}\n{output}", f"$ {command}\n{now}", 1), encoding="utf-8")
+        else:
+            assert output == now, f"{page.name}: changed; if that is meant: pytest --update-golden tests/test_docs.py"
 
 
 def typed() -> Iterator[tuple[str, str]]:

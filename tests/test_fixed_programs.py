@@ -135,6 +135,140 @@ def f(x):
 torch.manual_seed(0)
 print("RESULT", [f(torch.rand(n, 2)).sum().item() for n in (3, 5, 6)])
 """
+SCALAR = """
+import torch
+
+
+@torch.compile(backend="eager")
+def scaled(x):
+    factor = x.sum().item()
+    return torch.relu(x) * factor
+
+
+torch.manual_seed(0)
+for size in (4, 7, 9):
+    print("RESULT", scaled(torch.rand(size, 3)).sum().item())
+"""
+OUTPUT_SHAPE = """
+from torch import compile, manual_seed, nn, rand
+
+
+class Router(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.gate = nn.Linear(4, 1)
+
+    def forward(self, tokens):
+        chosen = (self.gate(tokens)[:, 0] > 0).nonzero()[:, 0]
+        return tokens[chosen].sum(0) + tokens.sum(0)
+
+
+manual_seed(0)
+router = compile(Router(), backend="eager")
+for size in (6, 9, 12):
+    tokens = rand(size, 4)
+    print("RESULT", router(tokens).sum().item())
+"""
+BOTH = """
+import torch
+
+
+def step(x):
+    rows = torch.unique(x[:, 0].round())
+    share = rows.sum().item() + 1
+    return x.mean(0) / share
+
+
+def main():
+    compiled = torch.compile(step, backend="eager")
+    torch.manual_seed(0)
+    return [compiled(torch.rand(size, 3)).sum().item() for size in (5, 8, 13)]
+
+
+if __name__ == "__main__":
+    print("RESULT", main())
+"""
+CACHE = """
+import torch
+from torch import nn
+
+
+class Attention(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.keys = torch.rand(3, 4)
+
+    def forward(self, query):
+        return (query @ self.keys.T).softmax(-1).sum(0)
+
+
+torch.manual_seed(0)
+attention = torch.compile(Attention().eval(), backend="eager")
+for size in (3, 5, 8):
+    attention.keys = torch.rand(size, 4)
+    query = torch.rand(2, 4)
+    print("RESULT", attention(query).sum().item())
+"""
+METHOD = """
+import torch
+
+
+class Trainer:
+    def __init__(self):
+        self.state = torch.zeros(2, 2)
+
+    @torch.compile(backend="eager")
+    def step(self, scale):
+        return torch.relu(self.state - 0.5) * scale
+
+    def run(self):
+        for size in (4, 6, 9):
+            self.state = torch.rand(size, 2)
+            print("RESULT", self.step(torch.ones(2)).sum().item())
+
+
+torch.manual_seed(0)
+Trainer().run()
+"""
+BATCH = """
+from dataclasses import dataclass
+
+import torch
+
+
+@dataclass
+class Batch:
+    ids: torch.Tensor
+    masks: list
+    extra: dict
+
+
+@torch.compile(backend="eager")
+def score(batch):
+    return (batch.ids * batch.masks[0]).sum() + batch.extra["weights"].mean()
+
+
+torch.manual_seed(0)
+for size in (4, 7, 11):
+    batch = Batch(torch.rand(size, 2), [torch.rand(size, 2)], {"weights": torch.rand(size + 3)})
+    print("RESULT", score(batch).item())
+"""
+GLOBAL = """
+import torch
+
+table = torch.rand(2, 2)
+
+
+@torch.compile(backend="eager")
+def look_up(x):
+    return x @ table
+
+
+torch.manual_seed(0)
+for size in (3, 6, 9):
+    table = torch.rand(2, size)
+    print("RESULT", look_up(torch.rand(4, 2)).sum().item())
+"""
 # The program, how its suggestions are followed, and the compilations before and after.
 CASES = {
     "function": (FUNCTION, {"mark_dynamic"}, 2, 1),
@@ -144,6 +278,13 @@ CASES = {
     "pinned": (PINNED, {"mark_dynamic"}, 2, 1),
     "break": (BREAK, {"mark_dynamic", "dynamic_sources"}, 4, 2),
     "comprehension": (COMPREHENSION, {"dynamic_sources"}, 2, 1),
+    "scalar": (SCALAR, {"mark_dynamic", "capture_scalar_outputs"}, 4, 1),
+    "output shape": (OUTPUT_SHAPE, {"mark_dynamic", "capture_dynamic_output_shape_ops"}, 4, 1),
+    "two settings": (BOTH, {"dynamic_sources", "capture_scalar_outputs", "capture_dynamic_output_shape_ops"}, 5, 1),
+    "attribute of a module": (CACHE, {"mark_dynamic"}, 2, 1),
+    "attribute of self": (METHOD, {"mark_dynamic"}, 2, 1),
+    "attributes and items": (BATCH, {"mark_dynamic"}, 2, 1),
+    "global": (GLOBAL, {"mark_dynamic"}, 2, 1),
 }
 
 
@@ -155,6 +296,10 @@ def run(folder: Path, number: int) -> list[str]:
     return [line for line in done.stdout.splitlines() if line.startswith("RESULT")]
 
 
+def option(assignment: str) -> str:
+    return assignment.partition(" = ")[0].rpartition(".")[2]
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_a_fixed_program_compiles_less_and_gives_the_same(tmp_path: Path, name: str) -> None:
     text, how, before, after = CASES[name]
@@ -162,7 +307,8 @@ def test_a_fixed_program_compiles_less_and_gives_the_same(tmp_path: Path, name: 
     results = run(tmp_path, 1)
     fixed = json.loads(call("fix", str(tmp_path / "1"), "--source-root", str(tmp_path), "--write", "-f", "json").stdout)
     assert fixed["not_placed"] == []
-    assert {item["how"] for item in fixed["placed"]} == how
+    assert [item["reason"] for item in fixed["settings"] if item["reason"]] == []
+    assert {item["how"] for item in fixed["placed"]} | {option(item["text"]) for item in fixed["settings"]} == how
     assert run(tmp_path, 2) == results
     compared = json.loads(call("compare", str(tmp_path / "1"), str(tmp_path / "2"), "-f", "json").stdout)
     assert (compared["before"]["totals"]["compiles"], compared["after"]["totals"]["compiles"]) == (before, after)

@@ -10,10 +10,12 @@ import pytest
 from dimensions import DIMENSIONS, SQUARE
 from rich.cells import cached_cell_len
 
+from shapelog.advice import savings
 from shapelog.advice.advise import advise
 from shapelog.check.baseline import as_bytes
 from shapelog.check.check import check
 from shapelog.check.policy import Policy
+from shapelog.recompiles import shape_table
 from shapelog.report.alerts import collect_alerts
 from shapelog.report.compare import compare
 from shapelog.report.report import analyze
@@ -25,6 +27,8 @@ _Result = TypeVar("_Result")
 _MOST = 2.3
 # A compile is compared with at most 32 earlier entries, so that smaller sizes grow with their square until then.
 _LEAST = 20
+# What bounds the work on large traces, at the size of these.
+_CELLS, _FOLLOWED = 200, 20
 # Fewer calls than these are what differs in any two outputs.
 _FEW = 1000
 
@@ -68,7 +72,9 @@ def growth(made: Callable[[int], bytes], least: int) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("name", DIMENSIONS)
-def test_the_work_grows_with_the_trace_and_no_faster(name: str) -> None:
+def test_the_work_grows_with_the_trace_and_no_faster(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shape_table, "MOST_CELLS", _CELLS)
+    monkeypatch.setattr(savings, "MOST_FOLLOWED", _FOLLOWED)
     least, most = (_LEAST // 2, 2 * _MOST) if name in SQUARE else (_LEAST, _MOST)
     found = growth(DIMENSIONS[name], least)
     assert {step: round(times, 2) for step, times in found.items() if times > most} == {}

@@ -1,13 +1,14 @@
 """What a suggestion rests on and where it ends: the values seen, the guards that bound them, and what else the marks touch."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
 from shapelog.advice.marks import Mark
 from shapelog.advice.replay import Marks, Replay
 from shapelog.advice.source_index import SourceIndex
+from shapelog.grouping import grouped
 from shapelog.model.ids import TorchVersion
 from shapelog.model.trace import Compile, Frame, Outcome, Trace
 from shapelog.reading.payloads.guard_expressions import integer
@@ -33,21 +34,53 @@ class ObservedValues(NamedTuple):
     bounds: tuple[str, ...]
 
 
-def observed_values(mark: Mark, frames: tuple[Frame, ...], explained: Explanations) -> ObservedValues:
-    """The values of one dim or int in the compiles of these frames."""
-    key = mark.source, VALUE if mark.is_int else size(mark.dim)
-    values: list[tuple[str, str]] = []
-    bounds: dict[str, None] = {}
-    for compile in [compile for frame in frames for compile in frame.compiles]:
-        fact = explained.facts.of(compile).facts.get(key)
-        if fact is not None and (not mark.is_int or (isinstance(fact, str) and integer(fact) is not None)):
-            values.append((compile.label, str(fact)))
-        tree = compile.guards if compile.outcome is Outcome.COMPILED else None
-        for expression in tree.bounds_by_size.get(mark.place.canonical, ()) if tree else ():
-            if not _ONLY_NOT_SMALL.match(expression):
-                bounds[expression] = None
-    name = mark.source.display_name + ("" if mark.is_int else f".size[{mark.dim}]")
-    return ObservedValues(mark, name, tuple(values), tuple(bounds))
+class MarkedValues:
+    """The values of marks in the frames that need a mark of their source; one pass over a frame finds those of all its marks."""
+
+    def __init__(self, explained: Explanations, replayed: Replay, marks: Marks) -> None:
+        self._facts = explained.facts
+        self._wanted: dict[Frame, dict[Mark, None]] = {}
+        for together in grouped(sorted(marks), lambda mark: mark.source).values():
+            for plan in dict.fromkeys(plan for mark in together for plan in replayed.by_mark.get(mark, ())):
+                self._wanted.setdefault(plan.frame, {}).update(dict.fromkeys(together))
+        self._by_frame: dict[Frame, dict[Mark, _InFrame]] = {}
+
+    def of(self, mark: Mark, frames: Iterable[Frame]) -> ObservedValues:
+        """The values of one dim or int in the compiles of these frames."""
+        found = [self._in_frame(frame)[mark] for frame in frames]
+        bounds = dict.fromkeys(bound for item in found for bound in item.bounds)
+        name = mark.source.display_name + ("" if mark.is_int else f".size[{mark.dim}]")
+        return ObservedValues(mark, name, tuple(value for item in found for value in item.values), tuple(bounds))
+
+    def _in_frame(self, frame: Frame) -> "dict[Mark, _InFrame]":
+        if frame not in self._by_frame:
+            self._by_frame[frame] = self._read(frame)
+        return self._by_frame[frame]
+
+    def _read(self, frame: Frame) -> "dict[Mark, _InFrame]":
+        found = {mark: _InFrame([], {}) for mark in self._wanted[frame]}
+        by_key = {(mark.source, VALUE if mark.is_int else size(mark.dim)): mark for mark in found}
+        by_place = grouped(found, lambda mark: mark.place.canonical)
+        for compile in frame.compiles:
+            facts = self._facts.of(compile).facts
+            for key in facts.keys() & by_key.keys():
+                mark, fact = by_key[key], facts[key]
+                if not mark.is_int or (isinstance(fact, str) and integer(fact) is not None):
+                    found[mark].values.append((compile.label, str(fact)))
+            tree = compile.guards if compile.outcome is Outcome.COMPILED else None
+            bounds = tree.bounds_by_size if tree else {}
+            for place in bounds.keys() & by_place.keys():
+                texts = [text for text in bounds[place] if not _ONLY_NOT_SMALL.match(text)]
+                for mark in by_place[place]:
+                    found[mark].bounds.update(dict.fromkeys(texts))
+        return found
+
+
+class _InFrame(NamedTuple):
+    """The values of one mark in a frame, as (compile id, value), and the guards that bound it."""
+
+    values: list[tuple[str, str]]
+    bounds: dict[str, None]
 
 
 def rationale(seen: tuple[ObservedValues, ...], codes: tuple[str, ...]) -> str:
@@ -72,14 +105,14 @@ def caveats_of_source(
     marks: list[Mark],
     seen: tuple[ObservedValues, ...],
     codes: tuple[str, ...],
-    explained: Explanations,
     frames: tuple[Frame, ...],
     version: TorchVersion,
     index: SourceIndex,
+    values: MarkedValues,
 ) -> Iterator[str]:
     """The caveats of one source that is marked for the sake of ``frames``."""
     source, name = marks[0].source, marks[0].source.display_name
-    yield from _across_ranks(seen, frames, explained)
+    yield from _across_ranks(seen, frames, values)
     helped = set(frames)
     codes_helped = {(frame.file, frame.line, frame.name) for frame in frames if frame.rank is not None}
     others = [
@@ -108,13 +141,14 @@ def caveats_of_source(
         yield f"The number of dimensions of {name} changed, so PyTorch made all of them dynamic; dimensions not listed here may change too."
 
 
-def _across_ranks(seen: tuple[ObservedValues, ...], frames: tuple[Frame, ...], explained: Explanations) -> Iterator[str]:
+def _across_ranks(seen: tuple[ObservedValues, ...], frames: tuple[Frame, ...], observed: MarkedValues) -> Iterator[str]:
     """Values that differ from rank to rank, each with its ranks."""
-    ranks = sorted({frame.rank for frame in frames if frame.rank is not None})
+    by_rank = grouped(frames, lambda frame: frame.rank)
+    ranks = sorted(rank for rank in by_rank if rank is not None)
     for item in seen if len(ranks) > 1 else ():
         ranks_by_values: dict[tuple[str, ...], list[int]] = {}
         for rank in ranks:
-            own = observed_values(item.mark, tuple(frame for frame in frames if frame.rank == rank), explained)
+            own = observed.of(item.mark, by_rank[rank])
             ranks_by_values.setdefault(tuple(dict.fromkeys(value for _, value in own.values)), []).append(rank)
         if len(ranks_by_values) > 1:
             words = [f"{_listed(values)} on {rank_list(numbers)}" for values, numbers in list(ranks_by_values.items())[:_SHOWN] if values]
@@ -129,7 +163,7 @@ def _stays_static(frame: Frame, source: Source, index: SourceIndex) -> bool:
     """Whether a tensor's sizes varied in a frame in which nothing became symbolic; sizes of 0 and 1 never do."""
     sizes = list(dict.fromkeys(index.sizes(frame, source)))
     varied = any(before != after > 1 for one, other in pairwise(sizes) for before, after in zip(one, other, strict=False))
-    return varied and not any(compile.is_dynamic for compile in frame.entries)
+    return varied and not index.has_dynamic_entry(frame)
 
 
 def scope(trace: Trace) -> str:
@@ -137,11 +171,15 @@ def scope(trace: Trace) -> str:
     return f"on {trace.covered_ranks:,} of {trace.rank_count:,} ranks" if trace.covered_ranks < trace.rank_count else ""
 
 
-def caveats_of_list(explained: Explanations, replayed: Replay, marks: Marks, version: TorchVersion) -> Iterator[str]:
+def caveats_of_list(
+    explained: Explanations, replayed: Replay, marks: Marks, version: TorchVersion, is_minimal: bool = True
+) -> Iterator[str]:
     """The caveats of the list as a whole."""
     if not marks:
         return
     yield "Estimated by replaying the compilations in this trace. Inputs it did not contain may still recompile."
+    if not is_minimal:
+        yield "More calls depend on one another than could be followed: some of these marks may save nothing together with the others."
     if scope(explained.trace):
         yield f"Compilations and seconds are {scope(explained.trace)}; the other ranks have the same causes in different numbers."
     if explained.trace.config.dynamic_sources:

@@ -8,7 +8,7 @@ arithmetic, comparisons, slices and sizes are fine, and so is a message that is 
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from enum import IntEnum
 from functools import cached_property
 
@@ -194,20 +194,20 @@ class QuotedCode:
         own = {code for code in self._lines_with(name) if name in code}
         return max((use_in(code, name, self._containers, is_eager) for code in guarded | own), default=Use.UNSEEN)
 
-    @property
+    @cached_property
     def is_whole(self) -> bool:
         """Whether every line from the first of the body to the last that is quoted is quoted, so that no other use can hide."""
         if not self.lines:
             return False
         # the code object begins at its decorator, if it has one: one line more before the body
-        body = self.frame.line + 1
-        missing = [line for line in range(body, max(self.lines)) if line not in self.lines]
-        return not missing or missing == [body]
+        body, end = self.frame.line + 1, max(self.lines)
+        missing = end - body - sum(body <= line < end for line in self.lines)
+        return missing <= 0 or (missing == 1 and body not in self.lines)
 
-    def _lines_with(self, name: str) -> Iterable[str]:
-        """The lines that have the first word of a name."""
-        word = _WORD.search(name)
-        return self._by_word.get(word[0], ()) if word else self.lines.values()
+    def _lines_with(self, name: str) -> Collection[str]:
+        """The lines that have a word of a name, of its words the one that the fewest have."""
+        found = [self._by_word.get(word, []) for word in _WORD.findall(name)]
+        return min(found, key=len, default=self.lines.values())
 
     @cached_property
     def _by_word(self) -> dict[str, list[str]]:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import product
 from typing import NamedTuple
 
 from shapelog.advice.int_usage import QuotedCode, Use, spelled, use_in
@@ -17,6 +18,7 @@ from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.explain import Explanations
 from shapelog.recompiles.facts import FactTable
 from shapelog.recompiles.graph_reuse import guards_hold
+from shapelog.recompiles.nearest_entry import MOST_COMPARED
 from shapelog.text import one_line
 
 _NOT_ALL_SEEN = "and the trace does not show everything it does with it"
@@ -32,10 +34,14 @@ class HarmfulMark(NamedTuple):
 
 
 class MarkSelection(NamedTuple):
-    """A minimal list: each unit of ``marks`` (one dim, or from torch 2.8 to 2.12 one source) saves at least one compile."""
+    """A minimal list: each unit of ``marks`` (one dim, or from torch 2.8 to 2.12 one source) saves at least one compile.
+
+    ``is_minimal`` is False where so many calls depend on one another that not all of them were followed.
+    """
 
     marks: Marks
     left_out: tuple[HarmfulMark, ...]
+    is_minimal: bool = True
 
 
 def select_marks(explained: Explanations, replayed: Replay, version: TorchVersion) -> MarkSelection:
@@ -52,26 +58,26 @@ def select_marks(explained: Explanations, replayed: Replay, version: TorchVersio
         first = (frame.compiles[0] for frame in explained.trace.frames)
         parameters = {item.source for compile in first for item in compile.inputs if item.is_parameter}
         wanted = {mark for mark in wanted if not (mark.is_int or mark.source.is_registered or mark.source in parameters)}
-    chosen = _minimal(frozenset(wanted), replayed, version)
+    savings = Savings(replayed, frozenset(wanted))
+    _drop_useless(savings, replayed, version)
     every = frozenset(wanted.union(item.mark for item in left_out))  # a mark may help only together with others
-    savings = Savings(replayed, every)
-    saving = [item for item in left_out if savings.lost_without([item.mark]).total > 0]
-    return MarkSelection(chosen, tuple(saving))
+    with_harmful = Savings(replayed, every)
+    saving = [item for item in left_out if with_harmful.lost_without([item.mark]).total > 0]
+    return MarkSelection(frozenset(savings.chosen), tuple(saving), savings.steps_left > 0)
 
 
-def _minimal(wanted: Marks, replayed: Replay, version: TorchVersion) -> Marks:
+def _drop_useless(savings: Savings, replayed: Replay, version: TorchVersion) -> None:
     """Drop one unit after the other that saves nothing, the least useful first."""
+    wanted = frozenset(savings.chosen)
     routes = [route for plan in replayed.plans for call in plan.calls for route in call.routes]
     uses = Counter(mark for route in routes for choice in route.required_marks for mark in choice)
     units: dict[object, set[Mark]] = {}
     for mark in wanted:
         units.setdefault(mark.source if version.reads_sources and not version.reads_dims else mark, set()).add(mark)
-    savings = Savings(replayed, wanted)
     order = sorted(units.values(), key=lambda unit: (max(uses[mark] for mark in unit), [(-mark.dim, mark.source) for mark in sorted(unit)]))
     for unit in [*order, *([mark] for mark in sorted(wanted, reverse=True))]:  # of a source that remains, the dims that save nothing go
         if savings.chosen.issuperset(unit) and savings.lost_without(unit).total == 0:
             savings.drop(unit)
-    return frozenset(savings.chosen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +100,8 @@ class _Harm:
             if not symbolic or len(symbolic) == len(made):
                 continue
             static = [compile for compile in made if compile not in symbolic]
-            if not any(self._is_alike(mark, compile, other) for compile in symbolic for other in static):
+            compared = product(symbolic[:MOST_COMPARED], static[:MOST_COMPARED])
+            if not any(self._is_alike(mark, compile, other) for compile, other in compared):
                 continue  # the code took another path, on which it breaks anyway
             known = {item.reason for compile in static for item in compile.breaks}
             new = [{item.reason for item in compile.breaks} - known for compile in symbolic]
@@ -118,11 +125,11 @@ class _Harm:
         helped = self._helped(mark)
         name = mark.source.display_name
         for frame in self.index.with_int(mark.source):
-            failed = self._symbolic(frame, mark.source, Outcome.FAILED)
+            failed = self.index.first_symbolic(frame, mark.source, Outcome.FAILED)
             if failed is not None:
                 reason = f"compilation {failed.label} of {frame.title} failed once {name} was symbolic, and the code ran in eager mode"
                 return HarmfulMark(mark, frame, reason, f"pass {name} as a tensor, or keep it out of strings and hashes")
-            if self._symbolic(frame, mark.source, Outcome.COMPILED):
+            if self.index.first_symbolic(frame, mark.source, Outcome.COMPILED):
                 continue
             code = self._code_of(frame)
             use = code.use_of(mark.source)
@@ -165,11 +172,6 @@ class _Harm:
         if frame not in self.quoted:
             self.quoted[frame] = QuotedCode(frame)
         return self.quoted[frame]
-
-    def _symbolic(self, frame: Frame, source: Source, outcome: Outcome) -> Compile | None:
-        """The first compile with this outcome in which the int was symbolic."""
-        made = (compile for compile in frame.compiles if compile.outcome is outcome)
-        return next((compile for compile in made if source in self.facts.of(compile).symbolic), None)
 
 
 def _rename(name: str, frame: Frame, helped: list[Frame], what: str = "") -> str:

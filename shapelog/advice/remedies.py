@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 from shapelog.advice.minimal_marks import HarmfulMark
 from shapelog.advice.suggestions import Suggestion
-from shapelog.model.trace import Frame
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Recompile
 from shapelog.rules import RULES, UNEXPLAINED, Remedy, Verdict, any_blocks_marking, remedy_for
 
 # The most entries of the list that a sentence has in full, as characters, and the most lines of code.
 _ENTRIES, _LINES = 80, 6
+_NOT_BY_MARKS = (Verdict.CODE, Verdict.JUSTIFIED)
 # Where marking is not enough although what varies could be marked, for rules that recommend to mark something.
 _WHERE_BLOCKED = {
     "SL105": "clone() the slice or view, and mark what varies in it",
@@ -26,10 +26,13 @@ class Remedies:
 
     def __init__(self, reads_sources: bool, suggestions: Sequence[Suggestion] = (), left_out: Sequence[HarmfulMark] = ()) -> None:
         self._reads_sources = reads_sources
-        self._by_frame: dict[Frame, list[Suggestion]] = {}
-        for item in suggestions:
-            for frame in dict.fromkeys(item.frames):
-                self._by_frame.setdefault(frame, []).append(item)
+        self._suggestions = suggestions
+        self._frames = [frozenset(item.frames) for item in suggestions]
+        # The numbers of the suggestions that remove a compile, by its label.
+        self._removing: dict[str, list[int]] = {}
+        for number, item in enumerate(suggestions):
+            for label in dict.fromkeys(item.gone):
+                self._removing.setdefault(label, []).append(number)
         self._left_out = {item.mark.source: item for item in left_out}
         # By the properties that they are about, and by their sources, which look different; the first counts.
         by_source: dict[str, Suggestion] = {item.source: item for item in reversed(suggestions)}
@@ -51,13 +54,16 @@ class Remedies:
         if not causes:
             return Remedy(UNEXPLAINED, UNEXPLAINED.remedy)
         rule = causes[0].remedy_rule
-        is_markable = removable or rule.markable
-        text = (is_markable and self._marks(causes)) or self._other_mark(removable)
+        is_markable = removable or (rule.markable and not all(item.verdict in _NOT_BY_MARKS for item in recompiles))
+        text = (is_markable and self._marks(causes, by_source=bool(removable))) or self._other_mark(removable)
         return Remedy(rule, text or causes[0].own_remedy or remedy_for(rule, self._reads_sources))
 
-    def _marks(self, causes: Sequence[Cause]) -> str:
-        """The marks against these causes, or why there had better be none; "" where the advice has nothing about them."""
-        named = (self._by_name.get(cause.axis) or self._by_name.get(cause.source) for cause in causes)
+    def _marks(self, causes: Sequence[Cause], by_source: bool) -> str:
+        """The marks against these causes, or why there had better be none; "" where the advice has nothing about them.
+
+        A mark on another property of the same source counts ``by_source``: it makes strides dynamic with a size, not their order.
+        """
+        named = (self._by_name.get(cause.axis) or (self._by_name.get(cause.source) if by_source else None) for cause in causes)
         suggestions = {found.id: found for found in named if found}
         if suggestions:
             return _what_to_set(list(suggestions.values()))
@@ -65,10 +71,11 @@ class Remedies:
 
     def _other_mark(self, removable: Sequence[Recompile]) -> str:
         """The mark that removes one of them although it names something else: dynamism travels."""
-        labels, frames = {item.compile.label for item in removable}, dict.fromkeys(item.frame for item in removable)
-        for item in (item for frame in frames for item in self._by_frame.get(frame, ())):
-            if not labels.isdisjoint(item.gone):
-                return f"another mark removes it: {_what_to_set([item])}"
+        numbers = sorted({number for item in removable for number in self._removing.get(item.compile.label, ())})
+        for frame in dict.fromkeys(item.frame for item in removable):
+            for number in numbers:
+                if frame in self._frames[number]:
+                    return f"another mark removes it: {_what_to_set([self._suggestions[number]])}"
         return ""
 
 

@@ -6,7 +6,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 from shapelog.advice.marks import Mark
-from shapelog.model.trace import Compile, Frame
+from shapelog.grouping import grouped
+from shapelog.model.trace import Compile, Frame, Outcome
 from shapelog.reading.payloads.guards import Guard, Key
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.causes import Cause
@@ -28,6 +29,9 @@ class SourceIndex:
         self._frames = explained.trace.frames
         self._causes: dict[Frame, dict[Source, list[Cause]]] = {}
         self._varying: dict[Frame, list[Source]] = {}
+        self._sizes_in_entries: dict[Frame, dict[Source, list[tuple[int, ...]]]] = {}
+        self._dynamic: dict[Frame, bool] = {}
+        self._symbolic: dict[Frame, dict[tuple[Outcome, Source], Compile]] = {}
 
     def with_int(self, source: Source) -> list[Frame]:
         """Those whose guards or symbols have an int there."""
@@ -57,8 +61,27 @@ class SourceIndex:
 
     def sizes(self, frame: Frame, source: Source) -> list[tuple[int, ...]]:
         """The sizes of the tensor at a source in the entries of a frame, in order."""
-        found = (self._explained.facts.of(compile).input(source) for compile in frame.entries)
-        return [item.size for item in found if item is not None]
+        if frame not in self._sizes_in_entries:
+            inputs = (item for compile in frame.entries for item in {item.source: item for item in reversed(compile.inputs)}.values())
+            by_source = grouped(inputs, lambda item: item.source)
+            self._sizes_in_entries[frame] = {place: [item.size for item in items] for place, items in by_source.items()}
+        return self._sizes_in_entries[frame].get(source, [])
+
+    def has_dynamic_entry(self, frame: Frame) -> bool:
+        """Whether something is symbolic in an entry of a frame."""
+        if frame not in self._dynamic:
+            self._dynamic[frame] = any(compile.is_dynamic for compile in frame.entries)
+        return self._dynamic[frame]
+
+    def first_symbolic(self, frame: Frame, source: Source, outcome: Outcome) -> Compile | None:
+        """The first compile of a frame with this outcome in which an int was symbolic."""
+        if frame not in self._symbolic:
+            found: dict[tuple[Outcome, Source], Compile] = {}
+            for compile in frame.compiles:
+                for place in self._explained.facts.of(compile).symbolic:
+                    found.setdefault((compile.outcome, place), compile)
+            self._symbolic[frame] = found
+        return self._symbolic[frame].get((outcome, source))
 
     def with_guarded_size(self, key: Key) -> list[GuardedSize]:
         """Those whose first compile has a guard on this size, with the guard."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import NamedTuple
 
-from shapelog.advice.caveats import ObservedValues, caveats_of_source, observed_values, rationale
+from shapelog.advice.caveats import MarkedValues, ObservedValues, caveats_of_source, rationale
 from shapelog.advice.mark_dynamic_code import mark_line
 from shapelog.advice.marks import Mark, SourceNames, entries, printable
 from shapelog.advice.minimal_marks import MarkSelection
@@ -91,6 +91,7 @@ class _Selected(NamedTuple):
     replayed: Replay
     marks: Marks
     savings: Savings
+    values: MarkedValues
     version: TorchVersion
     known: SourceIndex
     sources: SourceNames
@@ -106,6 +107,7 @@ def suggestions_for(explained: Explanations, replayed: Replay, choice: MarkSelec
         replayed=replayed,
         marks=choice.marks,
         savings=Savings(replayed, choice.marks),
+        values=MarkedValues(explained, replayed, choice.marks),
         version=version,
         known=SourceIndex(explained),
         sources=_all_sources(explained) if by_source else SourceNames(),
@@ -117,18 +119,19 @@ def suggestions_for(explained: Explanations, replayed: Replay, choice: MarkSelec
 
 def _suggestion(selected: _Selected, marks: list[Mark]) -> Suggestion:
     plans = list(dict.fromkeys(plan for mark in marks for plan in selected.replayed.by_mark[mark]))
-    gone = dict.fromkeys(selected.savings.lost_without(marks).calls)
-    helped = dict.fromkeys([plan for plan in plans if any(compile in gone for compile in plan.frame.compiles)] or plans)
+    lost = selected.savings.lost_without(marks)
+    gone = dict.fromkeys(lost.calls)
+    helped = dict.fromkeys(lost.plans or plans)
     served = [call for call in selected.savings.served_by(marks) if call.plan in helped]
     frames = tuple(plan.frame for plan in helped)
-    seen = tuple(observed_values(mark, frames, selected.explained) for mark in marks)
+    seen = tuple(selected.values.of(mark, frames) for mark in marks)
     dims = tuple(mark.dim for mark in marks if not mark.is_int)
     name = marks[0].source.display_name
     causes = (cause for frame in frames for cause in selected.known.causes(frame, marks[0].source))
     codes = tuple(dict.fromkeys(code for cause in causes for code in cause.codes))
     confidence, reason = _confidence(served)
     caveats = (
-        *caveats_of_source(marks, seen, codes, selected.explained, frames, selected.version, selected.known),
+        *caveats_of_source(marks, seen, codes, frames, selected.version, selected.known, selected.values),
         *_narrowed(served),
     )
     return Suggestion(

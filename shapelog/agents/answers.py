@@ -106,12 +106,13 @@ class Remaining:
 
 @dataclass(frozen=True)
 class SuggestAnswer:
-    """The list to set, with its estimated effect; ``nothing_because`` has the reason where the list is empty."""
+    """The list to set, with its estimated effect in a sentence and in figures; ``nothing_because`` has the reason where it is empty."""
 
     trace: str
     torch: str
     shell: list[str]
     python: list[str]
+    effect: str
     compilations_before: int
     compilations_after: str
     seconds_before: float

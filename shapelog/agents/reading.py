@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from shapelog.advice.advise import Advice, advise
-from shapelog.advice.paste_formats import as_python, as_shell, why_nothing
+from shapelog.advice.paste_formats import as_python, as_shell, effect_of, why_nothing
 from shapelog.advice.remaining_recompiles import Remaining
 from shapelog.advice.suggestions import Suggestion
 from shapelog.agents import answers
@@ -23,7 +23,7 @@ from shapelog.report.report import Report, analyze
 from shapelog.report.repository_paths import Repository
 from shapelog.rule_docs import Entry, entries, entry
 from shapelog.rules import Rule
-from shapelog.text import plural, seconds, some
+from shapelog.text import plural, plural_noun, seconds, some
 
 # The most ids, lines of code, hints and values that one entry names.
 _NAMED = 4
@@ -63,7 +63,7 @@ def _step(item: NextStep, most: int) -> answers.Step:
     return answers.Step(
         title=short(item.title),
         kind=item.kind.value,
-        saves=saving_words(item.saving),
+        saves=saving_words(item.saving).removeprefix("saves "),
         confidence=f"{item.confidence.level}: {short(item.confidence.reason)}",
         rules=[rule.code for rule in item.rules],
         type_this=pasted(item.text, "shapelog suggest-dynamic TRACE --format shell"),
@@ -108,7 +108,7 @@ def _explanation(found: CompileExplanation, others: Sequence[str], most: int) ->
         function=short(found.frame.title),
         called_at=_line(found.frame.caller(found.compile)),
         outcome=found.compile.outcome.value,
-        seconds=found.compile.seconds,
+        seconds=round(found.compile.seconds, 2),
         compared_with=found.nearest.label if found.nearest else "",
         verdict=recompile.verdict.words if recompile else "the first compilation of this function",
         causes=[_cause(item, found) for item in causes[:most]],
@@ -156,9 +156,10 @@ def _suggestions(trace: str, advice: Advice, most: int) -> answers.SuggestAnswer
         torch=str(advice.version),
         shell=pasted([as_shell(advice)] if advice.env else [], "shapelog suggest-dynamic TRACE --format shell"),
         python=pasted(as_python(advice).splitlines() if advice.suggestions else [], "shapelog suggest-dynamic TRACE --format python"),
-        compilations_before=advice.before.total,
-        compilations_after=str(after.total) if after.total == after.at_most else f"{after.total} to {after.at_most}",
-        seconds_before=advice.before.seconds.least,
+        effect=effect_of(advice) if advice.suggestions else "",
+        compilations_before=advice.before.compiles,
+        compilations_after=f"{after.compiles} to {after.compiles + after.more}" if after.more else str(after.compiles),
+        seconds_before=round(advice.before.seconds.least, 2),
         seconds_after=str(after.seconds),
         suggestions=[_suggestion(item, most) for item in advice.suggestions[:most]],
         not_fixed=[_remaining(item) for item in advice.remaining[:most]],
@@ -169,13 +170,13 @@ def _suggestions(trace: str, advice: Advice, most: int) -> answers.SuggestAnswer
 
 
 def _suggestion(item: Suggestion, most: int) -> answers.Suggestion:
-    dims = f" dims {', '.join(map(str, item.dims))}" if item.dims else ""
+    dims = f" {plural_noun(len(item.dims), 'dim')} {', '.join(map(str, item.dims))}" if item.dims else ""
     return answers.Suggestion(
         id=item.id,
         mark=short(f"{item.name}{dims}"),
         values_seen=[short(f"{seen.name}: {some([str(value) for _, value in seen.values], 6)}", 120) for seen in item.seen[:most]],
         saves_compilations=_ids(item.gone),
-        seconds=item.seconds,
+        seconds=round(item.seconds, 2),
         confidence=item.confidence,
         because=short(item.confidence_reason),
         caveats=[short(text) for text in item.caveats[: min(_NAMED, most)]],
@@ -191,7 +192,7 @@ def _remaining(item: Remaining) -> answers.Remaining:
         sentence=short(item.sentence),
         remedy=short(item.remedy),
         compilations=_ids([compile.label for compile in item.compiles]),
-        seconds=item.seconds,
+        seconds=round(item.seconds, 2),
     )
 
 
@@ -205,12 +206,14 @@ def _comparison(found: Comparison, most: int) -> answers.CompareAnswer:
     was, now = found.was, found.now
     changed = [item for item in found.frames if item.is_changed]
     causes = [item for item in found.causes if item.before != item.after]
+    unrecorded_by_old = (("limit hits", was.limit_hits, now.limit_hits), ("graph breaks", was.breaks, now.breaks))
     return answers.CompareAnswer(
         outcome=found.outcome.value,
         headline=short(str(found.headline)),
         totals=[
             f"compilations {was.compiles} -> {now.compiles}",
             f"recompilations {was.recompiles} -> {now.recompiles}",
+            *(f"{name} {one} -> {other}" for name, one, other in unrecorded_by_old if None not in (one, other)),
             f"failures {was.failures} -> {now.failures}",
             f"seconds {was.seconds:.2f} -> {now.seconds:.2f}",
         ],

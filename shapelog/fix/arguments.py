@@ -6,11 +6,12 @@ import re
 from typing import NamedTuple
 
 from shapelog.advice.mark_dynamic_code import expression, is_plain
-from shapelog.fix.names import Names
+from shapelog.fix.names import Names, is_still
 from shapelog.fix.source_files import CannotPlaceError
 from shapelog.model.trace import Frame
 
 _LOCAL = re.compile(r"^L\['(\w+)'\]")
+_GLOBAL = re.compile(r"^G\['(\w+)'\]")
 _FIRST_ITEM = re.compile(r"^\[(?:(\d+)|'(\w+)')\]")
 _KINDS = inspect.Parameter
 # Of a wrapper of torch or another library: whatever it is called with.
@@ -18,18 +19,30 @@ _ANYTHING = ast.parse("lambda *args, **kwargs: 0", mode="eval").body
 
 
 class Callee(NamedTuple):
-    """Compiled code: its definition, None where it lies in a library, its class, if any, and the names that it may be called by."""
+    """Compiled code called ``name``: its definition and the module of that, None where it lies in a library, its class, if any.
 
+    ``names`` are those that it may be called by.
+    """
+
+    name: str
     definition: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | None
+    module: ast.Module | None
     owner: ast.ClassDef | None
     names: frozenset[str]
 
 
 class Argument(NamedTuple):
-    """What a call passes, and what of it is meant: ``.cache``, "" for all of it."""
+    """What a call passes, or the object that it calls, and what of it is meant: ``.cache``, "" for all of it.
 
-    node: ast.expr
+    Of a global variable there is no ``node``: ``rest`` is all of it.
+    """
+
+    node: ast.expr | None
     rest: str
+
+    @property
+    def is_still(self) -> bool:
+        return self.node is None or is_still(self.node)
 
 
 def callee_in(frame: Frame, names: Names) -> Callee:
@@ -38,7 +51,9 @@ def callee_in(frame: Frame, names: Names) -> Callee:
     for node in found:
         if min([node.lineno, *(item.lineno for item in node.decorator_list)]) == frame.line:
             parent = names.parents.get(node)
-            return Callee(node, parent if isinstance(parent, ast.ClassDef) else None, callee_names(frame))
+            owner = parent if isinstance(parent, ast.ClassDef) else None
+            named = callee_names(frame) | {owner.name} if owner else callee_names(frame)
+            return Callee(frame.name, node, names.tree, owner, named)
     if frame.name == "<lambda>":
         raise CannotPlaceError("the compiled code is a lambda")
     raise CannotPlaceError(f"{frame.name} is no longer defined where it was when the trace was recorded (line {frame.line})")
@@ -58,24 +73,13 @@ def callee_names(frame: Frame) -> frozenset[str]:
     return frozenset((frame.name, *([owner.rpartition(".")[2]] if owner and method == frame.name else [])))
 
 
-def argument_for(source: str, callee: Callee, call: ast.Call) -> Argument:
-    """Raises CannotPlaceError for a source that is no argument of the call."""
+def argument_for(source: str, callee: Callee, call: ast.Call, names: Names) -> Argument:
+    """Raises CannotPlaceError for a source that has no name where the call is."""
     root = _LOCAL.match(source)
     if not root:
-        raise CannotPlaceError("it is not an argument of the compiled code")
+        return Argument(None, _global(source, callee, call, names))
     name, rest = root[1], source[root.end() :]
-    if name == "self":
-        raise CannotPlaceError("it is an attribute of the object that is called")
-    given: object
-    if callee.definition is None and name not in ("args", "kwargs"):
-        given = next((item.value for item in call.keywords if item.arg == name), None)
-        if given is None:
-            raise CannotPlaceError(f"{name} is not passed by its name, and the code that takes it is in a library")
-    else:
-        bound = bind(callee, call)
-        given = bound.get(name)
-        if given is None:
-            raise CannotPlaceError(f"the call does not pass {name}")
+    given: object = _given(name, callee, call, names)
     if isinstance(given, tuple | dict):
         item = _FIRST_ITEM.match(rest)
         key = None if item is None else int(item[1]) if item[1] else item[2]
@@ -91,6 +95,46 @@ def argument_for(source: str, callee: Callee, call: ast.Call) -> Argument:
     return Argument(given, shown)
 
 
+def _given(name: str, callee: Callee, call: ast.Call, names: Names) -> object:
+    """What the call passes for a parameter; for ``self`` the object that is called."""
+    if callee.definition is None and name not in ("self", "args", "kwargs"):
+        by_name = next((item.value for item in call.keywords if item.arg == name), None)
+        if by_name is None:
+            raise CannotPlaceError(f"{name} is not passed by its name, and the code that takes it is in a library")
+        return by_name
+    given = bind(callee, call).get(name)
+    if given is None and name == "self":
+        return _called_object(callee, call, names)
+    if given is None:
+        raise CannotPlaceError(f"the call does not pass {name}")
+    return given
+
+
+def _called_object(callee: Callee, call: ast.Call, names: Names) -> ast.expr:
+    """``net`` of ``net(x)`` and of ``net.forward(x)``. Raises CannotPlaceError where the call does not show it."""
+    called = call.func
+    if isinstance(called, ast.Attribute) and called.attr == callee.name:
+        called = called.value
+    elif names.behind(called) not in callee.names - {callee.name}:
+        raise CannotPlaceError("the call does not name the object that has it")
+    if not is_still(called):
+        raise CannotPlaceError("the call does not name the object that has it")
+    return called
+
+
+def _global(source: str, callee: Callee, call: ast.Call, names: Names) -> str:
+    """A global variable of the module that the code is in, by its name there."""
+    root = _GLOBAL.match(source)
+    if not root:
+        raise CannotPlaceError("it is not an argument of the compiled code")
+    if callee.module is not names.tree or not names.is_global(call, root[1]):
+        raise CannotPlaceError("it is a global variable that has no name where the call is")
+    text = expression(source)
+    if not is_plain(text):
+        raise CannotPlaceError("it has no name in the program")
+    return text
+
+
 def binds(callee: Callee, call: ast.Call) -> bool:
     """Whether the call fits the parameters of the code."""
     try:
@@ -100,10 +144,10 @@ def binds(callee: Callee, call: ast.Call) -> bool:
     return True
 
 
-def passes(source: str, callee: Callee, call: ast.Call) -> bool:
+def passes(source: str, callee: Callee, call: ast.Call, names: Names) -> bool:
     """Whether the call shows what it passes for the source."""
     try:
-        argument_for(source, callee, call)
+        argument_for(source, callee, call, names)
     except CannotPlaceError:
         return False
     return True

@@ -32,7 +32,7 @@ def call_at(names: Names, place: StackFrame, callee: Callee, source: str) -> Cal
     fitting = [(node, behind) for node, behind in known if binds(callee, node)]
     found = [node for node, behind in fitting if behind in callee.names] or [node for node, behind in fitting if not behind]
     if len(found) > 1:
-        found = [node for node in found if passes(source, callee, node)]
+        found = [node for node in found if passes(source, callee, node, names)]
     if len(found) != 1:
         what = "several calls" if found else "no call"
         raise CannotPlaceError(f"{what} on line {place.line} of the caller can be that of the compiled code")

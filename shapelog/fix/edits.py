@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
+from shapelog.fix.imports import IMPORT
 from shapelog.fix.source_files import SourceFile
 
 _HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@$")
@@ -51,8 +52,10 @@ class FilePatch(NamedTuple):
             return False
 
     def lines_of(self, suggestion: str) -> tuple[int, ...]:
-        """The lines of the new text, 1-based, where what is inserted for a suggestion begins."""
-        return tuple(line for line, edit in self._placed() if suggestion in edit.ids and edit.start == edit.end)
+        """The lines of the new text, 1-based, where what is inserted for a suggestion begins, imports aside."""
+        return tuple(
+            line for line, edit in self._placed() if suggestion in edit.ids and edit.start == edit.end and edit.text.strip() != IMPORT
+        )
 
     def diff(self, section: Callable[[tuple[str, ...]], str]) -> Iterator[str]:
         """Its lines, with their ends; ``section`` is what a hunk has behind its line numbers, for the suggestions that it is for."""

@@ -5,6 +5,8 @@ import ast
 from shapelog.fix.names import Names
 from shapelog.fix.source_files import SourceFile
 
+# What a file lacks that does not import torch.
+IMPORT = "import torch"
 _BEGINS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.For, ast.While, ast.With, ast.If)
 
 

@@ -9,11 +9,9 @@ from shapelog.fix.arguments import Argument
 from shapelog.fix.call_sites import CallSite
 from shapelog.fix.edits import Edit
 from shapelog.fix.imports import torch_name
-from shapelog.fix.names import Names
+from shapelog.fix.names import Names, is_still
 from shapelog.fix.source_files import CannotPlaceError, SourceFile
 
-# Attributes of a tensor that are another tensor each time.
-_VIEWS = frozenset(("T", "mT", "H", "mH", "real", "imag", "data", "grad"))
 # What evaluates a part of it before all else.
 _FIRST = (ast.Attribute, ast.Subscript, ast.Await, ast.UnaryOp, ast.keyword, ast.stmt)
 _SIMPLE = (ast.Expr, ast.Assign, ast.AnnAssign, ast.Return)
@@ -37,18 +35,9 @@ class Marking(NamedTuple):
             raise CannotPlaceError(f"{self.file.name}:{statement.lineno}: the statement shares its line with another one")
         if isinstance(self.argument.node, ast.Constant):
             raise CannotPlaceError(f"{self.file.name}:{self.site.call.lineno}: the call passes a constant for {self.parameter}")
-        if not is_still(self.argument.node) and not (_is_simple(statement) and _is_first(self.site, names)):
+        if not self.argument.is_still and not (_is_simple(statement) and _is_first(self.site, names)):
             where = f"{self.file.name}:{self.site.call.lineno}"
             raise CannotPlaceError(f"{where}: {self.parameter} is passed as an expression that cannot be moved out of its statement")
-
-
-def is_still(node: ast.expr) -> bool:
-    """Whether an expression gives the same object each time, and does nothing else: names, their attributes, items by a string."""
-    if isinstance(node, ast.Attribute):
-        return node.attr not in _VIEWS and is_still(node.value)
-    if isinstance(node, ast.Subscript):
-        return isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str) and is_still(node.value)
-    return isinstance(node, ast.Name)
 
 
 def _is_simple(statement: ast.stmt) -> bool:
@@ -118,15 +107,15 @@ class CallMarks:
             lines.append(f"{name} = ({text})" if "\n" in text or isinstance(node, ast.GeneratorExp) else f"{name} = {text}")
             yield Edit(file.offset(node.lineno, node.col_offset), file.offset(node.end_lineno or 0, node.end_col_offset or 0), name, ids)
         for marking, _ in self.markings:
-            node = marking.argument.node
-            name = (locals_.get(node) or file.segment(node)) + marking.argument.rest
+            argument = marking.argument
+            name = (locals_.get(argument.node) or file.segment(argument.node) if argument.node else "") + argument.rest
             dims = str(marking.dims[0]) if len(marking.dims) == 1 else str(marking.dims)
             lines.append(f"{torch}._dynamo.{marking.function}({name}, {dims})")
         yield Edit(start, start, "".join(f"{indent}{line}{newline}" for line in lines), ids)
 
     def _new_locals(self, used: set[str]) -> Iterator[tuple[ast.expr, str]]:
         """Arguments that are no plain names, up to the last that is marked, with names of their own: their order stays as it was."""
-        marked = {marking.argument.node: marking.parameter for marking, _ in self.markings}
+        marked = {marking.argument.node: marking.parameter for marking, _ in self.markings if marking.argument.node}
         waiting = {node for node in marked if not is_still(node)}
         for number, node in enumerate(arguments_in_order(self.site.call)):
             if not waiting:

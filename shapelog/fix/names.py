@@ -8,6 +8,8 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 # Methods that return the module they are called on.
 _CHAINED = frozenset(("to", "cuda", "cpu", "eval", "train", "half", "float", "double", "bfloat16", "requires_grad_", "compile"))
 _MOST_STEPS = 8
+# Attributes of a tensor that are another tensor each time.
+_VIEWS = frozenset(("T", "mT", "H", "mH", "real", "imag", "data", "grad"))
 
 
 def parents_of(tree: ast.Module) -> dict[ast.AST, ast.AST]:
@@ -20,6 +22,15 @@ def chain(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> Iterator[ast.AST]:
     while node in parents:
         node = parents[node]
         yield node
+
+
+def is_still(node: ast.expr) -> bool:
+    """Whether an expression gives the same object each time, and does nothing else: names, their attributes, items by a string."""
+    if isinstance(node, ast.Attribute):
+        return node.attr not in _VIEWS and is_still(node.value)
+    if isinstance(node, ast.Subscript):
+        return isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str) and is_still(node.value)
+    return isinstance(node, ast.Name)
 
 
 class Names:
@@ -45,6 +56,10 @@ class Names:
     def binds(self, scope: _Scope, name: str) -> bool:
         """Whether a name belongs to this scope."""
         return _is_parameter(scope, name) or any(_binds(item, name) for item in _bindings(scope))
+
+    def is_global(self, node: ast.AST, name: str) -> bool:
+        """Whether a name means one that the module binds, at a node."""
+        return self.binds(self.tree, name) and not any(self.binds(scope, name) for scope in self.scopes(node) if scope is not self.tree)
 
     def behind(self, node: ast.expr, steps: int = _MOST_STEPS) -> str:
         """The name of the function, or of the class of the object, that an expression is; "" where that does not show."""

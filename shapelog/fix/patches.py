@@ -1,4 +1,7 @@
-"""``patches_for(report)`` → Fix: the suggestions of a report as edits of the program, and why those that are left out cannot be placed."""
+"""``patches_for(report)`` → Fix: the suggestions of a report, and the settings that PyTorch's hints name, as edits of the program.
+
+What is left out is listed with the reason.
+"""
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,14 +16,17 @@ from shapelog.advice.suggestions import Suggestion
 from shapelog.errors import ShapelogError
 from shapelog.fix.arguments import Callee, argument_for, callee_in, callee_names, parameter_name
 from shapelog.fix.call_sites import CallSite, call_at, same_calls
-from shapelog.fix.callers import Caller, callers, entry_line
+from shapelog.fix.callers import Caller, callers
 from shapelog.fix.edits import Edit, FilePatch, merged
-from shapelog.fix.imports import after_imports, torch_name
+from shapelog.fix.imports import IMPORT, torch_name
 from shapelog.fix.marking import CallMarks, Marking, used_names
+from shapelog.fix.module_lines import ModuleLines, after_imports_edit
 from shapelog.fix.names import Names
+from shapelog.fix.settings import Setting, settings_of
 from shapelog.fix.source_files import CannotPlaceError, SourceFile, SourceTree, quoted_lines
 from shapelog.model.trace import Frame, resumed_by
-from shapelog.reading.records import StackFrame
+from shapelog.report.alerts import collect_alerts
+from shapelog.report.next_steps import next_steps
 from shapelog.report.report import Report
 from shapelog.report.repository_paths import Repository
 from shapelog.text import plural
@@ -53,12 +59,21 @@ class NotPlaced(NamedTuple):
 
 
 class Fix(NamedTuple):
-    """What to change so that recompiles go away. ``patches`` are ordered by the names of their files."""
+    """What to change so that recompiles and graph breaks go away. ``patches`` are ordered by the names of their files."""
 
     advice: Advice
     placed: tuple[Placed, ...]
     not_placed: tuple[NotPlaced, ...]
+    settings: tuple[Setting, ...]
     patches: tuple[FilePatch, ...]
+
+    @property
+    def is_any_placed(self) -> bool:
+        return bool(self.placed) or any(not item.reason for item in self.settings)
+
+    @property
+    def is_any_left(self) -> bool:
+        return bool(self.not_placed) or any(item.reason for item in self.settings)
 
 
 def patches_for(report: Report, advice: Advice, repository: Repository) -> Fix:
@@ -80,7 +95,9 @@ def patches_for(report: Report, advice: Advice, repository: Repository) -> Fix:
                 placed.append(Placed(suggestion, How.LISTED, why))
             except CannotPlaceError as other:
                 not_placed.append(NotPlaced(suggestion, f"{why}; {other}" if str(other) != why else why))
-    return Fix(advice, tuple(placed), tuple(not_placed), tuple(planned.patches()))
+    planned.finish_list()
+    settings = tuple(planned.set(item) for item in settings_of(next_steps(collect_alerts(report, repository))))
+    return Fix(advice, tuple(placed), tuple(not_placed), settings, tuple(planned.patches()))
 
 
 @dataclass(slots=True)
@@ -90,10 +107,13 @@ class _Plan:
     report: Report
     advice: Advice
     tree: SourceTree
-    names: dict[str, Names] = field(default_factory=dict)
     marks: dict[str, dict[ast.stmt, CallMarks]] = field(default_factory=dict)
     listed: list[Suggestion] = field(default_factory=list)
     list_file: SourceFile | None = None
+    module: ModuleLines = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.module = ModuleLines(self.tree)
 
     def mark(self, suggestion: Suggestion) -> None:
         """Raises CannotPlaceError, and then changes nothing, where one of the calls cannot be changed."""
@@ -107,7 +127,7 @@ class _Plan:
         for frame in _codes(suggestion.frames):
             _check_inputs(frame, marks[0].source, max(dims))
             for marking in self._markings(frame, suggestion, dims):
-                marking.check(self._names(marking.file))
+                marking.check(self.tree.names(marking.file))
                 known = self.marks.get(marking.file.path, {}).get(marking.site.statement)
                 if (known and known.site.call is not marking.site.call) or any(
                     other.site.statement is marking.site.statement and call is not marking.site.call for call, other in found.items()
@@ -118,7 +138,7 @@ class _Plan:
             raise CannotPlaceError("the trace does not name the line of the call")
         for marking in found.values():
             by_statement = self.marks.setdefault(marking.file.path, {})
-            new = CallMarks(marking.file, marking.site, self._names(marking.file))
+            new = CallMarks(marking.file, marking.site, self.tree.names(marking.file))
             by_statement.setdefault(marking.site.statement, new).markings.append((marking, suggestion.id))
 
     def _markings(self, frame: Frame, suggestion: Suggestion, dims: tuple[int, ...]) -> Iterator[Marking]:
@@ -126,18 +146,18 @@ class _Plan:
         for caller in callers(frame):
             self._check_caller(caller, frame)
             file = self.tree.file(caller.place.file)
-            names = self._names(file)
+            names = self.tree.names(file)
             site = call_at(names, caller.place, callee, suggestion.source)
             self._check_outside(caller.place.file, site, names)
             others = (one for one in same_calls(names, site, callee) if not self._is_inside(caller.place.file, one, names))
             for one in (site, *others):
-                argument = argument_for(suggestion.source, callee, one.call)
+                argument = argument_for(suggestion.source, callee, one.call, names)
                 yield Marking(file, one, argument, parameter_name(suggestion.source), dims, mark_function(suggestion.codes))
 
     def _callee(self, frame: Frame) -> Callee:
         if frame.is_library:
-            return Callee(None, None, callee_names(frame))
-        return callee_in(frame, self._names(self.tree.file(frame.file)))
+            return Callee(frame.name, None, None, None, callee_names(frame))
+        return callee_in(frame, self.tree.names(self.tree.file(frame.file)))
 
     def _check_caller(self, caller: Caller, frame: Frame) -> None:
         if caller.is_certain:
@@ -173,60 +193,43 @@ class _Plan:
         self.listed.append(suggestion)
 
     def _file_for_list(self, suggestion: Suggestion) -> SourceFile:
-        """The file of the outermost line of the user's, which runs before all others, else that of the code itself."""
-        compiles = [compile for frame in suggestion.frames for compile in frame.compiles]
-        entries = [entry for compile in compiles if (entry := entry_line(compile))]
-        refusal = CannotPlaceError("the trace does not name a file of the program")
-        for place in dict.fromkeys((*entries, StackFrame(suggestion.frames[0].file, 0, ""))):
-            try:
-                file = self.tree.file(place.file)
-            except CannotPlaceError as error:
-                refusal = error
-                continue
-            if place.name == "<module>" and place.line < after_imports(file):
-                raise CannotPlaceError(f"{file.name}:{place.line} runs before the imports end")
-            for node in ast.walk(file.tree):
-                if isinstance(node, ast.Attribute) and node.attr == _LIST and isinstance(node.ctx, ast.Store):
-                    raise CannotPlaceError(f"{file.name}:{node.lineno} sets {_LIST} already: add {','.join(suggestion.entries)}")
-            return file
-        raise refusal
+        return self.module.file_for(suggestion.frames, _LIST, f"add {','.join(suggestion.entries)}")
+
+    def finish_list(self) -> None:
+        """Puts the line that sets the list into its file, with what is on it in the trace."""
+        if self.list_file:
+            entries = dict.fromkeys((*self.advice.set_already, *(entry for item in self.listed for entry in item.entries)))
+            self.module.add(self.list_file, f"compiler.config.{_LIST} = {listed(tuple(entries))}", tuple(item.id for item in self.listed))
+
+    def set(self, setting: Setting) -> Setting:
+        """The setting in the file whose code runs first, or with the reason why it is not."""
+        labels = set(setting.step.labels)
+        frames = [frame for frame in self.report.trace.frames if any(compile.label in labels for compile in frame.compiles)]
+        try:
+            setting.check()
+            file = self.module.file_for(frames, setting.option, f"set {setting.name}")
+        except CannotPlaceError as error:
+            return setting._replace(reason=str(error))
+        self.module.add(file, setting.text.removeprefix("torch."), (setting.id,))
+        return setting
 
     def patches(self) -> Iterator[FilePatch]:
-        edits: dict[str, tuple[SourceFile, list[Edit]]] = {}
+        imports: list[tuple[SourceFile, Edit]] = []
+        marks: list[tuple[SourceFile, Edit]] = []
         for calls in self.marks.values():
             for call in calls.values():
-                used = used_names(call.names, call.site.call)
-                own = edits.setdefault(call.file.path, (call.file, []))[1]
-                own += call.edits(used)
+                own = list(call.edits(used_names(call.names, call.site.call)))
                 if not torch_name(call.names, call.site.call):
-                    own.append(_inserted(call.file, "import torch", own[-1].ids))
-        if self.list_file:
-            own = edits.setdefault(self.list_file.path, (self.list_file, []))[1]
-            own.append(self._list_edit(self.list_file))
+                    imports.append((call.file, after_imports_edit(call.file, IMPORT, own[-1].ids)))
+                marks += [(call.file, edit) for edit in own]
+        edits: dict[str, tuple[SourceFile, list[Edit]]] = {}
+        for file, edit in (*imports, *self.module.edits(), *marks):  # in this order where they are at one place
+            edits.setdefault(file.path, (file, []))[1].append(edit)
         for file, found in sorted(edits.values(), key=lambda item: item[0].name):
             patch = FilePatch(file, merged(found))
             if not patch.is_valid:  # before anything is written
                 raise ShapelogError(f"{file.name}: the changed file would not be valid Python, so nothing was changed")
             yield patch
-
-    def _list_edit(self, file: SourceFile) -> Edit:
-        names = self._names(file)
-        name = torch_name(names, file.tree.body[0])
-        entries = dict.fromkeys((*self.advice.set_already, *(entry for item in self.listed for entry in item.entries)))
-        head = "" if name else "import torch\n"
-        text = f"{head}\n{name or 'torch'}.compiler.config.{_LIST} = {listed(tuple(entries))}"
-        return _inserted(file, text, tuple(item.id for item in self.listed))
-
-    def _names(self, file: SourceFile) -> Names:
-        return self.names.setdefault(file.path, self.names.get(file.path) or Names(file.tree))
-
-
-def _inserted(file: SourceFile, text: str, ids: tuple[str, ...]) -> Edit:
-    """Lines of the module, after its imports."""
-    line = after_imports(file)
-    start, newline = file.start_of(line), file.newline_at(line - 1 or 1)
-    text = f"{text}\n".replace("\n", newline)
-    return Edit(start, start, text if not start or file.text[start - 1] == "\n" else newline + text, ids)
 
 
 def _codes(frames: Sequence[Frame]) -> list[Frame]:

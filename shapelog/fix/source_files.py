@@ -7,6 +7,7 @@ import tokenize
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from shapelog.fix.names import Names
 from shapelog.model.trace import Trace
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.reading.records import StackFrame
@@ -65,6 +66,14 @@ class SourceTree:
     repository: Repository
     quoted: Mapping[str, Mapping[int, str]]
     known: dict[str, SourceFile | CannotPlaceError] = field(default_factory=dict, repr=False)
+    names_by_file: dict[str, Names] = field(default_factory=dict, repr=False)
+
+    def names(self, file: SourceFile) -> Names:
+        """What the names in a file mean."""
+        found = self.names_by_file.get(file.path)
+        if found is None:
+            found = self.names_by_file[file.path] = Names(file.tree)
+        return found
 
     def file(self, path: str) -> SourceFile:
         """The file that the trace names so. Raises CannotPlaceError for one that may not be changed, or is another one by now."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from shapelog.grouping import grouped
 from shapelog.model.trace import Compile, Frame, Trace
 from shapelog.reading.payloads.cache_keys import BYPASS, HIT, MISS, NOT_SAVED, CacheEvent, KeyDifference, key_differences, parse_cache_event
 from shapelog.text import cut, plural
@@ -19,7 +20,8 @@ _INPUT = re.compile(r"^example_inputs\[(\d+)\]$")
 
 class CacheUse(NamedTuple):
     """One use of a cache. ``earlier`` is the compilation with the most similar key, None without one; ``is_of_other_run`` is set where
-    that is in the trace that this one is compared with. ``differences`` are what the keys do not share.
+    that is in the trace that this one is compared with. ``differences`` are what the keys do not share. The components of the key itself
+    are not kept: each has the text of a graph.
     """
 
     frame: Frame
@@ -28,6 +30,13 @@ class CacheUse(NamedTuple):
     earlier: Compile | None = None
     is_of_other_run: bool = False
     differences: tuple[KeyDifference, ...] = ()
+    has_components: bool = False
+
+    @property
+    def storage(self) -> str:
+        """``local`` or ``remote``: where the entry of a hit was, "" for anything else, and where it is not recorded."""
+        found = {item.is_remote for item in self.compile.metrics.cache_lookups if item.cache == self.event.cache and item.hits}
+        return ("remote" if True in found else "local") if self.event.result == HIT and len(found) == 1 else ""
 
     @property
     def why(self) -> str:
@@ -37,7 +46,7 @@ class CacheUse(NamedTuple):
         if self.event.result == HIT or not self.event.key:
             return ""
         if self.earlier is None:
-            return "the first key" if self.event.components else "a new key; its components are not recorded"
+            return "the first key" if self.has_components else "a new key; its components are not recorded"
         where = f"{self.earlier.label} of the first run" if self.is_of_other_run else self.earlier.label
         if not self.differences:
             return f"same key as {where}, whose entry was not found"
@@ -56,7 +65,15 @@ class CacheUse(NamedTuple):
         return "; ".join(listed[:_MOST_DIFFERENCES]) + (f"; and {plural(more, 'more component')}" if more > 0 else "")
 
 
-UsesByCompile = Mapping[Compile, tuple[CacheUse, ...]]
+@dataclass(frozen=True, slots=True, eq=False)
+class CacheUses:
+    """Every use of a compile cache, rank by rank, each in the order of its process."""
+
+    uses: tuple[CacheUse, ...] = ()
+    by_compile: Mapping[Compile, tuple[CacheUse, ...]] = field(default_factory=dict)
+
+    def of(self, compile: Compile) -> tuple[CacheUse, ...]:
+        return self.by_compile.get(compile, ())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,8 +81,9 @@ class _Known:
     """A key that was looked up before."""
 
     compile: Compile
-    event: CacheEvent
-    components: frozenset[str]
+    cache: str
+    key: str
+    components: tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -78,8 +96,8 @@ class _Keys:
     )
 
     def add(self, title: str, known: _Known) -> None:
-        self.last[known.event.cache].append(known)
-        self.of_function[known.event.cache, title].append(known)
+        self.last[known.cache].append(known)
+        self.of_function[known.cache, title].append(known)
 
     def copy(self) -> "_Keys":
         """Other lists of the same keys."""
@@ -88,37 +106,37 @@ class _Keys:
         found.of_function.update((name, deque(keys, maxlen=_OF_FUNCTION)) for name, keys in self.of_function.items())
         return found
 
-    def nearest(self, title: str, event: CacheEvent, components: frozenset[str]) -> _Known | None:
+    def nearest(self, title: str, event: CacheEvent) -> _Known | None:
         """The key that shares most with this one; of several the last, that of the same function before others."""
         known = dict.fromkeys((*reversed(self.of_function[event.cache, title]), *reversed(self.last[event.cache])))
-        same = next((item for item in known if item.event.key == event.key), None)
+        same = next((item for item in known if item.key == event.key), None)
+        components = frozenset(event.components)
         if same is not None or not components:
             return same
-        return min((item for item in known if item.components), key=lambda item: len(components ^ item.components), default=None)
+        return min(
+            (item for item in known if item.components),
+            key=lambda item: len(components.symmetric_difference(item.components)),
+            default=None,
+        )
 
 
-def cache_uses(trace: Trace, before: Trace | None = None) -> tuple[CacheUse, ...]:
-    """Every use of a compile cache in the order of its process. ``before`` is a trace whose keys come before those of this one."""
+def cache_uses(trace: Trace, before: Trace | None = None) -> CacheUses:
+    """What the caches did for each compilation. ``before`` is a trace whose keys come before those of this one."""
     texts: dict[str, str] = {}
     known = _Keys()
     if before is not None:
-        for use in _uses(before, _Keys(), texts, {}):
+        for use, components in _uses(before, _Keys(), texts, {}):
             if use.event.key:
-                known.add(use.frame.title, _Known(use.compile, use.event, frozenset(use.event.components)))
+                known.add(use.frame.title, _Known(use.compile, use.event.cache, use.event.key, components))
     others = {item.compile: True for keys in known.of_function.values() for item in keys}
-    return tuple(_uses(trace, known, texts, others))
+    found = tuple([use for use, _ in _uses(trace, known, texts, others)])
+    return CacheUses(found, {compile: tuple(uses) for compile, uses in grouped(found, lambda use: use.compile).items()})
 
 
-def uses_by_compile(trace: Trace) -> UsesByCompile:
-    """The same by compilation, for those that used a cache."""
-    found: dict[Compile, tuple[CacheUse, ...]] = {}
-    for use in cache_uses(trace):
-        found[use.compile] = (*found.get(use.compile, ()), use)
-    return found
-
-
-def _uses(trace: Trace, before: _Keys, texts: dict[str, str], others: Mapping[Compile, bool]) -> Iterator[CacheUse]:
-    """``texts`` has each component once, as most keys share most of theirs; ``others`` are the compilations of ``before``."""
+def _uses(trace: Trace, before: _Keys, texts: dict[str, str], others: Mapping[Compile, bool]) -> Iterator[tuple[CacheUse, tuple[str, ...]]]:
+    """Each use, and the components of its key. ``texts`` has each component once, as most keys share most of theirs; ``others`` are the
+    compilations of ``before``.
+    """
     for rank in trace.ranks:
         known = before.copy()
         records = [
@@ -130,19 +148,20 @@ def _uses(trace: Trace, before: _Keys, texts: dict[str, str], others: Mapping[Co
         for _, name, span, frame, compile in sorted(records, key=lambda item: item[0]):
             assert compile.payloads is not None
             event = parse_cache_event(name, compile.payloads.text(span))
-            event = event._replace(components=tuple(texts.setdefault(text, text) for text in event.components))
-            components = frozenset(event.components)
-            nearest = known.nearest(frame.title, event, components) if event.result == MISS and event.key else None
-            yield CacheUse(
+            components = tuple([texts.setdefault(text, text) for text in event.components])
+            nearest = known.nearest(frame.title, event) if event.result == MISS and event.key else None
+            use = CacheUse(
                 frame=frame,
                 compile=compile,
-                event=event,
+                event=event._replace(components=()),
                 earlier=nearest.compile if nearest else None,
                 is_of_other_run=bool(nearest and nearest.compile in others),
-                differences=key_differences(nearest.event.components, event.components) if nearest else (),
+                differences=key_differences(nearest.components, components) if nearest else (),
+                has_components=bool(components),
             )
+            yield use, components
             if event.key:
-                known.add(frame.title, _Known(compile, event, components))
+                known.add(frame.title, _Known(compile, event.cache, event.key, components))
 
 
 def _most_telling(differences: tuple[KeyDifference, ...]) -> list[KeyDifference]:

@@ -202,6 +202,11 @@ class Compile:
         return forward + math.fsum([part.seconds or part.backward or 0.0 for part in self.backward]) if self.backward else forward
 
     @property
+    def measured_seconds(self) -> float | None:
+        """The same, None where no time is recorded: in text logs, and of compiles that did not end."""
+        return self.seconds or None
+
+    @property
     def phases(self) -> tuple[tuple[str, float], ...]:
         """(phase, seconds) of each part, without the phases inside it; what is not measured apart stays with the outer one."""
         own = self.metrics

@@ -5,11 +5,13 @@ Traces are hostile: a field of another type than expected raises ValueError, Typ
 the builder turns into a problem.
 """
 
-from collections.abc import Callable, Mapping
+import zlib
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import orjson
 
+from shapelog.reading.payloads.cache_keys import AOT_AUTOGRAD, FX_GRAPH
 from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.source_names import Source
 
@@ -226,11 +228,21 @@ def config_of(dynamo: object, compiler: object) -> Config:
     return Config(**flags, dynamic_sources=str(more.get("dynamic_sources") or ""))
 
 
+class CacheLookups(NamedTuple):
+    """How often one compile looked into one cache, and how often an entry was there; ``is_remote`` if other machines share the cache."""
+
+    cache: str
+    is_remote: bool
+    hits: int
+    misses: int
+
+
 class Metrics(NamedTuple):
     """``compilation_metrics`` of one compile. Times are in seconds, None where the version or the backend does not measure them.
 
     ``seconds`` is the whole frame compile; ``aot`` contains ``inductor``, which contains ``codegen``.
-    ``has_guarded_code`` is None before torch 2.6.
+    ``has_guarded_code`` is None before torch 2.6. ``cache_lookups`` has only caches that were used; ``remote_read`` and ``remote_write``
+    are times of the remote FX graph cache, ``remote_backend`` is what stores it. ``settings_checksum`` is the same for the same settings.
     """
 
     seconds: float | None = None
@@ -258,6 +270,11 @@ class Metrics(NamedTuple):
     torch_version: str = ""
     triton_kernels: int = 0
     cudagraph_skip_reason: str = ""
+    cache_lookups: tuple[CacheLookups, ...] = ()
+    remote_read: float | None = None
+    remote_write: float | None = None
+    remote_backend: str = ""
+    settings_checksum: int | None = None
 
 
 def metrics(body: Body) -> Metrics:
@@ -289,9 +306,34 @@ def metrics(body: Body) -> Metrics:
         fail_type=fail_type,
         restart_reasons=tuple(map(str, get("restart_reasons") or ())),
         triton_kernels=len(kernels) if isinstance(kernels, list) else 0,
+        cache_lookups=tuple(_cache_lookups(body)),
+        settings_checksum=_checksum(body),
     )
 
 
+def _checksum(body: Body) -> int | None:
+    """Of the texts of all settings, None without any."""
+    texts = [text for name in SETTINGS if isinstance(text := body.get(name), str)]
+    return zlib.crc32("\n".join(texts).encode("utf-8", "replace")) if texts else None
+
+
+def _cache_lookups(body: Body) -> Iterator[CacheLookups]:
+    for cache, is_remote, prefix in _CACHES:
+        hits, misses = body.get(f"{prefix}_hit_count"), body.get(f"{prefix}_miss_count")
+        hits, misses = (count if type(count) is int and count > 0 else 0 for count in (hits, misses))
+        if hits or misses:
+            yield CacheLookups(cache, is_remote, hits, misses)
+
+
+# Cache, whether it is shared, and what the names of its two counts begin with (torch 2.6 or later).
+_CACHES = (
+    (FX_GRAPH, False, "inductor_fx_local_cache"),
+    (FX_GRAPH, True, "inductor_fx_remote_cache"),
+    (AOT_AUTOGRAD, False, "aotautograd_local_cache"),
+    (AOT_AUTOGRAD, True, "aotautograd_remote_cache"),
+)
+# JSON texts with every setting: torch._dynamo, Inductor, AOTAutograd, torch.compiler.
+SETTINGS = ("dynamo_config", "inductor_config", "functorch_config", "compiler_config")
 # Fields with the names of PyTorch's.
 _COUNTS = (
     ("guard_count", "guard_count"),
@@ -309,6 +351,7 @@ _TEXTS = (
     ("compile_id", "compile_id"),
     ("torch_version", "pytorch_version"),
     ("cudagraph_skip_reason", "cudagraph_skip_reason"),
+    ("remote_backend", "inductor_fx_remote_cache_backend_type"),
 )
 # Times by the names that they have or had, with their units in one second; of a field with several the first one that is there counts.
 _TIMES = (
@@ -324,6 +367,10 @@ _TIMES = (
     ("backward", "backward_cumulative_compile_time_us", 1e6),
     ("before_restart", "dynamo_time_before_restart_s", 1),
     ("start_time", "start_time", 1),
+    ("remote_read", "remote_fx_graph_cache_get_time_us", 1e6),
+    ("remote_read", "remote_fx_graph_cache_get_time_ms", 1e3),
+    ("remote_write", "remote_fx_graph_cache_put_time_us", 1e6),
+    ("remote_write", "remote_fx_graph_cache_put_time_ms", 1e3),
 )
 
 

@@ -125,7 +125,8 @@ def difference(entry: CompileFacts, call: CompileFacts, reasons: tuple[Reason, .
         cause = _cause(item, entry, call)
         is_value = cause.prop.kind is Kind.VALUE and cause.codes[0] != "SL102"
         if not (is_value and (cause.source, _ANY_KEY) in causes):  # a set that lost or gained a member is another set
-            causes.setdefault((cause.source, _part(item, cause)), cause)
+            tensor = cause.source.tensor_part if item.shape and cause.codes[0] == "SL105" else None  # one for all of its strides
+            causes.setdefault((tensor.tensor if tensor else cause.source, _part(item, cause)), cause)
     return tuple(_one_for_each_dict(causes.values())), tuple(_axis(item.violation.source, item.violation.prop) for item in following)
 
 
@@ -147,7 +148,7 @@ def _one_for_each_dict(causes: Collection[Cause]) -> Iterator[Cause]:
     dicts = {cause.source for cause in causes if cause.codes[0] == "SL314"}
     shown: set[Source] = set()
     for cause in causes:
-        if cause.source in dicts and cause.codes[0] in ("SL313", "SL314"):
+        if cause.source in dicts and (cause.codes[0] in ("SL313", "SL314") or cause.prop.kind is Kind.VALUE):
             if cause.source in shown:
                 continue
             shown.add(cause.source)
@@ -209,7 +210,8 @@ def _layout_cause(cause: Cause, item: Violation, entry: CompileFacts, call: Comp
 
 def _duck_shape_cause(cause: Cause, names: tuple[str, ...], call: CompileFacts) -> Cause:
     sizes = [source for source in map(Source, names) if source.tensor_part]
-    after = " and ".join(str(call.numbers.get(source, "?")) for source in sizes)
+    known = [str(call.numbers.get(source, "?")) for source in sizes]
+    after = " and ".join(known) if any(number != "?" for number in known) else "different"
     axis = " and ".join(_axis(source, _SHAPE_GUARD) for source in sizes)
     return cause._replace(prop=_DUCK_SHAPE, axis=axis, before="equal", after=after)
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from shapelog.reading.payloads.guard_expressions import integer
-from shapelog.reading.payloads.properties import LENGTH, TENSOR, Kind, is_address
+from shapelog.reading.payloads.properties import DUAL_LEVEL, LENGTH, TENSOR, Kind, is_address
 from shapelog.reading.payloads.source_names import Source, display_text, is_library
 from shapelog.reading.records import Specialization
 from shapelog.recompiles.facts import CompileFacts
@@ -20,6 +20,7 @@ _ZERO_ONE = "0/1 specialization"
 _SHOWN_CODE = 60
 _SCALARS = frozenset(("bool", "int", "float", "complex", "str", "bytes"))
 _COUNTER = "itertools.count"
+_LIBRARY_FUNCTIONS = frozenset(("function", "builtin_function_or_method"))
 _ENUM = re.compile(r"<(?:enum|flag) '")
 _PLAIN = "pass a plain {}: PyTorch treats an instance of a subclass as a constant"
 _ONE_ORDER = "insert the keys in the same order every time"
@@ -27,7 +28,18 @@ _EACH_FUNCTION = "pass fewer functions, or accept one graph for each"
 _SAME_OBJECTS = "pass objects that are always distinct or always the same, or accept one graph for each case"
 _ONE_CALL = "compile the code once, with one set of options, or accept one graph for each"
 _FLOAT_BRANCH = "accept one graph per branch: the code branches on this float"
+_WHOLE_TRANSFORM = "compile the transformed function as a whole, torch.compile(torch.func.vmap(f)), or accept one graph for each transform"
+_TRANSFORM = re.compile(r"\('(\w+)', \d+(?:, ([^()]*))?\)")
+_CLASS_DICT, _MODULE_PART = (
+    re.compile(r"dict\((?P<owner>.*)\.__dict__\)"),
+    re.compile(r"(?P<owner>.*)\._(?P<part>module|parameter|buffer)s"),
+)
+_HOOKS, _SAME_HOOKS = re.compile(r"\._([a-z_]*hook)s$"), "register the hooks before the first call, and keep them"
+_SAME_METADATA = "use the same metadata in every call, or accept one graph for each"
+_INNER, _SAME_INNER = ".__tensor_flatten__()[0]", "give it the same tensors in every call, or accept one graph for each set"
 _CALLED = re.compile(r" = (torch\.[\w.]*)\(")
+# The name of a node, as of ``lt_1 = x < 3``, without the number that makes it unique. A placeholder has the name of its source.
+_NODE = re.compile(r"^([a-z]\w*?)(?:_\d+)?(?:: \"[^\"]*\")? = (?!L_)")
 # Before torch 2.8 a bool is guarded by its id, and CPython has True and False next to each other, 32 bytes apart.
 _BOOL_DISTANCE = 32
 
@@ -84,16 +96,10 @@ _KEY_KINDS = (
 
 def _keys(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     """Other keys of a dict, or the same ones in another order."""
-    before, after = (_keys_in_order(item.source, known) for known in (entry, call))
+    before, after = (known.keys_by_dict.get(item.source, []) for known in (entry, call))
     if before != after and sorted(before) == sorted(after):
         return Classification(("SL314",), f"the keys of the dict {name} are in a different order", remedy=_ONE_ORDER)
     return Classification(("SL314",), f"the keys of the dict {name} changed")
-
-
-def _keys_in_order(source: Source, known: CompileFacts) -> list[str]:
-    """The keys of a dict as far as they are guarded, by their place."""
-    of_dict = [(of, str(fact)) for (of, prop), fact in known.facts.items() if prop.kind is Kind.VALUE and of.dict_of_key == source]
-    return [key for _, key in sorted(of_dict, key=lambda item: integer(item[0].rpartition("[")[2].rstrip("]")) or 0)]
 
 
 def _dispatch_keys(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
@@ -116,11 +122,11 @@ def _dispatch_keys(item: Violation, name: str, entry: CompileFacts, call: Compil
         now = "is no longer" if "ADInplaceOrView" in new else "is now"
         return Classification(("SL303",), f"{name} {now} a tensor created in inference mode; such tensors are not tracked by autograd")
     if any(key.startswith("Autograd") for key in differing):
-        now = (
-            "with autograd again"
-            if any(key.startswith("Autograd") for key in new)
-            else "below autograd, as in the kernel of a custom operator"
-        )
+        is_tracked = any(key.startswith("Autograd") for key in new)
+        if not (entry if is_tracked else call).is_in_operator:  # outside of inference mode too, its tensors lack autograd's keys
+            now = "is no longer" if is_tracked else "is now"
+            return Classification(("SL303",), f"{name} {now} a tensor created in inference mode, which autograd does not track")
+        now = "with autograd again" if is_tracked else "below autograd, as in the kernel of a custom operator"
         return Classification(("SL303",), f"{name} is now used {now}")
     listed = ", ".join(sorted(differing)) or "the trace does not record how it differs"
     return Classification(("SL303",), f"{name} is a different kind of tensor than before: {listed}")
@@ -140,6 +146,26 @@ def _unknown(item: Violation, name: str, entry: CompileFacts, call: CompileFacts
     if item.reason and item.reason.family == "other":
         return Classification(("SL399",), f"PyTorch reports a guard that shapelog does not know: {item.reason.text}")
     return Classification(("SL399",), "PyTorch could not determine which guard failed: the state changed during the check")
+
+
+def _metadata(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
+    """What a tensor subclass or an opaque object compares by itself; no trace holds the values."""
+    known = _short_type(entry.types.get(item.source, ""))
+    family, code = (item.reason.family, item.reason.code) if item.reason else ("", "")
+    if family == "own_guard":
+        return Classification(("SL320",), f"{name}{f' (a {known})' if known else ''} is in a different state, as its own guard_fn reports")
+    if code.startswith("__dtensor"):
+        sentence = f"the DTensor {name} has a different mesh, placement, shape or dtype"
+    else:
+        sentence = f"the metadata of {name} changed: what {known or 'its class'}.__tensor_flatten__ returns in addition to its tensors"
+    return Classification(("SL303",), sentence, remedy=_SAME_METADATA)
+
+
+def _inner_tensors(item: Violation, name: str) -> Classification:
+    """``x.__tensor_flatten__()[0]``: the attributes that hold the tensors of which a tensor subclass consists."""
+    owner, after = name.removesuffix(_INNER), f", now {item.actual}" if item.actual else ""
+    sentence = f"the tensor subclass {owner} consists of different tensors: {item.expected}{after}"
+    return Classification(("SL303",), sentence, remedy=_SAME_INNER)
 
 
 def _aliasing(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
@@ -265,7 +291,8 @@ def _shape_guard(item: Violation, name: str, entry: CompileFacts, call: CompileF
     text, part = display_text(expression), item.source.tensor_part
     seen = f" (now {display_text(str(item.actual))})" if item.actual else ""
     if shape.is_duck_shape:
-        sentence = f"two sizes were equal when this was compiled, so PyTorch used one symbol for both: {text}{seen}"
+        what = "a size and a storage offset" if ".storage_offset()" in expression else "two sizes"
+        sentence = f"{what} were equal when this was compiled, so PyTorch used one symbol for both: {text}{seen}"
         return Classification(("SL103",), sentence, True)
     values = [call.numbers[name] for name in names if name in call.numbers]
     if _is_of_float(names, entry):
@@ -293,7 +320,8 @@ def _shape_guard(item: Violation, name: str, entry: CompileFacts, call: CompileF
         if part is None:
             return Classification(("SL102", "SL201"), f"the code specialized on an int: the cache entry requires {text}{seen}", True)
         return Classification(("SL201",), f"the code specialized on a size: the cache entry requires {text}{seen}", True)
-    return Classification(("SL204",), f"the code branches on a size: the cache entry is only for {text}{seen}", True)
+    what = "an int" if names and not sizes else "a size"
+    return Classification(("SL204",), f"the code branches on {what}: the cache entry is only for {text}{seen}", True)
 
 
 def _is_of_float(names: tuple[str, ...], entry: CompileFacts) -> bool:
@@ -307,8 +335,42 @@ def _marking(item: Violation, name: str, entry: CompileFacts, call: CompileFacts
     return Classification(("SL321",), f"{name or 'a tensor'} {how}")
 
 
+def _transforms(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
+    """Inside of which transforms of torch.func, or whether inside of forward-mode AD, the code was compiled and is called."""
+    if item.prop == DUAL_LEVEL:
+        is_inside = str(item.expected) == "-1"
+        where = ("outside", "inside") if is_inside else ("inside", "outside")
+        sentence = f"the code was compiled {where[0]} of forward-mode AD (dual_level) and is now called {where[1]} of it"
+        return Classification(("SL307",), sentence, remedy=_WHOLE_TRANSFORM)
+    states = str(item.expected), str(item.actual)
+    before, after = (_nested_transforms(state) for state in states)
+    if item.actual is Described.UNKNOWN:
+        return Classification(("SL307",), f"the code was compiled {before} and is now called elsewhere", remedy=_WHOLE_TRANSFORM)
+    if before == after:
+        before, after = (_nested_transforms(state, with_options=True) for state in states)
+    return Classification(("SL307",), f"the code was compiled {before} and is now called {after}", remedy=_WHOLE_TRANSFORM)
+
+
+def _nested_transforms(state: str, with_options: bool = False) -> str:
+    """``[('Vmap', 1, 'error'), ('Grad', 2, True)]``, the outermost first → ``inside of grad inside of vmap``.
+
+    ``with_options`` adds what each is called with: ``vmap(randomness='error')``, and for others whether gradients were enabled before it.
+    """
+    found = []
+    for name, option in _TRANSFORM.findall(state):
+        keyword = "randomness=" if name == "Vmap" else "grad_mode="
+        found.append(f"inside of {name.lower()}{f'({keyword}{option})' if with_options and option else ''}")
+    return " ".join(reversed(found)) or "outside of transforms such as vmap"
+
+
 def _has(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
-    now = "no longer contains" if str(item.expected) == "True" else "now contains"
+    was_there, key = str(item.expected) == "True", item.prop.name.strip("'")
+    owner = _CLASS_DICT.fullmatch(item.source) or _MODULE_PART.fullmatch(item.source)
+    if owner:  # an attribute of a class, a submodule, a parameter or a buffer
+        what = "the attribute" if owner.re is _CLASS_DICT else f"the {owner['part']}"
+        now = "no longer has" if was_there else "now has"
+        return Classification(("SL320",), f"{display_text(owner['owner'])} {now} {what} {key}")
+    now = "no longer contains" if was_there else "now contains"
     return Classification(("SL314",), f"{name} {now} {item.prop.name}")
 
 
@@ -330,6 +392,11 @@ def _length(item: Violation, name: str, entry: CompileFacts, call: CompileFacts)
     guard = tree.by_key.get((item.source, LENGTH)) if tree else None
     is_dict = "dict" in kind.lower() or (guard is not None and guard.kind == "DICT_LENGTH")
     plural = "" if before == "1" else "s"
+    hooks = _HOOKS.search(item.source)
+    if hooks:
+        what = f"{hooks[1].replace('_', ' ').strip()}{plural}"
+        sentence = f"{display_text(item.source[: hooks.start()])} had {before} {what} and now has {after}"
+        return Classification(("SL320",), sentence, remedy=_SAME_HOOKS)
     if is_dict or (item.reason is not None and "!=" in item.reason.code):
         return Classification(("SL314",), f"the dict {name} had {before} key{plural} and now has {after}")
     return Classification(("SL313",), f"{name} had {before} item{plural} and now has {after}")
@@ -339,7 +406,7 @@ def _identity(item: Violation, name: str, entry: CompileFacts, call: CompileFact
     expected = str(item.expected)
     if item.source.endswith("__code__") or "code" in expected.split("'")[-2:]:
         return _other_function(name.removesuffix(".__code__"), entry, call)
-    if "function" in expected:
+    if _short_type(expected) in _LIBRARY_FUNCTIONS:
         operators = _other_operators(entry, call)
         which = f": {operators[0]}, now {operators[1]}" if operators else ""
         return Classification(("SL311",), f"{name} is a different library function{which}", remedy=_EACH_FUNCTION)
@@ -360,9 +427,11 @@ def _identity(item: Violation, name: str, entry: CompileFacts, call: CompileFact
 def _other_function(name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     """Another code object: a function passed on purpose, where the graphs show two places in the user's code, else one made anew."""
     before, after = _functions_in(entry) - _functions_in(call), _functions_in(call) - _functions_in(entry)
-    if len(before) == len(after) == 1:
-        (was,), (now,) = before, after
-        sentence = f"{name} changed from the function {was[0]} ({was[1]}) to {now[0]} ({now[1]})"
+    if before and after:  # one that is made anew has the same code
+        sentence = f"{name} changed to a function with different code"
+        if len(before) == len(after) == 1:
+            (was,), (now,) = before, after
+            sentence = f"{name} changed from the function {was[0]} ({was[1]}) to {now[0]} ({now[1]})"
         return Classification(("SL309",), sentence, verdict=Verdict.JUSTIFIED, remedy=_EACH_FUNCTION)
     return Classification(("SL309",), f"{name} is a different function: its code object changed")
 
@@ -380,13 +449,16 @@ def _functions_in(known: CompileFacts) -> set[tuple[str, str]]:
 
 
 def _other_operators(entry: CompileFacts, call: CompileFacts) -> tuple[str, str] | None:
-    """The operators of torch that only one of two graphs has, where that is one each."""
+    """The operators that only one of two graphs has, where that is one each: functions of torch, or else what nodes are named after."""
     graphs = entry.compile.graph, call.compile.graph
     if not all(graphs):
         return None
-    before, after = ({match[1] for text in graph.statements if (match := _CALLED.search(text))} for graph in graphs if graph)
-    gone, new = sorted(before - after), sorted(after - before)
-    return (gone[0], new[0]) if len(gone) == len(new) == 1 else None
+    for pattern in (_CALLED, _NODE):
+        before, after = ({found[1] for text in graph.statements if (found := pattern.search(text))} for graph in graphs if graph)
+        gone, new = sorted(before - after), sorted(after - before)
+        if gone or new:
+            return (gone[0], new[0]) if len(gone) == len(new) == 1 else None
+    return None
 
 
 def _short_type(text: str) -> str:
@@ -402,7 +474,7 @@ def _shown_object(text: str) -> str:
 
 def _type(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     before, after = str(item.expected), str(item.actual)
-    now = _shown_object(after) if after else "an unrecorded type"
+    now = "None" if after == "NoneType" else _shown_object(after) if after else "an unrecorded type"
     is_named = item.expected is Described.TENSOR or before == "None" or before.startswith(THE_CLASS)
     named = _shown_object(before) if is_named else f"type {before}"
     is_recorded = bool(after) and item.actual is not Described.OTHER_OBJECT
@@ -428,11 +500,15 @@ def _value(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) 
         return Classification(("SL322",), f"{name} was not None and is now None")
     if "None" in (before, after) and before != after:
         return Classification(("SL322",), f"{name} changed from {_shown_object(before)} to {_shown_object(now)}")
+    if item.source.endswith(_INNER):
+        return _inner_tensors(item, name)
     if entry.types.get(item.source) == _COUNTER:
         how = f"from {_COUNTER}{before} to {_COUNTER}{after}" if after else f"(was {_COUNTER}{before})"
         return Classification(("SL311",), f"{name} changed {how}")
     if item.source.endswith(".training"):
         return Classification(("SL316",), f"{name} changed from {before} to {now}; train() and eval() each need a graph")
+    if not before and not after:
+        return Classification(("SL311",), f"{name} changed (its values are not recorded)")
     kind = constant_type(before)
     if kind in _SCALARS and after and constant_type(after) != kind:
         return Classification(("SL310",), f"{name} changed from the {kind} {before} to {_shown_object(now)}")
@@ -480,6 +556,8 @@ _CLASSIFIERS: dict[Kind, Callable[[Violation, str, CompileFacts, CompileFacts], 
     Kind.SHAPE_GUARD: _shape_guard,
     Kind.DISPATCH_KEYS: _dispatch_keys,
     Kind.MARKING: _marking,
+    Kind.FUNCTORCH_STATE: _transforms,
+    Kind.METADATA: _metadata,
     Kind.UNKNOWN: _unknown,
     Kind.ALIASING: _aliasing,
     Kind.BACKEND: _backend,

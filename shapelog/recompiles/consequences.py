@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from shapelog.reading.payloads.guard_expressions import integer
-from shapelog.reading.payloads.properties import Kind
+from shapelog.reading.payloads.properties import DUAL_LEVEL, TRANSFORMS, Kind
 from shapelog.reading.payloads.source_names import Owners, Source
 from shapelog.recompiles.facts import CompileFacts
 from shapelog.recompiles.strides import follows_from_sizes, same_order
@@ -16,6 +16,7 @@ from shapelog.recompiles.violations import Described, Violation
 _OBJECT_KINDS = frozenset((Kind.ID, Kind.TYPE, Kind.TENSOR, Kind.CLOSURE))
 # What a member of an enum is made of.
 _OF_ENUM = ("._value_", "._name_")
+_OF_TRANSFORMS = ("G['__import_torch_dot__functorch_dot_", "G['__import_torch_dot_autograd_dot_forward_ad']")
 _NUMBERS = frozenset((Kind.VALUE, Kind.SIZE))
 _TENSOR_OR_DEVICE = frozenset((Kind.TENSOR, Kind.DEVICE))
 
@@ -189,6 +190,26 @@ def changed_by_inference_mode(item: Violation, changes: Changes) -> bool:
     return all(key == "ADInplaceOrView" or key.startswith("Autograd") for key in old ^ new)
 
 
+def changed_by_transform(item: Violation, changes: Changes) -> bool:
+    """A transform of torch.func wraps the tensors, takes a dim from them (vmap), may make them require a gradient (grad), and counts its
+    levels in ints of torch.
+    """
+    states = [other for other in changes.violations if other.prop.kind is Kind.FUNCTORCH_STATE]
+    if not states:
+        return False
+    kind = item.prop.kind
+    if kind is Kind.RANK:
+        return any(str(other.expected).count("'Vmap'") != str(other.actual).count("'Vmap'") for other in states)
+    if kind is Kind.FUNCTORCH_STATE:
+        return item.prop == DUAL_LEVEL and any(other.prop == TRANSFORMS for other in states)
+    if kind is Kind.REQUIRES_GRAD:
+        return any("'Grad'" in f"{other.expected}{other.actual}" for other in states)
+    if kind is Kind.DISPATCH_KEYS:
+        old, new = (set(re.findall(r"\w+", str(text))) for text in (item.expected, item.actual))
+        return all(key.startswith(("FuncTorch", "Functionalize")) for key in old ^ new)
+    return kind is Kind.VALUE and item.source.startswith(_OF_TRANSFORMS)
+
+
 def dispatch_keys_of_autocast(item: Violation, changes: Changes) -> bool:
     return item.prop.kind is Kind.DISPATCH_KEYS and changes.autocast_changed and "Autocast" in f"{item.expected}{item.actual}"
 
@@ -215,6 +236,7 @@ CONSEQUENCES: dict[str, Callable[[Violation, Changes], bool]] = {
         not_named_by_pytorch,
         computed_under_other_grad_mode,
         changed_by_inference_mode,
+        changed_by_transform,
         dispatch_keys_of_autocast,
         stride_follows_size,
         dispatch_keys_of_device,

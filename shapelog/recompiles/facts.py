@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import attrgetter
+from typing import NamedTuple
 
 from shapelog.grouping import grouped
 from shapelog.model.trace import Compile, Frame
@@ -36,17 +37,28 @@ _OPERATORS = "torch/_ops.py"
 _GRAD_MODE = Property(Kind.GLOBAL_STATE, name="grad_mode")
 
 
+class StaticValue(NamedTuple):
+    """A size or int that is static in a compile, with its values in two calls."""
+
+    key: Key
+    name: str
+    before: int
+    after: int
+
+
 @dataclass(frozen=True, eq=False)
 class CompileFacts:
     """What is known of the call that led to a compile, and of the entry that the compile made.
 
     ``numbers`` holds sizes, strides, offsets and ints by their spelling in guard expressions, ``types`` the Python type of each source
-    where it is written. Compiles with the same facts share one of these; ``compile`` is the first of them.
+    where it is written. Compiles with the same facts share one of these; ``compile`` is the first of them. ``static_values`` is what
+    ``tied_sizes`` found last for this call, by the compile that pinned something and the entry.
     """
 
     compile: Compile
     facts: Mapping[Key, Fact]
     numbers: Mapping[str, Value]
+    static_values: "dict[tuple[CompileFacts, CompileFacts], tuple[StaticValue, ...]]" = field(default_factory=dict)
 
     @cached_property
     def tree(self) -> GuardTree | None:
@@ -124,6 +136,15 @@ class CompileFacts:
         return found
 
     @cached_property
+    def keys_by_dict(self) -> Mapping[Source, list[str]]:
+        """The keys of each dict as far as they are guarded, by their place."""
+        of_dicts = [
+            (owner, key, str(fact)) for (key, prop), fact in self.facts.items() if prop.kind is Kind.VALUE and (owner := key.dict_of_key)
+        ]
+        found = grouped(sorted(of_dicts, key=lambda item: _place_of_key(item[1])), lambda item: item[0])
+        return {owner: [text for _, _, text in items] for owner, items in found.items()}
+
+    @cached_property
     def lines_of_use(self) -> Mapping[Key, int]:
         """The line on which the frame's own function first uses what each guard checks, as far as the guards tell."""
         tree, name = self.tree, self.compile.metrics.code_name
@@ -149,6 +170,11 @@ class CompileFacts:
         for source in (*(guard.source for guard in guards), *self.types, *(item.source for item in self.compile.inputs)):
             found.setdefault(without_locals(source), source)
         return found
+
+
+def _place_of_key(source: Source) -> int:
+    """3 for ``list(dict.keys(L['d']))[3]``."""
+    return integer(source.rpartition("[")[2].rstrip("]")) or 0
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -190,7 +216,7 @@ def _payload_key(compile: Compile) -> tuple[object, ...]:
     looks = hash(tuple(map(_LOOK, compile.inputs))), hash(tuple(map(_HINT, compile.symbols)))
     if compile.guards_span:
         return compile.guards_span.digest or compile, *looks
-    rest = compile.has_reasons_record, compile.inputs, compile.automatic_dynamic, *map(_SOURCES, compile.specializations)
+    rest = compile.metrics.code_name, compile.has_reasons_record, compile.inputs, compile.automatic_dynamic, *map(_SOURCES, compile.specializations)
     return hash(rest), *looks
 
 
@@ -229,13 +255,16 @@ def _facts_of(compile: Compile) -> CompileFacts:
 def inference_mode(tree: GuardTree) -> bool | None:
     """Whether a call was made in ``torch.inference_mode``, by the dispatch keys of its tensors; None where they leave that open.
 
-    There, autograd's keys are excluded, and tensors that are made there have no ADInplaceOrView either. Autograd's keys are also missing
-    in the kernel of a custom operator, which grad mode shows (recorded since torch 2.13).
+    There, autograd's keys are excluded, and tensors that are made there have no ADInplaceOrView either; outside of it these have it, but
+    not autograd's. Autograd's keys are also missing in the kernel of a custom operator. Grad mode, off in inference mode, shows either
+    (recorded since torch 2.13).
     """
     keys = [str(value) for (_, prop), value in tree.facts.items() if prop == DISPATCH_KEYS]
     if not keys or any("Autograd" in text for text in keys):
         return False if keys else None
     grad_mode = tree.facts.get((Source(), _GRAD_MODE))
+    if grad_mode is True:
+        return False
     is_plain = any("ADInplaceOrView" in text for text in keys)
     return True if grad_mode is False or (grad_mode is None and is_plain) else None
 

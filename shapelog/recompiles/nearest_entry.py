@@ -7,6 +7,7 @@ from shapelog.model.ids import parse_compile_id
 from shapelog.model.trace import Compile, Outcome
 from shapelog.reading.payloads.guards import DYNAMIC, GuardTree, Key
 from shapelog.reading.payloads.properties import Kind
+from shapelog.reading.records import Metrics
 from shapelog.recompiles.causes import Cause, EntryDifference
 from shapelog.recompiles.facts import CompileFacts, FactTable
 from shapelog.recompiles.graph_reuse import similar
@@ -91,6 +92,7 @@ def entries_outside_trace(earlier: Sequence[Compile], compile: Compile) -> list[
                     order=-1,
                     has_reasons_record=True,
                     outcome=Outcome.COMPILED,
+                    metrics=Metrics(code_name=compile.metrics.code_name),
                 )
             )
     return found

@@ -18,6 +18,10 @@ from shapelog.recompiles.facts import FactTable
 _UNLISTED = frozenset((Kind.ID, Kind.TYPE, Kind.DISPATCH_KEYS, Kind.GLOBAL_STATE, Kind.AUTOCAST))
 
 
+# The cells of a table; of a frame with more of them, the rows that vary come first.
+MOST_CELLS = 500_000
+
+
 class State(Enum):
     """How a compile treated a dim or int."""
 
@@ -46,31 +50,43 @@ class ShapeRow(NamedTuple):
     @property
     def is_constant(self) -> bool:
         """Static, and of one value wherever it appears."""
-        seen = [cell for cell in self.cells if cell.state is not State.ABSENT]
-        return all(cell.state is State.STATIC and not cell.is_violated for cell in seen) and len({cell.value for cell in seen}) < 2
+        return _is_constant(self.cells)
 
 
 class ShapeTable(NamedTuple):
-    """Rows in the order in which the sources first appear; columns are ``compiles``."""
+    """Rows in the order in which the sources first appear, without ``left_out`` more; columns are ``compiles``."""
 
     compiles: tuple[Compile, ...]
     rows: tuple[ShapeRow, ...]
+    left_out: int = 0
 
 
 def shape_table(frame: Frame, recompiles: tuple[Recompile, ...], facts: FactTable) -> ShapeTable:
     compiles = tuple(compile for compile in frame.compiles if compile.outcome is not Outcome.LIMIT)
     violated = {(item.compile, cause.axis) for item in recompiles for cause in item.causes}
-    rows: dict[tuple[str, Source], list[ShapeCell]] = {}
-    blank = ShapeCell("", State.ABSENT)
+    rows: dict[tuple[str, Source], dict[int, ShapeCell]] = {}
     for index, compile in enumerate(compiles):
         for name, source, cell in _cells(compile, facts):
-            row = rows.setdefault((name, source), [])
-            row.extend([blank] * (index - len(row)))
-            row.append(cell._replace(is_violated=True) if (compile, name) in violated else cell)
+            row = rows.setdefault((name, source), {})
+            row.setdefault(index, cell._replace(is_violated=True) if (compile, name) in violated else cell)
+    most = max(1, MOST_CELLS // max(1, len(compiles)))
+    constant = {key: _is_constant(cells.values()) for key, cells in rows.items()} if len(rows) > most else {}
+    shown = set(sorted(rows, key=lambda key: constant.get(key, False))[:most])
+    blank = ShapeCell("", State.ABSENT)
     return ShapeTable(
         compiles=compiles,
-        rows=tuple(ShapeRow(name, source, (*cells, *[blank] * (len(compiles) - len(cells)))) for (name, source), cells in rows.items()),
+        rows=tuple(
+            ShapeRow(name, source, tuple(cells.get(index, blank) for index in range(len(compiles))))
+            for (name, source), cells in rows.items()
+            if (name, source) in shown
+        ),
+        left_out=len(rows) - len(shown),
     )
+
+
+def _is_constant(cells: Iterable[ShapeCell]) -> bool:
+    seen = [cell for cell in cells if cell.state is not State.ABSENT]
+    return all(cell.state is State.STATIC and not cell.is_violated for cell in seen) and len({cell.value for cell in seen}) < 2
 
 
 def _ever_symbolic(compile: Compile) -> set[Source]:

@@ -6,21 +6,13 @@ ints of a module (``assert length == self.height * self.width``).
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations, islice
-from typing import NamedTuple
 
 from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.guards import Key
 from shapelog.reading.payloads.properties import VALUE, Kind, size
-from shapelog.reading.payloads.source_names import Source
-from shapelog.recompiles.facts import CompileFacts
+from shapelog.recompiles.facts import CompileFacts, StaticValue
 
 _MOST = 40  # pairs of them are tried
-
-
-class _Static(NamedTuple):
-    name: str
-    before: int
-    after: int
 
 
 def tied_to(
@@ -34,17 +26,20 @@ def tied_to(
     before, after = values
     if before is None or after is None:
         return ()
-    static = list(islice(_static(key, known, entry, call), _MOST))
+    if (known, entry) not in call.static_values:
+        call.static_values.clear()
+        call.static_values[known, entry] = tuple(islice(_static(known, entry, call), _MOST + 1))
+    static = [item for item in call.static_values[known, entry] if item.key != key][:_MOST]
     found = next((group for group in _groups(static) if _equals(group, before, after)), ())
     return tuple(item.name for item in found if item.before != item.after)
 
 
-def _groups(static: list[_Static]) -> Iterator[tuple[_Static, ...]]:
+def _groups(static: list[StaticValue]) -> Iterator[tuple[StaticValue, ...]]:
     yield from ((item,) for item in static)
     yield from (pair for pair in combinations(static, 2) if any(item.before != item.after for item in pair))
 
 
-def _equals(group: Sequence[_Static], before: int, after: int) -> bool:
+def _equals(group: Sequence[StaticValue], before: int, after: int) -> bool:
     if len(group) == 1:
         return (group[0].before, group[0].after) == (before, after)
     one, other = group
@@ -53,16 +48,19 @@ def _equals(group: Sequence[_Static], before: int, after: int) -> bool:
     )
 
 
-def _static(key: Key, known: CompileFacts, entry: CompileFacts, call: CompileFacts) -> Iterator[_Static]:
-    """The sizes and ints that are static in a compile, with their values in two calls, without the one at ``key``."""
+def _static(known: CompileFacts, entry: CompileFacts, call: CompileFacts) -> Iterator[StaticValue]:
+    """The sizes and ints that are static in a compile, with their values in two calls.
+
+    What was pinned there had a symbol: its own, or by duck sizing that of an equal size.
+    """
+    symbolic = known.symbolic.union(known.specializations_by_source)
     for (source, prop), fact in entry.facts.items():
-        if prop.kind is Kind.VALUE and source not in known.symbolic and key != (source, VALUE):
+        if prop.kind is Kind.VALUE and source not in symbolic:
             before, after = integer(str(fact)), integer(str(call.facts.get((source, VALUE), "")))
             if before is not None and after is not None:
-                yield _Static(source.display_name, before, after)
+                yield StaticValue((source, VALUE), source.display_name, before, after)
     for tensor in entry.compile.inputs:
         now = call.input(tensor.source)
         for dim, (size_before, size_now) in enumerate(zip(tensor.size, now.size if now else (), strict=False)):
-            is_symbolic = Source(f"{tensor.source}.size()[{dim}]") in known.symbolic
-            if size_before != size_now and not is_symbolic and key != (tensor.source, size(dim)):
-                yield _Static(f"{tensor.source.display_name}.size[{dim}]", size_before, size_now)
+            if size_before != size_now and f"{tensor.source}.size()[{dim}]" not in symbolic:
+                yield StaticValue((tensor.source, size(dim)), f"{tensor.source.display_name}.size[{dim}]", size_before, size_now)

@@ -59,6 +59,8 @@ def blocking_rule(nearest: EntryDifference, compile: Compile, reuse: GraphReuse)
         return "SL321", f"the program calls mark_static on {dim}, which overrides every mark: remove that call"
     if not all(cause.size_related and cause.rule.markable and not any_blocks_marking(cause.codes) for cause in nearest.causes):
         return "", ""
+    if any(cause.own_verdict for cause in nearest.causes):  # known to need something else, which its remedy names
+        return "", ""
     constant = found_by_super(nearest)
     if constant:
         return "SL201", f"marking does not help: PyTorch treats values read through super(), such as {constant}, as constants"

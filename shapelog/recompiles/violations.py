@@ -13,12 +13,14 @@ from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.guards import DYNAMIC, Fact, GuardTree, Key, ShapeGuard, type_name
 from shapelog.reading.payloads.properties import (
     DTYPE,
+    DUAL_LEVEL,
     ID,
     INFERENCE_MODE,
     LENGTH,
     RANK,
     REQUIRES_GRAD,
     TENSOR,
+    TRANSFORMS,
     TYPE,
     VALUE,
     Kind,
@@ -210,9 +212,15 @@ def _from_reason(entry: CompileFacts, call: CompileFacts, reason: Reason) -> Vio
         pair = " is ".join(_full_source(owner, name) for name in reason.same)
         before, after = (Described.DISTINCT, pair) if reason.family == "duplicate" else (pair, Described.DISTINCT)
         return Violation(Source(), _ALIASING, before, after, reason.comment, reason=reason)
-    source = _full_source(owner, reason.source)
+    source = _full_source(owner, reason.source) or _source_of(entry, reason)
     prop, expected, actual = _named_values(entry, call, source, reason)
     return Violation(source, prop, expected, actual, reason.comment, reason=reason)
+
+
+def _source_of(entry: CompileFacts, reason: Reason) -> Source:
+    """The source of a guard whose text does not name it, such as ``___check_metadata_140057847825888_c0/0``."""
+    guards = entry.tree.guards if entry.tree and reason.code else ()
+    return next((guard.source for guard in guards if guard.text == reason.code), Source())
 
 
 def _named_values(entry: CompileFacts, call: CompileFacts, source: Source, reason: Reason) -> tuple[Property, Known, Known]:
@@ -225,6 +233,11 @@ def _named_values(entry: CompileFacts, call: CompileFacts, source: Source, reaso
     if kind in (Kind.DTYPE, Kind.DISPATCH_KEYS, Kind.DEVICE):
         known = entry.guarded((source, prop))
         return prop, reason.expected if known is None else known, _dtype(reason.actual) if actual is None else actual
+    if kind is Kind.FUNCTORCH_STATE:
+        return _transforms(call, reason)
+    if kind is Kind.PRESENT and (registered := _registered(call, source)):
+        was = entry.guarded((source, VALUE)) or entry.types.get(source) or Described.OBJECT
+        return VALUE if was == "None" else TYPE, was, registered
     if kind is Kind.BACKEND:
         is_known = bool(reason.code) or entry.tree is not None  # with guards that hold, nothing but the backend is left
         return prop if is_known else Property(Kind.UNKNOWN), reason.expected, reason.actual
@@ -249,6 +262,25 @@ def _named_values(entry: CompileFacts, call: CompileFacts, source: Source, reaso
         seen = _kind_seen(call, source)
         return prop, expected, Described.UNKNOWN if seen in (expected, constant_type(str(expected))) else seen
     return prop, expected, Described.UNKNOWN if actual is None or actual == expected else actual
+
+
+def _registered(call: CompileFacts, source: Source) -> Known | None:
+    """What an attribute of a module is that became a parameter, a buffer or a module, and is kept in another dict since."""
+    owner, _, name = source.rpartition(".")
+    for part in ("_parameters", "_buffers", "_modules"):
+        found = Source(f"{owner}.{part}['{name}']")
+        if (found, TENSOR) in call.facts:
+            return Described.TENSOR
+        if found in call.types:
+            return call.types[found]
+    return None
+
+
+def _transforms(call: CompileFacts, reason: Reason) -> tuple[Property, Known, Known]:
+    """The transforms of torch.func, or the level of forward-mode AD. Outside of all of them, only code that uses them has the guard."""
+    prop = DUAL_LEVEL if "forward_ad" in reason.code else TRANSFORMS
+    actual = call.facts.get((Source(), prop), "[]" if prop == TRANSFORMS else Described.UNKNOWN)
+    return prop, reason.expected, Described.UNKNOWN if actual == reason.expected else actual
 
 
 def _tensor_type(entry: CompileFacts, source: Source) -> Known:

@@ -305,28 +305,33 @@ class _AlertBuilder(NamedTuple):
         axes = tuple(dict.fromkeys(cause.axis for cause in causes if cause.axis))
         why = _with_later_values(facts[0], [cause for cause in causes if cause.axis == axes[0]], axes) if axes else facts[0]
         place = next((cause.place for cause in causes if cause.place and self._is_own(cause.place.file)), None)
+        remedy = self.found.report.remedies.of(recompiles, causes)
         return self._alert(
             rule=cause.remedy_rule if cause else UNEXPLAINED,
             codes=tuple(dict.fromkeys(code for cause in causes for code in cause.codes)) or (UNEXPLAINED.code,),
             axes=axes,
             sentence=f"{self.code.title} was recompiled {_times(occurrences)}{cost}: {why or 'the cause is not known'}",
             facts=facts,
-            remedy=self.found.report.remedies.of(recompiles, causes),
+            remedy=remedy,
             source_line=self.found.repository.source_line(self.code.first.file, place.line) if place else None,
             snippet=place.code if place else "",
             marked=_named_in(place.code, axes) if place else "",
             occurrences=occurrences,
             notes=tuple(_notes(recompiles, facts[0])),
-            rest=self._rest(members),
+            rest=self._rest(members, remedy),
         )
 
-    def _rest(self, members: list[_Blamed]) -> Rest | None:
+    def _rest(self, members: list[_Blamed], done: Remedy) -> Rest | None:
+        """Where what is ``done`` removes some of these recompiles: what the others need, be it for a cause that this alert is not about."""
         rest = [item for item in members if item.recompile.verdict is not Verdict.MARKING]
         causes = [item.cause for item in rest if item.cause]
         if not causes or len(rest) == len(members):
             return None
-        remedy = self.found.report.remedies.of([item.recompile for item in rest], causes)
-        return Rest(remedy, tuple(dict.fromkeys(item.recompile.compile.label for item in rest)))
+        remedies = self.found.report.remedies
+        remedy = remedies.of([item.recompile for item in rest], causes)
+        if remedy == done:
+            remedy = remedies.of_recompile(rest[0].recompile)
+        return Rest(remedy, tuple(dict.fromkeys(item.recompile.compile.label for item in rest))) if remedy != done else None
 
     def findings(self, items: list[Finding]) -> Iterator[Alert]:
         """What analyses found about this code: limits and failures, each rule once."""

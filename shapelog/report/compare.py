@@ -1,14 +1,16 @@
 """``compare(before, after)`` → Comparison: what a change did to the compiles of a program."""
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from shapelog.grouping import grouped
 from shapelog.model.cache_uses import cache_uses
 from shapelog.model.code_matching import Code, match
 from shapelog.model.trace import Trace
 from shapelog.reading.payloads.cache_keys import MISS
-from shapelog.report.details.settings import differing_settings, setting_words
+from shapelog.report.details.cache_remedies import cache_problem
+from shapelog.report.details.metric_fields import Setting
+from shapelog.report.details.run_settings import settings_of_runs
 from shapelog.report.frame_changes import (
     CauseChange,
     Counts,
@@ -33,7 +35,6 @@ from shapelog.report.results import Headline
 from shapelog.text import plural, rank_list
 
 _MOST_CACHE_NOTES = 3
-_MOST_SETTINGS = 12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,7 +107,8 @@ class FrameChange:
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
     """Two runs of a program. ``frames`` are ordered by the size of the change, lost graphs first; ``causes`` are those of all frames
-    together; ``notes`` say what else differs, and what makes the comparison less sure.
+    together; ``settings`` are versions and settings of PyTorch that the runs began with and that differ; ``notes`` are what else differs,
+    and what makes the comparison less sure.
     """
 
     before: Report
@@ -118,6 +120,7 @@ class Comparison:
     outcome: Effect
     headline: Headline
     notes: tuple[str, ...]
+    settings: tuple[Setting, ...] = ()
 
     @property
     def changed(self) -> tuple[FrameChange, ...]:
@@ -153,6 +156,7 @@ def compare(before: Report, after: Report) -> Comparison:
     was = summed([item.was for item in frames], old[0])
     now = summed([item.now for item in frames], old[1])
     outcome = _outcome(frames, was, now)
+    settings = settings_of_runs(before.trace, after.trace)
     return Comparison(
         before=before,
         after=after,
@@ -162,7 +166,8 @@ def compare(before: Report, after: Report) -> Comparison:
         now=now,
         outcome=outcome,
         headline=_headline(frames, was, now, outcome),
-        notes=tuple(_notes(before, after, was.cached, now.cached)),
+        notes=tuple(_notes(before, after, settings, was.cached, now.cached)),
+        settings=settings,
     )
 
 
@@ -293,7 +298,7 @@ def _same(frames: tuple[FrameChange, ...], was: Counts, now: Counts) -> Headline
     return Headline("No difference", f"{counted(now.compiles, 'compilation')} in both runs{why}")
 
 
-def _notes(before: Report, after: Report, *cached: int) -> Iterator[str]:
+def _notes(before: Report, after: Report, settings: tuple[Setting, ...], *cached: int) -> Iterator[str]:
     """What else differs between the runs, and what keeps the comparison from being sure."""
     one, other = before.trace, after.trace
     versions = [trace.torch_version or trace.version_guess for trace in (one, other)]
@@ -303,11 +308,11 @@ def _notes(before: Report, after: Report, *cached: int) -> Iterator[str]:
     if old:
         runs = "either run" if len(old) == 2 else f"the {old[0]} run"
         yield f"torch 2.5 and older record neither graph breaks nor recompile limit hits, so they are not known for {runs}"
+    listed = {item.name.rpartition(".")[2] for item in settings}
     for name in one.config._fields:
         values = [getattr(trace.config, name) for trace in (one, other)]
-        if values[0] != values[1] and None not in values:
+        if name not in listed and values[0] != values[1] and None not in values:
             yield f"setting differs: {name} {values[0] or 'empty'} before, {values[1] or 'empty'} after"
-    yield from _setting_notes(one, other)
     ranks = [{number for rank in trace.ranks for number in trace.represented_ranks(rank.number)} for trace in (one, other)]
     for own, when in ((ranks[0] - ranks[1], "first"), (ranks[1] - ranks[0], "second")):
         if own and one.rank_count + other.rank_count > 2:
@@ -324,19 +329,18 @@ def _notes(before: Report, after: Report, *cached: int) -> Iterator[str]:
             yield f"the trace of the {when} run lost data (see shapelog report), so compilations may be missing from it"
 
 
-def _setting_notes(before: Trace, after: Trace) -> Iterator[str]:
-    """Settings that differ, without those that ``Config`` has, which every note of a comparison names."""
-    known = before.config._fields
-    found = [item for item in differing_settings(before, after) if item[0].rpartition(".")[2] not in known]
-    for name, was, now in found[:_MOST_SETTINGS]:
-        yield f"setting differs: {name} {setting_words(was)} before, {setting_words(now)} after"
-    if len(found) > _MOST_SETTINGS:
-        yield f"{len(found) - _MOST_SETTINGS} more settings differ"
-
-
 def _cache_notes(before: Trace, after: Trace) -> Iterator[str]:
     """Settings and versions that kept the second run from entries of the first for the same graphs, most frequent first."""
-    missed = (use for use in cache_uses(after, before) if use.is_of_other_run and use.event.result == MISS)
-    counts = Counter((use.event.cache, use.differing) for use in missed if use.differing and use.has_same_graph)
-    for (cache, differing), count in counts.most_common(_MOST_CACHE_NOTES):
-        yield f"{cache}: {plural(count, 'lookup')} of the second run found no entry of the first for the same graph and inputs: {differing}"
+    missed = [use for use in cache_uses(after, before).uses if use.is_of_other_run and use.event.result == MISS]
+    problems = [(use.event.cache, problem) for use in missed if (problem := cache_problem(use))]
+    found = grouped(problems, lambda item: (item[0], item[1].remedy or item[1].reason))
+    for (cache, _), members in sorted(found.items(), key=lambda item: -len(item[1]))[:_MOST_CACHE_NOTES]:
+        problem = members[0][1]
+        missing = (
+            f"{cache}: {plural(len(members), 'lookup')} of the second run found no entry of the first for other reasons than the graph"
+        )
+        yield f"{missing}: {problem.reason}" + (f"; {problem.remedy}" if problem.remedy else "")
+    lost = [use for use in missed if use.event.key and not use.differences and use.has_components]
+    if lost:
+        found_again = plural(len(lost), "lookup")
+        yield f"{found_again} of the second run had the key of one in the first, whose entry was not found: another cache directory?"

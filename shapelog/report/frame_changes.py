@@ -68,6 +68,11 @@ class Counts:
     cached: int = 0
     seconds: float = 0.0
 
+    @property
+    def number(self) -> int:
+        """Everything that takes time, compiled or not."""
+        return self.compiles + (self.limit_hits or 0) + self.failures
+
 
 @dataclass(frozen=True, slots=True)
 class CauseChange:

@@ -12,24 +12,29 @@ from shapelog.advice.advise import Advice, Forecast
 from shapelog.advice.compile_seconds import Seconds
 from shapelog.advice.paste_formats import as_python, as_shell
 from shapelog.grouping import grouped
+from shapelog.model.cache_uses import CacheUse
 from shapelog.model.code_matching import Code
 from shapelog.model.trace import Compile, Frame, Outcome
+from shapelog.reading.payloads.cache_keys import AOT_AUTOGRAD, FX_GRAPH, HIT, MISS
 from shapelog.recompiles.explain import Recompile
 from shapelog.report.alerts import Alert, Alerts
 from shapelog.report.analyses.recompile_limit import DEFAULT_LIMIT
+from shapelog.report.details.cache_remedies import cache_problem
 from shapelog.report.report import Report
 from shapelog.report.repository_paths import Repository, SourceLine
 from shapelog.report.results import Finding
 from shapelog.report.resumed_code import ResumedCode
 from shapelog.report.weighted import weighted_compiles
 from shapelog.rules import AlertKind, Level, Remedy, Rule, Section, Verdict
-from shapelog.text import plural, seconds
+from shapelog.text import plural, seconds, some
 
 # Rules about state that a program sets up once, before the first compiled call.
 _SET_UP = frozenset(("SL301", "SL303", "SL305", "SL306", "SL307", "SL321"))
-_SETTING = re.compile(r"torch\._dynamo\.config\.\w+ = \w+")
+_SETTING = re.compile(r"(torch\._dynamo\.config\.\w+) ?= ?(\w+)")
 # What a restart of the analysis has to cost, as a share of all seconds of the run, to be worth a step.
 _COSTLY = 0.05
+# How many of the properties that changed a title names.
+_NAMED = 2
 _CONFIDENCE = ("high", "medium", "low")
 # The least seconds that two decimals show.
 _SHOWN = 0.005
@@ -47,13 +52,14 @@ class StepKind(Enum):
     LIMIT = "recompile limit"
     RANKS = "ranks"
     EXPORT = "export"
+    CACHE = "compile cache"
 
 
 @dataclass(frozen=True, slots=True)
 class Saving:
     """What a step saves: ``least`` to ``most`` compilations, their seconds, and compilations that were refused or failed.
 
-    Where code was refused or failed, later calls of it ran in eager mode, or raised.
+    Where code was refused or failed, later calls of it ran in eager mode, or raised. ``is_later`` where only runs after this one save it.
     """
 
     least: int = 0
@@ -61,6 +67,7 @@ class Saving:
     seconds: Seconds = field(default_factory=Seconds)
     refused: int = 0
     failed: int = 0
+    is_later: bool = False
 
     @property
     def is_any(self) -> bool:
@@ -127,6 +134,10 @@ class _Run:
         """Those of all ranks that a compile represents."""
         return {item.compile: item.seconds for item in weighted_compiles(self.report.explained)}
 
+    def weight(self, compile: Compile) -> float:
+        """By how much the seconds of all ranks that a compile represents are more than its own."""
+        return self.seconds[compile] / compile.seconds if compile.seconds else 1.0
+
     @cached_property
     def forecasts(self) -> Mapping[Frame, Forecast]:
         return {item.frame: item for item in self.report.advice.forecasts} if self.report.advice else {}
@@ -143,6 +154,7 @@ def next_steps(found: Alerts) -> tuple[NextStep, ...]:
         if kind is not None:
             steps.append(_MAKERS[kind[0]](run, members))
     steps += _of_exports(report.findings, found.repository)
+    steps += _of_caches(run)
     useful = [step for step in steps if step.saving.is_any or step.kind in (StepKind.RANKS, StepKind.EXPORT)]
     return tuple(sorted(useful, key=_rank))
 
@@ -200,6 +212,51 @@ def _of_exports(findings: Iterable[Finding], repository: Repository) -> Iterator
             hints=first.message.hints if first.message else (),
             places=(StepPlace(line, first.code, ""),) if line else (),
         )
+
+
+def _of_caches(run: _Run) -> Iterator[NextStep]:
+    """What lets later runs load code from a compile cache, where compiling it took a good part of the seconds."""
+    problems = ((use, problem) for use in run.report.caches.uses if (problem := cache_problem(use)) and problem.remedy)
+    for (rule, remedy), pairs in grouped(problems, lambda pair: (pair[1].rule, pair[1].remedy)).items():
+        problem = pairs[0][1]
+        concerned = (
+            [use for use in run.report.caches.uses if use.event.result == MISS] if problem.is_everywhere else [use for use, _ in pairs]
+        )
+        uses = grouped(concerned, lambda use: use.compile)
+        saved = Seconds(0.0, math.fsum(_loadable(same, run) * run.weight(compile) for compile, same in uses.items()))
+        if not saved.most or saved.most <= _COSTLY * run.report.summary.seconds:
+            continue
+        titles = list(dict.fromkeys(use.frame.title for use in concerned))
+        yield NextStep(
+            kind=StepKind.CACHE,
+            title=f"Let {_names(titles)} be loaded from the compile cache: {remedy}",
+            rules=(rule,),
+            saving=Saving(seconds=saved, is_later=True),
+            confidence=Confidence(*_SURE if problem.is_sure else _UNSURE),
+            stake=_middle(saved),
+            text=problem.text,
+            explanation=_capitalized(f"{rule.name.replace('-', ' ')}: {' '.join(problem.reason.split())}"),
+            labels=tuple(dict.fromkeys(compile.label for compile in uses)),
+        )
+
+
+_SURE = "medium", "it holds for runs that find the cache directory of an earlier one"
+_UNSURE = "low", "it changes more than the cache, and holds only for runs that find the cache directory of an earlier one"
+
+
+def _loadable(uses: Sequence[CacheUse], run: _Run) -> float:
+    """The seconds of a compile that entries in the caches of these uses make unnecessary.
+
+    An entry of the FX graph cache replaces Inductor, one of the AOTAutograd cache AOTAutograd as well; Dynamo runs in any case.
+    """
+    compile, caches = uses[0].compile, {use.event.cache for use in uses}
+    others = {use.event.cache for use in run.report.caches.of(compile) if use.event.result in (HIT, MISS)}
+    phases = dict(compile.phases)
+    without_graphs = phases.pop("AOTAutograd") if AOT_AUTOGRAD in caches else 0.0
+    is_all = FX_GRAPH in caches or FX_GRAPH not in others
+    return without_graphs + (
+        math.fsum(spent for phase, spent in phases.items() if phase not in ("Dynamo", "AOTAutograd")) if is_all else 0.0
+    )
 
 
 def _of_ranks(findings: Iterable[Finding]) -> Iterator[NextStep]:
@@ -263,8 +320,11 @@ def _step(
 
 
 def _subject(alerts: Sequence[Alert]) -> str:
+    return _names(list(dict.fromkeys(alert.title for alert in alerts)))
+
+
+def _names(titles: Sequence[str]) -> str:
     """``f``, ``f and g``, ``f and 3 more``."""
-    titles = list(dict.fromkeys(alert.title for alert in alerts))
     return " and ".join(titles) if len(titles) < 3 else f"{titles[0]} and {len(titles) - 1} more"
 
 
@@ -282,7 +342,9 @@ def _code_change(run: _Run, alerts: Sequence[Alert]) -> NextStep:
         confidence = Confidence("low", "some of these recompilations have other causes as well")
     kind = StepKind.SETUP if alerts[0].rule.code in _SET_UP else StepKind.CODE
     saving = Saving(sum(item.times for item in sole), sum(item.times for item in own.values()), saved)
-    step = _step(kind, f"{_subject(alerts)}: {_change(alerts[0]).text}", alerts, saving, _middle(saved), confidence)
+    changed = some(list(dict.fromkeys(alert.axis for alert in alerts if alert.axis)), _NAMED) if kind is StepKind.CODE else ""
+    subject = f"{_subject(alerts)}{f' ({changed})' if changed else ''}"
+    step = _step(kind, f"{subject}: {_change(alerts[0]).text}", alerts, saving, _middle(saved), confidence)
     return replace(step, labels=tuple(dict.fromkeys(item.compile.label for item in own.values())))
 
 
@@ -305,7 +367,7 @@ def _title_of(alert: Alert) -> str:
 def _cure(alerts: Sequence[Alert]) -> tuple[Confidence, tuple[str, ...]]:
     """How sure PyTorch's hints make a step, and the settings that they name."""
     hints = [hint for alert in alerts for message in alert.messages for hint in message.specific_hints]
-    settings = tuple(dict.fromkeys(setting for hint in hints for setting in _SETTING.findall(hint)))
+    settings = tuple(dict.fromkeys(setting for hint in hints for setting in map(" = ".join, _SETTING.findall(hint))))
     return Confidence(*(("medium", "PyTorch names a remedy") if hints else ("low", "PyTorch names no remedy"))), settings
 
 
@@ -369,7 +431,8 @@ def saving_words(saving: Saving) -> str:
         else str(spent)
     )
     saved = f"{number}{plural(saving.most, 'compilation')}{f' ({time})' if time else ''}" if saving.most else time
-    parts = [f"saves {saved}"] if saved else []
+    when = " in each later run" if saving.is_later else ""
+    parts = [f"saves {saved}{when}"] if saved else []
     if saving.refused:
         parts.append(f"{saving.refused} {'is' if saving.refused == 1 else 'are'} no longer refused")
     if saving.failed:

@@ -1,7 +1,7 @@
 """``analyze(trace)`` → Report: the one thing that reporters know."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from shapelog.advice.advise import Advice, advise
 from shapelog.advice.remedies import Remedies
 from shapelog.display import in_memory, in_notebook
-from shapelog.errors import DATA_LOSS, Problem
+from shapelog.errors import DATA_LOSS, INFO, Problem
 from shapelog.grouping import grouped
+from shapelog.model.cache_uses import CacheUses
 from shapelog.model.trace import Compile, Frame, Outcome, Trace
 from shapelog.reading.ledger import Ledger
 from shapelog.recompiles.explain import Explanations, Recompile, explain_trace
 from shapelog.recompiles.facts import FactTable
+from shapelog.recompiles.nearest_entry import MOST_COMPARED
 from shapelog.recompiles.shape_table import ShapeTable, shape_table, varying_axes
 from shapelog.recompiles.similar_graphs import Group
 from shapelog.report.analyses import ANALYSES
@@ -56,6 +58,11 @@ class Summary(NamedTuple):
     frames: int
     limit_seconds: float = 0.0
     failed_seconds: float = 0.0
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether times are recorded; also where nothing was compiled."""
+        return bool(self.seconds) or not (self.compiles or self.limit_hits or self.failures)
 
     def part(self, verdict: Verdict) -> VerdictTotal:
         return next((part for part in self.parts if part.verdict is verdict), VerdictTotal(verdict, 0, 0.0))
@@ -111,7 +118,7 @@ class Report(NamedTuple):
     """Everything that a reporter may show, most important first. ``ranks`` is None where the trace holds fewer than two.
 
     ``advice`` is what to mark dynamic, None where that failed, which is one of the problems then. ``remedies`` are what to do about each
-    recompile.
+    recompile. ``caches`` is what compile caches did.
     """
 
     trace: Trace
@@ -126,6 +133,7 @@ class Report(NamedTuple):
     problems: tuple[Problem, ...]
     accounts: tuple[Ledger, ...]
     ranks: "RankReport | None" = None
+    caches: CacheUses = CacheUses()
 
     def __repr__(self) -> str:
         recompiles = plural(self.summary.recompiles, "recompilation")
@@ -178,6 +186,7 @@ def report_on(explained: Explanations, debug: bool = False) -> Report:
     findings: list[Finding] = []
     tables: list[Table] = []
     ranks: RankReport | None = None
+    caches = CacheUses()
     failed: list[Problem] = list(explained.problems)
     for analysis in ANALYSES:
         try:
@@ -186,6 +195,8 @@ def report_on(explained: Explanations, debug: bool = False) -> Report:
                     tables.append(result)
                 elif isinstance(result, Finding):
                     findings.append(result)
+                elif isinstance(result, CacheUses):
+                    caches = result
                 else:
                     ranks = result
         except Exception as error:
@@ -207,10 +218,22 @@ def report_on(explained: Explanations, debug: bool = False) -> Report:
         tables=tuple(tables),
         advice=advice,
         remedies=remedies,
-        problems=trace.problems + tuple(failed),
+        problems=(*trace.problems, *failed, *_cut_tables(frames, trace)),
         accounts=trace.accounts,
         ranks=ranks,
+        caches=caches,
     )
+
+
+def _cut_tables(frames: Iterable[FrameReport], trace: Trace) -> Iterator[Problem]:
+    """A problem for each frame whose shape table does not hold all sizes and ints."""
+    for item in frames:
+        frame = item.frame
+        table = item.shapes if len(frame.compiles) > MOST_COMPARED else None
+        if table and table.left_out:
+            shown = f"{len(table.rows):,} of {len(table.rows) + table.left_out:,} sizes and ints"
+            text = f"frame {frame.label} ({frame.name}): the table of its shapes has {shown}"
+            yield Problem("many-entries", text, trace.name, severity=INFO)
 
 
 def _advice(explained: Explanations, failed: list[Problem], debug: bool) -> Advice | None:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,7 +21,10 @@ _TYPES = {str: "VARCHAR", int: "BIGINT", float: "DOUBLE", bool: "BOOLEAN", datet
 
 
 class Totals(NamedTuple):
-    """Jobs that were read, and what they compiled; seconds are those of all ranks."""
+    """Jobs that were read, and what they compiled; seconds are those of all ranks, None where no job has times.
+
+    ``untimed`` are the jobs without: those that were read from text logs, and those that compiled nothing to its end.
+    """
 
     jobs: int
     unreadable: int
@@ -31,10 +34,11 @@ class Totals(NamedTuple):
     limit_hits: int
     failures: int
     graph_breaks: int
-    seconds: float
-    recompile_seconds: float
-    avoidable_least: float
-    avoidable_most: float
+    seconds: float | None
+    recompile_seconds: float | None
+    avoidable_least: float | None
+    avoidable_most: float | None
+    untimed: int
     first: datetime | None
     last: datetime | None
 
@@ -54,7 +58,7 @@ class FleetCause(NamedTuple):
     jobs: int
     functions: int
     recompiles: int
-    seconds: float
+    seconds: float | None
     remedy: str | None
 
 
@@ -72,7 +76,7 @@ class FleetAdvice(NamedTuple):
     text: str
     jobs: int
     compiles: int
-    seconds: float
+    seconds: float | None
     confidence: str | None
 
 
@@ -81,7 +85,7 @@ class Side(NamedTuple):
 
     jobs: int
     processes: int
-    seconds: float
+    seconds: float | None
     recompiles: float
 
 
@@ -89,7 +93,7 @@ class Regression(NamedTuple):
     """A function that recompiles more, or takes longer, in the jobs since a date: averages for each process that compiled it.
 
     ``added_seconds`` is what that costs all later processes together. ``cause`` is the costliest one that it has since, ``is_new`` whether
-    no earlier job has that cause in this function.
+    no earlier job has that cause in this function. Seconds are None where one side has no times.
     """
 
     function: str
@@ -98,9 +102,9 @@ class Regression(NamedTuple):
     jobs_after: int
     recompiles_before: float
     recompiles_after: float
-    seconds_before: float
-    seconds_after: float
-    added_seconds: float
+    seconds_before: float | None
+    seconds_after: float | None
+    added_seconds: float | None
     failures_before: float
     failures_after: float
     cause_code: str | None
@@ -111,13 +115,14 @@ class Regression(NamedTuple):
 class Since(NamedTuple):
     """The jobs before and since a date, and what is worse since then, the most expensive first.
 
-    ``undated`` are jobs without a time, which are on neither side.
+    ``undated`` are jobs without a time, which are on neither side; ``compared`` is how many functions were compiled on both.
     """
 
     date: datetime
     before: Side
     after: Side
     undated: int
+    compared: int
     regressions: tuple[Regression, ...]
 
 
@@ -142,7 +147,7 @@ class FleetFailure(NamedTuple):
 
 
 class Fleet(NamedTuple):
-    """What the tables of many jobs show together, most expensive first. ``since`` is None where no date was asked for."""
+    """What the tables of many jobs show together, most expensive first. ``since`` is None where all jobs began within a week."""
 
     folder: str
     totals: Totals
@@ -154,7 +159,8 @@ class Fleet(NamedTuple):
 
 
 def fleet(folder: Path, since: datetime | None = None) -> Fleet:
-    """What the tables in a folder show, and what is worse in jobs that began at ``since`` or later.
+    """What the tables in a folder show, and what is worse in jobs that began at ``since`` or later: by default in the week that ends
+    with the newest job, where others began before it.
 
     Raises ShapelogError where there are no tables, where a file is damaged, and without DuckDB.
     """
@@ -176,15 +182,23 @@ def _fleet(connection: "duckdb.DuckDBPyConnection", folder: Path, since: datetim
     (totals,) = rows(queries.TOTALS)
     if not totals[0] + totals[1]:
         raise ShapelogError(f"{folder}: there is no job in these tables yet")
+    found = Totals(*totals[:-2], *map(_time, totals[-2:]))
+    date = since or _last_week(found)
     return Fleet(
         folder=str(folder),
-        totals=Totals(*totals[:-2], *map(_time, totals[-2:])),
+        totals=found,
         causes=tuple(FleetCause(*row) for row in rows(queries.CAUSES)),
         advice=tuple(FleetAdvice(*row) for row in rows(queries.ADVICE)),
         failures=tuple(FleetFailure(*row) for row in rows(queries.FAILURES)),
         unreadable=tuple(Unreadable(*row) for row in rows(queries.UNREADABLE)),
-        since=None if since is None else _since(rows, since),
+        since=_since(rows, date) if date else None,
     )
+
+
+def _last_week(totals: Totals) -> datetime | None:
+    """A week before the newest job; None where no job began before that."""
+    date = totals.last - timedelta(days=7) if totals.last else None
+    return date if date and totals.first and totals.first < date else None
 
 
 def _since(rows: Any, date: datetime) -> Since:
@@ -192,8 +206,9 @@ def _since(rows: Any, date: datetime) -> Since:
     sides = {is_after: Side(*values) for is_after, *values in rows(queries.SIDES, moment)}
     nothing = Side(0, 0, 0.0, 0.0)
     ((undated,),) = rows(queries.UNDATED)
+    ((compared,),) = rows(queries.COMPARED, moment)
     found = (Regression(*row) for row in rows(queries.REGRESSIONS, moment))
-    return Since(date, sides.get(False, nothing), sides.get(True, nothing), undated, tuple(found))
+    return Since(date, sides.get(False, nothing), sides.get(True, nothing), undated, compared, tuple(found))
 
 
 def _time(seconds: float | None) -> datetime | None:

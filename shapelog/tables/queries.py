@@ -15,8 +15,9 @@ _FILE = r"regexp_extract({}file, '[^/\\]*$')"
 TOTALS = """
 SELECT count(*) FILTER (status = 'read'), count(*) FILTER (status <> 'read'), coalesce(sum(ranks), 0)::BIGINT,
     coalesce(sum(compiles), 0)::BIGINT, coalesce(sum(recompiles), 0)::BIGINT, coalesce(sum(limit_hits), 0)::BIGINT,
-    coalesce(sum(failures), 0)::BIGINT, coalesce(sum(graph_breaks), 0)::BIGINT, coalesce(sum(seconds), 0),
-    coalesce(sum(recompile_seconds), 0), coalesce(sum(avoidable_seconds_least), 0), coalesce(sum(avoidable_seconds_most), 0),
+    coalesce(sum(failures), 0)::BIGINT, coalesce(sum(graph_breaks), 0)::BIGINT, sum(seconds),
+    sum(recompile_seconds), sum(avoidable_seconds_least), sum(avoidable_seconds_most),
+    count(*) FILTER (status = 'read' AND seconds IS NULL),
     epoch(min(started)), epoch(max(started))
 FROM jobs
 """
@@ -24,7 +25,8 @@ FROM jobs
 CAUSES = f"""
 WITH grouped AS (
     SELECT code, rule, axis_pattern, count(DISTINCT axis) AS variants, any_value(axis) AS axis,
-        arg_max(struct_pack(function := function, file := file, line := line), seconds) AS longest, arg_max(remedy, seconds) AS remedy,
+        arg_max(struct_pack(function := function, file := file, line := line), coalesce(seconds, 0)) AS longest,
+        arg_max(remedy, coalesce(seconds, 0)) AS remedy,
         count(DISTINCT job) AS jobs, count(DISTINCT (function, {_FILE.format("")})) AS functions,
         count(DISTINCT (job, rank, process, compile_id)) AS recompiles, sum(seconds) AS seconds
     FROM causes
@@ -33,7 +35,7 @@ WITH grouped AS (
 SELECT code, rule, CASE WHEN variants = 1 THEN axis ELSE axis_pattern END, longest.function, longest.file, longest.line,
     jobs, functions, recompiles, seconds, remedy
 FROM grouped
-ORDER BY seconds DESC, recompiles DESC, code, axis_pattern
+ORDER BY seconds DESC NULLS LAST, recompiles DESC, code, axis_pattern
 """
 
 ADVICE = f"""
@@ -53,14 +55,16 @@ WITH marks AS (
 ), every AS (
     SELECT * FROM marks UNION ALL SELECT * FROM changes
 ), summed AS (
-    SELECT kind, code, what, function, arg_max(struct_pack(file := file, line := line), seconds) AS longest, arg_max(text, seconds) AS text,
-        count(DISTINCT job) AS jobs, sum(compiles)::BIGINT AS compiles, sum(seconds) AS seconds, arg_max(confidence, seconds) AS confidence
+    SELECT kind, code, what, function, arg_max(struct_pack(file := file, line := line), coalesce(seconds, 0)) AS longest,
+        arg_max(text, coalesce(seconds, 0)) AS text,
+        count(DISTINCT job) AS jobs, sum(compiles)::BIGINT AS compiles, sum(seconds) AS seconds,
+        arg_max(confidence, coalesce(seconds, 0)) AS confidence
     FROM every
     GROUP BY kind, code, what, function, named
 )
 SELECT kind, code, what, function, longest.file, longest.line, text, jobs, compiles, seconds, confidence
 FROM summed
-ORDER BY seconds DESC, compiles DESC, kind DESC, code, what, function
+ORDER BY seconds DESC NULLS LAST, compiles DESC, kind DESC, code, what, function
 """
 
 FAILURES = f"""
@@ -75,11 +79,23 @@ UNREADABLE = "SELECT job, source, error FROM jobs WHERE status <> 'read' ORDER B
 UNDATED = "SELECT count(*) FROM jobs WHERE status = 'read' AND started IS NULL"
 
 SIDES = """
-SELECT epoch(started) >= $1 AS is_after, count(*), sum(ranks)::BIGINT, sum(seconds) / greatest(sum(ranks), 1),
+SELECT epoch(started) >= $1 AS is_after, count(*), sum(ranks)::BIGINT,
+    sum(seconds) / greatest(sum(ranks) FILTER (seconds IS NOT NULL), 1),
     sum(recompiles) / greatest(sum(ranks), 1)
 FROM jobs
 WHERE status = 'read' AND started IS NOT NULL
 GROUP BY is_after
+"""
+
+COMPARED = f"""
+WITH dated AS (
+    SELECT job, epoch(started) >= $1 AS is_after FROM jobs WHERE status = 'read' AND started IS NOT NULL
+), sides AS (
+    SELECT function, {_FILE.format("frames.")} AS named FROM frames JOIN dated USING (job)
+    GROUP BY function, named
+    HAVING bool_or(is_after) AND NOT bool_and(is_after)
+)
+SELECT count(*) FROM sides
 """
 
 REGRESSIONS = f"""
@@ -92,15 +108,19 @@ WITH dated AS (
         count(DISTINCT (job, rank, process)) FILTER (NOT is_after) AS before,
         coalesce(sum(recompiles) FILTER (is_after), 0) AS recompiles_after,
         coalesce(sum(recompiles) FILTER (NOT is_after), 0) AS recompiles_before,
-        coalesce(sum(seconds) FILTER (is_after), 0) AS seconds_after, coalesce(sum(seconds) FILTER (NOT is_after), 0) AS seconds_before,
+        sum(seconds) FILTER (is_after) AS seconds_after,
+        sum(seconds) FILTER (NOT is_after) AS seconds_before,
+        count(DISTINCT (job, rank, process)) FILTER (is_after AND seconds IS NOT NULL) AS timed_after,
+        count(DISTINCT (job, rank, process)) FILTER (NOT is_after AND seconds IS NOT NULL) AS timed_before,
         coalesce(sum(failures + limit_hits) FILTER (is_after), 0) AS failures_after,
         coalesce(sum(failures + limit_hits) FILTER (NOT is_after), 0) AS failures_before
     FROM frames JOIN dated USING (job)
     GROUP BY function, named
 ), means AS (
     SELECT function, named, file, jobs_before, jobs_after, recompiles_before / before AS rb, recompiles_after / after AS ra,
-        seconds_before / before AS sb, seconds_after / after AS sa, failures_before / before AS fb, failures_after / after AS fa,
-        (seconds_after / after - seconds_before / before) * after AS added
+        seconds_before / timed_before AS sb, seconds_after / timed_after AS sa,
+        failures_before / before AS fb, failures_after / after AS fa,
+        (seconds_after / timed_after - seconds_before / timed_before) * after AS added
     FROM sides
     WHERE before > 0 AND after > 0
 ), blamed AS (
@@ -112,10 +132,10 @@ WITH dated AS (
 ), worst AS (
     SELECT DISTINCT ON (function, named) function, named, code, axis, is_new
     FROM blamed
-    ORDER BY function, named, is_new DESC, seconds DESC, code, axis
+    ORDER BY function, named, is_new DESC, seconds DESC NULLS LAST, code, axis
 )
 SELECT function, file, jobs_before, jobs_after, rb, ra, sb, sa, added, fb, fa, code, axis, coalesce(is_new, false)
 FROM means LEFT JOIN worst USING (function, named)
 WHERE ra > rb * 1.1 OR fa > fb * 1.1 OR (sa > sb * {_NOISE} AND added >= {_WORTH})
-ORDER BY added DESC, ra - rb DESC, function
+ORDER BY added DESC NULLS LAST, ra - rb DESC, function
 """

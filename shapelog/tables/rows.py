@@ -23,6 +23,7 @@ from shapelog.tables.compile_rows import (
     recompile_row,
     utc,
 )
+from shapelog.tables.export_rows import export_row
 from shapelog.tables.schema import TABLES, FrameRow, JobRow, SuggestionRow
 from shapelog.tables.start_time import started_at
 from shapelog.tables.summary_rows import (
@@ -50,6 +51,7 @@ def rows_of(report: Report, job: str, source: str, modified: float | None = None
         for rank in item.ranks:
             made.add_summary(rank)
     made.rows["suggestions"] += _suggestions(report, job)
+    made.rows["exports"] += [export_row(job, export) for export in report.trace.exports]
     made.rows["frames"] += _frames(made)
     made.rows["jobs"].append(_job(report, job, source, modified, made.rows))
     return made.rows
@@ -120,7 +122,7 @@ def _suggestions(report: Report, job: str) -> Iterator[SuggestionRow]:
             entries=",".join(item.entries),
             python="\n".join(item.python),
             compiles_saved=len(item.gone),
-            seconds=item.seconds,
+            seconds=item.seconds or None,
             confidence=item.confidence,
             confidence_reason=item.confidence_reason,
             place_file=item.place.file if item.place else None,
@@ -152,8 +154,11 @@ def _frames(made: _Made) -> Iterator[FrameRow]:
         )
 
 
-def _total(rows: Iterable[Any]) -> float:
-    return math.fsum(row.seconds for row in rows)
+def _total(rows: Iterable[Any]) -> float | None:
+    """The seconds of rows, 0 without any; None where none of them has a time."""
+    found = [row.seconds for row in rows]
+    known = [seconds for seconds in found if seconds is not None]
+    return math.fsum(known) if known or not found else None
 
 
 def _job(report: Report, job: str, source: str, modified: float | None, rows: Rows) -> JobRow:
@@ -174,10 +179,11 @@ def _job(report: Report, job: str, source: str, modified: float | None, rows: Ro
         limit_hits=summary.limit_hits,
         failures=summary.failures,
         graph_breaks=len(rows["graph_breaks"]),
-        seconds=summary.seconds,
-        recompile_seconds=summary.recompile_seconds,
-        avoidable_seconds_least=saved.least if saved else 0.0,
-        avoidable_seconds_most=(saved.most or 0.0) if saved else 0.0,
+        seconds=summary.seconds if summary.is_timed else None,
+        recompile_seconds=summary.recompile_seconds if summary.is_timed else None,
+        avoidable_seconds_least=(saved.least if saved else 0.0) if summary.is_timed else None,
+        avoidable_seconds_most=((saved.most or 0.0) if saved else 0.0) if summary.is_timed else None,
+        exports=len(rows["exports"]),
         files=len(accounts),
         bytes=sum(book.size for book in accounts),
         problems=len(report.problems),

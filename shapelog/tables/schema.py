@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 # Raised with every change of a column: its name, its type or its meaning.
-VERSION = 1
+VERSION = 2
 # The rank of a process outside of a distributed run. It is no null, which names of folders can hold, but not every reader of them.
 NO_RANK = -1
 
@@ -19,7 +19,9 @@ _File = Annotated[str | None, "The file of the function, as the trace has it."]
 _Line = Annotated[int | None, "The line on which the function begins."]
 _CalledFile = Annotated[str | None, "The file of the line of your code that called it."]
 _CalledLine = Annotated[int | None, "That line."]
-_Seconds = Annotated[float, "Seconds on this rank, including backward graphs that were compiled later. 0 where no time is recorded."]
+_Seconds = Annotated[
+    float | None, "Seconds on this rank, including backward graphs that were compiled later. Null where no time is recorded."
+]
 _Outcome = Annotated[str, "`compiled`, `failed`, `limit` (refused by the recompile limit), `skipped` (no code) or `unfinished`."]
 _Verdict = Annotated[str, "What can be done: `avoidable by marking`, `avoidable by a code change`, `justified`, `unexplained`, ..."]
 _Url = Annotated[str | None, "PyTorch's page about it."]
@@ -44,10 +46,13 @@ class JobRow(NamedTuple):
     limit_hits: Annotated[int, "Compilations that the recompile limit refused."] = 0
     failures: Annotated[int, "Compilations that failed."] = 0
     graph_breaks: Annotated[int, "Rows of `graph_breaks`."] = 0
-    seconds: Annotated[float, "Seconds of compiling on all ranks."] = 0.0
-    recompile_seconds: Annotated[float, "Seconds of the recompilations among them."] = 0.0
-    avoidable_seconds_least: Annotated[float, "The fewest seconds that the suggestions save together."] = 0.0
-    avoidable_seconds_most: Annotated[float, "The most seconds that they save together."] = 0.0
+    seconds: Annotated[float | None, "Seconds of compiling on all ranks. These and the next ones are null where no time is recorded."] = (
+        None
+    )
+    recompile_seconds: Annotated[float | None, "Seconds of the recompilations among them."] = None
+    avoidable_seconds_least: Annotated[float | None, "The fewest seconds that the suggestions save together."] = None
+    avoidable_seconds_most: Annotated[float | None, "The most seconds that they save together."] = None
+    exports: Annotated[int, "Rows of `exports`."] = 0
     files: Annotated[int, "Trace files that were read."] = 0
     bytes: Annotated[int, "Their bytes, unpacked."] = 0
     problems: Annotated[int, "Problems with the trace that `shapelog report` lists under Health."] = 0
@@ -125,7 +130,9 @@ class CauseRow(NamedTuple):
     axis_pattern: Annotated[str, "The same with `$` for each number, to group by: `layers[$].weight`."]
     is_size_related: Annotated[bool, "Whether it is a size, or an int that could be symbolic."]
     verdict: _Verdict
-    seconds: Annotated[float, "Its share of the seconds of the compilation, which are split evenly among its causes."]
+    seconds: Annotated[
+        float | None, "Its share of the seconds of the compilation, which are split evenly among its causes. Null where unknown."
+    ]
     before: Annotated[str | None, "The value that the cache entry accepts."] = None
     after: Annotated[str | None, "The value of this call."] = None
     sentence: Annotated[str | None, "The cause in one sentence."] = None
@@ -149,10 +156,12 @@ class FrameRow(NamedTuple):
     recompiles: Annotated[int, "Those that were not its first."]
     limit_hits: Annotated[int, "Compilations that the recompile limit refused."]
     failures: Annotated[int, "Compilations that failed."]
-    seconds: Annotated[float, "Seconds of all its compilations on this rank."]
-    recompile_seconds: Annotated[float, "Seconds of its recompilations."]
-    marking_seconds: Annotated[float, "Seconds of recompilations that are avoidable by marking inputs as dynamic."]
-    code_seconds: Annotated[float, "Seconds of recompilations that are avoidable by a code change."]
+    seconds: Annotated[
+        float | None, "Seconds of all its compilations on this rank. These and the next ones are null where no time is recorded."
+    ]
+    recompile_seconds: Annotated[float | None, "Seconds of its recompilations."]
+    marking_seconds: Annotated[float | None, "Seconds of recompilations that are avoidable by marking inputs as dynamic."]
+    code_seconds: Annotated[float | None, "Seconds of recompilations that are avoidable by a code change."]
     called_file: _CalledFile = None
     called_line: _CalledLine = None
 
@@ -175,7 +184,7 @@ class SuggestionRow(NamedTuple):
     entries: Annotated[str, "What to add to TORCH_COMPILE_DYNAMIC_SOURCES, empty before torch 2.8."]
     python: Annotated[str, "Lines of Python that do the same, empty for an int."]
     compiles_saved: Annotated[int, "Compilations that go away."]
-    seconds: Annotated[float, "What these took on all ranks."]
+    seconds: Annotated[float | None, "What these took on all ranks. Null where no time is recorded."]
     confidence: Annotated[str, "`high`, `medium` or `low`."]
     confidence_reason: Annotated[str, "Why."]
     place_file: Annotated[str | None, "The file of the line of your code that makes the call."] = None
@@ -246,6 +255,29 @@ class CollectiveRow(NamedTuple):
     operation: Annotated[str, "`all_reduce`, `all_gather_into_tensor`, ..."]
 
 
+class ExportRow(NamedTuple):
+    """One row for each call of ``torch.export``."""
+
+    job: _Job
+    rank: _Rank
+    process: _Process
+    export: Annotated[str, "Its number in the trace, from 1 on."]
+    is_draft: Annotated[bool, "Whether it is a `draft_export`."]
+    result: Annotated[str, "`exported`, `failed` or `not recorded`."]
+    inputs: Annotated[int, "Tensors it was called with."]
+    symbols: Annotated[int, "Symbols that it began with: dimensions that are not fixed, and values that only the data decide."]
+    ranges: Annotated[str | None, "What the exported program accepts, one symbol in a line: `s0: 2 to 64`. Null without a program."]
+    assumptions: Annotated[int, "Expressions that it took from the example inputs, since only the data decide them."]
+    missing_kernels: Annotated[int, "Operators without a fake kernel."]
+    mismatched_kernels: Annotated[int, "Operators whose fake kernel gives another result."]
+    failures: Annotated[int, "Errors that the report lists for it."]
+    codes: Annotated[str, "The rules of everything that the report lists for it, with a space between."]
+    error: Annotated[str | None, "The first of the errors, in one sentence."] = None
+    remedy: Annotated[str | None, "What to do about it."] = None
+    called_file: _CalledFile = None
+    called_line: _CalledLine = None
+
+
 TABLES: dict[str, type[Any]] = {
     "jobs": JobRow,
     "compiles": CompileRow,
@@ -257,6 +289,7 @@ TABLES: dict[str, type[Any]] = {
     "failures": FailureRow,
     "phases": PhaseRow,
     "collectives": CollectiveRow,
+    "exports": ExportRow,
 }
 # The columns that are names of folders, where a table has them, outermost first.
 PARTITIONS = ("job", "rank")

@@ -36,7 +36,7 @@ def compile_row_of_step(code: Code, step: Step, spent: Spent) -> CompileRow:
         outcome=step.outcome,
         is_recompile=bool(step.verdict),
         is_dynamic=step.is_dynamic,
-        seconds=spent.compile,
+        seconds=spent.compile or None,
         fx_graph_cache=cache_outcomes(step.caches, "fx_graph_cache_"),
         aotautograd_cache=cache_outcomes(step.caches, "aotautograd_cache_"),
         is_summarized=True,
@@ -48,7 +48,7 @@ def recompile_row_of_step(code: Code, step: Step, spent: Spent) -> RecompileRow:
         *code,
         outcome=step.outcome,
         verdict=step.verdict,
-        seconds=spent.compile,
+        seconds=spent.compile or None,
         code=step.changes[0].code if step.changes else UNEXPLAINED.code,
         causes=len(step.changes),
         is_size_related=any(change.size_related for change in step.changes),
@@ -66,7 +66,7 @@ def cause_rows_of_step(code: Code, step: Step, spent: Spent) -> Iterator[CauseRo
             axis_pattern=fold(change.axis),
             is_size_related=change.size_related,
             verdict=step.verdict,
-            seconds=spent.compile / len(step.changes),
+            seconds=spent.compile / len(step.changes) or None,
             before=change.before or None,
             after=change.after or None,
             sentence=change.sentence,
@@ -74,7 +74,7 @@ def cause_rows_of_step(code: Code, step: Step, spent: Spent) -> Iterator[CauseRo
 
 
 def failure_row_of_step(code: Code, step: Step, spent: Spent) -> FailureRow:
-    return FailureRow(*code, step.outcome, spent.compile)
+    return FailureRow(*code, step.outcome, spent.compile or None)
 
 
 def collective_rows_of_step(code: Code, step: Step) -> Iterator[CollectiveRow]:

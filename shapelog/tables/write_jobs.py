@@ -54,7 +54,7 @@ class JobResult(NamedTuple):
     refusal: str = ""
     rows: int = 0
     recompiles: int = 0
-    seconds: float = 0.0
+    seconds: float | None = None
     has_problems: bool = False
     notes: tuple[str, ...] = ()
 

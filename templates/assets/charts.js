@@ -1,4 +1,4 @@
-// Timeline and icicle: zoom, tooltips that the keyboard reaches, and what the search finds in them. All of it is drawn already.
+// Charts: tooltips that the keyboard reaches, zoom, and what the search finds in them. All of it is drawn already.
 (() => {
   const { $, $$, announce, make } = shapelog;
   const [MOST, STEP, WIDEST] = [64, 1.5, 60000];
@@ -24,12 +24,10 @@
   };
   const named = (element, text) => { if (!element.hasAttribute("aria-label")) element.setAttribute("aria-label", text.replace(/\n/g, ", ")); };
 
-  const prepare = (figure) => {
-    const [lanes, rows] = [$(".lanes", figure), $(".rows", figure)];
-    const content = lanes || rows;
-    const chart = lanes ? "timeline" : "icicle";
+  const middleOf = (item) => { const box = boxOf(item); return box.left + box.width / 2; };
 
-    // Texts of tooltips; every bar or box can have the focus, by arrow keys.
+  // Texts of tooltips; every bar or box, the lines of which are given, can have the focus, by arrow keys.
+  const explore = (figure, lineOf) => {
     $$("title", figure).forEach((title) => {
       const owner = title.parentElement;
       owner.dataset.tip = title.textContent;
@@ -39,10 +37,8 @@
       title.remove();
     });
     $$(".name[title]", figure).forEach((name) => { name.dataset.tip = name.title; name.removeAttribute("title"); });
-    const line = (row) => $$(lanes ? "a" : ":scope > a, :scope > svg", row);
-    const grid = $$(lanes ? ".lane" : ".level", figure).map(line).filter((items) => items.length);
+    const grid = lineOf().filter((items) => items.length);
     grid.flat().forEach((item, place) => item.setAttribute("tabindex", place ? "-1" : "0"));
-    const middleOf = (item) => { const box = boxOf(item); return box.left + box.width / 2; };
     const nearest = (items, x) => items.reduce((best, item) => (Math.abs(middleOf(item) - x) < Math.abs(middleOf(best) - x) ? item : best), items[0]);
     const moved = (item, key) => {
       const row = grid.findIndex((items) => items.includes(item));
@@ -55,13 +51,38 @@
       return other && nearest(other, middleOf(item));
     };
     const stopAt = (item) => { grid.flat().forEach((other) => { if (other.tabIndex === 0) other.setAttribute("tabindex", "-1"); }); item.setAttribute("tabindex", "0"); };
+    // Where the keyboard is, the tooltip stays: to focus a bar may scroll to it.
+    const focused = () => { const at = document.activeElement; return figure.contains(at) && at.matches(":focus-visible") ? at.closest("[data-tip]") || $("[data-tip]", at) : null; };
+    figure.addEventListener("keydown", (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || !/^(Arrow|Home|End)/.test(event.key)) return;
+      const item = grid.flat().find((other) => other === event.target);
+      const next = item && moved(item, event.key);
+      if (next) { stopAt(next); next.focus(); }
+      if (item) event.preventDefault();
+    });
+    figure.addEventListener("mouseover", (event) => { const about = event.target.closest("[data-tip]"); if (about && !event.buttons) show(about, event.clientX); else hide(); });
+    figure.addEventListener("mouseleave", hide);
+    figure.addEventListener("focusin", (event) => {
+      if (!event.target.matches(":focus-visible")) return;
+      const about = focused();
+      if (about) show(about); else hide();
+    });
+    figure.addEventListener("focusout", hide);
+    return { grid, focused };
+  };
+
+  const prepare = (figure) => {
+    const [lanes, rows] = [$(".lanes", figure), $(".rows", figure)];
+    const content = lanes || rows;
+    const chart = lanes ? "timeline" : "icicle";
+    const { grid, focused } = explore(figure, () => $$(lanes ? ".lane" : ".level", figure).map((row) => $$(lanes ? "a" : ":scope > a, :scope > svg", row)));
 
     // The box that scrolls sideways; the page may have one already.
     let scroller = content.parentElement.closest(".scroll");
     if (!scroller) {
       scroller = make("div");
       scroller.setAttribute("role", "region");
-      scroller.setAttribute("aria-label", `${chart === "timeline" ? "Timeline of all compilations" : "Compile time by call stack"}`);
+      scroller.setAttribute("aria-label", figure.dataset.label || "Compile time by call stack");
       content.replaceWith(scroller);
       scroller.append(content);
     }
@@ -140,8 +161,6 @@
         if (item.text) item.text.setAttribute("x", String(7 + Math.min(Math.max(0, scroller.scrollLeft - left), Math.max(0, width - 60))));
       });
     };
-    // Where the keyboard is, the tooltip stays: to focus a bar may scroll to it.
-    const focused = () => { const at = document.activeElement; return figure.contains(at) && at.matches(":focus-visible") ? at.closest("[data-tip]") || $("[data-tip]", at) : null; };
     scroller.addEventListener("scroll", () => {
       const about = tip.hidden ? null : focused();
       if (about) show(about); else hide();
@@ -186,18 +205,9 @@
       else if (event.key === "0") zoomTo(1);
       else if (event.key === "Escape") hide();
       else if (item && (event.key === "Enter" || event.key === " ") && item.getAttribute("role") === "button") enter(item);
-      else if (item && /^(Arrow|Home|End)/.test(event.key)) { const next = moved(item, event.key); if (next) { stopAt(next); next.focus(); } }
       else return;
       event.preventDefault();
     });
-    figure.addEventListener("mouseover", (event) => { const about = event.target.closest("[data-tip]"); if (about && !drag) show(about, event.clientX); else hide(); });
-    figure.addEventListener("mouseleave", hide);
-    figure.addEventListener("focusin", (event) => {
-      if (!event.target.matches(":focus-visible")) return;
-      const about = focused();
-      if (about) show(about); else hide();
-    });
-    figure.addEventListener("focusout", hide);
 
     // What the search finds is in full color, the rest faint.
     const items = $$(".lane a[data-tip], .level svg[data-tip]", figure).map((item) => {
@@ -212,6 +222,7 @@
     });
   };
   $$("figure.timeline, figure.icicle").forEach(prepare);
+  $$("figure.trend-chart").forEach((figure) => explore(figure, () => [$$("a", figure)]));
   document.addEventListener("keydown", (event) => { if (event.key === "Escape") hide(); });
   window.addEventListener("hashchange", hide);
 })();

@@ -1,26 +1,8 @@
-"use strict";
-// Everything is in the HTML already: this only finds, sorts, copies, unpacks and remembers. The scripts of single views follow it.
-const shapelog = (() => {
-  const $ = (selector, root = document) => root.querySelector(selector);
-  const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
+// The views of a report, one at a time, and what is compressed in them.
+(() => {
+  const { $, $$, announce, make } = shapelog;
   const index = JSON.parse($("#index").textContent);
-  const status = $("#status");
   const title = document.title;
-
-  const make = (name, text, className) => {
-    const element = document.createElement(name);
-    if (text !== undefined) element.textContent = text;
-    if (className) element.className = className;
-    return element;
-  };
-  const announce = (text) => { status.textContent = ""; requestAnimationFrame(() => { status.textContent = text; }); };
-  const stored = (value) => {
-    try {
-      if (value === undefined) return localStorage.getItem("shapelog-theme");
-      if (value) localStorage.setItem("shapelog-theme", value); else localStorage.removeItem("shapelog-theme");
-    } catch { /* a page opened from disk may have no storage */ }
-    return null;
-  };
 
   // Payloads and details that are compressed.
   const unpacked = new Map();
@@ -64,22 +46,6 @@ const shapelog = (() => {
     return [...found, [text.slice(at), ""]];
   };
 
-  const copy = async (text, button) => {
-    let done = false;
-    try { await navigator.clipboard.writeText(text); done = true; } catch {
-      const area = make("textarea", text, "hidden");
-      document.body.append(area);
-      area.select();
-      done = document.execCommand("copy");
-      area.remove();
-      button.focus();
-    }
-    announce(done ? "Copied" : "Could not copy");
-    const before = button.dataset.text ?? (button.dataset.text = button.textContent);
-    button.textContent = done ? "Copied" : "Select it manually";
-    setTimeout(() => { button.textContent = before; }, 1600);
-  };
-
   const save = (name, text) => {
     const link = make("a");
     link.href = URL.createObjectURL(new Blob([text], { type: "application/octet-stream" }));
@@ -89,39 +55,15 @@ const shapelog = (() => {
     announce(`Saved as ${name}`);
   };
 
-  const sortable = (table) => {
-    $$("thead th", table).forEach((head, column) => {
-      const button = make("button");
-      button.type = "button";
-      button.append(...head.childNodes);
-      head.append(button);
-      button.addEventListener("click", () => {
-        const up = head.getAttribute("aria-sort") === "descending" || (!head.hasAttribute("aria-sort") && !head.classList.contains("number"));
-        $$("thead th", table).forEach((other) => other.removeAttribute("aria-sort"));
-        head.setAttribute("aria-sort", up ? "ascending" : "descending");
-        const value = (row) => row.cells[column].dataset.value ?? row.cells[column].textContent.trim();
-        const compared = (a, b) => {
-          const [x, y] = [value(a), value(b)];
-          const numbers = x !== "" && y !== "" && !Number.isNaN(Number(x)) && !Number.isNaN(Number(y));
-          return numbers ? Number(x) - Number(y) : x.localeCompare(y, "en", { numeric: true });
-        };
-        const body = table.tBodies[0];
-        $$("tr.opened", body).forEach((row) => row.remove());
-        body.append(...[...body.rows].sort((a, b) => (up ? compared(a, b) : compared(b, a))));
-      });
-    });
-  };
-
-  // What scripts add to a part of the page that is new in the document.
-  const enhance = (root) => {
-    $$("table.sortable", root).forEach(sortable);
-    $$("a[data-to]", root).forEach((link) => { link.href = `#${link.dataset.to}`; }); // with what address.js keeps
-    $$("button.copier[hidden], button.open[hidden], button.save[hidden]", root).forEach((button) => { button.hidden = false; });
+  const withButtons = (root) => {
+    $$("button.save", root).forEach((button) => { button.hidden = false; });
     $$("button.open", root).forEach((button) => {
+      button.hidden = false;
       if (document.getElementById(button.dataset.chunk)) button.setAttribute("aria-expanded", "false");
       else button.replaceWith(make("span", "left out to keep the page small (--embed all includes it)", "dim small"));
     });
   };
+  const enhance = (root) => { shapelog.enhance(root); withButtons(root); };
 
   const pages = () => $$("main > .page");
   const frames = () => $$("main > .frame");
@@ -134,7 +76,7 @@ const shapelog = (() => {
       const template = make("template");
       try {
         template.innerHTML = await unpack(owner.dataset.chunk);
-        const article = template.content.firstElementChild;
+        const article = template.content.getElementById(owner.id); // others may be compressed with it
         article.hidden = owner.hidden;
         owner.replaceWith(article);
         enhance(article);
@@ -216,35 +158,14 @@ const shapelog = (() => {
     location.hash = `#${all[next].id}`;
   };
 
-  const themes = ["", "light", "dark"];
-  const theme = $("#theme");
-  const paint = (value) => {
-    if (value) document.documentElement.dataset.theme = value; else delete document.documentElement.dataset.theme;
-    theme.textContent = { light: "☀", dark: "☾" }[value] || "◐";
-    theme.setAttribute("aria-label", `Colors: ${value || "system"}`);
-  };
-
-  document.documentElement.classList.add("js");
-  $$(".tools, .filters, .keys").forEach((element) => { element.hidden = false; });
-  enhance(document);
-  paint(themes.includes(stored()) ? stored() : "");
-  theme.addEventListener("click", () => {
-    const next = themes[(themes.indexOf(document.documentElement.dataset.theme || "") + 1) % themes.length];
-    stored(next);
-    paint(next);
-  });
-  document.addEventListener("click", (event) => {
-    const button = event.target.closest("button.copier");
-    if (button) copy($("pre", button.parentElement).textContent, button);
-  });
+  withButtons(document);
   if (filter) {
     filter.addEventListener("input", sift);
     $$(".filters input[type=\"checkbox\"]").forEach((box) => box.addEventListener("change", sift));
   }
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select")) return;
-    if (event.key === "/") { event.preventDefault(); $("#search").focus(); }
-    else if (event.key === "j") step(1);
+    if (event.key === "j") step(1);
     else if (event.key === "k") step(-1);
     else if (event.key === "o") location.hash = "#overview";
   });
@@ -253,5 +174,5 @@ const shapelog = (() => {
   window.addEventListener("afterprint", () => { closed.forEach((details) => { details.open = false; }); });
   window.addEventListener("hashchange", () => route(true));
   route(false);
-  return { $, $$, announce, arrived, copy, enhance, goTo, index, make, parts, readable, save, unpack };
+  Object.assign(shapelog, { arrived, goTo, parts, readable, save, unpack });
 })();

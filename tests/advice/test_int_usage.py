@@ -234,3 +234,19 @@ def test_spelling_an_int_out_is_formatting_though_it_only_breaks_the_graph(code:
 def test_a_line_with_a_longer_name_does_not_count() -> None:
     found = frame(quoted(8, "y = x * k"), graph=graph_text().replace("code: return x + 1", "code: z = f'{key}'"))
     assert QuotedCode(found).use_of(Source("L['k']")) is Use.PLAIN
+
+
+def test_a_function_is_quoted_whole_without_a_gap_or_its_decorator() -> None:
+    assert QuotedCode(frame(quoted(7, "z = 1"), quoted(8, "y = x * k"))).is_whole
+    assert not QuotedCode(frame(quoted(8, "y = x * k"))).is_whole
+    assert QuotedCode(frame(quoted(7, "z = 1"), line=4)).is_whole  # line 5 may be the one with def
+
+
+def test_a_line_far_below_is_not_counted_to() -> None:
+    assert not QuotedCode(frame(quoted(999_999_999, "y = x * k"))).is_whole
+
+
+def test_of_many_lines_with_self_only_those_with_the_int_are_looked_at() -> None:
+    code = QuotedCode(frame(*(quoted(7 + number, f"x = x * self.k{number}") for number in range(50))))
+    assert list(code._lines_with("self.k7")) == ["x = x * self.k7"]
+    assert code.use_of(Source("L['self'].k7")) is Use.PLAIN

@@ -84,6 +84,19 @@ def test_an_alert_shows_what_the_explanation_of_its_recompiles_shows(name: str) 
                 assert report.remedies.of((item,), causes) == alert.remedy
 
 
+def test_a_recompile_that_the_mark_does_not_remove_has_the_remedy_of_its_other_cause() -> None:
+    made = trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(12, 8, dtype="torch.float64")), compiled("0/2", tensor(14, 8)))
+    alerts = collect_alerts(make.report(made), Repository()).alerts
+    sizes = next(alert for alert in alerts if alert.rule.code == "SL101")
+    assert sizes.helps == (WHOLE, f"0/1: {RULES['SL301'].remedy} (SL301)")
+
+
+def test_a_mark_on_a_size_is_no_remedy_for_another_layout() -> None:
+    alerts = collect_alerts(report_of("real/2.4/e_tensor_props.log.gz"), Repository()).alerts
+    layout = next(alert for alert in alerts if alert.rule.code == "SL105")
+    assert layout.remedy.text == RULES["SL105"].remedy
+
+
 def test_what_changed_without_a_mark_that_helps_has_the_remedy_of_its_rule() -> None:
     made = trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(10, 8, dtype="torch.float64")))
     assert remedy(made) == Remedy(RULES["SL301"], RULES["SL301"].remedy)
@@ -94,6 +107,12 @@ def test_where_marking_is_not_enough_it_is_that_of_what_stands_in_the_way() -> N
     assert report.remedies.of_recompile(recompile) == Remedy(RULES["SL204"], RULES["SL204"].remedy)
     (alert,) = collect_alerts(report, Repository()).alerts
     assert (alert.rule.code, alert.helps) == ("SL101", (f"{RULES['SL204'].remedy} (SL204)",))
+
+
+def test_another_memory_layout_is_not_removed_by_marks_on_the_sizes() -> None:
+    turned = compiled("0/1", tensor(10, 8, stride=[1, 10]))
+    report, recompile = last(trace(compiled("0/0", tensor(10, 8)), compiled("0/2", tensor(12, 8)), turned))
+    assert (recompile.codes, report.remedies.of_recompile(recompile)) == (("SL105",), Remedy(RULES["SL105"], RULES["SL105"].remedy))
 
 
 def test_of_several_causes_the_one_that_no_mark_removes_comes_first() -> None:

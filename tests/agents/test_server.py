@@ -100,9 +100,18 @@ def test_a_suggestion_has_the_line_to_set_and_what_it_will_not_fix(agent: Agent)
     assert agent.ask("suggest", trace=MARKED)["shell"] == []
 
 
+def test_a_suggestion_counts_compilations_as_the_report_does(agent: Agent) -> None:
+    answer = agent.ask("suggest", trace=DEMO)
+    assert (answer["compilations_before"], answer["compilations_after"]) == (19, "8 to 16")
+    assert answer["effect"].startswith("3 to 11 of 19 compilations go away, and the recompile limit is no longer reached")
+    assert agent.ask("report", trace=DEMO)["steps"][0]["saves"].startswith("3 to 11 compilations (")
+    assert [item["mark"] for item in answer["suggestions"]] == ["tokens dims 0, 1", "self.step", "features dim 0"]
+
+
 def test_a_comparison_names_what_went_away(agent: Agent) -> None:
     answer = agent.ask("compare", before=DEMO, after=MARKED)
     assert answer["headline"] == "Better: 8 compilations instead of 19; the recompile limit is no longer hit"
+    assert answer["totals"][2:4] == ["limit hits 1 -> 0", "graph breaks 1 -> 1"]
     assert answer["causes"][0].startswith("SL315 self.step: 8 -> 0")
 
 

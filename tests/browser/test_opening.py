@@ -12,8 +12,12 @@ from browser.conftest import PAGES, Report, Visit
 
 expect = pytest.importorskip("playwright.sync_api").expect
 
-# The only links out of a page: what PyTorch writes about a graph break.
-OUTSIDE = re.compile(r"https://(?:meta-pytorch\.github\.io/compile-graph-break-site/gb/gb\d+\.html|ui\.perfetto\.dev|www\.speedscope\.app)")
+# The only links out of a page: what PyTorch writes about a graph break, trace viewers, and lines that open in an editor.
+OUTSIDE = re.compile(
+    r"https://(?:meta-pytorch\.github\.io/compile-graph-break-site/gb/gb\d+\.html|ui\.perfetto\.dev|www\.speedscope\.app)"
+    r"|vscode://file/[\w.%/:~-]+:\d+",
+    re.A,
+)
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -30,7 +34,9 @@ def shown(page: "Page") -> list[str]:
 def test_it_opens_from_disk_with_the_overview_first_and_asks_for_nothing_else(name: str, visit: Visit) -> None:
     page = visit(name)
     assert shown(page) == ["overview"]
-    for part in PARTS:
+    offered = page.get_by_role("navigation").locator("a").evaluate_all("links => links.map(link => link.hash.slice(1))")
+    assert {"overview", "trace"} <= set(offered)
+    for part in offered:
         page.get_by_role("navigation").locator(f"a[href='#{part}']").click()
         expect(page.locator(f"#{part}")).to_be_visible()
         assert shown(page) == [part]
@@ -123,7 +129,7 @@ def test_a_link_that_names_nothing_shows_the_overview(anchor: str, visit: Visit)
     assert shown(page) == ["overview"]
 
 
-def test_every_link_leads_to_a_place_in_the_page_or_to_pytorchs_page_about_a_break(visit: Visit) -> None:
+def test_every_link_leads_to_a_place_in_the_page_to_pytorchs_page_about_a_break_or_to_an_editor(visit: Visit) -> None:
     for name in ("demo", "large", "ranks", "limits", "hostile"):
         page = visit(name)
         named = set(page.locator("[href]").evaluate_all("links => links.map(link => link.getAttribute('href').split('?')[0])"))

@@ -182,6 +182,7 @@ def test_the_class_behind_a_name_decides_which_of_two_calls_is_meant(tmp_path: P
     assert added(MODULE + body, found) == [MARK.format("batch")]
 
 
+FORWARD: dict[str, Any] = {"name": "forward", "definition": "def forward(self, x)"}
 TYPE = guard_manager("L['self']", "TYPE_MATCH: ___check_type_id(L['self'], 7)", type="__main__.Net")
 
 
@@ -240,6 +241,41 @@ def test_an_argument_of_a_library_is_named_by_its_keyword(tmp_path: Path) -> Non
     found = patches_for(report, report.advice, Repository(str(tmp_path)))
     assert [item.because for item in found.placed] == [""]
     assert added(text, found) == ["input_ids = data[:n]", MARK.format("input_ids"), "model(input_ids=input_ids, labels=make())"]
+
+
+ATTRIBUTES = [
+    ("net(batch)\n", ["net.cache"]),
+    ("net.forward(batch)\n", ["net.cache"]),
+    ("Net.forward(net, batch)\n", ["net.cache"]),
+    (
+        "class Trainer:\n    def __init__(self):\n        self.net = Net()\n\n    def run(self):\n        self.net(batch)\n",
+        ["self.net.cache"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("body", "names"), ATTRIBUTES, ids=[body.splitlines()[-1] for body, _ in ATTRIBUTES])
+def test_an_attribute_of_the_object_that_is_called_is_marked(tmp_path: Path, body: str, names: list[str]) -> None:
+    found = fixed(tmp_path, MODULE + body, body.splitlines()[-1].strip(), source="L['self'].cache", **FORWARD)
+    assert [line.strip() for line in added(MODULE + body, found)] == [MARK.format(name) for name in names]
+
+
+@pytest.mark.parametrize("call", ["build()(batch)", "step(batch)"])
+def test_an_object_that_the_call_does_not_show_is_not_marked(tmp_path: Path, call: str) -> None:
+    text = MODULE + f"step = Net().forward\n{call}\n"
+    reason = refusal(tmp_path, text, call, source="L['self'].cache", **FORWARD)
+    assert reason.startswith(("the call does not name the object that has it", "no call on line 18"))
+
+
+def test_a_global_variable_is_marked_where_its_module_makes_the_call(tmp_path: Path) -> None:
+    text = HEAD + "table = f\nf(batch)\n"
+    assert added(text, fixed(tmp_path, text, "f(", source="G['table']")) == [MARK.format("table")]
+
+
+@pytest.mark.parametrize("body", ["f(batch)\n", "def run(table):\n    f(batch)\n\n\ntable = 1\n"])
+def test_a_global_variable_with_another_meaning_at_the_call_is_not_marked(tmp_path: Path, body: str) -> None:
+    reason = refusal(tmp_path, HEAD + body, "f(", source="G['table']")
+    assert reason.startswith("it is a global variable that has no name where the call is; ")
 
 
 @pytest.mark.parametrize(

@@ -859,3 +859,189 @@ def test_every_cause_is_one_sentence_with_a_rule(name: str) -> None:
         assert cause.sentence
         assert not cause.sentence.endswith(".")
         assert "\n" not in cause.axis
+
+
+METADATA = "LAMBDA_GUARD: ___check_metadata_140057847825888_c0/{}"
+
+
+def test_the_metadata_of_a_tensor_subclass_is_that_of_the_tensor_whose_guard_it_is() -> None:
+    scaled = [guard_tree(tensor_match(), guard_manager("L['w']", METADATA.format(n), type="app.Scaled")) for n in (0, 1)]
+    cause = only(two(*scaled, "___check_metadata_140057847825888_c0/0  # return w * 2  # app/model.py:6 in f"))
+    assert (cause.codes, cause.source, cause.axis) == (("SL303",), "L['w']", "w metadata")
+    assert cause.sentence == "the metadata of w changed: what Scaled.__tensor_flatten__ returns in addition to its tensors"
+
+
+def test_a_dtensor_and_an_object_with_a_guard_of_its_own() -> None:
+    sentences = []
+    for guard, kind in (("__dtensor_spec_140057847825888", "DTensor"), ("___check_opaque_guard_fn_140057847825888_c0/0", "app.Queue")):
+        guards = guard_tree(tensor_match(), guard_manager("L['w']", f"LAMBDA_GUARD: {guard}", type=kind))
+        cause = only(two(guards, guard_tree(tensor_match()), guard))
+        sentences.append((cause.codes, cause.sentence))
+    assert sentences == [
+        (("SL303",), "the DTensor w has a different mesh, placement, shape or dtype"),
+        (("SL320",), "w (a Queue) is in a different state, as its own guard_fn reports"),
+    ]
+
+
+def test_the_tensors_of_which_a_subclass_consists_are_no_constant() -> None:
+    source = "L['w'].__tensor_flatten__()[0]"
+    trees = [guard_tree(tensor_match(), equals_match(source, names, "list")) for names in (["_data"], ["_data", "_scale"])]
+    cause = only(two(*trees, "w.__tensor_flatten__()[0] == ['_data']"))
+    assert (cause.codes, cause.sentence) == (
+        ("SL303",),
+        "the tensor subclass w consists of different tensors: ['_data'], now ['_data', '_scale']",
+    )
+
+
+@pytest.mark.parametrize(("is_first", "now"), [(False, "is now"), (True, "is no longer")])
+def test_a_tensor_that_was_created_in_inference_mode_is_used_outside_of_it(is_first: bool, now: str) -> None:
+    trees = [guard_tree(global_state(), tensor_match(keys=keys)) for keys in (CPU_KEYS, CPU_KEYS.replace(", AutogradCPU", ""))]
+    cause = only(two(*(reversed(trees) if is_first else trees)))
+    assert (cause.codes, cause.sentence) == (("SL303",), f"x {now} a tensor created in inference mode, which autograd does not track")
+
+
+TRANSFORMS = "| +- LAMBDA_GUARD: torch._functorch.pyfunctorch.compare_functorch_state({})  # app/model.py:6 in f"
+VMAP, SAME, NESTED = "[('Vmap', 1, 'error')]", "[('Vmap', 1, 'same')]", "[('Vmap', 1, 'error'), ('Grad', 2, True)]"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "sentence"),
+    [
+        (VMAP, "", "the code was compiled inside of vmap and is now called outside of transforms such as vmap"),
+        ("[]", NESTED, "the code was compiled outside of transforms such as vmap and is now called inside of grad inside of vmap"),
+        (VMAP, SAME, "the code was compiled inside of vmap(randomness='error') and is now called inside of vmap(randomness='same')"),
+        ("[]", "", "the code was compiled outside of transforms such as vmap and is now called elsewhere"),
+    ],
+)
+def test_transforms_of_torch_func_that_code_is_called_inside_of(before: str, after: str, sentence: str) -> None:
+    trees = [guard_tree(TRANSFORMS.format(state) if state else tensor_match(), tensor_match()) for state in (before, after)]
+    cause = only(two(*trees, f"torch._functorch.pyfunctorch.compare_functorch_state({before})"))
+    assert (cause.codes, cause.sentence) == (("SL307",), sentence)
+
+
+def test_forward_mode_ad_that_code_is_called_inside_of() -> None:
+    level = "| +- DUAL_LEVEL_MATCH: torch.autograd.forward_ad._current_level == {}"
+    trees = [guard_tree(level.format(number), tensor_match()) for number in (-1, 0)]
+    cause = only(two(*trees, "torch.autograd.forward_ad._current_level == -1"))
+    assert cause.sentence == "the code was compiled outside of forward-mode AD (dual_level) and is now called inside of it"
+
+
+def test_a_class_is_no_function_whatever_the_name_of_its_module() -> None:
+    kinds = ("app.functions.Rows", "list")
+    guards = [f"ID_MATCH: ___check_obj_id(L['kind'], {number}), type=<class '{kind}'>" for number, kind in enumerate(kinds)]
+    trees = [guard_tree(tensor_match(), guard_manager("L['kind']", guard, type="type")) for guard in guards]
+    cause = only(two(*trees, "___check_obj_id(kind, 0), type=<class 'app.functions.Rows'>"))
+    assert (cause.codes, cause.sentence) == (("SL311",), "kind changed from the class Rows to list")
+
+
+def test_an_operator_of_python_is_named_as_its_node_in_the_graph() -> None:
+    trees = [guard_tree(tensor_match(), identity("L['op']", number, "builtin_function_or_method")) for number in (1, 2)]
+    graphs = graph_text(INPUT, "lt = l_x_ < 3;  l_x_ = None"), graph_text(INPUT, 'ge_1: "b8[10, 8]" = l_x_ >= 3;  l_x_ = None')
+    made = trace(*[compiled(f"0/{number}", tensor(10, 8), guards=trees[number], graph=graphs[number]) for number in (0, 1)])
+    assert only(made).sentence == "op is a different library function: lt, now ge"
+
+
+def test_a_function_with_different_code_is_passed_on_purpose() -> None:
+    trees = [guard_tree(tensor_match(), identity("L['fn'].__code__", number, "code")) for number in (7001, 7002)]
+    calls = "# File: /srv/app/model.py:{} in {}, code: return x"
+    graphs = [
+        graph_text(INPUT, *[line for place in places for line in (calls.format(*place), "b = torch.relu(l_x_)")])
+        for places in (
+            [(20, "left"), (25, "shared")],
+            [(30, "right"), (35, "other"), (25, "shared")],
+        )
+    ]
+    made = trace(*[compiled(f"0/{number}", tensor(10, 8), guards=trees[number], graph=graphs[number]) for number in (0, 1)])
+    assert (only(made).sentence, last_recompile(made).verdict) == ("fn changed to a function with different code", Verdict.JUSTIFIED)
+
+
+def test_the_view_of_a_dict_is_one_cause() -> None:
+    trees = []
+    for keys in (["a"], ["a", "b"]):
+        guards = f"DICT_LENGTH: len(L['keys']) == {len(keys)}", f"EQUALS_MATCH: L['keys'] == dict_keys({keys})"
+        trees.append(guard_tree(tensor_match(), guard_manager("L['keys']", *guards, type="dict_keys")))
+    assert only(two(*trees, "len(keys) == 1")).sentence == "the dict keys had 1 key and now has 2"
+
+
+def test_a_guard_over_an_int_is_no_branch_on_a_size() -> None:
+    shape = "(L['k'] % 2) == 0  # if k % 2 == 0:  # app/model.py:6 in f"
+    trees = guard_tree(guard_manager("L['k']", type="int"), shapes=(shape,)), guard_tree(equals_match("L['k']", 5))
+    cause = only(two(*trees, shape.replace("L['k']", "k"), same=False))
+    assert cause.sentence.startswith("the code branches on an int: the cache entry is only for (k % 2) == 0")
+
+
+def test_none_in_place_of_a_tensor_is_written_as_users_write_it() -> None:
+    trees = guard_tree(tensor_match()), guard_tree(guard_manager("L['x']", type="NoneType"))
+    cause = only(two(*trees, "expected type of 'x' to be a tensor type, ' but found <class 'NoneType'>", same=False))
+    assert (cause.codes, cause.sentence) == (("SL322",), "x changed from a tensor to None")
+
+
+def test_a_size_is_not_tied_to_one_that_shares_its_symbol() -> None:
+    first, second = (tensor(rows, 8, source="L['out']") for rows in (10, 12))
+    pinned = {"symbol": "s77", "sources": ["L['x'].size()[0]", "L['out'].size()[0]"], "value": "12"}
+    made = trace(compiled("0/0", tensor(10, 8), first))
+    made += compiled("0/1", tensor(12, 8), second, symbols=(("s77", "12", "L['x'].size()[0]"),), specializations=(pinned,))
+    assert not any("ties it" in cause.sentence for cause in last_recompile(made).causes)
+
+
+def test_the_strides_of_one_slice_are_one_cause() -> None:
+    ties = ("L['x'].stride()[0] == L['x'].size()[1]*L['x'].size()[2]", "L['x'].stride()[1] == L['x'].size()[2]")
+    trees = guard_tree(tensor_match(size=(None, None, None), stride=(None, None, 1)), shapes=[f"{tie}  {RETURN_LINE}" for tie in ties])
+    made = trace(compiled("0/0", tensor(4, 6, 8), guards=trees), compiled("0/1", tensor(4, 6, 7, stride=[48, 8, 1])))
+    assert [cause.codes for cause in last_recompile(made).causes] == [("SL105",)]
+
+
+def test_a_nested_tensor_with_as_many_rows_as_columns_has_a_remedy_of_its_own() -> None:
+    square = "L['a']._offsets.size()[0] == 1 + L['a']._values.size()[1]"
+    guards = guard_tree(tensor_match(), shapes=(f"{square}  {RETURN_LINE}",))
+    parts = [[tensor(rows, source="L['a']._offsets"), tensor(9, 3, source="L['a']._values")] for rows in (4, 5)]
+    made = trace(compiled("0/0", *parts[0], guards=guards), compiled("0/1", *parts[1], guards=guards, reasons=(f"0/0: {square}",)))
+    item = report(made).recompiles[-1]
+    assert (item.codes, item.verdict, item.blocking_rule) == (("SL103",), Verdict.CODE, "")
+    assert report(made).remedies.of_recompile(item).text == "set torch.fx.experimental._config.use_duck_shape = False"
+
+
+def test_an_item_of_a_dict_subclass_has_the_name_that_pytorch_gives_it() -> None:
+    item = "dict.__getitem__(L['d'], list(dict.keys(L['d']))[0])"
+    trees = []
+    for guard in (f"EQUALS_MATCH: {item} == 2", f"TYPE_MATCH: ___check_type_id({item}, 7), type=<class 'int'>"):
+        value = guard_manager("L['d']['a']", guard, type="int").replace("GuardManager:", "ValueManager: GuardManager:")
+        trees.append(guard_tree(tensor_match(), guard_manager("L['d']", type="collections.Counter", kind="DictGuardManager"), value))
+    made = trace(compiled("0/0", tensor(10, 8), guards=trees[0]))
+    reasons = ("0/0: dict.__getitem__(d, list(dict.keys(d))[0]) == 2",)
+    made += compiled("0/1", tensor(10, 8), guards=trees[1], reasons=reasons, symbols=(("s7", "3", item),))
+    cause = only(made)
+    assert (cause.codes, cause.source, cause.sentence) == (("SL102",), item, "the int d[key 0] changed from 2 to 3")
+
+
+def test_an_attribute_of_a_module_that_became_a_parameter_is_not_gone() -> None:
+    before = guard_manager("L['self'].b", "ID_MATCH: L['self'].b is None", type="NoneType")
+    after = tensor_match("L['self']._parameters['b']")
+    made = two(guard_tree(tensor_match(), before), guard_tree(tensor_match(), after), "KeyError on self.b")
+    cause = only(made)
+    assert (cause.codes, cause.sentence) == (("SL322",), "self.b changed from None to a tensor")
+
+
+def test_inference_mode_that_ended_for_a_tensor_created_in_it() -> None:
+    states = (False, "DispatchKeySet(CPU, BackendSelect)"), (True, "DispatchKeySet(CPU, BackendSelect, ADInplaceOrView)")
+    trees = [guard_tree(global_state(grad_mode=mode), tensor_match(keys=keys)) for mode, keys in states]
+    cause = only(two(*trees, "GLOBAL_STATE changed: grad_mode "))
+    assert cause.sentence.startswith("inference mode was turned off after this was compiled")
+
+
+def test_vmap_takes_a_dim_from_a_tensor() -> None:
+    trees = [guard_tree(TRANSFORMS.format(state), tensor_match(size=size)) for state, size in ((VMAP, (10, 8)), ("[]", (3, 10, 8)))]
+    assert only(two(*trees, f"torch._functorch.pyfunctorch.compare_functorch_state({VMAP})", same=False)).codes == ("SL307",)
+
+
+@pytest.mark.parametrize(
+    ("reason", "sentence"),
+    [
+        ("KeyError on self._modules['relu']", "self no longer has the module relu"),
+        ("KeyError on dict(type(self).__dict__)['scale']", "type(self) no longer has the attribute scale"),
+        ("len(self._forward_pre_hooks) != 1", "self had 1 forward pre hook and now has a different number"),
+    ],
+)
+def test_what_a_module_or_a_class_has_is_no_key_of_a_dict(reason: str, sentence: str) -> None:
+    cause = only(two(guard_tree(tensor_match()), guard_tree(tensor_match()), reason))
+    assert (cause.codes, cause.sentence) == (("SL320",), sentence)

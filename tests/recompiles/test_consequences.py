@@ -12,6 +12,8 @@ from shapelog.recompiles.violations import violations
 TIED = "L['x'].stride()[0] == 8*L['x'].size()[1]  # return x.view(-1)  # app/model.py:6 in f"
 SUM = "L['x'].size()[0] == 2 + L['y'].size()[0]  # a, b, c = x.split((k, n, m))  # app/model.py:6 in f"
 LONG_ITEM = "L['xs'][2].size()[0] <= 30  # if xs[2].size(0) <= 30:  # app/model.py:6 in f"
+TRANSFORMS = "| +- LAMBDA_GUARD: torch._functorch.pyfunctorch.compare_functorch_state({})  # app/model.py:6 in f"
+JVP_LEVEL = "G['__import_torch_dot__functorch_dot_eager_transforms'].JVP_NESTING"
 COMPUTED = {"is_leaf": False}
 
 
@@ -99,6 +101,15 @@ CASES = {
             guard_tree(global_state(grad_mode=False), tensor_match(keys=CPU_KEYS.replace(", AutogradCPU", ""))),
         ),
         "L['x'] dispatch keys",
+    ),
+    "changed_by_transform": (
+        two(
+            guard_tree(TRANSFORMS.format("[]"), tensor_match(), equals_match(JVP_LEVEL, 0)),
+            guard_tree(
+                TRANSFORMS.format("[('Jvp', 1, True)]"), tensor_match(keys=keys_of("FuncTorchGradWrapper")), equals_match(JVP_LEVEL, 1)
+            ),
+        ),
+        f"{JVP_LEVEL} value",
     ),
     "dispatch_keys_of_autocast": (
         two(

@@ -73,7 +73,7 @@ def test_a_setting_that_pytorch_names_is_the_text_to_type() -> None:
 
 def test_the_same_change_in_two_places_is_one_step() -> None:
     first, second = steps_of(report_of("causes/slices_of_a_buffer.log.gz"))
-    assert first.title == "g and 2 more: clone() the slice or view, and mark what varies in it"
+    assert first.title == "g and 2 more (x.size[1], x.size[2]): clone() the slice or view, and mark what varies in it"
     assert (first.labels, first.saving.least, first.saving.most, len(first.places)) == (("1/1", "2/1", "0/1"), 3, 3, 3)
     assert (second.kind, second.saving.most) == (StepKind.MARK, 1)
 

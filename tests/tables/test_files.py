@@ -126,7 +126,7 @@ def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
         ("[]", "damaged"),
         ('{"format": "x"}', "damaged"),
         ('{"format": "shapelog tables", "schema_version": 99, "files": "csv"}', "schema version 99"),
-        ('{"format": "shapelog tables", "schema_version": 1, "files": "parquet"}', "holds tables as parquet"),
+        (f'{{"format": "shapelog tables", "schema_version": {VERSION}, "files": "parquet"}}', "holds tables as parquet"),
         ("[" * 100_000, "damaged"),
     ],
 )

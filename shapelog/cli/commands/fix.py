@@ -36,16 +36,17 @@ _NOTHING_PLACED = 1
 @input_options
 @output_options(formats("fix"))
 def fix(traces: tuple[str, ...], is_diff: bool, options: CommonOptions) -> int:
-    """Mark inputs as dynamic in the source code, as suggest-dynamic recommends.
+    """Change the source code as suggest-dynamic and PyTorch's hints recommend.
 
-    Puts torch._dynamo.mark_dynamic (or maybe_mark_dynamic) before the calls of compiled code that the trace names, and sets
-    torch.compiler.config.dynamic_sources for what cannot be marked before a call, such as ints and module attributes. The diff can
-    be applied with patch -p0 or git apply in the source root. Each hunk names the recompilations that it removes.
+    Puts torch._dynamo.mark_dynamic (or maybe_mark_dynamic) before the calls of compiled code that the trace names, sets
+    torch.compiler.config.dynamic_sources for what cannot be marked before a call, such as ints, and sets options such as
+    torch._dynamo.config.capture_scalar_outputs where PyTorch names them as the remedy for a graph break. The diff can be applied with
+    patch -p0 or git apply in the source root. Each hunk names what it removes.
 
     Only files below the source root whose lines are as the trace quotes them are changed, never an installed package. What cannot be
     placed is listed with the reason. To confirm the result, run shapelog verify or record again and use shapelog compare.
 
-    Exit codes: 0 if a patch was printed or applied or there is nothing to mark, 1 if nothing could be placed, 2 for bad input.
+    Exit codes: 0 if a patch was printed or applied or there is nothing to change, 1 if nothing could be placed, 2 for bad input.
     """
     from shapelog.fix.patches import patches_for
     from shapelog.fix.write import apply_patches
@@ -64,7 +65,7 @@ def fix(traces: tuple[str, ...], is_diff: bool, options: CommonOptions) -> int:
     prefixes = (part for prefix in options.strip_prefix for part in ("--strip-prefix", prefix))
     run = ("--run", options.run) if options.run else ("--all-runs",) if options.all_runs else ()
     _conclude(found, (*traces, *run, *root, *prefixes, "--write") if is_diff else ())
-    return status or (_NOTHING_PLACED if found.not_placed and not found.placed else 0)
+    return status or (_NOTHING_PLACED if found.is_any_left and not found.is_any_placed else 0)
 
 
 def _conclude(found: "Fix", arguments: tuple[str, ...]) -> None:
@@ -73,8 +74,8 @@ def _conclude(found: "Fix", arguments: tuple[str, ...]) -> None:
 
     from shapelog.advice.paste_formats import why_nothing
 
-    if not found.placed:
-        message("no suggestion could be placed" if found.not_placed else f"nothing to change: {why_nothing(found.advice)}")
+    if not found.is_any_placed:
+        message("no suggestion could be placed" if found.is_any_left else f"nothing to change: {why_nothing(found.advice)}")
     elif arguments:
         message(f"no file was changed; to apply this patch: shapelog fix {join(arguments)}")
     else:

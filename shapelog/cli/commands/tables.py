@@ -102,16 +102,16 @@ def _left_out(done: "list[JobResult]") -> list[str]:
 @click.option(
     "--since",
     metavar="WHEN",
-    help="Also show what is worse in jobs that began at or after WHEN than in earlier ones: 7d, 12h or 2w ago, or a date such as "
-    "2026-01-31 or 2026-01-31T08:00 (UTC).",
+    help="Show what is worse in jobs that began at or after WHEN than in earlier ones: 7d, 12h or 2w ago, or a date such as "
+    "2026-01-31 or 2026-01-31T08:00 (UTC).  [default: 7 days before the newest job, if others began earlier]",
 )
 @list_options("Show everything: all entries of each list.")
 @output_options(formats("fleet"), with_trace=False)
 def fleet(folder: str, since: str | None, options: CommonOptions) -> int:
     """Report on the tables in DIR, which shapelog tables wrote: what many jobs have in common.
 
-    Shows which advice would save the most compile time over all jobs, the top causes, what failed, and the jobs that could not be
-    read; with --since also which functions recompile more, take longer or fail more often than before.
+    Shows which functions recompile more, take longer or fail more often in newer jobs than in older ones, which advice would save the
+    most compile time over all jobs, the top causes, what failed, and the jobs that could not be read.
     """
     moment = None if since is None else parse_since(since, datetime.now(timezone.utc))
     from shapelog.tables import fleet as fleets

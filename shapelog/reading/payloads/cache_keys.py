@@ -25,6 +25,8 @@ _COMPONENT = re.compile(r"\[([a-z0-9]{20,80})\] ([^:\n]{1,200}):\s?(.*)", re.DOT
 _FIELD = re.compile(r"(\w+)=(torch\.Size\(\[[^\]]*\]\)|device\([^)]*\)|\([^()]*\)|\[[^\]]*\]|[^,()\[\]]+)")
 _SIZE, _INNER = re.compile(r"torch\.Size\((.*)\)"), r"\1"
 _LONGEST_REASON = 2000
+# Those by which PyTorch itself decides that a cache is not used: their name adds nothing to the message.
+_OWN_EXCEPTION = re.compile(r"Bypass\w+Cache")
 
 
 class CacheEvent(NamedTuple):
@@ -84,11 +86,11 @@ def parse_cache_event(artifact: str, payload: str) -> CacheEvent:
 
 def _reason(body: dict[str, Any]) -> str:
     """Why there is no entry, with the type of the exception, or the field that cannot be saved, where these are recorded."""
-    text = str(body.get("cache_bypass_reason") or body.get("error") or body.get("reason") or "")
-    kind, field = body.get("cache_bypass_exception_type"), body.get("field")
+    text = str(body.get("cache_bypass_reason") or body.get("error") or body.get("reason") or body.get("_reason") or "")
+    kind, field = str(body.get("cache_bypass_exception_type") or ""), body.get("field")
     if field:
         return f"{field} cannot be saved: {text}"
-    return f"{kind}: {text}" if kind and text and kind not in text else text
+    return f"{kind}: {text}" if kind and text and kind not in text and not _OWN_EXCEPTION.fullmatch(kind) else text
 
 
 def _seconds(body: dict[str, Any], name: str, units: float) -> float | None:

@@ -15,12 +15,14 @@ import orjson
 from shapelog.reading.payloads.guard_expressions import Expression, integer, parse
 from shapelog.reading.payloads.properties import (
     DTYPE,
+    DUAL_LEVEL,
     ID,
     LENGTH,
     PLAIN_VALUE,
     RANK,
     REQUIRES_GRAD,
     TENSOR,
+    TRANSFORMS,
     TYPE,
     VALUE,
     Kind,
@@ -42,6 +44,7 @@ _LENGTH = re.compile(r"^(?:len|(?:set|dict|list|tuple|frozenset)\.__len__)\((.*)
 _CONTAINS = re.compile(r"^(not )?(?:___dict_contains\((?P<key>.*), .*\)|(?:set|frozenset)\.__contains__\(.*?, (?P<item>.*)\))$", re.S)
 _PLAIN_VALUE = re.compile(r"^(?:int|float|str|bytes|complex)\((.*)\) == (.*)$", re.S)
 _COUNTER = re.compile(r"^___normalize_count_iter\((.*)\) == (.*)$")
+_TRANSFORMS = re.compile(r"^torch\._functorch\.pyfunctorch\.compare_functorch_state\((.*)\)$")
 _HASATTR = re.compile(r"^(not )?hasattr\((.*), '([^']*)'\)(?: == (True|False))?$", re.S)
 _MARKED = re.compile(r"\b(_dynamo_\w+)(?:', set\(\)\))?\.issubset\((\{.*?\}|set\(\))\)")
 # Longer texts are not matched, because some of these patterns take quadratic time.
@@ -51,6 +54,11 @@ _MODULE_PARTS = ("._modules", "._parameters", "._buffers", ".training", "._forwa
 _NOT_USER_CODE = ("_dynamo/", "_functorch/", "torch/_dynamo/", "torch/_functorch/")
 _ALIASING = ("OBJECT_ALIASING", "TENSOR_ALIASING")
 _SAME_OBJECT = re.compile(r"[LG]\[\S+ is [LG]\[\S+$")
+# An item of a dict subclass, by the place of its key: ``dict.__getitem__(L['d'], list(dict.keys(L['d']))[0])``.
+_ITEM_OF_SUBCLASS = re.compile(
+    r"^(?:___check_\w+_id\(|not |len\()?(?P<item>dict\.__getitem__\((?P<dict>[^ ]{1,200}), list\(dict\.keys\((?P=dict)\)\)\[\d+\]\))"
+)
+_NEAR = 40
 _DICT_OF_ATTRIBUTES = ".__dict__"
 SHAPE_KINDS = ("LAMBDA_GUARD", "SYMBOLIC_SHAPE_GUARD")
 DYNAMIC = "dynamic"
@@ -254,6 +262,8 @@ def _node(parent: Source, body: str) -> "Guard | ShapeGuard | tuple[Source, str]
 
 
 def _guard(kind: str, source: Source, code: str, comment: str) -> Guard:
+    found = _ITEM_OF_SUBCLASS.search(code) if "dict.__getitem__(" in code[:_NEAR] else None
+    source = Source(found["item"]) if found else source  # its manager is named by the key, its symbol, reason and mark are not
     return Guard(kind, source, code, tuple([(attribute_key(source, name), value) for name, value in facts_of(kind, code, source)]), comment)
 
 
@@ -386,7 +396,8 @@ def _lambda(code: str, source: str) -> Facts:
         found = pattern.match(code)
         if found and found[1] == source:
             return ((prop, found[2]),)
-    return ()
+    state = _TRANSFORMS.match(code)
+    return ((TRANSFORMS, state[1]),) if state else ()
 
 
 def _contains(code: str, source: str) -> Facts:
@@ -459,6 +470,7 @@ _READERS: dict[str, Callable[[str, str], Facts]] = {
     "DYNAMIC_INDICES": _marking,
     "DIMENSION_DYNAMIC_MARKING_GUARD": _marking,
     "RANGE_ITERATOR_MATCH": partial(_equality, of=Property(Kind.RANGE)),
+    "DUAL_LEVEL_MATCH": lambda code, source: _equality(code, source, DUAL_LEVEL),
     "DEFAULT_DEVICE": lambda code, source: _equality(code, "utils_device.CURRENT_DEVICE", Property(Kind.DEFAULT_DEVICE)),
     **dict.fromkeys((*_ALIASING, "NO_TENSOR_ALIASING", *SHAPE_KINDS), lambda code, source: ()),
     "LAMBDA_GUARD": _lambda,

@@ -15,6 +15,7 @@ class Kind(Enum):
     REQUIRES_GRAD = "requires_grad"
     DISPATCH_KEYS = "dispatch keys"
     TENSOR = "tensor"
+    METADATA = "metadata"
     MARKING = "marking"
     VALUE = "value"
     PLAIN_VALUE = "plain value"
@@ -92,6 +93,9 @@ TYPE = Property(Kind.TYPE)
 ID = Property(Kind.ID)
 LENGTH = Property(Kind.LENGTH)
 INFERENCE_MODE = Property(Kind.INFERENCE_MODE)
+# The transforms of torch.func that a call is inside of, and the level of forward-mode AD.
+TRANSFORMS = Property(Kind.FUNCTORCH_STATE)
+DUAL_LEVEL = Property(Kind.FUNCTORCH_STATE, name="dual level")
 # Where PyTorch does not name what failed.
 UNNAMED = Property(Kind.UNKNOWN)
 

@@ -269,6 +269,41 @@ FAMILIES = (
         (Template(Kind.TYPE, r"expected type of '(?P<source>.*?)' to be (?P<expected>.*?),? ?'? but found (?P<actual>.*)"),),
     ),
     Family(
+        "metadata",
+        "A tensor subclass has other metadata",
+        Group.TENSORS,
+        (
+            Case(
+                "___check_metadata_140057847825888_c0/0",
+                "The tensor is an instance of a subclass that consists of other tensors, and what it holds in addition to them changed: "
+                "the second value that its `__tensor_flatten__` returns, or what its `__metadata_guard__` compares. The text does not "
+                "name the tensor.",
+                ("SL303",),
+            ),
+            Case(
+                "__dtensor_spec_140057847825888",
+                "The tensor is a `DTensor`, and its device mesh, its placements, its shape or its dtype changed. The text does not name "
+                "the tensor.",
+                ("SL303",),
+            ),
+        ),
+        (Template(Kind.METADATA, r"___check_metadata_\d+_c\S+|__dtensor_spec_\d+"),),
+    ),
+    Family(
+        "own_guard",
+        "An object is in another state, by its own account",
+        Group.OBJECTS,
+        (
+            Case(
+                "___check_opaque_guard_fn_140057847825888_c0/0",
+                "The object is of an opaque type that returns the values to guard on (`guard_fn`), and one of them changed. The text does "
+                "not name the object.",
+                ("SL320",),
+            ),
+        ),
+        (Template(Kind.METADATA, r"___check_opaque_guard_fn_\d+_c\S+"),),
+    ),
+    Family(
         "global_state",
         "A setting of PyTorch changed",
         Group.STATE,
@@ -347,7 +382,10 @@ FAMILIES = (
                 ("SL307",),
             ),
         ),
-        (Template(Kind.FUNCTORCH_STATE, r"torch\._functorch\.pyfunctorch\..*|torch\.autograd\.forward_ad\..*"),),
+        (
+            Template(Kind.FUNCTORCH_STATE, r"torch\._functorch\.pyfunctorch\.compare_functorch_state\((?P<expected>.*)\)"),
+            Template(Kind.FUNCTORCH_STATE, r"torch\.autograd\.forward_ad\._current_level == (?P<expected>-?\d+)"),
+        ),
     ),
     Family(
         "duplicate",
@@ -516,7 +554,7 @@ FAMILIES = (
             ),
         ),
         (
-            Template(Kind.TYPE, r"___check_type_id\((?P<source>.*), (?P<expected>\d+)\)(?:, type=(?P<actual>.*))?"),
+            Template(Kind.TYPE, r"___check_(?:type_id|fake_script_type)\((?P<source>.*), (?P<expected>\d+)\)(?:, type=(?P<actual>.*))?"),
             Template(Kind.TYPE, r"___check_type_id\((?P<source>[^,()]*)"),
         ),
     ),
@@ -820,9 +858,8 @@ FAMILIES = (
         Group.OTHER,
         (
             Case(
-                "___check_metadata_140057847825888_c0/0",
-                "PyTorch prints the guard itself: an expression that was true when the entry was compiled, and no longer is. This one is "
-                "about the metadata of a tensor subclass.",
+                "___check_current_scope(L['self'])",
+                "PyTorch prints the guard itself: an expression that was true when the entry was compiled, and no longer is.",
                 ("SL399",),
             ),
         ),

@@ -71,7 +71,7 @@ _TEMPLATES: tuple[tuple[str, Kind, str], ...] = tuple(
 )
 _SHAPE_WORDS = re.compile(r"\.(?:size|stride)\(\)\[|\.storage_offset\(\)| (?:<=|>=|<|>|!=) |^.+ % \d+\)* ==")
 _EMPTY = re.compile(r"^not (?P<source>[^\s()]\S*)$")
-_VALUE = re.compile(r"^(?P<source>.+?) (?P<operator>==|is) (?P<expected>.*)$", re.S)
+_VALUE = re.compile(r"^(?P<source>.+?) (?P<operator>==|is)(?: (?P<expected>.*)|(?<===))$", re.S)
 
 
 def split_entry(text: str) -> tuple[str, str]:
@@ -130,7 +130,7 @@ def _classify(code: str) -> tuple[str, str, Property, str, str]:
     if value and value["operator"] == "is" and value["expected"] not in ("None", "not None", "True", "False", "Ellipsis"):
         return "aliasing", value["source"], Property(Kind.ALIASING), value["expected"], ""
     if value:
-        return "value", value["source"], VALUE, value["expected"].strip(), ""
+        return "value", value["source"], VALUE, (value["expected"] or "").strip(), ""  # nothing where the text is cut off
     return "other", "", UNNAMED, code, ""
 
 

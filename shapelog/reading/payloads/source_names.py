@@ -14,6 +14,9 @@ _MODULE_DICT = re.compile(r"(\.)(?:__dict__\['_(?:modules|parameters|buffers)'\]
 _WRAPPER = re.compile(r"^___(?:from_numpy|as_tensor)\((.*)\)$")
 _IMPORT = re.compile(r"G\['__import_([^']*)'\]")
 _BUILTIN = re.compile(r"G\['__builtins_dict__[^']*'\]\['([^']*)'\]")
+# A key of a dict by its place, and the item of a dict subclass that has it.
+_ITEM_BY_PLACE = re.compile(r"dict\.__getitem__\(([^ ]{1,200}), list\(dict\.keys\(\1\)\)\[(\d+)\]\)")
+_KEY_BY_PLACE = re.compile(r"(?<=\[)list\(dict\.keys\([^()]{1,200}\)\)\[(\d+)\](?=\])")
 _CLASS_ATTRIBUTE = re.compile(r"dict\((type\([^()]*\))\.__dict__\)\['(\w+)'\]")
 _GLOBAL = re.compile(r"G\['([^']*)'\]")
 _TENSOR_PART = re.compile(r"^(.*)\.(size|stride)\(\)\[(\d{1,18})\]$", re.S)
@@ -55,6 +58,8 @@ def display_text(text: str) -> str:
     text = without_locals(wrapped[1] if wrapped else text)
     if "._" in text:
         text = _keep_groups(_MODULE_DICT, text)
+    if "(dict.keys(" in text:
+        text = _KEY_BY_PLACE.sub(r"key \1", _ITEM_BY_PLACE.sub(r"\1[key \2]", text))
     if "dict(type(" in text:
         text = _CLASS_ATTRIBUTE.sub(r"\1.\2", text)
     if "G['" not in text:

@@ -9,19 +9,17 @@ Launchers, viewers and people put more in front (ranks, times, quotes) and cut p
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-import orjson
+from shapelog.reading.text_logs.signs import Signs, has_sign
+from shapelog.reading.text_logs.surroundings import as_printed, is_as_printed
+from shapelog.reading.text_logs.whole_lines import LONGEST_LINE, whole_lines
 
 # Heads of messages that may still go on, when several processes write at once.
 _MOST_HEADS = 1 << 10
-# What is read of one line; a longer one is cut there.
-_LONGEST_LINE = 1 << 16
-_BLOCK = 1 << 13
-_KEPT = 4 * _LONGEST_LINE  # a character has four bytes at most
-_ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[A-Za-z]|\][^\x07\x1b]{0,999}(?:\x07|\x1b\\)|[()][A-Z0-9]|[=>A-Z])")
-_QUOTE = re.compile(r"(?:> ?){1,9}")
+# How many bytes are read after a line with a sign; as long as a message goes on, twice as many each time.
+_FEW, _MANY = 1 << 10, 1 << 18
 _ID = r"\[(?P<{0}>(?:!\d{{1,9}}/?)?(?:\d{{1,9}}/\d{{1,9}})?(?:_\d{{1,9}})?)\]"
 _HEAD = re.compile(
     r"(?P<lead>.{0,300}?)(?:"
@@ -47,9 +45,6 @@ _USUAL_RUN = re.compile(
 )
 _USUAL_LINE = re.compile(r"\n(?:\[rank\d{1,6}\]: ?)?[VDIWEC]\d{4} \d\d:\d\d:\d\d")
 _MORE_OF_HEAD = re.compile(r" ?\[")
-# What there is in every other line of PyTorch's logging, one or another.
-_MARKS = (".py:", "[__", ": [", ".__")
-_SOME_ID = re.compile(r"\[\d{1,9}/\d")
 _WHOLE_MESSAGE = re.compile(r"Recompiling function [^\n]*triggered by|triggered by[^\n]*Recompiling function ")
 _JOINED = re.compile(
     r"(?=\b[VDIWEC]\d{4} \d\d:\d\d:\d\d[.\d]* +\d+ )|(?=\[[-\d]{10} [\d:,]{8,15}\] )"
@@ -83,43 +78,50 @@ class LogLine(NamedTuple):
 
 
 class Run(NamedTuple):
-    """Lines in a row with the same head (one object for equal heads), or without one, and the number of the first."""
+    """Lines in a row with the same head (one object for equal heads), or without one, and the number of the first.
+
+    ``raw`` are lines without a head as they stand in the file.
+    """
 
     head: Head | None
     lines: list[str]
     number: int
+    raw: list[str] = []
 
 
 def log_lines(chunks: Iterable[bytes]) -> Iterator[LogLine]:
     """Every line of a log, decoded and without colors. Never raises; time is linear in the bytes."""
-    for head, lines, number in log_runs(chunks):
+    for head, lines, number, _ in log_runs(chunks):
         for at, text in enumerate(lines):
             yield LogLine(head, text, number + at)
 
 
-def log_runs(chunks: Iterable[bytes]) -> Iterator[Run]:
-    """The same in runs of lines, which are found at once where they are as PyTorch prints them."""
+def log_runs(chunks: Iterable[bytes], may_skip: Callable[[], bool] = lambda: False) -> Iterator[Run]:
+    """The same in runs of lines, which are found at once where they are as PyTorch prints them.
+
+    Where ``may_skip()``, lines without a sign of PyTorch are left out; an empty run takes their place.
+    """
     heads, number = _Heads(), 1
-    for text in _whole_lines(chunks):
-        is_usual = text[0] not in ">\ufeff" and not any(mark in text for mark in ("\r", "\x1b", "\n>"))
-        for head, lines, count in _usual_runs(text, heads) if is_usual else _other_runs(text[:-1].split("\n"), heads):
-            yield Run(head, lines, number)
-            number += count
+    for piece in whole_lines(chunks):
+        signs = Signs(piece)
+        place, size = 0, _FEW
+        while place < len(piece):
+            begin = signs.line_from(place) if may_skip() else place
+            if begin > place:
+                number += piece.count(b"\n", place, begin)
+                yield Run(None, [], number)
+                place, size = begin, _FEW
+            elif place < len(piece):
+                end = (piece.find(b"\n", min(place + size, len(piece) - 1)) + 1) or len(piece)
+                for head, lines, raw, count in _runs(piece[place:end], heads):
+                    yield Run(head, lines, number, raw)
+                    number += count
+                place, size = end, min(2 * size, _MANY)
 
 
-def _whole_lines(chunks: Iterable[bytes]) -> Iterator[str]:
-    """A stream in pieces that end with a line. Of a long line, only the beginning is kept until its end comes."""
-    rest = b""
-    for chunk in chunks:
-        end = chunk.rfind(b"\n") + 1
-        if end:
-            lines = rest + chunk[:end]
-            yield (lines.replace(b"\r\n", b"\n") if b"\r" in lines else lines).decode("utf-8", "replace")
-            rest = chunk[end : end + _KEPT]
-        else:
-            rest += chunk[: max(0, _KEPT - len(rest))]
-    if rest:
-        yield rest.decode("utf-8", "replace") + "\n"
+def _runs(lines: bytes, heads: "_Heads") -> Iterator["_Found"]:
+    text = (lines.replace(b"\r\n", b"\n") if b"\r" in lines else lines).decode("utf-8", "replace")
+    return _usual_runs(text, heads) if is_as_printed(text) else _other_runs(text[:-1].split("\n"), heads)
 
 
 class _Heads:
@@ -141,10 +143,10 @@ class _Heads:
         self.key, self.last = found[1], head
         return head
 
-    def of_line(self, text: str) -> tuple[Head | None, str]:
+    def of_line(self, text: str, raw: str) -> tuple[Head | None, str]:
         """The head of a line, and the rest of it."""
         if not self.key or not text.startswith(self.key) or _MORE_OF_HEAD.match(text, len(self.key)):
-            found = _head(text) if _has_mark(text, 0, len(text)) else None
+            found = _head(text) if has_sign(raw) else None
             if found is None:
                 return None, text
             self.key, self.last = found[1], self._one(found[0])
@@ -158,8 +160,8 @@ class _Heads:
         return self._known.setdefault(head, head)
 
 
-# Of a run: its head, its lines, and how many lines of the log they are.
-_Found = tuple[Head | None, list[str], int]
+# Of a run: its head, its lines, those as they stand in the file where there is no head, and how many lines of the log they are.
+_Found = tuple[Head | None, list[str], list[str], int]
 
 
 def _usual_runs(text: str, heads: _Heads) -> Iterator[_Found]:
@@ -170,55 +172,40 @@ def _usual_runs(text: str, heads: _Heads) -> Iterator[_Found]:
         if found is None:
             usual = _USUAL_LINE.search(text, place)
             end = usual.start() + 1 if usual else size
-            yield from _between(text, place, end, heads)
+            yield from _other_runs(text[place : end - 1].split("\n"), heads)
         else:
             end, run, key = found.end(), found[0], found[1]
-            if _is_joined(run) or (len(run) > _LONGEST_LINE and max(map(len, run.split("\n"))) > _LONGEST_LINE):
+            if "orch" not in key or _is_joined(run) or (len(run) > LONGEST_LINE and max(map(len, run.split("\n"))) > LONGEST_LINE):
                 yield from _other_runs(run[:-1].split("\n"), heads)
             else:
                 head = heads.of_run(found)
                 lines = run[len(key) : -1].replace(f"\n{key}", "\n").replace("\n ", "\n").removeprefix(" ").split("\n")
-                yield head, lines, len(lines)
+                yield head, lines, [], len(lines)
         place = end
-
-
-def _between(text: str, place: int, end: int, heads: _Heads) -> Iterator[_Found]:
-    """Lines that do not begin as PyTorch's do. Those of the program are most of them, and are found in blocks."""
-    while place < end:
-        stop = (text.find("\n", min(place + _BLOCK, end - 1)) + 1) or end
-        lines = text[place : stop - 1].split("\n")
-        if _has_mark(text, place, stop):
-            yield from _other_runs(lines, heads)
-        else:
-            yield None, [line[:_LONGEST_LINE] for line in lines], len(lines)
-        place = stop
 
 
 def _other_runs(lines: Iterable[str], heads: _Heads) -> Iterator[_Found]:
     """Runs among any lines. One line that is several has each of them in a run of its own."""
     head: Head | None = None
     run: list[str] = []
-    for line in lines:
-        *first, last = _parts(_plain(line))
+    origins: list[str] = []
+    for raw in lines:
+        *first, last = _parts(as_printed(raw))
         for part in first:
             if run:
-                yield head, run, len(run)
-                run = []
-            other, text = heads.of_line(part)
-            yield other, [text], 0
-        other, text = heads.of_line(last)
+                yield head, run, origins, len(run)
+                run, origins = [], []
+            other, text = heads.of_line(part, raw)
+            yield other, [text], [raw], 0
+        other, text = heads.of_line(last, raw)
         if run and other is not head:
-            yield head, run, len(run)
-            run = []
+            yield head, run, origins, len(run)
+            run, origins = [], []
         head = other
         run.append(text)
+        origins.append(raw)
     if run:
-        yield head, run, len(run)
-
-
-def _has_mark(text: str, start: int, end: int) -> bool:
-    """Whether something may be of a head. One pattern would take ten times as long."""
-    return any(text.find(mark, start, end) >= 0 for mark in _MARKS) or _SOME_ID.search(text, start, end) is not None
+        yield head, run, origins, len(run)
 
 
 def _parts(text: str) -> list[str]:
@@ -233,28 +220,6 @@ def _parts(text: str) -> list[str]:
 def _is_joined(text: str) -> bool:
     """Whether one of these lines is a whole message, which PyTorch writes on several."""
     return "triggered by" in text and _WHOLE_MESSAGE.search(text) is not None
-
-
-def _plain(text: str) -> str:
-    text = text[:_LONGEST_LINE]
-    if text.startswith('{"log":"'):
-        text = _of_container(text)
-    if "\x1b" in text:
-        text = _ANSI.sub("", text)
-    if text[:1] in ("", ">", "\r", "\ufeff") or text[-1:] == "\r":
-        text = text.removeprefix("\ufeff").strip("\r")
-        quote = _QUOTE.match(text)
-        text = text[quote.end() :] if quote else text
-    return text
-
-
-def _of_container(text: str) -> str:
-    """The line in the JSON object that Docker makes of each line (its log driver json-file); other text as it is."""
-    try:
-        line = orjson.loads(text)["log"]
-    except (ValueError, KeyError, TypeError):
-        return text
-    return line.removesuffix("\n") if isinstance(line, str) else text
 
 
 def _head(text: str) -> tuple[Head, str] | None:

@@ -91,7 +91,7 @@ class LoggedCompiles:
     def compile_of(self, head: Head, begins: str, code: Code = UNKNOWN) -> LoggedCompile | None:
         """The compile that a message belongs to; None where its head names none and none is in progress.
 
-        ``begins`` is what the message begins ("reasons", "env", "graph", "guards", "limit" or ""): where the compile of that id has that
+        ``begins`` is what the message begins ("start", "reasons", "env", "graph", "guards", "limit" or ""): where the compile of that id has that
         already, its id came again.
         """
         found = _ID.fullmatch(head.compile) if head.compile else None
@@ -130,6 +130,12 @@ class LoggedCompiles:
         self._latest.pop(process, None)  # the last one comes last
         self._latest[process] = compile
         return compile
+
+    def refused(self, head: Head, code: Code) -> LoggedCompile | None:
+        """The last compile of a process, where it hit the recompile limit and no exception followed yet."""
+        latest = self._latest.get(self._process(head))
+        is_same = latest is not None and (not code.name or not latest.code.name or latest.code.name == code.name)
+        return latest if latest is not None and is_same and latest.limit is not None and latest.failure is None else None
 
     def _process(self, head: Head) -> int:
         """The process that wrote a line: its id, minus its rank less one where only that is known, else that of the line before."""
@@ -171,7 +177,10 @@ class LoggedCompiles:
 
     def unnumbered(self, head: Head, code: Code, is_recompile: bool = True) -> LoggedCompile:
         """The next compile of a function, in a log that writes no ids. One that is a recompile has an entry that was made before."""
-        key = self._process(head), code
+        process = self._process(head)
+        if code.name and not code.file:  # cut off
+            code = next((known for of, known in reversed(self._numbers) if of == process and known.name == code.name), code)
+        key = process, code
         if key not in self._numbers:
             self._numbers[key] = 0
             first = self._new(None, head, None)
@@ -256,7 +265,7 @@ class LoggedCompiles:
 
     def name(self, compile: LoggedCompile, code: Code) -> None:
         """Note the function of a compile, and of all others of its frame."""
-        if code.name:
+        if code.name and (code.file or not compile.code.file):
             compile.code = code
             if compile.ids is not None and "frame_id" in compile.ids:
                 self._names[compile.process, compile.ids["frame_id"]] = code
@@ -296,6 +305,8 @@ def _comes_again(compile: LoggedCompile, begins: str, attempt: int) -> bool:
     is_restart = attempt > compile.attempt
     if begins == "reasons":
         return compile.reasons or compile.started
+    if begins == "start":
+        return not is_restart and compile.is_over
     if begins == "env":
         return not is_restart and (compile.has_env or compile.has_guards)
     if begins == "graph":

@@ -7,7 +7,7 @@ from shapelog.reading.text_logs.log_lines import Head
 
 
 class MessageKind(Enum):
-    """What a message is about. ``SYMBOLS`` and ``OTHER`` are messages of one line."""
+    """What a message is about. ``SYMBOLS``, ``START`` and ``OTHER`` are messages of one line."""
 
     RECOMPILES = "recompilations and their reasons"
     GUARDS = "the guards of an entry"
@@ -21,6 +21,7 @@ class MessageKind(Enum):
     PROFILE = "the report of a CompileProfiler"
     INDUCTOR = "a message of Inductor about CUDA graphs or speed"
     SYMBOLS = "symbolic sizes"
+    START = "the beginning of a compile"
     OTHER = "anything else"
 
 
@@ -43,15 +44,11 @@ _SYMBOLIC_WORDS = (
     "create_env",
     "runtime_assert ",
 )
+_STARTS = ("Step 1: torchdynamo start tracing ", "torchdynamo start tracing ")
+# Of a traceback that PyTorch logs, whose beginning is not in the log.
+_IN_STACK = re.compile(r'\s+File ".*", line \d+, in ')
 # Frequent lines that nothing is taken from, and kinds of messages of one line.
 _IGNORED = ("Skipping guard ", "lru_cache_stats ", "produce_guards", "marking ", "eval_")
-# One of these is in each text that begins a message, but for a reason that begins with the id of an entry, and a function of PGO.
-_WORDS = (
-    "ompil", "dynamo", "torch.", "Error", "Limit", "last reason", "function: ", "raceback", "raph break", "raph Break", "GuardFail",
-    "Profiler", "mismatch", "GUARD", "+- ", "check_", "create_", "set_repl", "_update_var", "track_sym", "guard", "tensor size=",
-    "fully dynamic", "cudagraph", "CUDAGraph", "Re-recording ",
-)  # fmt: skip
-_REASON = re.compile(r"^\W{0,9}\d{1,9}/\d{1,9}: |:\d{1,9}:[\w<>.]{1,200}:\s*$", re.M)
 # What begins a message, in the order in which it is tried; and what may follow on lines that have no head.
 _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
     (
@@ -69,8 +66,8 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
             r"|InternalTorchDynamoError|TorchRuntimeError|FailOnRecompileLimitHit|RecompileError)(?:: |$)"
         ),
     ),
-    (MessageKind.EXPLANATION, re.compile(r"^\s*Graph Break Count: \d+\s*$")),
-    (MessageKind.PROFILE, re.compile(r"^\s*Torchdynamo Profiler Report\s*$")),
+    (MessageKind.EXPLANATION, re.compile(r"^\s*(?:Graph Break Count: \d+\s*$|Dynamo produced \d+ graphs? ?with \d+ graph break)")),
+    (MessageKind.PROFILE, re.compile(r"^\s*(?:Torchdynamo Profiler Report\s*$|Function +Recompiles +Recompile Reasons)")),
     (MessageKind.RECOMPILES, re.compile(r"Recompiling function \S+|Detected recompile when torch\.compile stance")),
     (
         MessageKind.BREAK,
@@ -106,7 +103,7 @@ _ANY_BEGIN = re.compile(
     r"Recompiling function |Detected recompile|torch\._dynamo|dynamo hit|Error: |Hit: |LimitExceeded|^\s*function: |^\W*\d+/\d+: "
     r"|^\s*last reason: |Traceback \(|Graph [Bb]reak|GuardFail\(|tensor '|TREE_GUARD|\+- |check_tensor\("
     r"|:\d{1,9}:[\w<>.]+:\s*$"
-    r"|[Cc]udagraph|CUDAGraph|Re-recording |Profiler Report|torch\._inductor|torch\.fx|create_|set_repl|_update_var|track_sym|guard added"
+    r"|[Cc]udagraph|CUDAGraph|Re-recording |Profiler Report|torch\._inductor|torch\.fx|Dynamo produced|Recompile Reasons|create_|set_repl|_update_var|track_sym|guard added"
 )
 _CONTINUES = {
     MessageKind.RECOMPILES: re.compile(
@@ -116,11 +113,11 @@ _CONTINUES = {
         r"\s*(?:config\.|function: |(?:last )?reasons?:|To log all|[Tt]o diagnose|See http|- |expected )| {3,}\S|\S+ (?:==|is) "
         r"|\S+ rank mismatch"
     ),
-    MessageKind.EXPLANATION: re.compile(r"\s|$|Op Count|Break Reasons"),
+    MessageKind.EXPLANATION: re.compile(r"\s|$|Op Count|Break Reasons|\d+\. "),
     MessageKind.PROFILE: re.compile(r""),
     MessageKind.BREAK: re.compile(r"\s*(?:(?:Graph Break )?Reason:|User code traceback|Explanation|Hint|Developer|For more)|\s+\S|\s*$"),
     MessageKind.GUARDS: re.compile(r"\s*(?:(?:\| )*\+- |\| |[A-Z_]+: check_tensor\(|RootGuardManager|Guard latency|$)"),
-    MessageKind.INDUCTOR: re.compile(r"\s*File \"| {3,}\S"),
+    MessageKind.INDUCTOR: re.compile(r"\s*File \"| {3,}\S|\s*$"),
     MessageKind.STATE: re.compile(
         r"\s*\S.*: (?:tensor size=|scalar |fully dynamic|auto unset|unusual)|\s*(?:hash\(\w+\))?\S.*:\d{1,9}:[\w<>.]+:\s*$"
         r"|PGO detected"
@@ -130,14 +127,10 @@ _FAILURE_GOES_ON = re.compile(
     r"\s|$|from user code|Set TORCH|You can suppress|Explanation|Hint|Developer|For more|The above exception|During handling|Traceback \("
     r"|Reason:|triggered by|Recompiling function|due to:|torch\.|E  |\w*Error|\w+: "
 )
+_FIRST_WORDS = {MessageKind.RECOMPILES: "ompil", MessageKind.LIMIT: "dynamo hit"}
 _WITH_REASONS = (MessageKind.RECOMPILES, MessageKind.LIMIT, MessageKind.PROFILE)
 # How much of a line is looked at.
 _LOOKED_AT = 4_000
-
-
-def mentions_compiler(text: str) -> bool:
-    """Whether a message may begin in some lines without heads. Most lines of a log are a program's own, and this is what they cost."""
-    return any(map(text.__contains__, _WORDS)) or _REASON.search(text) is not None
 
 
 def kind_of(head: Head, text: str) -> MessageKind:
@@ -147,6 +140,10 @@ def kind_of(head: Head, text: str) -> MessageKind:
         return known
     if text.startswith(_SYMBOLIC_WORDS):
         return MessageKind.SYMBOLS
+    if text.startswith(_STARTS):
+        return MessageKind.START
+    if "convert_frame" in head.place and _IN_STACK.match(text):
+        return MessageKind.FAILURE
     return MessageKind.OTHER if text.startswith(_IGNORED) else _kind_by_words(text)
 
 
@@ -166,6 +163,11 @@ def goes_on(kind: MessageKind, text: str, begins: MessageKind) -> bool:
     if begins is MessageKind.OTHER:
         return _CONTINUES[kind].match(text) is not None
     return begins is kind or (begins is MessageKind.BARE_REASON and kind in _WITH_REASONS)
+
+
+def is_cut_off(kind: MessageKind, text: str) -> bool:
+    """Whether the first line that a log has of a message is not the one that begins it."""
+    return kind in _FIRST_WORDS and _FIRST_WORDS[kind] not in text
 
 
 def failure_goes_on(text: str) -> bool:

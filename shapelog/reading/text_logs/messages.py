@@ -7,13 +7,14 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from shapelog.reading.payloads.compiler_messages import exception_chain, user_stack
+from shapelog.reading.payloads.compiler_messages import exception_chain, stack_lines, user_stack
 from shapelog.reading.payloads.recompile_reasons import parse, split_entry
+from shapelog.reading.payloads.source_names import is_library
 
 _RECOMPILING = re.compile(
     r"\(?['\"]?Recompiling function (?P<name>[^\s'\"]+)(?: in (?P<file>\S.*?)(?::(?P<line>\d{1,9}))?(?=[\s'\",]|$))?"
-    r"|Detected recompile when torch\.compile stance is .*? filename: '(?P<stance_file>[^']*)', function name: '(?P<stance_name>[^']*)'"
-    r"(?:, line number: (?P<stance_line>\d{1,9}))?"
+    r"|Detected recompile when torch\.compile stance is '[^']*'"
+    r"(?:\. filename: '(?P<stance_file>[^']*)', function name: '(?P<stance_name>[^']*)'(?:, line number: (?P<stance_line>\d{1,9}))?)?"
 )
 _TRIGGERED = re.compile(r"triggered by the following guard failure(?:\(s\))?:?\s*(?P<rest>.*)")
 _ITEM = re.compile(r"^\s*- ?(.*)$")
@@ -32,6 +33,9 @@ class Code(NamedTuple):
     name: str = ""
     file: str = ""
     line: int = 0
+
+
+UNKNOWN_CODE = Code()
 
 
 class RecompileText(NamedTuple):
@@ -72,12 +76,12 @@ def _recompile(code: Code | None, lines: list[str]) -> RecompileText:
     items: list[str] = []
     suggested = ""
     has_ids = any((item := _ITEM.match(line)) and split_entry(item[1])[0] for line in lines)
-    for line in lines:
+    for line in map(_without_fence, lines):
         triggered = _TRIGGERED.search(line)
         if triggered or _GUARD_NUMBER.match(line):
-            rest = triggered["rest"].strip("'\") ") if triggered else ""
-            if rest:  # torch 2.0 and 2.1 write one guard on the same line
-                items.append(triggered["rest"].rstrip().removesuffix(")").rstrip("\"'") if triggered else "")
+            rest = triggered["rest"] if triggered else ""
+            if triggered and rest.strip("'\") "):  # torch 2.0 and 2.1 write one guard on the same line, some as a tuple of texts
+                items.append(_without_tuple(rest.rstrip()))
             continue
         hint = _SUGGESTED.search(line)
         if hint:
@@ -92,6 +96,19 @@ def _recompile(code: Code | None, lines: list[str]) -> RecompileText:
         elif items and text.strip():
             items[-1] = _continued(items[-1], text, item is not None)
     return RecompileText(code or Code(), tuple(items[:_MOST_REASONS]), suggested, code is not None)
+
+
+def _without_tuple(text: str) -> str:
+    """A guard without the end of the tuple of texts that torch 2.0 prints."""
+    if text.endswith(("')", '")')):
+        text = text[:-1]
+        return text[:-1] if text.count(text[-1]) % 2 else text
+    return text
+
+
+def _without_fence(line: str) -> str:
+    """A line without the end of a block of code, where Markdown has it on the same line."""
+    return line.rstrip().rstrip("`~").rstrip() + " " if line.rstrip().endswith(("```", "~~~")) else line
 
 
 def _continued(reason: str, text: str, is_item: bool) -> str:
@@ -303,6 +320,10 @@ _COMPILER_ERROR = re.compile(
     r"(?:: (?P<message>[^\n]*)|(?=\n|$))"
 )
 _AT_LIMIT = frozenset(("FailOnRecompileLimitHit", "FailOnCacheLimitHit", "RecompileLimitExceeded", "CacheLimitExceeded"))
+_LIMIT_IN_MESSAGE = re.compile(r"currently set to (\d{1,9})\)|(?:recompile|cache_size)_limit \((\d{1,9})\)")
+_GUARD_ERROR = re.compile(
+    r"Error while creating guard:\s*\n\s*Name: (?P<name>[^\n]*)\n(?:[^\n]*\n){0,3}?\s*Create Function: (?P<kind>\w+)"
+)
 _NOT_CONVERTED = re.compile(r"WON'T CONVERT (?P<name>\S+) (?P<file>.*?) line (?P<line>\d{1,9})")
 
 
@@ -315,16 +336,27 @@ class FailureText(NamedTuple):
     text: str
 
     @property
+    def limit(self) -> str:
+        """The recompile limit where the message has it, else ""."""
+        found = _LIMIT_IN_MESSAGE.search(self.text)
+        return (found[1] or found[2]) if found else ""
+
+    @property
     def is_at_limit(self) -> bool:
         return self.type in _AT_LIMIT or self.message.startswith("Dynamo recompile limit exceeded")
 
 
-def failure(lines: Iterable[str]) -> FailureText | None:
-    """The failure in a traceback, or in what is left of one; None where no compiler raised it."""
+def failure(lines: Iterable[str], is_logged: bool = False) -> FailureText | None:
+    """The failure in a traceback, or in what is left of one; None where no compiler raised it.
+
+    What PyTorch itself logs (``is_logged``) is a failure, even if the log ends before the exception.
+    """
     text = "\n".join(lines)
     raised = list(_COMPILER_ERROR.finditer(text))
     if not raised:
-        return None
+        guard = _GUARD_ERROR.search(text)
+        what = f"error while creating a guard of {guard['name']} ({guard['kind']})" if guard else "an exception that is not in this log"
+        return FailureText("Error", what, UNKNOWN_CODE, text) if guard or (is_logged and _STACK_LINE.match(text)) else None
     last = raised[-1]
     message = text[last.start("message") :] if last["message"] is not None else ""
     kind = last["type"].rpartition(".")[2]
@@ -340,7 +372,24 @@ def failure(lines: Iterable[str]) -> FailureText | None:
     return FailureText(kind, message.strip(), code, text[max(begin, 0) :] if exception_chain(text) else text)
 
 
+def innermost_code(lines: list[str]) -> Code:
+    """The function of the innermost line of a traceback that is not of a library."""
+    frames = [frame for line in lines for frame in stack_lines([line])]
+    own = next((frame for frame in reversed(frames) if not is_library(frame.file) and "/torch/_dynamo/" not in frame.file), None)
+    return Code(own.name, own.file, own.line) if own else UNKNOWN_CODE
+
+
+def without_beginning(text: str) -> str:
+    """The text about a graph break from its exception on, where the log has only the end of PyTorch's own stack before it."""
+    raised = _COMPILER_ERROR.search(text)
+    if raised is None or raised["message"] is None or _BREAK_HEADING.match(text):
+        return text
+    return text[raised.start("message") :]
+
+
+_BREAK_HEADING = re.compile(r"\s*Graph [Bb]reak")
 _BREAK_REASON = re.compile(r"^\s*Break Reason \d{1,9}:\s*$")
+_OLD_BREAK_REASON = re.compile(r"^\d{1,9}\. (.*\S)")
 _FRAME_SUMMARY = re.compile(r"<FrameSummary file (?P<file>.*), line (?P<line>\d{1,9}) in (?P<name>.*)>")
 
 
@@ -356,10 +405,13 @@ def explained_breaks(lines: Iterable[str]) -> Iterator[BreakText]:
     reason: list[str] | None = None
     place: Place | None = None
     for line in (*lines, "  Break Reason 0:"):
-        if _BREAK_REASON.match(line):
+        old = _OLD_BREAK_REASON.match(line)
+        if old or _BREAK_REASON.match(line):
             if reason and place:
                 yield BreakText("\n".join(reason).strip().removeprefix("Reason: "), place)
-            reason, place = [], None
+            reason, place = [old[1]] if old else [], None
+        elif reason is not None and (frames := list(stack_lines([line]))):  # torch 2.0
+            place = Place(frames[0].file, frames[0].line, frames[0].name)
         elif reason is not None and (found := _FRAME_SUMMARY.search(line)):
             place = Place(found["file"], int(found["line"]), found["name"])
         elif reason is not None and place is None and line.strip() != "User Stack:":
@@ -371,6 +423,9 @@ _PROFILED = re.compile(
 )
 
 
+_IN_LAST_COLUMN = re.compile(r" {20,}\S")
+
+
 def profiled_recompiles(lines: Iterable[str]) -> Iterator[RecompileText]:
     """The recompiles in the table of a CompileProfiler's report, which has a line for each."""
     code: Code | None = None
@@ -379,7 +434,7 @@ def profiled_recompiles(lines: Iterable[str]) -> Iterator[RecompileText]:
         if found:
             code = Code(found["name"], found["file"], int(found["line"]))
         text = found["reason"] if found else line
-        if code is not None and is_reason(text):
+        if code is not None and (found or _IN_LAST_COLUMN.match(text)):
             yield RecompileText(code, (text.strip(),))
         elif not line.startswith(" "):
             code = None

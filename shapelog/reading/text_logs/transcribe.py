@@ -17,7 +17,7 @@ from shapelog.reading.payloads.recompile_reasons import split_entry
 from shapelog.reading.text_logs.contents import LogContents
 from shapelog.reading.text_logs.log_lines import Head, log_runs
 from shapelog.reading.text_logs.logged_compiles import UNKNOWN, LoggedCompile, LoggedCompiles, number_of
-from shapelog.reading.text_logs.message_kinds import MessageKind, failure_goes_on, goes_on, kind_of, kind_of_plain, mentions_compiler
+from shapelog.reading.text_logs.message_kinds import MessageKind, failure_goes_on, goes_on, is_cut_off, kind_of, kind_of_plain
 from shapelog.reading.text_logs.messages import (
     AddedText,
     Code,
@@ -27,14 +27,18 @@ from shapelog.reading.text_logs.messages import (
     explained_breaks,
     failure,
     inductor_messages,
+    innermost_code,
     limits,
     profiled_recompiles,
     recompiles,
     symbolic,
+    without_beginning,
 )
+from shapelog.reading.text_logs.signs import has_sign
+from shapelog.reading.text_logs.surroundings import is_fence, without_launcher
 from shapelog.reading.text_logs.transcript import Transcript
 
-_LINE_BY_LINE = (MessageKind.SYMBOLS, MessageKind.OTHER)
+_LINE_BY_LINE = (MessageKind.SYMBOLS, MessageKind.START, MessageKind.OTHER)
 _MOST_FAILURE_LINES, _MOST_OPEN_LINES = 2_000, 200_000
 # The message of lines without heads among those that are open.
 _PLAIN = -1, None
@@ -51,6 +55,8 @@ _TENSOR = re.compile(
     r"check_tensor\((?P<source>.*?), (?P<type>[\w.]+), DispatchKeySet\(.*?\), torch\.(?P<dtype>\w+), device=.*?, "
     r"requires_grad=(?P<grad>True|False)"
 )
+_START = re.compile(r"start tracing (?P<name>\S+)(?: (?P<file>.+):(?P<line>\d{1,9}))?\s*$")
+_BREAK_OF_OLD = re.compile(r"\s*Graph break: (.*) from user code at:\s*\n")
 _IN_TEXT = re.compile(r"\[(?P<id>!?\d{1,9}/\d{1,9}(?:_\d{1,9})?)\] (?=Re-recording|[Ss]kipping)")
 _QUOTED_REASON = re.compile(
     r"GuardFail\(reason=(?P<quote>['\"])(?P<reason>.*?)(?P=quote), "
@@ -100,10 +106,12 @@ class Transcriber:
 
     def read(self, chunks: Iterable[bytes]) -> LogContents:
         """Take a whole log."""
-        for head, lines, number in log_runs(chunks):
+        for head, lines, number, raw in log_runs(chunks, lambda: self._last is None):
             self._compiles.line = number
             if head is None:
-                self._take_plain_lines(lines, number)
+                for at, text in enumerate(lines):
+                    if self._last is not None or has_sign(raw[at]):
+                        self._take_plain(without_launcher(text), number + at)
             else:
                 self._take(head, lines, number)
             self.contents.lines = number + len(lines) - 1
@@ -121,9 +129,13 @@ class Transcriber:
             if message is None or message.head is not head or (message.kind in _LINE_BY_LINE and not head.artifact):
                 if message is not None:
                     self._finish(message)
-                message = self._open[key] = _Message(head, kind_of(head, text), number + at)
+                kind = kind_of(head, text)
+                message = self._open[key] = _Message(head, kind, number + at, self._without_heads(kind, text))
             if message.kind is MessageKind.SYMBOLS:
+                self._compiles.line = number + at
                 self._symbols(head, text)
+            elif message.kind is MessageKind.START:
+                self._start(head, text)
             elif message.kind is not MessageKind.OTHER:
                 if len(message.lines) < _MOST_OPEN_LINES:
                     message.lines += lines[at:]
@@ -132,27 +144,25 @@ class Transcriber:
                 break
         self._last = message
 
-    def _take_plain_lines(self, lines: list[str], number: int) -> None:
-        """Lines without a head. Most are a program's own, and nothing in them looks like PyTorch's."""
-        at = 0
-        while at < len(lines) and self._last is not None:
-            self._take_plain(lines[at], number + at)
-            at += 1
-        if mentions_compiler("\n".join(lines[at:])):
-            for later in range(at, len(lines)):
-                self._take_plain(lines[later], number + later)
+    def _without_heads(self, kind: MessageKind, text: str) -> list[str]:
+        """The first lines of a message of that kind, where they have lost their heads: the message goes on with ``text``."""
+        plain = self._open.get(_PLAIN)
+        if plain is None or plain is not self._last or plain.kind is not kind or not is_cut_off(kind, text):
+            return []
+        return self._open.pop(_PLAIN).lines
 
     def _take_plain(self, text: str, number: int) -> None:
         """A line without a head: it goes on with the last message, begins one, or is the program's own."""
         kind, message = kind_of_plain(text), self._last
         if message is not None:
-            if message.takes(text, kind):
+            if not is_fence(text) and message.takes(text, kind):
                 message.lines.append(text)
                 return
             self._last = None
             if self._open.get(_PLAIN) is message:
                 self._finish(self._open.pop(_PLAIN))
         if kind is MessageKind.SYMBOLS:
+            self._compiles.line = number
             self._symbols(Head(), text)
         elif kind is not MessageKind.OTHER:
             self._last = self._open[_PLAIN] = _Message(None, kind, number, [text])
@@ -164,6 +174,16 @@ class Transcriber:
             line, self._compiles.line = self._compiles.line, message.number
             _HANDLERS[message.kind](self, message.head or Head(), lines)
             self._compiles.line = line
+
+    def _start(self, head: Head, text: str) -> None:
+        """The line with which Dynamo begins, if ``dynamo`` itself is logged."""
+        found = _START.search(text)
+        compile = self._compiles.compile_of(head, "start") if found and head.compile else None
+        if found is not None and compile is not None:
+            code = Code(found["name"], found["file"] or "", int(found["line"] or 0))
+            self._compiles.know(code.file)
+            self._compiles.name(compile, code)
+            self._compiles.start(compile)
 
     def _recompiles(self, head: Head, lines: list[str]) -> None:
         for item in recompiles(lines):
@@ -187,7 +207,7 @@ class Transcriber:
 
     def _limit(self, head: Head, lines: list[str]) -> None:
         for item in limits(lines):
-            self.contents.signs.add("2.6 or 2.7" if item.setting.startswith("cache") else "2.8 or newer")
+            self.contents.signs.add(_version_of_limit(item.setting))
             self.contents.limits += 1
             self._compiles.know(item.code.file)
             frame, newest = _checked(item.reasons)
@@ -292,7 +312,8 @@ class Transcriber:
 
     def _break(self, head: Head, lines: list[str]) -> None:
         compile = self._compiles.compile_of(head, "") if head.compile else None
-        text = _DUPLICATE.sub(r"\1 ", "\n".join(lines))
+        text = _DUPLICATE.sub(r"\1 ", without_beginning("\n".join(lines)))
+        text = _BREAK_OF_OLD.sub(r"\1\nUser code traceback:\n", text)
         if compile is None:
             *_, found = (None, *re.finditer(r'File "(.*)", line (\d+), in (\S+)', text))
             code = Code(found[3], found[1], int(found[2])) if found else UNKNOWN
@@ -316,17 +337,25 @@ class Transcriber:
             self._recompile(head, item)
 
     def _failure(self, head: Head, lines: list[str]) -> None:
-        found = failure(lines)
+        refused = next((at for at, line in enumerate(lines) if "Detected recompile when" in line), None)
+        if refused is not None:
+            for item in recompiles(lines[refused:]):
+                self._recompile(head, item if item.code.name else item._replace(code=innermost_code(lines[:refused])))
+            return
+        found = failure(lines, is_logged=bool(head.place))
         if found is None:
             return
         self.contents.failures += 1
         self._compiles.know(found.code.file)
         for item in recompiles(found.message.split("\n")) if found.type == "RecompileError" else ():
             self._recompile(head, item)
-        compile = self._compiles.compile_of(head, "") or self._compiles.unnumbered(head, found.code, is_recompile=False)
+        known = self._compiles.refused(head, found.code) if found.is_at_limit else self._compiles.compile_of(head, "")
+        compile = known or self._compiles.compile_of(head, "") or self._compiles.unnumbered(head, found.code, is_recompile=False)
         if not compile.code.name:
             compile.code = found.code
         if found.is_at_limit:
+            self.contents.signs.add(_version_of_limit(found.text))
+            compile.limit_value = compile.limit_value or found.limit
             compile.limit = compile.limit or "recompile_limit reached"
             compile.failure = found
         elif compile.failure is None or len(found.text) > len(compile.failure.text):
@@ -353,7 +382,7 @@ class Transcriber:
             if compile is not None:
                 self._compiles.start(compile)
             body = text[named.end() :] if named else text
-            self.contents.messages["cudagraphs" if cuda_graph_message(body) else "perf_hints"] += 1
+            self.contents.messages["cudagraphs" if head.artifact == "cudagraphs" or cuda_graph_message(body) else "perf_hints"] += 1
             self._compiles.write(compile, {"artifact": {"name": INDUCTOR_MESSAGE, "encoding": "string"}}, body)
 
     def _symbols(self, head: Head, text: str) -> None:
@@ -407,6 +436,11 @@ class Transcriber:
                 signs.add("2.8 or newer")
             if "User stack trace:" in reason:
                 signs.add("2.13 or newer")
+
+
+def _version_of_limit(text: str) -> str:
+    """Which torch writes this about the recompile limit, which had another name."""
+    return "2.8 or newer" if "ecompile" in text and "recompilation cache" not in text else "2.6 or 2.7"
 
 
 def _checked(reasons: Iterable[str]) -> tuple[str, int]:

@@ -29,11 +29,7 @@ _UNRECORDED = "the trace does not hold whether a program came out: record it wit
 def analyze(explained: Explanations) -> Iterator[Finding | Table]:
     exports = explained.trace.exports
     for export in exports:
-        found = [*_errors(export), *_assumptions(export), *_kernels(export), *_specialized(export), *_narrowed(export)]
-        is_explained = export.partial_span is not None or any(item.rule in (_DATA, _FAILED) for item in found)
-        if export.result is ExportResult.FAILED and not is_explained:
-            found.insert(0, _unexplained(export, found))
-        yield from sorted(found, key=lambda item: item.rule.level is not Level.ERROR)
+        yield from findings_of(export)
     if exports:
         yield _overview(exports)
         rows = [row for export in exports for row in _symbol_rows(export)]
@@ -41,6 +37,15 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
             columns = (Column("export"), Column("symbol"), Column("what it is"), Column("example"), Column("declared"), Column("accepted"))
             note = "accepted: the range that the exported program asks for, or the conditions that were added"
             yield Table("export_symbols", "Symbols of the exports", (*columns, Column("because", is_wide=True)), tuple(rows), note)
+
+
+def findings_of(export: Export) -> list[Finding]:
+    """What is wrong with one export, errors first."""
+    found = [*_errors(export), *_assumptions(export), *_kernels(export), *_specialized(export), *_narrowed(export)]
+    is_explained = export.partial_span is not None or any(item.rule in (_DATA, _FAILED) for item in found)
+    if export.result is ExportResult.FAILED and not is_explained:
+        found.insert(0, _unexplained(export, found))
+    return sorted(found, key=lambda item: item.rule.level is not Level.ERROR)
 
 
 def _finding(rule: Rule, sentence: str, line: StackFrame | None, **more: object) -> Finding:

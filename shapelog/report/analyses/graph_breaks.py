@@ -30,6 +30,7 @@ def _table(name: str, title: str, keys: tuple[Column, ...], found: dict[tuple[st
     for key, members in sorted(found.items(), key=lambda pair: -len(pair[1])):
         labels = " ".join(dict.fromkeys(item.compile.label for item in members))
         lost = math.fsum(item.seconds_before_restart for item in members)
-        rows.append((*key, sum(item.weight for item in members), lost, labels))
+        is_timed = any(item.compile.metrics.seconds is not None for item in members)
+        rows.append((*key, sum(item.weight for item in members), lost if is_timed else None, labels))
     columns = (*keys, Column("times", True), Column("seconds lost", True), Column("compiles"))
     return Table(name, title, columns, tuple(rows))

@@ -143,6 +143,8 @@ def _overview(report: "RankReport") -> Table:
 
 
 def _range(spent: list[float]) -> str:
+    if not any(spent):
+        return ""
     low, high = seconds_in_column(min(spent)), seconds_in_column(max(spent))
     return low if low == high else f"{low} to {high}"
 

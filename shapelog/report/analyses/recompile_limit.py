@@ -28,7 +28,8 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
             kind = "accumulated recompile limit" if "accumulated" in hit.metrics.fail_reason else "recompile limit"
             counted = f", with {plural(entries, 'cache entry')}" if entries >= hit.id.compile else ""
             then = "the call raised an error" if hit.raised_at_limit else "any call that misses the cache now runs in eager mode"
-            sentence = f"{frame.title} hit the {kind} at {hit.label}{counted}; {then}"
+            at = f" at {hit.label}{counted}" if hit.id.compile else ""  # an exception alone does not name it
+            sentence = f"{frame.title} hit the {kind}{at}; {then}"
         elif unrecorded and entries >= limit:
             sentence = (
                 f"{frame.title} has {entries} cache entries, which is the limit; this torch version does not record when it is exceeded"

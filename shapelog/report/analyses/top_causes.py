@@ -30,7 +30,7 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
         code, name, axis = key
         only = next(iter(variants[key])) if len(variants[key]) == 1 else f"{axis} ({len(variants[key])} variants)"
         count = sum(item.weight for item in members[key])
-        rows.append((code, name, only, count, seconds[key]))
+        rows.append((code, name, only, count, seconds[key] or None))
     if rows:
         columns = (Column("code"), Column("cause"), Column("what", is_wide=True), Column("recompiles", True), Column("seconds", True))
         note = "the time of a recompilation with several causes is split evenly among them"

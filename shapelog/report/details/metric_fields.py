@@ -4,8 +4,10 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+import orjson
+
 from shapelog.model.trace import Compile, Frame
-from shapelog.report.details.settings import MODULES, parsed
+from shapelog.reading.records import SETTINGS
 
 # What differs in every compile and means nothing.
 _FLEETING = frozenset(("compile_id", "start_time", "start_time_us", "end_time_us", "stack_trace", "exception_stack_trace"))
@@ -34,7 +36,7 @@ def metric_fields(frame: Frame, compile: Compile) -> tuple[MetricField, ...]:
     fields, earlier = compile.metric_fields, _before(frame, compile)
     found = []
     for name, value in fields.items():
-        if name in MODULES or value in (None, [], {}, ""):
+        if name in SETTINGS or value in (None, [], {}, ""):
             continue
         before = earlier.get(name)
         changed = bool(earlier) and before != value and name not in _FLEETING
@@ -44,21 +46,42 @@ def metric_fields(frame: Frame, compile: Compile) -> tuple[MetricField, ...]:
 
 def setting_changes(frame: Frame, compile: Compile) -> tuple[Setting, ...]:
     """Settings that were changed between the compile before and this one."""
-    fields, earlier = compile.metric_fields, _before(frame, compile)
+    return settings_between(_before(frame, compile), compile.metric_fields)
+
+
+def settings_between(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Setting, ...]:
+    """Settings that are not the same in the metrics of two compiles, where both record them."""
     found = []
-    for group, module in MODULES.items():
-        text, old = fields.get(group), earlier.get(group)
+    for group in SETTINGS:
+        text, old = after.get(group), before.get(group)
         if text != old and isinstance(text, str) and isinstance(old, str):
-            now, before = parsed(text), parsed(old)
-            names = [name for name in dict.fromkeys((*before, *now)) if before.get(name) != now.get(name)]
-            found += [Setting(f"{module}.{name}", _text(before.get(name)), _text(now.get(name))) for name in names]
+            now, was = _settings(text), _settings(old)
+            names = [name for name in dict.fromkeys((*was, *now)) if was.get(name) != now.get(name)]
+            module = _MODULES[group]
+            found += [Setting(f"{module}.{name}", _text(was.get(name)), _text(now.get(name))) for name in names]
     return tuple(found)
+
+
+_MODULES = {
+    "dynamo_config": "torch._dynamo.config",
+    "inductor_config": "torch._inductor.config",
+    "functorch_config": "torch._functorch.config",
+    "compiler_config": "torch.compiler.config",
+}
 
 
 def _before(frame: Frame, compile: Compile) -> Mapping[str, Any]:
     """The fields of the compile before this one in its frame."""
     earlier = [item for item in frame.compiles if item.order < compile.order and item.metrics_offset >= 0]
     return earlier[-1].metric_fields if earlier else {}
+
+
+def _settings(text: str) -> Mapping[str, Any]:
+    try:
+        found = orjson.loads(text)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _text(value: object) -> str:

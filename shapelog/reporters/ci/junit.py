@@ -23,7 +23,9 @@ _FORBIDDEN = re.compile("[\ufffe\uffff]")
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A test. ``failing`` are the alerts that it fails with, ``others`` what it only reports; ``words`` are the failure in short."""
+    """A test; ``seconds`` are 0 where no time is recorded. ``failing`` are the alerts that it fails with, ``others`` what it only reports;
+    ``words`` are the failure in short.
+    """
 
     group: str
     name: str
@@ -39,8 +41,9 @@ def render_check(checked: CheckResult, options: Options) -> bytes:
         "tests": str(len(cases)),
         "failures": str(sum(bool(case.failing) for case in cases)),
         "errors": "0",
-        "time": f"{math.fsum(case.seconds for case in cases):.3f}",
     }
+    if any(case.seconds for case in cases):
+        counts["time"] = f"{math.fsum(case.seconds for case in cases):.3f}"
     root = ElementTree.Element("testsuites", {"name": _SUITE, **counts})
     suite = ElementTree.SubElement(root, "testsuite", {"name": _SUITE, **counts, "skipped": "0"})
     for group, name, case in _apart(cases):
@@ -105,7 +108,9 @@ def _apart(cases: Iterable[Case]) -> Iterator[tuple[str, str, Case]]:
 
 
 def _add(suite: ElementTree.Element, group: str, name: str, case: Case) -> None:
-    element = ElementTree.SubElement(suite, "testcase", {"classname": group, "name": name, "time": f"{case.seconds:.3f}"})
+    element = ElementTree.SubElement(suite, "testcase", {"classname": group, "name": name})
+    if case.seconds:
+        element.set("time", f"{case.seconds:.3f}")
     if case.failing:
         rules = ", ".join(dict.fromkeys(item.alert.rule.code for item in case.failing))
         failure = ElementTree.SubElement(element, "failure", {"type": rules, "message": cut(_allowed(one_line(case.words)), 1000)})

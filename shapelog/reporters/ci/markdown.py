@@ -185,14 +185,15 @@ def _varied(checked: CheckResult, found: Code, items: list[FrameReport]) -> str:
     recompiles = sum(len(item.recompiles) for item in items)
     source_line = checked.found.repository.source_line(found.first.file, found.first.line)
     where = f" {cell(cut(str(source_line), 300))}" if source_line else ""
-    cost = seconds(sum(item.frame.seconds for item in items))
+    spent = sum(item.frame.seconds for item in items)
+    cost = f"{seconds(spent)} of compile time" if spent else "time unknown"
     values: dict[str, dict[str, None]] = {}
     rules: dict[str, dict[str, None]] = {}
     for axis in (axis for item in items for axis in item.axes):
         values.setdefault(axis.name, {}).update(dict.fromkeys(axis.values))
         rules.setdefault(axis.name, {}).update(dict.fromkeys(rule.code for rule in axis.rules))
     lines = [f"- {code(cut(name, 300))}: {_values(values[name])}{_codes(rules[name])}" for name in values]
-    words = f"What changed in {cell(cut(found.title, 200))}{where}: {plural(recompiles, 'recompilation')}, {cost} of compile time"
+    words = f"What changed in {cell(cut(found.title, 200))}{where}: {plural(recompiles, 'recompilation')}, {cost}"
     return folded(words, "\n".join(lines)) + "\n"
 
 

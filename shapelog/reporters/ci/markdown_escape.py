@@ -24,14 +24,25 @@ _LINKED = re.compile(r"&#(?:58|64);|www(?=\.)", re.IGNORECASE)
 # What could mean something in either: not an underscore inside of a name, and the colon before a line.
 _SPECIAL = re.compile(r"[!\"#$%&'*+;<>?@\[\\\]^`{|}~]|:(?!\d+$)|(?<![^\W_])_|_(?![^\W_])")
 _TICKS = re.compile(r"`+")
+# What is read as one word: blanks inside of backticks or brackets do not end it.
+_WORD = re.compile(r"(?:`[^`]+`|\[[^\[\]`]*\]|\S)+")
+# Code, as the writer marked it or as its brackets show, between the marks of a sentence.
+_QUOTED = re.compile(r"(\(?)(?:`([^`]+)`|([^\s`.,;:()]*\[[^`]*\]))([.,;:)]*)")
 # GitHub knows no span of code in more than 80 backticks.
 _MOST_TICKS = 60
 
 
 def escaped(text: object) -> str:
     """Running text behind other text, on one line; words that could become something else are code."""
-    words = one_line(text).strip().split(" ")
-    return " ".join(code(word) if _CODE.search(word) else _MARKUP.sub(r"\\\g<0>", word) for word in words)
+    return _WORD.sub(lambda match: _word(match[0]), one_line(text).strip())
+
+
+def _word(word: str) -> str:
+    if quoted := _QUOTED.fullmatch(word):
+        before, marked, bracketed, after = quoted.groups()
+        if span := code(marked or bracketed):
+            return f"{before}{span}{after}"
+    return code(word) if _CODE.search(word) else _MARKUP.sub(r"\\\g<0>", word)
 
 
 def paragraph(text: object) -> str:

@@ -61,8 +61,8 @@ def _run(checked: CheckResult) -> dict[str, Any]:
             "headline": one_line(str(checked.headline)),
             "compiles": summary.compiles,
             "recompiles": summary.recompiles,
-            "seconds": summary.seconds,
-            "recompileSeconds": summary.recompile_seconds,
+            "seconds": summary.seconds if summary.is_timed else None,
+            "recompileSeconds": summary.recompile_seconds if summary.is_timed else None,
         },
     }
 
@@ -196,6 +196,6 @@ def _properties(item: CheckedAlert) -> dict[str, Any]:
         "ranks": list(alert.ranks),
         "count": alert.count,
         "new": len(item.new),
-        "seconds": alert.seconds,
+        "seconds": alert.seconds or None,
         "fails": item.fails,
     }

@@ -10,8 +10,8 @@ from shapelog.reading.payloads.source_names import is_library
 from shapelog.reading.records import StackFrame
 from shapelog.report.merge_ranks import rank_label
 from shapelog.report.report import Report
-from shapelog.reporters.html.chart_text import clipped, file_and_line, kind_of
-from shapelog.text import plural, seconds
+from shapelog.reporters.html.chart_text import clipped, file_and_line, kind_of, spent
+from shapelog.text import plural
 
 # What starts a program or a thread, wherever Python is installed.
 _STARTERS = frozenset(("runpy.py", "threading.py"))
@@ -51,7 +51,7 @@ class CallNode:
 
     @property
     def cost(self) -> str:
-        return f"{seconds(self.seconds)} · {plural(self.compiles, 'compilation')}"
+        return " · ".join(filter(None, (spent(self.seconds), plural(self.compiles, "compilation"))))
 
     @property
     def heading(self) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from shapelog.model.trace import Compile, Outcome
 from shapelog.recompiles.explain import Recompile
 from shapelog.rules import Verdict
-from shapelog.text import file_name
+from shapelog.text import file_name, seconds
 
 _VERDICTS = (
     Verdict.MARKING,
@@ -23,6 +23,8 @@ KIND_LABELS = (
 )
 _KINDS = {Outcome.FAILED: "failed", Outcome.UNFINISHED: "failed", Outcome.LIMIT: "limit", Outcome.SKIPPED: "skipped"}
 _MAX_FILE_NAME = 80
+# In seconds.
+_LEAST_SHOWN = 0.005
 
 # Kind of compile, how many, and their seconds.
 Part = tuple[str, int, float]
@@ -44,6 +46,11 @@ def totals(parts: Iterable[Part]) -> tuple[Part, ...]:
 def clipped(text: str, longest: int) -> str:
     """``text`` without its end where it has more than ``longest`` characters."""
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def spent(value: float | None) -> str:
+    """A time, "" for one that two decimals do not show: it took next to nothing, or was not measured."""
+    return seconds(value) if value and value >= _LEAST_SHOWN else ""
 
 
 def file_and_line(file: str, line: int) -> str:

@@ -6,9 +6,9 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from shapelog.report.next_steps import saving_words
-from shapelog.reporters.html.chart_text import KIND_LABELS, clipped
+from shapelog.reporters.html.chart_text import KIND_LABELS, clipped, spent
 from shapelog.resources import template_dir
-from shapelog.text import file_name, one_line, plural, plural_noun, seconds
+from shapelog.text import file_name, one_line, plural, plural_noun, seconds_or_unknown
 
 
 def environment(finalize: Callable[[Any], Any] | None = None) -> Environment:
@@ -30,7 +30,8 @@ def environment(finalize: Callable[[Any], Any] | None = None) -> Environment:
         plural=plural,
         plural_noun=plural_noun,
         saved=saving_words,
-        seconds=seconds,
+        seconds=seconds_or_unknown,
+        spent=spent,
     )
     templates.globals["kind_labels"] = KIND_LABELS
     return templates

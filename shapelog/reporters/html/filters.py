@@ -1,5 +1,6 @@
 """The filters and global names of the templates of the page."""
 
+import re
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
@@ -17,12 +18,15 @@ from shapelog.reporters.html.highlight import Highlighter
 from shapelog.reporters.html.page_context import PageContext
 from shapelog.reporters.html.record_rows import dumped_files, rows_html
 from shapelog.reporters.html.redact import without_stack
+from shapelog.reporters.html.views.editor_links import EditorLinks
 from shapelog.rules import RULES, problem_rule
 from shapelog.text import escape_controls, file_name, file_size, one_line, rank_list, seconds_in_column
 
 # Rows of a table.
 _MAX_ROWS = 60
 _MAX_TEXT = 2000
+# The first word is code: ``x.shape[0]``, ``self.step``, ``mark_dynamic``.
+_NAME = re.compile(r"\w+[._\[(]\w")
 # Longer names and texts are too long to be read, or meant to fill the page.
 _MAX_VALUE = 30_000
 
@@ -35,6 +39,7 @@ def page_environment(context: PageContext) -> Environment:
     sanitize = sanitizer(context.redact)
     templates = environment(sanitize)
     highlighter = Highlighter()
+    editor = EditorLinks(context.source.on_disk, with_source)
     templates.filters.update(
         cell=_cell,
         code=highlighter.line,
@@ -66,28 +71,48 @@ def page_environment(context: PageContext) -> Environment:
         records=context.records.rows,
         report=report,
         rules=RULES,
+        editor_link=_editor_link(editor, sanitize),
         card_of=context.failures.of_compiles,
         source_of=context.source.of_frame,
-        source_line=_source_line(sanitize, highlighter if with_source else None, dumped_files(context.records)),
+        source_line=_source_line(sanitize, highlighter if with_source else None, editor, dumped_files(context.records)),
         with_source=with_source,
     )
     return templates
 
 
-def _source_line(sanitize: Callable[[Any], Any], highlighter: Highlighter | None, dumped: Mapping[str, str]) -> Callable[..., Markup]:
+def _editor_link(editor: EditorLinks, sanitize: Callable[[Any], Any]) -> Callable[..., Markup]:
+    """The function that gives a small link for a line whose place leads to another part of the page, or is shown as a number alone."""
+
+    def editor_link(file: str, line: int, text: object = "") -> Markup:
+        """``text`` is what it shows, which is all that there is where the line cannot be opened."""
+        address = editor.address(file, line)
+        if not address:
+            return escape(text)
+        words = Markup("Open {}:{} in VS Code").format(sanitize(file_name(file)), line)
+        label = Markup(' aria-label="{}"').format(words) if not text else ""
+        return Markup('<a class="editor" href="{}" title="{}"{}>{}</a>').format(address, words, label, text)
+
+    return cache(editor_link)
+
+
+def _source_line(
+    sanitize: Callable[[Any], Any], highlighter: Highlighter | None, editor: EditorLinks, dumped: Mapping[str, str]
+) -> Callable[..., Markup]:
     """The function that draws places; without a highlighter it shows neither code nor directories. ``dumped`` has the anchors of files that
     are records.
     """
 
     def source_line(file: str, line: int, name: str = "", code: str = "") -> Markup:
-        """A place in the program, with the code there where it may be shown; a page has thousands, of which few differ."""
+        """A place in the program, which opens in an editor, with the code there; a page has thousands, of which few differ."""
         if not file:
             return Markup()
         title = Markup(' title="{}:{}"').format(sanitize(file), line) if highlighter else ""
-        parts = [Markup('<span class="place"{}>{}:{}</span>').format(title, sanitize(file_name(file)), line)]
+        address = editor.address(file, line)
+        element, link = ("a", Markup(' href="{}"').format(address)) if address else ("span", "")
+        shown = Markup("{}:{}").format(sanitize(file_name(file)), line)
+        parts = [Markup('<{} class="place"{}{}>{}</{}>').format(element, link, title, shown, element)]
         if file in dumped:
-            where = "trace" if not dumped[file] else dumped[file]
-            parts[0] = Markup('<a href="#{}" title="{} is among its records">{}</a>').format(where, sanitize(file), parts[0])
+            parts[0] = Markup('<a href="#{}" title="{} is among its records">{}</a>').format(dumped[file] or "trace", sanitize(file), shown)
         if name:
             parts.append(Markup('<span class="dim">in {}</span>').format(sanitize(name)))
         if code and highlighter:
@@ -144,9 +169,9 @@ def _cell(value: str | int | float | None) -> str:
 
 
 def sentence(text: str, is_first: bool = True) -> str:
-    """With a full stop, and with a capital unless it continues the text before it."""
+    """With a full stop, and with a capital unless it continues the text before it, or begins with a name."""
     text = text.strip()
-    head = text[:1].upper() + text[1:] if is_first else text
+    head = text[:1].upper() + text[1:] if is_first and not _NAME.match(text) else text
     return head if not head or head[-1] in ".!?:" else f"{head}."
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from shapelog.model.cache_uses import CacheUse, UsesByCompile
+from shapelog.model.cache_uses import CacheUse
 from shapelog.model.trace import Compile, Frame, Outcome
 from shapelog.reading.payloads.graphs import Graph
 from shapelog.recompiles.explain import Recompile
@@ -15,10 +15,11 @@ from shapelog.report.report import FrameReport, Report
 from shapelog.reporters.html.anchors import Anchors
 from shapelog.reporters.html.chart_text import Part, kind_of, totals
 from shapelog.reporters.html.side_by_side import Diff, side_by_side
+from shapelog.text import plural
 
 # Rows of the shape table that never vary are shown if there are no more of them.
 _MAX_CONSTANT_ROWS = 12
-_MAX_ROWS = 200
+_MAX_ROWS, _MAX_CELLS = 200, 100_000
 # About how many characters of HTML a compile and a row of a diff take.
 _COMPILE_SIZE, _ROW_SIZE = 15_000, 500
 
@@ -70,13 +71,13 @@ class FrameView(NamedTuple):
 
 
 class FrameDetails(NamedTuple):
-    """The rest of a frame's page: the ``rows`` and ``columns`` of the shape table, whose ``hidden_rows`` are only counted, and the
-    details of each compile.
+    """The rest of a frame's page: the ``rows`` and ``columns`` of the shape table, how many rows it does not have ("3 constant rows", ""
+    for none), and the details of each compile.
     """
 
     columns: tuple[Compile, ...]
     rows: tuple[ShapeRow, ...]
-    hidden_rows: int
+    hidden_rows: str
     compiles: tuple[CompileDetails, ...]
 
 
@@ -89,11 +90,10 @@ class FramePageBuilder:
 
     report: Report
     room: float
-    caches: UsesByCompile = field(default_factory=dict)
     diffs: dict[tuple[Graph, Graph], Diff] = field(default_factory=dict)
 
     def details(self, view: FrameView) -> FrameDetails:
-        rows, hidden, columns = _shape_rows(view.report) if view.compiles[0].is_full and self.room > 0 else ((), 0, ())
+        rows, hidden, columns = _shape_rows(view.report) if view.compiles[0].is_full and self.room > 0 else ((), "", ())
         compiles = tuple(self._compile(view.frame, item) if item.is_full and self.room > 0 else CompileDetails() for item in view.compiles)
         return FrameDetails(columns, rows, hidden, compiles)
 
@@ -104,7 +104,7 @@ class FramePageBuilder:
         diff = self._diff(before, after) if before and after else None
         self.room -= _COMPILE_SIZE + _ROW_SIZE * len(diff.rows if diff else ())
         explanation = explanation_of(self.report.explained, self.report.remedies, frame, compile) if recompile else None
-        return CompileDetails(is_full=True, explanation=explanation, diff=diff, caches=self.caches.get(compile, ()))
+        return CompileDetails(is_full=True, explanation=explanation, diff=diff, caches=self.report.caches.of(compile))
 
     def _diff(self, before: Graph, after: Graph) -> Diff:
         if (before, after) not in self.diffs:
@@ -162,9 +162,12 @@ def _headline(compile: Compile, recompile: Recompile | None) -> str:
     return recompile.causes[0].sentence + (f" (and {more} more)" if more else "")
 
 
-def _shape_rows(item: FrameReport) -> tuple[tuple[ShapeRow, ...], int, tuple[Compile, ...]]:
-    """(the rows to show, how many are left out, the columns); constant rows only where they are few."""
+def _shape_rows(item: FrameReport) -> tuple[tuple[ShapeRow, ...], str, tuple[Compile, ...]]:
+    """(the rows to show, what is left out, the columns); constant rows only where they are few."""
     table = item.shapes
+    most = min(_MAX_ROWS, max(1, _MAX_CELLS // len(table.compiles))) if table.compiles else 0
     varying = tuple(row for row in table.rows if not row.is_constant)
     rows = varying if len(table.rows) - len(varying) > _MAX_CONSTANT_ROWS else table.rows
-    return rows[:_MAX_ROWS], len(table.rows) - len(rows[:_MAX_ROWS]), table.compiles
+    left = len(table.rows) + table.left_out - len(rows[:most])
+    what = "constant row" if len(rows) <= most and not table.left_out else "row"
+    return rows[:most], plural(left, what) if left else "", table.compiles

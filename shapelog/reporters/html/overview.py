@@ -71,6 +71,11 @@ def overview(report: Report, views: tuple[FrameView, ...], steps: tuple[NextStep
     )
 
 
+def graph_breaks(report: Report) -> int:
+    """How many there were, on all ranks."""
+    return sum(len(item.compile.breaks) * item.weight for frame in report.frames for item in frame.compiles)
+
+
 def export_verdict(exports: tuple[Export, ...]) -> str:
     """How many exports there were, what came of them, and on what they rely."""
     counted = [(sum(export.result is result for export in exports), words) for result, words in _RESULTS.items()]
@@ -188,6 +193,6 @@ def _tiles(report: Report, recompiled: str) -> Iterator[Tile]:
         yield Tile(summary.limit_hits, "refused", "recompile limit reached", "limit-cards", "limit")
     if summary.failures:
         yield Tile(summary.failures, "failed", measured(summary.failed_seconds), "failure-cards", "failed")
-    breaks = sum(len(item.compile.breaks) * item.weight for frame in report.frames for item in frame.compiles)
+    breaks = graph_breaks(report)
     if breaks:
         yield Tile(breaks, plural_noun(breaks, "graph break"), "", "break-cards")

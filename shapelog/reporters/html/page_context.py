@@ -23,7 +23,7 @@ from shapelog.reporters.html.chunks import Chunk, page_chunk
 from shapelog.reporters.html.frame_page import FrameView, frame_views
 from shapelog.reporters.html.handbook import Handbook, handbook_of
 from shapelog.reporters.html.icicle import icicle
-from shapelog.reporters.html.overview import overview
+from shapelog.reporters.html.overview import graph_breaks, overview
 from shapelog.reporters.html.phases import phases_of
 from shapelog.reporters.html.record_rows import PageRecords, page_records
 from shapelog.reporters.html.redact import redaction_of
@@ -86,7 +86,7 @@ def page_context(found: Alerts, options: Options) -> PageContext:
         records=page_records(report, views, options),
         handbook=handbook_of(found),
         source=source,
-        failures=failures_page(interruptions(found), source, anchors),
+        failures=failures_page(interruptions(found), source, anchors, graph_breaks(report)),
         redact=None if options.with_source else cache(redaction_of(report.trace)),
         is_unlimited=is_unlimited,
     )
@@ -97,6 +97,7 @@ def result_variables(context: PageContext) -> dict[str, object]:
     report, anchors, views, with_source = context.report, context.anchors, context.views, context.options.with_source
     summary = overview(report, views, next_steps(context.found))
     tree = call_tree(report, with_source)
+    graphs = groups_of(report)
     return {
         "call_tree": tree,
         "tables_elsewhere": ("top_causes", "exports", "export_symbols", *_VLLM_TABLES, "rank_agreement", *_RANK_TABLES),
@@ -108,7 +109,8 @@ def result_variables(context: PageContext) -> dict[str, object]:
         "vllm_tables": [table for name in _VLLM_TABLES if (table := report.table(name))],
         "vllm_diffs": pass_diffs(report) if with_source else (),
         "export_findings": [item for item in report.findings if item.rule.section is Section.EXPORTS],
-        "similar_graphs": groups_of(report),
+        "offered": _offered(report, bool(graphs.within or graphs.across)),
+        "similar_graphs": graphs,
         "failures_and_breaks": context.failures,
         "health": health_of(report),
         "icicle": icicle(tree),
@@ -125,6 +127,15 @@ def result_variables(context: PageContext) -> dict[str, object]:
         "views": views,
         "what_if": what_if_view(report.advice, anchors),
     }
+
+
+def _offered(report: Report, has_graphs: bool) -> frozenset[str]:
+    """The views that are there in some reports only; one that would hold nothing but its title is left out."""
+    advice = report.advice
+    has_advice = advice is None or bool(
+        advice.suggestions or advice.remaining or advice.left_out or advice.caveats or advice.alternatives or advice.pgo
+    )
+    return frozenset(name for name, is_there in (("advice", has_advice), ("graphs", has_graphs)) if is_there)
 
 
 def _findings(report: Report, *sections: Section) -> list[tuple[Finding, str]]:

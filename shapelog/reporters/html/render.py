@@ -14,7 +14,6 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from shapelog import __version__
-from shapelog.model.cache_uses import UsesByCompile, uses_by_compile
 from shapelog.report.alerts import collect_alerts
 from shapelog.report.report import Report
 from shapelog.report.repository_paths import Repository
@@ -32,12 +31,14 @@ if TYPE_CHECKING:
 
 # The files of templates/assets, in the order in which the page has them. A view may have one of each kind of its own.
 _STYLES = ("report.css", "charts.css", "zoom.css", "what_if.css", "source.css", "payloads.css", "provenance.css")
-_SCRIPTS = ("report.js", "text_diff.js", "payloads.js", "address.js", "search.js", "what_if.js", "charts.js", "provenance.js")
+_SCRIPTS = ("page.js", "report.js", "text_diff.js", "payloads.js", "address.js", "search.js", "what_if.js", "charts.js", "provenance.js")
 # The first frames, with at most this many compiles together, are not compressed up to this many characters of HTML; all others are.
 _MAX_FIRST_COMPILES = 24
 _MAX_INLINE = 800_000
 # Characters of HTML that compiles of the first frames, and of the others, may take before only their causes are shown.
 _FIRST_BUDGET, _OTHER_BUDGET = 3_000_000, 6_000_000
+# Characters of HTML of frames that are compressed together: half of what each by itself takes, and quick to unpack.
+_GROUP = 200_000
 # Compressed bytes of all payloads together.
 _MAX_PAYLOADS = 1_300_000
 
@@ -87,22 +88,26 @@ class _FramePages:
     def articles(self) -> Iterator[Markup]:
         """For each frame its page, or its headline where the page is compressed."""
         views = self.context.views
-        caches = uses_by_compile(self.context.report.trace)
         first = sum(count <= _MAX_FIRST_COMPILES for count in accumulate(len(view.compiles) for view in views)) or 1
-        yield from self._group(views[:first], caches, "d", _MAX_INLINE, _FIRST_BUDGET)
-        yield from self._group(views[first:], caches, "e", 0, _OTHER_BUDGET)
+        yield from self._group(views[:first], "d", _MAX_INLINE, _FIRST_BUDGET)
+        yield from self._group(views[first:], "e", 0, _OTHER_BUDGET)
 
-    def _group(self, views: tuple[FrameView, ...], caches: UsesByCompile, prefix: str, inline: int, budget: float) -> Iterator[Markup]:
-        builder = FramePageBuilder(self.context.report, math.inf if self.context.is_unlimited else budget, caches)
-        size, before = 0, len(self.chunks)
+    def _group(self, views: tuple[FrameView, ...], prefix: str, inline: int, budget: float) -> Iterator[Markup]:
+        builder = FramePageBuilder(self.context.report, math.inf if self.context.is_unlimited else budget)
+        waiting: list[str] = []
+        size = number = 0
         for view in views:
             page = self.environment.get_template("report/frame_page.html.j2").render(view=view, details=builder.details(view))
             size += len(page)
             if size > inline:
-                chunk = page_chunk(f"{prefix}{len(self.chunks) - before}", page)
-                self.chunks.append(chunk)
-                page = self.environment.get_template("report/compressed_frame_page.html.j2").render(view=view, chunk=chunk.id)
+                waiting.append(page)
+                page = self.environment.get_template("report/compressed_frame_page.html.j2").render(view=view, chunk=f"{prefix}{number}")
             yield Markup(page)
+            if sum(map(len, waiting)) > _GROUP:
+                self.chunks.append(page_chunk(f"{prefix}{number}", "".join(waiting)))
+                waiting, number = [], number + 1
+        if waiting:
+            self.chunks.append(page_chunk(f"{prefix}{number}", "".join(waiting)))
 
 
 def _recompiles_of(report: Report) -> Counter[str]:

@@ -12,7 +12,7 @@ from shapelog.report.merge_ranks import rank_label
 from shapelog.report.report import Report
 from shapelog.reporters.html.chart_text import KIND_LABELS, Part, clipped, file_and_line, kind_of, totals
 from shapelog.reporters.html.time_axis import Cut, Tick, TimeAxis, axis_of, cuts_of, stretch, ticks_of
-from shapelog.text import plural, seconds
+from shapelog.text import plural, seconds_or_unknown, taking
 
 # Frames with a lane of their own, if more than one other has to share a lane.
 _MAX_LANES = 23
@@ -247,7 +247,7 @@ class _Texts:
     def lane(self, frames: Sequence[Frame], bars: list[Bar]) -> Lane:
         for bar in bars:
             bar.title = self.of_one(bar.first) if len(bar.intervals) == 1 else self.of_many(bar.intervals)
-        took = seconds(math.fsum(frame.seconds for frame in frames))
+        took = seconds_or_unknown(math.fsum(frame.seconds for frame in frames))
         cost = f"{plural(sum(len(frame.compiles) for frame in frames), 'compilation')}, {took}"
         if len(frames) > 1:
             name = plural(len(frames), "more frame")
@@ -268,7 +268,7 @@ class _Texts:
     def of_one(self, interval: Interval) -> str:
         compile = interval.compile
         part = "backward of " if interval.is_backward else ""
-        head = f"{part}{compile.label} · {self.names[self.owners[compile]]} · {seconds(interval.seconds)}"
+        head = f"{part}{compile.label} · {self.names[self.owners[compile]]} · {seconds_or_unknown(interval.seconds)}"
         label = "did not finish" if compile.outcome is Outcome.UNFINISHED else KIND_LABELS[interval.kind]
         recompile = self.recompiles.get(compile)
         if recompile is None or not recompile.causes:
@@ -282,7 +282,7 @@ class _Texts:
         frames = {self.owners[interval.compile] for interval in intervals}
         whose = self.names[self.owners[first.compile]] if len(frames) == 1 else plural(len(frames), "frame")
         what = plural(len(intervals), "backward graph" if first.is_backward else "compilation")
-        total = seconds(math.fsum(interval.seconds for interval in intervals))
+        total = seconds_or_unknown(math.fsum(interval.seconds for interval in intervals))
         return f"{what}, {first.compile.label} to {last.compile.label} · {whose} · {total} in total\n{KIND_LABELS[first.kind]}"
 
 
@@ -291,7 +291,7 @@ def _summary(legend: Sequence[Part], frames: int, axis: TimeAxis, is_timed: bool
     if not legend:
         return "Nothing was compiled."
     span = f", {stretch(axis.moments[-1])} from the first to the end of the last" if is_timed else ""
-    parts = ", ".join(f"{count} {KIND_LABELS[kind]} ({seconds(spent)})" for kind, count, spent in legend)
+    parts = ", ".join(f"{count} {KIND_LABELS[kind]}{taking(spent)}" for kind, count, spent in legend)
     compiles = plural(sum(count for _, count, _ in legend), "compilation")
     return f"Timeline of {compiles} of {plural(frames, 'frame')}{span}: {parts}. The tables of frames have the same figures."
 

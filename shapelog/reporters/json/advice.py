@@ -8,7 +8,6 @@ from typing import Any
 from shapelog.advice.advise import Advice, Forecast
 from shapelog.advice.alternatives import Alternative
 from shapelog.advice.caveats import ObservedValues
-from shapelog.advice.compile_seconds import Seconds
 from shapelog.advice.marks import Mark
 from shapelog.advice.minimal_marks import HarmfulMark
 from shapelog.advice.paste_formats import as_python, as_shell, why_nothing
@@ -16,13 +15,15 @@ from shapelog.advice.pgo_comparison import PgoSuggestion
 from shapelog.advice.remaining_recompiles import Remaining
 from shapelog.advice.suggestions import Suggestion
 from shapelog.model.trace import Frame
-from shapelog.reporters.json.parts import line_data
+from shapelog.reporters.json.parts import line_data, range_data, time_data
 
 # 1: first shape. 2: the most that a prediction may come to. 3: predicted and avoidable seconds as ranges.
-FORMAT_VERSION = 3
+# 4: null for seconds that are not known.
+FORMAT_VERSION = 4
 
 
 def advice_data(advice: Advice) -> dict[str, Any]:
+    is_timed = has_times(advice)
     return {
         "format": "shapelog advice",
         "format_version": FORMAT_VERSION,
@@ -37,11 +38,11 @@ def advice_data(advice: Advice) -> dict[str, Any]:
         "predicted_compiles_at_most": advice.after.at_most,
         "limit_hits": advice.before.limit_hits,
         "predicted_limit_hits": advice.after.limit_hits,
-        "seconds": advice.before.seconds.least,
-        "predicted_seconds": seconds_data(advice.after.seconds),
-        "avoidable_seconds": seconds_data(advice.avoidable_seconds),
+        "seconds": time_data(advice.before.seconds.least, advice.before.total),
+        "predicted_seconds": range_data(advice.after.seconds, is_timed),
+        "avoidable_seconds": range_data(advice.avoidable_seconds, is_timed),
         "why_empty": why_nothing(advice) or None,
-        "frames": [_forecast_data(item) for item in advice.forecasts],
+        "frames": [_forecast_data(item, is_timed) for item in advice.forecasts],
         "suggestions": [_suggestion_data(item) for item in advice.suggestions],
         "left_out": [_left_out_data(item) for item in advice.left_out],
         "not_fixed": [_remaining_data(item, advice.tool_for(item)) for item in advice.remaining],
@@ -51,18 +52,19 @@ def advice_data(advice: Advice) -> dict[str, Any]:
     }
 
 
-def seconds_data(seconds: Seconds) -> dict[str, Any]:
-    return {"least": seconds.least, "most": seconds.most}
+def has_times(advice: Advice) -> bool:
+    """Whether times are recorded; also where nothing was compiled."""
+    return bool(advice.before.seconds.least) or not advice.before.total
 
 
-def _forecast_data(item: Forecast) -> dict[str, Any]:
+def _forecast_data(item: Forecast, is_timed: bool) -> dict[str, Any]:
     return {
         **_frame_data(item.frame),
         "compiles": item.before.total,
         "predicted_compiles": item.after.total,
         "predicted_compiles_at_most": item.after.at_most,
-        "seconds": item.before.seconds.least,
-        "predicted_seconds": seconds_data(item.after.seconds),
+        "seconds": item.before.seconds.least if is_timed else None,
+        "predicted_seconds": range_data(item.after.seconds, is_timed),
     }
 
 
@@ -112,7 +114,7 @@ def _suggestion_data(item: Suggestion) -> dict[str, Any]:
         "seen": [_seen_data(seen) for seen in item.seen],
         "frames": [_frame_data(frame) for frame in item.frames],
         "compiles_gone": list(item.gone),
-        "seconds": item.seconds,
+        "seconds": time_data(item.seconds, len(item.gone)),
         "confidence": item.confidence,
         "confidence_reason": item.confidence_reason,
         "caveats": list(item.caveats),
@@ -144,7 +146,7 @@ def _remaining_data(item: Remaining, tool: str) -> dict[str, Any]:
         "size_related": item.size_related,
         "verdict": item.verdict.value,
         "compiles": [compile.label for compile in item.compiles],
-        "seconds": item.seconds,
+        "seconds": time_data(item.seconds, len(item.compiles)),
         "reason": item.sentence,
         "tool": tool,
         "remedy": item.remedy,

@@ -6,8 +6,8 @@ from shapelog.check.check import BudgetUse, CheckedAlert, CheckResult
 from shapelog.reporters.json.parts import exceptions_data, message_data, remedy_data, summary_data, trace_data
 
 # 1: first shape. 2: the kind ``rank``. 3: what PyTorch wrote about breaks and failures; seconds refused and failed.
-# 4: the rule that a remedy comes from.
-FORMAT_VERSION = 4
+# 4: the rule that a remedy comes from. 5: null for seconds that are not known.
+FORMAT_VERSION = 5
 
 
 def check_data(checked: CheckResult) -> dict[str, Any]:
@@ -28,7 +28,7 @@ def check_data(checked: CheckResult) -> dict[str, Any]:
             "baseline": checked.baseline.name if checked.baseline else None,
         },
         "budgets": [_budget_data(item) for item in checked.budgets],
-        "alerts": [alert_data(item) for item in checked.alerts],
+        "alerts": [alert_data(item, report.summary.is_timed) for item in checked.alerts],
         "ignored": checked.ignored,
         "fixed": list(checked.fixed),
         "notes": list(checked.notes),
@@ -48,8 +48,8 @@ def _budget_data(item: BudgetUse) -> dict[str, Any]:
     }
 
 
-def alert_data(item: CheckedAlert) -> dict[str, Any]:
-    """One alert, in the same shape in every format."""
+def alert_data(item: CheckedAlert, is_timed: bool) -> dict[str, Any]:
+    """One alert, in the same shape in every format. ``is_timed`` is whether the trace has times."""
     alert = item.alert
     return {
         "code": alert.rule.code,
@@ -72,7 +72,7 @@ def alert_data(item: CheckedAlert) -> dict[str, Any]:
         "ranks": list(alert.ranks),
         "count": alert.count,
         "new": len(item.new),
-        "seconds": alert.seconds,
+        "seconds": alert.seconds if is_timed else None,
         "fingerprint": alert.fingerprint,
         "messages": [message_data(message) for message in alert.messages],
         "exceptions": exceptions_data(alert.exceptions),

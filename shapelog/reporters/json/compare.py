@@ -7,10 +7,10 @@ from shapelog.model.code_matching import Code
 from shapelog.report.compare import Comparison, FrameChange
 from shapelog.report.frame_changes import CauseChange, Counts
 from shapelog.report.report import Report
-from shapelog.reporters.json.parts import trace_data
+from shapelog.reporters.json.parts import time_data, trace_data
 
-# 1: first shape.
-FORMAT_VERSION = 1
+# 1: first shape. 2: settings; null for seconds that are not known.
+FORMAT_VERSION = 2
 
 
 def comparison_data(comparison: Comparison) -> dict[str, Any]:
@@ -20,6 +20,7 @@ def comparison_data(comparison: Comparison) -> dict[str, Any]:
         "outcome": comparison.outcome.value,
         "headline": str(comparison.headline),
         "notes": list(comparison.notes),
+        "settings": [{"name": item.name, "before": item.before or None, "after": item.value or None} for item in comparison.settings],
         "before": _trace_data(comparison.before, comparison.was),
         "after": _trace_data(comparison.after, comparison.now),
         "causes": [_cause_data(item) for item in comparison.causes],
@@ -28,7 +29,11 @@ def comparison_data(comparison: Comparison) -> dict[str, Any]:
 
 
 def _trace_data(report: Report, counts: Counts) -> dict[str, Any]:
-    return {**trace_data(report.trace), "totals": asdict(counts)}
+    return {**trace_data(report.trace), "totals": _counts_data(counts)}
+
+
+def _counts_data(counts: Counts) -> dict[str, Any]:
+    return {**asdict(counts), "seconds": time_data(counts.seconds, counts.number)}
 
 
 def _cause_data(item: CauseChange) -> dict[str, Any]:
@@ -72,5 +77,5 @@ def _code_data(code: Code | None, counts: Counts) -> dict[str, Any] | None:
         "file": code.first.file or None,
         "line": code.first.line or None,
         "frames": [frame.label for frame in code.frames],
-        "counts": asdict(counts),
+        "counts": _counts_data(counts),
     }

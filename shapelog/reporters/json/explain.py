@@ -9,7 +9,8 @@ from shapelog.report.explain_compile import CompileExplanation
 from shapelog.reporters.json.parts import cause_data, line_data, reasons_data, recompile_data, trouble_data
 
 # 1: first shape. 2: what PyTorch wrote about breaks and failures. 3: the marks themselves as the remedy, and the rule that it comes from.
-FORMAT_VERSION = 3
+# 4: null for seconds that are not known.
+FORMAT_VERSION = 4
 
 
 def explanation_data(explanation: CompileExplanation) -> dict[str, Any]:
@@ -23,7 +24,7 @@ def explanation_data(explanation: CompileExplanation) -> dict[str, Any]:
         "called_at": line_data(frame.caller(compile)),
         "nearest_called_at": line_data(frame.caller(explanation.nearest)) if explanation.nearest else None,
         "outcome": compile.outcome.value,
-        "seconds": compile.seconds,
+        "seconds": compile.measured_seconds,
         "attempts": compile.attempts,
         "recompile": recompile_data(recompile, remedies) if recompile else None,
         "other_entries": [_entry_data(recompile, item, remedies) for item in explanation.others] if recompile else [],

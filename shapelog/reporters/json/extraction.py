@@ -4,9 +4,10 @@ from typing import Any
 
 from shapelog import __version__
 from shapelog.extract.extraction import ExtractedCompile, ExtractedFile, Extraction
+from shapelog.reporters.json.parts import time_data
 
-# 1: first shape.
-FORMAT_VERSION = 1
+# 1: first shape. 2: null for seconds that are not known.
+FORMAT_VERSION = 2
 
 
 def extraction_data(extraction: Extraction) -> dict[str, Any]:
@@ -54,7 +55,7 @@ def _compile(compile: ExtractedCompile) -> dict[str, Any]:
         "file": compile.file or None,
         "line": compile.line or None,
         "outcome": compile.outcome,
-        "seconds": compile.seconds,
+        "seconds": time_data(compile.seconds, 1),
         "attempts": compile.attempts,
         "files": [_file(file) for file in compile.files],
     }

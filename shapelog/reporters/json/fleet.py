@@ -5,8 +5,8 @@ from typing import Any
 
 from shapelog.tables.fleet import Fleet, Since
 
-# 1: first shape.
-FORMAT_VERSION = 1
+# 1: first shape. 2: null for seconds that are not known.
+FORMAT_VERSION = 2
 
 
 def fleet_data(fleet: Fleet) -> dict[str, Any]:
@@ -30,6 +30,7 @@ def _since_data(since: Since) -> dict[str, Any]:
         "before": since.before._asdict(),
         "after": since.after._asdict(),
         "undated": since.undated,
+        "compared": since.compared,
         "regressions": [item._asdict() for item in since.regressions],
     }
 

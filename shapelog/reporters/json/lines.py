@@ -10,8 +10,8 @@ from shapelog.reporters.json.parts import problem_data, recompile_data
 from shapelog.reporters.json_bytes import line
 
 # 1: first shape. 2: the kind ``rank``. 3: what PyTorch wrote about breaks and failures; seconds refused and failed.
-# 4: the marks themselves as the remedy, and the rule that it comes from.
-FORMAT_VERSION = 4
+# 4: the marks themselves as the remedy, and the rule that it comes from. 5: null for seconds that are not known.
+FORMAT_VERSION = 5
 _LISTS = ("alerts", "budgets")
 
 
@@ -31,7 +31,7 @@ def _lines(checked: CheckResult) -> Iterator[dict[str, Any]]:
         "passed": data["passed"] if checked.is_check else None,
     }
     for item in checked.alerts:
-        yield {"type": "alert", **alert_data(item)}
+        yield {"type": "alert", **alert_data(item, checked.found.report.summary.is_timed)}
     report = checked.found.report
     for recompile in report.recompiles:
         yield {"type": "recompile", **recompile_data(recompile, report.remedies)}

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
+from shapelog.advice.compile_seconds import Seconds
 from shapelog.advice.remedies import Remedies
 from shapelog.errors import Problem
 from shapelog.model.trace import Compile, Outcome, Trace
@@ -11,6 +12,7 @@ from shapelog.reading.payloads.source_names import is_library
 from shapelog.reading.records import StackFrame
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Recompile
+from shapelog.report.next_steps import Saving
 from shapelog.report.report import Summary
 from shapelog.rules import Remedy, problem_rule
 
@@ -23,9 +25,36 @@ def trace_data(trace: Trace) -> dict[str, Any]:
     }
 
 
+_TIMES = ("seconds", "recompile_seconds", "limit_seconds", "failed_seconds")
+
+
 def summary_data(summary: Summary) -> dict[str, Any]:
     """The numbers of a run without its verdicts."""
-    return {name: value for name, value in summary._asdict().items() if name not in ("parts", "frames")}
+    return {
+        **{name: value for name, value in summary._asdict().items() if name not in ("parts", "frames")},
+        **{name: getattr(summary, name) if summary.is_timed else None for name in _TIMES},
+    }
+
+
+def time_data(seconds: float, number: int) -> float | None:
+    """Seconds that ``number`` things took; None where none of them has a recorded time, as in text logs. No measured time is 0."""
+    return seconds if seconds or not number else None
+
+
+def range_data(seconds: Seconds, is_known: bool) -> dict[str, Any]:
+    """Both ends None where the times that it comes from are not recorded."""
+    return {"least": seconds.least if is_known else None, "most": seconds.most if is_known else None}
+
+
+def saving_data(saving: Saving, is_timed: bool) -> dict[str, Any]:
+    """``is_timed`` is whether the trace has times."""
+    return {
+        "compiles": {"least": saving.least, "most": saving.most},
+        "seconds": range_data(saving.seconds, is_timed),
+        "refused": saving.refused,
+        "failed": saving.failed,
+        "in_later_runs": saving.is_later,
+    }
 
 
 def line_data(place: StackFrame | None) -> str | None:
@@ -47,7 +76,7 @@ def recompile_data(item: Recompile, remedies: Remedies) -> dict[str, Any]:
         "size_related": item.size_related,
         "verdict": item.verdict.value,
         "served_by": item.served_by.label if item.served_by else None,
-        "seconds": item.compile.seconds,
+        "seconds": item.compile.measured_seconds,
         "cause_details": [cause_data(cause, remedies.of((item,), (cause,))) for cause in item.causes],
         "consequences": list(item.consequences),
         **remedy_data(remedies.of_recompile(item)),

@@ -84,7 +84,7 @@ def _process_data(rank: "RankSummary") -> dict[str, Any]:
         "process": rank.process or None,
         "torch_version": rank.torch_version or None,
         "compiles": len(rank.steps),
-        "seconds": rank.seconds,
+        "seconds": rank.seconds if rank.seconds or not rank.steps else None,
         "last_compile": last.label if last else None,
         "last_outcome": last.outcome if last else None,
         "last_record": rank.ended or None,

@@ -11,14 +11,14 @@ from shapelog.report.repository_paths import Repository
 from shapelog.report.results import Finding, Table
 from shapelog.reporters.json.advice import advice_data
 from shapelog.reporters.json.exports import export_data
-from shapelog.reporters.json.parts import line_data, problem_data, recompile_data, summary_data, trace_data, trouble_data
+from shapelog.reporters.json.parts import line_data, problem_data, recompile_data, saving_data, summary_data, trace_data, trouble_data
 from shapelog.reporters.json.ranks import ranks_data
 
 # 1: first shape. 2: advice. 3: ranks, compared with each other. 4: ranks that represent others, and those not read.
 # 5: the most that a prediction may come to. 6: seconds as ranges; the next steps; what PyTorch wrote about breaks and failures; seconds
 # refused and failed apart, so that the verdicts add up to the recompiles. 7: the marks themselves as the remedy, and
-# the rule that it comes from. 8: exports.
-FORMAT_VERSION = 8
+# the rule that it comes from. 8: exports. 9: null for seconds that are not known; steps about compile caches, and what saves in later runs.
+FORMAT_VERSION = 9
 
 
 def report_data(report: Report) -> dict[str, Any]:
@@ -34,10 +34,13 @@ def report_data(report: Report) -> dict[str, Any]:
         },
         "summary": {
             **summary_data(summary),
-            "verdicts": [{"verdict": part.verdict.value, "count": part.count, "seconds": part.seconds} for part in summary.parts],
+            "verdicts": [
+                {"verdict": part.verdict.value, "count": part.count, "seconds": part.seconds if summary.is_timed else None}
+                for part in summary.parts
+            ],
         },
         "advice": advice_data(report.advice) if report.advice else None,
-        "frames": [_frame_data(item) for item in report.frames],
+        "frames": [_frame_data(item, summary.is_timed) for item in report.frames],
         "recompiles": [recompile_data(item, report.remedies) for item in report.recompiles],
         "similar_graphs": [[member.label for member in group.members] for group in report.groups],
         "similar_graph_details": [_group_data(group) for group in report.groups],
@@ -47,7 +50,7 @@ def report_data(report: Report) -> dict[str, Any]:
         "ranks": ranks_data(report.ranks) if report.ranks else None,
         "tables": [_table_data(table) for table in report.tables],
         "health": _health_data(report),
-        "next_steps": [step_data(step) for step in next_steps(found)],
+        "next_steps": [step_data(step, summary.is_timed) for step in next_steps(found)],
     }
 
 
@@ -68,18 +71,13 @@ def _diagnostic_data(alert: Alert) -> dict[str, Any]:
     }
 
 
-def step_data(step: NextStep) -> dict[str, Any]:
-    saving = step.saving
+def step_data(step: NextStep, is_timed: bool) -> dict[str, Any]:
+    """``is_timed`` is whether the trace has times."""
     return {
         "kind": step.kind.value,
         "codes": [rule.code for rule in step.rules],
         "title": step.title,
-        "saves": {
-            "compiles": {"least": saving.least, "most": saving.most},
-            "seconds": {"least": saving.seconds.least, "most": saving.seconds.most},
-            "refused": saving.refused,
-            "failed": saving.failed,
-        },
+        "saves": saving_data(step.saving, is_timed),
         "confidence": step.confidence.level,
         "confidence_reason": step.confidence.reason,
         "text": list(step.text),
@@ -97,7 +95,7 @@ def _rank_data(rank: Rank, trace: Trace) -> dict[str, Any]:
     return {"rank": rank.number, "process": rank.process or None, "frames": len(rank.frames), "stands_for": list(represented)}
 
 
-def _frame_data(item: FrameReport) -> dict[str, Any]:
+def _frame_data(item: FrameReport, is_timed: bool) -> dict[str, Any]:
     frame = item.frame
     return {
         "frame": frame.label,
@@ -108,9 +106,9 @@ def _frame_data(item: FrameReport) -> dict[str, Any]:
         "file": frame.file or None,
         "line": frame.line or None,
         "called_at": line_data(frame.called_at),
-        "seconds": frame.seconds,
-        "saved_by_marking": item.saved_by_marking,
-        "saved_by_code": item.saved_by_code,
+        "seconds": frame.seconds or None,
+        "saved_by_marking": item.saved_by_marking if is_timed else None,
+        "saved_by_code": item.saved_by_code if is_timed else None,
         "limit_hit": item.limit_hit.label if item.limit_hit else None,
         "compiles": [_compile_data(compile) for compile in frame.compiles],
         "axes": [
@@ -138,7 +136,7 @@ def _compile_data(compile: Compile) -> dict[str, Any]:
         "outcome": compile.outcome.value,
         "dynamic": compile.is_dynamic,
         "attempts": compile.attempts,
-        "seconds": compile.seconds,
+        "seconds": compile.measured_seconds,
         "backend_seconds": metrics.backend,
         "aot_seconds": metrics.aot,
         "inductor_seconds": metrics.inductor,

@@ -3,10 +3,11 @@
 from typing import Any
 
 from shapelog.report.frame_changes import CauseChange
-from shapelog.report.trend import RunChange, Trend
+from shapelog.report.trend import RunChange, RunFigures, Trend
+from shapelog.reporters.json.parts import time_data
 
-# 1: first shape.
-FORMAT_VERSION = 1
+# 1: first shape. 2: null for seconds that are not known.
+FORMAT_VERSION = 2
 
 
 def trend_data(trend: Trend) -> dict[str, Any]:
@@ -22,11 +23,19 @@ def trend_data(trend: Trend) -> dict[str, Any]:
                 "name": row.name,
                 "began": row.began or None,
                 "torch_version": row.version or None,
-                **row.figures._asdict(),
+                **_figures_data(row.figures),
                 "change": _change_data(row.change) if row.change else None,
             }
             for row in trend.rows
         ],
+    }
+
+
+def _figures_data(figures: RunFigures) -> dict[str, Any]:
+    return {
+        **figures._asdict(),
+        "seconds": time_data(figures.seconds, figures.compiles + figures.limit_hits + figures.failures),
+        "avoidable_seconds": time_data(figures.avoidable_seconds, figures.avoidable),
     }
 
 

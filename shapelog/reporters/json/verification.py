@@ -3,11 +3,13 @@
 from typing import Any
 
 from shapelog.report.verification import Verification
-from shapelog.reporters.json.advice import advice_data, seconds_data
+from shapelog.reporters.json.advice import advice_data, has_times
 from shapelog.reporters.json.compare import comparison_data
+from shapelog.reporters.json.parts import range_data, time_data
 
 # 1: first shape. 2: the most that a prediction may come to. 3: predicted seconds as a range, and whether it held.
-FORMAT_VERSION = 3
+# 4: null for seconds that are not known.
+FORMAT_VERSION = 4
 
 
 def verification_data(verification: Verification) -> dict[str, Any]:
@@ -23,9 +25,9 @@ def verification_data(verification: Verification) -> dict[str, Any]:
         "compiles": {"before": advice.before.total, "predicted": advice.after.total, "measured": verification.measured},
         "limit_hits": {"before": advice.before.limit_hits, "predicted": advice.after.limit_hits, "measured": comparison.now.limit_hits},
         "seconds": {
-            "before": advice.before.seconds.least,
-            "predicted": seconds_data(advice.after.seconds),
-            "measured": comparison.now.seconds,
+            "before": time_data(advice.before.seconds.least, advice.before.total),
+            "predicted": range_data(advice.after.seconds, has_times(advice)),
+            "measured": time_data(comparison.now.seconds, comparison.now.number),
             "inside": verification.seconds_hold,
         },
         "exit_codes": {"before": verification.first.returncode, "after": verification.second.returncode},

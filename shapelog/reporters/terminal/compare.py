@@ -12,7 +12,7 @@ from shapelog.report.same_changes import across_ranks, ranks_of
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.text_page import TextPage
 from shapelog.rules import RULES, Remedy
-from shapelog.text import one_line, plural, seconds, seconds_from_to, seconds_in_column, shorten
+from shapelog.text import one_line, plural, seconds_from_to, seconds_in_column, seconds_or_unknown, shorten
 
 _STYLES = {Effect.BETTER: "green", Effect.WORSE: "red", Effect.MIXED: "yellow", Effect.SAME: "dim"}
 _DIMS = {
@@ -38,6 +38,7 @@ def render_comparison(comparison: Comparison, options: Options) -> bytes:
         _frames(page, title, note, frames)
     _left(page, comparison)
     _unchanged(page, comparison)
+    _settings(page, comparison)
     return page.bytes()
 
 
@@ -65,9 +66,9 @@ def _totals(page: TextPage, comparison: Comparison) -> None:
     ]
     if was.cached or now.cached:
         rows.append(_total("from a compile cache", was.cached, now.cached, True))
-    spent = [seconds_in_column(side.seconds) for side in (was, now)]
+    spent = [seconds_in_column(side.seconds) if side.seconds else "not recorded" for side in (was, now)]
     change = f"{'+' if now.seconds > was.seconds else '-'}{seconds_in_column(abs(now.seconds - was.seconds))}"
-    rows.append(("seconds", *spent, change if spent[0] != spent[1] else ""))
+    rows.append(("seconds", *spent, change if spent[0] != spent[1] and was.seconds and now.seconds else ""))
     page.blank()
     page.table((Column(""), Column("before", True), Column("after", True), Column("difference", True)), rows)
 
@@ -79,6 +80,15 @@ def _total(name: str, before: int | None, after: int | None, is_neutral: bool = 
     known = [name, *("not recorded" if number is None else str(number) for number in (before, after))]
     dim = "dim" if not before and not after else ""
     return (*(Text(word, style=dim) for word in known), Text(f"{change:+d}" if change else "", style=style))
+
+
+def _settings(page: TextPage, comparison: Comparison) -> None:
+    if comparison.settings:
+        page.heading("Settings that differ", "as recorded with the first compilation of each run")
+        columns = Column("setting"), Column("before"), Column("after", is_wide=True)
+        page.table(
+            columns, [(item.name, item.before or "not set", item.value or "not set") for item in comparison.settings], noun="setting"
+        )
 
 
 def _place(item: FrameChange) -> str:
@@ -103,7 +113,7 @@ def _frame_line(page: TextPage, members: Sequence[FrameChange], tail: str, mark:
 
 def _times(members: Sequence[FrameChange]) -> str:
     was, now = (sum(getattr(member, side).seconds for member in members) for side in ("was", "now"))
-    spent = {"matched": seconds_from_to(was, now), "new": seconds(now), "gone": seconds(was)}
+    spent = {"matched": seconds_from_to(was, now), "new": seconds_or_unknown(now), "gone": seconds_or_unknown(was)}
     return spent[members[0].kind]
 
 

@@ -48,7 +48,7 @@ def diagnostic(page: TextPage, alert: Alert, level: Level, notes: Iterable[str] 
         page.line((f"   = … {len(alert.helps) - len(helps)} more, shown with --verbose", "dim"))
     for message in alert.messages:
         if message.url:
-            note(page, message.url, "see")
+            _see(page, message.url)
 
 
 def pytorch_message(
@@ -63,7 +63,7 @@ def pytorch_message(
     for hint in message.hints:
         note(page, hint, "help")
     if message.url:
-        note(page, message.url, "see")
+        _see(page, message.url)
 
 
 def code_place(page: TextPage, place: str, code: str = "", marked: str = "") -> None:
@@ -87,6 +87,11 @@ def note(page: TextPage, text: str, label: str = "") -> None:
     if label:
         line.append(f"{label}: ", style="bold green" if label == "help" else "dim")
     page.text(line.append(one_line(text), style="" if label == "help" else "dim"), hanging=5)
+
+
+def _see(page: TextPage, url: str) -> None:
+    """``   = see: https://...``, never folded, so that a terminal makes it a link and a reader can copy it."""
+    page.raw(Text("   = ", style="blue").append("see: ", style="dim").append(one_line(url), style="dim"))
 
 
 def explanation(page: TextPage, message: CompilerMessage) -> None:

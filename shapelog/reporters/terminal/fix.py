@@ -8,9 +8,11 @@ from rich.cells import cell_len
 
 from shapelog.advice.paste_formats import cost_of, effect_of
 from shapelog.fix.patches import Fix, Placed
+from shapelog.fix.settings import Setting
+from shapelog.report.next_steps import saving_words
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.text_page import TextPage
-from shapelog.text import escape_controls, one_line, plural, seconds, some
+from shapelog.text import escape_controls, one_line, plural, some, taking
 
 # How many compile ids a line names.
 _MOST_IDS = 8
@@ -22,35 +24,53 @@ def render_fix(fix: Fix, options: Options) -> bytes:
     has_color = options.color if options.color is not None else options.is_terminal and "NO_COLOR" not in os.environ
     width = TextPage(options).width
     found = [f"{line}\n".encode() for text in comments(fix) for line in _comment(text, width)]
-    placed = {item.suggestion.id: item for item in fix.placed}
+    headings = {item.suggestion.id: _short(item) for item in fix.placed} | {item.id: _short_setting(item) for item in fix.settings}
     for patch in fix.patches:
         encoding = patch.file.encoding.removesuffix("-sig")
-        for line in patch.diff(lambda ids: "; ".join(_short(placed[name]) for name in ids if name in placed)):
+        for line in patch.diff(lambda ids: "; ".join(map(headings.__getitem__, ids))):
             found.append((escape_controls(line) if options.is_terminal else line).encode(encoding, "replace"))
     return b"".join(map(_colored, found)) if has_color else b"".join(found)
 
 
 def comments(fix: Fix) -> Iterator[str]:
     """What the patch does and what it leaves out, in lines of any length."""
-    if not fix.placed and not fix.not_placed:
+    if not fix.is_any_placed and not fix.is_any_left:
         return
-    number = len(fix.placed) + len(fix.not_placed)
-    yield f"{len(fix.placed)} of {plural(number, 'suggestion')} placed, in {plural(len(fix.patches), 'file')}"
+    placed = len(fix.placed) + sum(not item.reason for item in fix.settings)
+    number = len(fix.placed) + len(fix.not_placed) + len(fix.settings)
+    yield f"{placed} of {plural(number, 'suggestion')} placed, in {plural(len(fix.patches), 'file')}"
     if fix.placed and not fix.not_placed:
-        yield effect_of(fix.advice) or f"{cost_of(fix.advice.before)} become {cost_of(fix.advice.after)} (estimated)"
+        effect = effect_of(fix.advice) or f"{cost_of(fix.advice.before)} become {cost_of(fix.advice.after)} (estimated)"
+        yield f"the marks alone: {effect}" if fix.settings else effect
     for item in fix.placed:
-        places = [f"{patch.file.name}:{line}" for patch in fix.patches for line in patch.lines_of(item.suggestion.id)]
         how = "list of dynamic sources" if item.is_listed else "before the call"
-        yield f"{_short(item)}, {how} ({some(places, _MOST_IDS)})"
+        yield f"{_short(item)}, {how} ({_places(fix, item.suggestion.id)})"
         if item.is_listed and item.because:
             yield f"   why not before the call: {item.because}"
+    for setting in fix.settings:
+        if not setting.reason:
+            yield f"{_short_setting(setting)}, after the imports ({_places(fix, setting.id)})"
+            yield f"   why: {setting.step.title}"
     for left in fix.not_placed:
         yield f"not placed: {left.suggestion.id} {left.suggestion.name}: {left.reason}"
+    for setting in fix.settings:
+        if setting.reason:
+            yield f"not placed: {setting.id} {setting.name}: {setting.reason}"
+
+
+def _places(fix: Fix, id: str) -> str:
+    return some([f"{patch.file.name}:{line}" for patch in fix.patches for line in patch.lines_of(id)], _MOST_IDS)
+
+
+def _short_setting(item: Setting) -> str:
+    """``S1 capture_scalar_outputs = True: removes 1 graph break; saves up to 1 compilation (0.30 s)``."""
+    saved = saving_words(item.saving)
+    return one_line(f"{item.id} {item.name}: removes {item.removes}{f'; {saved}' if saved else ''}")
 
 
 def _short(item: Placed) -> str:
     """``A1 tokens: removes 0/1 0/2 (16.9 s)``."""
-    gone = f"removes {some(item.suggestion.gone, _MOST_IDS, ' ')} ({seconds(item.suggestion.seconds)})" if item.suggestion.gone else ""
+    gone = f"removes {some(item.suggestion.gone, _MOST_IDS, ' ')}{taking(item.suggestion.seconds)}" if item.suggestion.gone else ""
     return one_line(f"{item.suggestion.id} {item.suggestion.name}: {gone or 'saves no compilation alone'}")
 
 

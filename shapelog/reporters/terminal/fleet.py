@@ -9,7 +9,7 @@ from shapelog.report.results import Cell, Column
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.text_page import TextPage
 from shapelog.tables.fleet import Fleet, FleetAdvice, Regression, Since, Totals
-from shapelog.text import file_name, one_line, plural, plural_noun, seconds, seconds_in_column, seconds_range
+from shapelog.text import file_name, one_line, plural, plural_noun, seconds, seconds_in_column, seconds_range, taking
 
 
 def render_fleet(fleet: Fleet, options: Options) -> bytes:
@@ -17,6 +17,8 @@ def render_fleet(fleet: Fleet, options: Options) -> bytes:
     _head(page, fleet.folder, fleet.totals)
     if fleet.since:
         _since(page, fleet.since)
+    elif fleet.totals.first:
+        page.line(("All jobs began within a week; --since WHEN shows what is worse than before", "dim"))
     _advice(page, fleet.advice)
     _causes(page, fleet)
     _failures(page, fleet)
@@ -29,11 +31,13 @@ def _head(page: TextPage, folder: str, totals: Totals) -> None:
     page.line((_many(totals.jobs, "job"), "bold"), f" in {folder}", (when, "dim"))
     more = [f"{number:,} {word}" for number, word in ((totals.failures, "failed"), (totals.limit_hits, "refused at the limit")) if number]
     page.line(
-        f"{_many(totals.compiles, 'compilation')} ({seconds(totals.seconds)}), including {_many(totals.recompiles, 'recompilation')} "
-        f"({seconds(totals.recompile_seconds)})" + "".join(f"; {item}" for item in more)
+        f"{_many(totals.compiles, 'compilation')}{taking(totals.seconds)}, including {_many(totals.recompiles, 'recompilation')}"
+        f"{taking(totals.recompile_seconds)}" + "".join(f"; {item}" for item in more)
     )
+    if totals.untimed:
+        page.line((f"{_many(totals.untimed, 'job')} without times: of these only the numbers are known", "dim"))
     if totals.avoidable_most:
-        saved = seconds_range(totals.avoidable_least, totals.avoidable_most)
+        saved = seconds_range(totals.avoidable_least or 0.0, totals.avoidable_most)
         page.line("Marking inputs as dynamic, as the reports of the jobs suggest, saves ", (saved, "bold green"))
     if totals.unreadable:
         page.line((f"{plural(totals.unreadable, 'job')} could not be read", "bold red"), ", listed at the end")
@@ -57,12 +61,16 @@ def _since(page: TextPage, since: Since) -> None:
         return
     page.line(
         f"{_many(after.jobs, 'job')} since, {before.jobs:,} before; all functions together: "
-        f"recompilations {before.recompiles:.1f} → {after.recompiles:.1f}, "
-        f"compile time {seconds(before.seconds)} → {seconds(after.seconds)} per process",
+        f"recompilations {before.recompiles:.1f} → {after.recompiles:.1f}"
+        + (f", compile time {seconds(before.seconds)} → {seconds(after.seconds)}" if before.seconds and after.seconds else "")
+        + " per process",
         indent=2,
     )
+    if not since.compared:
+        page.line("no function was compiled both before and since then, so none can be worse", indent=2)
+        return
     if not since.regressions:
-        page.line(("no function that was compiled before and since is worse", "green"), indent=2)
+        page.line((f"none of {_many(since.compared, 'function')} compiled both before and since is worse", "green"), indent=2)
         return
     columns = (
         Column("function", is_wide=True),
@@ -84,14 +92,14 @@ def _regression(item: Regression) -> Sequence[Cell | Text]:
         _change(item.recompiles_before, item.recompiles_after, ".1f"),
         _change(item.seconds_before, item.seconds_after, ".2f"),
         _change(item.failures_before, item.failures_after, ".1f"),
-        Text(f"+{seconds_in_column(item.added_seconds)}", style="red") if item.added_seconds > 0 else "",
+        Text(f"+{seconds_in_column(item.added_seconds)}", style="red") if item.added_seconds and item.added_seconds > 0 else "",
         cause,
     )
 
 
-def _change(before: float, after: float, form: str) -> Text:
-    """``0.4 → 1.0``; nothing where there is neither."""
-    if not before and not after:
+def _change(before: float | None, after: float | None, form: str) -> Text:
+    """``0.4 → 1.0``; nothing where there is neither, or where one is not known."""
+    if before is None or after is None or not (before or after):
         return Text("")
     shown = f"{before:{form}} → {after:{form}}"
     return Text(shown, style="red" if after > before else "dim")
@@ -111,8 +119,7 @@ def _advice(page: TextPage, advice: Sequence[FleetAdvice]) -> None:
     for item in page.listed(advice, "suggestion"):
         sure = f", confidence {item.confidence}" if item.confidence else ""
         page.line(
-            (seconds(item.seconds), "bold green"),
-            "  ",
+            (f"{seconds(item.seconds)}  " if item.seconds else "", "bold green"),
             (item.function, "bold"),
             (f" {file_name(item.file)}:{item.line}" if item.file else "", "dim"),
             f"  {_many(item.compiles, 'compilation')} in {_many(item.jobs, 'job')}",

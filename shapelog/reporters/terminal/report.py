@@ -70,7 +70,20 @@ def _details(page: TextPage, report: Report) -> None:
     _frames(page, report)
     _tables(page, report, "top_causes")
     _groups(page, report)
-    _tables(page, report, "specializations", "graph_breaks", "restarts", "time", "caches", "kernels", "pgo", "settings")
+    _tables(
+        page,
+        report,
+        "specializations",
+        "graph_breaks",
+        "restarts",
+        "time",
+        "caches",
+        "cache_lookups",
+        "setting_changes",
+        "kernels",
+        "pgo",
+        "settings",
+    )
 
 
 def _diagnostics(page: TextPage, found: Alerts) -> None:
@@ -342,7 +355,9 @@ def _shape_table(page: TextPage, table: ShapeTable) -> None:
         page.line(("No size or int varied or was symbolic in this frame.", "dim"), indent=2)
         return
     left = len(table.rows) - len(rows)
-    page.heading("Shapes", f"{left} constant rows left out, shown with --verbose" if left else "")
+    notes = [f"{left} constant rows left out, shown with --verbose"] if left else []
+    notes += [f"{table.left_out} more rows left out"] if table.left_out else []
+    page.heading("Shapes", "; ".join(notes))
     labels = [compile.label for compile in table.compiles]
     longest = max(len(one_line(row.name)) for row in rows)
     name_width = min(longest, max(16, page.width // 2))

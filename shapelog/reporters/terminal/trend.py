@@ -54,7 +54,7 @@ def _row(row: TrendRow, is_wide: bool) -> tuple[Cell | Text, ...]:
     avoidable = Text(str(found.avoidable), style="green" if found.avoidable else "dim")
     hits, failures = (Text(str(number), style="red" if number else "dim") for number in (found.limit_hits, found.failures))
     began = row.began if is_wide else row.began[:-3]  # without seconds
-    return row.number, began, found.compiles, found.recompiles, avoidable, found.seconds, hits, failures, effect
+    return row.number, began, found.compiles, found.recompiles, avoidable, found.seconds or None, hits, failures, effect
 
 
 def _causes(page: TextPage, row: TrendRow) -> None:

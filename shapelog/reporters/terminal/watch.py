@@ -22,7 +22,7 @@ from shapelog.report.repository_paths import Repository
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.text_page import COLORS, console
 from shapelog.rules import Verdict
-from shapelog.text import file_name, megabytes, one_line, plural, seconds, shorten, taking
+from shapelog.text import file_name, measured, megabytes, one_line, plural, seconds, shorten, taking
 
 # The most causes in a line, and values of an axis.
 _CAUSES, _VALUES = 2, 12
@@ -206,7 +206,7 @@ def _frame(merged: MergedFrame, is_job: bool) -> list[Text]:
         (f"{merged.owner}  " if is_job else "", "dim"),
         (one_line(frame.title), "bold"),
         (one_line(place), "dim"),
-        f"  {plural(count, 'recompilation')} {seconds(spent)}",
+        f"  {plural(count, 'recompilation')} {measured(spent)}".rstrip(),
         ("  limit hit" if item.limit_hit else "", "bold red"),
     )
     axes = Text("  ")

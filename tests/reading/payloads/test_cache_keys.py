@@ -47,13 +47,19 @@ def test_lines_that_are_items_of_their_own_belong_to_the_component_before_them()
         (
             "aotautograd_cache_bypass",
             {"cache_bypass_reason": "no custom ops", "cache_bypass_exception_type": "BypassAOTAutogradCache"},
-            "BypassAOTAutogradCache: no custom ops",
+            "no custom ops",
         ),
         (
             "aotautograd_cache_pickle_failure",
             {"error": "no 'x'", "field": "compiled_fw"},
             "compiled_fw cannot be saved: no 'x'",
         ),
+        (
+            "aotautograd_cache_bypass",
+            {"cache_bypass_reason": "no attribute 'graph'", "cache_bypass_exception_type": "AttributeError"},
+            "AttributeError: no attribute 'graph'",
+        ),
+        ("precompile_cache_bypass", {"_reason": "no source"}, "no source"),
         ("fx_graph_cache_bypass", {}, ""),
     ],
 )

@@ -3,6 +3,7 @@
 import gzip
 import json
 import random
+import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -51,6 +52,13 @@ def test_every_beginning_and_every_end_of_a_pasted_log_is_read(name: str) -> Non
         trace_of(data[cut:])
     for cut in range(0, len(data), 97):
         survives(data[:cut])
+
+
+def test_a_record_has_its_own_line_however_the_log_comes() -> None:
+    head = b"V1120 09:01:52.148000 7 torch/fx/experimental/symbolic_shapes.py:2529] [4/1] create_env\n"
+    whole = trace_of(head * 3)
+    assert whole == trace_of(*[head] * 3)
+    assert sorted(set(re.findall(rb"log:(\d)\] ", whole))) == [b"1", b"2", b"3"]
 
 
 def test_a_recorded_log_can_end_anywhere() -> None:

@@ -318,7 +318,7 @@ def test_text_of_a_trace_stays_text(with_source: bool) -> None:
     found = Outline(written)
     assert [attrs.get("type") for tag, attrs in found.tags if tag == "script"].count(None) == 1
     assert "img" not in {tag for tag, _ in found.tags}
-    assert all(attrs["href"].startswith("#") for tag, attrs in found.tags if tag == "a")
+    assert all(re.fullmatch(r"#.*|vscode://file/[\w.%/:~-]+", attrs["href"], re.A) for tag, attrs in found.tags if tag == "a")
     assert not [attrs for _, attrs in found.tags if any(key.startswith("on") for key in attrs)]
     assert found.unbalanced == []
     shown = written + json.dumps(found.index, ensure_ascii=False)
@@ -432,4 +432,4 @@ def test_names_of_a_hostile_trace_stay_text_in_the_page_of_a_check() -> None:
     found = Outline(render.render_check(ci.hostile(), Options()).decode())
     assert [attrs.get("type") for tag, attrs in found.tags if tag == "script"].count(None) == 1
     assert found.unbalanced == []
-    assert all(attrs["href"].startswith("#") for tag, attrs in found.tags if tag == "a")
+    assert all(re.fullmatch(r"#.*|vscode://file/[\w.%/:~-]+", attrs["href"], re.A) for tag, attrs in found.tags if tag == "a")

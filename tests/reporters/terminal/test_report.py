@@ -39,6 +39,15 @@ def test_texts_of_pytorch_are_cut_after_a_sentence_and_shown_whole_with_verbose(
     assert explanation in whole
 
 
+@pytest.mark.parametrize("name", ["lab/int_drives_python.log.gz", "lab/resume_object_attr.log.gz"])
+def test_addresses_are_never_folded(name: str) -> None:
+    alerts = collect_alerts(report_of(name), Repository()).alerts
+    lines = shown(name, width=60, verbose=True).splitlines()
+    shown_addresses = {line.removeprefix("   = see: ") for line in lines if line.startswith("   = see: ")}
+    assert shown_addresses
+    assert shown_addresses <= {message.url for alert in alerts for message in alert.messages}
+
+
 @pytest.mark.parametrize(("width", "verbose"), [(80, False), (80, True), (140, False)])
 def test_the_address_of_the_rules_is_shown_where_it_fits_or_with_verbose(width: int, verbose: bool) -> None:
     text = "".join(shown("real/demo.log.gz", width, verbose).split())

@@ -5,13 +5,13 @@ from typing import NamedTuple
 
 from shapelog.report.compare import Comparison, FrameChange
 from shapelog.report.frame_changes import CauseChange, Effect, Since
-from shapelog.report.results import location_of
+from shapelog.report.results import Location, location_of
 from shapelog.report.same_changes import across_ranks, ranks_of
 from shapelog.report.verification import Verification
 from shapelog.reporters import Options
 from shapelog.reporters.html.runs.run_page import page, run_environment
 from shapelog.reporters.html.timeline import timeline
-from shapelog.text import seconds, seconds_from_to
+from shapelog.text import measured, seconds, seconds_from_to, seconds_or_unknown
 
 # Cards and rows of a page; what is left out is counted.
 _MAX_FRAMES = 200
@@ -38,7 +38,7 @@ class FrameCard(NamedTuple):
 
     anchor: str
     change: FrameChange
-    place: str
+    place: Location | None
     title: str
     ranks: str
     times: str
@@ -49,7 +49,7 @@ class Proof(NamedTuple):
     """A frame of a verification: compilations and limit hits before, as predicted and as measured."""
 
     title: str
-    place: str
+    place: Location | None
     before: int
     predicted: str
     measured: int
@@ -118,15 +118,14 @@ def _point(anchors: dict[object, str], members: Iterable[FrameChange], anchor: s
 
 def _card(anchor: str, members: Sequence[FrameChange]) -> FrameCard:
     item = members[0]
-    place = location_of(item.code.first)
     was, now = (sum(getattr(member, side).seconds for member in members) for side in ("was", "now"))
     return FrameCard(
         anchor=anchor,
         change=item,
-        place=place.short if place else "",
+        place=location_of(item.code.first),
         title=item.title,
         ranks=ranks_of(members),
-        times={"matched": seconds_from_to(was, now), "new": seconds(now), "gone": seconds(was)}[item.kind],
+        times={"matched": seconds_from_to(was, now), "new": seconds_or_unknown(now), "gone": seconds_or_unknown(was)}[item.kind],
         kind=EFFECT_KINDS[item.effect],
     )
 
@@ -147,9 +146,11 @@ def _totals(comparison: Comparison) -> list[Total]:
     found.append(
         Total(
             name="compile time",
-            before=seconds(was.seconds),
-            after=seconds(now.seconds),
-            change=f"{'+' if now.seconds > was.seconds else _MINUS}{seconds(abs(now.seconds - was.seconds))}",
+            before=measured(was.seconds) or "not recorded",
+            after=measured(now.seconds) or "not recorded",
+            change=f"{'+' if now.seconds > was.seconds else _MINUS}{seconds(abs(now.seconds - was.seconds))}"
+            if was.seconds and now.seconds
+            else "",
             kind="",
             shares=_shares(was.seconds, now.seconds),
         )
@@ -179,9 +180,8 @@ def _left(comparison: Comparison) -> list[CauseChange]:
 def _proofs(found: Verification) -> list[Proof]:
     proofs = []
     for item in found.frames:
-        place = location_of(item.change.code.first)
         predicted = "" if item.predicted is None else str(item.predicted)
         if item.predicted is not None and item.at_most > item.predicted:
             predicted = f"{item.predicted} to {item.at_most}"
-        proofs.append(Proof(item.change.title, place.short if place else "", item.before, predicted, item.measured, item.is_exact))
+        proofs.append(Proof(item.change.title, location_of(item.change.code.first), item.before, predicted, item.measured, item.is_exact))
     return proofs[:_MAX_FRAMES]

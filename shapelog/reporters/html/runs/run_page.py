@@ -1,4 +1,4 @@
-"""What the pages about several runs share: one file without a script, whose values are sanitized and, on request, redacted."""
+"""What pages about several runs share: styles and scripts of the report, and values that are sanitized and, on request, redacted."""
 
 from collections.abc import Iterable
 from functools import reduce
@@ -14,9 +14,11 @@ from shapelog.reporters.html.environment import environment
 from shapelog.reporters.html.filters import sanitizer, sentence
 from shapelog.reporters.html.redact import redaction_of
 from shapelog.reporters.html.render import asset, content_policy
-from shapelog.text import seconds_from_to, seconds_in_column, shorten
+from shapelog.reporters.html.views.editor_links import EditorLinks
+from shapelog.text import seconds_from_to, shorten
 
-_STYLES = ("report.css", "charts.css", "runs.css")
+_STYLES = ("report.css", "charts.css", "zoom.css", "runs.css")
+_SCRIPTS = ("page.js", "address.js", "charts.js", "runs.js")
 
 
 def run_environment(traces: Iterable[Trace], options: Options) -> Environment:
@@ -27,13 +29,13 @@ def run_environment(traces: Iterable[Trace], options: Options) -> Environment:
         return reduce(lambda found, one: one(found), redactions, text)
 
     templates = environment(sanitizer(None if options.with_source else redact))
-    templates.filters.update(from_to=seconds_from_to, in_column=seconds_in_column, sentence=sentence, shorten=shorten)
-    templates.globals["with_source"] = options.with_source
+    templates.filters.update(from_to=seconds_from_to, sentence=sentence, shorten=shorten)
+    templates.globals.update(editor_address=EditorLinks({}, options.with_source).address, with_source=options.with_source)
     return templates
 
 
 def page(templates: Environment, name: str, **variables: Any) -> bytes:
     """The page in UTF-8."""
-    css = "".join(map(asset, _STYLES))
-    head: dict[str, Any] = {"css": Markup(css), "policy": content_policy("", css), "version": __version__}
+    css, script = "".join(map(asset, _STYLES)), "".join(map(asset, _SCRIPTS))
+    head: dict[str, Any] = {"css": Markup(css), "policy": content_policy(script, css), "script": Markup(script), "version": __version__}
     return templates.get_template(name).render(**head, **variables).encode("utf-8", "replace")

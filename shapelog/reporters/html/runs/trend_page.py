@@ -8,13 +8,15 @@ from shapelog.reporters import Options
 from shapelog.reporters.html.chart_text import KIND_LABELS
 from shapelog.reporters.html.runs.comparison import EFFECT_KINDS
 from shapelog.reporters.html.runs.run_page import page, run_environment
-from shapelog.text import seconds
+from shapelog.text import seconds_or_unknown
 
 # Runs that the chart and the table show, the newest.
 MAX_RUNS = 200
 # Causes that a row names.
 _MAX_CAUSES = 8
 _HEIGHT = 180
+# In percent of the width.
+_WIDEST_BAR = 6.0
 # Runs whose numbers are written below their bars.
 _MAX_LABELS = 20
 _KINDS = ("first", "marking", "code", "limit", "failed")
@@ -81,12 +83,13 @@ def _chart(trend: Trend) -> Chart:
             at -= height
             blocks.append(Block(kind, at, height))
         words = ", ".join(f"{number} {_label(kind)}" for kind, number in _parts(row.figures)) or "nothing was compiled"
+        width = min(room * 0.7, _WIDEST_BAR)
         bars.append(
             Bar(
-                x=index * room + room * 0.15,
-                width=min(room * 0.7, 6.0),
+                x=(index + 0.5) * room - width / 2,
+                width=width,
                 blocks=tuple(blocks),
-                title=f"run {row.number}, {row.began}: {words}; {seconds(row.figures.seconds)}",
+                title=f"run {row.number}, {row.began}: {words}; {seconds_or_unknown(row.figures.seconds)}",
                 label=str(row.number) if index % every == 0 else "",
                 number=row.number,
             )

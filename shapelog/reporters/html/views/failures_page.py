@@ -11,7 +11,7 @@ from shapelog.report.interruptions import Interruption, InterruptionKind
 from shapelog.report.source_code.line_marks import MarkKind
 from shapelog.reporters.html.anchors import Anchors
 from shapelog.reporters.html.views.source_page import SourcePage
-from shapelog.text import plural, seconds
+from shapelog.text import plural, seconds, taking
 
 # The color of each kind, its heading, and what it means for the program.
 _COLORS = {
@@ -99,7 +99,8 @@ class FailuresPage(NamedTuple):
         return {compile: card.anchor for card in reversed(cards) for compile in card.item.compiles}
 
 
-def failures_page(found: Iterable[Interruption], source: SourcePage, anchors: Anchors) -> FailuresPage:
+def failures_page(found: Iterable[Interruption], source: SourcePage, anchors: Anchors, breaks: int) -> FailuresPage:
+    """``breaks`` is how many graph breaks there were: those that a compilation failed at have no card of their own."""
     cards: dict[InterruptionKind, list[Card]] = {}
     for number, item in enumerate(found, start=1):
         cards.setdefault(item.kind, []).append(_card(item, f"interruption-{number}", source, anchors))
@@ -107,15 +108,14 @@ def failures_page(found: Iterable[Interruption], source: SourcePage, anchors: An
     by_line = {
         (place.source, card.item.kind): card.anchor for own in cards.values() for card in own for place in card.places if place.source
     }
-    return FailuresPage(groups, _lead(groups), by_line)
+    return FailuresPage(groups, _lead(groups, breaks), by_line)
 
 
-def _lead(groups: tuple[CardGroup, ...]) -> str:
-    parts = []
-    for group in groups:
-        times = sum(card.item.times for card in group.cards)
-        parts.append(plural(times, _NAMES[group.cards[0].item.kind]))
-    return ", ".join(parts)
+def _lead(groups: tuple[CardGroup, ...], breaks: int) -> str:
+    times = {group.cards[0].item.kind: sum(card.item.times for card in group.cards) for group in groups}
+    counts = ", ".join(plural(number, _NAMES[kind]) for kind, number in times.items())
+    more = breaks - times.get(InterruptionKind.BREAK, 0)
+    return f"{counts}; {plural(more, 'more graph break')} ended in a failure" if more > 0 else counts
 
 
 def _card(item: Interruption, anchor: str, source: SourcePage, anchors: Anchors) -> Card:
@@ -151,7 +151,7 @@ def _costs(item: Interruption) -> Iterator[str]:
         if spent >= _SHOWN:
             yield f"{seconds(spent)} of tracing repeated"
         if item.resumed:
-            yield f"{plural(item.resumed_times, 'more compilation')} for the code after it ({seconds(item.resumed_seconds)})"
+            yield f"{plural(item.resumed_times, 'more compilation')} for the code after it{taking(item.resumed_seconds)}"
     else:
         yield f"{plural(number, 'compilation')} restarted"
         if spent >= _SHOWN:

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator
 from itertools import count
 from typing import NamedTuple
-from urllib.parse import quote
 
 from markupsafe import Markup
 
@@ -54,15 +53,12 @@ class RowView(NamedTuple):
 
 
 class FunctionView(NamedTuple):
-    """A function. ``frames`` have their anchors with their labels, those that are the same on several ranks once. ``editor`` is the
-    address that opens it in VS Code, "" where the file is not on this disk.
-    """
+    """A function. ``frames`` have their anchors with their labels, those that are the same on several ranks once."""
 
     function: CodeFunction
     anchor: str
     title: str
     frames: dict[str, str]
-    editor: str
     kind: str
     parts: tuple[Part, ...]
     rows: tuple[RowView, ...]
@@ -78,8 +74,9 @@ class FileView(NamedTuple):
 
 
 class HotLine(NamedTuple):
-    """A line that cost much: its function and mark, and the seconds that need not be."""
+    """A line that cost much: its file, function and mark, and the seconds that need not be."""
 
+    file: CodeFile
     function: FunctionView
     row: RowView
     mark: MarkView
@@ -87,13 +84,16 @@ class HotLine(NamedTuple):
 
 
 class SourcePage(NamedTuple):
-    """The view of the source. ``of_frame`` and ``of_place`` lead there from other parts of the page."""
+    """The view of the source. ``of_frame`` and ``of_place`` lead there from other parts of the page; ``on_disk`` has the paths of files
+    that are on this disk, by their names in the trace and in the repository.
+    """
 
     files: tuple[FileView, ...]
     hot: tuple[HotLine, ...]
     left_out: int
     of_frame: dict[Frame, str]
     of_place: dict[Place, str]
+    on_disk: dict[str, str]
 
     @property
     def functions(self) -> tuple[FunctionView, ...]:
@@ -115,7 +115,11 @@ def source_page(source: AnnotatedSource, repository: Repository, anchors: Anchor
     files = tuple(builder.file(item) for item in source.files)
     of_frame: dict[Frame, str] = {}
     of_place: dict[Place, str] = {}
+    on_disk: dict[str, str] = {}
     for file in files:
+        if path := file.file.disk.path:
+            found = repository.source_line(file.file.file, 1)
+            on_disk.update(dict.fromkeys((file.file.file, *([found.file] if found else [])), path))
         for view in (*file.functions, *file.quiet):
             own = (mark for mark in view.function.marks if mark.kind in (MarkKind.COMPILED, MarkKind.RESUMED))
             of_frame.update((frame, view.anchor) for mark in own for frame in mark.frames)
@@ -124,7 +128,7 @@ def source_page(source: AnnotatedSource, repository: Repository, anchors: Anchor
                     line = repository.source_line(file.file.file, row.row.number)
                     of_place[Place(file.file.file, row.row.number)] = row.anchor
                     of_place.update({Place(line.file, line.line): row.anchor} if line else {})
-    return SourcePage(files, tuple(_hot(files)), source.left_out, of_frame, of_place)
+    return SourcePage(files, tuple(_hot(files)), source.left_out, of_frame, of_place, on_disk)
 
 
 class _Builder(NamedTuple):
@@ -152,7 +156,6 @@ class _Builder(NamedTuple):
             anchor=anchor,
             title="top level" if item.title == TOP_LEVEL else item.title or "unknown function",
             frames={self.anchors[frame]: frame.label for frame in item.frames},
-            editor=editor_address(file.disk.path, item.first) if self.with_source else "",
             kind=_worst(row.kind for row in rows),
             parts=totals((kind_of(one.compile, one.recompile), one.weight, one.seconds) for one in item.compiled),
             rows=rows,
@@ -182,11 +185,6 @@ class _Builder(NamedTuple):
         return Square(self.anchors[compile], compile.label, kind, seconds)
 
 
-def editor_address(path: str, line: int) -> str:
-    """The address at which VS Code opens a file that is on this disk."""
-    return f"vscode://file/{quote(path.replace(chr(92), '/').lstrip('/'), safe='/:')}:{line}" if path else ""
-
-
 def _worst(kinds: Iterable[str]) -> str:
     found = set(kinds)
     return next((kind for kind in _WORST if kind in found), "")
@@ -202,7 +200,7 @@ def _note(file: CodeFile) -> str:
 def _hot(files: Iterable[FileView]) -> list[HotLine]:
     """The lines at which most seconds were spent that need not be; of code in libraries the lines that call it."""
     found = [
-        HotLine(function, row, mark, mark.mark.avoidable or mark.mark.seconds)
+        HotLine(file.file, function, row, mark, mark.mark.avoidable or mark.mark.seconds)
         for file in files
         if not file.file.is_library
         for function in file.functions

@@ -1,4 +1,4 @@
-"""Settings that are not at PyTorch's defaults, of a run and between runs."""
+"""Settings that are not at PyTorch's defaults."""
 
 import json
 
@@ -6,8 +6,7 @@ import make
 from recorded import report_of
 
 from shapelog.model.trace import Trace
-from shapelog.report.compare import compare
-from shapelog.report.details.settings import DEFAULTS, changed_settings, first_settings
+from shapelog.report.details.default_settings import DEFAULTS, changed_settings, first_settings
 from shapelog.report.report import analyze
 from shapelog.reporters import Options, renderer
 
@@ -64,13 +63,6 @@ def test_programs_that_set_nothing_have_nothing_to_show() -> None:
 def test_every_recorded_default_is_known_to_torch() -> None:
     (rank,) = report_of("lab/one_first.log.gz").trace.ranks
     assert DEFAULTS.keys() - first_settings(rank).keys() == {"torch.compiler.config.static_sources"}  # torch 2.15 alone has it
-
-
-def test_a_comparison_names_settings_of_all_modules_and_no_directories() -> None:
-    before = analyze(loaded(inductor_config={"max_autotune": False, "cutlass.cutlass_dir": "/a", "only_before": 1}))
-    after = analyze(loaded(inductor_config={"max_autotune": True, "cutlass.cutlass_dir": "/b"}))
-    notes = [note for note in compare(before, after).notes if note.startswith("setting")]
-    assert notes == ["setting differs: torch._inductor.config.max_autotune false before, true after"]
 
 
 def test_the_terminal_and_the_page_show_them() -> None:

@@ -5,7 +5,7 @@ functorch_config (2.13).
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import orjson
@@ -14,7 +14,7 @@ from shapelog.model.trace import Compile, Rank, Trace
 from shapelog.text import cut
 
 # Field of the metrics → the module whose settings it holds.
-MODULES = {
+_MODULES = {
     "dynamo_config": "torch._dynamo.config",
     "inductor_config": "torch._inductor.config",
     "functorch_config": "torch._functorch.config",
@@ -144,8 +144,6 @@ _OLD_NAMES = {
     "torch._dynamo.config.fail_on_cache_limit_hit": "torch._dynamo.config.fail_on_recompile_limit_hit",
     "torch._dynamo.config.skip_code_recursive_on_cache_limit_hit": "torch._dynamo.config.skip_code_recursive_on_recompile_limit_hit",
 }
-# What is of the machine: where files are, and how many cores it has.
-_OF_MACHINE = ("_dir", "_dir_root", "log_file_name", "compile_threads")
 _LONGEST = 400
 
 
@@ -162,14 +160,14 @@ def settings_of(compile: Compile) -> dict[str, Any]:
     """All settings in the metrics of a compilation, as ``torch._dynamo.config.recompile_limit``; {} before torch 2.6."""
     found: dict[str, Any] = {}
     fields = compile.metric_fields
-    for group, module in MODULES.items():
-        for name, value in parsed(fields.get(group)).items():
+    for group, module in _MODULES.items():
+        for name, value in _parsed(fields.get(group)).items():
             full = f"{module}.{name}"
             found[_OLD_NAMES.get(full, full)] = value
     return found
 
 
-def parsed(text: object) -> Mapping[str, Any]:
+def _parsed(text: object) -> Mapping[str, Any]:
     """The JSON object in a field of the metrics; {} for anything else."""
     try:
         found = orjson.loads(text) if isinstance(text, str) else None
@@ -196,15 +194,6 @@ def changed_settings(trace: Trace) -> tuple[ChangedSetting, ...]:
                 changed[key] = before._replace(ranks=(*before.ranks, *([] if number is None else [number])))
     everywhere = len(by_rank)
     return tuple(item._replace(ranks=()) if len(item.ranks) == everywhere else item for _, item in sorted(changed.items()))
-
-
-def differing_settings(before: Trace, after: Trace) -> Iterator[tuple[str, Any, Any]]:
-    """(name, before, after) of the settings that two runs do not share. Between versions, only of those whose default did not change."""
-    one, other = (next((found for rank in trace.ranks if (found := first_settings(rank))), {}) for trace in (before, after))
-    is_same_version = before.torch_version == after.torch_version
-    for name in sorted(one.keys() & other.keys()):
-        if one[name] != other[name] and not name.endswith(_OF_MACHINE) and (is_same_version or name in DEFAULTS):
-            yield name, one[name], other[name]
 
 
 def setting_words(value: Any) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from shapelog.recompiles.explain import Explanations
-from shapelog.report.details.settings import DEFAULTS, changed_settings, setting_words
+from shapelog.report.details.default_settings import DEFAULTS, changed_settings, setting_words
 from shapelog.report.results import Column, Finding, Table
 from shapelog.text import plural, rank_list
 

@@ -1,0 +1,60 @@
+"""Which lines of a log may begin a message of PyTorch's. All others are a program's own, and most logs are made of those.
+
+Every line that begins a message has one of these words or forms, as it stands in the file. They are few and rare, and are looked for in
+megabytes at once: a log that holds little of PyTorch's is read about as fast as they are found.
+"""
+
+import re
+from collections.abc import Callable
+
+from shapelog.reading.text_logs.whole_lines import LONGEST_LINE
+
+# torch and Torch, recompile and BackendCompiler, graph break and cudagraph, and the heading of a traceback.
+_WORDS = ("orch", "ompil", "raph", "raceback (most")
+# Ids of compiles and words, with at most some characters in front of them that are no letters.
+_AT_BEGIN = (
+    r"\n[^\w\n]{0,%d}(?:function: |last reason: |tensor |GuardFail|TREE_GUARD|\+- |create_|set_repl|_update_var|track_sym|eval |runtime_assert "
+    r"|dynamo hit|Constraint|CacheLimit|TENSOR_MATCH|WON'T CONV|Error while creating|Re-record|___check_|GLOBAL_STATE|__\w|\d{1,9}/\d)"
+)
+_AFTER_A_PLACE = r"\] \[(?:__\w|\d{1,9}/\d)"
+_FUNCTION_OF_PGO = r":\d{1,9}:[\w<>.%s]{1,200}:\s*\n"
+_IN_LINE = re.compile("|".join((_AT_BEGIN % 10, _AFTER_A_PLACE, _FUNCTION_OF_PGO % "")), re.A)
+# In bytes, which are up to four for a character.
+_IN_BYTES = tuple(re.compile(text.encode()) for text in (_AT_BEGIN % 40, _AFTER_A_PLACE, _FUNCTION_OF_PGO % r"\x80-\xff"))
+
+
+def has_sign(line: str) -> bool:
+    """Whether a line, as it stands in the file, may begin a message."""
+    line = line[:LONGEST_LINE]
+    return any(map(line.__contains__, _WORDS)) or _IN_LINE.search(f"\n{line}\n") is not None
+
+
+class Signs:
+    """Where in some whole lines of a log those with a sign begin."""
+
+    def __init__(self, lines: bytes) -> None:
+        self._lines = b"\n" + lines
+        self._finders = [*map(self._finder_of_word, _WORDS), *map(self._finder_of_form, _IN_BYTES)]
+        self._found = [0] * len(self._finders)
+
+    def line_from(self, place: int) -> int:
+        """Where the first line with a sign begins, from a line that begins at ``place`` on; the end of all where there is none."""
+        for number, find in enumerate(self._finders):
+            if self._found[number] <= place:
+                self._found[number] = find(place)
+        first = min(self._found)
+        return self._lines.rfind(b"\n", place, first) if first < len(self._lines) else first - 1
+
+    def _finder_of_word(self, word: str) -> Callable[[int], int]:
+        def find(place: int) -> int:
+            found = self._lines.find(word.encode(), place + 1)
+            return found if found >= 0 else len(self._lines)
+
+        return find
+
+    def _finder_of_form(self, form: re.Pattern[bytes]) -> Callable[[int], int]:
+        def find(place: int) -> int:
+            found = form.search(self._lines, place)
+            return found.start() + 1 if found else len(self._lines)
+
+        return find

@@ -1,0 +1,83 @@
+"""What terminals, launchers, web pages and people add to the lines of a log: colors, quotes, times, names of processes, other characters."""
+
+import html
+import re
+
+import orjson
+
+from shapelog.reading.text_logs.whole_lines import LONGEST_LINE
+
+_ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[A-Za-z]|\][^\x07\x1b]{0,999}(?:\x07|\x1b\\)|[()][A-Z0-9]|[=>A-Z])")
+_QUOTE = re.compile(r"(?:> ?){1,9}")
+_ENTITIES = ("&lt;", "&gt;", "&amp;", "&quot;", "&#")
+# What word processors and chats write for the characters of a log.
+_CHARACTERS = {"\xa0": " ", "\u2002": " ", "\u2003": " ", "\u202f": " ", "\u200b": "", "\u2011": "-"}
+_QUOTATION_MARKS = {"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"'}
+_RARE = re.compile(f"[{''.join((*_CHARACTERS, *_QUOTATION_MARKS))}]")
+_TO_ASCII, _TO_QUOTATION_MARKS = str.maketrans(_CHARACTERS), str.maketrans(_QUOTATION_MARKS)
+# In front of a line: torchrun, mpirun, srun, Ray and vLLM, the loggers of vLLM, Docker Compose, CI systems and kubectl, journald, pytest.
+_LAUNCHER = re.compile(
+    r"(?:\[rank ?\d{1,6}\]: ?|\[default\d{1,6}\]: ?|\[\d{1,6},\d{1,6}\]<std(?:out|err)>: ?|\d{1,4}: (?=\S|  )"
+    r"|\([A-Za-z][\w.:-]{0,60} [^()\n]{0,60}?\bpid=\d{1,9}[^()\n]{0,60}\) ?"
+    r"|(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) \d\d-\d\d \d\d:\d\d:\d\d \[[\w./-]{1,80}:\d{1,6}\] ?"
+    r"|[A-Za-z][\w.-]{0,60} {1,20}\| "
+    r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)? "
+    r"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d [\w.-]{1,80} [\w./-]{1,80}(?:\[\d{1,9}\])?: "
+    r"|\[\d\d:\d\d:\d\d(?:\.\d{1,9})?\]:? "
+    r"|E {7}|E$)"
+)
+_FENCE = re.compile(r"\s*(?:`{3,}|~{3,})[\w-]{0,20}\s*$")
+
+
+def as_printed(line: str) -> str:
+    """A line of a file without what was added to its characters: colors, quotes, entities of HTML, typographic quotes and blanks."""
+    line = line[:LONGEST_LINE]
+    if line.startswith('{"log":"'):
+        line = _of_container(line)
+    if "\x1b" in line:
+        line = _ANSI.sub("", line)
+    if "&" in line and any(map(line.__contains__, _ENTITIES)):
+        line = html.unescape(line)
+    if not line.isascii() and _RARE.search(line):
+        line = line.translate(_TO_ASCII)
+        if "'" not in line and '"' not in line:
+            line = line.translate(_TO_QUOTATION_MARKS)
+    if line[:1] in ("", ">", "\r", "\ufeff") or line[-1:] == "\r":
+        line = line.removeprefix("\ufeff").strip("\r")
+        quote = _QUOTE.match(line)
+        line = line[quote.end() :] if quote else line
+    return line
+
+
+def is_as_printed(text: str) -> bool:
+    """Whether ``as_printed`` leaves every line of a text as it is; then it need not be asked for each."""
+    return (
+        text[0] not in ">\ufeff{"
+        and not any(mark in text for mark in ("\r", "\x1b", "\n>", '\n{"log":"'))
+        and ("&" not in text or not any(map(text.__contains__, _ENTITIES)))
+        and (text.isascii() or not _RARE.search(text))
+    )
+
+
+def without_launcher(line: str) -> str:
+    """A line without what its launcher wrote in front of it."""
+    for _ in range(4):
+        found = _LAUNCHER.match(line)
+        if found is None:
+            break
+        line = line[found.end() :]
+    return line
+
+
+def is_fence(line: str) -> bool:
+    """Whether a line begins or ends a block of code, as Markdown marks them."""
+    return _FENCE.match(line) is not None
+
+
+def _of_container(text: str) -> str:
+    """The line in the JSON object that Docker makes of each line (its log driver json-file); other text as it is."""
+    try:
+        line = orjson.loads(text)["log"]
+    except (ValueError, KeyError, TypeError):
+        return text
+    return line.removesuffix("\n") if isinstance(line, str) else text
