@@ -11,6 +11,7 @@ from shapelog.advice.replay import Marks
 from shapelog.grouping import grouped
 from shapelog.model.ids import TorchVersion
 from shapelog.model.trace import Compile, Frame, Outcome
+from shapelog.model.vllm import ranges_setting
 from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.properties import VALUE, Kind, size
 from shapelog.reading.payloads.source_names import Source
@@ -356,6 +357,7 @@ def _vllm(context: AdviceContext) -> Iterator[Alternative]:
     dims = grouped(sorted(mark for mark in context.marks if not mark.is_int and _is_argument(mark.source)), lambda mark: mark.source)
     if not dims:
         return
+    ranges = ranges_setting(context.explained.trace.vllm)
     named = {expression(source): sorted({mark.dim for mark in marks}) for source, marks in dims.items()}
     shown = ", ".join(f'"{name}": {found[0] if len(found) == 1 else found}' for name, found in named.items())
     yield Alternative(
@@ -364,7 +366,10 @@ def _vllm(context: AdviceContext) -> Iterator[Alternative]:
         subject="models of vLLM",
         sentence="vLLM marks the arguments of a model itself, by the decorator of its class.",
         lines=("from vllm.compilation.decorators import support_torch_compile", f"@support_torch_compile(dynamic_arg_dims={{{shown}}})"),
-        warning="Argument names are those of forward. A range of sizes gets graphs of its own with compile_ranges_split_points.",
+        warning=(
+            "Argument names are those of forward. With dynamic_arg_dims only the dims that it names are dynamic; without it, dim 0 of each "
+            f"argument that is annotated as a tensor. A range of sizes gets graphs of its own with {ranges}."
+        ),
     )
 
 
@@ -451,7 +456,6 @@ _ALTERNATIVES: tuple[Callable[[AdviceContext], Iterator[Alternative]], ...] = (
     _collectives,
     _limit,
     _needless,
-    _vllm,
     _vllm,
     _shapes_spec,
     _values_list,

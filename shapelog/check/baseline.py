@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from shapelog.check.export_alerts import with_exports
 from shapelog.errors import ShapelogError
 from shapelog.grouping import grouped
 from shapelog.model.code_matching import Code, match_codes
@@ -75,7 +76,7 @@ def count_of(alert: Alert) -> int:
 
 def as_bytes(found: Alerts) -> bytes:
     """The baseline of a run: JSON that changes as little as the run does, with neither times nor compile ids."""
-    trace = found.report.trace
+    trace, found = found.report.trace, with_exports(found)
     alerts = grouped(found.alerts, lambda alert: alert.code)
     frames = [_frame_data(found, code, alerts.get(code, ())) for code in found.codes]
     frames.sort(key=lambda item: (item["file"], item["line"], json.dumps(item)))

@@ -6,13 +6,15 @@ from dataclasses import dataclass, replace
 
 from shapelog.advice.paste_formats import as_shell, effect_of, why_nothing
 from shapelog.check.baseline import Baseline, Known, compiles_of, count_of, match
+from shapelog.check.export_alerts import with_exports
 from shapelog.check.policy import Budget, Metric, Policy, matches
 from shapelog.grouping import grouped
 from shapelog.model.code_matching import Code
+from shapelog.model.exports import ExportResult
 from shapelog.model.trace import Compile, Outcome
 from shapelog.report.alerts import Alert, Alerts, Occurrence, digest
 from shapelog.report.results import Headline
-from shapelog.rules import RULES, AlertKind, Level, Remedy
+from shapelog.rules import RULES, AlertKind, Level, Remedy, Section
 from shapelog.text import plural, seconds, taking
 
 _OVER_BUDGET = RULES["SL801"]
@@ -120,8 +122,9 @@ class CheckResult:
         if not self.is_check:
             again = f"{plural(summary.recompiles, 'recompilation')}{taking(summary.recompile_seconds)}"
             return Headline(f"{plural(summary.compiles, 'compilation')}, {again}", "; ".join(self.reasons))
+        exports = self.found.report.trace.exports
         if not summary.compiles:
-            return Headline("Check passed", "nothing was compiled")
+            return Headline("Check passed", plural(len(exports), "export") if exports else "nothing was compiled")
         known = sum(item.known for item in self.alerts)
         new = "nothing new; " if self.baseline and known else ""
         return Headline("Check passed", f"{new}{plural(summary.compiles, 'compilation')}, {plural(summary.recompiles, 'recompilation')}")
@@ -152,6 +155,10 @@ _OF_CODE = {AlertKind.LIMIT: "recompile limit hit in {}", AlertKind.LIMIT_NEAR: 
 
 def _counted_kinds(failing: list[CheckedAlert]) -> Iterator[str]:
     """Limits by the name of the code, then each occurrence once, under the first of its kinds."""
+    of_exports = sum(item.alert.rule.section is Section.EXPORTS for item in failing)
+    if of_exports:
+        yield plural(of_exports, "problem") + " of torch.export"
+    failing = [item for item in failing if item.alert.rule.section is not Section.EXPORTS]
     for kind, words in _OF_CODE.items():
         titles = list(dict.fromkeys(item.alert.title for item in failing if kind in item.alert.kinds))
         if titles:
@@ -176,7 +183,8 @@ def _counted_kinds(failing: list[CheckedAlert]) -> Iterator[str]:
 def without_policy(found: Alerts) -> CheckResult:
     """A report as it is shown where checks are: its alerts with their own levels, and nothing asked of it."""
     policy = Policy()
-    alerts = tuple(CheckedAlert(alert, policy.fails_on(alert.kinds), alert.occurrences, alert.level) for alert in found.alerts)
+    every = with_exports(found).alerts
+    alerts = tuple(CheckedAlert(alert, policy.fails_on(alert.kinds), alert.occurrences, alert.level) for alert in every)
     return CheckResult(found, policy, alerts, notes=tuple(_notes(found, None)), is_check=False)
 
 
@@ -185,8 +193,9 @@ def check(found: Alerts, policy: Policy, baseline: Baseline | None = None) -> Ch
 
     A process may have each (code, rule, property) as often as the worst process of the baseline had it.
     """
-    known, gone = match(baseline, found.codes) if baseline else ({}, [])
-    counting = [alert for alert in found.alerts if policy.counts(alert.codes)]
+    every = with_exports(found)
+    known, gone = match(baseline, every.codes) if baseline else ({}, [])
+    counting = [alert for alert in every.alerts if policy.counts(alert.codes)]
     checked = [_checked(alert, policy, known.get(alert.code)) for alert in counting]
     uses = _budget_uses(found, policy, checked, known)
     budgets = tuple(sorted(uses, key=lambda item: (item.code is not None, item.budget.most - item.spent)))
@@ -200,8 +209,8 @@ def check(found: Alerts, policy: Policy, baseline: Baseline | None = None) -> Ch
         baseline=baseline,
         alerts=(*over, *rest),
         budgets=budgets,
-        ignored=len(found.alerts) - len(counting),
-        fixed=tuple(_fixed(found, known, gone)),
+        ignored=len(every.alerts) - len(counting),
+        fixed=tuple(_fixed(every, known, gone)),
         notes=(*_notes(found, baseline), *_idle(found, policy)),
     )
 
@@ -317,7 +326,10 @@ def _fixed(found: Alerts, known: Mapping[Code, Known], gone: Iterable[Known]) ->
 def _notes(found: Alerts, baseline: Baseline | None) -> Iterator[str]:
     """What makes the outcome less sure."""
     report = found.report
-    if not report.summary.compiles and not report.summary.failures and not report.summary.limit_hits:
+    unknown = sum(item.result is ExportResult.UNKNOWN for item in report.trace.exports)
+    if unknown:
+        yield f"{plural(unknown, 'export')} without a recorded result: record with TORCH_DTRACE instead of TORCH_TRACE to learn it"
+    elif not report.trace.exports and not (report.summary.compiles or report.summary.failures or report.summary.limit_hits):
         yield "the trace contains no compilation: was a function under torch.compile called, and was TORCH_TRACE set before that?"
     lost = [item for item in report.problems if item.severity == "data loss"]
     if lost:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from shapelog.errors import Problem, ShapelogError
 from shapelog.extract.content import is_json
 from shapelog.extract.extraction import ExtractedCompile, ExtractedFile, ExtractedProcess, Extraction, LeftOut
-from shapelog.extract.file_names import attempt_directory, compile_directory, process_directory
+from shapelog.extract.file_names import attempt_directory, compile_directory, process_directory, subgraph_directory
 from shapelog.extract.payload_files import RECORDS, PayloadFiles, joined
 from shapelog.extract.selection import Wanted
 from shapelog.model.builder import process_key
@@ -146,7 +146,7 @@ class _Job:
             if not self.wanted.has_kind(record.kind, record.name) and (record.span is not None or RECORDS not in self.wanted.kinds):
                 continue
             attempt = attempt_directory(record.kind, record.name, record.attempt, last)
-            where = joined(directory, attempt) if attempt else directory
+            where = "/".join(filter(None, (directory, attempt, subgraph_directory(record.subgraph))))
             if record.span is not None:
                 yield self.files.payload(record, where)
             elif record.kind in _METRICS:

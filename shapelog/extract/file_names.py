@@ -33,6 +33,11 @@ def attempt_directory(kind: str, name: str, attempt: int, last: int) -> str:
     return f"attempt_{attempt}" if attempt < last and _OF_ALL_ATTEMPTS.isdisjoint((kind, name)) else ""
 
 
+def subgraph_directory(name: str) -> str:
+    """``subgraph_region_1`` for the records of a subgraph, else ""."""
+    return file_stem("", f"subgraph_{name}") if name else ""
+
+
 def download_stems(trace: Trace) -> dict[Compile, str]:
     """What the names of a compilation's files begin with where they have no directories: ``2_3``, of several processes ``rank_1-2_3``."""
     return {

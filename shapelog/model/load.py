@@ -117,7 +117,7 @@ def _file_problems(builder: Builder, opened: OpenTrace) -> list[Problem]:
         found.append(Problem("overlapping-compiles", text, opened.name, count=len(builder.overlaps)))
     if builder.outside:
         kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(builder.outside.items()))
-        text = f"records outside of any compile, as compiled autograd of old versions writes: {kinds}"
+        text = f"records outside of any compile, as ahead-of-time compilation and old versions of compiled autograd write: {kinds}"
         found.append(Problem("outside-compiles", text, opened.name, count=sum(builder.outside.values()), severity=INFO))
     return found
 

@@ -14,6 +14,8 @@ from shapelog.reading.scanner import Span, name_in
 
 # Process, frame id, number of the compile, compiled-autograd id or -1: what the records of one compile share.
 _Key = tuple[int, int, int, int]
+# The key of a subgraph's name, and the bytes at the end of a header that have it: behind it there is only the checksum of the payload.
+_SUBGRAPH, _ENVELOPE = b'"subgraph_name"', 500
 
 
 class IndexedRecord(NamedTuple):
@@ -44,6 +46,14 @@ class IndexedRecord(NamedTuple):
     def header(self) -> str:
         """The JSON text of the first line."""
         return self.reader.json_text(self.json_start, self.json_start + self.header_size).decode("utf-8", "replace")
+
+    @property
+    def subgraph(self) -> str:
+        """The subgraph that it is about, "" without one: torch 2.13 and later name it where regions of a graph are compiled apart."""
+        stop = self.json_start + self.header_size
+        if _SUBGRAPH not in self.reader.json_text(max(self.json_start, stop - _ENVELOPE), stop):
+            return ""
+        return str(self.reader.header(self.offset).get("subgraph_name") or "")
 
     @property
     def first(self) -> dict[str, Any]:

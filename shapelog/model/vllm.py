@@ -1,6 +1,6 @@
 """What vLLM compiled in one process: its model parts, the pieces of each by range of sizes, and the graphs of every pass."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -8,6 +8,7 @@ from shapelog.reading.payloads.vllm_records import (
     BEFORE_PASSES,
     CONFIG,
     EVENT,
+    EXECUTION_CODE,
     PIECE,
     Piece,
     parse_config,
@@ -16,6 +17,8 @@ from shapelog.reading.payloads.vllm_records import (
     pass_of,
 )
 from shapelog.reading.scanner import Span
+
+_OLD_RANGES = "compile_ranges_split_points"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,11 @@ class PieceCompilation:
         return next((result for result in ("bypass", "miss", "hit") if result in results), "")
 
     @property
+    def is_compiled(self) -> bool:
+        """Whether PyTorch did anything for it: vLLM loads a piece from its own cache, or takes an earlier one with the same graph."""
+        return bool(self.before or self.passes or self.caches)
+
+    @property
     def steps(self) -> tuple[tuple[GraphDump, GraphDump], ...]:
         """(before, after) of each pass, in order."""
         chain = [*([self.before] if self.before else []), *self.passes]
@@ -59,7 +67,8 @@ class PieceCompilation:
 class VllmCompilation:
     """One part of a model. ``event`` is ``fresh_compile`` or ``aot_cache_hit``, "" in versions that do not write it.
 
-    ``label`` is the compile in which it happened, "" outside of any.
+    ``label`` is the compile in which it happened, "" outside of any. ``is_finished``: the code that runs its pieces was made, which only
+    newer versions record.
     """
 
     label: str = ""
@@ -67,11 +76,19 @@ class VllmCompilation:
     config: dict[str, str] = field(default_factory=dict)
     graphs: list[GraphDump] = field(default_factory=list)
     pieces: list[PieceCompilation] = field(default_factory=list)
+    is_finished: bool = False
 
     @property
     def is_cached(self) -> bool:
         """Whether all of it came from vLLM's own cache."""
-        return self.event.endswith("cache_hit")
+        if self.event:
+            return self.event.endswith("cache_hit")
+        return not self.is_compiled if self.pieces else self.is_finished and not self.config
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether PyTorch compiled any of it."""
+        return self.event == "fresh_compile" or any(piece.is_compiled for piece in self.pieces)
 
 
 @dataclass(slots=True, eq=False)
@@ -85,9 +102,13 @@ class VllmBuilder:
         if name == EVENT:
             self.found.append(VllmCompilation(label, parse_event(read(span))))
         elif name == CONFIG:
-            if not self.found or self.found[-1].config or self.found[-1].pieces:
+            if not self.found or self.found[-1].config or self.found[-1].pieces or self.found[-1].is_finished:
                 self.found.append(VllmCompilation(label))
             self.found[-1].config = parse_config(read(span))
+        elif name == EXECUTION_CODE:
+            if not self.found or self.found[-1].is_finished:
+                self.found.append(VllmCompilation(label))
+            self.found[-1].is_finished = True
         elif name == BEFORE_PASSES:
             if self.found and self.found[-1].pieces:
                 self.found[-1].pieces[-1].before = GraphDump(name, span)
@@ -114,3 +135,8 @@ class VllmBuilder:
         if is_result:
             self.found[-1].pieces[-1].caches.append(name)
         return is_result
+
+
+def ranges_setting(found: Iterable[VllmCompilation]) -> str:
+    """The setting that divides sizes into ranges: vLLM 0.16 calls it by another name than later versions."""
+    return _OLD_RANGES if any(_OLD_RANGES in item.config for item in found) else "compile_ranges_endpoints"

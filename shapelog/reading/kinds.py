@@ -5,6 +5,7 @@ DECODED, COUNTED = "decoded", "counted"
 # An artifact is decoded if its name is in DECODED_ARTIFACTS, a graph_dump if vLLM wrote it, a chromium_event if it reports that a
 # source became dynamic.
 KINDS = {
+    "aot_autograd_backward_compilation_metrics": COUNTED,
     "aot_backward_graph": COUNTED,
     "aot_forward_graph": COUNTED,
     "aot_inference_graph": COUNTED,
@@ -34,12 +35,14 @@ KINDS = {
     "guard_added": DECODED,
     "guard_added_fast": DECODED,
     "guard_on_data_dependent_error": DECODED,
+    "inductor_input_graph": COUNTED,
     "inductor_output_code": COUNTED,
     "inductor_post_grad_graph": COUNTED,
     "inductor_pre_grad_graph": COUNTED,
     "inductor_tlparse_runtime": COUNTED,
     "inductor_triton_kernel": COUNTED,
     "link": DECODED,
+    "memoizer_artifacts": COUNTED,
     "mismatched_fake_kernel": DECODED,
     "missing_fake_kernel": DECODED,
     "optimize_ddp_split_child": COUNTED,
@@ -74,6 +77,7 @@ DECODED_ARTIFACTS = frozenset(
         "torch_version",
         "vllm_compilation_config",
         "vllm_compile_event",
+        "vllm_execution_code",
         "vllm_piecewise_compile_start",
         *(f"{cache}_cache_{result}" for cache in ("aotautograd", "fx_graph") for result in ("hit", "miss", "bypass")),
         *(f"{action}_{storage}_code_state" for action in ("get", "put") for storage in ("local", "remote", "extra_remote")),

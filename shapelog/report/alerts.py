@@ -138,7 +138,8 @@ class Alert:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(occurrence.compile.label for occurrence in self.occurrences))
+        """The ids of its compiles; () where it is about an export, which has none."""
+        return tuple(dict.fromkeys(occurrence.compile.label for occurrence in self.occurrences if occurrence.compile.label))
 
     @property
     def ranks(self) -> tuple[int, ...]:

@@ -1,6 +1,6 @@
 // A payload that is opened: its versions in the other compilations of the frame, two of them compared, and each as a file.
 (() => {
-  const { $, $$, announce, copy, make, parts, readable, unpack } = shapelog;
+  const { $, $$, announce, copy, make, parts, readable, save, unpack } = shapelog;
 
   const titleOf = (row) => row.cells[0].firstChild.textContent.trim();
   const versionOf = (row, label, place) => {
@@ -24,15 +24,6 @@
     return CPP.test(text) ? ".cpp" : PROGRAM.test(text) ? ".py" : ".txt";
   };
   const fileName = (version, text) => version.file + suffixOf(text);
-  const save = (name, text) => {
-    const link = make("a");
-    link.href = URL.createObjectURL(new Blob([text], { type: "application/octet-stream" }));
-    link.download = name;
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 60000);
-    announce(`Saved as ${name}`);
-  };
-
   const pressed = (label, action) => {
     const button = make("button", label);
     button.type = "button";
@@ -159,8 +150,12 @@
   };
 
   document.addEventListener("click", (event) => {
-    const button = event.target.closest("button.open");
+    const button = event.target.closest("button.open, button.save");
     if (!button) return;
+    if (button.classList.contains("save")) {
+      unpack(button.dataset.chunk).then((text) => save(button.dataset.file, text), (error) => announce(`Could not be saved: ${error.message}`));
+      return;
+    }
     const row = button.closest("tr");
     const opens = button.getAttribute("aria-expanded") !== "true";
     button.setAttribute("aria-expanded", String(opens));

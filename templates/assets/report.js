@@ -1,6 +1,6 @@
 // The views of a report, one at a time, and what is compressed in them.
 (() => {
-  const { $, $$, make } = shapelog;
+  const { $, $$, announce, make } = shapelog;
   const index = JSON.parse($("#index").textContent);
   const title = document.title;
 
@@ -46,7 +46,17 @@
     return [...found, [text.slice(at), ""]];
   };
 
+  const save = (name, text) => {
+    const link = make("a");
+    link.href = URL.createObjectURL(new Blob([text], { type: "application/octet-stream" }));
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+    announce(`Saved as ${name}`);
+  };
+
   const withButtons = (root) => {
+    $$("button.save", root).forEach((button) => { button.hidden = false; });
     $$("button.open", root).forEach((button) => {
       button.hidden = false;
       if (document.getElementById(button.dataset.chunk)) button.setAttribute("aria-expanded", "false");
@@ -164,5 +174,5 @@
   window.addEventListener("afterprint", () => { closed.forEach((details) => { details.open = false; }); });
   window.addEventListener("hashchange", () => route(true));
   route(false);
-  Object.assign(shapelog, { arrived, goTo, parts, readable, unpack });
+  Object.assign(shapelog, { arrived, goTo, parts, readable, save, unpack });
 })();

@@ -1,5 +1,7 @@
 """Timeline and icicle: zoom by buttons, keys, wheel and drag; tooltips by mouse and by keys; what the search finds in them."""
 
+import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -158,3 +160,13 @@ def test_without_a_script_the_charts_keep_their_titles(visit: Visit) -> None:
     page = visit("demo", java_script_enabled=False)
     assert timeline(page).locator(".lane a > title").count() >= 20
     assert timeline(page).locator(".zoom").count() == 0
+
+
+def test_the_run_is_saved_for_a_trace_viewer(visit: Visit) -> None:
+    page = visit("demo")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save for Perfetto").click()
+    assert download.value.suggested_filename == "shapelog.trace.json"
+    events = json.loads(Path(download.value.path()).read_bytes())["traceEvents"]
+    assert {"0/3 Classifier.forward", "2/1 normalize"} <= {event["name"] for event in events}
+    expect(page.locator("#status")).to_have_text("Saved as shapelog.trace.json")

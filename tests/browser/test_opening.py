@@ -12,8 +12,12 @@ from browser.conftest import PAGES, Report, Visit
 
 expect = pytest.importorskip("playwright.sync_api").expect
 
-# The only links out of a page: what PyTorch writes about a graph break, and lines that open in an editor.
-OUTSIDE = re.compile(r"https://meta-pytorch\.github\.io/compile-graph-break-site/gb/gb\d+\.html|vscode://file/[\w.%/:~-]+:\d+", re.A)
+# The only links out of a page: what PyTorch writes about a graph break, trace viewers, and lines that open in an editor.
+OUTSIDE = re.compile(
+    r"https://(?:meta-pytorch\.github\.io/compile-graph-break-site/gb/gb\d+\.html|ui\.perfetto\.dev|www\.speedscope\.app)"
+    r"|vscode://file/[\w.%/:~-]+:\d+",
+    re.A,
+)
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

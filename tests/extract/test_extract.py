@@ -210,3 +210,14 @@ def test_a_full_disk_is_reported_in_one_line(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(payload_files.os, "makedirs", full)
     with pytest.raises(ShapelogError, match="cannot write: No space left on device"):
         extracted(tmp_path, make.small_trace())
+
+
+def test_records_of_a_subgraph_have_a_directory_of_their_own(tmp_path: Path) -> None:
+    parts = [make.record("aot_forward_graph", {}, "g", id="0/0", subgraph_name=name) for name in ("region_1", "../region 2")]
+    extracted(tmp_path, make.trace(make.dynamo_start(id="0/0"), *parts, make.record("aot_forward_graph", {}, "g", id="0/0")))
+    graphs = sorted(path for path in tree(tmp_path) if "aot_forward" in path)
+    assert graphs == [
+        "0_0/aot_forward_graph.txt",
+        "0_0/subgraph_.._region_2/aot_forward_graph.txt",
+        "0_0/subgraph_region_1/aot_forward_graph.txt",
+    ]

@@ -20,6 +20,8 @@ _KERNELS = ("cppCodeToPost", "cudaKernelToPost", "kernelToPost")
 _NODE = re.compile(r"^\s*(\w+)(?:\s*:\s*\"[^\"]*\")?\s*=(?!=)")
 _HANDLES = re.compile(r"\[Provenance debug handles\] (.+)$")
 _DEFINITION = re.compile(r"^\s*(\w+) = async_compile\.")
+# How a kernel is called, and how many lines behind its handle at most.
+_CALLS, _FARTHEST = ("(", ".run("), 30
 _PLACE = re.compile(r'^ *File "(.*)", line (\d+), in (.*)\n *(.*)$', re.M)
 
 Links = Mapping[str, tuple[str, ...]]
@@ -67,25 +69,42 @@ def node_of(line: str) -> str:
     return found[1] if found else ""
 
 
+def _base(kernel: str) -> str:
+    """The name of a kernel without the number of its call."""
+    name, _, number = kernel.rpartition(":")
+    return name if number.isdigit() else kernel
+
+
+def _call_after(lines: list[str], handle: int, kernels: tuple[str, ...]) -> int:
+    """The line that a handle is about: C++ code sets up the arguments between the handle and the call."""
+    following = [number for number in range(handle + 1, min(handle + _FARTHEST, len(lines))) if lines[number].strip()]
+    until = next((place for place, number in enumerate(following) if _HANDLES.search(lines[number])), len(following))
+    calls = (
+        number for number in following[:until] if any(f"{_base(kernel)}{sign}" in lines[number] for kernel in kernels for sign in _CALLS)
+    )
+    return next(calls, following[0] if following[:until] else handle)
+
+
 def kernels_by_line(code: str, kernels: tuple[str, ...]) -> dict[int, tuple[str, ...]]:
     """The kernels that lines of generated code define or call, by the index of the line."""
     found: dict[int, tuple[str, ...]] = {}
     by_name: dict[str, list[str]] = {}
     for kernel in kernels:
-        by_name.setdefault(kernel.rpartition(":")[0] if kernel.rpartition(":")[2].isdigit() else kernel, []).append(kernel)
+        by_name.setdefault(_base(kernel), []).append(kernel)
     has_handles = "[Provenance debug handles]" in code
-    handled: tuple[str, ...] = ()
     body: tuple[str, ...] = ()
-    for number, line in enumerate(code.splitlines()):
+    lines = code.splitlines()
+    for number, line in enumerate(lines):
         definition, handle = _DEFINITION.match(line), _HANDLES.search(line)
         if body:
             found[number] = body
             body = () if line.startswith("'''") else body
         elif handle:
             handled = tuple(name.strip() for name in handle[1].split(",") if name.strip() in kernels)
-            found[number] = handled
-        elif handled and line.strip():
-            found[number], handled = handled, ()
+            end = _call_after(lines, number, handled)
+            found |= {own: handled for own in range(number, end + 1) if lines[own].strip()}
+        elif number in found:
+            continue
         elif definition and definition[1] in by_name:
             found[number] = tuple(by_name[definition[1]])
             body = found[number] if line.rstrip().endswith("'''") else ()

@@ -1,9 +1,12 @@
-"""What vLLM writes into a trace (vLLM 0.11 and later): artifacts in JSON, and graphs dumped under names of its own.
+"""What vLLM writes into a trace: artifacts in JSON, and graphs dumped under names of its own.
 
-``vllm_compile_event`` ``{"type": "fresh_compile"}`` and ``vllm_compilation_config`` open the compilation of one model part;
-``vllm_piecewise_split_graph`` is that part cut at its splitting operations. ``vllm_piecewise_compile_start`` opens the compilation of one
-piece for a range of sizes, or for one. Then come the graphs of the piece (``vllm_submod_*``, ``vllm_subgraph_*``), the patterns that passes
-look for (``vllm_patterns.<Pass>``) and the graph after each pass (``vllm_post_grad.<number>.<Pass>``).
+From vLLM 0.16 on (read in the sources of 0.16, 0.18, 0.24, 0.29 and 0.33: vllm/compilation/backends.py, piecewise_backend.py, codegen.py),
+``vllm_compilation_config`` opens the compilation of one model part; ``vllm_piecewise_split_graph`` is that part cut at its splitting
+operations. ``vllm_piecewise_compile_start`` opens the compilation of one piece for a range of sizes, or for one; for the first of them the
+graph of the piece follows (``vllm_submod_*``). ``vllm_execution_code`` (0.24 and later) ends a part; it is all that is written of one that
+is loaded ready-made. No release up to 0.33 writes ``vllm_compile_event`` ``{"type": "fresh_compile"}``, the patterns that passes look for
+(``vllm_patterns.<Pass>``) or the graph after each pass (``vllm_post_grad.<number>.<Pass>``): builds of its developers do, and tlparse
+reads them.
 """
 
 import re
@@ -13,6 +16,7 @@ from typing import Any, NamedTuple
 import orjson
 
 EVENT, CONFIG, PIECE = "vllm_compile_event", "vllm_compilation_config", "vllm_piecewise_compile_start"
+EXECUTION_CODE = "vllm_execution_code"
 BEFORE_PASSES = "before_post_grad_graph"
 PREFIX = "vllm_"
 _PASS = re.compile(r"^vllm_post_grad\.(\d+)\.(.+)$", re.S)
@@ -27,7 +31,6 @@ class Piece(NamedTuple):
     start: int
     end: int | None
     is_single: bool
-    is_cuda_graph_size: bool
 
     @property
     def sizes(self) -> str:
@@ -37,8 +40,11 @@ class Piece(NamedTuple):
         return f"{self.start} or more" if self.end is None else f"{self.start} to {self.end}"
 
 
-# What vLLM writes for a range without an end.
-_ENDLESS = 1 << 40
+# What vLLM writes for a range without an end, as in encoders.
+_ENDLESS = (1 << 31) - 1
+# vLLM writes the number of its CompilationMode, or the name with that of its class, as Python prints it.
+_MODES = {"0": "NONE", "1": "STOCK_TORCH_COMPILE", "2": "DYNAMO_TRACE_ONCE", "3": "VLLM_COMPILE"}
+_CLASSES = re.compile(r"^(?:CompilationMode|CUDAGraphMode|DynamicShapesType)\.(?=\w+$)")
 
 
 def parse_piece(payload: str) -> Piece:
@@ -52,13 +58,13 @@ def parse_piece(payload: str) -> Piece:
         start=start,
         end=None if end >= _ENDLESS else end,
         is_single=body.get("is_single_size") is True,
-        is_cuda_graph_size=body.get("is_cudagraph_capture_size") is True,
     )
 
 
 def parse_config(payload: str) -> dict[str, str]:
     """The settings of a compilation, in their order. Raises ValueError for text that is no JSON object."""
-    return {str(name): "" if value is None else str(value) for name, value in _object(payload).items()}
+    found = {str(name): "" if value is None else _CLASSES.sub("", str(value)) for name, value in _object(payload).items()}
+    return found | {"mode": _MODES.get(found["mode"], found["mode"])} if "mode" in found else found
 
 
 def parse_event(payload: str) -> str:

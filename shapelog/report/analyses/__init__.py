@@ -4,6 +4,7 @@ from shapelog.report.analyses import (
     caches,
     compile_time,
     cuda_graphs,
+    default_settings,
     exports,
     failures,
     graph_breaks,
@@ -32,6 +33,7 @@ ANALYSES = (
     setting_changes,
     triton_kernels,
     pgo,
+    default_settings,
     rank_notes,
     ranks,
 )

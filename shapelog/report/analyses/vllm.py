@@ -3,20 +3,19 @@
 from collections.abc import Iterator
 
 from shapelog.grouping import grouped
-from shapelog.model.vllm import VllmCompilation
+from shapelog.model.vllm import VllmCompilation, ranges_setting
 from shapelog.recompiles.explain import Explanations
 from shapelog.report.results import Column, Finding, Table
 from shapelog.text import plural, some
 
-_EVENTS = {"fresh_compile": "compiled", "aot_cache_hit": "loaded from the cache", "": "not recorded"}
 _SUBMODULES = 4
 # Settings that decide how often a model is compiled; the others are listed below them.
 _FIRST_SETTINGS = (
     "model",
     "mode",
     "compile_sizes",
-    "compile_ranges_split_points",
     "compile_ranges_endpoints",
+    "compile_ranges_split_points",
     "cudagraph_mode",
     "dynamic_shapes_type",
 )
@@ -28,11 +27,12 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
         return
     yield _parts(found)
     pieces = [row for number, item in enumerate(found, 1) for row in _ranges(number, item)]
-    if pieces:
-        columns = (Column("part", True), Column("sizes"), Column("pieces", True), Column("cached", True), Column("passes", True))
-        changed = (Column("that changed a graph", True), Column("submodules", is_wide=True))
-        yield Table("vllm_pieces", "Piecewise compilations of vLLM by range of sizes", (*columns, *changed), tuple(pieces), _advice(found))
     passes = _passes(found)
+    if pieces:
+        names = ("part", "sizes", "pieces", "cached", "reused", *(("passes", "that changed a graph") if passes else ()))
+        columns = (*(Column(name, name != "sizes") for name in names), Column("submodules", is_wide=True))
+        rows = tuple(row if passes else (*row[:5], row[-1]) for row in pieces)
+        yield Table("vllm_pieces", "Piecewise compilations of vLLM by range of sizes", columns, rows, _advice(found))
     if passes:
         names = (Column("pass", is_wide=True), Column("run", True), Column("changed a graph", True))
         yield Table("vllm_passes", "Passes of vLLM after autograd", names, tuple(passes))
@@ -60,7 +60,7 @@ def _parts(found: tuple[VllmCompilation, ...]) -> Table:
             number,
             item.config.get("model", ""),
             item.config.get("prefix", ""),
-            _EVENTS.get(item.event, item.event.replace("_", " ")) if item.event or not item.pieces else "compiled",
+            "loaded from the cache" if item.is_cached else "compiled" if item.is_compiled else "not recorded",
             len(item.pieces),
             item.label,
         )
@@ -75,8 +75,8 @@ def _ranges(number: int, item: VllmCompilation) -> Iterator[tuple[str | int, ...
         cached = sum(member.cache == "hit" for member in members)
         steps = [step for member in members for step in member.steps]
         changed = sum(before.span.digest != after.span.digest for before, after in steps)
-        shown = f"{sizes} (CUDA graph)" if any(member.piece.is_cuda_graph_size for member in members) else sizes
-        yield number, shown, len(members), cached, sum(len(member.passes) for member in members), changed, some(names, _SUBMODULES)
+        reused, passes = sum(not member.is_compiled for member in members), sum(len(member.passes) for member in members)
+        yield number, sizes, len(members), cached, reused, passes, changed, some(names, _SUBMODULES)
 
 
 def _passes(found: tuple[VllmCompilation, ...]) -> list[tuple[str | int, ...]]:
@@ -91,7 +91,7 @@ def _advice(found: tuple[VllmCompilation, ...]) -> str:
     """What the number of compilations comes from, and the setting that lowers it."""
     pieces = [piece for item in found for piece in item.pieces]
     single = {piece.piece.start for piece in pieces if piece.piece.is_single}
-    ranges = {(piece.piece.start, piece.piece.end) for piece in pieces if not piece.piece.is_single}
+    ranges = max(len({(piece.piece.start, piece.piece.end) for piece in item.pieces if not piece.piece.is_single}) for item in found)
     parts = []
     if single:
         count = sum(piece.piece.is_single for piece in pieces)
@@ -99,12 +99,15 @@ def _advice(found: tuple[VllmCompilation, ...]) -> str:
             f"{count} of {plural(len(pieces), 'piecewise compilation')} are for {plural(len(single), 'size')} in compile_sizes: "
             "each size compiles every piece again, so list only sizes that need kernels of their own"
         )
-    if len(ranges) > 1:
-        parts.append(f"{plural(len(ranges), 'range')}: each point in compile_ranges_split_points adds one compilation of every piece")
-    fresh = sum(item.event == "fresh_compile" for item in found)
+    if ranges > 1:
+        parts.append(f"{plural(ranges, 'range')}: each point in {ranges_setting(found)} adds one compilation of every piece")
+    if any(not piece.is_compiled for piece in pieces):
+        parts.append("reused: loaded from vLLM's cache, or the graph is that of an earlier piece")
+    fresh = sum(item.is_compiled for item in found)
     if fresh:
         verb = "was" if fresh == 1 else "were"
-        parts.append(f"{plural(fresh, 'part')} {verb} compiled, not loaded: keep VLLM_CACHE_ROOT between starts so that a restart need not")
+        keep = "keep the directory VLLM_CACHE_ROOT between starts, and a restart loads what did not change"
+        parts.append(f"{plural(fresh, 'part')} {verb} compiled, not loaded: {keep}")
     return "; ".join(parts)
 
 
@@ -115,6 +118,6 @@ def _settings(found: tuple[VllmCompilation, ...]) -> Iterator[tuple[str, str, st
         values: dict[str, list[str]] = {}
         for number, item in enumerate(found, 1):
             if name in item.config:
-                values.setdefault(item.config[name], []).append(str(number))
+                values.setdefault(item.config[name] or "none", []).append(str(number))
         for value, parts in values.items():
             yield name, value, "" if len(values) == 1 else " ".join(parts)

@@ -47,11 +47,14 @@ class Provenance(NamedTuple):
 
 
 def provenances(records: Iterable[IndexedRecord]) -> tuple[Provenance, ...]:
-    """Those of one compile, one for each graph that was compiled, from its records in order. What cannot be read is left out."""
+    """Those of one compile, one for each graph that was compiled, from its records in order. What cannot be read is left out.
+
+    Ahead-of-time compilation has no compile ids: its records are those outside of any.
+    """
     found: list[Provenance] = []
     latest: dict[str, IndexedRecord] = {}
     for record in records:
-        name = record.name if record.kind == "artifact" else record.kind
+        name = record.name if record.kind in ("artifact", "graph_dump") else record.kind
         latest[name] = record
         if name == MAPPINGS:
             try:

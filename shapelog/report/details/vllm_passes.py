@@ -19,9 +19,11 @@ def vllm_words(found: Sequence[VllmCompilation]) -> str:
     """What vLLM compiled, in one line."""
     pieces = [piece for item in found for piece in item.pieces]
     cached, loaded = sum(piece.cache == "hit" for piece in pieces), sum(item.is_cached for item in found)
+    reused = sum(not piece.is_compiled for piece in pieces)
     words = [f"{plural(len(found), 'part')} of the model{f' ({loaded} loaded from the cache)' if loaded else ''}"]
+    notes = ", ".join(f"{count} {what}" for count, what in ((cached, "found in a cache"), (reused, "reused")) if count)
     if pieces:
-        words.append(f"{plural(len(pieces), 'piecewise compilation')}{f' ({cached} found in a cache)' if cached else ''}")
+        words.append(f"{plural(len(pieces), 'piecewise compilation')}{f' ({notes})' if notes else ''}")
     return ", ".join(words)
 
 

@@ -53,7 +53,9 @@ def _encoded(process: int, track: int, event: Event, origin: float) -> dict[str,
     if event.phase == METADATA:
         return {**head, "args": event.args}
     start = round(event.start - origin, 3)
-    head |= {"cat": event.category, "ts": start, "args": event.args}
+    head |= {"cat": event.category, "ts": start}
+    if event.args:  # speedscope shows them after the name, and an empty {} as well
+        head["args"] = event.args
     if event.phase == SLICE:  # its end is rounded as the start of the next one is
         return {**head, "dur": round(round(event.end - origin, 3) - start, 3)}
     return {**head, "s": "t"}

@@ -71,7 +71,7 @@ def _codes(checked: CheckResult) -> Iterator[Case]:
     for item in checked.alerts:
         if AlertKind.BUDGET not in item.alert.kinds:
             by_code.setdefault(item.alert.code, []).append(item)
-    for code in checked.found.codes:
+    for code in dict.fromkeys((*checked.found.codes, *by_code)):  # exports are in the alerts alone
         items = by_code.get(code, [])
         failing = tuple(item for item in items if item.fails and checked.is_check)
         others = tuple(item for item in items if item not in failing)

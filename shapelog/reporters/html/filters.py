@@ -1,7 +1,7 @@
 """The filters and global names of the templates of the page."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
@@ -16,7 +16,7 @@ from shapelog.reporters.html.anchors import Anchors
 from shapelog.reporters.html.environment import environment
 from shapelog.reporters.html.highlight import Highlighter
 from shapelog.reporters.html.page_context import PageContext
-from shapelog.reporters.html.record_rows import rows_html
+from shapelog.reporters.html.record_rows import dumped_files, rows_html
 from shapelog.reporters.html.redact import without_stack
 from shapelog.reporters.html.views.editor_links import EditorLinks
 from shapelog.rules import RULES, problem_rule
@@ -74,7 +74,7 @@ def page_environment(context: PageContext) -> Environment:
         editor_link=_editor_link(editor, sanitize),
         card_of=context.failures.of_compiles,
         source_of=context.source.of_frame,
-        source_line=_source_line(sanitize, highlighter if with_source else None, editor),
+        source_line=_source_line(sanitize, highlighter if with_source else None, editor, dumped_files(context.records)),
         with_source=with_source,
     )
     return templates
@@ -95,8 +95,12 @@ def _editor_link(editor: EditorLinks, sanitize: Callable[[Any], Any]) -> Callabl
     return cache(editor_link)
 
 
-def _source_line(sanitize: Callable[[Any], Any], highlighter: Highlighter | None, editor: EditorLinks) -> Callable[..., Markup]:
-    """The function that draws places; without a highlighter it shows neither code nor directories."""
+def _source_line(
+    sanitize: Callable[[Any], Any], highlighter: Highlighter | None, editor: EditorLinks, dumped: Mapping[str, str]
+) -> Callable[..., Markup]:
+    """The function that draws places; without a highlighter it shows neither code nor directories. ``dumped`` has the anchors of files that
+    are records.
+    """
 
     def source_line(file: str, line: int, name: str = "", code: str = "") -> Markup:
         """A place in the program, which opens in an editor, with the code there; a page has thousands, of which few differ."""
@@ -107,6 +111,8 @@ def _source_line(sanitize: Callable[[Any], Any], highlighter: Highlighter | None
         element, link = ("a", Markup(' href="{}"').format(address)) if address else ("span", "")
         shown = Markup("{}:{}").format(sanitize(file_name(file)), line)
         parts = [Markup('<{} class="place"{}{}>{}</{}>').format(element, link, title, shown, element)]
+        if file in dumped:
+            parts[0] = Markup('<a href="#{}" title="{} is among its records">{}</a>').format(dumped[file] or "trace", sanitize(file), shown)
         if name:
             parts.append(Markup('<span class="dim">in {}</span>').format(sanitize(name)))
         if code and highlighter:

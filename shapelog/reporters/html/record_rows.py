@@ -9,12 +9,15 @@ from typing import Any, NamedTuple
 import orjson
 from markupsafe import Markup
 
-from shapelog.extract.file_names import Paths, attempt_directory, download_stems, file_stem
+from shapelog.extract.file_names import Paths, attempt_directory, download_stems, file_stem, subgraph_directory
+from shapelog.extract.graph_code import is_graph
 from shapelog.model.record_index import IndexedRecord, index_records
+from shapelog.reading.payloads.graphs import operation_count
 from shapelog.report.details.provenance import Provenance, provenances
 from shapelog.report.report import Report
 from shapelog.reporters import Options
 from shapelog.reporters.html.frame_page import FrameView
+from shapelog.text import plural
 
 _TITLES = {
     "dynamo_output_graph": "graph that Dynamo captured",
@@ -40,8 +43,11 @@ _FIRST = (
     "dynamo_graph_break_reason",
     "dynamo_error",
 )
+_DUMP = "dump_file"
 # Texts of at least this many characters are not repeated but named.
 _MIN_NAMED = 1000
+# The operations of a larger graph, in bytes, are not counted.
+_LONGEST_GRAPH = 4 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +55,8 @@ class RecordRow:
     """A record with a payload, or all ``count`` records of a kind that have none. ``make`` gives the text to open.
 
     ``size`` is in bytes, ``key`` the same for equal texts; ``tier`` is 0 for what is usually opened first, 1 for other
-    payloads, and 2 for records without one. ``file`` is the name of the file that it can be saved as, without its suffix.
+    payloads, and 2 for records without one. ``file`` is the name of the file that it can be saved as, without its suffix; ``note`` is how
+    large a graph is, and which subgraph the record is about.
     """
 
     title: str
@@ -59,12 +66,13 @@ class RecordRow:
     tier: int
     make: Callable[[], bytes]
     file: str = ""
+    note: str = ""
 
 
 class PageRecords(NamedTuple):
     """``rows`` of each compile by its anchor, those outside of any under "". ``payloads`` has each text to embed once, in the order in
     which they are embedded, and ``chunk_ids`` the id of its chunk by ``RecordRow.key``. ``provenance`` is what Inductor tracked of each
-    compile, by its anchor.
+    compile, by its anchor, and of ahead-of-time compilation, which has no compile ids, under "".
     """
 
     rows: dict[str, tuple[RecordRow, ...]]
@@ -87,7 +95,16 @@ def page_records(report: Report, views: Iterable[FrameView], options: Options) -
         embedded += [item.anchor for view, item in full if len(view.compiles) == 1]
     payloads = _by_tier([rows[anchor] for anchor in (*embedded, "")])
     provenance = {item.anchor: found for _, item in full if (found := provenances(index.of(item.compile)))}
+    if rows[""] and (ahead := provenances(index.outside)):
+        provenance[""] = ahead
     return PageRecords(rows, payloads, {row.key: f"z{number}" for number, row in enumerate(payloads)}, provenance)
+
+
+def dumped_files(records: PageRecords) -> dict[str, str]:
+    """Name of a file whose text is a record (``<eval_with_key>.5``) → anchor of the compile that has it, "" outside of any."""
+    prefix = f"{_DUMP} "
+    titles = ((row.title, anchor) for anchor, rows in records.rows.items() for row in rows)
+    return {title.removeprefix(prefix): anchor for title, anchor in titles if title.startswith(prefix)}
 
 
 def record_rows(records: Iterable[IndexedRecord], owner: str, stem: str = "outside") -> tuple[RecordRow, ...]:
@@ -100,7 +117,7 @@ def record_rows(records: Iterable[IndexedRecord], owner: str, stem: str = "outsi
 
     def file_of(record: IndexedRecord) -> str:
         attempt = attempt_directory(record.kind, record.name, record.attempt, last)
-        return names.new("-".join(filter(None, (stem, attempt, file_stem(record.kind, record.name)))))
+        return names.new("-".join(filter(None, (stem, attempt, subgraph_directory(record.subgraph), file_stem(record.kind, record.name)))))
 
     found: dict[tuple[str, int | None], list[IndexedRecord]] = {}
     for number, record in enumerate(records):
@@ -119,7 +136,17 @@ def _title(kind: str, name: str) -> str:
 
 def _payload_row(title: str, record: IndexedRecord) -> RecordRow:
     tier = 0 if record.kind in _FIRST or record.name in _FIRST else 1
-    return RecordRow(title=title, count=1, size=record.size, key=record.key, tier=tier, make=partial(getattr, record, "raw"))
+    return RecordRow(
+        title=title, count=1, size=record.size, key=record.key, tier=tier, make=partial(getattr, record, "raw"), note=_note(record)
+    )
+
+
+def _note(record: IndexedRecord) -> str:
+    subgraph = f"of subgraph {record.subgraph}" if record.subgraph else ""
+    size = ""
+    if "graph" in f"{record.kind} {record.name}" and record.size <= _LONGEST_GRAPH and is_graph(raw := record.raw):
+        size = plural(operation_count(raw), "operation")
+    return ", ".join(filter(None, (size, subgraph)))
 
 
 def _header_row(title: str, records: list[IndexedRecord], owner: str) -> RecordRow:
@@ -168,11 +195,12 @@ def _by_tier(compiles: list[tuple[RecordRow, ...]]) -> tuple[RecordRow, ...]:
 
 def rows_html(rows: Iterable[RecordRow], chunk_ids: dict[str, str], escaped: Callable[[str], Markup]) -> Markup:
     """The rows of a table with three columns: record, bytes and payload. A page has thousands, too many for a template."""
-    return Markup("\n".join(_row_html(row, escaped(row.title), chunk_ids.get(row.key)) for row in rows))
+    return Markup("\n".join(_row_html(row, escaped(row.title), escaped(row.note), chunk_ids.get(row.key)) for row in rows))
 
 
-def _row_html(row: RecordRow, title: Markup, chunk_id: str | None) -> str:
+def _row_html(row: RecordRow, title: Markup, note: Markup, chunk_id: str | None) -> str:
     count = f' <span class="dim">× {row.count}</span>' if row.count > 1 else ""
+    count += f' <span class="dim">{note}</span>' if note else ""
     payload = (
         f'<button type="button" class="open" data-chunk="{chunk_id}" data-file="{row.file}" hidden>'
         f'Open<span class="hidden"> {title}</span></button>'

@@ -23,6 +23,7 @@ from shapelog.reporters.html.filters import page_environment
 from shapelog.reporters.html.frame_page import FramePageBuilder, FrameView
 from shapelog.reporters.html.handbook import handbook_pages
 from shapelog.reporters.html.page_context import PageContext, page_context, result_variables, search_chunk
+from shapelog.reporters.html.views.trace_viewer import CHUNK, FILE_NAME, viewer_chunk
 from shapelog.resources import template_dir
 
 if TYPE_CHECKING:
@@ -57,17 +58,19 @@ def _page(context: PageContext, checked: "CheckResult | None") -> bytes:
     frames = _FramePages(context, environment)
     payloads = payload_chunks((row.make for row in context.records.payloads), 0 if context.is_unlimited else _MAX_PAYLOADS)
     handbook, compressed = handbook_pages(environment, context.handbook, recompiles_of=_recompiles_of(context.report))
+    viewer = viewer_chunk(context.report, context.options)
     css, script = "".join(map(asset, _STYLES)), "".join(map(asset, _SCRIPTS))
     pieces = environment.get_template("report.html.j2").generate(
         result_variables(context),
         articles=frames.articles(),
         checked=checked,
-        chunks=chain(frames.chunks, filter(None, [compressed]), [search_chunk(context)], payloads),
+        chunks=chain(frames.chunks, filter(None, [compressed, viewer]), [search_chunk(context)], payloads),
         css=Markup(css),
         handbook=handbook,
         policy=content_policy(script, css),
         script=Markup(script),
         version=__version__,
+        viewer={"chunk": CHUNK, "file": FILE_NAME} if viewer else None,
     )
     page = BytesIO()  # grown piece by piece, and given away without a copy: the page is the largest thing in memory
     page.writelines(piece.encode("utf-8", "replace") for piece in pieces)

@@ -28,7 +28,8 @@ def diagnostic(page: TextPage, alert: Alert, level: Level, notes: Iterable[str] 
     if alert.snippet or call is None:
         code_place(page, str(alert.source_line) if alert.source_line else "", alert.snippet, alert.marked)
         start = f"{compiles}, called at {file_name(str(call.place))}  " if call else compiles
-        note(page, start + (shorten(call.code, max(20, page.width - len(start) - 6)) if call else ""))
+        if alert.labels:
+            note(page, start + (shorten(call.code, max(20, page.width - len(start) - 6)) if call else ""))
     else:
         code_place(page, str(call.place), call.code)
         note(page, f"{compiles} of the code at {file_name(str(alert.source_line))}" if alert.source_line else compiles)

@@ -71,7 +71,18 @@ def _details(page: TextPage, report: Report) -> None:
     _tables(page, report, "top_causes")
     _groups(page, report)
     _tables(
-        page, report, "specializations", "graph_breaks", "restarts", "time", "caches", "cache_lookups", "setting_changes", "kernels", "pgo"
+        page,
+        report,
+        "specializations",
+        "graph_breaks",
+        "restarts",
+        "time",
+        "caches",
+        "cache_lookups",
+        "setting_changes",
+        "kernels",
+        "pgo",
+        "settings",
     )
 
 

@@ -64,3 +64,30 @@ def test_a_kernel_stands_where_it_is_defined_and_called() -> None:
 def test_without_numbers_a_kernel_is_found_by_its_name() -> None:
     code = "def call(args):\n    triton_poi_0.run(x, 8)\n    extern_kernels.mm(a, b)\n    other(x)\n"
     assert kernels_by_line(code, ("triton_poi_0", "extern_kernels.mm")) == {1: ("triton_poi_0",), 2: ("extern_kernels.mm",)}
+
+
+AHEAD = """    // [Provenance debug handles] cpp_fused_0:1
+    cpp_fused_0((float*)(buf0.data_ptr()));
+    AtenTensorHandle buf1_handle;
+
+    // [Provenance debug handles] aoti_torch_cpu_addmm_out:2
+    static constexpr int64_t int_array_4[] = {8L, 8L};
+    AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_cpu_addmm_out(buf1, buf0, arg2_1));
+    arg2_1.reset();
+    // [Provenance debug handles] made_elsewhere:3
+    launch(buf1);
+    launch(buf2);
+"""
+
+
+def test_in_cpp_code_a_handle_is_about_the_call_behind_its_arguments() -> None:
+    kernels = ("cpp_fused_0:1", "aoti_torch_cpu_addmm_out:2", "made_elsewhere:3")
+    assert kernels_by_line(AHEAD, kernels) == {
+        0: kernels[:1],
+        1: kernels[:1],
+        4: kernels[1:2],
+        5: kernels[1:2],
+        6: kernels[1:2],
+        8: kernels[2:],
+        9: kernels[2:],
+    }

@@ -11,18 +11,21 @@ def report(*records: bytes) -> Report:
     return analyze(make.load(make.trace(*records)))
 
 
+RANGES = vllm_traces.piece(0, 1, 8), vllm_traces.piece(0, 9, 64)
+
+
 def rows(found: Report, name: str) -> list[tuple[object, ...]]:
     table = found.table(name)
     return list(table.rows) if table else []
 
 
 def test_pieces_are_counted_by_range_and_size() -> None:
-    found = report(vllm_traces.llama())
-    assert [row[1:6] for row in rows(found, "vllm_pieces")] == [
-        ("1 to 2048", 2, 1, 4, 2),
-        ("2049 to 8192", 2, 1, 4, 2),
-        ("size 1 (CUDA graph)", 2, 1, 4, 2),
-        ("size 8 (CUDA graph)", 2, 1, 4, 2),
+    found = report(vllm_traces.llama_with_passes())
+    assert [row[1:7] for row in rows(found, "vllm_pieces")] == [
+        ("1 to 2048", 2, 1, 0, 4, 2),
+        ("2049 to 8192", 2, 1, 0, 4, 2),
+        ("size 1", 2, 1, 0, 4, 2),
+        ("size 8", 2, 1, 0, 4, 2),
     ]
     assert rows(found, "vllm_passes") == [("RMSNormQuantFusionPass", 8, 8), ("PostCleanupPass", 8, 0)]
 
@@ -31,13 +34,29 @@ def test_the_advice_names_the_settings_of_vllm() -> None:
     table = report(vllm_traces.llama()).table("vllm_pieces")
     assert table
     assert "4 of 8 piecewise compilations are for 2 sizes in compile_sizes" in table.note
-    assert "compile_ranges_split_points" in table.note
+    assert "each point in compile_ranges_endpoints adds" in table.note
+    assert "1 part was compiled, not loaded" in table.note
+
+
+def test_the_setting_of_ranges_has_the_name_of_the_version() -> None:
+    table = report(*vllm_traces.part(*RANGES, compile_ranges_split_points="8")).table("vllm_pieces")
+    assert table
+    assert "each point in compile_ranges_split_points adds" in table.note
+
+
+def test_releases_without_graphs_of_passes_have_no_columns_for_them() -> None:
+    table = report(*vllm_traces.part(*RANGES, vllm_traces.start(1, 9, 64))).table("vllm_pieces")
+    assert table
+    assert [column.name for column in table.columns] == ["part", "sizes", "pieces", "cached", "reused", "submodules"]
+    assert table.rows == ((1, "1 to 8", 1, 0, 0, "submod_0"), (1, "9 to 64", 2, 0, 1, "submod_0, submod_2"))
+    assert "reused: loaded from vLLM's cache" in table.note
 
 
 def test_settings_that_differ_are_listed_by_part() -> None:
-    found = report(vllm_traces.llama(), *vllm_traces.part(event="aot_cache_hit", prefix="eagle"))
+    found = report(vllm_traces.llama(), *vllm_traces.part(event="aot_cache_hit", prefix="eagle", compile_sizes=""))
     settings = rows(found, "vllm_config")
     assert ("model", "acme/llama-8b", "") in settings
+    assert [row for row in settings if row[0] == "compile_sizes"] == [("compile_sizes", "1, 8", "1"), ("compile_sizes", "none", "2")]
     assert [row for row in settings if row[0] == "prefix"] == [("prefix", "backbone", "1"), ("prefix", "eagle", "2")]
 
 
@@ -48,7 +67,7 @@ def test_a_trace_without_records_of_dynamo_is_not_empty() -> None:
 
 
 def test_the_page_shows_the_same_change_of_a_pass_once() -> None:
-    text = renderer("report", "html")(report(vllm_traces.llama()), Options()).decode()
+    text = renderer("report", "html")(report(vllm_traces.llama_with_passes()), Options()).decode()
     assert text.count("<b>RMSNormQuantFusionPass</b>") == 1
     assert "and 7 more pieces" in text
     assert "<ins>+    out = torch.ops.vllm.rms_norm_quant(x)</ins>" in text
@@ -58,5 +77,6 @@ def test_marks_are_given_as_dynamic_arg_dims() -> None:
     data = make.small_trace()
     found = analyze(make.load(data + vllm_traces.llama()))
     assert found.advice
-    lines = [line for item in found.advice.alternatives for line in item.lines if item.tool == "dynamic_arg_dims"]
-    assert '@support_torch_compile(dynamic_arg_dims={"x": 0})' in lines
+    (shown,) = (item for item in found.advice.alternatives if item.tool == "dynamic_arg_dims")
+    assert '@support_torch_compile(dynamic_arg_dims={"x": 0})' in shown.lines
+    assert "only the dims that it names are dynamic" in shown.warning

@@ -52,3 +52,29 @@ def test_without_graphs_the_table_is_all_there_is() -> None:
     (found,) = provenances(index_records(trace).of(trace.compiles[0]))
     assert found.panes == ()
     assert found.kernels[0][:3] == ("k:1", ("mm",), ("x",))
+
+
+def ahead_of_time() -> bytes:
+    """What Inductor writes without compile ids when it compiles ahead of time."""
+    graph = "class <lambda>(torch.nn.Module):\n    def forward(self, x):\n        {} = torch.ops.{}(x)\n"
+    code = "    // [Provenance debug handles] cpp_fused_relu_0:1\n    static int n = 8;\n    cpp_fused_relu_0(buf0);\n"
+    mappings = '{"preToPost": {"relu": ["relu_1"]}, "cppCodeToPost": {"cpp_fused_relu_0:1": ["relu_1"]}, "version": 2.0}'
+    return make.trace(
+        make.compile("0/0", make.tensor(8, 16)),
+        make.artifact("before_pre_grad_graph", graph.format("relu", "aten.relu")),
+        make.artifact("inductor_post_grad_graph", graph.format("relu_1", "aten.relu.default")),
+        make.record("graph_dump", {"name": "inductor_aot_wrapper_code", "type": "cpp"}, code),
+        make.record("artifact", MAPPINGS, mappings),
+    )
+
+
+def test_ahead_of_time_compilation_has_the_way_to_its_wrapper_code() -> None:
+    (found,) = provenances(index_records(make.load(ahead_of_time())).outside)
+    assert found.kernels[0][:3] == ("cpp_fused_relu_0:1", ("relu_1",), ("relu",))
+    assert [bool(line.linked) for line in found.panes[2].lines] == [True, True, True]
+
+
+def test_the_page_shows_ahead_of_time_compilation_with_the_trace() -> None:
+    text = renderer("report", "html")(make.report(ahead_of_time()), Options()).decode()
+    assert "<h2>Ahead-of-time compilation</h2>" in text
+    assert text.count('class="pane"') == 3

@@ -20,8 +20,26 @@ Viewed = list[dict[str, Any]]
 START = 1_795_163_268.0
 
 
+# The names of metadata events in the Trace Event Format, with the argument and its type that each has.
+METADATA = {
+    "process_name": ("name", str),
+    "process_labels": ("labels", str),
+    "process_sort_index": ("sort_index", int),
+    "thread_name": ("name", str),
+    "thread_sort_index": ("sort_index", int),
+}
+
+
+def refuse_constant(name: str) -> float:
+    raise AssertionError(f"{name} is no JSON")
+
+
 def viewed(report: Report) -> Viewed:
-    found: Viewed = json.loads(render(report, Options()))["traceEvents"]
+    """The events of the file, which is a JSON object of the format."""
+    whole = json.loads(render(report, Options()), parse_constant=refuse_constant)
+    assert set(whole) == {"traceEvents", "displayTimeUnit", "otherData"}
+    assert whole["displayTimeUnit"] == "ms"
+    found: Viewed = whole["traceEvents"]
     return found
 
 
@@ -48,7 +66,17 @@ def assert_valid(events: Viewed) -> None:
         assert item["ph"] in ("X", "i", "M")
         assert type(item["pid"]) is type(item["tid"]) is int
         assert isinstance(item["name"], str)
-        assert isinstance(item["args"], dict)
+        if item["ph"] == "M":
+            argument, kind = METADATA[item["name"]]
+            assert type(item["args"][argument]) is kind
+            assert set(item["args"]) == {argument}
+            assert "ts" not in item
+        else:
+            assert isinstance(item["cat"], str)
+            assert item.get("args") != {}
+            assert type(item["ts"]) in (int, float)
+            assert item["ts"] >= 0
+            assert set(item) <= {"name", "cat", "ph", "ts", "dur", "pid", "tid", "args", "s"}
         if item["ph"] == "i":
             assert item["s"] == "t"
         if item["ph"] == "X":

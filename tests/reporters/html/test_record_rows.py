@@ -6,15 +6,17 @@ import make
 from make import artifact, describe, dynamo_start, reader, tensor
 from make import compile as compiled
 from markupsafe import escape
-from recorded import report_of
+from recorded import LAB, report_of
 
 from shapelog.model.load import build
 from shapelog.model.record_index import index_records
+from shapelog.model.trace import Compile
 from shapelog.reading.inputs import Selection
+from shapelog.reading.payloads.graphs import operation_count
 from shapelog.reading.trace_files import TraceFile
 from shapelog.report.alerts import collect_alerts
 from shapelog.report.repository_paths import Repository
-from shapelog.reporters import Options
+from shapelog.reporters import Options, renderer
 from shapelog.reporters.html.page_context import page_context
 from shapelog.reporters.html.record_rows import RecordRow, record_rows, rows_html
 
@@ -26,6 +28,13 @@ def rows(data: bytes) -> dict[str, dict[str, RecordRow]]:
     trace = build(Selection((TraceFile(None, make.NAME),)), [reader(data, with_positions=True)])
     index = index_records(trace)
     return {compile.label: {row.title: row for row in record_rows(index.of(compile), "a")} for compile in trace.compiles}
+
+
+def all_rows(data: bytes) -> list[RecordRow]:
+    """The rows of the only compile, as they are saved."""
+    trace = build(Selection((TraceFile(None, make.NAME),)), [reader(data, with_positions=True)])
+    (compile,) = trace.compiles
+    return list(record_rows(index_records(trace).of(compile), "a", "0_0"))
 
 
 def settings(data: bytes, label: str) -> dict[str, object]:
@@ -41,6 +50,61 @@ def test_settings_are_whole_in_the_first_metrics_and_only_named_in_the_others() 
         "inductor_config": "the same 2,002 characters as in the first record of this kind",
         "dynamo_config": SHORT,
     }
+
+
+GRAPH = """class GraphModule(torch.nn.Module):
+    def forward(self, L_x_: "f32[8]"):
+        l_x_ = L_x_
+        weight = self.weight;  weight = None
+        add: "f32[8]" = l_x_ + 1;  l_x_ = None
+        # File: model.py:3 in f, code: y = add * 2
+        mul: "f32[8]" = torch.mul(add, 2);  add = None
+        return (mul,)
+"""
+
+
+def test_a_graph_has_the_number_of_its_operations() -> None:
+    data = make.trace(
+        dynamo_start(id="0/0"), make.record("aot_forward_graph", {}, GRAPH, id="0/0"), artifact("graph_notes", "x = f()", id="0/0")
+    )
+    found = rows(data)["0/0"]
+    assert (found["AOT forward graph"].note, found["graph_notes"].note) == ("2 operations", "")
+
+
+def test_operations_are_counted_as_pytorch_counts_them() -> None:
+    compiles = [item for name in LAB[::8] for item in report_of(name).trace.compiles if "graph_op_count" in item.metric_fields]
+    counted = {item: graph_size(item) for item in compiles if item.graph_span}
+    assert len(counted) > 10
+    assert counted == {item: item.metric_fields["graph_op_count"] for item in counted}
+
+
+def graph_size(compile: Compile) -> int:
+    assert compile.payloads
+    assert compile.graph_span
+    return operation_count(compile.payloads.reader.payload_bytes(compile.graph_span))
+
+
+def test_records_of_a_subgraph_are_marked_and_saved_apart() -> None:
+    parts = [make.record("aot_forward_graph", {}, GRAPH, id="0/0", subgraph_name=name) for name in ("region/1", "region_2")]
+    found = [row for row in all_rows(make.trace(dynamo_start(id="0/0"), *parts)) if row.title == "AOT forward graph"]
+    assert [(row.note, row.file) for row in found] == [
+        ("2 operations, of subgraph region/1", "0_0-subgraph_region_1-aot_forward_graph"),
+        ("2 operations, of subgraph region_2", "0_0-subgraph_region_2-aot_forward_graph"),
+    ]
+
+
+def test_frames_of_generated_code_lead_to_the_record_with_it() -> None:
+    name = "<eval_with_key>.5"
+    stack = [{"line": 3, "name": "forward", "filename": 2, "loc": "y = x"}]
+    data = make.trace(
+        make.record("str", [name, 2]),
+        compiled("0/0", tensor(8, 16)),
+        make.record("dump_file", {"name": name}, "def forward(x):\n    y = x", id="0/0"),
+        make.record("dynamo_start", {"stack": stack}, id="1/0"),
+        compiled("1/0", tensor(8, 16), is_started=False),
+    )
+    page = renderer("report", "html")(make.report(data), Options()).decode()
+    assert '<a href="#compile-0-0" title="&lt;eval_with_key&gt;.5 is among its records">' in page
 
 
 def test_settings_that_changed_are_whole() -> None:

@@ -103,8 +103,8 @@ def page_of(report: shapelog.report.report.Report, **options: object) -> str:
     return renderer("report", "html")(report, Options(**options)).decode()  # type: ignore[arg-type]
 
 
-# The one address outside of the page that it links to: what PyTorch writes about a graph break or a failure.
-PYTORCH_PAGE = re.compile(r"https://meta-pytorch\.github\.io/compile-graph-break-site/gb/gb\d+\.html")
+# The addresses outside of the page that it links to: what PyTorch writes about a graph break or a failure, and trace viewers.
+OUTSIDE = re.compile(r"https://(?:meta-pytorch\.github\.io/compile-graph-break-site/gb/gb\d+\.html|ui\.perfetto\.dev|www\.speedscope\.app)")
 
 
 @cache
@@ -123,8 +123,8 @@ def outline(name: str) -> Outline:
 
 
 def inner_targets(found: Outline) -> set[str]:
-    """What the links of a page lead to, but for the pages of PyTorch."""
-    return {attrs["href"][1:] for tag, attrs in found.tags if tag == "a" and not PYTORCH_PAGE.fullmatch(attrs["href"])}
+    """What the links of a page lead to in it."""
+    return {attrs["href"][1:] for tag, attrs in found.tags if tag == "a" and not OUTSIDE.fullmatch(attrs["href"])}
 
 
 def made(*parts: bytes) -> Trace:
@@ -139,7 +139,7 @@ def test_every_trace_gives_a_page_whose_links_lead_somewhere_and_whose_tags_clos
     assert (found.unbalanced, found.open) == ([], [])
     assert targets <= known
     assert len(found.ids) == len(set(found.ids))
-    assert all(attrs["href"].startswith("#") or PYTORCH_PAGE.fullmatch(attrs["href"]) for tag, attrs in found.tags if tag == "a")
+    assert all(attrs["href"].startswith("#") or OUTSIDE.fullmatch(attrs["href"]) for tag, attrs in found.tags if tag == "a")
 
 
 @pytest.mark.parametrize("name", [DEMO, "lab/limit_module_widths.log.gz"])
