@@ -25,6 +25,7 @@ class Cost:
     """Compiles that produce code, recompile-limit hits, and seconds of compiling.
 
     Calls that left no records, because they came after a limit hit, may cost up to ``more`` compiles and limit hits in addition.
+    It is 0 where one entry serves all calls that are recorded.
     """
 
     compiles: int = 0
@@ -105,12 +106,15 @@ class FramePlan:
         return self._costs[own]
 
     def _cost(self, served: dict[int, Route]) -> Cost:
-        """A limit hit that remains after entries have gone becomes a compile: there is room for it, and for calls that came after it."""
+        """A limit hit that remains after entries have gone becomes a compile: there is room for it, and for calls that came after it.
+
+        Where one entry serves every call that is recorded, also the one that hit the limit, it is taken to serve those after it too.
+        """
         left = [call for index, call in enumerate(self.calls) if index not in served]
         has_room = any(self.calls[index].compile.outcome is Outcome.COMPILED for index in served)
         hits = 0 if has_room else sum([call.compile.outcome is Outcome.LIMIT for call in left])
         was_full = has_room and any(call.compile.outcome is Outcome.LIMIT for call in self.calls)
-        more = len(served) if was_full else 0
+        more = len(served) if was_full and len(left) > 1 else 0
         return Cost(
             compiles=self.weight * (len(left) - hits),
             limit_hits=self.weight * hits,
