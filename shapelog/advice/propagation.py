@@ -105,7 +105,8 @@ class DynamismPropagation:
             if before is None or tensor is None or before.size == tensor.size:
                 continue
             made = [item for item in self._made_between(previous, compile) if item not in own]
-            through = next((marks for maker in reversed(made) if (marks := _only_output(maker, compile, tensor, dim))), ())
+            choices = *([maker] for maker in reversed(made)), made
+            through = next((marks for makers in choices if (marks := _only_output(makers, compile, tensor, dim))), ())
             for mark in through:
                 found[mark] = None
         return tuple(found)
@@ -157,14 +158,24 @@ class DynamismPropagation:
         return ()
 
 
-def _only_output(maker: Compile, compile: Compile, tensor: Input, dim: int) -> tuple[Mark, ...]:
-    """The marks behind a dim of the output that this input is, () where several inputs may be it, or the dim is not symbolic there."""
-    graph = maker.graph
-    if graph is None:
-        return ()
+def _only_output(makers: Sequence[Compile], compile: Compile, tensor: Input, dim: int) -> tuple[Mark, ...]:
+    """The marks behind a dim of the outputs one of which this input is: those that all makers of such outputs share.
+
+    () where other inputs may be these outputs, or the dim is not symbolic in them.
+    """
     alike = [item for item in compile.inputs if (item.size, item.dtype) == (tensor.size, tensor.dtype) and not item.source.is_registered]
-    found = [dims for dtype, dims in map(_typed_dims, outputs(graph)) if dtype == tensor.dtype and _sizes(dims, maker) == tensor.size]
-    return _marks(found[0][dim], maker) if 0 < len(alike) <= len(found) else ()
+    found = [(dims, maker) for maker in makers for dims in _outputs_like(tensor, maker)]
+    if not 0 < len(alike) <= len(found):
+        return ()
+    first = {maker: dims for dims, maker in reversed(found)}
+    marks = [_marks(dims[dim], maker) for maker, dims in first.items()]
+    return tuple(mark for mark in marks[0] if all(mark in others for others in marks))
+
+
+def _outputs_like(tensor: Input, maker: Compile) -> list[tuple[str, ...]]:
+    """The dims, as text, of the outputs that have the sizes and dtype of a tensor."""
+    made = map(_typed_dims, outputs(maker.graph)) if maker.graph else ()
+    return [dims for dtype, dims in made if dtype == tensor.dtype and _sizes(dims, maker) == tensor.size]
 
 
 def _typed_dims(output: tuple[str, str]) -> tuple[str, tuple[str, ...]]:

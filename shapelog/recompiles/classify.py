@@ -8,7 +8,7 @@ from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.properties import DUAL_LEVEL, LENGTH, TENSOR, Kind, is_address
 from shapelog.reading.payloads.source_names import Source, display_text, is_library
 from shapelog.reading.records import Specialization
-from shapelog.recompiles.facts import CompileFacts
+from shapelog.recompiles.facts import COMPILED_FUNCTION, CompileFacts
 from shapelog.recompiles.global_state import describe_change
 from shapelog.recompiles.strides import is_free, same_order
 from shapelog.recompiles.tied_sizes import tied_to
@@ -25,6 +25,7 @@ _ENUM = re.compile(r"<(?:enum|flag) '")
 _PLAIN = "pass a plain {}: PyTorch treats an instance of a subclass as a constant"
 _ONE_ORDER = "insert the keys in the same order every time"
 _EACH_FUNCTION = "pass fewer functions, or accept one graph for each"
+_COMPILE_FIRST = "replace the function by its compiled version before the first call, or accept one more graph"
 _SAME_OBJECTS = "pass objects that are always distinct or always the same, or accept one graph for each case"
 _ONE_CALL = "compile the code once, with one set of options, or accept one graph for each"
 _FLOAT_BRANCH = "accept one graph per branch: the code branches on this float"
@@ -405,7 +406,11 @@ def _length(item: Violation, name: str, entry: CompileFacts, call: CompileFacts)
 def _identity(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     expected = str(item.expected)
     if item.source.endswith("__code__") or "code" in expected.split("'")[-2:]:
-        return _other_function(name.removesuffix(".__code__"), entry, call)
+        function = name.removesuffix(".__code__")
+        if item.actual == COMPILED_FUNCTION:
+            sentence = f"{function} was replaced by what torch.compile made of a function, after this was compiled"
+            return Classification(("SL309",), sentence, remedy=_COMPILE_FIRST)
+        return _other_function(function, entry, call)
     if _short_type(expected) in _LIBRARY_FUNCTIONS:
         operators = _other_operators(entry, call)
         which = f": {operators[0]}, now {operators[1]}" if operators else ""

@@ -35,6 +35,9 @@ _HINT = attrgetter("source", "hint")
 _SOURCES = attrgetter("sources")
 _OPERATORS = "torch/_ops.py"
 _GRAD_MODE = Property(Kind.GLOBAL_STATE, name="grad_mode")
+_ID = Property(Kind.ID)
+_WRAPPED_CODE = "._torchdynamo_inline.__code__"
+COMPILED_FUNCTION = "what torch.compile returned"
 
 
 class StaticValue(NamedTuple):
@@ -230,6 +233,7 @@ def _facts_of(compile: Compile) -> CompileFacts:
         kind = next((facts[source, TENSOR] for source in pair if (source, TENSOR) in facts), None)
         if kind is not None:
             facts.update(((source, TENSOR), kind) for source in pair)
+    facts.update(_compiled_functions(facts))
     for symbol in compile.symbols:
         source = symbol.source.unwrapped
         if source and symbol.hint and source.tensor_part is None:
@@ -250,6 +254,12 @@ def _facts_of(compile: Compile) -> CompileFacts:
     if tree and (mode := inference_mode(tree)) is not None and not (mode and found.is_in_operator):
         facts[Source(), INFERENCE_MODE] = mode
     return found
+
+
+def _compiled_functions(facts: Mapping[Key, Fact]) -> dict[Key, Fact]:
+    """The code of functions that are what ``torch.compile`` returned: Dynamo looks through it, and guards the code of what it wraps."""
+    codes = (source.removesuffix(_WRAPPED_CODE) for source, prop in facts if prop == _ID and source.endswith(_WRAPPED_CODE))
+    return {(Source(f"{function}.__code__"), _ID): COMPILED_FUNCTION for function in codes}
 
 
 def inference_mode(tree: GuardTree) -> bool | None:

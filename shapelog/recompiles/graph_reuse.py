@@ -140,8 +140,17 @@ class GraphReuse:
         if not dynamic:
             return False
         ints = tuple(cause.source for cause in difference.causes if cause.is_int)
-        held = any(all(guards_hold(table.of(item), one, ints) for one in (call, known)) for item in wide or dynamic)
-        return bool(wide) if held else None
+        tried = [table.of(item) for item in wide or dynamic]
+        if any(all(guards_hold(item, one, ints) for one in (call, known)) for item in tried):
+            return bool(wide)
+        # where all dynamic entries are on another path than the two calls, only a guard on what separates these counts against them
+        elsewhere = [_beyond(item, known, call) for item in tried]
+        if not all(elsewhere):
+            return None
+        held = any(
+            all(guards_hold(item, one, ints, beyond) for one in (call, known)) for item, beyond in zip(tried, elsewhere, strict=True)
+        )
+        return False if held else None
 
     def _dynamic_entries(self, frame: Frame, compile: Compile) -> list[Compile]:
         """The dynamic entries of a frame that have a graph similar to this one; of many only the first."""
@@ -203,20 +212,37 @@ def _is_dynamic_in(entry: Compile, difference: EntryDifference) -> bool:
     return tree is not None and all(tree.facts.get(key, DYNAMIC) == DYNAMIC for key in keys)
 
 
-def guards_hold(entry: CompileFacts, call: CompileFacts, ints: tuple[Source, ...] = ()) -> bool:
+def guards_hold(entry: CompileFacts, call: CompileFacts, ints: tuple[Source, ...] = (), without: frozenset[str] = frozenset()) -> bool:
     """Replay the shape guards of a dynamic entry on the sizes of another call; what cannot be evaluated counts as held.
 
     ``ints`` are to be marked. One that was a constant in the entry is a number in guards that it took part in, such as
     ``9 <= x.size()[0]`` for ``x[:k]``: there the call's own value takes its place. An offset may be a constant in one entry only.
+    Guards of ``without`` do not count.
     """
     changes: dict[int, int] | None = None
     for shape in entry.tree.shapes if entry.tree else ():
         if shape.is_duck_shape or _is_over_offset(shape.expression) or shape.parsed.holds(call.numbers) is not False:
             continue
+        if shape.expression in without:
+            continue
         changes = _constants(entry, call, ints) if changes is None else changes
         if not changes or shape.parsed.with_constants(changes).holds(call.numbers) is False:
             return False
     return True
+
+
+def _beyond(entry: CompileFacts, one: CompileFacts, other: CompileFacts) -> frozenset[str]:
+    """The shape guards of a dynamic entry that fail for two calls alike, over sizes that are the same in both.
+
+    ``2 <= x.size()[1]`` where it is 1 in both: what else differs between them can be symbolic on their side of it, too.
+    """
+    numbers = one.numbers, other.numbers
+    return frozenset(
+        shape.expression
+        for shape in (entry.tree.shapes if entry.tree else ())
+        if all(shape.parsed.holds(known) is False for known in numbers)
+        and all(numbers[0].get(name) == numbers[1].get(name) for name in shape.parsed.names)
+    )
 
 
 def _is_over_offset(guard: str) -> bool:

@@ -106,6 +106,27 @@ def test_a_function_by_itself_gets_its_tensors_from_its_caller() -> None:
     assert DynamismPropagation(explained.trace).origins(first, Source("L['x']"), 0) == ()
 
 
+def two_towers(*sources: str) -> bytes:
+    """Two outputs of one size, each made by an entry that takes one of these inputs; a third function takes both."""
+    made = make.trace() + make.compile("0/0", make.tensor(10, 8), graph=returning('h: "f32[10, 8][8, 1]cpu"'))
+    made += make.compile("1/0", make.tensor(10, 8, source="L['a']"), make.tensor(10, 8, source="L['b']"), name="score")
+    guards = guard_tree(tensor_match(size=(None, 8)))
+    for number, source in enumerate(sources, 1):
+        symbols = (("s77", "12", f"{source}.size()[0]"),)
+        graph = returning('h: "f32[s77, 8][8, 1]cpu"')
+        made += make.compile(f"0/{number}", make.tensor(12, 8, source=source), guards=guards, symbols=symbols, graph=graph)
+    made += make.compile("1/1", make.tensor(12, 8, source="L['a']"), make.tensor(12, 8, source="L['b']"), name="score")
+    for label in ("0/0", "1/0", "1/1", *(f"0/{number}" for number, _ in enumerate(sources, 1))):
+        made += make.record("aot_inference_graph", {}, "a graph", id=label)
+    return made
+
+
+def test_as_many_outputs_as_inputs_of_one_size_come_from_what_their_makers_share() -> None:
+    assert origins(two_towers("L['x']", "L['x']"), "L['a']") == origins(two_towers("L['x']", "L['x']"), "L['b']") == (X,)
+    assert origins(two_towers("L['x']", "L['y']"), "L['a']") == ()
+    assert origins(two_towers("L['x']"), "L['a']") == ()
+
+
 def test_dynamism_does_not_cross_between_ranks_that_share_a_process_id() -> None:
     """Only rank 1 returns a dynamic tensor, so that of rank 0 comes from nowhere."""
     ranks = (broken('h: "f32[10, 8][8, 1]cpu"'), broken('h: "f32[s77, 8][8, 1]cpu"'))

@@ -438,6 +438,14 @@ def test_a_closure_made_anew_for_each_call() -> None:
     assert (cause.codes, cause.size_related) == (("SL309",), False)
 
 
+def test_a_function_that_was_compiled_after_its_first_call() -> None:
+    plain = guard_tree(tensor_match(), identity("G['crop'].__code__", 7001, "code"))
+    wrapped = guard_tree(tensor_match(), identity("G['crop']._torchdynamo_inline.__code__", 7002, "code"))
+    cause = only(two(plain, wrapped))
+    assert (cause.codes, cause.size_related) == (("SL309",), False)
+    assert cause.sentence == "crop was replaced by what torch.compile made of a function, after this was compiled"
+
+
 def test_a_processor_for_each_layer_is_another_object() -> None:
     trees = [guard_tree(tensor_match(), identity("L['self'].processor", number, "app.Processor")) for number in (7001, 7002)]
     cause = only(two(*trees, "___check_obj_id(self.processor, 7001), type=<class 'app.Processor'>"))
