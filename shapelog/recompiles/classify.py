@@ -398,6 +398,9 @@ def _length(item: Violation, name: str, entry: CompileFacts, call: CompileFacts)
         what = f"{hooks[1].replace('_', ' ').strip()}{plural}"
         sentence = f"{display_text(item.source[: hooks.start()])} had {before} {what} and now has {after}"
         return Classification(("SL320",), sentence, remedy=_SAME_HOOKS)
+    part = _MODULE_PART.fullmatch(item.source)
+    if part:
+        return Classification(("SL313",), f"{display_text(part['owner'])} had {before} {part['part']}{plural} and now has {after}")
     if is_dict or (item.reason is not None and "!=" in item.reason.code):
         return Classification(("SL314",), f"the dict {name} had {before} key{plural} and now has {after}")
     return Classification(("SL313",), f"{name} had {before} item{plural} and now has {after}")

@@ -1055,6 +1055,11 @@ def test_what_a_module_or_a_class_has_is_no_key_of_a_dict(reason: str, sentence:
     assert (cause.codes, cause.sentence) == (("SL320",), sentence)
 
 
+def test_the_layers_of_a_module_are_the_items_of_a_container() -> None:
+    cause = only(two(guard_tree(tensor_match()), guard_tree(tensor_match()), "len(self._modules['layers']._modules) != 2"))
+    assert (cause.codes, cause.sentence) == (("SL313",), "self.layers had 2 modules and now has a different number")
+
+
 def test_the_tensors_of_a_subclass_have_its_new_size_where_they_became_dynamic() -> None:
     sizes = (10, 8), (None, 8)
     trees = [guard_tree(tensor_match("L['w']", size), tensor_match("L['w'].a", size), tensor_match("L['w'].k", (3, 8))) for size in sizes]
@@ -1071,3 +1076,9 @@ def test_an_operator_of_python_and_a_function_of_torch_are_both_named() -> None:
     graphs = graph_text(INPUT, "mul = l_x_ * l_x_"), graph_text(INPUT, "add = torch.add(l_x_, l_x_)")
     made = trace(*[compiled(f"0/{number}", tensor(10, 8), guards=trees[number], graph=graphs[number]) for number in (0, 1)])
     assert only(made).sentence == "op is a different library function: mul, now torch.add"
+
+
+def test_vmap_takes_a_dim_from_a_tensor_where_only_its_dispatch_keys_show_it() -> None:
+    batched = CPU_KEYS.replace(")", ", FuncTorchBatched)")
+    trees = [guard_tree(tensor_match(size=size, keys=keys)) for size, keys in (((10, 8), CPU_KEYS), ((8,), batched))]
+    assert only(two(*trees, same=False)).sentence == "x is now inside a torch.func transform such as vmap"
