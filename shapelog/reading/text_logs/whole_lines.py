@@ -14,7 +14,7 @@ _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 # What people paste is no longer than this; only that is unwrapped.
-_LONGEST_PASTE = 1 << 19
+LONGEST_PASTE = 1 << 19
 _NARROWEST, _WIDEST = 50, 300
 _BEGINS_ANEW = re.compile(rb"(?:\[rank\d+\]:? ?)?[VDIWEC]\d{4} \d\d:\d\d:|\[\d{4}-\d\d-\d\d |\s*$|\[\d+/\d")
 
@@ -25,7 +25,7 @@ def whole_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
     first = b""
     for piece in pieces:
         first += piece
-        if len(first) > _LONGEST_PASTE:
+        if len(first) > LONGEST_PASTE:
             yield from _whole_lines(chain((first,), pieces))
             return
     if first:
