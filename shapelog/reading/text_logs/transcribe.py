@@ -141,6 +141,7 @@ class Transcriber:
         key = head.process, head.rank
         message = self._open.get(key)
         for at, text in enumerate(lines):
+            self._compiles.line = number + at
             if message is None or message.head is not head or (message.kind in _LINE_BY_LINE and not head.artifact):
                 if message is not None:
                     self._finish(message)

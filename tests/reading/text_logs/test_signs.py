@@ -18,7 +18,7 @@ PROGRAM = (
     "  warnings.warn(",
     "",
     "I0105 10:11:12.000000 12 nccl.cc:12] ready",
-    "  File \"train.py\", line 3, in main",
+    '  File "train.py", line 3, in main',
 )
 BEGINNINGS = (
     "V1120 08:27:33.313000 4242 torch/_dynamo/guards.py:2813] [0/1] [__recompiles] x",

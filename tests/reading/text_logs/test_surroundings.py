@@ -37,7 +37,7 @@ CHANGES: dict[str, Callable[[str], str]] = {
     "colors": lambda text: "".join(f"\x1b[33m{line}\x1b[0m\n" for line in text.splitlines()),
     "HTML": html.escape,
     "blanks that do not break": lambda text: text.replace(" ", "\xa0"),
-    "typographic quotes": lambda text: text.replace("'forward'", "‘forward’").replace("'x'", "‘x’"),
+    "typographic quotes": lambda text: text.replace("'forward'", "\u2018forward\u2019").replace("'x'", "\u2018x\u2019"),
     "empty lines": lambda text: text.replace("\n", "\n\n"),
     "a block of code": lambda text: f"Hi!\n```\n{text}```\nAny idea? 🤯\n",
     "progress bars": lambda text: "".join(f"{line} 12%|##   | 12/100 [00:01<00:09,  8.8it/s]\n" for line in text.splitlines()),
