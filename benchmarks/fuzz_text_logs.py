@@ -7,11 +7,14 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from unittest.mock import patch
 
 from mutations import NASTY_TEXT, ROOT
 from promises import command, demand, watched
 from stages import examine as examine_trace
 
+from shapelog.reading.text_logs import whole_lines
+from shapelog.reading.text_logs.signs import Signs
 from shapelog.reading.text_logs.transcribe import transcribe
 
 Lines = list[bytes]
@@ -71,8 +74,13 @@ class TextLogs:
         if everything or chosen % 20 == 0:
             counts["in pieces"] += 1
             size = 1 + chosen % 60
-            pieces, _ = transcribed(data[start : start + size] for start in range(0, len(data), size))
-            demand(pieces == trace, "the pieces in which a log is read make a difference")
+            with patch.object(whole_lines, "LONGEST_PASTE", 0):
+                whole, _ = transcribed([data])
+                pieces, _ = transcribed(data[start : start + size] for start in range(0, len(data), size))
+                with patch.object(Signs, "line_from", lambda self, place: place):
+                    unskipped, _ = transcribed([data])
+            demand(pieces == whole, "the pieces in which a log is read make a difference")
+            demand(unskipped == whole, "a line that was skipped makes a difference")
         if is_empty:
             counts["holds nothing of the compiler"] += 1
         else:

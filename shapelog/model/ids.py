@@ -69,10 +69,13 @@ class TorchVersion(NamedTuple):
         """Whether it reads TORCH_COMPILE_DYNAMIC_SOURCES."""
         return self.at_least(8)
 
-    @property
-    def limit_setting(self) -> str:
-        """The setting of the recompile limit; torch 2.6 and earlier know it by another name."""
-        return f"torch._dynamo.config.{'recompile_limit' if self.at_least(7) else 'cache_size_limit'}"
+    def limit_setting(self, is_accumulated: bool = False) -> str:
+        """The setting of the recompile limit; torch 2.6 and earlier know it by another name.
+
+        The accumulated limit counts the entries of all objects that share a function.
+        """
+        name = "recompile_limit" if self.at_least(7) else "cache_size_limit"
+        return f"torch._dynamo.config.{'accumulated_' if is_accumulated else ''}{name}"
 
     @property
     def reads_dims(self) -> bool:

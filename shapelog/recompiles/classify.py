@@ -83,7 +83,6 @@ _SIMPLE = {
     Kind.DEVICE: ("SL304", "the device of {name} changed from {before} to {after}"),
     Kind.CLOSURE: ("SL309", "{name} is a different function: its closure or its defaults changed"),
     Kind.LIFETIME: ("SL319", "{name} was garbage-collected, which discards the code compiled for it"),
-    Kind.ATTRIBUTES: ("SL320", "{name} no longer has an attribute that it had before"),
     Kind.NAN: ("SL312", "the float {name} changed between NaN and a number"),
     Kind.PRESENT: ("SL320", "{name} no longer exists"),
 }
@@ -530,6 +529,12 @@ def _value(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) 
     return Classification(("SL311",), f"{name} changed from {before} to {now}")
 
 
+def _attributes(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
+    if item.reason and item.reason.family == "module":
+        return Classification(("SL320",), f"{name} was modified: an attribute, a parameter or a hook was set, as train() and eval() do")
+    return Classification(("SL320",), f"{name} no longer has an attribute that it had before")
+
+
 def _plain_value(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     """The value of an instance of a subclass of int and the like, which is never symbolic."""
     now = str(item.actual) or "an unrecorded value"
@@ -574,6 +579,7 @@ _CLASSIFIERS: dict[Kind, Callable[[Violation, str, CompileFacts, CompileFacts], 
     Kind.INFERENCE_MODE: _inference_mode,
     Kind.HAS: _has,
     Kind.HAS_ATTRIBUTE: _has_attribute,
+    Kind.ATTRIBUTES: _attributes,
     Kind.LENGTH: _length,
     Kind.RANGE: _range,
     Kind.ID: _identity,

@@ -219,7 +219,13 @@ def _payload_key(compile: Compile) -> tuple[object, ...]:
     looks = hash(tuple(map(_LOOK, compile.inputs))), hash(tuple(map(_HINT, compile.symbols)))
     if compile.guards_span:
         return compile.guards_span.digest or compile, *looks
-    rest = compile.metrics.code_name, compile.has_reasons_record, compile.inputs, compile.automatic_dynamic, *map(_SOURCES, compile.specializations)
+    rest = (
+        compile.metrics.code_name,
+        compile.has_reasons_record,
+        compile.inputs,
+        compile.automatic_dynamic,
+        *map(_SOURCES, compile.specializations),
+    )
     return hash(rest), *looks
 
 

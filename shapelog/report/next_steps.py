@@ -18,7 +18,7 @@ from shapelog.model.trace import Compile, Frame, Outcome
 from shapelog.reading.payloads.cache_keys import AOT_AUTOGRAD, FX_GRAPH, HIT, MISS
 from shapelog.recompiles.explain import Recompile
 from shapelog.report.alerts import Alert, Alerts
-from shapelog.report.analyses.recompile_limit import DEFAULT_LIMIT
+from shapelog.report.analyses.recompile_limit import DEFAULT_ACCUMULATED_LIMIT, DEFAULT_LIMIT, is_accumulated
 from shapelog.report.details.cache_remedies import cache_problem
 from shapelog.report.report import Report
 from shapelog.report.repository_paths import Repository, SourceLine
@@ -401,7 +401,13 @@ def _limit(run: _Run, alerts: Sequence[Alert]) -> NextStep:
     stake = math.fsum(item.seconds for alert in alerts if alert.code not in others for item in run.found.compiles(alert.code))
     title = f"Keep {_subject(alerts)} below the recompile limit: {alerts[0].remedy.text}"
     confidence = Confidence("low", "how many compilations a higher limit costs is not in the trace")
-    text = f"{trace.version.limit_setting} = {2 * (trace.config.recompile_limit or DEFAULT_LIMIT)}"
+    of_all = all(is_accumulated(item.compile) for item in hits) if hits else False
+    single, accumulated = (
+        trace.config.recompile_limit or DEFAULT_LIMIT,
+        trace.config.accumulated_recompile_limit or DEFAULT_ACCUMULATED_LIMIT,
+    )
+    limit = accumulated if of_all else single
+    text = f"{trace.version.limit_setting(of_all)} = {2 * limit}"
     return _step(StepKind.LIMIT, title, alerts, saving, stake, confidence, (text,))
 
 

@@ -201,7 +201,7 @@ FAMILIES = (
                 ("SL302",),
             ),
         ),
-        (Template(Kind.REQUIRES_GRAD, _T + r"requires_grad mismatch(?:\. expected requires_grad=(?P<expected>\d))?"),),
+        (Template(Kind.REQUIRES_GRAD, _T + r"requires_grad mismatch(?:\. expected requires_grad=(?P<expected>\d)|\..{0,40})?"),),
     ),
     Family(
         "dispatch_keys",
@@ -636,6 +636,21 @@ FAMILIES = (
             ),
         ),
         (Template(Kind.ATTRIBUTES, r"getattr failed on source (?P<source>.*)"),),
+    ),
+    Family(
+        "module",
+        "A module was changed, in torch 2.1",
+        Group.OBJECTS,
+        (
+            Case(
+                '__nn_module_guard_0(self, debug_msg="versions(mod=1189643, _parameters=1186941, _buffers=1186943, _modules=1187070)")',
+                "Something was assigned to the module after the entry was compiled: an attribute, a parameter or a hook. `train()` and "
+                "`eval()` do that, too, even where nothing changes. The numbers are those of the versions of its dicts; later versions "
+                "check what the code reads instead.",
+                ("SL320",),
+            ),
+        ),
+        (Template(Kind.ATTRIBUTES, r"__nn_module_guard_\d+\((?P<source>.*?)(?:, debug_msg=.*)?\)?"),),
     ),
     Family(
         "closure",

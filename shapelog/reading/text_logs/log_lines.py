@@ -9,7 +9,7 @@ Launchers, viewers and people put more in front (ranks, times, quotes) and cut p
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from shapelog.reading.text_logs.signs import Signs, has_sign
@@ -86,7 +86,7 @@ class Run(NamedTuple):
     head: Head | None
     lines: list[str]
     number: int
-    raw: list[str] = []
+    raw: Sequence[str] = ()
 
 
 def log_lines(chunks: Iterable[bytes]) -> Iterator[LogLine]:

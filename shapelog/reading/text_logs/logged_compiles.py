@@ -91,8 +91,8 @@ class LoggedCompiles:
     def compile_of(self, head: Head, begins: str, code: Code = UNKNOWN) -> LoggedCompile | None:
         """The compile that a message belongs to; None where its head names none and none is in progress.
 
-        ``begins`` is what the message begins ("start", "reasons", "env", "graph", "guards", "limit" or ""): where the compile of that id has that
-        already, its id came again.
+        ``begins`` is what the message begins ("start", "reasons", "env", "graph", "guards", "limit" or ""): where the compile of that id
+        has that already, its id came again.
         """
         found = _ID.fullmatch(head.compile) if head.compile else None
         if found is None or (found["frame"] is None and found["autograd"] is None):

@@ -102,8 +102,8 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
 _ANY_BEGIN = re.compile(
     r"Recompiling function |Detected recompile|torch\._dynamo|dynamo hit|Error: |Hit: |LimitExceeded|^\s*function: |^\W*\d+/\d+: "
     r"|^\s*last reason: |Traceback \(|Graph [Bb]reak|GuardFail\(|tensor '|TREE_GUARD|\+- |check_tensor\("
-    r"|:\d{1,9}:[\w<>.]+:\s*$"
-    r"|[Cc]udagraph|CUDAGraph|Re-recording |Profiler Report|torch\._inductor|torch\.fx|Dynamo produced|Recompile Reasons|create_|set_repl|_update_var|track_sym|guard added"
+    r"|:\d{1,9}:[\w<>.]+:\s*$|Dynamo produced|Recompile Reasons"
+    r"|[Cc]udagraph|CUDAGraph|Re-recording |Profiler Report|torch\._inductor|torch\.fx|create_|set_repl|_update_var|track_sym|guard added"
 )
 _CONTINUES = {
     MessageKind.RECOMPILES: re.compile(
@@ -127,6 +127,10 @@ _FAILURE_GOES_ON = re.compile(
     r"\s|$|from user code|Set TORCH|You can suppress|Explanation|Hint|Developer|For more|The above exception|During handling|Traceback \("
     r"|Reason:|triggered by|Recompiling function|due to:|torch\.|E  |\w*Error|\w+: "
 )
+_AFTER_BLANK = {
+    MessageKind.RECOMPILES: re.compile(r"\s*(?:triggered by|guard \d+ fail|- )"),
+    MessageKind.LIMIT: re.compile(r"\s*(?:config\.|function: |(?:last )?reasons?:|To log all|[Tt]o diagnose)"),
+}
 _FIRST_WORDS = {MessageKind.RECOMPILES: "ompil", MessageKind.LIMIT: "dynamo hit"}
 _WITH_REASONS = (MessageKind.RECOMPILES, MessageKind.LIMIT, MessageKind.PROFILE)
 # How much of a line is looked at.
@@ -163,6 +167,16 @@ def goes_on(kind: MessageKind, text: str, begins: MessageKind) -> bool:
     if begins is MessageKind.OTHER:
         return _CONTINUES[kind].match(text) is not None
     return begins is kind or (begins is MessageKind.BARE_REASON and kind in _WITH_REASONS)
+
+
+def skips_blank(kind: MessageKind) -> bool:
+    """Whether a message may go on after empty lines, which some pages put between lines."""
+    return kind in _AFTER_BLANK
+
+
+def goes_on_after_blank(kind: MessageKind, text: str) -> bool:
+    """Whether a line after empty ones goes on with such a message."""
+    return kind not in _AFTER_BLANK or _AFTER_BLANK[kind].match(text) is not None
 
 
 def is_cut_off(kind: MessageKind, text: str) -> bool:

@@ -321,9 +321,7 @@ _COMPILER_ERROR = re.compile(
 )
 _AT_LIMIT = frozenset(("FailOnRecompileLimitHit", "FailOnCacheLimitHit", "RecompileLimitExceeded", "CacheLimitExceeded"))
 _LIMIT_IN_MESSAGE = re.compile(r"currently set to (\d{1,9})\)|(?:recompile|cache_size)_limit \((\d{1,9})\)")
-_GUARD_ERROR = re.compile(
-    r"Error while creating guard:\s*\n\s*Name: (?P<name>[^\n]*)\n(?:[^\n]*\n){0,3}?\s*Create Function: (?P<kind>\w+)"
-)
+_GUARD_ERROR = re.compile(r"Error while creating guard:\s*\n\s*Name: (?P<name>[^\n]*)\n(?:[^\n]*\n){0,3}?\s*Create Function: (?P<kind>\w+)")
 _NOT_CONVERTED = re.compile(r"WON'T CONVERT (?P<name>\S+) (?P<file>.*?) line (?P<line>\d{1,9})")
 
 
@@ -355,7 +353,10 @@ def failure(lines: Iterable[str], is_logged: bool = False) -> FailureText | None
     raised = list(_COMPILER_ERROR.finditer(text))
     if not raised:
         guard = _GUARD_ERROR.search(text)
-        what = f"error while creating a guard of {guard['name']} ({guard['kind']})" if guard else "an exception that is not in this log"
+        name = guard["name"].strip("'\"") if guard else ""
+        what = (
+            f"error while creating a guard{name and f' of {name}'} ({guard['kind']})" if guard else "an exception that is not in this log"
+        )
         return FailureText("Error", what, UNKNOWN_CODE, text) if guard or (is_logged and _STACK_LINE.match(text)) else None
     last = raised[-1]
     message = text[last.start("message") :] if last["message"] is not None else ""
@@ -389,7 +390,7 @@ def without_beginning(text: str) -> str:
 
 _BREAK_HEADING = re.compile(r"\s*Graph [Bb]reak")
 _BREAK_REASON = re.compile(r"^\s*Break Reason \d{1,9}:\s*$")
-_OLD_BREAK_REASON = re.compile(r"^\d{1,9}\. (.*\S)")
+_OLD_BREAK_REASON = re.compile(r"^\s{0,8}\d{1,9}\. (.*\S)")
 _FRAME_SUMMARY = re.compile(r"<FrameSummary file (?P<file>.*), line (?P<line>\d{1,9}) in (?P<name>.*)>")
 
 

@@ -10,11 +10,12 @@ from collections.abc import Callable
 from shapelog.reading.text_logs.whole_lines import LONGEST_LINE
 
 # torch and Torch, recompile and BackendCompiler, graph break and cudagraph, and the heading of a traceback.
-_WORDS = ("orch", "ompil", "raph", "raceback (most")
+_WORDS = ("orch", "ompil", "raph", "raceback (most", "onstraintViolation")
 # Ids of compiles and words, with at most some characters in front of them that are no letters.
 _AT_BEGIN = (
-    r"\n[^\w\n]{0,%d}(?:function: |last reason: |tensor |GuardFail|TREE_GUARD|\+- |create_|set_repl|_update_var|track_sym|eval |runtime_assert "
-    r"|dynamo hit|Constraint|CacheLimit|TENSOR_MATCH|WON'T CONV|Error while creating|Re-record|___check_|GLOBAL_STATE|__\w|\d{1,9}/\d)"
+    r"\n(?:\x1b\[[\d;]{0,9}m|\{\"log\":\")?[^\w\n]{0,%d}(?:function: |last reason: |tensor |GuardFail|TREE_GUARD|\+- |create_|set_repl"
+    r"|_update_var|track_sym|eval |runtime_assert |dynamo hit|CacheLimit|TENSOR_MATCH|WON'T CONV|Error while creating|Re-record|___check_"
+    r"|GLOBAL_STATE|__\w|\d{1,9}/\d)"
 )
 _AFTER_A_PLACE = r"\] \[(?:__\w|\d{1,9}/\d)"
 _FUNCTION_OF_PGO = r":\d{1,9}:[\w<>.%s]{1,200}:\s*\n"

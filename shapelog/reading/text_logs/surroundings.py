@@ -1,4 +1,4 @@
-"""What terminals, launchers, web pages and people add to the lines of a log: colors, quotes, times, names of processes, other characters."""
+"""What terminals, launchers, web pages and people add to the lines of a log: colors, quotes, times, processes, characters."""
 
 import html
 import re
@@ -8,23 +8,24 @@ import orjson
 from shapelog.reading.text_logs.whole_lines import LONGEST_LINE
 
 _ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[A-Za-z]|\][^\x07\x1b]{0,999}(?:\x07|\x1b\\)|[()][A-Z0-9]|[=>A-Z])")
-_QUOTE = re.compile(r"(?:> ?){1,9}")
+_QUOTE = re.compile(r"[ \t]{0,8}(?:> ?){1,9}")
+_PROGRESS = re.compile(r"\s*\b\d{1,3}%\|[^|\n]{0,400}\|[^\[\n]{0,80}\[[^\]\n]{0,99}\] ?")
 _ENTITIES = ("&lt;", "&gt;", "&amp;", "&quot;", "&#")
 # What word processors and chats write for the characters of a log.
 _CHARACTERS = {"\xa0": " ", "\u2002": " ", "\u2003": " ", "\u202f": " ", "\u200b": "", "\u2011": "-"}
-_QUOTATION_MARKS = {"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"'}
-_RARE = re.compile(f"[{''.join((*_CHARACTERS, *_QUOTATION_MARKS))}]")
-_TO_ASCII, _TO_QUOTATION_MARKS = str.maketrans(_CHARACTERS), str.maketrans(_QUOTATION_MARKS)
+_QUOTATION_MARKS = {"'": "\u2018\u2019", '"': "\u201c\u201d"}
+_RARE = re.compile(f"[{''.join((*_CHARACTERS, *_QUOTATION_MARKS.values()))}]")
+_TO_ASCII = str.maketrans(_CHARACTERS)
 # In front of a line: torchrun, mpirun, srun, Ray and vLLM, the loggers of vLLM, Docker Compose, CI systems and kubectl, journald, pytest.
+_LEVEL = r"(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL)"
 _LAUNCHER = re.compile(
-    r"(?:\[rank ?\d{1,6}\]: ?|\[default\d{1,6}\]: ?|\[\d{1,6},\d{1,6}\]<std(?:out|err)>: ?|\d{1,4}: (?=\S|  )"
-    r"|\([A-Za-z][\w.:-]{0,60} [^()\n]{0,60}?\bpid=\d{1,9}[^()\n]{0,60}\) ?"
-    r"|(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) \d\d-\d\d \d\d:\d\d:\d\d \[[\w./-]{1,80}:\d{1,6}\] ?"
-    r"|[A-Za-z][\w.-]{0,60} {1,20}\| "
-    r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)? "
-    r"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d [\w.-]{1,80} [\w./-]{1,80}(?:\[\d{1,9}\])?: "
-    r"|\[\d\d:\d\d:\d\d(?:\.\d{1,9})?\]:? "
-    r"|E {7}|E$)"
+    r"(?:(?:[ \t]{0,8}(?=[(\[]))?(?:\[rank ?\d{1,6}\]: ?|\[default\d{1,6}\]: ?|\[\d{1,6},\d{1,6}\]<std(?:out|err)>: ?"
+    r"|\([A-Za-z][\w.:-]{0,60} [^()\n]{0,60}?\bpid=\d{1,9}[^()\n]{0,60}\) ?|\[\d\d:\d\d:\d\d(?:\.\d{1,9})?\]:? "
+    r"|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?\]? "
+    rf"(?:[-|] (?:[\w.]{{1,80}} [-|] )?{_LEVEL} {{0,4}}[-|] (?:[\w.:<>]{{1,80}} [-|] )?|\[{_LEVEL}\] )?)"
+    rf"|{_LEVEL} \d\d-\d\d \d\d:\d\d:\d\d \[[\w./-]{{1,80}}:\d{{1,6}}\] ?"
+    r"|\d{1,4}: (?=\S|  )|[A-Za-z][\w.-]{0,60} {1,20}\| |E {7}|E$"
+    r"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d [\w.-]{1,80} [\w./-]{1,80}(?:\[\d{1,9}\])?: )"
 )
 _FENCE = re.compile(r"\s*(?:`{3,}|~{3,})[\w-]{0,20}\s*$")
 
@@ -36,13 +37,16 @@ def as_printed(line: str) -> str:
         line = _of_container(line)
     if "\x1b" in line:
         line = _ANSI.sub("", line)
+    if "%|" in line:
+        line = _PROGRESS.sub("", line)
     if "&" in line and any(map(line.__contains__, _ENTITIES)):
         line = html.unescape(line)
     if not line.isascii() and _RARE.search(line):
         line = line.translate(_TO_ASCII)
-        if "'" not in line and '"' not in line:
-            line = line.translate(_TO_QUOTATION_MARKS)
-    if line[:1] in ("", ">", "\r", "\ufeff") or line[-1:] == "\r":
+        for mark, others in _QUOTATION_MARKS.items():
+            if mark not in line:
+                line = line.replace(others[0], mark).replace(others[1], mark)
+    if line[:1] in ("", ">", " ", "\t", "\r", "\ufeff") or line[-1:] == "\r":
         line = line.removeprefix("\ufeff").strip("\r")
         quote = _QUOTE.match(line)
         line = line[quote.end() :] if quote else line
@@ -53,7 +57,7 @@ def is_as_printed(text: str) -> bool:
     """Whether ``as_printed`` leaves every line of a text as it is; then it need not be asked for each."""
     return (
         text[0] not in ">\ufeff{"
-        and not any(mark in text for mark in ("\r", "\x1b", "\n>", '\n{"log":"'))
+        and not any(mark in text for mark in ("\r", "\x1b", "\n>", " >", "\t>", '\n{"log":"', "%|"))
         and ("&" not in text or not any(map(text.__contains__, _ENTITIES)))
         and (text.isascii() or not _RARE.search(text))
     )
@@ -67,6 +71,11 @@ def without_launcher(line: str) -> str:
             break
         line = line[found.end() :]
     return line
+
+
+def is_progress(raw: str, line: str) -> bool:
+    """Whether a line is a progress bar and nothing else; ``raw`` is the line as it stands in the file."""
+    return "%|" in raw and not line.strip()
 
 
 def is_fence(line: str) -> bool:

@@ -17,7 +17,16 @@ from shapelog.reading.payloads.recompile_reasons import split_entry
 from shapelog.reading.text_logs.contents import LogContents
 from shapelog.reading.text_logs.log_lines import Head, log_runs
 from shapelog.reading.text_logs.logged_compiles import UNKNOWN, LoggedCompile, LoggedCompiles, number_of
-from shapelog.reading.text_logs.message_kinds import MessageKind, failure_goes_on, goes_on, is_cut_off, kind_of, kind_of_plain
+from shapelog.reading.text_logs.message_kinds import (
+    MessageKind,
+    failure_goes_on,
+    goes_on,
+    goes_on_after_blank,
+    is_cut_off,
+    kind_of,
+    kind_of_plain,
+    skips_blank,
+)
 from shapelog.reading.text_logs.messages import (
     AddedText,
     Code,
@@ -35,7 +44,7 @@ from shapelog.reading.text_logs.messages import (
     without_beginning,
 )
 from shapelog.reading.text_logs.signs import has_sign
-from shapelog.reading.text_logs.surroundings import is_fence, without_launcher
+from shapelog.reading.text_logs.surroundings import is_fence, is_progress, without_launcher
 from shapelog.reading.text_logs.transcript import Transcript
 
 _LINE_BY_LINE = (MessageKind.SYMBOLS, MessageKind.START, MessageKind.OTHER)
@@ -73,11 +82,15 @@ class _Message:
     number: int
     lines: list[str] = field(default_factory=list)
     has_raised: bool = False
+    is_after_blank: bool = False
 
     def takes(self, text: str, begins: MessageKind) -> bool:
         """Whether a line without a head, which would begin a message of that kind, goes on with this one."""
         if self.kind is not MessageKind.FAILURE:
-            return goes_on(self.kind, text, begins)
+            was_blank, self.is_after_blank = self.is_after_blank, not text.strip()
+            if self.is_after_blank and skips_blank(self.kind):
+                return True
+            return goes_on(self.kind, text, begins) and (not was_blank or goes_on_after_blank(self.kind, text))
         if len(self.lines) >= _MOST_FAILURE_LINES:
             return False
         if self.has_raised:
@@ -110,6 +123,8 @@ class Transcriber:
             self._compiles.line = number
             if head is None:
                 for at, text in enumerate(lines):
+                    if is_progress(raw[at], text):
+                        continue
                     if self._last is not None or has_sign(raw[at]):
                         self._take_plain(without_launcher(text), number + at)
             else:
@@ -126,6 +141,7 @@ class Transcriber:
         key = head.process, head.rank
         message = self._open.get(key)
         for at, text in enumerate(lines):
+            self._compiles.line = number + at
             if message is None or message.head is not head or (message.kind in _LINE_BY_LINE and not head.artifact):
                 if message is not None:
                     self._finish(message)
@@ -223,13 +239,23 @@ class Transcriber:
                 self._compiles.write_reasons(compile, item.reasons)
 
     def _bare_reason(self, head: Head, lines: list[str]) -> None:
-        """Reasons that somebody pasted alone."""
+        """Reasons that somebody pasted alone: of one recompile, as long as they are about older and older entries."""
+        reasons: list[str] = []
         for line in lines:
             quoted = _QUOTED_REASON.search(line)
-            code = Code(quoted["name"], quoted["file"] or "", int(quoted["line"] or 0)) if quoted else UNKNOWN
-            reason = quoted["reason"] if quoted else line.strip().lstrip("-*> ").rstrip(" .")
-            if parse_reason(reason).family != "other":
-                self._recompile(Head(), RecompileText(code, (reason,)))
+            if quoted:
+                code = Code(quoted["name"], quoted["file"] or "", int(quoted["line"] or 0))
+                self._recompile(Head(), RecompileText(code, (quoted["reason"],)))
+                continue
+            reason = line.strip().lstrip("-*> ").rstrip(" .")
+            if parse_reason(reason).family == "other":
+                continue
+            if reasons and not _is_older(reason, reasons[-1]):
+                self._recompile(Head(), RecompileText(UNKNOWN, tuple(reasons)))
+                reasons = []
+            reasons.append(reason)
+        if reasons:
+            self._recompile(Head(), RecompileText(UNKNOWN, tuple(reasons)))
 
     def _guards(self, head: Head, lines: list[str]) -> None:
         begin = next((at for at, line in enumerate(lines) if "TREE_GUARD_MANAGER" in line or "+- RootGuardManager" in line), -1)
@@ -441,6 +467,12 @@ class Transcriber:
 def _version_of_limit(text: str) -> str:
     """Which torch writes this about the recompile limit, which had another name."""
     return "2.8 or newer" if "ecompile" in text and "recompilation cache" not in text else "2.6 or 2.7"
+
+
+def _is_older(reason: str, other: str) -> bool:
+    """Whether a reason is about an older entry of the same frame than another one."""
+    frame, number = split_entry(reason)[0].rpartition("/")[0], number_of(reason)
+    return bool(frame) and frame == split_entry(other)[0].rpartition("/")[0] and number < number_of(other)
 
 
 def _checked(reasons: Iterable[str]) -> tuple[str, int]:

@@ -1,7 +1,10 @@
 """The bytes of a log, in whatever pieces they come → pieces that end with a line, in UTF-8."""
 
 import codecs
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import chain, pairwise
 
 # What is read of one line; a longer one is cut there.
 LONGEST_LINE = 1 << 16
@@ -10,10 +13,46 @@ _KEPT = 4 * LONGEST_LINE  # a character has four bytes at most
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
+# What people paste is no longer than this; only that is unwrapped.
+LONGEST_PASTE = 1 << 19
+_NARROWEST, _WIDEST = 50, 300
+_BEGINS_ANEW = re.compile(rb"(?:\[rank\d+\]:? ?)?[VDIWEC]\d{4} \d\d:\d\d:|\[\d{4}-\d\d-\d\d |\s*$|\[\d+/\d")
+
+
 def whole_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
     """Pieces that end with a line. Of a long line, only the beginning is kept until its end comes."""
+    pieces = _in_utf_8(iter(chunks))
+    first = b""
+    for piece in pieces:
+        first += piece
+        if len(first) > LONGEST_PASTE:
+            yield from _whole_lines(chain((first,), pieces))
+            return
+    if first:
+        yield _unwrapped(first if first.endswith(b"\n") else first + b"\n")
+
+
+def _unwrapped(text: bytes) -> bytes:
+    """A text without the line breaks of a terminal of so many columns, where it was copied from one."""
+    lines = text.split(b"\n")
+    columns = max(map(len, lines))
+    if not _NARROWEST <= columns <= _WIDEST or text.count(b"\r") > 0:
+        return text
+    full = Counter(_BEGINS_ANEW.match(after) is None for line, after in pairwise(lines) if len(line) == columns)
+    if full[True] < 2 or full[True] < 9 * full[False] or not any(len(line) == columns and _BEGINS_ANEW.match(line) for line in lines):
+        return text
+    joined = [lines[0]]
+    for line, after in pairwise(lines):
+        if len(line) == columns and not _BEGINS_ANEW.match(after):
+            joined[-1] += after
+        else:
+            joined.append(after)
+    return b"\n".join(joined)
+
+
+def _whole_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
     rest = b""
-    for chunk in _in_utf_8(iter(chunks)):
+    for chunk in chunks:
         end = chunk.rfind(b"\n") + 1
         if end:
             yield rest + chunk[:end]

@@ -4,13 +4,13 @@ from collections import Counter
 from collections.abc import Iterator
 
 from shapelog.advice.remedies import Remedies
-from shapelog.model.trace import Frame, Outcome
+from shapelog.model.trace import Compile, Frame, Outcome
 from shapelog.recompiles.explain import Explanations
 from shapelog.report.results import Finding, Table, location_of
 from shapelog.rules import RULES
 from shapelog.text import plural
 
-DEFAULT_LIMIT = 8
+DEFAULT_LIMIT, DEFAULT_ACCUMULATED_LIMIT = 8, 256
 _HIT, _NEAR = RULES["SL401"], RULES["SL402"]
 
 
@@ -25,7 +25,7 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
             continue
         rule, compile = _HIT, hit or frame.compiles[-1]
         if hit is not None:
-            kind = "accumulated recompile limit" if "accumulated" in hit.metrics.fail_reason else "recompile limit"
+            kind = "accumulated recompile limit" if is_accumulated(hit) else "recompile limit"
             counted = f", with {plural(entries, 'cache entry')}" if entries >= hit.id.compile else ""
             then = "the call raised an error" if hit.raised_at_limit else "any call that misses the cache now runs in eager mode"
             at = f" at {hit.label}{counted}" if hit.id.compile else ""  # an exception alone does not name it
@@ -53,13 +53,18 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
             place=location_of(frame),
             details=axes,
             frame=frame,
-            own_remedy=_remedy(explained, frame, causes) if causes else "",
+            own_remedy=_remedy(explained, frame, causes, is_accumulated(compile)) if causes else "",
         )
 
 
-def _remedy(explained: Explanations, frame: Frame, causes: str) -> str:
+def is_accumulated(compile: Compile) -> bool:
+    """Whether a compile was refused since the entries of all objects that share its function are too many."""
+    return compile.outcome is Outcome.LIMIT and "accumulated" in compile.metrics.fail_reason
+
+
+def _remedy(explained: Explanations, frame: Frame, causes: str, of_all: bool) -> str:
     """What to do about the entries that fill the cache. Where the hit is all that is known, that is what helps against its own cause."""
-    setting = explained.trace.version.limit_setting
+    setting = explained.trace.version.limit_setting(of_all)
     own = explained.of_frame(frame)
     if len(own) == 1 and own[0].causes:
         remedy = Remedies(explained.trace.supports_dynamic_sources).of_recompile(own[0])

@@ -197,6 +197,12 @@ KNOWN = [
     ("2.6", "getattr failed on source L['o'].v", ("getattr", "L['o'].v", "attributes", "", "")),
     ("2.8, 2.10", "getattr failed on source o.v", ("getattr", "o.v", "attributes", "", "")),
     ("2.13, 2.15", "getattr failed on source o", ("getattr", "o", "attributes", "", "")),
+    (
+        "2.1",
+        "__nn_module_guard_0(L['self'], debug_msg=\"versions(mod=118, _parameters=9)\")",
+        ("module", "L['self']", "attributes", "", ""),
+    ),
+    ("all", "L['self'].step ==", ("value", "L['self'].step", "value", "", "")),
     ("2.10 to 2.15", "ClosureGuardAccessor: Not a function on fn.__closure__", ("closure", "fn", "closure", "", "")),
     ("2.13", "'NoneType' object has no attribute 'size'", ("not_a_view", "", "", "", "")),
     ("all", "Not a weakref obj", ("accessor", "", "present", "", "")),

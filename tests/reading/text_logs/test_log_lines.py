@@ -67,9 +67,14 @@ def test_a_line_with_more_in_front_than_the_one_before_has_a_head_of_its_own() -
     assert (first.text, second) == ("one", (USUAL, "two", 2))
 
 
-def test_a_progress_bar_and_what_it_is_drawn_over_are_lines_of_their_own_with_one_number() -> None:
-    found = lines_of(f"a\n 12%|#  |\r 13%|#  |\r{HEAD} one\nb\n")
-    assert [(line.text, line.number) for line in found] == [("a", 1), (" 12%|#  |", 2), (" 13%|#  |", 2), ("one", 2), ("b", 3)]
+def test_what_is_drawn_over_the_same_line_are_lines_of_their_own_with_one_number() -> None:
+    found = lines_of(f"a\n 12%\r 13%\r{HEAD} one\nb\n")
+    assert [(line.text, line.number) for line in found] == [("a", 1), (" 12%", 2), (" 13%", 2), ("one", 2), ("b", 3)]
+
+
+def test_a_progress_bar_is_taken_out_of_its_line() -> None:
+    found = lines_of(f"  0%|  | 0/28 [00:00<?, ?it/s]{HEAD} one\nb 12%|## | 3/28 [00:01<00:09,  2.1it/s]\n")
+    assert [(line.head, line.text) for line in found] == [(USUAL, "one"), (None, "b")]
 
 
 @pytest.mark.parametrize("front", ["", f"{HEAD} ", "> "])

@@ -235,3 +235,47 @@ Set torch._dynamo.config.cache_size_limit to 2 to avoid being cache limited.
     )
     assert [item.code for item in found] == [Code("attend", "attn.py", 14)] * 2
     assert found[1].reasons == ("tensor 'L['q']' size mismatch at index 0. expected 4, actual 9",)
+
+
+def test_the_table_of_a_profiler_alone() -> None:
+    guard = "__nn_module_guard_0(L['self'], debug_msg=\"versions(mod={})\")"
+    lines = [
+        "Function                Recompiles  Recompile Reasons",
+        f"'forward' (a.py:11)             7  {guard.format(1)}",
+        f"                                   {guard.format(2)}",
+    ]
+    found = list(profiled_recompiles(lines))
+    assert [(item.code, item.reasons) for item in found] == [(Code("forward", "a.py", 11), (guard.format(number),)) for number in (1, 2)]
+
+
+def test_the_breaks_that_explain_listed_in_torch_2_0() -> None:
+    lines = [
+        "Dynamo produced 2 graphs with 1 graph break and 6 ops",
+        " Break reasons: ",
+        "",
+        "1. call_function BuiltinVariable(print) [ConstantVariable(str)] {}",
+        '  File "t2.py", line 16, in foo',
+        '    print("woo")',
+    ]
+    (found,) = explained_breaks(lines)
+    assert found == ("call_function BuiltinVariable(print) [ConstantVariable(str)] {}", ("t2.py", 16, "foo", ""))
+
+
+def test_a_guard_that_cannot_be_made_is_a_failure() -> None:
+    lines = ["Error while creating guard:", "Name: \"L['self']\"", "    Source: local", "    Create Function: NN_MODULE"]
+    found = failure(lines)
+    assert found is not None
+    assert found.message == "error while creating a guard of L['self'] (NN_MODULE)"
+
+
+def test_a_logged_stack_without_its_exception_is_a_failure() -> None:
+    lines = ['  File "/x/torch/_dynamo/convert_frame.py", line 12, in _compile', "    return f()"]
+    assert failure(lines) is None
+    found = failure(lines, is_logged=True)
+    assert found is not None
+    assert found.message == "an exception that is not in this log"
+
+
+def test_a_stance_without_a_place() -> None:
+    (found,) = recompiles(["RuntimeError: Detected recompile when torch.compile stance is 'fail_on_recompile'"])
+    assert found.code == Code()

@@ -1,0 +1,77 @@
+"""What terminals, launchers, pages and people add to a log makes no difference to its answer."""
+
+import html
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from shapelog import load
+from shapelog.recompiles.explain import explain_trace
+
+TEXT = """\
+torch._dynamo hit config.recompile_limit (8)
+   function: 'forward' (/app/train.py:12)
+   last reason: 3/7: tensor 'x' size mismatch at index 0. expected 4, actual 5
+To log all recompilation reasons, use TORCH_LOGS="recompiles".
+"""
+
+
+def each(front: str) -> Callable[[str], str]:
+    return lambda text: "".join(f"{front}{line}" for line in text.splitlines(keepends=True))
+
+
+CHANGES: dict[str, Callable[[str], str]] = {
+    "a CI system": each("2026-01-05T10:11:12.1234567Z "),
+    "Docker Compose": each("trainer-1  | "),
+    "journald": each("Jan 05 10:11:12 node-3 python[4242]: "),
+    "srun": each("3: "),
+    "torchrun": each("[rank2]: "),
+    "mpirun": each("[1,3]<stderr>: "),
+    "Ray": each("(RayTrainWorker pid=12345, ip=10.0.0.3) "),
+    "vLLM": each("(EngineCore_DP0 pid=77) ERROR 06-18 08:08:25 [core.py:712] "),
+    "the logging of Python": each("2026-01-05 10:11:12,123 - INFO - "),
+    "loguru": each("2026-01-05 10:11:12.123 | WARNING  | logging:callHandlers:1706 - "),
+    "a quote": each("> > "),
+    "an indented quote": each("  > "),
+    "colors": lambda text: "".join(f"\x1b[33m{line}\x1b[0m\n" for line in text.splitlines()),
+    "HTML": html.escape,
+    "blanks that do not break": lambda text: text.replace(" ", "\xa0"),
+    "typographic quotes": lambda text: text.replace("'forward'", "\u2018forward\u2019").replace("'x'", "\u2018x\u2019"),
+    "empty lines": lambda text: text.replace("\n", "\n\n"),
+    "a block of code": lambda text: f"Hi!\n```\n{text}```\nAny idea? 🤯\n",
+    "progress bars": lambda text: "".join(f"{line} 12%|##   | 12/100 [00:01<00:09,  8.8it/s]\n" for line in text.splitlines()),
+    "progress bars between": lambda text: "".join(f"{line}\n 12%|##   | 12/100 [00:01<00:09,  8.8it/s]\n" for line in text.splitlines()),
+}
+
+
+def causes(path: Path, data: bytes) -> list[tuple[str, str, tuple[str, ...]]]:
+    path.write_bytes(data)
+    return [(item.compile.label, item.frame.title, item.codes) for item in explain_trace(load(path), debug=True).recompiles]
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=list(CHANGES))
+def test_what_is_added_makes_no_difference(change: str, tmp_path: Path) -> None:
+    assert causes(tmp_path / "run.txt", CHANGES[change](TEXT).encode()) == [("3/8", "forward", ("SL101",))]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-8-sig"])
+def test_files_of_windows(encoding: str, tmp_path: Path) -> None:
+    mark = "\ufeff" if encoding == "utf-16-be" else ""
+    data = (mark + TEXT.replace("\n", "\r\n")).encode(encoding)
+    assert causes(tmp_path / "run.txt", data) == [("3/8", "forward", ("SL101",))]
+
+
+HEAD = "W1120 08:27:33.313000 4242 torch/_dynamo/convert_frame.py:896] [3/8] "
+
+
+@pytest.mark.parametrize("columns", [60, 80, 100])
+def test_lines_that_a_terminal_wrapped_are_whole_again(columns: int, tmp_path: Path) -> None:
+    lines = each(HEAD)(TEXT).splitlines()
+    wrapped = "".join(f"{line[at : at + columns]}\n" for line in lines for at in range(0, len(line), columns))
+    assert causes(tmp_path / "run.txt", wrapped.encode()) == [("3/8", "forward", ("SL101",))]
+
+
+def test_the_first_lines_may_have_lost_their_heads(tmp_path: Path) -> None:
+    cut = each(HEAD)(TEXT).split("] [3/8] ", 2)[2]
+    assert causes(tmp_path / "run.txt", cut.encode()) == [("3/8", "forward", ("SL101",))]
