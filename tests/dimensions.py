@@ -356,7 +356,7 @@ def _(n: int) -> bytes:
 @dimension("dims of a tensor that vary")
 def _(n: int) -> bytes:
     first, second = (tensor(*[length] * n, stride=[1] * n) for length in (2, 3))
-    return trace(compile("0/0", first), compile("0/1", second, reasons=[size_mismatch("0/0", 2, 3)]))
+    return trace(compile("0/0", first, graph=""), compile("0/1", second, graph="", reasons=[size_mismatch("0/0", 2, 3)]))
 
 
 def _into_last(data: bytes, *more: bytes) -> bytes:

@@ -122,6 +122,9 @@ def difference(entry: CompileFacts, call: CompileFacts, reasons: tuple[Reason, .
     own, following = separate(violations(entry, call, reasons), entry, call)
     causes: dict[tuple[str, str], Cause] = {}
     for item in own:
+        owner = item.source.dict_of_key
+        if owner and (owner, _ANY_KEY) in causes and not item.prop.is_of_dim and item.shape is None:
+            continue  # all keys of a dict are one cause
         cause = _cause(item, entry, call)
         is_value = cause.prop.kind is Kind.VALUE and cause.codes[0] != "SL102"
         if not (is_value and (cause.source, _ANY_KEY) in causes):  # a set that lost or gained a member is another set
