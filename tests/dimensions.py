@@ -113,6 +113,15 @@ def _(n: int) -> bytes:
     return trace(*(_sized(number, None) for number in range(n)))
 
 
+@dimension("compiles of one frame with reasons and no guards")
+def _(n: int) -> bytes:
+    def made(number: int) -> bytes:
+        reasons = [size_mismatch(f"0/{number - 1}", number + 2, number + 3)] if number else []
+        return compile(f"0/{number}", tensor(number + 3, 16), guards="", reasons=reasons, has_guarded_code=True)
+
+    return trace(*map(made, range(n)))
+
+
 @dimension("compiles with all reasons")
 def _(n: int) -> bytes:
     return trace(*(_sized(number, [size_mismatch(f"0/{other}", other + 3, number + 3) for other in range(number)]) for number in range(n)))
@@ -356,7 +365,7 @@ def _(n: int) -> bytes:
 @dimension("dims of a tensor that vary")
 def _(n: int) -> bytes:
     first, second = (tensor(*[length] * n, stride=[1] * n) for length in (2, 3))
-    return trace(compile("0/0", first), compile("0/1", second, reasons=[size_mismatch("0/0", 2, 3)]))
+    return trace(compile("0/0", first, graph=""), compile("0/1", second, graph="", reasons=[size_mismatch("0/0", 2, 3)]))
 
 
 def _into_last(data: bytes, *more: bytes) -> bytes:

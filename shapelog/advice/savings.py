@@ -14,7 +14,7 @@ from shapelog.model.trace import Compile, Outcome
 from shapelog.reading.payloads.source_names import Source
 
 # Calls that are looked at only because others changed. After these, what such calls do without a mark is not followed.
-MOST_FOLLOWED = 100_000
+MOST_FOLLOWED = 30_000
 
 
 class Lost(NamedTuple):

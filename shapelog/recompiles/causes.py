@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from shapelog.display import in_notebook
+from shapelog.grouping import grouped
 from shapelog.model.trace import Compile
 from shapelog.reading.payloads.guards import UserLine, place_of
 from shapelog.reading.payloads.properties import Kind, Property
@@ -100,21 +101,24 @@ class Differences:
 
     table: FactTable = field(default_factory=FactTable)
     _by_facts: dict[tuple[object, ...], tuple[tuple[Cause, ...], tuple[str, ...]]] = field(default_factory=dict)
+    _call: Compile | None = None
+    _reasons: dict[str, list[Reason]] = field(default_factory=dict)
 
     def between(self, entry: Compile, compile: Compile) -> EntryDifference:
         """What keeps the call of ``compile`` from using ``entry``. No cause at all means that the trace does not hold it."""
-        reasons = reasons_about(entry, compile)
+        reasons = self._reasons_about(entry, compile)
         one, other = self.table.of(entry), self.table.of(compile)
         key = (one, other, *[reason.text for reason in reasons])
         if key not in self._by_facts:
             self._by_facts[key] = difference(one, other, reasons)
         return EntryDifference(entry, *self._by_facts[key])
 
-
-def reasons_about(entry: Compile, compile: Compile) -> tuple[Reason, ...]:
-    """PyTorch's reasons for one entry. A reason names no generation; those of a compile are all of its own."""
-    label = entry.label if entry.id.generation == 1 else entry.label.partition("#")[0]
-    return tuple([reason for reason in compile.reasons if reason.entry == label])
+    def _reasons_about(self, entry: Compile, compile: Compile) -> tuple[Reason, ...]:
+        """PyTorch's reasons for one entry. A reason names no generation; those of a compile are all of its own."""
+        if compile is not self._call:  # one call is compared with all entries before the next comes
+            self._call, self._reasons = compile, grouped(compile.reasons, lambda reason: reason.entry)
+        label = entry.label if entry.id.generation == 1 else entry.label.partition("#")[0]
+        return tuple(self._reasons.get(label, ()))
 
 
 def difference(entry: CompileFacts, call: CompileFacts, reasons: tuple[Reason, ...] = ()) -> tuple[tuple[Cause, ...], tuple[str, ...]]:
@@ -122,6 +126,9 @@ def difference(entry: CompileFacts, call: CompileFacts, reasons: tuple[Reason, .
     own, following = separate(violations(entry, call, reasons), entry, call)
     causes: dict[tuple[str, str], Cause] = {}
     for item in own:
+        owner = item.source.dict_of_key
+        if owner and (owner, _ANY_KEY) in causes and not item.prop.is_of_dim and item.shape is None:
+            continue  # all keys of a dict are one cause
         cause = _cause(item, entry, call)
         is_value = cause.prop.kind is Kind.VALUE and cause.codes[0] != "SL102"
         if not (is_value and (cause.source, _ANY_KEY) in causes):  # a set that lost or gained a member is another set

@@ -186,10 +186,11 @@ def _explain_frame(
     What separates each from the entries that it was compared with is added to ``compared``.
     """
     found: list[Recompile] = []
-    entries = Entries()
+    entries, labels = Entries(), set[str]()
     backend = new_backend_each_time(frame, reuse.differences)
     for index, compile in enumerate(frame.compiles):
-        outside = entries_outside_trace(frame.compiles[:index], compile) if entries.are_bare else []
+        outside = entries_outside_trace(labels, compile) if entries.are_bare else []
+        labels.add(compile.label.partition("#")[0])
         is_silent = compile.outcome is Outcome.COMPILED and not compile.has_reasons_record
         if entries and is_silent and compile.guards_span and reasons.are_always_written:
             compared[compile] = ()

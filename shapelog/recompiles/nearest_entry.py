@@ -1,6 +1,6 @@
 """Which earlier entry a recompile is compared with: the nearest of those that its call was compared with at run time."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from shapelog.grouping import grouped
 from shapelog.model.ids import parse_compile_id
@@ -25,18 +25,16 @@ class Entries:
     def __init__(self) -> None:
         self._made: list[Compile] = []
         self._by_label: dict[str, Compile] = {}
+        # Whether the guards of none of them are recorded, as in a log that holds recompile reasons alone.
+        self.are_bare = True
         self.left_out = 0
 
     def __bool__(self) -> bool:
         return bool(self._made)
 
-    @property
-    def are_bare(self) -> bool:
-        """Whether the guards of none of them are recorded, as in a log that holds recompile reasons alone."""
-        return all(entry.guards_span is None for entry in self._made)
-
     def add(self, entry: Compile) -> None:
         self._made.append(entry)
+        self.are_bare = self.are_bare and entry.guards_span is None
         self._by_label[entry.label.partition("#")[0]] = entry
 
     def compared_with(self, compile: Compile, table: FactTable) -> list[Compile]:
@@ -73,16 +71,15 @@ def _unsatisfied(entry: CompileFacts, call: CompileFacts) -> tuple[Key, ...]:
     return tuple([key for key, value in required.items() if value != DYNAMIC and call.facts.get(key) != value])
 
 
-def entries_outside_trace(earlier: Sequence[Compile], compile: Compile) -> list[Compile]:
+def entries_outside_trace(earlier: Collection[str], compile: Compile) -> list[Compile]:
     """The entries that the reasons of a compile name and the trace does not hold: made before a recording began, or lost.
 
-    All that is known of them is what those reasons state.
+    ``earlier`` are the ids of the compiles before it. All that is known of those entries is what the reasons state.
     """
-    labels = {entry.label.partition("#")[0] for entry in earlier} if compile.reasons else set()
     found = []
     for name in dict.fromkeys(reason.entry for reason in compile.reasons):
         identity = parse_compile_id(name)
-        if identity is not None and name not in labels:
+        if identity is not None and name not in earlier:
             found.append(
                 Compile(
                     id=identity,

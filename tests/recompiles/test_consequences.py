@@ -4,7 +4,6 @@ import make
 import pytest
 from payload_text import CPU_KEYS, equals_match, global_state, guard_manager, guard_tree, tensor_match
 
-from shapelog.recompiles.causes import reasons_about
 from shapelog.recompiles.consequences import CONSEQUENCES, separate
 from shapelog.recompiles.facts import FactTable
 from shapelog.recompiles.violations import violations
@@ -133,7 +132,7 @@ def separated(made: bytes) -> tuple[list[str], dict[str, list[str]]]:
     """(what changed by itself, what follows from that by the predicate that recognized it), each as ``source property``."""
     entry, call = make.load(made).compiles
     table = FactTable()
-    found = violations(table.of(entry), table.of(call), reasons_about(entry, call))
+    found = violations(table.of(entry), table.of(call), [reason for reason in call.reasons if reason.entry == entry.label])
     own, following = separate(found, table.of(entry), table.of(call))
     by_name: dict[str, list[str]] = {}
     for item in following:

@@ -10,7 +10,7 @@ from shapelog.grouping import grouped
 from shapelog.model.trace import Compile, Frame, GraphBreak, Outcome, resumed_by
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.reading.records import Specialization, Stack
-from shapelog.report.report import Axis, FrameReport, Report
+from shapelog.report.report import FrameReport, Report
 from shapelog.report.source_code.quoted_lines import Place, QuotedLines
 from shapelog.report.weighted import WeightedCompile
 from shapelog.rules import Verdict
@@ -117,7 +117,11 @@ def _joined(marks: Iterable[LineMark]) -> Iterator[LineMark]:
 def _mark(events: list[_Event]) -> LineMark:
     first = events[0]
     values: dict[str, dict[str, None]] = {}
+    before: tuple[Changed, ...] = ()
     for event in events:
+        if event.changed is before:  # as for all compilations of a frame
+            continue
+        before = event.changed
         for item in event.changed:
             values.setdefault(item.name, {}).update(dict.fromkeys(item.values))
     compiled = tuple({event.compiled.compile: event.compiled for event in events}.values())
@@ -142,8 +146,9 @@ def _main_verdict(compiled: Iterable[WeightedCompile]) -> Verdict | None:
 
 def _events(item: FrameReport, lines: QuotedLines) -> Iterator[_Event]:
     frame = item.frame
+    varied = tuple(Changed(axis.name, axis.values) for axis in item.axes)
     for compiled in item.compiles:
-        yield from _own(frame, item.axes, compiled)
+        yield from _own(frame, varied, compiled)
         yield from _caused(frame, compiled, lines)
         for found in compiled.compile.breaks:
             yield from _broke(found, compiled)
@@ -152,11 +157,10 @@ def _events(item: FrameReport, lines: QuotedLines) -> Iterator[_Event]:
         yield from _ended(frame, compiled)
 
 
-def _own(frame: Frame, axes: Iterable[Axis], compiled: WeightedCompile) -> Iterator[_Event]:
+def _own(frame: Frame, changed: tuple[Changed, ...], compiled: WeightedCompile) -> Iterator[_Event]:
     """Where the code begins, and where it is called."""
     resumed = resumed_by(frame.name)
     kind = MarkKind.RESUMED if resumed else MarkKind.COMPILED
-    changed = tuple(Changed(axis.name, axis.values) for axis in axes)
     yield _Event(Place(frame.file, resumed[1] if resumed else frame.line), kind, frame.title, frame.name, compiled, changed)
     called = None if resumed else frame.caller(compiled.compile)
     # The stack of a text log may name another line of the code itself.
