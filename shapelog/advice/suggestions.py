@@ -144,7 +144,7 @@ def _suggestion(selected: _Selected, marks: list[Mark]) -> Suggestion:
         frames=frames,
         tool="dynamic source" if selected.version.reads_sources else "mark_dynamic",
         entries=entries(marks, selected.version, selected.sources),
-        recommendation=_recommendation(name, dims, selected.version),
+        recommendation=_recommendation(name, dims, any(mark.is_int for mark in marks), selected.version),
         rationale=rationale(seen, codes),
         gone=tuple(compile.label for compile in gone),
         seconds=math.fsum(selected.explained.trace.seconds(compile) for compile in gone),
@@ -171,10 +171,13 @@ def _all_sources(explained: Explanations) -> SourceNames:
     return SourceNames(sorted(names.union(*[tree.sources for tree in trees])))
 
 
-def _recommendation(name: str, dims: tuple[int, ...], version: TorchVersion) -> str:
+def _recommendation(name: str, dims: tuple[int, ...], is_int: bool, version: TorchVersion) -> str:
+    """What to mark. One name can be that of an int in one function and of a tensor in another."""
     if not dims:
         return f"mark the int {name} as dynamic"
     which = f"dim {dims[0]}" if len(dims) == 1 else f"dims {', '.join(map(str, dims[:-1]))} and {dims[-1]}"
+    if is_int:
+        return f"mark the int {name}, and {which} of {name} where it is a tensor, as dynamic"
     whole = version.reads_sources and not version.reads_dims
     return f"mark {which} of {name} as dynamic" + (f" (torch {version} can only list the whole tensor)" if whole else "")
 

@@ -453,12 +453,14 @@ def _other_operators(entry: CompileFacts, call: CompileFacts) -> tuple[str, str]
     graphs = entry.compile.graph, call.compile.graph
     if not all(graphs):
         return None
-    for pattern in (_CALLED, _NODE):
-        before, after = ({found[1] for text in graph.statements if (found := pattern.search(text))} for graph in graphs if graph)
-        gone, new = sorted(before - after), sorted(after - before)
-        if gone or new:
-            return (gone[0], new[0]) if len(gone) == len(new) == 1 else None
-    return None
+    found = [{match[1] for text in graph.statements if (match := _CALLED.search(text))} for graph in graphs if graph]
+    if not (found[0] - found[1] and found[1] - found[0]):
+        found = [
+            {match[1] for text in graph.statements if (match := _CALLED.search(text) or _NODE.search(text))} for graph in graphs if graph
+        ]
+    before, after = found
+    gone, new = sorted(before - after), sorted(after - before)
+    return (gone[0], new[0]) if len(gone) == len(new) == 1 else None
 
 
 def _short_type(text: str) -> str:

@@ -165,6 +165,8 @@ def _against_guards(tree: GuardTree, call: CompileFacts) -> Iterator[Violation]:
         if actual is None:
             if prop.kind in _IDENTITY:
                 yield from _another_kind(tree, call, source, prop, expected)
+            elif prop.kind is Kind.SIZE and (size_now := _size_of_part(tree, call, key)) not in (None, expected):
+                yield Violation(source, prop, expected, size_now, comment=tree.by_key[key].comment)
         elif _differs(prop, expected, actual):
             is_object = prop.kind in (Kind.TYPE, Kind.ID)
             known = _objects(tree, call, source, prop, str(expected), str(actual)) if is_object else (prop, expected, actual)
@@ -174,6 +176,15 @@ def _against_guards(tree: GuardTree, call: CompileFacts) -> Iterator[Violation]:
     for shape in tree.shapes:
         if shape.parsed.holds(call.numbers) is False:
             yield _shape_violation(shape, call, None)
+
+
+def _size_of_part(tree: GuardTree, call: CompileFacts, key: Key) -> Fact | None:
+    """The size of a tensor that a subclass consists of, where it is dynamic in the call: that of the subclass, if it had the same."""
+    source, prop = key
+    whole = Source(source.rpartition(".")[0]), prop
+    if call.guarded(key) != DYNAMIC or tree.facts.get(whole) != tree.facts[key]:
+        return None
+    return call.facts.get(whole)
 
 
 def _differs(prop: Property, expected: Fact, actual: Fact) -> bool:

@@ -324,13 +324,9 @@ class _AlertBuilder(NamedTuple):
     def _rest(self, members: list[_Blamed], done: Remedy) -> Rest | None:
         """Where what is ``done`` removes some of these recompiles: what the others need, be it for a cause that this alert is not about."""
         rest = [item for item in members if item.recompile.verdict is not Verdict.MARKING]
-        causes = [item.cause for item in rest if item.cause]
-        if not causes or len(rest) == len(members):
+        if len(rest) == len(members) or not any(item.cause for item in rest):
             return None
-        remedies = self.found.report.remedies
-        remedy = remedies.of([item.recompile for item in rest], causes)
-        if remedy == done:
-            remedy = remedies.of_recompile(rest[0].recompile)
+        remedy = self.found.report.remedies.of_recompile(rest[0].recompile)
         return Rest(remedy, tuple(dict.fromkeys(item.recompile.compile.label for item in rest))) if remedy != done else None
 
     def findings(self, items: list[Finding]) -> Iterator[Alert]:

@@ -429,3 +429,9 @@ def test_a_branch_on_the_size_keeps_a_graph_for_each_side() -> None:
     (left,) = advice.remaining
     assert (left.rule.code, [compile.label for compile in left.compiles]) == ("SL204", ["0/2"])
     assert RETURN_LINE.endswith(f"{left.place.removeprefix('/srv/')} in f")
+
+
+def test_a_name_that_is_an_int_in_one_function_and_a_tensor_in_another() -> None:
+    tensors = static_sizes(10, 12, frame=1, source="L['k']", name="g")
+    suggestion = only(make.advice(trace(int_values(3, 4), tensors)))
+    assert suggestion.recommendation == "mark the int k, and dim 0 of k where it is a tensor, as dynamic"

@@ -1045,3 +1045,21 @@ def test_vmap_takes_a_dim_from_a_tensor() -> None:
 def test_what_a_module_or_a_class_has_is_no_key_of_a_dict(reason: str, sentence: str) -> None:
     cause = only(two(guard_tree(tensor_match()), guard_tree(tensor_match()), reason))
     assert (cause.codes, cause.sentence) == (("SL320",), sentence)
+
+
+def test_the_tensors_of_a_subclass_have_its_new_size_where_they_became_dynamic() -> None:
+    sizes = (10, 8), (None, 8)
+    trees = [guard_tree(tensor_match("L['w']", size), tensor_match("L['w'].a", size), tensor_match("L['w'].k", (3, 8))) for size in sizes]
+    rows = [tensor(number, 8, source="L['w']") for number in (10, 12)]
+    made = trace(*[compiled(f"0/{number}", rows[number], guards=trees[number]) for number in (0, 1)])
+    assert [cause.axis for cause in last_recompile(made).causes] == ["w.size[0]", "w.a.size[0]"]
+    other = guard_tree(tensor_match("L['w']"), tensor_match("L['w'].a", (5, 8)))
+    made = trace(compiled("0/0", rows[0], guards=other), compiled("0/1", rows[1], guards=trees[1]))
+    assert [cause.axis for cause in last_recompile(made).causes] == ["w.size[0]"]
+
+
+def test_an_operator_of_python_and_a_function_of_torch_are_both_named() -> None:
+    trees = [guard_tree(tensor_match(), identity("L['op']", number, "builtin_function_or_method")) for number in (1, 2)]
+    graphs = graph_text(INPUT, "mul = l_x_ * l_x_"), graph_text(INPUT, "add = torch.add(l_x_, l_x_)")
+    made = trace(*[compiled(f"0/{number}", tensor(10, 8), guards=trees[number], graph=graphs[number]) for number in (0, 1)])
+    assert only(made).sentence == "op is a different library function: mul, now torch.add"
