@@ -103,9 +103,12 @@ def page_of(report: shapelog.report.report.Report, **options: object) -> str:
     return renderer("report", "html")(report, Options(**options)).decode()  # type: ignore[arg-type]
 
 
-# The addresses outside of the page that it links to: what PyTorch writes about a graph break or a failure, and trace viewers; and lines that
-# open in an editor.
-OUTSIDE = re.compile(r"https://(?:meta-pytorch\.github\.io/compile-graph-break-site/gb/gb\d+\.html|ui\.perfetto\.dev|www\.speedscope\.app)")
+# The addresses outside of the page that it links to: what PyTorch writes about a graph break or a failure, and trace viewers. Lines open in
+# an editor.
+OUTSIDE = re.compile(
+    r"https://(?:meta-pytorch\.github\.io/compile-graph-break-site/gb/gb\d+\.html|pytorch\.org/docs/main/generated/exportdb/index\.html#[\w-]+"
+    r"|ui\.perfetto\.dev|www\.speedscope\.app)"
+)
 EDITOR = re.compile(r"vscode://file/[\w.%/:~-]+:\d+", re.A)
 
 
