@@ -29,7 +29,7 @@ def test_a_line_leads_to_the_card_about_it_and_the_card_to_the_line(visit: Visit
     page.locator("#source .m-broke").first.get_by_role("link", name="What to do").click()
     card = page.locator(".card.target")
     expect(card).to_be_in_viewport()
-    card.get_by_role("link", name="graph_break_resume.py:15").click()
+    card.get_by_role("link", name="graph_break_resume.py:15", exact=True).click()
     row = page.locator("tr.target")
     expect(row).to_be_in_viewport()
     expect(row.locator("th")).to_have_text("15")

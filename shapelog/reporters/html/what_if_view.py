@@ -115,16 +115,20 @@ def _effect(found: WhatIf, every: frozenset[int], places: set[int]) -> str:
 
 
 def _rows(found: WhatIf, anchors: Anchors) -> tuple[tuple[Row, ...], tuple[Outcome, ...]]:
-    """Frames that are identical on several ranks share a row. The rest is one row, whose frames with the same conditions are added up."""
+    """Frames of the same code share a row where the same suggestions act on them: it was compiled anew, or on several ranks. The rest is
+    one row, whose frames with the same conditions are added up.
+    """
     joined = [
-        (members, _outcome(members)) for members in grouped(found.frames, lambda item: (anchors[item.frame], item.conditions)).values()
+        (members, _outcome(members)) for members in grouped(found.frames, lambda item: (_code(item, anchors), item.conditions)).values()
     ]
     joined.sort(key=lambda pair: _saved_seconds(pair[1]), reverse=True)
     single = len(joined) if len(joined) <= _MAX_ROWS else _MAX_ROWS - 1
     rows: list[Row] = []
     outcomes: list[Outcome] = []
     for members, outcome in joined[:single]:
-        rows.append(_row(members, len(outcomes), [outcome], anchors[members[0].frame], members[0].frame))
+        row = _row(members, len(outcomes), [outcome], anchors[members[0].frame], members[0].frame)
+        number = len({anchors[member.frame] for member in members})
+        rows.append(row._replace(title=f"{row.title} ({number} frames)") if number > 1 else row)
         outcomes.append(outcome)
     if rest := [member for members, _ in joined[single:] for member in members]:
         added = [_outcome(members) for members in grouped(rest, lambda item: (item.conditions, item.is_partial)).values()]
@@ -132,6 +136,12 @@ def _rows(found: WhatIf, anchors: Anchors) -> tuple[tuple[Row, ...], tuple[Outco
         rows.append(_row(rest, len(outcomes), added)._replace(title=plural(number, "more frame")))
         outcomes += added
     return tuple(rows), tuple(outcomes)
+
+
+def _code(item: FrameOutcomes, anchors: Anchors) -> tuple[str, str, int] | str:
+    """The same for frames of one function; the name of the frame where the trace does not record its file."""
+    frame = item.frame
+    return (frame.title, frame.file, frame.line) if frame.file else anchors[frame]
 
 
 def _outcome(members: Sequence[FrameOutcomes]) -> Outcome:
