@@ -186,7 +186,8 @@ def caveats_of_list(
         yield f"The run already had a list ({explained.trace.config.dynamic_sources}); the suggestion includes it."
     hits = [plan.frame.title for plan in replayed.plans if any(call.compile.outcome is Outcome.LIMIT for call in plan.calls)]
     if hits:
-        named, more = ", ".join(dict.fromkeys(hits)), replayed.cost(marks).more
+        cost = replayed.cost(marks)
+        named, more = ", ".join(dict.fromkeys(hits)), cost.more + cost.unexpected
         often = f", up to {plural(more, 'time')}" if more else ""
         yield (
             f"After the recompile limit was hit, {named} ran in eager mode and left no records: "

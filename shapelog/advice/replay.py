@@ -25,13 +25,15 @@ class Cost:
     """Compiles that produce code, recompile-limit hits, and seconds of compiling.
 
     Calls that left no records, because they came after a limit hit, may cost up to ``more`` compiles and limit hits in addition.
-    It is 0 where one entry serves all calls that are recorded.
+    Where one entry serves every call that is recorded, also the one that hit the limit, it is expected to serve those after it too:
+    what they may cost all the same is ``unexpected``, without their seconds.
     """
 
     compiles: int = 0
     limit_hits: int = 0
     seconds: Seconds = field(default_factory=Seconds)
     more: int = 0
+    unexpected: int = 0
 
     @property
     def total(self) -> int:
@@ -39,7 +41,7 @@ class Cost:
 
     @property
     def at_most(self) -> int:
-        return self.total + self.more
+        return self.total + self.more + self.unexpected
 
 
 def total_cost(costs: Sequence[Cost]) -> Cost:
@@ -49,6 +51,7 @@ def total_cost(costs: Sequence[Cost]) -> Cost:
         limit_hits=sum([cost.limit_hits for cost in costs]),
         seconds=Seconds.total(cost.seconds for cost in costs),
         more=sum([cost.more for cost in costs]),
+        unexpected=sum([cost.unexpected for cost in costs]),
     )
 
 
@@ -106,20 +109,19 @@ class FramePlan:
         return self._costs[own]
 
     def _cost(self, served: dict[int, Route]) -> Cost:
-        """A limit hit that remains after entries have gone becomes a compile: there is room for it, and for calls that came after it.
-
-        Where one entry serves every call that is recorded, also the one that hit the limit, it is taken to serve those after it too.
-        """
+        """A limit hit that remains after entries have gone becomes a compile: there is room for it, and for calls that came after it."""
         left = [call for index, call in enumerate(self.calls) if index not in served]
         has_room = any(self.calls[index].compile.outcome is Outcome.COMPILED for index in served)
         hits = 0 if has_room else sum([call.compile.outcome is Outcome.LIMIT for call in left])
         was_full = has_room and any(call.compile.outcome is Outcome.LIMIT for call in self.calls)
-        more = len(served) if was_full and len(left) > 1 else 0
+        room = len(served) if was_full else 0
+        more = room if len(left) > 1 else 0
         return Cost(
             compiles=self.weight * (len(left) - hits),
             limit_hits=self.weight * hits,
             seconds=self._seconds(left, served, more),
             more=self.weight * more,
+            unexpected=self.weight * (room - more),
         )
 
     def _seconds(self, left: list[Call], served: dict[int, Route], more: int) -> Seconds:

@@ -364,11 +364,14 @@ def refused(*lengths: int, call: int) -> bytes:
 
 def test_a_call_beyond_the_limit_is_served_as_well() -> None:
     advice = make.advice(refused(*range(3, 11), call=20))
-    assert (advice.before, advice.after) == (Cost(8, 1, Seconds(8.0, 8.0)), Cost(1, 0, Seconds(1.0, None).in_another_run))
+    assert (advice.before, advice.after) == (Cost(8, 1, Seconds(8.0, 8.0)), Cost(1, 0, Seconds(1.0, None).in_another_run, unexpected=8))
     assert only(advice).gone == tuple(f"0/{number}" for number in range(1, 9))
-    words = "After the recompile limit was hit, f ran in eager mode and left no records: calls with other values may compile again."
+    words = (
+        "After the recompile limit was hit, f ran in eager mode and left no records: "
+        "calls with other values may compile again, up to 8 times."
+    )
     assert words in advice.caveats
-    assert (advice.after.total, advice.after.at_most) == (1, 1)
+    assert (advice.after.total, advice.after.more, advice.after.at_most) == (1, 0, 9)
 
 
 def test_a_limit_hit_that_no_mark_helps_stays_a_hit() -> None:

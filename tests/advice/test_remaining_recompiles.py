@@ -68,7 +68,7 @@ def test_another_path_of_the_code_is_a_branch_on_the_size() -> None:
 def test_what_the_trace_does_not_tell_is_unexplained() -> None:
     found = left(trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(10, 8))))
     assert (found.rule.code, found.axis, found.verdict) == ("SL399", "", Verdict.UNEXPLAINED)
-    assert found.sentence == "the recorded reasons name no earlier cache entry in this trace"
+    assert found.sentence == "no reason is recorded for it"
     assert found.remedy == RULES["SL399"].remedy
 
 

@@ -1,6 +1,7 @@
 """What if: the suggestions to tick, the frames that they change, and what the script of the page shows for any part of them."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from shapelog.advice.advise import Advice
@@ -169,7 +170,7 @@ def _saved_seconds(outcome: Outcome) -> tuple[float, int]:
 
 
 def _in_another_run(cost: Cost) -> Cost:
-    return Cost(cost.compiles, cost.limit_hits, cost.seconds.in_another_run, cost.more)
+    return replace(cost, seconds=cost.seconds.in_another_run)
 
 
 def _key(held: frozenset[int]) -> str:

@@ -43,7 +43,8 @@ def _surety(found: Verification) -> str:
     after = found.advice.after
     if not found.is_exact:
         return f"{_events(after.compiles, after.limit_hits)} predicted"
-    return f"as predicted ({_range(after.total, after.more)})" if after.more else "exactly as predicted"
+    is_exact = found.measured == after.total and not after.more
+    return "exactly as predicted" if is_exact else f"as predicted ({_range(after.total, after.at_most - after.total)})"
 
 
 def _events(compiles: int, limit_hits: int | None) -> str:
@@ -57,7 +58,7 @@ def _totals(page: TextPage, found: Verification) -> None:
             "compiles",
             advice.before.compiles,
             _range(advice.after.compiles, advice.after.more),
-            _measured(now.compiles, 0 <= now.compiles - advice.after.compiles <= advice.after.more),
+            _measured(now.compiles, 0 <= now.compiles - advice.after.compiles <= advice.after.at_most - advice.after.total),
         ),
         ("limit hits", advice.before.limit_hits, advice.after.limit_hits, "?" if now.limit_hits is None else now.limit_hits),
         (
@@ -92,5 +93,5 @@ def _frames(page: TextPage, found: Verification) -> None:
 def _row(item: FrameProof) -> tuple[Cell | Text, ...]:
     place = location_of(item.change.code.first)
     name = Text.assemble((one_line(item.change.title), "bold"), (one_line(f"  {place.short}") if place else "", "dim"))
-    predicted = None if item.predicted is None else _range(item.predicted, item.at_most - item.predicted)
+    predicted = None if item.predicted is None else _range(item.predicted, item.more)
     return name, item.before, predicted, _measured(item.measured, item.is_exact)

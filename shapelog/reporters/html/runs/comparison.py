@@ -181,7 +181,7 @@ def _proofs(found: Verification) -> list[Proof]:
     proofs = []
     for item in found.frames:
         predicted = "" if item.predicted is None else str(item.predicted)
-        if item.predicted is not None and item.at_most > item.predicted:
-            predicted = f"{item.predicted} to {item.at_most}"
+        if item.predicted is not None and item.more:
+            predicted = f"{item.predicted} to {item.predicted + item.more}"
         proofs.append(Proof(item.change.title, location_of(item.change.code.first), item.before, predicted, item.measured, item.is_exact))
     return proofs[:_MAX_FRAMES]
