@@ -51,7 +51,8 @@ def times(data: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str,
     """Every value that is in seconds, or either end of a range of them."""
     if isinstance(data, dict):
         for key, value in data.items():
-            is_time = key.endswith("seconds") or key.startswith("saved_by") or (key in ("least", "most") and path[-1:] != ("compiles",))
+            is_end = key in ("least", "most") and path[-1:] != ("compiles",)
+            is_time = (key.endswith("seconds") and not isinstance(value, list)) or key.startswith("saved_by") or is_end
             yield from times(value, (*path, key)) if not is_time or isinstance(value, dict) else [((*path, key), value)]
     elif isinstance(data, list):
         for item in data:

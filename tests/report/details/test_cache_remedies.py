@@ -53,7 +53,11 @@ def steps_of(report: Report) -> list[NextStep]:
         ("Cannot cache a graph with freezing enabled", "without freezing", "torch._inductor.config.freezing = False"),
         ("Cannot produce stable cache key for unpicklable type Handle", "make Handle picklable", ""),
         ("<class '__main__.make.<locals>.Local'> was not found as __main__", "make __main__.make.<locals>.Local picklable", ""),
-        ("activation_memory_budget_solver is a raw callable without uuid() method, bypassing", "activation_memory_budget_solver a uuid()", ""),
+        (
+            "activation_memory_budget_solver is a raw callable without uuid() method, bypassing",
+            "activation_memory_budget_solver a uuid()",
+            "",
+        ),
         ("No shape env", "", ""),
     ],
 )
