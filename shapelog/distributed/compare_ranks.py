@@ -108,7 +108,7 @@ def _spreads(ranks: Iterable[RankSummary], is_runtime: bool) -> Iterator[Spread]
     times: dict[tuple[CodeName, int], tuple[Step, list[tuple[float, int]]]] = {}
     for rank in ranks:
         for step, spent in zip(rank.steps, rank.spent, strict=True):
-            value = spent.runtime if is_runtime else spent.compile
+            value = spent.runtime if is_runtime else spent.compile or None
             if value is not None:
                 times.setdefault(step.key, (step, []))[1].append((value, rank.number))
     found = [

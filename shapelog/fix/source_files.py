@@ -12,6 +12,7 @@ from shapelog.model.trace import Trace
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.reading.records import StackFrame
 from shapelog.report.repository_paths import Repository
+from shapelog.report.source_code.quoted_lines import changed_line
 
 # More than any source file has, in bytes.
 _LARGEST = 4 << 20
@@ -110,9 +111,9 @@ class SourceTree:
         quoted = self.quoted.get(path, {})
         if not quoted:
             raise CannotPlaceError(f"the trace quotes no line of {file.name}, so it may have changed since")
-        for line, code in quoted.items():
-            if line > len(file.lines) or file.lines[line - 1].strip() != code:
-                raise CannotPlaceError(f"{file.name} has changed since the trace was recorded (line {line})")
+        line = changed_line(file.lines, quoted)
+        if line is not None:
+            raise CannotPlaceError(f"{file.name} has changed since the trace was recorded (line {line})")
 
 
 def read_source(path: str, name: str) -> SourceFile:

@@ -340,7 +340,3 @@ def _cache_notes(before: Trace, after: Trace) -> Iterator[str]:
             f"{cache}: {plural(len(members), 'lookup')} of the second run found no entry of the first for other reasons than the graph"
         )
         yield f"{missing}: {problem.reason}" + (f"; {problem.remedy}" if problem.remedy else "")
-    lost = [use for use in missed if use.event.key and not use.differences and use.has_components]
-    if lost:
-        found_again = plural(len(lost), "lookup")
-        yield f"{found_again} of the second run had the key of one in the first, whose entry was not found: another cache directory?"

@@ -119,8 +119,10 @@ def test_a_program_with_its_sources_marked() -> None:
     average, *_ = found.frames
     assert (average.title, average.gains) == ("MovingAverage.forward", (Gain.LIMIT, Gain.COMPILES))
     assert {cause.code for cause in found.causes if cause.after} == {"SL104", "SL301", "SL305", "SL311"}
-    assert len(found.notes) == 1
-    assert found.notes[0].startswith("setting differs: dynamic_sources empty before, L['tokens']:0")
+    assert found.notes == ()
+    (setting,) = found.settings
+    assert (setting.name, setting.before) == ("torch.compiler.config.dynamic_sources", "")
+    assert setting.value.startswith("L['tokens']:0")
 
 
 def test_a_graph_break_that_was_mended_takes_what_resumed_after_it_along() -> None:
@@ -380,10 +382,8 @@ def test_another_setting_and_another_cache_are_noted() -> None:
     before, after = (trace(compiled("0/0", tensor(10, 8), dynamo_config=json.dumps(item))) for item in settings)
     after += artifact("fx_graph_cache_hit", "{}", id="0/0")
     found = compared(before, after)
-    assert found.notes == (
-        "setting differs: recompile_limit 8 before, 64 after",
-        "0 compilations before and 1 after came from a compile cache, so the times are not comparable",
-    )
+    assert found.notes == ("0 compilations before and 1 after came from a compile cache, so the times are not comparable",)
+    assert [tuple(item) for item in found.settings] == [("torch._dynamo.config.recompile_limit", "8", "64")]
     assert (found.was.cached, found.now.cached, found.outcome) == (0, 1, Effect.SAME)
 
 

@@ -1,15 +1,16 @@
 """A report as rows: what they hold, and that they add up to the report."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import make
 import pytest
 from fleets import EARLY, trace
 from payload_text import size_mismatch
-from recorded import RECORDED, report_of
+from recorded import FIXTURES, RECORDED, report_of
 
+from shapelog.model.load import load
 from shapelog.model.trace import Trace
 from shapelog.reading.inputs import select
 from shapelog.report.report import Report, analyze
@@ -22,6 +23,11 @@ MANY = 18  # ranks, more than are read in full
 
 def rows(report: Report) -> Rows:
     return rows_of(report, "job", "/traces/job")
+
+
+def total(seconds: Iterable[float | None]) -> float:
+    """Of those that are known."""
+    return math.fsum(filter(None, seconds))
 
 
 def large_job(folder: Path, *traces: bytes) -> Trace:
@@ -46,10 +52,10 @@ def test_the_rows_of_a_recorded_trace_add_up_to_its_report(name: str) -> None:
         sum(row.failures for row in found["frames"]),
         sum(row.limit_hits for row in found["frames"]),
     )
-    assert math.isclose(job.seconds, math.fsum(row.seconds for row in found["frames"]), abs_tol=1e-9)
-    assert math.isclose(job.recompile_seconds, math.fsum(row.recompile_seconds for row in found["frames"]), abs_tol=1e-9)
+    assert math.isclose(job.seconds, total(row.seconds for row in found["frames"]), abs_tol=1e-9)
+    assert math.isclose(job.recompile_seconds, total(row.recompile_seconds for row in found["frames"]), abs_tol=1e-9)
     for verdict, column in ((Verdict.MARKING, "marking_seconds"), (Verdict.CODE, "code_seconds")):
-        assert math.isclose(summary.part(verdict).seconds, math.fsum(getattr(row, column) for row in found["frames"]), abs_tol=1e-9)
+        assert math.isclose(summary.part(verdict).seconds, total(getattr(row, column) for row in found["frames"]), abs_tol=1e-9)
 
 
 @pytest.mark.parametrize("name", RECORDED)
@@ -67,7 +73,7 @@ def test_causes_share_the_seconds_of_their_recompilation(name: str) -> None:
     for item in found["recompiles"]:
         causes = [row for row in found["causes"] if row[:5] == item[:5]]
         assert [row.number for row in causes] == list(range(item.causes))
-        assert not causes or math.isclose(math.fsum(row.seconds for row in causes), item.seconds, abs_tol=1e-9)
+        assert not causes or math.isclose(total(row.seconds for row in causes), item.seconds or 0.0, abs_tol=1e-9)
         assert all(RULES[row.code].name == row.rule for row in causes)
 
 
@@ -149,3 +155,32 @@ def test_an_unreadable_job_is_one_row_with_its_error() -> None:
     found = unreadable("job", "/traces/job", "no such file")
     assert [len(found[table]) for table in TABLES] == [1] + [0] * (len(TABLES) - 1)
     assert (found["jobs"][0].status, found["jobs"][0].error, found["jobs"][0].started) == ("unreadable", "no such file", None)
+
+
+def test_seconds_that_a_text_log_lacks_are_null_and_so_are_their_sums() -> None:
+    report = analyze(load(select(str(FIXTURES / "text_logs/2.13/g_limit.txt.gz"))))
+    found = rows(report)
+    (job,) = found["jobs"]
+    assert (job.seconds, job.recompile_seconds, job.avoidable_seconds_least, job.avoidable_seconds_most) == (None,) * 4
+    for table in ("compiles", "recompiles", "causes", "frames", "suggestions"):
+        assert {row.seconds for row in found[table]} == {None}
+
+
+@pytest.mark.parametrize(
+    ("name", "result", "codes"),
+    [
+        ("export_good", "exported", ""),
+        ("export_data_dependent", "failed", "SL602"),
+        ("export_missing_kernel", "failed", "SL604"),
+        ("export_violation", "failed", "SL601"),
+    ],
+)
+def test_an_export_is_a_row_with_what_became_of_it(name: str, result: str, codes: str) -> None:
+    found = rows(report_of(f"real/2.13/{name}.log.gz"))
+    (job,) = found["jobs"]
+    assert job.exports == len(found["exports"]) == 1
+    item = found["exports"][0]
+    assert (item.result, item.export) == (result, "1")
+    assert codes in item.codes
+    assert bool(item.failures) == bool(item.error) == bool(item.remedy) == (result == "failed")
+    assert bool(item.ranges) == (result == "exported")

@@ -9,7 +9,7 @@ import make
 import pytest
 from fleets import NAME, parts, put, trace, write
 
-from shapelog.distributed.executor import Executor
+from shapelog.distributed.executor import Executor, parse_executor
 from shapelog.errors import ShapelogError
 from shapelog.tables import write_jobs as writing
 from shapelog.tables.files import prepare
@@ -32,6 +32,20 @@ def test_workers_write_what_one_process_writes(tmp_path: Path) -> None:
     prepare(tmp_path / "many", "csv")
     results = list(write_jobs(sources, tmp_path / "many", "csv", ReadAs(), Executor("processes", 2), print))
     assert sorted(item.source for item in results) == sources
+    assert contents(tmp_path / "one") == contents(tmp_path / "many")
+
+
+def test_a_dask_cluster_writes_what_one_process_writes(tmp_path: Path) -> None:
+    distributed = pytest.importorskip("distributed", reason="distributed is not installed")
+    sources = [str(put(tmp_path / name, trace(8, *sizes))) for name, sizes in (("a", (12,)), ("b", (12, 16)), ("c", ()))]
+    bad = tmp_path / "text.log"
+    bad.write_text("nothing of the compiler")
+    write(tmp_path / "one", *sources, bad, form="csv")
+    prepare(tmp_path / "many", "csv")
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=60) as cluster:
+        executor = parse_executor(cluster.scheduler_address)
+        results = list(write_jobs([*sources, str(bad)], tmp_path / "many", "csv", ReadAs(), executor, print))
+    assert [bool(item.error) for item in sorted(results)] == [False, False, False, True]
     assert contents(tmp_path / "one") == contents(tmp_path / "many")
 
 

@@ -1,6 +1,7 @@
 """``shapelog run`` and ``shapelog verify``, which run a command and report on what it compiled."""
 
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -22,14 +23,18 @@ if TYPE_CHECKING:
     from shapelog.report.verification import Verification
 
 
-@click.command(context_settings={"allow_interspersed_args": False})
-@click.argument("command", metavar="COMMAND...", nargs=-1, required=True, type=click.UNPROCESSED, shell_complete=files)
-@click.option(
-    "--trace-dir",
-    metavar="DIR",
-    shell_complete=directories,
-    help="Record into this directory.  [default: TORCH_TRACE if set, else a new temporary one]",
-)
+def _of_command(where: str) -> Callable[[Callable[..., int]], click.Command]:
+    """A command of shapelog that runs another one. ``where`` is the help on the directory of the traces."""
+
+    def decorate(function: Callable[..., int]) -> click.Command:
+        function = click.option("--trace-dir", metavar="DIR", shell_complete=directories, help=where)(function)
+        words = click.argument("command", metavar="COMMAND...", nargs=-1, required=True, type=click.UNPROCESSED, shell_complete=files)
+        return click.command(context_settings={"allow_interspersed_args": False})(words(function))
+
+    return decorate
+
+
+@_of_command("Record into this directory.  [default: TORCH_TRACE if set, else a new temporary one]")
 @list_options("Show everything: all entries, every recompilation, and records by kind.")
 @format_options
 @output_options(formats("report", "overview"), several=True)
@@ -80,14 +85,7 @@ def _report(done: "Run", options: CommonOptions) -> int:
     return write_outputs(report_output(report, options, sys.stderr), options, sys.stderr)
 
 
-@click.command(context_settings={"allow_interspersed_args": False})
-@click.argument("command", metavar="COMMAND...", nargs=-1, required=True, type=click.UNPROCESSED, shell_complete=files)
-@click.option(
-    "--trace-dir",
-    metavar="DIR",
-    shell_complete=directories,
-    help="Record into DIR/before and DIR/after.  [default: a new temporary directory]",
-)
+@_of_command("Record into DIR/before and DIR/after.  [default: a new temporary directory]")
 @no_source_option
 @list_options("Show all frames, including unchanged ones.")
 @output_options(formats("verification"))

@@ -13,7 +13,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from shapelog.report.repository_paths import Repository
-from shapelog.report.source_code.quoted_lines import Quote, is_line
+from shapelog.report.source_code.quoted_lines import Quote, changed_line
 
 _MAX_BYTES = 500_000
 
@@ -60,8 +60,8 @@ def disk_file(file: str, quotes: Mapping[int, Quote], repository: Repository) ->
     except (OSError, SyntaxError, ValueError, RecursionError):
         return DiskFile(DiskState.CHANGED, path)
     lines = tuple(text.removesuffix("\n").split("\n"))
-    is_quoted = any(quote.code for quote in quotes.values())
-    if not is_quoted or not all(line <= len(lines) and is_line(lines[line - 1], quote.code) for line, quote in quotes.items()):
+    codes = {line: quote.code for line, quote in quotes.items()}
+    if not any(codes.values()) or changed_line(lines, codes) is not None:
         return DiskFile(DiskState.CHANGED, path)
     return DiskFile(DiskState.UNCHANGED, path, lines, tuple(_extents(tree, "")))
 

@@ -1,6 +1,6 @@
 """Every line of code that a trace quotes: of stacks, graphs, guards, reasons, graph breaks and failures."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import NamedTuple
@@ -140,6 +140,10 @@ def _is_same(one: str, other: str) -> bool:
     return short == long or long.partition("  #")[0].rstrip() == short
 
 
-def is_line(code: str, quote: str) -> bool:
-    """Whether a line of a file is the one that the trace quotes."""
-    return _is_same(code.strip(), quote) if quote else True
+def changed_line(lines: Sequence[str], quotes: Mapping[int, str]) -> int | None:
+    """The number of a line that a file lacks, or that is not as the trace quotes it; None where all are. "" may be any line."""
+    return next((number for number, quote in quotes.items() if not _is_line(lines, number, quote)), None)
+
+
+def _is_line(lines: Sequence[str], number: int, quote: str) -> bool:
+    return number <= len(lines) and (not quote or _is_same(lines[number - 1].strip(), quote))

@@ -24,16 +24,16 @@ def comparison_data(comparison: Comparison) -> dict[str, Any]:
         "before": _trace_data(comparison.before, comparison.was),
         "after": _trace_data(comparison.after, comparison.now),
         "causes": [_cause_data(item) for item in comparison.causes],
-        "frames": [_frame_data(item) for item in comparison.frames],
+        "frames": [_frame_data(item, comparison) for item in comparison.frames],
     }
 
 
 def _trace_data(report: Report, counts: Counts) -> dict[str, Any]:
-    return {**trace_data(report.trace), "totals": _counts_data(counts)}
+    return {**trace_data(report.trace), "totals": _counts_data(counts, report.summary.is_timed)}
 
 
-def _counts_data(counts: Counts) -> dict[str, Any]:
-    return {**asdict(counts), "seconds": time_data(counts.seconds, counts.number)}
+def _counts_data(counts: Counts, is_timed: bool) -> dict[str, Any]:
+    return {**asdict(counts), "seconds": time_data(counts.seconds, counts.number) if is_timed else None}
 
 
 def _cause_data(item: CauseChange) -> dict[str, Any]:
@@ -48,7 +48,7 @@ def _cause_data(item: CauseChange) -> dict[str, Any]:
     }
 
 
-def _frame_data(item: FrameChange) -> dict[str, Any]:
+def _frame_data(item: FrameChange, comparison: Comparison) -> dict[str, Any]:
     return {
         "title": item.title,
         "kind": item.kind,
@@ -62,14 +62,14 @@ def _frame_data(item: FrameChange) -> dict[str, Any]:
         "gains": [gain.value for gain in item.gains],
         "losses": [loss.value for loss in item.losses],
         "part_of": item.part_of or None,
-        "before": _code_data(item.before, item.was),
-        "after": _code_data(item.after, item.now),
+        "before": _code_data(item.before, item.was, comparison.before.summary.is_timed),
+        "after": _code_data(item.after, item.now, comparison.after.summary.is_timed),
         "causes": [_cause_data(cause) for cause in item.causes],
         "dims": [{"axis": dim.axis, "source": dim.source, "before": dim.before.value, "after": dim.after.value} for dim in item.dims],
     }
 
 
-def _code_data(code: Code | None, counts: Counts) -> dict[str, Any] | None:
+def _code_data(code: Code | None, counts: Counts, is_timed: bool) -> dict[str, Any] | None:
     if code is None:
         return None
     return {
@@ -77,5 +77,5 @@ def _code_data(code: Code | None, counts: Counts) -> dict[str, Any] | None:
         "file": code.first.file or None,
         "line": code.first.line or None,
         "frames": [frame.label for frame in code.frames],
-        "counts": _counts_data(counts),
+        "counts": _counts_data(counts, is_timed),
     }

@@ -53,7 +53,11 @@ def steps_of(report: Report) -> list[NextStep]:
         ("Cannot cache a graph with freezing enabled", "without freezing", "torch._inductor.config.freezing = False"),
         ("Cannot produce stable cache key for unpicklable type Handle", "make Handle picklable", ""),
         ("<class '__main__.make.<locals>.Local'> was not found as __main__", "make __main__.make.<locals>.Local picklable", ""),
-        ("activation_memory_budget_solver is a raw callable without uuid() method, bypassing", "activation_memory_budget_solver a uuid()", ""),
+        (
+            "activation_memory_budget_solver is a raw callable without uuid() method, bypassing",
+            "activation_memory_budget_solver a uuid()",
+            "",
+        ),
         ("No shape env", "", ""),
     ],
 )
@@ -115,6 +119,27 @@ def test_settings_that_a_program_changed_are_a_table() -> None:
     table = report_of("real/2.13/cache_settings.log.gz").table("setting_changes")
     assert table is not None
     assert table.rows == (("0/0#2", "torch._inductor.config.max_fusion_size", "64", "8"),)
+
+
+def test_hits_of_remote_caches_are_told_from_local_ones() -> None:
+    report = report_of("real/2.13/cache_remote.log.gz")
+    table = report.table("cache_lookups")
+    assert table is not None
+    remote = [row for row in table.rows if str(row[1]).startswith("remote")]
+    assert [(row[0], row[2], row[3]) for row in remote] == [("FX graph cache", 2, 0), ("AOTAutograd cache", 2, 0)]
+    assert {use.storage for use in report.caches.uses} == {"remote"}
+
+
+def test_what_a_remote_cache_took_is_summed() -> None:
+    metrics = {
+        "inductor_fx_remote_cache_hit_count": 1,
+        "inductor_fx_remote_cache_backend_type": "redis",
+        "remote_fx_graph_cache_get_time_us": 250_000,
+    }
+    compiles = (make.compile(f"0/{number}", make.tensor(number + 2), **metrics) for number in range(2))
+    table = make.report(make.trace(*compiles)).table("cache_lookups")
+    assert table is not None
+    assert table.rows == (("FX graph cache", "remote (redis)", 2, 0, 2, 0.5, None),)
 
 
 def test_lookups_are_counted_for_each_cache() -> None:
