@@ -214,6 +214,10 @@ def _html(text: str) -> Iterator[str]:
     yield from parser.live
 
 
+# Places in the page, lines in the editor, and the trace viewers that the page names.
+_OWN_LINK = re.compile(r"#.*|vscode://file/[\w.%/:~-]+:\d+|https://ui\.perfetto\.dev|https://www\.speedscope\.app", re.A | re.S)
+
+
 class _Elements(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
@@ -223,7 +227,8 @@ class _Elements(HTMLParser):
         if tag in _FOREIGN:
             self.live.append(f"<{tag}>")
         for name, value in attrs:
-            if name.startswith("on") or name == "style" or (name in ("href", "src", "action") and not str(value).startswith("#")):
+            is_address = name in ("href", "src", "action") and not _OWN_LINK.fullmatch(str(value))
+            if name.startswith("on") or name == "style" or is_address:
                 self.live.append(f"<{tag} {name}={value}>")
 
 

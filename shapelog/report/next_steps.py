@@ -26,15 +26,15 @@ from shapelog.report.results import Finding
 from shapelog.report.resumed_code import ResumedCode
 from shapelog.report.weighted import weighted_compiles
 from shapelog.rules import AlertKind, Level, Remedy, Rule, Section, Verdict
-from shapelog.text import plural, seconds, some
+from shapelog.text import plural, seconds, shorten, some
 
 # Rules about state that a program sets up once, before the first compiled call.
 _SET_UP = frozenset(("SL301", "SL303", "SL305", "SL306", "SL307", "SL321"))
 _SETTING = re.compile(r"(torch\._dynamo\.config\.\w+) ?= ?(\w+)")
 # What a restart of the analysis has to cost, as a share of all seconds of the run, to be worth a step.
 _COSTLY = 0.05
-# How many of the properties that changed a title names.
-_NAMED = 2
+# How many of the properties that changed a title names, and how much of each.
+_NAMED, _LONGEST_NAME = 2, 40
 _CONFIDENCE = ("high", "medium", "low")
 # The least seconds that two decimals show.
 _SHOWN = 0.005
@@ -342,7 +342,8 @@ def _code_change(run: _Run, alerts: Sequence[Alert]) -> NextStep:
         confidence = Confidence("low", "some of these recompilations have other causes as well")
     kind = StepKind.SETUP if alerts[0].rule.code in _SET_UP else StepKind.CODE
     saving = Saving(sum(item.times for item in sole), sum(item.times for item in own.values()), saved)
-    changed = some(list(dict.fromkeys(alert.axis for alert in alerts if alert.axis)), _NAMED) if kind is StepKind.CODE else ""
+    axes = list(dict.fromkeys(shorten(alert.axis, _LONGEST_NAME) for alert in alerts if alert.axis))
+    changed = some(axes, _NAMED) if kind is StepKind.CODE else ""
     subject = f"{_subject(alerts)}{f' ({changed})' if changed else ''}"
     step = _step(kind, f"{subject}: {_change(alerts[0]).text}", alerts, saving, _middle(saved), confidence)
     return replace(step, labels=tuple(dict.fromkeys(item.compile.label for item in own.values())))

@@ -31,9 +31,9 @@ def test_a_fleet_is_shown_in_the_terminal_and_as_json(tables: str) -> None:
     assert (data["totals"]["jobs"], data["since"]["regressions"][0]["function"]) == (2, "f")
 
 
-def test_without_since_nothing_is_compared(tables: str) -> None:
-    assert "Worse since" not in call("fleet", tables).stdout
-    assert json.loads(call("fleet", tables, "-f", "json").stdout)["since"] is None
+def test_without_since_the_last_week_is_compared_with_what_came_before(tables: str) -> None:
+    assert "\nWorse since 2026-11-13 12:00 UTC" in call("fleet", tables).stdout
+    assert json.loads(call("fleet", tables, "-f", "json").stdout)["since"]["date"].startswith("2026-11-13T12:00")
 
 
 def test_a_folder_without_tables_is_refused(tmp_path: Path) -> None:

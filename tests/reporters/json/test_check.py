@@ -31,7 +31,7 @@ def test_the_outcome_is_json_and_the_same_each_time() -> None:
 def test_an_alert_as_json_has_what_is_new_of_it() -> None:
     known = parse(as_bytes(make.alerts_of(make.trace(make.static_sizes(8, 3)))), "known.json")
     (item,) = check(make.alerts_of(make.trace(make.static_sizes(8, 3, 5)), prefixes=("/srv/app",)), Policy(), known).alerts
-    data = alert_data(item)
+    data = alert_data(item, is_timed=True)
     assert (data["count"], data["new"], data["fails"], data["level"]) == (2, 1, True, "error")
     assert (data["file"], data["line"], data["frame"], data["axis"]) == ("model.py", 6, "f", "x.size[0]")
     assert data["compile_ids"] == ["0/1", "0/2"]

@@ -68,9 +68,9 @@ def test_a_failure_and_an_unreadable_job_have_their_reason(found: Fleet) -> None
 def test_without_jobs_on_both_sides_there_is_nothing_to_compare(found: Fleet) -> None:
     nothing, some = Side(0, 0, 0.0, 0.0), Side(2, 2, 1.0, 1.0)
     for before, after, words in ((some, nothing, "no job began since then"), (nothing, some, "no job began before then")):
-        assert words in shown(found._replace(since=Since(BETWEEN, before, after, 3, ())))
-    better = shown(found._replace(since=Since(BETWEEN, some, some, 0, ())))
-    assert "no function that was compiled before and since is worse" in better
+        assert words in shown(found._replace(since=Since(BETWEEN, before, after, 3, 0, ())))
+    better = shown(found._replace(since=Since(BETWEEN, some, some, 0, 1, ())))
+    assert "none of 1 function compiled both before and since is worse" in better
 
 
 @pytest.mark.parametrize("width", [80, 140])

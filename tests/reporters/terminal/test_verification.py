@@ -61,9 +61,10 @@ def test_a_limit_that_is_no_longer_hit_is_shown(after: int) -> None:
     reasons = [f"0/{number}: tensor 'x' size mismatch at index 0. expected {number + 3}, actual 20" for number in reversed(range(8))]
     before = trace(static_sizes(*range(3, 11)), refused("0/8", *reasons))
     page = shown(verification(before, trace(static_sizes(*range(3, 3 + after)))))
-    assert page.startswith(f"It helped: 8 compilations and 1 limit hit became {plural(after, 'compilation')}, as predicted (1 to 9)\n")
-    assert re.search(rf"\n  compiles +8 +1 to 9 +{after}\n", page)
-    assert re.search(rf"\n  f  model\.py:5 +9 +1 to 9 +{after}\n", page)
+    surety = "exactly as predicted" if after == 1 else "as predicted (1 to 9)"
+    assert page.startswith(f"It helped: 8 compilations and 1 limit hit became {plural(after, 'compilation')}, {surety}\n")
+    assert re.search(rf"\n  compiles +8 +1 +{after}\n", page)
+    assert re.search(rf"\n  f  model\.py:5 +9 +1 +{after}\n", page)
     assert "Not as predicted" not in page
 
 
