@@ -174,5 +174,5 @@
   window.addEventListener("afterprint", () => { closed.forEach((details) => { details.open = false; }); });
   window.addEventListener("hashchange", () => route(true));
   route(false);
-  Object.assign(shapelog, { arrived, goTo, parts, readable, save, unpack });
+  Object.assign(shapelog, { arrived, goTo, parts, readable, save, unpack, withButtons });
 })();

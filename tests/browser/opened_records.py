@@ -1,5 +1,6 @@
 """The records of a compilation on its page, and the buttons that open their payloads."""
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,4 +27,5 @@ def records(page: "Page", label: str) -> "Locator":
 
 
 def opener(table: "Locator", title: str) -> "Locator":
-    return table.get_by_role("row").filter(has=table.page.get_by_role("rowheader", name=title, exact=True)).get_by_role("button").first
+    name = re.compile(rf"^{re.escape(title)}(?: \d+ operations?)?$")
+    return table.get_by_role("row").filter(has=table.page.get_by_role("rowheader", name=name)).get_by_role("button").first

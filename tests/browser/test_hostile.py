@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 # Names of elements that templates and scripts use; whatever a trace brings adds none.
 FOREIGN = "img, b#owned, iframe, object, embed, form, link, base, video, audio, style:not(head > style), script script, svg script"
-# But for the tooltip, which the script places.
-HANDLERS = """
+# But for the tooltip, which the script places, and for links to places in the page, to lines in the editor, and to trace viewers.
+HANDLERS = r"""
 () => [...document.querySelectorAll("*:not(.tip)")].flatMap((item) => [...item.attributes])
-  .filter((item) => /^on|^autofocus$|^style$|^src|^action$/.test(item.name) || (/href$/.test(item.name) && !item.value.startsWith("#")))
+  .filter((item) => /^on|^autofocus$|^style$|^src|^action$/.test(item.name) || (/href$/.test(item.name) && !OWN.test(item.value)))
   .map((item) => `${item.name}=${item.value}`)
-"""
+""".replace("OWN", r"/^(?:#|vscode:\/\/file\/[\w.%\/:~-]+:\d+$|https:\/\/(?:ui\.perfetto\.dev|www\.speedscope\.app)$)/")
 # All that can be read: texts, and what attributes hold.
 TEXTS = """
 () => {

@@ -273,7 +273,7 @@ def test_a_payload_that_was_left_out_shows_why(visit: Visit) -> None:
     page.evaluate(
         """name => {
           document.getElementById(name).remove();
-          shapelog.enhance(document.querySelector("#compile-0-2"));
+          shapelog.withButtons(document.querySelector("#compile-0-2"));
           location.hash = "compile-0-1";
         }""",
         chunk,
