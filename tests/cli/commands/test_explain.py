@@ -55,19 +55,19 @@ def test_without_an_id_and_a_recompile_the_compiles_are_listed(here: Path) -> No
 
 
 def test_long_lists_show_a_few_entries_with_the_remedy_and_how_many_more_there_are(here: Path) -> None:
-    inputs = [[make.tensor(size + index, 8, source=f"L['x{index}']") for index in range(40)] for size in range(10, 50)]
+    inputs = [[make.tensor(size + index, 8, source=f"L['x{index}']") for index in range(10)] for size in range(10, 50)]
     (here / "made.log").write_bytes(make.trace(*(make.compile(f"0/{number}", *item) for number, item in enumerate(inputs))))
     shown = call("explain", "made.log", "0/30", "--width", "80").stdout
     assert shown.count("SL101 size-varies: ") == 6
-    assert "  → mark dim 0 of x0 as dynamic, and 39 more with it: add L['x0']:0 and 39" in shown
+    assert "  → mark dim 0 of x0 as dynamic, and 9 more with it: add L['x0']:0" in shown
     assert shown.count("→ mark") == 1
-    assert "  … 34 more causes, shown with --verbose\n" in shown
+    assert "  … 4 more causes, shown with --verbose\n" in shown
     assert "  … 23 more entries, shown with --verbose\n" in shown
     assert "0/19 and 20 more\n" in shown
     assert len(shown.splitlines()) < 90
-    assert call("explain", "made.log", "0/30", "-v").stdout.count("SL101 size-varies: ") == 40
+    assert call("explain", "made.log", "0/30", "-v").stdout.count("SL101 size-varies: ") == 10
     everything = json.loads(call("explain", "made.log", "0/30", "-f", "json").stdout)
-    assert len(everything["recompile"]["cause_details"]) == 40
+    assert len(everything["recompile"]["cause_details"]) == 10
 
 
 def test_a_file_whose_name_is_an_id_can_be_explained(here: Path) -> None:
