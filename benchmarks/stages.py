@@ -172,8 +172,12 @@ def for_ci(subject: Subject) -> None:
             demand(not _COMMAND.search(output) and "##[" not in output, "a trace gives commands to GitHub")
 
 
-# PyTorch's page about a graph break.
-_OF_PYTORCH = re.compile(r"https://(?:meta-pytorch\.github\.io|(?:docs\.)?pytorch\.org)/[\w./#-]*")
+# PyTorch's page about a graph break, a line in the editor, and the trace viewers that the page names.
+_OUTSIDE = re.compile(
+    r"https://(?:meta-pytorch\.github\.io|(?:docs\.)?pytorch\.org)/[\w./#-]*|vscode://file/[\w.%/:~-]+:\d+"
+    r"|https://(?:ui\.perfetto\.dev|www\.speedscope\.app)",
+    re.ASCII,
+)
 
 
 class _Tags(HTMLParser):
@@ -185,7 +189,7 @@ class _Tags(HTMLParser):
         self.seen[tag] += 1
         for name, value in attrs:
             demand(not name.startswith("on") and name != "style", f"an attribute {name} in the page")
-            is_inside = (value or "").startswith("#") or (name == "href" and _OF_PYTORCH.fullmatch(value or ""))
+            is_inside = (value or "").startswith("#") or (name == "href" and _OUTSIDE.fullmatch(value or ""))
             demand(name not in ("href", "src", "action") or is_inside, f"{name} leads out of the page")
 
 
