@@ -61,6 +61,7 @@ def ran(code: str, program: str, folder: Path, monkeypatch: pytest.MonkeyPatch) 
         return compile(model, **{"backend": BACKENDS.get(code, "eager"), **options})
 
     monkeypatch.setattr(torch, "compile", quick)
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(folder / "cache"))  # no program finds what another one compiled
     path = folder / f"{code.lower()}.py"
     path.write_text(program, encoding="utf-8")
     error = ""
