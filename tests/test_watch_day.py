@@ -25,7 +25,7 @@ def _traced() -> Iterator[None]:
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="open files are listed in /proc")
 def test_what_a_watch_keeps_does_not_grow_while_jobs_come_and_go(tmp_path: Path) -> None:
     number = 3 * len(HAPPENS)
-    found = list(hours(tmp_path, number, length=20, compiles=COMPILES))
+    found = list(hours(tmp_path, number, length=60, compiles=COMPILES))
     assert len(found) == number
     assert found[-1].events >= number * COMPILES
     assert list(growth(found)) == []
