@@ -332,8 +332,13 @@ _CACHES = (
     (AOT_AUTOGRAD, False, "aotautograd_local_cache"),
     (AOT_AUTOGRAD, True, "aotautograd_remote_cache"),
 )
-# JSON texts with every setting: torch._dynamo, Inductor, AOTAutograd, torch.compiler.
-SETTINGS = ("dynamo_config", "inductor_config", "functorch_config", "compiler_config")
+# Fields that are JSON texts with every setting of a module, and the module.
+SETTINGS = {
+    "dynamo_config": "torch._dynamo.config",
+    "inductor_config": "torch._inductor.config",
+    "functorch_config": "torch._functorch.config",
+    "compiler_config": "torch.compiler.config",
+}
 # Fields with the names of PyTorch's.
 _COUNTS = (
     ("guard_count", "guard_count"),

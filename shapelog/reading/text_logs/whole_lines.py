@@ -33,7 +33,7 @@ def whole_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _unwrapped(text: bytes) -> bytes:
-    """A text without the line breaks of a terminal of so many columns, where it was copied from one."""
+    """A text without the line breaks of a terminal, where it was copied from one."""
     lines = text.split(b"\n")
     columns = max(map(len, lines))
     if not _NARROWEST <= columns <= _WIDEST or text.count(b"\r") > 0:

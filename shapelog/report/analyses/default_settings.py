@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 
 from shapelog.recompiles.explain import Explanations
-from shapelog.report.details.default_settings import DEFAULTS, changed_settings, setting_words
+from shapelog.report.details.default_settings import DEFAULTS, non_default_settings, setting_words
 from shapelog.report.results import Column, Finding, Table
 from shapelog.text import plural, rank_list
 
 
 def analyze(explained: Explanations) -> Iterator[Finding | Table]:
-    found = changed_settings(explained.trace)
+    found = non_default_settings(explained.trace)
     if not found:
         return
     of_ranks = any(item.ranks for item in found)

@@ -5,21 +5,13 @@ functorch_config (2.13).
 """
 
 import json
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-import orjson
-
 from shapelog.model.trace import Compile, Rank, Trace
+from shapelog.reading.records import SETTINGS
+from shapelog.report.details.metric_fields import settings_in
 from shapelog.text import cut
 
-# Field of the metrics → the module whose settings it holds.
-_MODULES = {
-    "dynamo_config": "torch._dynamo.config",
-    "inductor_config": "torch._inductor.config",
-    "functorch_config": "torch._functorch.config",
-    "compiler_config": "torch.compiler.config",
-}
 # Defaults that are the same in all of torch 2.6, 2.10, 2.13 and 2.15 that have the setting, read from traces of programs that set nothing
 # and from torch 2.13 itself. Settings that are not here have other defaults by version or machine, or do not change what is compiled.
 _DEFAULTS: dict[str, dict[str, Any]] = {
@@ -147,7 +139,7 @@ _OLD_NAMES = {
 _LONGEST = 400
 
 
-class ChangedSetting(NamedTuple):
+class NonDefault(NamedTuple):
     """A setting that is not at its default, on ``ranks`` only; () where it is so on all."""
 
     name: str
@@ -160,20 +152,11 @@ def settings_of(compile: Compile) -> dict[str, Any]:
     """All settings in the metrics of a compilation, as ``torch._dynamo.config.recompile_limit``; {} before torch 2.6."""
     found: dict[str, Any] = {}
     fields = compile.metric_fields
-    for group, module in _MODULES.items():
-        for name, value in _parsed(fields.get(group)).items():
+    for group, module in SETTINGS.items():
+        for name, value in settings_in(fields.get(group)).items():
             full = f"{module}.{name}"
             found[_OLD_NAMES.get(full, full)] = value
     return found
-
-
-def _parsed(text: object) -> Mapping[str, Any]:
-    """The JSON object in a field of the metrics; {} for anything else."""
-    try:
-        found = orjson.loads(text) if isinstance(text, str) else None
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def first_settings(rank: Rank) -> dict[str, Any]:
@@ -182,15 +165,15 @@ def first_settings(rank: Rank) -> dict[str, Any]:
     return settings_of(min(recorded, key=lambda item: item.metrics_offset)) if recorded else {}
 
 
-def changed_settings(trace: Trace) -> tuple[ChangedSetting, ...]:
+def non_default_settings(trace: Trace) -> tuple[NonDefault, ...]:
     """The settings that are not at their defaults when a run begins to compile, by name."""
     by_rank = [(rank.number, found) for rank in trace.ranks if (found := first_settings(rank))]
-    changed: dict[tuple[str, str], ChangedSetting] = {}
+    changed: dict[tuple[str, str], NonDefault] = {}
     for number, found in by_rank:
         for name in DEFAULTS.keys() & found.keys():
             if found[name] != DEFAULTS[name]:
                 key = name, repr(found[name])
-                before = changed.get(key, ChangedSetting(name, found[name], DEFAULTS[name]))
+                before = changed.get(key, NonDefault(name, found[name], DEFAULTS[name]))
                 changed[key] = before._replace(ranks=(*before.ranks, *([] if number is None else [number])))
     everywhere = len(by_rank)
     return tuple(item._replace(ranks=()) if len(item.ranks) == everywhere else item for _, item in sorted(changed.items()))

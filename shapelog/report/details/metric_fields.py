@@ -52,22 +52,13 @@ def setting_changes(frame: Frame, compile: Compile) -> tuple[Setting, ...]:
 def settings_between(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Setting, ...]:
     """Settings that are not the same in the metrics of two compiles, where both record them."""
     found = []
-    for group in SETTINGS:
+    for group, module in SETTINGS.items():
         text, old = after.get(group), before.get(group)
         if text != old and isinstance(text, str) and isinstance(old, str):
-            now, was = _settings(text), _settings(old)
+            now, was = settings_in(text), settings_in(old)
             names = [name for name in dict.fromkeys((*was, *now)) if was.get(name) != now.get(name)]
-            module = _MODULES[group]
             found += [Setting(f"{module}.{name}", _text(was.get(name)), _text(now.get(name))) for name in names]
     return tuple(found)
-
-
-_MODULES = {
-    "dynamo_config": "torch._dynamo.config",
-    "inductor_config": "torch._inductor.config",
-    "functorch_config": "torch._functorch.config",
-    "compiler_config": "torch.compiler.config",
-}
 
 
 def _before(frame: Frame, compile: Compile) -> Mapping[str, Any]:
@@ -76,9 +67,10 @@ def _before(frame: Frame, compile: Compile) -> Mapping[str, Any]:
     return earlier[-1].metric_fields if earlier else {}
 
 
-def _settings(text: str) -> Mapping[str, Any]:
+def settings_in(text: object) -> Mapping[str, Any]:
+    """The settings in a field of the metrics, which is JSON; {} where it holds none."""
     try:
-        found = orjson.loads(text)
+        found = orjson.loads(text) if isinstance(text, str) else None
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}

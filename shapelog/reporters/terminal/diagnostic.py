@@ -41,9 +41,10 @@ def diagnostic(page: TextPage, alert: Alert, level: Level, notes: Iterable[str] 
         note(page, text, "raised")
     for text in (*alert.notes, *notes):
         note(page, text)
+    of_pytorch = {hint for message in alert.messages for hint in message.hints}
     helps = alert.helps if page.verbose else alert.helps[:_HINTS]
     for number, text in enumerate(helps):
-        note(page, _clipped(page, text) if number else text, "help")
+        note(page, _clipped(page, text) if number and text in of_pytorch else text, "help")
     if len(helps) < len(alert.helps):
         page.line((f"   = … {len(alert.helps) - len(helps)} more, shown with --verbose", "dim"))
     for message in alert.messages:

@@ -6,7 +6,7 @@ import make
 from recorded import report_of
 
 from shapelog.model.trace import Trace
-from shapelog.report.details.default_settings import DEFAULTS, changed_settings, first_settings
+from shapelog.report.details.default_settings import DEFAULTS, first_settings, non_default_settings
 from shapelog.report.report import analyze
 from shapelog.reporters import Options, renderer
 
@@ -27,7 +27,7 @@ def test_settings_at_their_defaults_and_unknown_ones_are_left_out() -> None:
         inductor_config={"max_autotune": True},
         compiler_config={"dynamic_sources": "L['x']", "job_id": None},
     )
-    assert [(item.name, item.value, item.default) for item in changed_settings(trace)] == [
+    assert [(item.name, item.value, item.default) for item in non_default_settings(trace)] == [
         ("torch._dynamo.config.recompile_limit", 64, 8),
         ("torch._inductor.config.max_autotune", True, False),
         ("torch.compiler.config.dynamic_sources", "L['x']", ""),
@@ -35,13 +35,13 @@ def test_settings_at_their_defaults_and_unknown_ones_are_left_out() -> None:
 
 
 def test_the_old_name_of_a_setting_is_the_same_setting() -> None:
-    (found,) = changed_settings(loaded(dynamo_config={"cache_size_limit": 3}))
+    (found,) = non_default_settings(loaded(dynamo_config={"cache_size_limit": 3}))
     assert (found.name, found.value) == ("torch._dynamo.config.recompile_limit", 3)
 
 
 def test_settings_that_cannot_be_read_are_none() -> None:
     for text in ("", "{", "[1]", "null"):
-        assert changed_settings(loaded(dynamo_config=text)) == ()
+        assert non_default_settings(loaded(dynamo_config=text)) == ()
 
 
 def test_a_setting_of_some_ranks_names_them() -> None:
