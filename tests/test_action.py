@@ -18,6 +18,8 @@ from jsonschema import Draft7Validator
 
 import shapelog
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 SCHEMAS = Path(__file__).parent / "schemas"
 EXAMPLE = ROOT / "docs" / "examples" / "compile-health"

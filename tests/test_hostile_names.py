@@ -4,6 +4,8 @@ import make
 import pytest
 from hostile_names import PIECES, READ, flaws, names, outputs, shell_flaws, trace_with
 
+pytestmark = pytest.mark.slow
+
 # benchmarks/hostile_names.py takes as many as one wants, and a browser.
 NAMES = tuple(names(len(PIECES) + 40))
 

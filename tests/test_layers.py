@@ -4,7 +4,9 @@ import ast
 import os
 import re
 import subprocess
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -71,6 +73,8 @@ def imported_by(module: str) -> set[str]:
     """The modules of shapelog that a module imports anywhere in it, also inside functions and for types alone."""
     found = set()
     for node in ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            raise AssertionError(f"{module}:{node.lineno} imports by a relative name")
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "shapelog":
             base = (node.module or "").partition(".")[2]
             inner = {f"{base}.{alias.name}".strip(".") for alias in node.names}
@@ -80,52 +84,47 @@ def imported_by(module: str) -> set[str]:
     return found - {""}
 
 
-IMPORTS = {module: imported_by(module) for module in MODULES}
+@cache
+def imports() -> dict[str, set[str]]:
+    """What each module imports."""
+    return {module: imported_by(module) for module in MODULES}
 
 
 def test_every_module_has_a_place_in_the_table() -> None:
     assert {folder_of(module) for module in MODULES} == set(MAY_IMPORT)
 
 
-@pytest.mark.parametrize("module", sorted(MODULES))
-def test_a_module_imports_only_what_its_folder_may(module: str) -> None:
-    folder = folder_of(module)
-    wrong = [name for name in IMPORTS[module] if folder_of(name) not in (folder, *MAY_IMPORT[folder])]
+def test_a_module_imports_only_what_its_folder_may() -> None:
+    wrong = [
+        (module, name)
+        for module, folder in ((module, folder_of(module)) for module in MODULES)
+        for name in imports()[module]
+        if folder_of(name) not in (folder, *MAY_IMPORT[folder])
+    ]
     assert wrong == []
 
 
 def test_no_modules_import_each_other_in_a_cycle() -> None:
-    tuple(TopologicalSorter(IMPORTS).static_order())  # raises CycleError
+    tuple(TopologicalSorter(imports()).static_order())  # raises CycleError
 
 
-@pytest.mark.parametrize("module", sorted(MODULES))
-def test_no_module_imports_by_a_relative_name(module: str) -> None:
-    tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
-    assert [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.level] == []
-
-
-def folders() -> Iterator[Path]:
-    yield from sorted({path.parent for path in MODULES.values()})
-
-
-@pytest.mark.parametrize("folder", list(folders()), ids=lambda path: path.name)
-def test_a_folder_holds_few_enough_files_to_read_its_listing(folder: Path) -> None:
-    assert len([path for path in folder.glob("*.py") if path.name != "__init__.py"]) <= 22
+def test_a_folder_holds_few_enough_files_to_read_its_listing() -> None:
+    sizes = Counter(path.parent for path in MODULES.values() if path.name != "__init__.py")
+    assert {folder: size for folder, size in sizes.items() if size > 22} == {}
 
 
 def parts(package: str) -> list[str]:
     return [module for module in sorted(MODULES) if module.startswith(f"{package}.")]
 
 
-@pytest.mark.parametrize("module", parts("report.analyses"))
-def test_an_analysis_knows_neither_its_siblings_nor_the_report(module: str) -> None:
-    assert [name for name in IMPORTS[module] if name.startswith(("report.analyses", "report.report"))] == []
+def test_an_analysis_knows_neither_its_siblings_nor_the_report() -> None:
+    above = ("report.analyses", "report.report")
+    assert [(module, name) for module in parts("report.analyses") for name in imports()[module] if name.startswith(above)] == []
 
 
-@pytest.mark.parametrize("module", parts("reporters"))
-def test_a_reporter_knows_neither_records_nor_analyses(module: str) -> None:
-    known = {"reading.scanner", "model.builder", "reading.inputs", "reading.open_trace"}
-    assert [name for name in IMPORTS[module] if name in known or name.startswith("report.analyses")] == []
+def test_a_reporter_knows_neither_records_nor_analyses() -> None:
+    below = ("reading.scanner", "model.builder", "reading.inputs", "reading.open_trace", "report.analyses")
+    assert [(module, name) for module in parts("reporters") for name in imports()[module] if name.startswith(below)] == []
 
 
 def test_every_analysis_is_listed() -> None:
@@ -239,8 +238,8 @@ def test_the_map_names_every_module_and_no_other() -> None:
     assert {word for word in last_words if re.fullmatch(r"[a-z_]+", word)} - modules == set()
 
 
-@pytest.mark.parametrize("path", sorted(Path(__file__).parent.rglob("test_*.py")), ids=lambda path: path.name)
-def test_no_test_imports_from_another(path: Path) -> None:
+def test_no_test_imports_from_another() -> None:
     """Where a library is not there, the other one is skipped before its names exist."""
-    modules = [node.module or "" for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.ImportFrom)]
-    assert [module for module in modules if module.rpartition(".")[2].startswith("test_")] == []
+    importing = re.compile(r"^\s*from (?:\w+\.)*test_\w+ import", re.M)
+    tests = Path(__file__).parent.rglob("test_*.py")
+    assert [path.name for path in tests if importing.search(path.read_text(encoding="utf-8"))] == []

@@ -22,6 +22,8 @@ from shapelog.report.report import analyze
 from shapelog.report.repository_paths import Repository
 from shapelog.reporters import Options, Result, renderer
 
+pytestmark = pytest.mark.slow
+
 _Result = TypeVar("_Result")
 # What a step may be multiplied by where the trace is twice as large; one that grows with a square is four times as large then.
 _MOST = 2.3

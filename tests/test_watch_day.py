@@ -11,6 +11,8 @@ sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
 
 from watch_day import HAPPENS, growth, hours
 
+pytestmark = pytest.mark.slow
+
 COMPILES = 3
 
 

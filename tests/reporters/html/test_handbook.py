@@ -31,6 +31,7 @@ def unpacked(page: str, id: str) -> str:
     return zlib.decompress(b64decode(found[1]), -15).decode()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RECORDED[::9])
 def test_every_code_on_a_page_is_that_of_a_rule_in_its_handbook(name: str) -> None:
     codes = handbook_of(collect_alerts(report_of(name), Repository())).codes

@@ -137,6 +137,7 @@ def made(*parts: bytes) -> Trace:
     return make.load(make.trace(*parts))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SOME)
 def test_every_trace_gives_a_page_whose_links_lead_somewhere_and_whose_tags_close(name: str) -> None:
     found = outline(name)

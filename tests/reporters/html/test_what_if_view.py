@@ -58,9 +58,13 @@ def replayed(advice: Advice, chosen: set[int]) -> tuple[float, ...]:
 
 
 # Making a page takes a fifth of a second, so not all.
-@pytest.mark.parametrize("name", [name for name in RECORDED if advice_of(name).suggestions][::4])
-def test_every_combination_in_the_page_is_a_replay_with_just_these_marks(name: str) -> None:
-    advice, data = advice_of(name), data_of(page_of(name))
+@pytest.mark.slow
+def test_every_combination_in_the_page_is_a_replay_with_just_these_marks() -> None:
+    for name in [name for name in RECORDED if advice_of(name).suggestions][::4]:
+        assert_combinations_are_replays(advice_of(name), data_of(page_of(name)))
+
+
+def assert_combinations_are_replays(advice: Advice, data: dict[str, Any]) -> None:
     places = range(len(advice.suggestions))
     sizes = range(len(places) + 1) if len(places) <= MOST else (0, 1, len(places) - 1, len(places))
     for chosen in (set(part) for size in sizes for part in combinations(places, size)):

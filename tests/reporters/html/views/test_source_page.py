@@ -121,6 +121,7 @@ def test_gaps_are_named_for_what_they_are(tmp_path: Path, monkeypatch: pytest.Mo
     assert "does not quote" not in html
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RECORDED[::12])
 def test_links_of_the_source_lead_somewhere(name: str) -> None:
     html = page(report_of(name))
