@@ -160,6 +160,7 @@ def gitlab(tmp_path: Path) -> Callable[[Path], "subprocess.CompletedProcess[str]
     return run
 
 
+@pytest.mark.slow
 def test_the_job_for_gitlab_writes_what_it_keeps_and_then_fails(
     gitlab: Callable[[Path], "subprocess.CompletedProcess[str]"], tmp_path: Path
 ) -> None:

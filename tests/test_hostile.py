@@ -219,6 +219,7 @@ def test_a_hundred_thousand_levels_of_guards_are_read(tmp_path: Path) -> None:
     assert (done.exit_code, "1 recompilation (" in done.stdout) == (0, True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "step", ["({})", "-{}", "1+{}", "{}+1", "not {}", "2**{}", "{}[0]", "{}()", "{}.a", "Max({}, 1)", "1 if 1 else {}"]
 )
@@ -640,6 +641,7 @@ main()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 @pytest.mark.parametrize("place", ["unpacked", "waiting"])
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])

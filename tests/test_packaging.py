@@ -16,6 +16,8 @@ import yaml
 
 import shapelog
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 
 

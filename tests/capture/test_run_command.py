@@ -196,6 +196,7 @@ def test_all_processes_of_a_job_are_one_run_in_the_order_of_their_ranks(python: 
     assert report["summary"]["compiles"] == 6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ranks", [1, 16, 17, 64])
 def test_a_job_of_any_number_of_ranks_is_reported_on_and_its_exit_code_kept(tmp_path: Path, ranks: int) -> None:
     job = f"for rank in {' '.join(map(str, range(ranks)))}; do cp made.log $TORCH_TRACE/{RANK.format('${rank}', 'aaaaaaaa')}; done; exit $1"

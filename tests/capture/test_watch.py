@@ -178,6 +178,7 @@ def test_reading_takes_a_third_of_the_time_at_most(tmp_path: Path, fake: Machine
     assert all(nap > 0 for nap in fake.naps)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="the system does not list open files")
 def test_files_that_were_read_before_do_not_stay_open(tmp_path: Path, fake: Machine, no_collection: None) -> None:
     path = tmp_path / NAME.format("aaaaaaaa")

@@ -33,6 +33,7 @@ def test_each_size_has_a_row_with_a_cell_for_each_compile() -> None:
     assert found.left_out == 0
 
 
+@pytest.mark.slow
 def test_of_too_many_rows_those_that_vary_are_kept_and_all_formats_show_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shape_table, "MOST_CELLS", 400)
     report = many(40)

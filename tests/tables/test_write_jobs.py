@@ -35,6 +35,7 @@ def test_workers_write_what_one_process_writes(tmp_path: Path) -> None:
     assert contents(tmp_path / "one") == contents(tmp_path / "many")
 
 
+@pytest.mark.slow
 def test_a_dask_cluster_writes_what_one_process_writes(tmp_path: Path) -> None:
     distributed = pytest.importorskip("distributed", reason="distributed is not installed")
     sources = [str(put(tmp_path / name, trace(8, *sizes))) for name, sizes in (("a", (12,)), ("b", (12, 16)), ("c", ()))]

@@ -44,6 +44,7 @@ def survives(data: bytes) -> int:
     return len(report.trace.compiles)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PASTED)
 def test_every_beginning_and_every_end_of_a_pasted_log_is_read(name: str) -> None:
     data = (LOGS / "pasted" / name).read_bytes()
@@ -171,12 +172,14 @@ def calls(data: bytes) -> int:
     return count
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_twice_as_much_takes_twice_the_calls(name: str) -> None:
     small, large = (calls(HOSTILE[name] * (size // len(HOSTILE[name]))) for size in (40_000, 80_000))
     assert large < 2.3 * small + 500
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_megabyte_takes_no_second_to_split(name: str) -> None:
     """A pattern that tries every place again and again makes no calls, and takes minutes."""
