@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How time and memory grow with each dimension of a trace: python benchmarks/scaling.py [DIMENSION ...] [--command report] [--most 12800]
+"""How time and memory grow with each dimension of a trace: python benchmarks/scaling.py [DIMENSION ...] [--command NAME ...] [--most 12800]
 
 Every dimension is a kind of trace that one number makes larger. Each is put through the command line at this number and at twice that,
 up to ``--most``, and the table shows processor seconds, peak memory and by how much the last doubling multiplied them, less what an
@@ -9,6 +9,7 @@ empty run takes. A dimension whose trace grows with the square of its number is 
 import argparse
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -37,12 +38,22 @@ class Measured:
 
 COMMANDS: dict[str, Callable[[Path], list[str]]] = {
     "report": lambda path: ["report", str(path)],
-    "html": lambda path: ["report", str(path), "-o", str(path.with_suffix(".html"))],
-    "json": lambda path: ["report", str(path), "-o", str(path.with_suffix(".json"))],
+    "verbose": lambda path: ["report", str(path), "--verbose"],
+    **{
+        suffix: lambda path, suffix=suffix: ["report", str(path), "-o", str(path.with_suffix(f".{suffix}"))]  # type: ignore[misc]
+        for suffix in ("html", "json", "md", "sarif", "xml")
+    },
+    "chrome-trace": lambda path: ["report", str(path), "-f", "chrome-trace"],
+    "jsonl": lambda path: ["report", str(path), "-f", "jsonl"],
     "suggest": lambda path: ["suggest-dynamic", str(path)],
+    "fix": lambda path: ["fix", str(path), "--diff"],
+    "explain": lambda path: ["explain", str(path)],
     "check": lambda path: ["check", str(path)],
-    "compare": lambda path: ["compare", str(path), str(_moved(path))],
     "baseline": lambda path: ["check", str(path), "--write-baseline", str(path.with_suffix(".baseline"))],
+    "compare": lambda path: ["compare", str(path), str(_moved(path))],
+    "extract": lambda path: ["extract", str(path), "--overwrite", "-o", str(path.with_suffix(".files"))],
+    "tables": lambda path: ["tables", str(path), "--executor", "processes:1", "-o", str(path.with_suffix(".tables"))],
+    "watch": lambda path: ["watch", str(path), "--idle", "0.1"],
 }
 
 
@@ -70,7 +81,7 @@ def measure(arguments: list[str], size: int, patience: float) -> Measured:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("dimension", nargs="*", help="part of a dimension's name; all by default")
-    parser.add_argument("--command", choices=COMMANDS, default="report")
+    parser.add_argument("--command", choices=COMMANDS, nargs="+", default=["report"])
     parser.add_argument("--least", type=int, default=3200)
     parser.add_argument("--most", type=int, default=12_800)
     parser.add_argument("--patience", type=float, default=_PATIENCE, help="processor seconds of one run")
@@ -79,32 +90,44 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "made.log"
         path.write_bytes(DIMENSIONS["frames"](1))
-        empty = min((measure(COMMANDS[options.command](path), 0, options.patience) for _ in range(3)), key=lambda run: run.seconds)
-        print(f"{options.command}; an empty run takes {empty.seconds:.2f} s and {empty.peak / 1e6:.0f} MB")
+        empty = {name: _empty(name, path, options.patience) for name in options.command}
+        for command, run in empty.items():
+            print(f"{command}; an empty run takes {run.seconds:.2f} s and {run.peak / 1e6:.0f} MB")
         for name in chosen:
             most = options.most if name not in SQUARE else max(int(options.most**0.5) * 2, 50)
             least = options.least if name not in SQUARE else most // 4
-            _row(name, least, most, path, options.command, options.patience, empty)
+            _rows(name, least, most, Path(folder), options.patience, empty)
 
 
-def _row(name: str, least: int, most: int, path: Path, command: str, patience: float, empty: Measured) -> None:
-    runs: list[Measured] = []
-    number = least
-    cells = []
-    while number <= most:
+def _empty(command: str, path: Path, patience: float) -> Measured:
+    return min((measure(COMMANDS[command](path), 0, patience) for _ in range(3)), key=lambda run: run.seconds)
+
+
+def _rows(name: str, least: int, most: int, folder: Path, patience: float, empty: dict[str, Measured]) -> None:
+    """A line for each command. One that failed at a number is not tried with a larger one."""
+    runs: dict[str, list[Measured]] = {command: [] for command in empty}
+    numbers = [least]
+    while numbers[-1] * 2 <= most:
+        numbers.append(numbers[-1] * 2)
+    for number in numbers:
+        path = folder / f"{number}.log"
         subprocess.run([sys.executable, __file__, "--make", name, str(number), str(path)], check=True)
-        run = measure(COMMANDS[command](path), path.stat().st_size, patience)
-        cells.append(f"{number}: {run.seconds:.2f} s {run.peak / 1e6:.0f} MB" + (f" ({run.flaw})" if run.flaw else ""))
-        runs.append(run)
-        if run.flaw:
-            break
-        number *= 2
-    growth = "—"
-    if len(runs) > 1:
-        before, after = runs[-2:]
-        growth = f"× {_ratio(before.seconds, after.seconds, empty.seconds):.2f} s × {_ratio(before.peak, after.peak, empty.peak):.2f} MB"
-        growth += f" for × {after.size / before.size:.2f} bytes"
-    print(f"{name:52} {growth:44} {' | '.join(cells)} | {runs[-1].size / 1e6:.1f} MB", flush=True)
+        for command, found in runs.items():
+            if not (found and found[-1].flaw):
+                found.append(measure(COMMANDS[command](path), path.stat().st_size, patience))
+        for left in folder.glob(f"{number}.*"):
+            shutil.rmtree(left) if left.is_dir() else left.unlink()
+    for command, found in runs.items():
+        growth = "—"
+        if len(found) > 1:
+            before, after, none = *found[-2:], empty[command]
+            growth = f"× {_ratio(before.seconds, after.seconds, none.seconds):.2f} s × {_ratio(before.peak, after.peak, none.peak):.2f} MB"
+            growth += f" for × {after.size / before.size:.2f} bytes"
+        cells = (
+            f"{number}: {run.seconds:.2f} s {run.peak / 1e6:.0f} MB" + (f" ({run.flaw})" if run.flaw else "")
+            for number, run in zip(numbers, found, strict=False)
+        )
+        print(f"{name:52} {command:12} {growth:44} {' | '.join(cells)} | {found[-1].size / 1e6:.1f} MB", flush=True)
 
 
 def _ratio(before: float, after: float, empty: float) -> float:

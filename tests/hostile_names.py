@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import xml.etree.ElementTree as ElementTree
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from html.parser import HTMLParser
 from tempfile import TemporaryDirectory
 
@@ -117,8 +117,8 @@ def _functions(frame: int, name: str) -> bytes:
     return made + make.artifact("dynamo_graph_break_reason", where, id=f"{frame}/0")
 
 
-def outputs(trace: Trace) -> dict[str, bytes]:
-    """What each format of each result is, by ``result format``."""
+def outputs(trace: Trace, left_out: Collection[str] = ()) -> dict[str, bytes]:
+    """What each format of each result is, by ``result format``, without those that are ``left_out``."""
     report = shapelog.analyze(trace)
     alerts = collect_alerts(report, Repository("/nowhere/at/all", ("/srv",)))
     budgets = Policy(budgets=(Budget(Metric.RECOMPILES, 0), Budget(Metric.COMPILES, 0, "*")))
@@ -132,7 +132,12 @@ def outputs(trace: Trace) -> dict[str, bytes]:
         "advice": advise(report.explained),
     }
     options = Options(width=200, verbose=True, limit=0, embed="all")
-    return {f"{name} {form}": renderer(name, form)(found, options) for name, found in results.items() for form in formats(name)}  # type: ignore[arg-type]
+    return {
+        where: renderer(name, form)(found, options)  # type: ignore[arg-type]
+        for name, found in results.items()
+        for form in formats(name)  # type: ignore[arg-type]
+        if (where := f"{name} {form}") not in left_out
+    }
 
 
 # What of it is more than text.

@@ -1,5 +1,6 @@
 """The simulated day of benchmarks/watch_day.py, with shorter hours: what ``shapelog watch`` keeps in memory does not grow."""
 
+import gc
 import sys
 import tracemalloc
 from collections.abc import Iterator
@@ -18,9 +19,11 @@ COMPILES = 3
 
 @pytest.fixture
 def _traced() -> Iterator[None]:
+    gc.freeze()  # a watch collects garbage, which would take long among all that tests keep
     tracemalloc.start()
     yield
     tracemalloc.stop()
+    gc.unfreeze()
 
 
 @pytest.mark.usefixtures("_traced")

@@ -35,8 +35,8 @@ class Changes:
     ``replaced`` has, by source, the first sign that an object was replaced, ``replaced_objects`` only the sources; ``collected`` are
     objects that are gone, ``converted`` those that became tensors or are on another device. ``resized`` are tensors of which a size,
     stride or the rank changed, ``rank_changed`` those of another rank, ``length_changed`` containers; these are spelled as in guard
-    expressions. ``batched`` are tensors that vmap wraps on one side only. ``numbers`` has the new value of each static int and size that
-    changed, by its old one.
+    expressions. ``batched`` are tensors that vmap wraps on one side only, ``transforms`` the changes of the state of torch.func.
+    ``numbers`` has the new value of each static int and size that changed, by its old one.
     """
 
     violations: Sequence[Violation]
@@ -51,6 +51,7 @@ class Changes:
     rank_changed: frozenset[str]
     length_changed: Owners
     batched: frozenset[Source]
+    transforms: tuple[Violation, ...]
     grad_mode_changed: bool
     autocast_changed: bool
     numbers: dict[int, int]
@@ -97,6 +98,7 @@ def _changes(violations: Sequence[Violation], entry: CompileFacts, call: Compile
         rank_changed=frozenset(item.source.canonical for item in violations if item.prop.kind is Kind.RANK),
         length_changed=Owners(item.source.canonical for item in violations if item.prop.kind is Kind.LENGTH),
         batched=frozenset(item.source for item in violations if ("Batched" in str(item.expected)) != ("Batched" in str(item.actual))),
+        transforms=tuple(item for item in violations if item.prop.kind is Kind.FUNCTORCH_STATE),
         grad_mode_changed=any("grad_mode" in text for text in states),
         autocast_changed=any(item.prop.kind is Kind.AUTOCAST or "autocast" in str(item.expected) for item in violations if not item.source),
         numbers=dict(_numbers(violations)),
@@ -197,8 +199,7 @@ def changed_by_transform(item: Violation, changes: Changes) -> bool:
     """A transform of torch.func wraps the tensors, takes a dim from them (vmap), may make them require a gradient (grad), and counts its
     levels in ints of torch.
     """
-    states = [other for other in changes.violations if other.prop.kind is Kind.FUNCTORCH_STATE]
-    kind = item.prop.kind
+    states, kind = changes.transforms, item.prop.kind
     if kind is Kind.RANK and item.source in changes.batched:
         return True
     if not states:

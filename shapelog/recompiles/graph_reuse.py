@@ -128,8 +128,7 @@ class GraphReuse:
         # A compile that is dynamic itself may have another graph than the static entry, such as ``x[i]`` for ``x[3]``. If its guards
         # hold for the entry's call, that call makes the same graph once it is marked. A graph that broke only here broke because of that.
         breaks_anew = len(compile.breaks) > len(entry.breaks)
-        fails = any(not _is_over_offset(str(cause.prop)) for cause in self.differences.between(compile, entry).causes)
-        if compile.is_dynamic and call.tensors == known.tensors and not fails and not breaks_anew:
+        if compile.is_dynamic and call.tensors == known.tensors and not breaks_anew and self._accepts(compile, entry):
             return True
         if not (similar(entry, compile) or not (has_operations(entry) or has_operations(compile))):
             return None
@@ -151,6 +150,10 @@ class GraphReuse:
             all(guards_hold(item, one, ints, beyond) for one in (call, known)) for item, beyond in zip(tried, elsewhere, strict=True)
         )
         return False if held else None
+
+    def _accepts(self, entry: Compile, call: Compile) -> bool:
+        """Whether nothing but an offset keeps a call from using an entry."""
+        return all(_is_over_offset(str(cause.prop)) for cause in self.differences.between(entry, call).causes)
 
     def _dynamic_entries(self, frame: Frame, compile: Compile) -> list[Compile]:
         """The dynamic entries of a frame that have a graph similar to this one; of many only the first."""

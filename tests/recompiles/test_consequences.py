@@ -1,12 +1,14 @@
 """Each predicate of the table: a violation that only follows from others is recognized, and by itself the same one is a cause."""
 
+from collections.abc import Iterator
+
 import make
 import pytest
 from payload_text import CPU_KEYS, equals_match, global_state, guard_manager, guard_tree, tensor_match
 
 from shapelog.recompiles.consequences import CONSEQUENCES, separate
 from shapelog.recompiles.facts import FactTable
-from shapelog.recompiles.violations import violations
+from shapelog.recompiles.violations import Violation, violations
 
 TIED = "L['x'].stride()[0] == 8*L['x'].size()[1]  # return x.view(-1)  # app/model.py:6 in f"
 SUM = "L['x'].size()[0] == 2 + L['y'].size()[0]  # a, b, c = x.split((k, n, m))  # app/model.py:6 in f"
@@ -185,3 +187,26 @@ def test_a_number_that_a_size_is_divided_by_is_a_cause() -> None:
     even = "L['x'].size()[0] % 2 == 0  # if x.size(0) % 2 == 0:  # app/model.py:6 in f"
     own, following = separated(two(parts(2, even), parts(3), inputs=(rows(8, 7), rows(9, 7))))
     assert (len(own), following) == (2, {})
+
+
+class Counted(tuple[Violation, ...]):
+    """Violations that count how often all of them are gone through."""
+
+    times = 0
+
+    def __iter__(self) -> Iterator[Violation]:
+        self.times += 1
+        return super().__iter__()
+
+
+def test_all_violations_are_gone_through_as_often_however_many_they_are() -> None:
+    def times(number: int) -> int:
+        before, after = (guard_tree(*(equals_match(f"L['v{item}']", item + step) for item in range(number))) for step in (2, 100))
+        entry, call = make.load(two(before, after)).compiles
+        table = FactTable()
+        found = Counted(violations(table.of(entry), table.of(call), ()))
+        assert len(found) == number
+        separate(found, table.of(entry), table.of(call))
+        return found.times
+
+    assert times(20) == times(5)
