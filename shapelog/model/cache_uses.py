@@ -194,8 +194,9 @@ def _first_key(event: CacheEvent) -> str:
 
 def _without_components(event: CacheEvent) -> str:
     """Why nothing can be compared: this cache lists the components of its keys for its debug log."""
-    how = "only under TORCH_LOGS=+aot does PyTorch record its components" if event.cache == AOT_AUTOGRAD else "its components are not recorded"
-    return f"a new key; {how}"
+    if event.cache == AOT_AUTOGRAD:
+        return "a new key; only under TORCH_LOGS=+aot does PyTorch record its components"
+    return "a new key; its components are not recorded"
 
 
 def _most_telling(differences: tuple[KeyDifference, ...]) -> list[KeyDifference]:
