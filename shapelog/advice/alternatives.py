@@ -8,6 +8,7 @@ from shapelog.advice.mark_dynamic_code import expression
 from shapelog.advice.marks import Mark, entries, mark_at, pattern
 from shapelog.advice.remaining_recompiles import Remaining
 from shapelog.advice.replay import Marks
+from shapelog.display import in_notebook
 from shapelog.grouping import grouped
 from shapelog.model.ids import TorchVersion
 from shapelog.model.trace import Compile, Frame, Outcome
@@ -44,6 +45,9 @@ class Alternative(NamedTuple):
     sentence: str
     lines: tuple[str, ...]
     warning: str = ""
+
+    def _repr_html_(self) -> str:
+        return in_notebook("object", self)
 
 
 class AdviceContext(NamedTuple):
