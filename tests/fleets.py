@@ -8,6 +8,7 @@ import make
 from payload_text import size_mismatch
 
 from shapelog.tables.files import Form, prepare
+from shapelog.tables.places import place_of
 from shapelog.tables.write_jobs import JobResult, ReadAs, write_jobs
 
 # Seconds since the epoch: 2026-11-01 and 2026-11-20, at noon in UTC.
@@ -37,8 +38,9 @@ def put(folder: Path, *traces: bytes) -> Path:
 
 def write(folder: Path, *sources: object, form: Form = "parquet") -> list[JobResult]:
     """The tables of these jobs, read in this process."""
-    prepare(folder, form)
-    return list(write_jobs(list(map(str, sources)), folder, form, ReadAs(), None, print))
+    place = place_of(folder)
+    prepare(place, form)
+    return list(write_jobs(list(map(str, sources)), place, form, ReadAs(), None, print))
 
 
 def parts(folder: Path) -> Sequence[str]:

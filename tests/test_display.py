@@ -6,7 +6,7 @@ from typing import Any
 
 import make
 import pytest
-from recorded import FIXTURES
+from recorded import FIXTURES, report_of
 
 import shapelog
 from shapelog.model.trace import Trace
@@ -91,6 +91,14 @@ def test_every_object_inside_has_a_display_of_its_own(trace: Trace) -> None:
     assert "dim 1 of tokens changed from 32 to 48" in shown["Cause"]
     assert "A1: mark dims 0 and 1 of tokens as dynamic" in shown["Suggestion"]
     assert "SL401 recompile-limit-hit" in shown["Finding"]
+
+
+def test_what_stays_the_alternatives_and_exports_have_a_display_too() -> None:
+    assert "SL314" in read(report_of("lab/dict_keys.log.gz").advice.remaining[0]._repr_html_())
+    assert "set_stance" in read(report_of("lab/batch_varies.log.gz").advice.alternatives[0]._repr_html_())
+    (export,) = report_of("real/2.13/export_draft.log.gz").trace.exports
+    assert "u3 >= 3True" in read(export._repr_html_())
+    assert repr(export) == "<Export 1: exported>"
 
 
 def test_displays_inside_are_bounded_and_harmless() -> None:

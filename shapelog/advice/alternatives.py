@@ -1,13 +1,14 @@
 """The alternatives to the list of sources that this version of PyTorch has for what varies, and what each costs."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from shapelog.advice.mark_dynamic_code import expression
 from shapelog.advice.marks import Mark, entries, mark_at, pattern
 from shapelog.advice.remaining_recompiles import Remaining
 from shapelog.advice.replay import Marks
+from shapelog.display import in_notebook
 from shapelog.grouping import grouped
 from shapelog.model.ids import TorchVersion
 from shapelog.model.trace import Compile, Frame, Outcome
@@ -44,6 +45,9 @@ class Alternative(NamedTuple):
     sentence: str
     lines: tuple[str, ...]
     warning: str = ""
+
+    def _repr_html_(self) -> str:
+        return in_notebook("object", self)
 
 
 class AdviceContext(NamedTuple):
@@ -317,7 +321,8 @@ def _shapes_spec(context: AdviceContext) -> Iterator[Alternative]:
     """The argument of torch.compile, for one frame whose marks are all tensors among its own arguments."""
     if not context.version.at_least(13):
         return
-    name = "dynamic_shapes" if context.version.at_least(15) else "shapes_spec"
+    has_decorator = context.version.at_least(14)
+    name = "dynamic_shapes" if has_decorator else "shapes_spec"
     marks = grouped(sorted(context.marks), lambda mark: mark.source)
     for frame in context.explained.trace.frames:
         first = next(iter(frame.entries), None)
@@ -329,6 +334,7 @@ def _shapes_spec(context: AdviceContext) -> Iterator[Alternative]:
             continue
         marked = {item.source: item for item in reversed(first.inputs) if item.source in marks}
         specs = ", ".join(f'"{expression(name)}": TensorSpec([{_dims(item, marks[name])}])' for name, item in sorted(marked.items()))
+        above = [f"# or, in place of the argument, above def {frame.name}: @dynamic_spec({{{specs}}})"] if has_decorator else []
         yield Alternative(
             tool=f"{name}=",
             codes=("SL101",),
@@ -338,8 +344,9 @@ def _shapes_spec(context: AdviceContext) -> Iterator[Alternative]:
                 "an accidental specialization raises an error."
             ),
             lines=(
-                "from torch.fx.experimental.dynamic_spec import ShapeVar, TensorSpec",
+                f"from torch.fx.experimental.dynamic_spec import ShapeVar, TensorSpec{', dynamic_spec' if has_decorator else ''}",
                 f"torch.compile({_callee(frame)}, {name}={{{specs}}})",
+                *(above if frame.name.isidentifier() else ()),
                 f"# seen: {_seen(frame, mine)}",
             ),
             warning=(
@@ -348,6 +355,37 @@ def _shapes_spec(context: AdviceContext) -> Iterator[Alternative]:
             ),
         )
         return
+
+
+def _weak_marks(context: AdviceContext) -> Iterator[Alternative]:
+    """Marks that are not enforced, with the range of the sizes that were seen."""
+    if not context.version.at_least(15):
+        return
+    compiles = list(context.explained.trace.compiles)
+    spans = {mark: _span(compiles, mark) for mark in sorted(context.marks) if not mark.is_int and _is_argument(mark.source)}
+    found = {mark: sizes for mark, sizes in spans.items() if sizes[1:]}
+    if not found:
+        return
+    yield Alternative(
+        tool="maybe_mark_dynamic with a range",
+        codes=("SL101",),
+        subject=some([f"{mark.source.display_name}.size[{mark.dim}]" for mark in found], _SHOWN),
+        sentence=(
+            "A mark that is not enforced: a size that the code needs to be constant is compiled as such, without an error. "
+            "Comparisons that the range decides add no guards."
+        ),
+        lines=tuple(
+            f"torch._dynamo.maybe_mark_dynamic({expression(mark.source)}, {mark.dim}, min={sizes[0]}, max={sizes[-1]})"
+            for mark, sizes in list(found.items())[:_SHOWN]
+        ),
+        warning="These are the sizes seen: a call with another one raises ConstraintViolationError. Widen the range to all that can occur.",
+    )
+
+
+def _span(compiles: Sequence[Compile], mark: Mark) -> list[int]:
+    """The sizes of a dim in all compiles, in order; without 0 and 1, which have graphs of their own."""
+    inputs = [item for compile in compiles for item in compile.inputs if item.source == mark.source and mark.dim < len(item.size)]
+    return sorted({item.size[mark.dim] for item in inputs if item.size[mark.dim] > 1})
 
 
 def _vllm(context: AdviceContext) -> Iterator[Alternative]:
@@ -458,6 +496,7 @@ _ALTERNATIVES: tuple[Callable[[AdviceContext], Iterator[Alternative]], ...] = (
     _needless,
     _vllm,
     _shapes_spec,
+    _weak_marks,
     _values_list,
     _dynamic_true,
 )

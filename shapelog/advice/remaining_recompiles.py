@@ -7,6 +7,7 @@ from shapelog.advice.marks import Mark, mark_at
 from shapelog.advice.minimal_marks import HarmfulMark
 from shapelog.advice.remedies import Remedies
 from shapelog.advice.replay import Marks, Replay
+from shapelog.display import in_notebook
 from shapelog.model.ids import TorchVersion
 from shapelog.model.trace import Compile, Frame, Outcome
 from shapelog.reading.payloads.properties import Kind
@@ -31,6 +32,9 @@ class Remaining(NamedTuple):
     sentence: str
     remedy: str
     place: str
+
+    def _repr_html_(self) -> str:
+        return in_notebook("object", self)
 
     @property
     def seconds(self) -> float:

@@ -1,4 +1,6 @@
-"""The answers: what they hold, as dataclasses. Times are in seconds, ids of compilations are labels such as ``2/3``."""
+"""The answers: what they hold, as dataclasses. Times are in seconds, None where the trace has none, as in text logs; ids of compilations
+are labels such as ``2/3``.
+"""
 
 from dataclasses import dataclass
 
@@ -65,7 +67,7 @@ class ExplainAnswer:
     function: str
     called_at: str
     outcome: str
-    seconds: float
+    seconds: float | None
     compared_with: str
     verdict: str
     causes: list[Cause]
@@ -84,7 +86,7 @@ class Suggestion:
     mark: str
     values_seen: list[str]
     saves_compilations: list[str]
-    seconds: float
+    seconds: float | None
     confidence: str
     because: str
     caveats: list[str]
@@ -101,7 +103,7 @@ class Remaining:
     sentence: str
     remedy: str
     compilations: list[str]
-    seconds: float
+    seconds: float | None
 
 
 @dataclass(frozen=True)
@@ -115,7 +117,7 @@ class SuggestAnswer:
     effect: str
     compilations_before: int
     compilations_after: str
-    seconds_before: float
+    seconds_before: float | None
     seconds_after: str
     suggestions: list[Suggestion]
     not_fixed: list[Remaining]

@@ -23,7 +23,7 @@ from shapelog.report.report import Report, analyze
 from shapelog.report.repository_paths import Repository
 from shapelog.rule_docs import Entry, entries, entry
 from shapelog.rules import Rule
-from shapelog.text import plural, plural_noun, seconds, some
+from shapelog.text import measured, plural, plural_noun, some, taking
 
 # The most ids, lines of code, hints and values that one entry names.
 _NAMED = 4
@@ -45,12 +45,12 @@ def _load(trace: str, run: str = "") -> Trace:
 
 def _report(found: Report, steps: Sequence[NextStep], alerts: Sequence[Alert], most: int) -> answers.ReportAnswer:
     totals = found.summary
-    recompiled = f"{plural(totals.recompiles, 'recompilation')} ({seconds(totals.recompile_seconds)})"
+    recompiled = f"{plural(totals.recompiles, 'recompilation')}{taking(totals.recompile_seconds)}"
     return answers.ReportAnswer(
         trace=short(found.trace.name),
         torch=short(found.trace.torch_version),
-        summary=f"{plural(totals.compiles, 'compilation')} ({seconds(totals.seconds)}), including {recompiled}",
-        verdicts=[f"{part.count} {found.words_of(part.verdict)} ({seconds(part.seconds)})" for part in totals.parts],
+        summary=f"{plural(totals.compiles, 'compilation')}{taking(totals.seconds)}, including {recompiled}",
+        verdicts=[f"{part.count} {found.words_of(part.verdict)}{taking(part.seconds)}" for part in totals.parts],
         steps=[_step(item, most) for item in steps[:most]],
         diagnostics=[_diagnostic(item, most) for item in alerts[:most]],
         not_recorded=[short(text) for text in first(found.trace.what_is_missing, most)],
@@ -108,7 +108,7 @@ def _explanation(found: CompileExplanation, others: Sequence[str], most: int) ->
         function=short(found.frame.title),
         called_at=_line(found.frame.caller(found.compile)),
         outcome=found.compile.outcome.value,
-        seconds=round(found.compile.seconds, 2),
+        seconds=_seconds(found.compile.seconds),
         compared_with=found.nearest.label if found.nearest else "",
         verdict=recompile.verdict.words if recompile else "the first compilation of this function",
         causes=[_cause(item, found) for item in causes[:most]],
@@ -159,8 +159,8 @@ def _suggestions(trace: str, advice: Advice, most: int) -> answers.SuggestAnswer
         effect=effect_of(advice) if advice.suggestions else "",
         compilations_before=advice.before.compiles,
         compilations_after=f"{after.compiles} to {after.compiles + after.more}" if after.more else str(after.compiles),
-        seconds_before=round(advice.before.seconds.least, 2),
-        seconds_after=str(after.seconds),
+        seconds_before=_seconds(advice.before.seconds.least),
+        seconds_after=str(after.seconds) if advice.before.seconds.least else "",
         suggestions=[_suggestion(item, most) for item in advice.suggestions[:most]],
         not_fixed=[_remaining(item) for item in advice.remaining[:most]],
         caveats=[short(text) for text in advice.caveats[:most]],
@@ -176,7 +176,7 @@ def _suggestion(item: Suggestion, most: int) -> answers.Suggestion:
         mark=short(f"{item.name}{dims}"),
         values_seen=[short(f"{seen.name}: {some([str(value) for _, value in seen.values], 6)}", 120) for seen in item.seen[:most]],
         saves_compilations=_ids(item.gone),
-        seconds=round(item.seconds, 2),
+        seconds=_seconds(item.seconds),
         confidence=item.confidence,
         because=short(item.confidence_reason),
         caveats=[short(text) for text in item.caveats[: min(_NAMED, most)]],
@@ -192,8 +192,13 @@ def _remaining(item: Remaining) -> answers.Remaining:
         sentence=short(item.sentence),
         remedy=short(item.remedy),
         compilations=_ids([compile.label for compile in item.compiles]),
-        seconds=round(item.seconds, 2),
+        seconds=_seconds(item.seconds),
     )
+
+
+def _seconds(found: float) -> float | None:
+    """To hundredths; None for a time that is not known. No measured time is exactly 0."""
+    return round(found, 2) if found else None
 
 
 def compared(before: str, after: str) -> answers.CompareAnswer:
@@ -215,7 +220,7 @@ def _comparison(found: Comparison, most: int) -> answers.CompareAnswer:
             f"recompilations {was.recompiles} -> {now.recompiles}",
             *(f"{name} {one} -> {other}" for name, one, other in unrecorded_by_old if None not in (one, other)),
             f"failures {was.failures} -> {now.failures}",
-            f"seconds {was.seconds:.2f} -> {now.seconds:.2f}",
+            f"seconds {measured(was.seconds) or 'unknown'} -> {measured(now.seconds) or 'unknown'}",
         ],
         changes=[answers.Change(short(item.title), item.effect.value, short(item.verdict)) for item in changed[:most]],
         causes=[short(f"{item.code} {item.axis}: {item.before} -> {item.after}; {item.remedy.text}") for item in causes[:most]],

@@ -15,7 +15,7 @@ from typing import Any
 from shapelog.agents.answers import FrameResult, VerifyAnswer
 from shapelog.agents.bounds import first, fitting, pasted, short
 from shapelog.errors import ShapelogError
-from shapelog.text import seconds, seconds_range
+from shapelog.text import seconds, seconds_or_unknown, seconds_range
 
 # The last lines of the output that an answer has.
 _LAST_LINES = 8
@@ -70,12 +70,13 @@ def _answer(found: dict[str, Any], status: int, folder: Path, lines: Sequence[st
         why = f"nothing to mark: {found['why_empty']}" if found.get("why_empty") else f"shapelog verify ended with {status}; see messages"
         return VerifyAnswer(short(why), None, "", "", [], [], [], [], str(folder), messages)
     numbers, times = found["compiles"], found["seconds"]
-    predicted = seconds_range(times["predicted"]["least"], times["predicted"]["most"])
+    low, high = times["predicted"]["least"], times["predicted"]["most"]
+    predicted = "time unknown" if low is None else seconds_range(low, high)
     return VerifyAnswer(
         outcome=f"{'it helped' if found['helped'] else 'it did not help'}: {numbers['before']} compilations became {numbers['measured']}",
         helped=found["helped"],
         compilations=f"before {numbers['before']}, predicted {numbers['predicted']}, measured {numbers['measured']}",
-        seconds=f"before {seconds(times['before'])}, predicted {predicted}, measured {seconds(times['measured'])}",
+        seconds=f"before {seconds_or_unknown(times['before'])}, predicted {predicted}, measured {seconds_or_unknown(times['measured'])}",
         faults=[short(text) for text in first(found["faults"], most)],
         notes=[short(text) for text in first(found["notes"], most)],
         frames=[_frame(item) for item in first(found["frames"], most)],

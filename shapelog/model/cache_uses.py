@@ -8,7 +8,17 @@ from typing import NamedTuple
 
 from shapelog.grouping import grouped
 from shapelog.model.trace import Compile, Frame, Trace
-from shapelog.reading.payloads.cache_keys import BYPASS, HIT, MISS, NOT_SAVED, CacheEvent, KeyDifference, key_differences, parse_cache_event
+from shapelog.reading.payloads.cache_keys import (
+    AOT_AUTOGRAD,
+    BYPASS,
+    HIT,
+    MISS,
+    NOT_SAVED,
+    CacheEvent,
+    KeyDifference,
+    key_differences,
+    parse_cache_event,
+)
 from shapelog.text import cut, plural
 
 # With how many earlier keys of its process, and of its own function, a key is compared.
@@ -33,6 +43,11 @@ class CacheUse(NamedTuple):
     has_components: bool = False
 
     @property
+    def title(self) -> str:
+        """The cache, and whether the lookup was that of a backward graph, which has a key of its own."""
+        return f"{self.event.cache}, backward" if self.event.is_backward else self.event.cache
+
+    @property
     def storage(self) -> str:
         """``local`` or ``remote``: where the entry of a hit was, "" for anything else, and where it is not recorded."""
         found = {item.is_remote for item in self.compile.metrics.cache_lookups if item.cache == self.event.cache and item.hits}
@@ -46,7 +61,7 @@ class CacheUse(NamedTuple):
         if self.event.result == HIT or not self.event.key:
             return ""
         if self.earlier is None:
-            return "the first key" if self.has_components else "a new key; its components are not recorded"
+            return _first_key(self.event) if self.has_components else _without_components(self.event)
         where = f"{self.earlier.label} of the first run" if self.is_of_other_run else self.earlier.label
         if not self.differences:
             return f"same key as {where}, whose entry was not found"
@@ -76,28 +91,36 @@ class CacheUses:
         return self.by_compile.get(compile, ())
 
 
+# Keys that can be compared with each other: the cache, and whether they are of backward graphs.
+_Family = tuple[str, bool]
+
+
+def _family(event: CacheEvent) -> _Family:
+    return event.cache, event.is_backward
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Known:
     """A key that was looked up before."""
 
     compile: Compile
-    cache: str
+    family: _Family
     key: str
     components: tuple[str, ...]
 
 
 @dataclass(slots=True)
 class _Keys:
-    """Keys that were seen, by cache: the last ones, and the last ones of each function."""
+    """Keys that were seen, by family: the last ones, and the last ones of each function."""
 
-    last: defaultdict[str, deque[_Known]] = field(default_factory=lambda: defaultdict(lambda: deque(maxlen=_NEAREST)))
-    of_function: defaultdict[tuple[str, str], deque[_Known]] = field(
+    last: defaultdict[_Family, deque[_Known]] = field(default_factory=lambda: defaultdict(lambda: deque(maxlen=_NEAREST)))
+    of_function: defaultdict[tuple[_Family, str], deque[_Known]] = field(
         default_factory=lambda: defaultdict(lambda: deque(maxlen=_OF_FUNCTION))
     )
 
     def add(self, title: str, known: _Known) -> None:
-        self.last[known.cache].append(known)
-        self.of_function[known.cache, title].append(known)
+        self.last[known.family].append(known)
+        self.of_function[known.family, title].append(known)
 
     def copy(self) -> "_Keys":
         """Other lists of the same keys."""
@@ -108,7 +131,8 @@ class _Keys:
 
     def nearest(self, title: str, event: CacheEvent) -> _Known | None:
         """The key that shares most with this one; of several the last, that of the same function before others."""
-        known = dict.fromkeys((*reversed(self.of_function[event.cache, title]), *reversed(self.last[event.cache])))
+        family = _family(event)
+        known = dict.fromkeys((*reversed(self.of_function[family, title]), *reversed(self.last[family])))
         same = next((item for item in known if item.key == event.key), None)
         components = frozenset(event.components)
         if same is not None or not components:
@@ -127,7 +151,7 @@ def cache_uses(trace: Trace, before: Trace | None = None) -> CacheUses:
     if before is not None:
         for use, components in _uses(before, _Keys(), texts, {}):
             if use.event.key:
-                known.add(use.frame.title, _Known(use.compile, use.event.cache, use.event.key, components))
+                known.add(use.frame.title, _Known(use.compile, _family(use.event), use.event.key, components))
     others = {item.compile: True for keys in known.of_function.values() for item in keys}
     found = tuple([use for use, _ in _uses(trace, known, texts, others)])
     return CacheUses(found, {compile: tuple(uses) for compile, uses in grouped(found, lambda use: use.compile).items()})
@@ -161,7 +185,18 @@ def _uses(trace: Trace, before: _Keys, texts: dict[str, str], others: Mapping[Co
             )
             yield use, components
             if event.key:
-                known.add(frame.title, _Known(compile, event.cache, event.key, components))
+                known.add(frame.title, _Known(compile, _family(event), event.key, components))
+
+
+def _first_key(event: CacheEvent) -> str:
+    return "the first key of a backward graph" if event.is_backward else "the first key"
+
+
+def _without_components(event: CacheEvent) -> str:
+    """Why nothing can be compared: this cache lists the components of its keys for its debug log."""
+    if event.cache == AOT_AUTOGRAD:
+        return "a new key; only under TORCH_LOGS=+aot does PyTorch record its components"
+    return "a new key; its components are not recorded"
 
 
 def _most_telling(differences: tuple[KeyDifference, ...]) -> list[KeyDifference]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 
+from shapelog.display import in_notebook
 from shapelog.reading.export_records import Assumed, Expression, MismatchedKernel, MissingKernel, Undecided
 from shapelog.reading.payloads.compiler_messages import CompilerMessage, compiler_message
 from shapelog.reading.payloads.exported_programs import Range, lines_of, parse_range, range_constraints
@@ -48,6 +49,12 @@ class Export:
     metrics: Metrics = field(default_factory=Metrics)
     program_span: Span | None = None
     partial_span: Span | None = None
+
+    def __repr__(self) -> str:
+        return f"<Export {self.label}: {self.result.value}>"
+
+    def _repr_html_(self) -> str:
+        return in_notebook("object", self)
 
     @property
     def title(self) -> str:

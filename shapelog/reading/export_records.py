@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from shapelog.reading.records import Body, Stack, Stacks
+from shapelog.reading.records import Body, Stack, Stacks, local_values, number_in
 
 
 class Began(NamedTuple):
@@ -33,8 +33,8 @@ def assumed(body: Body, stacks: Stacks) -> Assumed:
         result=str(body["result"]),
         user_stack=stacks("user_stack"),
         stack=stacks("stack"),
-        node=_number(body.get("expr_node_id")),
-        values=_locals(body.get("frame_locals")),
+        node=number_in(body.get("expr_node_id")),
+        values=local_values(body.get("frame_locals")),
     )
 
 
@@ -47,7 +47,7 @@ class Undecided(NamedTuple):
 
 
 def undecided(body: Body, stacks: Stacks) -> Undecided:
-    return Undecided(str(body["expr"]), stacks("stack"), _number(body.get("expr_id")))
+    return Undecided(str(body["expr"]), stacks("stack"), number_in(body.get("expr_id")))
 
 
 class MissingKernel(NamedTuple):
@@ -84,25 +84,13 @@ class Expression(NamedTuple):
 
 def expression(body: Body, stacks: Stacks) -> Expression:
     return Expression(
-        number=_number(body["result_id"]),
+        number=number_in(body["result_id"]),
         method=str(body.get("method", "")),
         text=str(body["result"]),
         arguments=tuple(map(str, body.get("arguments") or ())),
         made_of=tuple(number for number in body.get("argument_ids") or () if type(number) is int),
         user_stack=stacks("user_stack"),
     )
-
-
-def _number(value: object) -> int:
-    return value if type(value) is int else 0
-
-
-def _locals(body: object) -> tuple[tuple[str, str], ...]:
-    """Variables with a value that PyTorch wrote down: those that hold symbols or tensors; "self" and its like hold none."""
-    values = body.get("locals") if isinstance(body, dict) else None
-    found = values.items() if isinstance(values, dict) else ()
-    shown = ((str(name), value[0] if isinstance(value, list) and value else value) for name, value in found)
-    return tuple((name, value) for name, value in shown if isinstance(value, str))
 
 
 PARSERS = {

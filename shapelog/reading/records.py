@@ -155,17 +155,40 @@ def specialized(body: Body, stacks: Stacks) -> Specialization:
 class GuardAdded(NamedTuple):
     """An expression over symbols that the compiled code relies on, and the line that asked for it.
 
-    ``prefix`` is how it came about (``eval``, ``runtime_assert``, ``eval [guard suppressed]``), "" where that is not recorded.
+    ``prefix`` is how it came about (``eval``, ``runtime_assert``, ``eval [guard suppressed]``), "" where that is not recorded. ``node`` is
+    the number of the expression, 0 without one; ``values`` are the local variables of the line that it comes from, as (name, value).
     """
 
     expression: str
     user_stack: Stack
     stack: Stack
     prefix: str = ""
+    node: int = 0
+    values: tuple[tuple[str, str], ...] = ()
 
 
 def guard_added(body: Body, stacks: Stacks) -> GuardAdded:
-    return GuardAdded(str(body["expr"]), stacks("user_stack"), stacks("stack"), str(body.get("prefix") or ""))
+    return GuardAdded(
+        expression=str(body["expr"]),
+        user_stack=stacks("user_stack"),
+        stack=stacks("stack"),
+        prefix=str(body.get("prefix") or ""),
+        node=number_in(body.get("expr_node_id")),
+        values=local_values(body.get("frame_locals")),
+    )
+
+
+def number_in(value: object) -> int:
+    """A number, 0 for anything else."""
+    return value if type(value) is int else 0
+
+
+def local_values(body: object) -> tuple[tuple[str, str], ...]:
+    """Variables with a value that PyTorch wrote down: those that hold symbols or tensors; "self" and its like hold none."""
+    values = body.get("locals") if isinstance(body, dict) else None
+    found = values.items() if isinstance(values, dict) else ()
+    shown = ((str(name), value[0] if isinstance(value, list) and value else value) for name, value in found)
+    return tuple((name, value) for name, value in shown if isinstance(value, str))
 
 
 # The kinds whose records have a type of their own; a compile holds those of its last attempt.

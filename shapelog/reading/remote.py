@@ -40,7 +40,7 @@ def find(url: str, progress: ProgressCallback | None = None, timeout: float = WE
     if url.lower().startswith(_WEB):
         return _find_on_web(url, progress, timeout)
     name = redacted_url(url)
-    system, path = _file_system(url)
+    system, path = file_system(url)
     try:
         info = system.info(path)
         if info.get("type") != "directory":
@@ -58,7 +58,7 @@ def contents(url: str) -> tuple[list[str], list[str]] | None:
     """
     if url.lower().startswith(_WEB):
         return None
-    system, path = _file_system(url)
+    system, path = file_system(url)
     try:
         if system.info(path).get("type") != "directory":
             return None
@@ -71,7 +71,7 @@ def contents(url: str) -> tuple[list[str], list[str]] | None:
 
 def matching(url: str) -> list[str]:
     """The URLs of the files and directories that a pattern with ``*`` matches. Raises ShapelogError as ``find`` does."""
-    system, path = _file_system(url)
+    system, path = file_system(url)
     try:
         return sorted(str(system.unstrip_protocol(found)) for found in system.glob(path))
     except Exception as error:  # each driver raises errors of its own
@@ -122,7 +122,7 @@ def _chunks(
                     progress(name, done, expected)
     except errors as error:
         if done:
-            raise DamagedError(f"the connection ended early ({_words(error)})") from error
+            raise DamagedError(f"the connection ended early ({words_of(error)})") from error
         raise _refusal(name, error) from error
     finally:
         if progress:
@@ -131,18 +131,19 @@ def _chunks(
         raise DamagedError(f"only {done:,} of {expected:,} bytes were received")
 
 
-def _file_system(url: str) -> tuple[Any, str]:
+def file_system(url: str) -> tuple[Any, str]:
+    """The file system of fsspec that has a URL, and the path in it. Raises ShapelogError where its package is not installed."""
     scheme = urlsplit(url).scheme.lower()
     try:
         from fsspec.core import url_to_fs
     except ImportError as error:
-        raise ShapelogError(f'{redacted_url(url)}: reading such URLs requires an extra package: pip install "shapelog[remote]"') from error
+        raise ShapelogError(f'{redacted_url(url)}: such URLs require an extra package: pip install "shapelog[remote]"') from error
     try:
         system, path = url_to_fs(url, use_listings_cache=False)
     except ImportError as error:
         driver = _DRIVERS.get(scheme)
         what = f"pip install {driver}" if driver else str(error).split("\n", 1)[0]
-        raise ShapelogError(f"{redacted_url(url)}: reading {scheme}:// requires an extra package: {what}") from error
+        raise ShapelogError(f"{redacted_url(url)}: {scheme}:// requires an extra package: {what}") from error
     except Exception as error:  # each driver raises errors of its own
         raise _refusal(redacted_url(url), error) from error
     return system, path
@@ -193,11 +194,11 @@ def _refusal(name: str, error: Exception) -> ShapelogError:
     if isinstance(error, FileNotFoundError) or status == 404:
         return ShapelogError(f"{name}: no such file or directory")
     if isinstance(error, PermissionError) or status in (401, 403):
-        return ShapelogError(f"{name}: no permission to read it ({_words(error)})")
-    return ShapelogError(f"{name}: cannot read: {_words(error)}")
+        return ShapelogError(f"{name}: no permission to read it ({words_of(error)})")
+    return ShapelogError(f"{name}: cannot read: {words_of(error)}")
 
 
-def _words(error: Exception) -> str:
+def words_of(error: Exception) -> str:
     """The message of an error in one line and without URLs, which may hold secrets."""
     if isinstance(error, URLError) and isinstance(error.reason, Exception):
         error = error.reason

@@ -1,7 +1,8 @@
 """Bytes → where each record lies, its process, kind and name. Of a header only what is asked for is decoded.
 
 Grammar (PyTorch's ``trace_structured``): ``V1120 08:27:33.313000 12031 torch/x.py:303] {json}`` on one line, then the payload,
-each of its lines behind one TAB. So a newline with anything but a TAB behind it starts a record.
+each of its lines behind one TAB. So a newline with anything but a TAB behind it starts a record. Empty lines of a payload may lack
+their TAB: programs that trim lines take it away.
 """
 
 import json
@@ -22,7 +23,7 @@ _HEAD = (
 _PROCESS, _JSON, _KIND, _NAME = range(1, 5)
 _FIRST = re.compile(_HEAD)
 # What ends a record: the first line of the next one, or another line, the second what ends those.
-_NEXT = re.compile(rb"\n(?!\t)(?:" + _HEAD + rb"|)")
+_NEXT = re.compile(rb"\n(?!\t|\n{1,99}\t)(?:" + _HEAD + rb"|)")
 _NEXT_RECORD = re.compile(rb"\n" + _HEAD)
 # How a header ends that announces a payload: this, its MD5 in 32 digits, a quote and the last brace.
 ANNOUNCED = b'"has_payload": "'

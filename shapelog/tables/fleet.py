@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from shapelog.errors import ShapelogError
 from shapelog.tables import queries
 from shapelog.tables.arrow import needs
-from shapelog.tables.files import Form, form_of
+from shapelog.tables.files import Form, form_of, parts
+from shapelog.tables.places import Place, place_of
 from shapelog.tables.schema import columns
 
 if TYPE_CHECKING:
@@ -158,23 +159,26 @@ class Fleet(NamedTuple):
     since: Since | None = None
 
 
-def fleet(folder: Path, since: datetime | None = None) -> Fleet:
-    """What the tables in a folder show, and what is worse in jobs that began at ``since`` or later: by default in the week that ends
-    with the newest job, where others began before it.
+def fleet(folder: str | Path, since: datetime | None = None) -> Fleet:
+    """What the tables in a folder, or at a URL, show, and what is worse in jobs that began at ``since`` or later: by default in the week
+    that ends with the newest job, where others began before it.
 
     Raises ShapelogError where there are no tables, where a file is damaged, and without DuckDB.
     """
-    form = form_of(folder)
+    place = place_of(folder)
+    form = form_of(place)
     with _connection() as connection:
+        if place.system is not None:
+            connection.register_filesystem(place.system)
         try:
             for table in queries.ASKED:
-                _make_view(connection, folder, table, form)
-            return _fleet(connection, folder, since)
-        except _duckdb().Error as error:
-            raise ShapelogError(f"{folder}: cannot read these tables: {' '.join(str(error).split())[:300]}") from error
+                _make_view(connection, place, table, form)
+            return _fleet(connection, place.title, since)
+        except (_duckdb().Error, OSError) as error:
+            raise ShapelogError(f"{place.title}: cannot read these tables: {' '.join(str(error).split())[:300]}") from error
 
 
-def _fleet(connection: "duckdb.DuckDBPyConnection", folder: Path, since: datetime | None) -> Fleet:
+def _fleet(connection: "duckdb.DuckDBPyConnection", folder: str, since: datetime | None) -> Fleet:
     def rows(query: str, *values: object) -> list[tuple[Any, ...]]:
         found: list[tuple[Any, ...]] = connection.execute(query, values).fetchall()
         return found
@@ -185,7 +189,7 @@ def _fleet(connection: "duckdb.DuckDBPyConnection", folder: Path, since: datetim
     found = Totals(*totals[:-2], *map(_time, totals[-2:]))
     date = since or _last_week(found)
     return Fleet(
-        folder=str(folder),
+        folder=folder,
         totals=found,
         causes=tuple(FleetCause(*row) for row in rows(queries.CAUSES)),
         advice=tuple(FleetAdvice(*row) for row in rows(queries.ADVICE)),
@@ -230,10 +234,10 @@ def _connection() -> "duckdb.DuckDBPyConnection":
     return found
 
 
-def _make_view(connection: "duckdb.DuckDBPyConnection", folder: Path, table: str, form: Form) -> None:
+def _make_view(connection: "duckdb.DuckDBPyConnection", place: Place, table: str, form: Form) -> None:
     """A view of a table, also of one without rows, which has no file."""
     types = {column.name: _TYPES[column.kind] for column in columns(table)}
-    files = [str(path) for path in sorted((folder / table).glob(f"job=*/**/part-*.{form}"))]
+    files = [place.address_of(name) for name in parts(place, table, form)]
     if not files:
         empty = ", ".join(f'CAST(NULL AS {kind}) AS "{name}"' for name, kind in types.items())
         connection.execute(f"CREATE TABLE {table} AS SELECT {empty} LIMIT 0")

@@ -15,6 +15,7 @@ from shapelog.reading.trace_files import WEB_TIMEOUT, redacted_url
 from shapelog.report.report import analyze
 from shapelog.tables.files import Form, write_job
 from shapelog.tables.names import job_name
+from shapelog.tables.places import Place, place_of
 from shapelog.tables.rows import Rows, rows_of, unreadable
 from shapelog.tables.sources import runs_of
 
@@ -33,10 +34,10 @@ class ReadAs(NamedTuple):
 
 
 class JobTask(NamedTuple):
-    """A job for a worker, and the folder of the tables, which has to mean the same there. Without ``files`` it is what ``source`` is."""
+    """A job for a worker, and the address of the tables, which has to mean the same there. Without ``files`` it is what ``source`` is."""
 
     source: str
-    folder: str
+    address: str
     form: Form
     how: ReadAs
     files: tuple[str, ...] = ()
@@ -60,7 +61,7 @@ class JobResult(NamedTuple):
 
 
 def write_jobs(
-    sources: Sequence[str], folder: Path, form: Form, how: ReadAs, executor: Executor | None, note: Callable[[str], None]
+    sources: Sequence[str], place: Place, form: Form, how: ReadAs, executor: Executor | None, note: Callable[[str], None]
 ) -> Iterator[JobResult]:
     """Write the tables of each job in the order in which they are read: by the workers of an executor, or in this process without one,
     where an error of the program itself is raised. ``note`` is called with lines for the user.
@@ -68,12 +69,12 @@ def write_jobs(
     Raises ShapelogError where tables cannot be written, or where there is no cluster.
     """
     jobs = (job for source in sources for job in (runs_of(source) if how.each_run else [(source, ())]))
-    tasks = (JobTask(source, str(folder.absolute()), form, how, files) for source, files in jobs)
+    tasks = (JobTask(source, place.address, form, how, files) for source, files in jobs)
     here = ((task, write_one(task)) for task in tasks)
     for task, result in gather(executor, write_one, tasks, note=note) if executor else here:
         done = _lost(task, result) if isinstance(result, Lost) else result
         if done.refusal:
-            raise ShapelogError(f"{folder}: {done.refusal}")
+            raise ShapelogError(f"{place.title}: {done.refusal}")
         yield done
 
 
@@ -131,7 +132,7 @@ def _unread(task: JobTask, error: str) -> JobResult:
 
 def _write(task: JobTask, job: str, rows: Rows) -> str:
     try:
-        write_job(Path(task.folder), job, rows, task.form)
+        write_job(place_of(task.address), job, rows, task.form)
     except OSError as error:
         return f"cannot write {job}: {error.strerror}"
     return ""

@@ -19,7 +19,7 @@ from shapelog.model.trace import Trace
 from shapelog.recompiles.explain import explain_trace
 from shapelog.rules import RULES
 
-V24, V26, V28, V210, V213, V215 = (TorchVersion(2, minor) for minor in (4, 6, 8, 10, 13, 15))
+VERSIONS = V24, V26, V28, V210, V213, V214, V215 = [TorchVersion(2, minor) for minor in (4, 6, 8, 10, 13, 14, 15)]
 
 
 def tools(made: bytes | Trace | str, version: TorchVersion | None = None) -> dict[str, Alternative]:
@@ -58,22 +58,38 @@ def test_a_run_that_is_healthy_or_varies_in_other_things_needs_none(name: str) -
         (trace(static_sizes(10, 1)), "unbacked source", V26),
         (trace(static_sizes(10, 12, 14, source="L['x']")), "PGO", V28),
         (trace(static_sizes(10, 12)), "shapes_spec=", V213),
-        (trace(static_sizes(10, 12)), "dynamic_shapes=", V215),
+        (trace(static_sizes(10, 12)), "dynamic_shapes=", V214),
+        (trace(static_sizes(10, 12, source="L['x']")), "maybe_mark_dynamic with a range", V215),
     ],
-    ids=["unbacked", "PGO", "shapes_spec", "dynamic_shapes"],
+    ids=["unbacked", "PGO", "shapes_spec", "dynamic_shapes", "maybe_mark_dynamic"],
 )
 def test_a_tool_is_named_from_the_version_on_that_has_it(made: bytes, tool: str, first: TorchVersion) -> None:
-    has = [version for version in (V24, V26, V28, V210, V213, V215) if tool in tools(made, version)]
+    has = [version for version in VERSIONS if tool in tools(made, version)]
     assert has[0] == first
-    assert has == [version for version in (V24, V26, V28, V210, V213, V215) if version >= first] or tool == "shapes_spec="
+    assert has == [version for version in VERSIONS if version >= first] or tool == "shapes_spec="
 
 
 def test_the_argument_of_torch_compile_has_another_name_in_each_version() -> None:
-    assert ["dynamic_shapes=" in tools(trace(static_sizes(10, 12)), version) for version in (V213, V215)] == [False, True]
-    assert ["shapes_spec=" in tools(trace(static_sizes(10, 12)), version) for version in (V213, V215)] == [True, False]
+    assert ["dynamic_shapes=" in tools(trace(static_sizes(10, 12)), version) for version in (V213, V214)] == [False, True]
+    assert ["shapes_spec=" in tools(trace(static_sizes(10, 12)), version) for version in (V213, V214)] == [True, False]
 
 
 # Lines.
+
+
+def test_a_declaration_can_be_a_decorator_where_this_version_has_one() -> None:
+    made = trace(static_sizes(10, 12))
+    assert "dynamic_spec(" not in " ".join(tools(made, V213)["shapes_spec="].lines)
+    imported, call, decorator, seen = tools(made, V214)["dynamic_shapes="].lines
+    assert imported.endswith("import ShapeVar, TensorSpec, dynamic_spec")
+    spec = call.removeprefix("torch.compile(f, dynamic_shapes=").removesuffix(")")
+    assert decorator == f"# or, in place of the argument, above def f: @dynamic_spec({spec})"
+    assert seen.startswith("# seen: ")
+
+
+def test_a_mark_that_is_not_enforced_has_the_range_of_sizes_seen() -> None:
+    (line,) = tools(trace(static_sizes(10, 1, 12, 40, source="L['x']")), V215)["maybe_mark_dynamic with a range"].lines
+    assert line == "torch._dynamo.maybe_mark_dynamic(x, 0, min=10, max=40)"
 
 
 def test_the_lines_can_be_read_by_python_or_a_shell() -> None:

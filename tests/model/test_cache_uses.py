@@ -47,6 +47,25 @@ def test_the_same_key_again_means_that_its_entry_was_not_found() -> None:
     assert [use.why for use in uses] == ["a new key; its components are not recorded", "same key as 0/0, whose entry was not found"]
 
 
+def test_a_key_of_a_backward_graph_is_compared_with_those_of_backward_graphs() -> None:
+    backward = f"[{ONE}] fx_kwargs[is_backward]: True"
+    keys = [lookup("0/0", "f1", FALSE), lookup("0/0", "b1", backward), lookup("0/1", "f2", TRUE), lookup("0/1", "b2", backward, TRUE)]
+    uses = cache_uses(make.load(run(*keys))).uses
+    assert [use.title for use in uses] == ["FX graph cache", "FX graph cache, backward"] * 2
+    assert [use.why for use in uses] == [
+        "the first key",
+        "the first key of a backward graph",
+        f"unlike 0/0: {SETTING}: False → True",
+        f"unlike 0/0: {SETTING} (True) is new",
+    ]
+
+
+def test_what_an_autograd_cache_does_not_record_is_named_with_the_setting_that_records_it() -> None:
+    miss = make.artifact("aotautograd_cache_miss", json.dumps({"key": "a1", "components": []}), id="0/0")
+    (use,) = cache_uses(make.load(run(miss))).uses
+    assert use.why == "a new key; only under TORCH_LOGS=+aot does PyTorch record its components"
+
+
 def test_a_hit_needs_no_reason_and_a_bypass_has_that_of_pytorch() -> None:
     uses = cache_uses(
         make.load(run(lookup("0/0", "f1", result="hit"), lookup("0/1", "", result="bypass", cache_bypass_reason="freezing")))

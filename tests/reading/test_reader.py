@@ -348,6 +348,14 @@ def test_characters_that_other_programs_split_lines_at_stay_inside_a_payload(cha
     assert [reader.payload_text(entry.payload) for entry in entries if entry.payload] == [text]
 
 
+def test_empty_lines_of_a_payload_may_lack_their_tab() -> None:
+    record = make.record("dynamo_output_graph", {}, "one\n\n\ntwo", id="0/0").replace(b"\n\t\n", b"\n\n").replace(b"\n\t\n", b"\n\n")
+    assert b"one\n\n\n\ttwo" in record
+    reader, entries, problems = read(GOOD + record + AFTER, strict=True)
+    assert problems == []
+    assert [reader.payload_text(entry.payload) for entry in entries if entry.payload] == ["one\n\n\ntwo"]
+
+
 def test_a_payload_that_is_no_utf8_is_read_with_replacements() -> None:
     reader, entries, problems = read(make.record("dynamo_output_graph", {}, b"na\xefve", id="0/0"))
     assert problems == []

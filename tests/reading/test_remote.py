@@ -259,7 +259,7 @@ def test_passwords_and_signatures_are_never_shown(web: str) -> None:
 
 def test_a_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "s3fs", None)
-    assert refusal("s3://bucket/a.log") == "s3://bucket/a.log: reading s3:// requires an extra package: pip install s3fs"
+    assert refusal("s3://bucket/a.log") == "s3://bucket/a.log: s3:// requires an extra package: pip install s3fs"
     assert refusal("nosuch://a/b") == "nosuch://a/b: cannot read: Protocol not known: nosuch"
 
 
@@ -272,7 +272,7 @@ def test_without_fsspec_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> N
         return real(name, *arguments, **others)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    assert refusal("s3://host/a.log") == 's3://host/a.log: reading such URLs requires an extra package: pip install "shapelog[remote]"'
+    assert refusal("s3://host/a.log") == 's3://host/a.log: such URLs require an extra package: pip install "shapelog[remote]"'
 
 
 def test_the_url_of_a_local_file_needs_no_package(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import asdict
 from functools import cache
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from recorded import FIXTURES
 
 import shapelog
+from shapelog.agents import reading
 from shapelog.check.check import without_policy
 from shapelog.report.alerts import collect_alerts
 from shapelog.report.compare import compare
@@ -82,3 +84,12 @@ def test_json_has_the_times_of_a_trace() -> None:
     assert data["summary"]["seconds"] > 60
     assert data["summary"]["failed_seconds"] == 0.0  # nothing failed, which is known
     assert all(compile["seconds"] for frame in data["frames"] for compile in frame["compiles"])
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_agents_get_null_for_times_that_are_not_known(name: str) -> None:
+    path = str(FIXTURES / "text_logs" / f"{name}.txt.gz")
+    answers = (reading.report(path), reading.suggest(path), reading.compared(path, path))
+    data = [asdict(answer) for answer in answers]
+    assert {value for item in data for place, value in times(item) if place[-1] != "least"} <= {None}
+    assert not ZERO.search(str(data))

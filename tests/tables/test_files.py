@@ -10,6 +10,7 @@ from fleets import parts
 
 from shapelog.errors import ShapelogError
 from shapelog.tables.files import MARKER, form_of, prepare, write_job
+from shapelog.tables.places import place_of
 from shapelog.tables.rows import Rows, rows_of
 from shapelog.tables.schema import VERSION, columns
 
@@ -33,7 +34,7 @@ def rows_of_ranks(table: str) -> list[object]:
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 def test_each_table_job_and_rank_has_a_file_and_what_is_empty_has_none(form: str, ranks: Rows, tmp_path: Path) -> None:
     pytest.importorskip("pyarrow", reason="pyarrow is not installed") if form == "parquet" else None
-    write_job(tmp_path, "one", ranks, form)  # type: ignore[arg-type]
+    write_job(place_of(tmp_path), "one", ranks, form)  # type: ignore[arg-type]
     assert parts(tmp_path) == [
         f"causes/job=one/rank=-1/part-0.{form}",
         f"compiles/job=one/rank=0/part-0.{form}",
@@ -50,8 +51,8 @@ def test_each_table_job_and_rank_has_a_file_and_what_is_empty_has_none(form: str
 def test_a_job_that_is_written_again_replaces_its_files_and_no_other(ranks: Rows, tmp_path: Path) -> None:
     fewer = {**ranks, "compiles": ranks["compiles"][:1], "causes": []}
     for job in ("one", "two"):
-        write_job(tmp_path, job, ranks, "csv")
-    write_job(tmp_path, "one", fewer, "csv")
+        write_job(place_of(tmp_path), job, ranks, "csv")
+    write_job(place_of(tmp_path), "one", fewer, "csv")
     left = [path for path in parts(tmp_path) if path.startswith(("compiles", "causes"))]
     assert left == [
         "causes/job=two/rank=-1/part-0.csv",
@@ -64,7 +65,7 @@ def test_a_job_that_is_written_again_replaces_its_files_and_no_other(ranks: Rows
 
 def test_csv_keeps_every_value_in_its_cell_and_escapes_what_a_terminal_acts_on(ranks: Rows, tmp_path: Path) -> None:
     row = ranks["jobs"][0]._replace(error=HARMFUL, started=None)
-    write_job(tmp_path, "one", {"jobs": [row]}, "csv")
+    write_job(place_of(tmp_path), "one", {"jobs": [row]}, "csv")
     text = (tmp_path / "jobs/job=one/part-0.csv").read_text(encoding="utf-8")
     head, cells = csv.reader(text.splitlines(keepends=True))
     assert head == [column.name for column in columns("jobs") if column.name != "job"]
@@ -78,7 +79,7 @@ def test_parquet_holds_every_value_and_the_version_of_the_schema(ranks: Rows, tm
     from pyarrow import parquet
 
     row = ranks["causes"][0]._replace(sentence=HARMFUL, line=2**70, place_line=2**62)
-    write_job(tmp_path, "one", {"causes": [row]}, "parquet")
+    write_job(place_of(tmp_path), "one", {"causes": [row]}, "parquet")
     table = parquet.ParquetFile(tmp_path / "causes/job=one/rank=-1/part-0.parquet").read()
     metadata = {name.decode(): value.decode() for name, value in table.schema.metadata.items()}
     assert metadata["shapelog.schema_version"] == str(VERSION)
@@ -92,7 +93,7 @@ def test_whole_folders_are_read_with_their_partitions_as_columns(ranks: Rows, tm
     pandas = pytest.importorskip("pandas", reason="pandas is not installed")
     pytest.importorskip("pyarrow", reason="pyarrow is not installed")
     for job in ("one", "two"):
-        write_job(tmp_path, job, ranks, "parquet")
+        write_job(place_of(tmp_path), job, ranks, "parquet")
     found = pandas.read_parquet(tmp_path / "compiles")
     assert sorted(set(zip(found["job"], found["rank"], strict=True))) == [("one", 0), ("one", 1), ("two", 0), ("two", 1)]
     causes = pandas.read_parquet(tmp_path / "causes")
@@ -102,14 +103,14 @@ def test_whole_folders_are_read_with_their_partitions_as_columns(ranks: Rows, tm
 def test_a_folder_is_made_and_used_again(tmp_path: Path) -> None:
     folder = tmp_path / "a" / "b"
     for _ in range(2):
-        prepare(folder, "csv")
-    assert form_of(folder) == "csv"
+        prepare(place_of(folder), "csv")
+    assert form_of(place_of(folder)) == "csv"
     assert json.loads((folder / MARKER).read_text(encoding="utf-8"))["schema_version"] == VERSION
 
 
 def refused(folder: Path, form: str = "csv") -> str:
     with pytest.raises(ShapelogError) as error:
-        prepare(folder, form)  # type: ignore[arg-type]
+        prepare(place_of(folder), form)  # type: ignore[arg-type]
     return str(error.value)
 
 
@@ -138,4 +139,4 @@ def test_a_folder_of_other_tables_is_refused(marker: str, why: str, tmp_path: Pa
 def test_a_folder_without_tables_is_no_fleet(tmp_path: Path) -> None:
     for folder in (tmp_path, tmp_path / "none"):
         with pytest.raises(ShapelogError, match="no shapelog tables there"):
-            form_of(folder)
+            form_of(place_of(folder))

@@ -13,6 +13,7 @@ from shapelog.distributed.executor import Executor, parse_executor
 from shapelog.errors import ShapelogError
 from shapelog.tables import write_jobs as writing
 from shapelog.tables.files import prepare
+from shapelog.tables.places import place_of
 from shapelog.tables.write_jobs import JobTask, ReadAs, write_jobs, write_one
 
 
@@ -29,8 +30,8 @@ def test_a_job_that_cannot_be_read_is_a_row_and_no_end(tmp_path: Path) -> None:
 def test_workers_write_what_one_process_writes(tmp_path: Path) -> None:
     sources = [str(put(tmp_path / name, trace(8, *sizes))) for name, sizes in (("a", (12,)), ("b", (12, 16)), ("c", ()))]
     write(tmp_path / "one", *sources, form="csv")
-    prepare(tmp_path / "many", "csv")
-    results = list(write_jobs(sources, tmp_path / "many", "csv", ReadAs(), Executor("processes", 2), print))
+    prepare(place_of(tmp_path / "many"), "csv")
+    results = list(write_jobs(sources, place_of(tmp_path / "many"), "csv", ReadAs(), Executor("processes", 2), print))
     assert sorted(item.source for item in results) == sources
     assert contents(tmp_path / "one") == contents(tmp_path / "many")
 
@@ -42,10 +43,10 @@ def test_a_dask_cluster_writes_what_one_process_writes(tmp_path: Path) -> None:
     bad = tmp_path / "text.log"
     bad.write_text("nothing of the compiler")
     write(tmp_path / "one", *sources, bad, form="csv")
-    prepare(tmp_path / "many", "csv")
+    prepare(place_of(tmp_path / "many"), "csv")
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=60) as cluster:
         executor = parse_executor(cluster.scheduler_address)
-        results = list(write_jobs([*sources, str(bad)], tmp_path / "many", "csv", ReadAs(), executor, print))
+        results = list(write_jobs([*sources, str(bad)], place_of(tmp_path / "many"), "csv", ReadAs(), executor, print))
     assert [bool(item.error) for item in sorted(results)] == [False, False, False, True]
     assert contents(tmp_path / "one") == contents(tmp_path / "many")
 
@@ -60,18 +61,18 @@ def test_a_worker_that_fails_or_dies_leaves_a_row(tmp_path: Path, monkeypatch: p
 
     source = str(put(tmp_path / "a", trace(8)))
     monkeypatch.setattr(writing, "analyze", fail)
-    prepare(tmp_path / "out", "csv")
-    (result,) = write_jobs([source], tmp_path / "out", "csv", ReadAs(), Executor("processes", 1), print)
+    prepare(place_of(tmp_path / "out"), "csv")
+    (result,) = write_jobs([source], place_of(tmp_path / "out"), "csv", ReadAs(), Executor("processes", 1), print)
     assert result.error == f"{source}: RuntimeError: out of ideas"
     assert [part.split("/")[0] for part in parts(tmp_path / "out")] == ["jobs"]
 
 
 def test_tables_that_cannot_be_written_are_an_end(tmp_path: Path) -> None:
     source = put(tmp_path / "a", trace(8))
-    prepare(tmp_path / "out", "csv")
+    prepare(place_of(tmp_path / "out"), "csv")
     (tmp_path / "out" / "jobs").write_text("in the way")
     with pytest.raises(ShapelogError, match="cannot write a-"):
-        list(write_jobs([str(source)], tmp_path / "out", "csv", ReadAs(), None, print))
+        list(write_jobs([str(source)], place_of(tmp_path / "out"), "csv", ReadAs(), None, print))
 
 
 def test_the_newest_run_of_a_directory_is_the_job_or_all_runs(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 import re
 import time
 from datetime import datetime, timedelta, timezone
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -29,7 +28,7 @@ _HOURS = {"h": 1, "d": 24, "w": 168}
 @click.argument("sources", metavar="SOURCE...", nargs=-1, required=True, shell_complete=files)
 @click.option("--each-run", is_flag=True, help="Make each run of a local directory a job of its own.")
 @input_options
-@folder_options(("parquet", "csv"), "Write the tables into this directory, which is created if needed.")
+@folder_options(("parquet", "csv"), "Write the tables into this directory, which is created if needed, or to a URL of object storage.")
 def tables(sources: tuple[str, ...], each_run: bool, options: CommonOptions) -> int:
     """Write what many jobs compiled as tables, for DuckDB, pandas, Spark, and shapelog fleet.
 
@@ -51,6 +50,7 @@ def tables(sources: tuple[str, ...], each_run: bool, options: CommonOptions) -> 
     from shapelog.distributed.executor import parse_executor
     from shapelog.tables.arrow import arrow
     from shapelog.tables.files import Form, prepare
+    from shapelog.tables.places import place_of
     from shapelog.tables.sources import jobs_of
     from shapelog.tables.write_jobs import ReadAs, write_jobs
 
@@ -59,23 +59,23 @@ def tables(sources: tuple[str, ...], each_run: bool, options: CommonOptions) -> 
     if form == "parquet":
         arrow()
     executor = None if options.debug and not options.executor else parse_executor(options.executor or "processes")
-    folder = Path(target.file or "")
-    prepare(folder, form)
+    place = place_of(target.file or "")
+    prepare(place, form)
     began = time.monotonic()
     found = jobs_of(sources)
     how = ReadAs("all" if options.all_runs else options.run or "", options.max_unpacked, options.timeout, options.strict, each_run)
     done: list[JobResult] = []
     with progress_bar() as progress:
-        for result in write_jobs(found, folder, form, how, executor, message):
+        for result in write_jobs(found, place, form, how, executor, message):
             done.append(result)
             if progress:
                 progress(f"{len(done):,} jobs", len(done), max(len(found), len(done)))
         if progress:
             progress("", len(done), -1)
-    return _summed_up(done, folder, time.monotonic() - began, options)
+    return _summed_up(done, place.title, time.monotonic() - began, options)
 
 
-def _summed_up(done: "list[JobResult]", folder: Path, took: float, options: CommonOptions) -> int:
+def _summed_up(done: "list[JobResult]", folder: str, took: float, options: CommonOptions) -> int:
     """Report what was written, and what could not be read. Returns the exit code."""
     unread = [item for item in done if item.error]
     for item in sorted(unread)[:_MOST_NAMED]:
@@ -108,7 +108,7 @@ def _left_out(done: "list[JobResult]") -> list[str]:
 @list_options("Show everything: all entries of each list.")
 @output_options(formats("fleet"), with_trace=False)
 def fleet(folder: str, since: str | None, options: CommonOptions) -> int:
-    """Report on the tables in DIR, which shapelog tables wrote: what many jobs have in common.
+    """Report on the tables in DIR, which shapelog tables wrote: what many jobs have in common. DIR may be a URL of object storage.
 
     Shows which functions recompile more, take longer or fail more often in newer jobs than in older ones, which advice would save the
     most compile time over all jobs, the top causes, what failed, and the jobs that could not be read.
@@ -116,7 +116,7 @@ def fleet(folder: str, since: str | None, options: CommonOptions) -> int:
     moment = None if since is None else parse_since(since, datetime.now(timezone.utc))
     from shapelog.tables import fleet as fleets
 
-    return write_outputs(Output(rendering("fleet", fleets.fleet(Path(folder), moment), options)), options)
+    return write_outputs(Output(rendering("fleet", fleets.fleet(folder, moment), options)), options)
 
 
 def parse_since(text: str, now: datetime) -> datetime:

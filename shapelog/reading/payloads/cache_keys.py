@@ -24,6 +24,7 @@ CACHE_ARTIFACTS = {
 _COMPONENT = re.compile(r"\[([a-z0-9]{20,80})\] ([^:\n]{1,200}):\s?(.*)", re.DOTALL)
 _FIELD = re.compile(r"(\w+)=(torch\.Size\(\[[^\]]*\]\)|device\([^)]*\)|\([^()]*\)|\[[^\]]*\]|[^,()\[\]]+)")
 _SIZE, _INNER = re.compile(r"torch\.Size\((.*)\)"), r"\1"
+_IS_BACKWARD = "] fx_kwargs[is_backward]: True"
 _LONGEST_REASON = 2000
 # Those by which PyTorch itself decides that a cache is not used: their name adds nothing to the message.
 _OWN_EXCEPTION = re.compile(r"Bypass\w+Cache")
@@ -34,6 +35,7 @@ class CacheEvent(NamedTuple):
 
     ``components`` are those of the key, each with its hash, as PyTorch writes them. ``reason`` is why the cache was bypassed, or the
     entry not saved. ``seconds`` were spent compiling after a miss, ``saved_seconds`` were saved by a hit; None where they are not recorded.
+    ``is_backward`` is whether the key is that of a backward graph, as the FX graph cache records it.
     """
 
     cache: str
@@ -43,6 +45,7 @@ class CacheEvent(NamedTuple):
     reason: str = ""
     seconds: float | None = None
     saved_seconds: float | None = None
+    is_backward: bool = False
 
 
 class KeyComponent(NamedTuple):
@@ -72,15 +75,17 @@ def parse_cache_event(artifact: str, payload: str) -> CacheEvent:
         return CacheEvent(cache, result, reason=payload.strip()[:_LONGEST_REASON] if result == BYPASS else "")
     listed = body.get("components")
     components = [item for item in listed if isinstance(item, str)] if isinstance(listed, list) else []
+    components = components if all(item[:1] == "[" for item in components) else list(_joined(components))
     saved = _seconds(body, "time_saved_ns", 1e9)
     return CacheEvent(
         cache=cache,
         result=result,
         key=str(body.get("key") or ""),
-        components=tuple(components if all(item[:1] == "[" for item in components) else _joined(components)),
+        components=tuple(components),
         reason=_reason(body)[:_LONGEST_REASON],
         seconds=_seconds(body, "time_taken_ns", 1e9),
         saved_seconds=_seconds(body, "time_saved_ms", 1e3) if saved is None else saved,
+        is_backward=any(item.endswith(_IS_BACKWARD) for item in components),
     )
 
 

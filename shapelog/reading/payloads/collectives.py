@@ -7,8 +7,8 @@ AttributeError.
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -24,6 +24,14 @@ class Parity(NamedTuple):
 
     difference: int
     missing_waits: int
+
+
+class Operation(NamedTuple):
+    """An operation of a graph: its ``kind`` (``compute``, ``collective``), and how long it runs by Inductor's estimate, in seconds."""
+
+    name: str
+    kind: str
+    seconds: float
 
 
 def operator(name: str) -> str:
@@ -43,13 +51,24 @@ def schedule(text: str) -> tuple[str, ...]:
 
 def tensors(text: str) -> tuple[str, float]:
     """A digest of the operations of a graph with shape, stride and dtype of what each returns; estimated runtime in seconds."""
-    operations = orjson.loads(text)["ops"]
+    found = orjson.loads(text)["ops"]
     described = [
-        [item["name"], [[output.get(key) for key in ("shape", "stride", "dtype")] for output in item["outputs"]]] for item in operations
+        [item["name"], [[output.get(key) for key in ("shape", "stride", "dtype")] for output in item["outputs"]]] for item in found
     ]
-    times = (item.get("estimated_runtime_ns") for item in operations)
-    runtime = sum(value for value in times if isinstance(value, (int, float)) and 0 <= value < 1e18)
+    runtime = sum(_nanoseconds(item) for item in found)
     return hashlib.md5(orjson.dumps(described), usedforsecurity=False).hexdigest(), runtime / 1e9
+
+
+def operations(text: str) -> tuple[Operation, ...]:
+    """The operations of a graph in the order in which they run."""
+    found = orjson.loads(text)["ops"]
+    return tuple(Operation(str(item["name"]), str(item.get("type") or ""), _nanoseconds(item) / 1e9) for item in found)
+
+
+def _nanoseconds(operation: Mapping[str, Any]) -> float:
+    """The estimate of an operation, 0 without one."""
+    value = operation.get("estimated_runtime_ns")
+    return value if isinstance(value, (int, float)) and 0 <= value < 1e18 else 0.0
 
 
 def execution(text: str) -> tuple[str, ...]:

@@ -93,7 +93,7 @@ def _short(reason: str) -> str:
 
 def _row_of(use: CacheUse) -> _Row:
     result = f"{use.event.result} ({use.storage})" if use.storage == "remote" else use.event.result
-    return _Row(use.frame.title, use.event.cache, result, use.why)
+    return _Row(use.frame.title, use.title, result, use.why)
 
 
 def _cells(row: _Row, uses: list[CacheUse]) -> tuple[str | float | None, ...]:

@@ -11,6 +11,7 @@ from shapelog.reading.payloads.exported_programs import Range, last_condition, l
 from shapelog.reading.records import GuardAdded, StackFrame
 from shapelog.recompiles.explain import Explanations
 from shapelog.report.details.export_conditions import condition, in_names, in_variables, names_of, source_name, symbols_in
+from shapelog.report.details.expression_tree import expression_tree, lines_of_tree
 from shapelog.report.results import Column, Finding, Location, Table
 from shapelog.rules import RULES, Level, Rule
 from shapelog.text import file_name, plural, some
@@ -143,21 +144,12 @@ def _origins(export: Export, text: str) -> tuple[str, ...]:
 
 def _steps(export: Export, item: Assumed) -> Iterator[str]:
     """The operations on symbols that led to the expression, in order, by their lines."""
-    todo, seen = [item.node], set[int]()
-    made = []
-    while todo:
-        step = export.expressions.get(todo.pop())
-        if step is not None and step.number not in seen:
-            seen.add(step.number)
-            todo += step.made_of
-            made.append(step)
+    root = expression_tree(export, item.node)
     lines: dict[str, str] = {}
-    for step in reversed(made):
-        line = user_line(step.user_stack.frames)
-        if line and step.text != item.expression:
-            lines[step.text] = f"{step.text} is made at {file_name(line.file)}:{line.line}" + (
-                f"  {line.code.strip()}" if line.code else ""
-            )
+    for _, step in reversed(list(lines_of_tree(root)) if root else []):
+        if step.line and step.operands and step.text != item.expression:
+            place = f"{file_name(step.line.file)}:{step.line.line}"
+            lines[step.text] = f"{step.text} is made at {place}" + (f"  {step.line.code.strip()}" if step.line.code else "")
     yield from lines.values()
 
 

@@ -14,6 +14,7 @@ from shapelog.report.report import Report
 from shapelog.reporters import Options
 from shapelog.reporters.chrome_trace.compile_slices import compile_units, summary_of
 from shapelog.reporters.chrome_trace.event import INSTANT, METADATA, SLICE, Event, in_order, nested
+from shapelog.reporters.chrome_trace.operator_slices import operator_slices
 from shapelog.reporters.chrome_trace.record_clock import RecordClock
 from shapelog.reporters.json_bytes import line
 
@@ -95,6 +96,12 @@ class _Tracks:
                 yield track, _name("thread_name", summary_of(frame) if not number else f"{summary_of(frame)}, at the same time")
                 yield track, Event(METADATA, "thread_sort_index", "", 0.0, 0.0, {"sort_index": track})
                 yield from ((track, event) for event in lane)
+        operators = nested(operator_slices(rank))
+        if operators:
+            track += 1
+            yield track, _name("thread_name", "graphs, operator by operator (estimated)")
+            yield track, Event(METADATA, "thread_sort_index", "", 0.0, 0.0, {"sort_index": track})
+            yield from ((track, event) for event in operators)
 
     def _lanes(self, rank: Rank, frame: Frame) -> list[list[Event]]:
         """The events of a frame, on as many tracks as it has compilations at the same time."""

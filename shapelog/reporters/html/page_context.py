@@ -9,6 +9,7 @@ import orjson
 
 from shapelog.report.alerts import Alerts
 from shapelog.report.annotated_source import annotated_source
+from shapelog.report.details.expression_tree import asked_expressions
 from shapelog.report.details.vllm_passes import pass_diffs
 from shapelog.report.interruptions import interruptions
 from shapelog.report.merge_ranks import merged_findings, merged_frames
@@ -108,6 +109,7 @@ def result_variables(context: PageContext) -> dict[str, object]:
         ),
         "vllm_tables": [table for name in _VLLM_TABLES if (table := report.table(name))],
         "vllm_diffs": pass_diffs(report) if with_source else (),
+        "export_expressions": [(export, trees) for export in report.trace.exports if (trees := asked_expressions(export))],
         "export_findings": [item for item in report.findings if item.rule.section is Section.EXPORTS],
         "offered": _offered(report, bool(graphs.within or graphs.across)),
         "similar_graphs": graphs,

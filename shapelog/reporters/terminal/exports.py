@@ -1,15 +1,18 @@
 """The exports of a run in a terminal: what came of each, what stopped it or was assumed, and the ranges of its symbols."""
 
 from shapelog.model.exports import ExportResult
+from shapelog.report.details.expression_tree import asked_expressions, lines_of_tree
 from shapelog.report.report import Report
 from shapelog.report.results import Finding
 from shapelog.reporters.terminal.diagnostic import code_place, explanation, note
 from shapelog.reporters.terminal.text_page import LEVEL_COLORS, TextPage
 from shapelog.rules import Section
-from shapelog.text import plural
+from shapelog.text import file_name, plural
 
 # Hints of PyTorch's, unless all is asked for.
 _HINTS = 1
+# The most that an expression is indented.
+_DEEPEST = 24
 
 
 def export_tables(page: TextPage, report: Report) -> tuple[str, ...]:
@@ -39,6 +42,21 @@ def _finding(page: TextPage, item: Finding) -> None:
     hints = item.message.hints if item.message else ()
     for hint in hints if page.verbose else hints[:_HINTS]:
         note(page, hint, "help")
+
+
+def export_expressions(page: TextPage, report: Report) -> None:
+    """With ``--verbose``: how each export came to the expressions that it had to decide, down to its symbols."""
+    for export in report.trace.exports if page.verbose else ():
+        asked = asked_expressions(export)
+        if asked:
+            page.blank()
+            page.line((f"Where the conditions of {export.title} come from", "bold"))
+        for item in asked:
+            page.line(item.expression, (f"  {item.answer}", "dim"), indent=2)
+            for depth, node in lines_of_tree(item.root):
+                place = f"  {file_name(node.line.file)}:{node.line.line}  {node.line.code.strip()}" if node.line else ""
+                made = f"{node.text}  " if depth else ""  # the expression itself is in the line above
+                page.line(made, (f"{node.operation}{place}", "dim"), indent=min(4 + depth, _DEEPEST))
 
 
 def exports_summary(page: TextPage, report: Report) -> None:

@@ -17,7 +17,7 @@ from shapelog.report.results import Column, Location
 from shapelog.report.trace_health import health_of
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.diagnostic import code_place, diagnostic, note
-from shapelog.reporters.terminal.exports import export_findings, export_tables, exports_summary
+from shapelog.reporters.terminal.exports import export_expressions, export_findings, export_tables, exports_summary
 from shapelog.reporters.terminal.next_steps import next_steps_list
 from shapelog.reporters.terminal.ranks import ranks_heading, what_ranks_share
 from shapelog.reporters.terminal.text_page import COLORS, LEVEL_COLORS, TextPage, first
@@ -43,6 +43,7 @@ def render(report: Report, options: Options) -> bytes:
     _diagnostics(page, found)
     export_findings(page, report)
     _tables(page, report, *export_tables(page, report))
+    export_expressions(page, report)
     _tables(page, report, "rank_notes")
     _tables(page, report, "vllm", "vllm_pieces", *(("vllm_passes", "vllm_config") if page.verbose else ()))
     if page.verbose:

@@ -104,7 +104,9 @@ def test_every_recorded_trace_with_times_is_valid(name: str) -> None:
     timed_compiles = [
         item for item in report.trace.compiles if item.metrics.start_time and (item.metrics.seconds or item.outcome is not Outcome.LIMIT)
     ]
-    own = [item for item in events if item["ph"] == "X" and item["cat"] not in ("PyTorch", "phase", "backward")]
+    own = [
+        item for item in events if item["ph"] == "X" and item["cat"] not in ("PyTorch", "phase", "backward", "operator", "estimated run")
+    ]
     assert len(own) == len(timed_compiles)
 
 
@@ -191,6 +193,29 @@ def test_compilations_of_a_frame_at_the_same_time_have_tracks_of_their_own() -> 
     events = viewed(make.report(make.trace(timed("0/0", 0, 5), timed("0/1", 1, 5))))
     assert_valid(events)
     assert {item["tid"] for item in events if item["ph"] == SLICE} == {1, 2}
+
+
+def estimated(id: str, *operators: tuple[str, int]) -> bytes:
+    ops = [{"name": name, "type": "compute", "estimated_runtime_ns": runtime, "outputs": []} for name, runtime in operators]
+    return make.artifact("inductor_runtime_and_tensor_meta", json.dumps({"ops": ops}, indent=0), id=id)
+
+
+def test_the_operators_of_graphs_follow_each_other_as_inductor_estimates_them() -> None:
+    first = estimated("0/0", ("mm", 2_000_000), ("view", 0), ("all_reduce", 500_000)), estimated("0/1", ("mm", 0))
+    events = viewed(make.report(make.trace(timed("0/0", 0.0, 1.0), timed("0/1", 2.0, 1.0), *first)))
+    assert_valid(events)
+    (track,) = {item["tid"] for item in events if item.get("cat") == "operator"}
+    (name,) = [item["args"]["name"] for item in events if item["name"] == "thread_name" and item["tid"] == track]
+    assert name == "graphs, operator by operator (estimated)"
+    drawn = [(item["name"], item["ts"], item["dur"]) for item in events if item["ph"] == "X" and item["tid"] == track]
+    graph = ("0/0 f", 1_000_000.0, 2500.0)
+    assert drawn == [graph, ("mm", 1_000_000.0, 2000.0), ("all_reduce", 1_002_000.0, 500.0), ("view", 1_002_000.0, 0.0)]
+
+
+def test_an_estimate_of_another_shape_draws_nothing() -> None:
+    damaged = make.artifact("inductor_runtime_and_tensor_meta", '{"ops": [3]}', id="0/0")
+    events = viewed(make.report(make.trace(timed("0/0", 0.0, 1.0), damaged)))
+    assert [item for item in events if item.get("cat") == "operator"] == []
 
 
 def test_a_trace_without_times_is_refused_in_one_line() -> None:

@@ -25,3 +25,9 @@ def test_without_sources_no_line_of_code_and_no_path_is_on_the_page() -> None:
         text = page(name, with_source=False).split('id="exports"')[1].split('<section class="page"')[0]
         for secret in ("limit.item()", "kept = count(x)", "if n &gt; 4:", "mask.nonzero()", "/srv/ml", "x.view(-1, 4)", "torch.rand(8, 2)"):
             assert secret not in text, (name, secret)
+
+
+def test_each_condition_opens_to_the_operations_behind_it() -> None:
+    text = page("export_draft").split("Where the conditions of draft export 1 come from")[1]
+    assert '<ul class="trie">' in text
+    assert "from data" in text

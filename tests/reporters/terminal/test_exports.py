@@ -29,3 +29,15 @@ def test_an_export_without_findings_shows_its_symbols(verbose: bool) -> None:
     text = shown("export_good", verbose)
     assert "Symbols of the exports" in text
     assert "tokens.shape[0] == mask.shape[0]" in text
+
+
+def test_with_verbose_each_condition_is_followed_to_its_symbols() -> None:
+    found = report_of("real/2.13/export_draft.log.gz")
+    heading = "Where the conditions of draft export 1 come from"
+    assert heading not in renderer("report", "terminal")(found, Options()).decode()
+    lines = renderer("report", "terminal")(found, Options(verbose=True, width=140)).decode().split(heading)[1].splitlines()
+    assert lines[1:4] == [
+        "  u3 >= 3  assumed to be True",
+        "    ge(u3, 3)  exports.py:43  if n >= 3:",
+        "     u3  from data  exports.py:42  n = limit.item()",
+    ]

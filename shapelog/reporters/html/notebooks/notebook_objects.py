@@ -4,7 +4,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import singledispatch
 from typing import NamedTuple
 
+from shapelog.advice.alternatives import Alternative
+from shapelog.advice.remaining_recompiles import Remaining
 from shapelog.advice.suggestions import Suggestion
+from shapelog.model.exports import Export
 from shapelog.model.trace import Compile, Frame, Rank
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Explanations, Recompile
@@ -155,6 +158,35 @@ def _suggestion(item: Suggestion) -> Shown:
 def _finding(item: Finding) -> Shown:
     facts = (("compilation", item.compile), ("place", item.place or ""), *item.details, ("what to do", item.remedy))
     return Shown(f"{item.rule.code} {item.rule.name}", item.sentence, _facts(facts))
+
+
+@shown.register
+def _alternative(item: Alternative) -> Shown:
+    lines = Table("lines", "", (Column("to paste"),), tuple((line,) for line in item.lines))
+    return Shown(item.tool, item.sentence, _facts((("for", item.subject), ("note", item.warning))), (lines,))
+
+
+@shown.register
+def _remaining(item: Remaining) -> Shown:
+    facts = (("what to do", item.remedy), ("place", item.place), ("compilations", " ".join(compile.label for compile in item.compiles)))
+    return Shown(
+        f"{item.rule.code} {item.rule.name} in {item.frame.title}", item.sentence, _facts((*facts, ("time", measured(item.seconds))))
+    )
+
+
+@shown.register
+def _export(export: Export) -> Shown:
+    assumed = tuple((item.expression, item.result) for item in export.assumptions)
+    symbols = tuple((item.name, item.source, item.hint, str(export.final_ranges.get(item.name, ""))) for item in export.symbols)
+    return Shown(
+        export.title,
+        export.result.value,
+        _facts((("called at", f"{export.call.file}:{export.call.line}" if export.call else ""), ("inputs", len(export.inputs)))),
+        (
+            Table("assumptions", "Assumed, as it was for the example inputs", (Column("expression"), Column("taken for")), assumed),
+            Table("symbols", "Symbols", (Column("symbol"), Column("source"), Column("example"), Column("accepted")), symbols),
+        ),
+    )
 
 
 @shown.register
