@@ -33,7 +33,7 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
         rows.append((code, name, only, count, seconds[key] or None))
     if rows:
         columns = (Column("code"), Column("cause"), Column("what", is_wide=True), Column("recompiles", True), Column("seconds", True))
-        note = "the time of a recompilation with several causes is split evenly among them"
+        note = "the time of a recompilation with several causes is split evenly among them" if any(seconds.values()) else ""
         yield Table("top_causes", "Top causes of the whole run", columns, tuple(rows), note)
 
 

@@ -103,14 +103,17 @@ def line_marks(report: Report, lines: QuotedLines) -> dict[Place, tuple[LineMark
     order = list(MarkKind)
     found: dict[Place, tuple[LineMark, ...]] = {}
     for place, members in grouped(events, lambda event: event.place).items():
-        marks = _joined(_mark(same) for same in grouped(members, lambda event: (event.kind, event.key)).values())
+        marks = _joined([_mark(same) for same in grouped(members, lambda event: (event.kind, event.key)).values()])
         found[place] = tuple(sorted(marks, key=lambda mark: (order.index(mark.kind), -mark.seconds)))
     return found
 
 
-def _joined(marks: Iterable[LineMark]) -> Iterator[LineMark]:
+def _joined(marks: list[LineMark]) -> Iterator[LineMark]:
     """Properties that changed together in the same recompilations are one mark."""
-    for same in grouped(marks, lambda mark: (mark.kind, mark.rule, mark.compiled) if mark.kind is MarkKind.RECOMPILED else mark).values():
+    yield from (mark for mark in marks if mark.kind is not MarkKind.RECOMPILED)
+    recompiled = (mark for mark in marks if mark.kind is MarkKind.RECOMPILED)
+    # By compile, which is compared as an object: the hash of its recompile would be that of all its causes.
+    for same in grouped(recompiled, lambda mark: (mark.rule, tuple(item.compile for item in mark.compiled))).values():
         yield same[0]._replace(changed=tuple(item for mark in same for item in mark.changed))
 
 

@@ -1,12 +1,13 @@
 """The answer first: the verdict in a sentence and in numbers, and the lists that the first pages show."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from shapelog.advice.advise import Advice
 from shapelog.advice.paste_formats import as_python, as_shell, why_nothing
 from shapelog.errors import DATA_LOSS
 from shapelog.model.exports import Export, ExportResult
+from shapelog.model.vllm import VllmCompilation
 from shapelog.report.details.vllm_passes import vllm_words
 from shapelog.report.next_steps import NextStep
 from shapelog.report.report import Report
@@ -164,6 +165,16 @@ def _succeeded_seconds(report: Report) -> float:
     return max(0.0, summary.seconds - summary.failed_seconds - summary.limit_seconds)
 
 
+def _vllm_tiles(found: Sequence[VllmCompilation]) -> Iterator[Tile]:
+    """What vLLM compiled, of a trace without Dynamo's records."""
+    pieces = [piece for item in found for piece in item.pieces]
+    cached = sum(piece.cache == "hit" for piece in pieces)
+    if found:
+        yield Tile(len(found), f"{plural_noun(len(found), 'part')} of the model", "", "vllm")
+    if pieces:
+        yield Tile(len(pieces), plural_noun(len(pieces), "piecewise compilation"), f"{cached} found in a cache" if cached else "", "vllm")
+
+
 # Where the page explains the recompilations of a verdict; of the others it lists them.
 _EXPLAINED = {Verdict.MARKING: "advice", Verdict.CODE: "advice"}
 
@@ -179,7 +190,8 @@ def _tiles(report: Report, recompiled: str) -> Iterator[Tile]:
     guesses = sum(export.guess_count for export in exports)
     if guesses:
         yield Tile(guesses, plural_noun(guesses, "assumption"), "from the example inputs", "exports", "code")
-    if exports and not (summary.compiles or summary.failures or summary.limit_hits):
+    if not (summary.compiles or summary.failures or summary.limit_hits):
+        yield from () if exports else _vllm_tiles(report.trace.vllm)
         return
     yield Tile(summary.compiles, plural_noun(summary.compiles, "compilation"), measured(_succeeded_seconds(report)), "frames")
     again = measured(summary.recompile_seconds)

@@ -86,3 +86,10 @@ def test_an_object_that_changed_is_named_by_its_axis() -> None:
     ]
     made = trace(compiled("0/0", tensor(10, 8), guards=trees[0]), compiled("0/1", tensor(10, 8), guards=trees[1]))
     assert rows(made) == [("SL313", "container-length-varies", "len(xs)", 1, 1.0)]
+
+
+@pytest.mark.parametrize("seconds", [1.0, None])
+def test_the_note_on_time_is_there_where_times_are_known(seconds: float | None) -> None:
+    made = trace(compiled("0/0", tensor(10, 8), seconds=seconds), compiled("0/1", tensor(12, 8), seconds=seconds))
+    (table,) = (table for table in analyze(explain(made)) if isinstance(table, Table))
+    assert bool(table.note) == (seconds is not None)

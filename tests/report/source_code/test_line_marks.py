@@ -6,6 +6,7 @@ from payload_text import size_mismatch
 from recorded import RECORDED, report_of
 
 from shapelog.model.trace import Outcome
+from shapelog.recompiles.explain import Recompile
 from shapelog.report.report import Report
 from shapelog.report.source_code.line_marks import Changed, LineMark, MarkKind, line_marks
 from shapelog.report.source_code.quoted_lines import Place, quoted_lines
@@ -43,6 +44,13 @@ def test_the_line_that_asked_for_what_changed_has_the_recompilations() -> None:
 def test_properties_that_changed_together_in_the_same_recompilations_are_one_mark() -> None:
     marks = marks_of(report_of(DEMO))[Place(DEMO_FILE, 39)]
     assert [[item.name for item in mark.changed] for mark in marks] == [["features.dtype"], ["centred.size[0]", "features.size[0]"]]
+
+
+def test_marks_are_joined_without_the_hash_of_a_recompilation_which_takes_as_long_as_it_has_causes(monkeypatch: pytest.MonkeyPatch) -> None:
+    report = report_of("real/demo.log.gz")
+    found = marks_of(report)
+    monkeypatch.setattr(Recompile, "__hash__", None)
+    assert marks_of(report) == found
 
 
 def test_a_graph_break_and_what_goes_on_after_it_are_at_the_line_that_it_interrupted() -> None:

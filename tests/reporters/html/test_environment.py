@@ -64,11 +64,15 @@ def test_a_name_that_does_not_exist_is_an_error() -> None:
 
 def test_templates_are_compiled_in_memory(python: Process, tmp_path: Path) -> None:
     """No cache of compiled templates is read, which anyone might have written, and none is left."""
-    assert environment().bytecode_cache is None
     trace, temporary = tmp_path / "t.log", tmp_path / "temporary"
     trace.write_bytes(make.small_trace())
     temporary.mkdir()
     folders = {"TMPDIR": str(temporary), "HOME": str(temporary), "XDG_CACHE_HOME": str(temporary)}
-    done = python("from shapelog.cli.main import main; main()", "report", str(trace), "-o", "page.html", **folders)
+    code = """
+from shapelog.cli.main import main
+from shapelog.reporters.html.environment import environment
+assert environment().bytecode_cache is None
+main()"""
+    done = python(code, "report", str(trace), "-o", "page.html", **folders)
     assert (done.returncode, done.stderr) == (0, b"")
     assert list(temporary.iterdir()) == []

@@ -16,6 +16,7 @@ from shapelog.advice.advise import Advice
 from shapelog.report.alerts import collect_alerts
 from shapelog.report.repository_paths import Repository
 from shapelog.reporters import Options
+from shapelog.reporters.html.anchors import anchors_of
 from shapelog.reporters.html.page_context import page_context
 from shapelog.reporters.html.render import render
 from shapelog.reporters.html.what_if_view import WhatIfView, what_if_view
@@ -91,20 +92,29 @@ def test_a_row_is_a_frame_with_its_own_figures() -> None:
     ]
 
 
-def many_frames(count: int) -> bytes:
-    """Frames of which each has an int of its own that varies."""
+def frames_with(*names: str) -> bytes:
+    """Frames of one function, in each of which the int of this name varies."""
     parts = []
-    for frame in range(count):
+    for frame, name in enumerate(names):
         for number in range(2):
-            leaf = guard_manager(f"L['k{frame}']", f"EQUALS_MATCH: L['k{frame}'] == {number + 3}", type="int")
+            leaf = guard_manager(f"L['{name}']", f"EQUALS_MATCH: L['{name}'] == {number + 3}", type="int")
             parts.append(compile(f"{frame}/{number}", tensor(8, 8), guards=guard_tree(tensor_match(size=(8, 8)), leaf)))
     return trace(*parts)
 
 
+def test_frames_of_the_same_code_share_a_row_where_the_same_suggestions_act_on_them() -> None:
+    report = make.report(frames_with("k", "k", "n", "k"))
+    view = what_if_view(report.advice, anchors_of(report.trace))
+    assert view
+    assert [(row.title, row.anchor, row.before.compiles, row.after.compiles) for row in view.rows] == [
+        ("f (3 frames)", "frame-0", 6, 3),
+        ("f", "frame-2", 2, 1),
+    ]
+
+
 def test_of_many_frames_and_suggestions_the_last_row_and_the_last_box_stand_for_the_rest() -> None:
-    report = make.report(many_frames(70))
-    context = page_context(collect_alerts(report, Repository()), Options())
-    view = what_if_view(report.advice, context.anchors)
+    report = make.report(frames_with(*(f"k{frame}" for frame in range(70))))
+    view = what_if_view(report.advice, anchors_of(report.trace))
     assert view
     assert report.advice
     assert (len(view.ticks), len(view.rows)) == (60, 12)

@@ -129,10 +129,12 @@ def _card(item: Interruption, anchor: str, source: SourcePage, anchors: Anchors)
 
 
 def _raised(item: Interruption) -> Iterator[RaisedException]:
-    """The exceptions with more to their message than the title has, or with a line of the user; the stack is cut after that line."""
+    """The exceptions with more to their message than the title has, which is left out, or with a line of the user, after which the stack
+    is cut.
+    """
     for raised in item.exceptions:
         own = tuple(line for line in raised.stack if not is_library(line.file))
-        message = "" if raised.message in item.title else raised.message
+        message = "" if raised.message in item.title else raised.message.removeprefix(item.title).strip()
         if message or own:
             yield raised._replace(message=message, stack=own)
 
