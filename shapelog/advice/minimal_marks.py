@@ -34,7 +34,7 @@ class HarmfulMark(NamedTuple):
 
 
 class MarkSelection(NamedTuple):
-    """A minimal list: each unit of ``marks`` (one dim, or from torch 2.8 to 2.12 one source) saves at least one compile.
+    """A minimal list: each unit of ``marks`` (one dim, or from torch 2.7 to 2.12 one source) saves at least one compile.
 
     ``is_minimal`` is False where so many calls depend on one another that not all of them were followed.
     """
@@ -45,7 +45,7 @@ class MarkSelection(NamedTuple):
 
 
 def select_marks(explained: Explanations, replayed: Replay, version: TorchVersion) -> MarkSelection:
-    """The minimal list for this version. Before 2.8 it holds what ``mark_dynamic`` can mark: tensors that are no parameters."""
+    """The minimal list for this version. Before 2.7 it holds what ``mark_dynamic`` can mark: tensors that are no parameters."""
     wanted = {mark for plan in replayed.plans for mark in plan.marks}
     left_out: list[HarmfulMark] = []
     harm = _Harm(explained.facts, replayed, SourceIndex(explained))

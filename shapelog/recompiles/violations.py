@@ -57,7 +57,7 @@ _DTYPES = {
     "Float8_e5m2": "float8_e5m2",
     "Float8_e4m3fn": "float8_e4m3fn",
 }
-# A local variable as torch 2.8 and later write it, and how a source begins that is written in full.
+# A local variable as torch 2.7 and later write it, and how a source begins that is written in full.
 _LOCAL_ROOT, _FULL = re.compile(r"^([A-Za-z_]\w*)(?=[.\[]|$)"), ("L[", "G[", "___")
 # Properties that identify an object; one that fails is enough.
 _IDENTITY = frozenset((Kind.VALUE, Kind.TYPE, Kind.ID, Kind.TENSOR))

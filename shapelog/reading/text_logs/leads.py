@@ -1,0 +1,41 @@
+"""What nearly every line of a log begins with: times, levels, hosts, processes, line numbers of whoever kept it, signs of a quote.
+
+Launchers, loggers and CI systems have endless forms of it. It is found in the lines themselves: whatever they have in common, apart
+from numbers and levels, up to the head that PyTorch writes.
+"""
+
+import re
+from os.path import commonprefix
+
+# Of how many lines the form is taken, and of how many characters of each.
+_SAMPLED, _LONGEST = 4_000, 160
+_NUMBER = re.compile(rb"\d+")
+_LEVEL = re.compile(rb"\b(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|debug|info|warning|error|critical)\b *")
+_MASKED = re.compile(rb"0|\x00| +|[^0\x00 ]+")
+# Where PyTorch's own head begins, and what only its messages have.
+_OF_PYTORCH = re.compile(rb"\b[VDIWEC]0 0:|\[rank|\[default0\]|\[0-0-0 0:0:0,?0?\] (?:\[0/0|torch|$)|\[0-0-0 0:0:0,0\]$|torch[._/]|0/0|[\"'=]|\| \+-|\+- ")
+_ENDS = re.compile(rb".*(?:[\])}|:>+][ \t]?|\s-[ \t]|^\W{1,4}[ \t]|\t)", re.S)
+
+
+def lead_of(text: bytes) -> re.Pattern[bytes] | None:
+    """What at least four of five lines begin with, as it can be removed from each line; None where they have nothing in common."""
+    lines = [line[:_LONGEST] for line in text.split(b"\n") if line.strip()]
+    masked = sorted(_LEVEL.sub(b"\x00", _NUMBER.sub(b"0", line)) for line in lines[:: max(1, len(lines) // _SAMPLED)])
+    if len(masked) < 3:
+        return None
+    some = len(masked) // 10
+    shared = commonprefix([masked[some], masked[-1 - some]])
+    own = _OF_PYTORCH.search(shared)
+    found = _ENDS.match(shared[: own.start()] if own else shared)
+    if found is None or not found[0].strip():
+        return None
+    parts = (_form(part) for part in _MASKED.findall(found[0].rstrip(b" ")))
+    return re.compile(b"(?m)^" + b"".join(parts) + (b" ?" if found[0].endswith(b" ") else b""))
+
+
+def _form(part: bytes) -> bytes:
+    if part == b"0":
+        return rb"\d+"
+    if part == b"\x00":
+        return _LEVEL.pattern
+    return b" +" if part.isspace() and b"\t" not in part else re.escape(part)
