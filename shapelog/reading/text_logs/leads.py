@@ -9,11 +9,15 @@ from os.path import commonprefix
 
 # Of how many lines the form is taken, and of how many characters of each.
 _SAMPLED, _LONGEST = 4_000, 160
-_NUMBER = re.compile(rb"\d+")
+_NUMBER = re.compile(rb"(?:^ +)?\d+")
 _LEVEL = re.compile(rb"\b(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|debug|info|warning|error|critical)\b *")
 _MASKED = re.compile(rb"0|\x00| +|[^0\x00 ]+")
 # Where PyTorch's own head begins, and what only its messages have.
-_OF_PYTORCH = re.compile(rb"\b[VDIWEC]0 0:|\[rank|\[default0\]|\[0-0-0 0:0:0,?0?\] (?:\[0/0|torch|$)|\[0-0-0 0:0:0,0\]$|torch[._/]|0/0|[\"'=]|\| \+-|\+- ")
+_OF_PYTORCH = re.compile(
+    rb"\b[VDIWEC]0 0:|\[rank|\[default0\]|\[0-0-0 0:0:0,?0?\] (?:\[0/0|torch|$)|\[0-0-0 0:0:0,0\]$|torch[._/]|0/0|[\"'=]|\| \+-|\+- "
+)
+# It ends with a sign, or with a blank where a time is in it.
+_TIME = re.compile(rb".*0:0:0.*[ \t]", re.S)
 _ENDS = re.compile(rb".*(?:[\])}|:>+][ \t]?|\s-[ \t]|^\W{1,4}[ \t]|\t)", re.S)
 
 
@@ -26,11 +30,12 @@ def lead_of(text: bytes) -> re.Pattern[bytes] | None:
     some = len(masked) // 10
     shared = commonprefix([masked[some], masked[-1 - some]])
     own = _OF_PYTORCH.search(shared)
-    found = _ENDS.match(shared[: own.start()] if own else shared)
+    shared = shared[: own.start()] if own else shared
+    found = max(_TIME.match(shared), _ENDS.match(shared), key=lambda match: match.end() if match else -1)
     if found is None or not found[0].strip():
         return None
     parts = (_form(part) for part in _MASKED.findall(found[0].rstrip(b" ")))
-    return re.compile(b"(?m)^" + b"".join(parts) + (b" ?" if found[0].endswith(b" ") else b""))
+    return re.compile(b"(?m)^ *" + b"".join(parts) + (b" ?" if found[0].endswith(b" ") else b""))
 
 
 def _form(part: bytes) -> bytes:

@@ -1,10 +1,12 @@
-"""The bytes of a log, in whatever pieces they come → pieces that end with a line, in UTF-8."""
+"""The bytes of a log, in whatever pieces they come → pieces that end with a line, in UTF-8, without what each line begins with."""
 
 import codecs
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain, pairwise
+
+from shapelog.reading.text_logs.leads import lead_of
 
 # What is read of one line; a longer one is cut there.
 LONGEST_LINE = 1 << 16
@@ -26,10 +28,13 @@ def whole_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
     for piece in pieces:
         first += piece
         if len(first) > LONGEST_PASTE:
-            yield from _whole_lines(chain((first,), pieces))
+            lead = lead_of(first)
+            for lines in _whole_lines(chain((first,), pieces)):
+                yield lead.sub(b"", lines) if lead else lines
             return
     if first:
-        yield _unwrapped(first if first.endswith(b"\n") else first + b"\n")
+        lead = lead_of(first)
+        yield _unwrapped((lead.sub(b"", first) if lead else first).removesuffix(b"\n") + b"\n")
 
 
 def _unwrapped(text: bytes) -> bytes:
@@ -39,7 +44,7 @@ def _unwrapped(text: bytes) -> bytes:
     if not _NARROWEST <= columns <= _WIDEST or text.count(b"\r") > 0:
         return text
     full = Counter(_BEGINS_ANEW.match(after) is None for line, after in pairwise(lines) if len(line) == columns)
-    if full[True] < 2 or full[True] < 9 * full[False] or not any(len(line) == columns and _BEGINS_ANEW.match(line) for line in lines):
+    if full[True] < 2 or full[True] < 4 * full[False] or not any(len(line) == columns and _BEGINS_ANEW.match(line) for line in lines):
         return text
     joined = [lines[0]]
     for line, after in pairwise(lines):
