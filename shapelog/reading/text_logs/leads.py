@@ -5,7 +5,6 @@ from numbers and levels, up to the head that PyTorch writes.
 """
 
 import re
-from os.path import commonprefix
 
 # Of how many lines the form is taken, and of how many characters of each.
 _SAMPLED, _LONGEST = 4_000, 160
@@ -14,7 +13,7 @@ _LEVEL = re.compile(rb"\b(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|debug|info|wa
 _MASKED = re.compile(rb"0|\x00| +|[^0\x00 ]+")
 # Where PyTorch's own head begins, and what only its messages have.
 _OF_PYTORCH = re.compile(
-    rb"\b[VDIWEC]0 0:|\[rank|\[default0\]|\[0-0-0 0:0:0,?0?\] (?:\[0/0|torch|$)|\[0-0-0 0:0:0,0\]$|torch[._/]|0/0|[\"'=]|\| \+-|\+- "
+    rb"[VDIWEC]0 0:0|\[rank|\[default0\]|\[0-0-0 0:0:0,?0?\] (?:\[0/0|torch|$)|\[0-0-0 0:0:0,0\]$|torch[._/]|0/0|[\"'=]|\| \+-|\+- "
 )
 # It ends with a sign, or with a blank where a time is in it.
 _TIME = re.compile(rb".*0:0:0.*[ \t]", re.S)
@@ -28,7 +27,8 @@ def lead_of(text: bytes) -> re.Pattern[bytes] | None:
     if len(masked) < 3:
         return None
     some = len(masked) // 10
-    shared = commonprefix([masked[some], masked[-1 - some]])
+    first, last = masked[some], masked[-1 - some]
+    shared = first[: next((at for at, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), len(first))]
     own = _OF_PYTORCH.search(shared)
     shared = shared[: own.start()] if own else shared
     found = max(_TIME.match(shared), _ENDS.match(shared), key=lambda match: match.end() if match else -1)
