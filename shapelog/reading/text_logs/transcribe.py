@@ -68,6 +68,7 @@ _TENSOR = re.compile(
 _START = re.compile(r"start tracing (?P<name>\S+)(?: (?P<file>.+):(?P<line>\d{1,9}))?\s*$")
 _BREAK_OF_OLD = re.compile(r"\s*Graph break: (.*) from user code at:\s*\n")
 _IN_TEXT = re.compile(r"\[(?P<id>!?\d{1,9}/\d{1,9}(?:_\d{1,9})?)\] (?=Re-recording|[Ss]kipping)")
+_EXPLAINED = re.compile(r"\s*Explanation: \S")
 _QUOTED_REASON = re.compile(
     r"GuardFail\(reason=(?P<quote>['\"])(?P<reason>.*?)(?P=quote), "
     r"orig_code=<code object (?P<name>\S+)(?: at \w+)?(?:, file \"(?P<file>[^\"]*)\", line (?P<line>\d+))?"
@@ -144,9 +145,12 @@ class Transcriber:
         for at, text in enumerate(lines):
             self._compiles.line = number + at
             if message is None or message.head is not head or (message.kind in _LINE_BY_LINE and not head.artifact):
-                if message is not None:
-                    self._finish(message)
                 kind = kind_of(head, text)
+                if message is not None:
+                    if message.kind is kind and not head.compile and is_cut_off(kind, text):  # another head, but no new message
+                        message.lines += lines[at:]
+                        break
+                    self._finish(message)
                 message = self._open[key] = _Message(head, kind, number + at, self._without_heads(kind, text))
             if message.kind is MessageKind.SYMBOLS:
                 self._compiles.line = number + at
@@ -215,7 +219,11 @@ class Transcriber:
         frame, newest = _checked(item.reasons)
         if not head.compile and frame:  # a line that lost its head still names the entries that were checked
             head = head._replace(compile=f"{frame}/{1 + newest}")
-        compile = self._compiles.compile_of(head, "reasons", item.code) if head.compile else self._compiles.unnumbered(head, item.code)
+        compile = (
+            self._compiles.compile_of(head, "reasons", item.code, names_entries=bool(item.reasons))
+            if head.compile
+            else self._compiles.unnumbered(head, item.code)
+        )
         if compile is None or (compile.reasons and not item.is_whole):
             return
         self.contents.messages["recompiles"] += 1
@@ -248,7 +256,8 @@ class Transcriber:
                 code = Code(quoted["name"], quoted["file"] or "", int(quoted["line"] or 0))
                 self._recompile(Head(), RecompileText(code, (quoted["reason"],)))
                 continue
-            reason = line.strip().lstrip("-*> ").rstrip(" .")
+            reason = line.strip().lstrip("-*> \"`").rstrip(" .`")
+            reason = reason.removesuffix('"') if line.lstrip(" -*>").startswith('"') else reason
             if parse_reason(reason).family == "other":
                 continue
             if reasons and not _is_older(reason, reasons[-1]):
@@ -371,6 +380,8 @@ class Transcriber:
             return
         found = failure(lines, is_logged=bool(head.place))
         if found is None:
+            if any(map(_EXPLAINED.match, lines)):
+                self._break(head, lines)
             return
         self.contents.failures += 1
         self._compiles.know(found.code.file)
