@@ -107,7 +107,7 @@ def name_of(files: Sequence[str]) -> str:
 
 def _file_problems(builder: Builder, opened: OpenTrace) -> list[Problem]:
     found = []
-    if len(builder.processes) > 1:
+    if len(builder.processes) > 1 and opened.log is None:
         numbers = ", ".join(str(number) for number in builder.processes)
         text = f"records of {len(builder.processes)} processes ({numbers}) in one file, as forked children write; they are read separately"
         found.append(Problem("mixed-processes", text, opened.name, count=len(builder.processes), severity=INFO))

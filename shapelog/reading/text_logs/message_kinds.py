@@ -67,7 +67,10 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
             r"|^\s*Explanation: \S"
         ),
     ),
-    (MessageKind.EXPLANATION, re.compile(r"^\s*(?:Graph Break Count: \d+\s*$|Dynamo produced \d+ graphs? ?with \d+ graph break|ExplainOutput\(graphs=)")),
+    (
+        MessageKind.EXPLANATION,
+        re.compile(r"^\s*(?:Graph Break Count: \d+\s*$|Dynamo produced \d+ graphs? ?with \d+ graph break|ExplainOutput\(graphs=)"),
+    ),
     (MessageKind.PROFILE, re.compile(r"^\s*(?:Torchdynamo Profiler Report\s*$|Function +Recompiles +Recompile Reasons)")),
     (MessageKind.RECOMPILES, re.compile(r"Recompiling function \S+|Detected recompile when torch\.compile stance")),
     (

@@ -256,7 +256,7 @@ class Transcriber:
                 code = Code(quoted["name"], quoted["file"] or "", int(quoted["line"] or 0))
                 self._recompile(Head(), RecompileText(code, (quoted["reason"],)))
                 continue
-            reason = line.strip().lstrip("-*> \"`").rstrip(" .`")
+            reason = line.strip().lstrip('-*> "`').rstrip(" .`")
             reason = reason.removesuffix('"') if line.lstrip(" -*>").startswith('"') else reason
             if parse_reason(reason).family == "other":
                 continue
