@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain, pairwise
+from typing import NamedTuple
 
 from shapelog.reading.text_logs.leads import lead_of
 
@@ -21,7 +22,14 @@ _NARROWEST, _WIDEST = 50, 300
 _BEGINS_ANEW = re.compile(rb"(?:\[rank\d+\]:? ?)?[VDIWEC]\d{4} \d\d:\d\d:|\[\d{4}-\d\d-\d\d |\s*$|\[\d+/\d")
 
 
-def whole_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
+class Piece(NamedTuple):
+    """Whole lines, and what each may begin with that is not its own; None where that is nothing, or is removed already."""
+
+    lines: bytes
+    lead: re.Pattern[bytes] | None = None
+
+
+def whole_lines(chunks: Iterable[bytes]) -> Iterator[Piece]:
     """Pieces that end with a line. Of a long line, only the beginning is kept until its end comes."""
     pieces = _in_utf_8(iter(chunks))
     first = b""
@@ -30,11 +38,11 @@ def whole_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
         if len(first) > LONGEST_PASTE:
             lead = lead_of(first)
             for lines in _whole_lines(chain((first,), pieces)):
-                yield lead.sub(b"", lines) if lead else lines
+                yield Piece(lines, lead)
             return
     if first:
         lead = lead_of(first)
-        yield _unwrapped((lead.sub(b"", first) if lead else first).removesuffix(b"\n") + b"\n")
+        yield Piece(_unwrapped((lead.sub(b"", first) if lead else first).removesuffix(b"\n") + b"\n"))
 
 
 def _unwrapped(text: bytes) -> bytes:
