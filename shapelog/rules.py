@@ -80,7 +80,7 @@ class Rule(NamedTuple):
     """One kind of cause, finding or problem. Only the first four fields are required.
 
     ``verdict`` is that of a recompile with this cause alone; ``remedy`` is one sentence, ``remedy_without_sources`` the one that holds
-    before torch 2.8, which has no list of dynamic sources ("" where it is the same). Marking something dynamic removes ``markable`` causes,
+    before torch 2.7, which has no list of dynamic sources ("" where it is the same). Marking something dynamic removes ``markable`` causes,
     and does not help where another cause ``blocks_marking``.
 
     A finding of the rule is listed in ``section``; ``level`` is how bad it is. ``alert_kind`` is what it is to ``shapelog check``: without
@@ -102,7 +102,7 @@ class Rule(NamedTuple):
 
 
 _MARK, _CODE, _FINE = Verdict.MARKING, Verdict.CODE, Verdict.JUSTIFIED
-_NO_LIST = "torch before 2.8 has no TORCH_COMPILE_DYNAMIC_SOURCES: "
+_NO_LIST = "torch before 2.7 has no TORCH_COMPILE_DYNAMIC_SOURCES: "
 
 _ALL = (
     Rule(
@@ -510,7 +510,7 @@ _BY_PROBLEM = {problem: rule for rule in _ALL for problem in rule.problems}
 
 
 def remedy_for(rule: Rule, supports_dynamic_sources: bool) -> str:
-    """The remedy for the torch version at hand; ``supports_dynamic_sources`` is False before 2.8."""
+    """The remedy for the torch version at hand; ``supports_dynamic_sources`` is False before 2.7."""
     return rule.remedy if supports_dynamic_sources else rule.remedy_without_sources or rule.remedy
 
 

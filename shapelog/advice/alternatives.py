@@ -467,7 +467,7 @@ def _limit(context: AdviceContext) -> Iterator[Alternative]:
 
 
 def _dynamic_true(context: AdviceContext) -> Iterator[Alternative]:
-    """Before torch 2.8 nothing else makes ints dynamic at the first compile."""
+    """Before torch 2.7 nothing else makes ints dynamic at the first compile."""
     ints = [cause.source.display_name for _, cause in context.with_code("SL102")]
     if ints and not context.version.reads_sources:
         yield Alternative(

@@ -1,4 +1,4 @@
-"""Marks, and the list of dynamic sources as each torch version reads it (``torch.compiler.config.dynamic_sources``, torch 2.8 and later).
+"""Marks, and the list of dynamic sources as each torch version reads it (``torch.compiler.config.dynamic_sources``, torch 2.7 and later).
 
 PyTorch removes every space from the list, splits it at commas, and compares each entry with every source of every frame: it matches
 when it equals the source, or when ``re.match`` finds it at the start of the source. From 2.13 on an entry may end in ``:dim``.

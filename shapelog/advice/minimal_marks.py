@@ -1,6 +1,7 @@
 """Which marks to put on the list: all that would help, without those that could do harm, and without those that save no compile."""
 
 from collections import Counter
+from collections.abc import Set
 from dataclasses import dataclass, field
 from itertools import product
 from typing import NamedTuple
@@ -34,7 +35,7 @@ class HarmfulMark(NamedTuple):
 
 
 class MarkSelection(NamedTuple):
-    """A minimal list: each unit of ``marks`` (one dim, or from torch 2.8 to 2.12 one source) saves at least one compile.
+    """A minimal list: each unit of ``marks`` (one dim, or from torch 2.7 to 2.12 one source) saves at least one compile.
 
     ``is_minimal`` is False where so many calls depend on one another that not all of them were followed.
     """
@@ -45,7 +46,7 @@ class MarkSelection(NamedTuple):
 
 
 def select_marks(explained: Explanations, replayed: Replay, version: TorchVersion) -> MarkSelection:
-    """The minimal list for this version. Before 2.8 it holds what ``mark_dynamic`` can mark: tensors that are no parameters."""
+    """The minimal list for this version. Before 2.7 it holds what ``mark_dynamic`` can mark: tensors that are no parameters."""
     wanted = {mark for plan in replayed.plans for mark in plan.marks}
     left_out: list[HarmfulMark] = []
     harm = _Harm(explained.facts, replayed, SourceIndex(explained))
@@ -59,23 +60,26 @@ def select_marks(explained: Explanations, replayed: Replay, version: TorchVersio
         parameters = {item.source for compile in first for item in compile.inputs if item.is_parameter}
         wanted = {mark for mark in wanted if not (mark.is_int or mark.source.is_registered or mark.source in parameters)}
     savings = Savings(replayed, frozenset(wanted))
-    _drop_useless(savings, replayed, version)
+    causes = {(cause.source, cause.prop.dim) for item in explained.recompiles for cause in item.causes}
+    _drop_useless(savings, replayed, version, {mark for mark in wanted if (mark.source, mark.dim) in causes})
     every = frozenset(wanted.union(item.mark for item in left_out))  # a mark may help only together with others
     with_harmful = Savings(replayed, every)
     saving = [item for item in left_out if with_harmful.lost_without([item.mark]).total > 0]
     return MarkSelection(frozenset(savings.chosen), tuple(saving), savings.steps_left > 0)
 
 
-def _drop_useless(savings: Savings, replayed: Replay, version: TorchVersion) -> None:
-    """Drop one unit after the other that saves nothing, the least useful first."""
+def _drop_useless(savings: Savings, replayed: Replay, version: TorchVersion, named: Set[Mark]) -> None:
+    """Drop one unit after the other that saves nothing, the least useful first, those that a cause names after others."""
     wanted = frozenset(savings.chosen)
     routes = [route for plan in replayed.plans for call in plan.calls for route in call.routes]
     uses = Counter(mark for route in routes for choice in route.required_marks for mark in choice)
     units: dict[object, set[Mark]] = {}
     for mark in wanted:
         units.setdefault(mark.source if version.reads_sources and not version.reads_dims else mark, set()).add(mark)
-    order = sorted(units.values(), key=lambda unit: (max(uses[mark] for mark in unit), [(-mark.dim, mark.source) for mark in sorted(unit)]))
-    for unit in [*order, *([mark] for mark in sorted(wanted, reverse=True))]:  # of a source that remains, the dims that save nothing go
+    order = sorted(units.values(), key=lambda unit: [(-mark.dim, mark.source) for mark in sorted(unit)])
+    order.sort(key=lambda unit: (max(uses[mark] for mark in unit), not named.isdisjoint(unit)))
+    single = sorted(sorted(wanted, reverse=True), key=lambda mark: mark in named)
+    for unit in [*order, *([mark] for mark in single)]:  # of a source that remains, the dims that save nothing go
         if savings.chosen.issuperset(unit) and savings.lost_without(unit).total == 0:
             savings.drop(unit)
 

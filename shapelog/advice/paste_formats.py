@@ -64,7 +64,7 @@ def why_nothing(advice: Advice) -> str:
         return ""
     if advice.suggestions:
         return (
-            f"torch {advice.version} does not read a list of dynamic sources (2.8 and later do); --format python prints mark_dynamic calls"
+            f"torch {advice.version} does not read a list of dynamic sources (2.7 and later do); --format python prints mark_dynamic calls"
         )
     return advice.why_empty
 

@@ -6,6 +6,7 @@ from typing import NamedTuple, TypeVar
 
 from shapelog.distributed.collective_order import OrderChange, first_difference
 from shapelog.model.rank_summary import RankSummary, Step
+from shapelog.model.trace import Outcome
 from shapelog.text import plural, rank_list
 
 _T = TypeVar("_T")
@@ -80,6 +81,11 @@ def stage_words(stages: Sequence[Sequence[RankClass]]) -> str:
     """Which ranks have no code in common; "" where all have."""
     ranks = [rank_list(number for item in stage for number in item.numbers) for stage in stages]
     return f"{'; '.join(ranks)}: no code in common, as in pipeline stages, so each group is compared on its own" if ranks[1:] else ""
+
+
+def lacks_cause(step: Step) -> bool:
+    """Whether the recompile limit refused a compile and nothing shows why it was tried, as in a text log whose end is cut off."""
+    return step.outcome == Outcome.LIMIT.value and not step.changes
 
 
 def compare_properties(
@@ -206,11 +212,20 @@ def _outcome_words(steps: _Steps) -> str:
 
 _KEYS: tuple[tuple[str, str, Callable[[_Steps], Hashable | None], Callable[[_Steps], str]], ...] = (
     ("compiles", "compile ids", lambda steps: tuple((step.label, step.code) for step in steps), _compile_words),
-    ("graphs", "graphs", lambda steps: tuple((step.key, step.graph, step.is_dynamic) for step in steps), _graph_words),
+    (
+        "graphs",
+        "graphs",
+        lambda steps: tuple((step.key, step.graph, step.is_dynamic) for step in steps) if any(step.graph for step in steps) else None,
+        _graph_words,
+    ),
     (
         "causes",
         "causes of recompilations",
-        lambda steps: tuple((step.key, tuple((item.code, item.axis) for item in step.changes)) for step in steps if step.is_recompile),
+        lambda steps: (
+            None
+            if any(map(lacks_cause, steps))
+            else tuple((step.key, tuple((item.code, item.axis) for item in step.changes)) for step in steps if step.is_recompile)
+        ),
         _cause_words,
     ),
     ("outcomes", "outcomes", lambda steps: tuple((step.key, step.outcome) for step in steps), _outcome_words),

@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Iterator
 from typing import NamedTuple
 
-from shapelog.distributed.agreement import RankClass
+from shapelog.distributed.agreement import RankClass, lacks_cause
 from shapelog.model.rank_summary import CodeName, Step
 from shapelog.model.trace import Outcome
 from shapelog.reading.payloads.source_names import Source
@@ -64,18 +64,20 @@ class CrossSize(NamedTuple):
         return f"{self.axis} of {self.title} at {self.label} is {self.words(', ')}"
 
 
-def _same(step: Step) -> Hashable:
-    """What two steps have in common if they are the same compile; sizes may differ."""
-    return step.label, step.code, step.outcome, step.is_dynamic, step.graph, tuple((item.code, item.axis) for item in step.changes)
+def _same(step: Step, has_causes: bool) -> Hashable:
+    """What two steps have in common if they are the same compile; sizes may differ. Causes are compared where all have them."""
+    changes = tuple((item.code, item.axis) for item in step.changes) if has_causes else ()
+    return step.label, step.code, step.outcome, step.is_dynamic, step.graph, changes
 
 
 def divergence(classes: list[RankClass]) -> Divergence | None:
     longest = max(len(item.steps) for item in classes)
     for position in range(longest):
         sides: dict[Hashable, list[RankClass]] = {}
-        for item in classes:
-            step = item.steps[position] if position < len(item.steps) else None
-            sides.setdefault(_same(step) if step else None, []).append(item)
+        steps = [item.steps[position] if position < len(item.steps) else None for item in classes]
+        has_causes = not any(step and lacks_cause(step) for step in steps)
+        for item, step in zip(classes, steps, strict=True):
+            sides.setdefault(_same(step, has_causes) if step else None, []).append(item)
         if len(sides) > 1:
             return Divergence(position, tuple(_sides(list(sides.values()), position)))
     return None
@@ -114,6 +116,8 @@ def _did(step: Step, main: Step | None) -> str:
     if step.changes:
         more = f" (and {len(step.changes) - 1} more)" if len(step.changes) > 1 else ""
         return f"recompiled {step.title} at {step.label} because {step.changes[0].sentence}{more}{outcome}"
+    if lacks_cause(step):
+        return f"recompiled {step.title} at {step.label}{outcome}"
     again = "again" if step.number else "for the first time"
     return f"compiled {step.title} {again} at {step.label}{outcome}"
 

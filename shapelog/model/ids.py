@@ -67,7 +67,7 @@ class TorchVersion(NamedTuple):
     @property
     def reads_sources(self) -> bool:
         """Whether it reads TORCH_COMPILE_DYNAMIC_SOURCES."""
-        return self.at_least(8)
+        return self.at_least(7)
 
     def limit_setting(self, is_accumulated: bool = False) -> str:
         """The setting of the recompile limit; torch 2.6 and earlier know it by another name.

@@ -107,7 +107,7 @@ def name_of(files: Sequence[str]) -> str:
 
 def _file_problems(builder: Builder, opened: OpenTrace) -> list[Problem]:
     found = []
-    if len(builder.processes) > 1:
+    if len(builder.processes) > 1 and opened.log is None:
         numbers = ", ".join(str(number) for number in builder.processes)
         text = f"records of {len(builder.processes)} processes ({numbers}) in one file, as forked children write; they are read separately"
         found.append(Problem("mixed-processes", text, opened.name, count=len(builder.processes), severity=INFO))
@@ -133,13 +133,14 @@ def _guessed_version(seen: set[str], ranks: Sequence[Rank]) -> str:
     if not seen.isdisjoint(("missing_fake_kernel", "mismatched_fake_kernel", "propagate_real_tensors_provenance")):
         return "2.6 or newer"  # a draft export writes nothing else, no version either
     if "chromium_event" not in seen and "create_symbol" not in seen:
-        return "2.5 or older"
+        return "2.4 or older"
+    with_locals = "2.5 or 2.6" if seen.isdisjoint(("create_symbol", "guard_added_fast")) else "2.6"
     compiles = [compile for rank in ranks for frame in rank.frames for compile in frame.compiles]
-    # from 2.8 on, callers are written with their line of code
+    # from 2.7 on, callers are written with their line of code, and reasons have no L[...]
     callers = [item for compile in compiles[:_VERSION_SAMPLE] for item in compile.stack.frames[:-1]]
     if callers:
-        return "2.8 or 2.9" if any(item.code for item in callers) else "2.6 or 2.7"
+        return "2.7 to 2.9" if any(item.code for item in callers) else with_locals
     reasons = [reason.code for compile in compiles for reason in compile.reasons]
     if reasons:
-        return "2.6 or 2.7" if any("L['" in code for code in reasons) else "2.8 or 2.9"
-    return "2.6 to 2.9"
+        return with_locals if any("L['" in code for code in reasons) else "2.7 to 2.9"
+    return "2.5 to 2.9"

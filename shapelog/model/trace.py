@@ -39,7 +39,8 @@ _Parsed = TypeVar("_Parsed")
 _LONGEST_NAME = 80
 # What a trace without a version is taken for, by the builder's guess.
 UNKNOWN_VERSION = "of an unknown version"
-_OLDEST = {"2.5 or older": 4, "2.6 or 2.7": 6, "2.8 or 2.9": 8, "2.6 to 2.9": 8, "2.6 or newer": 6, "2.8 or newer": 8, "2.13 or newer": 13}
+# The oldest version that is supported.
+_OLDEST = TorchVersion(2, 4)
 
 
 class Outcome(Enum):
@@ -478,7 +479,8 @@ class Trace:
     @property
     def version(self) -> TorchVersion:
         """Of PyTorch; without one in the trace the oldest that its records look like."""
-        return parse_version(self.torch_version) or TorchVersion(2, _OLDEST.get(self.version_guess, 4))
+        guess = None if self.version_guess.endswith("older") else parse_version(self.version_guess)
+        return parse_version(self.torch_version) or max(guess or _OLDEST, _OLDEST)
 
     @property
     def is_text(self) -> bool:

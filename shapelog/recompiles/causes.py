@@ -211,7 +211,8 @@ def _layout_cause(cause: Cause, item: Violation, entry: CompileFacts, call: Comp
     layouts = layout(entry, source), layout(call, source)
     before, after = (str(found.strides) if found else text for found, text in zip(layouts, (cause.before, cause.after), strict=True))
     name = source.display_name
-    sentence = f"the memory layout of {name} changed (transposed, channels last, or a view): strides {before}, now {after}"
+    strides = f": strides {before}, now {after}" if before and after else ""
+    sentence = f"the memory layout of {name} changed (transposed, channels last, or a view){strides}"
     return cause._replace(source=source, prop=_LAYOUT, axis=f"{name}.stride", before=before, after=after, sentence=sentence)
 
 

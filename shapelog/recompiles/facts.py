@@ -167,7 +167,7 @@ class CompileFacts:
 
     @cached_property
     def guarded_by_short_name(self) -> dict[str, Source]:
-        """Its sources by the name that torch 2.8 and later give them in reasons: ``x`` for ``L['x']``."""
+        """Its sources by the name that torch 2.7 and later give them in reasons: ``x`` for ``L['x']``."""
         found: dict[str, Source] = {}
         guards = self.tree.guards if self.tree else ()
         for source in (*(guard.source for guard in guards), *self.types, *(item.source for item in self.compile.inputs)):

@@ -57,7 +57,7 @@ _DTYPES = {
     "Float8_e5m2": "float8_e5m2",
     "Float8_e4m3fn": "float8_e4m3fn",
 }
-# A local variable as torch 2.8 and later write it, and how a source begins that is written in full.
+# A local variable as torch 2.7 and later write it, and how a source begins that is written in full.
 _LOCAL_ROOT, _FULL = re.compile(r"^([A-Za-z_]\w*)(?=[.\[]|$)"), ("L[", "G[", "___")
 # Properties that identify an object; one that fails is enough.
 _IDENTITY = frozenset((Kind.VALUE, Kind.TYPE, Kind.ID, Kind.TENSOR))
@@ -240,7 +240,8 @@ def _named_values(entry: CompileFacts, call: CompileFacts, source: Source, reaso
     if source.startswith(_FROM_NUMPY) and (source.unwrapped, TENSOR) in call.facts:
         return TYPE, _NDARRAY, Described.TENSOR
     if kind in (Kind.SIZE, Kind.STRIDE, Kind.RANK):
-        return prop, int(reason.expected), int(reason.actual)
+        is_whole = bool(reason.actual)  # a text log may end before it
+        return prop, int(reason.expected) if is_whole else Described.UNKNOWN, int(reason.actual) if is_whole else Described.UNKNOWN
     if kind in (Kind.DTYPE, Kind.DISPATCH_KEYS, Kind.DEVICE):
         known = entry.guarded((source, prop))
         return prop, reason.expected if known is None else known, _dtype(reason.actual) if actual is None else actual

@@ -172,7 +172,7 @@ def compare(before: Report, after: Report) -> Comparison:
 
 
 def _is_unrecorded(trace: Trace) -> bool:
-    """Whether it was written by a torch version (2.5 or older) that records neither graph breaks nor the recompile limit."""
+    """Whether it was written by a torch version (2.4 or older) that records neither graph breaks nor the recompile limit."""
     return not trace.shows_limit_hits
 
 

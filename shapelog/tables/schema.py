@@ -181,7 +181,7 @@ class SuggestionRow(NamedTuple):
     dims: Annotated[str, "The dimensions to mark, with a space between; empty for an int."]
     tool: Annotated[str, "`dynamic source` or `mark_dynamic`, depending on the version of PyTorch."]
     recommendation: Annotated[str, "What to do, in one sentence."]
-    entries: Annotated[str, "What to add to TORCH_COMPILE_DYNAMIC_SOURCES, empty before torch 2.8."]
+    entries: Annotated[str, "What to add to TORCH_COMPILE_DYNAMIC_SOURCES, empty before torch 2.7."]
     python: Annotated[str, "Lines of Python that do the same, empty for an int."]
     compiles_saved: Annotated[int, "Compilations that go away."]
     seconds: Annotated[float | None, "What these took on all ranks. Null where no time is recorded."]

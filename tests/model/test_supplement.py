@@ -46,7 +46,7 @@ def test_reasons_of_the_trace_stay(tmp_path: Path) -> None:
 
 
 def test_a_call_refused_at_the_limit_is_taken_once(tmp_path: Path) -> None:
-    trace = replace(make.load(WITHOUT_REASONS), version_guess="2.5 or older")
+    trace = replace(make.load(WITHOUT_REASONS), version_guess="2.4 or older")
     both = supplemented(trace, [log(tmp_path, LIMIT)])
     assert [(compile.label, compile.outcome) for compile in both.compiles] == [
         ("0/0", Outcome.COMPILED),
@@ -58,7 +58,7 @@ def test_a_call_refused_at_the_limit_is_taken_once(tmp_path: Path) -> None:
 
 
 def test_a_version_that_records_refused_calls_takes_none(tmp_path: Path) -> None:
-    trace = replace(make.load(WITHOUT_REASONS), version_guess="2.8 or 2.9")
+    trace = replace(make.load(WITHOUT_REASONS), version_guess="2.7 to 2.9")
     assert [compile.label for compile in supplemented(trace, [log(tmp_path, LIMIT)]).compiles] == ["0/0", "0/1"]
 
 

@@ -357,7 +357,7 @@ def test_what_a_version_does_not_record_is_noted_and_not_compared() -> None:
     found = compared(sizes(10, 12, made=old), broken(sizes(10, 12, made=new)))
     assert (found.was.breaks, found.was.limit_hits, found.now.breaks) == (None, None, 1)
     assert found.outcome is Effect.SAME
-    assert found.notes[0] == "torch version differs: 2.5 or older before, 2.13.0+cpu after"
+    assert found.notes[0] == "torch version differs: 2.4 or older before, 2.13.0+cpu after"
     assert (
         found.notes[1]
         == "torch 2.5 and older record neither graph breaks nor recompile limit hits, so they are not known for the first run"

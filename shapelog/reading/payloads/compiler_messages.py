@@ -43,7 +43,7 @@ _INLINE_HINT = re.compile(
     r"(?:^|; |\. +)((?:to enable, set|please use|consider (?:using|annotating)|if you're using mark_dynamic)\b.*?)(?=\.(?:\s|$)|$)",
     re.I | re.M,
 )
-_STACK_HEADS = ("User code traceback:", "from user code:", "User Stack (most recent call last):")
+_STACK_HEADS = ("User code traceback:", "from user code:", "User stack:", "User Stack (most recent call last):")
 _STACK_LINE = re.compile(r'^ +File "(.*)", line (\d+)(?:, in (.*))?$')
 _CHAINED = re.compile(
     r"\n\n(?:The above exception was the direct cause of the following exception"

@@ -25,7 +25,8 @@ class CudaGraphEvent(Enum):
 class CudaGraphMessage(NamedTuple):
     """One message: its reason in PyTorch's words, the function as Inductor names it ("" where it does not), the line that it blames.
 
-    ``sizes`` is how many sizes had a CUDA graph of their own so far, 0 where that is not the matter.
+    ``sizes`` is how many sizes had a CUDA graph of their own so far, 0 where that is not the matter, and ``key`` the sizes for which one is
+    recorded.
     """
 
     event: CudaGraphEvent
@@ -33,11 +34,14 @@ class CudaGraphMessage(NamedTuple):
     function: str = ""
     place: StackFrame | None = None
     sizes: int = 0
+    key: str = ""
 
 
+_OWN_GRAPH = "each input size needs a CUDA graph of its own"
 _SKIPPED = re.compile(r"skipping cudagraphs? (?:due to|because) (?P<reason>.*)", re.I | re.S)
 _AGAIN = re.compile(r"Re-recording (?:function[= ])?(?P<function>[\w.<>]+)(?:,? mode=\w+)?(?:,? reason=(?P<reason>.*))?", re.S)
 _SIZES = re.compile(r"CUDAGraph supports dynamic shapes by recording a new graph .*?observed (\d{1,9}) distinct", re.S)
+_RECORDED = re.compile(r"recording cudagraph tree for (?:symint key )?(?P<key>[\d(][\d(), ]*)", re.I)
 _FUNCTION = re.compile(r"^function (\d{1,9}) (exceeding max .*)", re.S)
 _FOUND_FROM = re.compile(r"\.?\s*Found from[ \t]*:?[ \t]*\n?(?P<stack>.*)", re.S)
 
@@ -46,7 +50,10 @@ def cuda_graph_message(text: str) -> CudaGraphMessage | None:
     """The message in a text, None where it holds none."""
     sizes = _SIZES.search(text)
     if sizes:
-        return CudaGraphMessage(CudaGraphEvent.MANY_SIZES, "each input size needs a CUDA graph of its own", sizes=int(sizes[1]))
+        return CudaGraphMessage(CudaGraphEvent.MANY_SIZES, _OWN_GRAPH, sizes=int(sizes[1]))
+    recorded = _RECORDED.search(text)
+    if recorded:
+        return CudaGraphMessage(CudaGraphEvent.MANY_SIZES, _OWN_GRAPH, key=recorded["key"].strip())
     again = _AGAIN.search(text)
     if again:
         reason, place = _with_place(again["reason"] or "")

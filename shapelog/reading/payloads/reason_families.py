@@ -56,6 +56,7 @@ class Family(NamedTuple):
 
 _T = r"tensor '(?P<source>.*?)' "
 _AT_INDEX = r" mismatch at index (?P<dim>\d+)\. expected (?P<expected>-?\d+), actual (?P<actual>-?\d+)"
+_CUT_OFF = r" mismatch(?: at(?: index(?: (?P<dim>\d+)\b.*)?)?)?"  # at the end of a log
 _CPU_KEYS = "DispatchKeySet(CPU, BackendSelect, ADInplaceOrView, AutogradCPU)"
 _PARAMETER = (
     ". Guard failed on a parameter, consider using torch._dynamo.config.force_parameter_static_shapes = False to allow dynamism on "
@@ -153,7 +154,7 @@ FAMILIES = (
                 ("SL105",),
             ),
         ),
-        (Template(Kind.STRIDE, _T + "strides?" + _AT_INDEX),),
+        (Template(Kind.STRIDE, _T + "strides?" + _AT_INDEX), Template(Kind.STRIDE, _T + "strides?" + _CUT_OFF)),
     ),
     Family(
         "rank",
@@ -756,7 +757,10 @@ FAMILIES = (
                 ("SL314",),
             ),
         ),
-        (Template(Kind.KEYS, r"list\((?:dict\.keys\()?(?P<source>.*?)(?:\.keys\(\))?\)\)?(?:\[\d+\])? == (?P<expected>.*)"),),
+        (
+            Template(Kind.KEYS, r"list\((?:dict\.keys\()?(?P<source>.*?)(?:\.keys\(\))?\)\)?(?:\[\d+\])? == (?P<expected>.*)"),
+            Template(Kind.KEYS, r"set\((?P<source>.*?)\.keys\(\)\) == (?P<expected>.*)"),
+        ),
     ),
     Family(
         "iterator",

@@ -21,7 +21,7 @@ _FRAME = re.compile(r'File "([^"]*)", line (\d{1,18}), in (\S+)(?:\n\s*(.*))?')
 class Reason(NamedTuple):
     """Why one earlier entry did not match. ``entry`` is its compile id as written.
 
-    ``family`` is that of ``reason_families``, ``source`` and ``prop`` what failed (the source stripped of ``L[...]`` by torch 2.8 and
+    ``family`` is that of ``reason_families``, ``source`` and ``prop`` what failed (the source stripped of ``L[...]`` by torch 2.7 and
     later), ``expected`` the value that the entry requires and ``actual`` that of the call, "" where the text does not contain it.
     """
 

@@ -43,7 +43,7 @@ def is_notebook_cell(file: str) -> bool:
 
 
 def without_locals(text: str) -> str:
-    """A text with ``x`` for each ``L['x']`` in it, as torch 2.8 and later write recompile reasons."""
+    """A text with ``x`` for each ``L['x']`` in it, as torch 2.7 and later write recompile reasons."""
     return _keep_groups(_LOCAL, text) if "L[" in text else text
 
 

@@ -3,6 +3,8 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
+from shapelog.reading.text_logs.versions import Versions, common
+
 # What is found in a log, by the names of TORCH_LOGS, as people call it.
 _ARTIFACTS = {
     "recompiles": "recompile reasons",
@@ -29,7 +31,7 @@ class LogContents:
     limits: int = 0
     failures: int = 0
     suggested: dict[str, None] = field(default_factory=dict)
-    signs: set[str] = field(default_factory=set)
+    signs: set[Versions] = field(default_factory=set)
 
     @property
     def is_empty(self) -> bool:
@@ -38,10 +40,7 @@ class LogContents:
     @property
     def version_guess(self) -> str:
         """Which torch wrote it, from the forms of its lines; "" where nothing shows that."""
-        for sign in ("2.13 or newer", "2.8 or newer", "2.5 or older", "2.6 or 2.7"):
-            if sign in self.signs:
-                return sign
-        return ""
+        return str(common(self.signs))
 
     @property
     def note(self) -> str:

@@ -102,7 +102,7 @@ def log_runs(chunks: Iterable[bytes], may_skip: Callable[[], bool] = lambda: Fal
     Where ``may_skip()``, lines without a sign of PyTorch are left out; an empty run takes their place.
     """
     heads, number = _Heads(), 1
-    for piece in whole_lines(chunks):
+    for piece, lead in whole_lines(chunks):
         signs = Signs(piece)
         place, size = 0, _FEW
         while place < len(piece):
@@ -113,7 +113,8 @@ def log_runs(chunks: Iterable[bytes], may_skip: Callable[[], bool] = lambda: Fal
                 place, size = begin, _FEW
             elif place < len(piece):
                 end = (piece.find(b"\n", min(place + size, len(piece) - 1)) + 1) or len(piece)
-                for head, lines, raw, count in _runs(piece[place:end], heads):
+                found = lead.sub(b"", piece[place:end]) if lead else piece[place:end]
+                for head, lines, raw, count in _runs(found, heads):
                     yield Run(head, lines, number, raw)
                     number += count
                 place, size = end, min(2 * size, _MANY)

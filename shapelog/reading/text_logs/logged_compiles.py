@@ -88,11 +88,11 @@ class LoggedCompiles:
             self._close(compile, is_end=True)
         self._write_unnumbered()
 
-    def compile_of(self, head: Head, begins: str, code: Code = UNKNOWN) -> LoggedCompile | None:
+    def compile_of(self, head: Head, begins: str, code: Code = UNKNOWN, names_entries: bool = True) -> LoggedCompile | None:
         """The compile that a message belongs to; None where its head names none and none is in progress.
 
         ``begins`` is what the message begins ("start", "reasons", "env", "graph", "guards", "limit" or ""): where the compile of that id
-        has that already, its id came again.
+        has that already, its id came again. ``names_entries`` is False for the reasons of a recompile that are not in the log.
         """
         found = _ID.fullmatch(head.compile) if head.compile else None
         if found is None or (found["frame"] is None and found["autograd"] is None):
@@ -112,7 +112,7 @@ class LoggedCompiles:
                 self._largest_frame = max(self._largest_frame, ids["frame_id"])
             if found["autograd"] is not None:
                 ids["compiled_autograd_id"] = int(found["autograd"])
-            if begins == "reasons" and ids.get("frame_compile_id") == 1:
+            if begins == "reasons" and (ids.get("frame_compile_id") == 1 or not names_entries):
                 self._add_first(key, ids, head, code)
             if ids.get("frame_compile_id") == 0:  # ids may have started again, with another function
                 self._names.pop((process, ids["frame_id"]), None)

@@ -63,10 +63,14 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
         re.compile(
             r"Traceback \(most recent call last\)|WON'T CONVERT |Error while creating guard"
             r"|^\s*(?:\w+ +)?(?:torch\.(?:_dynamo|_inductor|fx)\.[\w.]+|ConstraintViolationError|BackendCompilerFailed"
-            r"|InternalTorchDynamoError|TorchRuntimeError|FailOnRecompileLimitHit|RecompileError)(?:: |$)"
+            r"|InternalTorchDynamoError|TorchRuntimeError|FailOnRecompileLimitHit|RecompileError|UserError|Unsupported)(?:: |$)"
+            r"|^\s*Explanation: \S"
         ),
     ),
-    (MessageKind.EXPLANATION, re.compile(r"^\s*(?:Graph Break Count: \d+\s*$|Dynamo produced \d+ graphs? ?with \d+ graph break)")),
+    (
+        MessageKind.EXPLANATION,
+        re.compile(r"^\s*(?:Graph Break Count: \d+\s*$|Dynamo produced \d+ graphs? ?with \d+ graph break|ExplainOutput\(graphs=)"),
+    ),
     (MessageKind.PROFILE, re.compile(r"^\s*(?:Torchdynamo Profiler Report\s*$|Function +Recompiles +Recompile Reasons)")),
     (MessageKind.RECOMPILES, re.compile(r"Recompiling function \S+|Detected recompile when torch\.compile stance")),
     (
@@ -88,7 +92,9 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
     (
         MessageKind.INDUCTOR,
         re.compile(
-            r"skipping cudagraphs? (?:due to|because) |CUDAGraph supports dynamic shapes by |Re-recording (?:function[= ])?\w", re.I
+            r"skipping cudagraphs? (?:due to|because) |CUDAGraph supports dynamic shapes by |Re-recording (?:function[= ])?\w"
+            r"|\brecording cudagraph tree for (?:symint key )?[\d(]",
+            re.I,
         ),
     ),
     (
@@ -102,7 +108,7 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
 _ANY_BEGIN = re.compile(
     r"Recompiling function |Detected recompile|torch\._dynamo|dynamo hit|Error: |Hit: |LimitExceeded|^\s*function: |^\W*\d+/\d+: "
     r"|^\s*last reason: |Traceback \(|Graph [Bb]reak|GuardFail\(|tensor '|TREE_GUARD|\+- |check_tensor\("
-    r"|:\d{1,9}:[\w<>.]+:\s*$|Dynamo produced|Recompile Reasons"
+    r"|:\d{1,9}:[\w<>.]+:\s*$|Dynamo produced|ExplainOutput|Unsupported: |Explanation: |Recompile Reasons"
     r"|[Cc]udagraph|CUDAGraph|Re-recording |Profiler Report|torch\._inductor|torch\.fx|create_|set_repl|_update_var|track_sym|guard added"
 )
 _CONTINUES = {

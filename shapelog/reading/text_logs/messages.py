@@ -321,7 +321,13 @@ _COMPILER_ERROR = re.compile(
 )
 _AT_LIMIT = frozenset(("FailOnRecompileLimitHit", "FailOnCacheLimitHit", "RecompileLimitExceeded", "CacheLimitExceeded"))
 _LIMIT_IN_MESSAGE = re.compile(r"currently set to (\d{1,9})\)|(?:recompile|cache_size)_limit \((\d{1,9})\)")
-_GUARD_ERROR = re.compile(r"Error while creating guard:\s*\n\s*Name: (?P<name>[^\n]*)\n(?:[^\n]*\n){0,3}?\s*Create Function: (?P<kind>\w+)")
+_GUARD_ERROR = re.compile(
+    r"Error while creating guard:\s*\n\s*Name: (?P<name>[^\n]*)(?:\n(?:[^\n]*\n){0,3}?\s*Create Function: (?P<kind>\w+))?"
+)
+# The end of an exception's message, which any program's may have by chance, and of Dynamo's own.
+_OF_ANY_PROGRAM = ("Unsupported", "UserError")
+_OF_DYNAMO = re.compile(r"^from user code:|TORCH_LOGS|TORCHDYNAMO|torch[/\\]_dynamo", re.M)
+_EXPLANATION = re.compile(r"^[^\n]*?\s*Explanation: (?P<message>.*?)^\s*from user code:", re.M | re.S)
 _NOT_CONVERTED = re.compile(r"WON'T CONVERT (?P<name>\S+) (?P<file>.*?) line (?P<line>\d{1,9})")
 
 
@@ -350,13 +356,16 @@ def failure(lines: Iterable[str], is_logged: bool = False) -> FailureText | None
     What PyTorch itself logs (``is_logged``) is a failure, even if the log ends before the exception.
     """
     text = "\n".join(lines)
-    raised = list(_COMPILER_ERROR.finditer(text))
+    raised = [found for found in _COMPILER_ERROR.finditer(text) if found["type"] not in _OF_ANY_PROGRAM or _OF_DYNAMO.search(text)]
+    if not raised and (explained := _EXPLANATION.search(text)):  # from Explanation on, the message of an exception
+        stack = user_stack(text)
+        code = Code(stack[0].name, stack[0].file, stack[0].line) if stack else UNKNOWN_CODE
+        return FailureText("Unsupported", explained["message"].partition("\n")[0].strip(), code, text)
     if not raised:
         guard = _GUARD_ERROR.search(text)
         name = guard["name"].strip("'\"") if guard else ""
-        what = (
-            f"error while creating a guard{name and f' of {name}'} ({guard['kind']})" if guard else "an exception that is not in this log"
-        )
+        kind = f" ({guard['kind']})" if guard and guard["kind"] else ""
+        what = f"error while creating a guard{name and f' of {name}'}{kind}" if guard else "an exception that is not in this log"
         return FailureText("Error", what, UNKNOWN_CODE, text) if guard or (is_logged and _STACK_LINE.match(text)) else None
     last = raised[-1]
     message = text[last.start("message") :] if last["message"] is not None else ""
@@ -391,7 +400,10 @@ def without_beginning(text: str) -> str:
 _BREAK_HEADING = re.compile(r"\s*Graph [Bb]reak")
 _BREAK_REASON = re.compile(r"^\s*Break Reason \d{1,9}:\s*$")
 _OLD_BREAK_REASON = re.compile(r"^\s{0,8}\d{1,9}\. (.*\S)")
-_FRAME_SUMMARY = re.compile(r"<FrameSummary file (?P<file>.*), line (?P<line>\d{1,9}) in (?P<name>.*)>")
+_FRAME_SUMMARY = re.compile(r"<FrameSummary file (?P<file>[^>]*), line (?P<line>\d{1,9}) in (?P<name>[^>]*)>")
+_BREAK_AS_OBJECT = re.compile(
+    r"GraphCompileReason\(reason=(?P<quote>['\"])(?P<reason>.*?)(?P=quote), user_stack=\[(?P<stack>[^\]]*)\], graph_break=True\)"
+)
 
 
 class BreakText(NamedTuple):
@@ -406,6 +418,9 @@ def explained_breaks(lines: Iterable[str]) -> Iterator[BreakText]:
     reason: list[str] | None = None
     place: Place | None = None
     for line in (*lines, "  Break Reason 0:"):
+        for item in _BREAK_AS_OBJECT.finditer(line):
+            if summaries := list(_FRAME_SUMMARY.finditer(item["stack"])):
+                yield BreakText(item["reason"], Place(summaries[-1]["file"], int(summaries[-1]["line"]), summaries[-1]["name"]))
         old = _OLD_BREAK_REASON.match(line)
         if old or _BREAK_REASON.match(line):
             if reason and place:

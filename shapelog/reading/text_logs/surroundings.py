@@ -27,14 +27,17 @@ _LAUNCHER = re.compile(
     r"|\d{1,4}: (?=\S|  )|[A-Za-z][\w.-]{0,60} {1,20}\| |E {7}|E$"
     r"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d [\w.-]{1,80} [\w./-]{1,80}(?:\[\d{1,9}\])?: )"
 )
+# The fields of JSON objects, one a line, that hold the line as it was printed: Docker, Python's loggers, cloud providers. That of
+# loguru is in a field "record".
+_MESSAGES = ("log", "message", "event", "msg", "textPayload", "text")
 _FENCE = re.compile(r"\s*(?:`{3,}|~{3,})[\w-]{0,20}\s*$")
 
 
 def as_printed(line: str) -> str:
     """A line of a file without what was added to its characters: colors, quotes, entities of HTML, typographic quotes and blanks."""
     line = line[:LONGEST_LINE]
-    if line.startswith('{"log":"'):
-        line = _of_container(line)
+    if line.startswith('{"'):
+        line = _of_object(line)
     if "\x1b" in line:
         line = _ANSI.sub("", line)
     if "%|" in line:
@@ -57,7 +60,7 @@ def is_as_printed(text: str) -> bool:
     """Whether ``as_printed`` leaves every line of a text as it is; then it need not be asked for each."""
     return (
         text[0] not in ">\ufeff{"
-        and not any(mark in text for mark in ("\r", "\x1b", "\n>", " >", "\t>", '\n{"log":"', "%|"))
+        and not any(mark in text for mark in ("\r", "\x1b", "\n>", " >", "\t>", '\n{"', "%|"))
         and ("&" not in text or not any(map(text.__contains__, _ENTITIES)))
         and (text.isascii() or not _RARE.search(text))
     )
@@ -83,10 +86,14 @@ def is_fence(line: str) -> bool:
     return _FENCE.match(line) is not None
 
 
-def _of_container(text: str) -> str:
-    """The line in the JSON object that Docker makes of each line (its log driver json-file); other text as it is."""
+def _of_object(text: str) -> str:
+    """The message in the JSON object that Docker and the loggers of programs make of each line; other text as it is."""
     try:
-        line = orjson.loads(text)["log"]
-    except (ValueError, KeyError, TypeError):
+        fields = orjson.loads(text)
+    except ValueError:
         return text
-    return line.removesuffix("\n") if isinstance(line, str) else text
+    record = fields.get("record")
+    line = next((fields[key] for key in _MESSAGES if isinstance(fields.get(key), str)), text)
+    if isinstance(record, dict) and isinstance(record.get("message"), str):
+        line = record["message"]
+    return line.removesuffix("\n")

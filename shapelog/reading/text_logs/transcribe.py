@@ -14,6 +14,7 @@ from shapelog.reading.payloads.cuda_graphs import INDUCTOR_MESSAGE, cuda_graph_m
 from shapelog.reading.payloads.pgo_state import parse as parse_code_state
 from shapelog.reading.payloads.recompile_reasons import parse as parse_reason
 from shapelog.reading.payloads.recompile_reasons import split_entry
+from shapelog.reading.text_logs import versions
 from shapelog.reading.text_logs.contents import LogContents
 from shapelog.reading.text_logs.log_lines import Head, log_runs
 from shapelog.reading.text_logs.logged_compiles import UNKNOWN, LoggedCompile, LoggedCompiles, number_of
@@ -67,6 +68,7 @@ _TENSOR = re.compile(
 _START = re.compile(r"start tracing (?P<name>\S+)(?: (?P<file>.+):(?P<line>\d{1,9}))?\s*$")
 _BREAK_OF_OLD = re.compile(r"\s*Graph break: (.*) from user code at:\s*\n")
 _IN_TEXT = re.compile(r"\[(?P<id>!?\d{1,9}/\d{1,9}(?:_\d{1,9})?)\] (?=Re-recording|[Ss]kipping)")
+_EXPLAINED = re.compile(r"\s*Explanation: \S")
 _QUOTED_REASON = re.compile(
     r"GuardFail\(reason=(?P<quote>['\"])(?P<reason>.*?)(?P=quote), "
     r"orig_code=<code object (?P<name>\S+)(?: at \w+)?(?:, file \"(?P<file>[^\"]*)\", line (?P<line>\d+))?"
@@ -143,9 +145,12 @@ class Transcriber:
         for at, text in enumerate(lines):
             self._compiles.line = number + at
             if message is None or message.head is not head or (message.kind in _LINE_BY_LINE and not head.artifact):
-                if message is not None:
-                    self._finish(message)
                 kind = kind_of(head, text)
+                if message is not None:
+                    if message.kind is kind and not head.compile and is_cut_off(kind, text):  # another head, but no new message
+                        message.lines += lines[at:]
+                        break
+                    self._finish(message)
                 message = self._open[key] = _Message(head, kind, number + at, self._without_heads(kind, text))
             if message.kind is MessageKind.SYMBOLS:
                 self._compiles.line = number + at
@@ -204,17 +209,21 @@ class Transcriber:
     def _recompiles(self, head: Head, lines: list[str]) -> None:
         for item in recompiles(lines):
             if item.suggested:
-                self.contents.signs.add("2.8 or newer")
+                self.contents.signs.add(versions.SUGGESTION)
             self.contents.suggested.update(dict.fromkeys(filter(None, item.suggested.split(","))))
             self._recompile(head, item)
 
     def _recompile(self, head: Head, item: RecompileText) -> None:
         self._compiles.know(item.code.file)
-        self._note_version(item.reasons)
+        self.contents.signs.update(versions.of_reasons(item.reasons))
         frame, newest = _checked(item.reasons)
         if not head.compile and frame:  # a line that lost its head still names the entries that were checked
             head = head._replace(compile=f"{frame}/{1 + newest}")
-        compile = self._compiles.compile_of(head, "reasons", item.code) if head.compile else self._compiles.unnumbered(head, item.code)
+        compile = (
+            self._compiles.compile_of(head, "reasons", item.code, names_entries=bool(item.reasons))
+            if head.compile
+            else self._compiles.unnumbered(head, item.code)
+        )
         if compile is None or (compile.reasons and not item.is_whole):
             return
         self.contents.messages["recompiles"] += 1
@@ -222,8 +231,8 @@ class Transcriber:
         self._compiles.write_reasons(compile, item.reasons)
 
     def _limit(self, head: Head, lines: list[str]) -> None:
+        self.contents.signs.update(versions.of_text("\n".join(lines)))
         for item in limits(lines):
-            self.contents.signs.add(_version_of_limit(item.setting))
             self.contents.limits += 1
             self._compiles.know(item.code.file)
             frame, newest = _checked(item.reasons)
@@ -235,7 +244,7 @@ class Transcriber:
             compile.limit = f"{item.setting} reached" + (f" ({item.limit})" if item.limit else "")
             compile.limit_value = "" if "accumulated" in item.setting else item.limit
             if item.reasons and not compile.reasons:
-                self._note_version(item.reasons)
+                self.contents.signs.update(versions.of_reasons(item.reasons))
                 self._compiles.write_reasons(compile, item.reasons)
 
     def _bare_reason(self, head: Head, lines: list[str]) -> None:
@@ -247,7 +256,8 @@ class Transcriber:
                 code = Code(quoted["name"], quoted["file"] or "", int(quoted["line"] or 0))
                 self._recompile(Head(), RecompileText(code, (quoted["reason"],)))
                 continue
-            reason = line.strip().lstrip("-*> ").rstrip(" .")
+            reason = line.strip().lstrip('-*> "`').rstrip(" .`")
+            reason = reason.removesuffix('"') if line.lstrip(" -*>").startswith('"') else reason
             if parse_reason(reason).family == "other":
                 continue
             if reasons and not _is_older(reason, reasons[-1]):
@@ -273,7 +283,7 @@ class Transcriber:
         self._compiles.write(compile, {kind: {}}, payload)
         compile.has_guards = True
         if "framelocals_idx" in payload:
-            self.contents.signs.add("2.8 or newer")
+            self.contents.signs.add(versions.FRAME_LOCALS)
 
     def _list_guards(self, head: Head, guards: list[str]) -> None:
         """Guards of torch 2.3 and older, one on a line, each perhaps a message of its own."""
@@ -370,6 +380,8 @@ class Transcriber:
             return
         found = failure(lines, is_logged=bool(head.place))
         if found is None:
+            if any(map(_EXPLAINED.match, lines)):
+                self._break(head, lines)
             return
         self.contents.failures += 1
         self._compiles.know(found.code.file)
@@ -380,7 +392,7 @@ class Transcriber:
         if not compile.code.name:
             compile.code = found.code
         if found.is_at_limit:
-            self.contents.signs.add(_version_of_limit(found.text))
+            self.contents.signs.update(versions.of_text(found.text))
             compile.limit_value = compile.limit_value or found.limit
             compile.limit = compile.limit or "recompile_limit reached"
             compile.failure = found
@@ -394,7 +406,7 @@ class Transcriber:
         if not any(entry.states for entry in state.entries):
             return
         self.contents.messages["code state"] += 1
-        self.contents.signs.add("2.8 or newer")
+        self.contents.signs.add(versions.CODE_STATE)
         first = state.entries[0]
         compile = self._compiles.unnumbered(head, Code(first.name, first.file, first.line), is_recompile=False)
         self._compiles.write(compile, {"artifact": {"name": "put_local_code_state", "encoding": "string"}}, text)
@@ -450,23 +462,6 @@ class Transcriber:
             compile.waiting_pins.append(found)
             if compile.last_guard is not None:  # torch 2.8 and later write the guard first
                 self._compiles.write_pins(compile, compile.last_guard)
-
-    def _note_version(self, reasons: Iterable[str]) -> None:
-        signs = self.contents.signs
-        for reason in reasons:
-            if not split_entry(reason)[0]:
-                signs.add("2.5 or older")
-            elif "L['" in reason.partition("  # ")[0]:
-                signs.add("2.6 or 2.7")
-            elif parse_reason(reason).source:
-                signs.add("2.8 or newer")
-            if "User stack trace:" in reason:
-                signs.add("2.13 or newer")
-
-
-def _version_of_limit(text: str) -> str:
-    """Which torch writes this about the recompile limit, which had another name."""
-    return "2.8 or newer" if "ecompile" in text and "recompilation cache" not in text else "2.6 or 2.7"
 
 
 def _is_older(reason: str, other: str) -> bool:

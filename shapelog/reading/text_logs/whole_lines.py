@@ -1,10 +1,13 @@
-"""The bytes of a log, in whatever pieces they come → pieces that end with a line, in UTF-8."""
+"""The bytes of a log, in whatever pieces they come → pieces that end with a line, in UTF-8, without what each line begins with."""
 
 import codecs
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain, pairwise
+from typing import NamedTuple
+
+from shapelog.reading.text_logs.leads import lead_of
 
 # What is read of one line; a longer one is cut there.
 LONGEST_LINE = 1 << 16
@@ -19,17 +22,27 @@ _NARROWEST, _WIDEST = 50, 300
 _BEGINS_ANEW = re.compile(rb"(?:\[rank\d+\]:? ?)?[VDIWEC]\d{4} \d\d:\d\d:|\[\d{4}-\d\d-\d\d |\s*$|\[\d+/\d")
 
 
-def whole_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
+class Piece(NamedTuple):
+    """Whole lines, and what each may begin with that is not its own; None where that is nothing, or is removed already."""
+
+    lines: bytes
+    lead: re.Pattern[bytes] | None = None
+
+
+def whole_lines(chunks: Iterable[bytes]) -> Iterator[Piece]:
     """Pieces that end with a line. Of a long line, only the beginning is kept until its end comes."""
     pieces = _in_utf_8(iter(chunks))
     first = b""
     for piece in pieces:
         first += piece
         if len(first) > LONGEST_PASTE:
-            yield from _whole_lines(chain((first,), pieces))
+            lead = lead_of(first)
+            for lines in _whole_lines(chain((first,), pieces)):
+                yield Piece(lines, lead)
             return
     if first:
-        yield _unwrapped(first if first.endswith(b"\n") else first + b"\n")
+        lead = lead_of(first)
+        yield Piece(_unwrapped((lead.sub(b"", first) if lead else first).removesuffix(b"\n") + b"\n"))
 
 
 def _unwrapped(text: bytes) -> bytes:
@@ -39,7 +52,7 @@ def _unwrapped(text: bytes) -> bytes:
     if not _NARROWEST <= columns <= _WIDEST or text.count(b"\r") > 0:
         return text
     full = Counter(_BEGINS_ANEW.match(after) is None for line, after in pairwise(lines) if len(line) == columns)
-    if full[True] < 2 or full[True] < 9 * full[False] or not any(len(line) == columns and _BEGINS_ANEW.match(line) for line in lines):
+    if full[True] < 2 or full[True] < 4 * full[False] or not any(len(line) == columns and _BEGINS_ANEW.match(line) for line in lines):
         return text
     joined = [lines[0]]
     for line, after in pairwise(lines):

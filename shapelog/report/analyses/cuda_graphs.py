@@ -35,6 +35,8 @@ _REMEDIES = (
     (("re-recording limit", "each input size"), _FEW_SIZES),
 )
 _LONGEST = 200
+# A CUDA graph for each of a few sizes is what PyTorch intends.
+_FEW = 2
 
 
 class _Item(NamedTuple):
@@ -55,7 +57,8 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
         else:
             hints[cut(one_line(text), _LONGEST)] += 1
     for key, members in grouped(items, lambda item: (item.frame, item.message.event, item.message.reason)).items():
-        yield _finding(key[1], members)
+        if key[1] is not CudaGraphEvent.MANY_SIZES or _sizes(members) > _FEW:
+            yield _finding(key[1], members)
     if hints:
         columns = Column("hint", is_wide=True), Column("times", True)
         yield Table("performance_hints", "Performance hints of Inductor", columns, tuple(hints.most_common()))
@@ -73,8 +76,13 @@ def _texts(explained: Explanations) -> Iterator[tuple[str, Frame | None, Compile
             yield text, None, None
 
 
+def _sizes(members: list[_Item]) -> int:
+    """For how many sizes CUDA graphs were recorded, as PyTorch counts them, or as far as each recording is in the log."""
+    return max(max(item.message.sizes for item in members), len({item.message.key for item in members} - {""}))
+
+
 def _finding(event: CudaGraphEvent, members: list[_Item]) -> Finding:
-    first = members[-1] if event is CudaGraphEvent.MANY_SIZES else members[0]  # the last has the largest number of sizes
+    first = members[-1] if event is CudaGraphEvent.MANY_SIZES else members[0]
     message, frame = first.message, first.frame
     who = frame.title if frame and frame.name else message.function or "compiled code"
     place = Location(message.place.file, message.place.line) if message.place else location_of(frame)
@@ -82,7 +90,7 @@ def _finding(event: CudaGraphEvent, members: list[_Item]) -> Finding:
     if event is CudaGraphEvent.SKIPPED:
         rule, sentence = _SKIPPED, f"{who} runs without CUDA graphs{because}"
     elif event is CudaGraphEvent.MANY_SIZES:
-        rule, sentence = _AGAIN, f"{who} has recorded CUDA graphs for {plural(message.sizes, 'input size')}"
+        rule, sentence = _AGAIN, f"{who} has recorded CUDA graphs for {plural(_sizes(members), 'input size')}"
     else:
         times = "once" if len(members) == 1 else f"{len(members)} times"
         rule, sentence = _AGAIN, f"the CUDA graph of {who} was recorded again {times}{because}"

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
+from shapelog.advice.remedies import Remedies
 from shapelog.model.trace import Compile, Frame, Outcome
-from shapelog.recompiles.explain import Explanations
+from shapelog.recompiles.explain import Explanations, Recompile
 from shapelog.report.results import Finding, Location, Table, location_of
 from shapelog.rules import RULES
 
@@ -34,7 +35,8 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
         for frame in rank.frames:
             for compile in frame.compiles:
                 if compile.outcome is Outcome.FAILED:
-                    yield _failure(frame, compile)
+                    forbidden = next((item for item in explained.of_frame(frame) if item.compile is compile and item.causes), None)
+                    yield _failure(frame, compile, forbidden, Remedies(explained.trace.supports_dynamic_sources))
                 elif compile.outcome is Outcome.UNFINISHED and compile.stack.header:
                     ended = "was still being compiled when the trace ends: the process exited or was killed"
                     how = ended if compile.order == last else "never finished compiling: the attempt was abandoned"
@@ -42,21 +44,25 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
                     yield Finding(_FAILED, sentence, compile.label, place, frame=frame, own_remedy=_UNFINISHED)
 
 
-def _failure(frame: Frame, compile: Compile) -> Finding:
+def _failure(frame: Frame, compile: Compile, recompile: Recompile | None, remedies: Remedies) -> Finding:
+    """``recompile`` has the causes of one that failed."""
     metrics = compile.metrics
     contradicts_mark = "ConstraintViolation" in metrics.fail_type or "Constraints violated" in metrics.fail_reason
     rule = _CONFLICT if contradicts_mark else _FAILED
     message = compile.failure
     place = Location(metrics.fail_file, metrics.fail_line) if metrics.fail_file else location_of(frame)
+    is_forbidden = recompile is not None and metrics.fail_type == "RecompileError"
+    what = "; ".join(cause.sentence for cause in recompile.causes) if recompile and is_forbidden else message.title
     return Finding(
         rule=rule,
-        sentence=f"{frame.title} failed to compile in {stage(compile)}: {message.title}",
+        sentence=f"{frame.title} failed to compile in {stage(compile)}: {what}",
         compile=compile.label,
         place=place,
         details=(("type", metrics.fail_type),),
         frame=frame,
         message=message,
         exceptions=compile.exceptions,
+        own_remedy=remedies.of_recompile(recompile).text if recompile and is_forbidden else "",
     )
 
 

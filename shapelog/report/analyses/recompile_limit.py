@@ -8,8 +8,9 @@ from shapelog.model.trace import Compile, Frame, Outcome
 from shapelog.recompiles.explain import Explanations
 from shapelog.report.results import Finding, Table, location_of
 from shapelog.rules import RULES
-from shapelog.text import plural
+from shapelog.text import cut, one_line, plural
 
+_LONGEST = 200
 DEFAULT_LIMIT, DEFAULT_ACCUMULATED_LIMIT = 8, 256
 _HIT, _NEAR = RULES["SL401"], RULES["SL402"]
 
@@ -46,14 +47,16 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
             continue
         axes = _varying_axes(explained, frame)
         causes = ", ".join(axis for axis, _ in axes[:3])
+        reason = "" if causes or hit is None or not hit.reasons else hit.reasons[0].code
+        last = f"; the last reason that PyTorch gives: {cut(one_line(reason), _LONGEST)}" if reason else ""
         yield Finding(
             rule=rule,
-            sentence=sentence,
+            sentence=sentence + last,
             compile=compile.label,
             place=location_of(frame),
             details=axes,
             frame=frame,
-            own_remedy=_remedy(explained, frame, causes, is_accumulated(compile)) if causes else "",
+            own_remedy=_remedy(explained, frame, causes, is_accumulated(compile)) if rule is _HIT or causes else "",
         )
 
 
@@ -66,6 +69,8 @@ def _remedy(explained: Explanations, frame: Frame, causes: str, of_all: bool) ->
     """What to do about the entries that fill the cache. Where the hit is all that is known, that is what helps against its own cause."""
     setting = explained.trace.version.limit_setting(of_all)
     own = explained.of_frame(frame)
+    if not causes:
+        return f"remove the causes of its recompilations, or raise {setting}"
     if len(own) == 1 and own[0].causes:
         remedy = Remedies(explained.trace.supports_dynamic_sources).of_recompile(own[0])
         return f"{causes} keeps adding cache entries: {remedy.text}; or raise {setting}"

@@ -138,7 +138,8 @@ def _summary(page: TextPage, report: Report) -> None:
     if summary.recompiles:
         page.line((f"Summary: {number}", "bold"), f"{taking(summary.seconds)}{of_them}{over}")
     elif summary.compiles:
-        page.line((f"Summary: {number}", "bold"), f"{taking(summary.seconds)}{over}, no recompilation")
+        where = " in this log" if report.trace.is_text else ""
+        page.line((f"Summary: {number}", "bold"), f"{taking(summary.seconds)}{over}, no recompilation{where}")
     elif not summary.limit_hits:
         nothing = "no compilation is in this log" if report.trace.is_text else "nothing was compiled in this run"
         page.line((f"Summary: {'no compilation succeeded' if summary.failures else nothing}", "bold"))

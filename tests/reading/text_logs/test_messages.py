@@ -279,3 +279,53 @@ def test_a_logged_stack_without_its_exception_is_a_failure() -> None:
 def test_a_stance_without_a_place() -> None:
     (found,) = recompiles(["RuntimeError: Detected recompile when torch.compile stance is 'fail_on_recompile'"])
     assert found.code == Code()
+
+
+EXPLAINED = """\
+  Explanation: Detected data-dependent branching.
+  Hint: Use `torch.cond`.
+
+  Developer debug context: attempted to jump with TensorVariable()
+
+from user code:
+   File "/srv/train.py", line 5, in f
+    if x.sum() > 0:
+"""
+
+
+def test_an_explanation_before_the_users_code_is_the_message_of_an_exception() -> None:
+    found = failure(lines(EXPLAINED))
+    assert found is not None
+    assert (found.type, found.message, found.code) == ("Unsupported", "Detected data-dependent branching.", Code("f", "/srv/train.py", 5))
+    assert failure(lines(EXPLAINED)[:5]) is None  # that of a graph break
+
+
+def test_names_that_any_program_may_use_are_dynamos_where_the_text_shows_it() -> None:
+    ended = 'UserError: Dynamic control flow is not supported\n\nfrom user code:\n   File "/srv/train.py", line 5, in f\n    if x:'
+    found = failure(lines(ended))
+    assert found is not None
+    assert (found.type, found.code.name) == ("UserError", "f")
+    assert failure(["UserError: no such user"]) is None
+
+
+def test_a_guard_that_could_not_be_made_is_a_failure_where_its_description_is_cut_off() -> None:
+    found = failure(["Error while creating guard:", "Name: ''", "    Source: shape_env"])
+    assert found is not None
+    assert found.message == "error while creating a guard"
+
+
+def test_the_stack_below_a_violated_constraint_names_the_function() -> None:
+    text = "torch.fx.experimental.symbolic_shapes.ConstraintViolationError: Constraints violated (L['x'].size()[0])!\n\nUser stack:\n"
+    found = failure(lines(text + '  File "/srv/train.py", line 5, in f\n    return torch.randn(5) * x'))
+    assert found is not None
+    assert found.code == Code("f", "/srv/train.py", 5)
+
+
+def test_explain_as_an_object_lists_each_break() -> None:
+    text = (
+        "ExplainOutput(graphs=[GraphModule()], graph_count=2, graph_break_count=1, break_reasons=["
+        "GraphCompileReason(reason='generic_jump', user_stack=[<FrameSummary file /srv/train.py, line 5 in f>, "
+        "<FrameSummary file /srv/net.py, line 8 in g>], graph_break=True)], op_count=6)"
+    )
+    (found,) = explained_breaks([text])
+    assert (found.reason, found.place) == ("generic_jump", Place("/srv/net.py", 8, "g"))

@@ -1,13 +1,17 @@
 """What terminals, launchers, pages and people add to a log makes no difference to its answer."""
 
 import html
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from shapelog import load
+from shapelog.reading.text_logs.leads import lead_of
 from shapelog.recompiles.explain import explain_trace
+
+PASTED = Path(__file__).parents[3] / "fixtures" / "text_logs" / "pasted"
 
 TEXT = """\
 torch._dynamo hit config.recompile_limit (8)
@@ -21,6 +25,10 @@ def each(front: str) -> Callable[[str], str]:
     return lambda text: "".join(f"{front}{line}" for line in text.splitlines(keepends=True))
 
 
+def objects(make: Callable[[str], object]) -> Callable[[str], str]:
+    return lambda text: "".join(f"{json.dumps(make(line))}\n" for line in text.splitlines())
+
+
 CHANGES: dict[str, Callable[[str], str]] = {
     "a CI system": each("2026-01-05T10:11:12.1234567Z "),
     "Docker Compose": each("trainer-1  | "),
@@ -32,6 +40,26 @@ CHANGES: dict[str, Callable[[str], str]] = {
     "vLLM": each("(EngineCore_DP0 pid=77) ERROR 06-18 08:08:25 [core.py:712] "),
     "the logging of Python": each("2026-01-05 10:11:12,123 - INFO - "),
     "loguru": each("2026-01-05 10:11:12.123 | WARNING  | logging:callHandlers:1706 - "),
+    "containerd": each("2026-01-05T10:11:12.123456789Z stderr F "),
+    "GitLab": each("2026-01-05T10:11:12.123456Z 01E+"),
+    "Airflow": each("[2026-01-05, 10:11:12 UTC] {subprocess.py:93} INFO - "),
+    "SGLang": each("[2026-01-05 10:11:12 TP0] "),
+    "the Trainer of Hugging Face": each("[INFO|trainer.py:2134] 2026-01-05 10:11:12,123 >> "),
+    "Hydra": each("[2026-01-05 10:11:12,123][train][INFO] - "),
+    "structlog": each("2026-01-05 10:11:12 [info     ] "),
+    "SageMaker": each("[1,mpirank:0,algo-1]<stderr>:"),
+    "DeepSpeed": each("worker-0: "),
+    "kubectl": each("[pod/trainer-0/main] "),
+    "a logger without times": each("INFO:root:"),
+    "the kernel's clock": each("[  123.456789] "),
+    "grep": lambda text: "".join(f"logs/run.log:{at}:{line}\n" for at, line in enumerate(text.splitlines(), 8)),
+    "cat -n": lambda text: "".join(f"{at:6}\t{line}\n" for at, line in enumerate(text.splitlines(), 8)),
+    "a comment": each("# "),
+    "the JSON of Docker": objects(lambda line: {"log": f"{line}\n", "stream": "stderr"}),
+    "the JSON of loguru": objects(lambda line: {"text": f"12:00 | {line}\n", "record": {"level": {"no": 20}, "message": line}}),
+    "the JSON of structlog": objects(lambda line: {"event": line, "level": "info"}),
+    "the JSON of Python's logging": objects(lambda line: {"levelname": "INFO", "message": line}),
+    "the JSON of a cloud": objects(lambda line: {"textPayload": line, "severity": "ERROR"}),
     "a quote": each("> > "),
     "an indented quote": each("  > "),
     "colors": lambda text: "".join(f"\x1b[33m{line}\x1b[0m\n" for line in text.splitlines()),
@@ -63,6 +91,15 @@ def test_files_of_windows(encoding: str, tmp_path: Path) -> None:
 
 
 HEAD = "W1120 08:27:33.313000 4242 torch/_dynamo/convert_frame.py:896] [3/8] "
+
+
+@pytest.mark.parametrize("front", ["Epoch 3: ", "  ", "| ", "[rank0]:"])
+@pytest.mark.parametrize("name", ["06_pytorch-pytorch_99091", "42_pytorch-pytorch_110325", "72_pytorch-pytorch_124900"])
+def test_the_heads_of_pytorch_are_not_taken_for_that_of_a_launcher(name: str, front: str) -> None:
+    text = (PASTED / f"{name}.txt").read_bytes()
+    assert lead_of(text) is None
+    lines = b"".join(f"{front}{line}\n".encode() for line in ("loss 0.1", "loss 0.2"))
+    assert lead_of(lines + text) is None
 
 
 @pytest.mark.parametrize("columns", [60, 80, 100])

@@ -1,0 +1,47 @@
+"""What nearly every line of a log begins with: times, levels, hosts, processes, line numbers of whoever kept it, signs of a quote.
+
+Launchers, loggers and CI systems have endless forms of it. It is found in the lines themselves: whatever they have in common, apart
+from numbers and levels, up to the head that PyTorch writes.
+"""
+
+import re
+
+# Of how many lines the form is taken, and of how many characters of each.
+_SAMPLED, _LONGEST = 1_000, 160
+_NUMBER = re.compile(rb"(?:^ +)?\d+")
+_LEVEL = re.compile(rb"\b(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|debug|info|warning|error|critical)\b *")
+_MASKED = re.compile(rb"0|\x00| +|[^0\x00 ]+")
+# Where PyTorch's own head begins, and what only its messages have.
+_OF_PYTORCH = re.compile(
+    rb"[VDIWEC]0 0:0|\[rank|\[default0\]|\[0-0-0 0:0:0,?0?\] (?:\[0/0|torch|$)|\[0-0-0 0:0:0,0\]$|torch[._/]|0/0|[\"'=]|\| \+-|\+- "
+)
+# It ends with a sign, or with a blank where a time is in it.
+_TIME = re.compile(rb".*0:0:0.*[ \t]", re.S)
+_ENDS = re.compile(rb".*(?:[\])}|:>+][ \t]?|\s-[ \t]|^\W{1,4}[ \t]|\t)", re.S)
+
+
+def lead_of(text: bytes) -> re.Pattern[bytes] | None:
+    """What at least four of five lines begin with, as it can be removed from each line; None where they have nothing in common."""
+    lines = [line[:_LONGEST] for line in text.split(b"\n") if line.strip()]
+    lines = lines if len(lines) <= 2 * _SAMPLED else lines[:_SAMPLED] + lines[-_SAMPLED:]
+    masked = sorted(_LEVEL.sub(b"\x00", _NUMBER.sub(b"0", line)) for line in lines)
+    if len(masked) < 3:
+        return None
+    some = len(masked) // 10
+    first, last = masked[some], masked[-1 - some]
+    shared = first[: next((at for at, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), len(first))]
+    own = _OF_PYTORCH.search(shared)
+    shared = shared[: own.start()] if own else shared
+    found = max(_TIME.match(shared), _ENDS.match(shared), key=lambda match: match.end() if match else -1)
+    if found is None or not found[0].strip():
+        return None
+    parts = (_form(part) for part in _MASKED.findall(found[0].rstrip(b" ")))
+    return re.compile(b"(?m)^ *" + b"".join(parts) + (b" ?" if found[0].endswith(b" ") else b""))
+
+
+def _form(part: bytes) -> bytes:
+    if part == b"0":
+        return rb"\d+"
+    if part == b"\x00":
+        return _LEVEL.pattern
+    return b" +" if part.isspace() and b"\t" not in part else re.escape(part)

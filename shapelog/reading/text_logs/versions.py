@@ -1,0 +1,69 @@
+"""Which versions of PyTorch write what a log holds. The facts are those of the sources of torch 2.0 to 2.13."""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from shapelog.reading.payloads.recompile_reasons import parse, split_entry
+
+
+class Versions(NamedTuple):
+    """The minor versions of torch 2 that write something: from ``oldest`` to ``newest``, None where there is no end."""
+
+    oldest: int | None = None
+    newest: int | None = None
+
+    def __str__(self) -> str:
+        """``2.7 or newer``, ``2.4 or older``, ``2.5 or 2.6``, ``2.7 to 2.9``; "" for any version."""
+        if self.oldest is None:
+            return "" if self.newest is None else f"2.{self.newest} or older"
+        if self.newest is None:
+            return f"2.{self.oldest} or newer"
+        if self.oldest == self.newest:
+            return f"2.{self.oldest}"
+        return f"2.{self.oldest} {'or' if self.newest - self.oldest == 1 else 'to'} 2.{self.newest}"
+
+
+FRAME_LOCALS = Versions(7)  # framelocals_idx in the tree of guards
+CODE_STATE = Versions(6)
+SUGGESTION = Versions(8)
+# In the warning at the recompile limit and in its exceptions.
+_IN_TEXT = (
+    (re.compile(r"\btorchdynamo hit "), Versions(None, 0)),
+    (re.compile(r"\bcache_size_limit (?:\(|reached)"), Versions(None, 6)),
+    (re.compile(r"config\.(?:accumulated_)?recompile_limit|\brecompile_limit reached"), Versions(7)),
+    (re.compile(r"reached with one_graph=True"), Versions(7, 8)),
+    (re.compile(r"reached with fullgraph=True"), Versions(9, 10)),
+    (re.compile(r"Dynamo recompile limit exceeded|Hard failure due to "), Versions(11)),
+    (re.compile(r"^\s*reasons: ", re.M), Versions(None, 1)),
+    (re.compile(r"^\s*last reason: ", re.M), Versions(2)),
+    (re.compile(r"torch\.compiler_troubleshooting\.html"), Versions(4, 9)),
+    (re.compile(r"docs/main/compile/programming_model\.recompilation"), Versions(10, 10)),
+    (re.compile(r"user_guide/torch_compiler/compile/programming_model"), Versions(11)),
+)
+
+
+def of_text(text: str) -> Iterator[Versions]:
+    """Of a warning at the recompile limit, or of an exception."""
+    return (versions for pattern, versions in _IN_TEXT if pattern.search(text))
+
+
+def of_reasons(reasons: Iterable[str]) -> Iterator[Versions]:
+    """Of recompile reasons: the entries that they are about have ids from 2.5 on, local variables no ``L[...]`` from 2.7 on."""
+    for reason in reasons:
+        if not split_entry(reason)[0]:
+            yield Versions(None, 4)
+        elif "L['" in reason.partition("  # ")[0]:
+            yield Versions(5, 6)
+        else:
+            yield Versions(7 if parse(reason).source else 5)
+        if "User stack trace:" in reason:
+            yield Versions(11)
+
+
+def common(signs: Iterable[Versions]) -> Versions:
+    """Those that write all of it; any version where none does, as in a log of several."""
+    known = list(signs)
+    oldest = max((item.oldest for item in known if item.oldest is not None), default=None)
+    newest = min((item.newest for item in known if item.newest is not None), default=None)
+    return Versions() if oldest is not None and newest is not None and oldest > newest else Versions(oldest, newest)

@@ -1,0 +1,45 @@
+"""The version is guessed from what each version of PyTorch writes, as its sources have it."""
+
+from pathlib import Path
+
+import pytest
+
+from shapelog import load
+from shapelog.reading.text_logs.versions import Versions, common, of_reasons, of_text
+
+WARNING = (
+    "torch._dynamo hit config.{} (8)\n   function: 'f' (a.py:1)\n   {}: 0/0: tensor '{}' size mismatch at index 0. expected 2, actual 3\n{}"
+)
+SEE = "To diagnose recompilation issues, see https://pytorch.org/docs/main/{}"
+
+
+@pytest.mark.parametrize(
+    ("text", "guess"),
+    [
+        (WARNING.format("cache_size_limit", "reasons", "x", "").replace("0/0: ", "").replace("torch._d", "torchd"), "2.0 or older"),
+        (WARNING.format("cache_size_limit", "reasons", "L['x']", "").replace("0/0: ", ""), "2.1 or older"),
+        (WARNING.format("cache_size_limit", "last reason", "L['x']", "").replace("0/0: ", ""), "2.2 to 2.4"),
+        (WARNING.format("cache_size_limit", "last reason", "L['x']", ""), "2.5 or 2.6"),
+        (WARNING.format("accumulated_cache_size_limit", "last reason", "L['x']", ""), "2.5 or 2.6"),
+        (WARNING.format("recompile_limit", "last reason", "x", ""), "2.7 or newer"),
+        (WARNING.format("recompile_limit", "last reason", "x", SEE.format("torch.compiler_troubleshooting.html")), "2.7 to 2.9"),
+        (WARNING.format("recompile_limit", "last reason", "x", SEE.format("compile/programming_model.recompilation.html")), "2.10"),
+        ("torch._dynamo.exc.FailOnRecompileLimitHit: recompile_limit reached with one_graph=True.", "2.7 or 2.8"),
+        ("torch._dynamo.exc.FailOnRecompileLimitHit: recompile_limit reached with fullgraph=True.", "2.9 or 2.10"),
+        ("torch._dynamo.exc.FailOnRecompileLimitHit: Hard failure due to fullgraph=True", "2.11 or newer"),
+        ("0/0: tensor 'x' requires_grad mismatch. expected requires_grad=0", "2.7 or newer"),
+        ("Traceback (most recent call last):\ntorch._dynamo.exc.Unsupported: x", "of an unknown version"),
+    ],
+)  # fmt: skip
+def test_the_version_that_writes_all_of_a_text(text: str, guess: str, tmp_path: Path) -> None:
+    (tmp_path / "run.txt").write_text(text + "\n", encoding="utf-8")
+    assert load(tmp_path / "run.txt").version_guess == guess
+
+
+def test_a_text_that_no_version_writes_alone_is_of_any() -> None:
+    assert str(common([Versions(None, 4), Versions(7)])) == ""
+    assert str(common([*of_reasons(["L['x'] == 3"]), *of_text("recompile_limit reached with one_graph=True")])) == ""
+
+
+def test_stacks_below_reasons_are_new() -> None:
+    assert str(common(of_reasons(['0/0: k == 3\nUser stack trace:\n  File "a.py", line 5, in f']))) == "2.11 or newer"
