@@ -95,6 +95,8 @@ def effect_of(advice: Advice) -> str:
             if after.limit_hits
             else "the recompile limit is no longer reached"
         )
+    if after.forbidden < before.forbidden:
+        parts.append(f"{plural(before.forbidden - after.forbidden, 'forbidden recompilation')} no longer needed")
     scope = f", {advice.scope}" if advice.scope else ""
     words = ", and ".join(parts)
     return f"{words} (estimated: {before.seconds} → {after.seconds}{scope})" if before.seconds.least else words + scope

@@ -1082,3 +1082,17 @@ def test_vmap_takes_a_dim_from_a_tensor_where_only_its_dispatch_keys_show_it() -
     batched = CPU_KEYS.replace(")", ", FuncTorchBatched)")
     trees = [guard_tree(tensor_match(size=size, keys=keys)) for size, keys in (((10, 8), CPU_KEYS), ((8,), batched))]
     assert only(two(*trees, same=False)).sentence == "x is now inside a torch.func transform such as vmap"
+
+
+def test_what_vmap_pins_for_an_operator_is_not_up_to_the_line_that_calls_it() -> None:
+    line = {"filename": 0, "line": 8, "name": "<lambda>", "loc": "conv1d(row, kernel)"}
+    pinned = {
+        "symbol": "s77",
+        "sources": ["L['x'].size()[0]"],
+        "value": "10",
+        "user_stack": [{"filename": "/opt/torch/_functorch/vmap.py", "line": 507, "name": "_flat_vmap"}, line],
+        "stack": [{"filename": "/opt/torch/_subclasses/fake_tensor.py", "line": 3590, "name": "<genexpr>"}],
+    }
+    cause = only(trace(compiled("0/0", tensor(10, 8), specializations=(pinned,)), compiled("0/1", tensor(12, 8))))
+    assert cause.codes == ("SL101", "SL202")
+    assert cause.sentence.endswith("vmap, for the operator at model.py:8 (conv1d(row, kernel)), needs the exact value")

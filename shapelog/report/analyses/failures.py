@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from shapelog.advice.remedies import Remedies
 from shapelog.model.trace import Compile, Frame, Outcome
 from shapelog.recompiles.explain import Explanations
 from shapelog.report.results import Finding, Location, Table, location_of
@@ -21,7 +22,6 @@ _TYPES = {
     "BackendCompilerFailed": "the backend",
     "ConstraintViolationError": "guards (a dimension marked as dynamic has to be static)",
     "Unsupported": "Dynamo (tracing the code)",
-    "RecompileError": "the recompilation itself, which the program forbids",
     "TorchRuntimeError": "Dynamo (running an operation on fake tensors)",
     "UserError": "Dynamo (tracing the code)",
     "InternalTorchDynamoError": "Dynamo (internal error)",
@@ -34,12 +34,29 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
         for frame in rank.frames:
             for compile in frame.compiles:
                 if compile.outcome is Outcome.FAILED:
-                    yield _failure(frame, compile)
+                    yield _forbidden(explained, frame, compile) if compile.is_forbidden else _failure(frame, compile)
                 elif compile.outcome is Outcome.UNFINISHED and compile.stack.header:
                     ended = "was still being compiled when the trace ends: the process exited or was killed"
                     how = ended if compile.order == last else "never finished compiling: the attempt was abandoned"
                     sentence, place = f"{frame.title} {how}", location_of(frame)
                     yield Finding(_FAILED, sentence, compile.label, place, frame=frame, own_remedy=_UNFINISHED)
+
+
+def _forbidden(explained: Explanations, frame: Frame, compile: Compile) -> Finding:
+    """A recompile that the program forbids: what keeps the code from compiling is what varied."""
+    item = next((item for item in explained.of_frame(frame) if item.compile is compile), None)
+    causes = item.causes if item else ()
+    changed = f": {'; '.join(cause.sentence for cause in causes)}" if causes else ""
+    remedy = Remedies(explained.trace.version.reads_sources).of_recompile(item).text if item and causes else ""
+    return Finding(
+        rule=_FAILED,
+        sentence=f"{frame.title} needed a recompilation, which the program forbids (error_on_recompile){changed}",
+        compile=compile.label,
+        place=location_of(frame),
+        details=(("type", compile.metrics.fail_type),),
+        frame=frame,
+        own_remedy=remedy,
+    )
 
 
 def _failure(frame: Frame, compile: Compile) -> Finding:
