@@ -267,7 +267,7 @@ class Compile:
 
     @property
     def is_refused(self) -> bool:
-        """Whether the call was not compiled, because of the recompile limit or because the program forbids it; only reasons are recorded."""
+        """Whether the call was not compiled, because of the recompile limit or since the program forbids it. It left reasons alone."""
         return self.outcome is Outcome.LIMIT or self.is_forbidden
 
     @property
