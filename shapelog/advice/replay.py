@@ -48,8 +48,13 @@ class Cost:
         return self.compiles + self.limit_hits
 
     @property
+    def unrecorded(self) -> int:
+        """What calls may cost in addition that left no records, expected or not."""
+        return self.more + self.unexpected
+
+    @property
     def at_most(self) -> int:
-        return self.total + self.more + self.unexpected
+        return self.total + self.unrecorded
 
 
 def total_cost(costs: Sequence[Cost]) -> Cost:
