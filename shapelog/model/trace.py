@@ -379,10 +379,15 @@ class Frame:
         return found.pop() if len(found) == 1 else called
 
     def called_from(self, stack: tuple[StackFrame, ...]) -> StackFrame | None:
-        """The same of a stack."""
-        own = (self.file, self.line, self.name)
-        callers = [item for item in stack if (item.file, item.line, item.name) != own and not in_library(item.file)]
-        return callers[-1] if callers else None
+        """The same of a stack. Resumed code is called where the whole function is, which calls its rest itself."""
+        own, resumed = (self.file, self.line, self.name), resumed_by(self.name)
+        whole = (self.file, resumed[0]) if resumed else None
+        callers = (
+            item
+            for item in reversed(stack)
+            if (item.file, item.line, item.name) != own and (item.file, item.name) != whole and not in_library(item.file)
+        )
+        return next(callers, None)
 
     @property
     def called_at(self) -> StackFrame | None:

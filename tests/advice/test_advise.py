@@ -83,7 +83,7 @@ def test_each_mark_earns_a_compile(name: str) -> None:
     assert found.cost(()) == advice.before
     for mark in marks:
         without = found.cost(marks - {mark})
-        more = without.total + without.forbidden - advice.after.total - advice.after.forbidden
+        more = without.compiles + without.refused - advice.after.compiles - advice.after.refused
         assert Savings(found, marks).lost_without([mark]).total == more > 0
 
 
