@@ -120,6 +120,19 @@ class GraphReuse:
         """Whether the guards of an entry over sizes hold for another call of its frame."""
         return guards_hold(self.differences.table.of(entry), self.differences.table.of(call))
 
+    def broken_guard(self, frame: Frame, difference: EntryDifference, compile: Compile) -> tuple[Compile, str] | None:
+        """A dynamic entry with the graph of two calls, and a guard of it over sizes that does not hold for both; None without one."""
+        table = self.differences.table
+        calls = table.of(compile), table.of(difference.entry)
+        dynamic = self._dynamic_entries(frame, compile)
+        for entry in [item for item in dynamic if _is_dynamic_in(item, difference)] or dynamic:
+            tree = entry.guards
+            for shape in tree.shapes if tree else ():
+                is_ours = not (shape.is_duck_shape or _is_over_offset(shape.expression))
+                if is_ours and any(shape.parsed.holds(call.numbers) is False for call in calls):
+                    return entry, shape.expression
+        return None
+
     def _proof(self, frame: Frame, difference: EntryDifference, compile: Compile) -> bool | None:
         entry, table = difference.entry, self.differences.table
         known, call = table.of(entry), table.of(compile)

@@ -304,7 +304,7 @@ def _step(
 ) -> NextStep:
     """What all steps that come from alerts have in common."""
     messages = [message for alert in alerts for message in alert.messages]
-    places = {alert.source_line: StepPlace(alert.source_line, alert.snippet, alert.marked) for alert in alerts if alert.source_line}
+    places = {place.line: place for alert in alerts if (place := _place(alert))}
     return NextStep(
         kind=kind,
         title=title,
@@ -319,6 +319,13 @@ def _step(
         places=tuple(places.values()),
         labels=tuple(dict.fromkeys(label for alert in alerts for label in alert.labels)),
     )
+
+
+def _place(alert: Alert) -> StepPlace | None:
+    """The line of an alert; where its code is not known, the one that calls the compiled code, as in the diagnostics."""
+    if alert.call and not alert.snippet:
+        return StepPlace(alert.call.place, alert.call.code, "")
+    return StepPlace(alert.source_line, alert.snippet, alert.marked) if alert.source_line else None
 
 
 def _subject(alerts: Sequence[Alert]) -> str:

@@ -147,3 +147,12 @@ def test_an_int_that_an_operator_needs_exactly_cannot_be_unbacked() -> None:
     assert found.rule.code == "SL202"
     assert "mark_unbacked" not in found.text
     assert found.text.startswith("a library, an operator or the backend needs the exact int: accept one graph per value")
+
+
+def test_a_mark_that_another_cause_of_the_same_call_makes_useless_is_not_recommended() -> None:
+    made = trace(
+        compiled("0/0", tensor(10, 8), tensor(1, 8, source="L['y']")), compiled("0/1", tensor(12, 8), tensor(2, 8, source="L['y']"))
+    )
+    report, recompile = last(made)
+    of_x = report.remedies.of((recompile,), recompile.causes[:1])
+    assert of_x == Remedy(RULES["SL101"], "marking it alone saves no compilation: y.size[0] changed too (SL104)")

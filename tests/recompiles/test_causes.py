@@ -1096,3 +1096,19 @@ def test_what_vmap_pins_for_an_operator_is_not_up_to_the_line_that_calls_it() ->
     cause = only(trace(compiled("0/0", tensor(10, 8), specializations=(pinned,)), compiled("0/1", tensor(12, 8))))
     assert cause.codes == ("SL101", "SL202")
     assert cause.sentence.endswith("vmap, for the operator at model.py:8 (conv1d(row, kernel)), needs the exact value")
+
+
+def test_of_several_pinned_sizes_the_one_that_was_pinned_first_comes_first() -> None:
+    def pinned(source: str, value: int, line: int) -> dict[str, object]:
+        return {
+            "symbol": f"s{line}",
+            "sources": [f"{source}.size()[0]"],
+            "value": str(value),
+            "user_stack": [{"filename": 0, "line": line, "name": "f", "loc": f"line {line}"}],
+        }
+
+    y = "L['y']"
+    one, other = ((tensor(n, 8), tensor(n + 1, 8, source=y)) for n in (10, 12))
+    made = trace(compiled("0/0", *one), compiled("0/1", *other, specializations=(pinned(y, 13, 9), pinned("L['x']", 12, 14))))
+    (recompile,) = explain(made).recompiles
+    assert [cause.axis for cause in recompile.causes] == ["y.size[0]", "x.size[0]"]
