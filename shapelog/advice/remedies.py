@@ -85,7 +85,7 @@ class Remedies:
 
 def _obstacle_beside(item: Recompile, causes: Sequence[Cause]) -> str:
     """Why it saves nothing to mark what varied, where marks act on that and the call needs a graph of its own for another cause."""
-    if item.verdict not in _NOT_BY_MARKS or not all(map(_is_markable, causes)):
+    if item.verdict not in _NOT_BY_MARKS or not all(cause.verdict is Verdict.MARKING and _is_markable(cause) for cause in causes):
         return ""
     other = next((cause for cause in item.causes if not _is_markable(cause)), None)
     return f"marking it alone saves no compilation: {other.axis} changed too ({other.remedy_rule.code})" if other else ""
