@@ -187,7 +187,7 @@ def caveats_of_list(
     hits = [plan.frame.title for plan in replayed.plans if any(call.compile.outcome is Outcome.LIMIT for call in plan.calls)]
     if hits:
         cost = replayed.cost(marks)
-        named, more = ", ".join(dict.fromkeys(hits)), cost.more + cost.unexpected
+        named, more = ", ".join(dict.fromkeys(hits)), cost.unrecorded
         often = f", up to {plural(more, 'time')}" if more else ""
         yield (
             f"After the recompile limit was hit, {named} ran in eager mode and left no records: "

@@ -113,10 +113,13 @@ class _Harm:
                 broken = symbolic[0]
                 name = mark.source.display_name if mark.is_int else f"{mark.source.display_name}.size[{mark.dim}]"
                 found = next(item for item in broken.breaks if item.reason not in known)
-                where = f" at {found.place.file.rsplit('/', 1)[-1]}:{found.place.line}" if found.place else ""
+                line = f"{found.place.file.rsplit('/', 1)[-1]}:{found.place.line}" if found.place else ""
+                where = f" at {line}" if line else ""
                 what = one_line(found.reason)[:80]
                 reason = f"{frame.title} has a graph break{where} once {name} is symbolic ({what}), as in {broken.label}"
-                return HarmfulMark(mark, frame, reason, "change that line so that it works with a symbolic value, then mark it")
+                return HarmfulMark(
+                    mark, frame, reason, f"change {line or frame.title} so that it works when {name} is symbolic, then mark it"
+                )
         return None
 
     def _is_alike(self, mark: Mark, symbolic: Compile, static: Compile) -> bool:

@@ -11,6 +11,9 @@ from shapelog.rules import RULES, UNEXPLAINED, Remedy, Verdict, any_blocks_marki
 # The most entries of the list that a sentence has in full, as characters, and the most lines of code.
 _ENTRIES, _LINES = 80, 6
 _NOT_BY_MARKS = (Verdict.CODE, Verdict.JUSTIFIED)
+_BY_FRAMEWORK = "SL202"
+# What to do about that where it is an int, which cannot be unbacked.
+_PINNED_INT = "a library, an operator or the backend needs the exact int: accept one graph per value, or keep it out of the compiled code"
 # Where marking is not enough although what varies could be marked, for rules that recommend to mark something.
 _WHERE_BLOCKED = {
     "SL105": "clone() the slice or view, and mark what varies in it",
@@ -49,14 +52,15 @@ class Remedies:
         removable = [item for item in recompiles if item.verdict is Verdict.MARKING]
         blocking = "" if removable else recompiles[0].blocking_rule
         if blocking:
-            rule = RULES[blocking]
-            return Remedy(rule, _WHERE_BLOCKED.get(blocking, rule.remedy))
+            return Remedy(RULES[blocking], _where_blocked(blocking, causes))
         if not causes:
             return Remedy(UNEXPLAINED, UNEXPLAINED.remedy)
         rule = causes[0].remedy_rule
         is_markable = removable or (rule.markable and not all(item.verdict in _NOT_BY_MARKS for item in recompiles))
         text = (is_markable and self._marks(causes, by_source=bool(removable))) or self._other_mark(removable)
-        return Remedy(rule, text or causes[0].own_remedy or remedy_for(rule, self._reads_sources))
+        pinned = _PINNED_INT if rule.code == _BY_FRAMEWORK and causes[0].is_int else ""
+        other = "" if text or removable else _obstacle_beside(recompiles[0], causes)
+        return Remedy(rule, text or other or causes[0].own_remedy or pinned or remedy_for(rule, self._reads_sources))
 
     def _marks(self, causes: Sequence[Cause], by_source: bool) -> str:
         """The marks against these causes, or why there had better be none; "" where the advice has nothing about them.
@@ -77,6 +81,25 @@ class Remedies:
                 if frame in self._frames[number]:
                     return f"another mark removes it: {_what_to_set([self._suggestions[number]])}"
         return ""
+
+
+def _obstacle_beside(item: Recompile, causes: Sequence[Cause]) -> str:
+    """Why it saves nothing to mark what varied, where marks act on that and the call needs a graph of its own for another cause."""
+    if item.verdict not in _NOT_BY_MARKS or not all(cause.verdict is Verdict.MARKING and _is_markable(cause) for cause in causes):
+        return ""
+    other = next((cause for cause in item.causes if not _is_markable(cause)), None)
+    return f"marking it alone saves no compilation: {other.axis} changed too ({other.remedy_rule.code})" if other else ""
+
+
+def _is_markable(cause: Cause) -> bool:
+    return cause.size_related and cause.rule.markable and not any_blocks_marking(cause.codes) and not cause.own_verdict
+
+
+def _where_blocked(code: str, causes: Sequence[Cause]) -> str:
+    """What to do where this rule is the obstacle."""
+    if code == _BY_FRAMEWORK and causes and all(cause.is_int for cause in causes):
+        return _PINNED_INT
+    return _WHERE_BLOCKED.get(code, RULES[code].remedy)
 
 
 def _what_to_set(suggestions: list[Suggestion]) -> str:

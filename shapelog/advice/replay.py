@@ -15,7 +15,7 @@ from shapelog.advice.propagation import DynamismPropagation
 from shapelog.advice.routes import Route, Router
 from shapelog.model.trace import Compile, Frame, Outcome, Trace
 from shapelog.recompiles.explain import Explanations
-from shapelog.recompiles.graph_reuse import complete_limit_hit
+from shapelog.recompiles.graph_reuse import complete_refused
 
 Marks = frozenset[Mark]
 
@@ -23,6 +23,8 @@ Marks = frozenset[Mark]
 @dataclass(frozen=True, slots=True)
 class Cost:
     """Compiles that produce code, recompile-limit hits, and seconds of compiling.
+
+    ``forbidden`` are recompiles that raise an error instead, because the program allows none (``error_on_recompile``).
 
     Calls that left no records, because they came after a limit hit, may cost up to ``more`` compiles and limit hits in addition.
     Where one entry serves every call that is recorded, also the one that hit the limit, it is expected to serve those after it too:
@@ -34,14 +36,25 @@ class Cost:
     seconds: Seconds = field(default_factory=Seconds)
     more: int = 0
     unexpected: int = 0
+    forbidden: int = 0
+
+    @property
+    def refused(self) -> int:
+        """Calls that are not compiled: limit hits, and what is forbidden."""
+        return self.limit_hits + self.forbidden
 
     @property
     def total(self) -> int:
         return self.compiles + self.limit_hits
 
     @property
+    def unrecorded(self) -> int:
+        """What calls may cost in addition that left no records, expected or not."""
+        return self.more + self.unexpected
+
+    @property
     def at_most(self) -> int:
-        return self.total + self.more + self.unexpected
+        return self.total + self.unrecorded
 
 
 def total_cost(costs: Sequence[Cost]) -> Cost:
@@ -52,11 +65,12 @@ def total_cost(costs: Sequence[Cost]) -> Cost:
         seconds=Seconds.total(cost.seconds for cost in costs),
         more=sum([cost.more for cost in costs]),
         unexpected=sum([cost.unexpected for cost in costs]),
+        forbidden=sum([cost.forbidden for cost in costs]),
     )
 
 
 class Call(NamedTuple):
-    """A call that was compiled, or hit the limit, and the ways in which an earlier entry would serve it.
+    """A call that was compiled or refused, and the ways in which an earlier entry would serve it.
 
     ``seconds`` are those of all ranks that the frame represents; ``is_first`` the first compile of its process.
     """
@@ -113,15 +127,17 @@ class FramePlan:
         left = [call for index, call in enumerate(self.calls) if index not in served]
         has_room = any(self.calls[index].compile.outcome is Outcome.COMPILED for index in served)
         hits = 0 if has_room else sum([call.compile.outcome is Outcome.LIMIT for call in left])
+        forbidden = sum([call.compile.is_forbidden for call in left])
         was_full = has_room and any(call.compile.outcome is Outcome.LIMIT for call in self.calls)
         room = len(served) if was_full else 0
         more = room if len(left) > 1 else 0
         return Cost(
-            compiles=self.weight * (len(left) - hits),
+            compiles=self.weight * (len(left) - hits - forbidden),
             limit_hits=self.weight * hits,
             seconds=self._seconds(left, served, more),
             more=self.weight * more,
             unexpected=self.weight * (room - more),
+            forbidden=self.weight * forbidden,
         )
 
     def _seconds(self, left: list[Call], served: dict[int, Route], more: int) -> Seconds:
@@ -189,7 +205,7 @@ def _plan(frame: Frame, router: Router, first: frozenset[Compile]) -> FramePlan:
     calls = tuple(
         Call(compile, _routes(frame, compile, router) if can_route else (), trace.seconds(compile), compile in first)
         for compile in frame.compiles
-        if compile.outcome in (Outcome.COMPILED, Outcome.LIMIT)
+        if compile.outcome is Outcome.COMPILED or compile.is_refused
     )
     return FramePlan(
         frame=frame,
@@ -241,12 +257,12 @@ def _routes_of_capture(since: list[Call]) -> tuple[Route, ...]:
 
 
 def _seconds_without_code(frame: Frame, trace: Trace) -> float:
-    others = [compile for compile in frame.compiles if compile.outcome not in (Outcome.COMPILED, Outcome.LIMIT)]
+    others = [compile for compile in frame.compiles if compile.outcome is not Outcome.COMPILED and not compile.is_refused]
     return math.fsum(map(trace.seconds, others))
 
 
 def _routes(frame: Frame, compile: Compile, router: Router) -> tuple[Route, ...]:
     differences = router.explained.compared.get(compile, ())
-    if compile.outcome is Outcome.LIMIT:
-        differences = tuple([known for item in differences if (known := complete_limit_hit(item, differences))])
+    if compile.is_refused:
+        differences = tuple([known for item in differences if (known := complete_refused(item, differences))])
     return tuple([route for item in differences if (route := router.route(frame, item, compile)) is not None])

@@ -14,7 +14,7 @@ from shapelog.advice.savings import Savings, ServedCall
 from shapelog.advice.source_index import SourceIndex
 from shapelog.display import in_notebook
 from shapelog.model.ids import TorchVersion
-from shapelog.model.trace import Frame, Outcome, resumed_by
+from shapelog.model.trace import Frame, resumed_by
 from shapelog.reading.payloads.source_names import Source
 from shapelog.reading.records import StackFrame
 from shapelog.recompiles.explain import Explanations
@@ -37,7 +37,7 @@ _CONFIDENCE = {
     _Basis.DYNAMIC_GRAPH: ("high", "a dynamic graph in the trace handles all these calls"),
     _Basis.SIMILAR_GRAPHS: ("medium", "the graphs match, but the trace contains no dynamic graph that handles all these calls"),
     _Basis.REASONS: ("low", "sizes differ, but neither graphs nor guards are recorded, so one graph may not be enough"),
-    _Basis.REFUSED: ("low", "only a call past the recompile limit is saved, and the trace records little about it"),
+    _Basis.REFUSED: ("low", "only a refused call is saved, and the trace records little about it"),
 }
 
 
@@ -202,7 +202,7 @@ def _confidence(served: list[ServedCall]) -> tuple[str, str]:
 
 def _basis_of(call: ServedCall) -> _Basis:
     compile = call.compile
-    if compile.outcome is Outcome.LIMIT:
+    if compile.is_refused:
         return _Basis.REFUSED
     if not compile.graph_span and not compile.guards_span:
         return _Basis.REASONS

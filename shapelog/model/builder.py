@@ -13,7 +13,7 @@ from shapelog.errors import DATA_LOSS
 from shapelog.model.compile_builder import CompileBuilder, graph_break
 from shapelog.model.export_builder import ExportsBuilder
 from shapelog.model.ids import CompileId
-from shapelog.model.trace import Compile, Frame, Payloads, Rank
+from shapelog.model.trace import RECOMPILE_FORBIDDEN, Compile, Frame, Payloads, Rank
 from shapelog.model.vllm import VllmBuilder
 from shapelog.reading import export_records, records
 from shapelog.reading.payloads import recompile_reasons
@@ -29,7 +29,6 @@ from shapelog.reading.scanner import Record, Span
 
 # Before torch 2.6 the prefix holds a thread id of 15 digits; a process id has seven at most.
 _LARGEST_PROCESS_ID = 1 << 22
-_RECOMPILE_FORBIDDEN = "RecompileError"
 # Kinds that can open another compile under an id that was used before.
 _OPENING_KINDS = frozenset(
     ("dynamo_start", "artifact", "describe_source", "create_symbol", "compilation_metrics", "bwd_compilation_metrics")
@@ -284,7 +283,7 @@ class Builder:
             compile.backward.append(metrics)
         else:
             compile.metrics, compile.metrics_offset = metrics, record.offset
-            if metrics.fail_type == _RECOMPILE_FORBIDDEN and not compile.reasons:
+            if metrics.fail_type == RECOMPILE_FORBIDDEN and not compile.reasons:
                 compile.reasons.extend(map(self._reason, recompile_reasons.of_error(metrics.fail_reason)))
 
     def _event(self, compile: CompileBuilder, body: Any, record: Record, process: ProcessState) -> None:

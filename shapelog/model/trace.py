@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from shapelog.display import in_notebook
@@ -261,11 +262,36 @@ class Compile:
         return self.outcome is Outcome.LIMIT and self.metrics.fail_type == "FailOnRecompileLimitHit"
 
     @property
+    def is_forbidden(self) -> bool:
+        """Whether the program forbids this recompile (``error_on_recompile``): it raised an error before anything was traced."""
+        return self.outcome is Outcome.FAILED and self.metrics.fail_type == RECOMPILE_FORBIDDEN
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the call was not compiled, because of the recompile limit or since the program forbids it. It left reasons alone."""
+        return self.outcome is Outcome.LIMIT or self.is_forbidden
+
+    @property
+    def recorded_callers(self) -> tuple[StackFrame, ...]:
+        """The stack from the outermost frame to the one that called the code, as its symbols have it; () without a symbol.
+
+        ``stack`` lacks the innermost of these: one in torch 2.6, two in 2.13 and 2.15.
+        """
+        stack = next((found for item in self.symbols[:1] if (found := item.stack.frames)), ())
+        inside = next((index for index, frame in enumerate(stack) if frame.file.replace("\\", "/").endswith(_CONVERTS)), 0)
+        return stack[:inside]
+
+    @property
     def is_dynamic(self) -> bool:
         """Whether anything in it is symbolic."""
         return bool(self.symbols) or self.graph_is_symbolic
 
 
+RECOMPILE_FORBIDDEN = "RecompileError"
+# Where PyTorch takes over from the code that called the compiled function.
+_CONVERTS = "torch/_dynamo/convert_frame.py"
+# Of the compiles with the same stack, those that are asked for the frames that it lacks.
+_MOST_ASKED = 4
 _METRICS = ("compilation_metrics", "bwd_compilation_metrics")
 _WRAPPERS = frozenset(("inner", "wrapper", "wrapped", "_fn", "fn", "_call_impl", "_wrapped_call_impl", "__call__", "forward", "<lambda>"))
 _RESUMED = re.compile(r"torch_dynamo_resume_in_(.+)_at_(\d+)$")
@@ -343,13 +369,26 @@ class Frame:
 
     def caller(self, compile: Compile) -> StackFrame | None:
         """The user's line that called this code when ``compile`` was made, None if the stack holds library code alone."""
-        return self.called_from(compile.stack.frames)
+        start = compile.stack.frames
+        if compile.recorded_callers:
+            return self.called_from(compile.recorded_callers)
+        called = self.called_from(start)
+        if called is None:
+            return None
+        alike = islice((item for item in self.compiles if item.symbols and item.stack.frames == start), _MOST_ASKED)
+        found = {self.called_from(item.recorded_callers) for item in alike} - {None}
+        return found.pop() if len(found) == 1 else called
 
     def called_from(self, stack: tuple[StackFrame, ...]) -> StackFrame | None:
-        """The same of a stack."""
-        own = (self.file, self.line, self.name)
-        callers = [item for item in stack if (item.file, item.line, item.name) != own and not in_library(item.file)]
-        return callers[-1] if callers else None
+        """The same of a stack. Resumed code is called where the whole function is, which calls its rest itself."""
+        own, resumed = (self.file, self.line, self.name), resumed_by(self.name)
+        whole = (self.file, resumed[0]) if resumed else None
+        callers = (
+            item
+            for item in reversed(stack)
+            if (item.file, item.line, item.name) != own and (item.file, item.name) != whole and not in_library(item.file)
+        )
+        return next(callers, None)
 
     @property
     def called_at(self) -> StackFrame | None:

@@ -26,6 +26,7 @@ _SHAPE_GUARD = Property(Kind.SHAPE_GUARD)
 # How an axis names a property: as an attribute of the source, as a function of it, or after it.
 _ATTRIBUTES = frozenset((Kind.SIZE, Kind.STRIDE, Kind.DTYPE, Kind.REQUIRES_GRAD, Kind.RANK, Kind.DEVICE))
 _FUNCTIONS = frozenset((Kind.LENGTH, Kind.TYPE, Kind.ID))
+_PINNED = frozenset(("SL201", "SL202"))
 _INT_RULES = frozenset(("SL102", "SL315"))
 
 
@@ -134,7 +135,28 @@ def difference(entry: CompileFacts, call: CompileFacts, reasons: tuple[Reason, .
         if not (is_value and (cause.source, _ANY_KEY) in causes):  # a set that lost or gained a member is another set
             tensor = cause.source.tensor_part if item.shape and cause.codes[0] == "SL105" else None  # one for all of its strides
             causes.setdefault((tensor.tensor if tensor else cause.source, _part(item, cause)), cause)
-    return tuple(_one_for_each_dict(causes.values())), tuple(_axis(item.violation.source, item.violation.prop) for item in following)
+    own_causes = _first_pinned_first(list(_one_for_each_dict(causes.values())), entry, call)
+    return own_causes, tuple(_axis(item.violation.source, item.violation.prop) for item in following)
+
+
+def _first_pinned_first(causes: list[Cause], entry: CompileFacts, call: CompileFacts) -> tuple[Cause, ...]:
+    """The same causes, those that a line pinned in the order in which that happened: what is tied to a number is pinned after it."""
+    places = [place for place, cause in enumerate(causes) if _PINNED.intersection(cause.codes)]
+    if len(places) > 1:
+        when: dict[str, int] = {}
+        for item in (*entry.compile.specializations, *call.compile.specializations):
+            for source in item.sources:
+                when.setdefault(source.canonical, len(when))
+        pinned = sorted((causes[place] for place in places), key=lambda cause: when.get(_symbolic_source(cause), len(when)))
+        for place, cause in zip(places, pinned, strict=True):
+            causes[place] = cause
+    return tuple(causes)
+
+
+def _symbolic_source(cause: Cause) -> str:
+    """What a record of a specialization calls what varied."""
+    source = f"{cause.source}.size()[{cause.prop.dim}]" if cause.prop.kind is Kind.SIZE else cause.source
+    return Source(source).canonical
 
 
 def _part(item: Violation, cause: Cause) -> str:

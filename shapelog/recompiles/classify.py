@@ -29,6 +29,7 @@ _COMPILE_FIRST = "replace the function by its compiled version before the first 
 _SAME_OBJECTS = "pass objects that are always distinct or always the same, or accept one graph for each case"
 _ONE_CALL = "compile the code once, with one set of options, or accept one graph for each"
 _FLOAT_BRANCH = "accept one graph per branch: the code branches on this float"
+_VMAP, _FAKE_TENSORS = "torch/_functorch/vmap.py", "torch/_subclasses/fake_tensor.py"
 _WHOLE_TRANSFORM = "compile the transformed function as a whole, torch.compile(torch.func.vmap(f)), or accept one graph for each transform"
 _TRANSFORM = re.compile(r"\('(\w+)', \d+(?:, ([^()]*))?\)")
 _CLASS_DICT, _MODULE_PART = (
@@ -262,7 +263,14 @@ def _pinned(item: Violation, source: str, entry: CompileFacts, call: CompileFact
 def _specializer(item: Specialization) -> str:
     """The rule that fits who pinned it: the code of the user, or a library."""
     frames = item.user_stack.frames
-    return "SL202" if not frames or is_library(frames[-1].file) else "SL201"
+    return "SL202" if not frames or is_library(frames[-1].file) or _is_pinned_by_vmap(item) else "SL201"
+
+
+def _is_pinned_by_vmap(item: Specialization) -> bool:
+    """Whether vmap pinned it, whose rules for many operators need sizes as numbers: below vmap, while an operator ran on fake tensors."""
+    return any(frame.file.endswith(_VMAP) for frame in item.user_stack.frames) and any(
+        frame.file.endswith(_FAKE_TENSORS) for frame in item.stack.frames
+    )
 
 
 def _by_whom(item: Specialization) -> str:
@@ -274,6 +282,8 @@ def _by_whom(item: Specialization) -> str:
     where = f"{own.file.rsplit('/', 1)[-1]}:{own.line}"
     code = own.code.strip().split("  #")[0]
     line = f"{where} ({code[:_SHOWN_CODE]}{'…' if len(code) > _SHOWN_CODE else ''})" if code else where
+    if own is frames[-1] and _is_pinned_by_vmap(item):
+        return f"vmap, for the operator at {line},"
     library = "/".join(frames[-1].file.rsplit("/", 2)[-2:])
     return line if own is frames[-1] else f"{library}:{frames[-1].line}, called at {line},"
 

@@ -263,7 +263,7 @@ def _explain_compile(
             unexplained_because=_what_is_missing(compile, has_reasons) if differences else "",
         )
     verdict, served_by = verdict_of(frame, compile, best, differences, reuse)
-    code, why = blocking_rule(best, compile, reuse) if verdict in (Verdict.JUSTIFIED, Verdict.CODE) else ("", "")
+    code, why = blocking_rule(frame, best, compile, reuse) if verdict in (Verdict.JUSTIFIED, Verdict.CODE) else ("", "")
     return Recompile(
         compile=compile,
         frame=frame,

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from shapelog.grouping import grouped
-from shapelog.model.trace import Compile, Frame, Outcome
+from shapelog.model.trace import Compile, Frame
 from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.guards import DYNAMIC
 from shapelog.reading.payloads.properties import VALUE, Kind, Property
@@ -70,8 +70,8 @@ def statically_marked_dim(difference: EntryDifference) -> str:
     return ""
 
 
-def complete_limit_hit(difference: EntryDifference, others: Sequence[EntryDifference]) -> EntryDifference | None:
-    """What separates a call that hit the limit from an entry: such a call has left reasons alone, one failed guard for each entry.
+def complete_refused(difference: EntryDifference, others: Sequence[EntryDifference]) -> EntryDifference | None:
+    """What separates a call that was refused from an entry: such a call has left reasons alone, one failed guard for each entry.
 
     What failed in another entry fails in this one as well where it holds the same value. Where it holds another and the call's own is not
     known, and no mark acts on it (a float that is another at each call, say), None: nothing shows that the entry could be used.
@@ -109,7 +109,7 @@ class GraphReuse:
         """
         if not marks_act(difference):
             return None
-        if compile.outcome is Outcome.LIMIT:  # which has left no graph
+        if compile.is_refused:  # which has left no graph
             return False
         key = difference.entry, compile
         if key not in self._proofs:
@@ -119,6 +119,19 @@ class GraphReuse:
     def guards_hold(self, entry: Compile, call: Compile) -> bool:
         """Whether the guards of an entry over sizes hold for another call of its frame."""
         return guards_hold(self.differences.table.of(entry), self.differences.table.of(call))
+
+    def broken_guard(self, frame: Frame, difference: EntryDifference, compile: Compile) -> tuple[Compile, str] | None:
+        """A dynamic entry with the graph of two calls, and a guard of it over sizes that does not hold for both; None without one."""
+        table = self.differences.table
+        calls = table.of(compile), table.of(difference.entry)
+        dynamic = self._dynamic_entries(frame, compile)
+        for entry in [item for item in dynamic if _is_dynamic_in(item, difference)] or dynamic:
+            tree = entry.guards
+            for shape in tree.shapes if tree else ():
+                is_ours = not (shape.is_duck_shape or _is_over_offset(shape.expression))
+                if is_ours and any(shape.parsed.holds(call.numbers) is False for call in calls):
+                    return entry, shape.expression
+        return None
 
     def _proof(self, frame: Frame, difference: EntryDifference, compile: Compile) -> bool | None:
         entry, table = difference.entry, self.differences.table

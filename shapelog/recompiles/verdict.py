@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from shapelog.model.trace import Compile, Frame, Outcome
+from shapelog.reading.payloads.source_names import display_text
 from shapelog.recompiles.branches import other_path
 from shapelog.recompiles.causes import Cause, EntryDifference
 from shapelog.recompiles.graph_reuse import (
@@ -52,7 +53,7 @@ def verdict_without_graphs(causes: Sequence[Cause]) -> Verdict:
     return next((known for known in (Verdict.CODE, Verdict.JUSTIFIED) if known in verdicts), Verdict.UNEXPLAINED)
 
 
-def blocking_rule(nearest: EntryDifference, compile: Compile, reuse: GraphReuse) -> tuple[str, str]:
+def blocking_rule(frame: Frame, nearest: EntryDifference, compile: Compile, reuse: GraphReuse) -> tuple[str, str]:
     """(code, sentence) of why marking is not enough although marks act on every cause; ("", "") where they do not act on one."""
     dim = statically_marked_dim(nearest)
     if dim:
@@ -86,4 +87,6 @@ def blocking_rule(nearest: EntryDifference, compile: Compile, reuse: GraphReuse)
     path = other_path(nearest, table.of(nearest.entry), table.of(compile))
     if path:
         return "SL204", f"marking is not enough: {path}"
-    return "SL204", "marking is not enough: the guards of the dynamic graph do not hold for this call"
+    broken = reuse.broken_guard(frame, nearest, compile)
+    limit = f"is only for {display_text(broken[1])}" if broken else "does not serve this call"
+    return "SL204", f"marking is not enough: the dynamic graph{f' {broken[0].label}' if broken else ''} {limit}"

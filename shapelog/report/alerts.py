@@ -102,6 +102,11 @@ class Alert:
         return self.code.title
 
     @property
+    def call(self) -> RelatedLine | None:
+        """The line that calls the code, None where the trace does not have it."""
+        return next((line for line in self.related if line.code), None)
+
+    @property
     def helps(self) -> tuple[str, ...]:
         """What to do, most specific first; with the code of the rule that it comes from where that is not the alert's own.
 

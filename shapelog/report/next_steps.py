@@ -178,12 +178,12 @@ def _marks(advice: Advice | None) -> Iterator[NextStep]:
     fewer = advice.before.compiles - advice.after.compiles
     unsure = max(items, key=lambda item: _CONFIDENCE.index(item.confidence))
     text = (as_shell(advice),) if advice.env else tuple(as_python(advice).split("\n"))
-    saved = advice.avoidable_seconds
+    saved = advice.avoidable_seconds if fewer else Seconds()
     yield NextStep(
         kind=StepKind.MARK,
         title=_capitalized(items[0].recommendation) if len(items) == 1 else f"Mark {advice.what_to_mark} as dynamic",
         rules=(),
-        saving=Saving(max(0, fewer - advice.after.more), fewer, saved, advice.before.limit_hits - advice.after.limit_hits),
+        saving=Saving(max(0, fewer - advice.after.unrecorded), fewer, saved, advice.before.refused - advice.after.refused),
         confidence=Confidence(unsure.confidence, unsure.confidence_reason),
         stake=_middle(saved),
         text=text,
@@ -280,6 +280,8 @@ def _key(run: _Run, alert: Alert) -> tuple[StepKind, object] | None:
     hints = tuple(hint for message in alert.messages for hint in message.specific_hints)
     if AlertKind.FAILURE in kinds and all(item.compile.outcome is not Outcome.FAILED for item in alert.occurrences):
         return None  # it was cut off while it compiled, so nothing is known to be wrong with the code
+    if AlertKind.FAILURE in kinds and all(item.compile.is_forbidden for item in alert.occurrences) and _is_lifted(run, alert.code):
+        return None
     if AlertKind.FAILURE in kinds or AlertKind.BREAK in kinds:
         kind = StepKind.FAILURE if AlertKind.FAILURE in kinds else StepKind.GRAPH_BREAK
         return (kind, (alert.messages[0].title, hints) if hints else alert)
@@ -302,7 +304,7 @@ def _step(
 ) -> NextStep:
     """What all steps that come from alerts have in common."""
     messages = [message for alert in alerts for message in alert.messages]
-    places = {alert.source_line: StepPlace(alert.source_line, alert.snippet, alert.marked) for alert in alerts if alert.source_line}
+    places = {place.line: place for alert in alerts if (place := _place(alert))}
     return NextStep(
         kind=kind,
         title=title,
@@ -317,6 +319,13 @@ def _step(
         places=tuple(places.values()),
         labels=tuple(dict.fromkeys(label for alert in alerts for label in alert.labels)),
     )
+
+
+def _place(alert: Alert) -> StepPlace | None:
+    """The line of an alert; where its code is not known, the one that calls the compiled code, as in the diagnostics."""
+    if alert.call and not alert.snippet:
+        return StepPlace(alert.call.place, alert.call.code, "")
+    return StepPlace(alert.source_line, alert.snippet, alert.marked) if alert.source_line else None
 
 
 def _subject(alerts: Sequence[Alert]) -> str:
@@ -382,15 +391,16 @@ def _failure(run: _Run, alerts: Sequence[Alert]) -> NextStep:
     failures = [item for alert in alerts for item in alert.occurrences if item.compile.outcome is Outcome.FAILED]
     stake = math.fsum(run.seconds[compile] for compile in {item.compile for item in failures})
     saving = Saving(failed=sum(item.times for item in failures))
-    return _step(
-        StepKind.FAILURE, f"Fix what keeps {_subject(alerts)} from compiling: {_title_of(alerts[0])}", alerts, saving, stake, *_cure(alerts)
-    )
+    title = f"Fix what keeps {_subject(alerts)} from compiling: {_title_of(alerts[0])}"
+    if all(item.compile.is_forbidden for item in failures):
+        title = f"{_subject(alerts)}: {alerts[0].remedy.text}"
+    return _step(StepKind.FAILURE, title, alerts, saving, stake, *_cure(alerts))
 
 
 def _is_lifted(run: _Run, code: Code) -> bool:
-    """Whether the marks keep this code below the limit."""
+    """Whether with the marks no call of this code is refused."""
     own = [run.forecasts[frame] for frame in code.frames if frame in run.forecasts]
-    return bool(own) and any(item.before.limit_hits for item in own) and not any(item.after.limit_hits for item in own)
+    return bool(own) and any(item.before.refused for item in own) and not any(item.after.refused for item in own)
 
 
 def _limit(run: _Run, alerts: Sequence[Alert]) -> NextStep:

@@ -6,7 +6,7 @@ import make
 import pytest
 from make import compile as compiled
 from make import int_values, static_sizes, tensor, trace
-from payload_text import code_comment, graph_text
+from payload_text import code_comment, equals_match, graph_text, guard_tree
 from recorded import RECORDED, report_of
 
 from shapelog.check.check import check
@@ -135,3 +135,24 @@ def test_before_torch_2_8_it_is_the_line_of_code() -> None:
 
 def test_a_recompile_without_a_known_cause_asks_for_a_better_record() -> None:
     assert remedy(trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(10, 8)))) == Remedy(RULES["SL399"], RULES["SL399"].remedy)
+
+
+def test_an_int_that_an_operator_needs_exactly_cannot_be_unbacked() -> None:
+    pinned = {"symbol": "s77", "sources": ["L['k']"], "value": "10", "user_stack": []}
+    first = int_values(8, comment=code_comment(6, "return x * k"))
+    again = compiled(
+        "0/1", tensor(10, 8), symbols=[("s77", 10, "L['k']")], specializations=[pinned], guards=guard_tree(equals_match("L['k']", 10))
+    )
+    found = remedy(trace(first, again))
+    assert found.rule.code == "SL202"
+    assert "mark_unbacked" not in found.text
+    assert found.text.startswith("a library, an operator or the backend needs the exact int: accept one graph per value")
+
+
+def test_a_mark_that_another_cause_of_the_same_call_makes_useless_is_not_recommended() -> None:
+    made = trace(
+        compiled("0/0", tensor(10, 8), tensor(1, 8, source="L['y']")), compiled("0/1", tensor(12, 8), tensor(2, 8, source="L['y']"))
+    )
+    report, recompile = last(made)
+    of_x = report.remedies.of((recompile,), recompile.causes[:1])
+    assert of_x == Remedy(RULES["SL101"], "marking it alone saves no compilation: y.size[0] changed too (SL104)")

@@ -32,6 +32,7 @@ from shapelog.model.trace import Outcome, Trace
 from shapelog.reading.inputs import Selection
 from shapelog.reading.payloads.properties import size
 from shapelog.reading.payloads.source_names import Source
+from shapelog.reading.records import StackFrame
 from shapelog.reading.trace_files import TraceFile
 
 REAL = Path(__file__).parents[2] / "fixtures" / "real"
@@ -516,3 +517,20 @@ def test_a_line_of_a_stack_that_is_no_number_of_a_line_is_not_known(strange: obj
     start = make.record("dynamo_start", {"stack": [{"line": strange, "name": "f", "filename": "/srv/a.py"}]}, id="0/0")
     (frame,) = only(make.load(make.trace(start, make.metrics("0/0"))), "0/0").stack.frames
     assert (frame.file, frame.line) == ("/srv/a.py", 0)
+
+
+def test_the_caller_is_the_innermost_line_that_a_symbol_knows_since_the_start_lacks_the_last_frames() -> None:
+    inner = {"line": 25, "name": "wrapper", "filename": 1, "loc": "return fn(x)"}
+    outer = {"line": 20, "name": "main", "filename": 1, "loc": "f(x)"}
+    inside = {"line": 2628, "name": "__call__", "filename": "/opt/torch/_dynamo/convert_frame.py"}
+    symbol = make.record(
+        "create_symbol",
+        {"symbol": "s7", "val": "9", "source": "L['x'].size()[0]", "user_stack": [], "stack": [outer, inner, inside]},
+        id="0/1",
+    )
+    first, second = compiled("0/0", tensor(8, 16)), compiled("0/1", tensor(9, 16), reasons=[size_mismatch("0/0", 8, 9)])
+    *head, last = make.split_records(second)
+    trace = make.load(make.trace(first, *head, symbol, last))
+    (frame,) = trace.frames
+    assert [(found.line, found.code) for found in map(frame.caller, frame.compiles) if found] == [(25, "return fn(x)")] * 2
+    assert make.load(make.trace(first)).frames[0].called_at == StackFrame(make.MAIN, 20, "main", "f(x)")

@@ -1082,3 +1082,33 @@ def test_vmap_takes_a_dim_from_a_tensor_where_only_its_dispatch_keys_show_it() -
     batched = CPU_KEYS.replace(")", ", FuncTorchBatched)")
     trees = [guard_tree(tensor_match(size=size, keys=keys)) for size, keys in (((10, 8), CPU_KEYS), ((8,), batched))]
     assert only(two(*trees, same=False)).sentence == "x is now inside a torch.func transform such as vmap"
+
+
+def test_what_vmap_pins_for_an_operator_is_not_up_to_the_line_that_calls_it() -> None:
+    line = {"filename": 0, "line": 8, "name": "<lambda>", "loc": "conv1d(row, kernel)"}
+    pinned = {
+        "symbol": "s77",
+        "sources": ["L['x'].size()[0]"],
+        "value": "10",
+        "user_stack": [{"filename": "/opt/torch/_functorch/vmap.py", "line": 507, "name": "_flat_vmap"}, line],
+        "stack": [{"filename": "/opt/torch/_subclasses/fake_tensor.py", "line": 3590, "name": "<genexpr>"}],
+    }
+    cause = only(trace(compiled("0/0", tensor(10, 8), specializations=(pinned,)), compiled("0/1", tensor(12, 8))))
+    assert cause.codes == ("SL101", "SL202")
+    assert cause.sentence.endswith("vmap, for the operator at model.py:8 (conv1d(row, kernel)), needs the exact value")
+
+
+def test_of_several_pinned_sizes_the_one_that_was_pinned_first_comes_first() -> None:
+    def pinned(source: str, value: int, line: int) -> dict[str, object]:
+        return {
+            "symbol": f"s{line}",
+            "sources": [f"{source}.size()[0]"],
+            "value": str(value),
+            "user_stack": [{"filename": 0, "line": line, "name": "f", "loc": f"line {line}"}],
+        }
+
+    y = "L['y']"
+    one, other = ((tensor(n, 8), tensor(n + 1, 8, source=y)) for n in (10, 12))
+    made = trace(compiled("0/0", *one), compiled("0/1", *other, specializations=(pinned(y, 13, 9), pinned("L['x']", 12, 14))))
+    (recompile,) = explain(made).recompiles
+    assert [cause.axis for cause in recompile.causes] == ["y.size[0]", "x.size[0]"]

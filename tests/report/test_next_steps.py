@@ -40,7 +40,7 @@ def test_each_step_saves_something_and_the_most_comes_first(name: str) -> None:
     for step in steps:
         saving = step.saving
         assert 0 <= saving.least <= saving.most <= report.summary.compiles
-        assert saving.refused <= report.summary.limit_hits
+        assert saving.refused <= report.summary.limit_hits + report.summary.failures
         assert saving.failed <= report.summary.failures
         assert saving.seconds.most is None or 0 <= saving.seconds.least <= saving.seconds.most
 
@@ -161,3 +161,13 @@ def test_the_numbers_of_the_summary_add_up_on_the_screen(name: str) -> None:
     total = re.search(r"including (\d+) recompilations? \(", summary)
     parts = [int(number) for number in re.findall(r"^ +(\d+)  [a-z]", summary, re.M)]
     assert sum(parts) == (int(total[1]) if total else 0)
+
+
+GRAD_MODE = "0/0: GLOBAL_STATE changed: grad_mode "
+
+
+def test_a_step_is_placed_at_the_calling_line_where_the_code_has_none() -> None:
+    first, second = (make.compile(f"0/{n}", make.tensor(10, 8), reasons=reasons) for n, reasons in enumerate(((), [GRAD_MODE])))
+    (step,) = next_steps(make.alerts_of(make.trace(first, second)))
+    (place,) = step.places
+    assert (place.line.line, place.code) == (20, "f(x)")

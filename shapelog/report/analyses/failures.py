@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from shapelog.advice.remedies import Remedies
 from shapelog.model.trace import Compile, Frame, Outcome
-from shapelog.recompiles.explain import Explanations, Recompile
+from shapelog.recompiles.explain import Explanations
 from shapelog.report.results import Finding, Location, Table, location_of
 from shapelog.rules import RULES
 
@@ -22,7 +22,6 @@ _TYPES = {
     "BackendCompilerFailed": "the backend",
     "ConstraintViolationError": "guards (a dimension marked as dynamic has to be static)",
     "Unsupported": "Dynamo (tracing the code)",
-    "RecompileError": "the recompilation itself, which the program forbids",
     "TorchRuntimeError": "Dynamo (running an operation on fake tensors)",
     "UserError": "Dynamo (tracing the code)",
     "InternalTorchDynamoError": "Dynamo (internal error)",
@@ -35,8 +34,7 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
         for frame in rank.frames:
             for compile in frame.compiles:
                 if compile.outcome is Outcome.FAILED:
-                    forbidden = next((item for item in explained.of_frame(frame) if item.compile is compile and item.causes), None)
-                    yield _failure(frame, compile, forbidden, Remedies(explained.trace.supports_dynamic_sources))
+                    yield _forbidden(explained, frame, compile) if compile.is_forbidden else _failure(frame, compile)
                 elif compile.outcome is Outcome.UNFINISHED and compile.stack.header:
                     ended = "was still being compiled when the trace ends: the process exited or was killed"
                     how = ended if compile.order == last else "never finished compiling: the attempt was abandoned"
@@ -44,25 +42,38 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
                     yield Finding(_FAILED, sentence, compile.label, place, frame=frame, own_remedy=_UNFINISHED)
 
 
-def _failure(frame: Frame, compile: Compile, recompile: Recompile | None, remedies: Remedies) -> Finding:
-    """``recompile`` has the causes of one that failed."""
+def _forbidden(explained: Explanations, frame: Frame, compile: Compile) -> Finding:
+    """A recompile that the program forbids: what keeps the code from compiling is what varied."""
+    item = next((item for item in explained.of_frame(frame) if item.compile is compile), None)
+    causes = item.causes if item else ()
+    changed = f": {'; '.join(cause.sentence for cause in causes)}" if causes else ""
+    remedy = Remedies(explained.trace.supports_dynamic_sources).of_recompile(item).text if item and causes else ""
+    return Finding(
+        rule=_FAILED,
+        sentence=f"{frame.title} needed a recompilation, which the program forbids (error_on_recompile){changed}",
+        compile=compile.label,
+        place=location_of(frame),
+        details=(("type", compile.metrics.fail_type),),
+        frame=frame,
+        own_remedy=remedy,
+    )
+
+
+def _failure(frame: Frame, compile: Compile) -> Finding:
     metrics = compile.metrics
     contradicts_mark = "ConstraintViolation" in metrics.fail_type or "Constraints violated" in metrics.fail_reason
     rule = _CONFLICT if contradicts_mark else _FAILED
     message = compile.failure
     place = Location(metrics.fail_file, metrics.fail_line) if metrics.fail_file else location_of(frame)
-    is_forbidden = recompile is not None and metrics.fail_type == "RecompileError"
-    what = "; ".join(cause.sentence for cause in recompile.causes) if recompile and is_forbidden else message.title
     return Finding(
         rule=rule,
-        sentence=f"{frame.title} failed to compile in {stage(compile)}: {what}",
+        sentence=f"{frame.title} failed to compile in {stage(compile)}: {message.title}",
         compile=compile.label,
         place=place,
         details=(("type", metrics.fail_type),),
         frame=frame,
         message=message,
         exceptions=compile.exceptions,
-        own_remedy=remedies.of_recompile(recompile).text if recompile and is_forbidden else "",
     )
 
 

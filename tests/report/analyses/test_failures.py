@@ -2,10 +2,14 @@
 
 import make
 import pytest
+from payload_text import size_mismatch
 from recorded import report_of
 
 from shapelog.recompiles.explain import explain_trace
+from shapelog.report.alerts import collect_alerts
 from shapelog.report.analyses.failures import analyze
+from shapelog.report.next_steps import next_steps
+from shapelog.report.repository_paths import Repository
 from shapelog.report.results import Finding, Location
 
 
@@ -89,3 +93,16 @@ def test_the_failures_of_a_real_program_are_shown_by_stage() -> None:
 def test_a_constraint_violation_of_a_real_program() -> None:
     codes = [item.rule.code for item in report_of("real/2.6/i_marks.log.gz").findings]
     assert codes == ["SL203"] * 4
+
+
+def test_a_forbidden_recompilation_names_what_varied_and_is_removed_by_a_mark() -> None:
+    text = f"Recompiling function f in {make.MODEL}:5\n    triggered by the following guard failure(s):\n    - {size_mismatch('0/0', 8, 9)}"
+    fields = {"fail_type": "RecompileError", "fail_reason": text, "seconds": 0.0}
+    report = make.report(make.trace(make.compile("0/0", make.tensor(8, 16)), make.compile("0/1", reasons=None, is_started=False, **fields)))
+    (finding,) = [item for item in report.findings if item.rule.code == "SL403"]
+    assert finding.sentence.endswith("which the program forbids (error_on_recompile): dim 0 of x changed from 8 to 9")
+    assert finding.remedy == "mark this dimension as dynamic so that one graph handles every size"
+    assert report.advice is not None
+    assert (report.advice.env, report.advice.before.forbidden, report.advice.after.forbidden) == ("L['x']:0", 1, 0)
+    (step,) = next_steps(collect_alerts(report, Repository("nowhere")))
+    assert (step.title, step.saving.refused) == ("Mark dim 0 of x as dynamic", 1)

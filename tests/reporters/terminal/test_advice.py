@@ -64,7 +64,7 @@ def test_limit_hits_are_counted_in_the_first_line() -> None:
     )
     headline = " ".join(shown(make.advice(made)).split("\n\n")[0].split())
     assert headline.startswith("Mark 1 input as dynamic: ")
-    assert "and the recompile limit is no longer reached (estimated: 2.00 s → at least 0.74" in headline
+    assert "and the recompile limit is no longer reached by the calls that were recorded (estimated: 2.00 s → at least 0.74" in headline
 
 
 def test_an_empty_list_comes_with_the_reason_and_nothing_else() -> None:
