@@ -183,7 +183,7 @@ def _marks(advice: Advice | None) -> Iterator[NextStep]:
         kind=StepKind.MARK,
         title=_capitalized(items[0].recommendation) if len(items) == 1 else f"Mark {advice.what_to_mark} as dynamic",
         rules=(),
-        saving=Saving(max(0, fewer - advice.after.unrecorded), fewer, saved, advice.before.refused - advice.after.refused),
+        saving=Saving(max(0, fewer - advice.after.more), fewer, saved, advice.before.refused - advice.after.refused),
         confidence=Confidence(unsure.confidence, unsure.confidence_reason),
         stake=_middle(saved),
         text=text,

@@ -111,7 +111,7 @@ def _effect(found: WhatIf, every: frozenset[int], places: set[int]) -> str:
     costs = [(frame.cost(every - places), frame.cost(every)) for frame in found.frames]
     known = [(without, with_all) for without, with_all in costs if without and with_all]
     most = sum(without.total - with_all.total for without, with_all in known)
-    is_sure = all(without.unrecorded == with_all.unrecorded for without, with_all in known)
+    is_sure = all(without.more == with_all.more for without, with_all in known)
     return f"saves {'' if is_sure else 'up to '}{most}" if most > 0 else "no effect alone"
 
 
@@ -181,7 +181,7 @@ def _key(held: frozenset[int]) -> str:
 def _figures(cost: Cost) -> _Figures:
     """Times to the microsecond."""
     most = cost.seconds.most
-    return cost.compiles, cost.limit_hits, cost.unrecorded, round(cost.seconds.least, 6), None if most is None else round(most, 6)
+    return cost.compiles, cost.limit_hits, cost.more, round(cost.seconds.least, 6), None if most is None else round(most, 6)
 
 
 def _with_literal(entry: str) -> tuple[str, str]:
