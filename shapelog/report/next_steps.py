@@ -26,7 +26,7 @@ from shapelog.report.results import Finding
 from shapelog.report.resumed_code import ResumedCode
 from shapelog.report.weighted import weighted_compiles
 from shapelog.rules import AlertKind, Level, Remedy, Rule, Section, Verdict
-from shapelog.text import plural, seconds, shorten, some
+from shapelog.text import plural, plural_noun, shorten, some
 
 # Rules about state that a program sets up once, before the first compiled call.
 _SET_UP = frozenset(("SL301", "SL303", "SL305", "SL306", "SL307", "SL321"))
@@ -36,8 +36,6 @@ _COSTLY = 0.05
 # How many of the properties that changed a title names, and how much of each.
 _NAMED, _LONGEST_NAME = 2, 40
 _CONFIDENCE = ("high", "medium", "low")
-# The least seconds that two decimals show.
-_SHOWN = 0.005
 
 
 class StepKind(Enum):
@@ -71,7 +69,7 @@ class Saving:
 
     @property
     def is_any(self) -> bool:
-        return bool(self.most or self.refused or self.failed or self.seconds.most is None or self.seconds.most > 0)
+        return bool(self.most or self.refused or self.failed or self.seconds.as_saving)
 
 
 class StepPlace(NamedTuple):
@@ -427,21 +425,14 @@ def _capitalized(text: str) -> str:
 
 
 def saving_words(saving: Saving) -> str:
-    """``saves 10 compilations (0.51 s); 1 is no longer refused``; "" where nothing is known of what it saves."""
+    """``saves 10 compilations (0.51 s) and 1 limit hit``; "" where nothing is known of what it saves."""
     number = f"{saving.least} to " if 0 < saving.least < saving.most else "up to " if saving.least < saving.most else ""
-    spent = saving.seconds
-    time = (
-        ""
-        if spent.most is not None and spent.most < _SHOWN
-        else f"up to {seconds(spent.most)}"
-        if spent.most and spent.least < _SHOWN
-        else str(spent)
-    )
+    time = saving.seconds.as_saving
     saved = f"{number}{plural(saving.most, 'compilation')}{f' ({time})' if time else ''}" if saving.most else time
     when = " in each later run" if saving.is_later else ""
     parts = [f"saves {saved}{when}"] if saved else []
     if saving.refused:
-        parts.append(f"{saving.refused} {'is' if saving.refused == 1 else 'are'} no longer refused")
+        parts.append(f"{'' if saved else 'avoids '}{plural(saving.refused, 'limit hit')}")
     if saving.failed:
-        parts.append(f"{plural(saving.failed, 'compilation')} failed so far")
-    return "; ".join(parts)
+        parts.append(f"{saving.failed} failed {plural_noun(saving.failed, 'compilation')}")
+    return " and ".join(parts)

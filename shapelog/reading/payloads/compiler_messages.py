@@ -58,6 +58,20 @@ _GENERAL_HINT = re.compile(
 )
 
 
+# Restarts that PyTorch records as a class, without words.
+_RESTART_CLASS = re.compile(r"<class 'torch\._dynamo\.exc\.(\w+)'>")
+_RESTARTS = {
+    "AutogradGradRestartAnalysis": "torch.autograd.grad consumed part of the graph that is returned",
+    "CompileCollectiveRestartAnalysis": "the ranks agreed on what is dynamic (compiler collectives)",
+    "RequiresGradRestartAnalysis": "requires_grad_() was called on an intermediate tensor that is returned",
+    "SpeculationRestartAnalysis": "a graph break was found later in the code",
+    "TensorifyScalarRestartAnalysis": "a float could not stay dynamic, so its value became a constant",
+    "UnspecializeRestartAnalysis": "an nn.Module changed while its code was traced",
+}
+# ``builtin: print [<class 'torch._dynamo.variables.constant.ConstantVariable'>] False``, as versions before 2.8 write it.
+_BUILTIN = re.compile(r"builtin: (\w+) \[.*\] (?:True|False)")
+
+
 class RaisedException(NamedTuple):
     """One exception of a chain: its type without the module, the first line of its message, and where it was raised, outermost first."""
 
@@ -102,6 +116,15 @@ def compiler_message(text: str) -> CompilerMessage:
     return first._replace(hints=tuple(hints), url=urls[0] if urls else "", stack=stack)
 
 
+def restart_reason(text: str) -> str:
+    """Why an analysis was started again, on one line and in words, where PyTorch recorded a class or the types of its own variables."""
+    line = text.strip().split("\n", 1)[0].strip("'\"")
+    if known := _RESTART_CLASS.fullmatch(line):
+        return _RESTARTS.get(known[1], known[1])
+    builtin = _BUILTIN.fullmatch(line)
+    return f"Dynamo cannot trace the builtin {builtin[1]}" if builtin else line
+
+
 def _one_break(text: str) -> CompilerMessage:
     """Title, explanation and hints of a text about one break."""
     title: list[str] = []
@@ -131,7 +154,10 @@ def _title(lines: list[str]) -> str:
         return f"{lines[0].split('!')[0]}: {lines[1].removeprefix('- ')}"
     if lines[0].endswith("raised:") and len(lines) > 1:
         return f"{lines[0]} {lines[1]}"
-    return lines[0].strip("'\"")
+    line = lines[0].strip("'\"")
+    advice = _INLINE_HINT.match(line)
+    # What was met comes first, also where the text begins with advice.
+    return line[advice.end() :].lstrip(". ") or line if advice else line
 
 
 def _inline_hints(text: str) -> Iterator[str]:

@@ -21,7 +21,6 @@ _TYPES = {
     "BackendCompilerFailed": "the backend",
     "ConstraintViolationError": "guards (a dimension marked as dynamic has to be static)",
     "Unsupported": "Dynamo (tracing the code)",
-    "RecompileError": "the recompilation itself, which the program forbids",
     "TorchRuntimeError": "Dynamo (running an operation on fake tensors)",
     "UserError": "Dynamo (tracing the code)",
     "InternalTorchDynamoError": "Dynamo (internal error)",
@@ -36,7 +35,7 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
                 if compile.outcome is Outcome.FAILED:
                     yield _failure(frame, compile)
                 elif compile.outcome is Outcome.UNFINISHED and compile.stack.header:
-                    ended = "was still being compiled when the trace ends: the process exited or was killed"
+                    ended = "was still being compiled when the trace ended: the process exited or was killed"
                     how = ended if compile.order == last else "never finished compiling: the attempt was abandoned"
                     sentence, place = f"{frame.title} {how}", location_of(frame)
                     yield Finding(_FAILED, sentence, compile.label, place, frame=frame, own_remedy=_UNFINISHED)
@@ -48,9 +47,10 @@ def _failure(frame: Frame, compile: Compile) -> Finding:
     rule = _CONFLICT if contradicts_mark else _FAILED
     message = compile.failure
     place = Location(metrics.fail_file, metrics.fail_line) if metrics.fail_file else location_of(frame)
+    how = "was not recompiled" if metrics.fail_type == "RecompileError" else f"failed to compile in {stage(compile)}"
     return Finding(
         rule=rule,
-        sentence=f"{frame.title} failed to compile in {stage(compile)}: {message.title}",
+        sentence=f"{frame.title} {how}: {message.title}",
         compile=compile.label,
         place=place,
         details=(("type", metrics.fail_type),),

@@ -42,7 +42,7 @@ def _head(page: TextPage, explanation: CompileExplanation) -> None:
     if before and before != called:
         page.line((f"the nearest cache entry was compiled at {before.file}:{before.line}  {before.code}", "dim"), indent=2)
     metrics = compile.metrics
-    parts = [compile.outcome.value, *filter(None, (measured(compile.seconds),)), *_dynamism(compile)]
+    parts = ["refused" if compile.outcome is Outcome.LIMIT else compile.outcome.value, *filter(None, (measured(compile.seconds),)), *_dynamism(compile)]
     if compile.attempts > 1:
         parts.append(f"{compile.attempts} attempts")
     if metrics.op_count is not None:
