@@ -115,6 +115,11 @@ class Alert:
         return (*(specific or own), *general)
 
     @property
+    def call(self) -> RelatedLine | None:
+        """The line that makes the call, where the trace has it."""
+        return next((line for line in self.related if line.code), None)
+
+    @property
     def axis(self) -> str:
         """The first of the properties, "" without any."""
         return self.axes[0] if self.axes else ""

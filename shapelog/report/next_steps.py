@@ -300,7 +300,7 @@ def _step(
 ) -> NextStep:
     """What all steps that come from alerts have in common."""
     messages = [message for alert in alerts for message in alert.messages]
-    places = {alert.source_line: StepPlace(alert.source_line, alert.snippet, alert.marked) for alert in alerts if alert.source_line}
+    places = dict.fromkeys(place for alert in alerts if (place := _place(alert)))
     return NextStep(
         kind=kind,
         title=title,
@@ -312,9 +312,16 @@ def _step(
         explanation=next((message.explanation for message in messages if message.explanation), ""),
         hints=tuple(dict.fromkeys(hint for message in messages for hint in message.specific_hints)),
         url=next((message.url for message in messages if message.url), ""),
-        places=tuple(places.values()),
+        places=tuple(places),
         labels=tuple(dict.fromkeys(label for alert in alerts for label in alert.labels)),
     )
+
+
+def _place(alert: Alert) -> StepPlace | None:
+    """The line that it is about, else the one that makes the call."""
+    if alert.call and not alert.snippet:
+        return StepPlace(alert.call.place, alert.call.code, "")
+    return StepPlace(alert.source_line, alert.snippet, alert.marked) if alert.source_line else None
 
 
 def _subject(alerts: Sequence[Alert]) -> str:

@@ -1,4 +1,4 @@
-"""Which causes cost the most over the whole run? Ids, indexes and sizes are folded into ``$``, so that repeated ones add up."""
+"""Which causes cost the most over the whole run? Ids, indexes and sizes are folded into ``*``, so that repeated ones add up."""
 
 import re
 from collections.abc import Iterator
@@ -39,5 +39,5 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
 
 
 def fold(text: str) -> str:
-    """Numbers and addresses replaced by ``$``: ``layers[3].weight`` and ``layers[4].weight`` are one thing."""
-    return _FOLDED.sub("$", text)
+    """Numbers and addresses replaced by ``*``: ``layers[3].weight`` and ``layers[4].weight`` are one thing."""
+    return _FOLDED.sub("*", text)

@@ -149,13 +149,11 @@ def _with_marks(advice: Advice | None) -> str:
         return "The advice failed."
     if not advice.suggestions:
         return as_sentence(advice.why_empty)
-    before, after = advice.before.seconds, advice.after.seconds
+    saved = advice.avoidable_seconds.as_saving
     where = f" {advice.scope}" if advice.scope else ""
-    is_less = after.most is not None and after.most < before.least
-    if not before.least:
+    if not saved:
         return f"Mark {advice.what_to_mark} as dynamic."
-    verb = "cut" if is_less else "change"
-    return f"Marking {advice.what_to_mark} as dynamic would {verb} compile time{where} from {before} to an estimated {after}."
+    return f"Marking {advice.what_to_mark} as dynamic would save {saved} of {advice.before.seconds} of compile time{where}."
 
 
 def _succeeded_seconds(report: Report) -> float:

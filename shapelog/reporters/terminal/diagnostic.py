@@ -21,7 +21,7 @@ def diagnostic(page: TextPage, alert: Alert, level: Level, notes: Iterable[str] 
     """``level`` is how bad it is here; ``notes`` are further facts."""
     color = LEVEL_COLORS[level]
     page.text(Text.assemble((f"{level.value}[{alert.rule.code}]", f"bold {color}"), (f": {one_line(alert.sentence)}", "bold")))
-    call = next((line for line in alert.related if line.code), None)
+    call = alert.call
     ranks = f" on {rank_list(alert.ranks)}" if len(alert.ranks) > 1 else ""
     labels = some(alert.labels, len(alert.labels) if page.verbose else _LABELS)
     compiles = f"{plural_noun(len(alert.labels), 'compile')} {labels}{ranks}"

@@ -14,7 +14,7 @@ _PLACES = 3
 def render_next_steps(steps: tuple[NextStep, ...], options: Options) -> bytes:
     """A list of its own, for what belongs to another output."""
     page = TextPage(options)
-    next_steps_list(page, steps, title="What else would help")
+    next_steps_list(page, steps, title="Beyond marking")
     return page.bytes()
 
 
