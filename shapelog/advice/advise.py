@@ -34,9 +34,9 @@ class Forecast(NamedTuple):
 class Advice(NamedTuple):
     """The whole advice for one torch version. ``env`` is the value of TORCH_COMPILE_DYNAMIC_SOURCES, "" when nothing helps.
 
-    ``before`` and ``after`` are compiles, limit hits and seconds of this run, and of another run of the same calls with the suggestions;
-    ``avoidable_seconds`` are what the suggestions save of the seconds of this run. ``scope`` names the ranks where those are not all. ``remedies`` are what to do about each recompile of this run, ``replayed`` is the run
-    to ask what other marks would do.
+    ``before`` and ``after`` are compiles, limit hits and seconds of this run, and of another run of the same calls with the
+    suggestions; ``avoidable_seconds`` are what the suggestions save of the seconds of this run. ``scope`` names the ranks where those
+    are not all. ``remedies`` are what to do about each recompile of this run, ``replayed`` is the run to ask what other marks would do.
     """
 
     version: TorchVersion

@@ -23,7 +23,7 @@ from shapelog.reading.payloads.compiler_messages import (
     RaisedException,
     compiler_message,
     exception_chain,
-    restart_reason,
+    in_words,
     user_stack,
 )
 from shapelog.reading.payloads.graphs import Graph
@@ -244,8 +244,8 @@ class Compile:
         if not self.metrics.restart_reasons:
             return ()
         known = {item.reason for item in self.breaks}
-        lines = map(restart_reason, self.metrics.restart_reasons)
-        return tuple(line for line in lines if not any(line in text or text in line for text in known))
+        reasons = (reason.strip().split("\n", 1)[0].strip("'\"") for reason in self.metrics.restart_reasons)
+        return tuple(in_words(line) for line in reasons if not any(line in text or text in line for text in known))
 
     @property
     def failure(self) -> CompilerMessage:

@@ -35,6 +35,9 @@ _SETTING = re.compile(r"(torch\._dynamo\.config\.\w+) ?= ?(\w+)")
 _COSTLY = 0.05
 # How many of the properties that changed a title names, and how much of each.
 _NAMED, _LONGEST_NAME = 2, 40
+# A title that is longer than this ends with its first sentence.
+_LONG_TITLE = 120
+_SENTENCE = re.compile(r"(.{20,}?)\.(?=\s|[A-Z]|$)")
 _CONFIDENCE = ("high", "medium", "low")
 
 
@@ -300,7 +303,7 @@ def _step(
 ) -> NextStep:
     """What all steps that come from alerts have in common."""
     messages = [message for alert in alerts for message in alert.messages]
-    places = dict.fromkeys(place for alert in alerts if (place := _place(alert)))
+    places = {place.line: place for alert in alerts if (place := _place(alert))}
     return NextStep(
         kind=kind,
         title=title,
@@ -312,7 +315,7 @@ def _step(
         explanation=next((message.explanation for message in messages if message.explanation), ""),
         hints=tuple(dict.fromkeys(hint for message in messages for hint in message.specific_hints)),
         url=next((message.url for message in messages if message.url), ""),
-        places=tuple(places),
+        places=tuple(places.values()),
         labels=tuple(dict.fromkeys(label for alert in alerts for label in alert.labels)),
     )
 
@@ -367,7 +370,10 @@ def _graph_break(run: _Run, alerts: Sequence[Alert]) -> NextStep:
 
 
 def _title_of(alert: Alert) -> str:
-    return alert.messages[0].title if alert.messages else alert.axis or alert.sentence
+    """What PyTorch met; of a long text the first sentence."""
+    title = alert.messages[0].title if alert.messages else alert.axis or alert.sentence
+    first = _SENTENCE.match(title) if len(title) > _LONG_TITLE else None
+    return first[1] if first else title
 
 
 def _cure(alerts: Sequence[Alert]) -> tuple[Confidence, tuple[str, ...]]:

@@ -116,9 +116,8 @@ def compiler_message(text: str) -> CompilerMessage:
     return first._replace(hints=tuple(hints), url=urls[0] if urls else "", stack=stack)
 
 
-def restart_reason(text: str) -> str:
-    """Why an analysis was started again, on one line and in words, where PyTorch recorded a class or the types of its own variables."""
-    line = text.strip().split("\n", 1)[0].strip("'\"")
+def in_words(line: str) -> str:
+    """A line of PyTorch's in which it wrote a class of its own, or the types of its own variables, in words; any other line as it is."""
     if known := _RESTART_CLASS.fullmatch(line):
         return _RESTARTS.get(known[1], known[1])
     builtin = _BUILTIN.fullmatch(line)
@@ -157,7 +156,7 @@ def _title(lines: list[str]) -> str:
     line = lines[0].strip("'\"")
     advice = _INLINE_HINT.match(line)
     # What was met comes first, also where the text begins with advice.
-    return line[advice.end() :].lstrip(". ") or line if advice else line
+    return line[advice.end() :].lstrip(". ") or line if advice else in_words(line)
 
 
 def _inline_hints(text: str) -> Iterator[str]:

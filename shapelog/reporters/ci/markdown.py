@@ -115,11 +115,11 @@ def _answer(checked: CheckResult) -> Iterator[str]:
         known.append(f"compared with the baseline {code(checked.baseline.name)}")
     yield ", ".join(known)
     rows = [
-        ("Compiles", summary.compiles, measured(summary.seconds)),
-        ("Recompiles", summary.recompiles, measured(summary.recompile_seconds)),
+        ("Compilations", summary.compiles, measured(summary.succeeded_seconds)),
+        ("Recompilations", summary.recompiles, measured(summary.recompile_seconds)),
         *((f"· {part.verdict.value}", part.count, measured(part.seconds)) for part in summary.parts),
-        *([("Recompile limit hits", summary.limit_hits, "")] if summary.limit_hits else []),
-        *([("Failed compilations", summary.failures, "")] if summary.failures else []),
+        *([("Recompile limit hits", summary.limit_hits, measured(summary.limit_seconds))] if summary.limit_hits else []),
+        *([("Failed compilations", summary.failures, measured(summary.failed_seconds))] if summary.failures else []),
     ]
     lines = ["| | Number | Time |", "|---|--:|--:|"]
     yield "\n".join([*lines, *(f"| {name} | {number} | {time} |" for name, number, time in rows)])
@@ -155,8 +155,8 @@ def _step(step: NextStep) -> str:
         lines.append(f"  - {escaped(saved[:1].upper() + saved[1:])}, {step.confidence.level} confidence")
     lines += [f"  {listed(cut(hint, 1000))}" for hint in step.hints[:2]]
     lines += [f"  - {code(text)}" for text in step.text]
-    for place in step.places[:_PLACES]:
-        lines.append(f"  - {code(place.line)}" + (f": {code(cut(place.code, 500))}" if place.code else ""))
+    for item in step.places[:_PLACES]:
+        lines.append(f"  - {code(item.line)}" + (f": {code(cut(item.code, 500))}" if item.code else ""))
     if step.url:
         lines.append(f"  - [PyTorch]({step.url})")
     return "\n".join(lines)

@@ -113,7 +113,7 @@ def _verdict(report: Report) -> tuple[str, str]:
     failed = f" {plural(summary.failures, 'compilation')} failed." if summary.failures else ""
     if not report.recompiles and summary.failures:
         tried = plural(summary.compiles + summary.failures, "compilation")
-        succeeded = f"{plural(summary.compiles, 'compilation')}{taking(_succeeded_seconds(report))} succeeded"
+        succeeded = f"{plural(summary.compiles, 'compilation')}{taking(summary.succeeded_seconds)} succeeded"
         return f"{summary.failures} of {tried} failed.", f"{succeeded}, and nothing was recompiled."
     if not report.recompiles:
         return "Nothing was recompiled.", f"{spent}: every function was compiled once."
@@ -156,12 +156,6 @@ def _with_marks(advice: Advice | None) -> str:
     return f"Marking {advice.what_to_mark} as dynamic would save {saved} of {advice.before.seconds} of compile time{where}."
 
 
-def _succeeded_seconds(report: Report) -> float:
-    """Those of the compilations that produced code."""
-    summary = report.summary
-    return max(0.0, summary.seconds - summary.failed_seconds - summary.limit_seconds)
-
-
 # Where the page explains the recompilations of a verdict; of the others it lists them.
 _EXPLAINED = {Verdict.MARKING: "advice", Verdict.CODE: "advice"}
 
@@ -179,7 +173,7 @@ def _tiles(report: Report, recompiled: str) -> Iterator[Tile]:
         yield Tile(guesses, plural_noun(guesses, "assumption"), "from the example inputs", "exports", "code")
     if exports and not (summary.compiles or summary.failures or summary.limit_hits):
         return
-    yield Tile(summary.compiles, plural_noun(summary.compiles, "compilation"), measured(_succeeded_seconds(report)), "frames")
+    yield Tile(summary.compiles, plural_noun(summary.compiles, "compilation"), measured(summary.succeeded_seconds), "frames")
     again = measured(summary.recompile_seconds)
     yield Tile(summary.recompiles, plural_noun(summary.recompiles, "recompilation"), again, recompiled)
     for verdict in (Verdict.MARKING, Verdict.CODE, Verdict.JUSTIFIED, Verdict.UNEXPLAINED):

@@ -85,10 +85,8 @@ def _total(name: str, before: int | None, after: int | None, is_neutral: bool = 
 def _settings(page: TextPage, comparison: Comparison) -> None:
     if comparison.settings:
         page.heading("Settings that differ", "as recorded with the first compilation of each run")
-        columns = Column("setting", is_wide=True), Column("before"), Column("after")
-        page.table(
-            columns, [(item.name, item.before or "not set", item.value or "not set") for item in comparison.settings], noun="setting"
-        )
+    for item in page.listed(comparison.settings, "setting"):
+        page.line((f"{item.name}: ", "bold"), f"{item.before or 'not set'} → {item.value or 'not set'}", indent=2)
 
 
 def _place(item: FrameChange) -> str:

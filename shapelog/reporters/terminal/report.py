@@ -145,9 +145,9 @@ def _summary(page: TextPage, report: Report) -> None:
     of_them = f", including {plural(summary.recompiles, 'recompilation')}{taking(summary.recompile_seconds)}"
     page.blank()
     if summary.recompiles:
-        page.line((f"Summary: {number}", "bold"), f"{taking(summary.seconds)}{of_them}{over}")
+        page.line((f"Summary: {number}", "bold"), f"{taking(summary.succeeded_seconds)}{of_them}{over}")
     elif summary.compiles:
-        page.line((f"Summary: {number}", "bold"), f"{taking(summary.seconds)}{over}, no recompilation")
+        page.line((f"Summary: {number}", "bold"), f"{taking(summary.succeeded_seconds)}{over}, no recompilation")
     elif not summary.limit_hits:
         nothing = "no compilation is in this log" if report.trace.is_text else "nothing was compiled in this run"
         page.line((f"Summary: {'no compilation succeeded' if summary.failures else nothing}", "bold"))
