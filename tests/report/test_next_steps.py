@@ -101,7 +101,7 @@ def test_code_that_was_cut_off_while_it_compiled_is_nothing_to_fix() -> None:
     started = make.record("dynamo_start", {"stack": [{"line": 5, "name": "f", "filename": 0}]}, id="0/1")
     report = make.report(make.trace(make.compile("0/0", make.tensor(10, 8))) + started)
     (alert,) = alerts(report).alerts
-    assert "was still being compiled when the trace ends" in alert.sentence
+    assert "was still being compiled when the trace ended" in alert.sentence
     assert alert.remedy.text.startswith("let the process finish")
     assert steps_of(report) == ()
 
@@ -119,7 +119,7 @@ def test_a_limit_that_no_mark_lifts_comes_with_the_setting_of_this_torch() -> No
     )
     limits = [step for step in steps_of(make.report(made)) if step.kind is StepKind.LIMIT]
     assert [step.text for step in limits] == [("torch._dynamo.config.recompile_limit = 16",)]
-    assert saving_words(limits[0].saving) == "1 is no longer refused"
+    assert saving_words(limits[0].saving) == "avoids 1 limit hit"
 
 
 def raw_hints(compile: Compile) -> Iterator[str]:

@@ -103,7 +103,7 @@ def _why(report: Report, shell: str) -> str:
 def _verdict(report: Report) -> tuple[str, str]:
     """(the verdict in a few words, and in a sentence)"""
     summary = report.summary
-    spent = f"{plural(summary.compiles, 'compilation')}{taking(summary.seconds)}"
+    spent = f"{plural(summary.compiles, 'compilation')}{taking(summary.succeeded_seconds)}"
     if not summary.compiles and not summary.failures and not summary.limit_hits and report.trace.vllm:
         return "vLLM compiled without Dynamo's records.", as_sentence(vllm_words(report.trace.vllm))
     if not summary.compiles and not summary.failures and not summary.limit_hits and report.trace.exports:

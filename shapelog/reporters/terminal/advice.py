@@ -76,7 +76,7 @@ def _suggestion(page: TextPage, group: list[Suggestion]) -> None:
         page.line((member.name, "bold"), f"  {_dims(member)}  {member.rationale}", indent=6)
         caveats |= dict.fromkeys(member.caveats)
     where = page.few(list(dict.fromkeys(f"{frame.title} (frame {frame.label})" for frame in item.frames)))
-    called = f", called at {item.place.file.rsplit('/', 1)[-1]}:{item.place.line}  {item.place.code}" if item.place else ""
+    called = f", called at {item.place.file.rsplit('/', 1)[-1]}:{item.place.line}  {item.place.code}".rstrip() if item.place else ""
     page.line((f"in {where}{called}", "dim"), indent=6)
     if page.verbose:
         page.line((f"removes {' '.join(item.gone)}; {item.confidence_reason}", "dim"), indent=6)

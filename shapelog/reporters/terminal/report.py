@@ -30,7 +30,7 @@ _MARKS = {State.DYNAMIC: ("~", "cyan"), State.SPECIALIZED: ("!", "magenta"), Sta
 _KINDS = (Column("kind", is_wide=True), Column("records", True, True), Column("bytes", True, True), Column("", is_wide=True))
 _UNUSED = Column("known, not used", is_wide=True), Column("records", True)
 # More findings than this push the next steps off the first screen.
-_ONE_SCREEN = 2
+_ONE_SCREEN = 3
 _LEGEND = "12 static   ~12 dynamic   !12 was symbolic, then specialized   12* kept it from using an earlier entry"
 
 
