@@ -16,6 +16,7 @@ from shapelog.model.cache_uses import CacheUse
 from shapelog.model.code_matching import Code
 from shapelog.model.trace import Compile, Frame, Outcome
 from shapelog.reading.payloads.cache_keys import AOT_AUTOGRAD, FX_GRAPH, HIT, MISS
+from shapelog.reading.payloads.compiler_messages import PLANNED_RESTARTS
 from shapelog.recompiles.explain import Recompile
 from shapelog.report.alerts import Alert, Alerts
 from shapelog.report.analyses.recompile_limit import DEFAULT_ACCUMULATED_LIMIT, DEFAULT_LIMIT, is_accumulated
@@ -285,7 +286,8 @@ def _key(run: _Run, alert: Alert) -> tuple[StepKind, object] | None:
         kind = StepKind.FAILURE if AlertKind.FAILURE in kinds else StepKind.GRAPH_BREAK
         return (kind, (alert.messages[0].title, hints) if hints else alert)
     if AlertKind.RESTART in kinds:
-        return (StepKind.RESTART, alert) if alert.seconds > _COSTLY * run.report.summary.seconds else None
+        is_costly = alert.seconds > _COSTLY * run.report.summary.seconds
+        return (StepKind.RESTART, alert) if is_costly and alert.axis not in PLANNED_RESTARTS else None
     if AlertKind.LIMIT in kinds:
         return None if _is_lifted(run, alert.code) else (StepKind.LIMIT, "")
     if any(AlertKind.AVOIDABLE in item.kinds and AlertKind.MARKING not in item.kinds for item in alert.occurrences):

@@ -68,6 +68,8 @@ _RESTARTS = {
     "TensorifyScalarRestartAnalysis": "a float could not stay dynamic, so its value became a constant",
     "UnspecializeRestartAnalysis": "an nn.Module changed while its code was traced",
 }
+# Restarts that belong to how Dynamo works: nothing in the code avoids them.
+PLANNED_RESTARTS = frozenset((_RESTARTS["CompileCollectiveRestartAnalysis"], _RESTARTS["SpeculationRestartAnalysis"]))
 # ``builtin: print [<class 'torch._dynamo.variables.constant.ConstantVariable'>] False``, as versions before 2.8 write it.
 _BUILTIN = re.compile(r"builtin: (\w+) \[.*\] (?:True|False)")
 
