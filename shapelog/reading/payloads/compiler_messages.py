@@ -74,6 +74,11 @@ PLANNED_RESTARTS = frozenset((_RESTARTS["CompileCollectiveRestartAnalysis"], _RE
 _BUILTIN = re.compile(r"builtin: (\w+) \[.*\] (?:True|False)")
 
 
+# An exception of the user's code as Dynamo met it, and its text: ``ObservedKeyError: ConstantVariable(str: 'k')``.
+_OBSERVED = re.compile(r"Observed(?!Exception$)(\w+?)(?:Error)+$")
+_CONSTANT = re.compile(r"ConstantVariable\(\w+: (.*)\)")
+
+
 class RaisedException(NamedTuple):
     """One exception of a chain: its type without the module, the first line of its message, and where it was raised, outermost first."""
 
@@ -215,4 +220,10 @@ def _exception(text: str) -> RaisedException | None:
     kind, _, message = named.partition(": ")
     if message.endswith(":"):  # the error itself follows
         message = " ".join((message, next((line.strip() for line in lines[lines.index(named) + 1 :] if line.strip()), "")))
-    return RaisedException(kind.rsplit(".", 1)[-1], message.strip(), tuple(stack_lines(lines)))
+    observed = _OBSERVED.match(kind.rsplit(".", 1)[-1])
+    value = _CONSTANT.fullmatch(message.strip()) if observed else None
+    return RaisedException(
+        f"{observed[1]}Error" if observed else kind.rsplit(".", 1)[-1],
+        value[1] if value else message.strip().removeprefix("raised exception ") if observed else message.strip(),
+        tuple(stack_lines(lines)),
+    )

@@ -63,7 +63,7 @@ def render(report: Report, options: Options) -> bytes:
         page.blank()
         page.line(("vLLM: ", "bold"), vllm_words(report.trace.vllm))
     _summary(page, report)
-    next_steps_list(page, steps, "why, and how sure: shapelog suggest-dynamic" if report.summary.recompiles else "")
+    next_steps_list(page, steps, "why, and how sure: shapelog suggest-dynamic TRACE" if report.summary.recompiles else "")
     _left_out(page, report)
     if found.alerts:
         page.blank()

@@ -127,3 +127,17 @@ def test_a_title_is_what_was_met_and_not_the_advice_before_it() -> None:
         "Could not guard on data-dependent expression Eq(u0, 2)",
         ("Consider annotating your code using torch._check*()",),
     )
+
+
+@pytest.mark.parametrize(
+    ("line", "kind", "message"),
+    [
+        ("torch._dynamo.exc.ObservedKeyError: ConstantVariable(str: 'k')", "KeyError", "'k'"),
+        ("torch._dynamo.exc.ObservedNameErrorError: raised exception NameError('name')", "NameError", "NameError('name')"),
+        ("torch._dynamo.exc.ObservedException: what", "ObservedException", "what"),
+        ("ValueError: raised exception", "ValueError", "raised exception"),
+    ],
+)
+def test_an_exception_of_the_users_code_has_its_own_name(line: str, kind: str, message: str) -> None:
+    (raised,) = exception_chain(f'Traceback (most recent call last):\n  File "a.py", line 1, in f\n{line}')
+    assert (raised.type, raised.message) == (kind, message)
