@@ -161,3 +161,25 @@ def test_the_numbers_of_the_summary_add_up_on_the_screen(name: str) -> None:
     total = re.search(r"including (\d+) recompilations? \(", summary)
     parts = [int(number) for number in re.findall(r"^ +(\d+)  [a-z]", summary, re.M)]
     assert sum(parts) == (int(total[1]) if total else 0)
+
+
+@pytest.mark.parametrize(("reason", "is_step"), [("CompileCollectiveRestartAnalysis", False), ("TensorifyScalarRestartAnalysis", True)])
+def test_a_restart_that_dynamo_plans_is_no_step(reason: str, is_step: bool) -> None:
+    restarted = make.compile(
+        "0/0",
+        make.tensor(10, 8),
+        restart_reasons=[f"<class 'torch._dynamo.exc.{reason}'>"],
+        dynamo_time_before_restart_s=0.5,
+    )
+    steps = steps_of(make.report(make.trace(restarted)))
+    assert any(step.kind is StepKind.RESTART for step in steps) == is_step
+
+
+def test_a_step_whose_code_has_no_line_names_the_call() -> None:
+    (step,) = steps_of(report_of("lab/autocast_toggle.log.gz"))
+    assert [(place.line.line, place.code) for place in step.places] == [(22, "main()")]
+
+
+def test_a_long_title_ends_with_its_first_sentence() -> None:
+    titles = [step.title for step in steps_of(report_of("real/2.6/l_failures.log.gz"))]
+    assert "Fix what keeps fg2 from compiling: Dynamic control flow is not supported at the moment" in titles
