@@ -34,9 +34,9 @@ class Forecast(NamedTuple):
 class Advice(NamedTuple):
     """The whole advice for one torch version. ``env`` is the value of TORCH_COMPILE_DYNAMIC_SOURCES, "" when nothing helps.
 
-    ``before`` and ``after`` are compiles, limit hits and seconds of this run, and of another run of the same calls with the suggestions;
-    ``scope`` names the ranks where those are not all. ``remedies`` are what to do about each recompile of this run, ``replayed`` is the run
-    to ask what other marks would do.
+    ``before`` and ``after`` are compiles, limit hits and seconds of this run, and of another run of the same calls with the
+    suggestions; ``avoidable_seconds`` are what the suggestions save of the seconds of this run. ``scope`` names the ranks where those
+    are not all. ``remedies`` are what to do about each recompile of this run, ``replayed`` is the run to ask what other marks would do.
     """
 
     version: TorchVersion
@@ -49,6 +49,7 @@ class Advice(NamedTuple):
     pgo: PgoSuggestion | None
     before: Cost
     after: Cost
+    avoidable_seconds: Seconds
     forecasts: tuple[Forecast, ...]
     remedies: Remedies
     replayed: Replay
@@ -76,9 +77,13 @@ class Advice(NamedTuple):
         return "a code change" if item.rule.verdict in (Verdict.CODE, Verdict.FAILED) or item.rule.code in _REWRITABLE else "nothing"
 
     @property
-    def avoidable_seconds(self) -> Seconds:
-        """What the suggestions save of the seconds of this run."""
-        return self.after.seconds.left_of(self.before.seconds.least)
+    def how_savings_add_up(self) -> str:
+        """Why the suggestions together save another number of compilations than one by one, "" where it is the same."""
+        together = self.before.compiles - self.after.compiles
+        single = sum({(item.gone, item.frames): item.compiles for item in self.suggestions}.values())
+        if single < together:
+            return "savings are for each suggestion alone; together they save more"
+        return "some compilations go away only if several of these are marked" if single > together else ""
 
     @property
     def what_to_mark(self) -> str:
@@ -129,6 +134,7 @@ def advise(explained: Explanations, version: TorchVersion | None = None) -> Advi
         pgo=pgo_suggestion(explained, replayed, choice, used),
         before=before,
         after=after,
+        avoidable_seconds=replayed.cost(choice.marks).seconds.left_of(before.seconds.least),
         remedies=remedies,
         replayed=replayed,
         set_already=tuple(map(printable, split_list(explained.trace.config.dynamic_sources))) if used.reads_sources else (),

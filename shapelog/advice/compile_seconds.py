@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from shapelog.model.trace import Compile, Outcome, Trace
-from shapelog.text import seconds_range
+from shapelog.text import seconds, seconds_range
 
 # What one program takes to compile in two runs on one machine that has other work as well: the longer time over the shorter one.
-RUN_TO_RUN = 1.35
+RUN_TO_RUN = 1.5
+# The least seconds that two decimals show.
+_SHOWN = 0.005
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,13 @@ class Seconds:
     def left_of(self, before: float) -> "Seconds":
         """What is saved where this is what remains of ``before``; nothing where it could take as long or longer."""
         return Seconds(0.0 if self.most is None else max(0.0, before - self.most), max(0.0, before - self.least))
+
+    @property
+    def as_saving(self) -> str:
+        """``22.3–34.7 s``, ``up to 0.38 s`` where it may be nothing, "" where it is."""
+        if self.most is not None and self.most < _SHOWN:
+            return ""
+        return f"up to {seconds(self.most)}" if self.most and self.least < _SHOWN else str(self)
 
     def holds(self, measured: float) -> bool:
         """Whether a measured time lies inside."""

@@ -83,7 +83,7 @@ def cost_of(cost: Cost) -> str:
 
 
 def effect_of(advice: Advice) -> str:
-    """``11 of 19 compilations go away (estimated: 67.3 s → 23.3–37.0 s)``; of a large job also on which ranks."""
+    """``11 of 19 compilations go away (saves 22.3–34.7 s of 67.3 s)``; of a large job also on which ranks."""
     before, after = advice.before, advice.after
     gone = before.compiles - after.compiles
     least = gone - after.more
@@ -99,4 +99,5 @@ def effect_of(advice: Advice) -> str:
         parts.append(f"{plural(before.forbidden - after.forbidden, 'forbidden recompilation')} no longer needed")
     scope = f", {advice.scope}" if advice.scope else ""
     words = ", and ".join(parts)
-    return f"{words} (estimated: {before.seconds} → {after.seconds}{scope})" if before.seconds.least else words + scope
+    saved = advice.avoidable_seconds.as_saving
+    return f"{words} (saves {saved} of {before.seconds}{scope})" if saved else words + scope

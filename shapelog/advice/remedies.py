@@ -79,7 +79,7 @@ class Remedies:
         for frame in dict.fromkeys(item.frame for item in removable):
             for number in numbers:
                 if frame in self._frames[number]:
-                    return f"another mark removes it: {_what_to_set([self._suggestions[number]])}"
+                    return _what_to_set([self._suggestions[number]])
         return ""
 
 

@@ -14,11 +14,11 @@ from shapelog.advice.savings import Savings, ServedCall
 from shapelog.advice.source_index import SourceIndex
 from shapelog.display import in_notebook
 from shapelog.model.ids import TorchVersion
-from shapelog.model.trace import Frame, resumed_by
+from shapelog.model.trace import Frame, Outcome, resumed_by
 from shapelog.reading.payloads.source_names import Source
 from shapelog.reading.records import StackFrame
 from shapelog.recompiles.explain import Explanations
-from shapelog.text import cut, one_line, plural
+from shapelog.text import compilations, cut, one_line
 
 # The sources that a caveat names.
 _NAMED = 4
@@ -44,7 +44,8 @@ _CONFIDENCE = {
 class Suggestion(NamedTuple):
     """One source to mark dynamic. ``entries`` are its entries of the list, () where this torch has none.
 
-    ``gone`` are the compile ids that would come back without it, ``seconds`` what they cost. ``python`` holds ``mark_dynamic`` lines for
+    ``gone`` are the compile ids that would come back without it, ``compiles`` and ``limit_hits`` how many these are on all ranks, and
+    ``seconds`` what they cost. ``python`` holds ``mark_dynamic`` lines for
     ``place``, the user's line that makes the call; ints have none.
     """
 
@@ -60,6 +61,8 @@ class Suggestion(NamedTuple):
     recommendation: str
     rationale: str
     gone: tuple[str, ...]
+    compiles: int
+    limit_hits: int
     seconds: float
     confidence: str
     confidence_reason: str
@@ -77,8 +80,13 @@ class Suggestion(NamedTuple):
         """The entries in characters that may be shown."""
         return tuple(map(printable, self.entries))
 
+    @property
+    def saved(self) -> str:
+        """``7 compilations and 1 limit hit``."""
+        return compilations(self.compiles, self.limit_hits)
+
     def __repr__(self) -> str:
-        return f"<Suggestion {self.id} {cut(one_line(self.name), 80)}: saves {plural(len(self.gone), 'compilation')}>"
+        return f"<Suggestion {self.id} {cut(one_line(self.name), 80)}: saves {self.saved}>"
 
     def _repr_html_(self) -> str:
         return in_notebook("object", self)
@@ -120,7 +128,7 @@ def suggestions_for(explained: Explanations, replayed: Replay, choice: MarkSelec
 def _suggestion(selected: _Selected, marks: list[Mark]) -> Suggestion:
     plans = list(dict.fromkeys(plan for mark in marks for plan in selected.replayed.by_mark[mark]))
     lost = selected.savings.lost_without(marks)
-    gone = dict.fromkeys(lost.calls)
+    gone, trace = tuple(dict.fromkeys(lost.calls)), selected.explained.trace
     helped = dict.fromkeys(lost.plans or plans)
     served = [call for call in selected.savings.served_by(marks) if call.plan in helped]
     frames = tuple(plan.frame for plan in helped)
@@ -147,7 +155,9 @@ def _suggestion(selected: _Selected, marks: list[Mark]) -> Suggestion:
         recommendation=_recommendation(name, dims, any(mark.is_int for mark in marks), selected.version),
         rationale=rationale(seen, codes),
         gone=tuple(compile.label for compile in gone),
-        seconds=math.fsum(selected.explained.trace.seconds(compile) for compile in gone),
+        compiles=sum(trace.rank_weight(compile.rank) for compile in gone if not compile.is_refused),
+        limit_hits=sum(trace.rank_weight(compile.rank) for compile in gone if compile.outcome is Outcome.LIMIT),
+        seconds=math.fsum(map(trace.seconds, gone)),
         confidence=confidence,
         confidence_reason=reason,
         caveats=caveats,

@@ -15,8 +15,9 @@ from shapelog.report.report import Report
 from shapelog.report.verification import CommandResult, Verification, verify
 
 DID_NOT_HELP, CANNOT_TRY = 1, 2
-# The directory of compile caches and PGO profiles, which would change what the second run compiles.
-_CACHE_DIR = "TORCHINDUCTOR_CACHE_DIR"
+# Compile caches and PGO profiles, which would change what the second run compiles, are in the one. Precompiled headers, which a first run
+# would build for the second, are in the other, wherever the one is (``torch._inductor.codecache._HEADER_DIR``).
+_CACHE_DIR, _TEMPORARY = "TORCHINDUCTOR_CACHE_DIR", "TMPDIR"
 
 
 def run_and_verify(
@@ -61,4 +62,4 @@ def run_and_verify(
 
 def _record(command: Sequence[str], folder: Path, variables: dict[str, str]) -> run_command.Run:
     with tempfile.TemporaryDirectory(prefix="shapelog-cache-", ignore_cleanup_errors=True) as cache:
-        return run_command.run(command, folder, env={_CACHE_DIR: cache, **variables})
+        return run_command.run(command, folder, env={_CACHE_DIR: str(Path(cache, "inductor")), _TEMPORARY: cache, **variables})

@@ -88,7 +88,7 @@ def kinds_of(names: Iterable[str]) -> tuple[AlertKind, ...]:
     found = []
     for name in map(str.lower, names):
         if name not in known and name != "none":
-            raise ShapelogError(f"--fail-on {name}: {_nearest(name, (*known, 'none'))}")
+            raise ShapelogError(f"--fail-on {name}: no such kind; {_nearest(name, (*known, 'none'))}")
         found += [known[name]] if name in known else []
     return tuple(dict.fromkeys(found))
 
@@ -102,7 +102,7 @@ def codes_of(option: str, names: Iterable[str]) -> tuple[str, ...]:
         if code == "ALL":
             code = "SL"
         if not any(known.startswith(code) for known in RULES):
-            raise ShapelogError(f"{option} {name}: {_nearest(name, (*RULES, *by_name))} (run `shapelog rules` for a list)")
+            raise ShapelogError(f"{option} {name}: no such rule; {_nearest(name, (*RULES, *by_name))} (run `shapelog rules` for a list)")
         found.append(code)
     return tuple(dict.fromkeys(found))
 

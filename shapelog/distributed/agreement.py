@@ -203,7 +203,7 @@ def _graph_words(steps: _Steps) -> str:
 
 
 def _tensor_words(steps: _Steps) -> str:
-    return plural(sum(bool(step.tensors) for step in steps), "compilation")
+    return f"tensors of {plural(sum(bool(step.tensors) for step in steps), 'compilation')}"
 
 
 def _outcome_words(steps: _Steps) -> str:

@@ -19,7 +19,14 @@ from shapelog.model.ids import CompileId, TorchVersion, parse_version
 from shapelog.model.vllm import VllmCompilation
 from shapelog.reading.ledger import Ledger
 from shapelog.reading.payloads import graphs, guards, pgo_state
-from shapelog.reading.payloads.compiler_messages import CompilerMessage, RaisedException, compiler_message, exception_chain, user_stack
+from shapelog.reading.payloads.compiler_messages import (
+    CompilerMessage,
+    RaisedException,
+    compiler_message,
+    exception_chain,
+    in_words,
+    user_stack,
+)
 from shapelog.reading.payloads.graphs import Graph
 from shapelog.reading.payloads.guards import GuardTree
 from shapelog.reading.payloads.pgo_state import CodeState
@@ -235,12 +242,12 @@ class Compile:
 
     @property
     def restarts(self) -> tuple[str, ...]:
-        """Why the analysis was started again, for reasons that are no graph breaks; the first line of each."""
+        """Why the analysis was started again, for reasons that are not graph breaks."""
         if not self.metrics.restart_reasons:
             return ()
         known = {item.reason for item in self.breaks}
-        lines = (reason.strip().split("\n", 1)[0].strip("'\"") for reason in self.metrics.restart_reasons)
-        return tuple(line for line in lines if not any(line in text or text in line for text in known))
+        reasons = (reason.strip().split("\n", 1)[0].strip("'\"") for reason in self.metrics.restart_reasons)
+        return tuple(in_words(line) for line in reasons if not any(line in text or text in line for text in known))
 
     @property
     def failure(self) -> CompilerMessage:

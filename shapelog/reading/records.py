@@ -5,6 +5,7 @@ Traces are hostile: a field of another type than expected raises ValueError, Typ
 the builder turns into a problem.
 """
 
+import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -212,6 +213,10 @@ class AutomaticDynamic(NamedTuple):
     compile_id: str
 
 
+# How PyTorch prints a value that is dynamic already.
+_AUTOMATIC = re.compile(r"<?AutoDynamic\.token(?:: 0>)?")
+
+
 def automatic_dynamic(payload: str) -> AutomaticDynamic | None:
     """The event ``automatic_dynamic`` in a ``chromium_event`` payload, None for any other event. Raises ValueError on bad JSON."""
     event = orjson.loads(payload)
@@ -221,7 +226,8 @@ def automatic_dynamic(payload: str) -> AutomaticDynamic | None:
     name, dim, reason, cached, new, cid = (
         str(args.get(key, "")) for key in ("name", "dim_changed", "reason", "cached", "new", "compile_id")
     )
-    return AutomaticDynamic(source=Source(name), dim=dim, reason=reason, cached=cached, new=new, compile_id=cid)
+    known, value = (_AUTOMATIC.sub("dynamic", text) for text in (cached, new))
+    return AutomaticDynamic(source=Source(name), dim=dim, reason=reason, cached=known, new=value, compile_id=cid)
 
 
 class Config(NamedTuple):

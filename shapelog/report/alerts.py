@@ -378,7 +378,7 @@ class _AlertBuilder(NamedTuple):
         for (rule, words), occurrences in found.items():
             reasons = tuple(dict.fromkeys(occurrences.values()))
             message, place = messages.get((rule, words)), places.get((rule, words))
-            what = "graph break in" if rule is _BREAK else "the analysis was restarted in"
+            what = "graph break in" if rule is _BREAK else "Dynamo restarted its analysis of"
             yield self._alert(
                 rule=rule,
                 axes=(reasons[0],),

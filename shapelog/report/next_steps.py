@@ -16,6 +16,7 @@ from shapelog.model.cache_uses import CacheUse
 from shapelog.model.code_matching import Code
 from shapelog.model.trace import Compile, Frame, Outcome
 from shapelog.reading.payloads.cache_keys import AOT_AUTOGRAD, FX_GRAPH, HIT, MISS
+from shapelog.reading.payloads.compiler_messages import PLANNED_RESTARTS
 from shapelog.recompiles.explain import Recompile
 from shapelog.report.alerts import Alert, Alerts
 from shapelog.report.analyses.recompile_limit import DEFAULT_ACCUMULATED_LIMIT, DEFAULT_LIMIT, is_accumulated
@@ -26,7 +27,7 @@ from shapelog.report.results import Finding
 from shapelog.report.resumed_code import ResumedCode
 from shapelog.report.weighted import weighted_compiles
 from shapelog.rules import AlertKind, Level, Remedy, Rule, Section, Verdict
-from shapelog.text import plural, seconds, shorten, some
+from shapelog.text import plural, plural_noun, shorten, some
 
 # Rules about state that a program sets up once, before the first compiled call.
 _SET_UP = frozenset(("SL301", "SL303", "SL305", "SL306", "SL307", "SL321"))
@@ -35,9 +36,10 @@ _SETTING = re.compile(r"(torch\._dynamo\.config\.\w+) ?= ?(\w+)")
 _COSTLY = 0.05
 # How many of the properties that changed a title names, and how much of each.
 _NAMED, _LONGEST_NAME = 2, 40
+# A title that is longer than this ends with its first sentence.
+_LONG_TITLE = 120
+_SENTENCE = re.compile(r"(.{20,}?)\.(?=\s|[A-Z]|$)")
 _CONFIDENCE = ("high", "medium", "low")
-# The least seconds that two decimals show.
-_SHOWN = 0.005
 
 
 class StepKind(Enum):
@@ -71,7 +73,7 @@ class Saving:
 
     @property
     def is_any(self) -> bool:
-        return bool(self.most or self.refused or self.failed or self.seconds.most is None or self.seconds.most > 0)
+        return bool(self.most or self.refused or self.failed or self.seconds.as_saving)
 
 
 class StepPlace(NamedTuple):
@@ -286,7 +288,8 @@ def _key(run: _Run, alert: Alert) -> tuple[StepKind, object] | None:
         kind = StepKind.FAILURE if AlertKind.FAILURE in kinds else StepKind.GRAPH_BREAK
         return (kind, (alert.messages[0].title, hints) if hints else alert)
     if AlertKind.RESTART in kinds:
-        return (StepKind.RESTART, alert) if alert.seconds > _COSTLY * run.report.summary.seconds else None
+        is_costly = alert.seconds > _COSTLY * run.report.summary.seconds
+        return (StepKind.RESTART, alert) if is_costly and alert.axis not in PLANNED_RESTARTS else None
     if AlertKind.LIMIT in kinds:
         return None if _is_lifted(run, alert.code) else (StepKind.LIMIT, "")
     if any(AlertKind.AVOIDABLE in item.kinds and AlertKind.MARKING not in item.kinds for item in alert.occurrences):
@@ -322,7 +325,7 @@ def _step(
 
 
 def _place(alert: Alert) -> StepPlace | None:
-    """The line of an alert; where its code is not known, the one that calls the compiled code, as in the diagnostics."""
+    """The line that it is about, else the one that makes the call."""
     if alert.call and not alert.snippet:
         return StepPlace(alert.call.place, alert.call.code, "")
     return StepPlace(alert.source_line, alert.snippet, alert.marked) if alert.source_line else None
@@ -371,7 +374,10 @@ def _graph_break(run: _Run, alerts: Sequence[Alert]) -> NextStep:
 
 
 def _title_of(alert: Alert) -> str:
-    return alert.messages[0].title if alert.messages else alert.axis or alert.sentence
+    """What PyTorch met; of a long text the first sentence."""
+    title = alert.messages[0].title if alert.messages else alert.axis or alert.sentence
+    first = _SENTENCE.match(title) if len(title) > _LONG_TITLE else None
+    return first[1] if first else title
 
 
 def _cure(alerts: Sequence[Alert]) -> tuple[Confidence, tuple[str, ...]]:
@@ -437,21 +443,14 @@ def _capitalized(text: str) -> str:
 
 
 def saving_words(saving: Saving) -> str:
-    """``saves 10 compilations (0.51 s); 1 is no longer refused``; "" where nothing is known of what it saves."""
+    """``saves 10 compilations (0.51 s) and 1 limit hit``; "" where nothing is known of what it saves."""
     number = f"{saving.least} to " if 0 < saving.least < saving.most else "up to " if saving.least < saving.most else ""
-    spent = saving.seconds
-    time = (
-        ""
-        if spent.most is not None and spent.most < _SHOWN
-        else f"up to {seconds(spent.most)}"
-        if spent.most and spent.least < _SHOWN
-        else str(spent)
-    )
+    time = saving.seconds.as_saving
     saved = f"{number}{plural(saving.most, 'compilation')}{f' ({time})' if time else ''}" if saving.most else time
     when = " in each later run" if saving.is_later else ""
     parts = [f"saves {saved}{when}"] if saved else []
     if saving.refused:
-        parts.append(f"{saving.refused} {'is' if saving.refused == 1 else 'are'} no longer refused")
+        parts.append(f"{'' if saved else 'avoids '}{plural(saving.refused, 'limit hit')}")
     if saving.failed:
-        parts.append(f"{plural(saving.failed, 'compilation')} failed so far")
-    return "; ".join(parts)
+        parts.append(f"{saving.failed} failed {plural_noun(saving.failed, 'compilation')}")
+    return " and ".join(parts)

@@ -64,6 +64,11 @@ class Summary(NamedTuple):
         """Whether times are recorded; also where nothing was compiled."""
         return bool(self.seconds) or not (self.compiles or self.limit_hits or self.failures)
 
+    @property
+    def succeeded_seconds(self) -> float:
+        """Those of the compilations that produced code."""
+        return max(0.0, self.seconds - self.failed_seconds - self.limit_seconds)
+
     def part(self, verdict: Verdict) -> VerdictTotal:
         return next((part for part in self.parts if part.verdict is verdict), VerdictTotal(verdict, 0, 0.0))
 

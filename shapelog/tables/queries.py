@@ -30,6 +30,7 @@ WITH grouped AS (
         count(DISTINCT job) AS jobs, count(DISTINCT (function, {_FILE.format("")})) AS functions,
         count(DISTINCT (job, rank, process, compile_id)) AS recompiles, sum(seconds) AS seconds
     FROM causes
+    WHERE verdict <> 'over the limit'
     GROUP BY code, rule, axis_pattern
 )
 SELECT code, rule, CASE WHEN variants = 1 THEN axis ELSE axis_pattern END, longest.function, longest.file, longest.line,

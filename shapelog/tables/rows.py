@@ -121,7 +121,7 @@ def _suggestions(report: Report, job: str) -> Iterator[SuggestionRow]:
             recommendation=item.recommendation,
             entries=",".join(item.entries),
             python="\n".join(item.python),
-            compiles_saved=len(item.gone),
+            compiles_saved=item.compiles,
             seconds=item.seconds or None,
             confidence=item.confidence,
             confidence_reason=item.confidence_reason,

@@ -127,7 +127,7 @@ class CauseRow(NamedTuple):
     code: Annotated[str, "The rule: `SL101`."]
     rule: Annotated[str, "Its name: `size-varies`."]
     axis: Annotated[str, "The property that changed: `x.size[0]`."]
-    axis_pattern: Annotated[str, "The same with `$` for each number, to group by: `layers[$].weight`."]
+    axis_pattern: Annotated[str, "The same with `*` for each number, to group by: `layers[*].weight`."]
     is_size_related: Annotated[bool, "Whether it is a size, or an int that could be symbolic."]
     verdict: _Verdict
     seconds: Annotated[

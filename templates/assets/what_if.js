@@ -19,7 +19,6 @@
   };
   const costOfRow = (row, chosen) => sum(row.map((place) => costOf(data.outcomes[place], chosen)));
   const costOfRun = (chosen) => sum([data.others, ...data.outcomes.map((outcome) => costOf(outcome, chosen))]);
-  const predicted = (cost, chosen) => (cost && chosen.size ? [...cost.slice(0, LEAST), cost[LEAST] / data.ratio, cost[MOST] === null ? null : cost[MOST] * data.ratio] : cost);
 
   // Times as the rest of the page writes them.
   const UNITS = [[86400, "d", 3600, "h"], [3600, "h", 60, "min"], [60, "min", 1, "s"]];
@@ -56,7 +55,7 @@
   const rows = $$(".by-frame tbody tr", panel).map((element, place) => ({ element, own: data.rows[place], before: costOfRow(data.rows[place], nothing) }));
 
   const showRun = (chosen) => {
-    const cost = predicted(costOfRun(chosen), chosen);
+    const cost = costOfRun(chosen);
     const unknown = $("#wi-unknown", panel);
     unknown.hidden = Boolean(cost);
     if (cost) {
@@ -71,7 +70,7 @@
     return cost;
   };
   const showRow = (row, chosen) => {
-    const cost = predicted(costOfRow(row.own, chosen), chosen);
+    const cost = costOfRow(row.own, chosen);
     const total = cost && cost[COMPILES] + cost[HITS];
     $(".total", row.element).textContent = cost ? number(total, cost[MORE]) : "?";
     $(".total", row.element).classList.toggle("better", Boolean(cost) && total < row.before[COMPILES] + row.before[HITS]);

@@ -436,3 +436,26 @@ def test_a_name_that_is_an_int_in_one_function_and_a_tensor_in_another() -> None
     tensors = static_sizes(10, 12, frame=1, source="L['k']", name="g")
     suggestion = only(make.advice(trace(int_values(3, 4), tensors)))
     assert suggestion.recommendation == "mark the int k, and dim 0 of k where it is a tensor, as dynamic"
+
+
+def test_a_limit_hit_is_counted_beside_the_compilations_that_a_mark_saves() -> None:
+    counter = next(item for item in advice_of("real/demo.log.gz").suggestions if item.name == "self.step")
+    assert (counter.compiles, counter.limit_hits, counter.saved) == (7, 1, "7 compilations and 1 limit hit")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("real/demo.log.gz", ""),
+        ("lab/graph_break_resume.log.gz", "some compilations go away only if several of these are marked"),
+    ],
+)
+def test_it_is_stated_where_savings_do_not_add_up(name: str, words: str) -> None:
+    assert advice_of(name).how_savings_add_up == words
+
+
+def test_what_is_saved_leaves_out_how_much_two_runs_differ() -> None:
+    advice = advice_of("lab/batch_varies.log.gz")
+    without = advice.replayed.cost(mark for item in advice.suggestions for mark in item.marks)
+    assert advice.avoidable_seconds == without.seconds.left_of(advice.before.seconds.least)
+    assert advice.after.seconds == without.seconds.in_another_run

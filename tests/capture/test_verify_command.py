@@ -29,7 +29,7 @@ if trace:
     with open(trace, "rb") as source, open(os.path.join(folder, "{NAME}"), "wb") as target:
         target.write(source.read())
 with open(os.path.join(folder, "environment.json"), "w") as file:
-    json.dump({{name: os.environ.get(name) for name in ("{VARIABLE}", "TORCHINDUCTOR_CACHE_DIR")}}, file)
+    json.dump({{name: os.environ.get(name) for name in ("{VARIABLE}", "TORCHINDUCTOR_CACHE_DIR", "TMPDIR")}}, file)
 sys.exit(int(status))
 """
 
@@ -203,9 +203,10 @@ def test_a_list_that_is_set_already_is_extended(case: Case, monkeypatch: pytest.
     assert f"second run: {VARIABLE} extended by the suggestion" in done.stderr
 
 
-def test_each_run_has_an_empty_compile_cache_of_its_own_that_is_removed(case: Case) -> None:
+@pytest.mark.parametrize("variable", ["TORCHINDUCTOR_CACHE_DIR", "TMPDIR"])  # compiled code, and precompiled headers
+def test_each_run_has_empty_compile_caches_of_its_own_that_are_removed(variable: str, case: Case) -> None:
     case.verify(case.command(trace(static_sizes(10, 12)), trace(dynamic_size("0/0"))))
-    first, second = (case.environment(run)["TORCHINDUCTOR_CACHE_DIR"] for run in ("before", "after"))
+    first, second = (case.environment(run)[variable] for run in ("before", "after"))
     assert first
     assert second
     assert first != second

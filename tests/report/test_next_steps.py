@@ -101,7 +101,7 @@ def test_code_that_was_cut_off_while_it_compiled_is_nothing_to_fix() -> None:
     started = make.record("dynamo_start", {"stack": [{"line": 5, "name": "f", "filename": 0}]}, id="0/1")
     report = make.report(make.trace(make.compile("0/0", make.tensor(10, 8))) + started)
     (alert,) = alerts(report).alerts
-    assert "was still being compiled when the trace ends" in alert.sentence
+    assert "was still being compiled when the trace ended" in alert.sentence
     assert alert.remedy.text.startswith("let the process finish")
     assert steps_of(report) == ()
 
@@ -119,7 +119,7 @@ def test_a_limit_that_no_mark_lifts_comes_with_the_setting_of_this_torch() -> No
     )
     limits = [step for step in steps_of(make.report(made)) if step.kind is StepKind.LIMIT]
     assert [step.text for step in limits] == [("torch._dynamo.config.recompile_limit = 16",)]
-    assert saving_words(limits[0].saving) == "1 is no longer refused"
+    assert saving_words(limits[0].saving) == "avoids 1 limit hit"
 
 
 def raw_hints(compile: Compile) -> Iterator[str]:
@@ -171,3 +171,25 @@ def test_a_step_is_placed_at_the_calling_line_where_the_code_has_none() -> None:
     (step,) = next_steps(make.alerts_of(make.trace(first, second)))
     (place,) = step.places
     assert (place.line.line, place.code) == (20, "f(x)")
+
+
+@pytest.mark.parametrize(("reason", "is_step"), [("CompileCollectiveRestartAnalysis", False), ("TensorifyScalarRestartAnalysis", True)])
+def test_a_restart_that_dynamo_plans_is_no_step(reason: str, is_step: bool) -> None:
+    restarted = make.compile(
+        "0/0",
+        make.tensor(10, 8),
+        restart_reasons=[f"<class 'torch._dynamo.exc.{reason}'>"],
+        dynamo_time_before_restart_s=0.5,
+    )
+    steps = steps_of(make.report(make.trace(restarted)))
+    assert any(step.kind is StepKind.RESTART for step in steps) == is_step
+
+
+def test_a_step_whose_code_has_no_line_names_the_call() -> None:
+    (step,) = steps_of(report_of("lab/autocast_toggle.log.gz"))
+    assert [(place.line.line, place.code) for place in step.places] == [(22, "main()")]
+
+
+def test_a_long_title_ends_with_its_first_sentence() -> None:
+    titles = [step.title for step in steps_of(report_of("real/2.6/l_failures.log.gz"))]
+    assert "Fix what keeps fg2 from compiling: Dynamic control flow is not supported at the moment" in titles

@@ -40,7 +40,7 @@ from shapelog.reporters import formats, renderer
     help="Write this run as the new baseline.  [default: to --baseline, else shapelog-baseline.json]",
 )
 @click.option("--exit-zero/--no-exit-zero", help="Exit with 0 even if the check fails.")
-@list_options("Show everything, including alerts that do not fail the check.", "Show at most this many alerts (0 for all).", default=10)
+@list_options("Show everything, including findings that do not fail the check.", "Show at most this many findings (0 for all).", default=10)
 @format_options
 @input_options
 @output_options(formats("check"), several=True)

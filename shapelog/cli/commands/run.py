@@ -92,9 +92,9 @@ def _report(done: "Run", options: CommonOptions) -> int:
 def verify(command: tuple[str, ...], trace_dir: str | None, options: CommonOptions) -> int:
     """Run COMMAND twice, the second time with the marks from suggest-dynamic, and show whether they helped.
 
-    For example: shapelog verify -- python train.py --steps 20. Each run gets its own empty compile cache, so that the times can
-    be compared; if a list of dynamic sources is already set, the suggestion is added to it. Standard input, output, and error
-    are those of COMMAND; the result goes to standard error, or to the file given with -o. Both traces are kept.
+    For example: shapelog verify -- python train.py --steps 20. Each run gets its own empty compile cache and temporary directory,
+    so that the times can be compared; if a list of dynamic sources is already set, the suggestion is added to it. Standard input,
+    output, and error are those of COMMAND; the result goes to standard error, or to the file given with -o. Both traces are kept.
 
     Exit codes: 0 if the marks helped or there is nothing to mark, 1 if they did not help (no fewer compilations, a lost graph, a
     different exit code), 2 if they could not be tried. If the first run fails, its exit code is passed on.

@@ -58,6 +58,27 @@ _GENERAL_HINT = re.compile(
 )
 
 
+# Restarts that PyTorch records as a class, without words.
+_RESTART_CLASS = re.compile(r"<class 'torch\._dynamo\.exc\.(\w+)'>")
+_RESTARTS = {
+    "AutogradGradRestartAnalysis": "torch.autograd.grad consumed part of the graph that is returned",
+    "CompileCollectiveRestartAnalysis": "the ranks agreed on what is dynamic (compiler collectives)",
+    "RequiresGradRestartAnalysis": "requires_grad_() was called on an intermediate tensor that is returned",
+    "SpeculationRestartAnalysis": "a graph break was found later in the code",
+    "TensorifyScalarRestartAnalysis": "a float could not stay dynamic, so its value became a constant",
+    "UnspecializeRestartAnalysis": "an nn.Module changed while its code was traced",
+}
+# Restarts that belong to how Dynamo works: nothing in the code avoids them.
+PLANNED_RESTARTS = frozenset((_RESTARTS["CompileCollectiveRestartAnalysis"], _RESTARTS["SpeculationRestartAnalysis"]))
+# ``builtin: print [<class 'torch._dynamo.variables.constant.ConstantVariable'>] False``, as versions before 2.8 write it.
+_BUILTIN = re.compile(r"builtin: (\w+) \[.*\] (?:True|False)")
+
+
+# An exception of the user's code as Dynamo met it, and its text: ``ObservedKeyError: ConstantVariable(str: 'k')``.
+_OBSERVED = re.compile(r"Observed(?!Exception$)(\w+?)(?:Error)+$")
+_CONSTANT = re.compile(r"ConstantVariable\(\w+: (.*)\)")
+
+
 class RaisedException(NamedTuple):
     """One exception of a chain: its type without the module, the first line of its message, and where it was raised, outermost first."""
 
@@ -102,6 +123,14 @@ def compiler_message(text: str) -> CompilerMessage:
     return first._replace(hints=tuple(hints), url=urls[0] if urls else "", stack=stack)
 
 
+def in_words(line: str) -> str:
+    """A line of PyTorch's in which it wrote a class of its own, or the types of its own variables, in words; any other line as it is."""
+    if known := _RESTART_CLASS.fullmatch(line):
+        return _RESTARTS.get(known[1], known[1])
+    builtin = _BUILTIN.fullmatch(line)
+    return f"Dynamo cannot trace the builtin {builtin[1]}" if builtin else line
+
+
 def _one_break(text: str) -> CompilerMessage:
     """Title, explanation and hints of a text about one break."""
     title: list[str] = []
@@ -131,7 +160,10 @@ def _title(lines: list[str]) -> str:
         return f"{lines[0].split('!')[0]}: {lines[1].removeprefix('- ')}"
     if lines[0].endswith("raised:") and len(lines) > 1:
         return f"{lines[0]} {lines[1]}"
-    return lines[0].strip("'\"")
+    line = lines[0].strip("'\"")
+    advice = _INLINE_HINT.match(line)
+    # What was met comes first, also where the text begins with advice.
+    return line[advice.end() :].lstrip(". ") or line if advice else in_words(line)
 
 
 def _inline_hints(text: str) -> Iterator[str]:
@@ -188,4 +220,10 @@ def _exception(text: str) -> RaisedException | None:
     kind, _, message = named.partition(": ")
     if message.endswith(":"):  # the error itself follows
         message = " ".join((message, next((line.strip() for line in lines[lines.index(named) + 1 :] if line.strip()), "")))
-    return RaisedException(kind.rsplit(".", 1)[-1], message.strip(), tuple(stack_lines(lines)))
+    observed = _OBSERVED.match(kind.rsplit(".", 1)[-1])
+    value = _CONSTANT.fullmatch(message.strip()) if observed else None
+    return RaisedException(
+        f"{observed[1]}Error" if observed else kind.rsplit(".", 1)[-1],
+        value[1] if value else message.strip().removeprefix("raised exception ") if observed else message.strip(),
+        tuple(stack_lines(lines)),
+    )

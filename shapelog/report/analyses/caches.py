@@ -81,7 +81,7 @@ def _findings(uses: Iterable[CacheUse]) -> Iterator[Finding]:
 
 
 _SUBJECTS = {
-    "SL505": "{frame} does not use {caches}",
+    "SL505": "{frame} bypasses {caches}",
     "SL506": "what was compiled for {frame} could not be saved in {caches}",
     "SL507": "{frame} found no entry in {caches}, since its key changes with more than the graph",
 }

@@ -36,7 +36,7 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
                 if compile.outcome is Outcome.FAILED:
                     yield _forbidden(explained, frame, compile) if compile.is_forbidden else _failure(frame, compile)
                 elif compile.outcome is Outcome.UNFINISHED and compile.stack.header:
-                    ended = "was still being compiled when the trace ends: the process exited or was killed"
+                    ended = "was still being compiled when the trace ended: the process exited or was killed"
                     how = ended if compile.order == last else "never finished compiling: the attempt was abandoned"
                     sentence, place = f"{frame.title} {how}", location_of(frame)
                     yield Finding(_FAILED, sentence, compile.label, place, frame=frame, own_remedy=_UNFINISHED)
@@ -65,9 +65,10 @@ def _failure(frame: Frame, compile: Compile) -> Finding:
     rule = _CONFLICT if contradicts_mark else _FAILED
     message = compile.failure
     place = Location(metrics.fail_file, metrics.fail_line) if metrics.fail_file else location_of(frame)
+    how = "was not recompiled" if metrics.fail_type == "RecompileError" else f"failed to compile in {stage(compile)}"
     return Finding(
         rule=rule,
-        sentence=f"{frame.title} failed to compile in {stage(compile)}: {message.title}",
+        sentence=f"{frame.title} {how}: {message.title}",
         compile=compile.label,
         place=place,
         details=(("type", metrics.fail_type),),

@@ -1,8 +1,9 @@
-"""Which causes cost the most over the whole run? Ids, indexes and sizes are folded into ``$``, so that repeated ones add up."""
+"""Which causes cost the most over the whole run? Ids, indexes and sizes are folded into ``*``, so that repeated ones add up."""
 
 import re
 from collections.abc import Iterator
 
+from shapelog.model.trace import Outcome
 from shapelog.recompiles.explain import Explanations
 from shapelog.report.results import Column, Finding, Table
 from shapelog.report.weighted import WeightedCompile, weighted_compiles
@@ -17,7 +18,7 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
     folded: dict[str, str] = {}
     for item in weighted_compiles(explained):
         axes: dict[tuple[str, str, str], set[str]] = {}
-        for cause in item.recompile.causes if item.recompile else ():
+        for cause in item.recompile.causes if item.recompile and item.compile.outcome is Outcome.COMPILED else ():
             name, rule = folded.get(cause.axis) or folded.setdefault(cause.axis, fold(cause.axis)), cause.rule
             axes.setdefault((rule.code, rule.name, name), set()).add(cause.axis)
         for key, names in axes.items():
@@ -38,5 +39,5 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
 
 
 def fold(text: str) -> str:
-    """Numbers and addresses replaced by ``$``: ``layers[3].weight`` and ``layers[4].weight`` are one thing."""
-    return _FOLDED.sub("$", text)
+    """Numbers and addresses replaced by ``*``: ``layers[3].weight`` and ``layers[4].weight`` are one thing."""
+    return _FOLDED.sub("*", text)

@@ -7,6 +7,7 @@ from shapelog.advice.paste_formats import as_python, as_shell, effect_of, why_no
 from shapelog.check.check import BudgetUse, CheckedAlert, CheckResult
 from shapelog.check.policy import Metric
 from shapelog.model.code_matching import Code
+from shapelog.model.trace import Outcome
 from shapelog.report.next_steps import NextStep, StepKind, next_steps, saving_words
 from shapelog.report.report import FrameReport
 from shapelog.reporters import Options
@@ -16,7 +17,7 @@ from shapelog.rule_docs import link
 from shapelog.rules import RULES, AlertKind
 from shapelog.text import cut, file_name, measured, plural, seconds, some
 
-_VALUES, _STEPS = 12, 6
+_VALUES, _STEPS, _PLACES = 12, 6, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +78,11 @@ def _sections(checked: CheckResult) -> Iterator[Section]:
     failing = [item for item in failing if AlertKind.BUDGET not in item.alert.kinds] or failing
     others = [item for item in checked.alerts if not item.fails]
     yield Section(0, "\n\n".join(_answer(checked)), noun="answer")
-    yield from _what_helps(checked)
-    steps = [step for step in next_steps(checked.found) if step.kind is not StepKind.MARK]
-    if steps:
-        yield Section(2, "### What else would help", tuple(map(_step, steps[:_STEPS])), "step")
+    steps = next_steps(checked.found)
+    beyond = tuple(map(_step, [step for step in steps if step.kind is not StepKind.MARK][:_STEPS]))
+    answers = [*_what_helps(checked), *([Section(2, "### Beyond marking", beyond, "step")] if beyond else [])]
+    # What saves most comes first.
+    yield from answers if steps and steps[0].kind is StepKind.MARK else reversed(answers)
     if failing:
         head = "### What fails the check" if checked.is_check else "### What can be avoided"
         yield Section(2, head, tuple(map(_item, failing)), "finding")
@@ -113,10 +115,11 @@ def _answer(checked: CheckResult) -> Iterator[str]:
         known.append(f"compared with the baseline {code(checked.baseline.name)}")
     yield ", ".join(known)
     rows = [
-        ("Compiles", summary.compiles, measured(summary.seconds)),
-        ("Recompiles", summary.recompiles, measured(summary.recompile_seconds)),
+        ("Compilations", summary.compiles, measured(summary.succeeded_seconds)),
+        ("Recompilations", summary.recompiles, measured(summary.recompile_seconds)),
         *((f"· {part.verdict.value}", part.count, measured(part.seconds)) for part in summary.parts),
-        *([("Failed compilations", summary.failures, "")] if summary.failures else []),
+        *([("Recompile limit hits", summary.limit_hits, measured(summary.limit_seconds))] if summary.limit_hits else []),
+        *([("Failed compilations", summary.failures, measured(summary.failed_seconds))] if summary.failures else []),
     ]
     lines = ["| | Number | Time |", "|---|--:|--:|"]
     yield "\n".join([*lines, *(f"| {name} | {number} | {time} |" for name, number, time in rows)])
@@ -138,7 +141,7 @@ def _what_helps(checked: CheckResult) -> Iterator[Section]:
     if advice is None or not report.recompiles:
         return
     if not advice.env and not advice.suggestions:
-        yield Section(1, f"### What to set\n\n{escaped(why_nothing(advice))}", noun="line to set")
+        yield Section(1, f"Nothing to mark as dynamic: {escaped(why_nothing(advice))}.", noun="line to set")
         return
     words = f"Mark {advice.what_to_mark} as dynamic: {escaped(effect_of(advice))}."
     # A torch without a list of dynamic sources has calls to mark them.
@@ -147,10 +150,13 @@ def _what_helps(checked: CheckResult) -> Iterator[Section]:
 
 
 def _step(step: NextStep) -> str:
-    saved = saving_words(step.saving)
-    lines = [listed(cut(step.title, 1000)) + (f" ({escaped(saved)})" if saved else "")]
+    lines = [listed(cut(step.title, 1000))]
+    if saved := saving_words(step.saving):
+        lines.append(f"  - {escaped(saved[:1].upper() + saved[1:])}, {step.confidence.level} confidence")
     lines += [f"  {listed(cut(hint, 1000))}" for hint in step.hints[:2]]
     lines += [f"  - {code(text)}" for text in step.text]
+    for item in step.places[:_PLACES]:
+        lines.append(f"  - {code(item.line)}" + (f": {code(cut(item.code, 500))}" if item.code else ""))
     if step.url:
         lines.append(f"  - [PyTorch]({step.url})")
     return "\n".join(lines)
@@ -182,11 +188,11 @@ def _frames(checked: CheckResult) -> Iterator[str]:
 
 
 def _varied(checked: CheckResult, found: Code, items: list[FrameReport]) -> str:
-    recompiles = sum(len(item.recompiles) for item in items)
+    recompiles = sum(entry.compile.outcome is Outcome.COMPILED for item in items for entry in item.recompiles)
     source_line = checked.found.repository.source_line(found.first.file, found.first.line)
     where = f" {cell(cut(str(source_line), 300))}" if source_line else ""
     spent = sum(item.frame.seconds for item in items)
-    cost = f"{seconds(spent)} of compile time" if spent else "time unknown"
+    cost = f"{seconds(spent)} of compile time in all" if spent else "time unknown"
     values: dict[str, dict[str, None]] = {}
     rules: dict[str, dict[str, None]] = {}
     for axis in (axis for item in items for axis in item.axes):

@@ -27,7 +27,7 @@ _TICKS = re.compile(r"`+")
 # What is read as one word: blanks inside of backticks or brackets do not end it.
 _WORD = re.compile(r"(?:`[^`]+`|\[[^\[\]`]*\]|\S)+")
 # Code, as the writer marked it or as its brackets show, between the marks of a sentence.
-_QUOTED = re.compile(r"(\(?)(?:`([^`]+)`|([^\s`.,;:()]*\[[^`]*\]))([.,;:)]*)")
+_QUOTED = re.compile(r"(\(?)(?:`([^`]+)`|([^\s`,;:()]*\[[^`]*\]))([.,;:)]*)")
 # GitHub knows no span of code in more than 80 backticks.
 _MOST_TICKS = 60
 

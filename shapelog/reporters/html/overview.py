@@ -104,7 +104,7 @@ def _why(report: Report, shell: str) -> str:
 def _verdict(report: Report) -> tuple[str, str]:
     """(the verdict in a few words, and in a sentence)"""
     summary = report.summary
-    spent = f"{plural(summary.compiles, 'compilation')}{taking(summary.seconds)}"
+    spent = f"{plural(summary.compiles, 'compilation')}{taking(summary.succeeded_seconds)}"
     if not summary.compiles and not summary.failures and not summary.limit_hits and report.trace.vllm:
         return "vLLM compiled without Dynamo's records.", as_sentence(vllm_words(report.trace.vllm))
     if not summary.compiles and not summary.failures and not summary.limit_hits and report.trace.exports:
@@ -114,7 +114,7 @@ def _verdict(report: Report) -> tuple[str, str]:
     failed = f" {plural(summary.failures, 'compilation')} failed." if summary.failures else ""
     if not report.recompiles and summary.failures:
         tried = plural(summary.compiles + summary.failures, "compilation")
-        succeeded = f"{plural(summary.compiles, 'compilation')}{taking(_succeeded_seconds(report))} succeeded"
+        succeeded = f"{plural(summary.compiles, 'compilation')}{taking(summary.succeeded_seconds)} succeeded"
         return f"{summary.failures} of {tried} failed.", f"{succeeded}, and nothing was recompiled."
     if not report.recompiles:
         return "Nothing was recompiled.", f"{spent}: every function was compiled once."
@@ -150,19 +150,11 @@ def _with_marks(advice: Advice | None) -> str:
         return "The advice failed."
     if not advice.suggestions:
         return as_sentence(advice.why_empty)
-    before, after = advice.before.seconds, advice.after.seconds
+    saved = advice.avoidable_seconds.as_saving
     where = f" {advice.scope}" if advice.scope else ""
-    is_less = after.most is not None and after.most < before.least
-    if not before.least:
+    if not saved:
         return f"Mark {advice.what_to_mark} as dynamic."
-    verb = "cut" if is_less else "change"
-    return f"Marking {advice.what_to_mark} as dynamic would {verb} compile time{where} from {before} to an estimated {after}."
-
-
-def _succeeded_seconds(report: Report) -> float:
-    """Those of the compilations that produced code."""
-    summary = report.summary
-    return max(0.0, summary.seconds - summary.failed_seconds - summary.limit_seconds)
+    return f"Marking {advice.what_to_mark} as dynamic would save {saved} of {advice.before.seconds} of compile time{where}."
 
 
 def _vllm_tiles(found: Sequence[VllmCompilation]) -> Iterator[Tile]:
@@ -193,7 +185,7 @@ def _tiles(report: Report, recompiled: str) -> Iterator[Tile]:
     if not (summary.compiles or summary.failures or summary.limit_hits):
         yield from () if exports else _vllm_tiles(report.trace.vllm)
         return
-    yield Tile(summary.compiles, plural_noun(summary.compiles, "compilation"), measured(_succeeded_seconds(report)), "frames")
+    yield Tile(summary.compiles, plural_noun(summary.compiles, "compilation"), measured(summary.succeeded_seconds), "frames")
     again = measured(summary.recompile_seconds)
     yield Tile(summary.recompiles, plural_noun(summary.recompiles, "recompilation"), again, recompiled)
     for verdict in (Verdict.MARKING, Verdict.CODE, Verdict.JUSTIFIED, Verdict.UNEXPLAINED):

@@ -1,11 +1,10 @@
 """What if: the suggestions to tick, the frames that they change, and what the script of the page shows for any part of them."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from shapelog.advice.advise import Advice
-from shapelog.advice.compile_seconds import RUN_TO_RUN
+from shapelog.advice.compile_seconds import Seconds
 from shapelog.advice.paste_formats import VARIABLE, marked_lines
 from shapelog.advice.replay import Cost, total_cost
 from shapelog.advice.what_if import Condition, FrameOutcomes, WhatIf, what_if
@@ -68,6 +67,11 @@ class WhatIfView(NamedTuple):
     advice: Advice
 
     @property
+    def seconds(self) -> Seconds:
+        """What this run would have taken with all suggestions."""
+        return self.advice.replayed.cost(mark for item in self.advice.suggestions for mark in item.marks).seconds
+
+    @property
     def data(self) -> dict[str, object]:
         """For the script, as ``templates/assets/what_if.js`` reads it."""
         suggestions = self.advice.suggestions
@@ -78,7 +82,6 @@ class WhatIfView(NamedTuple):
                 [outcome.conditions, {_key(held): _figures(cost) for held, cost in outcome.costs.items()}] for outcome in self.outcomes
             ],
             "others": _figures(self.others),
-            "ratio": RUN_TO_RUN,
             "variable": VARIABLE,
             "already": [_with_literal(entry) for entry in self.advice.set_already],
             "entries": [[_with_literal(entry) for entry in item.visible_entries] for item in suggestions],
@@ -159,7 +162,7 @@ def _row(members: Sequence[FrameOutcomes], first: int, outcomes: Sequence[Outcom
         place=file_and_line(frame.file, frame.line) if frame else "",
         outcomes=tuple(range(first, first + len(outcomes))),
         before=total_cost([outcome.costs[frozenset()] for outcome in outcomes]),
-        after=_in_another_run(total_cost([outcome.costs[frozenset(range(len(outcome.conditions)))] for outcome in outcomes])),
+        after=total_cost([outcome.costs[frozenset(range(len(outcome.conditions)))] for outcome in outcomes]),
         is_partial=any(member.is_partial for member in members),
     )
 
@@ -167,10 +170,6 @@ def _row(members: Sequence[FrameOutcomes], first: int, outcomes: Sequence[Outcom
 def _saved_seconds(outcome: Outcome) -> tuple[float, int]:
     before, after = outcome.costs[frozenset()], outcome.costs[frozenset(range(len(outcome.conditions)))]
     return before.seconds.least - after.seconds.least, before.total - after.total
-
-
-def _in_another_run(cost: Cost) -> Cost:
-    return replace(cost, seconds=cost.seconds.in_another_run)
 
 
 def _key(held: frozenset[int]) -> str:

@@ -5,7 +5,7 @@ from shapelog.advice.paste_formats import as_shell, cost_of, effect_of, where_to
 from shapelog.advice.suggestions import Suggestion
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.text_page import COLORS, CONFIDENCE_COLORS, LONGEST_COPIED, TextPage
-from shapelog.text import measured, plural, plural_noun
+from shapelog.text import measured, plural, plural_noun, taking
 
 # Of longer code the first lines are shown.
 _LINES = 5
@@ -48,7 +48,7 @@ def what_to_set(page: TextPage, advice: Advice, indent: int = 2) -> None:
 
 def _suggestions(page: TextPage, advice: Advice) -> None:
     groups = _together(advice.suggestions)
-    page.heading("Suggestions", "savings are for each suggestion alone; together they save more" if len(groups) > 1 else "")
+    page.heading("Suggestions", advice.how_savings_add_up if len(groups) > 1 else "")
     for group in page.listed(groups, "suggestion"):
         _suggestion(page, group)
 
@@ -65,7 +65,7 @@ def _suggestion(page: TextPage, group: list[Suggestion]) -> None:
     item = group[0]
     page.line(
         (f"{item.id}{f'-{group[-1].id}' if len(group) > 1 else ''}  ", "dim"),
-        (", ".join(filter(None, (plural(len(item.gone), "compilation"), measured(item.seconds)))), "green"),
+        (f"{item.saved}{taking(item.seconds)}", "green"),
         " saved by these together  " if len(group) > 1 else "  ",
         (f"{item.confidence} confidence", CONFIDENCE_COLORS[item.confidence]),
         (f"  {' '.join(dict.fromkeys(code for member in group for code in member.codes))}", "dim"),
@@ -76,7 +76,7 @@ def _suggestion(page: TextPage, group: list[Suggestion]) -> None:
         page.line((member.name, "bold"), f"  {_dims(member)}  {member.rationale}", indent=6)
         caveats |= dict.fromkeys(member.caveats)
     where = page.few(list(dict.fromkeys(f"{frame.title} (frame {frame.label})" for frame in item.frames)))
-    called = f", called at {item.place.file.rsplit('/', 1)[-1]}:{item.place.line}  {item.place.code}" if item.place else ""
+    called = f", called at {item.place.file.rsplit('/', 1)[-1]}:{item.place.line}  {item.place.code}".rstrip() if item.place else ""
     page.line((f"in {where}{called}", "dim"), indent=6)
     if page.verbose:
         page.line((f"removes {' '.join(item.gone)}; {item.confidence_reason}", "dim"), indent=6)

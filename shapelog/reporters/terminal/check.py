@@ -48,7 +48,7 @@ def _mark(item: BudgetUse) -> Text:
 def _alerts(page: TextPage, title: str, items: tuple[CheckedAlert, ...], checked: CheckResult) -> None:
     if items:
         page.heading(title, "worst first")
-    for number, item in enumerate(page.listed(items, "alert", 0)):
+    for number, item in enumerate(page.listed(items, "finding", 0)):
         if number:
             page.blank()
         diagnostic(page, item.alert, item.level, _notes(item, checked))
@@ -66,9 +66,10 @@ def _tail(page: TextPage, checked: CheckResult, rest: tuple[CheckedAlert, ...], 
         known = sum(not item.new for item in rest)
         some = f"{known} of them " if known < len(rest) else ""
         of_baseline = f", {some}already in {checked.baseline.name}" if checked.baseline and known else ""
-        lines.append(f"{plural(len(rest), 'alert')} that {'does' if len(rest) == 1 else 'do'} not fail{of_baseline} (shown with --verbose)")
+        do = "does" if len(rest) == 1 else "do"
+        lines.append(f"{plural(len(rest), 'more finding')} that {do} not fail the check{of_baseline} (shown with --verbose)")
     if checked.ignored:
-        lines.append(f"{plural(checked.ignored, 'alert')} not selected or ignored")
+        lines.append(f"{plural(checked.ignored, 'finding')} not selected or ignored")
     if checked.fixed and checked.baseline:
         shown = "; ".join(checked.fixed[:3]) + (f"; and {len(checked.fixed) - 3} more" if len(checked.fixed) > 3 else "")
         lines.append(f"Better than the baseline {checked.baseline.name} ({shown}). Run with --write-baseline to update it.")

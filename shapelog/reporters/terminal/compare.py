@@ -85,10 +85,8 @@ def _total(name: str, before: int | None, after: int | None, is_neutral: bool = 
 def _settings(page: TextPage, comparison: Comparison) -> None:
     if comparison.settings:
         page.heading("Settings that differ", "as recorded with the first compilation of each run")
-        columns = Column("setting"), Column("before"), Column("after", is_wide=True)
-        page.table(
-            columns, [(item.name, item.before or "not set", item.value or "not set") for item in comparison.settings], noun="setting"
-        )
+    for item in page.listed(comparison.settings, "setting"):
+        page.line((f"{item.name}: ", "bold"), f"{item.before or 'not set'} → {item.value or 'not set'}", indent=2)
 
 
 def _place(item: FrameChange) -> str:
@@ -142,7 +140,7 @@ def _causes(page: TextPage, causes: Sequence[CauseChange], is_lost: bool) -> Non
         style = "red" if after > before else "green" if after < before and not is_lost else ""
         listed = " ".join(names) if page.verbose else shorten(" ".join(names), page.width)
         each = " each" if len(names) > 1 else ""
-        counts = Text(f"{before} → {plural(after, 'recompilation')}{each}", style=style)
+        counts = Text(f"{before} → {plural(after, 'time')}{each}", style=style)
         rows.append((Text(f"{code} {RULES[code].name}", style="dim"), counts, Text(listed, style="cyan")))
     page.table((Column(""), Column(""), Column("", is_wide=True)), rows, 4, "cause")
 

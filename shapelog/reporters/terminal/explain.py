@@ -2,6 +2,7 @@
 
 from rich.text import Text
 
+from shapelog.grouping import grouped
 from shapelog.model.trace import Compile, Outcome
 from shapelog.recompiles.causes import Cause, EntryDifference
 from shapelog.report.explain_compile import CompileExplanation
@@ -9,10 +10,10 @@ from shapelog.reporters import Options
 from shapelog.reporters.terminal.diagnostic import pytorch_message
 from shapelog.reporters.terminal.text_page import COLORS, TextPage, first
 from shapelog.rules import Verdict
-from shapelog.text import measured, one_line, plural, shorten
+from shapelog.text import measured, one_line, plural, plural_noun, shorten, some
 
-# How many entries of several lines a list shows.
-_MOST = 6
+# How many entries of several lines a list shows, and how many values a line.
+_MOST, _VALUES = 6, 8
 _DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
 
@@ -26,8 +27,11 @@ def render_explanation(explanation: CompileExplanation, options: Options) -> byt
     _symbols(page, explanation)
     if explanation.compile.reasons:
         page.heading("In PyTorch's words", "the first failed guard of each cache entry")
+    advised: set[str] = {""}  # a hint that is the same for each entry is shown once
     for reason in page.listed(explanation.compile.reasons, "reason"):
-        page.line((f"{reason.entry}: ", "bold"), reason.text or "(blank)", indent=2)
+        text, hint, advice = " ".join(reason.text.split()).partition(" (HINT: ")
+        page.line((f"{reason.entry}: ", "bold"), (text if advice in advised else text + hint + advice) or "(blank)", indent=2)
+        advised.add(advice)
     return page.bytes()
 
 
@@ -42,7 +46,11 @@ def _head(page: TextPage, explanation: CompileExplanation) -> None:
     if before and before != called:
         page.line((f"the nearest cache entry was compiled at {before.file}:{before.line}  {before.code}", "dim"), indent=2)
     metrics = compile.metrics
-    parts = [compile.outcome.value, *filter(None, (measured(compile.seconds),)), *_dynamism(compile)]
+    parts = [
+        "refused" if compile.outcome is Outcome.LIMIT else compile.outcome.value,
+        *filter(None, (measured(compile.seconds),)),
+        *_dynamism(compile),
+    ]
     if compile.attempts > 1:
         parts.append(f"{compile.attempts} attempts")
     if metrics.op_count is not None:
@@ -100,8 +108,29 @@ def _why(page: TextPage, explanation: CompileExplanation) -> None:
         page.line(item.why_not_markable, indent=2)
     if item.consequences:
         page.line(("as a result: ", "dim"), shorten(", ".join(item.consequences), page.width * 2), indent=2)
-    for other in page.listed(explanation.others, "entry", most=_MOST):
-        _other(page, other)
+    for others in page.listed(list(grouped(explanation.others, _properties).values()), "entry", most=_MOST):
+        labels = " ".join(other.entry.label for other in others)
+        page.line((f"other {plural_noun(len(others), 'entry')} ", "dim"), f"{labels}: {_differences(others)}", indent=2)
+
+
+def _properties(other: EntryDifference) -> object:
+    """The same for entries from which a call differs in the same properties; their causes where these are not known by name."""
+    return tuple((cause.codes, cause.axis or cause.sentence) for cause in other.causes) or other
+
+
+def _differences(others: list[EntryDifference]) -> str:
+    """What separates a call from these entries."""
+    first = others[0]
+    if len(others) == 1 or not all(cause.before for other in others for cause in other.causes[:2]):
+        shown = [cause.sentence for cause in first.causes[:2]]
+    else:
+        shown = [
+            f"{cause.axis} was {some([other.causes[place].before for other in others], _VALUES)}"
+            for place, cause in enumerate(first.causes[:2])
+        ]
+    if len(first.causes) > 2:
+        shown.append(f"and {len(first.causes) - 2} more ({', '.join(dict.fromkeys(cause.codes[0] for cause in first.causes[2:]))})")
+    return "; ".join(shown) or "the trace does not record why"
 
 
 def _cause(page: TextPage, cause: Cause) -> None:
@@ -110,14 +139,6 @@ def _cause(page: TextPage, cause: Cause) -> None:
     page.line((change, "cyan"), ("  (reported by PyTorch)" if cause.named_by_pytorch else "  (not reported by PyTorch)", "dim"), indent=4)
     if cause.place:
         page.line((f"at {cause.place}  {cause.place.code}", "dim"), indent=4)
-
-
-def _other(page: TextPage, other: EntryDifference) -> None:
-    shown = [cause.sentence for cause in other.causes[:2]]
-    if len(other.causes) > 2:
-        shown.append(f"and {len(other.causes) - 2} more ({', '.join(dict.fromkeys(cause.codes[0] for cause in other.causes[2:]))})")
-    what = "; ".join(shown) or "the trace does not record why"
-    page.line(("other entry ", "dim"), f"{other.entry.label}: {what}", indent=2)
 
 
 def _guards(page: TextPage, explanation: CompileExplanation, nearest: Compile) -> None:

@@ -5,11 +5,12 @@ from datetime import datetime
 
 from rich.text import Text
 
+from shapelog.advice.compile_seconds import Seconds
 from shapelog.report.results import Cell, Column
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.text_page import TextPage
-from shapelog.tables.fleet import Fleet, FleetAdvice, Regression, Since, Totals
-from shapelog.text import file_name, one_line, plural, plural_noun, seconds, seconds_in_column, seconds_range, taking
+from shapelog.tables.fleet import Fleet, Regression, Since, Totals
+from shapelog.text import file_name, one_line, plural, plural_noun, seconds, seconds_in_column, taking
 
 
 def render_fleet(fleet: Fleet, options: Options) -> bytes:
@@ -17,30 +18,27 @@ def render_fleet(fleet: Fleet, options: Options) -> bytes:
     _head(page, fleet.folder, fleet.totals)
     if fleet.since:
         _since(page, fleet.since)
-    elif fleet.totals.first:
-        page.line(("All jobs began within a week; --since WHEN shows what is worse than before", "dim"))
-    _advice(page, fleet.advice)
+    _advice(page, fleet)
     _causes(page, fleet)
     _failures(page, fleet)
     _unreadable(page, fleet)
+    if fleet.totals.first and not fleet.since:
+        page.blank()
+        page.line(("All jobs began within a week; --since WHEN shows what is worse than before", "dim"))
     return page.bytes()
 
 
 def _head(page: TextPage, folder: str, totals: Totals) -> None:
-    when = f"  started {_day(totals.first)} to {_day(totals.last)}" if totals.first and totals.last else ""
-    page.line((_many(totals.jobs, "job"), "bold"), f" in {folder}", (when, "dim"))
-    more = [f"{number:,} {word}" for number, word in ((totals.failures, "failed"), (totals.limit_hits, "refused at the limit")) if number]
+    when = f"  {_day(totals.first)} to {_day(totals.last)}" if totals.first and totals.last else ""
+    unread = f"  {totals.unreadable:,} more could not be read" if totals.unreadable else ""
+    page.line((_many(totals.jobs, "job"), "bold"), f" in {folder}", (when, "dim"), (unread, "bold red"))
+    counts = (totals.failures, "failed"), (totals.limit_hits, "refused at the limit")
+    more = [f"{number:,} {word}" for number, word in counts if number]
+    more += [f"{_many(totals.untimed, 'job')} without times"] if totals.untimed else []
     page.line(
         f"{_many(totals.compiles, 'compilation')}{taking(totals.seconds)}, including {_many(totals.recompiles, 'recompilation')}"
         f"{taking(totals.recompile_seconds)}" + "".join(f"; {item}" for item in more)
     )
-    if totals.untimed:
-        page.line((f"{_many(totals.untimed, 'job')} without times: of these only the numbers are known", "dim"))
-    if totals.avoidable_most:
-        saved = seconds_range(totals.avoidable_least or 0.0, totals.avoidable_most)
-        page.line("Marking inputs as dynamic, as the reports of the jobs suggest, saves ", (saved, "bold green"))
-    if totals.unreadable:
-        page.line((f"{plural(totals.unreadable, 'job')} could not be read", "bold red"), ", listed at the end")
 
 
 def _many(number: int, noun: str) -> str:
@@ -112,12 +110,13 @@ def _placed(function: str, file: str | None, line: int | None) -> Text:
     return found
 
 
-def _advice(page: TextPage, advice: Sequence[FleetAdvice]) -> None:
-    if not advice:
+def _advice(page: TextPage, fleet: Fleet) -> None:
+    if not fleet.advice:
         return
-    page.heading("What would save most", "recompilation time that each alone removes, over all jobs and ranks")
-    for item in page.listed(advice, "suggestion"):
-        sure = f", confidence {item.confidence}" if item.confidence else ""
+    marks = Seconds(fleet.totals.avoidable_least or 0.0, fleet.totals.avoidable_most or 0.0).as_saving
+    page.heading("What would save most", f"all marks together save {marks}" if marks else "")
+    for item in page.listed(fleet.advice, "suggestion"):
+        sure = f", {item.confidence} confidence" if item.confidence else ""
         page.line(
             (f"{seconds(item.seconds)}  " if item.seconds else "", "bold green"),
             (item.function, "bold"),

@@ -5,7 +5,7 @@ from rich.text import Text
 from shapelog.report.next_steps import NextStep, saving_words
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.text_page import CONFIDENCE_COLORS, LONGEST_COPIED, TextPage
-from shapelog.text import file_name, one_line, shorten
+from shapelog.text import file_name, one_line, plural, shorten
 
 # The most places that a step names, unless all is asked for.
 _PLACES = 3
@@ -14,7 +14,7 @@ _PLACES = 3
 def render_next_steps(steps: tuple[NextStep, ...], options: Options) -> bytes:
     """A list of its own, for what belongs to another output."""
     page = TextPage(options)
-    next_steps_list(page, steps, title="What else would help")
+    next_steps_list(page, steps, title="Beyond marking")
     return page.bytes()
 
 
@@ -52,4 +52,4 @@ def _step(page: TextPage, number: int, step: NextStep) -> None:
         where = file_name(str(place.line))
         page.line((f"{where}  {shorten(place.code, max(20, page.width - len(where) - 7))}" if place.code else where, "dim"), indent=5)
     if len(step.places) > _PLACES and not page.verbose:
-        page.line((f"and {len(step.places) - _PLACES} more places", "dim"), indent=5)
+        page.line((f"and {plural(len(step.places) - _PLACES, 'more place')}", "dim"), indent=5)

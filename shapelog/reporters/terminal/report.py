@@ -4,13 +4,14 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
+from shapelog.errors import INFO
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Recompile
 from shapelog.recompiles.shape_table import ShapeCell, ShapeTable, State
 from shapelog.report.alerts import Alerts, collect_alerts
 from shapelog.report.details.vllm_passes import vllm_words
 from shapelog.report.merge_ranks import MergedFrame, merged_findings, merged_frames, merged_groups, rank_label
-from shapelog.report.next_steps import next_steps
+from shapelog.report.next_steps import next_steps, saving_words
 from shapelog.report.report import Axis, FrameReport, Report
 from shapelog.report.repository_paths import Repository
 from shapelog.report.results import Column, Location
@@ -28,6 +29,8 @@ from shapelog.text import measured, megabytes, one_line, plural, seconds, shorte
 _MARKS = {State.DYNAMIC: ("~", "cyan"), State.SPECIALIZED: ("!", "magenta"), State.STATIC: ("", ""), State.ABSENT: ("", "dim")}
 _KINDS = (Column("kind", is_wide=True), Column("records", True, True), Column("bytes", True, True), Column("", is_wide=True))
 _UNUSED = Column("known, not used", is_wide=True), Column("records", True)
+# More findings than this push the next steps off the first screen.
+_ONE_SCREEN = 3
 _LEGEND = "12 static   ~12 dynamic   !12 was symbolic, then specialized   12* kept it from using an earlier entry"
 
 
@@ -38,7 +41,12 @@ def render(report: Report, options: Options) -> bytes:
             _one_frame(page, report, item)
         return page.bytes()
     found = collect_alerts(report, Repository())
+    steps = next_steps(found)
     _head(page, report)
+    if steps and (report.ranks or len(found.alerts) > _ONE_SCREEN):
+        saved = saving_words(steps[0].saving)
+        page.line(("Start here: ", "bold"), steps[0].title)
+        page.line((saved, "green"), ("; " if saved else "", "dim"), ("all steps are listed at the end", "dim"), indent=2)
     _ranks(page, report)
     _diagnostics(page, found)
     export_findings(page, report)
@@ -56,7 +64,7 @@ def render(report: Report, options: Options) -> bytes:
         page.blank()
         page.line(("vLLM: ", "bold"), vllm_words(report.trace.vllm))
     _summary(page, report)
-    next_steps_list(page, next_steps(found), "why, and how sure: shapelog suggest-dynamic" if report.summary.recompiles else "")
+    next_steps_list(page, steps, "why, and how sure: shapelog suggest-dynamic TRACE" if report.summary.recompiles else "")
     _left_out(page, report)
     if found.alerts:
         page.blank()
@@ -89,7 +97,7 @@ def _details(page: TextPage, report: Report) -> None:
 
 def _diagnostics(page: TextPage, found: Alerts) -> None:
     """Everything that went wrong, the worst first."""
-    for alert in page.listed(found.alerts, "diagnostic", 0):
+    for alert in page.listed(found.alerts, "finding", 0):
         page.blank()
         diagnostic(page, alert, alert.level)
     for item, owner in merged_findings([item for item in found.report.findings if item.frame is None], found.report.trace):
@@ -121,7 +129,9 @@ def _head(page: TextPage, report: Report) -> None:
         parts = [f"torch {trace.version_guess}", "a text log"]
     if trace.rank_count > 1:
         parts.append(plural(trace.rank_count, "rank" if any(rank.number is not None for rank in trace.ranks) else "process"))
-    page.line((trace.name, "bold"), "  ", ("  ".join(parts), "dim"))
+    files = [book.name for book in report.accounts]
+    name = trace.name if len(files) < 2 else f"{files[0]} and {plural(len(files) - 1, 'more file')}"
+    page.line((name, "bold"), "  ", ("  ".join(parts), "dim"))
     for text in trace.what_is_missing:
         page.line((text, "dim"))
 
@@ -136,10 +146,10 @@ def _summary(page: TextPage, report: Report) -> None:
     of_them = f", including {plural(summary.recompiles, 'recompilation')}{taking(summary.recompile_seconds)}"
     page.blank()
     if summary.recompiles:
-        page.line((f"Summary: {number}", "bold"), f"{taking(summary.seconds)}{of_them}{over}")
+        page.line((f"Summary: {number}", "bold"), f"{taking(summary.succeeded_seconds)}{of_them}{over}")
     elif summary.compiles:
         where = " in this log" if report.trace.is_text else ""
-        page.line((f"Summary: {number}", "bold"), f"{taking(summary.seconds)}{over}, no recompilation{where}")
+        page.line((f"Summary: {number}", "bold"), f"{taking(summary.succeeded_seconds)}{over}, no recompilation{where}")
     elif not summary.limit_hits:
         nothing = "no compilation is in this log" if report.trace.is_text else "nothing was compiled in this run"
         page.line((f"Summary: {'no compilation succeeded' if summary.failures else nothing}", "bold"))
@@ -303,7 +313,8 @@ def _rank_findings(page: TextPage, report: Report) -> None:
 
 def _health(page: TextPage, report: Report) -> None:
     health = health_of(report)
-    if not (page.verbose or health.unreadable or health.unknown or health.problems):
+    is_wrong = any(problem.severity != INFO for problem in report.problems)
+    if not (page.verbose or health.unreadable or health.unknown or is_wrong):
         return
     page.heading("Health of the trace")
     lost = f", {health.unreadable} bytes unreadable" if health.unreadable else ", every byte accounted for"

@@ -25,7 +25,7 @@ def render_rules(entries: Sequence[Entry], options: Options) -> bytes:
         for item in members:
             _row(page, item.rule, names, kinds)
     page.blank()
-    page.line(f"run `shapelog rule {entries[0].rule.code}` for an explanation")
+    page.line(f"Run `shapelog rule {entries[0].rule.code}` for an explanation")
     return page.bytes()
 
 

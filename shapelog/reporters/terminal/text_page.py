@@ -140,8 +140,10 @@ class TextPage:
         cells = [[_cell(value) for value in row] for row in shown]
         whole = [max([cell_len(column.name), *(cell_len(row[i].plain) for row in cells)]) for i, column in enumerate(columns)]
         widths = self._fitted(whole, columns, indent)
+        name_below = Text()
         below = next((i for i, column in enumerate(columns) if column.is_wide and widths[i] < min(whole[i], _READABLE)), None)
         if below is not None:  # too narrow to be read: this column gets lines of its own
+            name_below = Text(f"{columns[below].name}: " if columns[below].name else "", style="dim")
             columns = [column._replace(is_wide=False) for i, column in enumerate(columns) if i != below]
             widths = self._fitted([width for i, width in enumerate(whole) if i != below], columns, indent)
         if any(column.name for column in columns):
@@ -149,7 +151,7 @@ class TextPage:
         for row in cells:
             self._row([cell for i, cell in enumerate(row) if i != below], widths, columns, indent)
             if below is not None:
-                self.text(row[below], indent + 2)
+                self.text(name_below + row[below], indent + 2)
         self.more(len(rows) - len(shown), noun, indent)
 
     def _fitted(self, whole: Sequence[int], columns: Sequence[Column], indent: int) -> list[int]:

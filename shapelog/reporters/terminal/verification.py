@@ -7,7 +7,7 @@ from shapelog.report.verification import FrameProof, Verification
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.advice import what_to_set
 from shapelog.reporters.terminal.text_page import TextPage
-from shapelog.text import one_line, plural, seconds
+from shapelog.text import compilations, one_line, plural, seconds
 
 _COLUMNS = Column("", is_wide=True), Column("before", True), Column("predicted", True), Column("measured", True)
 
@@ -31,8 +31,8 @@ def _verdict(page: TextPage, found: Verification) -> None:
     if found.helped:
         before, now = found.advice.before, found.comparison.now
         surety = _surety(found)
-        after = _events(now.compiles, now.limit_hits) if before.limit_hits or now.limit_hits else str(now.compiles)
-        change = f": {_events(before.compiles, before.limit_hits)} became {after}, {surety}"
+        after = compilations(now.compiles, now.limit_hits) if before.limit_hits or now.limit_hits else str(now.compiles)
+        change = f": {compilations(before.compiles, before.limit_hits)} became {after}, {surety}"
         page.line(("It helped", "bold green"), change)
         page.line(f"Compile time: {found.timing}")
     else:
@@ -42,13 +42,9 @@ def _verdict(page: TextPage, found: Verification) -> None:
 def _surety(found: Verification) -> str:
     after = found.advice.after
     if not found.is_exact:
-        return f"{_events(after.compiles, after.limit_hits)} predicted"
+        return f"{compilations(after.compiles, after.limit_hits)} predicted"
     is_exact = found.measured == after.total and not after.more
     return "exactly as predicted" if is_exact else f"as predicted ({_range(after.total, after.at_most - after.total)})"
-
-
-def _events(compiles: int, limit_hits: int | None) -> str:
-    return plural(compiles, "compilation") + (f" and {plural(limit_hits, 'limit hit')}" if limit_hits else "")
 
 
 def _totals(page: TextPage, found: Verification) -> None:

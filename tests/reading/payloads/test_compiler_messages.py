@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shapelog.reading.payloads.compiler_messages import compiler_message, exception_chain, user_stack
+from shapelog.reading.payloads.compiler_messages import compiler_message, exception_chain, in_words, user_stack
 from shapelog.reading.records import StackFrame
 
 PRINT = """Failed to trace builtin operator
@@ -106,3 +106,38 @@ def test_any_text_is_taken_apart(text: str) -> None:
     assert all(hint.strip() for hint in found.hints)
     assert user_stack(text) == found.stack
     exception_chain(text)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("<class 'torch._dynamo.exc.TensorifyScalarRestartAnalysis'>", "a float could not stay dynamic, so its value became a constant"),
+        ("<class 'torch._dynamo.exc.RestartOfTomorrow'>", "RestartOfTomorrow"),
+        ("builtin: print [<class 'torch._dynamo.variables.constant.ConstantVariable'>] False", "Dynamo cannot trace the builtin print"),
+        ("Tensor.item", "Tensor.item"),
+    ],
+)
+def test_classes_of_pytorch_are_put_in_words(line: str, words: str) -> None:
+    assert in_words(line) == words
+
+
+def test_a_title_is_what_was_met_and_not_the_advice_before_it() -> None:
+    found = compiler_message("Consider annotating your code using torch._check*(). Could not guard on data-dependent expression Eq(u0, 2)")
+    assert (found.title, found.hints) == (
+        "Could not guard on data-dependent expression Eq(u0, 2)",
+        ("Consider annotating your code using torch._check*()",),
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "kind", "message"),
+    [
+        ("torch._dynamo.exc.ObservedKeyError: ConstantVariable(str: 'k')", "KeyError", "'k'"),
+        ("torch._dynamo.exc.ObservedNameErrorError: raised exception NameError('name')", "NameError", "NameError('name')"),
+        ("torch._dynamo.exc.ObservedException: what", "ObservedException", "what"),
+        ("ValueError: raised exception", "ValueError", "raised exception"),
+    ],
+)
+def test_an_exception_of_the_users_code_has_its_own_name(line: str, kind: str, message: str) -> None:
+    (raised,) = exception_chain(f'Traceback (most recent call last):\n  File "a.py", line 1, in f\n{line}')
+    assert (raised.type, raised.message) == (kind, message)

@@ -66,7 +66,7 @@ def test_a_compile_that_the_trace_cuts_off_is_shown() -> None:
     made += make.record("dynamo_start", {"stack": [{"line": 5, "name": "f", "filename": 0}]}, id="0/1")
     (finding,) = found(made)
     assert finding.compile == "0/1"
-    assert "still being compiled when the trace ends" in finding.sentence
+    assert "still being compiled when the trace ended" in finding.sentence
 
 
 def test_the_end_of_each_rank_counts_where_ranks_share_a_process_id() -> None:
@@ -75,7 +75,7 @@ def test_the_end_of_each_rank_counts_where_ranks_share_a_process_id() -> None:
     refused = make.trace(start, make.compile("1/0", make.tensor(10, 8), name="g"), make.compile("1/1", make.tensor(12, 8), name="g"))
     trace = make.load_ranks(make.trace(make.compile("0/0", make.tensor(10, 8)), start), refused)
     first, second = (item.sentence for item in analyze(explain_trace(trace)) if isinstance(item, Finding))
-    assert "still being compiled when the trace ends" in first
+    assert "still being compiled when the trace ended" in first
     assert "was abandoned" in second
 
 

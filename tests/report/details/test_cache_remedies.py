@@ -80,7 +80,7 @@ def test_an_entry_that_cannot_be_pickled_names_what_cannot() -> None:
 @pytest.mark.parametrize(
     ("name", "code", "kept", "rank"),
     [
-        ("cache_bypassed", "SL505", "square does not use the AOTAutograd cache and the FX graph cache (2 compilations)", 0),
+        ("cache_bypassed", "SL505", "square bypasses the AOTAutograd cache and the FX graph cache (2 compilations)", 0),
         ("cache_unstable_key", "SL507", "post_grad_custom_post_pass: pass-", 0),
         ("cache_not_saved", "SL506", "could not be saved in the AOTAutograd cache: runtime_metadata cannot be saved", 0),
         ("cache_settings", "SL507", "inductor_config[max_fusion_size]: 64 → 8", 0),

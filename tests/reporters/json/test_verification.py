@@ -27,7 +27,7 @@ def test_the_json_holds_both_runs_and_the_prediction() -> None:
     assert (data["format"], data["helped"], data["exact"], data["env"]) == ("shapelog verification", True, False, "L['x']:0")
     assert data["compiles"] == {"before": 3, "predicted": 1, "measured": 2}
     assert data["limit_hits"] == {"before": 0, "predicted": 0, "measured": 0}
-    predicted = {"least": pytest.approx(1 / 1.35), "most": None}
+    predicted = {"least": pytest.approx(1 / 1.5), "most": None}
     assert data["seconds"] == {"before": 3.0, "predicted": predicted, "measured": 2.0, "inside": True}
     assert (data["exit_codes"], data["wall_seconds"]) == ({"before": 0, "after": 0}, {"before": 2.0, "after": 1.5})
     assert data["frames"] == [{"title": "f", "before": 3, "predicted": 1, "measured": 2}]

@@ -45,7 +45,7 @@ def test_a_frame_shows_what_changed_and_the_causes_that_are_gone() -> None:
         "    no longer hits the recompile limit",
         "    1 compilation instead of 8, no recompilations remain",
         "    dynamic from the first compilation on (was static): self.step",
-        "    SL315 module-int-varies  8 → 0 recompilations  self.step",
+        "    SL315 module-int-varies  8 → 0 times  self.step",
     ]
 
 
@@ -63,7 +63,7 @@ def test_dims_and_causes_of_one_kind_are_shown_together() -> None:
     assert (
         "dynamic from the first compilation on (was from a later one): m.size[0] m.size[1] g.size[0] g.size[1] p.size[0] p.size[1]" in text
     )
-    assert "SL101 size-varies  1 → 0 recompilations each  g.size[0] g.size[1] m.size[0] m.size[1] p.size[0] p.size[1]" in text
+    assert "SL101 size-varies  1 → 0 times each  g.size[0] g.size[1] m.size[0] m.size[1] p.size[0] p.size[1]" in text
 
 
 def test_unchanged_frames_are_folded_into_one_line_and_verbose_unfolds_them() -> None:

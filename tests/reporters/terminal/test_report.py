@@ -1,8 +1,10 @@
 """The first screen of a report: short enough to be read, with what matters whole."""
 
 import pytest
-from recorded import RECORDED, report_of
+from recorded import FIXTURES, RECORDED, report_of
 
+from shapelog import analyze, load
+from shapelog.errors import INFO
 from shapelog.report.alerts import collect_alerts
 from shapelog.report.repository_paths import Repository
 from shapelog.reporters import Options, renderer
@@ -50,3 +52,24 @@ def test_addresses_are_never_folded(name: str) -> None:
 def test_the_address_of_the_rules_is_shown_where_it_fits_or_with_verbose(width: int, verbose: bool) -> None:
     text = "".join(shown("real/demo.log.gz", width, verbose).split())
     assert text.endswith(RULES_URL if verbose or width > 80 else "shapelogruleSL401")
+
+
+def test_a_long_report_begins_with_the_first_step() -> None:
+    first, second, third = shown("real/demo.log.gz").splitlines()[:3]
+    assert second == "Start here: Mark 3 inputs (4 entries) as dynamic"
+    assert third.startswith("  saves 11 compilations (22.3–34.8 s) and 1 limit hit; all steps are listed at")
+    assert first.startswith("demo.log.gz")
+
+
+def test_the_health_of_a_trace_is_shown_where_something_is_wrong() -> None:
+    harmless = next(name for name in RECORDED if {problem.severity for problem in report_of(name).problems} == {INFO})
+    damaged = next(name for name in RECORDED if {problem.severity for problem in report_of(name).problems} - {INFO})
+    assert "Health of the trace" not in shown(harmless)
+    assert "Health of the trace" in shown(harmless, verbose=True)
+    assert "Health of the trace" in shown(damaged)
+
+
+def test_of_many_files_the_first_is_named() -> None:
+    report = analyze(load(FIXTURES / "real/2.13/uneven_ranks"))
+    text = renderer("report", "terminal")(report, Options(color=False, width=140)).decode()
+    assert text.startswith("dedicated_log_torch_trace_rank_0_3zmnalsh.log.gz and 3 more files  torch 2.13.0+cpu  3.5 MB  4 ranks\n")

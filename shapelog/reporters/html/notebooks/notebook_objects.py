@@ -144,7 +144,7 @@ def _frame_report(item: FrameReport) -> Shown:
 @shown.register
 def _suggestion(item: Suggestion) -> Shown:
     facts = (
-        ("saves", f"{plural(len(item.gone), 'compilation')} ({' '.join(item.gone)})"),
+        ("saves", f"{item.saved} ({' '.join(item.gone)})"),
         ("time", measured(item.seconds)),
         ("confidence", f"{item.confidence}: {item.confidence_reason}"),
         ("add to TORCH_COMPILE_DYNAMIC_SOURCES", ",".join(item.entries)),
