@@ -128,6 +128,11 @@ def as_sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:].rstrip('.')}."
 
 
+def enumerated(parts: Sequence[str]) -> str:
+    """``a``, ``a and b``, ``a, b and c``; "" of none."""
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if parts[1:] else parts)
+
+
 def some(parts: Sequence[str], most: int, between: str = ", ") -> str:
     """``a, b and 3 more``: at most ``most`` of them."""
     more = f" and {len(parts) - most} more" if len(parts) > most else ""

@@ -27,7 +27,7 @@ from shapelog.report.results import Finding
 from shapelog.report.resumed_code import ResumedCode
 from shapelog.report.weighted import weighted_compiles
 from shapelog.rules import AlertKind, Level, Remedy, Rule, Section, Verdict
-from shapelog.text import plural, plural_noun, shorten, some
+from shapelog.text import enumerated, plural, plural_noun, shorten, some
 
 # Rules about state that a program sets up once, before the first compiled call.
 _SET_UP = frozenset(("SL301", "SL303", "SL305", "SL306", "SL307", "SL321"))
@@ -185,7 +185,13 @@ def _marks(advice: Advice | None) -> Iterator[NextStep]:
         kind=StepKind.MARK,
         title=_capitalized(items[0].recommendation) if len(items) == 1 else f"Mark {advice.what_to_mark} as dynamic",
         rules=(),
-        saving=Saving(max(0, fewer - advice.after.more), fewer, saved, advice.before.refused - advice.after.refused),
+        saving=Saving(
+            least=max(0, fewer - advice.after.more),
+            most=fewer,
+            seconds=saved,
+            refused=advice.before.limit_hits - advice.after.limit_hits,
+            failed=advice.before.forbidden - advice.after.forbidden,
+        ),
         confidence=Confidence(unsure.confidence, unsure.confidence_reason),
         stake=_middle(saved),
         text=text,
@@ -453,4 +459,4 @@ def saving_words(saving: Saving) -> str:
         parts.append(f"{'' if saved else 'avoids '}{plural(saving.refused, 'limit hit')}")
     if saving.failed:
         parts.append(f"{saving.failed} failed {plural_noun(saving.failed, 'compilation')}")
-    return " and ".join(parts)
+    return enumerated(parts)

@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from shapelog.reading.text_logs.versions import Versions, common
+from shapelog.text import enumerated
 
 # What is found in a log, by the names of TORCH_LOGS, as people call it.
 _ARTIFACTS = {
@@ -52,10 +53,6 @@ class LogContents:
         if self.limits and not self.messages["recompiles"]:
             unknown[1] = "why the code was recompiled before the limit was hit"
         return (
-            f"Read from text that holds {_listed(held or ['messages of the compiler'])}. Not in it: {_listed(unknown)}. "
+            f"Read from text that holds {enumerated(held or ['messages of the compiler'])}. Not in it: {enumerated(unknown)}. "
             "To record everything: TORCH_TRACE=/tmp/trace python your_script.py"
         )
-
-
-def _listed(words: list[str]) -> str:
-    return ", ".join(words[:-1]) + f" and {words[-1]}" if len(words) > 1 else words[0]
