@@ -9,13 +9,14 @@ from shapelog.advice.marks import Mark
 from shapelog.advice.replay import Marks, Replay
 from shapelog.advice.source_index import SourceIndex
 from shapelog.grouping import grouped
+from shapelog.model.declared_shapes import declarations
 from shapelog.model.ids import TorchVersion
 from shapelog.model.trace import Compile, Frame, Outcome, Trace
 from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.properties import RANK, VALUE, size
 from shapelog.reading.payloads.source_names import Source, display_text
 from shapelog.recompiles.explain import Explanations
-from shapelog.text import plural, rank_list, seconds
+from shapelog.text import plural, rank_list, seconds, some
 
 # The lower bound that every symbolic size has, because 0 and 1 are compiled on their own.
 _ONLY_NOT_SMALL = re.compile(r"^[012] <= [^<>=]+$")
@@ -141,6 +142,18 @@ def caveats_of_source(
         yield f"The number of dimensions of {name} changed, so PyTorch made all of them dynamic; dimensions not listed here may change too."
 
 
+def _declared(trace: Trace, replayed: Replay, marks: Marks) -> Iterator[str]:
+    """Functions whose shapes the program declares: there the list changes nothing."""
+    declared = declarations(trace)
+    found: dict[tuple[str, str], dict[str, None]] = {}
+    for mark in sorted(marks) if declared else ():
+        for frame in dict.fromkeys(plan.frame for plan in replayed.by_mark.get(mark, ()) if plan.frame in declared):
+            what = mark.source.display_name if mark.is_int else f"{mark.source.display_name}.size[{mark.dim}]"
+            found.setdefault((frame.title, declared[frame].argument), {})[what] = None
+    for (title, argument), names in found.items():
+        yield f"{title} declares its shapes with {argument}=, where the list has no effect: declare {some(list(names), _SHOWN)} there, too."
+
+
 def _across_ranks(seen: tuple[ObservedValues, ...], frames: tuple[Frame, ...], observed: MarkedValues) -> Iterator[str]:
     """Values that differ from rank to rank, each with its ranks."""
     by_rank = grouped(frames, lambda frame: frame.rank)
@@ -175,6 +188,7 @@ def caveats_of_list(
     explained: Explanations, replayed: Replay, marks: Marks, version: TorchVersion, is_minimal: bool = True
 ) -> Iterator[str]:
     """The caveats of the list as a whole."""
+    yield from _declared(explained.trace, replayed, marks)
     if not marks:
         return
     yield "Estimated by replaying the compilations in this trace. Inputs it did not contain may still recompile."

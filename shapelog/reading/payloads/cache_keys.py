@@ -23,6 +23,8 @@ CACHE_ARTIFACTS = {
 }
 _COMPONENT = re.compile(r"\[([a-z0-9]{20,80})\] ([^:\n]{1,200}):\s?(.*)", re.DOTALL)
 _FIELD = re.compile(r"(\w+)=(torch\.Size\(\[[^\]]*\]\)|device\([^)]*\)|\([^()]*\)|\[[^\]]*\]|[^,()\[\]]+)")
+_INPUT, _TENSOR = re.compile(r"example_inputs\[\d+\]$"), "TensorMetadata("
+_SYMBOL = re.compile(r"^\('(\w+)',\)$")
 _SIZE, _INNER = re.compile(r"torch\.Size\((.*)\)"), r"\1"
 _IS_BACKWARD = "] fx_kwargs[is_backward]: True"
 _LONGEST_REASON = 2000
@@ -124,19 +126,35 @@ def parse_component(text: str) -> KeyComponent | None:
 
 
 def key_differences(before: Iterable[str], after: Iterable[str]) -> tuple[KeyDifference, ...]:
-    """The components that only one of two keys has, by name, in the order of the second key; of a value only what differs in it."""
-    one, other = list(before), list(after)
-    shared = set(one).intersection(other)
-    old, new = ({item.name: item for text in key if text not in shared and (item := parse_component(text))} for key in (one, other))
-    found = [_difference(name, old.get(name), new.get(name)) for name in (*new, *(name for name in old if name not in new))]
+    """The components that only one of two keys has, by name, in the order of the second key; of a value only what differs in it.
+
+    A symbolic size is an input of its own, which moves the tensors behind it: these are compared in their order, where both keys have as
+    many.
+    """
+    one, other = _components(before), _components(after)
+    gone: list[KeyComponent] = []
+    if len(_tensors(one)) == len(_tensors(other)):
+        moved = dict(zip(_tensors(one), _tensors(other), strict=True))
+        gone = [item for name, item in one.items() if name not in moved and name in moved.values()]
+        one = {name: item for name, item in one.items() if name not in moved} | {moved[name]: one[name] for name in moved}
+    found = [_difference(name, one.get(name), other.get(name)) for name in (*other, *(name for name in one if name not in other))]
+    found += [_difference(item.name, item, None) for item in gone]
     return tuple(item for item in found if item)
 
 
+def _components(key: Iterable[str]) -> dict[str, KeyComponent]:
+    return {item.name: item for text in key if (item := parse_component(text))}
+
+
+def _tensors(key: Mapping[str, KeyComponent]) -> list[str]:
+    """The names of the inputs that are tensors, in their order."""
+    return [name for name, item in key.items() if _INPUT.match(name) and item.value.startswith(_TENSOR)]
+
+
 def _difference(name: str, before: KeyComponent | None, after: KeyComponent | None) -> KeyDifference | None:
-    old, new = before.value if before else None, after.value if after else None
     if before and after and before.hash == after.hash:
         return None
-    return KeyDifference(name, *_unlike(old, new))
+    return KeyDifference(name, *_unlike(before.value if before else None, after.value if after else None))
 
 
 def _unlike(before: str | None, after: str | None) -> tuple[str | None, str | None]:
@@ -146,7 +164,7 @@ def _unlike(before: str | None, after: str | None) -> tuple[str | None, str | No
         names = [name for name in new if old.get(name) != new[name]]
         names = ["shape"] if "shape" in names else names
         return _listed(old, names), _listed(new, names)
-    return _as_tensor(old) or before, _as_tensor(new) or after
+    return _as_tensor(old) or _as_symbol(before), _as_tensor(new) or _as_symbol(after)
 
 
 def _as_tensor(fields: Mapping[str, str]) -> str:
@@ -154,9 +172,14 @@ def _as_tensor(fields: Mapping[str, str]) -> str:
     return f"a tensor of {_listed(fields, ['shape'])}" if fields else ""
 
 
+def _as_symbol(value: str | None) -> str | None:
+    """``s33`` for ``('s33',)``, as a symbolic size is written; any other value as it is."""
+    return value and _SYMBOL.sub(r"\1", value)
+
+
 def _tensor_fields(value: str | None) -> dict[str, str]:
     """The fields of the metadata of a tensor by name; {} for any other value."""
-    return dict(_FIELD.findall(value)) if value is not None and value.startswith("TensorMetadata(") else {}
+    return dict(_FIELD.findall(value)) if value is not None and value.startswith(_TENSOR) else {}
 
 
 def _listed(fields: Mapping[str, str], names: Iterable[str]) -> str:

@@ -83,6 +83,7 @@ def _details(page: TextPage, report: Report) -> None:
         page,
         report,
         "specializations",
+        "declared_shapes",
         "graph_breaks",
         "restarts",
         "time",

@@ -95,6 +95,23 @@ def test_a_dtype_that_differs_is_named_alone() -> None:
     assert found == KeyDifference("x", "dtype torch.float32", "dtype torch.int64")
 
 
+def test_a_symbolic_size_that_is_new_moves_the_tensors_behind_it_and_these_are_compared_all_the_same() -> None:
+    static = [component("example_inputs[0]", metadata("[4, 8]")), component("example_inputs[1]", metadata("[8]"), 1)]
+    dynamic = [
+        component("example_inputs[0]", "('s33',)"),
+        component("example_inputs[1]", metadata("[s33, 8]"), 2),
+        component("example_inputs[2]", metadata("[8]"), 1),
+    ]
+    assert key_differences(static, dynamic) == (
+        KeyDifference("example_inputs[0]", None, "s33"),
+        KeyDifference("example_inputs[1]", "shape [4, 8]", "shape [s33, 8]"),
+    )
+    assert key_differences(dynamic, static) == (
+        KeyDifference("example_inputs[0]", "shape [s33, 8]", "shape [4, 8]"),
+        KeyDifference("example_inputs[0]", "s33", None),
+    )
+
+
 def test_a_component_that_is_gone_is_named() -> None:
     assert key_differences([component("x", "1")], []) == (KeyDifference("x", "1", None),)
 
