@@ -14,6 +14,7 @@ from shapelog.recompiles.strides import is_free, same_order
 from shapelog.recompiles.tied_sizes import tied_to
 from shapelog.recompiles.violations import THE_CLASS, Described, Violation, constant_type
 from shapelog.rules import Verdict
+from shapelog.text import cut
 
 _SLICE, _LAYOUT = "a slice of a different width", "a different memory layout (transposed, channels last, or a view)"
 _ZERO_ONE = "0/1 specialization"
@@ -29,6 +30,8 @@ _COMPILE_FIRST = "replace the function by its compiled version before the first 
 _SAME_OBJECTS = "pass objects that are always distinct or always the same, or accept one graph for each case"
 _ONE_CALL = "compile the code once, with one set of options, or accept one graph for each"
 _FLOAT_BRANCH = "accept one graph per branch: the code branches on this float"
+# Characters of a guard in a sentence: sizes that were divided have very long ones.
+_LONGEST_GUARD = 120
 _VMAP, _FAKE_TENSORS = "torch/_functorch/vmap.py", "torch/_subclasses/fake_tensor.py"
 _WHOLE_TRANSFORM = "compile the transformed function as a whole, torch.compile(torch.func.vmap(f)), or accept one graph for each transform"
 _TRANSFORM = re.compile(r"\('(\w+)', \d+(?:, ([^()]*))?\)")
@@ -298,7 +301,7 @@ def _stride(item: Violation, name: str, entry: CompileFacts, call: CompileFacts)
 def _shape_guard(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     assert item.shape is not None
     shape, expression, names = item.shape, item.shape.expression, item.shape.parsed.names
-    text, part = display_text(expression), item.source.tensor_part
+    text, part = shown_guard(expression), item.source.tensor_part
     seen = f" (now {display_text(str(item.actual))})" if item.actual else ""
     if shape.is_duck_shape:
         what = "a size and a storage offset" if ".storage_offset()" in expression else "two sizes"
@@ -332,6 +335,11 @@ def _shape_guard(item: Violation, name: str, entry: CompileFacts, call: CompileF
         return Classification(("SL201",), f"the code specialized on a size: the cache entry requires {text}{seen}", True)
     what = "an int" if names and not sizes else "a size"
     return Classification(("SL204",), f"the code branches on {what}: the cache entry is only for {text}{seen}", True)
+
+
+def shown_guard(expression: str) -> str:
+    """A guard as a sentence has it: in the user's words, and without the middle of a very long one."""
+    return cut(display_text(expression), _LONGEST_GUARD)
 
 
 def _is_of_float(names: tuple[str, ...], entry: CompileFacts) -> bool:

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from shapelog.model.trace import Compile, Frame, Outcome
-from shapelog.reading.payloads.source_names import display_text
 from shapelog.recompiles.branches import other_path
 from shapelog.recompiles.causes import Cause, EntryDifference
+from shapelog.recompiles.classify import shown_guard
 from shapelog.recompiles.graph_reuse import (
     GraphReuse,
     broken_stride_tie,
@@ -88,5 +88,5 @@ def blocking_rule(frame: Frame, nearest: EntryDifference, compile: Compile, reus
     if path:
         return "SL204", f"marking is not enough: {path}"
     broken = reuse.broken_guard(frame, nearest, compile)
-    limit = f"is only for {display_text(broken[1])}" if broken else "does not serve this call"
+    limit = f"is only for {shown_guard(broken[1])}" if broken else "does not serve this call"
     return "SL204", f"marking is not enough: the dynamic graph{f' {broken[0].label}' if broken else ''} {limit}"

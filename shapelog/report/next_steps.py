@@ -458,5 +458,5 @@ def saving_words(saving: Saving) -> str:
     if saving.refused:
         parts.append(f"{'' if saved else 'avoids '}{plural(saving.refused, 'limit hit')}")
     if saving.failed:
-        parts.append(f"{saving.failed} failed {plural_noun(saving.failed, 'compilation')}")
+        parts.append(f"{'' if parts else 'avoids '}{saving.failed} failed {plural_noun(saving.failed, 'compilation')}")
     return enumerated(parts)

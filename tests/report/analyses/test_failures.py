@@ -105,4 +105,4 @@ def test_a_forbidden_recompilation_names_what_varied_and_is_removed_by_a_mark() 
     assert report.advice is not None
     assert (report.advice.env, report.advice.before.forbidden, report.advice.after.forbidden) == ("L['x']:0", 1, 0)
     (step,) = next_steps(collect_alerts(report, Repository("nowhere")))
-    assert (step.title, step.saving.refused) == ("Mark dim 0 of x as dynamic", 1)
+    assert (step.title, step.saving.failed) == ("Mark dim 0 of x as dynamic", 1)
