@@ -341,7 +341,7 @@ def _total_seconds(ranks: Sequence[RankSummary], leader_numbers: dict[int, int])
 
 def _notes(ranks: Sequence[RankSummary], represented: dict[int, tuple[int, ...]], leader_numbers: dict[int, int]) -> Iterator[str]:
     others = [rank for place, rank in enumerate(ranks) if place not in leader_numbers]
-    note = f"{len(ranks):,} ranks are compared; frames and recompiles are told of {rank_list(represented)} in full"
+    note = f"{len(ranks):,} ranks are compared; the frames and recompilations of {rank_list(represented)} are shown in full"
     if len(represented) < len(ranks):
         rest = f"{len(leader_numbers) - len(represented):,}" if others else "each"
         note += f", and {rest} of the others compiled the same for the same reasons"

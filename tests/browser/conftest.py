@@ -1,16 +1,13 @@
 """A headless Chromium and the pages that it opens. Without Playwright or a browser these tests are skipped."""
 
-import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from command_line import call
 
-import shapelog
 from browser import traces
 
 if TYPE_CHECKING:
@@ -86,11 +83,9 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
             else:
                 trace = FIXTURES / source
             made[name] = folder / f"page-{len(made)}.html"
-            # Not in this process, which has the threads and the loop of Playwright: the command may fork.
             asked = "check" if name.startswith("check") else "report"
-            command = [sys.executable, "-m", "shapelog", asked, str(trace), "-o", str(made[name]), *options]
-            where = {**os.environ, "PYTHONPATH": str(Path(shapelog.__file__).parents[1])}
-            subprocess.run(command, check=True, capture_output=True, env=where)
+            done = call(asked, str(trace), "-o", str(made[name]), *options)
+            assert done.exit_code == 0, done.output
         return made[name]
 
     return make

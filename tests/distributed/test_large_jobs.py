@@ -95,8 +95,8 @@ def test_identical_ranks_are_shown_once_and_all_counted(here: None, tmp_path: Pa
     assert [item.owner for item in merged_frames(report)] == ["ranks 0-18", "rank 19"]
     assert (trace.rank_count, trace.covered_ranks) == (20, 20)
     assert trace.notes[-1] == (
-        "20 ranks are compared; frames and recompiles are told of ranks 0 and 19 in full, and each of the others compiled the same for the "
-        "same reasons"
+        "20 ranks are compared; the frames and recompilations of ranks 0 and 19 are shown in full, and each of the others compiled "
+        "the same for the same reasons"
     )
 
 
