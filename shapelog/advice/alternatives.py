@@ -430,9 +430,9 @@ def _dims(item: Input, marks: list[Mark]) -> str:
 def _seen(frame: Frame, marks: list[Mark]) -> str:
     """The sizes of the marked dims in all compiles of a frame: ``x.shape[0] 4 to 7``."""
     found = []
+    inputs = grouped((item for compile in frame.compiles for item in compile.inputs), lambda item: item.source)
     for mark in sorted(set(marks)):
-        inputs = [item for compile in frame.compiles for item in compile.inputs if item.source == mark.source]
-        sizes = {item.size[mark.dim] for item in inputs if mark.dim < len(item.size)}
+        sizes = {item.size[mark.dim] for item in inputs[mark.source] if mark.dim < len(item.size)}
         if sizes:
             span = f"{min(sizes)} to {max(sizes)}" if len(sizes) > 1 else str(min(sizes))
             found.append(f"{expression(mark.source)}.shape[{mark.dim}] {span}")

@@ -1,6 +1,7 @@
 """The other tools: each is named where it would help and where this torch has it, with lines that Python can read."""
 
 import ast
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
@@ -16,6 +17,7 @@ from shapelog.advice.advise import advise
 from shapelog.advice.alternatives import Alternative
 from shapelog.model.ids import TorchVersion
 from shapelog.model.trace import Trace
+from shapelog.reading.records import Input
 from shapelog.recompiles.explain import explain_trace
 from shapelog.rules import RULES
 
@@ -239,3 +241,28 @@ def test_a_mark_that_the_code_contradicts_is_named() -> None:
     assert (first.subject, second.subject) == ("x.size[0] in violates", "x.size[0] in violates2")
     assert first.lines == ("torch._dynamo.maybe_mark_dynamic(x, 0)  # instead of mark_dynamic",)
     assert second.lines[1] == "torch._dynamo.mark_dynamic(y, 0)  # if the two sizes have to be equal"
+
+
+class Counted(tuple[Input, ...]):
+    """Inputs of a compile that count how often all of them are gone through."""
+
+    times = 0
+
+    def __iter__(self) -> Iterator[Input]:
+        self.times += 1
+        return super().__iter__()
+
+
+def test_the_inputs_of_a_compile_are_gone_through_as_often_however_many_are_marked() -> None:
+    def times(number: int) -> int:
+        made = (
+            compiled(f"0/{again}", *(tensor(size, 16, source=f"L['t{item}']") for item in range(number)))
+            for again, size in enumerate((8, 3))
+        )
+        found = load(trace(*made))
+        for compile in found.compiles:
+            object.__setattr__(compile, "inputs", Counted(compile.inputs))
+        assert "# seen: t0.shape[0] 3 to 8" in tools(found, V213)["shapes_spec="].lines[-1]
+        return sum(compile.inputs.times for compile in found.compiles if isinstance(compile.inputs, Counted))
+
+    assert times(12) == times(3)
