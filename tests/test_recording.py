@@ -163,7 +163,7 @@ def shown(report: Report, limit: int = 0) -> str:
 
 def test_in_a_notebook_it_shows_what_to_set_as_a_line_to_copy(recording: Recording) -> None:
     text = shown(recording.report)
-    assert "<b>Mark 1 input as dynamic</b>: 1 of 2 compilations goes away (estimated: " in text
+    assert "<b>Mark 1 input as dynamic</b>: 1 of 2 compilations goes away (saves " in text
     assert f"<pre><code>{' '.join(as_python(recording.advice).split())}</code></pre>" in text
     assert "export " not in text
     assert "What marking will not fix" not in text

@@ -88,7 +88,7 @@ def kinds_of(names: Iterable[str]) -> tuple[AlertKind, ...]:
     found = []
     for name in map(str.lower, names):
         if name not in known and name != "none":
-            raise ShapelogError(f"--fail-on {name}: no such kind; {_nearest(name, (*known, 'none'))}")
+            raise ShapelogError(f"--fail-on {name}: {_nearest('kind', name, (*known, 'none'))}")
         found += [known[name]] if name in known else []
     return tuple(dict.fromkeys(found))
 
@@ -102,15 +102,19 @@ def codes_of(option: str, names: Iterable[str]) -> tuple[str, ...]:
         if code == "ALL":
             code = "SL"
         if not any(known.startswith(code) for known in RULES):
-            raise ShapelogError(f"{option} {name}: no such rule; {_nearest(name, (*RULES, *by_name))} (run `shapelog rules` for a list)")
+            raise ShapelogError(f"{option} {name}: {_nearest('rule', name, (*RULES, *by_name))} (run `shapelog rules` for a list)")
         found.append(code)
     return tuple(dict.fromkeys(found))
 
 
-def _nearest(name: str, known: Sequence[str]) -> str:
+def _nearest(noun: str, name: str, known: Sequence[str]) -> str:
     close = get_close_matches(name, known, n=1) or get_close_matches(name.upper(), known, n=1)
     return (
-        f"did you mean {close[0]}?" if close else f"use one of {', '.join(known)}" if len(known) < 20 else "no rule code starts with that"
+        f"no such {noun}; did you mean {close[0]}?"
+        if close
+        else f"use one of {', '.join(known)}"
+        if len(known) < 20
+        else "no rule code starts with that"
     )
 
 

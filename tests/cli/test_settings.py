@@ -47,9 +47,9 @@ def test_without_a_file_there_are_no_settings(here: Path) -> None:
 @pytest.mark.parametrize(
     ("setting", "reason"),
     [
-        ('fail-on = ["limit", "avoidble"]', "fail-on avoidble: did you mean avoidable?"),
-        ('fail-on = "Limits"', "fail-on limits: did you mean limit?"),
-        ('select = ["SL1", "SL999"]', "select SL999: did you mean SL909? (run `shapelog rules` for a list)"),
+        ('fail-on = ["limit", "avoidble"]', "fail-on avoidble: no such kind; did you mean avoidable?"),
+        ('fail-on = "Limits"', "fail-on limits: no such kind; did you mean limit?"),
+        ('select = ["SL1", "SL999"]', "select SL999: no such rule; did you mean SL909? (run `shapelog rules` for a list)"),
         ('ignore = "xx"', "ignore xx: no rule code starts with that (run `shapelog rules` for a list)"),
         ('source-root = "nowhere"', "source-root nowhere: no such directory"),
     ],
@@ -62,7 +62,7 @@ def test_a_value_that_means_nothing_is_refused_with_file_and_line(here: Path, se
 
 def test_a_variable_that_means_nothing_is_refused_with_its_name(here: Path) -> None:
     assert refusal("", here, SHAPELOG_FAIL_ON="avoidble") == (
-        "SHAPELOG_FAIL_ON in the environment: fail-on avoidble: did you mean avoidable?"
+        "SHAPELOG_FAIL_ON in the environment: fail-on avoidble: no such kind; did you mean avoidable?"
     )
 
 

@@ -86,7 +86,7 @@ def test_a_recompilation_has_its_answer() -> None:
 
 def test_a_cause_has_the_property_and_a_pattern_to_group_by() -> None:
     (item,) = rows(make.report(make.small_trace()))["causes"]
-    assert (item.axis, item.axis_pattern, item.before, item.after, item.is_size_related) == ("x.size[0]", "x.size[$]", "8", "3", True)
+    assert (item.axis, item.axis_pattern, item.before, item.after, item.is_size_related) == ("x.size[0]", "x.size[*]", "8", "3", True)
 
 
 def test_a_job_starts_with_its_first_compilation_in_utc() -> None:

@@ -67,7 +67,7 @@ def _tail(page: TextPage, checked: CheckResult, rest: tuple[CheckedAlert, ...], 
         some = f"{known} of them " if known < len(rest) else ""
         of_baseline = f", {some}already in {checked.baseline.name}" if checked.baseline and known else ""
         do = "does" if len(rest) == 1 else "do"
-        lines.append(f"{plural(len(rest), 'more finding')} that {do} not fail the check{of_baseline} (shown with --verbose)")
+        lines.append(f"{plural(len(rest), 'more finding')} that {do} not fail{of_baseline} (shown with --verbose)")
     if checked.ignored:
         lines.append(f"{plural(checked.ignored, 'finding')} not selected or ignored")
     if checked.fixed and checked.baseline:

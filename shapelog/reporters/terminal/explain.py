@@ -109,7 +109,7 @@ def _why(page: TextPage, explanation: CompileExplanation) -> None:
     if item.consequences:
         page.line(("as a result: ", "dim"), shorten(", ".join(item.consequences), page.width * 2), indent=2)
     for others in page.listed(list(grouped(explanation.others, _properties).values()), "entry", most=_MOST):
-        labels = " ".join(other.entry.label for other in others)
+        labels = some([other.entry.label for other in others], len(others) if page.verbose else _VALUES, " ")
         page.line((f"other {plural_noun(len(others), 'entry')} ", "dim"), f"{labels}: {_differences(others)}", indent=2)
 
 

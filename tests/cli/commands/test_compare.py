@@ -93,7 +93,7 @@ def test_the_limit_of_a_comparison_cuts_lists_and_verbose_shows_all() -> None:
     assert "… 3 more frames, shown with --limit 0" in call("compare", DEMO, MARKED, "-n", "1").stdout
     verbose = call("compare", DEMO, MARKED, "-v", "-n", "1").stdout
     assert "more frame" not in verbose
-    assert re.search(r"SL305 grad-mode-varies  1 → 1 recompilation +grad_mode", verbose)
+    assert re.search(r"SL305 grad-mode-varies  1 → 1 time +grad_mode", verbose)
 
 
 def test_one_of_two_traces_may_come_from_standard_input(made: Path) -> None:

@@ -114,8 +114,8 @@ def test_an_unknown_frame_is_refused_with_a_list_of_known_ones() -> None:
 
 def test_the_limit_cuts_lists_and_shows_how_many_entries_are_left_out() -> None:
     cut, whole = (call("report", DEMO, "--limit", limit).stdout for limit in ("1", "0"))
-    assert re.search(r"… \d+ more diagnostics", cut)
-    assert "more diagnostics" not in whole
+    assert re.search(r"… \d+ more findings", cut)
+    assert "more findings" not in whole
     assert len(cut.splitlines()) < len(call("report", DEMO).stdout.splitlines()) < len(whole.splitlines())
 
 

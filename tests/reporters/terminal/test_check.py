@@ -42,7 +42,7 @@ def test_the_answer_comes_first() -> None:
     assert "Check passed: 19 compilations, 15 recompilations" in passed
     assert "What to set" not in passed
     assert "What fails" not in passed
-    assert "findings that do not fail the check (shown with --verbose)" in passed
+    assert "findings that do not fail (shown with --verbose)" in passed
 
 
 def test_a_run_without_compiles_comes_with_possible_reasons() -> None:
@@ -87,7 +87,7 @@ def test_what_a_baseline_knows_is_distinguished() -> None:
     )
     more = small_trace() + compiled("0/2", tensor(5, 5), reasons=[size_mismatch("0/1", 16, 5, 1)])
     text = shown(check(alerts_of(more), Policy(), known))
-    assert "1 more finding that does not fail the check, already in known.json (shown with --verbose)" in text
+    assert "1 more finding that does not fail, already in known.json (shown with --verbose)" in text
     assert "1 of 1 were there" not in text
     same = check(alerts_of(small_trace()), Policy(), known)
     assert "Check passed: nothing new; 2 compilations, 1 recompilation" in shown(same)
