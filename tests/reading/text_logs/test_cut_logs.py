@@ -59,15 +59,6 @@ def test_a_reason_that_is_not_known_is_quoted_with_the_setting_of_the_version(tm
     assert finding.remedy.endswith("torch._dynamo.config.cache_size_limit")
 
 
-def test_a_size_that_satisfies_the_guard_that_failed_is_a_hint_and_not_that_of_the_call(tmp_path: Path) -> None:
-    head = "V0228 12:04:24.190000 2990033 torch/{}] [0/1] "
-    text = RECOMPILING + head.format("_dynamo/guards.py:5396") + "[__recompiles]     - 0/0: 2 <= x.size()[0]  # y = x  # a.py:2 in f\n"
-    symbol = "create_symbol s77 = 100 for L['x'].size()[0] [2, int_oo] y = x  # a.py:2 in f\n"
-    (item,) = report_of(text + head.format("fx/experimental/symbolic_shapes.py:5743") + symbol, tmp_path).explained.recompiles
-    assert item.codes == ("SL104",)
-    assert "100" not in item.causes[0].sentence
-
-
 def test_a_forbidden_recompile_is_explained_by_its_cause(tmp_path: Path) -> None:
     text = (
         f"torch._dynamo.exc.RecompileError: {RECOMPILING.partition('[__recompiles] ')[2]}    triggered by the following guard failure(s):\n"
