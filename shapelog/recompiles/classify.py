@@ -307,7 +307,7 @@ def _shape_guard(item: Violation, name: str, entry: CompileFacts, call: CompileF
         what = "a size and a storage offset" if ".storage_offset()" in expression else "two sizes"
         sentence = f"{what} were equal when this was compiled, so PyTorch used one symbol for both: {text}{seen}"
         return Classification(("SL103",), sentence, True)
-    values = [call.numbers[name] for name in names if name in call.numbers]
+    values = [call.numbers[name] for name in names if name in call.numbers] if item.actual else []
     if _is_of_float(names, entry):
         return Classification(
             ("SL312",), f"the code branches on a float: the cache entry is only for {text}{seen}", False, Verdict.JUSTIFIED, _FLOAT_BRANCH

@@ -205,8 +205,10 @@ def _indices(text: str) -> set[str]:
 
 
 def _shape_violation(shape: ShapeGuard, call: CompileFacts, reason: Reason | None) -> Violation:
+    """A guard over sizes, with those of the call. Sizes that satisfy what failed are not its own, but those that a mark names as a hint."""
     names = shape.parsed.names
-    known = ", ".join(f"{name} = {call.numbers[name]}" for name in names if name in call.numbers)
+    is_hint = reason is not None and shape.parsed.holds(call.numbers) is True
+    known = "" if is_hint else ", ".join(f"{name} = {call.numbers[name]}" for name in names if name in call.numbers)
     source = Source(names[0] if names else "")
     prop = Property(Kind.SHAPE_GUARD, name=shape.expression)
     return Violation(source, prop, expected=shape.expression, actual=known, comment=shape.comment, shape=shape, reason=reason)

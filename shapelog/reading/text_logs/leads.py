@@ -13,7 +13,8 @@ _LEVEL = re.compile(rb"\b(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|debug|info|wa
 _MASKED = re.compile(rb"0|\x00| +|[^0\x00 ]+")
 # Where PyTorch's own head begins, and what only its messages have.
 _OF_PYTORCH = re.compile(
-    rb"[VDIWEC]0 0:0|\[rank|\[default0\]|\[0-0-0 0:0:0,?0?\] (?:\[0/0|torch|$)|\[0-0-0 0:0:0,0\]$|torch[._/]|0/0|[\"'=]|\| \+-|\+- "
+    rb"[VDIWEC]0 0:0|\[rank|\[default0\]|\[0-0-0 0:0:0,?0?\] (?:\[0/0|torch|$)|\[0-0-0 0:0:0,0\]$|torch[._/]"
+    rb"|[Rr]ecording cuda|0/0|[\"'=]|\| \+-|\+- "
 )
 # It ends with a sign, or with a blank where a time is in it.
 _TIME = re.compile(rb".*0:0:0.*[ \t]", re.S)

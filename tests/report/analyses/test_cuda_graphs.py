@@ -69,3 +69,13 @@ def test_hints_about_speed_are_counted(logged: Report) -> None:
     table = logged.table("performance_hints")
     assert isinstance(table, Table)
     assert table.rows == (("Using FallbackKernel: aten.sort.values_stable", 2),)
+
+
+@pytest.mark.parametrize(("keys", "sizes"), [(("10", "13", "(16, 3)", "10"), 3), (("10", "13", "10"), 0)])
+def test_a_graph_for_each_of_many_sizes_is_counted_where_only_the_recordings_are_logged(
+    keys: tuple[str, ...], sizes: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("log") / "run.log"
+    path.write_text("".join(f"recording cudagraph tree for symint key {key}\n" for key in keys), encoding="utf-8")
+    wanted = [f"compiled code has recorded CUDA graphs for {sizes} input sizes"] if sizes else []
+    assert [finding.sentence for finding in findings(report_of(path))] == wanted
