@@ -144,9 +144,9 @@ def two_processes(data: bytes) -> bytes:
 
 
 def is_reported(code: str, trace: Path) -> bool:
-    """Whether the report has all that the example of a rule shows, at the width that it was made for."""
+    """Whether the whole report has all that the example of a rule shows, at the width that it was made for."""
     ((_, example),) = blocks(entry(code).example)
-    return f"\n{example}\n" in output("report", str(trace), "--width", str(COLUMNS))
+    return f"\n{example}\n" in output("report", str(trace), "--verbose", "--width", str(COLUMNS))
 
 
 def intact() -> bytes:
@@ -254,7 +254,7 @@ def test_the_list_names_every_rule_with_its_kind_and_remedy(width: int) -> None:
     words = " ".join(shown.split())
     for rule in RULES.values():
         assert f"{rule.code} {rule.name} {rule.verdict.value} {rule.remedy}" in words
-    assert shown.endswith("\nrun `shapelog rule SL101` for an explanation\n")
+    assert shown.endswith("\nRun `shapelog rule SL101` for an explanation\n")
 
 
 @pytest.mark.parametrize("width", [80, 140])

@@ -2,13 +2,15 @@
 
 from typing import NamedTuple
 
-from shapelog.errors import Problem
+from shapelog.errors import INFO, Problem
 from shapelog.grouping import grouped
 from shapelog.report.report import Report
 from shapelog.text import plural
 
 # The most files that are listed one by one with the same problem, and that are named where more have it.
 _MAX_SEPARATE, _MAX_NAMED = 4, 3
+# Nothing is lost, but something was not looked at.
+_PASSED_OVER = frozenset(("many-entries", "named-twice", "nested-archive"))
 
 
 class ProblemGroup(NamedTuple):
@@ -39,6 +41,12 @@ class Health(NamedTuple):
     config: tuple[tuple[str, str], ...]
     unknown: str
     problems: tuple[ProblemGroup, ...]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether everything was read, known and looked at; what is merely worth knowing does not count."""
+        shown = (group.members[0] for group in self.problems)
+        return not (self.unreadable or self.unknown or any(item.severity != INFO or item.code in _PASSED_OVER for item in shown))
 
 
 def health_of(report: Report) -> Health:

@@ -29,9 +29,9 @@ def fixed(folder: Path, text: str, call: str, is_old: bool = False, **more: Any)
     """What is made of a program; ``is_old`` for a torch that reads no list of sources, so that what cannot be marked is refused."""
     path = folder / "train.py"
     path.write_bytes(text.encode())
-    report = analyze(make.load(recorded(path, text, call, version="2.7.0" if is_old else "2.13.0+cpu", **more)))
+    report = analyze(make.load(recorded(path, text, call, version="2.6.0" if is_old else "2.13.0+cpu", **more)))
     assert report.advice is not None
-    assert str(report.advice.version) == str(parse_version("2.7.0" if is_old else "2.13.0"))
+    assert str(report.advice.version) == str(parse_version("2.6.0" if is_old else "2.13.0"))
     return patches_for(report, report.advice, Repository(str(folder)))
 
 
@@ -116,7 +116,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("body", "call", "reason"), REFUSED, ids=[body for body, *_ in REFUSED])
 def test_what_cannot_be_placed_is_refused_with_the_reason(tmp_path: Path, body: str, call: str, reason: str) -> None:
-    assert refusal(tmp_path, HEAD + body, call) == f"{reason}; torch 2.7 reads no list of dynamic sources"
+    assert refusal(tmp_path, HEAD + body, call) == f"{reason}; torch 2.6 reads no list of dynamic sources"
 
 
 def test_what_cannot_be_marked_before_its_call_goes_on_the_list_after_the_imports(tmp_path: Path) -> None:

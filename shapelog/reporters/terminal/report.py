@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
-from shapelog.errors import INFO
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Recompile
 from shapelog.recompiles.shape_table import ShapeCell, ShapeTable, State
@@ -314,8 +313,7 @@ def _rank_findings(page: TextPage, report: Report) -> None:
 
 def _health(page: TextPage, report: Report) -> None:
     health = health_of(report)
-    is_wrong = any(problem.severity != INFO for problem in report.problems)
-    if not (page.verbose or health.unreadable or health.unknown or is_wrong):
+    if health.is_whole and not page.verbose:
         return
     page.heading("Health of the trace")
     lost = f", {health.unreadable} bytes unreadable" if health.unreadable else ", every byte accounted for"

@@ -59,7 +59,9 @@ def test_a_torch_without_dynamic_sources_gets_only_lines_of_python() -> None:
     assert "\ntorch._dynamo.mark_dynamic(x, 0)" in python.stdout
 
 
-@pytest.mark.parametrize(("version", "listed"), [("2.13", "L['x']:0\n"), ("2.10.0+cu126", "L['x']\n"), ("3.0", "L['x']:0\n"), ("2.7", "")])
+@pytest.mark.parametrize(
+    ("version", "listed"), [("2.13", "L['x']:0\n"), ("2.10.0+cu126", "L['x']\n"), ("3.0", "L['x']:0\n"), ("2.7", "L['x']\n"), ("2.6", "")]
+)
 def test_the_advice_can_be_for_another_torch(version: str, listed: str) -> None:
     assert call("suggest-dynamic", OLD, "--torch-version", version, "--format", "env").stdout == listed
 
