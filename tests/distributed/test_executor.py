@@ -93,6 +93,7 @@ def test_an_executor_is_given_as_a_word_or_an_address(text: str, executor: Execu
     assert parse_executor(text) == executor
 
 
+@pytest.mark.slow
 @both
 def test_the_ranks_of_a_job_are_read_by_workers(
     executor: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
