@@ -1122,3 +1122,13 @@ def test_a_very_long_guard_is_cut_in_the_sentence_and_whole_in_what_the_entry_re
     assert "…" in cause.sentence
     assert len(cause.sentence) < 220
     assert cause.before.endswith("== 24")
+
+
+@pytest.mark.parametrize(("size", "now"), [(30, " (now x.size()[0] = 30)"), (10, "")])
+def test_a_size_that_satisfies_what_failed_is_no_size_of_the_call(size: int, now: str) -> None:
+    """A mark with a hint has the hint recorded in its place."""
+    shape = "L['x'].size()[0] <= 20  # if x.size(0) <= 20:  # app/model.py:6 in f"
+    entry = compiled("0/0", tensor(10, 8), guards=guard_tree(tensor_match(), shapes=(shape,)))
+    call = compiled("0/1", tensor(size, 8), guards=guard_tree(tensor_match()), reasons=(f"0/0: {shape}",))
+    sentences = [cause.sentence for cause in last_recompile(trace(entry, call)).causes if "SL204" in cause.codes]
+    assert [sentence.split("only for ")[1] for sentence in sentences] == [f"x.size()[0] <= 20{now}"]
