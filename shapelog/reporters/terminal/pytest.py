@@ -91,8 +91,8 @@ def _called_at(frame: Frame, compile: Compile, root: str) -> str:
     called = frame.caller(compile)
     if called is None:
         return ""
-    inwards = compile.stack.frames[::-1]
-    below = inwards[: inwards.index(called)]
+    outwards = (compile.recorded_callers or compile.stack.frames)[::-1]
+    below = outwards[: outwards.index(called)] if called in outwards else ()
     is_runner = any(file_name(item.file.rpartition("/")[0]) in _RUNNERS for item in below)
     return "" if is_runner else f"{_place(called.file, called.line, root)}  {called.code}"
 
