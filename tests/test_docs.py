@@ -49,6 +49,21 @@ def printed(command: str) -> str:
     return output
 
 
+def excerpt(output: str, shown: str) -> str:
+    """The parts of an output that are shown, found by the first line of each: a line of three dots stands for what is left out."""
+    *parts, last = shown.split("...\n")
+    if not parts:
+        return output
+    lines, at, found = output.splitlines(keepends=True), 0, []
+    for part in parts:
+        size = part.count("\n")
+        at = lines.index(part.splitlines(keepends=True)[0], at) if part else at
+        found.append("".join(lines[at : at + size]))
+        at += size
+    found.append("".join(lines[len(lines) - last.count("\n") :]))
+    return "...\n".join(found)
+
+
 @pytest.mark.parametrize(("page", "session"), SESSIONS, ids=[f"{page.stem}: {session[0][0]}" for page, session in SESSIONS])
 def test_commands_print_what_the_page_shows(
     page: Path, session: list[tuple[str, str]], request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -57,7 +72,7 @@ def test_commands_print_what_the_page_shows(
     (tmp_path / "fixtures").symlink_to(ROOT / "fixtures")
     monkeypatch.chdir(tmp_path)
     for command, output in session:
-        now = printed(command)
+        now = excerpt(printed(command), output)
         if request.config.getoption("--update-golden"):
             text = page.read_text(encoding="utf-8")
             page.write_text(text.replace(f"$ {command}\n{output}", f"$ {command}\n{now}", 1), encoding="utf-8")
