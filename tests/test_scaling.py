@@ -32,7 +32,7 @@ _LEAST = 20
 # What bounds the work on large traces, at the size of these.
 _CELLS, _FOLLOWED = 200, 20
 # Fewer calls than these are what differs in any two outputs.
-_FEW = 2000
+_FEW = 3000
 
 
 def work(run: Callable[[], _Result]) -> tuple[int, _Result]:

@@ -20,9 +20,14 @@ class Layout(NamedTuple):
         dims = [dim for dim, size in enumerate(self.sizes) if size > 1]
         return sorted(dims, key=lambda dim: (-self.strides[dim], dim))
 
+    @property
+    def extents(self) -> list[int]:
+        """The size of each dim times its stride; PyTorch counts a size of 0 as 1 here."""
+        return [(size or 1) * stride for size, stride in zip(self.sizes, self.strides, strict=True)]
+
     def is_product(self, dim: int, inner: int) -> bool:
-        """Whether the stride of a dim is the size times the stride of another one; PyTorch counts a size of 0 as 1 here."""
-        return inner != dim and self.strides[dim] == max(self.sizes[inner], 1) * self.strides[inner]
+        """Whether the stride of a dim is the size times the stride of another one."""
+        return inner != dim and self.strides[dim] == (self.sizes[inner] or 1) * self.strides[inner]
 
 
 def layout(known: CompileFacts, source: Source) -> Layout | None:
@@ -88,4 +93,5 @@ def is_free(source: Source, dim: int, entry: CompileFacts) -> bool:
     found = layout(entry, source)
     if found is None or dim >= len(found.strides):
         return False
-    return found.strides[dim] not in (0, 1) and not any(found.is_product(dim, inner) for inner in range(len(found.sizes)))
+    extents = found.extents
+    return found.strides[dim] not in (0, 1, *extents[:dim], *extents[dim + 1 :])

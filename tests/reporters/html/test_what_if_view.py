@@ -44,7 +44,7 @@ def data_of(page: str) -> dict[str, Any]:
 
 
 def added_up(data: dict[str, Any], chosen: set[int]) -> tuple[float, ...]:
-    """As the script does it: compiles, limit hits, unrecorded, seconds from and to (infinite where there is no upper end)."""
+    """As the script does it: compiles, limit hits, more, seconds from and to (infinite where there is no upper end)."""
     costs = [data["others"]]
     for conditions, known in data["outcomes"]:
         held = [str(place) for place, needed in enumerate(conditions) if chosen.issuperset(needed)]
@@ -55,7 +55,7 @@ def added_up(data: dict[str, Any], chosen: set[int]) -> tuple[float, ...]:
 def replayed(advice: Advice, chosen: set[int]) -> tuple[float, ...]:
     cost = advice.replayed.cost(mark for place in chosen for mark in advice.suggestions[place].marks)
     most = float("inf") if cost.seconds.most is None else cost.seconds.most
-    return cost.compiles, cost.limit_hits, cost.unrecorded, cost.seconds.least, most
+    return cost.compiles, cost.limit_hits, cost.more, cost.seconds.least, most
 
 
 # Making a page takes a fifth of a second, so not all.
