@@ -297,8 +297,8 @@ class Compile:
 RECOMPILE_FORBIDDEN = "RecompileError"
 # Where PyTorch takes over from the code that called the compiled function.
 _CONVERTS = "torch/_dynamo/convert_frame.py"
-# Of the compiles with the same stack, those that are asked for the frames that it lacks.
-_MOST_ASKED = 4
+# How many compiles of a frame, from the first on, are asked for the frames that a stack lacks.
+_MOST_ASKED = 32
 _METRICS = ("compilation_metrics", "bwd_compilation_metrics")
 _WRAPPERS = frozenset(("inner", "wrapper", "wrapped", "_fn", "fn", "_call_impl", "_wrapped_call_impl", "__call__", "forward", "<lambda>"))
 _RESUMED = re.compile(r"torch_dynamo_resume_in_(.+)_at_(\d+)$")
@@ -382,7 +382,7 @@ class Frame:
         called = self.called_from(start)
         if called is None:
             return None
-        alike = islice((item for item in self.compiles if item.symbols and item.stack.frames == start), _MOST_ASKED)
+        alike = (item for item in self.compiles[:_MOST_ASKED] if item.symbols and item.stack.frames == start)
         found = {self.called_from(item.recorded_callers) for item in alike} - {None}
         return found.pop() if len(found) == 1 else called
 
