@@ -36,7 +36,7 @@ def whole_lines(chunks: Iterable[bytes]) -> Iterator[Piece]:
     for piece in pieces:
         first += piece
         if len(first) > LONGEST_PASTE:
-            lead = lead_of(first)
+            lead = lead_of(first[:LONGEST_PASTE])
             for lines in _whole_lines(chain((first,), pieces)):
                 yield Piece(lines, lead)
             return

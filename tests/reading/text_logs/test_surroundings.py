@@ -9,6 +9,7 @@ import pytest
 
 from shapelog import load
 from shapelog.reading.text_logs.leads import lead_of
+from shapelog.reading.text_logs.whole_lines import LONGEST_PASTE, whole_lines
 from shapelog.recompiles.explain import explain_trace
 
 PASTED = Path(__file__).parents[3] / "fixtures" / "text_logs" / "pasted"
@@ -112,3 +113,11 @@ def test_lines_that_a_terminal_wrapped_are_whole_again(columns: int, tmp_path: P
 def test_the_first_lines_may_have_lost_their_heads(tmp_path: Path) -> None:
     cut = each(HEAD)(TEXT).split("] [3/8] ", 2)[2]
     assert causes(tmp_path / "run.txt", cut.encode()) == [("3/8", "forward", ("SL101",))]
+
+
+def test_what_lines_begin_with_is_found_in_the_beginning_of_a_long_log_whatever_its_pieces() -> None:
+    known, other = b"2026-01-02 03:04:05 | it\n", b"[12:13:14] <trainer> another\n"
+    log = known * (LONGEST_PASTE // len(known) + 1) + other * LONGEST_PASTE
+    sizes = (LONGEST_PASTE + 1, len(log))
+    leads = [next(iter(whole_lines(log[at : at + size] for at in range(0, len(log), size)))).lead for size in sizes]
+    assert leads[0] == leads[1] == lead_of(known * 100) != lead_of(log)
