@@ -51,7 +51,7 @@ def _declaration(compile: Compile) -> Declaration | None:
         setting = next((name for name in _ARGUMENTS if settings.get(name)), None)
         params = settings[setting]["params"]["params"] if setting else {}
         sizes = tuple(size for name, spec in params.items() for size in _sizes(f"L['{name}']", spec))
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
     return Declaration(_ARGUMENTS[setting], sizes) if setting else None
 

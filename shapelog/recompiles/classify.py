@@ -29,6 +29,7 @@ _EACH_FUNCTION = "pass fewer functions, or accept one graph for each"
 _COMPILE_FIRST = "replace the function by its compiled version before the first call, or accept one more graph"
 _SAME_OBJECTS = "pass objects that are always distinct or always the same, or accept one graph for each case"
 _ONE_CALL = "compile the code once, with one set of options, or accept one graph for each"
+_SAME_CLASS = "define the class once, outside of the function that makes another one at each call"
 _FLOAT_BRANCH = "accept one graph per branch: the code branches on this float"
 # Characters of a guard in a sentence: sizes that were divided have very long ones.
 _LONGEST_GUARD = 120
@@ -501,6 +502,8 @@ def _shown_object(text: str) -> str:
 
 def _type(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     before, after = str(item.expected), str(item.actual)
+    if before == after and not isinstance(item.expected, Described) and not is_address(item.prop, before):
+        return Classification(("SL310",), f"{name} is of another class with the same name ({after})", remedy=_SAME_CLASS)
     now = "None" if after == "NoneType" else _shown_object(after) if after else "an unrecorded type"
     is_named = item.expected is Described.TENSOR or before == "None" or before.startswith(THE_CLASS)
     named = _shown_object(before) if is_named else f"type {before}"

@@ -64,3 +64,10 @@ def test_each_declared_size_is_compared_with_those_seen() -> None:
 def test_advice_for_a_function_with_a_declaration_names_the_argument_that_decides() -> None:
     caveat = "f declares its shapes with shapes_spec=, where the list has no effect: declare x.size[1] there, too."
     assert caveat in advise(explain_trace(declaring({"x": TENSOR}))).caveats
+
+
+def test_a_declaration_of_hundreds_of_levels_is_passed_over() -> None:
+    nested: dict[str, Any] | None = None
+    for _ in range(500):
+        nested = {"type": "SeqSpec", "entries": [nested]}
+    assert declarations(declaring({"x": nested})) == {}

@@ -1132,3 +1132,11 @@ def test_a_size_that_satisfies_what_failed_is_no_size_of_the_call(size: int, now
     call = compiled("0/1", tensor(size, 8), guards=guard_tree(tensor_match()), reasons=(f"0/0: {shape}",))
     sentences = [cause.sentence for cause in last_recompile(trace(entry, call)).causes if "SL204" in cause.codes]
     assert [sentence.split("only for ")[1] for sentence in sentences] == [f"x.size()[0] <= 20{now}"]
+
+
+def test_another_class_of_the_same_name_is_to_be_defined_once() -> None:
+    checks = (f"TYPE_MATCH: ___check_type_id(L['cfg'], {address})" for address in (94416112235136, 94416112235200))
+    was, now = (guard_tree(tensor_match(), guard_manager("L['cfg']", check, type="app.make.<locals>.Cfg")) for check in checks)
+    cause = only(two(was, now, "___check_type_id(L['cfg'], 94416112235136)"))
+    assert (cause.codes, cause.sentence) == (("SL310",), "cfg is of another class with the same name (app.make.<locals>.Cfg)")
+    assert cause.own_remedy.startswith("define the class once")
