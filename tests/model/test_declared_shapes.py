@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import make
+import orjson
 import pytest
 
 from shapelog.advice.advise import advise
@@ -67,7 +68,9 @@ def test_advice_for_a_function_with_a_declaration_names_the_argument_that_decide
 
 
 def test_a_declaration_of_hundreds_of_levels_is_passed_over() -> None:
-    nested: dict[str, Any] | None = None
-    for _ in range(500):
-        nested = {"type": "SeqSpec", "entries": [nested]}
-    assert declarations(declaring({"x": nested})) == {}
+    levels = 490
+    nested = '{"type": "SeqSpec", "entries": [' * levels + "null" + "]}" * levels
+    settings = f'{{"_shapes_spec": {{"params": {{"params": {{"x": {nested}}}}}}}}}'
+    assert orjson.loads(settings)
+    call = make.compile("0/0", make.tensor(4, 8), dynamo_config=settings, pytorch_version="2.13.0")
+    assert declarations(make.load(make.trace(call))) == {}
