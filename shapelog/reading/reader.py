@@ -10,10 +10,8 @@ from shapelog.reading.kinds import DECODED, DECODED_ARTIFACTS, ENVELOPE_KEYS, KI
 from shapelog.reading.ledger import Ledger
 from shapelog.reading.open_trace import FileBytes, OpenTrace
 from shapelog.reading.record_positions import RecordPositions
-from shapelog.reading.scanner import ANNOUNCED, ANNOUNCEMENT_SIZE, Location, Record, Span, decode, locate, name_in, scan
+from shapelog.reading.scanner import ANNOUNCED, ANNOUNCEMENT_SIZE, LONGEST, Location, Record, Span, decode, locate, name_in, scan
 
-# A longer header or payload is accounted for and not read. PyTorch writes some megabytes; reading one takes many times its size.
-_LONGEST = 64 << 20
 _AUTOMATIC_DYNAMIC = b'\t{\n\t"name": "automatic_dynamic"'
 _NEWLINE = b"\n"
 # What is left of a record that was cut off before its JSON.
@@ -56,7 +54,7 @@ class Reader:
 
     def _record(self, place: Location) -> Record | None:
         """Count one record, and decode its header where the model uses it or where its first line does not look whole."""
-        start, stop, json_start, json_end, process, kind_text, name_text = place
+        start, stop, json_start, json_end, _, process, kind_text, name_text = place
         kind = kind_text.decode("ascii")
         is_named = kind == "artifact" or (kind == "graph_dump" and name_text.startswith(b"vllm_"))
         name = name_text.decode("utf-8", "replace") if is_named else ""
@@ -98,16 +96,16 @@ class Reader:
         # The last record may be cut off, and of one of an unknown kind, or without a name, only the JSON shows what it is.
         if place.stop == self.trace.size or kind not in KINDS or (kind == "artifact" and not name):
             return False
-        tail = self.data[place.json_end - ANNOUNCEMENT_SIZE : place.json_end]
+        tail = place.json[-ANNOUNCEMENT_SIZE:]
         return tail.endswith(b"}") and tail.startswith(ANNOUNCED) == (place.json_end + 1 < place.stop)
 
     def _header_of(self, place: Location, kind: str) -> dict[str, Any] | None:
         """The JSON object of a record; None, and a problem, where there is none."""
         kind = kind if kind in KINDS else "of unknown kind"
-        size = place.json_end - place.start
-        header = decode(self.data[place.json_start : place.json_end]) if size <= _LONGEST else None
-        if size > _LONGEST:
-            text = f"the header of this record ({kind}) has {size:,} bytes; the maximum is {_LONGEST:,}"
+        size = place.json_end - place.json_start
+        header = decode(place.json) if size <= LONGEST else None
+        if size > LONGEST:
+            text = f"the header of this record ({kind}) has {size:,} bytes; the maximum is {LONGEST:,}"
             self._lose(place, "bad-size", text)
         elif header is None and place.stop == self.trace.size and self.data[place.stop - 1 : place.stop] != _NEWLINE:
             self._lose(place, "cut-off", f"the last record ({kind}) is cut off")
@@ -165,7 +163,7 @@ class Reader:
 
     def _is_whole(self, span: Span) -> bool:
         """Whether the payload has its checksum; one that is too long to be read is taken for whole."""
-        return span.end - span.start > _LONGEST or _md5(self.payload_bytes(span)) == span.digest
+        return span.end - span.start > LONGEST or _md5(self.payload_bytes(span)) == span.digest
 
     def all_positions(self) -> RecordPositions:
         """Where all readable records lie; a reader that did not keep that reads the whole file once more."""
@@ -197,11 +195,11 @@ class Reader:
 
     def json_text(self, start: int, stop: int) -> bytes:
         """The JSON text that lies there; empty if it is too long."""
-        return self.data[start:stop] if stop - start <= _LONGEST else b""
+        return self.data[start:stop] if stop - start <= LONGEST else b""
 
     def payload_bytes(self, span: Span) -> bytes:
         """The payload as PyTorch had it: without the TAB of each line and the last newline; empty if it is too long."""
-        if span.end - span.start > _LONGEST:
+        if span.end - span.start > LONGEST:
             return b""
         text = self.data[span.start : span.end].removesuffix(_NEWLINE)
         return b"\n".join(text[1:].split(b"\n\t"))  # half the time of replace()
@@ -213,10 +211,10 @@ class Reader:
         """
         offset = max(offset, 0) or span.start
         size = span.end - span.start
-        if size > _LONGEST:
+        if size > LONGEST:
             if span.start not in self._mismatched:
                 self._mismatched.add(span.start)
-                text = f"this payload has {size:,} bytes; the maximum is {_LONGEST:,}"
+                text = f"this payload has {size:,} bytes; the maximum is {LONGEST:,}"
                 self.ledger.add(offset, "oversized-payload", text, severity=DATA_LOSS)
             return ""
         payload = self.payload_bytes(span)

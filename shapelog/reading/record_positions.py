@@ -7,10 +7,8 @@ from typing import Any, NamedTuple
 
 from shapelog.reading.kinds import UNLISTED
 from shapelog.reading.open_trace import Buffer
-from shapelog.reading.scanner import ANNOUNCED, ANNOUNCEMENT_SIZE, Record, Span, decode
+from shapelog.reading.scanner import ANNOUNCED, ANNOUNCEMENT_SIZE, LONGEST, Record, Span, decode
 
-# A longer header is not decoded.
-_LONGEST = 64 << 20
 _IDS = ("frame_id", "frame_compile_id", "compiled_autograd_id", "attempt")
 _WIDTH = 6
 _LARGEST = (1 << 63) - 1
@@ -86,4 +84,4 @@ class RecordPositions:
         return digest if isinstance(digest, str) else ""
 
     def _header(self, start: int, end: int) -> dict[str, Any]:
-        return (decode(self.data[start:end]) if end - start <= _LONGEST else None) or {}
+        return (decode(self.data[start:end]) if end - start <= LONGEST else None) or {}

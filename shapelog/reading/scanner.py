@@ -28,6 +28,8 @@ _NEXT_RECORD = re.compile(rb"\n" + _HEAD)
 # How a header ends that announces a payload: this, its MD5 in 32 digits, a quote and the last brace.
 ANNOUNCED = b'"has_payload": "'
 ANNOUNCEMENT_SIZE = len(ANNOUNCED) + 34
+# A longer header or payload is accounted for and not read. PyTorch writes some megabytes; reading one takes many times its size.
+LONGEST = 64 << 20
 # How much is searched at a time, and more than _HEAD can match.
 _WINDOW, _LONGEST_HEAD = 1 << 20, 16 << 10
 
@@ -35,14 +37,16 @@ _WINDOW, _LONGEST_HEAD = 1 << 20, 16 << 10
 class Location(NamedTuple):
     """Where a record lies, in bytes from the start of the file, and what its first line begins with.
 
-    The record ends before ``stop``, its JSON before ``json_end``, where the first line does. ``kind`` and ``name`` (of an artifact) are
-    empty where the line does not begin with them. ``json_start`` is -1 for lines that belong to no record.
+    The record ends before ``stop``, its JSON before ``json_end``, where the first line does. ``json`` is empty where it is longer than
+    ``LONGEST``; ``kind`` and ``name`` (of an artifact) where the line does not begin with them. ``json_start`` is -1 for lines that
+    belong to no record.
     """
 
     start: int
     stop: int
     json_start: int = -1
     json_end: int = -1
+    json: bytes = b""
     process: int = 0
     kind: bytes = b""
     name: bytes = b""
@@ -108,13 +112,17 @@ def _window(data: Buffer, start: int, stop: int) -> bytes:
     return data.window(start, stop) if isinstance(data, FileBytes) else data[start:stop]
 
 
-def _head(data: Buffer, window: bytes, base: int, head: re.Match[bytes]) -> tuple[int, int, int, bytes, bytes] | tuple[()]:
+def _head(data: Buffer, window: bytes, base: int, head: re.Match[bytes]) -> tuple[int, int, bytes, int, bytes, bytes] | tuple[()]:
     """The fields of a Location behind ``stop``, none for a line that belongs to no record. ``window`` starts at ``base``."""
     if head[_PROCESS] is None:
         return ()
-    newline = window.find(b"\n", head.end())
-    json_end = base + newline if newline >= 0 else _end_of_line(data, base + len(window))
-    return base + head.start(_JSON), json_end, int(head[_PROCESS]), head[_KIND] or b"", head[_NAME] or b""
+    start, newline = head.start(_JSON), window.find(b"\n", head.end())
+    if newline >= 0:
+        text = window[start:newline]
+    else:
+        newline = _end_of_line(data, base + len(window)) - base
+        text = data[base + start : base + newline] if newline - start <= LONGEST else b""
+    return base + start, base + newline, text, int(head[_PROCESS]), head[_KIND] or b"", head[_NAME] or b""
 
 
 def _end_of_line(data: Buffer, start: int) -> int:

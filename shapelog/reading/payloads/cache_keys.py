@@ -6,7 +6,7 @@ further lines are items of their own.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import orjson
@@ -23,7 +23,7 @@ CACHE_ARTIFACTS = {
 }
 _COMPONENT = re.compile(r"\[([a-z0-9]{20,80})\] ([^:\n]{1,200}):\s?(.*)", re.DOTALL)
 _FIELD = re.compile(r"(\w+)=(torch\.Size\(\[[^\]]*\]\)|device\([^)]*\)|\([^()]*\)|\[[^\]]*\]|[^,()\[\]]+)")
-_INPUT, _TENSOR = re.compile(r"example_inputs\[\d+\]$"), "TensorMetadata("
+_INPUTS, _INPUT, _TENSOR = "] example_inputs[", re.compile(r"example_inputs\[\d+\]$"), "TensorMetadata("
 _SYMBOL = re.compile(r"^\('(\w+)',\)$")
 _SIZE, _INNER = re.compile(r"torch\.Size\((.*)\)"), r"\1"
 _IS_BACKWARD = "] fx_kwargs[is_backward]: True"
@@ -125,13 +125,14 @@ def parse_component(text: str) -> KeyComponent | None:
     return KeyComponent(found[1], found[2], found[3]) if found else None
 
 
-def key_differences(before: Iterable[str], after: Iterable[str]) -> tuple[KeyDifference, ...]:
+def key_differences(before: Collection[str], after: Collection[str]) -> tuple[KeyDifference, ...]:
     """The components that only one of two keys has, by name, in the order of the second key; of a value only what differs in it.
 
     A symbolic size is an input of its own, which moves the tensors behind it: these are compared in their order, where both keys have as
     many.
     """
-    one, other = _components(before), _components(after)
+    equal = {text for text in frozenset(before).intersection(after) if _INPUTS not in text}
+    one, other = _components(before, equal), _components(after, equal)
     gone: list[KeyComponent] = []
     if len(_tensors(one)) == len(_tensors(other)):
         moved = dict(zip(_tensors(one), _tensors(other), strict=True))
@@ -142,8 +143,8 @@ def key_differences(before: Iterable[str], after: Iterable[str]) -> tuple[KeyDif
     return tuple(item for item in found if item)
 
 
-def _components(key: Iterable[str]) -> dict[str, KeyComponent]:
-    return {item.name: item for text in key if (item := parse_component(text))}
+def _components(key: Iterable[str], left_out: Container[str]) -> dict[str, KeyComponent]:
+    return {item.name: item for text in key if text not in left_out and (item := parse_component(text))}
 
 
 def _tensors(key: Mapping[str, KeyComponent]) -> list[str]:
