@@ -18,7 +18,7 @@ from shapelog.model.trace import Compile, Frame, Outcome
 from shapelog.reading.payloads.cache_keys import AOT_AUTOGRAD, FX_GRAPH, HIT, MISS
 from shapelog.reading.payloads.compiler_messages import PLANNED_RESTARTS
 from shapelog.recompiles.explain import Recompile
-from shapelog.report.alerts import Alert, Alerts
+from shapelog.report.alerts import Alert, Alerts, Occurrence
 from shapelog.report.analyses.recompile_limit import DEFAULT_ACCUMULATED_LIMIT, DEFAULT_LIMIT, is_accumulated
 from shapelog.report.details.cache_remedies import cache_problem
 from shapelog.report.report import Report
@@ -139,6 +139,18 @@ class _Run:
     def weight(self, compile: Compile) -> float:
         """By how much the seconds of all ranks that a compile represents are more than its own."""
         return self.seconds[compile] / compile.seconds if compile.seconds else 1.0
+
+    @cached_property
+    def marked(self) -> frozenset[str]:
+        """The labels of the compiles that the suggested marks remove."""
+        suggestions = self.report.advice.suggestions if self.report.advice else ()
+        return frozenset(label for item in suggestions for label in item.gone)
+
+    def needs_code(self, compile: Compile, rule: Rule) -> bool:
+        """Whether a change of the code removes a recompile: by its verdict, or because before torch 2.7 nothing marks what varies."""
+        verdict = self.recompiles[compile].verdict
+        is_left = bool(self.report.advice) and not self.report.trace.version.reads_sources and compile.label not in self.marked
+        return verdict is Verdict.CODE or (verdict is Verdict.MARKING and is_left and bool(rule.remedy_without_sources))
 
     @cached_property
     def forecasts(self) -> Mapping[Frame, Forecast]:
@@ -298,7 +310,7 @@ def _key(run: _Run, alert: Alert) -> tuple[StepKind, object] | None:
         return (StepKind.RESTART, alert) if is_costly and alert.axis not in PLANNED_RESTARTS else None
     if AlertKind.LIMIT in kinds:
         return None if _is_lifted(run, alert.code) else (StepKind.LIMIT, "")
-    if any(AlertKind.AVOIDABLE in item.kinds and AlertKind.MARKING not in item.kinds for item in alert.occurrences):
+    if any(AlertKind.AVOIDABLE in item.kinds and run.needs_code(item.compile, alert.rule) for item in alert.occurrences):
         return (StepKind.SETUP, alert.rule) if alert.rule.code in _SET_UP else (StepKind.CODE, _change(alert))
     return None
 
@@ -349,10 +361,12 @@ def _names(titles: Sequence[str]) -> str:
 def _code_change(run: _Run, alerts: Sequence[Alert]) -> NextStep:
     """Recompilations that go away when the code, or what is set up before it, changes."""
     cured: dict[Compile, set[str]] = {}
+    own: dict[Compile, Occurrence] = {}
     for alert in alerts:
         for item in alert.occurrences:
             cured.setdefault(item.compile, set()).update(alert.codes)
-    own = {item.compile: item for alert in alerts for item in alert.occurrences if run.recompiles[item.compile].verdict is Verdict.CODE}
+            if run.needs_code(item.compile, alert.rule):
+                own[item.compile] = item
     sole = [item for item in own.values() if cured[item.compile].issuperset(run.recompiles[item.compile].codes)]
     saved = Seconds(math.fsum(item.seconds for item in sole), math.fsum(item.seconds for item in own.values()))
     confidence = Confidence("medium", "the cause is known; that the changed code meets no other obstacle is not")

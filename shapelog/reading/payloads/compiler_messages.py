@@ -74,6 +74,9 @@ PLANNED_RESTARTS = frozenset((_RESTARTS["CompileCollectiveRestartAnalysis"], _RE
 _BUILTIN = re.compile(r"builtin: (\w+) \[.*\] (?:True|False)")
 
 
+# An operation that failed on fake tensors, and below it why, as ``torch._dynamo.utils.get_fake_value`` wrote it before torch 2.7:
+# ``Failed running call_function <built-in function matmul>(*(FakeTensor(...), ...), **{}):``.
+_FAILED_OPERATION = re.compile(r"Failed running call_\w+ (?:<(?:built-in )?[a-z]+ ([\w.]+)[^>]*>|([\w.]+))\(.*\):")
 # An exception of the user's code as Dynamo met it, and its text: ``ObservedKeyError: ConstantVariable(str: 'k')``.
 _OBSERVED = re.compile(r"Observed(?!Exception$)(\w+?)(?:Error)+$")
 _CONSTANT = re.compile(r"ConstantVariable\(\w+: (.*)\)")
@@ -160,6 +163,9 @@ def _title(lines: list[str]) -> str:
         return f"{lines[0].split('!')[0]}: {lines[1].removeprefix('- ')}"
     if lines[0].endswith("raised:") and len(lines) > 1:
         return f"{lines[0]} {lines[1]}"
+    operation = _FAILED_OPERATION.fullmatch(lines[0])
+    if operation and len(lines) > 1:
+        return f"{operation[1] or operation[2]} failed: {lines[1]}"
     line = lines[0].strip("'\"")
     advice = _INLINE_HINT.match(line)
     # What was met comes first, also where the text begins with advice.

@@ -65,6 +65,17 @@ def test_a_break_met_while_another_was_handled_adds_its_hints() -> None:
         ),
         ("backend='mine' raised:\nRuntimeError: boom\nmore", "backend='mine' raised: RuntimeError: boom", ()),
         (
+            "Failed running call_function <built-in function matmul>(*(FakeTensor(..., size=(3, 4)), 1), **{}):\nsizes differ: [3, 4]",
+            "matmul failed: sizes differ: [3, 4]",
+            (),
+        ),
+        ("Failed running call_method view(*(FakeTensor(..., size=(3,)), 2), **{}):\nshape is invalid", "view failed: shape is invalid", ()),
+        (
+            "Failed running call_function <function linear at 0x7f3e>(*(FakeTensor(..., size=(3,)),), **{}):\nno",
+            "linear failed: no",
+            (),
+        ),
+        (
             "Constraints violated (L['x'].size()[0])! For more information, run with TORCH_LOGS.\n  - Not all values are valid.",
             "Constraints violated (L['x'].size()[0]): Not all values are valid.",
             (),
