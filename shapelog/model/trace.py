@@ -398,8 +398,9 @@ class Frame:
 
     @property
     def called_at(self) -> StackFrame | None:
-        """The user's line that called this code first."""
-        return next((found for found in map(self.caller, self.compiles) if found), None)
+        """The user's line that calls this code: of the first compile that has the innermost one recorded, else of the first with any."""
+        recorded = (self.called_from(item.recorded_callers) for item in self.compiles[:_MOST_ASKED] if item.symbols)
+        return next((found for found in (*recorded, *map(self.caller, self.compiles)) if found), None)
 
     @property
     def is_library(self) -> bool:

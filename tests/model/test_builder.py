@@ -534,3 +534,19 @@ def test_the_caller_is_the_innermost_line_that_a_symbol_knows_since_the_start_la
     (frame,) = trace.frames
     assert [(found.line, found.code) for found in map(frame.caller, frame.compiles) if found] == [(25, "return fn(x)")] * 2
     assert make.load(make.trace(first)).frames[0].called_at == StackFrame(make.MAIN, 20, "main", "f(x)")
+
+
+def test_a_function_is_called_at_the_innermost_line_that_is_known_also_where_several_lines_call_it() -> None:
+    def called(id: str, line: int, length: int) -> bytes:
+        stack = [
+            {"line": 20, "name": "main", "filename": 1, "loc": "f(x)"},
+            {"line": line, "name": "step", "filename": 1, "loc": f"return fn(x{line})"},
+            {"line": 2628, "name": "__call__", "filename": "/opt/torch/_dynamo/convert_frame.py"},
+        ]
+        symbol = make.record("create_symbol", {"symbol": "s7", "val": "9", "source": "L['x'].size()[0]", "stack": stack}, id=id)
+        *head, last = make.split_records(compiled(id, tensor(length, 16), reasons=[size_mismatch("0/0", 8, length)]))
+        return b"".join((*head, symbol, last))
+
+    (frame,) = make.load(make.trace(compiled("0/0", tensor(8, 16)), called("0/1", 25, 9), called("0/2", 31, 10))).frames
+    assert [found.line for found in map(frame.caller, frame.compiles) if found] == [20, 25, 31]
+    assert frame.called_at == StackFrame(make.MAIN, 25, "step", "return fn(x25)")
