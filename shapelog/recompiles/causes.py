@@ -8,7 +8,7 @@ from shapelog.display import in_notebook
 from shapelog.grouping import grouped
 from shapelog.model.trace import Compile
 from shapelog.reading.payloads.guards import UserLine, place_of
-from shapelog.reading.payloads.properties import Kind, Property
+from shapelog.reading.payloads.properties import MARKED_BY, Kind, Property
 from shapelog.reading.payloads.recompile_reasons import Reason
 from shapelog.reading.payloads.source_names import Source, display_text, is_library
 from shapelog.recompiles.classify import backend_named, classify, is_compared_with_tensor
@@ -191,6 +191,8 @@ def _axis(source: Source, prop: Property) -> str:
         return str(source.tensor_part or name)
     if not name or prop.kind is Kind.VALUE:
         return name or str(prop)
+    if prop.kind is Kind.MARKING:
+        return f"{name} {MARKED_BY.get(prop.name, 'marks')}"
     if prop.kind in _FUNCTIONS:
         return f"{prop}({name})"
     return f"{name}.{prop}" if prop.kind in _ATTRIBUTES else f"{name} {prop}"

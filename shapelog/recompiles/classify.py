@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from shapelog.reading.payloads.guard_expressions import integer
-from shapelog.reading.payloads.properties import DUAL_LEVEL, LENGTH, TENSOR, Kind, is_address
+from shapelog.reading.payloads.properties import DUAL_LEVEL, LENGTH, MARKED_BY, TENSOR, Kind, is_address
 from shapelog.reading.payloads.source_names import Source, display_text, is_library
 from shapelog.reading.records import Specialization
 from shapelog.recompiles.facts import COMPILED_FUNCTION, CompileFacts
@@ -350,8 +350,11 @@ def _is_of_float(names: tuple[str, ...], entry: CompileFacts) -> bool:
 
 
 def _marking(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
-    how = "is marked differently (mark_dynamic, maybe_mark_dynamic or mark_static) than when this was compiled"
-    return Classification(("SL321",), f"{name or 'a tensor'} {how}")
+    tensor, function = name or "a tensor", MARKED_BY.get(item.prop.name, "")
+    if function and str(item.expected) == "False":
+        return Classification(("SL321",), f"{tensor} is marked by {function}, and was not when this was compiled")
+    how = f"({function or 'mark_dynamic, maybe_mark_dynamic or mark_static'}) than when this was compiled"
+    return Classification(("SL321",), f"{tensor} is marked differently {how}")
 
 
 def _transforms(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:

@@ -554,15 +554,25 @@ def test_an_object_that_died_stands_for_the_one_that_came_after_it() -> None:
     assert last_recompile(two(*trees, "Cache line invalidated because L['k'] got deallocated")).codes == ("SL319",)
 
 
-def test_a_mark_that_an_entry_was_made_without() -> None:
-    marked = "((L['x']._dynamo_dynamic_indices.issubset({0})) if hasattr(L['x'], '_dynamo_dynamic_indices') else True)"
-    unmarked = "hasattr(L['x'], '_dynamo_dynamic_indices') == False"
+@pytest.mark.parametrize(
+    ("attribute", "function"),
+    [
+        ("_dynamo_dynamic_indices", "mark_dynamic"),
+        ("_dynamo_weak_dynamic_indices", "maybe_mark_dynamic"),
+        ("_dynamo_static_indices", "mark_static"),
+    ],
+)
+def test_a_mark_that_an_entry_was_made_without(attribute: str, function: str) -> None:
+    marked = f"((L['x'].{attribute}.issubset({{0}})) if hasattr(L['x'], '{attribute}') else True)"
+    unmarked = f"hasattr(L['x'], '{attribute}') == False"
     made = two(
         guard_tree(tensor_match(more=(f"NO_HASATTR: {unmarked}",))),
         guard_tree(tensor_match(more=(f"DYNAMIC_INDICES: {marked}",))),
         unmarked,
     )
-    assert last_recompile(made).codes == ("SL321",)
+    cause = only(made)
+    assert (cause.codes, cause.axis) == (("SL321",), f"x {function}")
+    assert cause.sentence == f"x is marked by {function}, and was not when this was compiled"
 
 
 def test_a_marking_that_pytorch_names_without_its_tensor_is_one_cause() -> None:

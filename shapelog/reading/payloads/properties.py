@@ -93,6 +93,14 @@ TYPE = Property(Kind.TYPE)
 ID = Property(Kind.ID)
 LENGTH = Property(Kind.LENGTH)
 INFERENCE_MODE = Property(Kind.INFERENCE_MODE)
+# Attribute of a marked tensor → the function that sets it (torch/_dynamo/decorators.py).
+MARKED_BY = {
+    "_dynamo_dynamic_indices": "mark_dynamic",
+    "_dynamo_weak_dynamic_indices": "maybe_mark_dynamic",
+    "_dynamo_unbacked_indices": "mark_unbacked",
+    "_dynamo_strict_unbacked_indices": "mark_unbacked",
+    "_dynamo_static_indices": "mark_static",
+}
 # The transforms of torch.func that a call is inside of, and the level of forward-mode AD.
 TRANSFORMS = Property(Kind.FUNCTORCH_STATE)
 DUAL_LEVEL = Property(Kind.FUNCTORCH_STATE, name="dual level")

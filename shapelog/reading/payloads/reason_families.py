@@ -439,10 +439,12 @@ FAMILIES = (
             ),
         ),
         (
+            Template(Kind.MARKING, r"hasattr\((?P<source>.*), '(?P<key>_dynamo_\w+)'\)(?P<no> == False)?.*"),
+            Template(Kind.MARKING, r"(?P<key>_dynamo_\w+) (?P<no>should be absent)?.*"),
             Template(
                 Kind.MARKING,
-                r"(?:hasattr\((?P<source>.*), '_dynamo_\w+'\).*|\(\((?:.*)\._dynamo_\w+\.issubset.*|_?\w*dim_marking is .*|_dynamo_\w+ .*|"
-                r"\S+ (?:mismatch: expected|not a subset|should be absent).*|.*attribute is absent on runtime tensor.*)",
+                r"(?:\(\((?:.*)\._dynamo_\w+\.issubset.*|_?\w*dim_marking is .*|\S+ (?:mismatch: expected|not a subset|should be absent).*|"
+                r".*attribute is absent on runtime tensor.*)",
             ),
         ),
     ),

@@ -90,14 +90,26 @@ KNOWN = [
         "_has_dynamo_dim_marking is present on runtime tensor but was absent at compile time",
         ("marking", "", "marking", "", ""),
     ),
-    ("2.6 to 2.10", "hasattr(L['x'], '_dynamo_dynamic_indices') == False", ("marking", "L['x']", "marking", "", "")),
+    (
+        "2.6 to 2.10",
+        "hasattr(L['x'], '_dynamo_dynamic_indices') == False",
+        ("marking", "L['x']", "marking _dynamo_dynamic_indices", "False", ""),
+    ),
     (
         "2.6 to 2.10",
         "((L['x']._dynamo_dynamic_indices.issubset({0})) if hasattr(L['x'], '_dynamo_dynamic_indices') else True)",
         ("marking", "", "marking", "", ""),
     ),
-    ("2.13", "_dynamo_dynamic_indices not a subset: runtime {1} is not a subset of compiled {0}", ("marking", "", "marking", "", "")),
-    ("2.13", "_dynamo_static_indices should be absent but is present on runtime tensor", ("marking", "", "marking", "", "")),
+    (
+        "2.13",
+        "_dynamo_dynamic_indices not a subset: runtime {1} is not a subset of compiled {0}",
+        ("marking", "", "marking _dynamo_dynamic_indices", "True", ""),
+    ),
+    (
+        "2.13",
+        "_dynamo_static_indices should be absent but is present on runtime tensor",
+        ("marking", "", "marking _dynamo_static_indices", "False", ""),
+    ),
     ("2.6", "L['x'] is L['y']                                            ", ("aliasing", "L['x']", "aliasing", "L['y']", "")),
     ("2.8", "x is y                                            ", ("aliasing", "x", "aliasing", "y", "")),
     (
