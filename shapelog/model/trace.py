@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from shapelog.display import in_notebook
@@ -400,7 +401,7 @@ class Frame:
     def called_at(self) -> StackFrame | None:
         """The user's line that calls this code: of the first compile that has the innermost one recorded, else of the first with any."""
         recorded = (self.called_from(item.recorded_callers) for item in self.compiles[:_MOST_ASKED] if item.symbols)
-        return next((found for found in (*recorded, *map(self.caller, self.compiles)) if found), None)
+        return next((found for found in chain(recorded, map(self.caller, self.compiles)) if found), None)
 
     @property
     def is_library(self) -> bool:
