@@ -12,6 +12,8 @@ from shapelog.rules import RULES, UNEXPLAINED, Remedy, Verdict, any_blocks_marki
 _ENTRIES, _LINES = 80, 6
 _NOT_BY_MARKS = (Verdict.CODE, Verdict.JUSTIFIED)
 _BY_FRAMEWORK = "SL202"
+# How Dynamo names a value that resumed code takes over from the stack of the code before the graph break.
+_ON_STACK = "L['___stack"
 # What to do about that where it is an int, which cannot be unbacked.
 _PINNED_INT = "a library, an operator or the backend needs the exact int: accept one graph per value, or keep it out of the compiled code"
 # Where marking is not enough although what varies could be marked, for rules that recommend to mark something.
@@ -59,7 +61,7 @@ class Remedies:
         is_markable = removable or (rule.markable and not all(item.verdict in _NOT_BY_MARKS for item in recompiles))
         text = (is_markable and self._marks(causes, by_source=bool(removable))) or self._other_mark(removable)
         pinned = _PINNED_INT if rule.code == _BY_FRAMEWORK and causes[0].is_int else ""
-        other = "" if text or removable else _obstacle_beside(recompiles[0], causes)
+        other = "" if text or removable else _obstacle_beside(recompiles[0], causes) or _unbroken(recompiles[0], causes[0])
         return Remedy(rule, text or other or causes[0].own_remedy or pinned or remedy_for(rule, self._reads_sources))
 
     def _marks(self, causes: Sequence[Cause], by_source: bool) -> str:
@@ -89,6 +91,12 @@ def _obstacle_beside(item: Recompile, causes: Sequence[Cause]) -> str:
         return ""
     other = next((cause for cause in item.causes if not _is_markable(cause)), None)
     return f"marking it alone saves no compilation: {other.axis} changed too ({other.remedy_rule.code})" if other else ""
+
+
+def _unbroken(item: Recompile, cause: Cause) -> str:
+    """What to do about a value that has no name: it was on the stack where a graph break ended the code before."""
+    is_nameless = cause.source.startswith(_ON_STACK) and item.verdict is Verdict.CODE
+    return "remove the graph break that makes this value an input, or keep it in a tensor" if is_nameless else ""
 
 
 def _is_markable(cause: Cause) -> bool:

@@ -156,3 +156,16 @@ def test_a_mark_that_another_cause_of_the_same_call_makes_useless_is_not_recomme
     report, recompile = last(made)
     of_x = report.remedies.of((recompile,), recompile.causes[:1])
     assert of_x == Remedy(RULES["SL101"], "marking it alone saves no compilation: y.size[0] changed too (SL104)")
+
+
+@pytest.mark.parametrize(("source", "is_nameless"), [("L['___stack0']", True), ("L['scale']", False)])
+def test_a_value_that_a_graph_break_made_an_input_goes_with_the_break(source: str, is_nameless: bool) -> None:
+    guards = [guard_tree(equals_match(source, value)) for value in (0.5, 0.7)]
+    reason = f"{source} == 0.5"
+    found = remedy(
+        trace(
+            compiled("0/0", tensor(10, 8), guards=guards[0]), compiled("0/1", tensor(10, 8), guards=guards[1], reasons=[f"0/0: {reason}"])
+        )
+    )
+    assert found.rule.code == "SL312"
+    assert found.text.startswith("remove the graph break" if is_nameless else "wrap it in a tensor")
