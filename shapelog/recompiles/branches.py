@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from shapelog.reading.payloads.guard_expressions import Value, canonical, integer, parse, syntax_tree
 from shapelog.reading.payloads.properties import Kind
+from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.causes import EntryDifference
 from shapelog.recompiles.facts import CompileFacts
 
@@ -39,6 +40,24 @@ def other_path(difference: EntryDifference, entry: CompileFacts, call: CompileFa
     for before, after in zip(one.numbers, other.numbers, strict=False) if len(one.numbers) == len(other.numbers) else ():
         if before != after and "." in before and {before, after} <= written:
             return f"the code uses a different constant for this value ({before}, now {after})"
+    return ""
+
+
+def index_of(difference: EntryDifference, entry: CompileFacts, call: CompileFacts) -> str:
+    """An int among the causes by which the code picks an element of a list or dict, and the two elements, in words; "" without one.
+
+    Dynamo needs the number to know the element: ``layers[self.index]`` is ``layers[0]`` in one compile and ``layers[1]`` in the other.
+    """
+    for cause in difference.causes:
+        before, after = (integer(value) for value in (cause.before, cause.after)) if cause.is_int else (None, None)
+        if before is None or after is None:
+            continue
+        gone, new = entry.sources - call.sources, call.sources - entry.sources
+        for source in sorted(gone):
+            for found in re.finditer(rf"\[(['\"]?){before}\1\]", source):
+                other = Source(f"{source[: found.start()]}[{found[1]}{after}{found[1]}]{source[found.end() :]}")
+                if other in new:
+                    return f"{cause.axis} picks an element: {source.display_name} before, {other.display_name} now"
     return ""
 
 

@@ -125,6 +125,11 @@ class CompileFacts:
         return found[0].source if found else source
 
     @cached_property
+    def sources(self) -> frozenset[Source]:
+        """Everything of which something is known."""
+        return frozenset([source for source, _ in self.facts])
+
+    @cached_property
     def tensors(self) -> frozenset[Source]:
         """The sources of its tensors. A float that became symbolic is described as a tensor, but is not one."""
         return frozenset([item.source for item in self.compile.inputs if not item.source.startswith("___as_tensor(")])

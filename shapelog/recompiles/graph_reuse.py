@@ -14,7 +14,7 @@ from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.guards import DYNAMIC
 from shapelog.reading.payloads.properties import VALUE, Kind, Property
 from shapelog.reading.payloads.source_names import Source
-from shapelog.recompiles.branches import other_path
+from shapelog.recompiles.branches import index_of, other_path
 from shapelog.recompiles.causes import Differences, EntryDifference
 from shapelog.recompiles.constant_arguments import pinned_by
 from shapelog.recompiles.facts import CompileFacts, FactTable
@@ -136,7 +136,7 @@ class GraphReuse:
     def _proof(self, frame: Frame, difference: EntryDifference, compile: Compile) -> bool | None:
         entry, table = difference.entry, self.differences.table
         known, call = table.of(entry), table.of(compile)
-        if broken_stride_tie(difference, table, compile) or moved_to_start(difference, table, compile):
+        if broken_stride_tie(difference, table, compile) or moved_to_start(difference, table, compile) or index_of(difference, known, call):
             return None
         # A compile that is dynamic itself may have another graph than the static entry, such as ``x[i]`` for ``x[3]``. If its guards
         # hold for the entry's call, that call makes the same graph once it is marked. A graph that broke only here broke because of that.

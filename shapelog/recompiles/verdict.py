@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from shapelog.model.trace import Compile, Frame, Outcome
-from shapelog.recompiles.branches import other_path
+from shapelog.recompiles.branches import index_of, other_path
 from shapelog.recompiles.causes import Cause, EntryDifference
 from shapelog.recompiles.classify import shown_guard
 from shapelog.recompiles.graph_reuse import (
@@ -79,6 +79,9 @@ def blocking_rule(frame: Frame, nearest: EntryDifference, compile: Compile, reus
             f"marking is not enough: {tensor} starts at the beginning of its storage and was part of a larger tensor before; "
             "PyTorch always specializes on storage offsets 0 and 1",
         )
+    index = index_of(nearest, table.of(nearest.entry), table.of(compile))
+    if index:
+        return "SL201", f"marking is not enough: {index}"
     operator = pinning_operator(nearest, compile, table)
     if operator:
         return "SL202", f"marking is not enough: {operator} takes it as a constant and needs a graph for each value"

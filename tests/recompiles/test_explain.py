@@ -105,6 +105,22 @@ def test_marking_does_not_serve_a_call_that_takes_another_path() -> None:
     assert "takes a different path" in recompile.why_not_markable
 
 
+@pytest.mark.parametrize("key", ["[{}]", "['{}']"])
+def test_an_int_that_picks_an_element_cannot_be_marked(key: str) -> None:
+    def picked(number: int, index: int) -> bytes:
+        source = f"L['caches'][1].keys{key.format(index)}"
+        guards = guard_tree(tensor_match(source), equals_match("L['self'].layer", index))
+        return compiled(f"0/{number}", tensor(10, 8, source=source), guards=guards)
+
+    for first, second in ((0, 1), (1, 0), (1, 2)):
+        recompile = last_recompile(make.trace(picked(0, first), picked(1, second)))
+        assert (recompile.blocking_rule, recompile.verdict) == ("SL201", Verdict.JUSTIFIED)
+        assert recompile.why_not_markable.startswith("marking is not enough: self.layer picks an element: caches[1].keys[")
+    unused = [guard_tree(tensor_match(), equals_match("L['k']", value)) for value in (4, 5)]
+    same = [compiled(f"0/{number}", tensor(10, 8), guards=tree) for number, tree in enumerate(unused)]
+    assert last_recompile(make.trace(*same)).verdict is Verdict.MARKING
+
+
 def test_another_layout_is_not_blamed_on_a_branch_on_the_size() -> None:
     second = tensor(10, 8, stride=(1, 10))
     recompile = last_recompile(make.trace(compiled("0/0", tensor(10, 8)), compiled("0/1", second, graph=TANH)))
