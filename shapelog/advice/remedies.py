@@ -52,7 +52,8 @@ class Remedies:
     def of(self, recompiles: Sequence[Recompile], causes: Sequence[Cause]) -> Remedy:
         """What to do about recompiles of one code, with regard to causes that they have in common; () where none is known."""
         removable = [item for item in recompiles if item.verdict is Verdict.MARKING]
-        blocking = "" if removable else recompiles[0].blocking_rule
+        first = min(recompiles, key=lambda item: item.verdict is not Verdict.CODE)  # the one that something can be done about
+        blocking = "" if removable else first.blocking_rule
         if blocking:
             return Remedy(RULES[blocking], _where_blocked(blocking, causes))
         if not causes:
@@ -61,7 +62,7 @@ class Remedies:
         is_markable = removable or (rule.markable and not all(item.verdict in _NOT_BY_MARKS for item in recompiles))
         text = (is_markable and self._marks(causes, by_source=bool(removable))) or self._other_mark(removable)
         pinned = _PINNED_INT if rule.code == _BY_FRAMEWORK and causes[0].is_int else ""
-        other = "" if text or removable else _obstacle_beside(recompiles[0], causes) or _unbroken(recompiles[0], causes[0])
+        other = "" if text or removable else _obstacle_beside(first, causes) or _unbroken(first, causes[0])
         return Remedy(rule, text or other or causes[0].own_remedy or pinned or remedy_for(rule, self._reads_sources))
 
     def _marks(self, causes: Sequence[Cause], by_source: bool) -> str:

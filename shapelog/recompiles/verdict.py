@@ -36,9 +36,10 @@ def verdict_of(
         if reuse.serves(frame, item, compile):
             return Verdict.MARKING, item.entry
     table = reuse.differences.table
-    if statically_marked_dim(nearest) or broken_stride_tie(nearest, table, compile) or moved_to_start(nearest, table, compile):
-        return Verdict.CODE, None
     verdicts = {cause.verdict for cause in nearest.causes}
+    is_static = statically_marked_dim(nearest) and Verdict.JUSTIFIED not in verdicts
+    if is_static or broken_stride_tie(nearest, table, compile) or moved_to_start(nearest, table, compile):
+        return Verdict.CODE, None
     return next((known for known in (Verdict.UNEXPLAINED, Verdict.CODE) if known in verdicts), Verdict.JUSTIFIED), None
 
 
@@ -55,11 +56,11 @@ def verdict_without_graphs(causes: Sequence[Cause]) -> Verdict:
 
 def blocking_rule(frame: Frame, nearest: EntryDifference, compile: Compile, reuse: GraphReuse) -> tuple[str, str]:
     """(code, sentence) of why marking is not enough although marks act on every cause; ("", "") where they do not act on one."""
+    if not all(cause.size_related and cause.rule.markable and not any_blocks_marking(cause.codes) for cause in nearest.causes):
+        return "", ""
     dim = statically_marked_dim(nearest)
     if dim:
         return "SL321", f"the program calls mark_static on {dim}, which overrides every mark: remove that call"
-    if not all(cause.size_related and cause.rule.markable and not any_blocks_marking(cause.codes) for cause in nearest.causes):
-        return "", ""
     if any(cause.own_verdict for cause in nearest.causes):  # known to need something else, which its remedy names
         return "", ""
     constant = found_by_super(nearest)

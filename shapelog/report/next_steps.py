@@ -17,6 +17,7 @@ from shapelog.model.code_matching import Code
 from shapelog.model.trace import Compile, Frame, Outcome
 from shapelog.reading.payloads.cache_keys import AOT_AUTOGRAD, FX_GRAPH, HIT, MISS
 from shapelog.reading.payloads.compiler_messages import PLANNED_RESTARTS
+from shapelog.reading.payloads.source_names import is_library
 from shapelog.recompiles.explain import Recompile
 from shapelog.report.alerts import Alert, Alerts, Occurrence
 from shapelog.report.analyses.recompile_limit import DEFAULT_ACCUMULATED_LIMIT, DEFAULT_LIMIT, is_accumulated
@@ -302,6 +303,9 @@ def _key(run: _Run, alert: Alert) -> tuple[StepKind, object] | None:
         return None  # it was cut off while it compiled, so nothing is known to be wrong with the code
     if AlertKind.FAILURE in kinds and all(item.compile.is_forbidden for item in alert.occurrences) and _is_lifted(run, alert.code):
         return None
+    is_elsewhere = alert.source_line is not None and is_library(alert.source_line.file) and not any(map(_SETTING.search, hints))
+    if AlertKind.BREAK in kinds and is_elsewhere:
+        return None  # in a library, where a user changes no line, and no setting avoids it
     if AlertKind.FAILURE in kinds or AlertKind.BREAK in kinds:
         kind = StepKind.FAILURE if AlertKind.FAILURE in kinds else StepKind.GRAPH_BREAK
         return (kind, (alert.messages[0].title, hints) if hints else alert)

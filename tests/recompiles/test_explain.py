@@ -121,6 +121,18 @@ def test_an_int_that_picks_an_element_cannot_be_marked(key: str) -> None:
     assert last_recompile(make.trace(*same)).verdict is Verdict.MARKING
 
 
+def test_a_static_mark_is_the_obstacle_only_where_nothing_else_needs_a_graph_of_its_own() -> None:
+    def marked(number: int, size: int, mode: str) -> bytes:
+        mark = "DYNAMIC_INDICES: ((L['x']._dynamo_static_indices.issubset({0})) if hasattr(L['x'], '_dynamo_static_indices') else True)"
+        guards = guard_tree(tensor_match(size=(size, 8), more=(mark,)), equals_match("L['mode']", repr(mode)))
+        return compiled(f"0/{number}", tensor(size, 8), guards=guards)
+
+    of_size = last_recompile(make.trace(marked(0, 10, "mean"), marked(1, 12, "mean")))
+    assert (of_size.blocking_rule, of_size.verdict) == ("SL321", Verdict.CODE)
+    of_both = last_recompile(make.trace(marked(0, 10, "mean"), marked(1, 12, "max")))
+    assert (of_both.blocking_rule, of_both.verdict) == ("", Verdict.JUSTIFIED)
+
+
 def test_another_layout_is_not_blamed_on_a_branch_on_the_size() -> None:
     second = tensor(10, 8, stride=(1, 10))
     recompile = last_recompile(make.trace(compiled("0/0", tensor(10, 8)), compiled("0/1", second, graph=TANH)))

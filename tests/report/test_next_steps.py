@@ -71,6 +71,22 @@ def test_a_setting_that_pytorch_names_is_the_text_to_type() -> None:
     assert found.saving.most > 0
 
 
+@pytest.mark.parametrize(
+    ("file", "hint", "is_listed"),
+    [
+        ("/srv/app/model.py", "Remove the call.", True),
+        ("/opt/venv/lib/python3.11/site-packages/torch/optim/optimizer.py", "Remove the call.", False),
+        ("/opt/venv/lib/python3.11/site-packages/models/t5.py", "Set `torch._dynamo.config.capture_scalar_outputs = True`.", True),
+    ],
+)
+def test_a_graph_break_in_a_library_is_a_step_only_where_a_setting_avoids_it(file: str, hint: str, is_listed: bool) -> None:
+    text = f"Graph break in user code at {file}:79\nGraph Break Reason: Call to graph_break()\n  Explanation: It is.\n  Hint: {hint}\n"
+    rest = make.compile("1/0", make.tensor(10, 8), name="torch_dynamo_resume_in_f_at_79", file=file)
+    whole = make.compile("0/0", make.tensor(10, 8), file=file)
+    made = make.trace(make.artifact("dynamo_graph_break_reason", text, id="0/0"), whole, rest)
+    assert bool([step for step in steps_of(make.report(made)) if step.kind is StepKind.GRAPH_BREAK]) is is_listed
+
+
 def test_the_same_change_in_two_places_is_one_step() -> None:
     first, second = steps_of(report_of("causes/slices_of_a_buffer.log.gz"))
     assert first.title == "g and 2 more (x.size[1], x.size[2]): clone() the slice or view, and mark what varies in it"
