@@ -234,6 +234,7 @@ _ALL = (
         "float-varies",
         _CODE,
         "wrap it in a tensor, torch.tensor(value); TORCH_COMPILE_DYNAMIC_SOURCES does not make this float dynamic",
+        remedy_without_sources="wrap it in a tensor, torch.tensor(value)",
     ),
     Rule("SL313", "container-length-varies", _CODE, "keep the length fixed, pad it, or compile the code for a single item"),
     Rule("SL314", "dict-keys-vary", _CODE, "always pass the same keys, or only the values that are used"),

@@ -46,7 +46,7 @@ def mark_line(mark: Mark, values: list[str], codes: tuple[str, ...], is_resumed:
     name = expression(mark.source)
     if mark.source.startswith("___"):
         return f"# {mark.source.display_name} is not a tensor before the call: convert it (torch.from_numpy) and mark dim {mark.dim}"
-    if name.startswith("___stack") or not is_plain(name):
+    if mark.source.is_unnamed or not is_plain(name):
         return f"# {mark.source.display_name} has no name in the program: mark dim {mark.dim} where it is created, or use the list"
     if "SL106" in codes or mark.source.is_registered:
         return f"# {name} is a parameter or buffer, which mark_dynamic does not affect: use the list"

@@ -36,10 +36,12 @@ def as_python(advice: Advice) -> str:
             f"torch.compiler.config.dynamic_sources = {listed(advice.entries)}",
         ]
     marked = [item for item in advice.suggestions if item.python]
-    if marked:
-        lines += ["", "# or, instead of the list, in code before each call:"] if has_list else ["import torch._dynamo", ""]
-        for item in marked:
-            lines += marked_lines(item, has_list)
+    if has_list and marked:
+        lines += ["", "# or, instead of the list, in code before each call:"]
+    elif any(not line.startswith("#") for item in marked for line in item.python):
+        lines += ["import torch._dynamo", ""]
+    for item in marked:
+        lines += marked_lines(item, has_list)
     return "\n".join(lines)
 
 

@@ -39,7 +39,6 @@ _DTYPES = {
     "c128": "complex128",
 }
 _NUMBERED = re.compile(r"_\d+$")
-_UNNAMED = "___stack"
 # Of more places that a tensor may come from, those farthest back are kept: a mark there serves most.
 _MOST_ORIGINS = 32
 # A rank, a process, a file, and the name of a function.
@@ -69,18 +68,19 @@ class DynamismPropagation:
         local = _LOCAL.match(source)
         if not local or not self._runs_autograd(frame):
             return ()
+        name = "" if source.is_unnamed else local[1]
         found: dict[Mark, None] = {}
-        for other in self._returning(_function(frame), local[1]):
+        for other in self._returning(_function(frame), name):
             if other is frame:
                 continue
             for compile in frame.compiles:
-                for mark in self._through(other, compile, source, local[1], dim):
+                for mark in self._through(other, compile, source, name, dim):
                     found[mark] = None
                     found.update(dict.fromkeys(self.origins(other, mark.source, mark.dim) if not mark.is_int else ()))
         return tuple(found)[-_MOST_ORIGINS:]
 
     def _returning(self, function: _Function, name: str) -> Sequence[Frame]:
-        """The parts of a function that may return a local of this name."""
+        """The parts of a function that may return a local of this name; all of them where the value has none ("")."""
         if function not in self._makers:
             parts = self._parts[function]
             made = [(frame, output) for frame in parts for compile in frame.entries if compile.is_dynamic for output in _names(compile)]
@@ -88,7 +88,7 @@ class DynamismPropagation:
             self._makers[function] = {"": parts} | {
                 name: list(dict.fromkeys(frame for frame, _ in items)) for name, items in by_name.items()
             }
-        return self._makers[function].get("" if name.startswith(_UNNAMED) else name, ())
+        return self._makers[function].get(name, ())
 
     def _handed_on(self, frame: Frame, source: Source, dim: int) -> tuple[Mark, ...]:
         """Marks behind a tensor that another compiled function returned, by itself or in a container, and that is passed on to this one.
@@ -212,10 +212,10 @@ def _names(compile: Compile) -> set[str]:
 
 
 def _outputs(graph: Graph, name: str) -> list[tuple[str, ...]]:
-    """The dims, as text, of the outputs that may be this local. A value left on Python's stack has no name: any output may be it."""
+    """The dims, as text, of the outputs that may be this local; any output may be a value without a name ("")."""
     found = []
     for output, annotation in outputs(graph):
-        if name.startswith(_UNNAMED) or name in (output, _NUMBERED.sub("", output)):
+        if name in ("", output, _NUMBERED.sub("", output)):
             shape = _SHAPE.match(annotation)
             if shape:
                 found.append(tuple(part.strip() for part in shape[1].split(",")) if shape[1].strip() else ())

@@ -12,8 +12,6 @@ from shapelog.rules import RULES, UNEXPLAINED, Remedy, Verdict, any_blocks_marki
 _ENTRIES, _LINES = 80, 6
 _NOT_BY_MARKS = (Verdict.CODE, Verdict.JUSTIFIED)
 _BY_FRAMEWORK = "SL202"
-# How Dynamo names a value that resumed code takes over from the stack of the code before the graph break.
-_ON_STACK = "L['___stack"
 # What to do about that where it is an int, which cannot be unbacked.
 _PINNED_INT = "a library, an operator or the backend needs the exact int: accept one graph per value, or keep it out of the compiled code"
 # Where marking is not enough although what varies could be marked, for rules that recommend to mark something.
@@ -96,7 +94,7 @@ def _obstacle_beside(item: Recompile, causes: Sequence[Cause]) -> str:
 
 def _unbroken(item: Recompile, cause: Cause) -> str:
     """What to do about a value that has no name: it was on the stack where a graph break ended the code before."""
-    is_nameless = cause.source.startswith(_ON_STACK) and item.verdict is Verdict.CODE
+    is_nameless = cause.source.is_unnamed and item.verdict is Verdict.CODE
     return "remove the graph break that makes this value an input, or keep it in a tensor" if is_nameless else ""
 
 

@@ -7,6 +7,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from shapelog.grouping import grouped
 from shapelog.reading.payloads.guard_expressions import Value, canonical, integer, parse, syntax_tree
 from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.source_names import Source
@@ -14,6 +15,9 @@ from shapelog.recompiles.causes import EntryDifference
 from shapelog.recompiles.facts import CompileFacts
 
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d*)?(?:e[+-]?\d+)?")
+
+# An element of a list, or of a dict whose keys are numbers, as text or not.
+_ELEMENT = re.compile(r"\[(['\"]?)(\d+)\1\]")
 
 
 def other_path(difference: EntryDifference, entry: CompileFacts, call: CompileFacts) -> str:
@@ -48,14 +52,13 @@ def index_of(difference: EntryDifference, entry: CompileFacts, call: CompileFact
 
     Dynamo needs the number to know the element: ``layers[self.index]`` is ``layers[0]`` in one compile and ``layers[1]`` in the other.
     """
-    for cause in difference.causes:
-        before, after = (integer(value) for value in (cause.before, cause.after)) if cause.is_int else (None, None)
-        if before is None or after is None:
-            continue
-        gone, new = entry.sources - call.sources, call.sources - entry.sources
-        for source in sorted(gone):
-            for found in re.finditer(rf"\[(['\"]?){before}\1\]", source):
-                other = Source(f"{source[: found.start()]}[{found[1]}{after}{found[1]}]{source[found.end() :]}")
+    ints = {(cause.before, cause.after): cause for cause in difference.causes if cause.is_int}
+    varied = grouped(ints.values(), lambda cause: cause.before)
+    new = call.sources - entry.sources
+    for source in sorted(entry.sources - call.sources) if varied and new else ():
+        for found in _ELEMENT.finditer(source):
+            for cause in varied.get(found[2], ()):
+                other = Source(f"{source[: found.start(2)]}{cause.after}{source[found.end(2) :]}")
                 if other in new:
                     return f"{cause.axis} picks an element: {source.display_name} before, {other.display_name} now"
     return ""

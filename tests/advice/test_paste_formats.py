@@ -221,6 +221,12 @@ def test_python_marks_the_tensors_themselves_where_there_is_no_list(torch: Simpl
     assert torch.config.dynamic_sources == "before"
 
 
+def test_python_imports_nothing_for_comments_alone() -> None:
+    converted = as_python(advice_on("___from_numpy(L['x'])", version=V26))
+    assert "convert it" in converted
+    assert all(line.startswith("#") for line in converted.splitlines())
+
+
 def test_python_marks_nothing_by_itself_where_there_is_a_list(torch: SimpleNamespace) -> None:
     text = as_python(PLAIN)
     assert "\n# torch._dynamo.mark_dynamic(x, 0)  # sizes 10–12 seen; add min=/max= only if no other sizes occur" in text

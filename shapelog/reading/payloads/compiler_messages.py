@@ -74,7 +74,7 @@ PLANNED_RESTARTS = frozenset((_RESTARTS["CompileCollectiveRestartAnalysis"], _RE
 _BUILTIN = re.compile(r"builtin: (\w+) \[.*\] (?:True|False)")
 
 
-# An operation that failed on fake tensors, and below it why, as ``torch._dynamo.utils.get_fake_value`` wrote it before torch 2.7:
+# An operation that failed on fake tensors, and below it why, as ``torch._dynamo.utils.get_fake_value`` wrote it until torch 2.6:
 # ``Failed running call_function <built-in function matmul>(*(FakeTensor(...), ...), **{}):``.
 _FAILED_OPERATION = re.compile(r"Failed running call_\w+ (?:<(?:built-in )?[a-z]+ ([\w.]+)[^>]*>|([\w.]+))\(.*\):")
 # An exception of the user's code as Dynamo met it, and its text: ``ObservedKeyError: ConstantVariable(str: 'k')``.

@@ -99,6 +99,11 @@ class Source(str):
         return "._parameters[" in self or "._buffers[" in self
 
     @property
+    def is_unnamed(self) -> bool:
+        """Whether resumed code took this value over from Python's stack, where a graph break left it: ``L['___stack0']``."""
+        return self.startswith("L['___stack")
+
+    @property
     def dict_of_key(self) -> "Source | None":
         """The dict that ``list(dict.keys(L['d']))[0]`` is a key of, None for any other source."""
         match = _KEY.match(self) if self.startswith("list(") else None
