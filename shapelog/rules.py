@@ -258,7 +258,12 @@ _ALL = (
     Rule("SL319", "object-died", _CODE, "keep the object alive as long as the compiled function is in use"),
     Rule("SL320", "object-state-varies", _CODE, "set all attributes in __init__, or pass what changes as an argument"),
     Rule("SL321", "dim-marking-varies", _CODE, "mark the tensor before the first call too, and in the same way every time"),
-    Rule("SL322", "none-or-value", _FINE, "accept two graphs if the code branches on None; otherwise pass a value every time"),
+    Rule(
+        "SL322",
+        "none-or-value",
+        _FINE,
+        "accept two graphs if the code branches on None; otherwise give it a value before the first call and in every later one",
+    ),
     Rule(
         "SL323",
         "other-compiled-object",

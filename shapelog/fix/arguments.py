@@ -34,11 +34,13 @@ class Callee(NamedTuple):
 class Argument(NamedTuple):
     """What a call passes, or the object that it calls, and what of it is meant: ``.cache``, "" for all of it.
 
-    Of a global variable there is no ``node``: ``rest`` is all of it.
+    Of a global variable there is no ``node``: ``rest`` is all of it. ``is_item``: the node is a mapping passed with ``**``, and
+    ``rest`` begins with the key, which another mapping at the same place may lack.
     """
 
     node: ast.expr | None
     rest: str
+    is_item: bool = False
 
     @property
     def is_still(self) -> bool:
@@ -80,34 +82,41 @@ def argument_for(source: str, callee: Callee, call: ast.Call, names: Names) -> A
         return Argument(None, _global(source, callee, call, names))
     name, rest = root[1], source[root.end() :]
     given: object = _given(name, callee, call, names)
+    mapping = _mapping(call)
     if isinstance(given, tuple | dict):
         item = _FIRST_ITEM.match(rest)
         key = None if item is None else int(item[1]) if item[1] else item[2]
         inside = dict(enumerate(given)) if isinstance(given, tuple) else given
-        if item is None or key not in inside:
+        if item and key in inside:
+            given, rest = inside[key], rest[item.end() :]
+        elif mapping and isinstance(given, dict) and isinstance(key, str):
+            given = mapping
+        else:
             raise CannotPlaceError(f"the call does not pass {expression(source)}")
-        given, rest = inside[key], rest[item.end() :]
+    elif given is None and mapping:
+        given, rest = mapping, f"['{name}']{rest}"
     if not isinstance(given, ast.expr):
         raise CannotPlaceError(f"the call does not pass {name}")
     shown = expression(f"L['{name}']{rest}").removeprefix(name)
     if not is_plain(name + shown):
         raise CannotPlaceError("it has no name in the program")
-    return Argument(given, shown)
+    return Argument(given, shown, given is mapping)
 
 
 def _given(name: str, callee: Callee, call: ast.Call, names: Names) -> object:
-    """What the call passes for a parameter; for ``self`` the object that is called."""
+    """What the call passes for a parameter, None where it does not show that; for ``self`` the object that is called."""
     if callee.definition is None and name not in ("self", "args", "kwargs"):
         by_name = next((item.value for item in call.keywords if item.arg == name), None)
-        if by_name is None:
+        if by_name is None and not _mapping(call):
             raise CannotPlaceError(f"{name} is not passed by its name, and the code that takes it is in a library")
         return by_name
     given = bind(callee, call).get(name)
-    if given is None and name == "self":
-        return _called_object(callee, call, names)
-    if given is None:
-        raise CannotPlaceError(f"the call does not pass {name}")
-    return given
+    return _called_object(callee, call, names) if given is None and name == "self" else given
+
+
+def _mapping(call: ast.Call) -> ast.expr | None:
+    """What the call passes with ``**``."""
+    return next((item.value for item in call.keywords if item.arg is None), None)
 
 
 def _called_object(callee: Callee, call: ast.Call, names: Names) -> ast.expr:
@@ -156,16 +165,20 @@ def passes(source: str, callee: Callee, call: ast.Call, names: Names) -> bool:
 def bind(callee: Callee, call: ast.Call) -> dict[str, object]:
     """Parameter → the expression that the call passes for it; a tuple or a dict of them for ``*args`` and ``**kwargs``.
 
-    Raises CannotPlaceError where the call does not fit, or does not show what it passes.
+    Those that a mapping holds, passed with ``**``, are left out. Raises CannotPlaceError where the call does not fit, or does not show
+    what it passes.
     """
-    if any(isinstance(item, ast.Starred) for item in call.args) or any(item.arg is None for item in call.keywords):
-        raise CannotPlaceError("the call passes its arguments with * or **")
+    mappings = sum(item.arg is None for item in call.keywords)
+    if mappings > 1 or any(isinstance(item, ast.Starred) for item in call.args):
+        raise CannotPlaceError("the call passes its arguments with *, or with several **")
     signature = _signature(callee, call)
     try:
-        found = signature.bind(*call.args, **{item.arg: item.value for item in call.keywords if item.arg})
+        fit = signature.bind_partial if mappings else signature.bind
+        found = fit(*call.args, **{item.arg: item.value for item in call.keywords if item.arg})
     except TypeError as error:
         raise CannotPlaceError("the call does not fit the parameters of the compiled code") from error
-    return dict(found.arguments)
+    takes_any = next((item.name for item in signature.parameters.values() if item.kind is _KINDS.VAR_KEYWORD), "")
+    return {**({takes_any: {}} if mappings and takes_any else {}), **found.arguments}
 
 
 def _signature(callee: Callee, call: ast.Call) -> inspect.Signature:

@@ -27,8 +27,8 @@ def call_at(names: Names, place: StackFrame, callee: Callee, source: str) -> Cal
 
     Raises CannotPlaceError where there is none, or several could be meant.
     """
-    on_line = [node for node in ast.walk(names.tree) if isinstance(node, ast.Call) and _line_of(node) == place.line]
-    known = [(node, names.behind(node.func)) for node in on_line if _may_be_compiled(node)]
+    on_line = [node for node in ast.walk(names.tree) if isinstance(node, ast.Call) and line_of(node) == place.line]
+    known = [(node, names.behind(node.func)) for node in on_line if _may_be_compiled(node) and not _makes_object(node, callee, names)]
     fitting = [(node, behind) for node, behind in known if binds(callee, node)]
     found = [node for node, behind in fitting if behind in callee.names] or [node for node, behind in fitting if not behind]
     if len(found) > 1:
@@ -52,7 +52,8 @@ def same_calls(names: Names, site: CallSite, callee: Callee) -> Iterator[CallSit
         if not isinstance(node, ast.Call) or node is site.call or not _may_be_compiled(node) or not binds(callee, node):
             continue
         is_same = names.function_of(node) is own or (is_shared and _is_global(names, node, root or ""))
-        if (ast.dump(node.func) == called and is_same) or names.behind(node.func) in callee.names:
+        is_other_name = names.behind(node.func) in callee.names and not _makes_object(node, callee, names)
+        if (ast.dump(node.func) == called and is_same) or is_other_name:
             yield CallSite(node, statement_of(names, node))
 
 
@@ -85,7 +86,7 @@ def _is_elif(names: Names, node: ast.If) -> bool:
     return isinstance(parent, ast.If) and node in parent.orelse and node.col_offset == parent.col_offset
 
 
-def _line_of(call: ast.Call) -> int:
+def line_of(call: ast.Call) -> int:
     """The line that a traceback names while the call runs."""
     return call.func.end_lineno or call.lineno if isinstance(call.func, ast.Attribute) else call.lineno
 
@@ -94,6 +95,11 @@ def _may_be_compiled(call: ast.Call) -> bool:
     """Not a function of Python or torch, nor a method of what another call returns."""
     root = _root(call.func)
     return root is not None and root not in _LIBRARIES and not (isinstance(call.func, ast.Name) and root in _BUILTIN)
+
+
+def _makes_object(call: ast.Call, callee: Callee, names: Names) -> bool:
+    """Whether it calls the class that the compiled method belongs to."""
+    return names.is_class(call.func) and names.behind(call.func) != callee.name
 
 
 def _root(node: ast.expr) -> str | None:

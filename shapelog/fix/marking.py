@@ -108,7 +108,7 @@ class CallMarks:
             yield Edit(file.offset(node.lineno, node.col_offset), file.offset(node.end_lineno or 0, node.end_col_offset or 0), name, ids)
         for marking, _ in self.markings:
             argument = marking.argument
-            name = (locals_.get(argument.node) or file.segment(argument.node) if argument.node else "") + argument.rest
+            name = (locals_.get(argument.node) or file.segment(argument.node) if argument.node else "") + file.in_own_quotes(argument.rest)
             dims = str(marking.dims[0]) if len(marking.dims) == 1 else str(marking.dims)
             lines.append(f"{torch}._dynamo.{marking.function}({name}, {dims})")
         yield Edit(start, start, "".join(f"{indent}{line}{newline}" for line in lines), ids)

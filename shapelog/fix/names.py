@@ -77,6 +77,13 @@ class Names:
             return self.behind(node.func.value, steps - 1) if node.func.attr in _CHAINED else ""
         return node.func.id if isinstance(node.func, ast.Name) and self._is_class(node.func.id) else ""
 
+    def is_class(self, node: ast.expr) -> bool:
+        """Whether an expression is a class, so that a call of it makes an object: ``Net``, ``transformers.BertModel``."""
+        if isinstance(node, ast.Attribute):
+            imported = isinstance(node.value, ast.Name) and any(node.value.id in names for names in self._imports())
+            return imported and node.attr[:1].isupper()
+        return isinstance(node, ast.Name) and self._is_class(node.id)
+
     def _is_class(self, name: str) -> bool:
         """Whether it is a class of this file, or something that is imported and named like one."""
         return name in self.classes or (name[:1].isupper() and any(name in names for names in self._imports()))

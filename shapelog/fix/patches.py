@@ -15,7 +15,7 @@ from shapelog.advice.paste_formats import listed
 from shapelog.advice.suggestions import Suggestion
 from shapelog.errors import ShapelogError
 from shapelog.fix.arguments import Callee, argument_for, callee_in, callee_names, parameter_name
-from shapelog.fix.call_sites import CallSite, call_at, same_calls
+from shapelog.fix.call_sites import CallSite, call_at, line_of, same_calls
 from shapelog.fix.callers import Caller, callers
 from shapelog.fix.edits import Edit, FilePatch, merged
 from shapelog.fix.imports import IMPORT, torch_name
@@ -143,6 +143,7 @@ class _Plan:
 
     def _markings(self, frame: Frame, suggestion: Suggestion, dims: tuple[int, ...]) -> Iterator[Marking]:
         callee = self._callee(frame)
+        traced = {(caller.place.file, caller.place.line) for caller in callers(frame)}
         for caller in callers(frame):
             self._check_caller(caller, frame)
             file = self.tree.file(caller.place.file)
@@ -152,7 +153,10 @@ class _Plan:
             others = (one for one in same_calls(names, site, callee) if not self._is_inside(caller.place.file, one, names))
             for one in (site, *others):
                 argument = argument_for(suggestion.source, callee, one.call, names)
-                yield Marking(file, one, argument, parameter_name(suggestion.source), dims, mark_function(suggestion.codes))
+                parameter = "inputs" if argument.is_item else parameter_name(suggestion.source)
+                if argument.is_item and (caller.place.file, line_of(one.call)) not in traced:
+                    raise CannotPlaceError(f"{file.name}:{one.call.lineno}: what the call passes with ** may lack it")
+                yield Marking(file, one, argument, parameter, dims, mark_function(suggestion.codes))
 
     def _callee(self, frame: Frame) -> Callee:
         if frame.is_library:

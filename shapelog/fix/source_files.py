@@ -37,6 +37,10 @@ class SourceFile:
     def text(self) -> str:
         return "".join(self.lines)
 
+    def in_own_quotes(self, code: str) -> str:
+        """Code whose strings are in single quotes, in double ones where this file has more of those."""
+        return code.replace("'", '"') if '"' not in code and self.text.count('"') > self.text.count("'") else code
+
     def newline_at(self, line: int) -> str:
         """The end of a 1-based line, or of the one before where the file ends without one."""
         text = self.lines[min(line, len(self.lines)) - 1]

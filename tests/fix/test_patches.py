@@ -243,6 +243,38 @@ def test_an_argument_of_a_library_is_named_by_its_keyword(tmp_path: Path) -> Non
     assert added(text, found) == ["input_ids = data[:n]", MARK.format("input_ids"), "model(input_ids=input_ids, labels=make())"]
 
 
+MAPPED = [
+    ("f(**batch)\n", [MARK.format("batch['x']")]),
+    ("f(**self.batch, y=1)\n", [MARK.format("self.batch['x']")]),
+    ('f(**data["a"])  # "\n', [MARK.format('data["a"]["x"]')]),
+    ("f(**make(n))\n", ["inputs = make(n)", MARK.format("inputs['x']"), "f(**inputs)"]),
+    ("f(x, **more)\n", [MARK.format("x")]),
+]
+
+
+@pytest.mark.parametrize(("body", "lines"), MAPPED, ids=[body for body, _ in MAPPED])
+def test_an_item_of_a_mapping_that_is_passed_with_stars_is_marked(tmp_path: Path, body: str, lines: list[str]) -> None:
+    text = HEAD.replace("f(x)", "f(x, y=None)") + body
+    assert added(text, fixed(tmp_path, text, "f(")) == lines
+
+
+def test_an_item_of_a_mapping_is_found_below_kwargs(tmp_path: Path) -> None:
+    text = HEAD.replace("f(x)", "f(**kwargs)") + "f(**batch)\n"
+    assert added(text, fixed(tmp_path, text, "f(", source="L['kwargs']['x']")) == [MARK.format("batch['x']")]
+
+
+def test_a_mapping_that_the_trace_does_not_show_may_lack_an_item(tmp_path: Path) -> None:
+    text = HEAD + "f(**batch)\nprint(f(**other))\n"
+    assert refusal(tmp_path, text, "f(").startswith("train.py:10: what the call passes with ** may lack it; ")
+
+
+def test_making_the_object_is_no_call_of_its_method(tmp_path: Path) -> None:
+    init = "class Net(nn.Module):\n    def __init__(self, size):\n        self.size = size\n\n"
+    text = MODULE.replace("class Net(nn.Module):\n", init, 1).replace("Net()", "Net(16)") + "net(batch)\n"
+    found = fixed(tmp_path, text, "net(", **{**FORWARD, "definition": "def forward"})
+    assert added(text, found) == [MARK.format("batch")]
+
+
 ATTRIBUTES = [
     ("net(batch)\n", ["net.cache"]),
     ("net.forward(batch)\n", ["net.cache"]),
