@@ -34,8 +34,12 @@ def call_at(names: Names, place: StackFrame, callee: Callee, source: str) -> Cal
     if len(found) > 1:
         found = [node for node in found if passes(source, callee, node, names)]
     if len(found) != 1:
-        what = "several calls" if found else "no call"
-        raise CannotPlaceError(f"{what} on line {place.line} of the caller can be that of the compiled code")
+        line = f"on line {place.line}"
+        several, none = (
+            f"more than one call {line} may be that of the compiled code",
+            f"no call {line} is known to be one of the compiled code",
+        )
+        raise CannotPlaceError(several if found else none)
     return CallSite(found[0], statement_of(names, found[0]))
 
 

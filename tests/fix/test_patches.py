@@ -106,9 +106,9 @@ REFUSED = [
     ("while f(x) < 9: pass\n", "while", "the call is in the head of a compound statement"),
     ("if a: pass\nelif f(x): pass\n", "elif", "the call is in the condition of an elif"),
     ("for n in data: f(n)\n", "for", "train.py:9: the statement shares its line with another one"),
-    ("f(*data)\n", "f(", "no call on line 9 of the caller can be that of the compiled code"),
-    ("step(1, f, x)\n", "step", "no call on line 9 of the caller can be that of the compiled code"),
-    ("g(h(x))\n", "g(", "several calls on line 9 of the caller can be that of the compiled code"),
+    ("f(*data)\n", "f(", "no call on line 9 is known to be one of the compiled code"),
+    ("step(1, f, x)\n", "step", "no call on line 9 is known to be one of the compiled code"),
+    ("g(h(x))\n", "g(", "more than one call on line 9 may be that of the compiled code"),
     ("f(None)\n", "f(", "train.py:9: the call passes a constant for x"),
     ("y = (x := g()) and 1, f(x)\n", "y", "the statement assigns names in the middle of an expression"),
 ]
