@@ -34,6 +34,7 @@ _TITLES = {
     "compilation_metrics": "compilation metrics",
     "bwd_compilation_metrics": "compilation metrics of the backward",
 }
+_KINDS = {title: kind for kind, title in _TITLES.items()}
 # Kinds, and names of artifacts, that are usually opened first.
 _FIRST = (
     "dynamo_output_graph",
@@ -126,6 +127,11 @@ def record_rows(records: Iterable[IndexedRecord], owner: str, stem: str = "outsi
         replace(_header_row(title, members, owner) if number is None else _payload_row(title, members[0]), file=file_of(members[0]))
         for (title, number), members in found.items()
     )
+
+
+def kind_titled(title: str) -> str:
+    """PyTorch's name for records of this title, "" where that is the title itself."""
+    return _KINDS.get(title, "")
 
 
 def _title(kind: str, name: str) -> str:

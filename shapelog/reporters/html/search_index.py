@@ -13,7 +13,7 @@ from shapelog.report.report import Report
 from shapelog.report.source_code.quoted_lines import Place
 from shapelog.reporters.html.frame_page import CompileView, FrameView
 from shapelog.reporters.html.handbook import Handbook
-from shapelog.reporters.html.record_rows import PageRecords
+from shapelog.reporters.html.record_rows import PageRecords, kind_titled
 from shapelog.reporters.html.views.source_page import SourcePage
 from shapelog.rule_docs import anchor
 from shapelog.text import file_name, one_line, some
@@ -100,7 +100,8 @@ def _failures(found: Searchable) -> Iterator[SearchEntry]:
     for view, item in found.compiles:
         if item.compile.outcome is Outcome.FAILED:
             failure = item.compile.failure
-            text = _listed(f"{item.compile.label} {view.frame.title}", failure.explanation, *failure.hints)
+            raised = (exception.type for exception in item.compile.exceptions)
+            text = _listed(f"{item.compile.label} {view.frame.title}", *raised, failure.number, failure.explanation, *failure.hints)
             yield SearchEntry(item.anchor, f"failed: {failure.title}", text, "failure")
 
 
@@ -111,7 +112,8 @@ def _breaks(found: Searchable) -> Iterator[SearchEntry]:
         _, view, item, broken = members[0]
         where = f" at {_place(broken.place.file, broken.place.line)}" if broken.place else ""
         labels = some([other.compile.label for _, _, other, _ in members], _MAX_LABELS)
-        text = _listed(f"{view.frame.title} {labels}", broken.reason, broken.message.explanation, *broken.message.hints)
+        message = broken.message
+        text = _listed(f"{view.frame.title} {labels}", message.number, broken.reason, message.explanation, *message.hints)
         yield SearchEntry(item.anchor, f"graph break{where}", text, "graph break")
 
 
@@ -149,7 +151,7 @@ def _payloads(found: Searchable) -> Iterator[SearchEntry]:
     for view, item in found.compiles:
         owner = f"{item.compile.label} {view.frame.title}"
         for title in dict.fromkeys(row.title for row in found.records.rows.get(item.anchor, ())):
-            yield SearchEntry(f"{item.anchor}?record={quote(one_line(title))}", title, owner, "record")
+            yield SearchEntry(f"{item.anchor}?record={quote(one_line(title))}", title, _listed(owner, kind_titled(title)), "record")
 
 
 def _place(file: str, line: int) -> str:

@@ -60,11 +60,16 @@ def test_lines_come_with_their_code_each_once() -> None:
 def test_a_break_that_several_compiles_met_is_one_entry() -> None:
     (found,) = entries_of("real/demo.log.gz", "graph break")
     assert found.title == "graph break at demo.py:38"
-    assert found.text.startswith("normalize 2/0, 2/1, 2/2 · Failed to trace builtin operator")
+    assert found.text.startswith("normalize 2/0, 2/1, 2/2 · GB0059 · Failed to trace builtin operator")
 
 
 def test_failures_come_with_what_pytorch_says_about_them() -> None:
     assert any("Explanation" not in item.text and len(item.text) > 40 for item in entries_of("real/2.6/l_failures.log.gz", "failure"))
+
+
+def test_the_numbers_that_pytorch_gives_breaks_and_failures_are_found() -> None:
+    found = {item.kind for item in entries_in(page_of("real/demo.log.gz")) if "GB0059" in item.text}
+    assert found == {"graph break"}
 
 
 def test_refused_compiles_are_found() -> None:
@@ -95,7 +100,10 @@ def test_rules_lead_to_their_pages_and_to_the_filter() -> None:
 
 def test_records_lead_to_the_compile_that_has_them() -> None:
     found = entries_of("real/demo.log.gz", "record")
-    assert SearchEntry("compile-0-1?record=generated%20code", "generated code", "0/1 Classifier.forward", "record") in found
+    assert (
+        SearchEntry("compile-0-1?record=generated%20code", "generated code", "0/1 Classifier.forward · inductor_output_code", "record")
+        in found
+    )
     assert len(set(found)) == len(found)
 
 
