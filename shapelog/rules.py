@@ -102,7 +102,7 @@ class Rule(NamedTuple):
 
 
 _MARK, _CODE, _FINE = Verdict.MARKING, Verdict.CODE, Verdict.JUSTIFIED
-_NO_LIST = "torch before 2.7 has no TORCH_COMPILE_DYNAMIC_SOURCES: "
+_NEEDS = " (TORCH_COMPILE_DYNAMIC_SOURCES needs torch 2.7)"
 
 _ALL = (
     Rule(
@@ -120,7 +120,7 @@ _ALL = (
         "add it to TORCH_COMPILE_DYNAMIC_SOURCES (mark_dynamic only works on tensors)",
         size_related=True,
         markable=True,
-        remedy_without_sources=_NO_LIST + "pass it as a tensor, or accept the one recompilation that makes it dynamic",
+        remedy_without_sources="pass it as a tensor, unless the first recompilation makes it dynamic" + _NEEDS,
     ),
     Rule(
         "SL103",
@@ -154,7 +154,7 @@ _ALL = (
         "parameters are static by default: add this one to TORCH_COMPILE_DYNAMIC_SOURCES, or accept one graph per shape",
         size_related=True,
         markable=True,
-        remedy_without_sources=_NO_LIST + "set torch._dynamo.config.force_parameter_static_shapes = False",
+        remedy_without_sources="set torch._dynamo.config.force_parameter_static_shapes = False" + _NEEDS,
     ),
     Rule(
         "SL107",
@@ -242,11 +242,11 @@ _ALL = (
         "SL315",
         "module-int-varies",
         _MARK,
-        "move the counter out of the module, set torch._dynamo.config.allow_unspec_int_on_nn_module = True, or add it to "
+        "keep the int out of the module, set torch._dynamo.config.allow_unspec_int_on_nn_module = True, or add it to "
         "TORCH_COMPILE_DYNAMIC_SOURCES",
         size_related=True,
         markable=True,
-        remedy_without_sources=_NO_LIST + "move the counter out of the module, or make it a tensor",
+        remedy_without_sources="keep the int out of the module, or make it a tensor" + _NEEDS,
     ),
     Rule(
         "SL316", "training-flag-varies", _FINE, "train() and eval() each need a graph; set the mode before the first call if one is enough"
@@ -349,6 +349,13 @@ _ALL = (
         _CODE,
         "use the same settings, passes and versions for the same graph, so that its entry in the compile cache is found",
         level=Level.NOTE,
+    ),
+    Rule(
+        "SL508",
+        "cuda-graph-output-overwritten",
+        _CODE,
+        "clone() what is kept of it, outside of the compiled code, or call torch.compiler.cudagraph_mark_step_begin() before each step",
+        level=Level.ERROR,
     ),
     Rule(
         "SL601",

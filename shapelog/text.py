@@ -128,9 +128,9 @@ def as_sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:].rstrip('.')}."
 
 
-def enumerated(parts: Sequence[str]) -> str:
+def enumerated(parts: Sequence[str], last: str = "and") -> str:
     """``a``, ``a and b``, ``a, b and c``; "" of none."""
-    return " and ".join([", ".join(parts[:-1]), parts[-1]] if parts[1:] else parts)
+    return f" {last} ".join([", ".join(parts[:-1]), parts[-1]] if parts[1:] else parts)
 
 
 def some(parts: Sequence[str], most: int, between: str = ", ") -> str:

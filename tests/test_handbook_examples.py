@@ -35,6 +35,7 @@ NOT_RUN = {
     "SL399": "torch 2.13 records a reason for every recompile",
     "SL503": "CUDA graphs need a GPU",
     "SL504": "CUDA graphs need a GPU",
+    "SL508": "CUDA graphs need a GPU",
     **dict.fromkeys(("SL603", "SL604", "SL605"), "draft_export writes a trace of its own"),
 }
 # What comments of a fixed program promise.

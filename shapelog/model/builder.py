@@ -13,7 +13,7 @@ from shapelog.errors import DATA_LOSS
 from shapelog.model.compile_builder import CompileBuilder, graph_break
 from shapelog.model.export_builder import ExportsBuilder
 from shapelog.model.ids import CompileId
-from shapelog.model.trace import RECOMPILE_FORBIDDEN, Compile, Frame, Payloads, Rank
+from shapelog.model.trace import Compile, Frame, Payloads, Rank
 from shapelog.model.vllm import VllmBuilder
 from shapelog.reading import export_records, records
 from shapelog.reading.payloads import recompile_reasons
@@ -21,7 +21,7 @@ from shapelog.reading.payloads.cache_keys import CACHE_ARTIFACTS
 from shapelog.reading.payloads.collectives import EXECUTION, SCHEDULE, TENSORS
 from shapelog.reading.payloads.cuda_graphs import INDUCTOR_MESSAGE
 from shapelog.reading.payloads.guard_expressions import integer
-from shapelog.reading.payloads.recompile_reasons import Reason
+from shapelog.reading.payloads.recompile_reasons import RECOMPILE_FORBIDDEN, Reason
 from shapelog.reading.payloads.vllm_records import BEFORE_PASSES, PREFIX
 from shapelog.reading.reader import Reader
 from shapelog.reading.records import Config, Input, Stack

@@ -30,7 +30,7 @@ from shapelog.reading.payloads.compiler_messages import (
 from shapelog.reading.payloads.graphs import Graph
 from shapelog.reading.payloads.guards import GuardTree
 from shapelog.reading.payloads.pgo_state import CodeState
-from shapelog.reading.payloads.recompile_reasons import Reason
+from shapelog.reading.payloads.recompile_reasons import RECOMPILE_FORBIDDEN, Reason
 from shapelog.reading.payloads.source_names import Source
 from shapelog.reading.payloads.source_names import is_library as in_library
 from shapelog.reading.reader import Reader
@@ -294,7 +294,6 @@ class Compile:
         return bool(self.symbols) or self.graph_is_symbolic
 
 
-RECOMPILE_FORBIDDEN = "RecompileError"
 # Where PyTorch takes over from the code that called the compiled function.
 _CONVERTS = "torch/_dynamo/convert_frame.py"
 # How many compiles of a frame, from the first on, are asked for the frames that a stack lacks.

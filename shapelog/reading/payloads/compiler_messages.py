@@ -17,7 +17,10 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from shapelog.grouping import grouped
+from shapelog.reading.payloads.source_names import Source
 from shapelog.reading.records import StackFrame
+from shapelog.text import enumerated
 
 # Where a break happened and, from torch 2.10 on, what was being traced or done; the break itself follows below.
 _PREFACE = re.compile(
@@ -120,6 +123,10 @@ def compiler_message(text: str) -> CompilerMessage:
     body = _END.split(_PREFACE.sub("", text.strip("\n")), maxsplit=1)[0]
     first, *others = (_one_break(part) for part in body.split(_NEXT_BREAK))
     hints = dict.fromkeys((*first.hints, *(hint for other in others for hint in other.hints)))
+    if text.lstrip().startswith(_VIOLATED):
+        first = first._replace(title=_violated(text) or first.title)
+        if fixes := _SUGGESTED_FIXES.search(text):
+            return first._replace(hints=(f"Suggested fixes: {'; '.join(map(str.strip, fixes[1].strip().split(chr(10))))}",), stack=stack)
     if not hints:
         hints = dict.fromkeys(_inline_hints(body))
     urls = _URL.findall(text) or _INLINE_URL.findall(text)
@@ -155,11 +162,43 @@ def _one_break(text: str) -> CompilerMessage:
     return CompilerMessage(_title(title), explanation, tuple(filter(None, by_name.get("Hint", ()))))
 
 
+def _violated(text: str) -> str:
+    """What was marked or declared as dynamic, and what the code makes of it; "" where it is another condition that is violated."""
+    text = " ".join(text[:_LONGEST_VIOLATION].split())
+    fixed = grouped(_FIXED_DIM.finditer(text), lambda item: ("declared" if item["named"] else "marked", item["value"]))
+    clauses = []
+    for (how, value), items in fixed.items():
+        names = enumerated(list(dict.fromkeys(_dim(item["marked"] or item["relaxed"] or item["named"]) for item in items)))
+        are, them = ("are", "them") if " and " in names else ("is", "it")
+        clauses.append(f"{names} {are} {how} as dynamic, but the code fixes {them} to {value}")
+    if not clauses and (heading := _VIOLATED_ALONE.fullmatch(text)):
+        return f"{enumerated([_dim(name) for name in heading[1].split(', ')])} cannot be dynamic in the way it is marked or declared"
+    return "; ".join(clauses)
+
+
+def _dim(text: str) -> str:
+    """``dim 0 of x`` for ``batch = L['x'].size()[0] in the specified range batch <= 128``; a name alone as it is."""
+    source = Source(text.partition(" in the specified range")[0].rpartition(" = ")[2])
+    part = source.tensor_part
+    return f"dim {part.prop.dim} of {part.tensor.display_name}" if part else source.display_name
+
+
+_VIOLATED = "Constraints violated"
+_VIOLATED_ALONE = re.compile(r"Constraints violated \(([^!]*)\)!(?: For more information, run with \S+)?")
+_LONGEST_VIOLATION = 20_000
+_FIXED_DIM = re.compile(
+    r"(?:Not all values of (?:RelaxedUnspecConstraint\((?P<relaxed>[^()]*(?:\(\)[^()]*)*)\)|(?P<named>[^()]*(?:\(\)[^()]*)*?))"
+    r" are valid because [^()]*(?:\(\)[^()]*)*? was inferred to be a constant"
+    r"|You marked (?P<marked>[^()]*(?:\(\)[^()]*)*?) as dynamic but your code specialized it to be a constant) \((?P<value>[^()]{1,60})\)"
+)
+_SUGGESTED_FIXES = re.compile(r"^Suggested fixes:[ \t]*\n((?:[ \t]+\S[^\n]*(?:\n|$))+)", re.M)
+
+
 def _title(lines: list[str]) -> str:
     """The first line, with the second where that is the error itself."""
     if not lines:
         return ""
-    if lines[0].startswith("Constraints violated") and len(lines) > 1:
+    if lines[0].startswith(_VIOLATED) and len(lines) > 1:
         return f"{lines[0].split('!')[0]}: {lines[1].removeprefix('- ')}"
     if lines[0].endswith("raised:") and len(lines) > 1:
         return f"{lines[0]} {lines[1]}"

@@ -20,6 +20,7 @@ class CudaGraphEvent(Enum):
     SKIPPED = "not used"
     RECORDED_AGAIN = "recorded again"
     MANY_SIZES = "recorded for many sizes"
+    OVERWRITTEN = "output overwritten"
 
 
 class CudaGraphMessage(NamedTuple):
@@ -42,6 +43,11 @@ _SKIPPED = re.compile(r"skipping cudagraphs? (?:due to|because) (?P<reason>.*)",
 _AGAIN = re.compile(r"Re-recording (?:function[= ])?(?P<function>[\w.<>]+)(?:,? mode=\w+)?(?:,? reason=(?P<reason>.*))?", re.S)
 _SIZES = re.compile(r"CUDAGraph supports dynamic shapes by recording a new graph .*?observed (\d{1,9}) distinct", re.S)
 _RECORDED = re.compile(r"recording cudagraph tree for (?:symint key )?(?P<key>[\d(][\d(), ]*)", re.I)
+_OVERWRITTEN = re.compile(
+    r"accessing (?P<what>(?:gradient )?tensor) output of CUDAGraphs that has been overwritten"
+    r"(?:.*?Stack trace: (?P<stack>.*?)(?:\. (?:To prevent|This can happen)|$))?",
+    re.S,
+)
 _FUNCTION = re.compile(r"^function (\d{1,9}) (exceeding max .*)", re.S)
 _FOUND_FROM = re.compile(r"\.?\s*Found from[ \t]*:?[ \t]*\n?(?P<stack>.*)", re.S)
 
@@ -58,6 +64,10 @@ def cuda_graph_message(text: str) -> CudaGraphMessage | None:
     if again:
         reason, place = _with_place(again["reason"] or "")
         return CudaGraphMessage(CudaGraphEvent.RECORDED_AGAIN, reason, again["function"], place)
+    overwritten = _OVERWRITTEN.search(text)
+    if overwritten:
+        stack = tuple(stack_lines(f"  {overwritten['stack'] or ''}".split("\n")))
+        return CudaGraphMessage(CudaGraphEvent.OVERWRITTEN, overwritten["what"], place=stack[-1] if stack else None)
     skipped = _SKIPPED.search(text)
     if skipped is None:
         return None

@@ -57,6 +57,10 @@ def split(payload: str) -> list[str]:
     return [payload] if payload.strip() else []
 
 
+# The type of that error.
+RECOMPILE_FORBIDDEN = "RecompileError"
+
+
 def of_error(message: str) -> list[str]:
     """The reasons in the message of a RecompileError, which ``error_on_recompile`` raises before they are recorded."""
     _, _, failures = message.partition(_FORBIDDEN)
@@ -127,6 +131,8 @@ def _classify(code: str) -> tuple[str, str, Property, str, str]:
     if is_empty:
         return "length", is_empty["source"], LENGTH, "0", ""
     value = _VALUE.match(code)
+    if value and value["operator"] == "is" and not re.fullmatch(r"\S+", value["source"]):
+        return "other", "", UNNAMED, code, ""  # a sentence
     if value and value["operator"] == "is" and value["expected"] not in ("None", "not None", "True", "False", "Ellipsis"):
         return "aliasing", value["source"], Property(Kind.ALIASING), value["expected"], ""
     if value:

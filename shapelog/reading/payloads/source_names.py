@@ -11,7 +11,7 @@ from shapelog.reading.payloads.properties import Kind, Property
 # Bounded, because an unbounded search from each ``L[`` takes quadratic time on a hostile name.
 _LOCAL = re.compile(r"L\[\s{0,9}['\"](.{0,100}?)['\"]\s{0,9}\]")
 _MODULE_DICT = re.compile(r"(\.)(?:__dict__\['_(?:modules|parameters|buffers)'\]|_(?:modules|parameters|buffers))\['([^'\]]+)'\]")
-_WRAPPER = re.compile(r"^___(?:from_numpy|as_tensor)\((.*)\)$")
+_WRAPPER = re.compile(r"^___(?:from_numpy|as_tensor)\((.*?)\)(?:\.item\(\))?$")
 _IMPORT = re.compile(r"G\['__import_([^']*)'\]")
 _BUILTIN = re.compile(r"G\['__builtins_dict__[^']*'\]\['([^']*)'\]")
 # A key of a dict by its place, and the item of a dict subclass that has it.

@@ -51,8 +51,8 @@ class LogContents:
         held += ["exceptions"] if self.failures else []
         unknown = ["times", *(_ARTIFACTS[name] for name in ("recompiles", "guards", "graph_code") if not self.messages[name])]
         if self.limits and not self.messages["recompiles"]:
-            unknown[1] = "why the code was recompiled before the limit was hit"
+            unknown[1] = "reasons of earlier recompilations"
         return (
-            f"Read from text that holds {enumerated(held or ['messages of the compiler'])}. Not in it: {enumerated(unknown)}. "
+            f"This text holds {enumerated(held or ['messages of the compiler'])}, but no {enumerated(unknown, 'or')}. "
             "To record everything: TORCH_TRACE=/tmp/trace python your_script.py"
         )

@@ -77,6 +77,7 @@ class LoggedCompiles:
         self._all: list[LoggedCompile] = []
         self._files: dict[str, None] = {}
         self._names: dict[tuple[int, int], Code] = {}
+        self._frames: set[tuple[int, int]] = set()
         self._largest_frame = -1
 
     def __len__(self) -> int:
@@ -112,8 +113,10 @@ class LoggedCompiles:
                 self._largest_frame = max(self._largest_frame, ids["frame_id"])
             if found["autograd"] is not None:
                 ids["compiled_autograd_id"] = int(found["autograd"])
-            if begins == "reasons" and (ids.get("frame_compile_id") == 1 or not names_entries):
+            frame = process, ids.get("frame_id", -1)
+            if begins == "reasons" and (ids.get("frame_compile_id") == 1 or not (names_entries or frame in self._frames)):
                 self._add_first(key, ids, head, code)
+            self._frames.add(frame)
             if ids.get("frame_compile_id") == 0:  # ids may have started again, with another function
                 self._names.pop((process, ids["frame_id"]), None)
             compile = self._new(ids, head, key)

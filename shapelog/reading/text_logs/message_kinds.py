@@ -49,6 +49,10 @@ _STARTS = ("Step 1: torchdynamo start tracing ", "torchdynamo start tracing ")
 _IN_STACK = re.compile(r'\s+File ".*", line \d+, in ')
 # Frequent lines that nothing is taken from, and kinds of messages of one line.
 _IGNORED = ("Skipping guard ", "lru_cache_stats ", "produce_guards", "marking ", "eval_")
+# Below the title of a graph break, or the first line left of an exception.
+_EXPLAINS = re.compile(r"\s*Explanation: \S")
+# The first line left of an old graph break, which PyTorch logs without an artifact.
+_SETTING = re.compile(r"\s*torch\._dynamo\.config\.capture_\w+ = True\s*$")
 # What begins a message, in the order in which it is tried; and what may follow on lines that have no head.
 _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
     (
@@ -62,9 +66,10 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
         MessageKind.FAILURE,
         re.compile(
             r"Traceback \(most recent call last\)|WON'T CONVERT |Error while creating guard"
+            r"|^\s*(?:Error from lowering|Constraints violated \()"
             r"|^\s*(?:\w+ +)?(?:torch\.(?:_dynamo|_inductor|fx)\.[\w.]+|ConstraintViolationError|BackendCompilerFailed"
             r"|InternalTorchDynamoError|TorchRuntimeError|FailOnRecompileLimitHit|RecompileError|UserError|Unsupported)(?:: |$)"
-            r"|^\s*Explanation: \S"
+            rf"|^{_EXPLAINS.pattern}"
         ),
     ),
     (
@@ -76,7 +81,7 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
     (
         MessageKind.BREAK,
         re.compile(
-            r"^\s*Graph break from `"
+            r"^\s*Graph break from `|UserWarning: (?:Graph break due to unsupported|Dynamo does not know how to trace)"
             r"|^\s*Graph [Bb]reak(?: \([^()]*\))?(?: in user code at |: from user code at:|: .* from user code at)"
         ),
     ),
@@ -93,7 +98,7 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
         MessageKind.INDUCTOR,
         re.compile(
             r"skipping cudagraphs? (?:due to|because) |CUDAGraph supports dynamic shapes by |Re-recording (?:function[= ])?\w"
-            r"|\brecording cudagraph tree for (?:symint key )?[\d(]",
+            r"|\brecording cudagraph tree for (?:symint key )?[\d(]|accessing (?:gradient )?tensor output of CUDAGraphs ",
             re.I,
         ),
     ),
@@ -106,8 +111,9 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
     ),
 )
 _ANY_BEGIN = re.compile(
-    r"Recompiling function |Detected recompile|torch\._dynamo|dynamo hit|Error: |Hit: |LimitExceeded|^\s*function: |^\W*\d+/\d+: "
-    r"|^\s*last reason: |Traceback \(|Graph [Bb]reak|GuardFail\(|tensor '|TREE_GUARD|\+- |check_tensor\("
+    r"Recompiling function |Detected recompile|torch\._dynamo|dynamo hit|Error: |Hit: |LimitExceeded|Constraints violated"
+    r"|from lowering|UserWarning: |WON'T CONVERT |^\s*function: |^\W*\d+/\d+: |^\s*last reason: |Traceback \(|Graph [Bb]reak"
+    r"|GuardFail\(|tensor '|TREE_GUARD|\+- |check_tensor\("
     r"|:\d{1,9}:[\w<>.]+:\s*$|Dynamo produced|ExplainOutput|Unsupported: |Explanation: |Recompile Reasons"
     r"|[Cc]udagraph|CUDAGraph|Re-recording |Profiler Report|torch\._inductor|torch\.fx|create_|set_repl|_update_var|track_sym|guard added"
 )
@@ -152,6 +158,8 @@ def kind_of(head: Head, text: str) -> MessageKind:
         return MessageKind.SYMBOLS
     if text.startswith(_STARTS):
         return MessageKind.START
+    if _SETTING.match(text):
+        return MessageKind.BREAK
     if "convert_frame" in head.place and _IN_STACK.match(text):
         return MessageKind.FAILURE
     return MessageKind.OTHER if text.startswith(_IGNORED) else _kind_by_words(text)
@@ -170,7 +178,7 @@ def goes_on(kind: MessageKind, text: str, begins: MessageKind) -> bool:
     """Whether a line without a head, which by itself would begin a message of the kind ``begins``, goes on with one of another kind."""
     if kind not in _CONTINUES or begins is MessageKind.INDUCTOR:
         return False
-    if begins is MessageKind.OTHER:
+    if begins is MessageKind.OTHER or (kind is MessageKind.BREAK and _EXPLAINS.match(text)):
         return _CONTINUES[kind].match(text) is not None
     return begins is kind or (begins is MessageKind.BARE_REASON and kind in _WITH_REASONS)
 

@@ -362,17 +362,13 @@ def failure(lines: Iterable[str], is_logged: bool = False) -> FailureText | None
         code = Code(stack[0].name, stack[0].file, stack[0].line) if stack else UNKNOWN_CODE
         return FailureText("Unsupported", explained["message"].partition("\n")[0].strip(), code, text)
     if not raised:
-        guard = _GUARD_ERROR.search(text)
-        name = guard["name"].strip("'\"") if guard else ""
-        kind = f" ({guard['kind']})" if guard and guard["kind"] else ""
-        what = f"error while creating a guard{name and f' of {name}'}{kind}" if guard else "an exception that is not in this log"
-        return FailureText("Error", what, UNKNOWN_CODE, text) if guard or (is_logged and _STACK_LINE.match(text)) else None
+        return _nameless_failure(text, is_logged)
     last = raised[-1]
     message = text[last.start("message") :] if last["message"] is not None else ""
     kind = last["type"].rpartition(".")[2]
     named = _NOT_CONVERTED.search(text)
     if named:
-        code = Code(named["name"], named["file"], int(named["line"]))
+        code = _unconverted(named)
     elif found := _RECOMPILING.search(message):
         code = _code(found)
     else:
@@ -382,6 +378,33 @@ def failure(lines: Iterable[str], is_logged: bool = False) -> FailureText | None
     return FailureText(kind, message.strip(), code, text[max(begin, 0) :] if exception_chain(text) else text)
 
 
+def _nameless_failure(text: str, is_logged: bool) -> FailureText | None:
+    """A failure whose exception the text has lost, or never had."""
+    if violated := _VIOLATED.search(text):
+        return FailureText("ConstraintViolationError", violated[0].strip(), UNKNOWN_CODE, text)
+    if guard := _GUARD_ERROR.search(text):
+        name = guard["name"].strip("'\"")
+        kind = f" ({guard['kind']})" if guard["kind"] else ""
+        return FailureText("Error", f"error while creating a guard{name and f' of {name}'}{kind}", UNKNOWN_CODE, text)
+    if named := _NOT_CONVERTED.search(text):
+        return FailureText("Error", _LOST_EXCEPTION, _unconverted(named), text)
+    if is_logged and text.lstrip().startswith(_LOWERING):
+        return FailureText("LoweringException", _LOST_EXCEPTION, UNKNOWN_CODE, text)
+    return FailureText("Error", _LOST_EXCEPTION, UNKNOWN_CODE, text) if is_logged and _STACK_LINE.match(text) else None
+
+
+def _unconverted(found: re.Match[str]) -> Code:
+    return Code(found["name"], found["file"], int(found["line"]))
+
+
+_LOST_EXCEPTION = "the text does not have the exception"
+_LOWERING = "Error from lowering"
+# Below the heading a condition a line; what a person wrote below it is none.
+_VIOLATED = re.compile(
+    r"^[ \t]*Constraints violated \([^\n]*(?:\n[ \t]*(?:- )?(?:Not all values|You marked|The values|The constraints)[^\n]*)*", re.M
+)
+
+
 def innermost_code(lines: list[str]) -> Code:
     """The function of the innermost line of a traceback that is not of a library."""
     frames = [frame for line in lines for frame in stack_lines([line])]
@@ -389,15 +412,55 @@ def innermost_code(lines: list[str]) -> Code:
     return Code(own.name, own.file, own.line) if own else UNKNOWN_CODE
 
 
-def without_beginning(text: str) -> str:
-    """The text about a graph break from its exception on, where the log has only the end of PyTorch's own stack before it."""
-    raised = _COMPILER_ERROR.search(text)
-    if raised is None or raised["message"] is None or _BREAK_HEADING.match(text):
-        return text
-    return text[raised.start("message") :]
+def break_text(text: str) -> str:
+    """A text about a graph break in the form of torch 2.8 and later: what was met, a hint, and the user's lines below their heading.
+
+    What was met is the exception where nothing else names it, or a sentence of our own where the text has lost it.
+    """
+    if warned := _WARNED.search(text):
+        hints = "".join(f"\n  Hint: {hint.strip()}" for hint in _CONDITIONAL.findall(text[warned.end() :]))
+        return f"Unsupported builtin {warned['builtin']}{hints}\n"
+    unset = _UNSET.match(text)
+    rest = text[unset.end() :] if unset else text
+    old = _OLD_BREAK.match(rest)
+    raised = next((found["message"] for found in _COMPILER_ERROR.finditer(text) if found["message"]), "").strip()
+    if not unset and not old:
+        if raised and not _BREAK_HEADING.match(text):  # after the end of PyTorch's own stack
+            return text[text.index(raised) :]
+        return f"{_LOST_REASON}\n" if _IN_STACK.match(text) else _DUPLICATE.sub(r"\1 ", text)
+    reason = old["reason"].strip() if old else ""
+    met = (
+        f"Unsupported {unset['call'] or 'Tensor.item()'} call\n  Hint: Set {unset['setting']}"
+        if unset
+        else reason or raised or _LOST_REASON
+    )
+    if old is None:
+        return met
+    heading = "User code traceback:\n" if old["at"] else old["traceback"] or ""
+    stack = rest[old.end() :]
+    return f"{met}\n{heading}{stack.partition(_TRACEBACK)[0] if old['at'] else stack}"
 
 
+_TRACEBACK = "Traceback (most recent call last):\n"
+# Torch 2.2 and later, in a warning of Python's.
+_WARNED = re.compile(
+    r"UserWarning: (?:Graph break due to unsupported builtin|Dynamo does not know how to trace the builtin) "
+    r"`?(?P<builtin>[^\s`]*[^\s`.])[.`]*\s"
+)
+_CONDITIONAL = re.compile(r"If it is an? [^\n]*?(?=\s+If it is an? |\n|$)")
+_IN_STACK = re.compile(r' *File "| {4,}\S[^\n]*\n +File "')
+_LOST_REASON = "the text does not have the reason"
 _BREAK_HEADING = re.compile(r"\s*Graph [Bb]reak")
+_DUPLICATE = re.compile(r"^(Graph break) \([^()]*\) (?=in user code at)")
+# How torch 2.0 to 2.7 begins it: ``Graph break: call_function print in skip_files from user code at:``, or with the exception below.
+_OLD_BREAK = re.compile(
+    rf"\s*Graph break: ?(?P<reason>.*?)(?:(?P<at>\bfrom user code at:)[ \t]*(?:\n|$)|(?P<traceback>{re.escape(_TRACEBACK)})|\n|$)"
+)
+# Torch 2.1 to 2.6, of which a log may have lost the first line.
+_UNSET = re.compile(
+    r"(?:\s*Graph break from `(?P<call>[^`\n]{1,200})`, consider setting:\s*\n)?\s*(?P<setting>torch\._dynamo\.config\.\w+ = True)"
+    r"(?:(?!\s{0,99}Graph break:)[^\n]*(?:\n|$))*"
+)
 _BREAK_REASON = re.compile(r"^\s*Break Reason \d{1,9}:\s*$")
 _OLD_BREAK_REASON = re.compile(r"^\s{0,8}\d{1,9}\. (.*\S)")
 _FRAME_SUMMARY = re.compile(r"<FrameSummary file (?P<file>[^>]*), line (?P<line>\d{1,9}) in (?P<name>[^>]*)>")
@@ -440,6 +503,14 @@ _PROFILED = re.compile(
 
 
 _IN_LAST_COLUMN = re.compile(r" {20,}\S")
+_PROFILED_BREAKS = re.compile(r"^\s*Graph Break Reason +Count *\n[- \t]+\n(?P<rows>(?:.*\S {2,}\d{1,9} *(?:\n|$))+)", re.M)
+_PROFILED_BREAK = re.compile(r"^\s*(?P<reason>\S.*?) {2,}(?P<count>\d{1,9}) *$", re.M)
+
+
+def profiled_breaks(lines: Iterable[str]) -> Iterator[tuple[str, int]]:
+    """The reasons of graph breaks in a CompileProfiler's report, and how often each was met."""
+    table = _PROFILED_BREAKS.search("\n".join(lines))
+    yield from ((row["reason"], int(row["count"])) for row in _PROFILED_BREAK.finditer(table["rows"] if table else ""))
 
 
 def profiled_recompiles(lines: Iterable[str]) -> Iterator[RecompileText]:

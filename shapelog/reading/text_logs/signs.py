@@ -15,7 +15,7 @@ _WORDS = ("orch", "ompil", "raph", "raceback (most", "onstraintViolation")
 _AT_BEGIN = (
     r"\n(?:\x1b\[[\d;]{0,9}m|\{\"log\":\")?[^\w\n]{0,%d}(?:function: |last reason: |tensor |GuardFail|TREE_GUARD|\+- |create_|set_repl"
     r"|_update_var|track_sym|eval |runtime_assert |dynamo hit|CacheLimit|Unsupported|UserError|Explanation: |TENSOR_MATCH|WON'T CONV"
-    r"|Error while creating|Re-record|___check_"
+    r"|Constraints violated|Error while creating|Re-record|___check_"
     r"|GLOBAL_STATE|__\w|\d{1,9}/\d)"
 )
 _AFTER_A_PLACE = r"\] \[(?:__\w|\d{1,9}/\d)"

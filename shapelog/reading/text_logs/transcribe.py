@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
+from shapelog.reading.payloads.compiler_messages import user_stack
 from shapelog.reading.payloads.cuda_graphs import INDUCTOR_MESSAGE, cuda_graph_message
 from shapelog.reading.payloads.pgo_state import parse as parse_code_state
+from shapelog.reading.payloads.recompile_reasons import RECOMPILE_FORBIDDEN, split_entry
 from shapelog.reading.payloads.recompile_reasons import parse as parse_reason
-from shapelog.reading.payloads.recompile_reasons import split_entry
 from shapelog.reading.text_logs import versions
 from shapelog.reading.text_logs.contents import LogContents
 from shapelog.reading.text_logs.log_lines import Head, log_runs
@@ -31,25 +32,27 @@ from shapelog.reading.text_logs.message_kinds import (
 from shapelog.reading.text_logs.messages import (
     AddedText,
     Code,
+    FailureText,
     RecompileText,
     SymbolText,
     TrackedText,
+    break_text,
     explained_breaks,
     failure,
     inductor_messages,
     innermost_code,
     limits,
+    profiled_breaks,
     profiled_recompiles,
     recompiles,
     symbolic,
-    without_beginning,
 )
 from shapelog.reading.text_logs.signs import has_sign
 from shapelog.reading.text_logs.surroundings import is_fence, is_progress, without_launcher
 from shapelog.reading.text_logs.transcript import Transcript
 
 _LINE_BY_LINE = (MessageKind.SYMBOLS, MessageKind.START, MessageKind.OTHER)
-_MOST_FAILURE_LINES, _MOST_OPEN_LINES = 2_000, 200_000
+_MOST_FAILURE_LINES, _MOST_OPEN_LINES, _MOST_PROFILED = 2_000, 200_000, 1_000
 # The message of lines without heads among those that are open.
 _PLAIN = -1, None
 _IN_TREE = re.compile(r"\s*(?:\| ?)*\+- \w")
@@ -60,13 +63,15 @@ _LISTED = re.compile(
 _GRAPH_BEGIN = re.compile(r"^\s*(?:.*?\s)?(?=class GraphModule\(torch\.nn\.Module\):)")
 _MADE_BY_DYNAMO = re.compile(r"===== __compiled_fn_")
 _IN_GRAPH = re.compile(r"# File: (?P<file>.+?):(?P<line>\d{1,9}) in (?P<name>\S+?), code: ?(?P<code>.*)")
-_DUPLICATE = re.compile(r"^(Graph break) \([^()]*\) (?=in user code at)")
 _TENSOR = re.compile(
     r"check_tensor\((?P<source>.*?), (?P<type>[\w.]+), DispatchKeySet\(.*?\), torch\.(?P<dtype>\w+), device=.*?, "
     r"requires_grad=(?P<grad>True|False)"
 )
 _START = re.compile(r"start tracing (?P<name>\S+)(?: (?P<file>.+):(?P<line>\d{1,9}))?\s*$")
-_BREAK_OF_OLD = re.compile(r"\s*Graph break: (.*) from user code at:\s*\n")
+# Torch 2.6 and later, under ``torch.compiler.set_stance("fail_on_recompile")``.
+_FORBIDDEN = "Detected recompile when"
+# Above a stack that begins in the compiled function; those of torch 2.8 and later begin outside of it.
+_OLD_STACK = " from user code at:"
 _IN_TEXT = re.compile(r"\[(?P<id>!?\d{1,9}/\d{1,9}(?:_\d{1,9})?)\] (?=Re-recording|[Ss]kipping)")
 _EXPLAINED = re.compile(r"\s*Explanation: \S")
 _QUOTED_REASON = re.compile(
@@ -151,7 +156,7 @@ class Transcriber:
                         message.lines += lines[at:]
                         break
                     self._finish(message)
-                message = self._open[key] = _Message(head, kind, number + at, self._without_heads(kind, text))
+                message = self._open[key] = _Message(head, kind, number + at, self._damaged(head, kind, text))
             if message.kind is MessageKind.SYMBOLS:
                 self._compiles.line = number + at
                 self._symbols(head, text)
@@ -165,12 +170,15 @@ class Transcriber:
                 break
         self._last = message
 
-    def _without_heads(self, kind: MessageKind, text: str) -> list[str]:
-        """The first lines of a message of that kind, where they have lost their heads: the message goes on with ``text``."""
-        plain = self._open.get(_PLAIN)
-        if plain is None or plain is not self._last or plain.kind is not kind or not is_cut_off(kind, text):
+    def _damaged(self, head: Head, kind: MessageKind, text: str) -> list[str]:
+        """The first lines of a message that goes on with ``text``, where they have lost their heads, or the process in them."""
+        last = self._last
+        if last is None or last.kind is not kind or not is_cut_off(kind, text):
             return []
-        return self._open.pop(_PLAIN).lines
+        if last.head is not None and (last.head.process or last.head.compile != head.compile):
+            return []
+        key = _PLAIN if last.head is None else (0, last.head.rank)
+        return self._open.pop(key).lines if self._open.get(key) is last else []
 
     def _take_plain(self, text: str, number: int) -> None:
         """A line without a head: it goes on with the last message, begins one, or is the program's own."""
@@ -207,13 +215,17 @@ class Transcriber:
             self._compiles.start(compile)
 
     def _recompiles(self, head: Head, lines: list[str]) -> None:
+        if any(_FORBIDDEN in line for line in lines):
+            self._failure(head, lines)
+            return
         for item in recompiles(lines):
             if item.suggested:
                 self.contents.signs.add(versions.SUGGESTION)
             self.contents.suggested.update(dict.fromkeys(filter(None, item.suggested.split(","))))
             self._recompile(head, item)
 
-    def _recompile(self, head: Head, item: RecompileText) -> None:
+    def _recompile(self, head: Head, item: RecompileText) -> LoggedCompile | None:
+        """The compile that it is, None where the log had it already."""
         self._compiles.know(item.code.file)
         self.contents.signs.update(versions.of_reasons(item.reasons))
         frame, newest = _checked(item.reasons)
@@ -225,10 +237,11 @@ class Transcriber:
             else self._compiles.unnumbered(head, item.code)
         )
         if compile is None or (compile.reasons and not item.is_whole):
-            return
-        self.contents.messages["recompiles"] += 1
+            return None
+        self.contents.messages["recompiles"] += bool(item.reasons)
         self._compiles.name(compile, item.code)
         self._compiles.write_reasons(compile, item.reasons)
+        return compile
 
     def _limit(self, head: Head, lines: list[str]) -> None:
         self.contents.signs.update(versions.of_text("\n".join(lines)))
@@ -348,8 +361,10 @@ class Transcriber:
 
     def _break(self, head: Head, lines: list[str]) -> None:
         compile = self._compiles.compile_of(head, "") if head.compile else None
-        text = _DUPLICATE.sub(r"\1 ", without_beginning("\n".join(lines)))
-        text = _BREAK_OF_OLD.sub(r"\1\nUser code traceback:\n", text)
+        text = break_text("\n".join(lines))
+        stack = user_stack(text) if compile is not None and not compile.code.name and any(_OLD_STACK in line for line in lines) else ()
+        if stack and compile is not None:
+            self._compiles.name(compile, Code(stack[0].name, stack[0].file, stack[0].line))
         if compile is None:
             *_, found = (None, *re.finditer(r'File "(.*)", line (\d+), in (\S+)', text))
             code = Code(found[3], found[1], int(found[2])) if found else UNKNOWN
@@ -369,19 +384,24 @@ class Transcriber:
 
     def _profile(self, head: Head, lines: list[str]) -> None:
         """The report of ``torch._dynamo.utils.CompileProfiler``: the recompiles of each function."""
+        for reason, count in profiled_breaks(lines):
+            for _ in range(min(count, _MOST_PROFILED)):
+                self._break(head, [f"Graph break: {reason}"])
         for item in profiled_recompiles(lines):
             self._recompile(head, item)
 
     def _failure(self, head: Head, lines: list[str]) -> None:
-        refused = next((at for at, line in enumerate(lines) if "Detected recompile when" in line), None)
+        refused = next((at for at, line in enumerate(lines) if _FORBIDDEN in line), None)
         if refused is not None:
-            for item in recompiles(lines[refused:]):
-                self._recompile(head, item if item.code.name else item._replace(code=innermost_code(lines[:refused])))
+            self._forbidden(head, lines, refused)
             return
         found = failure(lines, is_logged=bool(head.place))
         if found is None:
             if any(map(_EXPLAINED.match, lines)):
                 self._break(head, lines)
+            at = next((at for at, line in enumerate(lines) if "output of CUDAGraphs that has been" in line), None)
+            if at is not None:  # Inductor raises a RuntimeError
+                self._inductor(head, lines[at:])
             return
         self.contents.failures += 1
         self._compiles.know(found.code.file)
@@ -398,6 +418,15 @@ class Transcriber:
             compile.failure = found
         elif compile.failure is None or len(found.text) > len(compile.failure.text):
             compile.failure = found
+
+    def _forbidden(self, head: Head, lines: list[str], at: int) -> None:
+        """A recompile that the stance ``fail_on_recompile`` forbids, with a line ``at`` that says so: it raised an error."""
+        for item in recompiles(lines[at:]):
+            code = item.code if item.code.name else innermost_code(lines[:at])
+            compile = self._recompile(head, item._replace(code=code))
+            if compile is not None:
+                self.contents.failures += 1
+                compile.failure = FailureText(RECOMPILE_FORBIDDEN, lines[at].strip(), code, "\n".join(lines))
 
     def _state(self, head: Head, lines: list[str]) -> None:
         """The state of profile-guided optimization, as its page in the documentation shows it."""

@@ -13,7 +13,7 @@ from shapelog.report.results import Column, Finding, Location, Table, location_o
 from shapelog.rules import RULES
 from shapelog.text import cut, one_line, plural
 
-_SKIPPED, _AGAIN = RULES["SL503"], RULES["SL504"]
+_SKIPPED, _AGAIN, _OVERWRITTEN = RULES["SL503"], RULES["SL504"], RULES["SL508"]
 _FEW_SIZES = "pad inputs to a few sizes, or set torch._inductor.config.triton.cudagraph_skip_dynamic_graphs = True"
 # What helps against a reason, by words of it.
 _REMEDIES = (
@@ -89,6 +89,10 @@ def _finding(event: CudaGraphEvent, members: list[_Item]) -> Finding:
     because = f": {cut(one_line(message.reason), _LONGEST)}" if message.reason else ""
     if event is CudaGraphEvent.SKIPPED:
         rule, sentence = _SKIPPED, f"{who} runs without CUDA graphs{because}"
+    elif event is CudaGraphEvent.OVERWRITTEN:
+        who = f"an output of {message.place.name}" if message.place and message.place.name else "an output of compiled code"
+        gradient = " (a gradient)" if message.reason.startswith("gradient") else ""
+        rule, sentence = _OVERWRITTEN, f"{who}{gradient} was read after the next run of its CUDA graph had overwritten it"
     elif event is CudaGraphEvent.MANY_SIZES:
         rule, sentence = _AGAIN, f"{who} has recorded CUDA graphs for {plural(_sizes(members), 'input size')}"
     else:

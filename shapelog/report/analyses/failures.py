@@ -9,6 +9,8 @@ from shapelog.report.results import Finding, Location, Table, location_of
 from shapelog.rules import RULES
 
 _FAILED, _CONFLICT = RULES["SL403"], RULES["SL203"]
+_DECLARED = "declare it as Dim.AUTO or with this size, or change the line that requires a fixed size"
+_NO_REASON = "run the same calls without this setting and with TORCH_LOGS=recompiles, which shows the reason"
 _UNFINISHED = "let the process finish; if it hangs or is killed here, look at its own log and at the memory that compiling takes"
 # What a traceback passes through, latest stage first.
 _STAGES = (
@@ -20,7 +22,7 @@ _STAGES = (
 )
 _TYPES = {
     "BackendCompilerFailed": "the backend",
-    "ConstraintViolationError": "guards (a dimension marked as dynamic has to be static)",
+    "ConstraintViolationError": "",
     "Unsupported": "Dynamo (tracing the code)",
     "TorchRuntimeError": "Dynamo (running an operation on fake tensors)",
     "UserError": "Dynamo (tracing the code)",
@@ -47,10 +49,11 @@ def _forbidden(explained: Explanations, frame: Frame, compile: Compile) -> Findi
     item = next((item for item in explained.of_frame(frame) if item.compile is compile), None)
     causes = item.causes if item else ()
     changed = f": {'; '.join(cause.sentence for cause in causes)}" if causes else ""
-    remedy = Remedies(explained.trace.supports_dynamic_sources).of_recompile(item).text if item and causes else ""
+    remedy = Remedies(explained.trace.supports_dynamic_sources).of_recompile(item).text if item and causes else _NO_REASON
+    by = "the stance fail_on_recompile" if "fail_on_recompile" in compile.metrics.fail_reason else "error_on_recompile"
     return Finding(
         rule=_FAILED,
-        sentence=f"{frame.title} needed a recompilation, which the program forbids (error_on_recompile){changed}",
+        sentence=f"{frame.title} needed a recompilation, which the program forbids ({by}){changed}",
         compile=compile.label,
         place=location_of(frame),
         details=(("type", compile.metrics.fail_type),),
@@ -65,7 +68,9 @@ def _failure(frame: Frame, compile: Compile) -> Finding:
     rule = _CONFLICT if contradicts_mark else _FAILED
     message = compile.failure
     place = Location(metrics.fail_file, metrics.fail_line) if metrics.fail_file else location_of(frame)
-    how = "was not recompiled" if metrics.fail_type == "RecompileError" else f"failed to compile in {stage(compile)}"
+    how = (
+        "was not recompiled" if metrics.fail_type == "RecompileError" else " in ".join(filter(None, ("failed to compile", stage(compile))))
+    )
     return Finding(
         rule=rule,
         sentence=f"{frame.title} {how}: {message.title}",
@@ -74,15 +79,16 @@ def _failure(frame: Frame, compile: Compile) -> Finding:
         details=(("type", metrics.fail_type),),
         frame=frame,
         message=message,
+        own_remedy=_DECLARED if contradicts_mark and "declared as dynamic" in message.title else "",
         exceptions=compile.exceptions,
     )
 
 
 def stage(compile: Compile) -> str:
-    """The part of the compiler that gave up."""
+    """The part of the compiler that gave up, "" where nothing shows that."""
     text, kind = compile.error, compile.metrics.fail_type
     if kind in _TYPES and kind != "BackendCompilerFailed":
         return _TYPES[kind]
     stages = _STAGES[:3] if kind == "BackendCompilerFailed" else _STAGES
     deepest = max(((text.rfind(path), name) for path, name in stages if path in text), default=(-1, ""))
-    return deepest[1] or _TYPES.get(kind, "the compiler")
+    return deepest[1] or _TYPES.get(kind, "")

@@ -35,11 +35,11 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
             sentence = (
                 f"{frame.title} has {entries} cache entries, which is the limit; this torch version does not record when it is exceeded"
             )
-        elif limit > 1:
+        elif limit > 1 and entries <= limit:  # with more of them, several objects share the function, or the limit is another one
             rule = _NEAR
             room = (
                 "the next recompilation will be refused"
-                if entries >= limit
+                if entries == limit
                 else "one more fits, and the recompilation after that will be refused"
             )
             sentence = f"{frame.title} has {plural(entries, 'cache entry')} (limit {limit}); {room}"
@@ -47,16 +47,15 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
             continue
         axes = _varying_axes(explained, frame)
         causes = ", ".join(axis for axis, _ in axes[:3])
-        reason = "" if causes or hit is None or not hit.reasons else hit.reasons[0].code
-        last = f"; the last reason that PyTorch gives: {cut(one_line(reason), _LONGEST)}" if reason else ""
+        reason = _last_reason(explained, frame, hit, bool(causes)) if hit is not None else ""
         yield Finding(
             rule=rule,
-            sentence=sentence + last,
+            sentence=sentence + (f"; the last reason: {reason}" if reason else ""),
             compile=compile.label,
             place=location_of(frame),
             details=axes,
             frame=frame,
-            own_remedy=_remedy(explained, frame, causes, is_accumulated(compile)) if rule is _HIT or causes else "",
+            own_remedy=_remedy(explained, frame, causes, is_accumulated(compile)),
         )
 
 
@@ -72,9 +71,16 @@ def _remedy(explained: Explanations, frame: Frame, causes: str, of_all: bool) ->
     if not causes:
         return f"remove the causes of its recompilations, or raise {setting}"
     if len(own) == 1 and own[0].causes:
-        remedy = Remedies(explained.trace.supports_dynamic_sources).of_recompile(own[0])
-        return f"{causes} keeps adding cache entries: {remedy.text}; or raise {setting}"
+        return f"{Remedies(explained.trace.supports_dynamic_sources).of_recompile(own[0]).text}; or raise {setting}"
     return f"stop what keeps adding cache entries ({causes}), or raise {setting}"
+
+
+def _last_reason(explained: Explanations, frame: Frame, hit: Compile, is_known: bool) -> str:
+    """Why the call that was refused needed another entry, where that is all that is known of the frame."""
+    own = explained.of_frame(frame)
+    if is_known:
+        return own[0].causes[0].sentence if len(own) == 1 else ""
+    return cut(one_line(hit.reasons[0].code), _LONGEST) if hit.reasons else ""
 
 
 def _varying_axes(explained: Explanations, frame: Frame) -> tuple[tuple[str, str], ...]:

@@ -55,7 +55,7 @@ def test_ranks_do_not_differ_because_the_warning_of_one_is_cut(tmp_path: Path) -
 def test_a_reason_that_is_not_known_is_quoted_with_the_setting_of_the_version(tmp_path: Path) -> None:
     text = "torch._dynamo hit config.cache_size_limit (8)\n   function: 'f' (/srv/a.py:1)\n   last reason: ___guarded_code.valid\n"
     (finding,) = report_of(text, tmp_path).findings
-    assert finding.sentence.endswith("; the last reason that PyTorch gives: ___guarded_code.valid")
+    assert finding.sentence.endswith("; the last reason: ___guarded_code.valid")
     assert finding.remedy.endswith("torch._dynamo.config.cache_size_limit")
 
 
@@ -66,3 +66,165 @@ def test_a_forbidden_recompile_is_explained_by_its_cause(tmp_path: Path) -> None
     (finding,) = report_of(text + "    - 0/0: tensor 'x' size mismatch at index 0. expected 10, actual 20\n", tmp_path).findings
     assert finding.sentence.endswith("dim 0 of x changed from 10 to 20")
     assert "mark" in finding.remedy
+
+
+def test_a_cut_recompile_adds_no_compile_to_a_frame_that_the_log_has(tmp_path: Path) -> None:
+    first = RECOMPILING.replace("[0/1]", "[5/3]") + f"{REASON}size mismatch at index 0. expected 10, actual 11\n".replace("[0/1]", "[5/3]")
+    report = report_of(first.replace("0/0:", "5/2:") + RECOMPILING.replace("[0/1]", "[5/4]"), tmp_path)
+    assert [compile.label for frame in report.trace.frames for compile in frame.compiles] == ["5/3", "5/4"]
+
+
+def test_a_first_line_that_lost_its_process_belongs_to_the_lines_below(tmp_path: Path) -> None:
+    text = (
+        RECOMPILING[1:].replace("0228 12:04:24.190000 2990033", "28 12:04:24.190000 29") + f"{REASON}rank mismatch. expected 2, actual 3\n"
+    )
+    (item,) = report_of(text, tmp_path).explained.recompiles
+    assert (item.frame.title, item.codes) == ("f", ("SL107",))
+
+
+ITEM = """\
+{0}Graph break from `Tensor.item()`, consider setting:
+{0}    torch._dynamo.config.capture_scalar_outputs = True
+{0}or:
+{0}    env TORCHDYNAMO_CAPTURE_SCALAR_OUTPUTS=1
+{0}to include these operations in the captured graph.
+{0}
+{0}Graph break: from user code at:
+{0}  File "/srv/train.py", line 32, in step
+{0}    loss = net(x)
+{0}  File "/srv/net.py", line 17, in unpad
+{0}    longest = lengths.max().item()
+{0}
+"""
+WARNING = "W0112 02:58:28.700000 60377 torch/_dynamo/variables/tensor.py:1048] [6/0] "
+
+
+@pytest.mark.parametrize("lost", [0, 1])
+def test_an_old_graph_break_without_an_artifact_has_its_hint_and_its_line(lost: int, tmp_path: Path) -> None:
+    text = "\n".join(ITEM.format(WARNING).split("\n")[lost:])
+    report = report_of(f"loading\n{text}step=10 loss=264.4\n", tmp_path)
+    ((frame, broken),) = ((frame, item) for frame in report.trace.frames for compile in frame.compiles for item in compile.breaks)
+    assert (frame.title, broken.message.title) == ("step", "Unsupported Tensor.item() call")
+    assert broken.message.hints == ("Set torch._dynamo.config.capture_scalar_outputs = True",)
+    assert broken.place is not None
+    assert (broken.place.file, broken.place.line) == ("/srv/net.py", 17)
+
+
+HEADING = "V0520 14:53:14.120000 13 torch/_dynamo/symbolic_convert.py:530] [0/0] [__graph_breaks] "
+BREAKS = [
+    (["Graph break: from user code at:", '  File "/srv/a.py", line 5, in f', "    x = g(x)"], "the text does not have the reason"),
+    (
+        [
+            "Graph break: from user code at:",
+            '  File "/srv/a.py", line 5, in f',
+            "    x = g(x)",
+            "Traceback (most recent call last):",
+            '  File "/opt/torch/_dynamo/symbolic_convert.py", line 494, in wrapper',
+            "    return inner_fn(self, inst)",
+            "torch._dynamo.exc.Unsupported: call torch._dynamo.disable() wrapped function",
+        ],
+        "call torch._dynamo.disable() wrapped function",
+    ),
+    (["    return inner_fn(self, inst)", '  File "/opt/torch/x.py", line 4, in g', "    h("], "the text does not have the reason"),
+    (
+        ["Graph break: call_function print in skip_files from user code at:", '  File "/srv/a.py", line 5, in f'],
+        "call_function print in skip_files",
+    ),
+]
+
+
+@pytest.mark.parametrize(("lines", "title"), BREAKS)
+def test_what_an_old_graph_break_met_is_its_title(lines: list[str], title: str, tmp_path: Path) -> None:
+    report = report_of("".join(f"{HEADING}{line}\n" for line in lines), tmp_path)
+    (broken,) = (item for frame in report.trace.frames for compile in frame.compiles for item in compile.breaks)
+    assert broken.message.title == title
+
+
+def test_a_graph_break_without_heads_is_one_message(tmp_path: Path) -> None:
+    text = (
+        "Graph break in user code at /srv/a.py:8\nGraph Break Reason: Call to `torch._dynamo.graph_break()`\n"
+        "  Explanation: User-inserted graph break. Message: None\n  Hint: Remove the `torch._dynamo.graph_break()` call.\n\n"
+        'User code traceback:\n  File "/srv/a.py", line 8, in inner\n    torch._dynamo.graph_break()\n\n'
+    )
+    report = report_of(text, tmp_path)
+    ((compile,),) = (frame.compiles for frame in report.trace.frames)
+    assert [item.message.title for item in compile.breaks] == ["Call to `torch._dynamo.graph_break()`"]
+
+
+@pytest.mark.parametrize(
+    "words", ["Graph break due to unsupported builtin None.C.__new__.", "Dynamo does not know how to trace the builtin `None.C.__new__.`"]
+)
+def test_a_warning_about_a_builtin_is_a_graph_break(words: str, tmp_path: Path) -> None:
+    more = " This function is either a builtin or an extension. If it is a Python builtin, file an issue. If it is an extension, wrap it."
+    report = report_of(f"/opt/torch/_dynamo/variables/functions.py:679: UserWarning: {words}{more}\n  warn_once(msg)\n", tmp_path)
+    (broken,) = (item for frame in report.trace.frames for compile in frame.compiles for item in compile.breaks)
+    assert broken.message.title == "Unsupported builtin None.C.__new__"
+    assert broken.message.hints == ("If it is a Python builtin, file an issue.", "If it is an extension, wrap it.")
+
+
+def test_graph_breaks_in_the_report_of_a_profiler_are_read(tmp_path: Path) -> None:
+    text = "Torchdynamo Profiler Report\n====\n\nGraph Breaks\n------\nGraph Break Reason      Count\n--------------------  -------\n"
+    report = report_of(
+        f"{text}hasattr: a class()        1\nhasattr no source         2\n\nRecompilation\nNo recompilation detected\n", tmp_path
+    )
+    titles = [item.message.title for frame in report.trace.frames for compile in frame.compiles for item in compile.breaks]
+    assert titles == ["hasattr: a class()", "hasattr no source", "hasattr no source"]
+
+
+FAILED = [
+    (
+        "WON'T CONVERT f /srv/a.py line 9\ndue to:\nTraceback (most recent call last):\n",
+        "f failed to compile: the text does not have the exception",
+    ),
+    (
+        "Constraints violated (batch)!\nNot all values of batch = L['x'].size()[0] in the specified range batch <= 128 are valid because "
+        "batch was inferred to be a constant (3).\n\nI wonder why.\n",
+        "unknown code failed to compile: dim 0 of x is declared as dynamic, but the code fixes it to 3",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "sentence"), FAILED)
+def test_a_failure_whose_exception_is_lost_is_one(text: str, sentence: str, tmp_path: Path) -> None:
+    (finding,) = (item for item in report_of(text, tmp_path).findings if item.rule.code in ("SL203", "SL403"))
+    assert finding.sentence == sentence
+
+
+@pytest.mark.parametrize(
+    "begin", ["", "RuntimeError: ", 'Traceback (most recent call last):\n  File "/srv/a.py", line 3, in <module>\nRuntimeError: ']
+)
+def test_a_recompile_that_the_stance_forbids_is_a_failure(begin: str, tmp_path: Path) -> None:
+    text = (
+        "Detected recompile when torch.compile stance is 'fail_on_recompile'. filename: '/srv/a.py', function name: 'f', line number: 3\n"
+    )
+    report = report_of(begin + text, tmp_path)
+    assert [item.sentence for item in report.findings if item.rule.code == "SL403"] == [
+        "f needed a recompilation, which the program forbids (the stance fail_on_recompile)"
+    ]
+    assert report.explained.recompiles == () or all(item.compile.is_forbidden for item in report.explained.recompiles)
+
+
+@pytest.mark.parametrize("begin", ["", 'Traceback (most recent call last):\n  File "/srv/b.py", line 3, in <module>\n    y = f(x)\n'])
+def test_an_output_that_a_cuda_graph_overwrote_is_found_with_its_line(begin: str, tmp_path: Path) -> None:
+    text = (
+        f"{begin}RuntimeError: Error: accessing tensor output of CUDAGraphs that has been overwritten by a subsequent run. Stack trace: "
+        'File "/srv/a.py", line 7, in model\n    y = torch.matmul(x, x). To prevent overwriting, clone the tensor.\n'
+    )
+    (finding,) = (item for item in report_of(text, tmp_path).findings if item.rule.code == "SL508")
+    assert finding.sentence == "an output of model was read after the next run of its CUDA graph had overwritten it"
+    assert finding.place is not None
+    assert (finding.place.file, finding.place.line) == ("/srv/a.py", 7)
+
+
+def test_a_sentence_is_no_reason_about_two_objects(tmp_path: Path) -> None:
+    text = LIMIT.format(rank=0, process=143) + LAST.format(front="[rank0]:", process=143, reason="name 'Trunc' is not defined")
+    (finding,) = (item for item in report_of(text, tmp_path).findings if item.rule.code == "SL401")
+    assert finding.sentence.endswith("; the last reason: name 'Trunc' is not defined")
+
+
+def test_the_last_reason_is_in_words_where_it_is_all_that_is_known(tmp_path: Path) -> None:
+    text = LIMIT.format(rank=0, process=143) + LAST.format(
+        front="[rank0]:", process=143, reason="tensor 'x' size mismatch at index 0. expected 2, actual 3"
+    )
+    (finding,) = (item for item in report_of(text, tmp_path).findings if item.rule.code == "SL401")
+    assert finding.sentence.endswith("; the last reason: dim 0 of x changed from 2 to 3")

@@ -273,7 +273,7 @@ def test_a_logged_stack_without_its_exception_is_a_failure() -> None:
     assert failure(lines) is None
     found = failure(lines, is_logged=True)
     assert found is not None
-    assert found.message == "an exception that is not in this log"
+    assert found.message == "the text does not have the exception"
 
 
 def test_a_stance_without_a_place() -> None:
