@@ -102,6 +102,8 @@ def _paid_once(first: Timed, others: Sequence[Timed]) -> Seconds:
     may make that together with the forward graph.
     """
     usual = [item.seconds for item in others]
+    if not usual:
+        return Seconds(0.0, first.seconds)
     alone = (first.compile.metrics.seconds or 0.0) / first.compile.seconds if first.compile.seconds else 1.0
     return Seconds(max(0.0, first.seconds * alone - max(usual)), max(0.0, first.seconds - min(usual)))
 

@@ -128,12 +128,19 @@ def _escaped(character: str, dot: bool) -> str:
 
 
 def entries(marks: Iterable[Mark], version: TorchVersion, others: SourceNames = _NONE) -> tuple[str, ...]:
-    """The entries of the list for these marks, sorted; () in a version that reads no list. Before 2.13 a dim cannot be named."""
+    """The entries of the list for these marks, sorted; () in a version that reads no list.
+
+    Before 2.13 a dim cannot be named. An entry with a dim matches an int of that name, too, and leaves other tensors of that name alone.
+    """
     if not version.reads_sources:
         return ()
     spelled: dict[str, None] = {}
     names: dict[str, str] = {}
-    for mark in sorted(set(marks)):
+    chosen = sorted(set(marks))
+    tensors = {mark.source for mark in chosen if not mark.is_int} if version.reads_dims else set()
+    for mark in chosen:
+        if mark.is_int and mark.source in tensors:
+            continue
         name = names.get(mark.source) or names.setdefault(mark.source, pattern(mark.source, others))
         spelled[name if mark.is_int or not version.reads_dims else f"{name}:{mark.dim}"] = None
     return tuple(spelled)

@@ -288,7 +288,11 @@ class Builder:
 
     def _event(self, compile: CompileBuilder, body: Any, record: Record, process: ProcessState) -> None:
         span = record.payload
-        event = records.automatic_dynamic(self.reader.payload_text(span, record.offset)) if span else None
+        try:
+            event = records.automatic_dynamic(self.reader.payload_text(span, record.offset)) if span else None
+        except ValueError:
+            self.reader.ledger.add(record.offset, "bad-json", "the event in this payload is no JSON")
+            return
         if event:
             compile.automatic_dynamic.append(event)
 

@@ -8,7 +8,7 @@ from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.properties import DUAL_LEVEL, LENGTH, MARKED_BY, TENSOR, Kind, is_address
 from shapelog.reading.payloads.source_names import Source, display_text, is_library
 from shapelog.reading.records import Specialization
-from shapelog.recompiles.facts import COMPILED_FUNCTION, CompileFacts
+from shapelog.recompiles.facts import COMPILED_FUNCTION, CompileFacts, pin_of
 from shapelog.recompiles.global_state import describe_change
 from shapelog.recompiles.strides import is_free, same_order
 from shapelog.recompiles.tied_sizes import tied_to
@@ -257,7 +257,8 @@ def _pinned(item: Violation, source: str, entry: CompileFacts, call: CompileFact
     specialization = known.specializations_by_source.get(source)
     if specialization is None:
         return (), ""
-    partners = tied_to(item.key, (integer(str(item.expected)), integer(str(item.actual))), known, entry, call)
+    values = integer(str(item.expected)), integer(str(item.actual))
+    partners = tied_to(item.key, values, pin_of(source, specialization), known, entry, call)
     if partners:
         which = "which is static: mark both" if len(partners) == 1 else "which are static: mark all of them"
         return (), f"; the code ties it to {' and '.join(partners)}, {which}"

@@ -17,6 +17,7 @@ _OBJECT_KINDS = frozenset((Kind.ID, Kind.TYPE, Kind.TENSOR, Kind.CLOSURE))
 # What a member of an enum is made of.
 _OF_ENUM = ("._value_", "._name_")
 _OF_TRANSFORMS = ("G['__import_torch_dot__functorch_dot_", "G['__import_torch_dot_autograd_dot_forward_ad']")
+_WRITTEN = re.compile(r"\d{1,18}")
 _NUMBERS = frozenset((Kind.VALUE, Kind.SIZE))
 _TENSOR_OR_DEVICE = frozenset((Kind.TENSOR, Kind.DEVICE))
 
@@ -36,7 +37,8 @@ class Changes:
     objects that are gone, ``converted`` those that became tensors or are on another device. ``resized`` are tensors of which a size,
     stride or the rank changed, ``rank_changed`` those of another rank, ``length_changed`` containers; these are spelled as in guard
     expressions. ``batched`` are tensors that vmap wraps on one side only, ``transforms`` the changes of the state of torch.func.
-    ``numbers`` has the new value of each static int and size that changed, by its old one.
+    ``numbers`` has the new value of each static int and size that changed, by its old one, ``static`` the name that
+    each has in guards, its old and its new value.
     """
 
     violations: Sequence[Violation]
@@ -55,6 +57,7 @@ class Changes:
     grad_mode_changed: bool
     autocast_changed: bool
     numbers: dict[int, int]
+    static: tuple[tuple[str, int, int], ...]
 
     def has(self, kind: Kind) -> bool:
         return kind in self.kinds
@@ -85,6 +88,7 @@ def _changes(violations: Sequence[Violation], entry: CompileFacts, call: Compile
     # Of several signs that one object was replaced, the first counts.
     replaced = {_owner(item): item for item in reversed(violations) if _replaces(item)}
     states = [f"{item.prop} {item.expected}" for item in violations if item.prop.kind is Kind.GLOBAL_STATE]
+    static = tuple(_numbers(violations))
     return Changes(
         violations=violations,
         entry=entry,
@@ -101,16 +105,18 @@ def _changes(violations: Sequence[Violation], entry: CompileFacts, call: Compile
         transforms=tuple(item for item in violations if item.prop.kind is Kind.FUNCTORCH_STATE),
         grad_mode_changed=any("grad_mode" in text for text in states),
         autocast_changed=any(item.prop.kind is Kind.AUTOCAST or "autocast" in str(item.expected) for item in violations if not item.source),
-        numbers=dict(_numbers(violations)),
+        numbers={before: after for _, before, after in static},
+        static=static,
     )
 
 
-def _numbers(violations: Sequence[Violation]) -> Iterator[tuple[int, int]]:
+def _numbers(violations: Sequence[Violation]) -> Iterator[tuple[str, int, int]]:
     for item in violations:
         if item.prop.kind in _NUMBERS:
             before, after = integer(str(item.expected)), integer(str(item.actual))
             if before is not None and after is not None and before > 1:  # any equation may have a factor of 1
-                yield before, after
+                part = f".size()[{item.prop.dim}]" if item.prop.kind is Kind.SIZE else ""
+                yield f"{item.source.canonical}{part}", before, after
 
 
 def _replaces(item: Violation) -> bool:
@@ -154,11 +160,23 @@ def in_container_of_other_length(item: Violation, changes: Changes) -> bool:
     return any(any(changes.length_changed.of(Source(name))) for name in names)
 
 
-def constant_in_equation_changed(item: Violation, changes: Changes) -> bool:
-    """An equation such as ``x.size()[0] == 2 + k``, whose number is a static int or size that is another one in this call."""
-    if not changes.numbers or item.shape is None or not item.shape.parsed.is_equation:
+def constant_in_guard_changed(item: Violation, changes: Changes) -> bool:
+    """A guard such as ``x.size()[0] == 2 + k`` or ``i < n - 1``, whose number is, or is calculated from, a static int or size that is
+    another one in this call. But for an equation, the line of code must not have such a number itself.
+    """
+    if not changes.numbers or item.shape is None:
         return False
-    return item.shape.parsed.with_constants(changes.numbers).holds(changes.call.numbers) is True
+    guard = item.shape.parsed
+    if guard.is_equation and guard.with_constants(changes.numbers).holds(changes.call.numbers) is True:
+        return True
+    written = {int(number) for number in _WRITTEN.findall(item.shape.comment.partition("  # ")[0])}
+    calculated = {
+        number + offset: now + offset
+        for offset in (-1, 1, 0)
+        for name, number, now in changes.static
+        if name not in guard.names and not written.intersection(range(number + offset - 1, number + offset + 2))
+    }
+    return bool(item.shape.comment and calculated) and guard.with_constants(calculated).holds(changes.call.numbers) is True
 
 
 def object_was_collected(item: Violation, changes: Changes) -> bool:
@@ -236,7 +254,7 @@ CONSEQUENCES: dict[str, Callable[[Violation, Changes], bool]] = {
         rank_changed,
         strides_follow_resized_tensor,
         in_container_of_other_length,
-        constant_in_equation_changed,
+        constant_in_guard_changed,
         object_was_collected,
         below_collected_object,
         not_named_by_pytorch,

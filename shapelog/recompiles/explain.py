@@ -186,6 +186,7 @@ def _explain_frame(
     What separates each from the entries that it was compared with is added to ``compared``.
     """
     found: list[Recompile] = []
+    reuse.differences.table.note_pins(frame)
     entries, labels = Entries(), set[str]()
     backend = new_backend_each_time(frame, reuse.differences)
     for index, compile in enumerate(frame.compiles):

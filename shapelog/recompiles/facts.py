@@ -37,7 +37,23 @@ _OPERATORS = "torch/_ops.py"
 _GRAD_MODE = Property(Kind.GLOBAL_STATE, name="grad_mode")
 _ID = Property(Kind.ID)
 _WRAPPED_CODE = "._torchdynamo_inline.__code__"
+# Compiles in which the same line pinned the same size that are compared.
+_MOST_PINNED = 40
 COMPILED_FUNCTION = "what torch.compile returned"
+
+
+class Pin(NamedTuple):
+    """A size or int, as PyTorch names it, and the line of code that made a number of it."""
+
+    source: str
+    file: str
+    line: int
+
+
+def pin_of(source: str, item: Specialization) -> Pin:
+    """The innermost line is the one; "" and 0 where none is recorded."""
+    line = item.user_stack.frames[-1] if item.user_stack.frames else None
+    return Pin(source, line.file if line else "", line.line if line else 0)
 
 
 class StaticValue(NamedTuple):
@@ -54,13 +70,15 @@ class CompileFacts:
     """What is known of the call that led to a compile, and of the entry that the compile made.
 
     ``numbers`` holds sizes, strides, offsets and ints by their spelling in guard expressions, ``types`` the Python type of each source
-    where it is written. Compiles with the same facts share one of these; ``compile`` is the first of them. ``static_values`` is what
-    ``tied_sizes`` found last for this call, by the compile that pinned something and the entry.
+    where it is written. Compiles with the same facts share one of these; ``compile`` is the first of them. ``pins`` are the compiles of
+    the trace by what was pinned in them; ``static_values`` is what ``tied_sizes`` found last for this call, by the compile that pinned
+    something and the entry.
     """
 
     compile: Compile
     facts: Mapping[Key, Fact]
     numbers: Mapping[str, Value]
+    pins: "Mapping[Pin, Sequence[CompileFacts]]" = field(default_factory=dict)
     static_values: "dict[tuple[CompileFacts, CompileFacts], tuple[StaticValue, ...]]" = field(default_factory=dict)
 
     @cached_property
@@ -78,6 +96,14 @@ class CompileFacts:
         symbolic, which happens only when it changed.
         """
         return bool(self.compile.symbols) or self.compile.has_reasons_record
+
+    def number(self, key: Key) -> int | None:
+        """A size or int of the call, None where that is not known."""
+        source, prop = key
+        if prop.kind is not Kind.SIZE:
+            return integer(str(self.facts.get(key, "")))
+        tensor = self.input(source)
+        return tensor.size[prop.dim] if tensor and prop.dim < len(tensor.size) else None
 
     def guarded(self, key: Key) -> Fact | None:
         """The value that the entry requires, None where it does not check this."""
@@ -192,6 +218,7 @@ class FactTable:
     _by_compile: dict[Compile, CompileFacts] = field(default_factory=dict)
     _by_payload: dict[tuple[object, ...], CompileFacts] = field(default_factory=dict)
     _by_frame: dict[Frame, dict[Key, list[Fact]]] = field(default_factory=dict)
+    _pins: dict[Pin, list[CompileFacts]] = field(default_factory=dict)
 
     def of(self, compile: Compile) -> CompileFacts:
         found = self._by_compile.get(compile)
@@ -199,9 +226,18 @@ class FactTable:
             key = _payload_key(compile)
             found = self._by_payload.get(key)
             if found is None:
-                found = self._by_payload[key] = _facts_of(compile)
+                found = self._by_payload[key] = _facts_of(compile, self._pins)
             self._by_compile[compile] = found
         return found
+
+    def note_pins(self, frame: Frame) -> None:
+        """Note in which compiles of a frame a line pinned something; of many, the first count."""
+        for compile in frame.compiles:
+            known = self.of(compile)
+            for pin in {pin_of(source, item) for item in compile.specializations for source in item.sources}:
+                held = self._pins.setdefault(pin, [])
+                if len(held) < _MOST_PINNED and known not in held:
+                    held.append(known)
 
     def values(self, frame: Frame, key: Key) -> Sequence[Fact]:
         """The values that one property had in the compiles of a frame, where they are known; one that stays the same once."""
@@ -234,7 +270,7 @@ def _payload_key(compile: Compile) -> tuple[object, ...]:
     return hash(rest), *looks
 
 
-def _facts_of(compile: Compile) -> CompileFacts:
+def _facts_of(compile: Compile, pins: Mapping[Pin, Sequence[CompileFacts]]) -> CompileFacts:
     tree = compile.guards
     facts = {key: value for key, value in tree.facts.items() if value != DYNAMIC} if tree else {}
     numbers: dict[str, Value] = {}
@@ -261,7 +297,7 @@ def _facts_of(compile: Compile) -> CompileFacts:
         elif prop.is_of_dim and isinstance(fact, int) and not compile.inputs:
             # torch 2.4 describes no parameters, but static guards hold their sizes
             numbers.setdefault(f"{source.canonical}.{prop.kind.value}()[{prop.dim}]", fact)
-    found = CompileFacts(compile, facts, numbers)
+    found = CompileFacts(compile, facts, numbers, pins)
     if tree and (mode := inference_mode(tree)) is not None and not (mode and found.is_in_operator):
         facts[Source(), INFERENCE_MODE] = mode
     return found

@@ -7,12 +7,13 @@ of that graph, the guards of one of them must hold for both calls.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from shapelog.grouping import grouped
 from shapelog.model.trace import Compile, Frame
 from shapelog.reading.payloads.guard_expressions import integer
-from shapelog.reading.payloads.guards import DYNAMIC
-from shapelog.reading.payloads.properties import VALUE, Kind, Property
+from shapelog.reading.payloads.guards import DYNAMIC, Key
+from shapelog.reading.payloads.properties import Kind, Property
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.branches import index_of, other_path
 from shapelog.recompiles.causes import Differences, EntryDifference
@@ -151,16 +152,16 @@ class GraphReuse:
             return None
         if not dynamic:
             return False
-        ints = tuple(cause.source for cause in difference.causes if cause.is_int)
+        marked = tuple((cause.source, cause.prop) for cause in difference.causes if cause.is_int or cause.prop.kind is Kind.SIZE)
         tried = [table.of(item) for item in wide or dynamic]
-        if any(all(guards_hold(item, one, ints) for one in (call, known)) for item in tried):
+        if any(all(guards_hold(item, one, marked) for one in (call, known)) for item in tried):
             return bool(wide)
         # where all dynamic entries are on another path than the two calls, only a guard on what separates these counts against them
         elsewhere = [_beyond(item, known, call) for item in tried]
         if not all(elsewhere):
             return None
         held = any(
-            all(guards_hold(item, one, ints, beyond) for one in (call, known)) for item, beyond in zip(tried, elsewhere, strict=True)
+            all(guards_hold(item, one, marked, beyond) for one in (call, known)) for item, beyond in zip(tried, elsewhere, strict=True)
         )
         return False if held else None
 
@@ -228,23 +229,32 @@ def _is_dynamic_in(entry: Compile, difference: EntryDifference) -> bool:
     return tree is not None and all(tree.facts.get(key, DYNAMIC) == DYNAMIC for key in keys)
 
 
-def guards_hold(entry: CompileFacts, call: CompileFacts, ints: tuple[Source, ...] = (), without: frozenset[str] = frozenset()) -> bool:
+def guards_hold(entry: CompileFacts, call: CompileFacts, marked: tuple[Key, ...] = (), without: frozenset[str] = frozenset()) -> bool:
     """Replay the shape guards of a dynamic entry on the sizes of another call; what cannot be evaluated counts as held.
 
-    ``ints`` are to be marked. One that was a constant in the entry is a number in guards that it took part in, such as
-    ``9 <= x.size()[0]`` for ``x[:k]``: there the call's own value takes its place. An offset may be a constant in one entry only.
-    Guards of ``without`` do not count.
+    ``marked`` are sizes and ints that are to be symbolic. One that was a constant in the entry is a number in guards that it took part
+    in, such as ``9 <= x.size()[0]`` for ``x[:k]``: there the call's own value takes its place. An offset may be a constant in one entry
+    only. Guards of ``without`` do not count.
     """
-    changes: dict[int, int] | None = None
+    constants: list[_Constant] | None = None
     for shape in entry.tree.shapes if entry.tree else ():
         if shape.is_duck_shape or _is_over_offset(shape.expression) or shape.parsed.holds(call.numbers) is not False:
             continue
         if shape.expression in without:
             continue
-        changes = _constants(entry, call, ints) if changes is None else changes
+        constants = _constants(entry, call, marked) if constants is None else constants
+        changes = {item.before: item.after for item in constants if item.name not in shape.parsed.names}
         if not changes or shape.parsed.with_constants(changes).holds(call.numbers) is False:
             return False
     return True
+
+
+class _Constant(NamedTuple):
+    """A number in guards, what it would be in another call, and the size or int that it represents, as guards name that."""
+
+    name: str
+    before: int
+    after: int
 
 
 def _beyond(entry: CompileFacts, one: CompileFacts, other: CompileFacts) -> frozenset[str]:
@@ -266,15 +276,18 @@ def _is_over_offset(guard: str) -> bool:
     return ".storage_offset()" in guard
 
 
-def _constants(entry: CompileFacts, call: CompileFacts, ints: tuple[Source, ...]) -> dict[int, int]:
-    """The numbers that represent these ints in guards of the entry, and what they would be in the other call; off by one in divisions.
+def _constants(entry: CompileFacts, call: CompileFacts, marked: tuple[Key, ...]) -> list[_Constant]:
+    """The numbers that represent these sizes and ints in guards of the entry; of the same number, the last counts.
 
-    An int that is symbolic in the entry is no number there.
+    An int may be off by one there, in divisions. What is symbolic in the entry is no number there, unless it was pinned.
     """
-    changes: dict[int, int] = {}
-    symbolic = {symbol.source.unwrapped for symbol in entry.compile.symbols}
-    for source in (source for source in ints if source not in symbolic):
-        before, after = (integer(str(known.facts.get((source, VALUE), ""))) for known in (entry, call))
-        if before is not None and after is not None:
-            changes |= {before + offset: after + offset for offset in (-1, 1, 0)}
-    return changes
+    found: list[_Constant] = []
+    symbolic = entry.symbolic - entry.specializations_by_source.keys()
+    for source, prop in sorted(marked, key=lambda key: key[1].kind is not Kind.SIZE):
+        is_size = prop.kind is Kind.SIZE
+        part = f".size()[{prop.dim}]" if is_size else ""
+        before, after = (known.number((source, prop)) for known in (entry, call))
+        if before is not None and after is not None and f"{source}{part}" not in symbolic:
+            offsets = (0,) if is_size else (-1, 1, 0)
+            found += [_Constant(f"{source.canonical}{part}", before + offset, after + offset) for offset in offsets]
+    return found

@@ -4,24 +4,39 @@ A symbol is pinned where the code compares it with a constant: with the static l
 ints of a module (``assert length == self.height * self.width``).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from functools import partial
 from itertools import combinations, islice
+from operator import add, mul
+from typing import NamedTuple
 
 from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.guards import Key
 from shapelog.reading.payloads.properties import VALUE, Kind, size
-from shapelog.recompiles.facts import CompileFacts, StaticValue
+from shapelog.recompiles.facts import CompileFacts, Pin, StaticValue
 
 _MOST = 40  # pairs of them are tried
+# How many values show that one number is always the same multiple or fraction of another.
+_SURE = 3
+_LARGEST_WINDOW, _MOST_SIDES = 64, 8
+
+
+class _Tie(NamedTuple):
+    """A number that is calculated from one or two others."""
+
+    parts: tuple[StaticValue, ...]
+    of: Callable[..., int | None]
 
 
 def tied_to(
-    key: Key, values: tuple[int | None, int | None], known: CompileFacts, entry: CompileFacts, call: CompileFacts
+    key: Key, values: tuple[int | None, int | None], pin: Pin, known: CompileFacts, entry: CompileFacts, call: CompileFacts
 ) -> tuple[str, ...]:
-    """The names of what a size or int (``key``, with its ``values`` in two calls) is equal to in both, () where nothing static is.
+    """The names of what a size or int (``key``, with its ``values`` in two calls) is calculated from in both, () where nothing static is.
 
-    ``known`` is the compile in which it was pinned: what is symbolic there does not pin. It is one other size or int, or the product or
-    sum of two.
+    ``known`` is the compile in which it was pinned: what is symbolic there does not pin. It is one other size or int, the product or sum
+    of two, a multiple or fraction of an int, or the number of windows of an image. It is so in every compile in which the same line
+    pinned it (``pin``): what holds in two calls alone is chance.
     """
     before, after = values
     if before is None or after is None:
@@ -30,22 +45,52 @@ def tied_to(
         call.static_values.clear()
         call.static_values[known, entry] = tuple(islice(_static(known, entry, call), _MOST + 1))
     static = [item for item in call.static_values[known, entry] if item.key != key][:_MOST]
-    found = next((group for group in _groups(static) if _equals(group, before, after)), ())
-    return tuple(item.name for item in found if item.before != item.after)
+    pinned = known.pins.get(pin, ())
+    seen = {before, after, *(other.number(key) for other in pinned)}
+    for tie in _ties(static, before, after, is_sure=len(seen - {None}) >= _SURE):
+        if all(_holds(tie, key, other) for other in pinned):
+            return tuple(item.name for item in tie.parts if item.before != item.after)
+    return ()
 
 
-def _groups(static: list[StaticValue]) -> Iterator[tuple[StaticValue, ...]]:
-    yield from ((item,) for item in static)
-    yield from (pair for pair in combinations(static, 2) if any(item.before != item.after for item in pair))
+def _ties(static: list[StaticValue], before: int, after: int, is_sure: bool) -> Iterator[_Tie]:
+    """What gives both values; multiples and fractions where more values than these two were seen."""
+    for item in static:
+        if (item.before, item.after) == (before, after):
+            yield _Tie((item,), int)
+    for one, other in combinations(static, 2):
+        if one.before != one.after or other.before != other.after:
+            yield from (
+                _Tie((one, other), of) for of in (mul, add) if (of(one.before, other.before), of(one.after, other.after)) == (before, after)
+            )
+    ints = [item for item in static if item.key[1].kind is Kind.VALUE and item.before != item.after and item.before > 0] if is_sure else []
+    for item in ints:
+        ratio = Fraction(before, item.before)
+        if 1 in ratio.as_integer_ratio() and item.after * ratio == after:
+            yield _Tie((item,), partial(_times, ratio))
+    for one, other in combinations(ints[:_MOST_SIDES], 2):
+        for side in range(2, _LARGEST_WINDOW + 1):
+            if (_windows(side, one.before, other.before), _windows(side, one.after, other.after)) == (before, after):
+                yield _Tie((one, other), partial(_windows, side))
 
 
-def _equals(group: Sequence[StaticValue], before: int, after: int) -> bool:
-    if len(group) == 1:
-        return (group[0].before, group[0].after) == (before, after)
-    one, other = group
-    return (one.before * other.before, one.after * other.after) == (before, after) or (
-        (one.before + other.before, one.after + other.after) == (before, after)
-    )
+def _times(ratio: Fraction, value: int) -> int | None:
+    found = ratio * value
+    return int(found) if found.denominator == 1 else None
+
+
+def _windows(side: int, height: int, width: int) -> int:
+    """How many squares cover an image."""
+    return -(-height // side) * -(-width // side)
+
+
+def _holds(tie: _Tie, key: Key, other: CompileFacts) -> bool:
+    """Whether the same is true in another compile, as far as it is known what that was called with."""
+    numbers = [other.number(item.key) for item in tie.parts]
+    whole = other.number(key)
+    if None in numbers or whole is None:
+        return not other.compile.inputs or all(item.key[1].kind is Kind.VALUE for item in tie.parts)
+    return tie.of(*numbers) == whole
 
 
 def _static(known: CompileFacts, entry: CompileFacts, call: CompileFacts) -> Iterator[StaticValue]:

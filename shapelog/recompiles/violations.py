@@ -5,6 +5,7 @@ because the code took another path.
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from enum import Enum
 from typing import NamedTuple
@@ -460,7 +461,9 @@ def _against_inputs(entry: CompileFacts, call: CompileFacts) -> Iterator[Violati
 
 
 def _presence(tree: GuardTree, call: CompileFacts) -> Iterator[Violation]:
-    """Attributes that were absent and are looked at now, and (where no length is recorded) dicts that have more or fewer keys."""
+    """Attributes and keys that were absent and are there now, keys that are absent now, and dicts that have more or fewer keys (where no
+    length is recorded).
+    """
     if call.tree is None:
         return
     for (source, prop), expected in tree.facts.items():
@@ -468,11 +471,24 @@ def _presence(tree: GuardTree, call: CompileFacts) -> Iterator[Violation]:
             continue  # what an object itself lacks, its class may have
         if f"{source}.{prop.name}" in call.tree.sources:
             yield Violation(source, prop, False, True, tree.by_key[source, prop].comment)
+    yield from (Violation(source, prop, False, True, tree.by_key[source, prop].comment) for source, prop in _new_keys(tree, call.tree))
+    yield from (Violation(source, prop, True, False) for source, prop in _new_keys(call.tree, tree))
     if not call.has_symbols:
         for source, count in tree.key_counts.items():
             now = call.tree.key_counts.get(source, count)
             if now != count and (source, LENGTH) not in tree.facts:
                 yield Violation(source, LENGTH, count, now)
+
+
+def _new_keys(without: GuardTree, other: GuardTree) -> Iterator[Key]:
+    """Keys of dicts that one tree checks to be absent, and of which the other checks the item or something below it."""
+    absent = [key for key, fact in without.facts.items() if key[1].kind is Kind.HAS and fact is False]
+    checked = sorted(other.sources) if absent else []
+    for source, prop in absent:
+        item = f"{source}[{prop.name}]"
+        at = bisect_left(checked, item)
+        if at < len(checked) and checked[at].startswith(item) and other.facts.get((source, prop)) is not False:
+            yield source, prop
 
 
 def _aliasing(tree: GuardTree, other: GuardTree | None) -> Iterator[Violation]:

@@ -1,14 +1,24 @@
 """Seconds of compiling as a range: what a compile that becomes dynamic takes, and what a process pays once."""
 
+from typing import NamedTuple
+
 import pytest
 from make import advice, artifact, dynamic_size, explain, metrics, static_sizes, tensor, trace
 from make import compile as compiled
 from payload_text import guard_tree, tensor_match
 
-from shapelog.advice.compile_seconds import Seconds
+from shapelog.advice.compile_seconds import Seconds, when_dynamic
 from shapelog.advice.marks import Mark
 from shapelog.advice.replay import Cost, replay
+from shapelog.model.trace import Compile
 from shapelog.reading.payloads.source_names import Source
+
+
+class Call(NamedTuple):
+    compile: Compile
+    seconds: float
+    is_first: bool
+
 
 X0 = Mark(Source("L['x']"), 0)
 INDUCTOR = {"inductor_compile_time_s": 0.5}
@@ -38,6 +48,12 @@ def test_what_the_first_compile_of_a_process_took_longer_it_takes_again() -> Non
     assert cost(made).seconds == Seconds(20.0, 20.0)
     more = made + compiled("0/2", tensor(10, 8), reasons=("0/1: tensor 'x' dtype mismatch. expected Float, actual Double",), seconds=5.0)
     assert cost(more).seconds == Seconds(3.0 + 15.0 + 5.0, 3.0 + 17.0 + 5.0)
+
+
+def test_a_first_compile_without_others_of_its_code_may_pay_all_of_it_once() -> None:
+    (frame,) = explain(trace(static_sizes(10, seconds=20.0), dynamic_size("0/1", 12, seconds=3.0))).trace.frames
+    first, dynamic = (Call(compile, compile.seconds, number == 0) for number, compile in enumerate(frame.compiles))
+    assert when_dynamic(first, [first, dynamic], []) == Seconds(3.0, 23.0)
 
 
 def test_a_backward_graph_of_the_first_compile_may_be_made_with_the_forward_graph() -> None:

@@ -109,6 +109,9 @@ def test_a_dim_is_named_from_torch_2_13_on() -> None:
     marks = [Mark(Source("L['x']"), 1), Mark(Source("L['x']"), 0), Mark(Source("L['k']"))]
     assert entries(marks, V213) == ("L['k']", "L['x']:0", "L['x']:1")
     assert entries(marks, V210) == ("L['k']", "L['x']")
+    both = [Mark(Source("L['x']")), Mark(Source("L['x']"), 0)]  # an int of one frame has the name of a tensor of another
+    assert entries(both, V213) == ("L['x']:0",)
+    assert matched(entries(both, V213), both, V213) == set(both)
 
 
 def test_a_version_that_reads_no_list_gets_none() -> None:

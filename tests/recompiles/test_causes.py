@@ -20,7 +20,17 @@ from make import (
     trace,
 )
 from make import compile as compiled
-from payload_text import CPU_KEYS, RETURN_LINE, equals_match, global_state, graph_text, guard_manager, guard_tree, tensor_match
+from payload_text import (
+    CPU_KEYS,
+    RETURN_LINE,
+    equals_match,
+    global_state,
+    graph_text,
+    guard_manager,
+    guard_tree,
+    size_mismatch,
+    tensor_match,
+)
 from recorded import FIXTURES, LAB, recompile_of, report_of
 
 from shapelog.recompiles.causes import Cause
@@ -219,6 +229,47 @@ def test_a_size_that_a_static_partner_pins_is_told_to_be_marked_with_it() -> Non
     assert recompile.codes == ("SL101",)
     assert "the code ties it to y.size[0], which is static: mark both" in recompile.causes[0].sentence
     assert recompile.verdict is Verdict.MARKING
+
+
+def pinned_size(number: int, size: int, *others: bytes, **more: Any) -> bytes:
+    """A compile in which line 7 pinned dim 0 of x."""
+    line = [{"line": 7, "name": "f", "filename": "/srv/app/model.py", "loc": "y = table + x"}]
+    pinned = {"symbol": "s77", "sources": ["L['x'].size()[0]"], "value": str(size), "user_stack": line}
+    symbols = (("s77", str(size), "L['x'].size()[0]"),)
+    return compiled(f"0/{number}", tensor(size, 8), *others, symbols=symbols, specializations=(pinned,), **more)
+
+
+def test_a_tie_that_another_compile_of_the_line_contradicts_is_chance() -> None:
+    def square(side: int) -> bytes:
+        return tensor(side, side, source="L['y']")
+
+    made = trace(compiled("0/0", tensor(8, 8), square(4))) + pinned_size(1, 16, square(8))
+    assert "ties it to y.size[0] and y.size[1]" in last_recompile(made).causes[0].sentence
+    against = last_recompile(made + pinned_size(2, 20, square(8)) + pinned_size(3, 16, square(8)))
+    assert "needs the exact value" in against.causes[0].sentence
+
+
+def sentence_about_x(sizes: tuple[int, ...], ints: list[tuple[int, ...]]) -> str:
+    """What the last of several compiles has to do with dim 0 of x, with as many ints on the module."""
+    made = trace()
+    for number, (size, values) in enumerate(zip(sizes, ints, strict=True)):
+        sides = (equals_match(f"L['self'].{name}", value) for name, value in zip("hw", values, strict=False))
+        guards = guard_tree(tensor_match(size=(size, 8)), *sides)
+        made += pinned_size(number, size, guards=guards) if number else compiled("0/0", tensor(size, 8), guards=guards)
+    return next(cause.sentence for cause in last_recompile(made).causes if cause.source == "L['x']")
+
+
+@pytest.mark.parametrize(("sizes", "sides"), [((4, 6, 10, 8), (8, 12, 20, 16)), ((8, 12, 20, 16), (4, 6, 10, 8))])
+def test_a_size_is_tied_to_an_int_that_it_is_always_a_part_or_a_multiple_of(sizes: tuple[int, ...], sides: tuple[int, ...]) -> None:
+    ints = [(side,) for side in sides]
+    assert "needs the exact value" in sentence_about_x(sizes[:2], ints[:2])
+    assert "the code ties it to self.h, which is static: mark both" in sentence_about_x(sizes, ints)
+
+
+def test_a_size_is_tied_to_the_sides_of_an_image_that_windows_cover() -> None:
+    images = [(16, 16), (8, 12), (18, 22), (9, 11)]
+    windows = tuple(-(-height // 4) * -(-width // 4) for height, width in images)
+    assert "the code ties it to self.h and self.w, which are static: mark all of them" in sentence_about_x(windows, images)
 
 
 def test_a_guard_on_an_item_belongs_to_the_length_of_its_list() -> None:
@@ -495,6 +546,20 @@ def test_a_key_that_is_gone() -> None:
     ]
     cause = only(two(*trees, "not ___dict_contains('k', d)"))
     assert (cause.codes, cause.sentence) == (("SL314",), "d now contains 'k'")
+
+
+@pytest.mark.parametrize(("lacks", "sentence"), [(0, "d now contains 'k'"), (1, "d no longer contains 'k'")])
+def test_a_key_that_pytorch_does_not_name_is_seen_by_its_item(lacks: int, sentence: str) -> None:
+    absent = guard_tree(tensor_match(), guard_manager("L['d']", "DICT_CONTAINS: not ___dict_contains('k', L['d'])", type="dict"))
+    present = guard_tree(tensor_match(), equals_match("L['d']['k'].size", 3))
+    trees = [absent, present] if lacks == 0 else [present, absent]
+    made = trace(
+        compiled("0/0", tensor(10, 8), guards=trees[0]),
+        compiled("0/1", tensor(12, 8), guards=trees[1], reasons=[size_mismatch("0/0", 10, 12)]),
+    )
+    recompile = last_recompile(made)
+    assert [(cause.codes[0], cause.sentence) for cause in recompile.causes[1:]] == [("SL314", sentence)]
+    assert recompile.verdict is not Verdict.MARKING
 
 
 def test_many_keys_of_one_dict_are_one_cause() -> None:

@@ -64,7 +64,7 @@ CASES = {
         ),
         "L['xs'][2].size()[0] shape L['xs'][2].size()[0] <= 30",
     ),
-    "constant_in_equation_changed": (
+    "constant_in_guard_changed": (
         two(parts(2, SUM), parts(6), inputs=(rows(9, 7), rows(16, 10))),
         "L['x'].size()[0] shape L['x'].size()[0] == 2 + L['y'].size()[0]",
     ),
@@ -172,15 +172,21 @@ def test_what_only_follows_from_itself_is_a_cause() -> None:
     ("equation", "sizes", "number"),
     [
         (SUM, (16, 11), 6),
-        (SUM.replace("==", "!="), (12, 10), 6),
-        (SUM.replace("2 +", "1 +"), (16, 10), 6),
-        (SUM.replace("==", "<="), (16, 10), 6),
+        (SUM.replace("==", "!=").replace("(k, n, m)", "(2, n, m)"), (12, 10), 6),
+        (SUM.replace("2 +", "5 +"), (16, 10), 6),
+        (SUM.replace("==", "<=").replace("(k, n, m)", "(3 - 1, n, m)"), (16, 10), 6),
     ],
-    ids=["another sum", "not equal", "a number that no int had", "a bound"],
+    ids=["another sum", "not equal, with the number in the code", "a number that no int had", "a bound, with the number in the code"],
 )
 def test_an_equation_that_the_new_number_does_not_solve_is_a_cause(equation: str, sizes: tuple[int, int], number: int) -> None:
     made = two(parts(2, equation), parts(number), inputs=(rows(9, 7), rows(*sizes)))
     assert separated(made) == (["L['k'] value", f"L['x'].size()[0] shape {equation.partition('  #')[0]}"], {})
+
+
+@pytest.mark.parametrize("guard", [SUM.replace("==", "!="), SUM.replace("==", "<="), SUM.replace("2 +", "1 +").replace("==", "<=")])
+def test_a_number_that_the_code_does_not_have_is_the_int_that_changed(guard: str) -> None:
+    made = two(parts(2, guard), parts(6), inputs=(rows(9, 7), rows(12, 10) if "!=" in guard else rows(14, 10)))
+    assert separated(made) == (["L['k'] value"], {"constant_in_guard_changed": [f"L['x'].size()[0] shape {guard.partition('  #')[0]}"]})
 
 
 def test_a_number_that_a_size_is_divided_by_is_a_cause() -> None:

@@ -9,7 +9,7 @@ from shapelog.reading.payloads.properties import LENGTH, UNNAMED, VALUE, Kind, P
 from shapelog.reading.payloads.reason_families import FAMILIES
 from shapelog.reading.payloads.source_names import Source, is_library
 
-_ENTRY = re.compile(r"^((?:!\d+/)?\d+/\d+): ?", re.S)
+_ENTRY = re.compile(r"^((?:!\d{1,9}/)?\d{1,9}/\d{1,9}): ?", re.S)
 _STACK = "\nUser stack trace:"
 _FORBIDDEN = "triggered by the following guard failure(s):"
 _INDENT = re.compile(r"^ {4}- ", re.M)

@@ -76,18 +76,22 @@ _IN_TEXT = re.compile(r"\[(?P<id>!?\d{1,9}/\d{1,9}(?:_\d{1,9})?)\] (?=Re-recordi
 _EXPLAINED = re.compile(r"\s*Explanation: \S")
 _QUOTED_REASON = re.compile(
     r"GuardFail\(reason=(?P<quote>['\"])(?P<reason>.*?)(?P=quote), "
-    r"orig_code=<code object (?P<name>\S+)(?: at \w+)?(?:, file \"(?P<file>[^\"]*)\", line (?P<line>\d+))?"
+    r"orig_code=<code object (?P<name>\S+)(?: at \w+)?(?:, file \"(?P<file>[^\"]*)\", line (?P<line>\d{1,9}))?"
 )
 
 
 @dataclass(slots=True, eq=False)
 class _Message:
-    """Lines that were written at once; ``number`` is that of the first. Of a traceback, whether the exception came already."""
+    """Lines that were written at once; ``number`` is that of the first. Of a traceback, whether the exception came already.
+
+    ``also`` is another head that some of its lines have.
+    """
 
     head: Head | None
     kind: MessageKind
     number: int
     lines: list[str] = field(default_factory=list)
+    also: Head | None = None
     has_raised: bool = False
     is_after_blank: bool = False
 
@@ -149,10 +153,11 @@ class Transcriber:
         message = self._open.get(key)
         for at, text in enumerate(lines):
             self._compiles.line = number + at
-            if message is None or message.head is not head or (message.kind in _LINE_BY_LINE and not head.artifact):
+            if message is None or head not in (message.head, message.also) or (message.kind in _LINE_BY_LINE and not head.artifact):
                 kind = kind_of(head, text)
                 if message is not None:
                     if message.kind is kind and not head.compile and is_cut_off(kind, text):  # another head, but no new message
+                        message.also = head
                         message.lines += lines[at:]
                         break
                     self._finish(message)
@@ -366,7 +371,7 @@ class Transcriber:
         if stack and compile is not None:
             self._compiles.name(compile, Code(stack[0].name, stack[0].file, stack[0].line))
         if compile is None:
-            *_, found = (None, *re.finditer(r'File "(.*)", line (\d+), in (\S+)', text))
+            *_, found = (None, *re.finditer(r'File "(.*)", line (\d{1,9}), in (\S+)', text))
             code = Code(found[3], found[1], int(found[2])) if found else UNKNOWN
             compile = self._broken.get(code)
             if compile is None:
