@@ -94,7 +94,7 @@ class DynamismPropagation:
         """Marks behind a tensor that another compiled function returned, by itself or in a container, and that is passed on to this one.
 
         It is known by its sizes and dtype: each time they changed, the other function was compiled for them just before, with an output
-        that only this input can be.
+        that only this input can be. A part of an output does not have its dynamic dims.
         """
         if source.is_registered or not self._runs_autograd(frame):
             return ()
@@ -107,6 +107,8 @@ class DynamismPropagation:
             made = [item for item in self._made_between(previous, compile) if item not in own]
             choices = *([maker] for maker in reversed(made)), made
             through = next((marks for makers in choices if (marks := _only_output(makers, compile, tensor, dim))), ())
+            if tensor.is_view and not through:
+                return ()
             for mark in through:
                 found[mark] = None
         return tuple(found)

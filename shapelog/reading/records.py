@@ -66,7 +66,10 @@ Stacks = Callable[[str], Stack]
 
 
 class Input(NamedTuple):
-    """A tensor that a compile was called with. Sizes, strides and the offset are real, in elements, also where symbolic."""
+    """A tensor that a compile was called with. Sizes, strides and the offset are real, in elements, also where symbolic.
+
+    ``is_view``: it was made from another tensor, as slices are.
+    """
 
     source: Source
     size: tuple[int, ...]
@@ -78,6 +81,7 @@ class Input(NamedTuple):
     layout: str = "torch.strided"
     marked_dynamic: tuple[int, ...] = ()
     storage_offset: int = 0
+    is_view: bool = False
 
 
 def described_input(body: Body, source: str) -> Input:
@@ -94,6 +98,7 @@ def described_input(body: Body, source: str) -> Input:
         layout=str(get("layout", "torch.strided")),
         marked_dynamic=tuple(index for index in get("dynamo_dynamic_indices") or () if isinstance(index, int)),
         storage_offset=offset if isinstance(offset := get("storage_offset"), int) else 0,
+        is_view=get("is_view") is True,
     )
 
 

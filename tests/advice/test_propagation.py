@@ -127,6 +127,14 @@ def test_as_many_outputs_as_inputs_of_one_size_come_from_what_their_makers_share
     assert origins(two_towers("L['x']"), "L['a']") == ()
 
 
+@pytest.mark.parametrize(("rows", "is_view", "expected"), [(12, False, (X,)), (6, False, (X,)), (6, True, ())])
+def test_a_part_of_an_output_does_not_have_its_dynamic_dims(rows: int, is_view: bool, expected: tuple[Mark, ...]) -> None:
+    """A function of its own is called with the output, then perhaps with a slice of it."""
+    made = broken('h: "f32[s77, 8][8, 1]cpu"').replace(RESUMED.encode(), b"score")
+    more = make.compile("1/2", make.tensor(rows, 8, source="L['h']", is_view=is_view), name="score")
+    assert origins(made + more + make.record("aot_inference_graph", {}, "a graph", id="1/2")) == expected
+
+
 def test_dynamism_does_not_cross_between_ranks_that_share_a_process_id() -> None:
     """Only rank 1 returns a dynamic tensor, so that of rank 0 comes from nowhere."""
     ranks = (broken('h: "f32[10, 8][8, 1]cpu"'), broken('h: "f32[s77, 8][8, 1]cpu"'))
