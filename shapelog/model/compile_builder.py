@@ -12,6 +12,7 @@ from shapelog.reading.records import AutomaticDynamic, Input, Metrics, Specializ
 from shapelog.reading.scanner import Span
 
 _LIMIT = re.compile(r"recompile.?limit|cache_size_limit|RecompileLimit", re.I)
+_OF_DYNAMO = re.compile(r"[\\/]torch[\\/]_dynamo[\\/]")
 _BREAK_PLACE = re.compile(r"^Graph break in user code at (.*):(\d+)$", re.M)
 
 
@@ -120,6 +121,8 @@ def graph_break(text: str) -> GraphBreak:
     message = compiler_message(text)
     place = _BREAK_PLACE.search(text)
     innermost = message.stack[-1] if message.stack else None
-    if place and (innermost is None or (innermost.file, innermost.line) != (place[1], int(place[2]))):
+    if place and _OF_DYNAMO.search(place[1]):  # a stand-in for a function of Python or torch; the line that called it is the user's
+        innermost = next((line for line in reversed(message.stack) if not _OF_DYNAMO.search(line.file)), innermost)
+    elif place and (innermost is None or (innermost.file, innermost.line) != (place[1], int(place[2]))):
         innermost = StackFrame(place[1], int(place[2]), "")
     return GraphBreak(message, innermost, text)

@@ -407,7 +407,8 @@ def _range(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) 
 
 
 def _length(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
-    before, after = str(item.expected), str(item.actual) or "a different number"
+    before, after = str(item.expected), str(item.actual)
+    had = f"and now has {after}" if after else "and has another number of them now"
     tree = entry.tree
     kind = entry.types.get(item.source, "")
     if tree and not kind and (item.source, LENGTH) not in tree.facts and item.reason is None:
@@ -418,14 +419,14 @@ def _length(item: Violation, name: str, entry: CompileFacts, call: CompileFacts)
     hooks = _HOOKS.search(item.source)
     if hooks:
         what = f"{hooks[1].replace('_', ' ').strip()}{plural}"
-        sentence = f"{display_text(item.source[: hooks.start()])} had {before} {what} and now has {after}"
+        sentence = f"{display_text(item.source[: hooks.start()])} had {before} {what} {had}"
         return Classification(("SL320",), sentence, remedy=_SAME_HOOKS)
     part = _MODULE_PART.fullmatch(item.source)
     if part:
-        return Classification(("SL313",), f"{display_text(part['owner'])} had {before} {part['part']}{plural} and now has {after}")
+        return Classification(("SL313",), f"{display_text(part['owner'])} had {before} {part['part']}{plural} {had}")
     if is_dict or (item.reason is not None and "!=" in item.reason.code):
-        return Classification(("SL314",), f"the dict {name} had {before} key{plural} and now has {after}")
-    return Classification(("SL313",), f"{name} had {before} item{plural} and now has {after}")
+        return Classification(("SL314",), f"the dict {name} had {before} key{plural} {had}")
+    return Classification(("SL313",), f"{name} had {before} item{plural} {had}")
 
 
 def _identity(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
@@ -547,7 +548,8 @@ def _value(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) 
     if kind in _SCALARS and after and constant_type(after) != kind:
         return Classification(("SL310",), f"{name} changed from the {kind} {before} to {_shown_object(now)}")
     if kind == "int":
-        return _int(item, f"the int {name} changed from {before} to {now}", entry, call)
+        changed = f"changed from {before} to {after}" if after else f"was {before} and has changed"
+        return _int(item, f"the int {name} {changed}", entry, call)
     is_nan = is_compared_with_tensor(before)
     if is_nan or kind == "float":
         return Classification(("SL312",), f"the float {name} changed from {'NaN or another value' if is_nan else before} to {now}")

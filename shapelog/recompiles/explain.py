@@ -230,7 +230,7 @@ def _explain_without_entries(frame: Frame, compile: Compile, differences: tuple[
     best = nearest([item for item in differences if marks_act(item)] or differences, compile)
     outside = [item.entry.label for item in differences if item.entry.order < 0]
     names = some(outside, _MOST_NAMED)
-    why = f"{names} not in this trace (compiled before recording began, or lost): only the one guard that PyTorch reports is known"
+    why = f"the guards of {names} are not recorded, only the first {'of each ' if len(outside) > 1 else ''}that failed"
     causes, consequences = (best.causes, best.consequences) if best else ((), ())
     verdict = verdict_of_outcome(compile)
     if verdict is None and best is not None and reuse.serves(frame, best, compile):

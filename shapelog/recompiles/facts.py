@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from operator import attrgetter
 from typing import NamedTuple
+from weakref import ref
 
 from shapelog.grouping import grouped
 from shapelog.model.trace import Compile, Frame
@@ -70,15 +71,15 @@ class CompileFacts:
     """What is known of the call that led to a compile, and of the entry that the compile made.
 
     ``numbers`` holds sizes, strides, offsets and ints by their spelling in guard expressions, ``types`` the Python type of each source
-    where it is written. Compiles with the same facts share one of these; ``compile`` is the first of them. ``pins`` are the compiles of
-    the trace by what was pinned in them; ``static_values`` is what ``tied_sizes`` found last for this call, by the compile that pinned
-    something and the entry.
+    where it is written. Compiles with the same facts share one of these; ``compile`` is the first of them. ``pins`` are those of other
+    compiles by what was pinned in them, without keeping them; ``static_values`` is what ``tied_sizes`` found last for this call, by the
+    compile that pinned something and the entry.
     """
 
     compile: Compile
     facts: Mapping[Key, Fact]
     numbers: Mapping[str, Value]
-    pins: "Mapping[Pin, Sequence[CompileFacts]]" = field(default_factory=dict)
+    pins: "Mapping[Pin, Sequence[ref[CompileFacts]]]" = field(default_factory=dict)
     static_values: "dict[tuple[CompileFacts, CompileFacts], tuple[StaticValue, ...]]" = field(default_factory=dict)
 
     @cached_property
@@ -104,6 +105,10 @@ class CompileFacts:
             return integer(str(self.facts.get(key, "")))
         tensor = self.input(source)
         return tensor.size[prop.dim] if tensor and prop.dim < len(tensor.size) else None
+
+    def pinned_alike(self, pin: Pin) -> "list[CompileFacts]":
+        """What is known of the compiles in which the same line pinned the same, this one among them."""
+        return [known for held in self.pins.get(pin, ()) if (known := held()) is not None]
 
     def guarded(self, key: Key) -> Fact | None:
         """The value that the entry requires, None where it does not check this."""
@@ -218,7 +223,7 @@ class FactTable:
     _by_compile: dict[Compile, CompileFacts] = field(default_factory=dict)
     _by_payload: dict[tuple[object, ...], CompileFacts] = field(default_factory=dict)
     _by_frame: dict[Frame, dict[Key, list[Fact]]] = field(default_factory=dict)
-    _pins: dict[Pin, list[CompileFacts]] = field(default_factory=dict)
+    _pins: dict[Pin, list[ref[CompileFacts]]] = field(default_factory=dict)
 
     def of(self, compile: Compile) -> CompileFacts:
         found = self._by_compile.get(compile)
@@ -233,7 +238,7 @@ class FactTable:
     def note_pins(self, frame: Frame) -> None:
         """Note in which compiles of a frame a line pinned something; of many, the first count."""
         for compile in frame.compiles:
-            known = self.of(compile)
+            known = ref(self.of(compile))
             for pin in {pin_of(source, item) for item in compile.specializations for source in item.sources}:
                 held = self._pins.setdefault(pin, [])
                 if len(held) < _MOST_PINNED and known not in held:
@@ -270,7 +275,7 @@ def _payload_key(compile: Compile) -> tuple[object, ...]:
     return hash(rest), *looks
 
 
-def _facts_of(compile: Compile, pins: Mapping[Pin, Sequence[CompileFacts]]) -> CompileFacts:
+def _facts_of(compile: Compile, pins: Mapping[Pin, Sequence[ref[CompileFacts]]]) -> CompileFacts:
     tree = compile.guards
     facts = {key: value for key, value in tree.facts.items() if value != DYNAMIC} if tree else {}
     numbers: dict[str, Value] = {}

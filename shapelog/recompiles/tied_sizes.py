@@ -45,7 +45,7 @@ def tied_to(
         call.static_values.clear()
         call.static_values[known, entry] = tuple(islice(_static(known, entry, call), _MOST + 1))
     static = [item for item in call.static_values[known, entry] if item.key != key][:_MOST]
-    pinned = known.pins.get(pin, ())
+    pinned = known.pinned_alike(pin)
     seen = {before, after, *(other.number(key) for other in pinned)}
     for tie in _ties(static, before, after, is_sure=len(seen - {None}) >= _SURE):
         if all(_holds(tie, key, other) for other in pinned):

@@ -343,16 +343,16 @@ class _AlertBuilder(NamedTuple):
             occurrences = tuple(self.found.occurrence(item, kinds, 0.0) for item in self._compiles_of(members))
             details = (f"{name}: {value}" for item in members for name, value in item.details if value)
             messages = {item.message.title: item.message for item in members if item.message}
-            line = next((item.message.stack[-1] for item in members if item.message and item.message.stack), None)
-            is_there = line is not None and place is not None and (line.file, line.line) == (place.file, place.line)
+            stack = next((item.message.stack for item in members if item.message and item.message.stack), ())
+            line = next((line for line in reversed(stack) if place and (line.file, line.line) == (place.file, place.line)), None)
             yield self._alert(
                 rule=first.rule,
                 sentence=first.sentence,
                 facts=tuple(dict.fromkeys(details)),
                 remedy=Remedy(first.rule, first.remedy),
                 source_line=self.found.repository.source_line(place.file, place.line) if place and not is_library(place.file) else None,
-                snippet=line.code if line and is_there else "",
-                marked=line.marked if line and is_there else "",
+                snippet=line.code if line else "",
+                marked=line.marked if line else "",
                 occurrences=occurrences,
                 messages=tuple(messages.values()),
                 exceptions=next((item.exceptions for item in members if item.exceptions), ()),

@@ -1122,7 +1122,7 @@ def test_vmap_takes_a_dim_from_a_tensor() -> None:
     [
         ("KeyError on self._modules['relu']", "self no longer has the module relu"),
         ("KeyError on dict(type(self).__dict__)['scale']", "type(self) no longer has the attribute scale"),
-        ("len(self._forward_pre_hooks) != 1", "self had 1 forward pre hook and now has a different number"),
+        ("len(self._forward_pre_hooks) != 1", "self had 1 forward pre hook and has another number of them now"),
     ],
 )
 def test_what_a_module_or_a_class_has_is_no_key_of_a_dict(reason: str, sentence: str) -> None:
@@ -1132,7 +1132,7 @@ def test_what_a_module_or_a_class_has_is_no_key_of_a_dict(reason: str, sentence:
 
 def test_the_layers_of_a_module_are_the_items_of_a_container() -> None:
     cause = only(two(guard_tree(tensor_match()), guard_tree(tensor_match()), "len(self._modules['layers']._modules) != 2"))
-    assert (cause.codes, cause.sentence) == (("SL313",), "self.layers had 2 modules and now has a different number")
+    assert (cause.codes, cause.sentence) == (("SL313",), "self.layers had 2 modules and has another number of them now")
 
 
 def test_the_tensors_of_a_subclass_have_its_new_size_where_they_became_dynamic() -> None:

@@ -39,7 +39,9 @@ class CudaGraphMessage(NamedTuple):
 
 
 _OWN_GRAPH = "each input size needs a CUDA graph of its own"
-_SKIPPED = re.compile(r"skipping cudagraphs? (?:due to|because) (?P<reason>.*)", re.I | re.S)
+_SKIPPED = re.compile(
+    r"skipping cudagraphs? (?:due to|because) (?:(?:skipping|disabling) cudagraphs? (?:due to|because) )*(?P<reason>.*)", re.I | re.S
+)
 _AGAIN = re.compile(r"Re-recording (?:function[= ])?(?P<function>[\w.<>]+)(?:,? mode=\w+)?(?:,? reason=(?P<reason>.*))?", re.S)
 _SIZES = re.compile(r"CUDAGraph supports dynamic shapes by recording a new graph .*?observed (\d{1,9}) distinct", re.S)
 _RECORDED = re.compile(r"recording cudagraph tree for (?:symint key )?(?P<key>[\d(][\d(), ]*)", re.I)
@@ -49,7 +51,7 @@ _OVERWRITTEN = re.compile(
     re.S,
 )
 _FUNCTION = re.compile(r"^function (\d{1,9}) (exceeding max .*)", re.S)
-_FOUND_FROM = re.compile(r"\.?\s*Found from[ \t]*:?[ \t]*\n?(?P<stack>.*)", re.S)
+_FOUND_FROM = re.compile(r"\.?\s*Found from[ \t]*:?\s*(?P<stack>.*)", re.S)
 
 
 def cuda_graph_message(text: str) -> CudaGraphMessage | None:
@@ -79,6 +81,6 @@ def cuda_graph_message(text: str) -> CudaGraphMessage | None:
 def _with_place(text: str) -> tuple[str, StackFrame | None]:
     """A reason in one line, and the innermost line of the stack that follows it."""
     found = _FOUND_FROM.search(text)
-    stack = tuple(stack_lines(found["stack"].split("\n"))) if found else ()
+    stack = tuple(stack_lines(f"  {found['stack']}".split("\n"))) if found else ()
     reason = text[: found.start()] if found else text.partition("\n")[0]
     return " ".join(reason.split()).strip("[]'\". "), stack[-1] if stack else None
