@@ -420,25 +420,23 @@ def break_text(text: str) -> str:
     if warned := _WARNED.search(text):
         hints = "".join(f"\n  Hint: {hint.strip()}" for hint in _CONDITIONAL.findall(text[warned.end() :]))
         return f"Unsupported builtin {warned['builtin']}{hints}\n"
-    unset = _UNSET.match(text)
-    rest = text[unset.end() :] if unset else text
-    old = _OLD_BREAK.match(rest)
     raised = next((found["message"] for found in _COMPILER_ERROR.finditer(text) if found["message"]), "").strip()
-    if not unset and not old:
-        if raised and not _BREAK_HEADING.match(text):  # after the end of PyTorch's own stack
-            return text[text.index(raised) :]
-        return f"{_LOST_REASON}\n" if _IN_STACK.match(text) else _DUPLICATE.sub(r"\1 ", text)
-    reason = old["reason"].strip() if old else ""
-    met = (
-        f"Unsupported {unset['call'] or 'Tensor.item()'} call\n  Hint: Set {unset['setting']}"
-        if unset
-        else reason or raised or _LOST_REASON
-    )
-    if old is None:
-        return met
-    heading = "User code traceback:\n" if old["at"] else old["traceback"] or ""
-    stack = rest[old.end() :]
-    return f"{met}\n{heading}{stack.partition(_TRACEBACK)[0] if old['at'] else stack}"
+    unset = _UNSET.match(text)
+    old = _OLD_BREAK.match(text, unset.end() if unset else 0)
+    if unset:
+        setting = f"Unsupported {unset['call'] or 'Tensor.item()'} call\n  Hint: Set {unset['setting']}"
+        return f"{setting}\n{_stack_of_old(old, text) if old else ''}"
+    if old:
+        return f"{old['reason'].strip() or raised or _LOST_REASON}\n{_stack_of_old(old, text)}"
+    if raised and not _BREAK_HEADING.match(text):  # after the end of PyTorch's own stack
+        return text[text.index(raised) :]
+    return f"{_LOST_REASON}\n" if _IN_STACK.match(text) else _DUPLICATE.sub(r"\1 ", text)
+
+
+def _stack_of_old(heading: re.Match[str], text: str) -> str:
+    """The user's lines below the heading of an old break under that of a new one, without the stack of PyTorch's that follows."""
+    below = text[heading.end() :]
+    return f"User code traceback:\n{below.partition(_TRACEBACK)[0]}" if heading["at"] else f"{heading['traceback'] or ''}{below}"
 
 
 _TRACEBACK = "Traceback (most recent call last):\n"

@@ -425,7 +425,7 @@ class Transcriber:
             compile.failure = found
 
     def _forbidden(self, head: Head, lines: list[str], at: int) -> None:
-        """A recompile that the stance ``fail_on_recompile`` forbids, with a line ``at`` that says so: it raised an error."""
+        """A recompile that the stance ``fail_on_recompile`` forbids: it raised an error, whose message begins in the line ``at``."""
         for item in recompiles(lines[at:]):
             code = item.code if item.code.name else innermost_code(lines[:at])
             compile = self._recompile(head, item._replace(code=code))
