@@ -500,6 +500,7 @@ _PROFILED = re.compile(
 )
 
 
+_MOST_PROFILED = 1_000
 _IN_LAST_COLUMN = re.compile(r" {20,}\S")
 _PROFILED_BREAKS = re.compile(r"^\s*Graph Break Reason +Count *\n[- \t]+\n(?P<rows>(?:.*\S {2,}\d{1,9} *(?:\n|$))+)", re.M)
 _PROFILED_BREAK = re.compile(r"^\s*(?P<reason>\S.*?) {2,}(?P<count>\d{1,9}) *$", re.M)
@@ -512,14 +513,19 @@ def profiled_breaks(lines: Iterable[str]) -> Iterator[tuple[str, int]]:
 
 
 def profiled_recompiles(lines: Iterable[str]) -> Iterator[RecompileText]:
-    """The recompiles in the table of a CompileProfiler's report, which has a line for each."""
+    """The recompiles in the table of a CompileProfiler's report, which has a line for each; without a reason where lines were cut."""
     code: Code | None = None
-    for line in lines:
+    left = 0
+    for line in (*lines, ""):
         found = _PROFILED.match(line)
+        text = found["reason"] if found else line
+        is_more = code is not None and _IN_LAST_COLUMN.match(text) is not None
+        if code is not None and not is_more and (found or not line.startswith(" ")):
+            yield from [RecompileText(code, ())] * left
+            code = None
         if found:
             code = Code(found["name"], found["file"], int(found["line"]))
-        text = found["reason"] if found else line
-        if code is not None and (found or _IN_LAST_COLUMN.match(text)):
+            left = min(int(found["count"]), _MOST_PROFILED)
+        if code is not None and (found or is_more):
+            left = max(0, left - 1)
             yield RecompileText(code, (text.strip(),))
-        elif not line.startswith(" "):
-            code = None

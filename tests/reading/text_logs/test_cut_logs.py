@@ -171,6 +171,13 @@ def test_graph_breaks_in_the_report_of_a_profiler_are_read(tmp_path: Path) -> No
     assert titles == ["hasattr: a class()", "hasattr no source", "hasattr no source"]
 
 
+def test_a_function_of_a_profiler_was_recompiled_as_often_as_its_count_has_it(tmp_path: Path) -> None:
+    table = "Function              Recompiles  Recompile Reasons\n------------------  ------------  -------------------\n"
+    rows = "'f' (a.py:11)                  5  L['k'] == 1\n                                  L['k'] == 2\n"
+    report = report_of(f"{table}{rows}'g' (a.py:20)                  1  L['n'] == 1\n", tmp_path)
+    assert [item.frame.title for item in report.explained.recompiles] == ["f"] * 5 + ["g"]
+
+
 FAILED = [
     (
         "WON'T CONVERT f /srv/a.py line 9\ndue to:\nTraceback (most recent call last):\n",
