@@ -24,7 +24,7 @@ class LogContents:
     """Lines of a text log, how many messages there were of each artifact, and signs of the version of PyTorch that wrote it.
 
     ``limits`` and ``failures`` count warnings at the recompile limit and exceptions; ``suggested`` are the sources that PyTorch itself
-    suggested to make dynamic, in its order.
+    suggested to make dynamic, in its order. ``stated`` is the version that a line names.
     """
 
     lines: int = 0
@@ -33,6 +33,7 @@ class LogContents:
     failures: int = 0
     suggested: dict[str, None] = field(default_factory=dict)
     signs: set[Versions] = field(default_factory=set)
+    stated: Versions | None = None
 
     @property
     def is_empty(self) -> bool:
@@ -40,8 +41,8 @@ class LogContents:
 
     @property
     def version_guess(self) -> str:
-        """Which torch wrote it, from the forms of its lines; "" where nothing shows that."""
-        return str(common(self.signs))
+        """Which torch wrote it, as a line has it or from the forms of its lines; "" where nothing shows that."""
+        return str(self.stated or common(self.signs))
 
     @property
     def note(self) -> str:

@@ -200,6 +200,8 @@ class Transcriber:
             self._symbols(Head(), text)
         elif kind is not MessageKind.OTHER:
             self._last = self._open[_PLAIN] = _Message(None, kind, number, [text])
+        elif self.contents.stated is None:
+            self.contents.stated = versions.stated_in(text)
 
     def _finish(self, message: _Message) -> None:
         """Take what a message holds."""

@@ -43,6 +43,16 @@ _IN_TEXT = (
 )
 
 
+# What ``torch.utils.collect_env`` and pip print, which people paste with their logs.
+_STATED = re.compile(r"\s*(?:PyTorch version: |torch(?:==| version: ?| +))2\.(\d{1,2})\.\d")
+
+
+def stated_in(line: str) -> Versions | None:
+    """The version that a line names, None where it names none."""
+    found = _STATED.match(line)
+    return Versions(int(found[1]), int(found[1])) if found else None
+
+
 def of_text(text: str) -> Iterator[Versions]:
     """Of a warning at the recompile limit, or of an exception."""
     return (versions for pattern, versions in _IN_TEXT if pattern.search(text))

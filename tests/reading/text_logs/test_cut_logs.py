@@ -178,6 +178,12 @@ def test_a_function_of_a_profiler_was_recompiled_as_often_as_its_count_has_it(tm
     assert [item.frame.title for item in report.explained.recompiles] == ["f"] * 5 + ["g"]
 
 
+@pytest.mark.parametrize("line", ["PyTorch version: 2.7.1+cu118", "torch==2.7.0", "torch 2.7.0.dev20250726"])
+def test_the_version_that_a_line_names_counts(line: str, tmp_path: Path) -> None:
+    report = report_of(f"{RECOMPILING}{REASON}rank mismatch. expected 2, actual 3\n\n{line}\n", tmp_path)
+    assert str(report.trace.version) == "2.7"
+
+
 FAILED = [
     (
         "WON'T CONVERT f /srv/a.py line 9\ndue to:\nTraceback (most recent call last):\n",
