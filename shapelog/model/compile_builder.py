@@ -8,11 +8,11 @@ from shapelog.model.ids import CompileId
 from shapelog.model.trace import CodeStateRecord, Compile, GraphBreak, Outcome, Payloads
 from shapelog.reading.payloads.compiler_messages import compiler_message
 from shapelog.reading.payloads.recompile_reasons import Reason
+from shapelog.reading.payloads.source_names import is_dynamo
 from shapelog.reading.records import AutomaticDynamic, Input, Metrics, Specialization, Stack, StackFrame, Symbol
 from shapelog.reading.scanner import Span
 
 _LIMIT = re.compile(r"recompile.?limit|cache_size_limit|RecompileLimit", re.I)
-_OF_DYNAMO = re.compile(r"[\\/]torch[\\/]_dynamo[\\/]")
 _BREAK_PLACE = re.compile(r"^Graph break in user code at (.*):(\d+)$", re.M)
 
 
@@ -121,8 +121,8 @@ def graph_break(text: str) -> GraphBreak:
     message = compiler_message(text)
     place = _BREAK_PLACE.search(text)
     innermost = message.stack[-1] if message.stack else None
-    if place and _OF_DYNAMO.search(place[1]):  # a stand-in for a function of Python or torch; the line that called it is the user's
-        innermost = next((line for line in reversed(message.stack) if not _OF_DYNAMO.search(line.file)), innermost)
+    if place and is_dynamo(place[1]):  # a stand-in for a function of Python or torch; the line that called it is the user's
+        innermost = next((line for line in reversed(message.stack) if not is_dynamo(line.file)), innermost)
     elif place and (innermost is None or (innermost.file, innermost.line) != (place[1], int(place[2]))):
         innermost = StackFrame(place[1], int(place[2]), "")
     return GraphBreak(message, innermost, text)

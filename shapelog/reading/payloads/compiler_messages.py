@@ -165,7 +165,7 @@ def _one_break(text: str) -> CompilerMessage:
 def _violated(text: str) -> str:
     """What was marked or declared as dynamic, and what the code makes of it; "" where it is another condition that is violated."""
     text = " ".join(text[:_LONGEST_VIOLATION].split())
-    fixed = grouped(_FIXED_DIM.finditer(text), lambda item: ("declared" if item["named"] else "marked", item["value"]))
+    fixed = grouped(_FIXED_DIM.finditer(text), lambda item: (_how(item["named"] or ""), item["value"]))
     clauses = []
     for (how, value), items in fixed.items():
         names = enumerated(list(dict.fromkeys(_dim(item["marked"] or item["relaxed"] or item["named"]) for item in items)))
@@ -174,6 +174,12 @@ def _violated(text: str) -> str:
     if not clauses and (heading := _VIOLATED_ALONE.fullmatch(text)):
         return f"{enumerated([_dim(name) for name in heading[1].split(', ')])} cannot be dynamic in the way it is marked or declared"
     return "; ".join(clauses)
+
+
+def _how(named: str) -> str:
+    """A dim of ``dynamic_shapes`` has a name of its own; one that ``mark_dynamic`` marked has its source in place of that."""
+    name, _, source = named.partition(" in the specified range")[0].partition(" = ")
+    return "declared" if source and name != source else "marked"
 
 
 def _dim(text: str) -> str:

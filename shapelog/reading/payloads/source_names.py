@@ -28,6 +28,7 @@ _LIBRARY = re.compile(
     r"|^(?:nn|optim|_library|_logging|_dynamo|_functorch|_higher_order_ops|_subclasses|_prims_common|_refs|_inductor)/"
     r"|^(?:torch|transformers|diffusers|peft)/"
 )
+_DYNAMO = re.compile(r"[\\/]torch[\\/]_dynamo[\\/]")
 # Each process writes the cells of a notebook to a directory of its own.
 _CELL = re.compile(r"[\\/]ipykernel_\d+[\\/]|^<ipython-input-")
 
@@ -35,6 +36,11 @@ _CELL = re.compile(r"[\\/]ipykernel_\d+[\\/]|^<ipython-input-")
 def is_library(file: str) -> bool:
     """Whether a file belongs to torch, another installed package or Python itself, also by the shortened path of a guard comment."""
     return bool(_LIBRARY.search(file))
+
+
+def is_dynamo(file: str) -> bool:
+    """Whether a file belongs to Dynamo, which has stand-ins for functions of Python and torch."""
+    return bool(_DYNAMO.search(file))
 
 
 def is_notebook_cell(file: str) -> bool:

@@ -399,7 +399,7 @@ def _unconverted(found: re.Match[str]) -> Code:
 
 _LOST_EXCEPTION = "the text does not have the exception"
 _LOWERING = "Error from lowering"
-# Below the heading a condition a line; what a person wrote below it is none.
+# The heading, and below it one condition on each line; a person may have written on below these.
 _VIOLATED = re.compile(
     r"^[ \t]*Constraints violated \([^\n]*(?:\n[ \t]*(?:- )?(?:Not all values|You marked|The values|The constraints)[^\n]*)*", re.M
 )

@@ -1,17 +1,14 @@
 """Which compiles failed, and at which stage?"""
 
-import re
 from collections.abc import Iterator
 
 from shapelog.advice.remedies import Remedies
 from shapelog.model.trace import Compile, Frame, Outcome
-from shapelog.reading.payloads.source_names import is_library
+from shapelog.reading.payloads.source_names import is_dynamo, is_library
 from shapelog.recompiles.explain import Explanations
 from shapelog.report.results import Finding, Location, Table, location_of
 from shapelog.rules import RULES
 
-# Dynamo's own stand-ins for functions of Python and torch.
-_OF_DYNAMO = re.compile(r"[\\/]torch[\\/]_dynamo[\\/]")
 _FAILED, _CONFLICT = RULES["SL403"], RULES["SL203"]
 _DECLARED = "declare it as Dim.AUTO or with this size, or change the line that requires a fixed size"
 _NO_REASON = "run the same calls without this setting and with TORCH_LOGS=recompiles, which shows the reason"
@@ -71,7 +68,7 @@ def _failure(frame: Frame, compile: Compile) -> Finding:
     contradicts_mark = "ConstraintViolation" in metrics.fail_type or "Constraints violated" in metrics.fail_reason
     rule = _CONFLICT if contradicts_mark else _FAILED
     message = compile.failure
-    inside = [line for line in reversed(message.stack) if not _OF_DYNAMO.search(line.file)]
+    inside = [line for line in reversed(message.stack) if not is_dynamo(line.file)]
     line = next((line for line in inside if not is_library(line.file)), next(iter(inside), None))
     stopped = Location(line.file, line.line) if line else location_of(frame)
     place = Location(metrics.fail_file, metrics.fail_line) if metrics.fail_file else stopped
