@@ -5,14 +5,10 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from jinja2 import BytecodeCache, Environment
-from jinja2.bccache import Bucket
 
 import shapelog
-from shapelog.reporters.html import environment
 
 pytest_plugins = ["pytester"]
 
@@ -55,30 +51,11 @@ def python(tmp_path: Path) -> Process:
     return run
 
 
-class CompiledTemplates(BytecodeCache):
-    """Compiled templates, kept in memory."""
-
-    def __init__(self) -> None:
-        self.found: dict[str, Bucket] = {}
-
-    def load_bytecode(self, bucket: Bucket) -> None:
-        if bucket.key in self.found:
-            bucket.code = self.found[bucket.key].code
-
-    def dump_bytecode(self, bucket: Bucket) -> None:
-        self.found[bucket.key] = bucket
-
-
 @pytest.fixture(scope="session", autouse=True)
-def _templates_compiled_once() -> Iterator[None]:
+def _templates_compiled_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """A page compiles its templates, which takes most of the time of a small one: here all pages of a process share them."""
-    caches = {True: CompiledTemplates(), False: CompiledTemplates()}
-
-    def shared(**options: Any) -> Environment:
-        return Environment(**options, bytecode_cache=caches[options["finalize"] is not None])
-
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(environment, "Environment", shared)
+        patched.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         yield
 
 

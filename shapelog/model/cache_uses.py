@@ -161,6 +161,7 @@ def _uses(trace: Trace, before: _Keys, texts: dict[str, str], others: Mapping[Co
     """Each use, and the components of its key. ``texts`` has each component once, as most keys share most of theirs; ``others`` are the
     compilations of ``before``.
     """
+    events: dict[object, CacheEvent] = {}  # by checksum: equal payloads hold the same
     for rank in trace.ranks:
         known = before.copy()
         records = [
@@ -171,8 +172,11 @@ def _uses(trace: Trace, before: _Keys, texts: dict[str, str], others: Mapping[Co
         ]
         for _, name, span, frame, compile in sorted(records, key=lambda item: item[0]):
             assert compile.payloads is not None
-            event = parse_cache_event(name, compile.payloads.text(span))
-            components = tuple([texts.setdefault(text, text) for text in event.components])
+            key = name, span.digest or (compile, span.start)
+            if key not in events:
+                event = parse_cache_event(name, compile.payloads.text(span))
+                events[key] = event._replace(components=tuple([texts.setdefault(text, text) for text in event.components]))
+            event = events[key]
             nearest = known.nearest(frame.title, event) if event.result == MISS and event.key else None
             use = CacheUse(
                 frame=frame,
@@ -180,12 +184,12 @@ def _uses(trace: Trace, before: _Keys, texts: dict[str, str], others: Mapping[Co
                 event=event._replace(components=()),
                 earlier=nearest.compile if nearest else None,
                 is_of_other_run=bool(nearest and nearest.compile in others),
-                differences=key_differences(nearest.components, components) if nearest else (),
-                has_components=bool(components),
+                differences=key_differences(nearest.components, event.components) if nearest else (),
+                has_components=bool(event.components),
             )
-            yield use, components
+            yield use, event.components
             if event.key:
-                known.add(frame.title, _Known(compile, _family(event), event.key, components))
+                known.add(frame.title, _Known(compile, _family(event), event.key, event.components))
 
 
 def _first_key(event: CacheEvent) -> str:

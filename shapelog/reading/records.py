@@ -8,6 +8,7 @@ the builder turns into a problem.
 import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import orjson
@@ -32,7 +33,8 @@ class StackFrame(NamedTuple):
     marked: str = ""
 
 
-class Stack(NamedTuple):
+@dataclass(slots=True, eq=False)
+class Stack:
     """A stack as written, outermost frame first. It stays in the file until its frames are asked for: many are written, few are read.
 
     ``header`` decodes the record again, ``keys`` lead to the stack in it; file names are ids in the string table of their process.
@@ -42,11 +44,16 @@ class Stack(NamedTuple):
     offset: int = -1
     keys: tuple[str, ...] = ()
     strings: Mapping[int, str] | None = None
+    _frames: tuple[StackFrame, ...] | None = field(default=None, repr=False)
 
     @property
     def frames(self) -> tuple[StackFrame, ...]:
-        if self.header is None:
-            return ()
+        if self._frames is None:
+            self._frames = self._read() if self.header else ()
+        return self._frames
+
+    def _read(self) -> tuple[StackFrame, ...]:
+        assert self.header is not None
         found: Any = self.header(self.offset)
         for key in self.keys:
             found = found.get(key) if isinstance(found, Mapping) else None
@@ -317,23 +324,23 @@ def metrics(body: Body) -> Metrics:
     if fail_type.startswith("<class '"):  # torch 2.4
         fail_type = fail_type[8:-2].rsplit(".", 1)[-1]
     found: dict[str, Any] = {}
-    for field, name, units in _TIMES:
-        time = get(name)
+    for name, key, units in _TIMES:
+        time = get(key)
         # The most that a clock can have shown.
-        if (type(time) is float or type(time) is int) and field not in found and 0 <= time < 1e18:
-            found[field] = float(time) / units
-    for field, name in _COUNTS:
-        count = get(name)
+        if (type(time) is float or type(time) is int) and name not in found and 0 <= time < 1e18:
+            found[name] = float(time) / units
+    for name, key in _COUNTS:
+        count = get(key)
         if type(count) is int and count >= 0:
-            found[field] = count
-    for field, name in _TEXTS:
-        text = get(name)
+            found[name] = count
+    for name, key in _TEXTS:
+        text = get(key)
         if text:
-            found[field] = str(text)
-    for field in _FLAGS:
-        flag = get(field)
+            found[name] = str(text)
+    for name in _FLAGS:
+        flag = get(name)
         if type(flag) is bool:
-            found[field] = flag
+            found[name] = flag
     kernels = get("triton_kernel_compile_times_us")
     return Metrics(
         **found,

@@ -15,10 +15,10 @@ import orjson
 from shapelog.reading.open_trace import Buffer, FileBytes
 
 # Groups: process, an empty one where the JSON begins, kind, and name of an artifact. The kind is found where it is the first key, as
-# PyTorch writes it. The end of a short line is matched as well, which saves a search for it.
+# PyTorch writes it. The rest of the line is matched as well.
 _HEAD = (
     rb"[A-Z]\d{4} [\d:.]{1,99} {1,99}(\d{1,18}) [^\]\n]{0,9999}\] ()(?=\{)"
-    rb'(?:\{"(\w{1,99})": (?:\{"name": "([^"\\\n]{0,999})"|)|)[^\n]{0,500}'
+    rb'(?:\{"(\w{1,99})": (?:\{"name": "([^"\\\n]{0,999})"|)|)[^\n]*'
 )
 _PROCESS, _JSON, _KIND, _NAME = range(1, 5)
 _FIRST = re.compile(_HEAD)
@@ -30,7 +30,7 @@ ANNOUNCED = b'"has_payload": "'
 ANNOUNCEMENT_SIZE = len(ANNOUNCED) + 34
 # A longer header or payload is accounted for and not read. PyTorch writes some megabytes; reading one takes many times its size.
 LONGEST = 64 << 20
-# How much is searched at a time, and more than _HEAD can match.
+# How much is searched at a time, and more than the groups of _HEAD can match.
 _WINDOW, _LONGEST_HEAD = 1 << 20, 16 << 10
 
 
@@ -116,11 +116,11 @@ def _head(data: Buffer, window: bytes, base: int, head: re.Match[bytes]) -> tupl
     """The fields of a Location behind ``stop``, none for a line that belongs to no record. ``window`` starts at ``base``."""
     if head[_PROCESS] is None:
         return ()
-    start, newline = head.start(_JSON), window.find(b"\n", head.end())
-    if newline >= 0:
+    start, newline = head.start(_JSON), head.end()
+    if newline < len(window):
         text = window[start:newline]
     else:
-        newline = _end_of_line(data, base + len(window)) - base
+        newline = _end_of_line(data, base + newline) - base
         text = data[base + start : base + newline] if newline - start <= LONGEST else b""
     return base + start, base + newline, text, int(head[_PROCESS]), head[_KIND] or b"", head[_NAME] or b""
 

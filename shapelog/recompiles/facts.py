@@ -3,7 +3,7 @@
 A fact is *property of a source = value*. Facts come from guards, described tensors, symbols and events, in that order of trust.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import attrgetter
@@ -222,7 +222,7 @@ class FactTable:
 
     _by_compile: dict[Compile, CompileFacts] = field(default_factory=dict)
     _by_payload: dict[tuple[object, ...], CompileFacts] = field(default_factory=dict)
-    _by_frame: dict[Frame, dict[Key, list[Fact]]] = field(default_factory=dict)
+    _by_compiles: dict[tuple[CompileFacts, ...], dict[Key, list[Fact]]] = field(default_factory=dict)
     _pins: dict[Pin, list[ref[CompileFacts]]] = field(default_factory=dict)
 
     def of(self, compile: Compile) -> CompileFacts:
@@ -246,18 +246,20 @@ class FactTable:
 
     def values(self, frame: Frame, key: Key) -> Sequence[Fact]:
         """The values that one property had in the compiles of a frame, where they are known; one that stays the same once."""
-        if frame not in self._by_frame:
-            self._by_frame[frame] = self._values(frame)
-        return self._by_frame[frame].get(key, ())
+        known = tuple(map(self.of, frame.compiles))
+        if known not in self._by_compiles:
+            self._by_compiles[known] = _values_of(known)
+        return self._by_compiles[known].get(key, ())
 
-    def _values(self, frame: Frame) -> dict[Key, list[Fact]]:
-        found: dict[Key, list[Fact]] = {}
-        for compile in frame.compiles:
-            for key, fact in self.of(compile).facts.items():
-                values = found.setdefault(key, [])
-                if not values or values[-1] != fact:
-                    values.append(fact)
-        return found
+
+def _values_of(compiles: Iterable[CompileFacts]) -> dict[Key, list[Fact]]:
+    found: dict[Key, list[Fact]] = {}
+    for item in compiles:
+        for key, fact in item.facts.items():
+            values = found.setdefault(key, [])
+            if not values or values[-1] != fact:
+                values.append(fact)
+    return found
 
 
 def _payload_key(compile: Compile) -> tuple[object, ...]:

@@ -7,6 +7,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from shapelog.report.next_steps import saving_words
 from shapelog.reporters.html.chart_text import KIND_LABELS, clipped, spent
+from shapelog.reporters.html.template_cache import template_cache
 from shapelog.resources import template_dir
 from shapelog.text import file_name, one_line, plural, plural_noun, seconds_or_unknown
 
@@ -18,6 +19,7 @@ def environment(finalize: Callable[[Any], Any] | None = None) -> Environment:
         autoescape=True,
         undefined=StrictUndefined,
         finalize=finalize,
+        bytecode_cache=template_cache("finalized" if finalize else "plain"),
         auto_reload=False,
         trim_blocks=True,
         lstrip_blocks=True,

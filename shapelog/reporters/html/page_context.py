@@ -34,7 +34,7 @@ from shapelog.reporters.html.similar_graphs import groups_of
 from shapelog.reporters.html.timeline import timeline
 from shapelog.reporters.html.views.failures_page import FailuresPage, failures_page
 from shapelog.reporters.html.views.source_page import SourcePage, source_page
-from shapelog.reporters.html.what_if_view import what_if_view
+from shapelog.reporters.html.views.what_if_page import what_if_view
 from shapelog.rules import Section
 from shapelog.text import plural, rank_list
 

@@ -62,17 +62,14 @@ def test_a_name_that_does_not_exist_is_an_error() -> None:
         environment().from_string("<p>{{ name }}</p>").render()
 
 
-def test_templates_are_compiled_in_memory(python: Process, tmp_path: Path) -> None:
-    """No cache of compiled templates is read, which anyone might have written, and none is left."""
-    trace, temporary = tmp_path / "t.log", tmp_path / "temporary"
+def test_a_page_leaves_compiled_templates_in_the_cache_directory_and_nothing_else(python: Process, tmp_path: Path) -> None:
+    trace, temporary, cache = tmp_path / "t.log", tmp_path / "temporary", tmp_path / "cache"
     trace.write_bytes(make.small_trace())
     temporary.mkdir()
-    folders = {"TMPDIR": str(temporary), "HOME": str(temporary), "XDG_CACHE_HOME": str(temporary)}
-    code = """
-from shapelog.cli.main import main
-from shapelog.reporters.html.environment import environment
-assert environment().bytecode_cache is None
-main()"""
-    done = python(code, "report", str(trace), "-o", "page.html", **folders)
+    folders = {"TMPDIR": str(temporary), "HOME": str(temporary), "XDG_CACHE_HOME": str(cache)}
+    done = python("from shapelog.cli.main import main; main()", "report", str(trace), "-o", "page.html", **folders)
     assert (done.returncode, done.stderr) == (0, b"")
     assert list(temporary.iterdir()) == []
+    left = [path for path in cache.rglob("*") if path.is_file()]
+    assert left
+    assert all(path.parent == cache / "shapelog" / "templates" and path.suffix == ".cache" for path in left)

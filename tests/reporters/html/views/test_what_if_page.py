@@ -19,7 +19,7 @@ from shapelog.reporters import Options
 from shapelog.reporters.html.anchors import anchors_of
 from shapelog.reporters.html.page_context import page_context
 from shapelog.reporters.html.render import render
-from shapelog.reporters.html.what_if_view import WhatIfView, what_if_view
+from shapelog.reporters.html.views.what_if_page import WhatIfView, what_if_view
 
 # Of more suggestions only parts with few, and with nearly all, are tried.
 MOST = 6
