@@ -92,6 +92,11 @@ class Advice(NamedTuple):
         return f"{sources} ({number} entries)" if number > len(self.suggestions) else sources
 
     @property
+    def below_limit(self) -> frozenset[Frame]:
+        """The frames whose calls were refused, and are not once the suggestions are followed."""
+        return frozenset(item.frame for item in self.forecasts if item.before.refused and not item.after.refused)
+
+    @property
     def env(self) -> str:
         return ",".join(self.entries)
 
@@ -121,7 +126,7 @@ def advise(explained: Explanations, version: TorchVersion | None = None) -> Advi
     choice = select_marks(explained, replayed, used)
     suggestions = tuple(suggestions_for(explained, replayed, choice, used))
     before, after = replayed.cost(()), predicted(replayed, choice.marks)
-    remedies = Remedies(used.reads_sources, suggestions, choice.left_out)
+    remedies = Remedies(used, suggestions, choice.left_out, dict(replayed.served(choice.marks)))
     left = remaining(explained, replayed, choice.marks, choice.left_out, used, remedies)
     return Advice(
         version=used,

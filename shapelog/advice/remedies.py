@@ -1,15 +1,20 @@
 """What to do about a recompile: the very marks that remove it, or what its rule recommends. All formats take it from here."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from shapelog.advice.marks import Mark
 from shapelog.advice.minimal_marks import HarmfulMark
+from shapelog.advice.routes import Route
 from shapelog.advice.suggestions import Suggestion
+from shapelog.model.ids import TorchVersion
+from shapelog.model.trace import Compile
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Recompile
 from shapelog.rules import RULES, UNEXPLAINED, Remedy, Verdict, any_blocks_marking, remedy_for
+from shapelog.text import enumerated
 
-# The most entries of the list that a sentence has in full, as characters, and the most lines of code.
-_ENTRIES, _LINES = 80, 6
+# The most entries of the list that a sentence has in full, as characters, the most lines of code, and the most inputs.
+_ENTRIES, _LINES, _NAMED = 80, 6, 3
 _NOT_BY_MARKS = (Verdict.CODE, Verdict.JUSTIFIED)
 _BY_FRAMEWORK = "SL202"
 # What to do about that where it is an int, which cannot be unbacked.
@@ -24,11 +29,20 @@ _WHERE_BLOCKED = {
 class Remedies:
     """The remedies of one run.
 
-    ``reads_sources`` is whether its torch has a list of dynamic sources; ``left_out`` are marks that would do harm.
+    ``version`` is the torch that the marks are for, ``left_out`` are marks that would do harm. ``served`` are the calls that need no
+    compile of their own once all suggestions are followed, each with the route to the entry that takes it.
     """
 
-    def __init__(self, reads_sources: bool, suggestions: Sequence[Suggestion] = (), left_out: Sequence[HarmfulMark] = ()) -> None:
-        self._reads_sources = reads_sources
+    def __init__(
+        self,
+        version: TorchVersion,
+        suggestions: Sequence[Suggestion] = (),
+        left_out: Sequence[HarmfulMark] = (),
+        served: Mapping[Compile, Route] | None = None,
+    ) -> None:
+        self._version = version
+        self._served = served or {}
+        self._by_mark = {mark: item for item in suggestions for mark in item.marks}
         self._suggestions = suggestions
         self._frames = [frozenset(item.frames) for item in suggestions]
         # The numbers of the suggestions that remove a compile, by its label.
@@ -58,10 +72,29 @@ class Remedies:
             return Remedy(UNEXPLAINED, UNEXPLAINED.remedy)
         rule = causes[0].remedy_rule
         is_markable = removable or (rule.markable and not all(item.verdict in _NOT_BY_MARKS for item in recompiles))
-        text = (is_markable and self._marks(causes, by_source=bool(removable))) or self._other_mark(removable)
+        text = (
+            self._marks_that_remove(removable, causes)
+            or (is_markable and self._marks(causes, by_source=bool(removable)))
+            or self._other_mark(removable)
+        )
         pinned = _PINNED_INT if rule.code == _BY_FRAMEWORK and causes[0].is_int else ""
         other = "" if text or removable else _obstacle_beside(first, causes) or _unbroken(first, causes[0])
-        return Remedy(rule, text or other or causes[0].own_remedy or pinned or remedy_for(rule, self._reads_sources))
+        return Remedy(rule, text or other or causes[0].own_remedy or pinned or remedy_for(rule, self._version.reads_sources))
+
+    def _marks_that_remove(self, removable: Sequence[Recompile], causes: Sequence[Cause]) -> str:
+        """The very marks that remove these recompiles, be some of them on what other causes are about; "" where that is not known."""
+        marks = dict.fromkeys(mark for item in removable if (route := self._served.get(item.compile)) for mark in self._required(route))
+        suggestions = dict.fromkeys(self._by_mark[mark].id for mark in marks)
+        by_id = {item.id: item for item in self._suggestions}
+        narrowed = [by_id[number].narrowed_to(marks, self._version) for number in suggestions]
+        return _what_to_set(narrowed, _taken_over(narrowed, causes)) if narrowed else ""
+
+    def _required(self, route: Route) -> Iterator[Mark]:
+        """One mark of the list for each that a route needs."""
+        for choice in route.required_marks:
+            chosen = sorted(mark for mark in choice if mark in self._by_mark)
+            if chosen:
+                yield chosen[0]
 
     def _marks(self, causes: Sequence[Cause], by_source: bool) -> str:
         """The marks against these causes, or why there had better be none; "" where the advice has nothing about them.
@@ -109,14 +142,26 @@ def _where_blocked(code: str, causes: Sequence[Cause]) -> str:
     return _WHERE_BLOCKED.get(code, RULES[code].remedy)
 
 
-def _what_to_set(suggestions: list[Suggestion]) -> str:
+def _taken_over(suggestions: Sequence[Suggestion], causes: Sequence[Cause]) -> str:
+    """What varied and is not marked itself, as it has its size from what is: the output of compiled code; "" where there is nothing."""
+    if not causes or any(cause.source.startswith(item.source) for item in suggestions for cause in causes):
+        return ""
+    return f" ({causes[0].source.display_name} has its size from there)" if causes[0].prop.is_of_dim else ""
+
+
+def _what_to_set(suggestions: Sequence[Suggestion], note: str = "") -> str:
     """The words and the entries of suggestions; where there are many, how many."""
-    more = f", and {len(suggestions) - 1} more with it" if len(suggestions) > 1 else ""
-    words = f"{suggestions[0].recommendation}{more}"
+    if len(suggestions) == 1:
+        words = f"{suggestions[0].recommendation}{note}"
+    else:
+        named = [item.subject.rstrip(",") for item in suggestions[: _NAMED if len(suggestions) <= _NAMED else 1]]
+        more = len(suggestions) - len(named)
+        words = f"mark {enumerated([*named, *([f'{more} more inputs'] if more else [])])} as dynamic{note}"
     entries = [entry for item in suggestions for entry in item.entries]
     if entries:
         whole = ",".join(entries)
-        shown = whole if len(entries) == 1 or len(whole) <= _ENTRIES else f"{entries[0]} and {len(entries) - 1} more"
-        return f"{words}: add {shown} to TORCH_COMPILE_DYNAMIC_SOURCES"
+        if len(entries) > 1 and len(whole) > _ENTRIES:
+            return f"{words}: shapelog suggest-dynamic lists the {len(entries)} entries for TORCH_COMPILE_DYNAMIC_SOURCES"
+        return f"{words}: add {whole} to TORCH_COMPILE_DYNAMIC_SOURCES"
     lines = [line.partition("  #")[0] for item in suggestions for line in item.python if not line.startswith("#")]
     return f"{words}: {'; '.join(lines[:_LINES])}{'; …' if len(lines) > _LINES else ''}" if lines else words

@@ -5,7 +5,7 @@ compiled is not in its trace: calls that hit the cache hit it again, and calls a
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -179,6 +179,10 @@ class Replay:
         """What the whole run would cost under these marks; () gives what it did cost."""
         chosen = frozenset(marks)
         return total_cost([plan.cost(chosen) for plan in self.plans])
+
+    def served(self, marks: Marks) -> Iterator[tuple[Compile, Route]]:
+        """The calls that need no compile of their own under these marks, and what serves each."""
+        return ((plan.calls[index].compile, route) for plan in self.plans for index, route in plan.served(marks).items())
 
 
 def predicted(replayed: Replay | FramePlan, marks: Marks) -> Cost:

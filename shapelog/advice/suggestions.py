@@ -1,13 +1,13 @@
 """What to mark dynamic: one ``Suggestion`` for each source of the selected marks."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from enum import Enum
 from typing import NamedTuple
 
 from shapelog.advice.caveats import MarkedValues, ObservedValues, caveats_of_source, rationale
 from shapelog.advice.mark_dynamic_code import mark_line
-from shapelog.advice.marks import Mark, SourceNames, entries, printable
+from shapelog.advice.marks import Mark, SourceNames, entries, matches, printable
 from shapelog.advice.minimal_marks import MarkSelection
 from shapelog.advice.replay import Marks, Replay
 from shapelog.advice.savings import Savings, ServedCall
@@ -74,6 +74,25 @@ class Suggestion(NamedTuple):
     def marks(self) -> tuple[Mark, ...]:
         """The dims, or the int, to mark."""
         return tuple(item.mark for item in self.seen)
+
+    @property
+    def subject(self) -> str:
+        """``dim 0 of x``, ``the int k``. One name can be that of an int in one function and of a tensor in another."""
+        return _subject(self.name, self.dims, any(mark.is_int for mark in self.marks))
+
+    def narrowed_to(self, marks: Collection[Mark], version: TorchVersion) -> "Suggestion":
+        """The same with some of its marks alone."""
+        if all(mark in marks for mark in self.marks):
+            return self
+        lines = dict(zip([mark for mark in self.marks if not mark.is_int], self.python, strict=True))
+        seen = tuple(item for item in self.seen if item.mark in marks)
+        narrowed = self._replace(
+            seen=seen,
+            dims=tuple(item.mark.dim for item in seen if not item.mark.is_int),
+            entries=tuple(entry for entry in self.entries if any(matches(entry, item.mark, version) for item in seen)),
+            python=tuple(lines[item.mark] for item in seen if item.mark in lines),
+        )
+        return narrowed._replace(recommendation=_recommendation(narrowed.subject, version))
 
     @property
     def visible_entries(self) -> tuple[str, ...]:
@@ -152,7 +171,7 @@ def _suggestion(selected: _Selected, marks: list[Mark]) -> Suggestion:
         frames=frames,
         tool="dynamic source" if selected.version.reads_sources else "mark_dynamic",
         entries=entries(marks, selected.version, selected.sources),
-        recommendation=_recommendation(name, dims, any(mark.is_int for mark in marks), selected.version),
+        recommendation=_recommendation(_subject(name, dims, any(mark.is_int for mark in marks)), selected.version),
         rationale=rationale(seen, codes),
         gone=tuple(compile.label for compile in gone),
         compiles=sum(trace.rank_weight(compile.rank) for compile in gone if not compile.is_refused),
@@ -181,15 +200,17 @@ def _all_sources(explained: Explanations) -> SourceNames:
     return SourceNames(sorted(names.union(*[tree.sources for tree in trees])))
 
 
-def _recommendation(name: str, dims: tuple[int, ...], is_int: bool, version: TorchVersion) -> str:
-    """What to mark. One name can be that of an int in one function and of a tensor in another."""
+def _recommendation(subject: str, version: TorchVersion) -> str:
+    """What to mark, in one sentence."""
+    whole = subject.startswith("dim") and version.reads_sources and not version.reads_dims
+    return f"mark {subject} as dynamic" + (f" (torch {version} can only list the whole tensor)" if whole else "")
+
+
+def _subject(name: str, dims: tuple[int, ...], is_int: bool) -> str:
     if not dims:
-        return f"mark the int {name} as dynamic"
+        return f"the int {name}"
     which = f"dim {dims[0]}" if len(dims) == 1 else f"dims {', '.join(map(str, dims[:-1]))} and {dims[-1]}"
-    if is_int:
-        return f"mark the int {name}, and {which} of {name} where it is a tensor, as dynamic"
-    whole = version.reads_sources and not version.reads_dims
-    return f"mark {which} of {name} as dynamic" + (f" (torch {version} can only list the whole tensor)" if whole else "")
+    return f"the int {name}, and {which} of {name} where it is a tensor," if is_int else f"{which} of {name}"
 
 
 def _narrowed(served: list[ServedCall]) -> Iterator[str]:

@@ -22,7 +22,7 @@ from shapelog.recompiles.similar_graphs import Group
 from shapelog.report.analyses import ANALYSES
 from shapelog.report.results import Finding, Table
 from shapelog.report.weighted import WeightedCompile, weighted_compiles
-from shapelog.rules import RULES, Remedy, Rule, Verdict
+from shapelog.rules import RULES, AlertKind, Remedy, Rule, Verdict
 from shapelog.text import cut, one_line, plural, seconds
 
 if TYPE_CHECKING:
@@ -211,7 +211,7 @@ def report_on(explained: Explanations, debug: bool = False) -> Report:
             text = f"the analysis {name} failed ({type(error).__name__}: {error}); its part of the report is missing"
             failed.append(Problem("analysis-failed", text, trace.name, severity=DATA_LOSS))
     advice = _advice(explained, failed, debug)
-    remedies = advice.remedies if advice else Remedies(trace.supports_dynamic_sources)
+    remedies = advice.remedies if advice else Remedies(trace.version)
     frames = sorted([_frame_report(frame, explained, remedies) for frame in trace.frames], key=_importance)
     return Report(
         trace=trace,
@@ -219,7 +219,7 @@ def report_on(explained: Explanations, debug: bool = False) -> Report:
         summary=_summary(explained),
         frames=tuple(frames),
         groups=explained.groups,
-        findings=tuple(findings),
+        findings=tuple(_with_marks(findings, explained, remedies, advice)),
         tables=tuple(tables),
         advice=advice,
         remedies=remedies,
@@ -228,6 +228,18 @@ def report_on(explained: Explanations, debug: bool = False) -> Report:
         ranks=ranks,
         caches=caches,
     )
+
+
+def _with_marks(findings: Iterable[Finding], explained: Explanations, remedies: Remedies, advice: Advice | None) -> Iterator[Finding]:
+    """The findings, those about the recompile limit with the marks that keep their frame below it, where marks do."""
+    below = advice.below_limit if advice else frozenset()
+    for item in findings:
+        if item.rule.alert_kind is AlertKind.LIMIT and item.frame is not None and item.frame in below:
+            removed = [recompile for recompile in explained.of_frame(item.frame) if recompile.verdict is Verdict.MARKING]
+            causes = [cause for recompile in removed for cause in recompile.causes]
+            yield item._replace(own_remedy=remedies.of(removed, causes).text)
+        else:
+            yield item
 
 
 def _cut_tables(frames: Iterable[FrameReport], trace: Trace) -> Iterator[Problem]:

@@ -1,5 +1,6 @@
 """What to do about a recompile: the same words from one place in every format, with the rule that they come from."""
 
+import re
 from typing import Any
 
 import make
@@ -72,16 +73,52 @@ def test_the_page_shows_it() -> None:
     assert '<p class="remedy">Mark dim 0 of x as dynamic: add L[&#39;x&#39;]:0 to TORCH_COMPILE_DYNAMIC_SOURCES.</p>' in page
 
 
+def entries_in(remedy: Remedy) -> set[str]:
+    """The entries of the list that a remedy has in full."""
+    found = re.search(r"add (\S+) to TORCH_COMPILE_DYNAMIC_SOURCES", remedy.text)
+    return set(found[1].split(",")) if found else set()
+
+
 @pytest.mark.parametrize("name", RECORDED)
-def test_an_alert_shows_what_the_explanation_of_its_recompiles_shows(name: str) -> None:
+def test_an_alert_shows_what_the_explanations_of_its_recompiles_show_together(name: str) -> None:
     report = report_of(name)
     recompiles = {item.compile: item for item in report.recompiles}
     for alert in collect_alerts(report, Repository()).alerts:
         own = [item for occurrence in alert.occurrences if (item := recompiles.get(occurrence.compile))]
-        for item in own if len(alert.axes) == 1 else ():
-            causes = [cause for cause in item.causes if cause.axis == alert.axis and cause.remedy_rule is alert.rule]
-            if causes and {other.verdict for other in own} == {item.verdict} and item.verdict is Verdict.MARKING:
-                assert report.remedies.of((item,), causes) == alert.remedy
+        causes = [[cause for cause in item.causes if cause.axis == alert.axis and cause.remedy_rule is alert.rule] for item in own]
+        if len(alert.axes) == 1 and {item.verdict for item in own} == {Verdict.MARKING} and all(causes):
+            found = [report.remedies.of((item,), blamed) for item, blamed in zip(own, causes, strict=True)]
+            together = set().union(*map(entries_in, found))
+            assert entries_in(alert.remedy) in (together, set())
+            assert len(found) > 1 or alert.remedy == found[0]
+
+
+def test_it_names_the_dims_that_this_function_needs_and_no_others() -> None:
+    made = trace(
+        static_sizes(10, 12),
+        compiled("1/0", tensor(4, 5), name="g"),
+        compiled("1/1", tensor(4, 7), name="g"),
+    )
+    report = make.report(made)
+    assert [entries_in(report.remedies.of_recompile(item)) for item in report.recompiles] == [{"L['x']:0"}, {"L['x']:1"}]
+    assert report.advice is not None
+    assert report.advice.env == "L['x']:0,L['x']:1"
+
+
+def test_what_changed_together_is_marked_together() -> None:
+    first, second = (
+        compiled(f"0/{number}", tensor(size, 8), tensor(other, source="L['y']")) for number, (size, other) in enumerate(((10, 4), (12, 5)))
+    )
+    report, recompile = last(trace(first, second))
+    assert [cause.axis for cause in recompile.causes] == ["x.size[0]", "y.size[0]"]
+    texts = {report.remedies.of((recompile,), (cause,)).text for cause in recompile.causes}
+    assert texts == {"mark dim 0 of x and dim 0 of y as dynamic: add L['x']:0,L['y']:0 to TORCH_COMPILE_DYNAMIC_SOURCES"}
+
+
+def test_at_the_recompile_limit_it_is_the_marks_that_keep_the_function_below_it() -> None:
+    made = trace(static_sizes(10, 12), make.refused("0/2", "0/0: tensor 'L['x']' size mismatch at index 0. expected 10, actual 14"))
+    (limit,) = [item for item in make.report(made).findings if item.rule.code == "SL401"]
+    assert limit.remedy == WHOLE
 
 
 def test_a_recompile_that_the_mark_does_not_remove_has_the_remedy_of_its_other_cause() -> None:

@@ -50,7 +50,7 @@ def _forbidden(explained: Explanations, frame: Frame, compile: Compile) -> Findi
     item = next((item for item in explained.of_frame(frame) if item.compile is compile), None)
     causes = item.causes if item else ()
     changed = f": {'; '.join(cause.sentence for cause in causes)}" if causes else ""
-    remedy = Remedies(explained.trace.supports_dynamic_sources).of_recompile(item).text if item and causes else _NO_REASON
+    remedy = Remedies(explained.trace.version).of_recompile(item).text if item and causes else _NO_REASON
     by = "the stance fail_on_recompile" if "fail_on_recompile" in compile.metrics.fail_reason else "error_on_recompile"
     return Finding(
         rule=_FAILED,
