@@ -117,9 +117,9 @@ def plural_noun(number: int, noun: str) -> str:
     return f"{noun}s"
 
 
-def compilations(number: int, limit_hits: int | None = 0) -> str:
-    """``7 compilations and 1 limit hit``; limit hits are counted beside compilations, never among them."""
-    parts = [plural(number, "compilation")] if number or not limit_hits else []
+def compilations(number: int, limit_hits: int | None = 0, noun: str = "compilation") -> str:
+    """``7 compilations and 1 limit hit``; limit hits are counted apart from compilations, never among them."""
+    parts = [plural(number, noun)] if number or not limit_hits else []
     return " and ".join([*parts, plural(limit_hits, "limit hit")] if limit_hits else parts)
 
 

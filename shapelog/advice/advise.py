@@ -1,5 +1,6 @@
 """What to mark dynamic, what it will save, and what it will not fix: ``advise(explained)`` → Advice."""
 
+import math
 from typing import NamedTuple
 
 from shapelog.advice.alternatives import Alternative, alternatives
@@ -22,6 +23,9 @@ from shapelog.text import plural
 # Rules about values that the code itself pins or branches on: another line of code removes them.
 _REWRITABLE = frozenset(("SL201", "SL202", "SL204", "SL311", "SL322"))
 
+# Savings are explained where they are less than this share of the seconds of the compiles that go away.
+_NOTABLE_SHARE = 0.75
+
 
 class Forecast(NamedTuple):
     """What one frame cost, and what it would cost with the suggestions."""
@@ -35,8 +39,9 @@ class Advice(NamedTuple):
     """The whole advice for one torch version. ``env`` is the value of TORCH_COMPILE_DYNAMIC_SOURCES, "" when nothing helps.
 
     ``before`` and ``after`` are compiles, limit hits and seconds of this run, and of another run of the same calls with the
-    suggestions; ``avoidable_seconds`` are what the suggestions save of the seconds of this run. ``scope`` names the ranks where those
-    are not all. ``remedies`` are what to do about each recompile of this run, ``replayed`` is the run to ask what other marks would do.
+    suggestions; ``removed_seconds`` are those of the compiles that go away, ``avoidable_seconds`` what that saves of the seconds of this
+    run, since others become dynamic and take longer. ``scope`` names the ranks where those are not all. ``remedies`` are what to do
+    about each recompile of this run, ``replayed`` is the run to ask what other marks would do.
     """
 
     version: TorchVersion
@@ -50,6 +55,7 @@ class Advice(NamedTuple):
     before: Cost
     after: Cost
     avoidable_seconds: Seconds
+    removed_seconds: float
     forecasts: tuple[Forecast, ...]
     remedies: Remedies
     replayed: Replay
@@ -92,6 +98,12 @@ class Advice(NamedTuple):
         return f"{sources} ({number} entries)" if number > len(self.suggestions) else sources
 
     @property
+    def becomes_slower(self) -> bool:
+        """Whether what is left takes so much longer that it takes away a good part of what is saved."""
+        most = self.avoidable_seconds.most or 0.0
+        return _NOTABLE_SHARE * self.removed_seconds > most > 0
+
+    @property
     def below_limit(self) -> frozenset[Frame]:
         """The frames whose calls were refused, and are not once the suggestions are followed."""
         return frozenset(item.frame for item in self.forecasts if item.before.refused and not item.after.refused)
@@ -126,7 +138,9 @@ def advise(explained: Explanations, version: TorchVersion | None = None) -> Advi
     choice = select_marks(explained, replayed, used)
     suggestions = tuple(suggestions_for(explained, replayed, choice, used))
     before, after = replayed.cost(()), predicted(replayed, choice.marks)
-    remedies = Remedies(used, suggestions, choice.left_out, dict(replayed.served(choice.marks)))
+    served = dict(replayed.served(choice.marks))
+    removed = math.fsum(map(explained.trace.seconds, served))
+    remedies = Remedies(used, suggestions, choice.left_out, served)
     left = remaining(explained, replayed, choice.marks, choice.left_out, used, remedies)
     return Advice(
         version=used,
@@ -139,7 +153,8 @@ def advise(explained: Explanations, version: TorchVersion | None = None) -> Advi
         pgo=pgo_suggestion(explained, replayed, choice, used),
         before=before,
         after=after,
-        avoidable_seconds=replayed.cost(choice.marks).seconds.left_of(before.seconds.least),
+        avoidable_seconds=replayed.cost(choice.marks).seconds.left_of(before.seconds.least).at_most(removed),
+        removed_seconds=removed,
         remedies=remedies,
         replayed=replayed,
         set_already=tuple(map(printable, split_list(explained.trace.config.dynamic_sources))) if used.reads_sources else (),

@@ -226,7 +226,7 @@ def _seconds_unsure(replayed: Replay, marks: Marks) -> Iterator[str]:
         named = ", ".join(dict.fromkeys(open_ended))
         yield (
             f"This trace has no time for a dynamic compilation of {named} (or its code came from a cache), "
-            "so the estimated seconds are only a lower bound."
+            "so only an upper bound of the saving is known."
         )
     for plan in replayed.plans:
         dynamic = [call for index in plan.served(marks) if (call := plan.calls[index]).compile.is_dynamic]

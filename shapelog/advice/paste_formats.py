@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from shapelog.advice.advise import Advice
 from shapelog.advice.replay import Cost
 from shapelog.advice.suggestions import Suggestion
-from shapelog.text import plural, visible
+from shapelog.text import plural, seconds, visible
 
 VARIABLE = "TORCH_COMPILE_DYNAMIC_SOURCES"
 # What goes into quotes of one kind, and what is escaped in double ones.
@@ -102,4 +102,5 @@ def effect_of(advice: Advice) -> str:
     scope = f", {advice.scope}" if advice.scope else ""
     words = ", and ".join(parts)
     saved = advice.avoidable_seconds.as_saving
-    return f"{words} (saves {saved} of {before.seconds}{scope})" if saved else words + scope
+    longer = f": {seconds(advice.removed_seconds)} go, but dynamic compilations take longer" if advice.becomes_slower else ""
+    return f"{words} (saves {saved} of {before.seconds}{longer}{scope})" if saved else words + scope

@@ -15,6 +15,7 @@ from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Explanations, Recompile
 from shapelog.rules import Rule, Verdict, any_blocks_marking
+from shapelog.text import compilations
 
 # What another dim of the same tensor, or of another one, may be marked for.
 _RELATIVE = frozenset(("SL103", "SL105"))
@@ -35,6 +36,16 @@ class Remaining(NamedTuple):
 
     def _repr_html_(self) -> str:
         return in_notebook("object", self)
+
+    @property
+    def limit_hits(self) -> int:
+        """How many of them were refused at the recompile limit."""
+        return sum(compile.outcome is Outcome.LIMIT for compile in self.compiles)
+
+    @property
+    def counted(self) -> str:
+        """``7 recompilations and 1 limit hit``."""
+        return compilations(len(self.compiles) - self.limit_hits, self.limit_hits, "recompilation")
 
     @property
     def seconds(self) -> float:

@@ -1,7 +1,7 @@
 """``check(alerts, policy, baseline)`` → CheckResult: whether a run is good enough."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from shapelog.advice.paste_formats import as_shell, effect_of, why_nothing
@@ -111,7 +111,12 @@ class CheckResult:
     @property
     def reasons(self) -> tuple[str, ...]:
         """Why it failed, a few words each: budgets, then what it fails on, most occurrences first."""
-        return (*(item.sentence for item in self.exceeded), *_counted_kinds([item for item in self.failing if not item.is_spent]))
+        failing = [item for item in self.failing if not item.is_spent]
+        return (*(item.sentence for item in self.exceeded), *_counted_kinds(failing, self._matters))
+
+    def _matters(self, occurrence: Occurrence) -> bool:
+        """Whether an occurrence makes the check fail, or there is no check: those of one alert may be of different kinds."""
+        return not self.is_check or self.policy.fails_on(occurrence.kinds)
 
     @property
     def headline(self) -> Headline:
@@ -153,7 +158,7 @@ _WORDS = {
 _OF_CODE = {AlertKind.LIMIT: "recompile limit hit in {}", AlertKind.LIMIT_NEAR: "recompile limit nearly reached in {}"}
 
 
-def _counted_kinds(failing: list[CheckedAlert]) -> Iterator[str]:
+def _counted_kinds(failing: list[CheckedAlert], matters: Callable[[Occurrence], bool]) -> Iterator[str]:
     """Limits by the name of the code, then each occurrence once, under the first of its kinds."""
     of_exports = sum(item.alert.rule.section is Section.EXPORTS for item in failing)
     if of_exports:
@@ -167,7 +172,7 @@ def _counted_kinds(failing: list[CheckedAlert]) -> Iterator[str]:
     seen: set[tuple[Compile, bool]] = set()
     items = [(item, kind) for kind in _WORDS for item in failing if kind in item.alert.kinds]
     for item, kind in items:
-        for occurrence in item.new:
+        for occurrence in filter(matters, item.new):
             is_recompile = AlertKind.RECOMPILE in occurrence.kinds
             if kind in occurrence.kinds and not (is_recompile and (occurrence.compile, True) in seen):
                 seen.add((occurrence.compile, is_recompile))

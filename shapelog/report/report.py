@@ -234,12 +234,11 @@ def _with_marks(findings: Iterable[Finding], explained: Explanations, remedies: 
     """The findings, those about the recompile limit with the marks that keep their frame below it, where marks do."""
     below = advice.below_limit if advice else frozenset()
     for item in findings:
-        if item.rule.alert_kind is AlertKind.LIMIT and item.frame is not None and item.frame in below:
-            removed = [recompile for recompile in explained.of_frame(item.frame) if recompile.verdict is Verdict.MARKING]
-            causes = [cause for recompile in removed for cause in recompile.causes]
-            yield item._replace(own_remedy=remedies.of(removed, causes).text)
-        else:
-            yield item
+        is_lifted = item.rule.alert_kind is AlertKind.LIMIT and item.frame in below
+        recompiles = explained.of_frame(item.frame) if is_lifted and item.frame else ()
+        removed = [found for found in recompiles if found.verdict is Verdict.MARKING]
+        causes = [cause for found in removed for cause in found.causes]
+        yield item._replace(own_remedy=remedies.of(removed, causes).text) if removed else item
 
 
 def _cut_tables(frames: Iterable[FrameReport], trace: Trace) -> Iterator[Problem]:

@@ -134,8 +134,8 @@ def test_a_dynamic_compile_that_takes_much_longer_is_named() -> None:
 
 
 def test_seconds_without_an_upper_end_are_named() -> None:
-    assert any("only a lower bound" in caveat for caveat in advice(trace(static_sizes(10, 12))).caveats)
-    assert not any("only a lower bound" in caveat for caveat in advice(trace(static_sizes(10), dynamic_size("0/1", 12))).caveats)
+    assert any("only an upper bound" in caveat for caveat in advice(trace(static_sizes(10, 12))).caveats)
+    assert not any("only an upper bound" in caveat for caveat in advice(trace(static_sizes(10), dynamic_size("0/1", 12))).caveats)
 
 
 @pytest.mark.parametrize(
@@ -150,3 +150,11 @@ def test_seconds_without_an_upper_end_are_named() -> None:
 )
 def test_a_saving_is_a_range_an_upper_end_or_nothing(saved: Seconds, words: str) -> None:
     assert saved.as_saving == words
+
+
+def test_no_more_is_saved_than_what_goes_away_took() -> None:
+    found = advice(trace(static_sizes(10), dynamic_size("0/1", 12, seconds=0.25)))
+    assert found.removed_seconds == 0.25
+    assert (found.avoidable_seconds.most or 0.0) <= found.removed_seconds
+    assert Seconds(1.0, None).at_most(2.0) == Seconds(1.0, 2.0)
+    assert Seconds(3.0, 4.0).at_most(2.0) == Seconds(2.0, 2.0)

@@ -128,3 +128,8 @@ def test_every_recompile_that_left_code_goes_or_stays() -> None:
         assert all(item.sentence and item.remedy for item in advice.remaining), name
         seconds = [item.seconds for item in advice.remaining]
         assert seconds == sorted(seconds, reverse=True), name
+
+
+def test_what_the_limit_refused_is_counted_apart() -> None:
+    made = constants("max", "mean") + make.refused("0/2", "0/0: L['mode'] == 'max'")
+    assert left(made).counted == "1 recompilation and 1 limit hit"

@@ -2,7 +2,7 @@
 
 import make
 import pytest
-from payload_text import guard_tree, size_mismatch, tensor_match
+from payload_text import graph_text, guard_tree, size_mismatch, tensor_match
 from recorded import RECORDED, report_of
 
 from shapelog.check.baseline import as_bytes, parse
@@ -236,3 +236,13 @@ def test_every_recompile_is_in_some_alert() -> None:
         found = collect_alerts(report_of(name), Repository("nowhere"))
         seen = {occurrence.compile for alert in found.alerts for occurrence in alert.occurrences if AlertKind.RECOMPILE in occurrence.kinds}
         assert len(seen) == found.report.summary.recompiles
+
+
+def test_a_failed_check_counts_only_what_it_fails_for() -> None:
+    tanh = graph_text('L_x_: "f32[10, 8][8, 1]cpu"', 'tanh: "f32[10, 8][8, 1]cpu" = torch.tanh(l_x_);  l_x_ = None', "return (tanh,)")
+    sizes = (make.tensor(10, 8), make.tensor(3, 8), make.tensor(14, 8))
+    made = make.trace(*(make.compile(f"0/{number}", size, graph=tanh if number == 1 else None) for number, size in enumerate(sizes)))
+    found = collect_alerts(make.report(made), Repository("nowhere"))
+    assert str(check(found, Policy()).headline) == "Check failed: 1 avoidable recompilation"
+    everything = check(found, Policy(fail_on=(AlertKind.RECOMPILE,)))
+    assert str(everything.headline) == "Check failed: 1 avoidable recompilation; 1 justified recompilation"

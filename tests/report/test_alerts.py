@@ -61,7 +61,7 @@ def test_a_limit_that_every_rank_hit_is_an_event_of_each() -> None:
     alert = by_code(alerts_of(trace, trace))["SL401"]
     assert (alert.level, alert.kinds) == (Level.ERROR, {AlertKind.LIMIT})
     assert len({occurrence.compile for occurrence in alert.occurrences}) == len(alert.occurrences) == 2
-    assert alert.remedy.text.startswith("stop what keeps adding cache entries (x.size[0])")
+    assert alert.remedy.text == "mark dim 0 of x as dynamic: add L['x']:0 to TORCH_COMPILE_DYNAMIC_SOURCES"
 
 
 def test_what_only_came_along_is_not_avoidable() -> None:

@@ -5,7 +5,7 @@ from shapelog.advice.paste_formats import as_shell, cost_of, effect_of, where_to
 from shapelog.advice.suggestions import Suggestion
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.text_page import COLORS, CONFIDENCE_COLORS, LONGEST_COPIED, TextPage
-from shapelog.text import measured, plural, plural_noun, taking
+from shapelog.text import compilations, measured, plural, plural_noun, taking
 
 # Of longer code the first lines are shown.
 _LINES = 5
@@ -65,8 +65,9 @@ def _suggestion(page: TextPage, group: list[Suggestion]) -> None:
     item = group[0]
     page.line(
         (f"{item.id}{f'-{group[-1].id}' if len(group) > 1 else ''}  ", "dim"),
+        "together they remove " if len(group) > 1 else "removes ",
         (f"{item.saved}{taking(item.seconds)}", "green"),
-        " saved by these together  " if len(group) > 1 else "  ",
+        "  ",
         (f"{item.confidence} confidence", CONFIDENCE_COLORS[item.confidence]),
         (f"  {' '.join(dict.fromkeys(code for member in group for code in member.codes))}", "dim"),
         indent=2,
@@ -105,15 +106,17 @@ def _left_out(page: TextPage, advice: Advice) -> None:
 def _remaining(page: TextPage, advice: Advice) -> None:
     if not advice.remaining:
         return
-    stay = sum(len(item.compiles) for item in advice.remaining)
+    refused = sum(item.limit_hits for item in advice.remaining)
+    stay = sum(len(item.compiles) for item in advice.remaining) - refused
     spent = sum(item.seconds for item in advice.remaining)
-    page.heading("What marking will not fix", ", ".join(filter(None, (plural(stay, "recompilation"), measured(spent)))))
+    counted = compilations(stay, refused, "recompilation")
+    page.heading("What marking will not fix", ", ".join(filter(None, (counted, measured(spent)))))
     for item in page.listed(advice.remaining, "reason"):
         page.line(
             (item.frame.title, "bold"),
             f"  {item.axis}  " if item.axis else "  ",
             (f"{item.rule.code} {item.rule.name}", COLORS[item.verdict]),
-            (f"  {plural(len(item.compiles), 'recompilation')} {measured(item.seconds)}".rstrip(), "dim"),
+            (f"  {item.counted} {measured(item.seconds)}".rstrip(), "dim"),
             indent=2,
         )
         page.line(item.sentence, indent=4)

@@ -79,7 +79,7 @@ def test_a_suggestion_shows_what_it_removes_its_confidence_and_its_place() -> No
     page = shown(make.advice(trace(static_sizes(10), dynamic_size("0/1", 12, "L['x'].size()[0] <= 64"))))
     assert section(page, "Suggestions").splitlines() == [
         "Suggestions",
-        "  A1  1 compilation (1.00 s)  high confidence  SL101",
+        "  A1  removes 1 compilation (1.00 s)  high confidence  SL101",
         "      x  dim 0  x.size[0] was 10, 12",
         "      in f (frame 0), called at main.py:20  f(x)",
         "      ! A dynamic graph covers a limited range: x.size()[0] <= 64",
@@ -97,7 +97,7 @@ def test_sources_that_only_help_together_are_shown_together() -> None:
     for number, size in enumerate((10, 12)):
         made += compiled(f"0/{number}", tensor(size, 8), tensor(size, 8, source="L['y']"))
     lines = section(shown(make.advice(made)), "Suggestions").splitlines()[1:]
-    assert lines[0] == "  A1-A2  1 compilation (1.00 s) saved by these together  medium confidence  SL101"
+    assert lines[0] == "  A1-A2  together they remove 1 compilation (1.00 s)  medium confidence  SL101"
     assert [line.split()[0] for line in lines[1:3]] == ["x", "y"]
 
 
