@@ -4,7 +4,7 @@ import math
 from typing import NamedTuple
 
 from shapelog.advice.alternatives import Alternative, alternatives
-from shapelog.advice.caveats import caveats_of_list, scope
+from shapelog.advice.caveats import MAY_NOT_SAVE, STAYS_STATIC, caveats_of_list, scope
 from shapelog.advice.compile_seconds import Seconds
 from shapelog.advice.marks import printable, split_list
 from shapelog.advice.minimal_marks import HarmfulMark, select_marks
@@ -96,6 +96,16 @@ class Advice(NamedTuple):
         """``3 inputs``, with the number of entries of the list where an input has several: ``1 input (2 entries)``."""
         sources, number = plural(len(self.suggestions), "input"), sum(len(item.entries) for item in self.suggestions)
         return f"{sources} ({number} entries)" if number > len(self.suggestions) else sources
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What may make following the suggestions a mistake, in short."""
+        found = []
+        if any(STAYS_STATIC in item.caveats for item in self.suggestions):
+            found.append("this overrides dynamic=False: a backend that only supports static shapes will fail")
+        if any(caveat.endswith(MAY_NOT_SAVE) for caveat in self.caveats):
+            found.append("dynamic graphs are slow to compile here, so it may save no time")
+        return tuple(found)
 
     @property
     def becomes_slower(self) -> bool:

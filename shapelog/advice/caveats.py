@@ -26,6 +26,14 @@ _DIVISION = re.compile(r"//|%|\b(?:Mod|FloorDiv|PythonMod|CeilDiv)\b")
 _MUCH_SLOWER, _NOTABLE = 3.0, 1.0
 
 
+# What is worth knowing before the marks are set, not only by those who read all caveats.
+STAYS_STATIC = (
+    "This size changed but never became symbolic, as under dynamic=False. "
+    "The list overrides dynamic=False; a backend that only supports static shapes will fail."
+)
+MAY_NOT_SAVE = "Fewer compilations may not save time."
+
+
 class ObservedValues(NamedTuple):
     """One dim or int with the values it had: (compile id, value) in order, and the guards that bound it in dynamic graphs."""
 
@@ -126,10 +134,7 @@ def caveats_of_source(
         harm = "No code there formats it into a string." if marks[0].is_int else "This is harmless: PyTorch specializes it again if needed."
         yield f"Entries match by name, so {name} of {named} is marked too, although it did not change there. {harm}"
     if marks and not marks[0].is_int and "SL106" not in codes and any(_stays_static(frame, source, index) for frame in frames):
-        yield (
-            "This size changed but never became symbolic, as under dynamic=False. "
-            "The list overrides dynamic=False; a backend that only supports static shapes will fail."
-        )
+        yield STAYS_STATIC
     if "SL106" in codes:
         yield "A parameter has one width per instance, so this saves a compilation per instance, not per call. One graph each may be fine."
     bounds = dict.fromkeys(display_text(text) for item in seen for text in item.bounds)
@@ -198,15 +203,7 @@ def caveats_of_list(
         yield f"Compilations and seconds are {scope(explained.trace)}; the other ranks have the same causes in different numbers."
     if explained.trace.config.dynamic_sources:
         yield f"The run already had a list ({explained.trace.config.dynamic_sources}); the suggestion includes it."
-    hits = [plan.frame.title for plan in replayed.plans if any(call.compile.outcome is Outcome.LIMIT for call in plan.calls)]
-    if hits:
-        cost = replayed.cost(marks)
-        named, more = ", ".join(dict.fromkeys(hits)), cost.unrecorded
-        often = f", up to {plural(more, 'time')}" if more else ""
-        yield (
-            f"After the recompile limit was hit, {named} ran in eager mode and left no records: "
-            f"calls with other values may compile again{often}."
-        )
+    yield from _after_limit(replayed, marks)
     yield from _seconds_unsure(replayed, marks)
     if any(compile.metrics.inductor for compile in explained.trace.compiles):
         yield "Dynamic-shape kernels can be slower than specialized ones; measure step time before and after."
@@ -217,6 +214,18 @@ def caveats_of_list(
         )
     if not version.reads_sources:
         yield f"torch {version} has no list of dynamic sources. Mark the tensors in code before each call (--format python)."
+
+
+def _after_limit(replayed: Replay, marks: Marks) -> Iterator[str]:
+    """Calls after the recompile limit was hit, which left no records."""
+    hits = [(plan.frame.title, call.compile) for plan in replayed.plans for call in plan.calls if call.compile.outcome is Outcome.LIMIT]
+    if not hits:
+        return
+    named = ", ".join(dict.fromkeys(title for title, _ in hits))
+    more = replayed.cost(marks).unrecorded
+    often = f", up to {plural(more, 'time')}" if more else ""
+    then = "raised errors" if all(compile.raised_at_limit for _, compile in hits) else "ran in eager mode and left no records"
+    yield f"After the recompile limit was hit, {named} {then}: calls with other values may compile again{often}."
 
 
 def _seconds_unsure(replayed: Replay, marks: Marks) -> Iterator[str]:
@@ -238,7 +247,7 @@ def _seconds_unsure(replayed: Replay, marks: Marks) -> Iterator[str]:
             why = " (its shapes contain symbolic // or %)" if _divides(slow.compile) else ""
             yield (
                 f"{plan.frame.title} is slow to compile with dynamic sizes{why}: {slow.compile.label} took {seconds(slow.seconds)}, "
-                f"{quick.compile.label} {seconds(quick.seconds)}. Fewer compilations may not save time."
+                f"{quick.compile.label} {seconds(quick.seconds)}. {MAY_NOT_SAVE}"
             )
 
 

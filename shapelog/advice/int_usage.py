@@ -1,4 +1,4 @@
-"""What code does with an int, judged by the lines that a trace quotes: some of it needs the number behind a symbolic int.
+"""What code does with a number, judged by the lines that a trace quotes: some of it needs the number behind a symbolic int.
 
 Measured with torch 2.13 (2.8 and 2.10 differ in a few, which count as the worst of the three): f-strings, ``format`` and ``%`` lose the
 graph once the int is symbolic, ``str`` and ``repr`` break it in two, and so do or fail the calls of ``_FAILING``; ``range``, ``hash``,
@@ -65,6 +65,13 @@ def use_in(code: str, name: str, containers: frozenset[str] = frozenset(), is_ea
         elif is_named:
             found = max(found, _use_by(node, name))
     return max(found, Use.PLAIN) if is_named else found
+
+
+def is_tested(code: str, name: str) -> bool:
+    """Whether a line of code takes its way by ``name``: in the condition of a branch, a loop or an assertion."""
+    tree = _parsed(code)
+    tests = (node.test for node in ast.walk(tree) if isinstance(node, (ast.If, ast.IfExp, ast.While, ast.Assert))) if tree else ()
+    return any(_holds(test, name) for test in tests)
 
 
 def _executed(tree: ast.AST) -> Iterator[ast.AST]:

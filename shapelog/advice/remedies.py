@@ -2,12 +2,15 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from shapelog.advice.int_usage import is_tested, spelled
 from shapelog.advice.marks import Mark
 from shapelog.advice.minimal_marks import HarmfulMark
 from shapelog.advice.routes import Route
-from shapelog.advice.suggestions import Suggestion
+from shapelog.advice.suggestions import Suggestion, subject_of
+from shapelog.grouping import grouped
 from shapelog.model.ids import TorchVersion
 from shapelog.model.trace import Compile
+from shapelog.reading.payloads.properties import Kind
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Recompile
 from shapelog.rules import RULES, UNEXPLAINED, Remedy, Verdict, any_blocks_marking, remedy_for
@@ -16,12 +19,12 @@ from shapelog.text import enumerated
 # The most entries of the list that a sentence has in full, as characters, the most lines of code, and the most inputs.
 _ENTRIES, _LINES, _NAMED = 80, 6, 3
 _NOT_BY_MARKS = (Verdict.CODE, Verdict.JUSTIFIED)
-_BY_FRAMEWORK = "SL202"
+_BY_FRAMEWORK, _FLOAT = "SL202", "SL312"
 # What to do about that where it is an int, which cannot be unbacked.
 _PINNED_INT = "a library, an operator or the backend needs the exact int: accept one graph per value, or keep it out of the compiled code"
 # Where marking is not enough although what varies could be marked, for rules that recommend to mark something.
 _WHERE_BLOCKED = {
-    "SL105": "clone() the slice or view, and mark what varies in it",
+    "SL105": "clone() the slice or view, and mark {what}",
     "SL321": "remove mark_static from what varies, or accept one graph per size",
 }
 
@@ -78,7 +81,7 @@ class Remedies:
             or self._other_mark(removable)
         )
         pinned = _PINNED_INT if rule.code == _BY_FRAMEWORK and causes[0].is_int else ""
-        other = "" if text or removable else _obstacle_beside(first, causes) or _unbroken(first, causes[0])
+        other = "" if text or removable else _obstacle_beside(first, causes) or _unbroken(first, causes[0]) or _tested_float(causes[0])
         return Remedy(rule, text or other or causes[0].own_remedy or pinned or remedy_for(rule, self._version.reads_sources))
 
     def _marks_that_remove(self, removable: Sequence[Recompile], causes: Sequence[Cause]) -> str:
@@ -131,6 +134,12 @@ def _unbroken(item: Recompile, cause: Cause) -> str:
     return "remove the graph break that makes this value an input, or keep it in a tensor" if is_nameless else ""
 
 
+def _tested_float(cause: Cause) -> str:
+    """What to do about a float that a line branches on, where a tensor in its place would break the graph."""
+    is_branch = cause.rule.code == _FLOAT and not cause.own_remedy and cause.place and is_tested(cause.place.code, spelled(cause.source))
+    return "replace the branch on this float by torch.where on a tensor, or accept one graph per value" if is_branch else ""
+
+
 def _is_markable(cause: Cause) -> bool:
     return cause.size_related and cause.rule.markable and not any_blocks_marking(cause.codes) and not cause.own_verdict
 
@@ -139,7 +148,14 @@ def _where_blocked(code: str, causes: Sequence[Cause]) -> str:
     """What to do where this rule is the obstacle."""
     if code == _BY_FRAMEWORK and causes and all(cause.is_int for cause in causes):
         return _PINNED_INT
-    return _WHERE_BLOCKED.get(code, RULES[code].remedy)
+    text = _WHERE_BLOCKED.get(code)
+    return text.format(what=_varying(causes) or "what varies in it") if text else RULES[code].remedy
+
+
+def _varying(causes: Sequence[Cause]) -> str:
+    """The dims that these causes are about: ``dims 2 and 3 of x``."""
+    by_source = grouped((cause for cause in causes if cause.prop.kind is Kind.SIZE), lambda cause: cause.source)
+    return enumerated([subject_of(source.display_name, [cause.prop.dim for cause in own], False) for source, own in by_source.items()])
 
 
 def _taken_over(suggestions: Sequence[Suggestion], causes: Sequence[Cause]) -> str:

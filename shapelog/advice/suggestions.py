@@ -1,7 +1,7 @@
 """What to mark dynamic: one ``Suggestion`` for each source of the selected marks."""
 
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from enum import Enum
 from typing import NamedTuple
 
@@ -78,7 +78,7 @@ class Suggestion(NamedTuple):
     @property
     def subject(self) -> str:
         """``dim 0 of x``, ``the int k``. One name can be that of an int in one function and of a tensor in another."""
-        return _subject(self.name, self.dims, any(mark.is_int for mark in self.marks))
+        return subject_of(self.name, self.dims, any(mark.is_int for mark in self.marks))
 
     def narrowed_to(self, marks: Collection[Mark], version: TorchVersion) -> "Suggestion":
         """The same with some of its marks alone."""
@@ -171,7 +171,7 @@ def _suggestion(selected: _Selected, marks: list[Mark]) -> Suggestion:
         frames=frames,
         tool="dynamic source" if selected.version.reads_sources else "mark_dynamic",
         entries=entries(marks, selected.version, selected.sources),
-        recommendation=_recommendation(_subject(name, dims, any(mark.is_int for mark in marks)), selected.version),
+        recommendation=_recommendation(subject_of(name, dims, any(mark.is_int for mark in marks)), selected.version),
         rationale=rationale(seen, codes),
         gone=tuple(compile.label for compile in gone),
         compiles=sum(trace.rank_weight(compile.rank) for compile in gone if not compile.is_refused),
@@ -206,7 +206,8 @@ def _recommendation(subject: str, version: TorchVersion) -> str:
     return f"mark {subject} as dynamic" + (f" (torch {version} can only list the whole tensor)" if whole else "")
 
 
-def _subject(name: str, dims: tuple[int, ...], is_int: bool) -> str:
+def subject_of(name: str, dims: Sequence[int], is_int: bool) -> str:
+    """What is marked, in words: dims of a tensor, an int, or both where one name is that of either."""
     if not dims:
         return f"the int {name}"
     which = f"dim {dims[0]}" if len(dims) == 1 else f"dims {', '.join(map(str, dims[:-1]))} and {dims[-1]}"

@@ -208,7 +208,7 @@ def _marks(advice: Advice | None) -> Iterator[NextStep]:
         confidence=Confidence(unsure.confidence, unsure.confidence_reason),
         stake=_middle(saved),
         text=text,
-        explanation=f"estimated {advice.scope}" if advice.scope else "",
+        explanation="; ".join([*([f"estimated {advice.scope}"] if advice.scope else []), *advice.warnings]),
         labels=tuple(dict.fromkeys(label for item in items for label in item.gone)),
     )
 

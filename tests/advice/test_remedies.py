@@ -206,3 +206,22 @@ def test_a_value_that_a_graph_break_made_an_input_goes_with_the_break(source: st
     )
     assert found.rule.code == "SL312"
     assert found.text.startswith("remove the graph break" if is_nameless else "wrap it in a tensor")
+
+
+@pytest.mark.parametrize(
+    ("line", "is_branch"), [("if t > 0.5:", True), ("y = x * t if t else x", True), ("while t < 1:", True), ("return x * t", False)]
+)
+def test_a_float_that_a_line_branches_on_is_not_wrapped_in_a_tensor(line: str, is_branch: bool) -> None:
+    first, second = (
+        compiled(f"0/{number}", tensor(10, 8), guards=guard_tree(equals_match("L['t']", value, comment=code_comment(7, line))))
+        for number, value in enumerate((0.25, 0.6))
+    )
+    found = remedy(trace(first, second))
+    assert found.rule.code == "SL312"
+    assert found.text.startswith("replace the branch on this float by torch.where" if is_branch else "wrap it in a tensor")
+
+
+def test_a_view_is_cloned_and_its_dims_are_named() -> None:
+    report = report_of("causes/slices_of_a_buffer.log.gz")
+    (of_h,) = [item for item in report.recompiles if item.frame.name == "h"]
+    assert report.remedies.of_recompile(of_h).text == "clone() the slice or view, and mark dims 2 and 3 of x"

@@ -88,10 +88,11 @@ def test_a_graph_break_in_a_library_is_a_step_only_where_a_setting_avoids_it(fil
 
 
 def test_the_same_change_in_two_places_is_one_step() -> None:
-    first, second = steps_of(report_of("causes/slices_of_a_buffer.log.gz"))
-    assert first.title == "g and 2 more (x.size[1], x.size[2]): clone() the slice or view, and mark what varies in it"
-    assert (first.labels, first.saving.least, first.saving.most, len(first.places)) == (("1/1", "2/1", "0/1"), 3, 3, 3)
-    assert (second.kind, second.saving.most) == (StepKind.MARK, 1)
+    first, second, mark = steps_of(report_of("causes/slices_of_a_buffer.log.gz"))
+    assert first.title == "g and f (x.size[1]): clone() the slice or view, and mark dim 1 of x"
+    assert (first.labels, first.saving.least, first.saving.most, len(first.places)) == (("1/1", "0/1"), 2, 2, 2)
+    assert second.title == "h (x.size[2]): clone() the slice or view, and mark dims 2 and 3 of x"
+    assert (mark.kind, mark.saving.most) == (StepKind.MARK, 1)
 
 
 @pytest.mark.parametrize("name", RECORDED)
