@@ -102,9 +102,9 @@ class Advice(NamedTuple):
         """What may make following the suggestions a mistake, in short."""
         found = []
         if any(STAYS_STATIC in item.caveats for item in self.suggestions):
-            found.append("this overrides dynamic=False: a backend that only supports static shapes will fail")
+            found.append("overrides dynamic=False, and fails with a backend for static shapes only")
         if any(caveat.endswith(MAY_NOT_SAVE) for caveat in self.caveats):
-            found.append("dynamic graphs are slow to compile here, so it may save no time")
+            found.append("dynamic graphs are slow to compile here, so this may save no time")
         return tuple(found)
 
     @property

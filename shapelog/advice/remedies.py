@@ -70,7 +70,7 @@ class Remedies:
         first = min(recompiles, key=lambda item: item.verdict is not Verdict.CODE)  # the one that something can be done about
         blocking = "" if removable else first.blocking_rule
         if blocking:
-            return Remedy(RULES[blocking], _where_blocked(blocking, causes))
+            return Remedy(RULES[blocking], _where_blocked(blocking, causes, first))
         if not causes:
             return Remedy(UNEXPLAINED, UNEXPLAINED.remedy)
         rule = causes[0].remedy_rule
@@ -144,12 +144,12 @@ def _is_markable(cause: Cause) -> bool:
     return cause.size_related and cause.rule.markable and not any_blocks_marking(cause.codes) and not cause.own_verdict
 
 
-def _where_blocked(code: str, causes: Sequence[Cause]) -> str:
+def _where_blocked(code: str, causes: Sequence[Cause], blocked: Recompile) -> str:
     """What to do where this rule is the obstacle."""
     if code == _BY_FRAMEWORK and causes and all(cause.is_int for cause in causes):
         return _PINNED_INT
     text = _WHERE_BLOCKED.get(code)
-    return text.format(what=_varying(causes) or "what varies in it") if text else RULES[code].remedy
+    return text.format(what=_varying(blocked.causes) or "what varies in it") if text else RULES[code].remedy
 
 
 def _varying(causes: Sequence[Cause]) -> str:

@@ -48,7 +48,8 @@ def _step(page: TextPage, number: int, step: NextStep) -> None:
             page.line("shapelog suggest-dynamic prints the line to set with --format shell, env or python", indent=5)
     if step.hints and not step.text:
         page.line(("help: ", "bold green"), step.hints[0], indent=5)
-    for place in step.places if page.verbose else step.places[:_PLACES]:
+    quoted = [place for place in step.places if place.code]
+    for place in step.places if page.verbose else (quoted or step.places)[:_PLACES]:
         where = file_name(str(place.line))
         page.line((f"{where}  {shorten(place.code, max(20, page.width - len(where) - 7))}" if place.code else where, "dim"), indent=5)
     if len(step.places) > _PLACES and not page.verbose:
