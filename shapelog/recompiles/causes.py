@@ -1,5 +1,6 @@
 """Violations → causes: what really separates a call from an entry, with its rules, what merely follows from it, and the user's line."""
 
+import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -7,7 +8,8 @@ from typing import NamedTuple
 from shapelog.display import in_notebook
 from shapelog.grouping import grouped
 from shapelog.model.trace import Compile
-from shapelog.reading.payloads.guards import UserLine, place_of
+from shapelog.reading.payloads.guard_expressions import canonical
+from shapelog.reading.payloads.guards import UserLine, place_of, places_of
 from shapelog.reading.payloads.properties import MARKED_BY, Kind, Property
 from shapelog.reading.payloads.recompile_reasons import Reason
 from shapelog.reading.payloads.source_names import Source, display_text, is_library
@@ -248,11 +250,14 @@ def _duck_shape_cause(cause: Cause, names: tuple[str, ...], call: CompileFacts) 
     return cause._replace(prop=_DUCK_SHAPE, axis=axis, before="equal", after=after)
 
 
+_RANGE = re.compile(r"^-?\d{1,18} <= (?P<size>\S+) <= (?P<upper>-?\d{1,18})$")
+
+
 def _place(item: Violation, call: CompileFacts) -> UserLine | None:
     """The user's line: from the reason's stack, else from that of the symbol that the size became, else as the guard's comment has it,
     which may be a line of a library.
     """
-    found = (item.reason.place if item.reason else None) or place_of(item.comment)
+    found = _line_of_bound(item, call) or (item.reason.place if item.reason else None) or place_of(item.comment)
     if found is not None and not is_library(found.file):
         return found._replace(file=_whole_path(found.file, call.files))
     part = f"{item.source}.size()[{item.prop.dim}]" if item.prop.kind is Kind.SIZE else item.source
@@ -261,6 +266,19 @@ def _place(item: Violation, call: CompileFacts) -> UserLine | None:
         if not is_library(frame.file):
             return UserLine(frame.file, frame.line, frame.name, frame.code)
     return found
+
+
+def _line_of_bound(item: Violation, call: CompileFacts) -> UserLine | None:
+    """The line that asked for the bound of a range that a call is outside of, where the guard's comment has one for each bound."""
+    bounds = _RANGE.match(item.shape.expression) if item.shape else None
+    comment = item.reason.comment if item.reason else item.comment
+    if bounds is None or (item.reason and item.reason.place != place_of(comment)):
+        return None
+    lines = places_of(comment)
+    value = call.numbers.get(canonical(bounds["size"]))
+    if not lines or value is None:
+        return lines[-1] if lines else None
+    return lines[-1] if value > int(bounds["upper"]) else lines[0]
 
 
 def _whole_path(file: str, known: Collection[str]) -> str:

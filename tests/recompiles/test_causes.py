@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import make
 import pytest
 from make import (
     MODEL,
@@ -33,6 +34,7 @@ from payload_text import (
 )
 from recorded import FIXTURES, LAB, recompile_of, report_of
 
+from shapelog.reading.payloads.guards import places_of
 from shapelog.recompiles.causes import Cause
 from shapelog.rules import RULES, Remedy, Verdict
 
@@ -1215,3 +1217,27 @@ def test_another_class_of_the_same_name_is_to_be_defined_once() -> None:
     cause = only(two(was, now, "___check_type_id(L['cfg'], 94416112235136)"))
     assert (cause.codes, cause.sentence) == (("SL310",), "cfg is of another class with the same name (app.make.<locals>.Cfg)")
     assert cause.own_remedy.startswith("define the class once")
+
+
+@pytest.mark.parametrize(("size", "line"), [(100, 10), (9, 8)])
+def test_the_line_is_that_of_the_bound_which_failed(size: int, line: int) -> None:
+    comment = (
+        "if n <= 16:  # app/model.py:8 in f (_dynamo/variables/tensor.py:2606 in evaluate_expr)"
+        " and elif n < 64:  # app/model.py:10 in f (_dynamo/variables/tensor.py:2606 in evaluate_expr)"
+    )
+    second = make.dynamic_size("0/1", 20, "17 <= L['x'].size()[0] <= 63")
+    reason = f"0/1: 17 <= L['x'].size()[0] <= 63  # {comment}"
+    made = make.trace(make.static_sizes(4), second, make.dynamic_size("0/2", size, reasons=[reason]))
+    place = make.last_recompile(made).causes[0].place
+    assert place is not None
+    assert place.line == line
+
+
+def test_a_line_that_only_used_the_value_first_is_not_the_line_of_its_branch() -> None:
+    comment = (
+        "if n == 10:  # app/model.py:6 in f (user code shown is first use of this value--the guard itself is not due user code but due"
+        " to 0/1 specialization in the framework; to avoid specialization try torch._dynamo.decorators.mark_unbacked(tensor, dim))"
+        " and if n <= 30 and m:  # app/model.py:8 in f (_dynamo/variables/tensor.py:2606 in evaluate_expr)"
+    )
+    assert [(place.line, place.code) for place in places_of(comment)] == [(8, "if n <= 30 and m:")]
+    assert places_of("if n <= 30 and m:  # app/model.py:8 in f") == ()

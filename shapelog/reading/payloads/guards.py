@@ -52,6 +52,11 @@ MAX_LENGTH = 4000
 _AMBIENT = ("top_saved_tensors_hooks", "compare_functorch_state", "forward_ad", "CURRENT_DEVICE")
 _MODULE_PARTS = ("._modules", "._parameters", "._buffers", ".training", "._forward_hooks", "._forward_pre_hooks", "._backward_hooks")
 _NOT_USER_CODE = ("_dynamo/", "_functorch/", "torch/_dynamo/", "torch/_functorch/")
+_LOCATION = re.compile(
+    r"# (?P<file>[^\s#]{1,400}):(?P<line>\d{1,9}) in (?P<name>[^\s#]{1,200})"
+    r"(?: \((?P<note>(?:[^()]|\([^()]{0,400}\)){0,600})\))?(?= and |\s*$)"
+)
+_FIRST_USE = "first use of this value"
 _ALIASING = ("OBJECT_ALIASING", "TENSOR_ALIASING")
 _SAME_OBJECT = re.compile(r"[LG]\[\S+ is [LG]\[\S+$")
 # An item of a dict subclass, by the place of its key: ``dict.__getitem__(L['d'], list(dict.keys(L['d']))[0])``.
@@ -181,6 +186,23 @@ def place_of(comment: str) -> UserLine | None:
             code = comment.split("  # ")[0].strip() if "  # " in comment else ""
             return UserLine(match["file"], int(match["line"]), match["name"], code.removeprefix("# "))
     return None
+
+
+def places_of(comment: str) -> tuple[UserLine, ...]:
+    """The user's lines in the comment of a guard on a range that several lines asked for, in the order of its bounds: lower, upper.
+
+    A line that merely used the value first, in the words of PyTorch, is left out where another one is named; () where there is but one.
+    """
+    found: list[tuple[UserLine, bool]] = []
+    start = 0
+    matches = list(_LOCATION.finditer(comment))
+    for match in matches if len(matches) > 1 else ():
+        code = comment[start : match.start()].removeprefix(" and ").strip().removeprefix("# ")
+        start = match.end()
+        if not match["file"].startswith(_NOT_USER_CODE):
+            found.append((UserLine(match["file"], int(match["line"]), match["name"], code), _FIRST_USE in (match["note"] or "")))
+    lines = tuple(dict.fromkeys(line for line, _ in found))
+    return tuple(dict.fromkeys(line for line, is_first_use in found if not is_first_use)) or lines
 
 
 def split_comment(text: str) -> tuple[str, str]:
