@@ -216,9 +216,10 @@ def _marks(advice: Advice | None) -> Iterator[NextStep]:
 def _of_exports(findings: Iterable[Finding], repository: Repository) -> Iterator[NextStep]:
     """What to change so that exports succeed and assume nothing; what stops them first."""
     found = [item for item in findings if item.rule.section is Section.EXPORTS]
-    for same in grouped(
-        sorted(found, key=lambda item: item.rule.level is not Level.ERROR), lambda item: (item.remedy, item.place)
-    ).values():
+    stopped = {item.place for item in found if item.rule.level is Level.ERROR and item.place}
+    # The line at which an export failed is what its error is about.
+    kept = [item for item in found if item.rule.level is Level.ERROR or item.place not in stopped]
+    for same in grouped(sorted(kept, key=lambda item: item.rule.level is not Level.ERROR), lambda item: (item.remedy, item.place)).values():
         first = same[0]
         line = repository.source_line(first.place.file, first.place.line) if first.place else None
         yield NextStep(

@@ -22,6 +22,7 @@ _UNDECIDED = re.compile(r"Could not (?:guard on|extract specialized integer from
 # Operators of PyTorch itself.
 _OWN_OPERATORS = re.compile(r"^(?:aten|prims|prim|quantized|_c10d_functional|c10d_functional|higher_order)\.")
 _DECLARE = "Dim with min= and max=, a multiple such as 4 * Dim, or Dim.AUTO"
+_FIXES = "Suggested fixes: "
 _EQUAL = re.compile(r"^Eq\((s\d+), (s\d+)\)$")
 _CONDITIONS, _CELL_CONDITIONS = 3, 4
 _UNRECORDED = "the trace does not hold whether a program came out: record it with TORCH_DTRACE instead of TORCH_TRACE"
@@ -29,8 +30,9 @@ _UNRECORDED = "the trace does not hold whether a program came out: record it wit
 
 def analyze(explained: Explanations) -> Iterator[Finding | Table]:
     exports = explained.trace.exports
-    for export in exports:
-        yield from findings_of(export)
+    found = (item for export in exports for item in findings_of(export))
+    # One module may be exported several times, for the same result.
+    yield from {(item.rule, item.sentence, item.place): item for item in found}.values()
     if exports:
         yield _overview(exports)
         rows = [row for export in exports for row in _symbol_rows(export)]
@@ -67,7 +69,11 @@ def _errors(export: Export) -> Iterator[Finding]:
     if text and (known or stated or text.startswith("u") or "u" in "".join(symbols_in(text))):
         yield _undecided(export, text, line, message)
     elif message:
-        yield _finding(_FAILED, f"{export.title} failed: {message.title}", line or export.call, message=message)
+        fixes = next((hint.removeprefix(_FIXES) for hint in message.hints if hint.startswith(_FIXES)), "")
+        remedy = f"declare {fixes} in dynamic_shapes, as PyTorch suggests, or rewrite the line" if fixes else ""
+        line = line or _only_line(export) or export.call
+        others = message._replace(hints=tuple(hint for hint in message.hints if not hint.startswith(_FIXES)))
+        yield _finding(_FAILED, f"{export.title} failed: {message.title}", line, message=others, own_remedy=remedy)
     elif export.partial_span:
         operator = last_operation(export.partial_graph)
         at = f" at {operator}" if operator else ""
@@ -80,6 +86,13 @@ def _errors(export: Export) -> Iterator[Finding]:
             text=_fake_kernel(operator) if own else (),
             own_remedy=_register(operator) if own else "",
         )
+
+
+def _only_line(export: Export) -> StackFrame | None:
+    """The line that restricts a declared size, where one line does."""
+    places = {(item.place, item.code) for item in (*_specialized(export), *_narrowed(export)) if item.place}
+    found = next(iter(places)) if len(places) == 1 else None
+    return StackFrame(found[0].file, found[0].line, "", found[1]) if found and found[0] else None
 
 
 def _undecided(export: Export, text: str, line: StackFrame | None, message: CompilerMessage | None) -> Finding:
@@ -181,10 +194,10 @@ def _fake_kernel(operator: str) -> tuple[str, ...]:
 
 
 def _specialized(export: Export) -> Iterator[Finding]:
-    declared = {symbol.name: symbol for symbol in export.symbols}
+    declared, names = {symbol.name: symbol for symbol in export.symbols}, names_of(export)
     for item in export.specializations:
-        sources = [source_name(source.display_name) for source in item.sources]
         symbol = declared.get(item.symbol)
+        sources = [names[item.symbol]] if item.symbol in names else [source_name(source.display_name) for source in item.sources]
         before = f" ({export.declared_range(symbol)})" if symbol else ""
         line = user_line(item.user_stack.frames) or user_line(item.stack.frames)
         yield _finding(

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from shapelog.model.exports import Export, user_line
 from shapelog.reading.export_records import Assumed
+from shapelog.reading.records import Symbol
 
 _CALL = re.compile(r"^(Eq|Ne)\((.*)\)$", re.S)
 _MOD = re.compile(r"\bMod\(([^(),]+), ([^(),]+)\)")
@@ -13,6 +14,8 @@ _OPPOSITE = {">=": "<", "<": ">=", "<=": ">", ">": "<=", "==": "!=", "!=": "=="}
 _SYMBOL = re.compile(r"\b(?:s|u|zf|zuf)\d+\b")
 _SIZE = re.compile(r"^(.*)\.size\(\)\[(\d+)\]$", re.S)
 _READ = re.compile(r"^(\w+)\s*(?::[^=]+)?=(?!=).*\.(?:item|tolist)\(\)\s*$")
+_FLAT = "L['flat_args']["
+_ASKED = re.compile(r"\b(\w+)\.(?:size\((\d{1,3})\)|shape\[(\d{1,3})\])")
 _SHAPE = re.compile(r"^Tensor\(shape: torch\.Size\(\[(.*?)\]\)")
 
 
@@ -65,10 +68,23 @@ def names_of(export: Export) -> dict[str, str]:
         line = None if symbol.source else user_line(symbol.user_stack.frames)
         read = _READ.match(line.code.strip()) if line else None
         if symbol.source:
-            names[symbol.name] = source_name(symbol.source.display_name)
+            names[symbol.name] = _name_in_code(export, symbol) or source_name(symbol.source.display_name)
         elif read:
             names[symbol.name] = read[1]
     return names
+
+
+def _name_in_code(export: Export, symbol: Symbol) -> str:
+    """``x.shape[0]`` by the lines that ask for it, for an input that a strict export calls ``flat_args[0]``; "" for any other."""
+    part = symbol.source.tensor_part
+    if not symbol.source.startswith(_FLAT) or part is None:
+        return ""
+    stacks = [(item.user_stack, item.stack) for item in export.guards if symbol.name in symbols_in(item.expression)]
+    stacks += [(item.user_stack, item.stack) for item in export.specializations if item.symbol == symbol.name]
+    lines = (user_line(own.frames) or user_line(other.frames) for own, other in stacks)
+    asked = {(found[1], int(found[2] or found[3])) for line in lines if line for found in _ASKED.finditer(line.code)}
+    names = {name for name, dim in asked if dim == part.dim}
+    return f"{names.pop()}.shape[{part.dim}]" if len(names) == 1 else ""
 
 
 def in_variables(assumed: Assumed, names: Mapping[str, str]) -> str:

@@ -2,6 +2,9 @@
 
 from recorded import report_of
 
+from shapelog.report.alerts import collect_alerts
+from shapelog.report.next_steps import next_steps
+from shapelog.report.repository_paths import Repository
 from shapelog.report.results import Finding
 
 
@@ -62,3 +65,22 @@ def test_symbols_that_have_to_be_equal_share_the_range_of_the_program() -> None:
         "mask.shape[0]": "0 to 64",
         "mask.shape[1]": "2 to 512",
     }
+
+
+def test_an_input_of_a_strict_export_has_the_name_that_the_code_has_for_it() -> None:
+    found = findings("o_export")
+    assert not any("flat_args" in text for item in found for text in (item.sentence, item.remedy))
+    assert [item.rule.code for item in found].count("SL606") == 1  # two exports, one strict, of one module
+
+
+def test_a_violated_constraint_is_at_the_line_that_restricts_the_size_with_what_pytorch_suggests() -> None:
+    failed = [item for item in findings("o_export") if item.rule.code == "SL601"]
+    assert [(item.place and item.place.line, item.remedy) for item in failed] == [
+        (15, "declare b = 3 in dynamic_shapes, as PyTorch suggests, or rewrite the line"),
+        (21, "declare b = Dim('b', max=10) in dynamic_shapes, as PyTorch suggests, or rewrite the line"),
+    ]
+
+
+def test_a_line_at_which_an_export_failed_is_one_step() -> None:
+    steps = next_steps(collect_alerts(report_of("real/2.13/o_export.log.gz"), Repository("nowhere")))
+    assert [step.places[0].line.line for step in steps] == [15, 21]
