@@ -5,12 +5,12 @@ megabytes at once: a log that holds little of PyTorch's is read about as fast as
 """
 
 import re
-from collections.abc import Callable
 
 from shapelog.reading.text_logs.whole_lines import LONGEST_LINE
 
 # torch and Torch, recompile and BackendCompiler, graph break and cudagraph, and the heading of a traceback.
 _WORDS = ("orch", "ompil", "raph", "raceback (most", "onstraintViolation")
+_WORDS_IN_BYTES = tuple(word.encode() for word in _WORDS)
 # Ids of compiles and words, with at most some characters in front of them that are no letters.
 _AT_BEGIN = (
     r"\n(?:\x1b\[[\d;]{0,9}m|\{\"log\":\")?[^\w\n]{0,%d}(?:function: |last reason: |tensor |GuardFail|TREE_GUARD|\+- |create_|set_repl"
@@ -36,27 +36,20 @@ class Signs:
 
     def __init__(self, lines: bytes) -> None:
         self._lines = b"\n" + lines
-        self._finders = [*map(self._finder_of_word, _WORDS), *map(self._finder_of_form, _IN_BYTES)]
-        self._found = [0] * len(self._finders)
+        self._found = [0] * (len(_WORDS) + len(_IN_BYTES))
 
     def line_from(self, place: int) -> int:
         """Where the first line with a sign begins, from a line that begins at ``place`` on; the end of all where there is none."""
-        for number, find in enumerate(self._finders):
-            if self._found[number] <= place:
-                self._found[number] = find(place)
+        for number, found in enumerate(self._found):
+            if found <= place:
+                self._found[number] = self._find(number, place)
         first = min(self._found)
         return self._lines.rfind(b"\n", place, first) if first < len(self._lines) else first - 1
 
-    def _finder_of_word(self, word: str) -> Callable[[int], int]:
-        def find(place: int) -> int:
-            found = self._lines.find(word.encode(), place + 1)
+    def _find(self, number: int, place: int) -> int:
+        """Where a word or form is next, the end of all where it is not."""
+        if number < len(_WORDS):
+            found = self._lines.find(_WORDS_IN_BYTES[number], place + 1)
             return found if found >= 0 else len(self._lines)
-
-        return find
-
-    def _finder_of_form(self, form: re.Pattern[bytes]) -> Callable[[int], int]:
-        def find(place: int) -> int:
-            found = form.search(self._lines, place)
-            return found.start() + 1 if found else len(self._lines)
-
-        return find
+        form = _IN_BYTES[number - len(_WORDS)].search(self._lines, place)
+        return form.start() + 1 if form else len(self._lines)

@@ -53,6 +53,8 @@ from shapelog.reading.text_logs.transcript import Transcript
 
 _LINE_BY_LINE = (MessageKind.SYMBOLS, MessageKind.START, MessageKind.OTHER)
 _MOST_FAILURE_LINES, _MOST_OPEN_LINES, _MOST_PROFILED = 2_000, 200_000, 1_000
+# Lines that may be the rest of a wrapped one, or a program's own.
+_MOST_WRAPPED = {MessageKind.RECOMPILES: 30, MessageKind.LIMIT: 30, MessageKind.PROFILE: 20_000}
 # The message of lines without heads among those that are open.
 _PLAIN = -1, None
 _IN_TREE = re.compile(r"\s*(?:\| ?)*\+- \w")
@@ -84,7 +86,7 @@ _QUOTED_REASON = re.compile(
 class _Message:
     """Lines that were written at once; ``number`` is that of the first. Of a traceback, whether the exception came already.
 
-    ``also`` is another head that some of its lines have.
+    ``also`` is another head that some of its lines have, ``wrapped`` how many lines came last that begin nothing by themselves.
     """
 
     head: Head | None
@@ -94,6 +96,7 @@ class _Message:
     also: Head | None = None
     has_raised: bool = False
     is_after_blank: bool = False
+    wrapped: int = 0
 
     def takes(self, text: str, begins: MessageKind) -> bool:
         """Whether a line without a head, which would begin a message of that kind, goes on with this one."""
@@ -101,6 +104,9 @@ class _Message:
             was_blank, self.is_after_blank = self.is_after_blank, not text.strip()
             if self.is_after_blank and skips_blank(self.kind):
                 return True
+            self.wrapped = 0 if begins is not MessageKind.OTHER else self.wrapped + 1
+            if self.wrapped > _MOST_WRAPPED.get(self.kind, _MOST_OPEN_LINES):
+                return False
             return goes_on(self.kind, text, begins) and (not was_blank or goes_on_after_blank(self.kind, text))
         if len(self.lines) >= _MOST_FAILURE_LINES:
             return False

@@ -1,12 +1,15 @@
 """Lines that cannot begin a message are skipped, and that makes no difference."""
 
+import gc
 import gzip
 import random
+import weakref
 from pathlib import Path
 
 import pytest
 
-from shapelog.reading.text_logs import whole_lines
+from shapelog.reading.payloads.recompile_reasons import parse
+from shapelog.reading.text_logs import messages, whole_lines
 from shapelog.reading.text_logs.log_lines import log_runs
 from shapelog.reading.text_logs.signs import Signs, has_sign
 from shapelog.reading.text_logs.transcribe import transcribe
@@ -87,3 +90,31 @@ def test_what_is_skipped_is_counted() -> None:
     runs = list(log_runs([data], may_skip=lambda: True))
     assert [(run.number, len(run.lines)) for run in runs if not run.lines] == [(len(PROGRAM) + 1, 0)]
     assert runs[1].number == len(PROGRAM) + 1
+
+
+def test_pieces_of_a_log_are_given_back_without_the_garbage_collector() -> None:
+    """The program runs without it, so that a cycle of references would keep the whole log in memory."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        signs = Signs(b"a line\n" * 10)
+        signs.line_from(0)
+        kept = weakref.ref(signs)
+        del signs
+        assert kept() is None
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def test_what_a_program_prints_after_a_recompile_is_not_taken_for_the_rest_of_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its lines may be as short as the rest of a wrapped line, and there may be millions."""
+    parsed = []
+    monkeypatch.setattr(messages, "parse", lambda text: parsed.append(text) or parse(text))
+    head = "V1120 08:27:39.534000 12062 torch/_dynamo/guards.py:5396] [0/1] [__recompiles] "
+    told = ("Recompiling function f in a.py:4", "    triggered by the following guard failure(s):", "    - 0/0: tensor 'x' size mismatch")
+    mismatch = " at index 0. expected 10, actual 20"
+    log = "".join(f"{head}{line}{mismatch if line is told[-1] else ''}\n" for line in told) + "0.4954\n" * 3_000
+    _, contents = transcribe([log.encode()])
+    assert contents.messages["recompiles"] == 1
+    assert len(parsed) < 100
