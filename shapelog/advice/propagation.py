@@ -60,8 +60,8 @@ class DynamismPropagation:
         key = frame, source, dim
         if key not in self._origins:
             self._origins[key] = ()  # a resumed function in a loop may lead back here
-            find = self._find_origins if resumed_by(frame.name) else self._handed_on
-            self._origins[key] = find(frame, source, dim)
+            found = self._find_origins(frame, source, dim) if resumed_by(frame.name) else ()
+            self._origins[key] = found or self._handed_on(frame, source, dim)
         return self._origins[key]
 
     def _find_origins(self, frame: Frame, source: Source, dim: int) -> tuple[Mark, ...]:

@@ -230,6 +230,10 @@ def _cause(item: Violation, entry: CompileFacts, call: CompileFacts) -> Cause:
     return cause
 
 
+# contiguous() returns such a tensor as it is.
+_COPY = "pass a copy with the usual strides, .clone(memory_format=torch.contiguous_format), or make the tensor the same way every time"
+
+
 def _layout_cause(cause: Cause, item: Violation, entry: CompileFacts, call: CompileFacts) -> Cause:
     """Another order of dims shows in several strides, and in guards that relate them: one cause for the tensor."""
     part = cause.source.tensor_part if item.shape else None
@@ -238,8 +242,19 @@ def _layout_cause(cause: Cause, item: Violation, entry: CompileFacts, call: Comp
     before, after = (str(found.strides) if found else text for found, text in zip(layouts, (cause.before, cause.after), strict=True))
     name = source.display_name
     strides = f": strides {before}, now {after}" if before and after else ""
+    is_same = layouts[0] is not None and layouts[1] is not None and layouts[0].is_in_memory_as(layouts[1])
     sentence = f"the memory layout of {name} changed (transposed, channels last, or a view){strides}"
-    return cause._replace(source=source, prop=_LAYOUT, axis=f"{name}.stride", before=before, after=after, sentence=sentence)
+    if is_same:
+        sentence = f"only the stride of a dimension of size 1 of {name} changed, which PyTorch guards all the same{strides}"
+    return cause._replace(
+        source=source,
+        prop=_LAYOUT,
+        axis=f"{name}.stride",
+        before=before,
+        after=after,
+        sentence=sentence,
+        own_remedy=_COPY if is_same else "",
+    )
 
 
 def _duck_shape_cause(cause: Cause, names: tuple[str, ...], call: CompileFacts) -> Cause:

@@ -9,7 +9,7 @@ from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.properties import DUAL_LEVEL, TRANSFORMS, Kind
 from shapelog.reading.payloads.source_names import Owners, Source
 from shapelog.recompiles.facts import CompileFacts
-from shapelog.recompiles.strides import follows_from_sizes, same_order
+from shapelog.recompiles.strides import follows_from_sizes, layout, same_order
 from shapelog.recompiles.violations import Described, Violation
 
 # What another object has of its own; sizes and values below it changed by themselves.
@@ -145,10 +145,12 @@ def rank_changed(item: Violation, changes: Changes) -> bool:
 
 
 def strides_follow_resized_tensor(item: Violation, changes: Changes) -> bool:
-    """A guard that relates the strides of a tensor to its sizes, and failed because a size or stride that is static changed."""
+    """A guard that relates the strides of a tensor to its sizes, or to an int that is one of them, and failed because a size or stride
+    that is static changed.
+    """
     names = item.shape.parsed.names if item.shape else ()
     tensors = {name.split(".stride()[")[0] for name in names if ".stride()[" in name} & changes.resized
-    if not tensors or not any(".size()[" in name for name in names):
+    if not tensors or all(".stride()[" in name for name in names):
         return False
     found = [tensor.source for name in tensors for tensor in changes.call.inputs_by_canonical.get(name, ())]
     return all(same_order(source, changes.entry, changes.call) for source in found)
@@ -242,6 +244,17 @@ def stride_follows_size(item: Violation, changes: Changes) -> bool:
     return item.prop.kind is Kind.STRIDE and follows_from_sizes(item.source, item.prop.dim, changes.entry, changes.call)
 
 
+def stride_of_a_single_element(item: Violation, changes: Changes) -> bool:
+    """The stride of a dim whose size became 0 or 1, or was: there it means nothing."""
+    if item.prop.kind is not Kind.STRIDE:
+        return False
+    before, after = layout(changes.entry, item.source), layout(changes.call, item.source)
+    if before is None or after is None or max(item.prop.dim, 0) >= min(len(before.sizes), len(after.sizes)):
+        return False
+    sizes = before.sizes[item.prop.dim], after.sizes[item.prop.dim]
+    return sizes[0] != sizes[1] and min(sizes) <= 1
+
+
 def dispatch_keys_of_device(item: Violation, changes: Changes) -> bool:
     """Another device, or an object that is a tensor now, has other dispatch keys."""
     return item.prop.kind is Kind.DISPATCH_KEYS and item.source in changes.converted
@@ -263,6 +276,7 @@ CONSEQUENCES: dict[str, Callable[[Violation, Changes], bool]] = {
         changed_by_transform,
         dispatch_keys_of_autocast,
         stride_follows_size,
+        stride_of_a_single_element,
         dispatch_keys_of_device,
     )
 }

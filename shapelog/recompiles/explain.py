@@ -12,7 +12,7 @@ from shapelog.recompiles.backends import new_backend_each_time, with_backend
 from shapelog.recompiles.causes import Cause, Differences, EntryDifference
 from shapelog.recompiles.facts import FactTable
 from shapelog.recompiles.graph_reuse import GraphReuse, marks_act
-from shapelog.recompiles.nearest_entry import MOST_COMPARED, Entries, entries_outside_trace, nearest, with_shared_failures
+from shapelog.recompiles.nearest_entry import MOST_COMPARED, Entries, entries_outside_trace, nearest, with_both_modes, with_shared_failures
 from shapelog.recompiles.similar_graphs import Group, groups_of
 from shapelog.recompiles.verdict import blocking_rule, verdict_of, verdict_of_outcome, verdict_without_graphs
 from shapelog.rules import Verdict
@@ -189,6 +189,7 @@ def _explain_frame(
     reuse.differences.table.note_pins(frame)
     entries, labels = Entries(), set[str]()
     backend = new_backend_each_time(frame, reuse.differences)
+    is_trained = any(compile.backward for compile in frame.compiles)  # a backward graph is compiled when it is first run
     for index, compile in enumerate(frame.compiles):
         outside = entries_outside_trace(labels, compile) if entries.are_bare else []
         labels.add(compile.label.partition("#")[0])
@@ -205,7 +206,8 @@ def _explain_frame(
             earlier = with_shared_failures(
                 [differences.between(entry, compile) for entry in entries.compared_with(compile, differences.table)]
             )
-            compared[compile] = tuple(with_backend(earlier, backend))
+            separating = with_backend(earlier, backend)
+            compared[compile] = tuple(with_both_modes(separating) if is_trained else separating)
             found.append(_explain_compile(frame, compile, compared[compile], reuse, reasons.are_there))
         if compile.outcome is Outcome.COMPILED:
             entries.add(compile)

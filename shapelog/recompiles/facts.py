@@ -12,7 +12,7 @@ from weakref import ref
 
 from shapelog.grouping import grouped
 from shapelog.model.trace import Compile, Frame
-from shapelog.reading.payloads.guard_expressions import Value, integer
+from shapelog.reading.payloads.guard_expressions import Value, integer, number
 from shapelog.reading.payloads.guards import DYNAMIC, Fact, GuardTree, Key
 from shapelog.reading.payloads.properties import (
     DISPATCH_KEYS,
@@ -70,10 +70,10 @@ class StaticValue(NamedTuple):
 class CompileFacts:
     """What is known of the call that led to a compile, and of the entry that the compile made.
 
-    ``numbers`` holds sizes, strides, offsets and ints by their spelling in guard expressions, ``types`` the Python type of each source
-    where it is written. Compiles with the same facts share one of these; ``compile`` is the first of them. ``pins`` are those of other
-    compiles by what was pinned in them, without keeping them; ``static_values`` is what ``tied_sizes`` found last for this call, by the
-    compile that pinned something and the entry.
+    ``numbers`` holds sizes, strides, offsets, ints and floats by their spelling in guard expressions, ``types`` the Python type of each
+    source where it is written. Compiles with the same facts share one of these; ``compile`` is the first of them. ``pins`` are those of
+    other compiles by what was pinned in them, without keeping them; ``static_values`` is what ``tied_sizes`` found last for this call, by
+    the compile that pinned something and the entry.
     """
 
     compile: Compile
@@ -292,15 +292,15 @@ def _facts_of(compile: Compile, pins: Mapping[Pin, Sequence[ref[CompileFacts]]])
         source = symbol.source.unwrapped
         if source and symbol.hint and source.tensor_part is None:
             facts.setdefault((source, VALUE), symbol.hint)
-            if symbol.value is not None:
-                numbers.setdefault(source.canonical, symbol.value)
+            if (value := number(symbol.hint)) is not None:
+                numbers.setdefault(source.canonical, value)
     for event in compile.automatic_dynamic:
         if event.dim == "scalar" and integer(event.new) is not None:
             facts.setdefault((event.source, VALUE), event.new)
     for (source, prop), fact in facts.items():
-        number = integer(fact) if prop.kind is Kind.VALUE and isinstance(fact, str) else None
-        if number is not None:
-            numbers.setdefault(source.canonical, number)
+        value = number(fact) if prop.kind is Kind.VALUE and isinstance(fact, str) else None
+        if value is not None:
+            numbers.setdefault(source.canonical, value)
         elif prop.is_of_dim and isinstance(fact, int) and not compile.inputs:
             # torch 2.4 describes no parameters, but static guards hold their sizes
             numbers.setdefault(f"{source.canonical}.{prop.kind.value}()[{prop.dim}]", fact)

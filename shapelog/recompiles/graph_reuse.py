@@ -12,7 +12,7 @@ from typing import NamedTuple
 from shapelog.grouping import grouped
 from shapelog.model.trace import Compile, Frame
 from shapelog.reading.payloads.guard_expressions import integer
-from shapelog.reading.payloads.guards import DYNAMIC, Key
+from shapelog.reading.payloads.guards import DYNAMIC, Key, ShapeGuard
 from shapelog.reading.payloads.properties import Kind, Property
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.branches import index_of, other_path
@@ -130,7 +130,7 @@ class GraphReuse:
             tree = entry.guards
             for shape in tree.shapes if tree else ():
                 is_ours = not (shape.is_duck_shape or _is_over_offset(shape.expression))
-                if is_ours and any(shape.parsed.holds(call.numbers) is False for call in calls):
+                if is_ours and not _pins_float(shape, calls[0]) and any(shape.parsed.holds(call.numbers) is False for call in calls):
                     return entry, shape.expression
         return None
 
@@ -240,13 +240,18 @@ def guards_hold(entry: CompileFacts, call: CompileFacts, marked: tuple[Key, ...]
     for shape in entry.tree.shapes if entry.tree else ():
         if shape.is_duck_shape or _is_over_offset(shape.expression) or shape.parsed.holds(call.numbers) is not False:
             continue
-        if shape.expression in without:
+        if shape.expression in without or _pins_float(shape, call):
             continue
         constants = _constants(entry, call, marked) if constants is None else constants
         changes = {item.before: item.after for item in constants if item.name not in shape.parsed.names}
         if not changes or shape.parsed.with_constants(changes).holds(call.numbers) is False:
             return False
     return True
+
+
+def _pins_float(shape: ShapeGuard, call: CompileFacts) -> bool:
+    """Whether a guard fixes a float to one value, which a mark of something else does not change."""
+    return shape.parsed.is_equation and any(isinstance(call.numbers.get(name), float) for name in shape.parsed.names)
 
 
 class _Constant(NamedTuple):

@@ -1,6 +1,6 @@
 """Which earlier entry a recompile is compared with: the nearest of those that its call was compared with at run time."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from shapelog.grouping import grouped
 from shapelog.model.ids import parse_compile_id
@@ -11,6 +11,7 @@ from shapelog.reading.records import Metrics
 from shapelog.recompiles.causes import Cause, EntryDifference
 from shapelog.recompiles.facts import CompileFacts, FactTable
 from shapelog.recompiles.graph_reuse import similar
+from shapelog.rules import Verdict
 
 # The entries that a call is compared with, and how many of them are the oldest.
 MOST_COMPARED, _OLDEST = 32, 8
@@ -107,6 +108,19 @@ def with_shared_failures(differences: Sequence[EntryDifference]) -> tuple[EntryD
         if cause.named_by_pytorch and ((cause.source and cause.prop.kind in _SHARED and cause.before) or cause.prop.kind in _STATE)
     }
     return tuple([_completed(item, named) for item in differences]) if named and len(differences) > 1 else tuple(differences)
+
+
+def with_both_modes(differences: Iterable[EntryDifference]) -> Iterator[EntryDifference]:
+    """The same differences of a function that was trained: calls with and without gradients each need a graph."""
+    for item in differences:
+        causes = tuple(
+            cause._replace(own_verdict=Verdict.JUSTIFIED, own_remedy=_BOTH_MODES) if cause.codes == (_GRAD_MODE,) else cause
+            for cause in item.causes
+        )
+        yield item._replace(causes=causes)
+
+
+_GRAD_MODE, _BOTH_MODES = "SL305", "accept two graphs: the function is trained, and also runs without gradients"
 
 
 def _completed(item: EntryDifference, named: Mapping[Key, Cause]) -> EntryDifference:

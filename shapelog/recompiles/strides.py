@@ -20,6 +20,11 @@ class Layout(NamedTuple):
         dims = [dim for dim, size in enumerate(self.sizes) if size > 1]
         return sorted(dims, key=lambda dim: (-self.strides[dim], dim))
 
+    def is_in_memory_as(self, other: "Layout") -> bool:
+        """Whether the elements lie in memory alike, so that at most strides of dims of size 0 and 1 differ."""
+        dims = [dim for dim, size in enumerate(self.sizes) if size > 1]
+        return self.sizes == other.sizes and all(self.strides[dim] == other.strides[dim] for dim in dims)
+
     @property
     def extents(self) -> list[int]:
         """The size of each dim times its stride; PyTorch counts a size of 0 as 1 here."""
@@ -28,6 +33,11 @@ class Layout(NamedTuple):
     def is_product(self, dim: int, inner: int) -> bool:
         """Whether the stride of a dim is the size times the stride of another one."""
         return inner != dim and self.strides[dim] == (self.sizes[inner] or 1) * self.strides[inner]
+
+    def is_packed(self, dim: int) -> bool:
+        """Whether the stride of a dim is what the dims inside of it take, those of size 0 and 1 left out."""
+        inner = [size * stride for size, stride in zip(self.sizes, self.strides, strict=True) if size > 1 and stride < self.strides[dim]]
+        return self.strides[dim] == max(inner, default=1)
 
 
 def layout(known: CompileFacts, source: Source) -> Layout | None:
@@ -45,11 +55,14 @@ def layout(known: CompileFacts, source: Source) -> Layout | None:
 
 
 def follows_from_sizes(source: Source, dim: int, entry: CompileFacts, call: CompileFacts) -> bool:
-    """Whether a stride is the product of the same inner size and stride in both calls, so that it changed only because they did."""
+    """Whether a stride changed only because sizes did: it is the product of an inner size and stride in both calls."""
     before, after = layout(entry, source), layout(call, source)
     if before is None or after is None or len(before.sizes) != len(after.sizes) or dim >= len(before.strides):
         return False
-    return before.sizes != after.sizes and any(
+    if before.sizes == after.sizes:
+        return False
+    is_packed = before.is_packed(dim) and after.is_packed(dim) and same_order(source, entry, call)
+    return is_packed or any(
         before.is_product(dim, inner)
         and after.is_product(dim, inner)
         and (before.sizes[inner], before.strides[inner]) != (after.sizes[inner], after.strides[inner])

@@ -61,16 +61,22 @@ def test_a_size_may_be_computed_from_the_symbol() -> None:
 @pytest.mark.parametrize(
     "made",
     [
-        broken('other: "f32[s77, 8][8, 1]cpu"'),
         broken('h: "f32[s77, 9][9, 1]cpu"'),
         broken('h: "f32[s77][1]cpu"'),
         broken('h: "f32[s99, 8][8, 1]cpu"'),
     ],
-    ids=["another name", "another size", "another rank", "a symbol of nowhere"],
+    ids=["another size", "another rank", "a symbol of nowhere"],
 )
 def test_another_output_is_not_where_it_comes_from(made: bytes) -> None:
     assert origins(made) == ()
     assert "L['h']:0" in advise(make.explain(made)).entries
+
+
+def test_the_only_output_that_it_can_be_is_where_it_comes_from_under_another_name() -> None:
+    """It may have come out of the tuple that another function returned."""
+    made = broken('other: "f32[s77, 8][8, 1]cpu"')
+    assert origins(made) == (X,)
+    assert advise(make.explain(made)).env == "L['x']:0"
 
 
 def test_a_value_on_the_stack_has_no_name_and_may_be_any_output() -> None:

@@ -4,7 +4,7 @@ import pytest
 from dimensions import DIMENSIONS
 from make import compile as compiled
 from make import dynamic_size, explain, int_values, static_sizes, tensor, trace
-from payload_text import RETURN_LINE, graph_text, guard_manager, guard_tree, tensor_match
+from payload_text import RETURN_LINE, equals_match, graph_text, guard_manager, guard_tree, tensor_match
 from recorded import LAB, report_of
 
 from shapelog.advice.advise import advise
@@ -220,3 +220,15 @@ def test_more_marks_never_cost_more(name: str) -> None:
 def test_of_dims_that_were_equal_those_with_the_rarer_sizes_are_marked(number: int) -> None:
     advice = advise(explain(DIMENSIONS["tensors that shared a size"](number)))
     assert set(advice.entries) == {f"L['t{item}']:0" for item in range(1, number, 2)}
+
+
+def test_a_guard_on_a_float_keeps_an_entry_from_serving_a_call() -> None:
+    """The entry took the branch for temperatures other than 1, and the call has 1.0."""
+    first = compiled("0/0", tensor(4, 8), guards=guard_tree(tensor_match(size=(4, 8)), equals_match("L['t']", 0.9)))
+    branch = guard_tree(tensor_match(size=(None, 8)), shapes=("L['t'] != 1.0",))
+    second = compiled("0/1", tensor(6, 8), dynamic=[0], symbols=[("zf1", 0.7, "L['t']")], guards=branch)
+    third = compiled("0/2", tensor(8, 8), dynamic=[0], symbols=[("zf1", 1.0, "L['t']")])
+    explained = explain(trace(first, second, third))
+    compared = {item.entry.label: item for item in explained.compared[explained.recompiles[-1].compile]}
+    assert "L['t'] != 1.0" in [cause.prop.name for cause in compared["0/1"].causes]
+    assert explained.recompiles[-1].served_by is None

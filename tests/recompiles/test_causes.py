@@ -1241,3 +1241,30 @@ def test_a_line_that_only_used_the_value_first_is_not_the_line_of_its_branch() -
     )
     assert [(place.line, place.code) for place in places_of(comment)] == [(8, "if n <= 30 and m:")]
     assert places_of("if n <= 30 and m:  # app/model.py:8 in f") == ()
+
+
+def test_strides_of_a_decoded_step_follow_from_its_size_of_1() -> None:
+    """``y[:, -1:]`` of a tensor that lies in memory as usual; the stride of the dim of size 1 means nothing."""
+    made = make.trace(make.compile("0/0", make.tensor(2, 5, 4)), make.compile("0/1", make.tensor(2, 1, 4, stride=[4, 1, 1])))
+    assert [cause.axis for cause in make.last_recompile(made).causes] == ["x.size[1]"]
+
+
+def test_a_stride_that_only_differs_where_the_size_is_1_needs_a_copy_not_contiguous() -> None:
+    made = make.trace(
+        make.compile("0/0", make.tensor(2, 1, 4, stride=[4, 1, 1])), make.compile("0/1", make.tensor(2, 1, 4, stride=[4, 4, 1]))
+    )
+    (cause,) = make.last_recompile(made).causes
+    assert cause.codes == ("SL105",)
+    assert cause.sentence.startswith("only the stride of a dimension of size 1 of x changed")
+    assert ".clone(memory_format=torch.contiguous_format)" in cause.own_remedy
+
+
+def test_two_grad_modes_are_justified_where_the_function_is_trained() -> None:
+    first, second = (guard_tree(tensor_match(), global_state(grad_mode=mode)) for mode in (True, False))
+    backward = make.metrics("0/0", kind="bwd_compilation_metrics", fail_type=None)
+    compiles = make.compile("0/0", make.tensor(10, 8), guards=first), make.compile("0/1", make.tensor(10, 8), guards=second)
+    only_run = make.last_recompile(make.trace(*compiles))
+    trained = make.last_recompile(make.trace(compiles[0], backward, compiles[1]))
+    assert (only_run.codes, only_run.verdict) == (("SL305",), Verdict.CODE)
+    assert (trained.codes, trained.verdict) == (("SL305",), Verdict.JUSTIFIED)
+    assert trained.causes[0].own_remedy.startswith("accept two graphs")

@@ -120,6 +120,12 @@ CASES = {
         "L['x'] dispatch keys",
     ),
     "stride_follows_size": (resized((4, 6, 8), (4, 7, 8)), "L['x'] stride[0]"),
+    "stride_of_a_single_element": (
+        make.trace(
+            make.compile("0/0", make.tensor(4, 6, 8, stride=[64, 10, 1])), make.compile("0/1", make.tensor(4, 1, 8, stride=[64, 7, 1]))
+        ),
+        "L['x'] stride[1]",
+    ),
     "dispatch_keys_of_device": (
         two(
             guard_tree(tensor_match(keys=CPU_KEYS)),

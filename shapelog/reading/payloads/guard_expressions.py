@@ -57,6 +57,7 @@ _CALL: dict[str, Callable[..., Value]] = {
     "ceil": math.ceil,
 }
 _MAX_EXPONENT = 64
+_FLOAT = re.compile(r"-?\d{1,400}(?:\.\d{0,400}(?:e[+-]?\d{1,3})?|e[+-]?\d{1,3})", re.A)
 # Sources that ``ast.unparse`` would not change, as most are.
 _CANONICAL = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*(?:\(\))?|\['[A-Za-z0-9_.]*'\]|\[(?:0|[1-9]\d{0,8})\])*", re.A)
 # Real guards and lines have a few hundred characters and about ten levels. Python 3.10 crashes on the nesting that a megabyte can hold.
@@ -141,6 +142,13 @@ def integer(text: str) -> int | None:
     """The int that ``text`` is in decimal digits, None for anything else (and for one with thousands of digits)."""
     digits = text[1:] if text[:1] == "-" else text
     return int(text) if digits.isascii() and digits.isdecimal() and len(digits) < 1000 else None
+
+
+def number(text: str) -> int | float | None:
+    """The int or float that ``text`` is, as Python prints it: ``7``, ``0.25``, ``1e-05``; None for anything else, NaN and infinities."""
+    if _FLOAT.fullmatch(text):
+        return float(text)
+    return integer(text)
 
 
 def canonical(source: str) -> str:
