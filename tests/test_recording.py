@@ -170,15 +170,15 @@ def test_in_a_notebook_it_shows_what_to_set_as_a_line_to_copy(recording: Recordi
 
 
 def test_in_a_notebook_the_three_first_steps_come_before_everything_else() -> None:
-    report = report_of("real/demo.log.gz")
+    report = report_of("real/2.6/l_failures.log.gz")
     text = shown(report, limit=12)
     steps = next_steps(collect_alerts(report, Repository()))
     assert len(steps) > 3
-    assert text.index("Next steps") < text.index(steps[1].title) < text.index(steps[2].title) < text.index("avoidable by marking")
-    assert steps[2].hints[0].split(".")[0] in text
-    assert steps[3].title not in text
+    places = [text.index("Next steps"), *(text.index(html.escape(step.title, quote=False)[:60]) for step in steps[:3])]
+    assert places == sorted(places)
+    assert html.escape(steps[0].hints[0].split(".")[0], quote=False) in text
+    assert html.escape(steps[4].title, quote=False) not in text
     assert f"… {len(steps) - 3} more step" in text
-    assert all(step.title in shown(report) for step in steps[1:])
 
 
 def test_in_a_notebook_it_shows_what_marking_will_not_fix_and_what_was_left_out() -> None:

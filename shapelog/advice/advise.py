@@ -1,6 +1,5 @@
 """What to mark dynamic, what it will save, and what it will not fix: ``advise(explained)`` → Advice."""
 
-import math
 from typing import NamedTuple
 
 from shapelog.advice.alternatives import Alternative, alternatives
@@ -148,9 +147,8 @@ def advise(explained: Explanations, version: TorchVersion | None = None) -> Advi
     choice = select_marks(explained, replayed, used)
     suggestions = tuple(suggestions_for(explained, replayed, choice, used))
     before, after = replayed.cost(()), predicted(replayed, choice.marks)
-    served = dict(replayed.served(choice.marks))
-    removed = math.fsum(map(explained.trace.seconds, served))
-    remedies = Remedies(used, suggestions, choice.left_out, served)
+    with_marks = replayed.cost_in_this_run(choice.marks)
+    remedies = Remedies(used, suggestions, choice.left_out, dict(replayed.served(choice.marks)))
     left = remaining(explained, replayed, choice.marks, choice.left_out, used, remedies)
     return Advice(
         version=used,
@@ -163,8 +161,8 @@ def advise(explained: Explanations, version: TorchVersion | None = None) -> Advi
         pgo=pgo_suggestion(explained, replayed, choice, used),
         before=before,
         after=after,
-        avoidable_seconds=replayed.cost(choice.marks).seconds.left_of(before.seconds.least).at_most(removed),
-        removed_seconds=removed,
+        avoidable_seconds=with_marks.seconds.left_of(before.seconds.least),
+        removed_seconds=max(0.0, before.kept - with_marks.kept),
         remedies=remedies,
         replayed=replayed,
         set_already=tuple(map(printable, split_list(explained.trace.config.dynamic_sources))) if used.reads_sources else (),

@@ -45,9 +45,9 @@ class Seconds:
         """What is saved where this is what remains of ``before``; nothing where it could take as long or longer."""
         return Seconds(0.0 if self.most is None else max(0.0, before - self.most), max(0.0, before - self.least))
 
-    def at_most(self, limit: float) -> "Seconds":
-        """The same, but never more than ``limit``."""
-        return Seconds(min(self.least, limit), limit if self.most is None else min(self.most, limit))
+    def at_least(self, limit: float) -> "Seconds":
+        """The same, but never less than ``limit``."""
+        return Seconds(max(self.least, limit), None if self.most is None else max(self.most, limit))
 
     @property
     def as_saving(self) -> str:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import NamedTuple
 
-from shapelog.advice.int_usage import QuotedCode, Use, spelled, use_in
 from shapelog.advice.marks import Mark
 from shapelog.advice.replay import Marks, Replay
 from shapelog.advice.savings import Savings
@@ -15,10 +14,10 @@ from shapelog.model.ids import TorchVersion
 from shapelog.model.trace import Compile, Frame, Outcome
 from shapelog.reading.payloads.guards import place_of
 from shapelog.reading.payloads.properties import size
-from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.explain import Explanations
 from shapelog.recompiles.facts import FactTable
 from shapelog.recompiles.graph_reuse import guards_hold
+from shapelog.recompiles.int_usage import QuotedCode, Use, spelled, use_in
 from shapelog.recompiles.nearest_entry import MOST_COMPARED
 from shapelog.text import one_line
 
@@ -140,7 +139,8 @@ class _Harm:
                 continue
             code = self._code_of(frame)
             use = code.use_of(mark.source)
-            where = _line(code, mark.source, use)
+            line = code.line_with(mark.source, use) if use >= Use.FORMATS else ""
+            where = f" at {line}" if line else ""
             if use >= Use.FORMATS:
                 does = (
                     f"formats {name} into a string" if use is Use.FORMATS else f"uses {name} in a way that a symbolic int does not support"
@@ -148,11 +148,7 @@ class _Harm:
                 reason = f"{frame.title} {does}{where}: its graph would be lost or split in two"
                 what = "build the string" if use is Use.FORMATS else "do that"
                 return HarmfulMark(mark, frame, reason, _rename(name, frame, helped, what))
-            if frame in helped:
-                if use is Use.PINS:
-                    reason = f"{frame.title} needs the exact value of {name}{where}, so a mark would be specialized immediately"
-                    return HarmfulMark(mark, frame, reason, "accept one graph per value, or move it out of the compiled code")
-            elif use is Use.HANDS_ON or not code.is_whole:
+            if frame not in helped and (use is Use.HANDS_ON or not code.is_whole):
                 reason = f"{frame.title} has an int of the same name that never changed, {_NOT_ALL_SEEN}"
                 return HarmfulMark(mark, frame, reason, _rename(name, frame, helped))
         return None
@@ -186,11 +182,3 @@ def _rename(name: str, frame: Frame, helped: list[Frame], what: str = "") -> str
         return f"{what} outside the compiled code, or pass {name} as a tensor"
     others = ", ".join(dict.fromkeys(item.title for item in helped))
     return f"entries match by name in every frame: rename {name} in {others}, or pass it as a tensor there"
-
-
-def _line(code: QuotedCode, source: Source, use: Use) -> str:
-    name = spelled(source)
-    for number, line in sorted(code.lines.items()) if use >= Use.PINS else ():
-        if use_in(line, name) is use:
-            return f" at {code.frame.file.rsplit('/', 1)[-1]}:{number} ({line.strip()[:60]})"
-    return ""

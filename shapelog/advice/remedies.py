@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from shapelog.advice.int_usage import is_tested, spelled
 from shapelog.advice.marks import Mark
 from shapelog.advice.minimal_marks import HarmfulMark
 from shapelog.advice.routes import Route
@@ -13,6 +12,7 @@ from shapelog.model.trace import Compile
 from shapelog.reading.payloads.properties import Kind
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Recompile
+from shapelog.recompiles.int_usage import is_tested, spelled
 from shapelog.rules import RULES, UNEXPLAINED, Remedy, Verdict, any_blocks_marking, remedy_for
 from shapelog.text import enumerated
 

@@ -24,6 +24,8 @@ Marks = frozenset[Mark]
 class Cost:
     """Compiles that produce code, recompile-limit hits, and seconds of compiling.
 
+    ``kept`` are the seconds that the compiles which are left took in this run: no more is saved than the others took.
+
     ``forbidden`` are recompiles that raise an error instead, because the program allows none (``error_on_recompile``).
 
     Calls that left no records, because they came after a limit hit, may cost up to ``more`` compiles and limit hits in addition.
@@ -37,6 +39,12 @@ class Cost:
     more: int = 0
     unexpected: int = 0
     forbidden: int = 0
+    kept: float = field(default=0.0, compare=False)
+
+    @property
+    def in_this_run(self) -> "Cost":
+        """The same, had this run compiled no more than that."""
+        return replace(self, seconds=self.seconds.at_least(self.kept))
 
     @property
     def refused(self) -> int:
@@ -66,6 +74,7 @@ def total_cost(costs: Sequence[Cost]) -> Cost:
         more=sum([cost.more for cost in costs]),
         unexpected=sum([cost.unexpected for cost in costs]),
         forbidden=sum([cost.forbidden for cost in costs]),
+        kept=math.fsum([cost.kept for cost in costs]),
     )
 
 
@@ -138,6 +147,7 @@ class FramePlan:
             more=self.weight * more,
             unexpected=self.weight * (room - more),
             forbidden=self.weight * forbidden,
+            kept=self.fixed_seconds + math.fsum([call.seconds for call in left]),
         )
 
     def _seconds(self, left: list[Call], served: dict[int, Route], more: int) -> Seconds:
@@ -179,6 +189,11 @@ class Replay:
         """What the whole run would cost under these marks; () gives what it did cost."""
         chosen = frozenset(marks)
         return total_cost([plan.cost(chosen) for plan in self.plans])
+
+    def cost_in_this_run(self, marks: Iterable[Mark]) -> Cost:
+        """What this run would have cost, had these marks been set."""
+        chosen = frozenset(marks)
+        return total_cost([plan.cost(chosen).in_this_run for plan in self.plans])
 
     def served(self, marks: Marks) -> Iterator[tuple[Compile, Route]]:
         """The calls that need no compile of their own under these marks, and what serves each."""

@@ -78,7 +78,7 @@ def what_if(replayed: Replay, suggestions: Iterable[Suggestion]) -> WhatIf:
             is_partial = len(found) > _MOST_CONDITIONS or work > room
             room -= 0 if is_partial else work
             held = _few_combinations(len(found)) if is_partial else _all_combinations(len(found))
-            costs = {places: plan.cost(_marks(places, found, marks)) for places in held}
+            costs = {places: plan.cost(_marks(places, found, marks)).in_this_run for places in held}
             frames.append(FrameOutcomes(plan.frame, found, costs, is_partial))
     return WhatIf(tuple(frames), total_cost([plan.cost(frozenset()) for plan in plans if not conditions[plan]]))
 

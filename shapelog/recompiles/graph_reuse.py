@@ -19,6 +19,7 @@ from shapelog.recompiles.branches import index_of, other_path
 from shapelog.recompiles.causes import Differences, EntryDifference
 from shapelog.recompiles.constant_arguments import pinned_by
 from shapelog.recompiles.facts import CompileFacts, FactTable
+from shapelog.recompiles.int_usage import QuotedCode, Use
 from shapelog.recompiles.strides import broken_tie
 from shapelog.rules import any_blocks_marking
 
@@ -98,6 +99,8 @@ class GraphReuse:
     differences: Differences
     _proofs: dict[tuple[Compile, Compile], bool | None] = field(default_factory=dict)
     _dynamic: dict[Frame, dict[str, list[Compile]]] = field(default_factory=dict)
+    _quoted: dict[Frame, QuotedCode] = field(default_factory=dict)
+    _pinning: dict[tuple[Frame, Source], str] = field(default_factory=dict)
 
     def serves(self, frame: Frame, difference: EntryDifference, compile: Compile) -> bool:
         """Whether the graph of an entry would serve this call, were all its causes marked dynamic."""
@@ -120,6 +123,24 @@ class GraphReuse:
     def guards_hold(self, entry: Compile, call: Compile) -> bool:
         """Whether the guards of an entry over sizes hold for another call of its frame."""
         return guards_hold(self.differences.table.of(entry), self.differences.table.of(call))
+
+    def pinning_line(self, frame: Frame, difference: EntryDifference) -> str:
+        """The name of an int among the causes, and the line of code that needs its value whenever it is symbolic; "" without one."""
+        for cause in difference.causes:
+            if cause.is_int and (line := self._line_that_pins(frame, cause.source)):
+                return f"{line} needs the exact value of {cause.axis}"
+        return ""
+
+    def _line_that_pins(self, frame: Frame, source: Source) -> str:
+        key = frame, source
+        if key not in self._pinning:
+            if frame not in self._quoted:
+                self._quoted[frame] = QuotedCode(frame)
+            code = self._quoted[frame]
+            was_symbolic = any(source in self.differences.table.of(entry).symbolic for entry in frame.entries)
+            is_pinned = not was_symbolic and code.use_of(source) is Use.PINS
+            self._pinning[key] = (code.line_with(source, Use.PINS) or "the code") if is_pinned else ""
+        return self._pinning[key]
 
     def broken_guard(self, frame: Frame, difference: EntryDifference, compile: Compile) -> tuple[Compile, str] | None:
         """A dynamic entry with the graph of two calls, and a guard of it over sizes that does not hold for both; None without one."""
@@ -149,6 +170,8 @@ class GraphReuse:
         dynamic = self._dynamic_entries(frame, compile)
         wide = [item for item in dynamic if _is_dynamic_in(item, difference)]
         if not wide and (pinning_operator(difference, compile, table) or other_path(difference, known, call)):
+            return None
+        if self.pinning_line(frame, difference):
             return None
         if not dynamic:
             return False

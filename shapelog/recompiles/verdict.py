@@ -86,6 +86,9 @@ def blocking_rule(frame: Frame, nearest: EntryDifference, compile: Compile, reus
     operator = pinning_operator(nearest, compile, table)
     if operator:
         return "SL202", f"marking is not enough: {operator} takes it as a constant and needs a graph for each value"
+    line = reuse.pinning_line(frame, nearest)
+    if line:
+        return "SL201", f"marking does not help: {line}"
     if not similar(nearest.entry, compile):
         return "SL204", "marking is not enough: the code takes a different path for this value, so the graphs differ"
     path = other_path(nearest, table.of(nearest.entry), table.of(compile))

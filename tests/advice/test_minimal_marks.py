@@ -3,7 +3,7 @@
 import make
 import pytest
 from make import compile as compiled
-from make import explain, int_values, static_sizes, tensor, trace
+from make import explain, int_values, last_recompile, static_sizes, tensor, trace
 from payload_text import RETURN_LINE, code_comment, graph_text, guard_manager, guard_tree, tensor_match
 from recorded import report_of
 
@@ -13,6 +13,7 @@ from shapelog.advice.replay import replay
 from shapelog.model.ids import TorchVersion
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.explain import explain_trace
+from shapelog.rules import Verdict
 
 V26, V210, V213 = (TorchVersion(2, minor) for minor in (6, 10, 13))
 K = Mark(Source("L['k']"))
@@ -67,10 +68,13 @@ def test_a_graph_that_breaks_only_where_a_size_is_symbolic_breaks_by_the_mark(gu
     assert found.marks == (frozenset() if is_harm else {Mark(Source("L['x']"), 0)})
 
 
-def test_an_int_that_pins_a_loop_is_left_out() -> None:
-    item = left_out(trace(int_values(3, 4, comment=code_comment(7, "for _ in range(k):"))))
-    assert item.reason == "f needs the exact value of k at model.py:7 (for _ in range(k):), so a mark would be specialized immediately"
-    assert item.remedy == "accept one graph per value, or move it out of the compiled code"
+def test_an_int_that_pins_a_loop_is_nothing_to_mark() -> None:
+    made = trace(int_values(3, 4, comment=code_comment(7, "for _ in range(k):")))
+    found = chosen(made)
+    assert (found.marks, found.left_out) == (frozenset(), ())
+    recompile = last_recompile(made)
+    assert recompile.verdict is Verdict.JUSTIFIED
+    assert recompile.why_not_markable == "marking does not help: model.py:7 (for _ in range(k):) needs the exact value of k"
 
 
 def test_an_int_that_is_handed_on_where_it_varies_is_listed() -> None:

@@ -40,7 +40,7 @@ def parts_of(advice: Advice) -> list[tuple[int, ...]]:
 def assert_same_as_replayed(advice: Advice) -> None:
     found = outcomes_of(advice)
     for chosen in parts_of(advice):
-        replayed = advice.replayed.cost(mark for place in chosen for mark in advice.suggestions[place].marks)
+        replayed = advice.replayed.cost_in_this_run(mark for place in chosen for mark in advice.suggestions[place].marks)
         cost = found.cost(chosen)
         assert cost is not None
         assert (cost.compiles, cost.limit_hits, cost.more) == (replayed.compiles, replayed.limit_hits, replayed.more), chosen
@@ -100,4 +100,6 @@ def test_the_number_of_routes_that_are_tried_is_bounded(monkeypatch: pytest.Monk
     monkeypatch.setattr(module, "_MOST_SINGLED_OUT", 2)
     found = outcomes_of(advice)
     assert [len(frame.costs) for frame in found.frames] == [8, 8, 2, 2]
-    assert found.cost(range(len(advice.suggestions))) == advice.replayed.cost(mark for item in advice.suggestions for mark in item.marks)
+    assert found.cost(range(len(advice.suggestions))) == advice.replayed.cost_in_this_run(
+        mark for item in advice.suggestions for mark in item.marks
+    )

@@ -9,7 +9,7 @@ import make
 import pytest
 from make import alerts_of, artifact, metrics, recompile_reasons, report, small_trace, static_sizes, tensor
 from make import compile as compiled
-from payload_text import guard_tree, size_mismatch, tensor_match
+from payload_text import global_state, guard_tree, size_mismatch, tensor_match
 from recorded import FIXTURES, RECORDED, report_of
 
 from shapelog.model.trace import Outcome
@@ -76,7 +76,9 @@ def test_what_only_came_along_is_not_avoidable() -> None:
 
 
 def test_a_size_that_changed_with_the_grad_mode_is_not_to_blame_either() -> None:
-    found = by_code(of_fixture("lab/mixed_same_recompile"))
+    modes = [guard_tree(tensor_match(size=(size, 8)), global_state(grad_mode=mode)) for size, mode in ((10, True), (12, False))]
+    made = make.trace(*(make.compile(f"0/{number}", make.tensor(10 + 2 * number, 8), guards=tree) for number, tree in enumerate(modes)))
+    found = by_code(make.alerts_of(made))
     assert AlertKind.AVOIDABLE in found["SL305"].kinds
     assert AlertKind.AVOIDABLE not in found["SL101"].kinds
 

@@ -69,7 +69,7 @@ class WhatIfView(NamedTuple):
     @property
     def seconds(self) -> Seconds:
         """What this run would have taken with all suggestions."""
-        return self.advice.replayed.cost(mark for item in self.advice.suggestions for mark in item.marks).seconds
+        return self.advice.replayed.cost_in_this_run(mark for item in self.advice.suggestions for mark in item.marks).seconds
 
     @property
     def data(self) -> dict[str, object]:

@@ -31,6 +31,7 @@ class Use(IntEnum):
 
 
 _CONTAINERS = frozenset(("list", "tuple", "dict", "OrderedDict", "defaultdict", "ModuleList", "ModuleDict", "ParameterList", "Sequential"))
+_SHOWN = 60
 _WORD = re.compile(r"\w+")
 _PINNING = frozenset(("range", "hash", "islice"))
 _FORMATTING = frozenset(("format", "format_map"))
@@ -196,10 +197,20 @@ class QuotedCode:
 
     def use_of(self, source: Source) -> Use:
         """The most harmful use of the int at a source, wherever it was looked at first."""
-        name, is_eager = spelled(source), source.startswith(("L['self'].", "G["))
+        name = spelled(source)
         guarded = self._guarded.get(source, set())
         own = {code for code in self._lines_with(name) if name in code}
-        return max((use_in(code, name, self._containers, is_eager) for code in guarded | own), default=Use.UNSEEN)
+        return max((self._use_in(code, source) for code in guarded | own), default=Use.UNSEEN)
+
+    def _use_in(self, code: str, source: Source) -> Use:
+        return use_in(code, spelled(source), self._containers, source.startswith(("L['self'].", "G[")))
+
+    def line_with(self, source: Source, use: Use) -> str:
+        """The first line with this use of the int at a source, ``model.py:12 (cache[self.index] = x)``; "" where no line has it."""
+        for number, line in sorted(self.lines.items()):
+            if self._use_in(line, source) is use:
+                return f"{self.frame.file.rsplit('/', 1)[-1]}:{number} ({line.strip()[:_SHOWN]})"
+        return ""
 
     @cached_property
     def is_whole(self) -> bool:

@@ -6,9 +6,9 @@ import make
 import pytest
 from payload_text import graph_text, guard_manager, guard_tree, tensor_match
 
-from shapelog.advice.int_usage import QuotedCode, Use, spelled, use_in
 from shapelog.model.trace import Frame
 from shapelog.reading.payloads.source_names import Source
+from shapelog.recompiles.int_usage import QuotedCode, Use, spelled, use_in
 
 # Lines that use k, as PyTorch 2.13 takes them when k is a dynamic source.
 MEASURED = (
