@@ -438,9 +438,7 @@ def _identity(item: Violation, name: str, entry: CompileFacts, call: CompileFact
             return Classification(("SL309",), sentence, remedy=_COMPILE_FIRST)
         return _other_function(function, entry, call)
     if _short_type(expected) in _LIBRARY_FUNCTIONS:
-        operators = _other_operators(entry, call)
-        which = f": {operators[0]}, now {operators[1]}" if operators else ""
-        return Classification(("SL311",), f"{name} is a different library function{which}", remedy=_EACH_FUNCTION)
+        return Classification(("SL311",), _other_library_function(name, entry, call), remedy=_EACH_FUNCTION)
     if expected.startswith(THE_CLASS):
         before, after = _short_type(expected.removeprefix(THE_CLASS)), _short_type(str(item.actual).removeprefix(THE_CLASS))
         if before == after:
@@ -479,11 +477,36 @@ def _functions_in(known: CompileFacts) -> set[tuple[str, str]]:
     return {(name, f"{file.rsplit('/', 1)[-1]}:{line}") for (name, file), line in found.items()}
 
 
-def _other_operators(entry: CompileFacts, call: CompileFacts) -> tuple[str, str] | None:
-    """The operators that only one of two graphs has, where that is one each: functions of torch, or else what nodes are named after."""
+def _other_library_function(name: str, entry: CompileFacts, call: CompileFacts) -> str:
+    """Which functions of a library were passed, as far as the two graphs show them."""
+    before, after = _other_operators(entry, call)
+    was_called, is_called = (_is_called_on_its_own_line(name, *pair) for pair in ((entry, call), (call, entry)))
+    took_one_path = _lines(entry) == _lines(call)
+    if before and after and (took_one_path or (was_called and is_called)):
+        return f"{name} is a different library function: {before}, now {after}"
+    if after and is_called:
+        return f"{name} changed to {after} (the earlier function is not recorded)"
+    if before and was_called:
+        return f"{name} was {before} and is now a different library function"
+    return f"{name} is a different library function"
+
+
+def _is_called_on_its_own_line(name: str, known: CompileFacts, other: CompileFacts) -> bool:
+    """Whether a graph comes from a line that calls the function, and the other graph does not."""
+    called = re.compile(rf"(?<!\w){re.escape(name.rpartition('.')[2])}\(")
+    return any(called.search(code) for _, code in _lines(known) - _lines(other))
+
+
+def _lines(known: CompileFacts) -> set[tuple[int, str]]:
+    """The lines of code that a graph comes from: where they differ, so do the paths through the code."""
+    return {(line.line, line.code) for line in known.compile.graph.user_lines} if known.compile.graph else set()
+
+
+def _other_operators(entry: CompileFacts, call: CompileFacts) -> tuple[str, str]:
+    """The operators that only one of two graphs has, "" unless that is one: functions of torch, or else what nodes are named after."""
     graphs = entry.compile.graph, call.compile.graph
     if not all(graphs):
-        return None
+        return "", ""
     found = [{match[1] for text in graph.statements if (match := _CALLED.search(text))} for graph in graphs if graph]
     if not (found[0] - found[1] and found[1] - found[0]):
         found = [
@@ -491,7 +514,7 @@ def _other_operators(entry: CompileFacts, call: CompileFacts) -> tuple[str, str]
         ]
     before, after = found
     gone, new = sorted(before - after), sorted(after - before)
-    return (gone[0], new[0]) if len(gone) == len(new) == 1 else None
+    return gone[0] if len(gone) == 1 else "", new[0] if len(new) == 1 else ""
 
 
 def _short_type(text: str) -> str:
