@@ -15,6 +15,7 @@ _IGNORABLE = (
 # hidden annotations, and halves of surrogate pairs.
 _CONTROL = "\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u2800\U0001d159\ufff9-\ufffb\ud800-\udfff"
 UNSAFE = re.compile(f"[{_CONTROL}{_IGNORABLE}]")
+_SENTENCE_END = re.compile(r"(?<!\be\.g)(?<!\bi\.e)(?<!\bcf)\.(?=\s|$)")
 _LINE_BREAKS = re.compile(r"[\t\n]+\s*")
 # Addresses and ids differ from process to process.
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]+|\d{9,}")
@@ -137,6 +138,19 @@ def some(parts: Sequence[str], most: int, between: str = ", ") -> str:
     """``a, b and 3 more``: at most ``most`` of them."""
     more = f" and {len(parts) - most} more" if len(parts) > most else ""
     return between.join(parts[:most]) + more
+
+
+def sentence_end(text: str, least: int = 0, most: int | None = None) -> int:
+    """Where the last sentence ends that is whole within ``most`` characters (the first one without); -1 if none does.
+
+    A full stop within an abbreviation, a name or brackets ends no sentence, and none ends before ``least``.
+    """
+    ends = (
+        match.end() for match in _SENTENCE_END.finditer(text, least) if text.count("(", 0, match.end()) <= text.count(")", 0, match.end())
+    )
+    if most is None:
+        return next(ends, -1)
+    return max((end for end in ends if end <= most), default=-1)
 
 
 def rank_list(numbers: Iterable[int], most: int = _MAX_RANGES) -> str:

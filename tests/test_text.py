@@ -20,6 +20,7 @@ from shapelog.text import (
     seconds,
     seconds_from_to,
     seconds_in_column,
+    sentence_end,
     shorten,
     some,
     visible,
@@ -195,3 +196,17 @@ def test_file_sizes_have_a_unit(size: int, text: str) -> None:
 
 def test_megabytes_have_one_decimal() -> None:
     assert megabytes(123_456) == "0.1 MB"
+
+
+@pytest.mark.parametrize(
+    ("text", "least", "most", "end"),
+    [
+        ("A logger (e.g. `print`. Or warn) is. Add it.", 0, None, 36),
+        ("Use it, e.g. here. Then go on.", 0, None, 18),
+        ("One. Two. Three.", 0, 10, 9),
+        ("One. Two. Three.", 5, None, 9),
+        ("No end in torch.nn.Module", 0, None, -1),
+    ],
+)
+def test_a_sentence_ends_at_a_full_stop_outside_of_brackets_and_abbreviations(text: str, least: int, most: int | None, end: int) -> None:
+    assert sentence_end(text, least, most) == end

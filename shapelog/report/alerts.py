@@ -356,6 +356,7 @@ class _AlertBuilder(NamedTuple):
                 occurrences=occurrences,
                 messages=tuple(messages.values()),
                 exceptions=next((item.exceptions for item in members if item.exceptions), ()),
+                notes=tuple(dict.fromkeys(text for item in members for text in item.notes)),
             )
 
     def breaks(self) -> Iterator[Alert]:

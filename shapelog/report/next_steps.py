@@ -28,7 +28,7 @@ from shapelog.report.results import Finding
 from shapelog.report.resumed_code import ResumedCode
 from shapelog.report.weighted import weighted_compiles
 from shapelog.rules import AlertKind, Level, Remedy, Rule, Section, Verdict
-from shapelog.text import enumerated, plural, plural_noun, shorten, some
+from shapelog.text import enumerated, plural, plural_noun, sentence_end, shorten, some
 
 # Rules about state that a program sets up once, before the first compiled call.
 _SET_UP = frozenset(("SL301", "SL303", "SL305", "SL306", "SL307", "SL321"))
@@ -39,7 +39,15 @@ _COSTLY = 0.05
 _NAMED, _LONGEST_NAME = 2, 40
 # A title that is longer than this ends with its first sentence.
 _LONG_TITLE = 120
-_SENTENCE = re.compile(r"(.{20,}?)\.(?=\s|[A-Z]|$)")
+_SHORTEST_SENTENCE = 20
+# How a hint of PyTorch names the set of functions that a call is added to, and of what kind the function is.
+_LOGGING_SET = re.compile(r"torch\._dynamo\.config\.(reorderable_logging_functions|ignore_logg\w+)")
+_LOGGING_CALL = re.compile(r"(?<=`)(?:print|_warnings\.warn|warnings\.warn)(?=`)")
+_ARGUMENT_TYPES = re.compile(r"argument types \[([^\]]*)\]")
+_MOVABLE = frozenset(("Tensor", "Parameter", "str", "int", "float", "bool", "complex", "NoneType", "dtype", "device"))
+_LOGGER_METHOD = re.compile(r"\.(debug|info|warning|warn|error|exception|critical|log)\(")
+# Of an error in a title.
+_LONGEST_ERROR = 80
 _CONFIDENCE = ("high", "medium", "low")
 
 
@@ -400,15 +408,42 @@ def _graph_break(run: _Run, alerts: Sequence[Alert]) -> NextStep:
 def _title_of(alert: Alert) -> str:
     """What PyTorch met; of a long text the first sentence."""
     title = alert.messages[0].title if alert.messages else alert.axis or alert.sentence
-    first = _SENTENCE.match(title) if len(title) > _LONG_TITLE else None
-    return first[1] if first else title
+    end = sentence_end(title, _SHORTEST_SENTENCE) if len(title) > _LONG_TITLE else -1
+    return title[: end - 1] if end > 0 else title
 
 
 def _cure(alerts: Sequence[Alert]) -> tuple[Confidence, tuple[str, ...]]:
     """How sure PyTorch's hints make a step, and the settings that they name."""
     hints = [hint for alert in alerts for message in alert.messages for hint in message.specific_hints]
-    settings = tuple(dict.fromkeys(setting for hint in hints for setting in map(" = ".join, _SETTING.findall(hint))))
+    settings = tuple(
+        dict.fromkeys((*(setting for hint in hints for setting in map(" = ".join, _SETTING.findall(hint))), *_logging(alerts)))
+    )
     return Confidence(*(("medium", "PyTorch names a remedy") if hints else ("low", "PyTorch names no remedy"))), settings
+
+
+def _logging(alerts: Sequence[Alert]) -> Iterator[str]:
+    """The lines that let Dynamo move or ignore the calls of ``print``, ``warnings.warn`` and loggers at which it stopped.
+
+    PyTorch gives the hint about any builtin.
+    """
+    for alert in alerts:
+        for message in alert.messages:
+            named = next(filter(None, map(_LOGGING_SET.search, message.specific_hints)), None)
+            if named is None:
+                continue
+            if named[1].startswith("ignore"):
+                method = _LOGGER_METHOD.search(alert.snippet)
+                if method:
+                    yield from ("import logging", f"{named[0]}.add(logging.Logger.{method[1]})")
+            elif (call := _LOGGING_CALL.search(message.explanation)) and _may_move(message.explanation):
+                function = call[0].lstrip("_")
+                yield from (*(("import warnings",) if "." in function else ()), f"{named[0]}.add({function})")
+
+
+def _may_move(explanation: str) -> bool:
+    """Whether Dynamo can move a call with these arguments to the end of the graph: only with tensors and constants, and no container."""
+    types = _ARGUMENT_TYPES.search(explanation)
+    return types is None or _MOVABLE.issuperset(re.findall(r"'([^']*)'", types[1]))
 
 
 def _restart(run: _Run, alerts: Sequence[Alert]) -> NextStep:
@@ -421,10 +456,22 @@ def _failure(run: _Run, alerts: Sequence[Alert]) -> NextStep:
     failures = [item for alert in alerts for item in alert.occurrences if item.compile.outcome is Outcome.FAILED]
     stake = math.fsum(run.seconds[compile] for compile in {item.compile for item in failures})
     saving = Saving(failed=sum(item.times for item in failures))
+    error, _, words = _own_error(alerts[0]).partition(": ")
     title = f"Fix what keeps {_subject(alerts)} from compiling: {_title_of(alerts[0])}"
-    if all(item.compile.is_forbidden for item in failures):
+    if error:
+        title = f"Fix the {error} in {_subject(alerts)}{f': {words}' if words else ''}"
+    is_bug = any(message.is_bug for message in alerts[0].messages[:1])
+    if is_bug or all(item.compile.is_forbidden for item in failures):
         title = f"{_subject(alerts)}: {alerts[0].remedy.text}"
     return _step(StepKind.FAILURE, title, alerts, saving, stake, *_cure(alerts))
+
+
+def _own_error(alert: Alert) -> str:
+    """``KeyError: 'a'``: what the user's code raised while Dynamo traced it; "" where Dynamo stopped for another reason."""
+    raised = alert.exceptions[0] if alert.exceptions and alert.exceptions[0].is_observed else None
+    if raised is None:
+        return next((message.operation_error for message in alert.messages if message.operation_error), "")
+    return f"{raised.type}: {shorten(raised.message, _LONGEST_ERROR)}" if raised.message else raised.type
 
 
 def _is_lifted(run: _Run, code: Code) -> bool:

@@ -84,6 +84,19 @@ def test_a_good_compile_and_a_refused_one_are_no_failures() -> None:
     assert found(made + make.refused("0/2", "0/1: tensor 'x' size mismatch at index 0. expected 12, actual 13")) == []
 
 
+def test_a_size_outside_of_the_range_of_a_mark_is_named() -> None:
+    reason = "You marked L['x'].size()[0] as dynamic but your code specialized it to be a constant (1)."
+    first = make.compile("0/0", make.tensor(4, 8), symbols=[("s0", 4, "L['x'].size()[0]")]).replace(b"[2, int_oo]", b"[2, 16]")
+    small = make.compile("0/1", make.tensor(1, 8, dynamo_dynamic_indices=[0]), fail_type="ConstraintViolationError", fail_reason=reason)
+    (finding,) = found(make.trace(first, small))
+    assert finding.sentence == "f failed to compile: dim 0 of x is marked with a range of 2 to 16, but this call passed size 1"
+
+
+def test_what_became_dynamic_in_a_compilation_that_failed_is_a_note() -> None:
+    (finding,) = [item for item in report_of("lab/int_drives_python.log.gz").findings if item.rule.code == "SL403"]
+    assert finding.notes == ("level became dynamic in 0/2 (2 → 3)",)
+
+
 def test_the_failures_of_a_real_program_are_shown_by_stage() -> None:
     stages = [item.sentence.split(" failed to compile in ")[1].split(": ")[0] for item in report_of("real/2.6/l_failures.log.gz").findings]
     assert stages.count("the backend") == 3
