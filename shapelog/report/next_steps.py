@@ -22,6 +22,7 @@ from shapelog.recompiles.explain import Recompile
 from shapelog.report.alerts import Alert, Alerts, Occurrence
 from shapelog.report.analyses.recompile_limit import DEFAULT_ACCUMULATED_LIMIT, DEFAULT_LIMIT, is_accumulated
 from shapelog.report.details.cache_remedies import cache_problem
+from shapelog.report.details.logging_calls import lines_for_logging
 from shapelog.report.report import Report
 from shapelog.report.repository_paths import Repository, SourceLine
 from shapelog.report.results import Finding
@@ -40,12 +41,6 @@ _NAMED, _LONGEST_NAME = 2, 40
 # A title that is longer than this ends with its first sentence.
 _LONG_TITLE = 120
 _SHORTEST_SENTENCE = 20
-# How a hint of PyTorch names the set of functions that a call is added to, and of what kind the function is.
-_LOGGING_SET = re.compile(r"torch\._dynamo\.config\.(reorderable_logging_functions|ignore_logg\w+)")
-_LOGGING_CALL = re.compile(r"(?<=`)(?:print|_warnings\.warn|warnings\.warn)(?=`)")
-_ARGUMENT_TYPES = re.compile(r"argument types \[([^\]]*)\]")
-_MOVABLE = frozenset(("Tensor", "Parameter", "str", "int", "float", "bool", "complex", "NoneType", "dtype", "device"))
-_LOGGER_METHOD = re.compile(r"\.(debug|info|warning|warn|error|exception|critical|log)\(")
 # Of an error in a title.
 _LONGEST_ERROR = 80
 _CONFIDENCE = ("high", "medium", "low")
@@ -416,34 +411,13 @@ def _cure(alerts: Sequence[Alert]) -> tuple[Confidence, tuple[str, ...]]:
     """How sure PyTorch's hints make a step, and the settings that they name."""
     hints = [hint for alert in alerts for message in alert.messages for hint in message.specific_hints]
     settings = tuple(
-        dict.fromkeys((*(setting for hint in hints for setting in map(" = ".join, _SETTING.findall(hint))), *_logging(alerts)))
+        dict.fromkeys((*(setting for hint in hints for setting in map(" = ".join, _SETTING.findall(hint))), *_logging_lines(alerts)))
     )
     return Confidence(*(("medium", "PyTorch names a remedy") if hints else ("low", "PyTorch names no remedy"))), settings
 
 
-def _logging(alerts: Sequence[Alert]) -> Iterator[str]:
-    """The lines that let Dynamo move or ignore the calls of ``print``, ``warnings.warn`` and loggers at which it stopped.
-
-    PyTorch gives the hint about any builtin.
-    """
-    for alert in alerts:
-        for message in alert.messages:
-            named = next(filter(None, map(_LOGGING_SET.search, message.specific_hints)), None)
-            if named is None:
-                continue
-            if named[1].startswith("ignore"):
-                method = _LOGGER_METHOD.search(alert.snippet)
-                if method:
-                    yield from ("import logging", f"{named[0]}.add(logging.Logger.{method[1]})")
-            elif (call := _LOGGING_CALL.search(message.explanation)) and _may_move(message.explanation):
-                function = call[0].lstrip("_")
-                yield from (*(("import warnings",) if "." in function else ()), f"{named[0]}.add({function})")
-
-
-def _may_move(explanation: str) -> bool:
-    """Whether Dynamo can move a call with these arguments to the end of the graph: only with tensors and constants, and no container."""
-    types = _ARGUMENT_TYPES.search(explanation)
-    return types is None or _MOVABLE.issuperset(re.findall(r"'([^']*)'", types[1]))
+def _logging_lines(alerts: Sequence[Alert]) -> Iterator[str]:
+    return (line for alert in alerts for message in alert.messages for line in lines_for_logging(message, alert.snippet))
 
 
 def _restart(run: _Run, alerts: Sequence[Alert]) -> NextStep:
