@@ -78,6 +78,9 @@ PLANNED_RESTARTS = frozenset((_RESTARTS["CompileCollectiveRestartAnalysis"], _RE
 _BUILTIN = re.compile(r"builtin: (\w+) \[.*\] (?:True|False)")
 
 
+# Where Python writes an object without a name of its own: ``<function log at 0x7fb3d590c720>``.
+_AT_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+(?=>)")
+
 # An operation that failed on fake tensors, and below it why, as ``torch._dynamo.utils.get_fake_value`` wrote it until torch 2.6:
 # ``Failed running call_function <built-in function matmul>(*(FakeTensor(...), ...), **{}):``.
 _FAILED_OPERATION = re.compile(r"Failed running call_\w+ (?:<(?:built-in )?[a-z]+ ([\w.]+)[^>]*>|([\w.]+))\(.*\):")
@@ -150,7 +153,8 @@ def compiler_message(text: str) -> CompilerMessage:
     if not hints:
         hints = dict.fromkeys(_inline_hints(body))
     urls = _URL.findall(text) or _INLINE_URL.findall(text)
-    return first._replace(hints=tuple(hints), url=urls[0] if urls else "", stack=stack)
+    title, why, *helps = (_AT_ADDRESS.sub("", part) for part in (first.title, first.explanation, *hints))
+    return CompilerMessage(title, why, tuple(dict.fromkeys(helps)), urls[0] if urls else "", stack)
 
 
 def in_words(line: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from shapelog.advice.remedies import Remedies
 from shapelog.model.trace import Compile, Frame, Outcome
 from shapelog.reading.payloads.source_names import Source, is_dynamo, is_library
+from shapelog.recompiles.became_dynamic import newly_dynamic
 from shapelog.recompiles.explain import Explanations
 from shapelog.report.results import Finding, Location, Table, location_of
 from shapelog.rules import RULES
@@ -90,7 +91,7 @@ def _failure(frame: Frame, compile: Compile) -> Finding:
         message=message,
         own_remedy=_DECLARED if contradicts_mark and " declared " in message.title else _BUG if message.is_bug else "",
         exceptions=compile.exceptions,
-        notes=tuple(_became_dynamic(compile)),
+        notes=tuple(_became_dynamic(frame, compile)),
     )
 
 
@@ -115,9 +116,9 @@ def _outside_of_mark(frame: Frame, compile: Compile) -> str:
     return ""
 
 
-def _became_dynamic(compile: Compile) -> Iterator[str]:
+def _became_dynamic(frame: Frame, compile: Compile) -> Iterator[str]:
     """What was a constant in the compiles before this one, which succeeded."""
-    for event in compile.automatic_dynamic:
+    for event in newly_dynamic(frame, compile):
         name = event.source.display_name
         what = f"dim {event.dim} of {name}" if event.dim.isdigit() else name
         yield f"{what} became dynamic in {compile.label} ({event.cached} → {event.new})"

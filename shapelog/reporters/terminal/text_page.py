@@ -95,7 +95,9 @@ class TextPage:
 
     def _put(self, text: Text, indent: int) -> None:
         plain = text.plain
-        if self.console.color_system is None and "\t" not in plain and not plain.endswith(" "):
+        if plain.isspace() or not plain:
+            self.buffer.write("\n")
+        elif self.console.color_system is None and "\t" not in plain and not plain.endswith(" "):
             self.buffer.write(f"{' ' * indent}{plain}\n")  # what the console would make of it, in a tenth of the time
         else:
             self.console.print(Text(" " * indent) + text, soft_wrap=True, overflow="ignore", no_wrap=True)

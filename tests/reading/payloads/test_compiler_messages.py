@@ -166,6 +166,11 @@ def test_the_error_of_an_operation_on_fake_tensors_comes_before_its_arguments() 
     assert found.operation_error == "RuntimeError: sizes differ: [3, 4]."
 
 
+def test_objects_are_named_without_their_addresses() -> None:
+    found = compiler_message("Skip `<function log at 0x7fb3d590c720>`\n  Explanation: It is <a.B object at 0x1f>.\n  Hint: Keep 0x10.\n")
+    assert found[:3] == ("Skip `<function log>`", "It is <a.B object>.", ("Keep 0x10.",))
+
+
 def test_the_guard_that_rejects_its_own_call_is_no_part_of_the_title() -> None:
     bug = "Guard failed on the same frame it was created. This is a bug - please create an issue."
     found = compiler_message(f"{bug}Guard fail reason: 0/1: 2 <= x.size()[0]  # return x")
