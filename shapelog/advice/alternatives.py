@@ -318,14 +318,18 @@ def _values_list(context: AdviceContext) -> Iterator[Alternative]:
 
 
 def _shapes_spec(context: AdviceContext) -> Iterator[Alternative]:
-    """The argument of torch.compile, for one frame whose marks are all tensors among its own arguments."""
+    """The argument of torch.compile, for one frame that the marks help, and whose marks are all tensors among its own arguments."""
     if not context.version.at_least(13):
         return
     has_decorator = context.version.at_least(14)
     name = "dynamic_shapes" if has_decorator else "shapes_spec"
-    marks = grouped(sorted(context.marks), lambda mark: mark.source)
+    left = {compile for item in context.remaining for compile in item.compiles}
     for frame in context.explained.trace.frames:
         first = next(iter(frame.entries), None)
+        removed = [cause for item in context.explained.of_frame(frame) if item.compile not in left for cause in item.causes]
+        if context.marks.isdisjoint(Mark(cause.source, cause.prop.dim) for cause in removed if cause.prop.kind is Kind.SIZE):
+            continue
+        marks = grouped(sorted(mark for mark in context.marks if _varied(frame, mark)), lambda mark: mark.source)
         mine = [mark for item in first.inputs for mark in marks.get(item.source, ())] if first else []
         if not first or not mine or frame.name.startswith("torch_dynamo_resume") or any(not _is_argument(mark.source) for mark in mine):
             continue
@@ -355,6 +359,12 @@ def _shapes_spec(context: AdviceContext) -> Iterator[Alternative]:
             ),
         )
         return
+
+
+def _varied(frame: Frame, mark: Mark) -> bool:
+    """Whether a frame was called with several sizes of a dim."""
+    inputs = (item for compile in frame.compiles for item in compile.inputs if item.source == mark.source and not mark.is_int)
+    return len({item.size[mark.dim] for item in inputs if mark.dim < len(item.size)}) > 1
 
 
 def _weak_marks(context: AdviceContext) -> Iterator[Alternative]:
