@@ -329,7 +329,7 @@ def _shapes_spec(context: AdviceContext) -> Iterator[Alternative]:
         removed = [cause for item in context.explained.of_frame(frame) if item.compile not in left for cause in item.causes]
         if context.marks.isdisjoint(Mark(cause.source, cause.prop.dim) for cause in removed if cause.prop.kind is Kind.SIZE):
             continue
-        marks = grouped(sorted(mark for mark in context.marks if _varied(frame, mark)), lambda mark: mark.source)
+        marks = grouped(_varied(frame, context.marks), lambda mark: mark.source)
         mine = [mark for item in first.inputs for mark in marks.get(item.source, ())] if first else []
         if not first or not mine or frame.name.startswith("torch_dynamo_resume") or any(not _is_argument(mark.source) for mark in mine):
             continue
@@ -361,10 +361,14 @@ def _shapes_spec(context: AdviceContext) -> Iterator[Alternative]:
         return
 
 
-def _varied(frame: Frame, mark: Mark) -> bool:
-    """Whether a frame was called with several sizes of a dim."""
-    inputs = (item for compile in frame.compiles for item in compile.inputs if item.source == mark.source and not mark.is_int)
-    return len({item.size[mark.dim] for item in inputs if mark.dim < len(item.size)}) > 1
+def _varied(frame: Frame, marks: Marks) -> list[Mark]:
+    """The dims that a frame was called with several sizes of."""
+    sizes: dict[str, set[tuple[int, ...]]] = {}
+    for compile in frame.compiles:
+        for item in compile.inputs:
+            sizes.setdefault(item.source, set()).add(item.size)
+    dims = (mark for mark in sorted(marks) if not mark.is_int)
+    return [mark for mark in dims if len({size[mark.dim] for size in sizes.get(mark.source, ()) if mark.dim < len(size)}) > 1]
 
 
 def _weak_marks(context: AdviceContext) -> Iterator[Alternative]:
