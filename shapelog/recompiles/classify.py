@@ -9,7 +9,7 @@ from shapelog.reading.payloads.properties import DUAL_LEVEL, LENGTH, MARKED_BY, 
 from shapelog.reading.payloads.source_names import Source, display_text, is_library
 from shapelog.reading.records import Specialization
 from shapelog.recompiles.facts import COMPILED_FUNCTION, CompileFacts, pin_of
-from shapelog.recompiles.global_state import describe_change
+from shapelog.recompiles.global_state import changed_fields, describe_change, set_once
 from shapelog.recompiles.strides import is_free, same_order
 from shapelog.recompiles.tied_sizes import tied_to
 from shapelog.recompiles.violations import THE_CLASS, Described, Violation, constant_type
@@ -76,7 +76,7 @@ def classify(item: Violation, source: Source, entry: CompileFacts, call: Compile
         sentence = words.format(name=name, before=str(item.expected) or "one value", after=str(item.actual) or "another")
         return Classification((code,), sentence)
     if not item.source:
-        return Classification(*describe_change(item))
+        return Classification(*describe_change(item), remedy=set_once(changed_fields(item)))
     text = item.reason.text if item.reason else f"{source.display_name} {item.prop}"
     return Classification(("SL399",), f"PyTorch reports a guard that shapelog does not know: {text}")
 

@@ -19,6 +19,7 @@ from shapelog.reading.payloads.cache_keys import AOT_AUTOGRAD, FX_GRAPH, HIT, MI
 from shapelog.reading.payloads.compiler_messages import PLANNED_RESTARTS
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.recompiles.explain import Recompile
+from shapelog.recompiles.global_state import set_once
 from shapelog.report.alerts import Alert, Alerts, Occurrence
 from shapelog.report.analyses.recompile_limit import DEFAULT_ACCUMULATED_LIMIT, DEFAULT_LIMIT, is_accumulated
 from shapelog.report.details.cache_remedies import cache_problem
@@ -384,8 +385,16 @@ def _code_change(run: _Run, alerts: Sequence[Alert]) -> NextStep:
     axes = list(dict.fromkeys(shorten(alert.axis, _LONGEST_NAME) for alert in alerts if alert.axis))
     changed = some(axes, _NAMED) if kind is StepKind.CODE else ""
     subject = f"{_subject(alerts)}{f' ({changed})' if changed else ''}"
-    step = _step(kind, f"{subject}: {_change(alerts[0]).text}", alerts, saving, _middle(saved), confidence)
+    step = _step(kind, f"{subject}: {_what_to_change(alerts)}", alerts, saving, _middle(saved), confidence)
     return replace(step, labels=tuple(dict.fromkeys(item.compile.label for item in own.values())))
+
+
+def _what_to_change(alerts: Sequence[Alert]) -> str:
+    """The remedy of these alerts; settings that each alone has one about are set together."""
+    text = _change(alerts[0]).text
+    is_same = all(_change(alert).text == text for alert in alerts)
+    fields = [field for alert in alerts for axis in alert.axes for field in axis.split(", ")]
+    return text if is_same or alerts[0].rule.code != "SL307" else set_once(fields) or text
 
 
 def _graph_break(run: _Run, alerts: Sequence[Alert]) -> NextStep:
