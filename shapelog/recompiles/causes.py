@@ -9,9 +9,9 @@ from shapelog.grouping import grouped
 from shapelog.model.trace import Compile
 from shapelog.reading.payloads.guards import UserLine, place_of
 from shapelog.reading.payloads.properties import MARKED_BY, Kind, Property
-from shapelog.reading.payloads.recompile_reasons import Reason
+from shapelog.reading.payloads.recompile_reasons import Reason, backend_named
 from shapelog.reading.payloads.source_names import Source, display_text, is_library
-from shapelog.recompiles.classify import backend_named, classify, is_compared_with_tensor
+from shapelog.recompiles.classify import classify, is_compared_with_tensor
 from shapelog.recompiles.consequences import separate
 from shapelog.recompiles.facts import CompileFacts, FactTable
 from shapelog.recompiles.global_state import autocast_pair, changed_fields, state_value

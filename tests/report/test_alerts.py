@@ -142,7 +142,7 @@ def test_breaks_that_differ_in_an_address_or_a_directory_are_one() -> None:
     one, other = (f"call <function f at 0x7f{number}> in file /home/{number}/x.py, line 1{number}" for number in range(2))
     (alert,) = alerts_of(broken(one, other)).alerts
     assert len(alert.occurrences) == 2
-    assert alert.facts == (one, other)
+    assert alert.facts == tuple(f"call <function f> in file /home/{number}/x.py, line 1{number}" for number in range(2))
     assert fingerprints(broken(one)) == fingerprints(broken(other))
     assert fingerprints(broken(one)) != fingerprints(broken("call g"))
 
