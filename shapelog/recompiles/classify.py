@@ -89,7 +89,7 @@ def classify(item: Violation, source: Source, entry: CompileFacts, call: Compile
 
 
 _SIMPLE = {
-    Kind.RANK: ("SL107", "the rank of {name} changed from {before} to {after}"),
+    Kind.RANK: ("SL107", "the number of dimensions of {name} changed from {before} to {after}"),
     Kind.DTYPE: ("SL301", "the dtype of {name} changed from {before} to {after}"),
     Kind.REQUIRES_GRAD: ("SL302", "requires_grad of {name} changed from {before} to {after}"),
     Kind.DEVICE: ("SL304", "the device of {name} changed from {before} to {after}"),
@@ -213,8 +213,7 @@ def _backend(item: Violation, name: str, entry: CompileFacts, call: CompileFacts
 
 
 def _inference_mode(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
-    switched = "on" if item.actual else "off"
-    sentence = f"inference mode was turned {switched} after this was compiled; its tensors are a different kind, without autograd"
+    sentence = "compiled outside inference mode, called inside it" if item.actual else "compiled in inference mode, called outside it"
     return Classification(("SL303",), sentence, remedy="warm up in the mode used in production: inference mode needs its own graphs")
 
 
@@ -227,8 +226,7 @@ def _size(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -
         sentence += "; it is a parameter, and parameters are static by default"
     elif 0 in values or 1 in values:
         codes.append("SL104")
-        is_both = 0 in values and 1 in values
-        sentence += f"; PyTorch always specializes on {'sizes 0 and 1' if is_both else 'size 1' if 1 in values else 'size 0'}"
+        sentence += "; PyTorch always specializes on sizes 0 and 1"
     codes_of_pin, words = _pinned(item, f"{item.source}.size()[{dim}]", entry, call)
     is_zero_one = "SL104" in codes and not codes_of_pin
     if is_zero_one:

@@ -382,8 +382,8 @@ def _code_change(run: _Run, alerts: Sequence[Alert]) -> NextStep:
         confidence = Confidence("low", "some of these recompilations have other causes as well")
     kind = StepKind.SETUP if alerts[0].rule.code in _SET_UP else StepKind.CODE
     saving = Saving(sum(item.times for item in sole), sum(item.times for item in own.values()), saved)
-    axes = list(dict.fromkeys(shorten(alert.axis, _LONGEST_NAME) for alert in alerts if alert.axis))
-    changed = some(axes, _NAMED) if kind is StepKind.CODE else ""
+    subjects = list(dict.fromkeys(shorten(alert.subjects[0], _LONGEST_NAME) for alert in alerts if alert.subjects))
+    changed = some(subjects, _NAMED) if kind is StepKind.CODE else ""
     subject = f"{_subject(alerts)}{f' ({changed})' if changed else ''}"
     step = _step(kind, f"{subject}: {_what_to_change(alerts)}", alerts, saving, _middle(saved), confidence)
     return replace(step, labels=tuple(dict.fromkeys(item.compile.label for item in own.values())))
