@@ -504,7 +504,7 @@ _ALL = (
         "SL908",
         "analysis-failed",
         Verdict.TRACE,
-        "a part of the report is missing; the rest is complete (--debug raises the error)",
+        "a part of the report is missing; the rest is complete; --debug shows the error",
         problems=("analysis-failed",),
     ),
     Rule(

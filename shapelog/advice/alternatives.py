@@ -90,7 +90,9 @@ def _unbacked(context: AdviceContext) -> Iterator[Alternative]:
     if context.version.reads_sources:
         spelled = ",".join(entries(found, context.version))
         lines = [f"torch.compiler.config.unbacked_sources = {spelled!r}  # or TORCH_COMPILE_UNBACKED_SOURCES", *lines]
-        lines.append("torch.fx.experimental._config.backed_size_oblivious = True  # or: every size that is dynamic from the start")
+        lines.append(
+            "torch.fx.experimental._config.backed_size_oblivious = True  # or, globally: every size that is dynamic from the start"
+        )
     yield Alternative(
         tool="unbacked source",
         codes=("SL104",),

@@ -84,8 +84,8 @@ class Cause(NamedTuple):
 
     @property
     def short_subject(self) -> str:
-        """The same as a title names it, where sizes and types are written as code: ``x.size[0]``, ``type(x)``, ``the keys of d``."""
-        return self.subject if self.prop.kind in _NAMED_IN_TITLES else self.axis
+        """The same as a title names it, where sizes and types are written as code: ``x.size[0]``, ``type(x)``, ``keys of d``."""
+        return self.subject.removeprefix("the ") if self.prop.kind in _NAMED_IN_TITLES else self.axis
 
     @property
     def has_plain_values(self) -> bool:

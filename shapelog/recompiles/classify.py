@@ -31,7 +31,7 @@ _EACH_FUNCTION = "pass fewer functions, or accept one graph for each"
 _COMPILE_FIRST = "replace the function by its compiled version before the first call, or accept one more graph"
 _SAME_OBJECTS = "pass objects that are always distinct or always the same, or accept one graph for each case"
 _ONE_CALL = "compile the code once, with one set of options, or accept one graph for each"
-_SAME_CLASS = "define the class once, outside of the function that makes another one at each call"
+_SAME_CLASS = "define the class at module level"
 _FIXED_PARAMETER = "keep requires_grad of this parameter fixed: set it once, before the first compiled call"
 _NOT_WARMED_UP = (
     "accept the extra graph (PyTorch always specializes on 0 and 1), or make the dimension unbacked with "
@@ -470,7 +470,7 @@ def _shown_object(text: str) -> str:
 def _type(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     before, after = str(item.expected), str(item.actual)
     if before == after and not isinstance(item.expected, Described) and not is_address(item.prop, before):
-        return Classification(("SL310",), f"{name} is of another class with the same name ({after})", remedy=_SAME_CLASS)
+        return Classification(("SL310",), f"{name} is an instance of a different class with the same name ({after})", remedy=_SAME_CLASS)
     now = "None" if after == "NoneType" else _shown_object(after) if after else "an unrecorded type"
     is_named = item.expected is Described.TENSOR or before == "None" or before.startswith(THE_CLASS)
     named = _shown_object(before) if is_named else f"type {before}"

@@ -14,6 +14,7 @@ from recorded import FIXTURES, RECORDED, report_of
 
 from shapelog.model.trace import Outcome
 from shapelog.report.alerts import Alert, Alerts, RelatedLine, collect_alerts, stable_text
+from shapelog.report.report import analyze
 from shapelog.report.repository_paths import Repository, SourceLine
 from shapelog.rules import AlertKind, Level
 
@@ -299,3 +300,10 @@ for alert in collect_alerts(shapelog.analyze(shapelog.load(sys.argv[1])), Reposi
     one, other = (python(code, fixture, PYTHONHASHSEED=seed).stdout for seed in "12")
     assert one == other
     assert one.count(b"\n") > 1
+
+
+def test_values_that_differ_across_ranks_are_shown_by_rank() -> None:
+    ranks = [make.trace(make.static_sizes(*lengths)) for lengths in ((10, 20), (11, 21), (10, 20))]
+    found = collect_alerts(analyze(make.load_ranks(*ranks)), Repository())
+    alert = next(item for item in found.alerts if item.rule.code == "SL101")
+    assert alert.sentence.endswith("dim 0 of x changed: 10 → 20 on ranks 0 and 2, 11 → 21 on rank 1")

@@ -27,9 +27,9 @@ def diagnostic(page: TextPage, alert: Alert, level: Level, notes: Iterable[str] 
     compiles = f"{plural_noun(len(alert.labels), 'compile')} {labels}{ranks}"
     if alert.snippet or call is None:
         code_place(page, str(alert.source_line) if alert.source_line else "", alert.snippet, alert.marked)
-        start = f"{compiles}, called at {file_name(str(call.place))}  " if call else compiles
+        start = f"{compiles}, called at {file_name(str(call.place))}" if call else compiles
         if alert.labels:
-            note(page, start + (shorten(call.code, max(20, page.width - len(start) - 6)) if call else ""))
+            note(page, page.code(start, call.code, page.width - len(start) - 8) if call else start)
     else:
         code_place(page, str(call.place), call.code)
         note(page, f"{compiles} of the code at {file_name(str(alert.source_line))}" if alert.source_line else compiles)
