@@ -199,7 +199,8 @@ def _symbolic_source(cause: Cause) -> str:
 
 
 def _in_words(name: str) -> str:
-    """A variable of a closure has no name in the trace."""
+    """A variable of a closure has no name in the trace, and the code of a function is known by that of the function."""
+    name = name.removesuffix(".__code__")
     cell = _CLOSURE_VARIABLE.fullmatch(name)
     return f"a closure variable of {cell[1]}" if cell else name
 

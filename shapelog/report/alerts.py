@@ -517,7 +517,8 @@ def _of_each_rank(members: list[_Blamed]) -> str:
     ranks = grouped(values, lambda rank: tuple(values[rank]))
     if len(ranks) < 2:
         return ""
-    shown = [f"{' → '.join(seen[:_VALUES])}{' → …' if len(seen) > _VALUES else ''} on {rank_list(of)}" for seen, of in ranks.items()]
+    in_order = sorted(ranks.items(), key=lambda pair: min(pair[1]))
+    shown = [f"{' → '.join(seen[:_VALUES])}{' → …' if len(seen) > _VALUES else ''} on {rank_list(of)}" for seen, of in in_order]
     return some(shown, _LABELS)
 
 

@@ -1238,5 +1238,8 @@ def test_another_class_of_the_same_name_is_to_be_defined_once() -> None:
     checks = (f"TYPE_MATCH: ___check_type_id(L['cfg'], {address})" for address in (94416112235136, 94416112235200))
     was, now = (guard_tree(tensor_match(), guard_manager("L['cfg']", check, type="app.make.<locals>.Cfg")) for check in checks)
     cause = only(two(was, now, "___check_type_id(L['cfg'], 94416112235136)"))
-    assert (cause.codes, cause.sentence) == (("SL310",), "cfg is an instance of a different class with the same name (app.make.<locals>.Cfg)")
+    assert (cause.codes, cause.sentence) == (
+        ("SL310",),
+        "cfg is an instance of a different class with the same name (app.make.<locals>.Cfg)",
+    )
     assert cause.own_remedy.startswith("define the class at module level")
