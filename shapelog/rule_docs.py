@@ -30,6 +30,7 @@ _FAMILIES = {
 }
 
 
+_CODE = re.compile(r"sl\d+")
 # A rule that is mentioned outside of code.
 _MENTIONED = re.compile(r"(`[^`]*`)|\b(SL\d{3})\b")
 
@@ -58,10 +59,18 @@ def entry(code_or_name: str) -> Entry:
     known = {name.lower(): rule for rule in RULES.values() for name in (rule.code, rule.name)}
     rule = known.get(wanted)
     if rule is None:
-        nearest = [known[name] for name in difflib.get_close_matches(wanted, known, n=1)]
+        nearest = _meant(wanted, known)
         hint = "".join(f"; the nearest is {item.code} {item.name}" for item in nearest)
         raise ShapelogError(f"no rule {code_or_name!r}{hint}; shapelog rules lists them all")
     return _read(rule)
+
+
+def _meant(wanted: str, known: dict[str, Rule]) -> list[Rule]:
+    """The rule whose name has this in it, or is spelled much like it. A code that does not exist is like no other but with a digit less."""
+    if _CODE.fullmatch(wanted):
+        return [rule for name, rule in known.items() if _CODE.fullmatch(name) and wanted.startswith(name)]
+    names = [name for name in known if wanted and wanted in name and not _CODE.fullmatch(name)]
+    return [known[name] for name in (names or difflib.get_close_matches(wanted, known))[:1]]
 
 
 def entries() -> tuple[Entry, ...]:

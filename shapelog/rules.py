@@ -134,8 +134,8 @@ _ALL = (
         "SL104",
         "zero-one-size",
         _FINE,
-        "accept the extra graph (PyTorch always specializes on 0 and 1), warm up with a size of 2 or more, or make the dimension unbacked "
-        "with torch._dynamo.decorators.mark_unbacked",
+        "accept the extra graph (PyTorch always specializes on 0 and 1), warm up with a size of 2 or more if only the warm-up has another, "
+        "or make the dimension unbacked with torch._dynamo.decorators.mark_unbacked",
         size_related=True,
         blocks_marking=True,
     ),
@@ -504,7 +504,7 @@ _ALL = (
         "SL908",
         "analysis-failed",
         Verdict.TRACE,
-        "a part of the report is missing; the rest is complete (--debug raises the error)",
+        "a part of the report is missing; the rest is complete; --debug shows the error",
         problems=("analysis-failed",),
     ),
     Rule(

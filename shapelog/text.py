@@ -15,6 +15,7 @@ _IGNORABLE = (
 # hidden annotations, and halves of surrogate pairs.
 _CONTROL = "\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u2800\U0001d159\ufff9-\ufffb\ud800-\udfff"
 UNSAFE = re.compile(f"[{_CONTROL}{_IGNORABLE}]")
+_SENTENCE_END = re.compile(r"(?<!\be\.g)(?<!\bi\.e)(?<!\bcf)\.(?=\s|$)")
 _LINE_BREAKS = re.compile(r"[\t\n]+\s*")
 # Addresses and ids differ from process to process.
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]+|\d{9,}")
@@ -139,6 +140,29 @@ def some(parts: Sequence[str], most: int, between: str = ", ") -> str:
     return between.join(parts[:most]) + more
 
 
+def sentence_end(text: str, least: int = 0, most: int | None = None) -> int:
+    """Where the last sentence ends that is whole within ``most`` characters (the first one without); -1 if none does.
+
+    A full stop within an abbreviation, a name or brackets ends no sentence, and none ends before ``least``.
+    """
+    ends = (
+        match.end() for match in _SENTENCE_END.finditer(text, least) if text.count("(", 0, match.end()) <= text.count(")", 0, match.end())
+    )
+    if most is None:
+        return next(ends, -1)
+    return max((end for end in ends if end <= most), default=-1)
+
+
+def some_in_width(names: Sequence[str], width: int, between: str = ", ") -> str:
+    """As many names as fit, each whole, and how many more there are; the first one is shortened where it does not fit."""
+    for shown in range(len(names), 0, -1):
+        text = some(names, shown, between)
+        if _first_cells(text, width) == text:
+            return text
+    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    return shorten(names[0], max(5, width - len(more))) + more if names else ""
+
+
 def rank_list(numbers: Iterable[int], most: int = _MAX_RANGES) -> str:
     """``rank 3``, ``ranks 0-2 and 5``, ``ranks 0, 2, 4, 6, 8 and 27 more``: at most ``most`` ranges."""
     ordered = sorted(set(numbers))
@@ -180,6 +204,15 @@ def taking(value: float | None) -> str:
 def seconds_in_column(value: float) -> str:
     """The same without the unit of seconds, which the head of the column names: ``14.30``, ``36 min 14 s``."""
     return f"{value:.2f}" if round(value) < _LONG_TIME else seconds(value)
+
+
+def seconds_as_printed(value: float) -> float:
+    """What ``seconds_in_column`` prints, as a number: differences of such times fit what is printed beside them."""
+    whole = round(value)
+    if whole < _LONG_TIME:
+        return round(value, 2)
+    part = next(unit for unit in _UNITS if whole >= unit[0])[2]
+    return float(whole // part * part)
 
 
 def seconds_from_to(before: float, after: float) -> str:

@@ -226,7 +226,14 @@ def test_a_rule_is_found_by_code_and_name(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "hint"),
-    [("SL1011", "; the nearest is SL101 size-varies"), ("size-vary", "; the nearest is SL101 size-varies"), ("", ""), ("recipes", "")],
+    [
+        ("SL1011", "; the nearest is SL101 size-varies"),
+        ("size-vary", "; the nearest is SL101 size-varies"),
+        ("", ""),
+        ("recipes", ""),
+        ("SL999", ""),
+        ("duck", "; the nearest is SL103 duck-shape"),
+    ],
 )
 def test_an_unknown_rule_is_refused_with_the_nearest_one(name: str, hint: str) -> None:
     with pytest.raises(ShapelogError) as raised:

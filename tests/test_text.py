@@ -18,10 +18,13 @@ from shapelog.text import (
     plural_noun,
     rank_list,
     seconds,
+    seconds_as_printed,
     seconds_from_to,
     seconds_in_column,
+    sentence_end,
     shorten,
     some,
+    some_in_width,
     visible,
     without_addresses,
 )
@@ -195,3 +198,37 @@ def test_file_sizes_have_a_unit(size: int, text: str) -> None:
 
 def test_megabytes_have_one_decimal() -> None:
     assert megabytes(123_456) == "0.1 MB"
+
+
+@pytest.mark.parametrize(
+    ("text", "least", "most", "end"),
+    [
+        ("A logger (e.g. `print`. Or warn) is. Add it.", 0, None, 36),
+        ("Use it, e.g. here. Then go on.", 0, None, 18),
+        ("One. Two. Three.", 0, 10, 9),
+        ("One. Two. Three.", 5, None, 9),
+        ("No end in torch.nn.Module", 0, None, -1),
+    ],
+)
+def test_a_sentence_ends_at_a_full_stop_outside_of_brackets_and_abbreviations(text: str, least: int, most: int | None, end: int) -> None:
+    assert sentence_end(text, least, most) == end
+
+
+@pytest.mark.parametrize(
+    ("names", "width", "shown"),
+    [
+        (["alpha", "beta", "gamma"], 40, "alpha, beta, gamma"),
+        (["alpha", "beta", "gamma"], 16, "alpha and 2 more"),
+        (["alpha", "beta", "gamma"], 17, "alpha and 2 more"),
+        (["a" * 30, "beta"], 20, "aaaaa…aaa and 1 more"),
+        ([], 20, ""),
+    ],
+)
+def test_names_are_left_out_whole_where_they_do_not_fit(names: list[str], width: int, shown: str) -> None:
+    assert some_in_width(names, width) == shown
+    assert len(shown) <= width
+
+
+def test_differences_of_printed_times_are_those_of_what_is_printed() -> None:
+    assert f"{seconds_as_printed(37.474) - seconds_as_printed(19.056):.2f}" == "18.41"
+    assert [seconds_as_printed(value) for value in (1.234, 125.4, 7322.0)] == [1.23, 125.0, 7320.0]

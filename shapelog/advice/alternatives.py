@@ -90,7 +90,9 @@ def _unbacked(context: AdviceContext) -> Iterator[Alternative]:
     if context.version.reads_sources:
         spelled = ",".join(entries(found, context.version))
         lines = [f"torch.compiler.config.unbacked_sources = {spelled!r}  # or TORCH_COMPILE_UNBACKED_SOURCES", *lines]
-        lines.append("torch.fx.experimental._config.backed_size_oblivious = True  # or: every size that is dynamic from the start")
+        lines.append(
+            "torch.fx.experimental._config.backed_size_oblivious = True  # or, globally: every size that is dynamic from the start"
+        )
     yield Alternative(
         tool="unbacked source",
         codes=("SL104",),
@@ -318,14 +320,18 @@ def _values_list(context: AdviceContext) -> Iterator[Alternative]:
 
 
 def _shapes_spec(context: AdviceContext) -> Iterator[Alternative]:
-    """The argument of torch.compile, for one frame whose marks are all tensors among its own arguments."""
+    """The argument of torch.compile, for one frame that the marks help, and whose marks are all tensors among its own arguments."""
     if not context.version.at_least(13):
         return
     has_decorator = context.version.at_least(14)
     name = "dynamic_shapes" if has_decorator else "shapes_spec"
-    marks = grouped(sorted(context.marks), lambda mark: mark.source)
+    left = {compile for item in context.remaining for compile in item.compiles}
     for frame in context.explained.trace.frames:
         first = next(iter(frame.entries), None)
+        removed = [cause for item in context.explained.of_frame(frame) if item.compile not in left for cause in item.causes]
+        if context.marks.isdisjoint(Mark(cause.source, cause.prop.dim) for cause in removed if cause.prop.kind is Kind.SIZE):
+            continue
+        marks = grouped(_varied(frame, context.marks), lambda mark: mark.source)
         mine = [mark for item in first.inputs for mark in marks.get(item.source, ())] if first else []
         if not first or not mine or frame.name.startswith("torch_dynamo_resume") or any(not _is_argument(mark.source) for mark in mine):
             continue
@@ -355,6 +361,16 @@ def _shapes_spec(context: AdviceContext) -> Iterator[Alternative]:
             ),
         )
         return
+
+
+def _varied(frame: Frame, marks: Marks) -> list[Mark]:
+    """The dims that a frame was called with several sizes of."""
+    sizes: dict[str, set[tuple[int, ...]]] = {}
+    for compile in frame.compiles:
+        for item in compile.inputs:
+            sizes.setdefault(item.source, set()).add(item.size)
+    dims = (mark for mark in sorted(marks) if not mark.is_int)
+    return [mark for mark in dims if len({size[mark.dim] for size in sizes.get(mark.source, ()) if mark.dim < len(size)}) > 1]
 
 
 def _weak_marks(context: AdviceContext) -> Iterator[Alternative]:

@@ -281,14 +281,14 @@ policy_options = _offer(
         "--max-compiles-per-frame",
         multiple=True,
         metavar="[FRAME=]N",
-        help="The same per frame. FRAME is a glob for a title, function, or file; the longest matching pattern wins.",
+        help="Fail if a frame has more than N compilations. FRAME is a glob for a title, function, or file; the longest match wins.",
     ),
-    click.option("--max-recompiles-per-frame", multiple=True, metavar="[FRAME=]N", help="The same for recompilations."),
+    click.option("--max-recompiles-per-frame", multiple=True, metavar="[FRAME=]N", help="Fail if a frame has more than N recompilations."),
     click.option(
         "--max-avoidable-seconds-per-frame",
         multiple=True,
         metavar="[FRAME=]S",
-        help="The same for seconds of avoidable recompilations.",
+        help="Fail if avoidable recompilations of a frame take longer than S seconds.",
     ),
     click.option(
         "--select",

@@ -7,6 +7,7 @@ from typing import NamedTuple, TypeVar
 from shapelog.distributed.collective_order import OrderChange, first_difference
 from shapelog.model.rank_summary import RankSummary, Step
 from shapelog.model.trace import Outcome
+from shapelog.reading.payloads.cache_keys import CACHE_ARTIFACTS
 from shapelog.text import plural, rank_list
 
 _T = TypeVar("_T")
@@ -182,14 +183,18 @@ def _collective_words(steps: _Steps) -> str:
 def _cause_words(steps: _Steps) -> str:
     count = Counter((change.code, change.axis) for step in steps for change in step.changes)
     listed = ", ".join(f"{number} × {code} {axis}" for (code, axis), number in count.most_common(3))
-    return f"{listed}{' and more' if len(count) > 3 else ''}" if count else "no recompilation"
+    return f"{listed}{' and more' if len(count) > 3 else ''}" if count else "no recompilations"
 
 
 def _cache_words(steps: _Steps) -> str:
     count: Counter[str] = Counter()
     for step in steps:
         count.update(dict(step.caches))
-    return ", ".join(f"{number} {name.replace('_', ' ')}" for name, number in sorted(count.items()))
+    by_cache: dict[str, list[str]] = {}
+    for name, number in sorted(count.items()):
+        cache, result = CACHE_ARTIFACTS.get(name) or (name.replace("_", " "), "time")
+        by_cache.setdefault(cache, []).append(plural(number, result))
+    return "; ".join(f"{cache}: {', '.join(results)}" for cache, results in by_cache.items())
 
 
 def _compile_words(steps: _Steps) -> str:

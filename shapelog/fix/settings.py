@@ -8,6 +8,7 @@ from shapelog.fix.source_files import CannotPlaceError
 from shapelog.report.next_steps import NextStep, Saving, StepKind
 from shapelog.text import plural
 
+_OF_DYNAMO = "torch._dynamo.config."
 _ASSIGNMENT = re.compile(r"^torch\._dynamo\.config\.(\w+) = (True|False)$")
 # Those that only let Dynamo trace more (torch/_dynamo/config.py). Others change speed, results or what is checked: the user has to decide.
 _TRACE_MORE = frozenset(
@@ -34,7 +35,7 @@ class Setting(NamedTuple):
     @property
     def name(self) -> str:
         """``capture_scalar_outputs = True``."""
-        return self.text.removeprefix("torch._dynamo.config.")
+        return self.text.removeprefix(_OF_DYNAMO)
 
     @property
     def option(self) -> str:
@@ -51,6 +52,8 @@ class Setting(NamedTuple):
 
     def check(self) -> None:
         """Raises CannotPlaceError for a setting that does more than let Dynamo trace."""
+        if ".add(" in self.name:
+            raise CannotPlaceError("the call then writes its line later, or not at all: add it yourself where that does no harm")
         found = _ASSIGNMENT.match(self.text)
         if not found or found[1] not in _TRACE_MORE or found[2] != "True":
             raise CannotPlaceError("it changes more than what is traced, so read PyTorch's hint before you set it")
@@ -61,7 +64,7 @@ def settings_of(steps: tuple[NextStep, ...]) -> Iterator[Setting]:
     texts: dict[str, NextStep] = {}
     for step in steps:
         if step.kind in (StepKind.GRAPH_BREAK, StepKind.FAILURE):
-            for text in step.text:
+            for text in (line for line in step.text if line.startswith(_OF_DYNAMO)):  # not what it imports
                 texts.setdefault(text, step)
     for number, (text, step) in enumerate(texts.items(), 1):
         yield Setting(f"S{number}", text, step)

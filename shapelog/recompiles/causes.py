@@ -10,10 +10,10 @@ from shapelog.grouping import grouped
 from shapelog.model.trace import Compile
 from shapelog.reading.payloads.guard_expressions import canonical
 from shapelog.reading.payloads.guards import UserLine, place_of, places_of
-from shapelog.reading.payloads.properties import MARKED_BY, Kind, Property
-from shapelog.reading.payloads.recompile_reasons import Reason
+from shapelog.reading.payloads.properties import MARKED_BY, Kind, Property, is_address
+from shapelog.reading.payloads.recompile_reasons import NamedBackend, Reason, backend_named
 from shapelog.reading.payloads.source_names import Source, display_text, is_library
-from shapelog.recompiles.classify import backend_named, classify, is_compared_with_tensor
+from shapelog.recompiles.classify import classify, is_compared_with_tensor
 from shapelog.recompiles.consequences import separate
 from shapelog.recompiles.facts import CompileFacts, FactTable
 from shapelog.recompiles.global_state import autocast_pair, changed_fields, state_value
@@ -28,6 +28,22 @@ _SHAPE_GUARD = Property(Kind.SHAPE_GUARD)
 # How an axis names a property: as an attribute of the source, as a function of it, or after it.
 _ATTRIBUTES = frozenset((Kind.SIZE, Kind.STRIDE, Kind.DTYPE, Kind.REQUIRES_GRAD, Kind.RANK, Kind.DEVICE))
 _FUNCTIONS = frozenset((Kind.LENGTH, Kind.TYPE, Kind.ID))
+_IN_WORDS = {
+    Kind.STRIDE: "the memory layout of {}",
+    Kind.RANK: "the number of dimensions of {}",
+    Kind.DTYPE: "the dtype of {}",
+    Kind.REQUIRES_GRAD: "requires_grad of {}",
+    Kind.DEVICE: "the device of {}",
+    Kind.TYPE: "the type of {}",
+    Kind.LENGTH: "the length of {}",
+    Kind.KEYS: "the keys of {}",
+    Kind.ID: "{}",
+    Kind.NAN: "{}",
+    Kind.VALUE: "{}",
+}
+_PLAIN = frozenset((Kind.SIZE, Kind.RANK, Kind.DTYPE, Kind.REQUIRES_GRAD, Kind.DEVICE, Kind.TYPE, Kind.LENGTH, Kind.VALUE))
+_NAMED_IN_TITLES = frozenset((Kind.KEYS, Kind.ID, Kind.NAN, Kind.VALUE))
+_CLOSURE_VARIABLE = re.compile(r"(.*)\.__closure__\[\d+\]\.cell_contents")
 _PINNED = frozenset(("SL201", "SL202"))
 _INT_RULES = frozenset(("SL102", "SL315"))
 
@@ -55,6 +71,28 @@ class Cause(NamedTuple):
 
     def _repr_html_(self) -> str:
         return in_notebook("object", self)
+
+    @property
+    def subject(self) -> str:
+        """What changed, as a sentence names it: ``dim 0 of x``, ``the dtype of x``, ``k``."""
+        name, part = self.source.display_name, self.source.tensor_part
+        if self.prop.kind is Kind.SHAPE_GUARD and part and part.is_size:
+            return f"dim {part.dim} of {part.tensor.display_name}"
+        if self.prop.kind is Kind.SIZE:
+            return f"dim {self.prop.dim} of {name}"
+        words = _IN_WORDS.get(self.prop.kind, "") if self.prop.dim < 0 and name else ""
+        return words.format(_in_words(name)) if words else self.axis
+
+    @property
+    def short_subject(self) -> str:
+        """The same as a title names it, where sizes and types are written as code: ``x.size[0]``, ``type(x)``, ``keys of d``."""
+        return self.subject.removeprefix("the ") if self.prop.kind in _NAMED_IN_TITLES else self.axis
+
+    @property
+    def has_plain_values(self) -> bool:
+        """Whether both values are known, and are those of ``subject``: no guard, and no address."""
+        is_address_of = is_address(self.prop, self.before) or is_address(self.prop, self.after)
+        return self.prop.kind in _PLAIN and bool(self.before and self.after) and not is_address_of
 
     @property
     def rule(self) -> Rule:
@@ -159,6 +197,13 @@ def _symbolic_source(cause: Cause) -> str:
     """What a record of a specialization calls what varied."""
     source = f"{cause.source}.size()[{cause.prop.dim}]" if cause.prop.kind is Kind.SIZE else cause.source
     return Source(source).canonical
+
+
+def _in_words(name: str) -> str:
+    """A variable of a closure has no name in the trace, and the code of a function is known by that of the function."""
+    name = name.removesuffix(".__code__")
+    cell = _CLOSURE_VARIABLE.fullmatch(name)
+    return f"a closure variable of {cell[1]}" if cell else name
 
 
 def _part(item: Violation, cause: Cause) -> str:
@@ -304,6 +349,14 @@ def _whole_path(file: str, known: Collection[str]) -> str:
     return next((path for path in known if path.endswith(end)), file)
 
 
+def _shown_backends(before: NamedBackend, after: NamedBackend) -> tuple[str, str]:
+    """Only what differs; "" for two objects that PyTorch writes alike."""
+    if before == after:
+        return "", ""
+    is_one = before.compiler == after.compiler
+    return (before.options, after.options) if is_one else (str(before), str(after))
+
+
 def _shown(item: Violation) -> tuple[str, str]:
     """Before and after, as people would write them."""
     before, after = str(item.expected), str(item.actual)
@@ -314,7 +367,7 @@ def _shown(item: Violation) -> tuple[str, str]:
     if item.prop.kind is Kind.AUTOCAST:
         return autocast_pair(item) or (before, after)
     if item.prop.kind is Kind.BACKEND:
-        return str(backend_named(before)), str(backend_named(after))
+        return _shown_backends(backend_named(before), backend_named(after))
     if item.prop.kind is Kind.INFERENCE_MODE:
         return ("off", "on") if item.actual else ("on", "off")
     if item.is_global_state:

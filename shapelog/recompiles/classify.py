@@ -6,10 +6,12 @@ from typing import NamedTuple
 
 from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.properties import DUAL_LEVEL, LENGTH, MARKED_BY, TENSOR, Kind, is_address
+from shapelog.reading.payloads.recompile_reasons import backend_named
 from shapelog.reading.payloads.source_names import Source, display_text, is_library
 from shapelog.reading.records import Specialization
 from shapelog.recompiles.facts import COMPILED_FUNCTION, CompileFacts, pin_of
-from shapelog.recompiles.global_state import describe_change
+from shapelog.recompiles.global_state import changed_fields, describe_change, set_once
+from shapelog.recompiles.passed_functions import functions_in, other_library_function
 from shapelog.recompiles.strides import is_free, same_order
 from shapelog.recompiles.tied_sizes import tied_to
 from shapelog.recompiles.violations import THE_CLASS, Described, Violation, constant_type
@@ -29,7 +31,14 @@ _EACH_FUNCTION = "pass fewer functions, or accept one graph for each"
 _COMPILE_FIRST = "replace the function by its compiled version before the first call, or accept one more graph"
 _SAME_OBJECTS = "pass objects that are always distinct or always the same, or accept one graph for each case"
 _ONE_CALL = "compile the code once, with one set of options, or accept one graph for each"
-_SAME_CLASS = "define the class once, outside of the function that makes another one at each call"
+_SAME_CLASS = "define the class at module level"
+_FIXED_PARAMETER = "keep requires_grad of this parameter fixed: set it once, before the first compiled call"
+_NOT_WARMED_UP = (
+    "accept the extra graph (PyTorch always specializes on 0 and 1), or make the dimension unbacked with "
+    "torch._dynamo.decorators.mark_unbacked"
+)
+_EQUAL_OR_NOT = "accept one graph for equal sizes and one for different ones, or make them equal in every call"
+_UNKNOWN_OBJECT = "create the object once, outside the call, and reuse it; if it is a class or an enum member, accept one graph for each"
 _FLOAT_BRANCH = "accept one graph per branch: the code branches on this float"
 # Characters of a guard in a sentence: sizes that were divided have very long ones.
 _LONGEST_GUARD = 120
@@ -43,9 +52,6 @@ _CLASS_DICT, _MODULE_PART = (
 _HOOKS, _SAME_HOOKS = re.compile(r"\._([a-z_]*hook)s$"), "register the hooks before the first call, and keep them"
 _SAME_METADATA = "use the same metadata in every call, or accept one graph for each"
 _INNER, _SAME_INNER = ".__tensor_flatten__()[0]", "give it the same tensors in every call, or accept one graph for each set"
-_CALLED = re.compile(r" = (torch\.[\w.]*)\(")
-# The name of a node, as of ``lt_1 = x < 3``, without the number that makes it unique. A placeholder has the name of its source.
-_NODE = re.compile(r"^([a-z]\w*?)(?:_\d+)?(?:: \"[^\"]*\")? = (?!L_)")
 # Before torch 2.8 a bool is guarded by its id, and CPython has True and False next to each other, 32 bytes apart.
 _BOOL_DISTANCE = 32
 
@@ -74,15 +80,16 @@ def classify(item: Violation, source: Source, entry: CompileFacts, call: Compile
     if item.prop.kind in _SIMPLE:
         code, words = _SIMPLE[item.prop.kind]
         sentence = words.format(name=name, before=str(item.expected) or "one value", after=str(item.actual) or "another")
-        return Classification((code,), sentence)
+        is_frozen = item.prop.kind is Kind.REQUIRES_GRAD and _is_parameter(item, entry, call)
+        return Classification((code,), sentence, remedy=_FIXED_PARAMETER if is_frozen else "")
     if not item.source:
-        return Classification(*describe_change(item))
+        return Classification(*describe_change(item), remedy=set_once(changed_fields(item)))
     text = item.reason.text if item.reason else f"{source.display_name} {item.prop}"
     return Classification(("SL399",), f"PyTorch reports a guard that shapelog does not know: {text}")
 
 
 _SIMPLE = {
-    Kind.RANK: ("SL107", "the rank of {name} changed from {before} to {after}"),
+    Kind.RANK: ("SL107", "the number of dimensions of {name} changed from {before} to {after}"),
     Kind.DTYPE: ("SL301", "the dtype of {name} changed from {before} to {after}"),
     Kind.REQUIRES_GRAD: ("SL302", "requires_grad of {name} changed from {before} to {after}"),
     Kind.DEVICE: ("SL304", "the device of {name} changed from {before} to {after}"),
@@ -205,30 +212,8 @@ def _backend(item: Violation, name: str, entry: CompileFacts, call: CompileFacts
     return Classification(("SL318",), f"torch.compile was called for the same code with a different backend{which}, {unused}")
 
 
-class NamedBackend(NamedTuple):
-    """A backend as PyTorch writes it: its compiler without addresses ("" where it is not written), and ``dynamic=True`` and the like."""
-
-    compiler: str
-    options: str
-
-    def __str__(self) -> str:
-        return f"{self.compiler}, {self.options}" if self.options else self.compiler
-
-    @property
-    def is_inductor(self) -> bool:
-        return self.compiler == "inductor"
-
-
-def backend_named(text: str) -> NamedBackend:
-    """``_TorchCompileWrapper(compiler='eager', dynamic=True)`` → eager, ``dynamic=True``."""
-    wrapped = re.fullmatch(r"_TorchCompileWrapper\(compiler='(.*)', (.*)\)", text)
-    compiler, options = (wrapped[1], wrapped[2]) if wrapped else (text.replace("_TorchCompileInductorWrapper", "inductor"), "")
-    return NamedBackend(re.sub(r" at 0x[0-9a-fA-F]+", "", compiler), options)
-
-
 def _inference_mode(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
-    switched = "on" if item.actual else "off"
-    sentence = f"inference mode was turned {switched} after this was compiled; its tensors are a different kind, without autograd"
+    sentence = "compiled outside inference mode, called inside it" if item.actual else "compiled in inference mode, called outside it"
     return Classification(("SL303",), sentence, remedy="warm up in the mode used in production: inference mode needs its own graphs")
 
 
@@ -236,19 +221,24 @@ def _size(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -
     dim, values = item.prop.dim, (item.expected, item.actual)
     codes = ["SL101"]
     sentence = f"dim {dim} of {name} changed from {item.expected} to {item.actual}"
-    tensor = call.input(item.source) or entry.input(item.source)
-    is_parameter = (tensor and tensor.is_parameter) or (item.reason and item.reason.is_parameter) or "._parameters[" in item.source
-    if is_parameter and not {0, 1}.intersection(values):
+    if _is_parameter(item, entry, call) and not {0, 1}.intersection(values):
         codes.append("SL106")
         sentence += "; it is a parameter, and parameters are static by default"
     elif 0 in values or 1 in values:
         codes.append("SL104")
-        is_both = 0 in values and 1 in values
-        sentence += f"; PyTorch always specializes on {'sizes 0 and 1' if is_both else 'size 1' if 1 in values else 'size 0'}"
+        sentence += "; PyTorch always specializes on sizes 0 and 1"
     codes_of_pin, words = _pinned(item, f"{item.source}.size()[{dim}]", entry, call)
-    if "SL104" in codes and not codes_of_pin:
+    is_zero_one = "SL104" in codes and not codes_of_pin
+    if is_zero_one:
         words = ""  # what a size of 0 or 1 is tied to makes no difference
-    return Classification((*codes, *codes_of_pin), sentence + words, True)
+    remedy = _NOT_WARMED_UP if is_zero_one and item.actual in (0, 1) else ""  # the first call had another size
+    return Classification((*codes, *codes_of_pin), sentence + words, True, remedy=remedy)
+
+
+def _is_parameter(item: Violation, entry: CompileFacts, call: CompileFacts) -> bool:
+    tensor = call.input(item.source) or entry.input(item.source)
+    is_known = bool(tensor and tensor.is_parameter) or bool(item.reason and item.reason.is_parameter)
+    return is_known or "._parameters[" in item.source
 
 
 def _pinned(item: Violation, source: str, entry: CompileFacts, call: CompileFacts) -> tuple[tuple[str, ...], str]:
@@ -327,7 +317,7 @@ def _shape_guard(item: Violation, name: str, entry: CompileFacts, call: CompileF
     is_zero_one = _ZERO_ONE in shape.comment or re.fullmatch(r"2 <= [^<>=]+|Ne\([^()]+, [01]\)", expression)
     is_equality = len(sizes) == 2 and re.fullmatch(r"[^<>=!%*/+]+ == [^<>=!%*/+]+", expression)
     if is_equality and any(entry.numbers.get(name) in (0, 1) for name in sizes):  # symbolic all the same: unbacked
-        return Classification(("SL204",), f"the code requires two unbacked sizes to be equal: {text}{seen}", True)
+        return Classification(("SL204",), f"the code requires two unbacked sizes to be equal: {text}{seen}", True, remedy=_EQUAL_OR_NOT)
     if (is_zero_one or is_equality) and any(value in (0, 1) for value in values or ((0,) if is_zero_one else ())):
         what = "a size" if sizes or not values else "an int"
         return Classification(("SL104",), f"PyTorch always specializes on {what} of 0 or 1: the cache entry requires {text}{seen}", True)
@@ -438,9 +428,7 @@ def _identity(item: Violation, name: str, entry: CompileFacts, call: CompileFact
             return Classification(("SL309",), sentence, remedy=_COMPILE_FIRST)
         return _other_function(function, entry, call)
     if _short_type(expected) in _LIBRARY_FUNCTIONS:
-        operators = _other_operators(entry, call)
-        which = f": {operators[0]}, now {operators[1]}" if operators else ""
-        return Classification(("SL311",), f"{name} is a different library function{which}", remedy=_EACH_FUNCTION)
+        return Classification(("SL311",), other_library_function(name, entry, call), remedy=_EACH_FUNCTION)
     if expected.startswith(THE_CLASS):
         before, after = _short_type(expected.removeprefix(THE_CLASS)), _short_type(str(item.actual).removeprefix(THE_CLASS))
         if before == after:
@@ -452,12 +440,13 @@ def _identity(item: Violation, name: str, entry: CompileFacts, call: CompileFact
     if before_id is not None and after_id is not None and abs(before_id - after_id) == _BOOL_DISTANCE:
         return Classification(("SL311",), f"{name} changed between True and False")
     kind = f" (a {_short_type(expected)})" if expected and not expected.isdigit() else ""
-    return Classification(("SL308",), f"{name}{kind} is a different object from the one this was compiled for")
+    remedy = "" if kind else _UNKNOWN_OBJECT
+    return Classification(("SL308",), f"{name}{kind} is a different object from the one this was compiled for", remedy=remedy)
 
 
 def _other_function(name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     """Another code object: a function passed on purpose, where the graphs show two places in the user's code, else one made anew."""
-    before, after = _functions_in(entry) - _functions_in(call), _functions_in(call) - _functions_in(entry)
+    before, after = functions_in(entry) - functions_in(call), functions_in(call) - functions_in(entry)
     if before and after:  # one that is made anew has the same code
         sentence = f"{name} changed to a function with different code"
         if len(before) == len(after) == 1:
@@ -465,33 +454,6 @@ def _other_function(name: str, entry: CompileFacts, call: CompileFacts) -> Class
             sentence = f"{name} changed from the function {was[0]} ({was[1]}) to {now[0]} ({now[1]})"
         return Classification(("SL309",), sentence, verdict=Verdict.JUSTIFIED, remedy=_EACH_FUNCTION)
     return Classification(("SL309",), f"{name} is a different function: its code object changed")
-
-
-def _functions_in(known: CompileFacts) -> set[tuple[str, str]]:
-    """(name, ``file:first line``) of each function that the graph of a compile has code of, other than its own; the first line is that
-    seen in the graph.
-    """
-    own = known.compile.metrics.code_name
-    found: dict[tuple[str, str], int] = {}
-    for line in known.compile.graph.user_lines if known.compile.graph else ():
-        if not line.file.startswith("<") and line.name != own:
-            found.setdefault((line.name, line.file), line.line)
-    return {(name, f"{file.rsplit('/', 1)[-1]}:{line}") for (name, file), line in found.items()}
-
-
-def _other_operators(entry: CompileFacts, call: CompileFacts) -> tuple[str, str] | None:
-    """The operators that only one of two graphs has, where that is one each: functions of torch, or else what nodes are named after."""
-    graphs = entry.compile.graph, call.compile.graph
-    if not all(graphs):
-        return None
-    found = [{match[1] for text in graph.statements if (match := _CALLED.search(text))} for graph in graphs if graph]
-    if not (found[0] - found[1] and found[1] - found[0]):
-        found = [
-            {match[1] for text in graph.statements if (match := _CALLED.search(text) or _NODE.search(text))} for graph in graphs if graph
-        ]
-    before, after = found
-    gone, new = sorted(before - after), sorted(after - before)
-    return (gone[0], new[0]) if len(gone) == len(new) == 1 else None
 
 
 def _short_type(text: str) -> str:
@@ -508,7 +470,7 @@ def _shown_object(text: str) -> str:
 def _type(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     before, after = str(item.expected), str(item.actual)
     if before == after and not isinstance(item.expected, Described) and not is_address(item.prop, before):
-        return Classification(("SL310",), f"{name} is of another class with the same name ({after})", remedy=_SAME_CLASS)
+        return Classification(("SL310",), f"{name} is an instance of a different class with the same name ({after})", remedy=_SAME_CLASS)
     now = "None" if after == "NoneType" else _shown_object(after) if after else "an unrecorded type"
     is_named = item.expected is Described.TENSOR or before == "None" or before.startswith(THE_CLASS)
     named = _shown_object(before) if is_named else f"type {before}"

@@ -1,9 +1,11 @@
 """Global state that the guards check (grad mode, autocast, default dtype, threads, ...), in words."""
 
 import re
+from collections.abc import Iterable
 
 from shapelog.reading.payloads.properties import Kind, Property
 from shapelog.recompiles.violations import Described, Known, Violation
+from shapelog.text import enumerated
 
 _AUTOCAST = Kind.AUTOCAST.value
 _CODES = {"grad_mode": "SL305", _AUTOCAST: "SL306"}
@@ -16,11 +18,15 @@ _WORDS = {
     "deterministic_algorithms_warn_only": "deterministic algorithms (warn only)",
     "torch_function": "the torch_function switch",
     "torch_function_all_disabled": "the torch_function switch",
+    "default device": "the default device",
     "allow_tf32": "TF32",
     "function modes": "the stack of torch function modes (such as `with torch.device(...)`)",
     "allow_fp16_reduce": "reduced-precision fp16 reductions",
     "allow_bf16_reduce": "reduced-precision bf16 reductions",
 }
+# In a remedy, and how many of them it names.
+_TO_SET = {"function modes": "torch function modes (such as `with torch.device(...)`)"}
+_MOST_TO_SET = 4
 _DTYPE_OF_AUTOCAST = Property(Kind.AUTOCAST, name="dtype")
 _PARTS_OF_AUTOCAST = {"dtype": " its dtype", "cached_enabled": " its cache"}
 _DEFAULT_DTYPE = Property(Kind.GLOBAL_STATE, name="default_dtype")
@@ -42,6 +48,18 @@ def describe_change(item: Violation) -> tuple[tuple[str, ...], str]:
     codes = tuple(dict.fromkeys(_CODES.get(name, _OTHER_CODE) for name in fields)) or (_OTHER_CODE,)
     text = " and ".join(dict.fromkeys(_WORDS.get(name, name) for name in fields)) or "the global state"
     return codes, f"{text} changed{_from_to(item)} after this was compiled"
+
+
+def set_once(fields: Iterable[str]) -> str:
+    """What to do about fields that changed, as causes and their axes name them; "" where another rule is about one, or none is known."""
+    names = list(dict.fromkeys(fields))
+    if not names or any(name.startswith(_AUTOCAST) or name in _CODES for name in names):
+        return ""
+    words = list(dict.fromkeys(_TO_SET.get(name, _WORDS.get(name, name)) for name in names))
+    listed = enumerated(
+        words if len(words) <= _MOST_TO_SET else [*words[: _MOST_TO_SET - 1], f"{len(words) - _MOST_TO_SET + 1} more settings"]
+    )
+    return f"set {listed} once, before the first compiled call"
 
 
 def _from_to(item: Violation) -> str:

@@ -37,7 +37,9 @@ def verdict_of(
             return Verdict.MARKING, item.entry
     table = reuse.differences.table
     verdicts = {cause.verdict for cause in nearest.causes}
-    is_static = statically_marked_dim(nearest) and Verdict.JUSTIFIED not in verdicts
+    # A size of 0 or 1, or a branch, needs a graph of its own with or without the mark.
+    is_justified = Verdict.JUSTIFIED in verdicts or any(any_blocks_marking(cause.codes) for cause in nearest.causes)
+    is_static = statically_marked_dim(nearest) and not is_justified
     if is_static or broken_stride_tie(nearest, table, compile) or moved_to_start(nearest, table, compile):
         return Verdict.CODE, None
     return next((known for known in (Verdict.UNEXPLAINED, Verdict.CODE) if known in verdicts), Verdict.JUSTIFIED), None

@@ -261,7 +261,9 @@ def _named_values(entry: CompileFacts, call: CompileFacts, source: Source, reaso
     if reason.family == "tensor_type":
         return TYPE, _tensor_type(entry, source), type_name(reason.actual)
     if kind in (Kind.TYPE, Kind.ID):
-        return _objects(entry.tree, call, source, prop, reason.actual or reason.expected, _kind_seen(call, source))
+        seen = _kind_seen(call, source)
+        known_type = _type_of(seen) if kind is Kind.TYPE and isinstance(seen, str) else seen
+        return _objects(entry.tree, call, source, prop, reason.actual or reason.expected, known_type)
     expected: Known = reason.expected
     was, now = entry.types.get(source, ""), call.types.get(source, "")
     if reason.family == "iterator" and was and now and was != now:  # its check has the type in it
@@ -367,6 +369,11 @@ def constant_type(text: str) -> str:
     return _BRACKET_TYPES.get(text[:1], "")
 
 
+def _type_of(value: str) -> str:
+    """The type of a constant, for a sentence about types; ``None`` is a type of its own."""
+    return value if value == "None" else constant_type(value) or value
+
+
 def _kind_seen(call: CompileFacts, source: Source) -> Known:
     """What ``source`` was in a call."""
     facts = call.facts
@@ -401,7 +408,9 @@ def _another_type(was: str, now: str, tree: GuardTree | None, call: CompileFacts
         return VALUE, before, "None"
     if all(str(known).startswith(THE_CLASS) for known in (before, after)):  # of different metaclasses
         return ID, before, after
-    return TYPE, before, after if value is None else value
+    if str(before).startswith(THE_CLASS) and value is not None:  # a class is a value, too
+        after = value
+    return TYPE, before, after
 
 
 def _type_known(name: str) -> Known:
@@ -426,14 +435,14 @@ def _another_guard(
                 return VALUE, expected, Described.UNKNOWN
     elif prop.kind is Kind.TENSOR:
         if value is not None:
-            return TYPE, Described.TENSOR, value
+            return TYPE, Described.TENSOR, _type_of(str(value))
         if has_type:
             return TYPE, Described.TENSOR, type_seen or Described.OTHER_OBJECT
     elif prop.kind is Kind.TYPE and (source, TENSOR) not in tree.facts:
         if is_tensor:
             return TYPE, own or Described.OTHER_TYPE, Described.TENSOR
         if isinstance(value, str) and (value == "None" or (own and constant_type(value) and own != constant_type(value))):
-            return VALUE if value == "None" else TYPE, own or Described.OBJECT, value
+            return VALUE if value == "None" else TYPE, own or Described.OBJECT, _type_of(value)
     elif prop.kind is Kind.ID and (is_tensor or value is not None):
         return VALUE, own or Described.OBJECT, Described.TENSOR if is_tensor else str(value)
     return None

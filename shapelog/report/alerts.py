@@ -21,7 +21,7 @@ from shapelog.report.repository_paths import Repository, SourceLine
 from shapelog.report.results import Finding
 from shapelog.report.weighted import WeightedCompile, weighted_compiles
 from shapelog.rules import RULES, UNEXPLAINED, AlertKind, Level, Remedy, Rule, Verdict
-from shapelog.text import file_name, some, taking
+from shapelog.text import enumerated, file_name, rank_list, some, taking
 
 # The most values, other properties and compiles that a sentence names.
 _VALUES, _AXES, _LABELS = 8, 4, 4
@@ -71,7 +71,8 @@ class Rest(NamedTuple):
 class Alert:
     """One rule about one piece of code, with everything that ``occurrences`` have in common.
 
-    ``axes`` are the properties that changed together, each time the same; () where the rule is about none. ``codes`` are all codes of its
+    ``axes`` are the properties that changed together, each time the same; () where the rule is about none; ``subjects`` are these as a
+    title names them. ``codes`` are all codes of its
     causes. ``sentence`` is what happened, ``facts`` has each different cause once, ``remedy`` is what to do. ``source_line`` is the user's
     line, None where no file is known; ``snippet`` is that line as code, ``marked`` the part of it that the alert is about. ``fingerprint``
     is made of the file, the name of the code, the rule and the property, never of a line or a compile id. ``messages`` are what PyTorch
@@ -96,6 +97,7 @@ class Alert:
     exceptions: tuple[RaisedException, ...] = ()
     notes: tuple[str, ...] = ()
     rest: Rest | None = None
+    subjects: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
@@ -308,13 +310,19 @@ class _AlertBuilder(NamedTuple):
         )
         cost = taking(math.fsum(item.seconds for item in occurrences))
         axes = tuple(dict.fromkeys(cause.axis for cause in causes if cause.axis))
-        why = _with_later_values(facts[0], [cause for cause in causes if cause.axis == axes[0]], axes) if axes else facts[0]
+        others = list(dict.fromkeys(cause.subject for cause in causes if cause.axis and cause.axis != axes[0]))
+        why = (
+            _with_other_values(facts[0], [item for item in members if item.cause and item.cause.axis == axes[0]], others)
+            if axes
+            else facts[0]
+        )
         place = next((cause.place for cause in causes if cause.place and self._is_own(cause.place.file)), None)
         remedy = self.found.report.remedies.of(recompiles, causes)
         return self._alert(
             rule=cause.remedy_rule if cause else UNEXPLAINED,
             codes=tuple(dict.fromkeys(code for cause in causes for code in cause.codes)) or (UNEXPLAINED.code,),
             axes=axes,
+            subjects=tuple(dict.fromkeys(cause.short_subject for cause in causes if cause.axis)),
             sentence=f"{self.code.title} was recompiled {_times(occurrences)}{cost}: {why or 'the cause is not known'}",
             facts=facts,
             remedy=remedy,
@@ -356,6 +364,7 @@ class _AlertBuilder(NamedTuple):
                 occurrences=occurrences,
                 messages=tuple(messages.values()),
                 exceptions=next((item.exceptions for item in members if item.exceptions), ()),
+                notes=tuple(dict.fromkeys(text for item in members for text in item.notes)),
             )
 
     def breaks(self) -> Iterator[Alert]:
@@ -415,6 +424,7 @@ class _AlertBuilder(NamedTuple):
         occurrences: tuple[Occurrence, ...],
         codes: tuple[str, ...] = (),
         axes: tuple[str, ...] = (),
+        subjects: tuple[str, ...] = (),
         snippet: str = "",
         marked: str = "",
         messages: tuple[CompilerMessage, ...] = (),
@@ -440,6 +450,7 @@ class _AlertBuilder(NamedTuple):
             level=_level(frozenset[AlertKind]().union(*(occurrence.kinds for occurrence in occurrences)), rule),
             code=self.code,
             axes=axes,
+            subjects=subjects or axes,
             sentence=sentence,
             facts=facts,
             remedy=remedy,
@@ -475,19 +486,40 @@ def _notes(recompiles: Sequence[Recompile], fact: str) -> Iterator[str]:
     """Why marking does not remove some of them, each reason once, with the compiles it is about unless it is about all."""
     for why, members in grouped(recompiles, lambda item: item.why_not_markable).items():
         if why not in ("", fact):
-            labels = some([item.compile.label for item in members], _LABELS)
+            labels = some(list(dict.fromkeys(item.compile.label for item in members)), _LABELS)
             yield why if len(members) == len(recompiles) else f"{labels}: {why}"
 
 
-def _with_later_values(fact: str, causes: list[Cause], axes: tuple[str, ...]) -> str:
-    """The first fact with the values that came later, `` (then 4, 5, 6)``, and what else changed with it."""
-    known = ("", causes[0].before, causes[0].after)
-    values = dict.fromkeys(item.after for item in causes if item.after not in known and not is_address(item.prop, item.after))
-    later = list(values)[:_VALUES] + (["…"] if len(values) > _VALUES else [])
+def _with_other_values(fact: str, members: list[_Blamed], others: list[str]) -> str:
+    """The first fact with the values that came later, `` (then 4, 5, 6)``, or with those of each rank; and what else changed with it."""
+    causes = [item.cause for item in members if item.cause]
     change, mark, why = fact.partition("; ")
-    then = f"{change} (then {', '.join(later)}){mark}{why}" if later else fact
-    others = list(axes[1 : _AXES + 1]) + (["…"] if len(axes) > _AXES + 1 else [])
-    return then + (f"; {len(axes) - 1} more changed with it: {', '.join(others)}" if others else "")
+    known = ("", causes[0].before, causes[0].after)
+    same = [item for item in causes if item.prop.kind is causes[0].prop.kind and not is_address(item.prop, item.after)]
+    later = list(dict.fromkeys(item.after for item in same if item.after not in known))
+    of_ranks = _of_each_rank(members)
+    if of_ranks:
+        change = f"{causes[0].subject} changed: {of_ranks}"
+    elif later:
+        change += f" (then {', '.join([*later[:_VALUES], *['…'][: len(later) > _VALUES]])})"
+    named = others if len(others) <= _AXES else [*others[:_AXES], f"{len(others) - _AXES} more"]
+    return f"{change}{mark}{why}" + (f"; {enumerated(named)} changed too" if others else "")
+
+
+def _of_each_rank(members: list[_Blamed]) -> str:
+    """``10 → 20 on rank 0, 11 → 21 on rank 1``; "" where all ranks saw the same values, or these are not plain ones."""
+    values: dict[int, list[str]] = {}
+    for item in members:
+        if item.cause is None or not item.cause.has_plain_values:
+            return ""
+        for rank in item.compiled.ranks:
+            values.setdefault(rank, [item.cause.before]).append(item.cause.after)
+    ranks = grouped(values, lambda rank: tuple(values[rank]))
+    if len(ranks) < 2:
+        return ""
+    in_order = sorted(ranks.items(), key=lambda pair: min(pair[1]))
+    shown = [f"{' → '.join(seen[:_VALUES])}{' → …' if len(seen) > _VALUES else ''} on {rank_list(of)}" for seen, of in in_order]
+    return some(shown, _LABELS)
 
 
 def _with_rule(remedy: Remedy, rule: Rule) -> str:

@@ -14,6 +14,8 @@ from shapelog.reading.payloads.graphs import Graph
 from shapelog.reading.payloads.guards import Fact
 from shapelog.reading.payloads.properties import Kind, Property
 from shapelog.reading.payloads.source_names import Source
+from shapelog.reading.records import AutomaticDynamic
+from shapelog.recompiles.became_dynamic import newly_dynamic
 from shapelog.recompiles.causes import EntryDifference
 from shapelog.recompiles.explain import Explanations, Recompile, explain_trace
 from shapelog.recompiles.graph_reuse import similar
@@ -21,6 +23,7 @@ from shapelog.recompiles.similar_graphs import Group
 from shapelog.text import rank_list, some
 
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
+_OBJECTS = frozenset((Kind.ID, Kind.TYPE))
 _MOST_IDS = 12
 _DELETED = re.compile(r";  (?:\w+ = )+None$")
 
@@ -56,6 +59,25 @@ class CompileExplanation(NamedTuple):
     def nearest(self) -> Compile | None:
         """The nearest earlier entry; None for a first compile, and where the trace has none."""
         return self.recompile.nearest if self.recompile else None
+
+    @property
+    def has_other_objects(self) -> bool:
+        """Whether a guard is about an object, and both entries want another one."""
+        one, other = (entry.guards if entry else None for entry in (self.nearest, self.compile))
+        if one is None or other is None:
+            return False
+        objects = (key for key in one.facts.keys() & other.facts.keys() if key[1].kind in _OBJECTS)
+        return any(one.facts[key] != other.facts[key] for key in objects)
+
+    @property
+    def has_graphs(self) -> bool:
+        """Whether the graphs of both are recorded."""
+        return bool(self.nearest and self.nearest.graph and self.compile.graph)
+
+    @property
+    def newly_dynamic(self) -> tuple[AutomaticDynamic, ...]:
+        """What became dynamic in this compile, and was not from the start."""
+        return newly_dynamic(self.frame, self.compile)
 
     @property
     def graph_diff(self) -> tuple[str, ...]:
@@ -136,10 +158,9 @@ def _guard_changes(entry: Compile, compile: Compile) -> tuple[tuple[GuardChange,
         return (), 0, 0
     changed = []
     for source, prop in [key for key, value in one.facts.items() if other.facts.get(key, value) != value]:
-        before, after = one.facts[source, prop], other.facts[source, prop]
-        changed.append(
-            GuardChange(source, str(prop), _shown(prop, before, one.types.get(source)), _shown(prop, after, other.types.get(source)))
-        )
+        before, after = (_shown(prop, tree.facts[source, prop], tree.types.get(source)) for tree in (one, other))
+        if before != after:
+            changed.append(GuardChange(source, str(prop), before, after))
     before_sources = {source for source, _ in one.facts}
     after_sources = {source for source, _ in other.facts}
     shapes_before = {item.expression for item in one.shapes}
@@ -150,7 +171,8 @@ def _guard_changes(entry: Compile, compile: Compile) -> tuple[tuple[GuardChange,
 
 
 def _shown(prop: Property, value: Fact, of_type: str | None) -> str:
-    return f"{of_type or 'object'} at {value}" if prop.kind in (Kind.ID, Kind.TYPE) else str(value)
+    """A type or an object is guarded by its address, which says nothing: its type does, where the guards have that."""
+    return of_type or "object" if prop.kind in _OBJECTS else str(value)
 
 
 def graph_lines(graph: Graph) -> list[str]:

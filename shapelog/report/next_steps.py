@@ -19,16 +19,18 @@ from shapelog.reading.payloads.cache_keys import AOT_AUTOGRAD, FX_GRAPH, HIT, MI
 from shapelog.reading.payloads.compiler_messages import PLANNED_RESTARTS
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.recompiles.explain import Recompile
+from shapelog.recompiles.global_state import set_once
 from shapelog.report.alerts import Alert, Alerts, Occurrence
 from shapelog.report.analyses.recompile_limit import DEFAULT_ACCUMULATED_LIMIT, DEFAULT_LIMIT, is_accumulated
 from shapelog.report.details.cache_remedies import cache_problem
+from shapelog.report.details.logging_calls import lines_for_logging
 from shapelog.report.report import Report
 from shapelog.report.repository_paths import Repository, SourceLine
 from shapelog.report.results import Finding
 from shapelog.report.resumed_code import ResumedCode
 from shapelog.report.weighted import weighted_compiles
 from shapelog.rules import AlertKind, Level, Remedy, Rule, Section, Verdict
-from shapelog.text import enumerated, plural, plural_noun, shorten, some
+from shapelog.text import enumerated, plural, plural_noun, sentence_end, shorten, some
 
 # Rules about state that a program sets up once, before the first compiled call.
 _SET_UP = frozenset(("SL301", "SL303", "SL305", "SL306", "SL307", "SL321"))
@@ -39,7 +41,9 @@ _COSTLY = 0.05
 _NAMED, _LONGEST_NAME = 2, 40
 # A title that is longer than this ends with its first sentence.
 _LONG_TITLE = 120
-_SENTENCE = re.compile(r"(.{20,}?)\.(?=\s|[A-Z]|$)")
+_SHORTEST_SENTENCE = 20
+# Of an error in a title.
+_LONGEST_ERROR = 80
 _CONFIDENCE = ("high", "medium", "low")
 
 
@@ -379,11 +383,19 @@ def _code_change(run: _Run, alerts: Sequence[Alert]) -> NextStep:
         confidence = Confidence("low", "some of these recompilations have other causes as well")
     kind = StepKind.SETUP if alerts[0].rule.code in _SET_UP else StepKind.CODE
     saving = Saving(sum(item.times for item in sole), sum(item.times for item in own.values()), saved)
-    axes = list(dict.fromkeys(shorten(alert.axis, _LONGEST_NAME) for alert in alerts if alert.axis))
-    changed = some(axes, _NAMED) if kind is StepKind.CODE else ""
+    subjects = list(dict.fromkeys(shorten(alert.subjects[0], _LONGEST_NAME) for alert in alerts if alert.subjects))
+    changed = some(subjects, _NAMED) if kind is StepKind.CODE else ""
     subject = f"{_subject(alerts)}{f' ({changed})' if changed else ''}"
-    step = _step(kind, f"{subject}: {_change(alerts[0]).text}", alerts, saving, _middle(saved), confidence)
+    step = _step(kind, f"{subject}: {_what_to_change(alerts)}", alerts, saving, _middle(saved), confidence)
     return replace(step, labels=tuple(dict.fromkeys(item.compile.label for item in own.values())))
+
+
+def _what_to_change(alerts: Sequence[Alert]) -> str:
+    """The remedy of these alerts; settings that each alone has one about are set together."""
+    text = _change(alerts[0]).text
+    is_same = all(_change(alert).text == text for alert in alerts)
+    fields = [field for alert in alerts for axis in alert.axes for field in axis.split(", ")]
+    return text if is_same or alerts[0].rule.code != "SL307" else set_once(fields) or text
 
 
 def _graph_break(run: _Run, alerts: Sequence[Alert]) -> NextStep:
@@ -401,15 +413,21 @@ def _graph_break(run: _Run, alerts: Sequence[Alert]) -> NextStep:
 def _title_of(alert: Alert) -> str:
     """What PyTorch met; of a long text the first sentence."""
     title = alert.messages[0].title if alert.messages else alert.axis or alert.sentence
-    first = _SENTENCE.match(title) if len(title) > _LONG_TITLE else None
-    return first[1] if first else title
+    end = sentence_end(title, _SHORTEST_SENTENCE) if len(title) > _LONG_TITLE else -1
+    return title[: end - 1] if end > 0 else title
 
 
 def _cure(alerts: Sequence[Alert]) -> tuple[Confidence, tuple[str, ...]]:
     """How sure PyTorch's hints make a step, and the settings that they name."""
     hints = [hint for alert in alerts for message in alert.messages for hint in message.specific_hints]
-    settings = tuple(dict.fromkeys(setting for hint in hints for setting in map(" = ".join, _SETTING.findall(hint))))
+    settings = tuple(
+        dict.fromkeys((*(setting for hint in hints for setting in map(" = ".join, _SETTING.findall(hint))), *_logging_lines(alerts)))
+    )
     return Confidence(*(("medium", "PyTorch names a remedy") if hints else ("low", "PyTorch names no remedy"))), settings
+
+
+def _logging_lines(alerts: Sequence[Alert]) -> Iterator[str]:
+    return (line for alert in alerts for message in alert.messages for line in lines_for_logging(message, alert.snippet))
 
 
 def _restart(run: _Run, alerts: Sequence[Alert]) -> NextStep:
@@ -422,10 +440,22 @@ def _failure(run: _Run, alerts: Sequence[Alert]) -> NextStep:
     failures = [item for alert in alerts for item in alert.occurrences if item.compile.outcome is Outcome.FAILED]
     stake = math.fsum(run.seconds[compile] for compile in {item.compile for item in failures})
     saving = Saving(failed=sum(item.times for item in failures))
+    error, _, words = _own_error(alerts[0]).partition(": ")
     title = f"Fix what keeps {_subject(alerts)} from compiling: {_title_of(alerts[0])}"
-    if all(item.compile.is_forbidden for item in failures):
+    if error:
+        title = f"Fix the {error} in {_subject(alerts)}{f': {words}' if words else ''}"
+    is_bug = any(message.is_bug for message in alerts[0].messages[:1])
+    if is_bug or all(item.compile.is_forbidden for item in failures):
         title = f"{_subject(alerts)}: {alerts[0].remedy.text}"
     return _step(StepKind.FAILURE, title, alerts, saving, stake, *_cure(alerts))
+
+
+def _own_error(alert: Alert) -> str:
+    """``KeyError: 'a'``: what the user's code raised while Dynamo traced it; "" where Dynamo stopped for another reason."""
+    raised = alert.exceptions[0] if alert.exceptions and alert.exceptions[0].is_observed else None
+    if raised is None:
+        return next((message.operation_error for message in alert.messages if message.operation_error), "")
+    return f"{raised.type}: {shorten(raised.message, _LONGEST_ERROR)}" if raised.message else raised.type
 
 
 def _is_lifted(run: _Run, code: Code) -> bool:

@@ -136,6 +136,15 @@ def test_the_specification_names_each_argument_and_dim() -> None:
     assert tools(made)["shapes_spec="].lines[1] == specified
 
 
+def test_the_specification_is_for_the_function_that_the_marks_help() -> None:
+    other = compiled("0/0", tensor(10, 8), name="other"), compiled("0/1", tensor(10, 8, dtype="torch.float64"), name="other")
+    alternative = tools(trace(*other, static_sizes(10, 12, frame=1, name="helped")))["shapes_spec="]
+    assert alternative.lines[1:] == (
+        'torch.compile(helped, shapes_spec={"x": TensorSpec([ShapeVar("x_0"), None])})',
+        "# seen: x.shape[0] 10 to 12",
+    )
+
+
 @pytest.mark.parametrize("source", ["L['self'].cache", "L['d']['a']", "G['table']"])
 def test_what_is_no_argument_cannot_be_specified(source: str) -> None:
     assert "shapes_spec=" not in tools(trace(static_sizes(10, 12, source=source)))

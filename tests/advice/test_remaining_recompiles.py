@@ -48,7 +48,7 @@ def test_what_changed_beside_a_size_is_what_stands_in_the_way() -> None:
 def test_a_size_of_one_stays_and_its_rule_says_why() -> None:
     found = left(trace(static_sizes(10, 1)))
     assert (found.axis, found.rule.code, found.size_related) == ("x.size[0]", "SL104", True)
-    assert found.sentence == "dim 0 of x changed from 10 to 1; PyTorch always specializes on size 1"
+    assert found.sentence == "dim 0 of x changed from 10 to 1; PyTorch always specializes on sizes 0 and 1"
 
 
 def test_a_size_of_one_beside_another_size_is_what_stands_in_the_way() -> None:

@@ -6,10 +6,11 @@ from typing import Any
 import make
 import pytest
 from make import compile as compiled
-from make import int_values, static_sizes, tensor, trace
-from payload_text import code_comment, equals_match, graph_text, guard_tree
+from make import explain, int_values, static_sizes, tensor, trace
+from payload_text import code_comment, equals_match, graph_text, guard_manager, guard_tree, tensor_match
 from recorded import RECORDED, report_of
 
+from shapelog.advice.advise import advise
 from shapelog.check.check import check
 from shapelog.check.policy import Policy
 from shapelog.recompiles.explain import Recompile
@@ -225,3 +226,32 @@ def test_a_view_is_cloned_and_its_dims_are_named() -> None:
     report = report_of("causes/slices_of_a_buffer.log.gz")
     (of_h,) = [item for item in report.recompiles if item.frame.name == "h"]
     assert report.remedies.of_recompile(of_h).text == "clone() the slice or view, and mark dims 2 and 3 of x"
+
+
+@pytest.mark.parametrize(
+    ("sizes", "is_warm_up"),
+    [((1, 8), True), ((8, 1), False), ((8, 0), False)],
+)
+def test_another_warm_up_is_recommended_only_where_the_first_call_had_a_size_of_0_or_1(sizes: tuple[int, ...], is_warm_up: bool) -> None:
+    text = remedy_of(trace(static_sizes(*sizes)))
+    assert text.startswith("accept the extra graph")
+    assert ("warm up" in text) is is_warm_up
+
+
+def test_requires_grad_of_a_parameter_is_not_detached() -> None:
+    source = "L['self']._parameters['weight']"
+    made = [compiled(f"0/{n}", tensor(4, 4, source=source, requires_grad=bool(n))) for n in (0, 1)]
+    assert remedy_of(trace(*made)).startswith("keep requires_grad of this parameter fixed")
+    made = [compiled(f"0/{n}", tensor(4, 4, requires_grad=bool(n))) for n in (0, 1)]
+    assert "detach()" in remedy_of(trace(*made))
+
+
+def test_an_object_of_which_only_the_address_is_known_may_be_a_class() -> None:
+    trees = [guard_tree(tensor_match(), guard_manager("L['k']", f"ID_MATCH: ___check_obj_id(L['k'], {n})")) for n in (9000001, 9000002)]
+    made = trace(*[compiled(f"0/{n}", tensor(10, 8), guards=trees[n]) for n in (0, 1)])
+    assert remedy_of(made).endswith("if it is a class or an enum member, accept one graph for each")
+
+
+def remedy_of(made: bytes) -> str:
+    explained = explain(made)
+    return advise(explained).remedies.of_recompile(explained.recompiles[-1]).text

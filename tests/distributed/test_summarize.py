@@ -286,7 +286,9 @@ def test_a_graph_out_of_the_cache_has_no_collectives_and_is_no_mismatch() -> Non
     assert report.mismatches == ()
     assert not property_named(report, "collectives").is_known
     assert "cache" in property_named(report, "collectives").note
-    assert groups(property_named(report, "caches")) == [(0,), (1,)]
+    caches = property_named(report, "caches")
+    assert groups(caches) == [(0,), (1,)]
+    assert [group.words for group in caches.groups] == ["FX graph cache: 1 miss", "FX graph cache: 1 hit"]
 
 
 def test_code_that_does_not_call_the_scheduled_collectives_is_reported() -> None:

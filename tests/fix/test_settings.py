@@ -96,3 +96,17 @@ def test_a_program_that_is_not_there_gets_no_setting(tmp_path: Path) -> None:
     found = fixed(tmp_path, HEAD + REST, SCALARS, is_there=False)
     assert [item.reason for item in found.settings] == ["train.py is not a source file of the program"]
     assert (found.patches, found.is_any_placed) == ((), False)
+
+
+def test_a_function_that_only_logs_is_left_to_the_user_to_add(tmp_path: Path) -> None:
+    hint = "If you call a logging function (e.g. `_warnings.warn`), add it to `torch._dynamo.config.reorderable_logging_functions`."
+    text = BREAK.replace("Backend does not support this", "Dynamo cannot trace `_warnings.warn`")
+    path = tmp_path / "train.py"
+    path.write_text(HEAD + REST)
+    data = recorded(path, HEAD + REST, "f(batch)", restart_reasons=["operator 0"], dynamo_time_before_restart_s=0.5)
+    data += make.artifact("dynamo_graph_break_reason", text.format(path=path, what="call", hint=hint), id="0/0")
+    report = analyze(make.load(data))
+    assert report.advice
+    (setting,) = patches_for(report, report.advice, Repository(str(tmp_path))).settings
+    assert setting.name == "reorderable_logging_functions.add(warnings.warn)"
+    assert setting.reason.startswith("the call then writes its line later")

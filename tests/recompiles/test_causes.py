@@ -830,6 +830,31 @@ def test_a_library_function_is_not_named_by_other_operators_that_differ() -> Non
     assert last_recompile(made).causes[0].sentence.endswith(": torch.relu, now torch.sigmoid")
 
 
+def test_operations_of_another_path_through_the_code_are_no_function_that_was_passed() -> None:
+    trees = [guard_tree(tensor_match(), identity("L['fn']", number, "builtin_function_or_method")) for number in (1, 2)]
+    branch, called, other = (
+        graph_text(INPUT, statement).replace("model.py:6 in f, code: return x + 1", f"model.py:{line} in f, code: {code}")
+        for line, code, statement in (
+            (5, "if fn is torch.relu: return x + 1", "add = l_x_ + 1"),
+            (6, "return fn(x)", "sin = torch.sin(l_x_)"),
+            (7, "return -x", "neg = -l_x_"),
+        )
+    )
+    for graphs, sentence in (
+        ((branch, called), "fn changed to torch.sin (the earlier function is not recorded)"),
+        ((called, branch), "fn was torch.sin and is now a different library function"),
+        ((branch, other), "fn is a different library function"),
+    ):
+        made = trace(*[compiled(f"0/{number}", tensor(10, 8), guards=trees[number], graph=graphs[number]) for number in (0, 1)])
+        assert only(made).sentence == sentence
+
+
+def test_what_a_type_changed_to_is_a_type_where_the_trace_has_the_value() -> None:
+    trees = [guard_tree(tensor_match()), guard_tree(guard_manager("L['x']", "EQUALS_MATCH: L['x'] == 3.5", type="float"))]
+    cause = only(two(*trees, same=False))
+    assert (cause.sentence, cause.after) == ("x changed from a tensor to float", "float")
+
+
 def test_state_that_no_guard_writes_hides_behind_a_failure_of_another_entry() -> None:
     on, off = (guard_tree(global_state(grad_mode=mode), tensor_match()) for mode in (True, False))
     made = trace(compiled("0/0", tensor(10, 8), guards=on))
@@ -1111,7 +1136,7 @@ def test_inference_mode_that_ended_for_a_tensor_created_in_it() -> None:
     states = (False, "DispatchKeySet(CPU, BackendSelect)"), (True, "DispatchKeySet(CPU, BackendSelect, ADInplaceOrView)")
     trees = [guard_tree(global_state(grad_mode=mode), tensor_match(keys=keys)) for mode, keys in states]
     cause = only(two(*trees, "GLOBAL_STATE changed: grad_mode "))
-    assert cause.sentence.startswith("inference mode was turned off after this was compiled")
+    assert cause.sentence == "compiled in inference mode, called outside it"
 
 
 def test_vmap_takes_a_dim_from_a_tensor() -> None:
@@ -1215,8 +1240,11 @@ def test_another_class_of_the_same_name_is_to_be_defined_once() -> None:
     checks = (f"TYPE_MATCH: ___check_type_id(L['cfg'], {address})" for address in (94416112235136, 94416112235200))
     was, now = (guard_tree(tensor_match(), guard_manager("L['cfg']", check, type="app.make.<locals>.Cfg")) for check in checks)
     cause = only(two(was, now, "___check_type_id(L['cfg'], 94416112235136)"))
-    assert (cause.codes, cause.sentence) == (("SL310",), "cfg is of another class with the same name (app.make.<locals>.Cfg)")
-    assert cause.own_remedy.startswith("define the class once")
+    assert (cause.codes, cause.sentence) == (
+        ("SL310",),
+        "cfg is an instance of a different class with the same name (app.make.<locals>.Cfg)",
+    )
+    assert cause.own_remedy.startswith("define the class at module level")
 
 
 @pytest.mark.parametrize(("size", "line"), [(100, 10), (9, 8)])

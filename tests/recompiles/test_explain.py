@@ -131,6 +131,8 @@ def test_a_static_mark_is_the_obstacle_only_where_nothing_else_needs_a_graph_of_
     assert (of_size.blocking_rule, of_size.verdict) == ("SL321", Verdict.CODE)
     of_both = last_recompile(make.trace(marked(0, 10, "mean"), marked(1, 12, "max")))
     assert (of_both.blocking_rule, of_both.verdict) == ("", Verdict.JUSTIFIED)
+    of_one = last_recompile(make.trace(marked(0, 10, "mean"), marked(1, 1, "mean")))
+    assert (of_one.blocking_rule, of_one.verdict) == ("", Verdict.JUSTIFIED)
 
 
 def test_another_layout_is_not_blamed_on_a_branch_on_the_size() -> None:

@@ -9,11 +9,12 @@ import make
 import pytest
 from make import alerts_of, artifact, metrics, recompile_reasons, report, small_trace, static_sizes, tensor
 from make import compile as compiled
-from payload_text import global_state, guard_tree, size_mismatch, tensor_match
+from payload_text import global_state, guard_manager, guard_tree, size_mismatch, tensor_match
 from recorded import FIXTURES, RECORDED, report_of
 
 from shapelog.model.trace import Outcome
 from shapelog.report.alerts import Alert, Alerts, RelatedLine, collect_alerts, stable_text
+from shapelog.report.report import analyze
 from shapelog.report.repository_paths import Repository, SourceLine
 from shapelog.rules import AlertKind, Level
 
@@ -86,7 +87,35 @@ def test_a_size_that_changed_with_the_grad_mode_is_not_to_blame_either() -> None
 def test_properties_that_changed_together_are_one_alert() -> None:
     alert = by_code(of_fixture("lab/optimizer_loop"))["SL101"]
     assert alert.axes == ("g.size[0]", "g.size[1]", "m.size[0]", "m.size[1]", "p.size[0]", "p.size[1]")
-    assert "; 5 more changed with it: g.size[1], m.size[0], m.size[1], p.size[0], …" in alert.sentence
+    assert alert.sentence.endswith("; dim 1 of g, dim 0 of m, dim 1 of m, dim 0 of p and 1 more changed too")
+
+
+def test_what_changed_too_is_named_as_in_a_sentence_and_the_subjects_as_in_a_title() -> None:
+    made = make.trace(
+        make.compile("0/0", make.tensor(10, 8), make.tensor(4, source="L['y']")),
+        make.compile("0/1", make.tensor(10, 8, dtype="torch.float64"), make.tensor(4, source="L['y']", dtype="torch.float64")),
+    )
+    (alert,) = make.alerts_of(made).alerts
+    assert alert.sentence.endswith("the dtype of x changed from float32 to float64; the dtype of y changed too")
+    assert alert.subjects == ("x.dtype", "y.dtype")
+
+
+@pytest.mark.parametrize(
+    ("guards", "subject"),
+    [
+        (("ID_MATCH: ___check_obj_id(L['act'], 7), type=<class 'A'>", "ID_MATCH: ___check_obj_id(L['act'], 8), type=<class 'A'>"), "act"),
+        (
+            ("EQUALS_MATCH: L['f'].__closure__[0].cell_contents == 1", "EQUALS_MATCH: L['f'].__closure__[0].cell_contents == 2"),
+            "a closure variable of f",
+        ),
+    ],
+)
+def test_a_title_names_no_id_and_no_cell(guards: tuple[str, str], subject: str) -> None:
+    source = guards[0].partition("L['")[2].partition(" ")[0].rstrip(",)")
+    trees = [guard_tree(tensor_match(), guard_manager(f"L['{source}", guard)) for guard in guards]
+    made = make.trace(*[make.compile(f"0/{n}", make.tensor(10, 8), guards=tree) for n, tree in enumerate(trees)])
+    (alert,) = make.alerts_of(made).alerts
+    assert alert.subjects == (subject,)
 
 
 def test_a_mark_is_suggested_also_where_some_of_the_recompiles_remain() -> None:
@@ -144,7 +173,7 @@ def test_breaks_that_differ_in_an_address_or_a_directory_are_one() -> None:
     one, other = (f"call <function f at 0x7f{number}> in file /home/{number}/x.py, line 1{number}" for number in range(2))
     (alert,) = alerts_of(broken(one, other)).alerts
     assert len(alert.occurrences) == 2
-    assert alert.facts == (one, other)
+    assert alert.facts == tuple(f"call <function f> in file /home/{number}/x.py, line 1{number}" for number in range(2))
     assert fingerprints(broken(one)) == fingerprints(broken(other))
     assert fingerprints(broken(one)) != fingerprints(broken("call g"))
 
@@ -273,3 +302,10 @@ for alert in collect_alerts(shapelog.analyze(shapelog.load(sys.argv[1])), Reposi
     one, other = (python(code, fixture, PYTHONHASHSEED=seed).stdout for seed in "12")
     assert one == other
     assert one.count(b"\n") > 1
+
+
+def test_values_that_differ_across_ranks_are_shown_by_rank() -> None:
+    ranks = [make.trace(make.static_sizes(*lengths)) for lengths in ((10, 20), (11, 21), (10, 20))]
+    found = collect_alerts(analyze(make.load_ranks(*ranks)), Repository())
+    alert = next(item for item in found.alerts if item.rule.code == "SL101")
+    assert alert.sentence.endswith("dim 0 of x changed: 10 → 20 on ranks 0 and 2, 11 → 21 on rank 1")

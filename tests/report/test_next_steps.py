@@ -71,6 +71,11 @@ def test_a_setting_that_pytorch_names_is_the_text_to_type() -> None:
     assert found.saving.most > 0
 
 
+def test_an_error_of_the_users_own_code_is_what_to_fix() -> None:
+    titles = [step.title for step in steps_of(report_of("lab/int_drives_python.log.gz"))]
+    assert titles[-1] == "Fix the TypeError in f: object of type int has no len()"
+
+
 @pytest.mark.parametrize(
     ("file", "hint", "is_listed"),
     [
@@ -221,3 +226,16 @@ def test_a_step_whose_code_has_no_line_names_the_call() -> None:
 def test_a_long_title_ends_with_its_first_sentence() -> None:
     titles = [step.title for step in steps_of(report_of("real/2.6/l_failures.log.gz"))]
     assert "Fix what keeps fg2 from compiling: Dynamic control flow is not supported at the moment" in titles
+
+
+def test_settings_that_changed_are_named_and_set_together() -> None:
+    reasons = ["0/0: GLOBAL_STATE changed: default_dtype num_threads "], ["0/1: GLOBAL_STATE changed: allow_tf32 "]
+    compiles = [make.compile(f"0/{n}", make.tensor(10, 8), reasons=found) for n, found in enumerate(((), *reasons))]
+    found = make.alerts_of(make.trace(*compiles, version="2.6.0"))
+    (step,) = next_steps(found)
+    settings = "the default dtype, the number of threads"
+    assert step.title == f"f: set {settings} and TF32 once, before the first compiled call"
+    assert [alert.remedy.text for alert in found.alerts] == [
+        f"set {settings.replace(',', ' and')} once, before the first compiled call",
+        "set TF32 once, before the first compiled call",
+    ]

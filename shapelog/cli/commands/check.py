@@ -53,6 +53,11 @@ def check(traces: tuple[str, ...], baseline: str | None, write_baseline: str | N
     recompilations. With a baseline, only what is new counts, also toward budgets; frames are matched by their code, so line numbers may
     change.
 
+    \b
+    Examples:
+      shapelog check traces/ --max-recompiles 10
+      shapelog check traces/ --baseline shapelog-baseline.json
+
     Exit codes: 0 if the check passed, 1 if it failed, 2 for bad usage, unreadable input, or a damaged trace with --strict.
     """
     from shapelog.check.check import check

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from shapelog.report.trend import NamedRun
 
 
-@click.command()
+@click.command(short_help="Show what changed between two traces or runs.")
 @click.argument("before", metavar="BEFORE", shell_complete=files)
 @click.argument("after", metavar="[AFTER]", required=False, shell_complete=files)
 @click.option(
@@ -43,6 +43,11 @@ def compare(before: str, after: str | None, before_run: str | None, after_run: s
 
     With --all, shapelog compare DIR --all shows one row for each run of DIR, and the causes that came and went from each run to the
     next. With -o FILE.html, the result is a page.
+
+    \b
+    Examples:
+      shapelog compare before.log after.log
+      shapelog compare traces/ --all
     """
     from shapelog.report.compare import compare
 

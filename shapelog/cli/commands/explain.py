@@ -31,6 +31,11 @@ def explain(arguments: tuple[str, ...], rank: int | None, process: int | None, o
     COMPILE_ID is an id such as 2/3, as the report shows it, or [2/3] as TORCH_LOGS does. The explanation lists the cache entries that it
     was compared with, what differed, and PyTorch's own reasons. Without an id, the most expensive recompilation is explained. TRACE may
     be a text log; without TRACE, the directory in TORCH_TRACE is read.
+
+    \b
+    Examples:
+      shapelog explain traces/
+      shapelog explain train.log 2/3
     """
     from shapelog.report.explain_compile import explain_compile
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _NOTHING_PLACED = 1
 
 
-@click.command()
+@click.command(short_help="Put the suggested marks and settings into the code.")
 @click.argument("traces", metavar="[TRACE]...", nargs=-1, shell_complete=files)
 @click.option("--diff/--write", "is_diff", default=True, help="Print a unified diff, or apply it to the files.  [default: diff]")
 @click.option(
@@ -45,6 +45,11 @@ def fix(traces: tuple[str, ...], is_diff: bool, options: CommonOptions) -> int:
 
     Only files below the source root whose lines are as the trace quotes them are changed, never an installed package. What cannot be
     placed is listed with the reason. To confirm the result, run shapelog verify or record again and use shapelog compare.
+
+    \b
+    Examples:
+      shapelog fix traces/ --source-root .
+      shapelog fix traces/ --write
 
     Exit codes: 0 if a patch was printed or applied or there is nothing to change, 1 if nothing could be placed, 2 for bad input.
     """

@@ -10,7 +10,7 @@ from shapelog.cli.output import message
 _CONFIGURATION = '{"mcpServers": {"shapelog": {"command": "shapelog", "args": ["mcp"]}}}'
 
 
-@click.command()
+@click.command(short_help="Answer a coding agent over the Model Context Protocol.")
 def mcp() -> None:
     """Answer the questions of a coding agent, over the Model Context Protocol.
 

@@ -32,10 +32,15 @@ if TYPE_CHECKING:
 def report(traces: tuple[str, ...], frame: str | None, is_opened: bool, options: CommonOptions) -> int:
     """Explain every recompilation in TRACE.
 
-    TRACE is a file that TORCH_TRACE wrote, a log with TORCH_LOGS output or a warning of the compiler, a directory (its newest run), an
-    archive or the output of tlparse, a URL, or - for standard input; several are read as one job. Without TRACE, the directory in
-    TORCH_TRACE is read. With --html FILE (or -o FILE.html alone) the report is one self-contained HTML page: for CI artifacts, issues,
-    and closer inspection. The formats for CI systems contain the same findings as shapelog check, without a verdict.
+    TRACE is a file that TORCH_TRACE wrote, a text log that contains TORCH_LOGS output or torch.compile warnings, a directory (its
+    newest run), an archive or the output of tlparse, a URL, or - for standard input; several are read as one job. Without TRACE, the
+    directory in TORCH_TRACE is read. With --html FILE (or -o FILE.html alone) the report is one self-contained HTML page: for CI
+    artifacts, issues, and closer inspection. The formats for CI systems contain the same findings as shapelog check, without a verdict.
+
+    \b
+    Examples:
+      shapelog report traces/
+      shapelog report train.log --html report.html
     """
     if not is_opened:
         return _report(traces, frame, options)

@@ -23,18 +23,23 @@ if TYPE_CHECKING:
     from shapelog.report.verification import Verification
 
 
-def _of_command(where: str) -> Callable[[Callable[..., int]], click.Command]:
-    """A command of shapelog that runs another one. ``where`` is the help on the directory of the traces."""
+def _of_command(summary: str, where: str) -> Callable[[Callable[..., int]], click.Command]:
+    """A command of shapelog that runs another one. ``summary`` is for the list of commands, ``where`` the help on the directory of the
+    traces.
+    """
 
     def decorate(function: Callable[..., int]) -> click.Command:
         function = click.option("--trace-dir", metavar="DIR", shell_complete=directories, help=where)(function)
         words = click.argument("command", metavar="COMMAND...", nargs=-1, required=True, type=click.UNPROCESSED, shell_complete=files)
-        return click.command(context_settings={"allow_interspersed_args": False})(words(function))
+        return click.command(short_help=summary, context_settings={"allow_interspersed_args": False})(words(function))
 
     return decorate
 
 
-@_of_command("Record into this directory.  [default: TORCH_TRACE if set, else a new temporary one]")
+@_of_command(
+    "Run COMMAND, record what it compiles, and explain it.",
+    "Record into this directory.  [default: TORCH_TRACE if set, else a new temporary one]",
+)
 @list_options("Show everything: all entries, every recompilation, and records by kind.")
 @format_options
 @output_options(formats("report", "overview"), several=True)
@@ -85,7 +90,9 @@ def _report(done: "Run", options: CommonOptions) -> int:
     return write_outputs(report_output(report, options, sys.stderr), options, sys.stderr)
 
 
-@_of_command("Record into DIR/before and DIR/after.  [default: a new temporary directory]")
+@_of_command(
+    "Run COMMAND without and with the marks, and compare.", "Record into DIR/before and DIR/after.  [default: a new temporary directory]"
+)
 @no_source_option
 @list_options("Show all frames, including unchanged ones.")
 @output_options(formats("verification"))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from shapelog.report.next_steps import NextStep
 
 
-@click.command("suggest-dynamic")
+@click.command("suggest-dynamic", short_help="Show what to mark as dynamic, and what that saves.")
 @click.argument("traces", metavar="[TRACE]...", nargs=-1, shell_complete=files)
 @click.option("--torch-version", metavar="X.Y", help="Make suggestions for this version of torch.  [default: the version in the trace]")
 @list_options("Show everything: all entries, the removed compilations, and mark_dynamic lines.")

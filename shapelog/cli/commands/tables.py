@@ -24,7 +24,7 @@ _AGO = re.compile(r"(\d{1,6})([hdw])")
 _HOURS = {"h": 1, "d": 24, "w": 168}
 
 
-@click.command()
+@click.command(short_help="Write what many jobs compiled as Parquet or CSV.")
 @click.argument("sources", metavar="SOURCE...", nargs=-1, required=True, shell_complete=files)
 @click.option("--each-run", is_flag=True, help="Make each run of a local directory a job of its own.")
 @input_options
@@ -97,7 +97,7 @@ def _left_out(done: "list[JobResult]") -> list[str]:
     return [f"{plural(len(older), 'directory')} with more than one run: the newest is read, --each-run makes each a job"] if older else []
 
 
-@click.command()
+@click.command(short_help="Report on what the jobs in such tables have in common.")
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False))
 @click.option(
     "--since",

@@ -13,8 +13,9 @@ A break that was met while another one was handled follows below a line of aster
 Stacks of the user's code are written as Python writes them, below ``User code traceback:`` or ``from user code:``.
 """
 
+import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from shapelog.grouping import grouped
@@ -77,20 +78,32 @@ PLANNED_RESTARTS = frozenset((_RESTARTS["CompileCollectiveRestartAnalysis"], _RE
 _BUILTIN = re.compile(r"builtin: (\w+) \[.*\] (?:True|False)")
 
 
+# Where Python writes an object without a name of its own: ``<function log at 0x7fb3d590c720>``.
+_AT_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+(?=>)")
+
 # An operation that failed on fake tensors, and below it why, as ``torch._dynamo.utils.get_fake_value`` wrote it until torch 2.6:
 # ``Failed running call_function <built-in function matmul>(*(FakeTensor(...), ...), **{}):``.
 _FAILED_OPERATION = re.compile(r"Failed running call_\w+ (?:<(?:built-in )?[a-z]+ ([\w.]+)[^>]*>|([\w.]+))\(.*\):")
+# The same since torch 2.9, as an explanation.
+_FAILED_ON_FAKE_TENSORS = re.compile(r"Dynamo failed to run FX node with fake tensors: (call_\w+ .*): got (\w+)\((.*)\)", re.S)
+_ON_FAKE_TENSORS = " (on fake tensors, from "
+# What follows, without a space between, where an entry does not accept the call that it was compiled for.
+_OWN_GUARD = "Guard fail reason: "
 # An exception of the user's code as Dynamo met it, and its text: ``ObservedKeyError: ConstantVariable(str: 'k')``.
 _OBSERVED = re.compile(r"Observed(?!Exception$)(\w+?)(?:Error)+$")
 _CONSTANT = re.compile(r"ConstantVariable\(\w+: (.*)\)")
 
 
 class RaisedException(NamedTuple):
-    """One exception of a chain: its type without the module, the first line of its message, and where it was raised, outermost first."""
+    """One exception of a chain: its type without the module, the first line of its message, and where it was raised, outermost first.
+
+    ``is_observed`` where the user's code raised it while Dynamo traced that code.
+    """
 
     type: str
     message: str
     stack: tuple[StackFrame, ...]
+    is_observed: bool = False
 
 
 class CompilerMessage(NamedTuple):
@@ -109,6 +122,16 @@ class CompilerMessage(NamedTuple):
     def specific_hints(self) -> tuple[str, ...]:
         """Those that name something to do about this very break or failure."""
         return tuple(hint for hint in self.hints if not _GENERAL_HINT.match(hint))
+
+    @property
+    def is_bug(self) -> bool:
+        """Whether PyTorch calls it a bug of its own: an entry that does not accept the call that it was compiled for."""
+        return self.explanation.startswith(_OWN_GUARD)
+
+    @property
+    def operation_error(self) -> str:
+        """What an operation raised on fake tensors, ``RuntimeError: sizes differ``; "" for any other failure."""
+        return self.explanation.rpartition(_ON_FAKE_TENSORS)[0]
 
     @property
     def number(self) -> str:
@@ -130,7 +153,8 @@ def compiler_message(text: str) -> CompilerMessage:
     if not hints:
         hints = dict.fromkeys(_inline_hints(body))
     urls = _URL.findall(text) or _INLINE_URL.findall(text)
-    return first._replace(hints=tuple(hints), url=urls[0] if urls else "", stack=stack)
+    title, why, *helps = (_AT_ADDRESS.sub("", part) for part in (first.title, first.explanation, *hints))
+    return CompilerMessage(title, why, tuple(dict.fromkeys(helps)), urls[0] if urls else "", stack)
 
 
 def in_words(line: str) -> str:
@@ -158,8 +182,24 @@ def _one_break(text: str) -> CompilerMessage:
     by_name: dict[str, list[str]] = {}
     for name, lines in parts:
         by_name.setdefault(name, []).append(" ".join(filter(None, lines)))
-    explanation = by_name.get("Explanation", [""])[0]
-    return CompilerMessage(_title(title), explanation, tuple(filter(None, by_name.get("Hint", ()))))
+    explanation = _error_first(by_name.get("Explanation", [""])[0])
+    what, label, own_guard = _title(title).partition(_OWN_GUARD)
+    return CompilerMessage(what, f"{label}{own_guard}" or explanation, tuple(filter(None, by_name.get("Hint", ()))))
+
+
+def _error_first(explanation: str) -> str:
+    """Of an operation that failed on fake tensors: the error, then the operation with its arguments, which may be long."""
+    found = _FAILED_ON_FAKE_TENSORS.fullmatch(explanation)
+    return f"{found[2]}: {_argument(found[3])}{_ON_FAKE_TENSORS}{found[1]})" if found else explanation
+
+
+def _argument(text: str) -> str:
+    """What an exception was raised with: the text itself where it is one."""
+    try:
+        value = ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return text
+    return " ".join(value.split()) if isinstance(value, str) else text
 
 
 def _violated(text: str) -> str:
@@ -171,9 +211,47 @@ def _violated(text: str) -> str:
         names = enumerated(list(dict.fromkeys(_dim(item["marked"] or item["relaxed"] or item["named"]) for item in items)))
         are, them = ("are", "them") if " and " in names else ("is", "it")
         clauses.append(f"{names} {are} {how} as dynamic, but the code fixes {them} to {value}")
+    clauses += filter(None, map(_narrower, _OUT_OF_RANGE.finditer(text)))
     if not clauses and (heading := _VIOLATED_ALONE.fullmatch(text)):
         return f"{enumerated([_dim(name) for name in heading[1].split(', ')])} cannot be dynamic in the way it is marked or declared"
     return "; ".join(clauses)
+
+
+def _narrower(found: re.Match[str]) -> str:
+    """What the code allows of a range that was marked or declared; "" where the guard is about more than this one size."""
+    name, _, source = found["named"].partition(" = ")
+    marked = _bounds(found["range"], {name, source})
+    allowed = _bounds(found["guard"], {name, source})
+    if marked is None or allowed is None:
+        return ""
+    wanted = [f"{limit}={known}" for limit, known, before in zip(("min", "max"), allowed, marked, strict=True) if known != before]
+    given = " and ".join(f"{limit}={known}" for limit, known in zip(("min", "max"), marked, strict=True) if known is not None)
+    low, high = allowed
+    only = f"{low or _SMALLEST_DYNAMIC} to {high}" if high is not None else f"{low} or more"
+    # The smallest size that a dynamic dim has in any case is no limit to set.
+    wanted = [text for text in wanted if not text.endswith("=None") and text != f"min={_SMALLEST_DYNAMIC}"]
+    if not wanted:
+        return ""
+    how = _how(found["named"])
+    what = f"{_dim(found['named'])} is {how} {f'with {given}' if given else 'as dynamic'}"
+    return f"{what}, but the code only allows {only}: set {', '.join(wanted)}"
+
+
+def _bounds(text: str, names: Collection[str]) -> tuple[int | None, int | None] | None:
+    """(least, most) of conditions on one size, ``2 <= x and x <= 7``; None where one of them is anything else."""
+    least: int | None = None
+    most: int | None = None
+    for part in filter(None, text.strip().split(" and ")):
+        found = _BOUND.fullmatch(part.strip())
+        if not found or found["name"] not in names:
+            return None
+        if found["least"]:
+            number = int(found["least"]) + (found["above"] == "<")
+            least = number if least is None else max(least, number)
+        if found["most"]:
+            number = int(found["most"]) - (found["below"] == "<")
+            most = number if most is None else min(most, number)
+    return least, most
 
 
 def _how(named: str) -> str:
@@ -197,6 +275,13 @@ _FIXED_DIM = re.compile(
     r" are valid because [^()]*(?:\(\)[^()]*)*? was inferred to be a constant"
     r"|You marked (?P<marked>[^()]*(?:\(\)[^()]*)*?) as dynamic but your code specialized it to be a constant) \((?P<value>[^()]{1,60})\)"
 )
+# The smallest size of a dim that is dynamic: 0 and 1 have graphs of their own.
+_SMALLEST_DYNAMIC = 2
+_OUT_OF_RANGE = re.compile(
+    r"Not all values of (?P<named>[^()]*(?:\(\)[^()]*)*?) in the specified range ?(?P<range>[^()]*(?:\(\)[^()]*)*?)"
+    r" satisfy the generated guard (?P<guard>.*?)(?=\.?(?: +-? ?(?:Not all|You marked|Suggested fixes)|\s*$))"
+)
+_BOUND = re.compile(r"(?:(?P<least>\d{1,18}) (?P<above><=?) )?(?P<name>[^<>=!]+?)(?: (?P<below><=?) (?P<most>\d{1,18}))?")
 _SUGGESTED_FIXES = re.compile(r"^Suggested fixes:[ \t]*\n((?:[ \t]+\S[^\n]*(?:\n|$))+)", re.M)
 
 
@@ -272,9 +357,15 @@ def _exception(text: str) -> RaisedException | None:
     if message.endswith(":"):  # the error itself follows
         message = " ".join((message, next((line.strip() for line in lines[lines.index(named) + 1 :] if line.strip()), "")))
     observed = _OBSERVED.match(kind.rsplit(".", 1)[-1])
-    value = _CONSTANT.fullmatch(message.strip()) if observed else None
-    return RaisedException(
-        f"{observed[1]}Error" if observed else kind.rsplit(".", 1)[-1],
-        value[1] if value else message.strip().removeprefix("raised exception ") if observed else message.strip(),
-        tuple(stack_lines(lines)),
-    )
+    name = f"{observed[1]}Error" if observed else kind.rsplit(".", 1)[-1]
+    message = _observed_message(name, message.strip()) if observed else message.strip()
+    return RaisedException(name, message, tuple(stack_lines(lines)), bool(observed))
+
+
+def _observed_message(name: str, text: str) -> str:
+    """What Python would print behind the name of the exception: the text that it was raised with; of a KeyError the key as code."""
+    value = _CONSTANT.fullmatch(text)
+    text = value[1] if value else text.removeprefix("raised exception ")
+    raised = re.fullmatch(rf"{name}\((.*)\)", text)
+    argument = raised[1] if raised else text
+    return argument if name == "KeyError" else _argument(argument)

@@ -147,3 +147,24 @@ def _stack_place(trace: str) -> UserLine | None:
         return None
     file, line, name, code = next((frame for frame in reversed(frames) if not is_library(frame[0])), frames[-1])
     return UserLine(file, int(line), name, code.strip())
+
+
+class NamedBackend(NamedTuple):
+    """A backend as PyTorch writes it: its compiler without addresses ("" where it is not written), and ``dynamic=True`` and the like."""
+
+    compiler: str
+    options: str
+
+    def __str__(self) -> str:
+        return f"{self.compiler}, {self.options}" if self.options else self.compiler
+
+    @property
+    def is_inductor(self) -> bool:
+        return self.compiler == "inductor"
+
+
+def backend_named(text: str) -> NamedBackend:
+    """``_TorchCompileWrapper(compiler='eager', dynamic=True)`` → eager, ``dynamic=True``."""
+    wrapped = re.fullmatch(r"_TorchCompileWrapper\(compiler='(.*)', (.*)\)", text)
+    compiler, options = (wrapped[1], wrapped[2]) if wrapped else (text.replace("_TorchCompileInductorWrapper", "inductor"), "")
+    return NamedBackend(re.sub(r" at 0x[0-9a-fA-F]+", "", compiler), options)

@@ -1,18 +1,25 @@
 """Which compiles failed, and at which stage?"""
 
+import re
 from collections.abc import Iterator
 
 from shapelog.advice.remedies import Remedies
 from shapelog.model.trace import Compile, Frame, Outcome
-from shapelog.reading.payloads.source_names import is_dynamo, is_library
+from shapelog.reading.payloads.compiler_messages import CompilerMessage
+from shapelog.reading.payloads.source_names import Source, is_dynamo, is_library
+from shapelog.recompiles.became_dynamic import newly_dynamic
 from shapelog.recompiles.explain import Explanations
 from shapelog.report.results import Finding, Location, Table, location_of
 from shapelog.rules import RULES
 
 _FAILED, _CONFLICT = RULES["SL403"], RULES["SL203"]
 _DECLARED = "declare it as Dim.AUTO or with this size, or change the line that requires a fixed size"
+_DECLARED_RANGE = "declare this range, or Dim.AUTO, or change the line that requires it"
+_MARKED_RANGE = "mark this range, or change the line that requires it"
 _NO_REASON = "run the same calls without this setting and with TORCH_LOGS=recompiles, which shows the reason"
+_BUG = "report this bug to PyTorch, or avoid the calls that the guard rejects"
 _UNFINISHED = "let the process finish; if it hangs or is killed here, look at its own log and at the memory that compiling takes"
+_RANGE = re.compile(r"\[(\d{1,18}), (\d{1,18})\]")
 # What a traceback passes through, latest stage first.
 _STAGES = (
     ("torch/_inductor/codegen", "code generation"),
@@ -68,6 +75,8 @@ def _failure(frame: Frame, compile: Compile) -> Finding:
     contradicts_mark = "ConstraintViolation" in metrics.fail_type or "Constraints violated" in metrics.fail_reason
     rule = _CONFLICT if contradicts_mark else _FAILED
     message = compile.failure
+    if contradicts_mark and (too_small := _outside_of_mark(frame, compile)):
+        message = message._replace(title=too_small)
     inside = [line for line in reversed(message.stack) if not is_dynamo(line.file)]
     line = next((line for line in inside if not is_library(line.file)), next(iter(inside), None))
     stopped = Location(line.file, line.line) if line else location_of(frame)
@@ -83,9 +92,49 @@ def _failure(frame: Frame, compile: Compile) -> Finding:
         details=(("type", metrics.fail_type),),
         frame=frame,
         message=message,
-        own_remedy=_DECLARED if contradicts_mark and "declared as dynamic" in message.title else "",
+        own_remedy=_what_to_do(message) if contradicts_mark or message.is_bug else "",
         exceptions=compile.exceptions,
+        notes=tuple(_became_dynamic(frame, compile)),
     )
+
+
+def _what_to_do(message: CompilerMessage) -> str:
+    """About a mark or a declaration that the code contradicts, and a bug of PyTorch; "" for what the rule recommends."""
+    if message.is_bug:
+        return _BUG
+    is_declared, is_range = (words in message.title for words in (" declared ", " but the code only allows "))
+    if is_range:
+        return _DECLARED_RANGE if is_declared else _MARKED_RANGE
+    return _DECLARED if is_declared else ""
+
+
+def _outside_of_mark(frame: Frame, compile: Compile) -> str:
+    """That a call passed a size outside of the range that a mark gave; "" where no earlier compile shows such a range.
+
+    Without one, a symbol has no upper end.
+    """
+    ranges = {
+        symbol.source: (int(found[1]), int(found[2]))
+        for earlier in frame.compiles
+        if earlier.id.generation == compile.id.generation and earlier.order < compile.order
+        for symbol in earlier.symbols
+        if (found := _RANGE.fullmatch(symbol.range))
+    }
+    for item in compile.inputs:
+        for dim in item.marked_dynamic:
+            least, most = ranges.get(Source(f"{item.source}.size()[{dim}]"), (0, item.size[dim]))
+            if not least <= item.size[dim] <= most:
+                name = f"dim {dim} of {item.source.display_name}"
+                return f"{name} is marked with a range of {least} to {most}, but this call passed size {item.size[dim]}"
+    return ""
+
+
+def _became_dynamic(frame: Frame, compile: Compile) -> Iterator[str]:
+    """What was a constant in the compiles before this one, which succeeded."""
+    for event in newly_dynamic(frame, compile):
+        name = event.source.display_name
+        what = f"dim {event.dim} of {name}" if event.dim.isdigit() else name
+        yield f"{what} became dynamic before the failure ({event.cached} → {event.new})"
 
 
 def stage(compile: Compile) -> str:

@@ -26,6 +26,7 @@ def render_advice(advice: Advice, options: Options) -> bytes:
     _remaining(page, advice)
     _pgo(page, advice)
     _alternatives(page, advice)
+    page.explain_restarted_ids()
     return page.bytes()
 
 

@@ -10,9 +10,18 @@ from shapelog.report.frame_changes import CauseChange, Counts, DimChange, Effect
 from shapelog.report.results import Cell, Column
 from shapelog.report.same_changes import across_ranks, ranks_of
 from shapelog.reporters import Options
-from shapelog.reporters.terminal.text_page import TextPage
+from shapelog.reporters.terminal.text_page import READABLE, TextPage
 from shapelog.rules import RULES, Remedy
-from shapelog.text import one_line, plural, seconds_from_to, seconds_in_column, seconds_or_unknown, shorten
+from shapelog.text import (
+    one_line,
+    plural,
+    seconds_as_printed,
+    seconds_from_to,
+    seconds_in_column,
+    seconds_or_unknown,
+    shorten,
+    some_in_width,
+)
 
 _STYLES = {Effect.BETTER: "green", Effect.WORSE: "red", Effect.MIXED: "yellow", Effect.SAME: "dim"}
 _DIMS = {
@@ -67,7 +76,8 @@ def _totals(page: TextPage, comparison: Comparison) -> None:
     if was.cached or now.cached:
         rows.append(_total("from a compile cache", was.cached, now.cached, True))
     spent = [seconds_in_column(side.seconds) if side.seconds else "not recorded" for side in (was, now)]
-    change = f"{'+' if now.seconds > was.seconds else '-'}{seconds_in_column(abs(now.seconds - was.seconds))}"
+    difference = seconds_as_printed(now.seconds) - seconds_as_printed(was.seconds)
+    change = f"{'+' if difference > 0 else '-'}{seconds_in_column(abs(difference))}"
     rows.append(("seconds", *spent, change if spent[0] != spent[1] and was.seconds and now.seconds else ""))
     page.blank()
     page.table((Column(""), Column("before", True), Column("after", True), Column("difference", True)), rows)
@@ -136,9 +146,13 @@ def _causes(page: TextPage, causes: Sequence[CauseChange], is_lost: bool) -> Non
     for cause in causes:
         by_change.setdefault((cause.code, cause.before, cause.after), []).append(one_line(cause.axis))
     rows = []
+    # What the other columns and the gaps leave; where that is too little, the table gives the names a line of their own.
+    taken = max((len(f"{code} {RULES[code].name}{before} → {plural(after, 'time')} each") for code, before, after in by_change), default=0)
+    room = page.width - taken - 8
+    room = room if room >= READABLE else page.width - 6
     for (code, before, after), names in by_change.items():
         style = "red" if after > before else "green" if after < before and not is_lost else ""
-        listed = " ".join(names) if page.verbose else shorten(" ".join(names), page.width)
+        listed = " ".join(names) if page.verbose else some_in_width(names, room, " ")
         each = " each" if len(names) > 1 else ""
         counts = Text(f"{before} → {plural(after, 'time')}{each}", style=style)
         rows.append((Text(f"{code} {RULES[code].name}", style="dim"), counts, Text(listed, style="cyan")))
@@ -150,7 +164,7 @@ def _dims(page: TextPage, dims: Sequence[DimChange]) -> None:
     for item in dims:
         by_change.setdefault((item.before, item.after), []).append(one_line(item.axis))
     for change, names in by_change.items():
-        listed = " ".join(names) if page.verbose else shorten(" ".join(names), 2 * page.width)
+        listed = " ".join(names) if page.verbose else some_in_width(names, 2 * page.width, " ")
         page.line(f"{_DIMS[change]}: ", (listed, "cyan"), indent=4)
 
 
@@ -167,13 +181,16 @@ def _left(page: TextPage, comparison: Comparison) -> None:
         _frame_line(page, members, _recompiles(item.now))
         for code in dict.fromkeys(cause.code for cause in item.causes if cause.after):
             own = [cause for cause in item.causes if cause.code == code and cause.after]
-            names = ", ".join(one_line(cause.axis) + (f" ×{cause.after}" if cause.after > 1 else "") for cause in own if cause.axis)
-            listed = names if page.verbose else shorten(names, page.width)
+            names = [one_line(cause.axis) + (f" ×{cause.after}" if cause.after > 1 else "") for cause in own if cause.axis]
+            listed = ", ".join(names) if page.verbose else some_in_width(names, page.width)
             page.line((f"{code} {own[0].rule.name}", "yellow"), (f"  {listed}" if listed else "", "cyan"), indent=4)
-            for remedy in dict.fromkeys(cause.remedy for cause in own):
+            remedies = dict.fromkeys(cause.remedy for cause in own)
+            for remedy in remedies:
                 if remedy not in shown_remedies:
                     page.remedy(remedy, 6, (code,))
-                shown_remedies.add(remedy)
+            if shown_remedies.issuperset(remedies):
+                page.line(("→ as above", "dim"), indent=6)
+            shown_remedies.update(remedies)
 
 
 def _recompiles(counts: Counts) -> str:

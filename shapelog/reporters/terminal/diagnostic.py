@@ -11,7 +11,7 @@ from shapelog.reading.records import StackFrame
 from shapelog.report.alerts import Alert
 from shapelog.reporters.terminal.text_page import LEVEL_COLORS, TextPage
 from shapelog.rules import Level
-from shapelog.text import file_name, one_line, plural_noun, rank_list, shorten, some
+from shapelog.text import file_name, one_line, plural_noun, rank_list, sentence_end, shorten, some
 
 # The most lines that a text of PyTorch's takes, and the most hints and compiles, unless all is asked for.
 _TEXT, _HINTS, _LABELS = 2, 2, 8
@@ -27,9 +27,9 @@ def diagnostic(page: TextPage, alert: Alert, level: Level, notes: Iterable[str] 
     compiles = f"{plural_noun(len(alert.labels), 'compile')} {labels}{ranks}"
     if alert.snippet or call is None:
         code_place(page, str(alert.source_line) if alert.source_line else "", alert.snippet, alert.marked)
-        start = f"{compiles}, called at {file_name(str(call.place))}  " if call else compiles
+        start = f"{compiles}, called at {file_name(str(call.place))}" if call else compiles
         if alert.labels:
-            note(page, start + (shorten(call.code, max(20, page.width - len(start) - 6)) if call else ""))
+            note(page, page.code(start, call.code, page.width - len(start) - 8) if call else start)
     else:
         code_place(page, str(call.place), call.code)
         note(page, f"{compiles} of the code at {file_name(str(alert.source_line))}" if alert.source_line else compiles)
@@ -37,7 +37,7 @@ def diagnostic(page: TextPage, alert: Alert, level: Level, notes: Iterable[str] 
         note(page, f"also: {fact}")
     for message in alert.messages:
         explanation(page, message)
-    for text in exception_lines(alert.exceptions):
+    for text in exception_lines(alert.exceptions, " ".join(message.title for message in alert.messages)):
         note(page, text, "raised")
     for text in (*alert.notes, *notes):
         note(page, text)
@@ -59,7 +59,7 @@ def pytorch_message(
     if place:
         code_place(page, f"{place.file}:{place.line}", place.code, place.marked)
     explanation(page, message)
-    for text in exception_lines(exceptions):
+    for text in exception_lines(exceptions, message.title):
         note(page, text, "raised")
     for hint in message.hints:
         note(page, hint, "help")
@@ -102,22 +102,26 @@ def explanation(page: TextPage, message: CompilerMessage) -> None:
 
 
 def _clipped(page: TextPage, text: str) -> str:
-    """A text of PyTorch's, unless all is asked for only as many of its sentences as fit; of a long first one its beginning."""
+    """A text of PyTorch's, unless all is asked for only as many of its sentences as fit, but the first whole; of a very long one its
+    beginning.
+    """
     room = page.width * _TEXT - 30
     if page.verbose or len(text) <= room:
         return text
-    end = text.rfind(". ", 0, room)
-    return f"{text[: end + 1]} …" if end > 0 else f"{text[:room].rstrip()}…"
+    end = max(sentence_end(text, most=room), sentence_end(text))
+    if 0 < end <= 2 * room:
+        return text if end == len(text) else f"{text[:end]} …"
+    return f"{text[:room].rstrip()}…"
 
 
-def exception_lines(chain: tuple[RaisedException, ...]) -> Iterator[str]:
+def exception_lines(chain: tuple[RaisedException, ...], shown: str) -> Iterator[str]:
     """``RuntimeError: no kernel, at model.py:7``: what began the failure, and where the chain passes through the user's code.
 
-    The last of a chain is what the failure itself is reported as, so that only its line is shown.
+    The last of a chain is what the failure itself is reported as, so that only its line is shown; so is one that ``shown`` names already.
     """
     for number, item in enumerate(chain):
         own = [line for line in item.stack if not is_library(line.file)]
-        is_first = number == 0 and item.message != chain[-1].message
+        is_first = number == 0 and item.message != chain[-1].message and not (item.message and item.message in shown)
         if own or is_first:
             where = f"at {file_name(own[-1].file)}:{own[-1].line}" if own else ""
             words = f"{item.type}{f': {item.message}' if item.message else ''}" if is_first else item.type

@@ -4,6 +4,7 @@ from rich.text import Text
 
 from shapelog.grouping import grouped
 from shapelog.model.trace import Compile, Outcome
+from shapelog.reading.payloads.properties import is_address
 from shapelog.recompiles.causes import Cause, EntryDifference
 from shapelog.report.explain_compile import CompileExplanation
 from shapelog.reporters import Options
@@ -14,6 +15,7 @@ from shapelog.text import measured, one_line, plural, plural_noun, shorten, some
 
 # How many entries of several lines a list shows, and how many values a line.
 _MOST, _VALUES = 6, 8
+_EPHEMERAL = "<ephemeral: "
 _DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
 
@@ -83,7 +85,8 @@ def _why(page: TextPage, explanation: CompileExplanation) -> None:
         page.heading("Why", item.verdict.words)
         for cause in page.listed(item.causes, "cause", most=_MOST):
             _cause(page, cause)
-        page.line(item.unexplained_because, indent=2)
+        if item.unexplained_because:
+            page.line(item.unexplained_because, indent=2)
         page.remedy(explanation.remedies.of_recompile(item), 2, item.codes)
         return
     checked = (
@@ -135,8 +138,11 @@ def _differences(others: list[EntryDifference]) -> str:
 
 def _cause(page: TextPage, cause: Cause) -> None:
     page.line((f"{' '.join(cause.codes)} {cause.rule.name}", "yellow"), f": {cause.sentence}", indent=2)
-    change = f"{cause.axis}: {cause.before or '?'} → {cause.after or '?'}"
-    page.line((change, "cyan"), ("  (reported by PyTorch)" if cause.named_by_pytorch else "  (not reported by PyTorch)", "dim"), indent=4)
+    before, after = ("" if is_address(cause.prop, value) else value for value in (cause.before, cause.after))
+    if before != after:
+        change = f"{cause.axis}: {before or '?'} → {after or '?'}"
+        reported = "reported by PyTorch" if cause.named_by_pytorch else "not reported by PyTorch"
+        page.line((change, "cyan"), (f"  ({reported})", "dim"), indent=4)
     if cause.place:
         page.line((f"at {cause.place}  {cause.place.code}", "dim"), indent=4)
 
@@ -148,16 +154,18 @@ def _guards(page: TextPage, explanation: CompileExplanation, nearest: Compile) -
         name = f"{change.source.display_name} {change.prop}" if change.source else change.prop
         page.line(f"{name}: ", (change.before or "not checked", "red"), " → ", (change.after or "not checked", "green"), indent=2)
     if not explanation.guard_changes:
-        page.line(("none of those that both check", "dim"), indent=2)
+        objects = "only other objects of the same types" if explanation.has_other_objects else "none of those that both check"
+        page.line((objects, "dim"), indent=2)
     sides = (explanation.guards_only_before, before), (explanation.guards_only_after, after)
-    only = [f"{count} sources guarded in {label} only" for count, label in sides if count]
+    only = [f"{plural(count, 'source')} guarded in {label} only" for count, label in sides if count]
     if only:
         page.line((", ".join(only), "dim"), indent=2)
 
 
 def _graph(page: TextPage, explanation: CompileExplanation, options: Options) -> None:
-    page.heading("Graph", "similar: differs only in sizes or constants" if explanation.is_similar else "different, or not recorded")
     lines = explanation.graph_diff[2:]
+    difference = "different" if lines else "the same" if explanation.has_graphs else "not recorded"
+    page.heading("Graph", "similar: differs only in sizes or constants" if explanation.is_similar else difference)
     shown = lines[: 2 * options.limit] if options.limit else lines
     for line in shown:
         page.console.print(Text(f"  {shorten(one_line(line), page.width - 2)}", style=_DIFF_STYLES.get(line[:1], "dim")), soft_wrap=True)
@@ -169,13 +177,17 @@ def _graph(page: TextPage, explanation: CompileExplanation, options: Options) ->
 
 def _symbols(page: TextPage, explanation: CompileExplanation) -> None:
     compile = explanation.compile
-    if not compile.symbols and not compile.automatic_dynamic:
+    # What PyTorch makes up while it traces has no name in the code.
+    symbols = [symbol for symbol in compile.symbols if page.verbose or not (symbol.source and _EPHEMERAL in symbol.source)]
+    if not symbols and not explanation.newly_dynamic:
         return
     page.heading("Symbols")
-    for symbol in page.listed(compile.symbols, "symbol"):
+    for symbol in page.listed(symbols, "symbol"):
         source = symbol.source.display_name if symbol.source else "unbacked, source not recorded"
-        page.line((symbol.name, "cyan"), f" = {source}, was {symbol.hint or '?'}, range {symbol.range}", indent=2)
-    for event in page.listed(compile.automatic_dynamic, ""):
+        value = f", was {symbol.hint}" if symbol.hint else ""
+        limits = f", range {symbol.range}" if symbol.range else ""
+        page.line((symbol.name, "cyan"), f" = {source}{value}{limits}", indent=2)
+    for event in page.listed(explanation.newly_dynamic, ""):
         where = event.source.display_name + (f" dim {event.dim}" if event.dim.isdigit() else "")
         page.line(("became dynamic automatically: ", "dim"), f"{where} ({event.reason}: {event.cached} → {event.new})", indent=2)
     for item in page.listed(compile.specializations, "specialization"):

@@ -5,7 +5,7 @@ from rich.text import Text
 from shapelog.report.next_steps import NextStep, saving_words
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.text_page import CONFIDENCE_COLORS, LONGEST_COPIED, TextPage
-from shapelog.text import file_name, one_line, plural, shorten
+from shapelog.text import file_name, one_line, plural
 
 # The most places that a step names, unless all is asked for.
 _PLACES = 3
@@ -51,6 +51,6 @@ def _step(page: TextPage, number: int, step: NextStep) -> None:
     quoted = [place for place in step.places if place.code]
     for place in step.places if page.verbose else (quoted or step.places)[:_PLACES]:
         where = file_name(str(place.line))
-        page.line((f"{where}  {shorten(place.code, max(20, page.width - len(where) - 7))}" if place.code else where, "dim"), indent=5)
+        page.line((page.code(where, place.code, page.width - len(where) - 7), "dim"), indent=5)
     if len(step.places) > _PLACES and not page.verbose:
         page.line((f"and {plural(len(step.places) - _PLACES, 'more place')}", "dim"), indent=5)

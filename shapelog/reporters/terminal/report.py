@@ -38,6 +38,7 @@ def render(report: Report, options: Options) -> bytes:
     if options.frame is not None:
         for item in report.frames:
             _one_frame(page, report, item)
+        page.explain_restarted_ids()
         return page.bytes()
     found = collect_alerts(report, Repository())
     steps = next_steps(found)
@@ -63,8 +64,9 @@ def render(report: Report, options: Options) -> bytes:
         page.blank()
         page.line(("vLLM: ", "bold"), vllm_words(report.trace.vllm))
     _summary(page, report)
-    next_steps_list(page, steps, "why, and how sure: shapelog suggest-dynamic TRACE" if report.summary.recompiles else "")
+    next_steps_list(page, steps, "(details: shapelog suggest-dynamic TRACE)" if report.summary.recompiles else "")
     _left_out(page, report)
+    page.explain_restarted_ids()
     if found.alerts:
         page.blank()
         typed = f"Explanation of a rule: shapelog rule {found.alerts[0].rule.code}"
@@ -149,7 +151,7 @@ def _summary(page: TextPage, report: Report) -> None:
         page.line((f"Summary: {number}", "bold"), f"{taking(summary.succeeded_seconds)}{of_them}{over}")
     elif summary.compiles:
         where = " in this log" if report.trace.is_text else ""
-        page.line((f"Summary: {number}", "bold"), f"{taking(summary.succeeded_seconds)}{over}, no recompilation{where}")
+        page.line((f"Summary: {number}", "bold"), f"{taking(summary.succeeded_seconds)}{over}, no recompilations{where}")
     elif not summary.limit_hits:
         nothing = "no compilation is in this log" if report.trace.is_text else "nothing was compiled in this run"
         page.line((f"Summary: {'no compilation succeeded' if summary.failures else nothing}", "bold"))

@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 from collections.abc import Iterator, Sequence
 from typing import TextIO, TypeVar
 
@@ -16,8 +17,13 @@ from shapelog.rules import Level, Remedy, Verdict
 from shapelog.text import UNSAFE, one_line, plural, seconds_in_column, shorten, some
 
 _T = TypeVar("_T")
-_READABLE = 44
+# A column of text that is narrower gets lines of its own.
+READABLE = 44
 _NARROWEST = 40
+# Fewer columns of a line of code are not readable.
+_LEAST_CODE = 30
+# ``0/1#2``, the id of a compile that PyTorch calls 0/1 for the second time.
+_RESTARTED = re.compile(r"(?<![\w/])(\d+/\d+|frame \d+)#(\d+)")
 COLORS = {
     Verdict.MARKING: "green",
     Verdict.CODE: "yellow",
@@ -95,7 +101,9 @@ class TextPage:
 
     def _put(self, text: Text, indent: int) -> None:
         plain = text.plain
-        if self.console.color_system is None and "\t" not in plain and not plain.endswith(" "):
+        if plain.isspace() or not plain:
+            self.buffer.write("\n")
+        elif self.console.color_system is None and "\t" not in plain and not plain.endswith(" "):
             self.buffer.write(f"{' ' * indent}{plain}\n")  # what the console would make of it, in a tenth of the time
         else:
             self.console.print(Text(" " * indent) + text, soft_wrap=True, overflow="ignore", no_wrap=True)
@@ -141,7 +149,7 @@ class TextPage:
         whole = [max([cell_len(column.name), *(cell_len(row[i].plain) for row in cells)]) for i, column in enumerate(columns)]
         widths = self._fitted(whole, columns, indent)
         name_below = Text()
-        below = next((i for i, column in enumerate(columns) if column.is_wide and widths[i] < min(whole[i], _READABLE)), None)
+        below = next((i for i, column in enumerate(columns) if column.is_wide and widths[i] < min(whole[i], READABLE)), None)
         if below is not None:  # too narrow to be read: this column gets lines of its own
             name_below = Text(f"{columns[below].name}: " if columns[below].name else "", style="dim")
             columns = [column._replace(is_wide=False) for i, column in enumerate(columns) if i != below]
@@ -175,6 +183,19 @@ class TextPage:
             line.append(pad if column.is_number else "").append_text(cell).append("  " if column.is_number else f"{pad}  ")
         line.rstrip()
         self._put(line, indent if line.plain else 0)
+
+    def explain_restarted_ids(self) -> None:
+        """What ``#2`` in an id means, where one was shown: PyTorch's own logs do not have it."""
+        found = _RESTARTED.search(self.buffer.getvalue())
+        if found:
+            words = f"ids started again (as after torch._dynamo.reset()), so PyTorch's own logs have {found[1]} for {found[0]}"
+            self.blank()
+            self.line((f"#{found[2]}: {words}", "dim"))
+
+    def code(self, place: str, code: str, room: int) -> str:
+        """A place and the code there; without the code where too little of that would be left."""
+        is_readable = room >= _LEAST_CODE or cell_len(one_line(code)) <= room
+        return f"{place}  {shorten(code, room)}" if code and is_readable else place
 
     def bytes(self) -> bytes:
         return self.buffer.getvalue().encode("utf-8", "replace")

@@ -144,7 +144,10 @@ def test_a_title_is_what_was_met_and_not_the_advice_before_it() -> None:
     ("line", "kind", "message"),
     [
         ("torch._dynamo.exc.ObservedKeyError: ConstantVariable(str: 'k')", "KeyError", "'k'"),
-        ("torch._dynamo.exc.ObservedNameErrorError: raised exception NameError('name')", "NameError", "NameError('name')"),
+        ("torch._dynamo.exc.ObservedKeyError: raised exception KeyError('k')", "KeyError", "'k'"),
+        ("torch._dynamo.exc.ObservedTypeError: ConstantVariable(str: 'no len()')", "TypeError", "no len()"),
+        ("torch._dynamo.exc.ObservedNameErrorError: raised exception NameError('name')", "NameError", "name"),
+        ("torch._dynamo.exc.ObservedValueError: raised exception ValueError('a', 3)", "ValueError", "'a', 3"),
         ("torch._dynamo.exc.ObservedException: what", "ObservedException", "what"),
         ("ValueError: raised exception", "ValueError", "raised exception"),
     ],
@@ -152,3 +155,49 @@ def test_a_title_is_what_was_met_and_not_the_advice_before_it() -> None:
 def test_an_exception_of_the_users_code_has_its_own_name(line: str, kind: str, message: str) -> None:
     (raised,) = exception_chain(f'Traceback (most recent call last):\n  File "a.py", line 1, in f\n{line}')
     assert (raised.type, raised.message) == (kind, message)
+    assert raised.is_observed == ("Observed" in line and kind != "ObservedException")
+
+
+def test_the_error_of_an_operation_on_fake_tensors_comes_before_its_arguments() -> None:
+    operation = "call_function <built-in function matmul>(*(FakeTensor(..., size=(3, 4)), 1), **{})"
+    text = "RuntimeError when making fake tensor call\n  Explanation: Dynamo failed to run FX node with fake tensors: "
+    found = compiler_message(f"{text}{operation}: got RuntimeError('sizes differ: [3, 4].')\n")
+    assert found.explanation == f"RuntimeError: sizes differ: [3, 4]. (on fake tensors, from {operation})"
+    assert found.operation_error == "RuntimeError: sizes differ: [3, 4]."
+
+
+def test_objects_are_named_without_their_addresses() -> None:
+    found = compiler_message("Skip `<function log at 0x7fb3d590c720>`\n  Explanation: It is <a.B object at 0x1f>.\n  Hint: Keep 0x10.\n")
+    assert found[:3] == ("Skip `<function log>`", "It is <a.B object>.", ("Keep 0x10.",))
+
+
+def test_the_guard_that_rejects_its_own_call_is_no_part_of_the_title() -> None:
+    bug = "Guard failed on the same frame it was created. This is a bug - please create an issue."
+    found = compiler_message(f"{bug}Guard fail reason: 0/1: 2 <= x.size()[0]  # return x")
+    assert (found.title, found.explanation) == (bug, "Guard fail reason: 0/1: 2 <= x.size()[0]  # return x")
+    assert found.is_bug
+
+
+X = "L['x'].size()[0]"
+
+
+@pytest.mark.parametrize(
+    ("named", "given", "guard", "title"),
+    [
+        (X, f"{X} <= 10", f"2 <= {X} and {X} <= 7", "dim 0 of x is marked with max=10, but the code only allows 2 to 7: set max=7"),
+        (X, f"3 <= {X} <= 10", f"{X} < 8", "dim 0 of x is marked with min=3 and max=10, but the code only allows 2 to 7: set max=7"),
+        (X, f"4 <= {X}", f"8 <= {X}", "dim 0 of x is marked with min=4, but the code only allows 8 or more: set min=8"),
+        ("batch", "batch <= 128", f"{X} <= 64", "dim 0 of x is declared with max=128, but the code only allows 2 to 64: set max=64"),
+    ],
+)
+def test_a_range_that_the_code_narrows_has_the_one_to_set(named: str, given: str, guard: str, title: str) -> None:
+    text = (
+        f"Constraints violated ({named})! For more information, run with TORCH_LOGS.\n  - Not all values of {named} = {X} in the specified"
+    )
+    assert compiler_message(f"{text} range {given} satisfy the generated guard {guard}").title == title
+
+
+def test_a_guard_about_two_sizes_gives_no_range() -> None:
+    text = f"Constraints violated ({X})! For more information, run with TORCH_LOGS.\n  - Not all values of {X} = {X} in the specified range"
+    found = compiler_message(f"{text} {X} <= 10 satisfy the generated guard {X} <= L['y'].size()[0]")
+    assert found.title.startswith("Constraints violated (L['x'].size()[0]): Not all values of")

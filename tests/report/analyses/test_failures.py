@@ -84,6 +84,19 @@ def test_a_good_compile_and_a_refused_one_are_no_failures() -> None:
     assert found(made + make.refused("0/2", "0/1: tensor 'x' size mismatch at index 0. expected 12, actual 13")) == []
 
 
+def test_a_size_outside_of_the_range_of_a_mark_is_named() -> None:
+    reason = "You marked L['x'].size()[0] as dynamic but your code specialized it to be a constant (1)."
+    first = make.compile("0/0", make.tensor(4, 8), symbols=[("s0", 4, "L['x'].size()[0]")]).replace(b"[2, int_oo]", b"[2, 16]")
+    small = make.compile("0/1", make.tensor(1, 8, dynamo_dynamic_indices=[0]), fail_type="ConstraintViolationError", fail_reason=reason)
+    (finding,) = found(make.trace(first, small))
+    assert finding.sentence == "f failed to compile: dim 0 of x is marked with a range of 2 to 16, but this call passed size 1"
+
+
+def test_what_became_dynamic_in_a_compilation_that_failed_is_a_note() -> None:
+    (finding,) = [item for item in report_of("lab/int_drives_python.log.gz").findings if item.rule.code == "SL403"]
+    assert finding.notes == ("level became dynamic before the failure (2 → 3)",)
+
+
 def test_the_failures_of_a_real_program_are_shown_by_stage() -> None:
     stages = [item.sentence.split(" failed to compile in ")[1].split(": ")[0] for item in report_of("real/2.6/l_failures.log.gz").findings]
     assert stages.count("the backend") == 3
@@ -106,3 +119,16 @@ def test_a_forbidden_recompilation_names_what_varied_and_is_removed_by_a_mark() 
     assert (report.advice.env, report.advice.before.forbidden, report.advice.after.forbidden) == ("L['x']:0", 1, 0)
     (step,) = next_steps(collect_alerts(report, Repository("nowhere")))
     assert (step.title, step.saving.failed) == ("Mark dim 0 of x as dynamic", 1)
+
+
+def test_a_range_that_the_code_narrows_is_to_be_marked() -> None:
+    size = "L['x'].size()[0]"
+    reason = f"Constraints violated ({size})!\n  - Not all values of {size} = {size} in the specified range {size} <= 10"
+    finding = failed("ConstraintViolationError", f"{reason} satisfy the generated guard 2 <= {size} and {size} <= 7")
+    assert finding.sentence.endswith("dim 0 of x is marked with max=10, but the code only allows 2 to 7: set max=7")
+    assert finding.remedy == "mark this range, or change the line that requires it"
+
+
+def test_a_bug_of_pytorch_is_to_be_reported() -> None:
+    bug = "Guard failed on the same frame it was created. This is a bug - please create an issue.Guard fail reason: 0/0: 2 <= x.size()[0]"
+    assert failed("AssertionError", bug).remedy == "report this bug to PyTorch, or avoid the calls that the guard rejects"

@@ -172,3 +172,23 @@ def test_totals_of_minutes_are_in_minutes() -> None:
     line = next(line for line in shown(compare(make.report(before), make.report(after))).splitlines() if line.startswith("  seconds"))
     assert line.split("  ")[-1].strip() == "-3 min 18 s"
     assert "3 min 20 s" in line
+
+
+def test_the_printed_difference_is_that_of_the_printed_times() -> None:
+    one, other = (report_of_seconds(seconds) for seconds in (37.474, 19.065))
+    row = next(line.split() for line in shown(compare(one, other)).splitlines() if line.startswith("  seconds"))
+    assert row[0] == "seconds"
+    before, after, difference = map(float, row[1:])
+    assert (before, difference) == (37.47, round(after - before, 2))
+
+
+def report_of_seconds(seconds: float) -> Report:
+    return make.report(make.trace(make.compile("0/0", make.tensor(10, 8), seconds=seconds)))
+
+
+def test_a_remedy_that_is_shown_already_is_referred_to() -> None:
+    made = make.trace(make.static_sizes(10, 12), make.static_sizes(10, 12, frame=1, name="g"))
+    left = section(shown(compare(make.report(made), make.report(made))), "Still recompiling")
+    dtypes = section(shown(DEMO), "Still recompiling")
+    assert dtypes.count("→ as above") == 1
+    assert left.count("SL101") >= 2

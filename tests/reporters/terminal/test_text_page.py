@@ -66,7 +66,7 @@ def test_markup_and_emoji_codes_in_text_are_only_text() -> None:
     assert drawn(page) == ["[red]x[/red] :smile:", "[/] :+1:"]
 
 
-@pytest.mark.parametrize("text", ["a", "", "a\tb", "blanks   ", "模型", "[bold]x[/bold] :smile: https://a.b 12", "x" * 90, " " * 50])
+@pytest.mark.parametrize("text", ["a", "a\tb", "blanks   ", "模型", "[bold]x[/bold] :smile: https://a.b 12", "x" * 90])
 def test_a_page_without_colors_is_what_the_console_makes_of_it(text: str) -> None:
     page, other = TextPage(Options(width=100)), TextPage(Options(width=100))
     page.text(Text(text, style="bold red"), 3)
@@ -74,3 +74,31 @@ def test_a_page_without_colors_is_what_the_console_makes_of_it(text: str) -> Non
     other.console.print(Text("   ").append(text, "bold red"), soft_wrap=True, overflow="ignore", no_wrap=True)
     other.console.print()
     assert page.bytes() == other.bytes()
+
+
+def test_code_of_which_too_little_would_be_left_is_not_shown() -> None:
+    page = TextPage(Options(width=80))
+    code = "total = self.average(features, weights, normalize=True)"
+    assert page.code("a.py:3", code, 29) == "a.py:3"
+    assert page.code("a.py:3", "return x", 10) == "a.py:3  return x"
+    assert page.code("a.py:3", code, 30).startswith("a.py:3  total = self.")
+    assert page.code("a.py:3", "", 30) == "a.py:3"
+
+
+def test_an_id_of_a_compile_after_a_reset_is_explained_once() -> None:
+    page = TextPage(Options(width=140))
+    page.line("compiles 0/1, 0/1#2, 0/1#3")
+    page.explain_restarted_ids()
+    ids = "#2: ids started again (as after torch._dynamo.reset()), so PyTorch's own logs have 0/1 for 0/1#2"
+    assert page.bytes().decode().split("\n") == ["compiles 0/1, 0/1#2, 0/1#3", "", ids, ""]
+    page = TextPage(Options(width=140))
+    page.line("compiles 0/1, 0/2  # 3")
+    page.explain_restarted_ids()
+    assert page.bytes() == b"compiles 0/1, 0/2  # 3\n"
+
+
+@pytest.mark.parametrize("text", ["", " " * 50])
+def test_a_line_without_anything_to_see_is_empty(text: str) -> None:
+    page = TextPage(Options(width=100))
+    page.line(text, indent=3)
+    assert page.bytes() == b"\n"

@@ -92,7 +92,7 @@ def _headline(report: Report) -> str:
     of_them = (
         f"including {plural(summary.recompiles, 'recompilation')}{taking(summary.recompile_seconds)}"
         if summary.recompiles
-        else "no recompilation"
+        else "no recompilations"
     )
     return f"{plural(summary.compiles, 'compilation')}{taking(summary.seconds)}, {of_them}"
 

@@ -1,0 +1,61 @@
+"""Which function was passed, as far as the graphs of two compiles show it."""
+
+import re
+
+from shapelog.recompiles.facts import CompileFacts
+
+_CALLED = re.compile(r" = (torch\.[\w.]*)\(")
+# The name of a node, as of ``lt_1 = x < 3``, without the number that makes it unique. A placeholder has the name of its source.
+_NODE = re.compile(r"^([a-z]\w*?)(?:_\d+)?(?:: \"[^\"]*\")? = (?!L_)")
+
+
+def other_library_function(name: str, entry: CompileFacts, call: CompileFacts) -> str:
+    """Which functions of a library were passed, as far as the two graphs show them."""
+    before, after = _other_operators(entry, call)
+    was_called, is_called = (_is_called_on_its_own_line(name, *pair) for pair in ((entry, call), (call, entry)))
+    took_one_path = _lines(entry) == _lines(call)
+    if before and after and (took_one_path or (was_called and is_called)):
+        return f"{name} is a different library function: {before}, now {after}"
+    if after and is_called:
+        return f"{name} changed to {after} (the earlier function is not recorded)"
+    if before and was_called:
+        return f"{name} was {before} and is now a different library function"
+    return f"{name} is a different library function"
+
+
+def _is_called_on_its_own_line(name: str, known: CompileFacts, other: CompileFacts) -> bool:
+    """Whether a graph comes from a line that calls the function, and the other graph does not."""
+    called = re.compile(rf"(?<!\w){re.escape(name.rpartition('.')[2])}\(")
+    return any(called.search(code) for _, code in _lines(known) - _lines(other))
+
+
+def _lines(known: CompileFacts) -> set[tuple[int, str]]:
+    """The lines of code that a graph comes from: where they differ, so do the paths through the code."""
+    return {(line.line, line.code) for line in known.compile.graph.user_lines} if known.compile.graph else set()
+
+
+def _other_operators(entry: CompileFacts, call: CompileFacts) -> tuple[str, str]:
+    """The operators that only one of two graphs has, "" unless that is one: functions of torch, or else what nodes are named after."""
+    graphs = entry.compile.graph, call.compile.graph
+    if not all(graphs):
+        return "", ""
+    found = [{match[1] for text in graph.statements if (match := _CALLED.search(text))} for graph in graphs if graph]
+    if not (found[0] - found[1] and found[1] - found[0]):
+        found = [
+            {match[1] for text in graph.statements if (match := _CALLED.search(text) or _NODE.search(text))} for graph in graphs if graph
+        ]
+    before, after = found
+    gone, new = sorted(before - after), sorted(after - before)
+    return gone[0] if len(gone) == 1 else "", new[0] if len(new) == 1 else ""
+
+
+def functions_in(known: CompileFacts) -> set[tuple[str, str]]:
+    """(name, ``file:first line``) of each function that the graph of a compile has code of, other than its own; the first line is that
+    seen in the graph.
+    """
+    own = known.compile.metrics.code_name
+    found: dict[tuple[str, str], int] = {}
+    for line in known.compile.graph.user_lines if known.compile.graph else ():
+        if not line.file.startswith("<") and line.name != own:
+            found.setdefault((line.name, line.file), line.line)
+    return {(name, f"{file.rsplit('/', 1)[-1]}:{line}") for (name, file), line in found.items()}

@@ -1,0 +1,80 @@
+"""The explanation of one compile in a terminal: only what is known, and what has a name."""
+
+import make
+import pytest
+from make import compile as compiled
+from make import tensor, trace
+from payload_text import equals_match, graph_text, guard_manager, guard_tree, tensor_match
+from recorded import RECORDED, report_of
+
+from shapelog.model.trace import Trace
+from shapelog.report.explain_compile import explain_compile
+from shapelog.reporters import Options, renderer
+
+INPUT = 'L_x_: "f32[10, 8][8, 1]cpu"'
+
+
+def explained(of: Trace | bytes, label: str, verbose: bool = False) -> str:
+    of = make.load(of) if isinstance(of, bytes) else of
+    return renderer("explanation", "terminal")(explain_compile(of, label), Options(color=False, width=80, verbose=verbose)).decode()
+
+
+def section(text: str, title: str) -> str:
+    return text.split(f"\n{title}")[1].split("\n\n")[0]
+
+
+def test_objects_are_shown_by_their_types_and_never_by_their_addresses() -> None:
+    guards = [f"ID_MATCH: ___check_obj_id(L['fn'], {93000000001 + number}), type=<class 'function'>" for number in (0, 1)]
+    trees = [guard_tree(tensor_match(), guard_manager("L['fn']", guard, type="function")) for guard in guards]
+    made = trace(*[compiled(f"0/{number}", tensor(10, 8), guards=trees[number]) for number in (0, 1)])
+    text = explained(made, "0/1")
+    assert section(text, "Guards that differ").endswith("only other objects of the same types")
+    assert "9300000000" not in text.partition("\nIn PyTorch's words")[0]
+
+
+def test_a_change_of_which_neither_value_is_known_has_no_line_of_its_own() -> None:
+    reasons = ("0/0: ___check_torch_function_mode_stack()",)
+    text = explained(trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(10, 8), reasons=reasons)), "0/1")
+    assert "the stack of torch function modes" in text
+    assert "→ ?" not in text
+
+
+@pytest.mark.parametrize(
+    ("graphs", "words"),
+    [
+        (("add = l_x_ + 1", "mul = l_x_ * 2"), "different"),
+        (("add = l_x_ + 1", "add = l_x_ + 2"), "similar: differs only in sizes or constants"),
+        (("", "add = l_x_ + 1"), "not recorded"),
+    ],
+)
+def test_what_is_known_of_two_graphs(graphs: tuple[str, str], words: str) -> None:
+    texts = [graph_text(INPUT, statement) if statement else "" for statement in graphs]
+    trees = [guard_tree(tensor_match(), equals_match("L['k']", number)) for number in (1, 2)]
+    made = trace(*[compiled(f"0/{number}", tensor(10, 8), guards=trees[number], graph=texts[number]) for number in (0, 1)])
+    assert section(explained(made, "0/1"), "Graph").split("\n")[0].strip() == words
+
+
+def test_one_source_is_counted_as_one() -> None:
+    trees = [guard_tree(tensor_match(), equals_match(f"L['{name}']", 3)) for name in "kj"]
+    made = trace(*[compiled(f"0/{number}", tensor(10 + number, 8), guards=trees[number]) for number in (0, 1)])
+    assert "1 source guarded in 0/0 only, 1 source guarded in 0/1 only" in explained(made, "0/1")
+
+
+def test_symbols_that_pytorch_makes_up_are_shown_with_verbose_only() -> None:
+    symbols = [("s1", 3, "L['x'].size()[0]"), ("s2", 4, "<ephemeral: tensor_visitor_fn>.size()[0]")]
+    made = trace(compiled("0/0", tensor(3, 8), symbols=symbols)).replace(b'"vr": "[2, int_oo]", "source": "L[', b'"vr": "", "source": "L[')
+    assert section(explained(made, "0/0"), "Symbols").strip() == "s1 = x.size()[0], was 3"
+    assert "s2 = <ephemeral: tensor_visitor_fn>.size()[0]" in explained(made, "0/0", verbose=True)
+
+
+def test_what_was_dynamic_from_the_start_did_not_become_so() -> None:
+    for name, is_new in (("causes/truncated_path.log.gz", False), ("lab/batch_varies.log.gz", True)):
+        assert ("became dynamic automatically: x dim 0" in explained(report_of(name).trace, "0/1")) is is_new
+
+
+@pytest.mark.parametrize("name", [name for name in RECORDED if name.startswith(("causes/", "lab/"))])
+def test_no_line_consists_of_blanks(name: str) -> None:
+    found = report_of(name).trace
+    for compile in list(found.compiles)[:4]:
+        lines = explained(found, compile.label).split("\n")
+        assert [line for line in lines if line and not line.strip()] == []
