@@ -134,7 +134,7 @@ def test_where_there_is_nothing_to_mark_there_is_nothing_to_tick() -> None:
 def test_without_a_script_the_figures_are_those_of_all_suggestions() -> None:
     page = page_of("real/demo.log.gz")
     advice = advice_of("real/demo.log.gz")
-    after = advice.replayed.cost(mark for item in advice.suggestions for mark in item.marks)
+    after = advice.replayed.cost_in_this_run(mark for item in advice.suggestions for mark in item.marks)
     assert f'<b id="wi-compiles">{after.compiles}</b>' in page
     assert f'<b id="wi-limit">{after.limit_hits}</b>' in page
     assert f'<b id="wi-seconds">{after.seconds}</b>' in page
