@@ -189,7 +189,7 @@ def _recommendation(name: str, dims: tuple[int, ...], is_int: bool, version: Tor
     if is_int:
         return f"mark the int {name}, and {which} of {name} where it is a tensor, as dynamic"
     whole = version.reads_sources and not version.reads_dims
-    return f"mark {which} of {name} as dynamic" + (f" (torch {version} can only list the whole tensor)" if whole else "")
+    return f"mark {which} of {name} as dynamic" + (" (torch before 2.13 can only list the whole tensor)" if whole else "")
 
 
 def _narrowed(served: list[ServedCall]) -> Iterator[str]:

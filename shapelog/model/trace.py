@@ -47,6 +47,8 @@ _Parsed = TypeVar("_Parsed")
 _LONGEST_NAME = 80
 # What a trace without a version is taken for, by the builder's guess.
 UNKNOWN_VERSION = "of an unknown version"
+# The title of code whose name is in no record.
+UNNAMED_CODE = "code that the log does not name"
 # The oldest version that is supported.
 _OLDEST = TorchVersion(2, 4)
 
@@ -365,7 +367,7 @@ class Frame:
 
     def _name_with_class(self, name: str) -> str:
         if name not in _WRAPPERS:
-            return name or "unknown code"
+            return name or UNNAMED_CODE
         for compile in self.compiles:
             tree = compile.guards
             named = next((tree.types[source] for source in _CALLEES if source in tree.types), "") if tree else ""

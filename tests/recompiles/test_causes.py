@@ -415,6 +415,9 @@ def test_dtype_and_requires_grad() -> None:
         compiled("0/1", tensor(10, 8, dtype="torch.float16"), guards=guard_tree(tensor_match(dtype="float16"))),
     )
     assert [(cause.codes, cause.before, cause.after) for cause in last_recompile(half).causes] == [(("SL301",), "float32", "float16")]
+    named = [("0/0", ()), ("0/1", ("0/0: tensor 'x' dtype mismatch. expected Half, actual Float",))]
+    alone = trace(*(compiled(label, reasons=reasons) for label, reasons in named))
+    assert last_recompile(alone).causes[0].sentence == "the dtype of x changed from float16 to float32"
     grad = trace(
         compiled("0/0", tensor(10, 8)),
         compiled("0/1", tensor(10, 8, requires_grad=True), guards=guard_tree(tensor_match(requires_grad=True))),

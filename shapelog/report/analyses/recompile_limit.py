@@ -69,7 +69,7 @@ def _remedy(explained: Explanations, frame: Frame, causes: str, of_all: bool) ->
     setting = explained.trace.version.limit_setting(of_all)
     own = explained.of_frame(frame)
     if not causes:
-        return f"remove the causes of its recompilations, or raise {setting}"
+        return f"remove the causes of the recompilations, or raise {setting}"
     if len(own) == 1 and own[0].causes:
         return f"{Remedies(explained.trace.supports_dynamic_sources).of_recompile(own[0]).text}; or raise {setting}"
     return f"stop what keeps adding cache entries ({causes}), or raise {setting}"

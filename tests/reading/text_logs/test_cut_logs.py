@@ -192,7 +192,7 @@ FAILED = [
     (
         "Constraints violated (batch)!\nNot all values of batch = L['x'].size()[0] in the specified range batch <= 128 are valid because "
         "batch was inferred to be a constant (3).\n\nI wonder why.\n",
-        "unknown code failed to compile: dim 0 of x is declared as dynamic, but the code fixes it to 3",
+        "code that the log does not name failed to compile: dim 0 of x is declared as dynamic, but the code fixes it to 3",
     ),
 ]
 
@@ -200,7 +200,7 @@ FAILED = [
 FAILED.append(
     (
         FAILED[1][0].replace("(batch)!", "(L['x'].size()[0])!").replace("of batch =", "of L['x'].size()[0] ="),
-        "unknown code failed to compile: dim 0 of x is marked as dynamic, but the code fixes it to 3",
+        "code that the log does not name failed to compile: dim 0 of x is marked as dynamic, but the code fixes it to 3",
     )
 )
 
