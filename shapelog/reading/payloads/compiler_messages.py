@@ -47,7 +47,7 @@ _INLINE_HINT = re.compile(
     re.I | re.M,
 )
 _STACK_HEADS = ("User code traceback:", "from user code:", "User stack:", "User Stack (most recent call last):")
-_STACK_LINE = re.compile(r'^ +File "(.*)", line (\d{1,9})(?:, in (.*))?$')
+_STACK_LINE = re.compile(r'^ +File "(.*)", line (\d{1,9})(?:, in (.*)|, ?)?$')
 _CHAINED = re.compile(
     r"\n\n(?:The above exception was the direct cause of the following exception"
     r"|During handling of the above exception, another exception occurred):\n\n"
@@ -211,7 +211,7 @@ def _title(lines: list[str]) -> str:
     operation = _FAILED_OPERATION.fullmatch(lines[0])
     if operation and len(lines) > 1:
         return f"{operation[1] or operation[2]} failed: {lines[1]}"
-    line = lines[0].strip("'\"")
+    line = lines[0][1:-1] if len(lines[0]) > 1 and lines[0][0] in "'\"" and lines[0][-1] == lines[0][0] else lines[0]
     advice = _INLINE_HINT.match(line)
     # What was met comes first, also where the text begins with advice.
     return line[advice.end() :].lstrip(". ") or line if advice else in_words(line)

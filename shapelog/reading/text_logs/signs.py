@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 from shapelog.reading.text_logs.whole_lines import LONGEST_LINE
 
-# torch and Torch, recompile and BackendCompiler, graph break and cudagraph, and the heading of a traceback.
-_WORDS = ("orch", "ompil", "raph", "raceback (most", "onstraintViolation")
+# torch and Torch, recompile and BackendCompiler, graph break and cudagraph, the heading of a traceback, and parts of exceptions.
+_WORDS = ("orch", "ompil", "raph", "raceback (most", "onstraint", "uardManager", "running call_", "backend='")
 # Ids of compiles and words, with at most some characters in front of them that are no letters.
 _AT_BEGIN = (
     r"\n(?:\x1b\[[\d;]{0,9}m|\{\"log\":\")?[^\w\n]{0,%d}(?:function: |last reason: |tensor |GuardFail|TREE_GUARD|\+- |create_|set_repl"

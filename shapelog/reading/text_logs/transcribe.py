@@ -16,14 +16,18 @@ from shapelog.reading.payloads.pgo_state import parse as parse_code_state
 from shapelog.reading.payloads.recompile_reasons import RECOMPILE_FORBIDDEN, split_entry
 from shapelog.reading.payloads.recompile_reasons import parse as parse_reason
 from shapelog.reading.text_logs import versions
+from shapelog.reading.text_logs.breaks import break_text
 from shapelog.reading.text_logs.contents import LogContents
+from shapelog.reading.text_logs.failures import FailureText, failure, innermost_code, names_exception
 from shapelog.reading.text_logs.log_lines import Head, log_runs
 from shapelog.reading.text_logs.logged_compiles import UNKNOWN, LoggedCompile, LoggedCompiles, number_of
 from shapelog.reading.text_logs.message_kinds import (
     MessageKind,
+    ends_stack,
     failure_goes_on,
     goes_on,
     goes_on_after_blank,
+    heads_stack,
     is_cut_off,
     kind_of,
     kind_of_plain,
@@ -32,27 +36,23 @@ from shapelog.reading.text_logs.message_kinds import (
 from shapelog.reading.text_logs.messages import (
     AddedText,
     Code,
-    FailureText,
     RecompileText,
     SymbolText,
     TrackedText,
-    break_text,
-    explained_breaks,
-    failure,
     inductor_messages,
-    innermost_code,
     limits,
-    profiled_breaks,
-    profiled_recompiles,
     recompiles,
     symbolic,
 )
 from shapelog.reading.text_logs.signs import has_sign
+from shapelog.reading.text_logs.summaries import explained_breaks, profiled_breaks, profiled_recompiles
 from shapelog.reading.text_logs.surroundings import is_fence, is_progress, without_launcher
 from shapelog.reading.text_logs.transcript import Transcript
 
 _LINE_BY_LINE = (MessageKind.SYMBOLS, MessageKind.START, MessageKind.OTHER)
 _MOST_FAILURE_LINES, _MOST_OPEN_LINES, _MOST_PROFILED = 2_000, 200_000, 1_000
+# Failures that others are compared with, and exceptions without a stack that are kept until the end.
+_MOST_QUOTED = 100
 # The message of lines without heads among those that are open.
 _PLAIN = -1, None
 _IN_TREE = re.compile(r"\s*(?:\| ?)*\+- \w")
@@ -95,6 +95,11 @@ class _Message:
     has_raised: bool = False
     is_after_blank: bool = False
 
+    @property
+    def has_fenced_stack(self) -> bool:
+        """Whether its stack follows below a heading, in a block of code."""
+        return self.kind is MessageKind.FAILURE and heads_stack(self.lines[-1])
+
     def takes(self, text: str, begins: MessageKind) -> bool:
         """Whether a line without a head, which would begin a message of that kind, goes on with this one."""
         if self.kind is not MessageKind.FAILURE:
@@ -106,7 +111,7 @@ class _Message:
             return False
         if self.has_raised:
             return failure_goes_on(text)
-        self.has_raised = bool(text.strip()) and not text[:1].isspace()  # the stack is indented
+        self.has_raised = ends_stack(text)
         return True
 
 
@@ -127,6 +132,8 @@ class Transcriber:
         self._open: dict[tuple[int, int | None], _Message] = {}
         self._last: _Message | None = None
         self._broken: dict[Code, LoggedCompile] = {}
+        self._failures: list[tuple[FailureText, LoggedCompile]] = []
+        self._quoted: list[tuple[FailureText, int]] = []
 
     def read(self, chunks: Iterable[bytes]) -> LogContents:
         """Take a whole log."""
@@ -143,6 +150,9 @@ class Transcriber:
             self.contents.lines = number + len(lines) - 1
         for message in self._open.values():
             self._finish(message)
+        for failed, line in self._quoted:
+            self._compiles.line = line
+            self._fail(Head(), failed)
         self._compiles.line = self.contents.lines
         self._compiles.finish()
         return self.contents
@@ -189,7 +199,7 @@ class Transcriber:
         """A line without a head: it goes on with the last message, begins one, or is the program's own."""
         kind, message = kind_of_plain(text), self._last
         if message is not None:
-            if not is_fence(text) and message.takes(text, kind):
+            if message.takes(text, kind) if not is_fence(text) else message.has_fenced_stack:
                 message.lines.append(text)
                 return
             self._last = None
@@ -199,7 +209,8 @@ class Transcriber:
             self._compiles.line = number
             self._symbols(Head(), text)
         elif kind is not MessageKind.OTHER:
-            self._last = self._open[_PLAIN] = _Message(None, kind, number, [text])
+            is_quoted = kind is MessageKind.FAILURE and names_exception(text)
+            self._last = self._open[_PLAIN] = _Message(None, kind, number, [text], has_raised=is_quoted)
         elif self.contents.stated is None:
             self.contents.stated = versions.stated_in(text)
 
@@ -410,21 +421,41 @@ class Transcriber:
             if at is not None:  # Inductor raises a RuntimeError
                 self._inductor(head, lines[at:])
             return
+        is_alone = found.is_quoted and not found.is_at_limit and head == Head() and self._compiles.compile_of(head, "") is None
+        if is_alone and len(self._quoted) < _MOST_QUOTED:
+            self._quoted.append((found, self._compiles.line))  # the traceback may follow
+        else:
+            self._fail(head, found)
+
+    def _fail(self, head: Head, found: FailureText) -> None:
+        """A compile that failed; or more of the failure of one, which is repeated without its stack."""
+        refused = self._compiles.refused(head, found.code) if found.is_at_limit else None
+        known = None if refused or head.compile else self._repeated(found)
+        if known is not None:
+            known.failure = known.failure if found.is_quoted else found
+            return
         self.contents.failures += 1
         self._compiles.know(found.code.file)
         for item in recompiles(found.message.split("\n")) if found.type == "RecompileError" else ():
             self._recompile(head, item)
-        known = self._compiles.refused(head, found.code) if found.is_at_limit else self._compiles.compile_of(head, "")
-        compile = known or self._compiles.compile_of(head, "") or self._compiles.unnumbered(head, found.code, is_recompile=False)
+        known = refused or self._compiles.compile_of(head, "")
+        compile = known or self._compiles.unnumbered(head, found.code, is_recompile=False)
         if not compile.code.name:
             compile.code = found.code
         if found.is_at_limit:
             self.contents.signs.update(versions.of_text(found.text))
             compile.limit_value = compile.limit_value or found.limit
             compile.limit = compile.limit or "recompile_limit reached"
-            compile.failure = found
+            compile.failure = None if "convert_frame" in head.place else found  # that one was caught
         elif compile.failure is None or len(found.text) > len(compile.failure.text):
             compile.failure = found
+        if len(self._failures) < _MOST_QUOTED:
+            self._failures.append((found, compile))
+
+    def _repeated(self, found: FailureText) -> LoggedCompile | None:
+        """The compile whose failure it is that the log has once more, one of them without a stack."""
+        same = (compile for known, compile in self._failures if known.is_same(found) and (known.is_quoted or found.is_quoted))
+        return next(same, None)
 
     def _forbidden(self, head: Head, lines: list[str], at: int) -> None:
         """A recompile that the stance ``fail_on_recompile`` forbids: it raised an error, whose message begins in the line ``at``."""

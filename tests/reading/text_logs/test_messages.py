@@ -2,6 +2,7 @@
 
 import pytest
 
+from shapelog.reading.text_logs.failures import failure
 from shapelog.reading.text_logs.messages import (
     AddedText,
     Code,
@@ -10,13 +11,11 @@ from shapelog.reading.text_logs.messages import (
     Place,
     SymbolText,
     TrackedText,
-    explained_breaks,
-    failure,
     limits,
-    profiled_recompiles,
     recompiles,
     symbolic,
 )
+from shapelog.reading.text_logs.summaries import explained_breaks, profiled_recompiles
 
 SIZE = "0/0: tensor 'x' size mismatch at index 0. expected 10, actual 20"
 
