@@ -235,7 +235,8 @@ def _inference_mode(item: Violation, name: str, entry: CompileFacts, call: Compi
 def _size(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     dim, values = item.prop.dim, (item.expected, item.actual)
     codes = ["SL101"]
-    sentence = f"dim {dim} of {name} changed from {item.expected} to {item.actual}"
+    is_known = item.actual is not Described.UNKNOWN
+    sentence = f"dim {dim} of {name} changed" + (f" from {item.expected} to {item.actual}" if is_known else "")
     tensor = call.input(item.source) or entry.input(item.source)
     is_parameter = (tensor and tensor.is_parameter) or (item.reason and item.reason.is_parameter) or "._parameters[" in item.source
     if is_parameter and not {0, 1}.intersection(values):

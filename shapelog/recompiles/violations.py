@@ -273,6 +273,8 @@ def _named_values(entry: CompileFacts, call: CompileFacts, source: Source, reaso
         expected = reason.expected if length is None else length
     elif kind in (Kind.HAS, Kind.HAS_ATTRIBUTE):
         expected = reason.expected == "True"
+    if kind is Kind.VALUE and actual is None and reason.actual:
+        return prop, expected, reason.actual
     if kind is Kind.VALUE and actual is None:
         seen = _kind_seen(call, source)
         return prop, expected, Described.UNKNOWN if seen in (expected, constant_type(str(expected))) else seen

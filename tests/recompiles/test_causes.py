@@ -425,6 +425,12 @@ def test_dtype_and_requires_grad() -> None:
     assert only(grad).codes == ("SL302",)
 
 
+def test_the_value_that_old_versions_add_to_a_reason_is_that_of_the_call() -> None:
+    named = [("0/0", ()), ("0/1", ("0/0: L['a'] == 0, with LHS value: 1",))]
+    cause = last_recompile(trace(*(compiled(label, reasons=reasons) for label, reasons in named))).causes[0]
+    assert cause.sentence == "the int a changed from 0 to 1"
+
+
 def test_inference_mode_changes_the_dispatch_keys() -> None:
     inference = "DispatchKeySet(CPU, BackendSelect)"
     text = f"tensor 'x' dispatch key set mismatch. expected {CPU_KEYS}, actual {inference}"

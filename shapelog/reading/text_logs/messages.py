@@ -14,7 +14,7 @@ _RECOMPILING = re.compile(
     r"|Detected recompile when torch\.compile stance is '[^']*'"
     r"(?:\. filename: '(?P<stance_file>[^']*)', function name: '(?P<stance_name>[^']*)'(?:, line number: (?P<stance_line>\d{1,9}))?)?"
 )
-_TRIGGERED = re.compile(r"triggered by the following guard failure(?:\(s\))?:?\s*(?P<rest>.*)")
+_TRIGGERED = re.compile(r"triggered by the following guard failure(?:s|\(s\))?:?\s*(?P<rest>.*)")
 _ITEM = re.compile(r"^\s*- ?(.*)$")
 _GUARD_NUMBER = re.compile(r"^\s*guard \d{1,9} failures?:?\s*$")
 _SUGGESTED = re.compile(
@@ -85,7 +85,7 @@ def _recompile(code: Code | None, lines: list[str]) -> RecompileText:
         if triggered or _GUARD_NUMBER.match(line):
             rest = triggered["rest"] if triggered else ""
             if triggered and rest.strip("'\") "):  # torch 2.0 and 2.1 write one guard on the same line, some as a tuple of texts
-                items.append(_without_tuple(rest.rstrip()))
+                items += _of_tuple(rest.rstrip())
             continue
         hint = _SUGGESTED.search(line)
         if hint:
@@ -100,6 +100,16 @@ def _recompile(code: Code | None, lines: list[str]) -> RecompileText:
         elif items and text.strip():
             items[-1] = _continued(items[-1], text, item is not None)
     return RecompileText(code or Code(), tuple(items[:_MOST_REASONS]), suggested, code is not None)
+
+
+def _of_tuple(text: str) -> list[str]:
+    """The guards in the rest of a text in the tuple that torch 2.0 and 2.1 print: one, or all that failed in a list."""
+    if not text.startswith("["):
+        return [_without_tuple(text)]
+    return [found[2] for found in _IN_LIST.finditer(text.replace("\\'", "'"))] or [_without_tuple(text)]
+
+
+_IN_LIST = re.compile(r"(?<=[\[ ])(['\"])(.*?)\1(?=, ['\"]|\])")
 
 
 def _without_tuple(text: str) -> str:
@@ -137,10 +147,30 @@ _ALONE = re.compile(
 _LIMIT = re.compile(
     r"dynamo hit (?:config\.(?P<name>\w+)(?: \((?P<limit>\d{1,9})\))?|recompilation cache limit \((?P<old_limit>\d{1,9})\))"
 )
+# In the title of an issue.
+_NAMED_REASON = re.compile(r"tensor '[^\n]{1,200}?' (?:(?:size|strides?) mismatch at index \d|rank mismatch)[^\n]*")
 _WRAPPED_LIMIT = re.compile(r"dynamo hit\s*$")
 _FUNCTION = re.compile(r"function:? ['\"]?(?P<name>[^'\"(]*?)['\"]?(?: \((?P<file>.*?):(?P<line>\d{1,9})\)|\s*$)")
 _LAST_REASON = re.compile(r"(?:last reason: *|reasons?: *|due to the following guard failures: *)(?P<reason>.*)$")
 _QUOTED = re.compile(r"\[\s*(?P<quote>['\"])(?P<text>.*?)(?P=quote)\s*\]|(?<=, )(?P<other>['\"])(?P<more>.*?)(?P=other)\s*\]")
+
+
+# The reason at the end of a line, and a function whose place the text does not have to its end.
+_ENDS_IN_REASON = re.compile(r"^(?P<before>.*(?:- |last reason: *|reasons?: *|guard failure(?:\(s\))?: ))(?P<reason>\S.*)$")
+_ENDS_IN_PLACE = re.compile(r"^(?P<before>.*Recompiling function [^\s'\"]+) in [^'\"]*$|^(?P<function>.*\bfunction: '[^']*') \([^)]*$")
+# What may be the beginning of any guard: a word, a tensor, a source without an operator, and what is in open brackets.
+_IN_PART = re.compile(r"\w*|tensor '.*|[LG]\[[^\s()]*|[^()]*\([^()]*(?:\([^()]*\)[^()]*)*")
+
+
+def without_cut_end(line: str) -> str:
+    """The last line of a text without what it holds in part: a guard, or the path of a file. A name that is complete stays."""
+    place = _ENDS_IN_PLACE.match(line)
+    if place and not re.search(r":\d{1,9}\s*$", line):
+        return place["before"] or place["function"]
+    found = _ENDS_IN_REASON.match(line)
+    if not found or parse(found["reason"]).family != "other":
+        return line
+    return found["before"] if _IN_PART.fullmatch(split_entry(found["reason"].strip())[1]) else line
 
 
 class LimitText(NamedTuple):
@@ -174,6 +204,8 @@ def limits(lines: Sequence[str]) -> Iterator[LimitText]:
             found = found._replace(code=Code(function["name"].strip(), function["file"] or "", int(function["line"] or 0)))
         if reason:
             found = found._replace(reasons=_listed(reason["reason"]))
+        elif limit and (named := _NAMED_REASON.search(line, limit.end())):
+            found = found._replace(reasons=(named[0],))
         elif found.reasons and line.strip() and (line.startswith("    ") or _STACK_LINE.match(line)):
             found = found._replace(reasons=(*found.reasons[:-1], _continued(found.reasons[-1], line, False)))
         elif not limit and not function and is_reason(line):

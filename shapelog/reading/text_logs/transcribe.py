@@ -36,6 +36,7 @@ from shapelog.reading.text_logs.message_kinds import (
 from shapelog.reading.text_logs.messages import (
     AddedText,
     Code,
+    LimitText,
     RecompileText,
     SymbolText,
     TrackedText,
@@ -43,6 +44,7 @@ from shapelog.reading.text_logs.messages import (
     limits,
     recompiles,
     symbolic,
+    without_cut_end,
 )
 from shapelog.reading.text_logs.signs import has_sign
 from shapelog.reading.text_logs.summaries import explained_breaks, profiled_breaks, profiled_recompiles
@@ -134,6 +136,7 @@ class Transcriber:
         self._broken: dict[Code, LoggedCompile] = {}
         self._failures: list[tuple[FailureText, LoggedCompile]] = []
         self._quoted: list[tuple[FailureText, int]] = []
+        self._mentioned: list[LimitText] = []
 
     def read(self, chunks: Iterable[bytes]) -> LogContents:
         """Take a whole log."""
@@ -149,7 +152,9 @@ class Transcriber:
                 self._take(head, lines, number)
             self.contents.lines = number + len(lines) - 1
         for message in self._open.values():
-            self._finish(message)
+            self._finish(message, is_end=message is self._last)
+        for mention in self._mentioned:
+            self._take_limit(Head(), mention)
         for failed, line in self._quoted:
             self._compiles.line = line
             self._fail(Head(), failed)
@@ -172,6 +177,8 @@ class Transcriber:
                         break
                     self._finish(message)
                 message = self._open[key] = _Message(head, kind, number + at, self._damaged(head, kind, text))
+                if _PLAIN in self._open:
+                    self._finish(self._open.pop(_PLAIN))
             if message.kind is MessageKind.SYMBOLS:
                 self._compiles.line = number + at
                 self._symbols(head, text)
@@ -214,9 +221,11 @@ class Transcriber:
         elif self.contents.stated is None:
             self.contents.stated = versions.stated_in(text)
 
-    def _finish(self, message: _Message) -> None:
-        """Take what a message holds."""
+    def _finish(self, message: _Message, is_end: bool = False) -> None:
+        """Take what a message holds, without what is cut off where the text ends in it."""
         lines, message.lines = message.lines, []
+        if is_end and lines and message.kind in (MessageKind.RECOMPILES, MessageKind.LIMIT):
+            lines[-1] = without_cut_end(lines[-1])
         if lines:
             line, self._compiles.line = self._compiles.line, message.number
             _HANDLERS[message.kind](self, message.head or Head(), lines)
@@ -264,19 +273,30 @@ class Transcriber:
     def _limit(self, head: Head, lines: list[str]) -> None:
         self.contents.signs.update(versions.of_text("\n".join(lines)))
         for item in limits(lines):
-            self.contents.limits += 1
-            self._compiles.know(item.code.file)
-            frame, newest = _checked(item.reasons)
-            if not head.compile and frame:
-                head = head._replace(compile=f"{frame}/{max(1 + newest, int(item.limit or 0))}")
-            compile = self._compiles.compile_of(head, "limit") if head.compile else None
-            compile = compile or self._compiles.unnumbered(head, item.code, is_recompile=False)
-            compile.code = item.code if item.code.name else compile.code
-            compile.limit = f"{item.setting} reached" + (f" ({item.limit})" if item.limit else "")
-            compile.limit_value = "" if "accumulated" in item.setting else item.limit
-            if item.reasons and not compile.reasons:
-                self.contents.signs.update(versions.of_reasons(item.reasons))
-                self._compiles.write_reasons(compile, item.reasons)
+            is_mention = head == Head() and not item.code.name
+            self.contents.signs.update(() if is_mention else versions.of_reasons(item.reasons))
+            if is_mention:
+                if len(self._mentioned) < _MOST_QUOTED and not self.contents.limits:  # the warning itself may follow
+                    self._mentioned.append(item)
+            else:
+                of_same = [mention for mention in self._mentioned if mention.setting == item.setting]
+                known = next((mention.reasons for mention in of_same if mention.reasons), ())
+                self._take_limit(head, item if item.reasons else item._replace(reasons=known))
+                self._mentioned = [mention for mention in self._mentioned if mention.setting != item.setting]
+
+    def _take_limit(self, head: Head, item: LimitText) -> None:
+        self.contents.limits += 1
+        self._compiles.know(item.code.file)
+        frame, newest = _checked(item.reasons)
+        if not head.compile and frame:
+            head = head._replace(compile=f"{frame}/{max(1 + newest, int(item.limit or 0))}")
+        compile = self._compiles.compile_of(head, "limit") if head.compile else None
+        compile = compile or self._compiles.unnumbered(head, item.code, is_recompile=False)
+        compile.code = item.code if item.code.file or not compile.code.name else compile.code
+        compile.limit = f"{item.setting} reached" + (f" ({item.limit})" if item.limit else "")
+        compile.limit_value = "" if "accumulated" in item.setting else item.limit
+        if item.reasons and not compile.reasons:
+            self._compiles.write_reasons(compile, item.reasons)
 
     def _bare_reason(self, head: Head, lines: list[str]) -> None:
         """Reasons that somebody pasted alone: of one recompile, as long as they are about older and older entries."""

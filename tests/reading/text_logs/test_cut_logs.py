@@ -249,3 +249,40 @@ def test_the_last_reason_is_in_words_where_it_is_all_that_is_known(tmp_path: Pat
     )
     (finding,) = (item for item in report_of(text, tmp_path).findings if item.rule.code == "SL401")
     assert finding.sentence.endswith("; the last reason: dim 0 of x changed from 2 to 3")
+
+
+@pytest.mark.parametrize("rest", ["ten", "_", "___check_obj_i", "L['self'].par", "___check_current_scope(L['se"])
+def test_a_guard_in_part_at_the_end_is_no_reason(rest: str, tmp_path: Path) -> None:
+    first = LIMIT.format(rank=0, process=1) + LAST.format(front="[rank0]:", process=1, reason="___check_type_id(L['self'], 206876688)")
+    second = LIMIT.format(rank=1, process=2) + LAST.format(front="[rank1]:", process=2, reason=rest)
+    report = report_of(first + second.rstrip("\n"), tmp_path)
+    assert [reason.code for compile in report.trace.compiles for reason in compile.reasons] == ["___check_type_id(L['self'], 206876688)"]
+    assert "SL701" not in {item.rule.code for item in report.findings}
+
+
+def test_an_unknown_guard_that_is_complete_is_a_reason(tmp_path: Path) -> None:
+    text = LIMIT.format(rank=0, process=1) + LAST.format(front="[rank0]:", process=1, reason="___check_current_scope(L['self'])")
+    (compile,) = report_of(text, tmp_path).trace.compiles
+    assert [reason.code for reason in compile.reasons] == ["___check_current_scope(L['self'])"]
+
+
+def test_a_path_in_part_at_the_end_is_no_place(tmp_path: Path) -> None:
+    head = "[2023-03-28 10:14:51,298] torch._dynamo.convert_frame: [WARNING] "
+    limit = f"{head}torch._dynamo hit config.cache_size_limit (64)\n   function: 'draw' (/srv/backend.py:212)\n   reasons:  d == 2.0\n"
+    report = report_of(f"{limit}{head}torch._dynamo hit config.cache_size_limit (64)\n   function: 'draw' (/srv/back", tmp_path)
+    assert [(frame.name, frame.file, frame.line) for frame in report.trace.frames] == [("draw", "/srv/backend.py", 212)]
+    recompile = RECOMPILING.replace(" in a.py:1\n", " in /srv/proj")
+    assert [(frame.name, frame.file) for frame in report_of(recompile, tmp_path).trace.frames] == [("f", "")]
+
+
+def test_a_title_that_names_the_limit_adds_no_hit_and_gives_the_reason_that_is_cut_off(tmp_path: Path) -> None:
+    title = "[Bug]: torch._dynamo hit config.recompile_limit (8) ... tensor 'v' size mismatch at index 0 ...\n\nSee:\n\n"
+    report = report_of(title + LIMIT.format(rank=0, process=1), tmp_path)
+    (found,) = (item for item in report.findings if item.rule.code == "SL401")
+    assert found.sentence.endswith("the last reason: dim 0 of v changed")
+    whole = LIMIT.format(rank=0, process=1) + LAST.format(
+        front="[rank0]:", process=1, reason="tensor 'w' rank mismatch. expected 2, actual 3"
+    )
+    (found,) = (item for item in report_of(title + whole, tmp_path).findings if item.rule.code == "SL401")
+    assert found.sentence.endswith("the last reason: the rank of w changed from 2 to 3")
+    assert [item.rule.code for item in report_of(title, tmp_path).findings] == ["SL401"]

@@ -51,6 +51,13 @@ Recompiling function f in train.py:4
     assert found.reasons[0].startswith("0/0: k == 3\nUser stack trace:\n")
 
 
+def test_all_guards_that_failed_may_be_a_list_in_the_same_line() -> None:
+    rest = "'triggered by the following guard failures: [\\'___ok.valid\\', \"L[\\'a\\'] == 0, with LHS value: 1\"]')"
+    (found,) = recompiles([f"('Recompiling function step in /srv/a.py:3', {rest}"])
+    assert found.code == Code("step", "/srv/a.py", 3)
+    assert found.reasons == ("___ok.valid", "L['a'] == 0, with LHS value: 1")
+
+
 def test_old_versions_write_the_reason_on_the_same_line() -> None:
     (found,) = recompiles(["('Recompiling function step in /srv/a.py', \"triggered by the following guard failure: L['t'] == 0\")"])
     assert found.code == Code("step", "/srv/a.py", 0)
