@@ -202,6 +202,11 @@ class Compile:
         return in_notebook("object", self)
 
     @property
+    def shown_label(self) -> str:
+        """Its id as PyTorch wrote it; "" in a text log without ids, where ``label`` is one of our own."""
+        return "" if self.metrics.is_unnumbered else self.label
+
+    @property
     def metric_fields(self) -> Mapping[str, Any]:
         """All fields of its ``compilation_metrics`` as PyTorch wrote them, {} without that record."""
         header = self.payloads.reader.header(self.metrics_offset) if self.payloads and self.metrics_offset >= 0 else {}

@@ -200,6 +200,8 @@ def _explain_frame(
             named = [*(entries.compared_with(compile, reuse.differences.table) if entries else ()), *outside]
             compared[compile] = tuple(reuse.differences.between(entry, compile) for entry in named)
             found.append(_explain_without_entries(frame, compile, compared[compile], reuse))
+        elif compile.outcome is Outcome.LIMIT and not entries and not compile.has_reasons_record:
+            continue  # the cache was full, but nothing of its entries is recorded
         elif index:
             differences = reuse.differences
             earlier = with_shared_failures(
@@ -229,7 +231,7 @@ def _explain_without_entries(frame: Frame, compile: Compile, differences: tuple[
     """A recompile of which PyTorch's own words are all that is known; they name one failed guard of each entry."""
     best = nearest([item for item in differences if marks_act(item)] or differences, compile)
     outside = [item.entry.label for item in differences if item.entry.order < 0]
-    names = some(outside, _MOST_NAMED)
+    names = some(outside, _MOST_NAMED) if compile.shown_label else "earlier entries"
     why = f"the guards of {names} are not recorded, only the first {'of each ' if len(outside) > 1 else ''}that failed"
     causes, consequences = (best.causes, best.consequences) if best else ((), ())
     verdict = verdict_of_outcome(compile)

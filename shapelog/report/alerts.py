@@ -116,7 +116,7 @@ class Alert:
         general = dict.fromkeys(hint for message in self.messages for hint in message.hints if hint not in specific)
         own = [_with_rule(self.remedy, self.rule)]
         if self.rest:
-            own.append(f"{some(self.rest.labels, _LABELS)}: {_with_rule(self.rest.remedy, self.rule)}")
+            own.append(f"{some(self.rest.labels, _LABELS) or 'the others'}: {_with_rule(self.rest.remedy, self.rule)}")
         return (*(specific or own), *general)
 
     @property
@@ -145,6 +145,11 @@ class Alert:
     def labels(self) -> tuple[str, ...]:
         """The ids of its compiles; () where it is about an export, which has none."""
         return tuple(dict.fromkeys(occurrence.compile.label for occurrence in self.occurrences if occurrence.compile.label))
+
+    @property
+    def shown_labels(self) -> tuple[str, ...]:
+        """The same for people: without those that a text log does not have."""
+        return tuple(dict.fromkeys(filter(None, (occurrence.compile.shown_label for occurrence in self.occurrences))))
 
     @property
     def ranks(self) -> tuple[int, ...]:
@@ -332,7 +337,8 @@ class _AlertBuilder(NamedTuple):
         if len(rest) == len(members) or not any(item.cause for item in rest):
             return None
         remedy = self.found.report.remedies.of_recompile(rest[0].recompile)
-        return Rest(remedy, tuple(dict.fromkeys(item.recompile.compile.label for item in rest))) if remedy != done else None
+        labels = dict.fromkeys(filter(None, (item.recompile.compile.shown_label for item in rest)))
+        return Rest(remedy, tuple(labels)) if remedy != done else None
 
     def findings(self, items: list[Finding]) -> Iterator[Alert]:
         """What analyses found about this code: limits and failures, each rule once."""
@@ -475,8 +481,8 @@ def _notes(recompiles: Sequence[Recompile], fact: str) -> Iterator[str]:
     """Why marking does not remove some of them, each reason once, with the compiles it is about unless it is about all."""
     for why, members in grouped(recompiles, lambda item: item.why_not_markable).items():
         if why not in ("", fact):
-            labels = some([item.compile.label for item in members], _LABELS)
-            yield why if len(members) == len(recompiles) else f"{labels}: {why}"
+            labels = some([item.compile.shown_label for item in members if item.compile.shown_label], _LABELS)
+            yield why if len(members) == len(recompiles) or not labels else f"{labels}: {why}"
 
 
 def _with_later_values(fact: str, causes: list[Cause], axes: tuple[str, ...]) -> str:

@@ -56,7 +56,7 @@ class Family(NamedTuple):
 
 _T = r"tensor '(?P<source>.*?)' "
 _AT_INDEX = r" mismatch at index (?P<dim>\d+)\. expected (?P<expected>-?\d+), actual (?P<actual>-?\d+)"
-_CUT_VALUES = r" mismatch at index (?P<dim>\d+)\b.*"
+_CUT_VALUES = r" mismatch at index (?P<dim>\d+)(?:\.(?: e\w*(?: -?\d+,?(?: a\w*)?)?)?)?"
 _CUT_OFF = r" mismatch(?: at(?: index(?: (?P<dim>\d+)\b.*)?)?)?"  # at the end of a log
 _CPU_KEYS = "DispatchKeySet(CPU, BackendSelect, ADInplaceOrView, AutogradCPU)"
 _PARAMETER = (

@@ -242,7 +242,7 @@ class LoggedCompiles:
             return
         compile.is_closed = True
         code = compile.code
-        metrics: dict[str, Any] = {}
+        metrics: dict[str, Any] = {"is_unnumbered": True} if compile.ids is None else {}
         if code.name:
             metrics |= {"co_name": code.name, "co_filename": code.file, "co_firstlineno": code.line}
         if compile.limit is not None:

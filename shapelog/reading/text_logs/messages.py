@@ -205,7 +205,7 @@ def limits(lines: Sequence[str]) -> Iterator[LimitText]:
         if reason:
             found = found._replace(reasons=_listed(reason["reason"]))
         elif limit and (named := _NAMED_REASON.search(line, limit.end())):
-            found = found._replace(reasons=(named[0],))
+            found = found._replace(reasons=(named[0].rstrip(" .…`\"')"),))
         elif found.reasons and line.strip() and (line.startswith("    ") or _STACK_LINE.match(line)):
             found = found._replace(reasons=(*found.reasons[:-1], _continued(found.reasons[-1], line, False)))
         elif not limit and not function and is_reason(line):

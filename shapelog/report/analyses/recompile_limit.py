@@ -29,7 +29,7 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
             kind = "accumulated recompile limit" if is_accumulated(hit) else "recompile limit"
             counted = f", with {plural(entries, 'cache entry')}" if entries >= hit.id.compile else ""
             then = "the call raised an error" if hit.raised_at_limit else "any call that misses the cache now runs in eager mode"
-            at = f" at {hit.label}{counted}" if hit.id.compile else ""  # an exception alone does not name it
+            at = f" at {hit.shown_label}{counted}" if hit.shown_label else ""
             sentence = f"{frame.title} hit the {kind}{at}; {then}"
         elif unrecorded and entries >= limit:
             sentence = (
