@@ -47,6 +47,7 @@ _SYMBOLIC_WORDS = (
 _STARTS = ("Step 1: torchdynamo start tracing ", "torchdynamo start tracing ")
 # Of a traceback that PyTorch logs, whose beginning is not in the log.
 _IN_STACK = re.compile(r'\s+File ".*", line \d+, in ')
+_CHAINS = re.compile(r"\s*(?:The above exception was the direct cause|During handling of the above exception)")
 # Frequent lines that nothing is taken from, and kinds of messages of one line.
 _IGNORED = ("Skipping guard ", "lru_cache_stats ", "produce_guards", "marking ", "eval_")
 # Below the title of a graph break, or the first line left of an exception.
@@ -98,7 +99,8 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
         MessageKind.INDUCTOR,
         re.compile(
             r"skipping cudagraphs? (?:due to|because) |CUDAGraph supports dynamic shapes by |Re-recording (?:function[= ])?\w"
-            r"|\brecording cudagraph tree for (?:symint key )?[\d(]|accessing (?:gradient )?tensor output of CUDAGraphs ",
+            r"|\brecording cudagraph tree for (?:symint key )?[\d(]|accessing (?:gradient )?tensor output of CUDAGraphs "
+            r"|Unable to hit fast path of CUDAGraphs because ",
             re.I,
         ),
     ),
@@ -165,7 +167,7 @@ def kind_of(head: Head, text: str) -> MessageKind:
         return MessageKind.START
     if _SETTING.match(text):
         return MessageKind.BREAK
-    if "convert_frame" in head.place and _IN_STACK.match(text):
+    if "convert_frame" in head.place and (_IN_STACK.match(text) or _CHAINS.match(text)):
         return MessageKind.FAILURE
     return MessageKind.OTHER if text.startswith(_IGNORED) else _kind_by_words(text)
 

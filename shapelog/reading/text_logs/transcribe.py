@@ -76,6 +76,8 @@ _FORBIDDEN = "Detected recompile when"
 _OLD_STACK = " from user code at:"
 _IN_TEXT = re.compile(r"\[(?P<id>!?\d{1,9}/\d{1,9}(?:_\d{1,9})?)\] (?=Re-recording|[Ss]kipping)")
 _EXPLAINED = re.compile(r"\s*Explanation: \S")
+# The exception of code that was compiled ahead of time, whose guards do not hold for a call.
+_CHECKED = re.compile(r"GuardManager check failed,? reason: *(?P<quote>['\"]?)(?P<reason>[^\n]*?)[\s.]*(?P=quote)[\s'\"`.]*$")
 _QUOTED_REASON = re.compile(
     r"GuardFail\(reason=(?P<quote>['\"])(?P<reason>.*?)(?P=quote), "
     r"orig_code=<code object (?P<name>\S+)(?: at \w+)?(?:, file \"(?P<file>[^\"]*)\", line (?P<line>\d{1,9}))?"
@@ -251,10 +253,10 @@ class Transcriber:
             self.contents.suggested.update(dict.fromkeys(filter(None, item.suggested.split(","))))
             self._recompile(head, item)
 
-    def _recompile(self, head: Head, item: RecompileText) -> LoggedCompile | None:
+    def _recompile(self, head: Head, item: RecompileText, shows_version: bool = True) -> LoggedCompile | None:
         """The compile that it is, None where the log had it already."""
         self._compiles.know(item.code.file)
-        self.contents.signs.update(versions.of_reasons(item.reasons))
+        self.contents.signs.update(versions.of_reasons(item.reasons) if shows_version else ())
         frame, newest = _checked(item.reasons)
         if not head.compile and frame:  # a line that lost its head still names the entries that were checked
             head = head._replace(compile=f"{frame}/{1 + newest}")
@@ -306,6 +308,9 @@ class Transcriber:
             if quoted:
                 code = Code(quoted["name"], quoted["file"] or "", int(quoted["line"] or 0))
                 self._recompile(Head(), RecompileText(code, (quoted["reason"],)))
+                continue
+            if checked := _CHECKED.search(line):
+                self._recompile(Head(), RecompileText(UNKNOWN, (checked["reason"],)), shows_version=False)
                 continue
             reason = line.strip().lstrip('-*> "`').rstrip(" .`")
             reason = reason.removesuffix('"') if line.lstrip(" -*>").startswith('"') else reason

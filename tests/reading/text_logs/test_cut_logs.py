@@ -266,6 +266,12 @@ def test_an_unknown_guard_that_is_complete_is_a_reason(tmp_path: Path) -> None:
     assert [reason.code for reason in compile.reasons] == ["___check_current_scope(L['self'])"]
 
 
+def test_the_reason_of_a_guard_manager_that_refuses_a_call_is_one(tmp_path: Path) -> None:
+    text = "[CI]: Worker failed with error 'GuardManager check failed reason: 'GLOBAL_STATE changed: num_threads '\n"
+    (item,) = report_of(text, tmp_path).explained.recompiles
+    assert item.codes == ("SL307",)
+
+
 def test_a_path_in_part_at_the_end_is_no_place(tmp_path: Path) -> None:
     head = "[2023-03-28 10:14:51,298] torch._dynamo.convert_frame: [WARNING] "
     limit = f"{head}torch._dynamo hit config.cache_size_limit (64)\n   function: 'draw' (/srv/backend.py:212)\n   reasons:  d == 2.0\n"

@@ -116,6 +116,13 @@ def test_an_operation_that_fails_on_fake_tensors_is_a_failure_of_dynamo(tmp_path
     )
 
 
+def test_a_logged_stack_that_begins_within_a_chain_is_a_failure(tmp_path: Path) -> None:
+    head = "W0317 14:27:33.399000 26412 site-packages\\torch\\_dynamo\\convert_frame.py:1125] "
+    lines = ("The above exception was the direct cause of the following exception:", "", *STACK.splitlines()[:2])
+    (found,) = failures("".join(f"{head}{line}\n" for line in lines), tmp_path)
+    assert found.sentence.endswith("the text does not have the exception")
+
+
 def test_an_exception_of_python_below_the_heading_of_lowering_is_the_one() -> None:
     found = failure(["Error from lowering", *STACK.splitlines(), "AssertionError: Found <class 'X'>"], is_logged=True)
     assert found is not None
