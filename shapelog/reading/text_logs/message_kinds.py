@@ -128,7 +128,7 @@ _CONTINUES = {
         r"\s*(?:config\.|function: |(?:last )?reasons?:|To log all|[Tt]o diagnose|See http|- |expected )| {3,}\S|\S+ (?:==|is) "
         r"|\S+ rank mismatch"
     ),
-    MessageKind.EXPLANATION: re.compile(r"\s|$|Op Count|Break Reasons|\d+\. "),
+    MessageKind.EXPLANATION: re.compile(r"\s|$|Op Count|Break [Rr]easons|\d+\. "),
     MessageKind.PROFILE: re.compile(r""),
     MessageKind.BREAK: re.compile(r"\s*(?:(?:Graph Break )?Reason:|User code traceback|Explanation|Hint|Developer|For more)|\s+\S|\s*$"),
     MessageKind.GUARDS: re.compile(r"\s*(?:(?:\| )*\+- |\| |[A-Z_]+: check_tensor\(|RootGuardManager|Guard latency|$)"),

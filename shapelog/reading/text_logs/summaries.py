@@ -22,6 +22,24 @@ class BreakText(NamedTuple):
     place: Place
 
 
+_COUNTED = re.compile(
+    r"Dynamo produced (?P<graphs>\d{1,9}) graphs? ?with (?P<breaks>\d{1,9}) graph break|Graph Break Count: (?P<count>\d{1,9})"
+)
+
+
+class CountedBreaks(NamedTuple):
+    """How many graph breaks ``torch._dynamo.explain`` counted, in how many graphs, 0 where the text does not have that."""
+
+    breaks: int = 0
+    graphs: int = 0
+
+
+def counted_breaks(lines: Iterable[str]) -> CountedBreaks:
+    """The counts of the call with the most breaks."""
+    found = (match for line in lines if (match := _COUNTED.search(line)))
+    return max((CountedBreaks(int(item["breaks"] or item["count"]), int(item["graphs"] or 0)) for item in found), default=CountedBreaks())
+
+
 def explained_breaks(lines: Iterable[str]) -> Iterator[BreakText]:
     """The breaks below ``Break Reasons:`` in the output of ``torch._dynamo.explain``; those without a stack are left out."""
     reason: list[str] | None = None

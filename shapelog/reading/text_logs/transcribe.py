@@ -47,7 +47,7 @@ from shapelog.reading.text_logs.messages import (
     without_cut_end,
 )
 from shapelog.reading.text_logs.signs import has_sign
-from shapelog.reading.text_logs.summaries import explained_breaks, profiled_breaks, profiled_recompiles
+from shapelog.reading.text_logs.summaries import counted_breaks, explained_breaks, profiled_breaks, profiled_recompiles
 from shapelog.reading.text_logs.surroundings import is_fence, is_progress, without_launcher
 from shapelog.reading.text_logs.transcript import Transcript
 
@@ -420,7 +420,11 @@ class Transcriber:
 
     def _explanation(self, head: Head, lines: list[str]) -> None:
         """What ``torch._dynamo.explain`` prints: the graph breaks of one call."""
-        for item in explained_breaks(lines):
+        found, counted = list(explained_breaks(lines)), counted_breaks(lines)
+        self.contents.counted_breaks = max(self.contents.counted_breaks, counted)
+        if counted.breaks and not found:
+            self._break(head, ["Graph break: "])
+        for item in found:
             text = f"Graph break in user code at {item.place.file}:{item.place.line}\nGraph Break Reason: {item.reason}\n"
             text += f'User code traceback:\n  File "{item.place.file}", line {item.place.line}, in {item.place.name}\n'
             self._break(head, text.split("\n"))

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from shapelog.model.trace import Compile
 from shapelog.reading.payloads.compiler_messages import CompilerMessage, RaisedException
-from shapelog.reading.payloads.source_names import is_library
+from shapelog.reading.payloads.source_names import is_library, is_notebook_cell
 from shapelog.reading.records import StackFrame
 from shapelog.report.alerts import Alert
 from shapelog.reporters.terminal.text_page import LEVEL_COLORS, TextPage
@@ -25,7 +25,7 @@ def diagnostic(page: TextPage, alert: Alert, level: Level, notes: Iterable[str] 
     call = alert.call
     compiles = _compiles(page, alert)
     if alert.snippet or call is None:
-        code_place(page, str(alert.source_line) if alert.source_line else "", alert.snippet, alert.marked)
+        code_place(page, str(alert.source_line) if alert.source_line else _in_cell(alert), alert.snippet, alert.marked)
         start = ", ".join(filter(None, (compiles, f"called at {file_name(str(call.place))}  " if call else "")))
         if start:
             note(page, start + (shorten(call.code, max(20, page.width - len(start) - 6)) if call else ""))
@@ -51,6 +51,16 @@ def diagnostic(page: TextPage, alert: Alert, level: Level, notes: Iterable[str] 
     for message in alert.messages:
         if message.url:
             _see(page, message.url)
+
+
+def _in_cell(alert: Alert) -> str:
+    """Where it is in a cell of a notebook, whose file is in no repository; "" elsewhere."""
+    first = next(iter(alert.occurrences), None)
+    if first is None:
+        return ""
+    broken = next((item.place for item in first.compile.breaks if item.place and item.message in alert.messages), None)
+    file, line = (broken.file, broken.line) if broken else (first.frame.file, first.frame.line)
+    return f"{file}:{line}" if is_notebook_cell(file) else ""
 
 
 def id_words(compile: Compile) -> str:

@@ -51,9 +51,8 @@ def test_a_message_has_its_event_reason_and_line(text: str, message: CudaGraphMe
 @pytest.mark.parametrize(("before", "between"), [(" ", "\n"), ("\n ", "\n"), (" ", "\\n")])
 def test_the_stack_of_an_output_may_begin_on_the_next_line_or_have_escapes(before: str, between: str) -> None:
     stack = between.join(('File "/srv/a.py", line 5, in step', "    f(x)", '  File "/srv/b.py", line 7, in f', "    return x @ x"))
-    found = cuda_graph_message(
-        f"Error: accessing tensor output of CUDAGraphs that has been overwritten by a subsequent run. Stack trace:{before}{stack}. To prevent"
-    )
+    text = "Error: accessing tensor output of CUDAGraphs that has been overwritten by a subsequent run. Stack trace:"
+    found = cuda_graph_message(f"{text}{before}{stack}. To prevent")
     assert found is not None
     assert found.place is not None
     assert (found.place.file, found.place.line, found.place.name, found.place.code) == ("/srv/b.py", 7, "f", "return x @ x")
