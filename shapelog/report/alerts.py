@@ -3,6 +3,7 @@
 import hashlib
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -369,6 +370,7 @@ class _AlertBuilder(NamedTuple):
         found: dict[tuple[Rule, str], dict[Occurrence, str]] = {}
         places: dict[tuple[Rule, str], StackFrame | None] = {}
         messages: dict[tuple[Rule, str], CompilerMessage] = {}
+        repeated = Counter[tuple[Rule, str]]()
         for compiled in self.compiles:
             lost = compiled.seconds_before_restart
             broke, again = (self.found.occurrence(compiled, frozenset((kind,)), lost) for kind in (AlertKind.BREAK, AlertKind.RESTART))
@@ -376,6 +378,8 @@ class _AlertBuilder(NamedTuple):
                 if _is_the_failure(item, compiled.compile):
                     continue
                 key = (_BREAK, stable_text(item.words))
+                # Where one stands for all compiles of a text, each is one more; else it is met in each attempt.
+                repeated[key] += broke in found.get(key, {}) and compiled.compile.metrics.is_unnumbered
                 found.setdefault(key, {}).setdefault(broke, item.words)
                 places.setdefault(key, item.place)
                 messages.setdefault(key, item.message)
@@ -385,10 +389,11 @@ class _AlertBuilder(NamedTuple):
             reasons = tuple(dict.fromkeys(occurrences.values()))
             message, place = messages.get((rule, words)), places.get((rule, words))
             what = "graph break in" if rule is _BREAK else "Dynamo restarted its analysis of"
+            times = _times(occurrences, repeated[rule, words])
             yield self._alert(
                 rule=rule,
                 axes=(reasons[0],),
-                sentence=f"{what} {self.code.title} ({_times(occurrences)}): {message.title if message else reasons[0]}",
+                sentence=f"{what} {self.code.title} ({times}): {message.title if message else reasons[0]}",
                 facts=reasons,
                 remedy=Remedy(rule, rule.remedy),
                 source_line=self.found.repository.source_line(place.file, place.line) if place else None,
@@ -507,6 +512,6 @@ def _is_the_failure(item: GraphBreak, compile: Compile) -> bool:
     return is_alike and compile.outcome is Outcome.FAILED
 
 
-def _times(occurrences: Iterable[Occurrence]) -> str:
-    number = sum(occurrence.times for occurrence in occurrences)
+def _times(occurrences: Iterable[Occurrence], more: int = 0) -> str:
+    number = sum(occurrence.times for occurrence in occurrences) + more
     return "once" if number == 1 else f"{number} times"

@@ -27,7 +27,7 @@ _PREFACE = re.compile(
     r"^Graph break in user code at .*\n"
     r"(?:(?:Graph Break )?Reason: (?:(?:Encountered graph break|Failed to handle graph break).*\n+)?(?:Unsupported: )?)?"
 )
-_FIELD = re.compile(r"^  (Explanation|Hint|Developer debug context): ?(.*)$")
+_FIELD = re.compile(r"^ {0,3}(Explanation|Hint|Developer debug context): ?(.*)$")
 # A trace may come from anyone, so only pages of PyTorch's own sites are taken for an address.
 _PAGE = r"(https://(?:meta-pytorch\.github\.io|(?:docs\.)?pytorch\.org)/[\w./#-]*[\w/])\.?"
 _URL = re.compile(rf"^ ?For more (?:details about this graph break, please visit|information about this error, see): *{_PAGE}$", re.M)
@@ -111,6 +111,11 @@ class CompilerMessage(NamedTuple):
         return tuple(hint for hint in self.hints if not _GENERAL_HINT.match(hint))
 
     @property
+    def depends_on_data(self) -> bool:
+        """Whether the code asked for a value that is known only when it runs."""
+        return _DATA_DEPENDENT in self.title
+
+    @property
     def number(self) -> str:
         """``GB0059``, as PyTorch's site of graph breaks numbers what it met; "" where it has none."""
         found = _NUMBER.search(self.url)
@@ -119,7 +124,7 @@ class CompilerMessage(NamedTuple):
 
 def compiler_message(text: str) -> CompilerMessage:
     """A text of PyTorch's in its parts; the title is the line that names what was met, "" only for an empty text."""
-    stack = user_stack(text)
+    stack = user_stack(text) or _caused_by(text)
     body = _END.split(_PREFACE.sub("", text.strip("\n")), maxsplit=1)[0]
     first, *others = (_one_break(part) for part in body.split(_NEXT_BREAK))
     hints = dict.fromkeys((*first.hints, *(hint for other in others for hint in other.hints)))
@@ -158,8 +163,10 @@ def _one_break(text: str) -> CompilerMessage:
     by_name: dict[str, list[str]] = {}
     for name, lines in parts:
         by_name.setdefault(name, []).append(" ".join(filter(None, lines)))
-    explanation = by_name.get("Explanation", [""])[0]
-    return CompilerMessage(_title(title), explanation, tuple(filter(None, by_name.get("Hint", ()))))
+    explanation, hints = by_name.get("Explanation", [""])[0], tuple(filter(None, by_name.get("Hint", ())))
+    if not title and explanation:  # what was met is cut off
+        return CompilerMessage(parts[0][1][0], "", hints)
+    return CompilerMessage(_title(title), explanation, hints)
 
 
 def _violated(text: str) -> str:
@@ -212,9 +219,22 @@ def _title(lines: list[str]) -> str:
     if operation and len(lines) > 1:
         return f"{operation[1] or operation[2]} failed: {lines[1]}"
     line = lines[0][1:-1] if len(lines[0]) > 1 and lines[0][0] in "'\"" and lines[0][-1] == lines[0][0] else lines[0]
+    line = _NOTES.sub("", line) if _DATA_DEPENDENT in line else line
     advice = _INLINE_HINT.match(line)
     # What was met comes first, also where the text begins with advice.
     return line[advice.end() :].lstrip(". ") or line if advice else in_words(line)
+
+
+def _caused_by(text: str) -> tuple[StackFrame, ...]:
+    """The line that needed a value of the data, where symbolic shapes name it in a comment."""
+    found = _CAUSE.search(text)
+    return (StackFrame(found["file"], int(found["line"]), found["name"], found["code"].strip()),) if found else ()
+
+
+# What is asked of a value that only the data has; behind it, the same once more and the symbols.
+_DATA_DEPENDENT = "data-dependent expression"
+_NOTES = re.compile(r"\.? *\((?:unhinted|Size-like symbols): .*$")
+_CAUSE = re.compile(r"^Caused by: (?P<code>[^\n#]{1,400})# (?P<file>[^\n:#]{1,400}):(?P<line>\d{1,9}) in (?P<name>[\w<>]{1,200})", re.M)
 
 
 def _inline_hints(text: str) -> Iterator[str]:

@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from shapelog.reading.text_logs.summaries import CountedBreaks
-from shapelog.reading.text_logs.versions import Versions, common
+from shapelog.reading.text_logs.versions import OLDEST_WITH_TRACE, Versions, common
 from shapelog.text import enumerated
 
 # What is found in a log, by the names of TORCH_LOGS, as people call it.
@@ -64,6 +64,13 @@ class LogContents:
         if self.limits and not self.messages["recompiles"]:
             unknown[1] = "reasons of earlier recompilations"
         return (
-            f"This text holds {enumerated(held or ['messages of the compiler'])}, but no {enumerated(unknown, 'or')}. "
-            "To record everything: TORCH_TRACE=/tmp/trace python your_script.py"
+            f"This text holds {enumerated(held or ['messages of the compiler'])}, but no {enumerated(unknown, 'or')}. {self._how_to_record}"
         )
+
+    @property
+    def _how_to_record(self) -> str:
+        newest = (self.stated or common(self.signs)).newest
+        if newest is None or newest >= OLDEST_WITH_TRACE:
+            return "To record everything: TORCH_TRACE=/tmp/trace python your_script.py"
+        logs = "" if self.messages["recompiles"] else "To see why code is recompiled: TORCH_LOGS=recompiles python your_script.py. "
+        return f"{logs}TORCH_TRACE, which records everything, needs torch 2.{OLDEST_WITH_TRACE}"

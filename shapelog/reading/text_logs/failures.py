@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from shapelog.reading.payloads.compiler_messages import exception_chain, stack_lines, user_stack
+from shapelog.reading.payloads.compiler_messages import compiler_message, exception_chain, stack_lines, user_stack
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.reading.text_logs.messages import UNKNOWN_CODE, Code, recompiled_code
 
@@ -50,6 +50,8 @@ _CONDITION = r"(?:Not all values|You marked|The values|The constraints)[^\n]*"
 _VIOLATED = re.compile(rf"^[ \t]*(?P<all>Constraints violated \([^\n]*(?:\n[ \t]*(?:- )?{_CONDITION})*)", re.M)
 _VIOLATED_ALONE = re.compile(r"Not all values of (?:RelaxedUnspecConstraint\(|\S+ = )[^\n]* are valid because [^\n]*")
 _IN_STACK = re.compile(r'File "|^(?:File |Cell In|Input In|<ipython-)|^-{2,}> ?\d', re.M)
+# By the mark in front of a quotation; a page may have replaced one of the two.
+_CLOSING = {"'": "'", '"': '"', "\u201c": '\u201d"', "\u2018": "\u2019'"}
 _LONGEST_KEY = 200
 
 
@@ -120,7 +122,8 @@ def _end_of_quote(text: str, start: int, begin: int) -> int:
     if text.count("`", line, start) % 2:
         closing = text.find("`", begin, stop)
     else:
-        closing = text.rfind(text[start - 1], begin, stop) if start > line and text[start - 1] in "'\"" else -1
+        marks = _CLOSING.get(text[start - 1], "") if start > line else ""
+        closing = max((text.rfind(mark, begin, stop) for mark in marks), default=-1)
     return closing if closing >= 0 else len(text)
 
 
@@ -150,7 +153,7 @@ def failure(lines: Iterable[str], is_logged: bool = False) -> FailureText | None
         recompiled = recompiled_code(message)
         code = recompiled if recompiled.name else _compiled_code(text)
     begin = text.find("Traceback (most recent call last):")
-    caller = UNKNOWN_CODE if code.name else innermost_code(lines)
+    caller = UNKNOWN_CODE if code.name or compiler_message(message).stack else innermost_code(lines)
     if kind == "ConstraintViolationError" and (alone := _VIOLATED_ALONE.match(message)):
         message = _as_violation(alone)
     return FailureText(kind, message, code, text[max(begin, 0) :] if exception_chain(text) else text, caller)

@@ -130,7 +130,9 @@ _CONTINUES = {
     ),
     MessageKind.EXPLANATION: re.compile(r"\s|$|Op Count|Break [Rr]easons|\d+\. "),
     MessageKind.PROFILE: re.compile(r""),
-    MessageKind.BREAK: re.compile(r"\s*(?:(?:Graph Break )?Reason:|User code traceback|Explanation|Hint|Developer|For more)|\s+\S|\s*$"),
+    MessageKind.BREAK: re.compile(
+        r"\s*(?:(?:Graph Break )?Reason:|User code traceback|Explanation|Hint|Developer|For more|If it is an? )|\s+\S|\s*$"
+    ),
     MessageKind.GUARDS: re.compile(r"\s*(?:(?:\| )*\+- |\| |[A-Z_]+: check_tensor\(|RootGuardManager|Guard latency|$)"),
     MessageKind.INDUCTOR: re.compile(r"\s*File \"| {3,}\S|\s*$"),
     MessageKind.STATE: re.compile(

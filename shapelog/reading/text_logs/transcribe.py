@@ -228,6 +228,8 @@ class Transcriber:
         lines, message.lines = message.lines, []
         if is_end and lines and message.kind in (MessageKind.RECOMPILES, MessageKind.LIMIT):
             lines[-1] = without_cut_end(lines[-1])
+        if message.head and message.head.time and message.head.place.startswith("torch."):
+            self.contents.signs.add(versions.DATED)
         if lines:
             line, self._compiles.line = self._compiles.line, message.number
             _HANDLERS[message.kind](self, message.head or Head(), lines)
@@ -409,7 +411,7 @@ class Transcriber:
         if stack and compile is not None:
             self._compiles.name(compile, Code(stack[0].name, stack[0].file, stack[0].line))
         if compile is None:
-            *_, found = (None, *re.finditer(r'File "(.*)", line (\d{1,9}), in (\S+)', text))
+            *_, found = (None, *re.finditer(r'File "(.*)", line (\d{1,9}), in ([^\s,]+)', text))
             code = Code(found[3], found[1], int(found[2])) if found else UNKNOWN
             compile = self._broken.get(code)
             if compile is None:

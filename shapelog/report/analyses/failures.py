@@ -11,6 +11,7 @@ from shapelog.rules import RULES
 
 _FAILED, _CONFLICT = RULES["SL403"], RULES["SL203"]
 _DECLARED = "declare it as Dim.AUTO or with this size, or change the line that requires a fixed size"
+_OF_DATA = "assert what always holds of this value with torch._check, use torch.cond if both branches are needed, or move the line out"
 _NO_REASON = "run the same calls without this setting and with TORCH_LOGS=recompiles, which shows the reason"
 _UNFINISHED = "let the process finish; if it hangs or is killed here, look at its own log and at the memory that compiling takes"
 # What a traceback passes through, latest stage first.
@@ -72,6 +73,7 @@ def _failure(frame: Frame, compile: Compile) -> Finding:
     line = next((line for line in inside if not is_library(line.file)), next(iter(inside), None))
     stopped = Location(line.file, line.line) if line else location_of(frame)
     place = Location(metrics.fail_file, metrics.fail_line) if metrics.fail_file else stopped
+    is_declared = contradicts_mark and "declared as dynamic" in message.title
     how = (
         "was not recompiled" if metrics.fail_type == "RecompileError" else " in ".join(filter(None, ("failed to compile", stage(compile))))
     )
@@ -83,7 +85,7 @@ def _failure(frame: Frame, compile: Compile) -> Finding:
         details=(("type", metrics.fail_type),),
         frame=frame,
         message=message,
-        own_remedy=_DECLARED if contradicts_mark and "declared as dynamic" in message.title else "",
+        own_remedy=_OF_DATA if message.depends_on_data else _DECLARED if is_declared else "",
         exceptions=compile.exceptions,
     )
 

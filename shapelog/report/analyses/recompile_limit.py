@@ -80,7 +80,7 @@ def _last_reason(explained: Explanations, frame: Frame, hit: Compile, is_known: 
     own = explained.of_frame(frame)
     if is_known:
         return own[0].causes[0].sentence if len(own) == 1 else ""
-    return cut(one_line(hit.reasons[0].code), _LONGEST) if hit.reasons else ""
+    return (cut(one_line(hit.reasons[0].code), _LONGEST) or "blank, PyTorch gives none") if hit.reasons else ""
 
 
 def _varying_axes(explained: Explanations, frame: Frame) -> tuple[tuple[str, str], ...]:

@@ -272,6 +272,20 @@ def test_the_reason_of_a_guard_manager_that_refuses_a_call_is_one(tmp_path: Path
     assert item.codes == ("SL307",)
 
 
+def test_a_blank_reason_is_none_of_pytorchs(tmp_path: Path) -> None:
+    text = LIMIT.format(rank=0, process=1) + LAST.format(front="[rank0]:", process=1, reason="")
+    (found,) = (item for item in report_of(text, tmp_path).findings if item.rule.code == "SL401")
+    assert found.sentence.endswith("; the last reason: blank, PyTorch gives none")
+
+
+def test_a_log_of_a_version_without_traces_is_not_asked_for_one(tmp_path: Path) -> None:
+    head = "[2023-11-21 23:37:52,070] torch._dynamo.convert_frame: [WARNING] "
+    old = f"{head}torch._dynamo hit config.cache_size_limit (8)\n{head}   function: 'f' (/srv/a.py:36)\n"
+    (words,) = report_of(old, tmp_path).trace.what_is_missing
+    assert "TORCH_LOGS=recompiles python your_script.py" in words
+    assert "TORCH_TRACE=" not in words
+
+
 def test_a_path_in_part_at_the_end_is_no_place(tmp_path: Path) -> None:
     head = "[2023-03-28 10:14:51,298] torch._dynamo.convert_frame: [WARNING] "
     limit = f"{head}torch._dynamo hit config.cache_size_limit (64)\n   function: 'draw' (/srv/backend.py:212)\n   reasons:  d == 2.0\n"

@@ -45,6 +45,7 @@ def failures(text: str, folder: Path) -> list[Finding]:
     [
         "Training fails with `torch._dynamo.exc.Unsupported: call_method split`. How do I fix this?",
         "[Help] \u201ctorch._dynamo.exc.Unsupported: call_method split\u201d",
+        '[Help] \u201ctorch._dynamo.exc.Unsupported: call_method split"',
         "[Bug] It's broken: torch._dynamo.exc.Unsupported: call_method split",
         "  - Error type: torch._dynamo.exc.Unsupported\n  - Error message: call_method split",
     ],
@@ -114,6 +115,17 @@ def test_an_operation_that_fails_on_fake_tensors_is_a_failure_of_dynamo(tmp_path
     assert found.sentence.endswith(
         "(running an operation on fake tensors): self_fc failed: Please convert all Tensors to FakeTensors first"
     )
+
+
+def test_a_value_of_the_data_has_its_line_and_its_own_remedy(tmp_path: Path) -> None:
+    asked = "Could not guard on data-dependent expression Eq(u0, 1)"
+    error = (
+        f"torch.fx.experimental.symbolic_shapes.GuardOnDataDependentSymNode: {asked} (unhinted: Eq(u0, 1)).  (Size-like symbols: none)\n\n"
+    )
+    (found,) = failures(f"{STACK}{error}Caused by: if n == 1:  # srv/net.py:7 in forward (_dynamo/x.py:12 in y)\n", tmp_path)
+    assert found.sentence.endswith(f": {asked}")
+    assert str(found.place) == "srv/net.py:7"
+    assert "torch._check" in found.remedy
 
 
 def test_a_logged_stack_that_begins_within_a_chain_is_a_failure(tmp_path: Path) -> None:
