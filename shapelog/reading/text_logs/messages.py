@@ -170,7 +170,9 @@ def without_cut_end(line: str) -> str:
     found = _ENDS_IN_REASON.match(line)
     if not found or parse(found["reason"]).family != "other":
         return line
-    return found["before"] if _IN_PART.fullmatch(split_entry(found["reason"].strip())[1]) else line
+    if not _IN_PART.fullmatch(split_entry(found["reason"].strip())[1]):
+        return line
+    return found["before"] if found["before"].strip() != "-" else ""
 
 
 class LimitText(NamedTuple):

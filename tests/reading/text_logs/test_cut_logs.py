@@ -286,6 +286,19 @@ def test_a_log_of_a_version_without_traces_is_not_asked_for_one(tmp_path: Path) 
     assert "TORCH_TRACE=" not in words
 
 
+def test_a_cut_reason_in_a_list_is_none_and_the_others_are_told(tmp_path: Path) -> None:
+    reasons = (
+        "0/2: len(L['x']) == 2",
+        "0/1: tensor 'L['y']' size mismatch at index 1. expected 8, actual 4",
+        "0/0: tensor 'L['x'][0]' str",
+    )
+    head = REASON.partition("    - ")[0].replace("[0/1]", "[0/3]")
+    text = RECOMPILING.replace("[0/1]", "[0/3]") + "\n".join(f"{head}    - {reason}" for reason in reasons)
+    (item,) = report_of(text, tmp_path).explained.recompiles
+    assert len(item.compile.reasons) == 2
+    assert item.why_not_markable.endswith("; other entries: 0/2: x had 2 items and has another number of them now")
+
+
 def test_a_path_in_part_at_the_end_is_no_place(tmp_path: Path) -> None:
     head = "[2023-03-28 10:14:51,298] torch._dynamo.convert_frame: [WARNING] "
     limit = f"{head}torch._dynamo hit config.cache_size_limit (64)\n   function: 'draw' (/srv/backend.py:212)\n   reasons:  d == 2.0\n"
