@@ -362,6 +362,11 @@ class Frame:
         return number if self.generation == 1 else f"{number}#{self.generation}"
 
     @property
+    def shown_label(self) -> str:
+        """Its number as PyTorch wrote it; "" in a text log without ids."""
+        return self.label if any(compile.shown_label for compile in self.compiles) else ""
+
+    @property
     def title(self) -> str:
         """A name that the user knows: ``Net.forward`` for a method, the wrapped class for a wrapper such as ``inner``, and the
         function or method itself for what resumes it after a graph break.

@@ -85,6 +85,10 @@ _OBSERVED = re.compile(r"Observed(?!Exception$)(\w+?)(?:Error)+$")
 _CONSTANT = re.compile(r"ConstantVariable\(\w+: (.*)\)")
 
 
+# What a text log that ends before the exception has in its place.
+LOST_EXCEPTION = "the text does not have the exception"
+
+
 class RaisedException(NamedTuple):
     """One exception of a chain: its type without the module, the first line of its message, and where it was raised, outermost first."""
 

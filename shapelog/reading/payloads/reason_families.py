@@ -56,7 +56,8 @@ class Family(NamedTuple):
 
 _T = r"tensor '(?P<source>.*?)' "
 _AT_INDEX = r" mismatch at index (?P<dim>\d+)\. expected (?P<expected>-?\d+), actual (?P<actual>-?\d+)"
-_CUT_VALUES = r" mismatch at index (?P<dim>\d+)(?:\.(?: e\w*(?: -?\d+,?(?: a\w*)?)?)?)?"
+_CUT_EXPECTED = r"(?:\.(?: e\w*(?: -?\d+,?(?: a\w*)?)?)?)?"
+_CUT_VALUES = r" mismatch at index (?P<dim>\d+)" + _CUT_EXPECTED
 _CUT_OFF = r" mismatch(?: at(?: index(?: (?P<dim>\d+)\b.*)?)?)?"  # at the end of a log
 _CPU_KEYS = "DispatchKeySet(CPU, BackendSelect, ADInplaceOrView, AutogradCPU)"
 _PARAMETER = (
@@ -169,7 +170,10 @@ FAMILIES = (
                 ("SL107",),
             ),
         ),
-        (Template(Kind.RANK, _T + r"rank mismatch\. expected (?P<expected>\d+), actual (?P<actual>\d+)"),),
+        (
+            Template(Kind.RANK, _T + r"rank mismatch\. expected (?P<expected>\d+), actual (?P<actual>\d+)"),
+            Template(Kind.RANK, _T + r"rank mismatch" + _CUT_EXPECTED),
+        ),
     ),
     Family(
         "dtype",

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from shapelog.reading.payloads.compiler_messages import compiler_message, exception_chain, stack_lines, user_stack
+from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION, compiler_message, exception_chain, stack_lines, user_stack
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.reading.text_logs.messages import UNKNOWN_CODE, Code, recompiled_code
 
@@ -43,7 +43,6 @@ _STACK_LINE = re.compile(r"\s*(?:File \"|\^|~)")
 # What ties the exceptions of a chain together.
 _CHAINS = re.compile(r"\s*(?:The above exception was the direct cause|During handling of the above exception)")
 _SHAPE_ENV = "creating the guards on sizes failed, which also check that what is marked as dynamic can vary"
-_LOST_EXCEPTION = "the text does not have the exception"
 _LOWERING = "Error from lowering"
 # The heading, and below it one condition on each line; a person may have written on below these, or quote one alone.
 _CONDITION = r"(?:Not all values|You marked|The values|The constraints)[^\n]*"
@@ -51,6 +50,7 @@ _VIOLATED = re.compile(rf"^[ \t]*(?P<all>Constraints violated \([^\n]*(?:\n[ \t]
 _VIOLATED_ALONE = re.compile(r"Not all values of (?:RelaxedUnspecConstraint\(|\S+ = )[^\n]* are valid because [^\n]*")
 _IN_STACK = re.compile(r'File "|^(?:File |Cell In|Input In|<ipython-)|^-{2,}> ?\d', re.M)
 # By the mark in front of a quotation; a page may have replaced one of the two.
+_AFTER_MARK = re.compile(r"['\"\u2019\u201d](?=[\s,.;:?!}\]]|$)")
 _CLOSING = {"'": "'", '"': '"', "\u201c": '\u201d"', "\u2018": "\u2019'"}
 _LONGEST_KEY = 200
 
@@ -123,7 +123,8 @@ def _end_of_quote(text: str, start: int, begin: int) -> int:
         closing = text.find("`", begin, stop)
     else:
         marks = _CLOSING.get(text[start - 1], "") if start > line else ""
-        closing = max((text.rfind(mark, begin, stop) for mark in marks), default=-1)
+        ends = [found.start() for found in _AFTER_MARK.finditer(text, begin, stop) if text[found.start()] in marks]
+        closing = ends[0] if ends else -1
     return closing if closing >= 0 else len(text)
 
 
@@ -175,11 +176,11 @@ def _nameless_failure(text: str, is_logged: bool) -> FailureText | None:
     if guard := _GUARD_ERROR.search(text):
         return FailureText("Error", _guard_error(guard, other), UNKNOWN_CODE, text)
     if named := _NOT_CONVERTED.search(text):
-        return FailureText("Error", other or _LOST_EXCEPTION, _unconverted(named), text)
+        return FailureText("Error", other or LOST_EXCEPTION, _unconverted(named), text)
     if is_logged and text.lstrip().startswith(_LOWERING):
-        return FailureText("LoweringException", other or _LOST_EXCEPTION, UNKNOWN_CODE, text)
+        return FailureText("LoweringException", other or LOST_EXCEPTION, UNKNOWN_CODE, text)
     is_rest = _STACK_LINE.match(text) or _CHAINS.match(text)
-    return FailureText("Error", other or _LOST_EXCEPTION, UNKNOWN_CODE, text) if is_logged and is_rest else None
+    return FailureText("Error", other or LOST_EXCEPTION, UNKNOWN_CODE, text) if is_logged and is_rest else None
 
 
 def _as_violation(condition: re.Match[str]) -> str:

@@ -155,7 +155,7 @@ class Transcriber:
             self.contents.lines = number + len(lines) - 1
         for message in self._open.values():
             self._finish(message, is_end=message is self._last)
-        for mention in self._mentioned:
+        for mention in {mention.setting: mention for mention in sorted(self._mentioned, key=lambda item: bool(item.reasons))}.values():
             self._take_limit(Head(), mention)
         for failed, line in self._quoted:
             self._compiles.line = line

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from shapelog.advice.remedies import Remedies
 from shapelog.model.trace import Compile, Frame, Outcome
+from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION
 from shapelog.reading.payloads.source_names import is_dynamo, is_library
 from shapelog.recompiles.explain import Explanations
 from shapelog.report.results import Finding, Location, Table, location_of
@@ -12,6 +13,7 @@ from shapelog.rules import RULES
 _FAILED, _CONFLICT = RULES["SL403"], RULES["SL203"]
 _DECLARED = "declare it as Dim.AUTO or with this size, or change the line that requires a fixed size"
 _OF_DATA = "assert what always holds of this value with torch._check, use torch.cond if both branches are needed, or move the line out"
+_MORE_OF_TEXT = "add the lines up to the exception to the text: they name the error"
 _NO_REASON = "run the same calls without this setting and with TORCH_LOGS=recompiles, which shows the reason"
 _UNFINISHED = "let the process finish; if it hangs or is killed here, look at its own log and at the memory that compiling takes"
 # What a traceback passes through, latest stage first.
@@ -74,6 +76,7 @@ def _failure(frame: Frame, compile: Compile) -> Finding:
     stopped = Location(line.file, line.line) if line else location_of(frame)
     place = Location(metrics.fail_file, metrics.fail_line) if metrics.fail_file else stopped
     is_declared = contradicts_mark and "declared as dynamic" in message.title
+    own = (message.depends_on_data, _OF_DATA), (is_declared, _DECLARED), (message.title == LOST_EXCEPTION, _MORE_OF_TEXT)
     how = (
         "was not recompiled" if metrics.fail_type == "RecompileError" else " in ".join(filter(None, ("failed to compile", stage(compile))))
     )
@@ -85,7 +88,7 @@ def _failure(frame: Frame, compile: Compile) -> Finding:
         details=(("type", metrics.fail_type),),
         frame=frame,
         message=message,
-        own_remedy=_OF_DATA if message.depends_on_data else _DECLARED if is_declared else "",
+        own_remedy=next((remedy for is_so, remedy in own if is_so), ""),
         exceptions=compile.exceptions,
     )
 

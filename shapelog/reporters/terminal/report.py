@@ -188,7 +188,7 @@ def _frame_head(page: TextPage, merged: MergedFrame, multi: bool) -> None:
     if called and frame.is_library:
         where += f", called at {_place(called.file, called.line)}"
     rank = f"{merged.owner}  " if multi else ""
-    number = f"  frame {frame.label}" if any(compile.shown_label for compile in frame.compiles) else ""
+    number = f"  frame {frame.shown_label}" if frame.shown_label else ""
     page.line((rank, "dim"), (frame.title, "bold"), f"  {where}", (number, "dim"), indent=2)
     compiles = [compiled for member in merged.members for compiled in member.compiles]
     each = " on each" if len(merged.members) > 1 or any(compiled.weight > 1 for compiled in compiles) else ""

@@ -47,6 +47,7 @@ def failures(text: str, folder: Path) -> list[Finding]:
         "[Help] \u201ctorch._dynamo.exc.Unsupported: call_method split\u201d",
         '[Help] \u201ctorch._dynamo.exc.Unsupported: call_method split"',
         "[Bug] It's broken: torch._dynamo.exc.Unsupported: call_method split",
+        '{"level": "error", "error": "torch._dynamo.exc.Unsupported: call_method split", "step": 3}',
         "  - Error type: torch._dynamo.exc.Unsupported\n  - Error message: call_method split",
     ],
 )
