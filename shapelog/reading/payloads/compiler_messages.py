@@ -31,7 +31,7 @@ _FIELD = re.compile(r"^ {0,3}(Explanation|Hint|Developer debug context): ?(.*)$"
 # A trace may come from anyone, so only pages of PyTorch's own sites are taken for an address.
 _PAGE = r"(https://(?:meta-pytorch\.github\.io|(?:docs\.)?pytorch\.org)/[\w./#-]*[\w/])\.?"
 _URL = re.compile(rf"^ ?For more (?:details about this graph break, please visit|information about this error, see): *{_PAGE}$", re.M)
-_INLINE_URL = re.compile(rf" *For more information about this error, see: *{_PAGE}")
+_INLINE_URL = re.compile(rf" {{0,9}}For more information about this error, see: *{_PAGE}")
 _NUMBER = re.compile(r"/(gb\d+)\.html$")
 _NEXT_BREAK = "*** While handling this graph break, another graph break occurred: ***"
 # What ends the text about the break or failure itself.
@@ -237,7 +237,7 @@ def _caused_by(text: str) -> tuple[StackFrame, ...]:
 
 # What is asked of a value that only the data has; behind it, the same once more and the symbols.
 _DATA_DEPENDENT = "data-dependent expression"
-_NOTES = re.compile(r"\.? *\((?:unhinted|Size-like symbols): .*$")
+_NOTES = re.compile(r"\.? {0,9}\((?:unhinted|Size-like symbols): .*$")
 _CAUSE = re.compile(r"^Caused by: (?P<code>[^\n#]{1,400})# (?P<file>[^\n:#]{1,400}):(?P<line>\d{1,9}) in (?P<name>[\w<>]{1,200})", re.M)
 
 

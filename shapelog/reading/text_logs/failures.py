@@ -47,7 +47,7 @@ _LOWERING = "Error from lowering"
 # The heading, and below it one condition on each line; a person may have written on below these, or quote one alone.
 _CONDITION = r"(?:Not all values|You marked|The values|The constraints)[^\n]*"
 _VIOLATED = re.compile(rf"^[ \t]*(?P<all>Constraints violated \([^\n]*(?:\n[ \t]*(?:- )?{_CONDITION})*)", re.M)
-_VIOLATED_ALONE = re.compile(r"Not all values of (?:RelaxedUnspecConstraint\(|\S+ = )[^\n]* are valid because [^\n]*")
+_VIOLATED_ALONE = re.compile(r"Not all values of (?:RelaxedUnspecConstraint\(|\S{1,200} = )[^\n]{0,500}? are valid because [^\n]*")
 _IN_STACK = re.compile(r'File "|^(?:File |Cell In|Input In|<ipython-)|^-{2,}> ?\d', re.M)
 # By the mark in front of a quotation; a page may have replaced one of the two.
 _AFTER_MARK = re.compile(r"['\"\u2019\u201d](?=[\s,.;:?!}\]]|$)")

@@ -106,10 +106,11 @@ def _of_tuple(text: str) -> list[str]:
     """The guards in the rest of a text in the tuple that torch 2.0 and 2.1 print: one, or all that failed in a list."""
     if not text.startswith("["):
         return [_without_tuple(text)]
-    return [found[2] for found in _IN_LIST.finditer(text.replace("\\'", "'"))] or [_without_tuple(text)]
+    return [found[2] for found in _IN_LIST.finditer(text[:_LONGEST_LIST].replace("\\'", "'"))] or [_without_tuple(text)]
 
 
-_IN_LIST = re.compile(r"(?<=[\[ ])(['\"])(.*?)\1(?=, ['\"]|\])")
+_LONGEST_LIST = 20_000
+_IN_LIST = re.compile(r"(?<=[\[ ])(['\"])(.{0,300}?)\1(?=, ['\"]|\])")
 
 
 def _without_tuple(text: str) -> str:

@@ -77,7 +77,8 @@ _OLD_STACK = " from user code at:"
 _IN_TEXT = re.compile(r"\[(?P<id>!?\d{1,9}/\d{1,9}(?:_\d{1,9})?)\] (?=Re-recording|[Ss]kipping)")
 _EXPLAINED = re.compile(r"\s*Explanation: \S")
 # The exception of code that was compiled ahead of time, whose guards do not hold for a call.
-_CHECKED = re.compile(r"GuardManager check failed,? reason: *(?P<quote>['\"]?)(?P<reason>[^\n]*?)[\s.]*(?P=quote)[\s'\"`.]*$")
+_CHECKER = "GuardManager check failed"
+_CHECKED = re.compile(_CHECKER + r",? reason: *(?P<quote>['\"]?)(?P<reason>[^\n]{1,2000}?)[\s.]{0,9}(?P=quote)[\s'\"`.]{0,9}$")
 _QUOTED_REASON = re.compile(
     r"GuardFail\(reason=(?P<quote>['\"])(?P<reason>.*?)(?P=quote), "
     r"orig_code=<code object (?P<name>\S+)(?: at \w+)?(?:, file \"(?P<file>[^\"]*)\", line (?P<line>\d{1,9}))?"
@@ -311,7 +312,7 @@ class Transcriber:
                 code = Code(quoted["name"], quoted["file"] or "", int(quoted["line"] or 0))
                 self._recompile(Head(), RecompileText(code, (quoted["reason"],)))
                 continue
-            if checked := _CHECKED.search(line):
+            if checked := _CHECKED.match(line, max(line.find(_CHECKER), 0)):
                 self._recompile(Head(), RecompileText(UNKNOWN, (checked["reason"],)), shows_version=False)
                 continue
             reason = line.strip().lstrip('-*> "`').rstrip(" .`")
