@@ -139,7 +139,7 @@ class Transcriber:
         self._broken: dict[Code, LoggedCompile] = {}
         self._failures: list[tuple[FailureText, LoggedCompile]] = []
         self._quoted: list[tuple[FailureText, int]] = []
-        self._mentioned: list[LimitText] = []
+        self._mentioned: list[tuple[LimitText, int]] = []
 
     def read(self, chunks: Iterable[bytes]) -> LogContents:
         """Take a whole log."""
@@ -156,7 +156,9 @@ class Transcriber:
             self.contents.lines = number + len(lines) - 1
         for message in self._open.values():
             self._finish(message, is_end=message is self._last)
-        for mention in {mention.setting: mention for mention in sorted(self._mentioned, key=lambda item: bool(item.reasons))}.values():
+        by_reasons = sorted(self._mentioned, key=lambda pair: bool(pair[0].reasons))
+        for mention, line in {mention.setting: (mention, line) for mention, line in by_reasons}.values():
+            self._compiles.line = line
             self._take_limit(Head(), mention)
         for failed, line in self._quoted:
             self._compiles.line = line
@@ -277,17 +279,17 @@ class Transcriber:
 
     def _limit(self, head: Head, lines: list[str]) -> None:
         self.contents.signs.update(versions.of_text("\n".join(lines)))
+        is_rest = is_cut_off(MessageKind.LIMIT, lines[0])
         for item in limits(lines):
-            is_mention = head == Head() and not item.code.name
+            is_mention = head == Head() and not item.code.name and not is_rest
             self.contents.signs.update(() if is_mention else versions.of_reasons(item.reasons))
             if is_mention:
                 if len(self._mentioned) < _MOST_QUOTED and not self.contents.limits:  # the warning itself may follow
-                    self._mentioned.append(item)
+                    self._mentioned.append((item, self._compiles.line))
             else:
-                of_same = [mention for mention in self._mentioned if mention.setting == item.setting]
-                known = next((mention.reasons for mention in of_same if mention.reasons), ())
+                known = next((said.reasons for said, _ in self._mentioned if said.setting == item.setting and said.reasons), ())
                 self._take_limit(head, item if item.reasons else item._replace(reasons=known))
-                self._mentioned = [mention for mention in self._mentioned if mention.setting != item.setting]
+                self._mentioned = [pair for pair in self._mentioned if pair[0].setting != item.setting]
 
     def _take_limit(self, head: Head, item: LimitText) -> None:
         self.contents.limits += 1

@@ -299,6 +299,13 @@ def test_a_cut_reason_in_a_list_is_none_and_the_others_are_told(tmp_path: Path) 
     assert item.why_not_markable.endswith("; other entries: 0/2: x had 2 items and has another number of them now")
 
 
+def test_the_rest_of_a_warning_is_one_of_its_own(tmp_path: Path) -> None:
+    text = "    last reason: 8/0: tensor 'y' rank mismatch. expected 2, actual 3\n\n" + LIMIT.format(rank=0, process=1)
+    found = [item.sentence for item in report_of(text, tmp_path).findings if item.rule.code == "SL401"]
+    assert len(found) == 2
+    assert sum("the rank of y changed" in sentence for sentence in found) == 1
+
+
 def test_a_path_in_part_at_the_end_is_no_place(tmp_path: Path) -> None:
     head = "[2023-03-28 10:14:51,298] torch._dynamo.convert_frame: [WARNING] "
     limit = f"{head}torch._dynamo hit config.cache_size_limit (64)\n   function: 'draw' (/srv/backend.py:212)\n   reasons:  d == 2.0\n"
