@@ -209,7 +209,7 @@ def caveats_of_list(
         yield "Dynamic-shape kernels can be slower than specialized ones; measure step time before and after."
     if version.reads_sources and not version.reads_dims and any(not mark.is_int for mark in marks):
         yield (
-            f"torch {version} can only list whole tensors: their other dimensions become symbolic too, "
+            "torch before 2.13 can only list whole tensors: their other dimensions become symbolic too, "
             "and are specialized again where the code requires it."
         )
     if not version.reads_sources:

@@ -203,7 +203,7 @@ def _all_sources(explained: Explanations) -> SourceNames:
 def _recommendation(subject: str, version: TorchVersion) -> str:
     """What to mark, in one sentence."""
     whole = subject.startswith("dim") and version.reads_sources and not version.reads_dims
-    return f"mark {subject} as dynamic" + (f" (torch {version} can only list the whole tensor)" if whole else "")
+    return f"mark {subject} as dynamic" + (" (torch before 2.13 can only list the whole tensor)" if whole else "")
 
 
 def subject_of(name: str, dims: Sequence[int], is_int: bool) -> str:

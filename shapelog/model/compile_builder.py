@@ -122,7 +122,8 @@ def graph_break(text: str) -> GraphBreak:
     place = _BREAK_PLACE.search(text)
     innermost = message.stack[-1] if message.stack else None
     if place and is_dynamo(place[1]):  # a stand-in for a function of Python or torch; the line that called it is the user's
-        innermost = next((line for line in reversed(message.stack) if not is_dynamo(line.file)), innermost)
+        called = next((line for line in reversed(message.stack) if not is_dynamo(line.file)), innermost)
+        innermost = called or StackFrame(place[1], int(place[2]), "")
     elif place and (innermost is None or (innermost.file, innermost.line) != (place[1], int(place[2]))):
         innermost = StackFrame(place[1], int(place[2]), "")
     return GraphBreak(message, innermost, text)

@@ -8,7 +8,7 @@ from shapelog.model.ids import NEWEST_TESTED, parse_version
 from shapelog.model.supplement import supplemented
 from shapelog.model.trace import UNKNOWN_VERSION, Rank, Trace
 from shapelog.reading.inputs import Selection
-from shapelog.reading.not_a_trace import describe_non_trace
+from shapelog.reading.not_a_trace import LOOKED_AT, describe_non_trace
 from shapelog.reading.open_trace import OpenTrace, open_selection
 from shapelog.reading.reader import Reader
 from shapelog.reading.records import Config
@@ -94,7 +94,7 @@ def _not_a_trace(file: TraceFile, reader: Reader) -> tuple[str, list[Problem]]:
     """Why a file without a readable record is refused, and the problem that it is where other files can be read."""
     damage = next((item.message for item in reader.trace.problems), "")
     is_gone = bool(damage) and not reader.trace.size
-    reason = "nothing of it can be read" if is_gone else describe_non_trace(bytes(reader.data[:4096]))
+    reason = "nothing of it can be read" if is_gone else describe_non_trace(bytes(reader.data[:LOOKED_AT]))
     reason += f"; {damage}" if damage else ""
     return f"{file.place}: {reason}", [] if is_gone else [Problem("foreign-file", reason, file.name, severity=DATA_LOSS)]
 

@@ -47,6 +47,8 @@ _Parsed = TypeVar("_Parsed")
 _LONGEST_NAME = 80
 # What a trace without a version is taken for, by the builder's guess.
 UNKNOWN_VERSION = "of an unknown version"
+# The title of code whose name is in no record.
+UNNAMED_CODE = "code that the log does not name"
 # The oldest version that is supported.
 _OLDEST = TorchVersion(2, 4)
 
@@ -198,6 +200,11 @@ class Compile:
 
     def _repr_html_(self) -> str:
         return in_notebook("object", self)
+
+    @property
+    def shown_label(self) -> str:
+        """Its id as PyTorch wrote it; "" in a text log without ids, where ``label`` is one of our own."""
+        return "" if self.metrics.is_unnumbered else self.label
 
     @property
     def metric_fields(self) -> Mapping[str, Any]:
@@ -355,6 +362,11 @@ class Frame:
         return number if self.generation == 1 else f"{number}#{self.generation}"
 
     @property
+    def shown_label(self) -> str:
+        """Its number as PyTorch wrote it; "" in a text log without ids."""
+        return self.label if any(compile.shown_label for compile in self.compiles) else ""
+
+    @property
     def title(self) -> str:
         """A name that the user knows: ``Net.forward`` for a method, the wrapped class for a wrapper such as ``inner``, and the
         function or method itself for what resumes it after a graph break.
@@ -365,7 +377,7 @@ class Frame:
 
     def _name_with_class(self, name: str) -> str:
         if name not in _WRAPPERS:
-            return name or "unknown code"
+            return name or UNNAMED_CODE
         for compile in self.compiles:
             tree = compile.guards
             named = next((tree.types[source] for source in _CALLEES if source in tree.types), "") if tree else ""

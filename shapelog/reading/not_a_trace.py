@@ -3,6 +3,9 @@
 import re
 
 HOW_TO_RECORD = "record one with: TORCH_TRACE=/tmp/trace python your_script.py"
+# How much of a file is looked at.
+LOOKED_AT = 1 << 16
+_NOTHING_IN_THEM = "lines of the compiler, but none with a recompilation, graph break or error"
 _KINDS = (
     (
         rb"(?i)\A\s*<(?:!doctype|html)",
@@ -11,7 +14,24 @@ _KINDS = (
     (rb'\A\{"string_table":', "the raw.jsonl of tlparse, which lacks the payloads; pass the raw.log next to it, which is the whole trace"),
     (rb"\A(?:BZh|\xfd7zXZ|7z\xbc\xaf|Rar!)", "an unsupported compression format; unpack it first, or compress it with gzip"),
     (rb"\A(?:\x7fELF|\x89PNG|%PDF)", "a binary file"),
-    (rb"\[__(?:recompiles|guards|graph_code|graph_breaks)|torch/_dynamo/\S+ \[\d+/\d+\]", "TORCH_LOGS output"),
+    (rb"\[__(?:recompiles|guards|graph_code|graph_breaks)|torch/_dynamo/\S+ \[\d+/\d+\]", f"TORCH_LOGS output: {_NOTHING_IN_THEM}"),
+    (
+        rb"Cache miss due to (?:new autograd node|dynamic shapes|\d+ changed)",
+        "messages of compiled autograd, which captures the backward pass anew for other nodes and sizes; a trace shows what that costs",
+    ),
+    (
+        rb'File "[^"\n]{1,400}[\\/]torch[\\/](?:_dynamo|_inductor|_functorch|fx)[\\/][^"\n]{1,200}", line \d',
+        "a traceback that passes through the compiler, without the exception that ends it; paste the text up to the exception",
+    ),
+    (
+        rb"You can suppress this exception and fall back to eager",
+        "the end of an error of the compiler, without the exception; paste what is above it, too",
+    ),
+    (
+        rb"flex_attention called without torch\.compile",
+        "a warning that flex_attention runs without torch.compile, as it does when the recompile limit is hit, which has its own warning",
+    ),
+    (rb"\btorch[./](?:_dynamo|_inductor|_functorch|fx)[./]\w|___check_\w+\(", _NOTHING_IN_THEM),
     (rb'\A\s*[\[{]\s*"?(?:traceEvents|schemaVersion|ph|name)"', "JSON, such as a profiler trace"),
     (rb"(?m)\ATraceback |^(?:INFO|WARNING|ERROR)\b", "an ordinary program log"),
 )

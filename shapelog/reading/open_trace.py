@@ -134,9 +134,14 @@ def open_trace(file: TraceFile) -> OpenTrace:
 
 def _transcribed(name: str, data: FileBytes, problems: list[Problem]) -> OpenTrace | None:
     """A text log as a trace; None for a trace, and for text that holds nothing of the compiler."""
-    if not data.size or _RECORD.search(data[:_FIRST_PART]):
+    first = data[:_FIRST_PART]
+    if not data.size or _RECORD.search(first):
         return None
     from shapelog.reading.text_logs.transcribe import transcribe  # most files are traces
+    from shapelog.reading.text_logs.whole_lines import UTF_16
+
+    if first.startswith(UTF_16) and _RECORD.search(first.decode("utf-16", "replace").encode("utf-8", "replace")):
+        return None  # a trace that was written anew in another encoding
 
     written, contents = transcribe(data[start : start + CHUNK] for start in range(0, data.size, CHUNK))
     if contents.is_empty or not written.tell():

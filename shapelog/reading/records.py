@@ -299,6 +299,7 @@ class Metrics(NamedTuple):
     cache_size: int | None = None
     has_guarded_code: bool | None = None
     is_forward: bool | None = None
+    is_unnumbered: bool = False
     fail_type: str = ""
     fail_reason: str = ""
     fail_file: str = ""
@@ -388,7 +389,8 @@ _COUNTS = (
     ("fail_line", "fail_user_frame_lineno"),
     ("code_line", "co_firstlineno"),
 )
-_FLAGS = ("has_guarded_code", "is_forward")
+# The last one is of a text log, whose transcript needs ids where the log has none.
+_FLAGS = ("has_guarded_code", "is_forward", "is_unnumbered")
 _TEXTS = (
     ("fail_reason", "fail_reason"),
     ("fail_file", "fail_user_frame_filename"),

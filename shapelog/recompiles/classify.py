@@ -220,7 +220,8 @@ def _inference_mode(item: Violation, name: str, entry: CompileFacts, call: Compi
 def _size(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     dim, values = item.prop.dim, (item.expected, item.actual)
     codes = ["SL101"]
-    sentence = f"dim {dim} of {name} changed from {item.expected} to {item.actual}"
+    is_known = item.actual is not Described.UNKNOWN
+    sentence = f"dim {dim} of {name} changed" + (f" from {item.expected} to {item.actual}" if is_known else "")
     if _is_parameter(item, entry, call) and not {0, 1}.intersection(values):
         codes.append("SL106")
         sentence += "; it is a parameter, and parameters are static by default"

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from shapelog.display import in_notebook
 from shapelog.errors import DATA_LOSS, INFO, Problem
+from shapelog.grouping import grouped
 from shapelog.model.trace import Compile, Frame, Outcome, Trace
 from shapelog.reading.payloads.properties import Kind, Property
 from shapelog.reading.payloads.source_names import Source
@@ -19,7 +20,7 @@ from shapelog.rules import Verdict
 from shapelog.text import cut, one_line, plural, some
 
 # The entries that a sentence names.
-_MOST_NAMED = 3
+_MOST_NAMED, _MOST_OTHERS = 3, 4
 
 _AFTER_FAILURE = Cause(
     codes=("SL403",),
@@ -201,6 +202,8 @@ def _explain_frame(
             named = [*(entries.compared_with(compile, reuse.differences.table) if entries else ()), *outside]
             compared[compile] = tuple(reuse.differences.between(entry, compile) for entry in named)
             found.append(_explain_without_entries(frame, compile, compared[compile], reuse))
+        elif compile.outcome is Outcome.LIMIT and not entries and not compile.has_reasons_record:
+            continue  # the cache was full, but nothing of its entries is recorded
         elif index:
             differences = reuse.differences
             earlier = with_shared_failures(
@@ -231,8 +234,9 @@ def _explain_without_entries(frame: Frame, compile: Compile, differences: tuple[
     """A recompile of which PyTorch's own words are all that is known; they name one failed guard of each entry."""
     best = nearest([item for item in differences if marks_act(item)] or differences, compile)
     outside = [item.entry.label for item in differences if item.entry.order < 0]
-    names = some(outside, _MOST_NAMED)
+    names = some(outside, _MOST_NAMED) if compile.shown_label else "earlier entries"
     why = f"the guards of {names} are not recorded, only the first {'of each ' if len(outside) > 1 else ''}that failed"
+    why += _of_other_entries(differences, best, with_labels=bool(compile.shown_label))
     causes, consequences = (best.causes, best.consequences) if best else ((), ())
     verdict = verdict_of_outcome(compile)
     if verdict is None and best is not None and reuse.serves(frame, best, compile):
@@ -248,6 +252,20 @@ def _explain_without_entries(frame: Frame, compile: Compile, differences: tuple[
         unexplained_because=why,
         why_not_markable=why,
     )
+
+
+def _of_other_entries(differences: tuple[EntryDifference, ...], best: EntryDifference | None, with_labels: bool) -> str:
+    """``; other entries: 4/5, 4/3: x had 2 items and has another number of them now``: what failed in those without what is told of one."""
+    known = {cause.axis for cause in best.causes} if best else set()
+    found = grouped(
+        (item for item in differences if item.causes and not known.intersection(cause.axis for cause in item.causes)),
+        lambda item: item.causes[0].sentence,
+    )
+    shown = [
+        f"{some([item.entry.label for item in members], _MOST_NAMED)}: {sentence}" if with_labels else sentence
+        for sentence, members in found.items()
+    ]
+    return f"; other entries: {some(shown, _MOST_OTHERS, '; ')}" if shown else ""
 
 
 def _explain_compile(

@@ -247,7 +247,7 @@ def _named_values(entry: CompileFacts, call: CompileFacts, source: Source, reaso
         return prop, int(reason.expected) if is_whole else Described.UNKNOWN, int(reason.actual) if is_whole else Described.UNKNOWN
     if kind in (Kind.DTYPE, Kind.DISPATCH_KEYS, Kind.DEVICE):
         known = entry.guarded((source, prop))
-        return prop, reason.expected if known is None else known, _dtype(reason.actual) if actual is None else actual
+        return prop, _dtype(reason.expected) if known is None else known, _dtype(reason.actual) if actual is None else actual
     if kind is Kind.FUNCTORCH_STATE:
         return _transforms(call, reason)
     if kind is Kind.PRESENT and (registered := _registered(call, source)):
@@ -275,6 +275,8 @@ def _named_values(entry: CompileFacts, call: CompileFacts, source: Source, reaso
         expected = reason.expected if length is None else length
     elif kind in (Kind.HAS, Kind.HAS_ATTRIBUTE):
         expected = reason.expected == "True"
+    if kind is Kind.VALUE and actual is None and reason.actual:
+        return prop, expected, reason.actual
     if kind is Kind.VALUE and actual is None:
         seen = _kind_seen(call, source)
         return prop, expected, Described.UNKNOWN if seen in (expected, constant_type(str(expected))) else seen

@@ -3,6 +3,7 @@
 import hashlib
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -118,7 +119,7 @@ class Alert:
         general = dict.fromkeys(hint for message in self.messages for hint in message.hints if hint not in specific)
         own = [_with_rule(self.remedy, self.rule)]
         if self.rest:
-            own.append(f"{some(self.rest.labels, _LABELS)}: {_with_rule(self.rest.remedy, self.rule)}")
+            own.append(f"{some(self.rest.labels, _LABELS) or 'the others'}: {_with_rule(self.rest.remedy, self.rule)}")
         return (*(specific or own), *general)
 
     @property
@@ -147,6 +148,11 @@ class Alert:
     def labels(self) -> tuple[str, ...]:
         """The ids of its compiles; () where it is about an export, which has none."""
         return tuple(dict.fromkeys(occurrence.compile.label for occurrence in self.occurrences if occurrence.compile.label))
+
+    @property
+    def shown_labels(self) -> tuple[str, ...]:
+        """The same for people: without those that a text log does not have."""
+        return tuple(dict.fromkeys(filter(None, (occurrence.compile.shown_label for occurrence in self.occurrences))))
 
     @property
     def ranks(self) -> tuple[int, ...]:
@@ -340,7 +346,8 @@ class _AlertBuilder(NamedTuple):
         if len(rest) == len(members) or not any(item.cause for item in rest):
             return None
         remedy = self.found.report.remedies.of_recompile(rest[0].recompile)
-        return Rest(remedy, tuple(dict.fromkeys(item.recompile.compile.label for item in rest))) if remedy != done else None
+        labels = dict.fromkeys(filter(None, (item.recompile.compile.shown_label for item in rest)))
+        return Rest(remedy, tuple(labels)) if remedy != done else None
 
     def findings(self, items: list[Finding]) -> Iterator[Alert]:
         """What analyses found about this code: limits and failures, each rule once."""
@@ -372,6 +379,7 @@ class _AlertBuilder(NamedTuple):
         found: dict[tuple[Rule, str], dict[Occurrence, str]] = {}
         places: dict[tuple[Rule, str], StackFrame | None] = {}
         messages: dict[tuple[Rule, str], CompilerMessage] = {}
+        repeated = Counter[tuple[Rule, str]]()
         for compiled in self.compiles:
             lost = compiled.seconds_before_restart
             broke, again = (self.found.occurrence(compiled, frozenset((kind,)), lost) for kind in (AlertKind.BREAK, AlertKind.RESTART))
@@ -379,6 +387,8 @@ class _AlertBuilder(NamedTuple):
                 if _is_the_failure(item, compiled.compile):
                     continue
                 key = (_BREAK, stable_text(item.words))
+                # Where one stands for all compiles of a text, each is one more; else it is met in each attempt.
+                repeated[key] += broke in found.get(key, {}) and compiled.compile.metrics.is_unnumbered
                 found.setdefault(key, {}).setdefault(broke, item.words)
                 places.setdefault(key, item.place)
                 messages.setdefault(key, item.message)
@@ -388,10 +398,11 @@ class _AlertBuilder(NamedTuple):
             reasons = tuple(dict.fromkeys(occurrences.values()))
             message, place = messages.get((rule, words)), places.get((rule, words))
             what = "graph break in" if rule is _BREAK else "Dynamo restarted its analysis of"
+            times = _times(occurrences, repeated[rule, words])
             yield self._alert(
                 rule=rule,
                 axes=(reasons[0],),
-                sentence=f"{what} {self.code.title} ({_times(occurrences)}): {message.title if message else reasons[0]}",
+                sentence=f"{what} {self.code.title} ({times}): {message.title if message else reasons[0]}",
                 facts=reasons,
                 remedy=Remedy(rule, rule.remedy),
                 source_line=self.found.repository.source_line(place.file, place.line) if place else None,
@@ -486,8 +497,8 @@ def _notes(recompiles: Sequence[Recompile], fact: str) -> Iterator[str]:
     """Why marking does not remove some of them, each reason once, with the compiles it is about unless it is about all."""
     for why, members in grouped(recompiles, lambda item: item.why_not_markable).items():
         if why not in ("", fact):
-            labels = some(list(dict.fromkeys(item.compile.label for item in members)), _LABELS)
-            yield why if len(members) == len(recompiles) else f"{labels}: {why}"
+            labels = some(list(dict.fromkeys(item.compile.shown_label for item in members if item.compile.shown_label)), _LABELS)
+            yield why if len(members) == len(recompiles) or not labels else f"{labels}: {why}"
 
 
 def _with_other_values(fact: str, members: list[_Blamed], others: list[str]) -> str:
@@ -533,6 +544,6 @@ def _is_the_failure(item: GraphBreak, compile: Compile) -> bool:
     return is_alike and compile.outcome is Outcome.FAILED
 
 
-def _times(occurrences: Iterable[Occurrence]) -> str:
-    number = sum(occurrence.times for occurrence in occurrences)
+def _times(occurrences: Iterable[Occurrence], more: int = 0) -> str:
+    number = sum(occurrence.times for occurrence in occurrences) + more
     return "once" if number == 1 else f"{number} times"

@@ -198,15 +198,17 @@ def _marks(advice: Advice | None) -> Iterator[NextStep]:
     unsure = max(items, key=lambda item: _CONFIDENCE.index(item.confidence))
     text = (as_shell(advice),) if advice.env else tuple(as_python(advice).split("\n"))
     saved = advice.avoidable_seconds if fewer else Seconds()
+    title = _capitalized(items[0].recommendation) if len(items) == 1 else f"Mark {advice.what_to_mark} as dynamic"
+    refused = advice.before.limit_hits - advice.after.limit_hits
     yield NextStep(
         kind=StepKind.MARK,
-        title=_capitalized(items[0].recommendation) if len(items) == 1 else f"Mark {advice.what_to_mark} as dynamic",
+        title=title if fewer or not refused else f"{title}; or raise {advice.version.limit_setting()}",
         rules=(),
         saving=Saving(
             least=max(0, fewer - advice.after.more),
             most=fewer,
             seconds=saved,
-            refused=advice.before.limit_hits - advice.after.limit_hits,
+            refused=refused,
             failed=advice.before.forbidden - advice.after.forbidden,
         ),
         confidence=Confidence(unsure.confidence, unsure.confidence_reason),

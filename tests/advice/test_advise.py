@@ -137,10 +137,8 @@ def test_another_version_than_that_of_the_trace_can_be_advised_for(version: Torc
 def test_a_whole_tensor_is_listed_once_and_the_advice_says_what_that_means() -> None:
     advice = make.advice(trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(12, 9))), V210)
     assert (advice.env, only(advice).dims) == ("L['x']", (0, 1))
-    assert only(advice).recommendation == "mark dims 0 and 1 of x as dynamic (torch 2.10 can only list the whole tensor)"
-    assert any(
-        caveat.startswith("torch 2.10 can only list whole tensors: their other dimensions become symbolic too") for caveat in advice.caveats
-    )
+    assert only(advice).recommendation == "mark dims 0 and 1 of x as dynamic (torch before 2.13 can only list the whole tensor)"
+    assert any(caveat.startswith("torch before 2.13 can only list whole tensors") for caveat in advice.caveats)
 
 
 def test_before_the_list_only_tensors_that_are_no_parameters_can_be_marked() -> None:

@@ -22,6 +22,13 @@ from shapelog.errors import DATA_LOSS
         (b"\x93NUMPY\x01\0v\0", "a binary file"),
         (b"epoch 1\nWARNING: no GPU\n", "an ordinary program log"),
         (b"Traceback (most recent call last):\n  ...\n", "an ordinary program log"),
+        (
+            b"W0321 17:39:16.973000 1 torch/fx/x.py:4449] [0/0] z5 is not in var_ranges\n",
+            "lines of the compiler, but none with a recompilation",
+        ),
+        (b'  File "/lib/torch/_dynamo/guards.py", line 2, in f\n', "paste the text up to the exception"),
+        (b"You can suppress this exception and fall back to eager by setting:\n", "the end of an error of the compiler"),
+        (b"!1: Cache miss due to 7 changed tensor shapes (total of 7): sizes[0]\n", "messages of compiled autograd"),
         (b"just some words\n", "plain text"),
     ],
 )

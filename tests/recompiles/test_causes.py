@@ -417,11 +417,20 @@ def test_dtype_and_requires_grad() -> None:
         compiled("0/1", tensor(10, 8, dtype="torch.float16"), guards=guard_tree(tensor_match(dtype="float16"))),
     )
     assert [(cause.codes, cause.before, cause.after) for cause in last_recompile(half).causes] == [(("SL301",), "float32", "float16")]
+    named = [("0/0", ()), ("0/1", ("0/0: tensor 'x' dtype mismatch. expected Half, actual Float",))]
+    alone = trace(*(compiled(label, reasons=reasons) for label, reasons in named))
+    assert last_recompile(alone).causes[0].sentence == "the dtype of x changed from float16 to float32"
     grad = trace(
         compiled("0/0", tensor(10, 8)),
         compiled("0/1", tensor(10, 8, requires_grad=True), guards=guard_tree(tensor_match(requires_grad=True))),
     )
     assert only(grad).codes == ("SL302",)
+
+
+def test_the_value_that_old_versions_add_to_a_reason_is_that_of_the_call() -> None:
+    named = [("0/0", ()), ("0/1", ("0/0: L['a'] == 0, with LHS value: 1",))]
+    cause = last_recompile(trace(*(compiled(label, reasons=reasons) for label, reasons in named))).causes[0]
+    assert cause.sentence == "the int a changed from 0 to 1"
 
 
 def test_inference_mode_changes_the_dispatch_keys() -> None:

@@ -28,11 +28,11 @@ _PREFACE = re.compile(
     r"^Graph break in user code at .*\n"
     r"(?:(?:Graph Break )?Reason: (?:(?:Encountered graph break|Failed to handle graph break).*\n+)?(?:Unsupported: )?)?"
 )
-_FIELD = re.compile(r"^  (Explanation|Hint|Developer debug context): ?(.*)$")
+_FIELD = re.compile(r"^ {0,3}(Explanation|Hint|Developer debug context): ?(.*)$")
 # A trace may come from anyone, so only pages of PyTorch's own sites are taken for an address.
 _PAGE = r"(https://(?:meta-pytorch\.github\.io|(?:docs\.)?pytorch\.org)/[\w./#-]*[\w/])\.?"
 _URL = re.compile(rf"^ ?For more (?:details about this graph break, please visit|information about this error, see): *{_PAGE}$", re.M)
-_INLINE_URL = re.compile(rf" *For more information about this error, see: *{_PAGE}")
+_INLINE_URL = re.compile(rf" {{0,9}}For more information about this error, see: *{_PAGE}")
 _NUMBER = re.compile(r"/(gb\d+)\.html$")
 _NEXT_BREAK = "*** While handling this graph break, another graph break occurred: ***"
 # What ends the text about the break or failure itself.
@@ -48,7 +48,7 @@ _INLINE_HINT = re.compile(
     re.I | re.M,
 )
 _STACK_HEADS = ("User code traceback:", "from user code:", "User stack:", "User Stack (most recent call last):")
-_STACK_LINE = re.compile(r'^ +File "(.*)", line (\d{1,9})(?:, in (.*))?$')
+_STACK_LINE = re.compile(r'^ +File "(.*)", line (\d{1,9})(?:, in (.*)|, ?)?$')
 _CHAINED = re.compile(
     r"\n\n(?:The above exception was the direct cause of the following exception"
     r"|During handling of the above exception, another exception occurred):\n\n"
@@ -94,6 +94,10 @@ _OBSERVED = re.compile(r"Observed(?!Exception$)(\w+?)(?:Error)+$")
 _CONSTANT = re.compile(r"ConstantVariable\(\w+: (.*)\)")
 
 
+# What a text log that ends before the exception has in its place.
+LOST_EXCEPTION = "the text does not have the exception"
+
+
 class RaisedException(NamedTuple):
     """One exception of a chain: its type without the module, the first line of its message, and where it was raised, outermost first.
 
@@ -134,6 +138,11 @@ class CompilerMessage(NamedTuple):
         return self.explanation.rpartition(_ON_FAKE_TENSORS)[0]
 
     @property
+    def depends_on_data(self) -> bool:
+        """Whether the code asked for a value that is known only when it runs."""
+        return _DATA_DEPENDENT in self.title
+
+    @property
     def number(self) -> str:
         """``GB0059``, as PyTorch's site of graph breaks numbers what it met; "" where it has none."""
         found = _NUMBER.search(self.url)
@@ -142,7 +151,7 @@ class CompilerMessage(NamedTuple):
 
 def compiler_message(text: str) -> CompilerMessage:
     """A text of PyTorch's in its parts; the title is the line that names what was met, "" only for an empty text."""
-    stack = user_stack(text)
+    stack = user_stack(text) or _caused_by(text)
     body = _END.split(_PREFACE.sub("", text.strip("\n")), maxsplit=1)[0]
     first, *others = (_one_break(part) for part in body.split(_NEXT_BREAK))
     hints = dict.fromkeys((*first.hints, *(hint for other in others for hint in other.hints)))
@@ -182,9 +191,11 @@ def _one_break(text: str) -> CompilerMessage:
     by_name: dict[str, list[str]] = {}
     for name, lines in parts:
         by_name.setdefault(name, []).append(" ".join(filter(None, lines)))
-    explanation = _error_first(by_name.get("Explanation", [""])[0])
+    explanation, hints = by_name.get("Explanation", [""])[0], tuple(filter(None, by_name.get("Hint", ())))
+    if not title and explanation:  # what was met is cut off
+        return CompilerMessage(parts[0][1][0], "", hints)
     what, label, own_guard = _title(title).partition(_OWN_GUARD)
-    return CompilerMessage(what, f"{label}{own_guard}" or explanation, tuple(filter(None, by_name.get("Hint", ()))))
+    return CompilerMessage(what, f"{label}{own_guard}" or _error_first(explanation), hints)
 
 
 def _error_first(explanation: str) -> str:
@@ -296,10 +307,23 @@ def _title(lines: list[str]) -> str:
     operation = _FAILED_OPERATION.fullmatch(lines[0])
     if operation and len(lines) > 1:
         return f"{operation[1] or operation[2]} failed: {lines[1]}"
-    line = lines[0].strip("'\"")
+    line = lines[0][1:-1] if len(lines[0]) > 1 and lines[0][0] in "'\"" and lines[0][-1] == lines[0][0] else lines[0]
+    line = _NOTES.sub("", line) if _DATA_DEPENDENT in line else line
     advice = _INLINE_HINT.match(line)
     # What was met comes first, also where the text begins with advice.
     return line[advice.end() :].lstrip(". ") or line if advice else in_words(line)
+
+
+def _caused_by(text: str) -> tuple[StackFrame, ...]:
+    """The line that needed a value of the data, where symbolic shapes name it in a comment."""
+    found = _CAUSE.search(text)
+    return (StackFrame(found["file"], int(found["line"]), found["name"], found["code"].strip()),) if found else ()
+
+
+# What is asked of a value that only the data has; behind it, the same once more and the symbols.
+_DATA_DEPENDENT = "data-dependent expression"
+_NOTES = re.compile(r"\.? {0,9}\((?:unhinted|Size-like symbols): .*$")
+_CAUSE = re.compile(r"^Caused by: (?P<code>[^\n#]{1,400})# (?P<file>[^\n:#]{1,400}):(?P<line>\d{1,9}) in (?P<name>[\w<>]{1,200})", re.M)
 
 
 def _inline_hints(text: str) -> Iterator[str]:

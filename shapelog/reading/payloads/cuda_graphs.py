@@ -47,9 +47,10 @@ _SIZES = re.compile(r"CUDAGraph supports dynamic shapes by recording a new graph
 _RECORDED = re.compile(r"recording cudagraph tree for (?:symint key )?(?P<key>[\d(][\d(), ]*)", re.I)
 _OVERWRITTEN = re.compile(
     r"accessing (?P<what>(?:gradient )?tensor) output of CUDAGraphs that has been overwritten"
-    r"(?:.*?Stack trace: (?P<stack>.*?)(?:\. (?:To prevent|This can happen)|$))?",
+    r"(?:.*?Stack trace:\s*(?P<stack>.*?)(?:\. (?:To prevent|This can happen)|$))?",
     re.S,
 )
+_PENDING = re.compile(r"Unable to hit fast path of CUDAGraphs because of ([^.\n`]{1,200})")
 _FUNCTION = re.compile(r"^function (\d{1,9}) (exceeding max .*)", re.S)
 _FOUND_FROM = re.compile(r"\.?\s*Found from[ \t]*:?\s*(?P<stack>.*)", re.S)
 
@@ -62,13 +63,17 @@ def cuda_graph_message(text: str) -> CudaGraphMessage | None:
     recorded = _RECORDED.search(text)
     if recorded:
         return CudaGraphMessage(CudaGraphEvent.MANY_SIZES, _OWN_GRAPH, key=recorded["key"].strip())
+    pending = _PENDING.search(text)
+    if pending:
+        return CudaGraphMessage(CudaGraphEvent.SKIPPED, pending[1])
     again = _AGAIN.search(text)
     if again:
         reason, place = _with_place(again["reason"] or "")
         return CudaGraphMessage(CudaGraphEvent.RECORDED_AGAIN, reason, again["function"], place)
     overwritten = _OVERWRITTEN.search(text)
     if overwritten:
-        stack = tuple(stack_lines(f"  {overwritten['stack'] or ''}".split("\n")))
+        written = (overwritten["stack"] or "").replace("\\n", "\n")  # a quoted text may have the escapes
+        stack = tuple(stack_lines(f"  {written}".split("\n")))
         return CudaGraphMessage(CudaGraphEvent.OVERWRITTEN, overwritten["what"], place=stack[-1] if stack else None)
     skipped = _SKIPPED.search(text)
     if skipped is None:

@@ -56,6 +56,8 @@ class Family(NamedTuple):
 
 _T = r"tensor '(?P<source>.*?)' "
 _AT_INDEX = r" mismatch at index (?P<dim>\d+)\. expected (?P<expected>-?\d+), actual (?P<actual>-?\d+)"
+_CUT_EXPECTED = r"(?:\.(?: e\w*(?: -?\d+,?(?: a\w*)?)?)?)?"
+_CUT_VALUES = r" mismatch at index (?P<dim>\d+)" + _CUT_EXPECTED
 _CUT_OFF = r" mismatch(?: at(?: index(?: (?P<dim>\d+)\b.*)?)?)?"  # at the end of a log
 _CPU_KEYS = "DispatchKeySet(CPU, BackendSelect, ADInplaceOrView, AutogradCPU)"
 _PARAMETER = (
@@ -107,7 +109,7 @@ FAMILIES = (
                 ("SL106",),
             ),
         ),
-        (Template(Kind.SIZE, _T + "size" + _AT_INDEX),),
+        (Template(Kind.SIZE, _T + "size" + _AT_INDEX), Template(Kind.SIZE, _T + "size" + _CUT_VALUES)),
     ),
     Family(
         "shape",
@@ -168,7 +170,10 @@ FAMILIES = (
                 ("SL107",),
             ),
         ),
-        (Template(Kind.RANK, _T + r"rank mismatch\. expected (?P<expected>\d+), actual (?P<actual>\d+)"),),
+        (
+            Template(Kind.RANK, _T + r"rank mismatch\. expected (?P<expected>\d+), actual (?P<actual>\d+)"),
+            Template(Kind.RANK, _T + r"rank mismatch" + _CUT_EXPECTED),
+        ),
     ),
     Family(
         "dtype",

@@ -14,6 +14,8 @@ _STACK = "\nUser stack trace:"
 _FORBIDDEN = "triggered by the following guard failure(s):"
 _INDENT = re.compile(r"^ {4}- ", re.M)
 _FIRST_LINE = re.compile(r"^(?=(?:!\d+/)?\d+/\d+: )", re.M)
+# With ``torch._dynamo.config.report_guard_failure_values`` of torch 2.1.
+_WITH_VALUE = ", with LHS value: "
 _PARAMETER = ". Guard failed on a parameter"
 _FRAME = re.compile(r'File "([^"]*)", line (\d{1,18}), in (\S+)(?:\n\s*(.*))?')
 
@@ -89,7 +91,7 @@ def parse(text: str) -> Reason:
     entry, body = split_entry(text)
     body, _, trace = body.partition(_STACK)
     code, comment = split_comment(body)
-    code = without_hint(code).strip()
+    code, _, seen = without_hint(code).strip().partition(_WITH_VALUE)
     is_parameter = _PARAMETER in code
     code = code.split(_PARAMETER, 1)[0]
     family, of, kind, expected, actual = _classify(code)
@@ -103,7 +105,7 @@ def parse(text: str) -> Reason:
         source=source,
         prop=prop,
         expected=expected,
-        actual=actual,
+        actual=actual or (seen if prop == VALUE else ""),
         is_parameter=is_parameter,
         place=place,
         comment=comment,

@@ -3,7 +3,8 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
-from shapelog.reading.text_logs.versions import Versions, common
+from shapelog.reading.text_logs.summaries import CountedBreaks
+from shapelog.reading.text_logs.versions import OLDEST_WITH_TRACE, Versions, common
 from shapelog.text import enumerated
 
 # What is found in a log, by the names of TORCH_LOGS, as people call it.
@@ -24,7 +25,8 @@ class LogContents:
     """Lines of a text log, how many messages there were of each artifact, and signs of the version of PyTorch that wrote it.
 
     ``limits`` and ``failures`` count warnings at the recompile limit and exceptions; ``suggested`` are the sources that PyTorch itself
-    suggested to make dynamic, in its order. ``stated`` is the version that a line names.
+    suggested to make dynamic, in its order. ``stated`` is the version that a line names; ``counted_breaks`` are those that
+    ``torch._dynamo.explain`` counts, of which it may list some.
     """
 
     lines: int = 0
@@ -34,6 +36,7 @@ class LogContents:
     suggested: dict[str, None] = field(default_factory=dict)
     signs: set[Versions] = field(default_factory=set)
     stated: Versions | None = None
+    counted_breaks: CountedBreaks = field(default_factory=CountedBreaks)
 
     @property
     def is_empty(self) -> bool:
@@ -44,16 +47,30 @@ class LogContents:
         """Which torch wrote it, as a line has it or from the forms of its lines; "" where nothing shows that."""
         return str(self.stated or common(self.signs))
 
+    def _counted(self, artifact: str) -> str:
+        """How many graph breaks there were, where that is not how many the text has."""
+        breaks, graphs = self.counted_breaks
+        if artifact != "graph_breaks" or breaks <= self.messages["graph_breaks"]:
+            return ""
+        return f" (of {breaks} that torch._dynamo.explain counted{f', in {graphs} graphs' if graphs else ''})"
+
     @property
     def note(self) -> str:
         """One sentence for the head of a report: what was read, what is unknown, how to record the rest."""
-        held = [words for name, words in _ARTIFACTS.items() if self.messages[name]]
+        held = [words + self._counted(name) for name, words in _ARTIFACTS.items() if self.messages[name]]
         held += ["the recompile limit"] if self.limits else []
         held += ["exceptions"] if self.failures else []
         unknown = ["times", *(_ARTIFACTS[name] for name in ("recompiles", "guards", "graph_code") if not self.messages[name])]
         if self.limits and not self.messages["recompiles"]:
             unknown[1] = "reasons of earlier recompilations"
         return (
-            f"This text holds {enumerated(held or ['messages of the compiler'])}, but no {enumerated(unknown, 'or')}. "
-            "To record everything: TORCH_TRACE=/tmp/trace python your_script.py"
+            f"This text holds {enumerated(held or ['messages of the compiler'])}, but no {enumerated(unknown, 'or')}. {self._how_to_record}"
         )
+
+    @property
+    def _how_to_record(self) -> str:
+        newest = (self.stated or common(self.signs)).newest
+        if newest is None or newest >= OLDEST_WITH_TRACE:
+            return "To record everything: TORCH_TRACE=/tmp/trace python your_script.py"
+        logs = "" if self.messages["recompiles"] else "To see why code is recompiled: TORCH_LOGS=recompiles python your_script.py. "
+        return f"{logs}TORCH_TRACE, which records everything, needs torch 2.{OLDEST_WITH_TRACE}"

@@ -9,8 +9,9 @@ import orjson
 
 from shapelog.reading.payloads.recompile_reasons import split_entry
 from shapelog.reading.text_logs.contents import LogContents
+from shapelog.reading.text_logs.failures import FailureText
 from shapelog.reading.text_logs.log_lines import Head
-from shapelog.reading.text_logs.messages import Code, FailureText, PinnedText, Place
+from shapelog.reading.text_logs.messages import Code, PinnedText, Place
 from shapelog.reading.text_logs.transcript import Transcript
 
 _ID = re.compile(r"(?:!(?P<autograd>\d+))?/?(?:(?P<frame>\d+)/(?P<compile>\d+))?(?:_(?P<attempt>\d+))?")
@@ -241,15 +242,15 @@ class LoggedCompiles:
             return
         compile.is_closed = True
         code = compile.code
-        metrics: dict[str, Any] = {}
+        metrics: dict[str, Any] = {"is_unnumbered": True} if compile.ids is None else {}
         if code.name:
             metrics |= {"co_name": code.name, "co_filename": code.file, "co_firstlineno": code.line}
         if compile.limit is not None:
             metrics |= {"fail_type": "RecompileLimitExceeded", "fail_reason": compile.limit}
             if compile.limit_value:
                 metrics["dynamo_config"] = f'{{"recompile_limit": {compile.limit_value}}}'
-            if compile.failure is not None:
-                metrics["fail_type"] = compile.failure.type
+            if compile.failure is not None:  # of those that PyTorch records, this one reached the caller
+                metrics["fail_type"] = "FailOnRecompileLimitHit"
         else:
             self.start(compile)
             self.write_pins(compile, None)
@@ -259,6 +260,8 @@ class LoggedCompiles:
             if compile.failure is not None:
                 metrics |= {"fail_type": compile.failure.type, "fail_reason": compile.failure.message}
                 metrics |= {"has_guarded_code": False, "is_forward": True}
+                if (caller := compile.failure.caller).name:
+                    metrics |= {"fail_user_frame_filename": caller.file, "fail_user_frame_lineno": caller.line}
                 self.write(compile, {"artifact": {"name": "dynamo_error", "encoding": "string"}}, compile.failure.text)
             elif compile.has_guards or compile.is_implied or not self._contents.messages["guards"]:
                 metrics["has_guarded_code"] = True

@@ -47,6 +47,7 @@ _SYMBOLIC_WORDS = (
 _STARTS = ("Step 1: torchdynamo start tracing ", "torchdynamo start tracing ")
 # Of a traceback that PyTorch logs, whose beginning is not in the log.
 _IN_STACK = re.compile(r'\s+File ".*", line \d+, in ')
+_CHAINS = re.compile(r"\s*(?:The above exception was the direct cause|During handling of the above exception)")
 # Frequent lines that nothing is taken from, and kinds of messages of one line.
 _IGNORED = ("Skipping guard ", "lru_cache_stats ", "produce_guards", "marking ", "eval_")
 # Below the title of a graph break, or the first line left of an exception.
@@ -57,10 +58,7 @@ _SETTING = re.compile(r"\s*torch\._dynamo\.config\.capture_\w+ = True\s*$")
 _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
     (
         MessageKind.LIMIT,
-        re.compile(
-            r"dynamo hit (?:config\.|recompilation|$)|^\s*function: '?.*'? \(.*:\d+\)\s*$|^\s*last reason: "
-            r"|^\s*(?:Recompile|Cache)LimitExceeded: "
-        ),
+        re.compile(r"dynamo hit (?:config\.|recompilation|$)|^\s*function: '?.*'? \(.*:\d+\)\s*$|^\s*last reason: "),
     ),
     (
         MessageKind.FAILURE,
@@ -68,7 +66,10 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
             r"Traceback \(most recent call last\)|WON'T CONVERT |Error while creating guard"
             r"|^\s*(?:Error from lowering|Constraints violated \()"
             r"|^\s*(?:\w+ +)?(?:torch\.(?:_dynamo|_inductor|fx)\.[\w.]+|ConstraintViolationError|BackendCompilerFailed"
-            r"|InternalTorchDynamoError|TorchRuntimeError|FailOnRecompileLimitHit|RecompileError|UserError|Unsupported)(?:: |$)"
+            r"|InternalTorchDynamoError|TorchRuntimeError|FailOnRecompileLimitHit|RecompileError|UserError|Unsupported"
+            r"|RecompileLimitExceeded|CacheLimitExceeded)(?:: |$)"
+            r"|\btorch\.(?:_dynamo|_inductor|fx)\.[\w.]+(?:Error|Exception|Failed|Unsupported|Hit|Exceeded|SymNode)(?:: \S|\W{0,8}$)"
+            r"|backend='[^']{1,80}' raised:|Not all values of .* are valid because |^\s*\w*Error: Failed running call_\w"
             rf"|^{_EXPLAINS.pattern}"
         ),
     ),
@@ -88,7 +89,7 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
     (
         MessageKind.BARE_REASON,
         re.compile(
-            r"GuardFail\(reason=|^\W*\d{1,9}/\d{1,9}: \S"
+            r"GuardFail\(reason=|GuardManager check failed|^\W*\d{1,9}/\d{1,9}: \S"
             r"|^\W*tensor '.+?' (?:size|strides?|rank|dtype|requires_grad|dispatch key set|Tensor device index) mismatch"
         ),
     ),
@@ -98,7 +99,8 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
         MessageKind.INDUCTOR,
         re.compile(
             r"skipping cudagraphs? (?:due to|because) |CUDAGraph supports dynamic shapes by |Re-recording (?:function[= ])?\w"
-            r"|\brecording cudagraph tree for (?:symint key )?[\d(]|accessing (?:gradient )?tensor output of CUDAGraphs ",
+            r"|\brecording cudagraph tree for (?:symint key )?[\d(]|accessing (?:gradient )?tensor output of CUDAGraphs "
+            r"|Unable to hit fast path of CUDAGraphs because ",
             re.I,
         ),
     ),
@@ -115,6 +117,7 @@ _ANY_BEGIN = re.compile(
     r"|from lowering|UserWarning: |WON'T CONVERT |^\s*function: |^\W*\d+/\d+: |^\s*last reason: |Traceback \(|Graph [Bb]reak"
     r"|GuardFail\(|tensor '|TREE_GUARD|\+- |check_tensor\("
     r"|:\d{1,9}:[\w<>.]+:\s*$|Dynamo produced|ExplainOutput|Unsupported: |Explanation: |Recompile Reasons"
+    r"|raised:|valid because|check failed"
     r"|[Cc]udagraph|CUDAGraph|Re-recording |Profiler Report|torch\._inductor|torch\.fx|create_|set_repl|_update_var|track_sym|guard added"
 )
 _CONTINUES = {
@@ -125,9 +128,11 @@ _CONTINUES = {
         r"\s*(?:config\.|function: |(?:last )?reasons?:|To log all|[Tt]o diagnose|See http|- |expected )| {3,}\S|\S+ (?:==|is) "
         r"|\S+ rank mismatch"
     ),
-    MessageKind.EXPLANATION: re.compile(r"\s|$|Op Count|Break Reasons|\d+\. "),
+    MessageKind.EXPLANATION: re.compile(r"\s|$|Op Count|Break [Rr]easons|\d+\. "),
     MessageKind.PROFILE: re.compile(r""),
-    MessageKind.BREAK: re.compile(r"\s*(?:(?:Graph Break )?Reason:|User code traceback|Explanation|Hint|Developer|For more)|\s+\S|\s*$"),
+    MessageKind.BREAK: re.compile(
+        r"\s*(?:(?:Graph Break )?Reason:|User code traceback|Explanation|Hint|Developer|For more|If it is an? )|\s+\S|\s*$"
+    ),
     MessageKind.GUARDS: re.compile(r"\s*(?:(?:\| )*\+- |\| |[A-Z_]+: check_tensor\(|RootGuardManager|Guard latency|$)"),
     MessageKind.INDUCTOR: re.compile(r"\s*File \"| {3,}\S|\s*$"),
     MessageKind.STATE: re.compile(
@@ -137,8 +142,12 @@ _CONTINUES = {
 }
 _FAILURE_GOES_ON = re.compile(
     r"\s|$|from user code|Set TORCH|You can suppress|Explanation|Hint|Developer|For more|The above exception|During handling|Traceback \("
-    r"|Reason:|triggered by|Recompiling function|due to:|torch\.|E  |\w*Error|\w+: "
+    r"|Reason:|triggered by|Recompiling function|due to:|torch\.|E  |\w*Error|\w+: |Caused by|User Stack|If you suspect"
+    r"|- (?:Not all values|You marked|The values|The constraints)|\W{0,8}Exception Message\W|\W{0,8}Stack Trace\W{0,8}$|import torch"
 )
+# Between the heading of a stack and the exception, IPython has lines that are not indented.
+_OF_IPYTHON = re.compile(r"-{2,}> ?\d|-{20,}$|File \S.*:\d|(?:Cell )?In ?\[\d|Cell In|Input In|<ipython-input")
+_STACK_HEADING = re.compile(r"\W{0,8}Stack Trace\W{0,8}$")
 _AFTER_BLANK = {
     MessageKind.RECOMPILES: re.compile(r"\s*(?:triggered by|guard \d+ fail|- )"),
     MessageKind.LIMIT: re.compile(r"\s*(?:config\.|function: |(?:last )?reasons?:|To log all|[Tt]o diagnose)"),
@@ -160,7 +169,7 @@ def kind_of(head: Head, text: str) -> MessageKind:
         return MessageKind.START
     if _SETTING.match(text):
         return MessageKind.BREAK
-    if "convert_frame" in head.place and _IN_STACK.match(text):
+    if "convert_frame" in head.place and (_IN_STACK.match(text) or _CHAINS.match(text)):
         return MessageKind.FAILURE
     return MessageKind.OTHER if text.startswith(_IGNORED) else _kind_by_words(text)
 
@@ -196,6 +205,16 @@ def goes_on_after_blank(kind: MessageKind, text: str) -> bool:
 def is_cut_off(kind: MessageKind, text: str) -> bool:
     """Whether the first line that a log has of a message is not the one that begins it."""
     return kind in _FIRST_WORDS and _FIRST_WORDS[kind] not in text
+
+
+def ends_stack(text: str) -> bool:
+    """Whether a line of a traceback is the exception, below the stack, which is indented."""
+    return bool(text.strip()) and not text[:1].isspace() and not _OF_IPYTHON.match(text)
+
+
+def heads_stack(text: str) -> bool:
+    """Whether a line is the heading of a stack in a report."""
+    return _STACK_HEADING.match(text) is not None
 
 
 def failure_goes_on(text: str) -> bool:

@@ -8,8 +8,8 @@ import re
 
 from shapelog.reading.text_logs.whole_lines import LONGEST_LINE
 
-# torch and Torch, recompile and BackendCompiler, graph break and cudagraph, and the heading of a traceback.
-_WORDS = ("orch", "ompil", "raph", "raceback (most", "onstraintViolation")
+# torch and Torch, recompile and BackendCompiler, graph break and cudagraph, the heading of a traceback, and parts of exceptions.
+_WORDS = ("orch", "ompil", "raph", "raceback (most", "onstraint", "uardManager", "running call_", "backend='")
 _WORDS_IN_BYTES = tuple(word.encode() for word in _WORDS)
 # Ids of compiles and words, with at most some characters in front of them that are no letters.
 _AT_BEGIN = (

@@ -16,14 +16,18 @@ from shapelog.reading.payloads.pgo_state import parse as parse_code_state
 from shapelog.reading.payloads.recompile_reasons import RECOMPILE_FORBIDDEN, split_entry
 from shapelog.reading.payloads.recompile_reasons import parse as parse_reason
 from shapelog.reading.text_logs import versions
+from shapelog.reading.text_logs.breaks import break_text
 from shapelog.reading.text_logs.contents import LogContents
+from shapelog.reading.text_logs.failures import FailureText, failure, innermost_code, names_exception
 from shapelog.reading.text_logs.log_lines import Head, log_runs
 from shapelog.reading.text_logs.logged_compiles import UNKNOWN, LoggedCompile, LoggedCompiles, number_of
 from shapelog.reading.text_logs.message_kinds import (
     MessageKind,
+    ends_stack,
     failure_goes_on,
     goes_on,
     goes_on_after_blank,
+    heads_stack,
     is_cut_off,
     kind_of,
     kind_of_plain,
@@ -32,22 +36,18 @@ from shapelog.reading.text_logs.message_kinds import (
 from shapelog.reading.text_logs.messages import (
     AddedText,
     Code,
-    FailureText,
+    LimitText,
     RecompileText,
     SymbolText,
     TrackedText,
-    break_text,
-    explained_breaks,
-    failure,
     inductor_messages,
-    innermost_code,
     limits,
-    profiled_breaks,
-    profiled_recompiles,
     recompiles,
     symbolic,
+    without_cut_end,
 )
 from shapelog.reading.text_logs.signs import has_sign
+from shapelog.reading.text_logs.summaries import counted_breaks, explained_breaks, profiled_breaks, profiled_recompiles
 from shapelog.reading.text_logs.surroundings import is_fence, is_progress, without_launcher
 from shapelog.reading.text_logs.transcript import Transcript
 
@@ -55,6 +55,8 @@ _LINE_BY_LINE = (MessageKind.SYMBOLS, MessageKind.START, MessageKind.OTHER)
 _MOST_FAILURE_LINES, _MOST_OPEN_LINES, _MOST_PROFILED = 2_000, 200_000, 1_000
 # Lines that may be the rest of a wrapped one, or a program's own.
 _MOST_WRAPPED = {MessageKind.RECOMPILES: 30, MessageKind.LIMIT: 30, MessageKind.PROFILE: 20_000}
+# Failures that others are compared with, and exceptions without a stack that are kept until the end.
+_MOST_QUOTED = 100
 # The message of lines without heads among those that are open.
 _PLAIN = -1, None
 _IN_TREE = re.compile(r"\s*(?:\| ?)*\+- \w")
@@ -76,6 +78,9 @@ _FORBIDDEN = "Detected recompile when"
 _OLD_STACK = " from user code at:"
 _IN_TEXT = re.compile(r"\[(?P<id>!?\d{1,9}/\d{1,9}(?:_\d{1,9})?)\] (?=Re-recording|[Ss]kipping)")
 _EXPLAINED = re.compile(r"\s*Explanation: \S")
+# The exception of code that was compiled ahead of time, whose guards do not hold for a call.
+_CHECKER = "GuardManager check failed"
+_CHECKED = re.compile(_CHECKER + r",? reason: *(?P<quote>['\"]?)(?P<reason>[^\n]{1,2000}?)[\s.]{0,9}(?P=quote)[\s'\"`.]{0,9}$")
 _QUOTED_REASON = re.compile(
     r"GuardFail\(reason=(?P<quote>['\"])(?P<reason>.*?)(?P=quote), "
     r"orig_code=<code object (?P<name>\S+)(?: at \w+)?(?:, file \"(?P<file>[^\"]*)\", line (?P<line>\d{1,9}))?"
@@ -98,6 +103,11 @@ class _Message:
     is_after_blank: bool = False
     wrapped: int = 0
 
+    @property
+    def has_fenced_stack(self) -> bool:
+        """Whether its stack follows below a heading, in a block of code."""
+        return self.kind is MessageKind.FAILURE and heads_stack(self.lines[-1])
+
     def takes(self, text: str, begins: MessageKind) -> bool:
         """Whether a line without a head, which would begin a message of that kind, goes on with this one."""
         if self.kind is not MessageKind.FAILURE:
@@ -112,7 +122,7 @@ class _Message:
             return False
         if self.has_raised:
             return failure_goes_on(text)
-        self.has_raised = bool(text.strip()) and not text[:1].isspace()  # the stack is indented
+        self.has_raised = ends_stack(text)
         return True
 
 
@@ -133,6 +143,9 @@ class Transcriber:
         self._open: dict[tuple[int, int | None], _Message] = {}
         self._last: _Message | None = None
         self._broken: dict[Code, LoggedCompile] = {}
+        self._failures: list[tuple[FailureText, LoggedCompile]] = []
+        self._quoted: list[tuple[FailureText, int]] = []
+        self._mentioned: list[tuple[LimitText, int]] = []
 
     def read(self, chunks: Iterable[bytes]) -> LogContents:
         """Take a whole log."""
@@ -148,7 +161,14 @@ class Transcriber:
                 self._take(head, lines, number)
             self.contents.lines = number + len(lines) - 1
         for message in self._open.values():
-            self._finish(message)
+            self._finish(message, is_end=message is self._last)
+        by_reasons = sorted(self._mentioned, key=lambda pair: bool(pair[0].reasons))
+        for mention, line in {mention.setting: (mention, line) for mention, line in by_reasons}.values():
+            self._compiles.line = line
+            self._take_limit(Head(), mention)
+        for failed, line in self._quoted:
+            self._compiles.line = line
+            self._fail(Head(), failed)
         self._compiles.line = self.contents.lines
         self._compiles.finish()
         return self.contents
@@ -168,6 +188,8 @@ class Transcriber:
                         break
                     self._finish(message)
                 message = self._open[key] = _Message(head, kind, number + at, self._damaged(head, kind, text))
+                if _PLAIN in self._open:
+                    self._finish(self._open.pop(_PLAIN))
             if message.kind is MessageKind.SYMBOLS:
                 self._compiles.line = number + at
                 self._symbols(head, text)
@@ -195,7 +217,7 @@ class Transcriber:
         """A line without a head: it goes on with the last message, begins one, or is the program's own."""
         kind, message = kind_of_plain(text), self._last
         if message is not None:
-            if not is_fence(text) and message.takes(text, kind):
+            if message.takes(text, kind) if not is_fence(text) else message.has_fenced_stack:
                 message.lines.append(text)
                 return
             self._last = None
@@ -205,13 +227,18 @@ class Transcriber:
             self._compiles.line = number
             self._symbols(Head(), text)
         elif kind is not MessageKind.OTHER:
-            self._last = self._open[_PLAIN] = _Message(None, kind, number, [text])
+            is_quoted = kind is MessageKind.FAILURE and names_exception(text)
+            self._last = self._open[_PLAIN] = _Message(None, kind, number, [text], has_raised=is_quoted)
         elif self.contents.stated is None:
             self.contents.stated = versions.stated_in(text)
 
-    def _finish(self, message: _Message) -> None:
-        """Take what a message holds."""
+    def _finish(self, message: _Message, is_end: bool = False) -> None:
+        """Take what a message holds, without what is cut off where the text ends in it."""
         lines, message.lines = message.lines, []
+        if is_end and lines and message.kind in (MessageKind.RECOMPILES, MessageKind.LIMIT):
+            lines[-1] = without_cut_end(lines[-1])
+        if message.head and message.head.time and message.head.place.startswith("torch."):
+            self.contents.signs.add(versions.DATED)
         if lines:
             line, self._compiles.line = self._compiles.line, message.number
             _HANDLERS[message.kind](self, message.head or Head(), lines)
@@ -237,10 +264,10 @@ class Transcriber:
             self.contents.suggested.update(dict.fromkeys(filter(None, item.suggested.split(","))))
             self._recompile(head, item)
 
-    def _recompile(self, head: Head, item: RecompileText) -> LoggedCompile | None:
+    def _recompile(self, head: Head, item: RecompileText, shows_version: bool = True) -> LoggedCompile | None:
         """The compile that it is, None where the log had it already."""
         self._compiles.know(item.code.file)
-        self.contents.signs.update(versions.of_reasons(item.reasons))
+        self.contents.signs.update(versions.of_reasons(item.reasons) if shows_version else ())
         frame, newest = _checked(item.reasons)
         if not head.compile and frame:  # a line that lost its head still names the entries that were checked
             head = head._replace(compile=f"{frame}/{1 + newest}")
@@ -258,20 +285,31 @@ class Transcriber:
 
     def _limit(self, head: Head, lines: list[str]) -> None:
         self.contents.signs.update(versions.of_text("\n".join(lines)))
+        is_rest = is_cut_off(MessageKind.LIMIT, lines[0])
         for item in limits(lines):
-            self.contents.limits += 1
-            self._compiles.know(item.code.file)
-            frame, newest = _checked(item.reasons)
-            if not head.compile and frame:
-                head = head._replace(compile=f"{frame}/{max(1 + newest, int(item.limit or 0))}")
-            compile = self._compiles.compile_of(head, "limit") if head.compile else None
-            compile = compile or self._compiles.unnumbered(head, item.code, is_recompile=False)
-            compile.code = item.code if item.code.name else compile.code
-            compile.limit = f"{item.setting} reached" + (f" ({item.limit})" if item.limit else "")
-            compile.limit_value = "" if "accumulated" in item.setting else item.limit
-            if item.reasons and not compile.reasons:
-                self.contents.signs.update(versions.of_reasons(item.reasons))
-                self._compiles.write_reasons(compile, item.reasons)
+            is_mention = head == Head() and not item.code.name and not is_rest
+            self.contents.signs.update(() if is_mention else versions.of_reasons(item.reasons))
+            if is_mention:
+                if len(self._mentioned) < _MOST_QUOTED and not self.contents.limits:  # the warning itself may follow
+                    self._mentioned.append((item, self._compiles.line))
+            else:
+                known = next((said.reasons for said, _ in self._mentioned if said.setting == item.setting and said.reasons), ())
+                self._take_limit(head, item if item.reasons else item._replace(reasons=known))
+                self._mentioned = [pair for pair in self._mentioned if pair[0].setting != item.setting]
+
+    def _take_limit(self, head: Head, item: LimitText) -> None:
+        self.contents.limits += 1
+        self._compiles.know(item.code.file)
+        frame, newest = _checked(item.reasons)
+        if not head.compile and frame:
+            head = head._replace(compile=f"{frame}/{max(1 + newest, int(item.limit or 0))}")
+        compile = self._compiles.compile_of(head, "limit") if head.compile else None
+        compile = compile or self._compiles.unnumbered(head, item.code, is_recompile=False)
+        compile.code = item.code if item.code.file or not compile.code.name else compile.code
+        compile.limit = f"{item.setting} reached" + (f" ({item.limit})" if item.limit else "")
+        compile.limit_value = "" if "accumulated" in item.setting else item.limit
+        if item.reasons and not compile.reasons:
+            self._compiles.write_reasons(compile, item.reasons)
 
     def _bare_reason(self, head: Head, lines: list[str]) -> None:
         """Reasons that somebody pasted alone: of one recompile, as long as they are about older and older entries."""
@@ -281,6 +319,9 @@ class Transcriber:
             if quoted:
                 code = Code(quoted["name"], quoted["file"] or "", int(quoted["line"] or 0))
                 self._recompile(Head(), RecompileText(code, (quoted["reason"],)))
+                continue
+            if checked := _CHECKED.match(line, max(line.find(_CHECKER), 0)):
+                self._recompile(Head(), RecompileText(UNKNOWN, (checked["reason"],)), shows_version=False)
                 continue
             reason = line.strip().lstrip('-*> "`').rstrip(" .`")
             reason = reason.removesuffix('"') if line.lstrip(" -*>").startswith('"') else reason
@@ -379,7 +420,7 @@ class Transcriber:
         if stack and compile is not None:
             self._compiles.name(compile, Code(stack[0].name, stack[0].file, stack[0].line))
         if compile is None:
-            *_, found = (None, *re.finditer(r'File "(.*)", line (\d{1,9}), in (\S+)', text))
+            *_, found = (None, *re.finditer(r'File "(.*)", line (\d{1,9}), in ([^\s,]+)', text))
             code = Code(found[3], found[1], int(found[2])) if found else UNKNOWN
             compile = self._broken.get(code)
             if compile is None:
@@ -390,7 +431,11 @@ class Transcriber:
 
     def _explanation(self, head: Head, lines: list[str]) -> None:
         """What ``torch._dynamo.explain`` prints: the graph breaks of one call."""
-        for item in explained_breaks(lines):
+        found, counted = list(explained_breaks(lines)), counted_breaks(lines)
+        self.contents.counted_breaks = max(self.contents.counted_breaks, counted)
+        if counted.breaks and not found:
+            self._break(head, ["Graph break: "])
+        for item in found:
             text = f"Graph break in user code at {item.place.file}:{item.place.line}\nGraph Break Reason: {item.reason}\n"
             text += f'User code traceback:\n  File "{item.place.file}", line {item.place.line}, in {item.place.name}\n'
             self._break(head, text.split("\n"))
@@ -416,21 +461,41 @@ class Transcriber:
             if at is not None:  # Inductor raises a RuntimeError
                 self._inductor(head, lines[at:])
             return
+        is_alone = found.is_quoted and not found.is_at_limit and head == Head() and self._compiles.compile_of(head, "") is None
+        if is_alone and len(self._quoted) < _MOST_QUOTED:
+            self._quoted.append((found, self._compiles.line))  # the traceback may follow
+        else:
+            self._fail(head, found)
+
+    def _fail(self, head: Head, found: FailureText) -> None:
+        """A compile that failed; or more of the failure of one, which is repeated without its stack."""
+        refused = self._compiles.refused(head, found.code) if found.is_at_limit else None
+        known = None if refused or head.compile else self._repeated(found)
+        if known is not None:
+            known.failure = known.failure if found.is_quoted else found
+            return
         self.contents.failures += 1
         self._compiles.know(found.code.file)
         for item in recompiles(found.message.split("\n")) if found.type == "RecompileError" else ():
             self._recompile(head, item)
-        known = self._compiles.refused(head, found.code) if found.is_at_limit else self._compiles.compile_of(head, "")
-        compile = known or self._compiles.compile_of(head, "") or self._compiles.unnumbered(head, found.code, is_recompile=False)
+        known = refused or self._compiles.compile_of(head, "")
+        compile = known or self._compiles.unnumbered(head, found.code, is_recompile=False)
         if not compile.code.name:
             compile.code = found.code
         if found.is_at_limit:
             self.contents.signs.update(versions.of_text(found.text))
             compile.limit_value = compile.limit_value or found.limit
             compile.limit = compile.limit or "recompile_limit reached"
-            compile.failure = found
+            compile.failure = None if "convert_frame" in head.place else found  # that one was caught
         elif compile.failure is None or len(found.text) > len(compile.failure.text):
             compile.failure = found
+        if len(self._failures) < _MOST_QUOTED:
+            self._failures.append((found, compile))
+
+    def _repeated(self, found: FailureText) -> LoggedCompile | None:
+        """The compile whose failure it is that the log has once more, one of them without a stack."""
+        same = (compile for known, compile in self._failures if known.is_same(found) and (known.is_quoted or found.is_quoted))
+        return next(same, None)
 
     def _forbidden(self, head: Head, lines: list[str], at: int) -> None:
         """A recompile that the stance ``fail_on_recompile`` forbids: it raised an error, whose message begins in the line ``at``."""

@@ -27,6 +27,9 @@ class Versions(NamedTuple):
 FRAME_LOCALS = Versions(7)  # framelocals_idx in the tree of guards
 CODE_STATE = Versions(6)
 SUGGESTION = Versions(8)
+# Lines that begin with a date in brackets and name the logger.
+DATED = Versions(None, 2)
+OLDEST_WITH_TRACE = 3
 # In the warning at the recompile limit and in its exceptions.
 _IN_TEXT = (
     (re.compile(r"\btorchdynamo hit "), Versions(None, 0)),

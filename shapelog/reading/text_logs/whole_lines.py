@@ -13,7 +13,7 @@ from shapelog.reading.text_logs.leads import lead_of
 LONGEST_LINE = 1 << 16
 _KEPT = 4 * LONGEST_LINE  # a character has four bytes at most
 # How Notepad and PowerShell begin a file in their UTF-16.
-_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 # What people paste is no longer than this; only that is unwrapped.
@@ -82,7 +82,7 @@ def _in_utf_8(chunks: Iterator[bytes]) -> Iterator[bytes]:
         head += chunk
         if len(head) > 1:
             break
-    if not head.startswith(_UTF_16):
+    if not head.startswith(UTF_16):
         yield head
         yield from chunks
         return

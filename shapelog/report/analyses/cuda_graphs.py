@@ -22,7 +22,15 @@ _REMEDIES = (
         "return a new tensor in place of writing into an input; where the input keeps its address, "
         "torch._dynamo.mark_static_address(x) before the first call keeps CUDA graphs",
     ),
-    (("cpu device", "non gpu", "non-cuda", "multiple devices"), "move everything that the compiled code reads to one GPU before the call"),
+    (
+        ("cpu device", "non gpu", "non-cuda", "multiple devices", "multple devices"),
+        "move everything that the compiled code reads to one GPU before the call",
+    ),
+    (
+        ("pending",),
+        "run the backward pass of each forward before the next one, use torch.no_grad() for inference, or call "
+        "torch.compiler.cudagraph_mark_step_begin() before each step",
+    ),
     (("dynamic shape",), "compile for fixed sizes, or pad inputs to a few sizes: CUDA graphs are made for one size each"),
     (
         ("data pointer", "staticinput", "static input"),

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from shapelog.advice.remedies import Remedies
 from shapelog.model.trace import Compile, Frame, Outcome
-from shapelog.reading.payloads.compiler_messages import CompilerMessage
+from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION, CompilerMessage
 from shapelog.reading.payloads.source_names import Source, is_dynamo, is_library
 from shapelog.recompiles.became_dynamic import newly_dynamic
 from shapelog.recompiles.explain import Explanations
@@ -16,6 +16,8 @@ _FAILED, _CONFLICT = RULES["SL403"], RULES["SL203"]
 _DECLARED = "declare it as Dim.AUTO or with this size, or change the line that requires a fixed size"
 _DECLARED_RANGE = "declare this range, or Dim.AUTO, or change the line that requires it"
 _MARKED_RANGE = "mark this range, or change the line that requires it"
+_OF_DATA = "assert what always holds of this value with torch._check, use torch.cond if both branches are needed, or move the line out"
+_MORE_OF_TEXT = "add the lines up to the exception to the text: they name the error"
 _NO_REASON = "run the same calls without this setting and with TORCH_LOGS=recompiles, which shows the reason"
 _BUG = "report this bug to PyTorch, or avoid the calls that the guard rejects"
 _UNFINISHED = "let the process finish; if it hangs or is killed here, look at its own log and at the memory that compiling takes"
@@ -92,20 +94,26 @@ def _failure(frame: Frame, compile: Compile) -> Finding:
         details=(("type", metrics.fail_type),),
         frame=frame,
         message=message,
-        own_remedy=_what_to_do(message) if contradicts_mark or message.is_bug else "",
+        own_remedy=_what_to_do(message, contradicts_mark),
         exceptions=compile.exceptions,
         notes=tuple(_became_dynamic(frame, compile)),
     )
 
 
-def _what_to_do(message: CompilerMessage) -> str:
-    """About a mark or a declaration that the code contradicts, and a bug of PyTorch; "" for what the rule recommends."""
+def _what_to_do(message: CompilerMessage, contradicts_mark: bool) -> str:
+    """About a mark or a declaration that the code contradicts, a bug of PyTorch, a value that only the data decide, and an exception that
+    the text has lost; "" for what the rule recommends.
+    """
     if message.is_bug:
         return _BUG
-    is_declared, is_range = (words in message.title for words in (" declared ", " but the code only allows "))
-    if is_range:
-        return _DECLARED_RANGE if is_declared else _MARKED_RANGE
-    return _DECLARED if is_declared else ""
+    if contradicts_mark:
+        is_declared, is_range = (words in message.title for words in (" declared ", " but the code only allows "))
+        if is_range:
+            return _DECLARED_RANGE if is_declared else _MARKED_RANGE
+        return _DECLARED if is_declared else ""
+    if message.depends_on_data:
+        return _OF_DATA
+    return _MORE_OF_TEXT if message.title == LOST_EXCEPTION else ""
 
 
 def _outside_of_mark(frame: Frame, compile: Compile) -> str:

@@ -29,7 +29,7 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
             kind = "accumulated recompile limit" if is_accumulated(hit) else "recompile limit"
             counted = f", with {plural(entries, 'cache entry')}" if entries >= hit.id.compile else ""
             then = "the call raised an error" if hit.raised_at_limit else "any call that misses the cache now runs in eager mode"
-            at = f" at {hit.label}{counted}" if hit.id.compile else ""  # an exception alone does not name it
+            at = f" at {hit.shown_label}{counted}" if hit.shown_label else ""
             sentence = f"{frame.title} hit the {kind}{at}; {then}"
         elif unrecorded and entries >= limit:
             sentence = (
@@ -69,7 +69,7 @@ def _remedy(explained: Explanations, frame: Frame, causes: str, of_all: bool) ->
     setting = explained.trace.version.limit_setting(of_all)
     own = explained.of_frame(frame)
     if not causes:
-        return f"remove the causes of its recompilations, or raise {setting}"
+        return f"remove the causes of the recompilations, or raise {setting}"
     if len(own) == 1 and own[0].causes:
         return f"{Remedies(explained.trace.version).of_recompile(own[0]).text}; or raise {setting}"
     return f"stop what keeps adding cache entries ({causes}), or raise {setting}"
@@ -80,7 +80,7 @@ def _last_reason(explained: Explanations, frame: Frame, hit: Compile, is_known: 
     own = explained.of_frame(frame)
     if is_known:
         return own[0].causes[0].sentence if len(own) == 1 else ""
-    return cut(one_line(hit.reasons[0].code), _LONGEST) if hit.reasons else ""
+    return (cut(one_line(hit.reasons[0].code), _LONGEST) or "blank, PyTorch gives none") if hit.reasons else ""
 
 
 def _varying_axes(explained: Explanations, frame: Frame) -> tuple[tuple[str, str], ...]:

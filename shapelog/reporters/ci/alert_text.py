@@ -49,8 +49,8 @@ def details(item: CheckedAlert) -> tuple[str, ...]:
     if len(facts) > _FACTS:
         lines.append(f"- and {len(facts) - _FACTS} more")
     where = f"; {rank_list(alert.ranks)}" if alert.ranks else ""
-    if alert.labels:
-        lines.append(f"Compile ids: {some(alert.labels, _LABELS)}{where}")
+    if alert.shown_labels:
+        lines.append(f"Compile ids: {some(alert.shown_labels, _LABELS)}{where}")
     if item.known:
         lines.append(f"The baseline already contains {f'{item.known} of these {alert.count}' if item.new else 'this'}")
     return tuple(lines)

@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 from shapelog.check.check import CheckedAlert, CheckResult
 from shapelog.model.code_matching import Code
+from shapelog.model.trace import UNNAMED_CODE
 from shapelog.reporters import Options
 from shapelog.reporters.ci.alert_text import message, place, problems, sentence, title
 from shapelog.rules import AlertKind
@@ -77,7 +78,7 @@ def _codes(checked: CheckResult) -> Iterator[Case]:
         others = tuple(item for item in items if item not in failing)
         more = f" (and {len(failing) - 1} more)" if len(failing) > 1 else ""
         words = f"{sentence(failing[0].alert)}{more}" if failing else ""
-        name = code.title or code.first.name or "unknown code"
+        name = code.title or UNNAMED_CODE
         yield Case(
             group=_group(checked, code),
             name=name,

@@ -77,7 +77,8 @@ def _suggestion(page: TextPage, group: list[Suggestion]) -> None:
     for member in page.listed(group, "source", 6):
         page.line((member.name, "bold"), f"  {_dims(member)}  {member.rationale}", indent=6)
         caveats |= dict.fromkeys(member.caveats)
-    where = page.few(list(dict.fromkeys(f"{frame.title} (frame {frame.label})" for frame in item.frames)))
+    named = (f"{frame.title} (frame {frame.shown_label})" if frame.shown_label else frame.title for frame in item.frames)
+    where = page.few(list(dict.fromkeys(named)))
     called = f", called at {item.place.file.rsplit('/', 1)[-1]}:{item.place.line}  {item.place.code}".rstrip() if item.place else ""
     page.line((f"in {where}{called}", "dim"), indent=6)
     if page.verbose:

@@ -5,8 +5,9 @@ from collections.abc import Iterable, Iterator
 from rich.cells import cell_len
 from rich.text import Text
 
+from shapelog.model.trace import Compile
 from shapelog.reading.payloads.compiler_messages import CompilerMessage, RaisedException
-from shapelog.reading.payloads.source_names import is_library
+from shapelog.reading.payloads.source_names import is_library, is_notebook_cell
 from shapelog.reading.records import StackFrame
 from shapelog.report.alerts import Alert
 from shapelog.reporters.terminal.text_page import LEVEL_COLORS, TextPage
@@ -22,17 +23,17 @@ def diagnostic(page: TextPage, alert: Alert, level: Level, notes: Iterable[str] 
     color = LEVEL_COLORS[level]
     page.text(Text.assemble((f"{level.value}[{alert.rule.code}]", f"bold {color}"), (f": {one_line(alert.sentence)}", "bold")))
     call = alert.call
-    ranks = f" on {rank_list(alert.ranks)}" if len(alert.ranks) > 1 else ""
-    labels = some(alert.labels, len(alert.labels) if page.verbose else _LABELS)
-    compiles = f"{plural_noun(len(alert.labels), 'compile')} {labels}{ranks}"
+    compiles = _compiles(page, alert)
     if alert.snippet or call is None:
-        code_place(page, str(alert.source_line) if alert.source_line else "", alert.snippet, alert.marked)
-        start = f"{compiles}, called at {file_name(str(call.place))}" if call else compiles
-        if alert.labels:
+        code_place(page, str(alert.source_line) if alert.source_line else _in_cell(alert), alert.snippet, alert.marked)
+        start = ", ".join(filter(None, (compiles, f"called at {file_name(str(call.place))}" if call else "")))
+        if start:
             note(page, page.code(start, call.code, page.width - len(start) - 8) if call else start)
     else:
         code_place(page, str(call.place), call.code)
-        note(page, f"{compiles} of the code at {file_name(str(alert.source_line))}" if alert.source_line else compiles)
+        of_code = f"of the code at {file_name(str(alert.source_line))}" if alert.source_line else ""
+        if compiles or of_code:
+            note(page, " ".join(filter(None, (compiles, of_code))))
     for fact in alert.facts[1:] if page.verbose else ():
         note(page, f"also: {fact}")
     for message in alert.messages:
@@ -50,6 +51,28 @@ def diagnostic(page: TextPage, alert: Alert, level: Level, notes: Iterable[str] 
     for message in alert.messages:
         if message.url:
             _see(page, message.url)
+
+
+def _in_cell(alert: Alert) -> str:
+    """Where it is in a cell of a notebook, whose file is in no repository; "" elsewhere."""
+    first = next(iter(alert.occurrences), None)
+    if first is None:
+        return ""
+    broken = next((item.place for item in first.compile.breaks if item.place and item.message in alert.messages), None)
+    file, line = (broken.file, broken.line) if broken else (first.frame.file, first.frame.line)
+    return f"{file}:{line}" if is_notebook_cell(file) else ""
+
+
+def id_words(compile: Compile) -> str:
+    """The id of a compile, for commands too; with a note where the log has none and it is one of our own."""
+    return compile.label if compile.shown_label else f"{compile.label} (numbered by shapelog; the log has no id)"
+
+
+def _compiles(page: TextPage, alert: Alert) -> str:
+    """``compiles 0/1, 0/2 on ranks 0 and 1``, as far as the log has it."""
+    labels = alert.shown_labels
+    shown = f"{plural_noun(len(labels), 'compile')} {some(labels, len(labels) if page.verbose else _LABELS)}" if labels else ""
+    return " ".join(filter(None, (shown, f"on {rank_list(alert.ranks)}" if len(alert.ranks) > 1 else "")))
 
 
 def pytorch_message(

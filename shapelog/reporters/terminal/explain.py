@@ -8,7 +8,7 @@ from shapelog.reading.payloads.properties import is_address
 from shapelog.recompiles.causes import Cause, EntryDifference
 from shapelog.report.explain_compile import CompileExplanation
 from shapelog.reporters import Options
-from shapelog.reporters.terminal.diagnostic import pytorch_message
+from shapelog.reporters.terminal.diagnostic import id_words, pytorch_message
 from shapelog.reporters.terminal.text_page import COLORS, TextPage, first
 from shapelog.rules import Verdict
 from shapelog.text import measured, one_line, plural, plural_noun, shorten, some
@@ -40,7 +40,7 @@ def render_explanation(explanation: CompileExplanation, options: Options) -> byt
 def _head(page: TextPage, explanation: CompileExplanation) -> None:
     compile, frame = explanation.compile, explanation.frame
     where = f"{frame.file}:{frame.line}" if frame.file else "code unknown"
-    page.line((compile.label, "bold"), "  ", (frame.title, "bold"), f"  {where}")
+    page.line((id_words(compile), "bold"), "  ", (frame.title, "bold"), f"  {where}")
     called = frame.caller(compile)
     if called:
         page.line((f"called at {called.file}:{called.line}  {called.code}", "dim"), indent=2)

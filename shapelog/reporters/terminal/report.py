@@ -16,7 +16,7 @@ from shapelog.report.repository_paths import Repository
 from shapelog.report.results import Column, Location
 from shapelog.report.trace_health import health_of
 from shapelog.reporters import Options
-from shapelog.reporters.terminal.diagnostic import code_place, diagnostic, note
+from shapelog.reporters.terminal.diagnostic import code_place, diagnostic, id_words, note
 from shapelog.reporters.terminal.exports import export_expressions, export_findings, export_tables, exports_summary
 from shapelog.reporters.terminal.next_steps import next_steps_list
 from shapelog.reporters.terminal.ranks import ranks_heading, what_ranks_share
@@ -190,7 +190,8 @@ def _frame_head(page: TextPage, merged: MergedFrame, multi: bool) -> None:
     if called and frame.is_library:
         where += f", called at {_place(called.file, called.line)}"
     rank = f"{merged.owner}  " if multi else ""
-    page.line((rank, "dim"), (frame.title, "bold"), f"  {where}", (f"  frame {frame.label}", "dim"), indent=2)
+    number = f"  frame {frame.shown_label}" if frame.shown_label else ""
+    page.line((rank, "dim"), (frame.title, "bold"), f"  {where}", (number, "dim"), indent=2)
     compiles = [compiled for member in merged.members for compiled in member.compiles]
     each = " on each" if len(merged.members) > 1 or any(compiled.weight > 1 for compiled in compiles) else ""
     parts: list[str | tuple[str, str]] = [f"{plural(len(frame.entries), 'compile')}{each} {measured(merged.seconds)}".rstrip()]
@@ -258,7 +259,7 @@ def _where(cause: Cause) -> str:
 def _recompile(page: TextPage, item: Recompile, indent: int) -> None:
     against = f" against {item.nearest.label}" if item.nearest else ""
     spent = measured(item.compile.seconds)
-    page.line((item.compile.label, "bold"), against, "  ", (item.verdict.value, COLORS[item.verdict]), f"  {spent}", indent=indent)
+    page.line((id_words(item.compile), "bold"), against, "  ", (item.verdict.value, COLORS[item.verdict]), f"  {spent}", indent=indent)
     for cause in item.causes:
         page.line((" ".join(cause.codes), "dim"), f" {cause.sentence}", indent=indent + 2)
         if _where(cause):

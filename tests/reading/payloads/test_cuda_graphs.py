@@ -46,3 +46,19 @@ MUTATED = """skipping cudagraphs due to mutated inputs (2 instances). Found from
 )
 def test_a_message_has_its_event_reason_and_line(text: str, message: CudaGraphMessage | None) -> None:
     assert cuda_graph_message(text) == message
+
+
+@pytest.mark.parametrize(("before", "between"), [(" ", "\n"), ("\n ", "\n"), (" ", "\\n")])
+def test_the_stack_of_an_output_may_begin_on_the_next_line_or_have_escapes(before: str, between: str) -> None:
+    stack = between.join(('File "/srv/a.py", line 5, in step', "    f(x)", '  File "/srv/b.py", line 7, in f', "    return x @ x"))
+    text = "Error: accessing tensor output of CUDAGraphs that has been overwritten by a subsequent run. Stack trace:"
+    found = cuda_graph_message(f"{text}{before}{stack}. To prevent")
+    assert found is not None
+    assert found.place is not None
+    assert (found.place.file, found.place.line, found.place.name, found.place.code) == ("/srv/b.py", 7, "f", "return x @ x")
+
+
+def test_pending_backwards_keep_cuda_graphs_from_being_used() -> None:
+    found = cuda_graph_message("UserWarning: Unable to hit fast path of CUDAGraphs because of pending, uninvoked backwards. Consider")
+    assert found is not None
+    assert (found.event, found.reason) == (CudaGraphEvent.SKIPPED, "pending, uninvoked backwards")

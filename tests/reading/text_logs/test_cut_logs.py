@@ -192,7 +192,7 @@ FAILED = [
     (
         "Constraints violated (batch)!\nNot all values of batch = L['x'].size()[0] in the specified range batch <= 128 are valid because "
         "batch was inferred to be a constant (3).\n\nI wonder why.\n",
-        "unknown code failed to compile: dim 0 of x is declared as dynamic, but the code fixes it to 3",
+        "code that the log does not name failed to compile: dim 0 of x is declared as dynamic, but the code fixes it to 3",
     ),
 ]
 
@@ -200,7 +200,7 @@ FAILED = [
 FAILED.append(
     (
         FAILED[1][0].replace("(batch)!", "(L['x'].size()[0])!").replace("of batch =", "of L['x'].size()[0] ="),
-        "unknown code failed to compile: dim 0 of x is marked as dynamic, but the code fixes it to 3",
+        "code that the log does not name failed to compile: dim 0 of x is marked as dynamic, but the code fixes it to 3",
     )
 )
 
@@ -249,3 +249,83 @@ def test_the_last_reason_is_in_words_where_it_is_all_that_is_known(tmp_path: Pat
     )
     (finding,) = (item for item in report_of(text, tmp_path).findings if item.rule.code == "SL401")
     assert finding.sentence.endswith("; the last reason: dim 0 of x changed from 2 to 3")
+
+
+@pytest.mark.parametrize("rest", ["ten", "_", "___check_obj_i", "L['self'].par", "___check_current_scope(L['se"])
+def test_a_guard_in_part_at_the_end_is_no_reason(rest: str, tmp_path: Path) -> None:
+    first = LIMIT.format(rank=0, process=1) + LAST.format(front="[rank0]:", process=1, reason="___check_type_id(L['self'], 206876688)")
+    second = LIMIT.format(rank=1, process=2) + LAST.format(front="[rank1]:", process=2, reason=rest)
+    report = report_of(first + second.rstrip("\n"), tmp_path)
+    assert [reason.code for compile in report.trace.compiles for reason in compile.reasons] == ["___check_type_id(L['self'], 206876688)"]
+    assert "SL701" not in {item.rule.code for item in report.findings}
+
+
+def test_an_unknown_guard_that_is_complete_is_a_reason(tmp_path: Path) -> None:
+    text = LIMIT.format(rank=0, process=1) + LAST.format(front="[rank0]:", process=1, reason="___check_current_scope(L['self'])")
+    (compile,) = report_of(text, tmp_path).trace.compiles
+    assert [reason.code for reason in compile.reasons] == ["___check_current_scope(L['self'])"]
+
+
+def test_the_reason_of_a_guard_manager_that_refuses_a_call_is_one(tmp_path: Path) -> None:
+    text = "[CI]: Worker failed with error 'GuardManager check failed reason: 'GLOBAL_STATE changed: num_threads '\n"
+    (item,) = report_of(text, tmp_path).explained.recompiles
+    assert item.codes == ("SL307",)
+
+
+def test_a_blank_reason_is_none_of_pytorchs(tmp_path: Path) -> None:
+    text = LIMIT.format(rank=0, process=1) + LAST.format(front="[rank0]:", process=1, reason="")
+    (found,) = (item for item in report_of(text, tmp_path).findings if item.rule.code == "SL401")
+    assert found.sentence.endswith("; the last reason: blank, PyTorch gives none")
+
+
+def test_a_log_of_a_version_without_traces_is_not_asked_for_one(tmp_path: Path) -> None:
+    head = "[2023-11-21 23:37:52,070] torch._dynamo.convert_frame: [WARNING] "
+    old = f"{head}torch._dynamo hit config.cache_size_limit (8)\n{head}   function: 'f' (/srv/a.py:36)\n"
+    (words,) = report_of(old, tmp_path).trace.what_is_missing
+    assert "TORCH_LOGS=recompiles python your_script.py" in words
+    assert "TORCH_TRACE=" not in words
+
+
+def test_a_cut_reason_in_a_list_is_none_and_the_others_are_told(tmp_path: Path) -> None:
+    reasons = (
+        "0/2: len(L['x']) == 2",
+        "0/1: tensor 'L['y']' size mismatch at index 1. expected 8, actual 4",
+        "0/0: tensor 'L['x'][0]' str",
+    )
+    head = REASON.partition("    - ")[0].replace("[0/1]", "[0/3]")
+    text = RECOMPILING.replace("[0/1]", "[0/3]") + "\n".join(f"{head}    - {reason}" for reason in reasons)
+    (item,) = report_of(text, tmp_path).explained.recompiles
+    assert len(item.compile.reasons) == 2
+    assert item.why_not_markable.endswith("; other entries: 0/2: x had 2 items and has another number of them now")
+
+
+def test_the_rest_of_a_warning_is_one_of_its_own(tmp_path: Path) -> None:
+    text = "    last reason: 8/0: tensor 'y' rank mismatch. expected 2, actual 3\n\n" + LIMIT.format(rank=0, process=1)
+    found = [item.sentence for item in report_of(text, tmp_path).findings if item.rule.code == "SL401"]
+    assert len(found) == 2
+    assert sum("the number of dimensions of y changed" in sentence for sentence in found) == 1
+
+
+def test_a_path_in_part_at_the_end_is_no_place(tmp_path: Path) -> None:
+    head = "[2023-03-28 10:14:51,298] torch._dynamo.convert_frame: [WARNING] "
+    limit = f"{head}torch._dynamo hit config.cache_size_limit (64)\n   function: 'draw' (/srv/backend.py:212)\n   reasons:  d == 2.0\n"
+    report = report_of(f"{limit}{head}torch._dynamo hit config.cache_size_limit (64)\n   function: 'draw' (/srv/back", tmp_path)
+    assert [(frame.name, frame.file, frame.line) for frame in report.trace.frames] == [("draw", "/srv/backend.py", 212)]
+    recompile = RECOMPILING.replace(" in a.py:1\n", " in /srv/proj")
+    assert [(frame.name, frame.file) for frame in report_of(recompile, tmp_path).trace.frames] == [("f", "")]
+
+
+def test_a_title_that_names_the_limit_adds_no_hit_and_gives_the_reason_that_is_cut_off(tmp_path: Path) -> None:
+    title = "[Bug]: torch._dynamo hit config.recompile_limit (8) ... tensor 'v' size mismatch at index 0 ...\n\nSee:\n\n"
+    report = report_of(title + LIMIT.format(rank=0, process=1), tmp_path)
+    (found,) = (item for item in report.findings if item.rule.code == "SL401")
+    assert found.sentence.endswith("the last reason: dim 0 of v changed")
+    whole = LIMIT.format(rank=0, process=1) + LAST.format(
+        front="[rank0]:", process=1, reason="tensor 'w' rank mismatch. expected 2, actual 3"
+    )
+    (found,) = (item for item in report_of(title + whole, tmp_path).findings if item.rule.code == "SL401")
+    assert found.sentence.endswith("the last reason: the number of dimensions of w changed from 2 to 3")
+    again = report_of(f"{title}Any idea about torch._dynamo hit config.recompile_limit (8)?\n", tmp_path)
+    (found,) = again.findings
+    assert found.sentence.endswith("the last reason: dim 0 of v changed")
+    assert len(again.trace.compiles) == 1

@@ -2,6 +2,7 @@
 
 import pytest
 
+from shapelog.reading.text_logs.failures import failure
 from shapelog.reading.text_logs.messages import (
     AddedText,
     Code,
@@ -10,13 +11,11 @@ from shapelog.reading.text_logs.messages import (
     Place,
     SymbolText,
     TrackedText,
-    explained_breaks,
-    failure,
     limits,
-    profiled_recompiles,
     recompiles,
     symbolic,
 )
+from shapelog.reading.text_logs.summaries import explained_breaks, profiled_recompiles
 
 SIZE = "0/0: tensor 'x' size mismatch at index 0. expected 10, actual 20"
 
@@ -50,6 +49,13 @@ Recompiling function f in train.py:4
     )
     assert len(found.reasons) == 1
     assert found.reasons[0].startswith("0/0: k == 3\nUser stack trace:\n")
+
+
+def test_all_guards_that_failed_may_be_a_list_in_the_same_line() -> None:
+    rest = "'triggered by the following guard failures: [\\'___ok.valid\\', \"L[\\'a\\'] == 0, with LHS value: 1\"]')"
+    (found,) = recompiles([f"('Recompiling function step in /srv/a.py:3', {rest}"])
+    assert found.code == Code("step", "/srv/a.py", 3)
+    assert found.reasons == ("___ok.valid", "L['a'] == 0, with LHS value: 1")
 
 
 def test_old_versions_write_the_reason_on_the_same_line() -> None:

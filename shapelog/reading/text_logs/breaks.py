@@ -1,0 +1,54 @@
+"""A graph break in the words of any version, in those of torch 2.8 and later."""
+
+import re
+
+from shapelog.reading.text_logs.failures import raised_in
+
+
+def break_text(text: str) -> str:
+    """A text about a graph break in the form of torch 2.8 and later: what was met, a hint, and the user's lines below their heading.
+
+    What was met is the exception where nothing else names it, or a sentence of our own where the text has lost it.
+    """
+    if warned := _WARNED.search(text):
+        hints = "".join(f"\n  Hint: {hint.strip()}" for hint in _CONDITIONAL.findall(text[warned.end() :]))
+        return f"Unsupported builtin {warned['builtin']}{hints}\n"
+    raised = next(filter(None, (text[found.begin :].partition("\n")[0].strip() for found in raised_in(text))), "")
+    unset = _UNSET.match(text)
+    old = _OLD_BREAK.match(text, unset.end() if unset else 0)
+    if unset:
+        setting = f"Unsupported {unset['call'] or 'Tensor.item()'} call\n  Hint: Set {unset['setting']}"
+        return f"{setting}\n{_stack_of_old(old, text) if old else ''}"
+    if old:
+        return f"{old['reason'].strip() or raised or _LOST_REASON}\n{_stack_of_old(old, text)}"
+    if raised and not _BREAK_HEADING.match(text):  # after the end of PyTorch's own stack
+        return text[text.index(raised) :]
+    return f"{_LOST_REASON}\n" if _IN_STACK.match(text) else _DUPLICATE.sub(r"\1 ", text)
+
+
+def _stack_of_old(heading: re.Match[str], text: str) -> str:
+    """The user's lines below the heading of an old break under that of a new one, without the stack of PyTorch's that follows."""
+    below = text[heading.end() :]
+    return f"User code traceback:\n{below.partition(_TRACEBACK)[0]}" if heading["at"] else f"{heading['traceback'] or ''}{below}"
+
+
+_TRACEBACK = "Traceback (most recent call last):\n"
+# Torch 2.2 and later, in a warning of Python's.
+_WARNED = re.compile(
+    r"UserWarning: (?:Graph break due to unsupported builtin|Dynamo does not know how to trace the builtin) "
+    r"`?(?P<builtin>[^\s`]*[^\s`.])[.`]*\s"
+)
+_CONDITIONAL = re.compile(r"If it is an? [^\n]*?(?=\s+If it is an? |\n|$)")
+_IN_STACK = re.compile(r' *File "| {4,}\S[^\n]*\n +File "')
+_LOST_REASON = "the text does not have the reason"
+_BREAK_HEADING = re.compile(r"\s*Graph [Bb]reak")
+_DUPLICATE = re.compile(r"^(Graph break) \([^()]*\) (?=in user code at)")
+# How torch 2.0 to 2.7 begins it: ``Graph break: call_function print in skip_files from user code at:``, or with the exception below.
+_OLD_BREAK = re.compile(
+    rf"\s*Graph break: ?(?P<reason>.*?)(?:(?P<at>\bfrom user code at:)[ \t]*(?:\n|$)|(?P<traceback>{re.escape(_TRACEBACK)})|\n|$)"
+)
+# Torch 2.1 to 2.6, of which a log may have lost the first line.
+_UNSET = re.compile(
+    r"(?:\s*Graph break from `(?P<call>[^`\n]{1,200})`, consider setting:\s*\n)?\s*(?P<setting>torch\._dynamo\.config\.\w+ = True)"
+    r"(?:(?!\s{0,99}Graph break:)[^\n]*(?:\n|$))*"
+)

@@ -1,0 +1,206 @@
+"""The failure in a text: a traceback, what is left of one, or the exception as somebody quotes it.
+
+The wording is that of ``torch/_dynamo/exc.py``, ``torch/_inductor/exc.py`` and ``torch/fx/experimental/symbolic_shapes.py``, 2.0 to 2.15.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION, compiler_message, exception_chain, stack_lines, user_stack
+from shapelog.reading.payloads.source_names import is_library
+from shapelog.reading.text_logs.messages import UNKNOWN_CODE, Code, recompiled_code
+
+_MODULE = r"torch\.(?:_dynamo|_inductor|fx|_subclasses|_functorch|_export)\."
+_NAMES = (
+    r"(?:BackendCompilerFailed|InternalTorchDynamoError|TorchRuntimeError|Unsupported|UserError|ConstraintViolationError|RecompileError"
+    r"|FailOnRecompileLimitHit|FailOnCacheLimitHit|RecompileLimitExceeded|CacheLimitExceeded|InductorError|LoweringException)"
+)
+# A class of exceptions with its module, which is one wherever it is.
+_QUALIFIED = rf"(?<![\w.]){_MODULE}(?:\w{{1,80}}\.){{1,6}}\w{{0,80}}(?:Error|Exception|Failed|Unsupported|Hit|Exceeded|SymNode)"
+# Exceptions of the compiler; those of a program alone are none of its failures.
+_RAISED = re.compile(
+    rf"(?:^|\n)[ \t]{{0,80}}(?:(?!except )\w{{1,20}} +)?(?P<alone>{_MODULE}[\w.]{{1,200}}|{_NAMES})(?:: (?P<message>[^\n]*)|(?=\n|$))"
+    rf"|(?<!except )(?P<quoted>{_QUALIFIED}): (?P<words>\S[^\n]*)"
+    # a field of a report, such as ``Exception Type:``, and the one below it that has the message
+    rf"|(?<=[:* ])(?P<field>{_QUALIFIED})\W{{0,8}}(?:\n[^\n:]{{0,60}}\b[Mm]essage\W{{1,8}}(?P<said>[^\n]*)|(?=\n|$))"
+    rf"|(?:^|\n)(?P<heading>{_NAMES}) {{2,200}}Traceback \(most recent call last\)"  # of IPython
+    r"|(?P<of_backend>backend='[^'\n]{1,80}' raised:[^\n]*)"
+    r"|(?:^|\n)[ \t]{0,80}\w{0,80}Error: (?P<of_operation>Failed running call_\w{1,20} [^\n]*)"
+)
+_TYPES = {"of_backend": "BackendCompilerFailed", "of_operation": "TorchRuntimeError"}
+_AT_LIMIT = frozenset(("FailOnRecompileLimitHit", "FailOnCacheLimitHit", "RecompileLimitExceeded", "CacheLimitExceeded"))
+_LIMIT_IN_MESSAGE = re.compile(r"currently set to (\d{1,9})\)|(?:recompile|cache_size)_limit \((\d{1,9})\)")
+_GUARD_ERROR = re.compile(
+    r"Error while creating guard:\s*\n\s*Name: (?P<name>[^\n]*)(?:\n(?:[^\n]*\n){0,3}?\s*Create Function: (?P<kind>\w+))?"
+)
+# The end of an exception's message, which any program's may have by chance, and of Dynamo's own.
+_OF_ANY_PROGRAM = ("Unsupported", "UserError")
+_OF_DYNAMO = re.compile(r"^from user code:|TORCH_LOGS|TORCHDYNAMO|torch[/\\]_dynamo", re.M)
+_EXPLANATION = re.compile(r"^[^\n]*?\s*Explanation: (?P<message>.*?)^\s*from user code:", re.M | re.S)
+_NOT_CONVERTED = re.compile(r"WON'T CONVERT (?P<name>\S+) (?P<file>.*?) line (?P<line>\d{1,9})")
+_STACK_LINE = re.compile(r"\s*(?:File \"|\^|~)")
+# What ties the exceptions of a chain together.
+_CHAINS = re.compile(r"\s*(?:The above exception was the direct cause|During handling of the above exception)")
+_SHAPE_ENV = "creating the guards on sizes failed, which also check that what is marked as dynamic can vary"
+_LOWERING = "Error from lowering"
+# The heading, and below it one condition on each line; a person may have written on below these, or quote one alone.
+_CONDITION = r"(?:Not all values|You marked|The values|The constraints)[^\n]*"
+_VIOLATED = re.compile(rf"^[ \t]*(?P<all>Constraints violated \([^\n]*(?:\n[ \t]*(?:- )?{_CONDITION})*)", re.M)
+_VIOLATED_ALONE = re.compile(r"Not all values of (?:RelaxedUnspecConstraint\(|\S{1,200} = )[^\n]{0,500}? are valid because [^\n]*")
+_IN_STACK = re.compile(r'File "|^(?:File |Cell In|Input In|<ipython-)|^-{2,}> ?\d', re.M)
+# By the mark in front of a quotation; a page may have replaced one of the two.
+_AFTER_MARK = re.compile(r"['\"\u2019\u201d](?=[\s,.;:?!}\]]|$)")
+_CLOSING = {"'": "'", '"': '"', "\u201c": '\u201d"', "\u2018": "\u2019'"}
+_LONGEST_KEY = 200
+
+
+class FailureText(NamedTuple):
+    """A compile that failed: the type of the exception without its module, its message from the first line on, the function where known.
+
+    ``caller`` is the innermost line of the traceback that is not of a library, where the user's own stack is not in the text.
+    """
+
+    type: str
+    message: str
+    code: Code
+    text: str
+    caller: Code = UNKNOWN_CODE
+
+    @property
+    def limit(self) -> str:
+        """The recompile limit where the message has it, else ""."""
+        found = _LIMIT_IN_MESSAGE.search(self.text)
+        return (found[1] or found[2]) if found else ""
+
+    @property
+    def is_at_limit(self) -> bool:
+        return self.type in _AT_LIMIT or self.message.startswith("Dynamo recompile limit exceeded")
+
+    @property
+    def is_quoted(self) -> bool:
+        """Whether there is no stack, as where a person or a program repeats the exception alone."""
+        return not self.code.name and _IN_STACK.search(self.text) is None
+
+    def is_same(self, other: "FailureText") -> bool:
+        """Whether both are of one failure, by the type and the beginning of the message; that of one may be cut."""
+        mine, others = self._key, other._key
+        return self.type == other.type and (mine.startswith(others) or others.startswith(mine))
+
+    @property
+    def _key(self) -> str:
+        if alone := _VIOLATED_ALONE.search(self.message):
+            return alone[0].strip()[:_LONGEST_KEY]
+        first, _, rest = self.message.partition("\n")
+        text = f"{first} {rest.lstrip().partition(chr(10))[0]}" if first.endswith("raised:") else first
+        return text.strip().rstrip(".…'\"`")[:_LONGEST_KEY]
+
+
+class _Raised(NamedTuple):
+    """An exception in a text: its type, with its module where that is there, and where its message begins and ends."""
+
+    type: str
+    begin: int
+    end: int
+
+
+def raised_in(text: str) -> Iterator[_Raised]:
+    """The exceptions of the compiler that a text names."""
+    for found in _RAISED.finditer(text):
+        part = next(name for name in ("alone", "quoted", "field", "heading", *_TYPES) if found[name])
+        message = {"alone": "message", "quoted": "words", "field": "said"}.get(part, part)
+        begin = found.start(message) if part != "heading" and found[message] is not None else len(text)
+        end = _end_of_quote(text, found.start(part), begin) if part == "quoted" else len(text)
+        yield _Raised(_TYPES.get(part) or found[part], begin, end)
+
+
+def _end_of_quote(text: str, start: int, begin: int) -> int:
+    """Where the words end that begin at ``start`` after a backtick or a quotation mark, or in a span of code; else that of the text."""
+    line = text.rfind("\n", 0, start) + 1
+    stop = text.find("\n", begin)
+    stop = stop if stop >= 0 else len(text)
+    if text.count("`", line, start) % 2:
+        closing = text.find("`", begin, stop)
+    else:
+        marks = _CLOSING.get(text[start - 1], "") if start > line else ""
+        ends = [found.start() for found in _AFTER_MARK.finditer(text, begin, stop) if text[found.start()] in marks]
+        closing = ends[0] if ends else -1
+    return closing if closing >= 0 else len(text)
+
+
+def names_exception(line: str) -> bool:
+    """Whether a line has an exception of the compiler behind words of somebody else."""
+    return any(found["quoted"] or found["of_backend"] for found in _RAISED.finditer(line))
+
+
+def failure(lines: Iterable[str], is_logged: bool = False) -> FailureText | None:
+    """The failure in a traceback, or in what is left of one; None where no compiler raised it.
+
+    What PyTorch itself logs (``is_logged``) is a failure, even if the log ends before the exception.
+    """
+    lines = list(lines)
+    text = "\n".join(lines)
+    raised = [found for found in raised_in(text) if found.type not in _OF_ANY_PROGRAM or _OF_DYNAMO.search(text)]
+    if not raised and (explained := _EXPLANATION.search(text)):  # from Explanation on, the message of an exception
+        return FailureText("Unsupported", explained["message"].partition("\n")[0].strip(), _compiled_code(text), text)
+    if not raised:
+        return _nameless_failure(text, is_logged)
+    last = raised[-1]
+    message = text[last.begin : last.end].strip()
+    kind = last.type.rpartition(".")[2]
+    if named := _NOT_CONVERTED.search(text):
+        code = _unconverted(named)
+    else:
+        recompiled = recompiled_code(message)
+        code = recompiled if recompiled.name else _compiled_code(text)
+    begin = text.find("Traceback (most recent call last):")
+    caller = UNKNOWN_CODE if code.name or compiler_message(message).stack else innermost_code(lines)
+    if kind == "ConstraintViolationError" and (alone := _VIOLATED_ALONE.match(message)):
+        message = _as_violation(alone)
+    return FailureText(kind, message, code, text[max(begin, 0) :] if exception_chain(text) else text, caller)
+
+
+def _compiled_code(text: str) -> Code:
+    """The function that Dynamo compiled: the outermost of the user's stack."""
+    stack = user_stack(text)
+    return Code(stack[0].name, stack[0].file, stack[0].line) if stack else UNKNOWN_CODE
+
+
+def _nameless_failure(text: str, is_logged: bool) -> FailureText | None:
+    """A failure whose exception the text has lost, or never had."""
+    if violated := _VIOLATED.search(text):
+        return FailureText("ConstraintViolationError", violated["all"].strip(), UNKNOWN_CODE, text)
+    if violated := _VIOLATED_ALONE.search(text):
+        return FailureText("ConstraintViolationError", _as_violation(violated), UNKNOWN_CODE, text)
+    other = next((f"{item.type}: {item.message}" for item in reversed(exception_chain(text)) if item.message), "")
+    if guard := _GUARD_ERROR.search(text):
+        return FailureText("Error", _guard_error(guard, other), UNKNOWN_CODE, text)
+    if named := _NOT_CONVERTED.search(text):
+        return FailureText("Error", other or LOST_EXCEPTION, _unconverted(named), text)
+    if is_logged and text.lstrip().startswith(_LOWERING):
+        return FailureText("LoweringException", other or LOST_EXCEPTION, UNKNOWN_CODE, text)
+    is_rest = _STACK_LINE.match(text) or _CHAINS.match(text)
+    return FailureText("Error", other or LOST_EXCEPTION, UNKNOWN_CODE, text) if is_logged and is_rest else None
+
+
+def _as_violation(condition: re.Match[str]) -> str:
+    return f"Constraints violated!\n- {condition[0].strip()}"
+
+
+def _guard_error(found: re.Match[str], exception: str) -> str:
+    """What could not be guarded, and the exception where the text has it."""
+    name, kind = found["name"].strip("'\""), found["kind"]
+    of = f" of {name}" if name else ""
+    what = f"{_SHAPE_ENV if kind == 'SHAPE_ENV' else f'error while creating a guard{of}'}{f' ({kind})' if kind else ''}"
+    return f"{what}: {exception}" if exception else what
+
+
+def _unconverted(found: re.Match[str]) -> Code:
+    return Code(found["name"], found["file"], int(found["line"]))
+
+
+def innermost_code(lines: list[str]) -> Code:
+    """The function of the innermost line of a traceback that is not of a library."""
+    frames = [frame._replace(file=frame.file.replace("\\", "/")) for line in lines for frame in stack_lines([line])]
+    own = next((frame for frame in reversed(frames) if not is_library(frame.file) and "/torch/_dynamo/" not in frame.file), None)
+    return Code(own.name, own.file, own.line) if own else UNKNOWN_CODE

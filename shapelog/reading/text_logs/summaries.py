@@ -1,0 +1,97 @@
+"""What ``torch._dynamo.explain`` and a ``CompileProfiler`` print: the graph breaks and recompiles of a program in one text."""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from shapelog.reading.payloads.compiler_messages import stack_lines
+from shapelog.reading.text_logs.messages import Code, Place, RecompileText
+
+_BREAK_REASON = re.compile(r"^\s*Break Reason \d{1,9}:\s*$")
+_OLD_BREAK_REASON = re.compile(r"^\s{0,8}\d{1,9}\. (.*\S)")
+_FRAME_SUMMARY = re.compile(r"<FrameSummary file (?P<file>[^>]*), line (?P<line>\d{1,9}) in (?P<name>[^>]*)>")
+_BREAK_AS_OBJECT = re.compile(
+    r"GraphCompileReason\(reason=(?P<quote>['\"])(?P<reason>.*?)(?P=quote), user_stack=\[(?P<stack>[^\]]*)\], graph_break=True\)"
+)
+
+
+class BreakText(NamedTuple):
+    """A graph break that ``torch._dynamo.explain`` lists: PyTorch's text about it, and the innermost line of its stack."""
+
+    reason: str
+    place: Place
+
+
+_COUNTED = re.compile(
+    r"Dynamo produced (?P<graphs>\d{1,9}) graphs? ?with (?P<breaks>\d{1,9}) graph break|Graph Break Count: (?P<count>\d{1,9})"
+)
+
+
+class CountedBreaks(NamedTuple):
+    """How many graph breaks ``torch._dynamo.explain`` counted, in how many graphs, 0 where the text does not have that."""
+
+    breaks: int = 0
+    graphs: int = 0
+
+
+def counted_breaks(lines: Iterable[str]) -> CountedBreaks:
+    """The counts of the call with the most breaks."""
+    found = (match for line in lines if (match := _COUNTED.search(line)))
+    return max((CountedBreaks(int(item["breaks"] or item["count"]), int(item["graphs"] or 0)) for item in found), default=CountedBreaks())
+
+
+def explained_breaks(lines: Iterable[str]) -> Iterator[BreakText]:
+    """The breaks below ``Break Reasons:`` in the output of ``torch._dynamo.explain``; those without a stack are left out."""
+    reason: list[str] | None = None
+    place: Place | None = None
+    for line in (*lines, "  Break Reason 0:"):
+        for item in _BREAK_AS_OBJECT.finditer(line):
+            if summaries := list(_FRAME_SUMMARY.finditer(item["stack"])):
+                yield BreakText(item["reason"], Place(summaries[-1]["file"], int(summaries[-1]["line"]), summaries[-1]["name"]))
+        old = _OLD_BREAK_REASON.match(line)
+        if old or _BREAK_REASON.match(line):
+            if reason and place:
+                yield BreakText("\n".join(reason).strip().removeprefix("Reason: "), place)
+            reason, place = [old[1]] if old else [], None
+        elif reason is not None and (frames := list(stack_lines([line]))):  # torch 2.0
+            place = Place(frames[0].file, frames[0].line, frames[0].name)
+        elif reason is not None and (found := _FRAME_SUMMARY.search(line)):
+            place = Place(found["file"], int(found["line"]), found["name"])
+        elif reason is not None and place is None and line.strip() != "User Stack:":
+            reason.append(line)
+
+
+_PROFILED = re.compile(
+    r"^\s*['\"]?(?P<name>[^'\"(]+?)['\"]? \((?P<file>[^()]+):(?P<line>\d{1,9})\) +(?P<count>\d{1,9}) {1,20}(?P<reason>\S.*)$"
+)
+
+
+_MOST_PROFILED = 1_000
+_IN_LAST_COLUMN = re.compile(r" {20,}\S")
+_PROFILED_BREAKS = re.compile(r"^\s*Graph Break Reason +Count *\n[- \t]+\n(?P<rows>(?:.*\S {2,}\d{1,9} *(?:\n|$))+)", re.M)
+_PROFILED_BREAK = re.compile(r"^\s*(?P<reason>\S.*?) {2,}(?P<count>\d{1,9}) *$", re.M)
+
+
+def profiled_breaks(lines: Iterable[str]) -> Iterator[tuple[str, int]]:
+    """The reasons of graph breaks in a CompileProfiler's report, and how often each was met."""
+    table = _PROFILED_BREAKS.search("\n".join(lines))
+    yield from ((row["reason"], int(row["count"])) for row in _PROFILED_BREAK.finditer(table["rows"] if table else ""))
+
+
+def profiled_recompiles(lines: Iterable[str]) -> Iterator[RecompileText]:
+    """The recompiles in the table of a CompileProfiler's report, which has a line for each; without a reason where lines were cut."""
+    code: Code | None = None
+    left = 0
+    for line in (*lines, ""):
+        found = _PROFILED.match(line)
+        text = found["reason"] if found else line
+        is_more = code is not None and _IN_LAST_COLUMN.match(text) is not None
+        if code is not None and not is_more and (found or not line.startswith(" ")):
+            yield from [RecompileText(code, ())] * left
+            code = None
+        if found:
+            code = Code(found["name"], found["file"], int(found["line"]))
+            left = min(int(found["count"]), _MOST_PROFILED)
+        if code is not None and (found or is_more):
+            left = max(0, left - 1)
+            yield RecompileText(code, (text.strip(),))

@@ -1,0 +1,71 @@
+"""Graph breaks in the words of any version."""
+
+from pathlib import Path
+
+from shapelog import load
+from shapelog.report.alerts import Alert, collect_alerts
+from shapelog.report.report import analyze
+from shapelog.report.repository_paths import Repository
+
+PROFILE = """Torchdynamo Profiler Report
+===========================
+
+Graph Break Reason                     Count
+-----------------------------------  -------
+hasattr: UserDefinedClassVariable()        1
+hasattr no source                          2
+
+Recompilation
+-------------
+No recompilation detected
+"""
+WARNING = """/torch/_dynamo/x.py:1262: UserWarning: Dynamo does not know how to trace the builtin `mod.pack.` It is either a builtin.
+If it is a Python builtin, please file an issue on GitHub.
+If it is a third-party C/C++ Python extension, please use `torch.compiler.allow_in_graph`.
+  torch._dynamo.utils.warn_once(explanation)
+"""
+EXPLAINED = """ Explanation: Detected data-dependent branching (e.g. `if x.sum() > 0:`). Dynamo does not support it.
+
+      The branch condition involves a tensor computed as follows:
+        # File "/srv/net.py", line 132, in get_padding, code: n = x - 1
+"""
+
+
+def breaks(text: str, folder: Path) -> list[Alert]:
+    path = folder / "run.txt"
+    path.write_text(text, encoding="utf-8")
+    return [item for item in collect_alerts(analyze(load(path), debug=True), Repository()).alerts if item.rule.code == "SL501"]
+
+
+def test_a_break_was_met_as_often_as_a_profiler_counted_it(tmp_path: Path) -> None:
+    assert sorted(item.sentence.partition(" (")[2] for item in breaks(PROFILE, tmp_path)) == [
+        "2 times): hasattr no source",
+        "once): hasattr: UserDefinedClassVariable()",
+    ]
+
+
+def test_hints_of_a_warning_may_be_on_lines_of_their_own(tmp_path: Path) -> None:
+    (found,) = breaks(WARNING, tmp_path)
+    assert found.helps[-1] == "If it is a third-party C/C++ Python extension, please use `torch.compiler.allow_in_graph`."
+
+
+def test_an_explanation_takes_the_place_of_what_is_cut_off_above_it(tmp_path: Path) -> None:
+    (found,) = breaks(EXPLAINED, tmp_path)
+    assert found.sentence == (
+        "graph break in get_padding (once): Detected data-dependent branching (e.g. `if x.sum() > 0:`). Dynamo does not support it."
+    )
+    assert str(found.source_line) == "/srv/net.py:132"
+
+
+def test_a_break_in_a_stand_in_of_dynamo_has_that_place_without_a_stack(tmp_path: Path) -> None:
+    head = "[4/0] [__graph_breaks] "
+    lines = ("Graph break in user code at /lib/torch/_dynamo/polyfills/x.py:241", "Graph Break Reason: Unsupported method call")
+    (found,) = breaks("".join(f"{head}{line}\n" for line in lines), tmp_path)
+    assert str(found.source_line) == "/lib/torch/_dynamo/polyfills/x.py:241"
+
+
+def test_a_line_of_a_stack_whose_function_is_cut_off_is_a_place(tmp_path: Path) -> None:
+    head = "[4/0] [__graph_breaks] "
+    lines = ("Graph break in user code at /lib/torch/_dynamo/polyfills/x.py:1", "Graph Break Reason: Skipped", "User code traceback:")
+    (found,) = breaks("".join(f"{head}{line}\n" for line in (*lines, '  File "/srv/net.py", line 497,')), tmp_path)
+    assert str(found.source_line) == "/srv/net.py:497"

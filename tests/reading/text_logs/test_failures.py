@@ -1,0 +1,150 @@
+"""Exceptions of the compiler are found wherever a person or a program repeats them, each failure once."""
+
+from pathlib import Path
+
+import pytest
+
+from shapelog import load
+from shapelog.errors import ShapelogError
+from shapelog.reading.text_logs.failures import failure
+from shapelog.report.report import Report, analyze
+from shapelog.report.results import Finding
+
+FAILED = ("SL203", "SL403")
+TRITON = "RuntimeError: Cannot find a working triton installation."
+CONDITION = (
+    "Not all values of RelaxedUnspecConstraint(L['x'].size()[0]) are valid because L['x'].size()[0] was inferred to be a constant (8)."
+)
+STACK = 'Traceback (most recent call last):\n  File "/srv/train.py", line 50, in step\n    model(x)\n'
+LIMIT = (
+    "W1126 16:03:16.529497 77 torch/_dynamo/convert_frame.py:844] [1/8] torch._dynamo hit config.cache_size_limit (8)\n"
+    "W1126 16:03:16.529497 77 torch/_dynamo/convert_frame.py:844] [1/8]    function: 'f' (/srv/a.py:4)\n"
+    "W1126 16:03:16.529497 77 torch/_dynamo/convert_frame.py:844] [1/8]    last reason: 1/0: tensor 'L['x']' size mismatch at index 0. "
+    "expected 16, actual 64\n"
+)
+IPYTHON = (
+    "\n---------------------------------------------------------------------------\n"
+    "CacheLimitExceeded                        Traceback (most recent call last)\n"
+    "Cell In[21], line 5\n      3 results = []\n----> 5     result = train()\n\nCell In[20], line 20, in train()\n     17 a = 1\n"
+    "---> 20 f(x)\n"
+)
+
+
+def report_of(text: str, folder: Path) -> Report:
+    path = folder / "run.txt"
+    path.write_text(text, encoding="utf-8")
+    return analyze(load(path), debug=True)
+
+
+def failures(text: str, folder: Path) -> list[Finding]:
+    return [item for item in report_of(text, folder).findings if item.rule.code in FAILED]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Training fails with `torch._dynamo.exc.Unsupported: call_method split`. How do I fix this?",
+        "[Help] \u201ctorch._dynamo.exc.Unsupported: call_method split\u201d",
+        '[Help] \u201ctorch._dynamo.exc.Unsupported: call_method split"',
+        "[Bug] It's broken: torch._dynamo.exc.Unsupported: call_method split",
+        '{"level": "error", "error": "torch._dynamo.exc.Unsupported: call_method split", "step": 3}',
+        "  - Error type: torch._dynamo.exc.Unsupported\n  - Error message: call_method split",
+    ],
+)
+def test_an_exception_among_other_words_is_a_failure(line: str, tmp_path: Path) -> None:
+    (found,) = failures(f"Hello,\n\n{line}\n\nThanks\n", tmp_path)
+    assert found.sentence.endswith("failed to compile in Dynamo (tracing the code): call_method split")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Should I catch torch._dynamo.exc.Unsupported or is there another way?",
+        "    except torch._dynamo.exc.Unsupported: pass",
+        "Unsupported: this file format",
+    ],
+)
+def test_the_name_of_an_exception_is_no_failure(line: str, tmp_path: Path) -> None:
+    with pytest.raises(ShapelogError):
+        report_of(f"{line}\n", tmp_path)
+
+
+def test_a_failure_counts_once_that_is_quoted_above_its_traceback(tmp_path: Path) -> None:
+    text = f"[Bug] I see torch._dynamo.exc.Unsupported: call_method split ...\n\nHere:\n{STACK}"
+    text += "torch._dynamo.exc.Unsupported: call_method split [Foo()]\n\nfrom user code:\n"
+    text += '  File "/srv/net.py", line 7, in forward\n    x.split()\n'
+    (found,) = failures(text, tmp_path)
+    assert found.frame is not None
+    assert found.frame.title == "forward"
+    assert found.place is not None
+    assert str(found.place) == "/srv/net.py:7"
+
+
+def test_two_failures_with_other_messages_are_two(tmp_path: Path) -> None:
+    quoted = (f"It fails with `torch._dynamo.exc.Unsupported: call_method {name}`.\n\n" for name in ("split", "flip"))
+    assert len(failures("".join(quoted), tmp_path)) == 2
+
+
+def test_the_fields_of_an_error_report_are_one_failure_with_its_inner_exception(tmp_path: Path) -> None:
+    message = f"backend='inductor' raised:\n{TRITON}\n\nSet TORCH_LOGS=\"+dynamo\" for more information\n\n"
+    toast = f"torch._dynamo.exc.BackendCompilerFailed 216 Sampler\nsome text\n{message}"
+    fields = f"- **Exception Type:** torch._dynamo.exc.BackendCompilerFailed\n- **Exception Message:** {message}"
+    stack = '  File "D:\\run.py", line 328, in execute\n    get(obj)\n  File "D:\\Lib\\site-packages\\torch\\x.py", line 9, in x\n'
+    stack = f"## Stack Trace\n```\n{stack}```\n"
+    for text in (toast, fields, f"{toast}# Error Report\n{fields}"):
+        (found,) = failures(text, tmp_path)
+        assert found.sentence.endswith(f"failed to compile in the backend: backend='inductor' raised: {TRITON}")
+    (found,) = failures(f"{toast}# Error Report\n{fields}{stack}", tmp_path)
+    assert str(found.place) == "D:/run.py:328"
+
+
+def test_a_condition_on_a_mark_counts_without_its_heading_and_once_with_it(tmp_path: Path) -> None:
+    headed = (
+        "torch.fx.experimental.symbolic_shapes.ConstraintViolationError: Constraints violated (L['x'].size()[0])! For more information\n"
+    )
+    for text in (f"[Bug]: version 2: {CONDITION}\n", f"[Bug]: {CONDITION}\n\n{STACK}{headed}- {CONDITION}\n"):
+        (found,) = failures(text, tmp_path)
+        assert (found.rule.code, found.message and found.message.title) == (
+            "SL203",
+            "dim 0 of x is marked as dynamic, but the code fixes it to 8",
+        )
+
+
+def test_an_operation_that_fails_on_fake_tensors_is_a_failure_of_dynamo(tmp_path: Path) -> None:
+    lines = "                RuntimeError: Failed running call_module self_fc(*(FakeTensor(..., size=(1, 512)),), **{}):\n"
+    (found,) = failures(f"{lines}                Please convert all Tensors to FakeTensors first\n", tmp_path)
+    assert found.sentence.endswith(
+        "(running an operation on fake tensors): self_fc failed: Please convert all Tensors to FakeTensors first"
+    )
+
+
+def test_a_value_of_the_data_has_its_line_and_its_own_remedy(tmp_path: Path) -> None:
+    asked = "Could not guard on data-dependent expression Eq(u0, 1)"
+    error = (
+        f"torch.fx.experimental.symbolic_shapes.GuardOnDataDependentSymNode: {asked} (unhinted: Eq(u0, 1)).  (Size-like symbols: none)\n\n"
+    )
+    (found,) = failures(f"{STACK}{error}Caused by: if n == 1:  # srv/net.py:7 in forward (_dynamo/x.py:12 in y)\n", tmp_path)
+    assert found.sentence.endswith(f": {asked}")
+    assert str(found.place) == "srv/net.py:7"
+    assert "torch._check" in found.remedy
+
+
+def test_a_logged_stack_that_begins_within_a_chain_is_a_failure(tmp_path: Path) -> None:
+    head = "W0317 14:27:33.399000 26412 site-packages\\torch\\_dynamo\\convert_frame.py:1125] "
+    lines = ("The above exception was the direct cause of the following exception:", "", *STACK.splitlines()[:2])
+    (found,) = failures("".join(f"{head}{line}\n" for line in lines), tmp_path)
+    assert found.sentence.endswith("the text does not have the exception")
+
+
+def test_an_exception_of_python_below_the_heading_of_lowering_is_the_one() -> None:
+    found = failure(["Error from lowering", *STACK.splitlines(), "AssertionError: Found <class 'X'>"], is_logged=True)
+    assert found is not None
+    assert (found.type, found.message) == ("LoweringException", "AssertionError: Found <class 'X'>")
+
+
+@pytest.mark.parametrize("end", ["", "\n\nCacheLimitExceeded: cache_size_limit reached\n"])
+def test_a_limit_whose_exception_follows_is_one_that_raised(end: str, tmp_path: Path) -> None:
+    report = report_of(LIMIT + IPYTHON + end, tmp_path)
+    (found,) = (item for item in report.findings if item.rule.code == "SL401")
+    assert "; the call raised an error; the last reason: dim 0 of x changed from 16 to 64" in found.sentence
+    assert len(report.trace.compiles) == 1
