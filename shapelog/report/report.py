@@ -231,14 +231,19 @@ def report_on(explained: Explanations, debug: bool = False) -> Report:
 
 
 def _with_marks(findings: Iterable[Finding], explained: Explanations, remedies: Remedies, advice: Advice | None) -> Iterator[Finding]:
-    """The findings, those about the recompile limit with the marks that keep their frame below it, where marks do."""
+    """The findings; those about the recompile limit and forbidden recompiles with the marks that prevent them, where marks do."""
     below = advice.below_limit if advice else frozenset()
     for item in findings:
+        recompiles = explained.of_frame(item.frame) if item.frame else ()
         is_lifted = item.rule.alert_kind is AlertKind.LIMIT and item.frame in below
-        recompiles = explained.of_frame(item.frame) if is_lifted and item.frame else ()
-        removed = [found for found in recompiles if found.verdict is Verdict.MARKING]
-        causes = [cause for found in removed for cause in found.causes]
-        yield item._replace(own_remedy=remedies.of(removed, causes).text) if removed else item
+        removed = [found for found in recompiles if is_lifted and found.verdict is Verdict.MARKING]
+        forbidden = next((found for found in recompiles if found.compile.is_forbidden and found.compile.label == item.compile), None)
+        if removed:
+            yield item._replace(own_remedy=remedies.of(removed, [cause for found in removed for cause in found.causes]).text)
+        elif forbidden and forbidden.causes:
+            yield item._replace(own_remedy=remedies.of_recompile(forbidden).text)
+        else:
+            yield item
 
 
 def _cut_tables(frames: Iterable[FrameReport], trace: Trace) -> Iterator[Problem]:

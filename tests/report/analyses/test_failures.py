@@ -114,7 +114,7 @@ def test_a_forbidden_recompilation_names_what_varied_and_is_removed_by_a_mark() 
     report = make.report(make.trace(make.compile("0/0", make.tensor(8, 16)), make.compile("0/1", reasons=None, is_started=False, **fields)))
     (finding,) = [item for item in report.findings if item.rule.code == "SL403"]
     assert finding.sentence.endswith("which the program forbids (error_on_recompile): dim 0 of x changed from 8 to 9")
-    assert finding.remedy == "mark this dimension as dynamic so that one graph handles every size"
+    assert finding.remedy == "mark dim 0 of x as dynamic: add L['x']:0 to TORCH_COMPILE_DYNAMIC_SOURCES"
     assert report.advice is not None
     assert (report.advice.env, report.advice.before.forbidden, report.advice.after.forbidden) == ("L['x']:0", 1, 0)
     (step,) = next_steps(collect_alerts(report, Repository("nowhere")))
