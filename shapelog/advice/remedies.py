@@ -1,6 +1,7 @@
 """What to do about a recompile: the very marks that remove it, or what its rule recommends. All formats take it from here."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from shapelog.advice.marks import Mark
 from shapelog.advice.minimal_marks import HarmfulMark
@@ -29,6 +30,14 @@ _WHERE_BLOCKED = {
 }
 
 
+class _Removal(NamedTuple):
+    """What removes compiles: the suggestions with the marks that do, their sources, and the words for them; empty where nothing does."""
+
+    suggestions: tuple[Suggestion, ...]
+    sources: frozenset[str]
+    text: str
+
+
 class Remedies:
     """The remedies of one run.
 
@@ -46,6 +55,7 @@ class Remedies:
         self._version = version
         self._served = served or {}
         self._by_mark = {mark: item for item in suggestions for mark in item.marks}
+        self._by_id = {item.id: item for item in suggestions}
         self._suggestions = suggestions
         self._frames = [frozenset(item.frames) for item in suggestions]
         # The numbers of the suggestions that remove a compile, by its label.
@@ -53,6 +63,7 @@ class Remedies:
         for number, item in enumerate(suggestions):
             for label in dict.fromkeys(item.gone):
                 self._removing.setdefault(label, []).append(number)
+        self._removals: dict[tuple[Compile, ...], _Removal] = {}
         self._left_out = {item.mark.source: item for item in left_out}
         # By the properties that they are about, and by their sources, which look different; the first counts.
         by_source: dict[str, Suggestion] = {item.source: item for item in reversed(suggestions)}
@@ -86,11 +97,18 @@ class Remedies:
 
     def _marks_that_remove(self, removable: Sequence[Recompile], causes: Sequence[Cause]) -> str:
         """The very marks that remove these recompiles, be some of them on what other causes are about; "" where that is not known."""
-        marks = dict.fromkeys(mark for item in removable if (route := self._served.get(item.compile)) for mark in self._required(route))
-        suggestions = dict.fromkeys(self._by_mark[mark].id for mark in marks)
-        by_id = {item.id: item for item in self._suggestions}
-        narrowed = [by_id[number].narrowed_to(marks, self._version) for number in suggestions]
-        return _what_to_set(narrowed, _taken_over(narrowed, causes)) if narrowed else ""
+        compiles = tuple(item.compile for item in removable)
+        if compiles not in self._removals:
+            self._removals[compiles] = self._removal(compiles)
+        removal = self._removals[compiles]
+        note = _taken_over(removal.sources, causes)
+        return _what_to_set(removal.suggestions, note) if note else removal.text
+
+    def _removal(self, compiles: Sequence[Compile]) -> _Removal:
+        marks = dict.fromkeys(mark for item in compiles if (route := self._served.get(item)) for mark in self._required(route))
+        numbers = dict.fromkeys(self._by_mark[mark].id for mark in marks)
+        suggestions = tuple(self._by_id[number].narrowed_to(marks, self._version) for number in numbers)
+        return _Removal(suggestions, frozenset(item.source for item in suggestions), _what_to_set(suggestions) if suggestions else "")
 
     def _required(self, route: Route) -> Iterator[Mark]:
         """One mark of the list for each that a route needs."""
@@ -158,9 +176,9 @@ def _varying(causes: Sequence[Cause]) -> str:
     return enumerated([subject_of(source.display_name, [cause.prop.dim for cause in own], False) for source, own in by_source.items()])
 
 
-def _taken_over(suggestions: Sequence[Suggestion], causes: Sequence[Cause]) -> str:
+def _taken_over(marked: frozenset[str], causes: Sequence[Cause]) -> str:
     """What varied and is not marked itself, as it has its size from what is: the output of compiled code; "" where there is nothing."""
-    if not causes or any(cause.source.startswith(item.source) for item in suggestions for cause in causes):
+    if not marked or not causes or any(cause.source in marked or cause.source.startswith(tuple(marked)) for cause in causes):
         return ""
     return f" ({causes[0].source.display_name} has its size from there)" if causes[0].prop.is_of_dim else ""
 

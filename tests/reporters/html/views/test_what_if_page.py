@@ -53,7 +53,7 @@ def added_up(data: dict[str, Any], chosen: set[int]) -> tuple[float, ...]:
 
 
 def replayed(advice: Advice, chosen: set[int]) -> tuple[float, ...]:
-    cost = advice.replayed.cost(mark for place in chosen for mark in advice.suggestions[place].marks)
+    cost = advice.replayed.cost_in_this_run(mark for place in chosen for mark in advice.suggestions[place].marks)
     most = float("inf") if cost.seconds.most is None else cost.seconds.most
     return cost.compiles, cost.limit_hits, cost.more, cost.seconds.least, most
 
