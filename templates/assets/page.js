@@ -36,23 +36,6 @@ const shapelog = (() => {
     setTimeout(() => { button.textContent = before; }, 1600);
   };
 
-  // A long table shows its first rows, in whichever order, until all are asked for. Tables of several bodies are left as they are.
-  const FIRST_ROWS = 40;
-  const shorten = (table) => {
-    const rows = table.tBodies[0].rows.length;
-    if (rows < FIRST_ROWS * 1.5 || table.tBodies.length > 1) return;
-    const button = make("button", `Show all ${rows} rows`, "all-rows");
-    button.type = "button";
-    table.classList.add("short");
-    button.addEventListener("click", () => lengthen(table));
-    (table.closest(".scroll") || table).after(button);
-  };
-  const lengthen = (table) => {
-    const around = table.closest(".scroll") || table;
-    table.classList.remove("short");
-    if (around.nextElementSibling && around.nextElementSibling.classList.contains("all-rows")) around.nextElementSibling.remove();
-  };
-
   const sortable = (table) => {
     if (table.rows.length < 4) return; // there is no order in which to see so few
     $$("thead th", table).forEach((head, column) => {
@@ -80,7 +63,7 @@ const shapelog = (() => {
 
   // What scripts add to a part of the page that is new in the document.
   const enhance = (root) => {
-    $$("table.sortable", root).forEach((table) => { sortable(table); shorten(table); });
+    $$("table.sortable", root).forEach(sortable);
     $$("a[data-to]", root).forEach((link) => { link.href = `#${link.dataset.to}`; }); // with what address.js keeps
     $$("button.copier[hidden]", root).forEach((button) => { button.hidden = false; });
   };
@@ -111,5 +94,5 @@ const shapelog = (() => {
     event.preventDefault();
     $("#search").focus();
   });
-  return { $, $$, announce, copy, enhance, lengthen, make };
+  return { $, $$, announce, copy, enhance, make };
 })();

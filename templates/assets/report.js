@@ -89,17 +89,10 @@
     return target;
   };
 
-  const reveal = (part) => {
-    for (let around = part; around; around = around.parentElement) {
-      if (around.tagName === "DETAILS") around.open = true;
-      if (around.matches("table.short")) shapelog.lengthen(around);
-    }
-  };
-
   // Shows a part of a page that has no name of its own.
   const goTo = async (name, part) => {
     if (location.hash.slice(1).split("?")[0] !== name) { location.hash = `#${name}`; await new Promise((done) => { setTimeout(done, 50); }); }
-    reveal(part);
+    for (let around = part; around; around = around.parentElement) if (around.tagName === "DETAILS") around.open = true;
     $$(".target").forEach((other) => other.classList.remove("target"));
     part.classList.add("target");
     part.tabIndex = -1;
@@ -124,7 +117,7 @@
     if (current) current.parentElement.scrollLeft = current.offsetLeft - current.parentElement.offsetLeft - 60; // on a phone
     const heading = $("h1", page);
     document.title = page.id === "overview" ? title : `${heading.textContent} · ${title}`;
-    reveal(target);
+    for (let around = target; around && around !== page; around = around.parentElement) if (around.tagName === "DETAILS") around.open = true;
     if (target === page) {
       window.scrollTo(0, 0);
     } else {
@@ -141,7 +134,6 @@
   // The tables of the page Frames, filtered by text, kinds and rules.
   const filter = $("#filter");
   const tables = ["all-frames", "all-recompiles"].map((name) => document.getElementById(name)).filter(Boolean);
-  const nothing = $("#nothing-matches");
   const sift = () => {
     const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
     const chosen = (name) => $$(`input[name="${name}"]:checked`).map((box) => box.value);
@@ -155,9 +147,6 @@
         if (!row.hidden && table.id === "all-frames") shown += 1;
       }
     }
-    const isFiltered = words.length || kinds.length || rules.length;
-    if (isFiltered) tables.forEach(shapelog.lengthen);
-    nothing.hidden = !isFiltered || tables.some((table) => [...table.tBodies[0].rows].some((row) => !row.hidden));
     $("#shown").textContent = words.length || kinds.length || rules.length ? `${shown} of ${tables[0].tBodies[0].rows.length} frames` : "";
   };
 
@@ -172,12 +161,6 @@
   withButtons(document);
   if (filter) {
     filter.addEventListener("input", sift);
-    $("#clear-filter").addEventListener("click", () => {
-      filter.value = "";
-      $$(".filters input[type=\"checkbox\"]").forEach((box) => { box.checked = false; });
-      filter.dispatchEvent(new Event("input", { bubbles: true }));
-      filter.focus();
-    });
     $$(".filters input[type=\"checkbox\"]").forEach((box) => box.addEventListener("change", sift));
   }
   document.addEventListener("keydown", (event) => {

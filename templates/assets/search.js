@@ -109,7 +109,7 @@
     const [name, query] = shapelog.keep.now();
     const record = query.get("record");
     const compile = record && await arrived(name);
-    const row = compile && $$(".records tbody tr", compile).find((item) => item.dataset.record === record);
+    const row = compile && $$(".records tbody tr", compile).find((item) => item.cells[0].textContent.trim().split(" × ")[0] === record);
     if (row) shapelog.goTo(name, row);
   };
   window.addEventListener("hashchange", () => setTimeout(toRecord));

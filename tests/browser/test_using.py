@@ -318,37 +318,3 @@ def brightness(color: str) -> float:
     """The mean of ``rgb(r, g, b)``."""
     parts = [float(part) for part in color.removeprefix("rgb(").removesuffix(")").split(",")]
     return sum(parts) / 3
-
-
-def test_a_long_table_shows_its_first_rows_until_all_are_asked_for_or_filtered(visit: Visit) -> None:
-    page = visit("large", "frames")
-    rows = page.locator("#all-frames tbody tr")
-    assert rows.count() > 60
-    expect(rows.nth(39)).to_be_visible()
-    expect(rows.nth(40)).to_be_hidden()
-    page.get_by_role("button", name=f"Show all {rows.count()} rows").first.click()
-    expect(rows.last).to_be_visible()
-    page = visit("large", "frames")
-    page.locator("#filter").fill("zzzz")
-    expect(page.locator("#nothing-matches")).to_be_visible()
-    page.get_by_role("button", name="Clear the filter").click()
-    expect(page.locator("#nothing-matches")).to_be_hidden()
-    expect(page.locator("#all-frames tbody tr").last).to_be_visible()
-
-
-def test_a_column_of_times_is_sorted_by_seconds(visit: Visit) -> None:
-    page = visit("demo")
-    table = page.locator("table.sortable", has=page.get_by_role("button", name="seconds")).first
-    head = table.get_by_role("button", name="seconds").first
-    column = table.locator("thead th").evaluate_all("(heads) => heads.findIndex((head) => head.textContent.trim().startsWith('seconds'))")
-    head.click()
-    values = table.locator("tbody tr").evaluate_all(f"(rows) => rows.map((row) => Number(row.cells[{column}].dataset.value))")
-    assert len(values) > 2
-    assert values == sorted(values, reverse=True)
-
-
-def test_a_graph_that_the_search_found_is_opened_at_its_row(visit: Visit) -> None:
-    page = visit("demo", "compile-0-1?record=graph that Dynamo captured")
-    row = page.locator("#compile-0-1 .records tr.target")
-    expect(row).to_be_visible()
-    assert "graph that Dynamo captured" in row.inner_text()

@@ -26,7 +26,7 @@ from shapelog.text import escape_controls, file_name, file_size, one_line, rank_
 _MAX_ROWS = 60
 _MAX_TEXT = 2000
 # The first word is code: ``x.shape[0]``, ``self.step``, ``mark_dynamic``.
-_NAME = re.compile(r"\w+(?:[._\[(]\w|\(\))")
+_NAME = re.compile(r"\w+[._\[(]\w")
 # Longer names and texts are too long to be read, or meant to fill the page.
 _MAX_VALUE = 30_000
 

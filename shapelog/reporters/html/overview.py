@@ -14,10 +14,10 @@ from shapelog.report.report import Report
 from shapelog.reporters.html.chart_text import Part, totals
 from shapelog.reporters.html.frame_page import CompileView, FrameView
 from shapelog.rules import RULES, Rule, Verdict
-from shapelog.text import as_sentence, is_visible, measured, plural, plural_noun, some, taking
+from shapelog.text import as_sentence, is_visible, measured, plural, plural_noun, taking
 
 # A longer list is not put on the page to be copied: suggest-dynamic prints it.
-_MAX_LIST, _NAMED = 20_000, 3
+_MAX_LIST = 20_000
 _RESULTS = {ExportResult.FAILED: "failed", ExportResult.EXPORTED: "succeeded", ExportResult.UNKNOWN: "without a recorded result"}
 
 
@@ -119,8 +119,6 @@ def _verdict(report: Report) -> tuple[str, str]:
     if not report.recompiles:
         return "Nothing was recompiled.", f"{spent}: every function was compiled once."
     recompiled = f"{spent}, including {plural(summary.recompiles, 'recompilation')}{taking(summary.recompile_seconds)}."
-    if not summary.compiles:
-        recompiled = "Compilations that succeeded are not in the log." if report.trace.is_text else "No compilation succeeded."
     changed = summary.part(Verdict.CODE).count
     more = f" {changed} more {_are(changed)} avoidable by a code change." if changed and summary.part(Verdict.MARKING).count else ""
     return _avoidable(report), f"{_with_marks(report.advice)}{more} {recompiled}{failed}"
@@ -139,12 +137,7 @@ def _avoidable(report: Report) -> str:
             return f"{plural(refused, 'refused compilation')} {_are(refused)} avoidable."
     if changed:
         return f"{changed} of {number} {_are(changed)} avoidable by a code change."
-    if summary.recompiles:
-        return f"{plural(summary.recompiles, 'recompilation')}, and marking would remove none."
-    if summary.limit_hits:
-        titles = list(dict.fromkeys(item.frame.title for item in report.frames if item.limit_hit))
-        return f"{some(titles, _NAMED)} hit the recompile limit."
-    return f"{summary.failures} of {plural(summary.compiles + summary.failures, 'compilation')} failed."
+    return f"{plural(len(report.recompiles), 'recompilation')}, and marking would remove none."
 
 
 def _are(number: int) -> str:

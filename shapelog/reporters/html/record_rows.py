@@ -214,4 +214,4 @@ def _row_html(row: RecordRow, title: Markup, note: Markup, chunk_id: str | None)
         if chunk_id
         else '<span class="dim small">not embedded (<code>--embed all</code>)</span>'
     )
-    return f'<tr data-record="{title}"><th scope="row">{title}{count}</th><td class="number">{row.size}</td><td>{payload}</td></tr>'
+    return f'<tr><th scope="row">{title}{count}</th><td class="number">{row.size}</td><td>{payload}</td></tr>'

@@ -28,10 +28,3 @@ def test_compilations_are_counted_without_recompilations_too(seconds: float | No
     first, again = tiles(make.report(make.trace(make.compile("0/0", make.tensor(8, 16), seconds=seconds))))
     assert (first.number, first.label, first.more) == (1, "compilation", "1.00 s" if seconds else "")
     assert (again.number, again.label) == (0, "recompilations")
-
-
-def test_where_only_refused_calls_are_known_the_headline_is_about_the_limit() -> None:
-    made = make.trace(make.refused("0/8", "0/0: tensor 'L['x']' size mismatch at index 0. expected 10, actual 14"))
-    found = overview(make.report(made), (), ())
-    assert "0 recompilations" not in found.lead
-    assert "0 compilations, including" not in found.lead

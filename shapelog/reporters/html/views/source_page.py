@@ -1,6 +1,5 @@
 """The user's code with its marks as the page shows it: names for links, colors, and compilations as small squares."""
 
-import math
 from collections.abc import Iterable, Iterator
 from itertools import count
 from typing import NamedTuple
@@ -75,14 +74,13 @@ class FileView(NamedTuple):
 
 
 class HotLine(NamedTuple):
-    """A line that cost much: its file, function and marks, and the seconds of its compilations, ``is_avoidable`` where they need not be."""
+    """A line that cost much: its file, function and mark, and the seconds that need not be."""
 
     file: CodeFile
     function: FunctionView
     row: RowView
-    marks: tuple[MarkView, ...]
+    mark: MarkView
     seconds: float
-    is_avoidable: bool
 
 
 class SourcePage(NamedTuple):
@@ -202,21 +200,18 @@ def _note(file: CodeFile) -> str:
 def _hot(files: Iterable[FileView]) -> list[HotLine]:
     """The lines at which most seconds were spent that need not be; of code in libraries the lines that call it."""
     found = [
-        _hot_line(file.file, function, row, marks)
+        HotLine(file.file, function, row, mark, mark.mark.avoidable or mark.mark.seconds)
         for file in files
         if not file.file.is_library
         for function in file.functions
         for row in function.rows
-        if (marks := tuple(mark for mark in row.marks if _is_hot(mark.mark)))
+        for mark in row.marks
+        if _is_hot(mark.mark)
     ]
-    return sorted(found, key=lambda item: (-item.seconds, -sum(mark.mark.times for mark in item.marks)))[:_MAX_HOT]
-
-
-def _hot_line(file: CodeFile, function: FunctionView, row: RowView, marks: tuple[MarkView, ...]) -> HotLine:
-    """A line with the seconds of all its marks, each compilation once."""
-    compiled = {item.compile: item for mark in marks for item in mark.mark.compiled}.values()
-    avoidable = math.fsum(item.seconds for item in compiled if item.is_avoidable)
-    return HotLine(file, function, row, marks, avoidable or math.fsum(item.seconds for item in compiled), avoidable > 0)
+    first: dict[str, HotLine] = {}
+    for item in sorted(found, key=lambda item: (-item.seconds, -item.mark.mark.times)):
+        first.setdefault(item.row.anchor, item)
+    return list(first.values())[:_MAX_HOT]
 
 
 def _is_hot(mark: LineMark) -> bool:
