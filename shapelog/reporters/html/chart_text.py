@@ -19,11 +19,9 @@ _VERDICTS = (
 )
 # The label of each kind of compile, in the order of the legend.
 KIND_LABELS = (
-    {"first": "first compilation"}
-    | {verdict.name.lower(): verdict.value for verdict in _VERDICTS}
-    | {"unfinished": "unfinished", "limit": "refused (limit reached)"}
+    {"first": "first compilation"} | {verdict.name.lower(): verdict.value for verdict in _VERDICTS} | {"limit": "refused (limit reached)"}
 )
-_KINDS = {Outcome.FAILED: "failed", Outcome.UNFINISHED: "unfinished", Outcome.LIMIT: "limit", Outcome.SKIPPED: "skipped"}
+_KINDS = {Outcome.FAILED: "failed", Outcome.UNFINISHED: "failed", Outcome.LIMIT: "limit", Outcome.SKIPPED: "skipped"}
 _MAX_FILE_NAME = 80
 # In seconds.
 _LEAST_SHOWN = 0.005
@@ -34,9 +32,7 @@ Part = tuple[str, int, float]
 
 def kind_of(compile: Compile, recompile: Recompile | None) -> str:
     """One of ``KIND_LABELS``; "first" is a compile that went well and is no recompile."""
-    if recompile is None or compile.outcome is Outcome.UNFINISHED:
-        return _KINDS.get(compile.outcome, "first")
-    return recompile.verdict.name.lower()
+    return recompile.verdict.name.lower() if recompile else _KINDS.get(compile.outcome, "first")
 
 
 def totals(parts: Iterable[Part]) -> tuple[Part, ...]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
 
-from shapelog.model.trace import Compile, Frame, resumed_by
+from shapelog.model.trace import Compile, Frame, Outcome, resumed_by
 from shapelog.recompiles.explain import Recompile
 from shapelog.report.merge_ranks import rank_label
 from shapelog.report.report import Report
@@ -20,7 +20,7 @@ _MAX_LANES = 23
 _NARROWEST = 0.35
 # What went wrong is worth a wider bar.
 _NARROWEST_FAULT = 0.7
-_FAULTS = frozenset(("failed", "unfinished", "limit"))
+_FAULTS = frozenset(("failed", "limit"))
 _THIN = 0.2
 _WINDOW = 0.7
 # Windows are widened until there are fewer bars.
@@ -269,7 +269,7 @@ class _Texts:
         compile = interval.compile
         part = "backward of " if interval.is_backward else ""
         head = f"{part}{compile.label} · {self.names[self.owners[compile]]} · {seconds_or_unknown(interval.seconds)}"
-        label = KIND_LABELS[interval.kind]
+        label = "did not finish" if compile.outcome is Outcome.UNFINISHED else KIND_LABELS[interval.kind]
         recompile = self.recompiles.get(compile)
         if recompile is None or not recompile.causes:
             return f"{head}\n{label}"

@@ -104,12 +104,6 @@ def test_the_legend_counts_every_compile_once() -> None:
     )
 
 
-def test_what_was_being_compiled_when_the_process_ended_is_unfinished_and_not_failed() -> None:
-    cut = make.record("dynamo_start", {"stack": [{"line": 5, "name": "f", "filename": 0}]}, id="0/1")
-    report = make.report(make.trace(make.compile("0/0", make.tensor(10, 8))) + cut)
-    assert [(kind, count) for kind, count, _ in chart(report).legend] == [("first", 1), ("unfinished", 1)]
-
-
 def test_a_limit_hit_that_took_no_time_can_still_be_seen() -> None:
     (hit,) = (bar for bar in bars(chart(report_of("real/demo.log.gz"))) if bar.first.kind == "limit")
     assert hit.title.startswith("1/8 · MovingAverage.forward · 0.00 s\nrefused (limit reached)")

@@ -21,7 +21,7 @@ _MAX_SQUARES, _MAX_HOT = 16, 5
 # The kind, and so the color, of a mark that is not about recompilations.
 _KINDS = {MarkKind.FAILED: "failed", MarkKind.REFUSED: "limit", MarkKind.BROKE: "code", MarkKind.SPECIALIZED: "unexplained"}
 # Of several marks of a line the first of these gives it its color.
-_WORST = ("failed", "unfinished", "limit", "marking", "code", "unexplained", "justified", "skipped", "first")
+_WORST = ("failed", "limit", "marking", "code", "unexplained", "justified", "skipped", "first")
 
 
 class Square(NamedTuple):
