@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from shapelog.model.trace import Compile, Outcome
 from shapelog.recompiles.explain import Recompile
 from shapelog.rules import Verdict
-from shapelog.text import file_name, seconds
+from shapelog.text import file_name, plural, seconds
 
 _VERDICTS = (
     Verdict.MARKING,
@@ -19,9 +19,19 @@ _VERDICTS = (
 )
 # The label of each kind of compile, in the order of the legend.
 KIND_LABELS = (
-    {"first": "first compilation"} | {verdict.name.lower(): verdict.value for verdict in _VERDICTS} | {"limit": "refused (limit reached)"}
+    {"first": "first compilation"}
+    | {verdict.name.lower(): verdict.value for verdict in _VERDICTS}
+    | {"limit": "refused (limit reached)", "unfinished": "did not finish", "unknown": "outcome not recorded"}
 )
-_KINDS = {Outcome.FAILED: "failed", Outcome.UNFINISHED: "failed", Outcome.LIMIT: "limit", Outcome.SKIPPED: "skipped"}
+_KINDS = {Outcome.FAILED: "failed", Outcome.LIMIT: "limit", Outcome.SKIPPED: "skipped"}
+# What left no code is counted apart from compilations, in these words.
+_APART = {
+    "limit": "refused",
+    "failed": "failed",
+    "skipped": "without code",
+    "unfinished": "unfinished",
+    "unknown": "without a recorded outcome",
+}
 _MAX_FILE_NAME = 80
 # In seconds.
 _LEAST_SHOWN = 0.005
@@ -31,7 +41,12 @@ Part = tuple[str, int, float]
 
 
 def kind_of(compile: Compile, recompile: Recompile | None) -> str:
-    """One of ``KIND_LABELS``; "first" is a compile that went well and is no recompile."""
+    """One of ``KIND_LABELS``; "first" is a compile that went well and is no recompile.
+
+    PyTorch records no start of what compiled autograd captures, and no end either.
+    """
+    if compile.outcome is Outcome.UNFINISHED:
+        return "unfinished" if compile.stack.header else "unknown"
     return recompile.verdict.name.lower() if recompile else _KINDS.get(compile.outcome, "first")
 
 
@@ -41,6 +56,29 @@ def totals(parts: Iterable[Part]) -> tuple[Part, ...]:
     for part in parts:
         found[part[0]].append(part)
     return tuple((kind, sum(part[1] for part in own), math.fsum(part[2] for part in own)) for kind, own in found.items() if own)
+
+
+def counted(parts: Iterable[Part], noun: str = "compilation") -> str:
+    """``8 compilations + 1 refused``; without a noun ``8 + 1 refused``."""
+    made, apart = _made_and_apart(parts)
+    first = (plural(made, noun) if noun else str(made)) if made or not apart else ""
+    return " + ".join(filter(None, (first, *apart)))
+
+
+def times(verb: str, parts: Iterable[Part]) -> str:
+    """``compiled once``, ``recompiled 7 times + 1 refused``."""
+    made, apart = _made_and_apart(parts)
+    if not made:
+        return f"no compilation succeeded: {', '.join(apart)}"
+    return " + ".join((f"{verb} {'once' if made == 1 else f'{made} times'}", *apart))
+
+
+def _made_and_apart(parts: Iterable[Part]) -> tuple[int, list[str]]:
+    """(how many compilations left code, "1 refused" and the like)"""
+    found = totals(parts)
+    return sum(count for kind, count, _ in found if kind not in _APART), [
+        f"{count} {_APART[kind]}" for kind, count, _ in found if kind in _APART
+    ]
 
 
 def clipped(text: str, longest: int) -> str:

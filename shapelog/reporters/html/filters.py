@@ -19,6 +19,7 @@ from shapelog.reporters.html.page_context import PageContext
 from shapelog.reporters.html.record_rows import dumped_files, rows_html
 from shapelog.reporters.html.redact import without_stack
 from shapelog.reporters.html.views.editor_links import EditorLinks
+from shapelog.reporters.html.views.what_if_page import number_of
 from shapelog.rules import RULES, problem_rule
 from shapelog.text import escape_controls, file_name, file_size, one_line, rank_list, seconds_in_column
 
@@ -52,6 +53,7 @@ def page_environment(context: PageContext) -> Environment:
         metric_fields=lambda compile, frame: metric_fields(frame, compile),
         setting_changes=lambda compile, frame: setting_changes(frame, compile),
         marked_code=highlighter.marked,
+        number_of=number_of,
         problem_rule=problem_rule,
         prose=lambda text: _prose(sanitize(text)),
         pytorch_text=lambda text: _shortened(text.strip() if with_source else without_stack(text)),

@@ -13,7 +13,7 @@ from shapelog.report.explain_compile import CompileExplanation, explanation_of, 
 from shapelog.report.merge_ranks import MergedFrame
 from shapelog.report.report import FrameReport, Report
 from shapelog.reporters.html.anchors import Anchors
-from shapelog.reporters.html.chart_text import Part, kind_of, totals
+from shapelog.reporters.html.chart_text import Part, counted, kind_of, totals
 from shapelog.reporters.html.side_by_side import Diff, side_by_side
 from shapelog.text import plural
 
@@ -63,6 +63,16 @@ class FrameView(NamedTuple):
     @property
     def frame(self) -> Frame:
         return self.report.frame
+
+    @property
+    def counted(self) -> str:
+        """``8 + 1 refused``: its compilations on all of them."""
+        return counted(self.parts, "")
+
+    @property
+    def own_counted(self) -> str:
+        """``8 compilations + 1 refused``: those of one of them."""
+        return counted((item.kind, 1, 0.0) for item in self.compiles)
 
     @property
     def codes(self) -> tuple[str, ...]:

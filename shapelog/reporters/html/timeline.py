@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
 
-from shapelog.model.trace import Compile, Frame, Outcome, resumed_by
+from shapelog.model.trace import Compile, Frame, resumed_by
 from shapelog.recompiles.explain import Recompile
 from shapelog.report.merge_ranks import rank_label
 from shapelog.report.report import Report
-from shapelog.reporters.html.chart_text import KIND_LABELS, Part, clipped, file_and_line, kind_of, totals
+from shapelog.reporters.html.chart_text import KIND_LABELS, Part, clipped, counted, file_and_line, kind_of, totals
 from shapelog.reporters.html.time_axis import Cut, Tick, TimeAxis, axis_of, cuts_of, stretch, ticks_of
 from shapelog.text import plural, seconds_or_unknown, taking
 
@@ -114,6 +114,7 @@ def timeline(report: Report, with_code: bool = True, beside: Sequence[Report] = 
     texts = _Texts(
         owners={compile: frame for frame in frames for compile in frame.compiles},
         names={frame: clipped(frame.title, _MAX_NAME) for frame in frames},
+        kinds=kinds,
         recompiles=recompiles,
         with_code=with_code,
         has_many_ranks=len(trace.ranks) > 1,
@@ -240,6 +241,7 @@ class _Texts:
 
     owners: Mapping[Compile, Frame]
     names: Mapping[Frame, str]
+    kinds: Mapping[Compile, str]
     recompiles: Mapping[Compile, Recompile]
     with_code: bool
     has_many_ranks: bool
@@ -248,7 +250,8 @@ class _Texts:
         for bar in bars:
             bar.title = self.of_one(bar.first) if len(bar.intervals) == 1 else self.of_many(bar.intervals)
         took = seconds_or_unknown(math.fsum(frame.seconds for frame in frames))
-        cost = f"{plural(sum(len(frame.compiles) for frame in frames), 'compilation')}, {took}"
+        parts = ((self.kinds[compile], 1, 0.0) for frame in frames for compile in frame.compiles)
+        cost = f"{counted(parts)}, {took}"
         if len(frames) > 1:
             name = plural(len(frames), "more frame")
             return Lane(frame=None, name=name, place="", title=f"{name}: {cost}", seconds=took, bars=bars)
@@ -269,7 +272,7 @@ class _Texts:
         compile = interval.compile
         part = "backward of " if interval.is_backward else ""
         head = f"{part}{compile.label} · {self.names[self.owners[compile]]} · {seconds_or_unknown(interval.seconds)}"
-        label = "did not finish" if compile.outcome is Outcome.UNFINISHED else KIND_LABELS[interval.kind]
+        label = KIND_LABELS[interval.kind]
         recompile = self.recompiles.get(compile)
         if recompile is None or not recompile.causes:
             return f"{head}\n{label}"
@@ -292,8 +295,7 @@ def _summary(legend: Sequence[Part], frames: int, axis: TimeAxis, is_timed: bool
         return "Nothing was compiled."
     span = f", {stretch(axis.moments[-1])} from the first to the end of the last" if is_timed else ""
     parts = ", ".join(f"{count} {KIND_LABELS[kind]}{taking(spent)}" for kind, count, spent in legend)
-    compiles = plural(sum(count for _, count, _ in legend), "compilation")
-    return f"Timeline of {compiles} of {plural(frames, 'frame')}{span}: {parts}. The tables of frames have the same figures."
+    return f"Timeline of {counted(legend)} of {plural(frames, 'frame')}{span}: {parts}. The tables of frames have the same figures."
 
 
 def _notes(axis: TimeAxis, untimed: int, is_timed: bool) -> tuple[str, ...]:

@@ -100,7 +100,7 @@ def test_the_legend_counts_every_compile_once() -> None:
     ]
     assert sum(count for _, count, _ in view.legend) == len(report.trace.compiles)
     assert view.summary.startswith(
-        "Timeline of 20 compilations of 4 frames, 1 min 7 s from the first to the end of the last: 4 first compilation (28.2 s), 11"
+        "Timeline of 19 compilations + 1 refused of 4 frames, 1 min 7 s from the first to the end of the last: 4 first compilation (28.2 s)"
     )
 
 

@@ -138,7 +138,7 @@ def _totals(comparison: Comparison) -> list[Total]:
         ("recompilations", was.recompiles, now.recompiles, lost),
         ("recompile limit hits", was.limit_hits, now.limit_hits, False),
         ("failed compilations", was.failures, now.failures, False),
-        ("graph breaks", was.breaks, now.breaks, False),
+        ("places with graph breaks", was.breaks, now.breaks, False),
     ]
     if was.cached or now.cached:
         counts.append(("from a compile cache", was.cached, now.cached, True))
