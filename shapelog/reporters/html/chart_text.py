@@ -1,9 +1,9 @@
 """What the charts have in common: the kinds of compiles, which have colors, and texts that are not too long."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 
-from shapelog.model.trace import Compile, Outcome
+from shapelog.model.trace import Compile, Frame, Outcome
 from shapelog.recompiles.explain import Recompile
 from shapelog.rules import Verdict
 from shapelog.text import file_name, plural, seconds
@@ -58,27 +58,32 @@ def totals(parts: Iterable[Part]) -> tuple[Part, ...]:
     return tuple((kind, sum(part[1] for part in own), math.fsum(part[2] for part in own)) for kind, own in found.items() if own)
 
 
+def same_function(frame: Frame) -> Hashable:
+    """The same for frames of one function, which was compiled anew or on several ranks; the trace may not record its file."""
+    return (frame.title, frame.file, frame.line) if frame.file else frame
+
+
 def counted(parts: Iterable[Part], noun: str = "compilation") -> str:
     """``8 compilations + 1 refused``; without a noun ``8 + 1 refused``."""
-    made, apart = _made_and_apart(parts)
+    made, apart = counted_apart(parts)
     first = (plural(made, noun) if noun else str(made)) if made or not apart else ""
-    return " + ".join(filter(None, (first, *apart)))
+    return " + ".join(filter(None, (first, *(f"{count} {word}" for word, count in apart))))
 
 
 def times(verb: str, parts: Iterable[Part]) -> str:
     """``compiled once``, ``recompiled 7 times + 1 refused``."""
-    made, apart = _made_and_apart(parts)
+    made, apart = counted_apart(parts)
+    others = [f"{count} {word}" for word, count in apart]
     if not made:
-        return f"no compilation succeeded: {', '.join(apart)}"
-    return " + ".join((f"{verb} {'once' if made == 1 else f'{made} times'}", *apart))
+        return f"no compilation succeeded: {', '.join(others)}"
+    return " + ".join((f"{verb} {'once' if made == 1 else f'{made} times'}", *others))
 
 
-def _made_and_apart(parts: Iterable[Part]) -> tuple[int, list[str]]:
-    """(how many compilations left code, "1 refused" and the like)"""
+def counted_apart(parts: Iterable[Part]) -> tuple[int, list[tuple[str, int]]]:
+    """(how many compilations left code, ("refused", how many were refused) and the like)"""
     found = totals(parts)
-    return sum(count for kind, count, _ in found if kind not in _APART), [
-        f"{count} {_APART[kind]}" for kind, count, _ in found if kind in _APART
-    ]
+    made = sum(count for kind, count, _ in found if kind not in _APART)
+    return made, [(_APART[kind], count) for kind, count, _ in found if kind in _APART]
 
 
 def clipped(text: str, longest: int) -> str:

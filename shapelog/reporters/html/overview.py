@@ -12,7 +12,7 @@ from shapelog.report.details.vllm_passes import vllm_words
 from shapelog.report.next_steps import NextStep
 from shapelog.report.report import Report
 from shapelog.reporters.html.chart_text import Part, kind_of, totals
-from shapelog.reporters.html.frame_page import CompileView, FrameView
+from shapelog.reporters.html.frame_page import FrameView
 from shapelog.rules import RULES, Rule, Verdict
 from shapelog.text import as_sentence, is_visible, measured, plural, plural_noun, some, taking
 
@@ -45,7 +45,6 @@ class Overview(NamedTuple):
     shell: str
     python: str
     why: str
-    recompiles: tuple[tuple[FrameView, CompileView], ...]
     codes: tuple[Rule, ...]
     steps: tuple[NextStep, ...]
     exports_lead: str = ""
@@ -56,18 +55,17 @@ def overview(report: Report, views: tuple[FrameView, ...], steps: tuple[NextStep
     python = as_python(report.advice) if report.advice else ""
     codes = {code for item in report.recompiles for code in item.codes}
     title, lead = _verdict(report)
-    recompiles = tuple((view, item) for view in views for item in view.compiles if item.recompile)
+    has_recompiles = any(item.recompile for view in views for item in view.compiles)
     return Overview(
         title=title,
         lead=" ".join((lead, *report.trace.what_is_missing)),
         version=report.trace.torch_version or _guessed(report),
-        tiles=tuple(_tiles(report, "all-recompiles" if recompiles else "frames")),
+        tiles=tuple(_tiles(report, "all-recompiles" if has_recompiles else "frames")),
         parts=totals(part for view in views for part in view.parts),
         data_loss=sum(problem.severity == DATA_LOSS for problem in report.problems),
         shell=shell if is_visible(shell) and len(shell) <= _MAX_LIST else "",
         python=python if len(python) <= _MAX_LIST else "",
         why=_why(report, shell),
-        recompiles=recompiles,
         codes=tuple(rule for code, rule in RULES.items() if code in codes),
         steps=steps,
         exports_lead=export_verdict(report.trace.exports),

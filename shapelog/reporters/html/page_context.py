@@ -1,13 +1,12 @@
 """What all parts of one page share, and the variables of its template."""
 
 import math
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple
 
 import orjson
 
-from shapelog.grouping import grouped
 from shapelog.report.alerts import Alerts
 from shapelog.report.annotated_source import annotated_source
 from shapelog.report.details.expression_tree import asked_expressions
@@ -33,6 +32,7 @@ from shapelog.reporters.html.search_index import Searchable, search_entries
 from shapelog.reporters.html.similar_graphs import groups_of
 from shapelog.reporters.html.timeline import timeline
 from shapelog.reporters.html.views.failures_page import FailuresPage, failures_page
+from shapelog.reporters.html.views.functions_page import function_rows, recompilations
 from shapelog.reporters.html.views.source_page import SourcePage, source_page
 from shapelog.reporters.html.views.what_if_page import what_if_view
 from shapelog.rules import Section
@@ -100,7 +100,6 @@ def result_variables(context: PageContext) -> dict[str, object]:
     summary = overview(report, views, next_steps(context.found))
     tree = call_tree(report, with_source)
     graphs = groups_of(report)
-    functions = [(members[0], len(members)) for members in grouped(views, _same_function).values()]
     return {
         "call_tree": tree,
         "tables_elsewhere": ("top_causes", "exports", "export_symbols", *_VLLM_TABLES, "rank_agreement", *_RANK_TABLES),
@@ -116,7 +115,8 @@ def result_variables(context: PageContext) -> dict[str, object]:
         "offered": _offered(report, bool(graphs.within or graphs.across)),
         "similar_graphs": graphs,
         "failures_and_breaks": context.failures,
-        "functions": functions,
+        "functions": function_rows(views),
+        "recompilations": recompilations(views),
         "health": health_of(report),
         "icicle": icicle(tree),
         "index": _index(context),
@@ -132,12 +132,6 @@ def result_variables(context: PageContext) -> dict[str, object]:
         "views": views,
         "what_if": what_if_view(report.advice, anchors),
     }
-
-
-def _same_function(view: FrameView) -> Hashable:
-    """Equal for frames of one function that were compiled as often and for the same reasons; the trace may not record its file."""
-    frame, changed = view.frame, tuple(axis.name for axis in view.report.axes)
-    return frame.title, frame.file or view.anchor, frame.line, view.owner, changed, tuple((kind, count) for kind, count, _ in view.parts)
 
 
 def _offered(report: Report, has_graphs: bool) -> frozenset[str]:
