@@ -92,13 +92,16 @@ def test_the_recompilations_of_a_rule_are_found(visit: Visit) -> None:
 @pytest.mark.parametrize(
     ("words", "kind", "leads_to"),
     [
-        ("limit", "limit", "compile-1-8"),
-        ("graph break", "graph break", "compile-2-0"),
+        ("limit", "recompile limit", "interruption-1"),
+        ("graph break", "graph break", "interruption-2"),
+        ("GB0059", "graph break", "interruption-2"),
         ("demo.py:16", "line", "source-1-16"),
         ("mark_dynamic", "suggestion", "a1"),
         ("expected 32, actual 48", "recompilation", "compile-0-1"),
-        ("timeline", "section", "overview"),
-        ("what marking will not fix", "section", "advice"),
+        ("line 16", "line", "source-1-16"),
+        ("perfetto", "download", "viewer"),
+        ("timeline", "Overview", "overview"),
+        ("what marking will not fix", "Advice", "advice"),
     ],
 )
 def test_everything_is_found(words: str, kind: str, leads_to: str, visit: Visit) -> None:
@@ -107,6 +110,25 @@ def test_everything_is_found(words: str, kind: str, leads_to: str, visit: Visit)
     page.get_by_role("option").filter(has=page.locator(".kind", has_text=kind)).first.click()
     page.wait_for_function("name => location.hash === '#' + name", arg=leads_to)
     expect(page.locator(f"#{leads_to}")).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    ("words", "leads_to"), [("graph break", "interruption-2"), ("refused", "interruption-1"), ("line 16", "source-1-16")]
+)
+def test_the_first_result_is_the_best(words: str, leads_to: str, visit: Visit) -> None:
+    page = visit("demo")
+    page.get_by_role("combobox").fill(words)
+    page.get_by_role("option").first.click()
+    page.wait_for_function("name => location.hash === '#' + name", arg=leads_to)
+
+
+def test_a_graph_that_is_found_is_shown(visit: Visit) -> None:
+    page = visit("demo")
+    page.get_by_role("combobox").fill("graph that Dynamo captured 0/1")
+    page.get_by_role("option").first.click()
+    row = page.locator("#compile-0-1 tr.target")
+    expect(row).to_contain_text("graph that Dynamo captured")
+    expect(row).to_be_in_viewport()
 
 
 def test_a_record_that_is_found_is_shown_also_after_a_reload(visit: Visit) -> None:

@@ -161,7 +161,7 @@ def _ranks_in_full(report: Report) -> str:
 def search_chunk(context: PageContext) -> Chunk:
     """What the search finds, as a list of lists."""
     redact = context.redact or str
-    found = search_entries(Searchable(context.report, context.views, context.handbook, context.records, context.source))
+    found = search_entries(Searchable(context.report, context.views, context.handbook, context.records, context.source, context.failures))
     listed = [[item.where, redact(item.title), redact(item.text), item.kind] for item in found]
     return page_chunk("search-index", orjson.dumps(listed).decode())
 

@@ -17,7 +17,7 @@ from shapelog.report.details.provenance import Provenance, provenances
 from shapelog.report.report import Report
 from shapelog.reporters import Options
 from shapelog.reporters.html.frame_page import FrameView
-from shapelog.text import plural
+from shapelog.text import one_line, plural
 
 _TITLES = {
     "dynamo_output_graph": "graph that Dynamo captured",
@@ -201,10 +201,14 @@ def _by_tier(compiles: list[tuple[RecordRow, ...]]) -> tuple[RecordRow, ...]:
 
 def rows_html(rows: Iterable[RecordRow], chunk_ids: dict[str, str], escaped: Callable[[str], Markup]) -> Markup:
     """The rows of a table with three columns: record, bytes and payload. A page has thousands, too many for a template."""
-    return Markup("\n".join(_row_html(row, escaped(row.title), escaped(row.note), chunk_ids.get(row.key)) for row in rows))
+    return Markup(
+        "\n".join(
+            _row_html(row, escaped(row.title), escaped(row.note), chunk_ids.get(row.key), escaped(one_line(row.title))) for row in rows
+        )
+    )
 
 
-def _row_html(row: RecordRow, title: Markup, note: Markup, chunk_id: str | None) -> str:
+def _row_html(row: RecordRow, title: Markup, note: Markup, chunk_id: str | None, name: Markup) -> str:
     count = f' <span class="dim">× {row.count}</span>' if row.count > 1 else ""
     count += f' <span class="dim">{note}</span>' if note else ""
     payload = (
@@ -214,4 +218,4 @@ def _row_html(row: RecordRow, title: Markup, note: Markup, chunk_id: str | None)
         if chunk_id
         else '<span class="dim small">not embedded (<code>--embed all</code>)</span>'
     )
-    return f'<tr><th scope="row">{title}{count}</th><td class="number">{row.size}</td><td>{payload}</td></tr>'
+    return f'<tr data-record="{name}"><th scope="row">{title}{count}</th><td class="number">{row.size}</td><td>{payload}</td></tr>'
