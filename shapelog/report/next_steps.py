@@ -19,7 +19,7 @@ from shapelog.reading.payloads.cache_keys import AOT_AUTOGRAD, FX_GRAPH, HIT, MI
 from shapelog.reading.payloads.compiler_messages import PLANNED_RESTARTS
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.recompiles.explain import Recompile
-from shapelog.report.alerts import Alert, Alerts, Occurrence
+from shapelog.report.alerts import Alert, Alerts, Occurrence, stable_text
 from shapelog.report.analyses.recompile_limit import DEFAULT_ACCUMULATED_LIMIT, DEFAULT_LIMIT, is_accumulated
 from shapelog.report.details.cache_remedies import cache_problem
 from shapelog.report.report import Report
@@ -40,6 +40,7 @@ _NAMED, _LONGEST_NAME = 2, 40
 # A title that is longer than this ends with its first sentence.
 _LONG_TITLE = 120
 _SENTENCE = re.compile(r"(.{20,}?)\.(?=\s|[A-Z]|$)")
+_LAMBDA = "<lambda>"
 _CONFIDENCE = ("high", "medium", "low")
 
 
@@ -308,7 +309,7 @@ def _key(run: _Run, alert: Alert) -> tuple[StepKind, object] | None:
         return None  # in a library, where a user changes no line, and no setting avoids it
     if AlertKind.FAILURE in kinds or AlertKind.BREAK in kinds:
         kind = StepKind.FAILURE if AlertKind.FAILURE in kinds else StepKind.GRAPH_BREAK
-        return (kind, (alert.messages[0].title, hints) if hints else alert)
+        return (kind, (alert.rule, stable_text(alert.messages[0].title), hints) if alert.messages else alert)
     if AlertKind.RESTART in kinds:
         is_costly = alert.seconds > _COSTLY * run.report.summary.seconds
         return (StepKind.RESTART, alert) if is_costly and alert.axis not in PLANNED_RESTARTS else None
@@ -354,7 +355,10 @@ def _place(alert: Alert) -> StepPlace | None:
 
 
 def _subject(alerts: Sequence[Alert]) -> str:
-    return _names(list(dict.fromkeys(alert.title for alert in alerts)))
+    """The names of the functions; lambdas are counted."""
+    names = list(dict.fromkeys(alert.title for alert in alerts if alert.title != _LAMBDA))
+    lambdas = len({alert.code for alert in alerts if alert.title == _LAMBDA})
+    return _names([*names, *([_LAMBDA if lambdas == 1 else plural(lambdas, "lambda")] if lambdas else [])])
 
 
 def _names(titles: Sequence[str]) -> str:

@@ -220,3 +220,11 @@ def test_a_step_whose_code_has_no_line_names_the_call() -> None:
 def test_a_long_title_ends_with_its_first_sentence() -> None:
     titles = [step.title for step in steps_of(report_of("real/2.6/l_failures.log.gz"))]
     assert "Fix what keeps fg2 from compiling: Dynamic control flow is not supported at the moment" in titles
+
+
+def test_failures_for_one_cause_are_one_step() -> None:
+    names = ("f", "<lambda>", "<lambda>")
+    parts = [make.compile(f"{number}/0", make.tensor(8), name=name, line=5 + number, **make.FAILED) for number, name in enumerate(names)]
+    (step,) = steps_of(make.report(make.trace(*parts)))
+    assert step.title.startswith("Fix what keeps f and 2 lambdas from compiling")
+    assert step.saving.failed == 3

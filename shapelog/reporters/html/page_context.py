@@ -35,7 +35,7 @@ from shapelog.reporters.html.views.failures_page import FailuresPage, failures_p
 from shapelog.reporters.html.views.functions_page import function_rows, recompilations
 from shapelog.reporters.html.views.source_page import SourcePage, source_page
 from shapelog.reporters.html.views.what_if_page import what_if_view
-from shapelog.rules import Section
+from shapelog.rules import AlertKind, Section
 from shapelog.text import plural, rank_list
 
 # Values of ``--embed`` that let the page become as large as it takes.
@@ -43,6 +43,8 @@ _UNLIMITED = ("recompiled", "all")
 # Tables of the page of ranks.
 _RANK_TABLES = ("ranks", "rank_sizes", "collective_parity", "rank_seconds", "rank_runtimes")
 _VLLM_TABLES = ("vllm", "vllm_pieces", "vllm_passes", "vllm_config")
+# Findings that have a card under failures and breaks.
+_ON_CARDS = frozenset((AlertKind.FAILURE, AlertKind.LIMIT))
 # Frames that have a page; the others are counted.
 _MAX_FRAMES = 1000
 # Compiles that are shown in full, those of the frames that matter most first; of the others only the causes are shown.
@@ -102,10 +104,19 @@ def result_variables(context: PageContext) -> dict[str, object]:
     graphs = groups_of(report)
     return {
         "call_tree": tree,
-        "tables_elsewhere": ("top_causes", "exports", "export_symbols", *_VLLM_TABLES, "rank_agreement", *_RANK_TABLES),
+        "tables_elsewhere": (
+            "top_causes",
+            "graph_breaks",
+            "restarts",
+            "exports",
+            "export_symbols",
+            *_VLLM_TABLES,
+            "rank_agreement",
+            *_RANK_TABLES,
+        ),
         "max_files": _MAX_FILES,
         "findings": (
-            ("Limits and failures", _findings(report, Section.LIMITS, Section.FAILURES)),
+            ("Limits and failures", _findings(report, Section.LIMITS, Section.FAILURES, without=_ON_CARDS)),
             (Section.OTHER.value, _findings(report, Section.OTHER)),
         ),
         "vllm_tables": [table for name in _VLLM_TABLES if (table := report.table(name))],
@@ -143,8 +154,10 @@ def _offered(report: Report, has_graphs: bool) -> frozenset[str]:
     return frozenset(name for name, is_there in (("advice", has_advice), ("graphs", has_graphs)) if is_there)
 
 
-def _findings(report: Report, *sections: Section) -> list[tuple[Finding, str]]:
-    return merged_findings((item for item in report.findings if item.rule.section in sections), report.trace)
+def _findings(report: Report, *sections: Section, without: frozenset[AlertKind] = frozenset()) -> list[tuple[Finding, str]]:
+    """``without`` those of these kinds that are about a frame."""
+    found = (item for item in report.findings if item.rule.section in sections)
+    return merged_findings((item for item in found if item.frame is None or item.rule.alert_kind not in without), report.trace)
 
 
 def _ranks_in_full(report: Report) -> str:

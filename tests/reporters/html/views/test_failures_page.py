@@ -99,6 +99,13 @@ def test_what_did_not_finish_is_no_failure() -> None:
     assert group.cards[0].costs == ("1 compilation did not finish",)
 
 
+def test_the_page_about_the_trace_leads_to_the_cards_and_does_not_repeat_them() -> None:
+    trace = page(report_of(DEMO)).partition('<section class="page" id="trace"')[2].partition('<section class="page"')[0]
+    assert '<a href="#failures">' in trace
+    assert "Limits and failures" not in trace
+    assert "Graph breaks</h2>" not in trace
+
+
 def test_a_compilation_leads_to_its_first_card() -> None:
     found = view_of(report_of(DEMO)).of_compiles
     assert {compile.label for compile in found} == {"1/8", "2/0", "2/1", "2/2"}

@@ -147,6 +147,6 @@ def test_links_of_the_source_lead_somewhere(name: str) -> None:
 
 def test_the_search_leads_from_a_line_to_the_source() -> None:
     context = page_context(collect_alerts(report_of(DEMO), Repository("nowhere")), Options())
-    searchable = Searchable(context.report, context.views, context.handbook, context.records, context.source)
+    searchable = Searchable(context.report, context.views, context.handbook, context.records, context.source, context.failures)
     found = {entry.title: entry.where for entry in search_entries(searchable) if entry.kind == "line"}
     assert found["demo.py:50"] == context.source.of_place[Place("/srv/ml/demo/demo.py", 50)]
