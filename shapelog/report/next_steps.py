@@ -377,7 +377,7 @@ def _code_change(run: _Run, alerts: Sequence[Alert]) -> NextStep:
                 own[item.compile] = item
     sole = [item for item in own.values() if cured[item.compile].issuperset(run.recompiles[item.compile].codes)]
     saved = Seconds(math.fsum(item.seconds for item in sole), math.fsum(item.seconds for item in own.values()))
-    confidence = Confidence("medium", "the cause is known; that the changed code meets no other obstacle is not")
+    confidence = Confidence("medium", "the cause is known; the changed code may meet other obstacles")
     if len(sole) < len(own):
         confidence = Confidence("low", "some of these recompilations have other causes as well")
     kind = StepKind.SETUP if alerts[0].rule.code in _SET_UP else StepKind.CODE

@@ -24,7 +24,7 @@
   const UNITS = [[86400, "d", 3600, "h"], [3600, "h", 60, "min"], [60, "min", 1, "s"]];
   const seconds = (value) => {
     const whole = Math.round(value);
-    if (whole < 120) return value < 10 ? `${value.toFixed(2)} s` : value < 100 ? `${value.toFixed(1)} s` : `${whole} s`;
+    if (whole < 60) return value < 10 ? `${value.toFixed(2)} s` : `${value.toFixed(1)} s`;
     const [size, name, part, small] = UNITS.find((unit) => whole >= unit[0]);
     const rest = Math.floor((whole % size) / part);
     return `${Math.floor(whole / size)} ${name}${rest ? ` ${rest} ${small}` : ""}`;

@@ -69,7 +69,7 @@ def markup(macro: str, view: Icicle | list[CallNode], report: Report | None = No
 
 def test_calls_lead_to_what_was_compiled_the_costliest_first() -> None:
     (root,) = trie(report_of("real/demo.log.gz"))
-    assert (root.name, root.place, root.code, root.cost) == ("<module>", "demo.py:68", "main()", "67.3 s · 19 compilations + 1 refused")
+    assert (root.name, root.place, root.code, root.cost) == ("<module>", "demo.py:68", "main()", "1 min 7 s · 19 compilations + 1 refused")
     assert outline(root.children) == [
         ("main demo.py:50", ["Classifier.forward demo.py:14"]),
         ("normalize demo.py:35", ["line 38, resumed demo.py:38"]),
@@ -194,7 +194,7 @@ def test_calls_that_all_compiles_share_are_shown_above_the_chart() -> None:
     assert view.rows[0][0].x == 0
     assert sum(box.width for box in view.rows[0]) == pytest.approx(100, abs=0.05)
     assert view.summary.startswith(
-        "Icicle of compile time by call stack: 67.3 s · 19 compilations + 1 refused, most of it in main (40.3 s · 3 compilations)."
+        "Icicle of compile time by call stack: 1 min 7 s · 19 compilations + 1 refused, most of it in main (40.3 s · 3 compilations)."
     )
 
 

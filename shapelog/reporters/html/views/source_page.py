@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
+from shapelog.grouping import grouped
 from shapelog.model.trace import Compile, Frame, Outcome
 from shapelog.report.annotated_source import TOP_LEVEL, AnnotatedSource, CodeFile, CodeFunction, CodeRow
 from shapelog.report.repository_paths import Repository, SourceLine
@@ -17,6 +18,7 @@ from shapelog.report.weighted import WeightedCompile
 from shapelog.reporters.html.anchors import Anchors
 from shapelog.reporters.html.chart_text import Part, counted, kind_of, spent, times, totals
 from shapelog.reporters.html.highlight import Highlighter
+from shapelog.text import file_name
 
 # Compilations of one mark, and the lines that cost most.
 _MAX_SQUARES, _MAX_HOT = 16, 5
@@ -123,6 +125,18 @@ class SourcePage(NamedTuple):
         """Those of the user in which something happened, most expensive first."""
         own = [item for file in self.files if not file.file.is_library for item in file.functions]
         return tuple(sorted(own, key=lambda item: (-item.function.avoidable, -item.function.seconds)))
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """The titles of these functions by their anchors; with the file, and if need be the line, where several have the same."""
+        files = {item.anchor: file.file.file for file in self.files for item in file.functions}
+        found: dict[str, str] = {}
+        for same in grouped(self.functions, lambda item: item.title).values():
+            for own in grouped(same, lambda item: files[item.anchor]).values():
+                for item in own:
+                    name, line = file_name(files[item.anchor]), f":{item.function.first}" if len(own) > 1 else ""
+                    found[item.anchor] = f"{item.title} · {name}{line}" if len(same) > 1 else item.title
+        return found
 
     @property
     def libraries(self) -> tuple[FileView, ...]:

@@ -109,7 +109,7 @@ def test_compilations_beyond_the_first_are_counted() -> None:
 
 
 def test_lines_open_in_an_editor_by_their_path_on_this_disk(tmp_path: Path) -> None:
-    assert 'href="vscode://file/srv/ml/demo/demo.py:28"' in page(report_of(DEMO))
+    assert "vscode://" not in page(report_of(DEMO))
     shutil.copy(FIXTURES / "real/demo.py", tmp_path / "demo.py")
     html = page(report_of(DEMO), tmp_path)
     assert f'href="vscode://file{tmp_path}/demo.py:28"' in html
