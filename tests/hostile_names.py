@@ -225,9 +225,6 @@ _OWN_LINK = re.compile(
     r"|https://www\.speedscope\.app",
     re.A | re.S,
 )
-    r"#.*|vscode://file/[\w.%/:~-]+:\d+|https://github\.com/shapelog/shapelog/blob/main/docs/rules\.md#sl\d+|https://ui\.perfetto\.dev|https://www\.speedscope\.app",
-    re.A | re.S,
-)
 
 
 class _Elements(HTMLParser):
