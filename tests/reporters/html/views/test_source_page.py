@@ -92,6 +92,13 @@ def test_a_compilation_that_two_marks_of_a_line_are_about_costs_it_once() -> Non
     assert (len(hot.marks), hot.cost) == (1, "3.00 s avoidable")
 
 
+def test_functions_with_one_name_are_told_apart_by_their_files() -> None:
+    parts = [
+        make.compile(f"{number}/0", make.tensor(8), name="step", co_filename=f"/srv/app/{name}.py") for number, name in enumerate("ab")
+    ]
+    assert sorted(view_of(make.report(make.trace(*parts))).labels.values()) == ["step · a.py", "step · b.py"]
+
+
 def test_a_line_has_the_color_of_its_worst_mark() -> None:
     rows = {row.row.number: row.kind for file in view_of(report_of(DEMO)).files for item in file.functions for row in item.rows}
     assert {number: rows[number] for number in (14, 16, 17, 28, 29)} == {14: "marking", 16: "justified", 17: "", 28: "limit", 29: "marking"}
