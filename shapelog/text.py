@@ -21,6 +21,8 @@ _ADDRESS = re.compile(r"0x[0-9a-fA-F]+|\d{9,}")
 _MAX_RANGES = 8
 # Times from this one on, in seconds, are given in two units: seconds in each, their names.
 _LONG_TIME = 60
+# In a column of seconds such times would be wider than others up to this one.
+_LONG_IN_COLUMN = 120
 _UNITS = ((86400, "d", 3600, "h"), (3600, "h", 60, "min"), (60, "min", 1, "s"))
 # Of an option or a setting; every whole number up to it is exact as a float, too.
 LARGEST_NUMBER = 10**15
@@ -179,7 +181,7 @@ def taking(value: float | None) -> str:
 
 def seconds_in_column(value: float) -> str:
     """The same without the unit of seconds, which the head of the column names: ``14.30``, ``36 min 14 s``."""
-    return f"{value:.2f}" if round(value) < _LONG_TIME else seconds(value)
+    return f"{value:.2f}" if round(value) < _LONG_IN_COLUMN else seconds(value)
 
 
 def seconds_from_to(before: float, after: float) -> str:

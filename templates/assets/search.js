@@ -17,7 +17,7 @@
   // Headings outside of the pages of frames: their view, their text, and the first words below them.
   const headings = () => $$("main > .page:not(.frame, #rules) :is(h1, h2, h3)").filter((heading) => !heading.closest(".suggestion, .card")).map((heading) => {
     const owner = heading.parentElement.closest("[id]"); // a view, or a part of one with a name of its own
-    const view = $(`nav a[href="#${heading.closest(".page").id}"]`);
+    const view = $$("nav a").find((link) => link.hash === `#${heading.closest(".page").id}`);
     const below = heading.nextElementSibling;
     const text = below && below.matches("p, .lead") ? wordsOf(below).slice(0, 240) : "";
     return { where: owner.id, title: wordsOf(heading), text, kind: view ? view.firstChild.textContent.trim() : "section", heading };

@@ -96,7 +96,7 @@ def test_functions_with_one_name_are_told_apart_by_their_files() -> None:
     parts = [
         make.compile(f"{number}/0", make.tensor(8), name="step", co_filename=f"/srv/app/{name}.py") for number, name in enumerate("ab")
     ]
-    assert sorted(view_of(make.report(make.trace(*parts))).labels.values()) == ["step · a.py", "step · b.py"]
+    assert {"step · a.py", "step · b.py"} <= set(view_of(make.report(make.trace(*parts))).labels.values())
 
 
 def test_a_line_has_the_color_of_its_worst_mark() -> None:
