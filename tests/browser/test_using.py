@@ -224,8 +224,9 @@ def test_functions_come_by_avoidable_time_and_are_sorted_with_their_frames(visit
     assert names[:3] == ["forward_0", "forward_1", "forward_2"]
 
 
-def test_a_long_table_begins_with_its_first_rows(visit: Visit) -> None:
-    page = visit("large", "frames")
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_long_table_begins_with_its_first_rows(width: int, visit: Visit) -> None:
+    page = visit("large", "frames", viewport={"width": width, "height": 900})
     shown = page.locator("#all-frames > tbody:visible")
     expect(shown).to_have_count(50)
     page.get_by_role("button", name="Show all 64").first.click()
