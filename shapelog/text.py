@@ -21,7 +21,9 @@ _LINE_BREAKS = re.compile(r"[\t\n]+\s*")
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]+|\d{9,}")
 _MAX_RANGES = 8
 # Times from this one on, in seconds, are given in two units: seconds in each, their names.
-_LONG_TIME = 120
+_LONG_TIME = 60
+# In a column of seconds such times would be wider than others up to this one.
+_LONG_IN_COLUMN = 120
 _UNITS = ((86400, "d", 3600, "h"), (3600, "h", 60, "min"), (60, "min", 1, "s"))
 # Of an option or a setting; every whole number up to it is exact as a float, too.
 LARGEST_NUMBER = 10**15
@@ -177,10 +179,10 @@ def rank_list(numbers: Iterable[int], most: int = _MAX_RANGES) -> str:
 
 
 def seconds(value: float) -> str:
-    """A time for people: ``0.02 s``, ``14.3 s``, ``108 s``, ``36 min 14 s``, ``5 h 2 min``, ``3 d 4 h``."""
+    """A time for people: ``0.02 s``, ``14.3 s``, ``1 min 48 s``, ``36 min 14 s``, ``5 h 2 min``, ``3 d 4 h``."""
     whole = round(value)
     if whole < _LONG_TIME:
-        return f"{value:.2f} s" if value < 10 else f"{value:.1f} s" if value < 100 else f"{whole} s"
+        return f"{value:.2f} s" if value < 10 else f"{value:.1f} s"
     size, name, part, small = next(unit for unit in _UNITS if whole >= unit[0])
     rest = whole % size // part
     return f"{whole // size} {name}" + (f" {rest} {small}" if rest else "")
@@ -203,7 +205,7 @@ def taking(value: float | None) -> str:
 
 def seconds_in_column(value: float) -> str:
     """The same without the unit of seconds, which the head of the column names: ``14.30``, ``36 min 14 s``."""
-    return f"{value:.2f}" if round(value) < _LONG_TIME else seconds(value)
+    return f"{value:.2f}" if round(value) < _LONG_IN_COLUMN else seconds(value)
 
 
 def seconds_as_printed(value: float) -> float:
@@ -225,7 +227,7 @@ def seconds_from_to(before: float, after: float) -> str:
 
 
 def seconds_range(least: float, most: float | None) -> str:
-    """``5.10–8.40 s``, ``100 s–36 min 14 s``, ``5.10 s`` where the ends are the same, ``at least 5.10 s`` without an upper one."""
+    """``5.10–8.40 s``, ``50.0 s–36 min 14 s``, ``5.10 s`` where the ends are the same, ``at least 5.10 s`` without an upper one."""
     if most is None:
         return f"at least {seconds(least)}"
     low, high = seconds(least), seconds(most)

@@ -220,7 +220,11 @@ def _html(text: str) -> Iterator[str]:
 
 
 # Places in the page, lines in the editor, and the trace viewers that the page names.
-_OWN_LINK = re.compile(r"#.*|vscode://file/[\w.%/:~-]+:\d+|https://ui\.perfetto\.dev|https://www\.speedscope\.app", re.A | re.S)
+_OWN_LINK = re.compile(
+    r"#.*|vscode://file/[\w.%/:~-]+:\d+|https://github\.com/shapelog/shapelog/blob/main/docs/rules\.md#sl\d+|https://ui\.perfetto\.dev"
+    r"|https://www\.speedscope\.app",
+    re.A | re.S,
+)
 
 
 class _Elements(HTMLParser):

@@ -106,9 +106,19 @@ def test_text_that_fits_is_unchanged() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "shown"), [(0.0, "0.00 s"), (0.024, "0.02 s"), (1.4, "1.40 s"), (9.876, "9.88 s"), (12.34, "12.3 s"), (108.4, "108 s")]
+    ("value", "shown"),
+    [
+        (0.0, "0.00 s"),
+        (0.024, "0.02 s"),
+        (1.4, "1.40 s"),
+        (9.876, "9.88 s"),
+        (12.34, "12.3 s"),
+        (59.4, "59.4 s"),
+        (59.6, "1 min"),
+        (108.4, "1 min 48 s"),
+    ],
 )
-def test_seconds_have_two_or_three_digits(value: float, shown: str) -> None:
+def test_seconds_up_to_a_minute_have_three_digits(value: float, shown: str) -> None:
     assert seconds(value) == shown
 
 

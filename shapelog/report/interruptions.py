@@ -18,6 +18,7 @@ class InterruptionKind(Enum):
     """Worst first: after a failure there is no compiled code, after a graph break there is code in pieces."""
 
     FAILURE = "failure"
+    UNFINISHED = "unfinished compilation"
     LIMIT = "recompile limit"
     BREAK = "graph break"
     RESTART = "restart"
@@ -35,8 +36,9 @@ class Interruption(NamedTuple):
     """The same thing met at one or several places, an alert for each.
 
     ``title`` is what PyTorch met, ``message`` everything else that it wrote, None where it wrote nothing; ``exceptions`` are those that
-    a failure raised. ``seconds`` were spent on compilations that failed, or before the analysis was started again. ``resumed`` are the
-    compilations of the code that goes on after a graph break, which would be part of others without it.
+    a failure raised. ``refused`` are all compilations that a recompile limit refused. ``seconds`` were spent on compilations that failed,
+    or before the analysis was started again. ``resumed`` are the compilations of the code that goes on after a graph break, which would be
+    part of others without it.
     """
 
     kind: InterruptionKind
@@ -48,15 +50,17 @@ class Interruption(NamedTuple):
     helps: tuple[str, ...]
     seconds: float
     resumed: tuple[WeightedCompile, ...]
+    refused: tuple[WeightedCompile, ...] = ()
 
     @property
     def times(self) -> int:
-        """How often it happened, on all ranks together."""
-        return sum(alert.count for alert in self.alerts)
+        """How often it happened, on all ranks together; the finding of a recompile limit is about the first of the calls it refused."""
+        return sum(item.weight for item in self.refused) or sum(alert.count for alert in self.alerts)
 
     @property
     def compiles(self) -> tuple[Compile, ...]:
-        return tuple(dict.fromkeys(item.compile for alert in self.alerts for item in alert.occurrences))
+        met = (item.compile for alert in self.alerts for item in alert.occurrences)
+        return tuple(dict.fromkeys((*met, *(item.compile for item in self.refused))))
 
     @property
     def resumed_times(self) -> int:
@@ -71,11 +75,6 @@ class Interruption(NamedTuple):
         """Whether the recompile limit raised an error, so that nothing ran in eager mode."""
         return any(compile.raised_at_limit for compile in self.compiles)
 
-    @property
-    def is_unfinished(self) -> bool:
-        """Whether the process ended, or gave up, while it compiled, so that nothing is known to be wrong with the code."""
-        return self.kind is InterruptionKind.FAILURE and all(compile.outcome is Outcome.UNFINISHED for compile in self.compiles)
-
 
 def interruptions(found: Alerts) -> tuple[Interruption, ...]:
     """All of them, the worst kind first, and of each kind those that cost most."""
@@ -89,7 +88,9 @@ def interruptions(found: Alerts) -> tuple[Interruption, ...]:
 
 
 def _kind(alert: Alert) -> InterruptionKind | None:
-    return next((kind for known, kind in _KINDS.items() if known in alert.kinds), None)
+    kind = next((kind for known, kind in _KINDS.items() if known in alert.kinds), None)
+    is_unfinished = all(item.compile.outcome is Outcome.UNFINISHED for item in alert.occurrences)
+    return InterruptionKind.UNFINISHED if kind is InterruptionKind.FAILURE and is_unfinished else kind
 
 
 def _key(kind: InterruptionKind, alert: Alert) -> tuple[str, ...]:
@@ -107,6 +108,8 @@ def _title(alert: Alert) -> str:
 def _interruption(found: Alerts, resumed: ResumedCode, kind: InterruptionKind, alerts: Sequence[Alert]) -> Interruption:
     first = alerts[0]
     after = [item for code in resumed.after(alerts) for item in found.compiles(code)] if kind is InterruptionKind.BREAK else []
+    own = [item for alert in alerts for item in found.compiles(alert.code)] if kind is InterruptionKind.LIMIT else []
+    refused = [item for item in own if item.compile.outcome is Outcome.LIMIT]
     return Interruption(
         kind=kind,
         rule=first.rule,
@@ -115,14 +118,15 @@ def _interruption(found: Alerts, resumed: ResumedCode, kind: InterruptionKind, a
         message=next((message for alert in alerts for message in alert.messages), None),
         exceptions=next((alert.exceptions for alert in alerts if alert.exceptions), ()),
         helps=tuple(dict.fromkeys(text for alert in alerts for text in alert.helps)),
-        seconds=_seconds(found, kind, alerts),
+        seconds=math.fsum(item.seconds for item in refused) if refused else _seconds(found, kind, alerts),
+        refused=tuple({item.compile: item for item in refused}.values()),
         resumed=tuple({item.compile: item for item in after}.values()),
     )
 
 
 def _seconds(found: Alerts, kind: InterruptionKind, alerts: Iterable[Alert]) -> float:
     """The alert of a failure has no seconds of its own: a rule about it costs nothing apart from what the compilation took."""
-    if kind not in (InterruptionKind.FAILURE, InterruptionKind.LIMIT):
+    if kind in (InterruptionKind.BREAK, InterruptionKind.RESTART):
         return math.fsum(alert.seconds for alert in alerts)
     trace = found.report.trace
     return math.fsum(trace.seconds(compile) for compile in {item.compile for alert in alerts for item in alert.occurrences})

@@ -20,7 +20,7 @@ from shapelog.reading.payloads.compiler_messages import PLANNED_RESTARTS
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.recompiles.explain import Recompile
 from shapelog.recompiles.global_state import set_once
-from shapelog.report.alerts import Alert, Alerts, Occurrence
+from shapelog.report.alerts import Alert, Alerts, Occurrence, stable_text
 from shapelog.report.analyses.recompile_limit import DEFAULT_ACCUMULATED_LIMIT, DEFAULT_LIMIT, is_accumulated
 from shapelog.report.details.cache_remedies import cache_problem
 from shapelog.report.details.logging_calls import lines_for_logging
@@ -44,6 +44,7 @@ _LONG_TITLE = 120
 _SHORTEST_SENTENCE = 20
 # Of an error in a title.
 _LONGEST_ERROR = 80
+_LAMBDA = "<lambda>"
 _CONFIDENCE = ("high", "medium", "low")
 
 
@@ -315,7 +316,7 @@ def _key(run: _Run, alert: Alert) -> tuple[StepKind, object] | None:
         return None  # in a library, where a user changes no line, and no setting avoids it
     if AlertKind.FAILURE in kinds or AlertKind.BREAK in kinds:
         kind = StepKind.FAILURE if AlertKind.FAILURE in kinds else StepKind.GRAPH_BREAK
-        return (kind, (alert.messages[0].title, hints) if hints else alert)
+        return (kind, (alert.rule, stable_text(alert.messages[0].title), hints) if alert.messages else alert)
     if AlertKind.RESTART in kinds:
         is_costly = alert.seconds > _COSTLY * run.report.summary.seconds
         return (StepKind.RESTART, alert) if is_costly and alert.axis not in PLANNED_RESTARTS else None
@@ -361,7 +362,10 @@ def _place(alert: Alert) -> StepPlace | None:
 
 
 def _subject(alerts: Sequence[Alert]) -> str:
-    return _names(list(dict.fromkeys(alert.title for alert in alerts)))
+    """The names of the functions; lambdas are counted."""
+    names = list(dict.fromkeys(alert.title for alert in alerts if alert.title != _LAMBDA))
+    lambdas = len({alert.code for alert in alerts if alert.title == _LAMBDA})
+    return _names([*names, *([_LAMBDA if lambdas == 1 else plural(lambdas, "lambda")] if lambdas else [])])
 
 
 def _names(titles: Sequence[str]) -> str:
@@ -380,7 +384,7 @@ def _code_change(run: _Run, alerts: Sequence[Alert]) -> NextStep:
                 own[item.compile] = item
     sole = [item for item in own.values() if cured[item.compile].issuperset(run.recompiles[item.compile].codes)]
     saved = Seconds(math.fsum(item.seconds for item in sole), math.fsum(item.seconds for item in own.values()))
-    confidence = Confidence("medium", "the cause is known; that the changed code meets no other obstacle is not")
+    confidence = Confidence("medium", "the cause is known; the changed code may meet other obstacles")
     if len(sole) < len(own):
         confidence = Confidence("low", "some of these recompilations have other causes as well")
     kind = StepKind.SETUP if alerts[0].rule.code in _SET_UP else StepKind.CODE

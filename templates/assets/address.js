@@ -43,7 +43,9 @@ shapelog.keep = (() => {
     const table = (id) => {
       const heads = [...document.querySelectorAll(`#${id} thead th`)];
       const reads = () => heads.map((head, column) => (head.hasAttribute("aria-sort") ? `${column + 1} ${head.getAttribute("aria-sort")}` : "")).join("");
-      keep("frames", id.replace("all-", "sort-"), reads, (value) => {
+      const first = reads();
+      keep("frames", id.replace("all-", "sort-"), () => (reads() === first ? "" : reads()), (wanted) => {
+        const value = wanted || first;
         const head = heads[Number.parseInt(value, 10) - 1];
         const button = head && head.querySelector("button");
         if (!button) return;

@@ -116,8 +116,15 @@
     const place = () => {
       if (!lanes) keepLabels();
     };
+    // The bar that the keyboard was at last, where it is in sight, else the middle: what the buttons and keys zoom around.
+    let last = null;
+    figure.addEventListener("focusin", (event) => { if (grid.flat().includes(event.target)) last = event.target; });
+    const around = () => {
+      const at = last ? middleOf(last) - scroller.getBoundingClientRect().left : -1;
+      return at >= 0 && at <= scroller.clientWidth ? at : scroller.clientWidth / 2;
+    };
     // Zooms so that the moment under ``at``, in pixels from the left edge of the scroller, stays where it is.
-    function zoomTo(wanted, at = scroller.clientWidth / 2) {
+    function zoomTo(wanted, at = around()) {
       if (!base) measure();
       const next = Math.min(MOST, WIDEST / base.rest, Math.max(1, wanted));
       const before = (scroller.scrollLeft + at - base.names) / (base.rest * zoom);

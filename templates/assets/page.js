@@ -57,13 +57,42 @@ const shapelog = (() => {
         $$("tr.opened", table).forEach((row) => row.remove());
         const [body, ...more] = table.tBodies;
         (more.length ? table : body).append(...[...(more.length ? table.tBodies : body.rows)].sort((a, b) => (up ? compared(a, b) : compared(b, a))));
+        table.dispatchEvent(new Event("shapelog:rows"));
       });
     });
+  };
+
+  // A long table begins with its first rows; a button shows as many more, or all. What a filter hides does not count.
+  const folding = (table) => {
+    const size = Number(table.dataset.first);
+    const parts = () => [...(table.tBodies.length > 1 ? table.tBodies : table.tBodies[0].rows)];
+    let most = size;
+    const button = make("button", undefined, "unfold");
+    button.type = "button";
+    const draw = () => {
+      const shown = parts().filter((part) => !part.hidden);
+      parts().forEach((part) => part.classList.remove("beyond"));
+      shown.slice(most).forEach((part) => part.classList.add("beyond"));
+      const left = shown.length - most;
+      button.hidden = left <= 0;
+      button.textContent = size >= 50 && left > size ? `Show ${size} more of ${shown.length}` : `Show all ${shown.length}`;
+    };
+    button.addEventListener("click", () => {
+      const first = parts().find((part) => part.classList.contains("beyond"));
+      const all = parts().filter((part) => !part.hidden).length;
+      most = size >= 50 && all - most > size ? most + size : all;
+      draw();
+      if (button.hidden && first) { first.tabIndex = -1; first.focus(); }
+    });
+    table.addEventListener("shapelog:rows", draw);
+    (table.closest(".scroll") || table).after(button);
+    draw();
   };
 
   // What scripts add to a part of the page that is new in the document.
   const enhance = (root) => {
     $$("table.sortable", root).forEach(sortable);
+    $$("table[data-first]", root).forEach(folding);
     $$("a[data-to]", root).forEach((link) => { link.href = `#${link.dataset.to}`; }); // with what address.js keeps
     $$("button.copier[hidden]", root).forEach((button) => { button.hidden = false; });
   };

@@ -133,21 +133,32 @@
 
   // The tables of the page Frames, filtered by text, kinds and rules.
   const filter = $("#filter");
-  const tables = ["all-frames", "all-recompiles"].map((name) => document.getElementById(name)).filter(Boolean);
+  const listed = ["all-frames", "all-recompiles"].map((name) => document.getElementById(name)).filter(Boolean).map((table) => {
+    const rows = table.tHead.nextElementSibling.hasAttribute("data-kinds") ? [...table.tBodies] : [...table.tBodies[0].rows];
+    const texts = (row) => [row.textContent, ...$$("[title]", row).map((part) => part.title)].join(" ").toLowerCase();
+    return { table, rows: rows.map((row) => ({ row, text: texts(row) })) };
+  });
   const sift = () => {
     const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
     const chosen = (name) => $$(`input[name="${name}"]:checked`).map((box) => box.value);
     const [kinds, rules] = [chosen("kind"), chosen("rule")];
     const has = (list, wanted) => !wanted.length || wanted.some((item) => (list || "").split(" ").includes(item));
-    let shown = 0;
-    for (const table of tables) {
-      for (const row of table.tBodies[0].rows) {
-        const text = row.textContent.toLowerCase();
+    const shown = listed.map(({ table, rows }) => {
+      rows.forEach(({ row, text }) => {
         row.hidden = !(words.every((word) => text.includes(word)) && has(row.dataset.kinds, kinds) && has(row.dataset.rules, rules));
-        if (!row.hidden && table.id === "all-frames") shown += 1;
-      }
-    }
-    $("#shown").textContent = words.length || kinds.length || rules.length ? `${shown} of ${tables[0].tBodies[0].rows.length} frames` : "";
+      });
+      table.dispatchEvent(new Event("shapelog:rows"));
+      return rows.filter(({ row }) => !row.hidden).length;
+    });
+    $("#shown").textContent = words.length || kinds.length || rules.length ? `${shown[0]} of ${listed[0].rows.length} functions` : "";
+    $("#nothing").hidden = shown.some(Boolean);
+    listed.forEach(({ table }, place) => { (table.closest(".block") || table.closest(".scroll")).classList.toggle("beyond", !shown[place]); });
+  };
+  const clearFilter = () => {
+    filter.value = "";
+    $$(".filters input:checked").forEach((box) => { box.checked = false; });
+    filter.dispatchEvent(new Event("input", { bubbles: true }));
+    filter.focus();
   };
 
   const step = (by) => {
@@ -161,6 +172,7 @@
   withButtons(document);
   if (filter) {
     filter.addEventListener("input", sift);
+    $("#nothing button").addEventListener("click", clearFilter);
     $$(".filters input[type=\"checkbox\"]").forEach((box) => box.addEventListener("change", sift));
   }
   document.addEventListener("keydown", (event) => {

@@ -4,18 +4,23 @@
   const search = $("#search");
   const results = $("#results");
   const MOST = 40;
-  const SECTION = "section";
   let entries = null;
   let words = [];
   let found = [];
   let at = -1;
 
-  // Headings outside of the pages of frames: their page, their text, and the first words below them.
-  const headings = () => $$("main > .page:not(.frame, #rules) :is(h1, h2, h3)").filter((heading) => !heading.closest(".suggestion")).map((heading) => {
+  // The words of an element; what is apart in it only by its look is apart here, too.
+  const wordsOf = (element) => {
+    const pieces = [...element.childNodes].map((node) => node.textContent.trim().replace(/\s+/g, " ")).filter(Boolean);
+    return pieces.join(pieces.length > 1 && pieces.length === element.children.length ? " · " : " ");
+  };
+  // Headings outside of the pages of frames: their view, their text, and the first words below them.
+  const headings = () => $$("main > .page:not(.frame, #rules) :is(h1, h2, h3)").filter((heading) => !heading.closest(".suggestion, .card")).map((heading) => {
     const owner = heading.parentElement.closest("[id]"); // a view, or a part of one with a name of its own
+    const view = $$("nav a").find((link) => link.hash === `#${heading.closest(".page").id}`);
     const below = heading.nextElementSibling;
-    const text = below && below.matches("p, .lead") ? below.textContent.trim().replace(/\s+/g, " ").slice(0, 240) : "";
-    return { where: owner.id, title: heading.textContent.trim().replace(/\s+/g, " "), text, kind: SECTION, heading };
+    const text = below && below.matches("p, .lead") ? wordsOf(below).slice(0, 240) : "";
+    return { where: owner.id, title: wordsOf(heading), text, kind: view ? view.firstChild.textContent.trim() : "section", heading };
   });
   const prepared = (entry) => ({ ...entry, key: entry.title.toLowerCase(), all: `${entry.title} ${entry.text} ${entry.kind}`.toLowerCase() });
   const load = async () => {
@@ -24,12 +29,18 @@
     entries = [...packed, ...headings()].map(prepared);
   };
 
-  // The best title first: the same, one that begins with it, one with all words; then details with all words.
+  // The best title first: the same, one that begins with it, one that contains it; then details that contain it, whole before in part;
+  // then all words apart from each other, in a title before in details.
+  const isWhole = (text, query) => {
+    for (let place = text.indexOf(query); place >= 0; place = text.indexOf(query, place + 1)) if (!/\w/.test(text[place + query.length] || "")) return true;
+    return false;
+  };
   const rank = (entry, query) => {
     if (entry.key === query) return 0;
     if (entry.key.startsWith(query)) return 1;
     if (entry.key.includes(query)) return 2;
-    return words.every((word) => entry.key.includes(word)) ? 3 : 4;
+    if (entry.all.includes(query)) return isWhole(entry.all, query) ? 3 : 4;
+    return words.every((word) => entry.key.includes(word)) ? 5 : 6;
   };
   const matching = (query) => entries
     .filter((entry) => words.every((word) => entry.all.includes(word)))
@@ -109,7 +120,7 @@
     const [name, query] = shapelog.keep.now();
     const record = query.get("record");
     const compile = record && await arrived(name);
-    const row = compile && $$(".records tbody tr", compile).find((item) => item.cells[0].textContent.trim().split(" × ")[0] === record);
+    const row = compile && $$(".records tr[data-record]", compile).find((item) => item.dataset.record === record);
     if (row) shapelog.goTo(name, row);
   };
   window.addEventListener("hashchange", () => setTimeout(toRecord));

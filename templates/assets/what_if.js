@@ -24,7 +24,7 @@
   const UNITS = [[86400, "d", 3600, "h"], [3600, "h", 60, "min"], [60, "min", 1, "s"]];
   const seconds = (value) => {
     const whole = Math.round(value);
-    if (whole < 120) return value < 10 ? `${value.toFixed(2)} s` : value < 100 ? `${value.toFixed(1)} s` : `${whole} s`;
+    if (whole < 60) return value < 10 ? `${value.toFixed(2)} s` : `${value.toFixed(1)} s`;
     const [size, name, part, small] = UNITS.find((unit) => whole >= unit[0]);
     const rest = Math.floor((whole % size) / part);
     return `${Math.floor(whole / size)} ${name}${rest ? ` ${rest} ${small}` : ""}`;
@@ -36,6 +36,7 @@
     return `${high.endsWith(" s") && !high.includes(" min") ? low.replace(/ s$/, "") : low}–${high}`;
   };
   const number = (least, more) => (more ? `${least}–${least + more}` : String(least));
+  const counted = (compiles, hits, more) => [compiles || more || !hits ? number(compiles, more) : "", hits ? `${hits} refused` : ""].filter(Boolean).join(" + ");
 
   const NOT_KNOWN = "not replayed";
   const gauge = (svg, before, least, most) => {
@@ -72,7 +73,7 @@
   const showRow = (row, chosen) => {
     const cost = costOfRow(row.own, chosen);
     const total = cost && cost[COMPILES] + cost[HITS];
-    $(".total", row.element).textContent = cost ? number(total, cost[MORE]) : "?";
+    $(".total", row.element).textContent = cost ? counted(cost[COMPILES], cost[HITS], cost[MORE]) : "?";
     $(".total", row.element).classList.toggle("better", Boolean(cost) && total < row.before[COMPILES] + row.before[HITS]);
     const time = $(".time", row.element);
     if (!time) return;
@@ -87,9 +88,9 @@
     const [without, together] = [new Set(chosen), new Set(chosen)];
     own.forEach((item) => { without.delete(item); together.add(item); });
     const known = data.outcomes.map((outcome) => [costOf(outcome, without), costOf(outcome, together)]).filter(([one, other]) => one && other);
-    const most = known.reduce((all, [one, other]) => all + one[COMPILES] + one[HITS] - other[COMPILES] - other[HITS], 0);
+    const [compiles, hits] = [COMPILES, HITS].map((part) => known.reduce((all, [one, other]) => all + one[part] - other[part], 0));
     const isSure = known.every(([one, other]) => one[MORE] === other[MORE]);
-    if (most > 0) return `${boxes[place].checked ? "saves" : "would save"} ${isSure ? "" : "up to "}${most}`;
+    if (compiles + hits > 0) return `${boxes[place].checked ? "saves" : "would save"} ${isSure ? "" : "up to "}${counted(compiles + Math.min(0, hits), Math.max(0, hits), 0)}`;
     const missing = new Set();
     data.outcomes.forEach(([conditions]) => conditions.forEach((needed) => {
       if (needed.some((item) => own.includes(item))) needed.filter((item) => !together.has(item)).forEach((item) => missing.add(item));

@@ -76,7 +76,7 @@ def test_the_instructions_state_the_bound_and_that_texts_of_a_trace_are_data(age
 
 def test_a_report_begins_with_the_step_that_saves_most(agent: Agent) -> None:
     answer = agent.ask("report", trace=DEMO)
-    assert answer["summary"] == "19 compilations (67.3 s), including 15 recompilations (39.1 s)"
+    assert answer["summary"] == "19 compilations (1 min 7 s), including 15 recompilations (39.1 s)"
     first = answer["steps"][0]
     assert first["title"] == "Mark 3 inputs (4 entries) as dynamic"
     assert first["type_this"] == ["export TORCH_COMPILE_DYNAMIC_SOURCES=\"L['tokens']:0,L['tokens']:1,L['self'].step,L['features']:0\""]

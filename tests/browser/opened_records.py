@@ -27,5 +27,5 @@ def records(page: "Page", label: str) -> "Locator":
 
 
 def opener(table: "Locator", title: str) -> "Locator":
-    name = re.compile(rf"^{re.escape(title)}(?: \d+ operations?)?$")
+    name = re.compile(rf"^{re.escape(title)}(?: (?!\().*)?$")
     return table.get_by_role("row").filter(has=table.page.get_by_role("rowheader", name=name)).get_by_role("button").first

@@ -44,6 +44,26 @@ def test_buttons_zoom_in_and_out(chart: "object", visit: Visit) -> None:
     assert width(figure) == pytest.approx(whole)
 
 
+def test_zoom_keeps_the_bar_in_place_that_the_keyboard_was_at(visit: Visit) -> None:
+    page = visit("demo")
+    figure = timeline(page)
+    bar = figure.locator(".lane").nth(3).locator("a").last
+    middle = "bar => { const box = bar.querySelector('rect').getBoundingClientRect(); return box.left + box.width / 2; }"
+    bar.focus()
+    page.keyboard.press("+")
+    page.keyboard.press("+")
+    # The last bar ends where the chart does, so that what is left of it is all that can be scrolled to.
+    expect(bar).to_be_focused()
+    scroller = figure.locator(".zoomer").bounding_box()
+    assert scroller["x"] < bar.evaluate(middle) <= scroller["x"] + scroller["width"]
+    first = figure.locator(".lane").nth(1).locator("a").nth(2)
+    figure.get_by_role("button", name="Whole").click()
+    first.focus()
+    before = first.evaluate(middle)
+    figure.get_by_role("button", name="Zoom into").click()
+    assert first.evaluate(middle) == pytest.approx(before, abs=3)
+
+
 def test_keys_zoom_and_lead_from_bar_to_bar(visit: Visit) -> None:
     page = visit("demo")
     figure = timeline(page)

@@ -92,13 +92,16 @@ def test_the_recompilations_of_a_rule_are_found(visit: Visit) -> None:
 @pytest.mark.parametrize(
     ("words", "kind", "leads_to"),
     [
-        ("limit", "limit", "compile-1-8"),
-        ("graph break", "graph break", "compile-2-0"),
+        ("limit", "recompile limit", "interruption-1"),
+        ("graph break", "graph break", "interruption-2"),
+        ("GB0059", "graph break", "interruption-2"),
         ("demo.py:16", "line", "source-1-16"),
         ("mark_dynamic", "suggestion", "a1"),
         ("expected 32, actual 48", "recompilation", "compile-0-1"),
-        ("timeline", "section", "overview"),
-        ("what marking will not fix", "section", "advice"),
+        ("line 16", "line", "source-1-16"),
+        ("perfetto", "download", "viewer"),
+        ("timeline", "Overview", "overview"),
+        ("what marking will not fix", "Advice", "advice"),
     ],
 )
 def test_everything_is_found(words: str, kind: str, leads_to: str, visit: Visit) -> None:
@@ -107,6 +110,25 @@ def test_everything_is_found(words: str, kind: str, leads_to: str, visit: Visit)
     page.get_by_role("option").filter(has=page.locator(".kind", has_text=kind)).first.click()
     page.wait_for_function("name => location.hash === '#' + name", arg=leads_to)
     expect(page.locator(f"#{leads_to}")).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    ("words", "leads_to"), [("graph break", "interruption-2"), ("refused", "interruption-1"), ("line 16", "source-1-16")]
+)
+def test_the_first_result_is_the_best(words: str, leads_to: str, visit: Visit) -> None:
+    page = visit("demo")
+    page.get_by_role("combobox").fill(words)
+    page.get_by_role("option").first.click()
+    page.wait_for_function("name => location.hash === '#' + name", arg=leads_to)
+
+
+def test_a_graph_that_is_found_is_shown(visit: Visit) -> None:
+    page = visit("demo")
+    page.get_by_role("combobox").fill("graph that Dynamo captured 0/1")
+    page.get_by_role("option").first.click()
+    row = page.locator("#compile-0-1 tr.target")
+    expect(row).to_contain_text("graph that Dynamo captured")
+    expect(row).to_be_in_viewport()
 
 
 def test_a_record_that_is_found_is_shown_also_after_a_reload(visit: Visit) -> None:
@@ -156,11 +178,11 @@ def test_frames_and_recompiles_are_filtered_by_words_kinds_and_rules(visit: Visi
     page = visit("demo", "frames")
     frames, recompiles = page.locator("#all-frames tbody tr:visible"), page.locator("#all-recompiles tbody tr:visible")
     every = frames.count(), recompiles.count()
-    assert every == (4, 16)
+    assert every == (4, 10)
     words = page.get_by_label("Filter")
     words.fill("normalize")
     expect(frames).to_have_count(2)
-    expect(page.locator("#frames").get_by_role("status")).to_have_text("2 of 4 frames")
+    expect(page.locator("#frames").get_by_role("status")).to_have_text("2 of 4 functions")
     words.fill("")
     expect(frames).to_have_count(4)
     page.locator("#frames").get_by_role("checkbox", name="refused (limit reached)").check()
@@ -186,10 +208,46 @@ def test_tables_are_sorted_by_mouse_and_by_keys(visit: Visit) -> None:
     page.keyboard.press("Enter")
     expect(head).to_have_attribute("aria-sort", "ascending")
     assert table.locator("tbody tr").evaluate_all(times) == sorted(found)
-    table.get_by_role("columnheader", name="compilation").get_by_role("button").click()
-    labels = table.locator("tbody tr").evaluate_all("rows => rows.map(row => row.cells[0].innerText.split(' ')[0])")
-    assert labels == sorted(labels, key=lambda label: tuple(map(int, label.split("/"))))
-    assert len(labels) == 16
+    table.get_by_role("columnheader", name="function").get_by_role("button").click()
+    names = table.locator("tbody tr").evaluate_all("rows => rows.map(row => row.cells[0].innerText)")
+    assert names == sorted(names)
+    assert len(names) == 10
+
+
+def test_functions_come_by_avoidable_time_and_are_sorted_with_their_frames(visit: Visit) -> None:
+    page = visit("large", "frames")
+    table = page.locator("#all-frames")
+    expect(table.get_by_role("columnheader", name="avoidable")).to_have_attribute("aria-sort", "descending")
+    assert page.evaluate("location.hash") == "#frames"
+    table.get_by_role("columnheader", name="function").get_by_role("button").click()
+    names = table.locator("tbody th").evaluate_all("cells => cells.map((cell) => cell.querySelector('a').textContent)")
+    assert names[:3] == ["forward_0", "forward_1", "forward_2"]
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_long_table_begins_with_its_first_rows(width: int, visit: Visit) -> None:
+    page = visit("large", "frames", viewport={"width": width, "height": 900})
+    shown = page.locator("#all-frames > tbody:visible")
+    expect(shown).to_have_count(50)
+    page.get_by_role("button", name="Show all 64").first.click()
+    expect(shown).to_have_count(64)
+    page = visit("large", "frames")
+    page.get_by_label("Filter").fill("forward_63")
+    expect(page.locator("#all-frames > tbody:visible")).to_have_count(1)
+    expect(page.get_by_role("button", name="Show all")).to_have_count(0)
+
+
+def test_a_filter_that_nothing_matches_can_be_cleared(visit: Visit) -> None:
+    page = visit("demo", "frames")
+    page.get_by_label("Filter").fill("no such thing")
+    page.locator("#frames").get_by_role("checkbox", name="SL104").check()
+    expect(page.locator("#nothing")).to_be_visible()
+    expect(page.locator("#all-recompiles")).to_be_hidden()
+    page.get_by_role("button", name="Clear the filter").click()
+    expect(page.locator("#nothing")).to_be_hidden()
+    expect(page.get_by_label("Filter")).to_have_value("")
+    expect(page.locator("#all-recompiles tbody tr:visible")).to_have_count(10)
+    assert page.evaluate("location.hash") == "#frames"
 
 
 @pytest.mark.parametrize("before", ["", "delete Navigator.prototype.clipboard;"], ids=["clipboard", "no clipboard object"])

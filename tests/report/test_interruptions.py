@@ -69,7 +69,17 @@ def test_a_restart_has_the_seconds_before_it() -> None:
 
 def test_a_compilation_that_the_trace_ends_in_is_not_said_to_have_failed() -> None:
     (item,) = made(make.dynamo_start("f", id="0/0"))
-    assert item.is_unfinished
+    assert item.kind is InterruptionKind.UNFINISHED
+
+
+def test_all_calls_that_a_recompile_limit_refused_are_counted() -> None:
+    report = report_of("real/2.6/g_limit.log.gz")
+    limits = [item for item in found_in(report) if item.kind is InterruptionKind.LIMIT]
+    assert sum(item.times for item in limits) == report.summary.limit_hits
+    assert {item.alerts[0].title: [compile.label for compile in item.compiles] for item in limits if item.times > 1} == {
+        "ff": ["3/3", "3/4"],
+        "f2": ["0/2#3", "0/3#3"],
+    }
 
 
 def test_a_run_in_one_piece_has_none() -> None:

@@ -239,3 +239,11 @@ def test_settings_that_changed_are_named_and_set_together() -> None:
         f"set {settings.replace(',', ' and')} once, before the first compiled call",
         "set TF32 once, before the first compiled call",
     ]
+
+
+def test_failures_for_one_cause_are_one_step() -> None:
+    names = ("f", "<lambda>", "<lambda>")
+    parts = [make.compile(f"{number}/0", make.tensor(8), name=name, line=5 + number, **make.FAILED) for number, name in enumerate(names)]
+    (step,) = steps_of(make.report(make.trace(*parts)))
+    assert step.title.startswith("Fix what keeps f and 2 lambdas from compiling")
+    assert step.saving.failed == 3

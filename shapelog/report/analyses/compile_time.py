@@ -7,7 +7,7 @@ from shapelog.recompiles.explain import Explanations
 from shapelog.report.phases import seconds_by_phase
 from shapelog.report.results import Column, Finding, Table
 from shapelog.report.weighted import WeightedCompile, weighted_compiles
-from shapelog.text import seconds
+from shapelog.text import plural, seconds
 
 
 def analyze(explained: Explanations) -> Iterator[Finding | Table]:
@@ -28,6 +28,7 @@ def _caches(compiles: Iterable[WeightedCompile]) -> Iterator[str]:
         for name, number in item.compile.caches:
             counts[name] = counts.get(name, 0) + number * item.weight
     for cache, label in (("fx_graph_cache", "FX graph cache"), ("aotautograd_cache", "AOTAutograd cache")):
-        found = [f"{counts[f'{cache}_{kind}']} {kind}" for kind in ("hit", "miss", "bypass") if f"{cache}_{kind}" in counts]
+        known = [(counts[f"{cache}_{kind}"], kind) for kind in ("hit", "miss", "bypass") if f"{cache}_{kind}" in counts]
+        found = [plural(number, kind) for number, kind in known]
         if found:
             yield f"{label}: {', '.join(found)}"

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from datetime import datetime, timezone
 from typing import Any, NamedTuple
 
 import orjson
@@ -12,6 +13,9 @@ from shapelog.reading.records import SETTINGS
 # What differs in every compile and means nothing.
 _FLEETING = frozenset(("compile_id", "start_time", "start_time_us", "end_time_us", "stack_trace", "exception_stack_trace"))
 _LONGEST = 400
+# Fields that are moments, with how many of their units a second has; those after the year 2100 are something else.
+_MOMENTS = {"start_time": 1, "start_time_us": 1_000_000, "end_time_us": 1_000_000}
+_LAST_MOMENT = 4_102_444_800
 
 
 class MetricField(NamedTuple):
@@ -40,8 +44,17 @@ def metric_fields(frame: Frame, compile: Compile) -> tuple[MetricField, ...]:
             continue
         before = earlier.get(name)
         changed = bool(earlier) and before != value and name not in _FLEETING
-        found.append(MetricField(name, _text(value), _text(before) if changed else "", changed))
+        shown = _moment(name, value) or _text(value)
+        found.append(MetricField(name, shown, _text(before) if changed else "", changed))
     return tuple(sorted(found, key=lambda field: (not field.changed, field.name)))
+
+
+def _moment(name: str, value: object) -> str:
+    """A moment in seconds or microseconds since 1970 as a date, "" for what is none."""
+    unit = _MOMENTS.get(name)
+    if unit is None or isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value / unit < _LAST_MOMENT:
+        return ""
+    return f"{datetime.fromtimestamp(value / unit, timezone.utc):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def setting_changes(frame: Frame, compile: Compile) -> tuple[Setting, ...]:

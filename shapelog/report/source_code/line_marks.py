@@ -57,11 +57,6 @@ class LineMark(NamedTuple):
         return sum(item.weight for item in self.compiled)
 
     @property
-    def succeeded(self) -> int:
-        """How many of them left code, or would have: all but those that failed, never finished, or were refused."""
-        return sum(item.weight for item in self.compiled if item.compile.outcome in (Outcome.COMPILED, Outcome.SKIPPED))
-
-    @property
     def seconds(self) -> float:
         return math.fsum(item.seconds for item in self.compiled)
 

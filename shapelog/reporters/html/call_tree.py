@@ -1,5 +1,6 @@
 """The call tree: which of the user's calls led to each compile, and what everything below each call cost."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
@@ -10,7 +11,7 @@ from shapelog.reading.payloads.source_names import is_library
 from shapelog.reading.records import StackFrame
 from shapelog.report.merge_ranks import rank_label
 from shapelog.report.report import Report
-from shapelog.reporters.html.chart_text import clipped, file_and_line, kind_of, spent
+from shapelog.reporters.html.chart_text import Part, clipped, counted, file_and_line, kind_of, spent
 from shapelog.text import plural
 
 # What starts a program or a thread, wherever Python is installed.
@@ -30,17 +31,15 @@ _Path = tuple[_Call, ...]
 class CallNode:
     """A call (``frame`` is None), or a compiled function.
 
-    ``place`` is ``model.py:12``, "" if the trace does not record it. ``seconds``, ``compiles`` and ``kinds``, seconds by kind, are those
-    of everything below, itself included; ``own`` are compiles of this very function by rank, "" if there is one, and kind.
+    ``place`` is ``model.py:12``, "" if the trace does not record it. ``parts`` by kind are all that is below, itself
+    included; ``own`` are compiles of this very function by rank, "" if there is one, and kind.
     """
 
     name: str
     place: str = ""
     code: str = ""
     frame: Frame | None = None
-    seconds: float = 0.0
-    compiles: int = 0
-    kinds: dict[str, float] = field(default_factory=dict)
+    parts: dict[str, Part] = field(default_factory=dict)
     own: dict[tuple[str, str], list[Compile]] = field(default_factory=dict)
     calls: dict[_Call, "CallNode"] = field(default_factory=dict)
 
@@ -50,8 +49,17 @@ class CallNode:
         return sorted(self.calls.values(), key=lambda node: (-node.seconds, -node.compiles))
 
     @property
+    def seconds(self) -> float:
+        return math.fsum(part[2] for part in self.parts.values())
+
+    @property
+    def compiles(self) -> int:
+        """Those, too, that left no code."""
+        return sum(part[1] for part in self.parts.values())
+
+    @property
     def cost(self) -> str:
-        return " · ".join(filter(None, (spent(self.seconds), plural(self.compiles, "compilation"))))
+        return " · ".join(filter(None, (spent(self.seconds), counted(self.parts.values()))))
 
     @property
     def heading(self) -> str:
@@ -61,12 +69,12 @@ class CallNode:
     @property
     def shares(self) -> list[tuple[str, float]]:
         """(kind, seconds), the costliest first."""
-        return sorted(self.kinds.items(), key=lambda item: -item[1])
+        return sorted(((kind, spent) for kind, _, spent in self.parts.values()), key=lambda item: -item[1])
 
-    def add(self, compile: Compile, kind: str) -> None:
-        self.seconds += compile.seconds
-        self.compiles += 1
-        self.kinds[kind] = self.kinds.get(kind, 0.0) + compile.seconds
+    def add(self, *parts: Part) -> None:
+        for kind, number, took in parts:
+            _, count, before = self.parts.get(kind, (kind, 0, 0.0))
+            self.parts[kind] = (kind, count + number, before + took)
 
 
 def call_tree(report: Report, with_code: bool = True) -> list[CallNode]:
@@ -84,10 +92,10 @@ def call_tree(report: Report, with_code: bool = True) -> list[CallNode]:
                     code = clipped(codes.get(call, ""), _MAX_TEXT) if with_code else ""
                     node.calls[call] = CallNode(clipped(name, _MAX_TEXT) or "unknown code", file_and_line(file, line), code)
                 node = node.calls[call]
-                node.add(compile, kind)
+                node.add((kind, 1, compile.seconds))
             node = node.calls.setdefault(_key(frame), CallNode(_leaf_name(frame), file_and_line(frame.file, frame.line)))
             node.frame = node.frame or frame
-            node.add(compile, kind)
+            node.add((kind, 1, compile.seconds))
             node.own.setdefault((rank_label((frame,)) if len(report.trace.ranks) > 1 else "", kind), []).append(compile)
     return root.children
 

@@ -9,24 +9,36 @@ from jinja2 import Environment
 from markupsafe import Markup, escape
 
 from shapelog.advice.paste_formats import cost_of, effect_of
+from shapelog.grouping import grouped
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.report.details.metric_fields import metric_fields, setting_changes
 from shapelog.report.report import Report
 from shapelog.reporters.html.anchors import Anchors
+from shapelog.reporters.html.chart_text import same_function
 from shapelog.reporters.html.environment import environment
 from shapelog.reporters.html.highlight import Highlighter
 from shapelog.reporters.html.page_context import PageContext
 from shapelog.reporters.html.record_rows import dumped_files, rows_html
 from shapelog.reporters.html.redact import without_stack
 from shapelog.reporters.html.views.editor_links import EditorLinks
+from shapelog.reporters.html.views.what_if_page import number_of
 from shapelog.rules import RULES, problem_rule
 from shapelog.text import escape_controls, file_name, file_size, one_line, rank_list, seconds_in_column
 
 # Rows of a table.
 _MAX_ROWS = 60
 _MAX_TEXT = 2000
-# The first word is code: ``x.shape[0]``, ``self.step``, ``mark_dynamic``.
-_NAME = re.compile(r"\w+[._\[(]\w")
+# The first word is code: ``x.shape[0]``, ``self.step``, ``mark_dynamic``, ``train()``.
+_NAME = re.compile(r"\w+(?:[._\[]\w|\()")
+# In names of columns, which the other formats have as well.
+_COLUMN_WORDS = (
+    (re.compile("pinned to"), "fixed to"),
+    (re.compile(r"\b(re)?compiles\b"), r"\1compilations"),
+    (re.compile(r"\b(re)?compile\b"), r"\1compilation"),
+)
+# How PyTorch calls that a guard left a symbol a single value.
+_IN_PLAIN_WORDS = {"range refined to singleton": "by a guard"}
+_RANGE = re.compile(r"(?<=\d)-(?=\d)")
 # Longer names and texts are too long to be read, or meant to fill the page.
 _MAX_VALUE = 30_000
 
@@ -39,7 +51,7 @@ def page_environment(context: PageContext) -> Environment:
     sanitize = sanitizer(context.redact)
     templates = environment(sanitize)
     highlighter = Highlighter()
-    editor = EditorLinks(context.source.on_disk, with_source)
+    editor = EditorLinks(context.source.on_disk.get, with_source)
     templates.filters.update(
         cell=_cell,
         code=highlighter.line,
@@ -52,10 +64,13 @@ def page_environment(context: PageContext) -> Environment:
         metric_fields=lambda compile, frame: metric_fields(frame, compile),
         setting_changes=lambda compile, frame: setting_changes(frame, compile),
         marked_code=highlighter.marked,
+        number_of=number_of,
         problem_rule=problem_rule,
         prose=lambda text: _prose(sanitize(text)),
         pytorch_text=lambda text: _shortened(text.strip() if with_source else without_stack(text)),
-        rank_list=rank_list,
+        rank_list=lambda ranks: _RANGE.sub("–", rank_list(ranks)),
+        heading=_heading,
+        by_function=lambda frames: [(own[0], len(own)) for own in grouped(frames, same_function).values()],
         place=lambda place: f"{file_name(place.file)}:{place.line}",
         record_rows=lambda rows: rows_html(rows, context.records.chunk_ids, lambda text: escape(sanitize(text))),
         sentence=sentence,
@@ -163,9 +178,18 @@ def _prose(text: str) -> Markup:
     return Markup("").join(Markup("<code>{}</code>").format(part) if number % 2 else part for number, part in enumerate(parts))
 
 
+def _heading(column: str) -> str:
+    """The name of a column in the words of the page."""
+    for pattern, word in _COLUMN_WORDS:
+        column = pattern.sub(word, column)
+    return column
+
+
 def _cell(value: str | int | float | None) -> str:
     """A cell of a table, whose floats are seconds."""
-    return "" if value is None else seconds_in_column(value) if isinstance(value, float) else one_line(value)
+    if isinstance(value, str):
+        return one_line(_IN_PLAIN_WORDS.get(value, value))
+    return "" if value is None else seconds_in_column(value) if isinstance(value, float) else str(value)
 
 
 def sentence(text: str, is_first: bool = True) -> str:

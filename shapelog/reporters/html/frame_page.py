@@ -1,6 +1,7 @@
 """One frame with its compiles: what varied, the shape table, and for each compile why it happened and what differs."""
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -12,8 +13,9 @@ from shapelog.recompiles.shape_table import ShapeRow
 from shapelog.report.explain_compile import CompileExplanation, explanation_of, graph_lines
 from shapelog.report.merge_ranks import MergedFrame
 from shapelog.report.report import FrameReport, Report
+from shapelog.report.weighted import WeightedCompile
 from shapelog.reporters.html.anchors import Anchors
-from shapelog.reporters.html.chart_text import Part, kind_of, totals
+from shapelog.reporters.html.chart_text import Part, counted, kind_of, totals
 from shapelog.reporters.html.side_by_side import Diff, side_by_side
 from shapelog.text import plural
 
@@ -25,7 +27,7 @@ _COMPILE_SIZE, _ROW_SIZE = 15_000, 500
 
 
 class CompileView(NamedTuple):
-    """One compile, which is shown in full or with its causes alone."""
+    """One compile, which is shown in full or with its causes alone; ``times`` and ``seconds`` are those of all ranks that made the same."""
 
     compile: Compile
     anchor: str
@@ -33,6 +35,8 @@ class CompileView(NamedTuple):
     recompile: Recompile | None
     headline: str
     is_full: bool
+    times: int
+    seconds: float
 
 
 class CompileDetails(NamedTuple):
@@ -63,6 +67,16 @@ class FrameView(NamedTuple):
     @property
     def frame(self) -> Frame:
         return self.report.frame
+
+    @property
+    def counted(self) -> str:
+        """``8 compilations + 1 refused``: those of all of them."""
+        return counted(self.parts)
+
+    @property
+    def own_counted(self) -> str:
+        """``8 compilations + 1 refused``: those of one of them."""
+        return counted((item.kind, 1, 0.0) for item in self.compiles)
 
     @property
     def codes(self) -> tuple[str, ...]:
@@ -125,22 +139,21 @@ def _frame_view(report: Report, merged: MergedFrame, anchors: Anchors, full: flo
     item = merged.first
     frame = item.frame
     recompiles = {entry.compile: entry for entry in item.recompiles}
-    compiles = tuple(
-        _compile_view(compile, recompiles.get(compile), anchors, number < full) for number, compile in enumerate(frame.compiles)
-    )
     # Members have the same kinds of compiles.
-    pairs = [pair for member in merged.members for pair in zip(compiles, member.compiles, strict=True)]
+    columns = list(zip(*(member.compiles for member in merged.members), strict=True))
+    compiles = tuple(_compile_view(same, recompiles.get(same[0].compile), anchors, number < full) for number, same in enumerate(columns))
     return FrameView(
         report=item,
         anchor=anchors[frame],
         owner=merged.owner if report.trace.rank_count > 1 else "",
-        parts=totals((view.kind, compiled.weight, compiled.seconds) for view, compiled in pairs),
+        parts=totals((view.kind, view.times, view.seconds) for view in compiles),
         seconds=merged.seconds,
         compiles=compiles,
     )
 
 
-def _compile_view(compile: Compile, recompile: Recompile | None, anchors: Anchors, is_full: bool) -> CompileView:
+def _compile_view(same: Sequence[WeightedCompile], recompile: Recompile | None, anchors: Anchors, is_full: bool) -> CompileView:
+    compile = same[0].compile
     return CompileView(
         compile=compile,
         anchor=anchors[compile],
@@ -148,6 +161,8 @@ def _compile_view(compile: Compile, recompile: Recompile | None, anchors: Anchor
         recompile=recompile,
         headline=_headline(compile, recompile),
         is_full=is_full,
+        times=sum(item.weight for item in same),
+        seconds=math.fsum(item.seconds for item in same),
     )
 
 

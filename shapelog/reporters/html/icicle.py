@@ -101,7 +101,10 @@ def _title(node: CallNode, is_last: bool) -> str:
 
 def _joined(nodes: Sequence[CallNode], name: str = "") -> CallNode:
     """What several nodes cost together, as one."""
-    return CallNode(name, seconds=math.fsum(node.seconds for node in nodes), compiles=sum(node.compiles for node in nodes))
+    found = CallNode(name)
+    for node in nodes:
+        found.add(*node.parts.values())
+    return found
 
 
 def _summary(nodes: Sequence[CallNode], has_stacks: bool, by_seconds: bool) -> str:

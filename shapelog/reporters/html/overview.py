@@ -11,13 +11,15 @@ from shapelog.model.vllm import VllmCompilation
 from shapelog.report.details.vllm_passes import vllm_words
 from shapelog.report.next_steps import NextStep
 from shapelog.report.report import Report
-from shapelog.reporters.html.chart_text import Part, totals
-from shapelog.reporters.html.frame_page import CompileView, FrameView
+from shapelog.reporters.html.chart_text import Part, kind_of, totals
+from shapelog.reporters.html.frame_page import FrameView
 from shapelog.rules import RULES, Rule, Verdict
-from shapelog.text import as_sentence, is_visible, measured, plural, plural_noun, taking
+from shapelog.text import as_sentence, is_visible, measured, plural, plural_noun, some, taking
 
 # A longer list is not put on the page to be copied: suggest-dynamic prints it.
 _MAX_LIST = 20_000
+# Functions that the verdict names.
+_MAX_NAMES = 3
 _RESULTS = {ExportResult.FAILED: "failed", ExportResult.EXPORTED: "succeeded", ExportResult.UNKNOWN: "without a recorded result"}
 
 
@@ -43,7 +45,6 @@ class Overview(NamedTuple):
     shell: str
     python: str
     why: str
-    recompiles: tuple[tuple[FrameView, CompileView], ...]
     codes: tuple[Rule, ...]
     steps: tuple[NextStep, ...]
     exports_lead: str = ""
@@ -54,18 +55,17 @@ def overview(report: Report, views: tuple[FrameView, ...], steps: tuple[NextStep
     python = as_python(report.advice) if report.advice else ""
     codes = {code for item in report.recompiles for code in item.codes}
     title, lead = _verdict(report)
-    recompiles = tuple((view, item) for view in views for item in view.compiles if item.recompile)
+    has_recompiles = any(item.recompile for view in views for item in view.compiles)
     return Overview(
         title=title,
         lead=" ".join((lead, *report.trace.what_is_missing)),
         version=report.trace.torch_version or _guessed(report),
-        tiles=tuple(_tiles(report, "all-recompiles" if recompiles else "frames")),
+        tiles=tuple(_tiles(report, "all-recompiles" if has_recompiles else "frames")),
         parts=totals(part for view in views for part in view.parts),
         data_loss=sum(problem.severity == DATA_LOSS for problem in report.problems),
         shell=shell if is_visible(shell) and len(shell) <= _MAX_LIST else "",
         python=python if len(python) <= _MAX_LIST else "",
         why=_why(report, shell),
-        recompiles=recompiles,
         codes=tuple(rule for code, rule in RULES.items() if code in codes),
         steps=steps,
         exports_lead=export_verdict(report.trace.exports),
@@ -104,44 +104,91 @@ def _why(report: Report, shell: str) -> str:
 def _verdict(report: Report) -> tuple[str, str]:
     """(the verdict in a few words, and in a sentence)"""
     summary = report.summary
+    if not (summary.compiles or summary.failures or summary.limit_hits):
+        return _of_nothing_compiled(report)
+    if not summary.recompiles:
+        return _without_recompilations(report), _of_first_compilations(report)
     spent = f"{plural(summary.compiles, 'compilation')}{taking(summary.succeeded_seconds)}"
-    if not summary.compiles and not summary.failures and not summary.limit_hits and report.trace.vllm:
-        return "vLLM compiled without Dynamo's records.", as_sentence(vllm_words(report.trace.vllm))
-    if not summary.compiles and not summary.failures and not summary.limit_hits and report.trace.exports:
-        return export_verdict(report.trace.exports), "The trace holds exports and no compilation."
-    if not summary.compiles and not summary.failures and not summary.limit_hits:
-        return "Nothing was compiled in this run.", "The trace contains no compilation, so there is nothing to explain."
-    failed = f" {plural(summary.failures, 'compilation')} failed." if summary.failures else ""
-    if not report.recompiles and summary.failures:
-        tried = plural(summary.compiles + summary.failures, "compilation")
-        succeeded = f"{plural(summary.compiles, 'compilation')}{taking(summary.succeeded_seconds)} succeeded"
-        return f"{summary.failures} of {tried} failed.", f"{succeeded}, and nothing was recompiled."
-    if not report.recompiles:
-        return "Nothing was recompiled.", f"{spent}: every function was compiled once."
     recompiled = f"{spent}, including {plural(summary.recompiles, 'recompilation')}{taking(summary.recompile_seconds)}."
-    changed = summary.part(Verdict.CODE).count
-    more = f" {changed} more {_are(changed)} avoidable by a code change." if changed and summary.part(Verdict.MARKING).count else ""
+    changed = _avoidable_by_code(report)
+    more = f" {changed} more {_are(changed)} avoidable by a code change." if changed and _avoided_by_marks(report.advice) else ""
+    failed = f" {plural(summary.failures, 'compilation')} failed." if summary.failures else ""
     return _avoidable(report), f"{_with_marks(report.advice)}{more} {recompiled}{failed}"
+
+
+def _of_nothing_compiled(report: Report) -> tuple[str, str]:
+    unfinished = _unfinished(report)
+    if report.trace.vllm:
+        return "vLLM compiled without Dynamo's records.", as_sentence(vllm_words(report.trace.vllm))
+    if report.trace.exports:
+        return export_verdict(report.trace.exports), "The trace holds exports and no compilation."
+    if unfinished:
+        return f"{plural(unfinished, 'compilation')} did not finish.", "The trace contains no other compilation."
+    return "Nothing was compiled in this run.", "The trace contains no compilation, so there is nothing to explain."
+
+
+def _without_recompilations(report: Report) -> str:
+    """What went wrong where no code was compiled again."""
+    summary = report.summary
+    if summary.failures:
+        return f"{summary.failures} of {plural(summary.compiles + summary.failures, 'compilation')} failed."
+    if summary.limit_hits:
+        names = list(dict.fromkeys(item.frame.title for item in report.frames if item.limit_hit))
+        return f"{some(names, _MAX_NAMES)} hit the recompile limit." if names else "The recompile limit was hit."
+    return "Nothing was recompiled."
+
+
+def _of_first_compilations(report: Report) -> str:
+    summary = report.summary
+    spent = f"{plural(summary.compiles, 'compilation')}{taking(summary.succeeded_seconds)}"
+    if not summary.failures and not summary.limit_hits:
+        return f"{spent}: every function was compiled once."
+    marks = f"{_with_marks(report.advice)} " if report.advice and report.advice.suggestions else ""
+    refused = f"; {plural(summary.limit_hits, 'compilation')} {_was(summary.limit_hits)} refused" if summary.limit_hits else ""
+    succeeded = f"{spent} succeeded, and nothing was recompiled" if summary.compiles else "No compilation succeeded"
+    return f"{marks}{succeeded}{refused}."
+
+
+def _unfinished(report: Report) -> int:
+    """How many compilations began and did not finish, on all ranks."""
+    every = (item for frame in report.frames for item in frame.compiles)
+    return sum(item.weight for item in every if kind_of(item.compile, None) == "unfinished")
+
+
+def _avoided_by_marks(advice: Advice | None) -> int:
+    """How many compilations the suggested marks avoid, as the replay of the run counts them."""
+    return advice.before.compiles - advice.after.compiles if advice and advice.suggestions else 0
+
+
+def _avoidable_by_code(report: Report) -> int:
+    """How many more a code change avoids."""
+    gone = {label for item in report.advice.suggestions for label in item.gone} if report.advice else set()
+    own = [item for item in report.recompiles if item.verdict is Verdict.CODE and item.compile.label in gone]
+    return max(0, report.summary.part(Verdict.CODE).count - len(own))
 
 
 def _avoidable(report: Report) -> str:
     """How many compilations marking avoids; without any how many a code change does."""
-    summary = report.summary
-    number = plural(summary.compiles, "compilation")
-    marked, changed = summary.part(Verdict.MARKING).count, summary.part(Verdict.CODE).count
-    if report.advice and report.advice.suggestions:
-        if marked:
-            return f"{marked} of {number} {_are(marked)} avoidable."
-        refused = report.advice.before.limit_hits - report.advice.after.limit_hits
-        if refused > 0:
-            return f"{plural(refused, 'refused compilation')} {_are(refused)} avoidable."
+    summary, advice = report.summary, report.advice
+    saved, changed = _avoided_by_marks(advice), _avoidable_by_code(report)
+    if advice and saved > 0:
+        most = "Up to " if advice.after.more else ""
+        where = f" {advice.scope}" if advice.scope else ""
+        return f"{most}{saved} of {plural(advice.before.compiles, 'compilation')}{where} {_are(saved)} avoidable."
+    refused = advice.before.limit_hits - advice.after.limit_hits if advice and advice.suggestions else 0
+    if refused > 0:
+        return f"{plural(refused, 'refused compilation')} {_are(refused)} avoidable."
     if changed:
-        return f"{changed} of {number} {_are(changed)} avoidable by a code change."
-    return f"{plural(len(report.recompiles), 'recompilation')}, and marking would remove none."
+        return f"{changed} of {plural(summary.compiles, 'compilation')} {_are(changed)} avoidable by a code change."
+    return f"{plural(summary.recompiles, 'recompilation')}, and marking would remove none."
 
 
 def _are(number: int) -> str:
     return "is" if number == 1 else "are"
+
+
+def _was(number: int) -> str:
+    return "was" if number == 1 else "were"
 
 
 def _with_marks(advice: Advice | None) -> str:
@@ -182,7 +229,8 @@ def _tiles(report: Report, recompiled: str) -> Iterator[Tile]:
     guesses = sum(export.guess_count for export in exports)
     if guesses:
         yield Tile(guesses, plural_noun(guesses, "assumption"), "from the example inputs", "exports", "code")
-    if not (summary.compiles or summary.failures or summary.limit_hits):
+    unfinished = _unfinished(report)
+    if not (summary.compiles or summary.failures or summary.limit_hits or unfinished):
         yield from () if exports else _vllm_tiles(report.trace.vllm)
         return
     yield Tile(summary.compiles, plural_noun(summary.compiles, "compilation"), measured(summary.succeeded_seconds), "frames")
@@ -197,6 +245,8 @@ def _tiles(report: Report, recompiled: str) -> Iterator[Tile]:
         yield Tile(summary.limit_hits, "refused", "recompile limit reached", "limit-cards", "limit")
     if summary.failures:
         yield Tile(summary.failures, "failed", measured(summary.failed_seconds), "failure-cards", "failed")
+    if unfinished:
+        yield Tile(unfinished, "did not finish", "", "unfinished-cards", "unfinished")
     breaks = graph_breaks(report)
     if breaks:
         yield Tile(breaks, plural_noun(breaks, "graph break"), "", "break-cards")

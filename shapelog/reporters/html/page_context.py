@@ -1,13 +1,12 @@
 """What all parts of one page share, and the variables of its template."""
 
 import math
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple
 
 import orjson
 
-from shapelog.grouping import grouped
 from shapelog.report.alerts import Alerts
 from shapelog.report.annotated_source import annotated_source
 from shapelog.report.details.expression_tree import asked_expressions
@@ -33,9 +32,10 @@ from shapelog.reporters.html.search_index import Searchable, search_entries
 from shapelog.reporters.html.similar_graphs import groups_of
 from shapelog.reporters.html.timeline import timeline
 from shapelog.reporters.html.views.failures_page import FailuresPage, failures_page
+from shapelog.reporters.html.views.functions_page import function_rows, recompilations
 from shapelog.reporters.html.views.source_page import SourcePage, source_page
 from shapelog.reporters.html.views.what_if_page import what_if_view
-from shapelog.rules import Section
+from shapelog.rules import AlertKind, Section
 from shapelog.text import plural, rank_list
 
 # Values of ``--embed`` that let the page become as large as it takes.
@@ -43,6 +43,8 @@ _UNLIMITED = ("recompiled", "all")
 # Tables of the page of ranks.
 _RANK_TABLES = ("ranks", "rank_sizes", "collective_parity", "rank_seconds", "rank_runtimes")
 _VLLM_TABLES = ("vllm", "vllm_pieces", "vllm_passes", "vllm_config")
+# Findings that have a card under failures and breaks.
+_ON_CARDS = frozenset((AlertKind.FAILURE, AlertKind.LIMIT))
 # Frames that have a page; the others are counted.
 _MAX_FRAMES = 1000
 # Compiles that are shown in full, those of the frames that matter most first; of the others only the causes are shown.
@@ -100,13 +102,21 @@ def result_variables(context: PageContext) -> dict[str, object]:
     summary = overview(report, views, next_steps(context.found))
     tree = call_tree(report, with_source)
     graphs = groups_of(report)
-    functions = [(members[0], len(members)) for members in grouped(views, _same_function).values()]
     return {
         "call_tree": tree,
-        "tables_elsewhere": ("top_causes", "exports", "export_symbols", *_VLLM_TABLES, "rank_agreement", *_RANK_TABLES),
+        "tables_elsewhere": (
+            "top_causes",
+            "graph_breaks",
+            "restarts",
+            "exports",
+            "export_symbols",
+            *_VLLM_TABLES,
+            "rank_agreement",
+            *_RANK_TABLES,
+        ),
         "max_files": _MAX_FILES,
         "findings": (
-            ("Limits and failures", _findings(report, Section.LIMITS, Section.FAILURES)),
+            ("Limits and failures", _findings(report, Section.LIMITS, Section.FAILURES, without=_ON_CARDS)),
             (Section.OTHER.value, _findings(report, Section.OTHER)),
         ),
         "vllm_tables": [table for name in _VLLM_TABLES if (table := report.table(name))],
@@ -116,7 +126,8 @@ def result_variables(context: PageContext) -> dict[str, object]:
         "offered": _offered(report, bool(graphs.within or graphs.across)),
         "similar_graphs": graphs,
         "failures_and_breaks": context.failures,
-        "functions": functions,
+        "functions": function_rows(views),
+        "recompilations": recompilations(views),
         "health": health_of(report),
         "icicle": icicle(tree),
         "index": _index(context),
@@ -134,12 +145,6 @@ def result_variables(context: PageContext) -> dict[str, object]:
     }
 
 
-def _same_function(view: FrameView) -> Hashable:
-    """Equal for frames of one function that were compiled as often and for the same reasons; the trace may not record its file."""
-    frame, changed = view.frame, tuple(axis.name for axis in view.report.axes)
-    return frame.title, frame.file or view.anchor, frame.line, view.owner, changed, tuple((kind, count) for kind, count, _ in view.parts)
-
-
 def _offered(report: Report, has_graphs: bool) -> frozenset[str]:
     """The views that are there in some reports only; one that would hold nothing but its title is left out."""
     advice = report.advice
@@ -149,8 +154,10 @@ def _offered(report: Report, has_graphs: bool) -> frozenset[str]:
     return frozenset(name for name, is_there in (("advice", has_advice), ("graphs", has_graphs)) if is_there)
 
 
-def _findings(report: Report, *sections: Section) -> list[tuple[Finding, str]]:
-    return merged_findings((item for item in report.findings if item.rule.section in sections), report.trace)
+def _findings(report: Report, *sections: Section, without: frozenset[AlertKind] = frozenset()) -> list[tuple[Finding, str]]:
+    """``without`` those of these kinds that are about a frame."""
+    found = (item for item in report.findings if item.rule.section in sections)
+    return merged_findings((item for item in found if item.frame is None or item.rule.alert_kind not in without), report.trace)
 
 
 def _ranks_in_full(report: Report) -> str:
@@ -167,7 +174,7 @@ def _ranks_in_full(report: Report) -> str:
 def search_chunk(context: PageContext) -> Chunk:
     """What the search finds, as a list of lists."""
     redact = context.redact or str
-    found = search_entries(Searchable(context.report, context.views, context.handbook, context.records, context.source))
+    found = search_entries(Searchable(context.report, context.views, context.handbook, context.records, context.source, context.failures))
     listed = [[item.where, redact(item.title), redact(item.text), item.kind] for item in found]
     return page_chunk("search-index", orjson.dumps(listed).decode())
 

@@ -1,6 +1,7 @@
 """The records of each compile as rows, and the payloads that the page embeds."""
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -17,7 +18,7 @@ from shapelog.report.details.provenance import Provenance, provenances
 from shapelog.report.report import Report
 from shapelog.reporters import Options
 from shapelog.reporters.html.frame_page import FrameView
-from shapelog.text import plural
+from shapelog.text import one_line, plural
 
 _TITLES = {
     "dynamo_output_graph": "graph that Dynamo captured",
@@ -35,6 +36,28 @@ _TITLES = {
     "bwd_compilation_metrics": "compilation metrics of the backward",
 }
 _KINDS = {title: kind for kind, title in _TITLES.items()}
+# What records are that keep PyTorch's name.
+_ABOUT = {
+    "dynamo_start": "the call stack at the start",
+    "describe_tensor": "the tensors that came in",
+    "describe_source": "where they came from",
+    "create_symbol": "symbols for sizes and numbers",
+    "guard_added_fast": "guards on symbols, as they were added",
+    "recompile_reasons": "why no cache entry fitted",
+    "dynamo_graph_break_reason": "the graph break",
+    "dynamo_side_effects": "side effects outside of the graph",
+    "fx_graph_runnable": "a script that runs the graph",
+    "before_pre_grad_graph": "the graph before passes ahead of autograd",
+    "after_pre_grad_graph": "the graph after them",
+    "before_joint_graph": "forward and backward before passes",
+    "after_joint_graph": "forward and backward after them",
+    "before_post_grad_graph": "the graph before passes after autograd",
+    "aot_forward_graph_fw_metadata": "what AOTAutograd knows of inputs and outputs",
+    "torch._functorch.config": "settings of AOTAutograd",
+}
+# Inductor names the graph at the beginning of the code that it generates; other records about that graph come before the code.
+_AOT_ID = re.compile(rb"# AOT ID: \['\d+_(forward|backward)'\]")
+_OF_ONE_GRAPH = frozenset(("fx_graph_runnable", "before_post_grad_graph", "inductor_post_grad_graph"))
 # Kinds, and names of artifacts, that are usually opened first.
 _FIRST = (
     "dynamo_output_graph",
@@ -45,6 +68,7 @@ _FIRST = (
     "dynamo_error",
 )
 _DUMP = "dump_file"
+_HEAD = 200
 # Texts of at least this many characters are not repeated but named.
 _MIN_NAMED = 1000
 # The operations of a larger graph, in bytes, are not counted.
@@ -56,8 +80,8 @@ class RecordRow:
     """A record with a payload, or all ``count`` records of a kind that have none. ``make`` gives the text to open.
 
     ``size`` is in bytes, ``key`` the same for equal texts; ``tier`` is 0 for what is usually opened first, 1 for other
-    payloads, and 2 for records without one. ``file`` is the name of the file that it can be saved as, without its suffix; ``note`` is how
-    large a graph is, and which subgraph the record is about.
+    payloads, and 2 for records without one. ``file`` is the name of the file that it can be saved as, without its suffix; ``note`` is what
+    the record is, how large a graph is, and which subgraph it is about.
     """
 
     title: str
@@ -113,6 +137,7 @@ def record_rows(records: Iterable[IndexedRecord], owner: str, stem: str = "outsi
     with ``stem``.
     """
     records = tuple(records)
+    passes = _passes(records)
     last = max((record.attempt for record in records), default=0)
     names = Paths()
 
@@ -124,9 +149,26 @@ def record_rows(records: Iterable[IndexedRecord], owner: str, stem: str = "outsi
     for number, record in enumerate(records):
         found.setdefault((_title(record.kind, record.name), None if record.span is None else number), []).append(record)
     return tuple(
-        replace(_header_row(title, members, owner) if number is None else _payload_row(title, members[0]), file=file_of(members[0]))
+        replace(
+            _header_row(title, members, owner) if number is None else _payload_row(title, members[0], passes.get(number, "")),
+            file=file_of(members[0]),
+        )
         for (title, number), members in found.items()
     )
+
+
+def _passes(records: Sequence[IndexedRecord]) -> dict[int, str]:
+    """``forward`` or ``backward`` of records about one of the two graphs, by their place."""
+    found: dict[int, str] = {}
+    waiting: list[int] = []
+    for number, record in enumerate(records):
+        if record.kind == "inductor_output_code":
+            named = _AOT_ID.match(record.raw[:_HEAD])
+            found.update(dict.fromkeys((*waiting, number), named[1].decode() if named else ""))
+            waiting = []
+        elif _OF_ONE_GRAPH & {record.kind, record.name}:
+            waiting.append(number)
+    return found
 
 
 def kind_titled(title: str) -> str:
@@ -140,25 +182,32 @@ def _title(kind: str, name: str) -> str:
     return _TITLES.get(kind) or f"{kind} {name}".strip() or "record"
 
 
-def _payload_row(title: str, record: IndexedRecord) -> RecordRow:
+def _payload_row(title: str, record: IndexedRecord, which: str) -> RecordRow:
     tier = 0 if record.kind in _FIRST or record.name in _FIRST else 1
     return RecordRow(
-        title=title, count=1, size=record.size, key=record.key, tier=tier, make=partial(getattr, record, "raw"), note=_note(record)
+        title=title,
+        count=1,
+        size=record.size,
+        key=record.key,
+        tier=tier,
+        make=partial(getattr, record, "raw"),
+        note=_note(title, record, which),
     )
 
 
-def _note(record: IndexedRecord) -> str:
+def _note(title: str, record: IndexedRecord, which: str) -> str:
     subgraph = f"of subgraph {record.subgraph}" if record.subgraph else ""
     size = ""
     if "graph" in f"{record.kind} {record.name}" and record.size <= _LONGEST_GRAPH and is_graph(raw := record.raw):
         size = plural(operation_count(raw), "operation")
-    return ", ".join(filter(None, (size, subgraph)))
+    return ", ".join(filter(None, (which, _ABOUT.get(title, ""), size, subgraph)))
 
 
 def _header_row(title: str, records: list[IndexedRecord], owner: str) -> RecordRow:
     """Records without a payload: one is shown as indented JSON, several one a line."""
     return RecordRow(
         title=title,
+        note=_ABOUT.get(title, ""),
         count=len(records),
         size=sum(record.header_size for record in records),
         key=f"{owner} {title}",
@@ -201,10 +250,14 @@ def _by_tier(compiles: list[tuple[RecordRow, ...]]) -> tuple[RecordRow, ...]:
 
 def rows_html(rows: Iterable[RecordRow], chunk_ids: dict[str, str], escaped: Callable[[str], Markup]) -> Markup:
     """The rows of a table with three columns: record, bytes and payload. A page has thousands, too many for a template."""
-    return Markup("\n".join(_row_html(row, escaped(row.title), escaped(row.note), chunk_ids.get(row.key)) for row in rows))
+    return Markup(
+        "\n".join(
+            _row_html(row, escaped(row.title), escaped(row.note), chunk_ids.get(row.key), escaped(one_line(row.title))) for row in rows
+        )
+    )
 
 
-def _row_html(row: RecordRow, title: Markup, note: Markup, chunk_id: str | None) -> str:
+def _row_html(row: RecordRow, title: Markup, note: Markup, chunk_id: str | None, name: Markup) -> str:
     count = f' <span class="dim">× {row.count}</span>' if row.count > 1 else ""
     count += f' <span class="dim">{note}</span>' if note else ""
     payload = (
@@ -214,4 +267,4 @@ def _row_html(row: RecordRow, title: Markup, note: Markup, chunk_id: str | None)
         if chunk_id
         else '<span class="dim small">not embedded (<code>--embed all</code>)</span>'
     )
-    return f'<tr><th scope="row">{title}{count}</th><td class="number">{row.size}</td><td>{payload}</td></tr>'
+    return f'<tr data-record="{name}"><th scope="row">{title}{count}</th><td class="number">{row.size}</td><td>{payload}</td></tr>'

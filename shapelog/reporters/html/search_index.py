@@ -6,14 +6,17 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from shapelog.advice.suggestions import Suggestion
-from shapelog.grouping import grouped
-from shapelog.model.trace import Compile, Outcome
+from shapelog.model.trace import Compile
 from shapelog.reading.payloads.source_names import is_library
+from shapelog.report.interruptions import InterruptionKind
 from shapelog.report.report import Report
+from shapelog.report.repository_paths import SourceLine
 from shapelog.report.source_code.quoted_lines import Place
+from shapelog.report.trace_health import health_of
 from shapelog.reporters.html.frame_page import CompileView, FrameView
 from shapelog.reporters.html.handbook import Handbook
 from shapelog.reporters.html.record_rows import PageRecords, kind_titled
+from shapelog.reporters.html.views.failures_page import FailuresPage
 from shapelog.reporters.html.views.source_page import SourcePage
 from shapelog.rule_docs import anchor
 from shapelog.text import file_name, one_line, some
@@ -22,6 +25,8 @@ from shapelog.text import file_name, one_line, some
 _MAX_TITLE, _MAX_TEXT = 160, 400
 _MAX_RECOMPILES, _MAX_VALUES, _MAX_LINES, _MAX_PAYLOADS = 1500, 40, 1500, 4000
 _MAX_REASON, _MAX_LABELS = 160, 4
+# How a title begins.
+_CARDS = {InterruptionKind.FAILURE: "failed", InterruptionKind.UNFINISHED: "did not finish", InterruptionKind.LIMIT: "refused"}
 
 
 class SearchEntry(NamedTuple):
@@ -41,6 +46,7 @@ class Searchable(NamedTuple):
     handbook: Handbook
     records: PageRecords
     source: SourcePage
+    failures: FailuresPage
 
     @property
     def compiles(self) -> Iterator[tuple[FrameView, CompileView]]:
@@ -49,7 +55,7 @@ class Searchable(NamedTuple):
 
 def search_entries(found: Searchable) -> Iterator[SearchEntry]:
     """All entries; of results that fit equally well, those that come first are shown first. Another kind is another function here."""
-    parts = (_functions, _suggestions, _rules, _changes, _limits, _failures, _breaks, _recompiles, _lines)
+    parts = (_functions, _suggestions, _cards, _rules, _changes, _recompiles, _lines, _settings, _downloads)
     for entry in chain(*(part(found) for part in parts), islice(_payloads(found), _MAX_PAYLOADS)):
         yield entry._replace(title=_clipped(entry.title, _MAX_TITLE), text=_clipped(entry.text, _MAX_TEXT))
 
@@ -90,31 +96,30 @@ def _changes(found: Searchable) -> Iterator[SearchEntry]:
             yield SearchEntry(view.anchor, axis.name, f"{codes} in {view.frame.title}: {values}", "what changed")
 
 
-def _limits(found: Searchable) -> Iterator[SearchEntry]:
-    for view, item in found.compiles:
-        if item.compile.outcome is Outcome.LIMIT:
-            yield SearchEntry(item.anchor, f"recompile limit reached in {view.frame.title}", f"at {item.compile.label}", "limit")
+def _cards(found: Searchable) -> Iterator[SearchEntry]:
+    """What failed, was refused, broke or restarted, with the compilations that met it."""
+    for card in (card for group in found.failures.groups for card in group.cards):
+        message, kind = card.item.message, card.item.kind
+        labels = some([compile.label for compile in card.item.compiles], _MAX_LABELS)
+        raised = (exception.type for exception in card.item.exceptions)
+        where = (_located(place.alert.title, place.alert.source_line) for place in card.places)
+        words = (message.number, message.explanation, *message.hints) if message else ()
+        text = _listed(*card.costs, some(list(where), _MAX_LABELS), labels, *raised, *words)
+        yield SearchEntry(card.anchor, f"{_CARDS.get(kind, kind.value)}: {card.item.title}", text, kind.value)
 
 
-def _failures(found: Searchable) -> Iterator[SearchEntry]:
-    for view, item in found.compiles:
-        if item.compile.outcome is Outcome.FAILED:
-            failure = item.compile.failure
-            raised = (exception.type for exception in item.compile.exceptions)
-            text = _listed(f"{item.compile.label} {view.frame.title}", *raised, failure.number, failure.explanation, *failure.hints)
-            yield SearchEntry(item.anchor, f"failed: {failure.title}", text, "failure")
+def _located(title: str, line: SourceLine | None) -> str:
+    return f"{title} at {_place(line.file, line.line)}" if line else title
 
 
-def _breaks(found: Searchable) -> Iterator[SearchEntry]:
-    """Each break of a function once, with the compiles that met it."""
-    breaks = ((view.anchor, view, item, broken) for view, item in found.compiles for broken in item.compile.breaks)
-    for members in grouped(breaks, lambda part: (part[0], part[3].place, part[3].reason)).values():
-        _, view, item, broken = members[0]
-        where = f" at {_place(broken.place.file, broken.place.line)}" if broken.place else ""
-        labels = some([other.compile.label for _, _, other, _ in members], _MAX_LABELS)
-        message = broken.message
-        text = _listed(f"{view.frame.title} {labels}", message.number, broken.reason, message.explanation, *message.hints)
-        yield SearchEntry(item.anchor, f"graph break{where}", text, "graph break")
+def _settings(found: Searchable) -> Iterator[SearchEntry]:
+    for name, value in health_of(found.report).config:
+        yield SearchEntry("trace", name, value, "setting")
+
+
+def _downloads(found: Searchable) -> Iterator[SearchEntry]:
+    if found.views and not found.report.trace.is_text:
+        yield SearchEntry("viewer", "Save for Perfetto", "a file for trace viewers: Perfetto, speedscope, Chrome", "download")
 
 
 def _recompiles(found: Searchable) -> Iterator[SearchEntry]:
@@ -128,11 +133,14 @@ def _recompiles(found: Searchable) -> Iterator[SearchEntry]:
 def _lines(found: Searchable) -> Iterator[SearchEntry]:
     """Lines of the user's code, each once, with its code: on the page of the source, else where the first compile is that names it."""
     lines: dict[tuple[str, int], SearchEntry] = {}
+    codes: dict[tuple[str, int], str] = {}
     shown = found.source.of_place
     for _, item in found.compiles:
         for file, line, code in _lines_of(item.compile):
-            if file and line and not is_library(file) and ((file, line) not in lines or (code and not lines[file, line].text)):
-                lines[file, line] = SearchEntry(shown.get(Place(file, line)) or item.anchor, _place(file, line), code.strip(), "line")
+            if file and line and not is_library(file) and ((file, line) not in lines or (code and not codes[file, line])):
+                codes[file, line] = code.strip()
+                text = _listed(f"line {line}", code.strip())
+                lines[file, line] = SearchEntry(shown.get(Place(file, line)) or item.anchor, _place(file, line), text, "line")
         if len(lines) >= _MAX_LINES:
             break
     yield from lines.values()

@@ -6,15 +6,16 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
 
-from shapelog.model.trace import Compile, Frame, Outcome, resumed_by
+from shapelog.grouping import grouped
+from shapelog.model.trace import Compile, Frame, resumed_by
 from shapelog.recompiles.explain import Recompile
 from shapelog.report.merge_ranks import rank_label
 from shapelog.report.report import Report
-from shapelog.reporters.html.chart_text import KIND_LABELS, Part, clipped, file_and_line, kind_of, totals
+from shapelog.reporters.html.chart_text import KIND_LABELS, Part, clipped, counted, file_and_line, kind_of, same_function, totals
 from shapelog.reporters.html.time_axis import Cut, Tick, TimeAxis, axis_of, cuts_of, stretch, ticks_of
 from shapelog.text import plural, seconds_or_unknown, taking
 
-# Frames with a lane of their own, if more than one other has to share a lane.
+# Functions with a lane of their own, if more than one other has to share a lane.
 _MAX_LANES = 23
 # In percent of the width: the width of the narrowest bar. Bars that would be thinner than a pixel are joined within one window.
 _NARROWEST = 0.35
@@ -31,6 +32,10 @@ _MAX_TAB_STOPS = 100
 _CROWDED = 24
 _MAX_NAME = 60
 _MAX_CAUSE = 120
+
+
+# Functions, each as its frames.
+_Functions = tuple[tuple[Frame, ...], ...]
 
 
 class Interval(NamedTuple):
@@ -74,7 +79,7 @@ class Bar:
 
 
 class Lane(NamedTuple):
-    """A frame, or in the last lane all that have none of their own (``frame`` is None there)."""
+    """A function with all its frames, the first of which is ``frame``, or in the last lane all that have none of their own (None there)."""
 
     frame: Frame | None
     name: str
@@ -114,6 +119,7 @@ def timeline(report: Report, with_code: bool = True, beside: Sequence[Report] = 
     texts = _Texts(
         owners={compile: frame for frame in frames for compile in frame.compiles},
         names={frame: clipped(frame.title, _MAX_NAME) for frame in frames},
+        kinds=kinds,
         recompiles=recompiles,
         with_code=with_code,
         has_many_ranks=len(trace.ranks) > 1,
@@ -167,17 +173,20 @@ def _placed(ordered: Sequence[Compile], kinds: Mapping[Compile, str]) -> list[In
 
 def _lanes(
     frames: Sequence[Frame], intervals: Sequence[Interval], owners: Mapping[Compile, Frame]
-) -> list[tuple[tuple[Frame, ...], list[Interval]]]:
-    """(frames, intervals) of each lane, in order of first compile; frames that took the least share the last lane."""
-    by_frame: dict[Frame, list[Interval]] = {frame: [] for frame in frames}
+) -> list[tuple[_Functions, list[Interval]]]:
+    """(functions, intervals) of each lane, in order of first compile; functions that took the least share the last lane."""
+    functions = [tuple(own) for own in grouped(frames, lambda frame: (frame.rank, frame.process, same_function(frame))).values()]
+    of_frame = {frame: own for own in functions for frame in own}
+    by_function: dict[tuple[Frame, ...], list[Interval]] = {own: [] for own in functions}
     for interval in intervals:
-        by_frame[owners[interval.compile]].append(interval)
-    ordered = sorted(frames, key=lambda frame: min(interval.start for interval in by_frame[frame]))
-    rest = set(sorted(ordered, key=lambda frame: -frame.seconds)[_MAX_LANES:]) if len(ordered) > _MAX_LANES + 1 else set()
-    lanes: list[tuple[tuple[Frame, ...], list[Interval]]] = [((frame,), by_frame[frame]) for frame in ordered if frame not in rest]
+        by_function[of_frame[owners[interval.compile]]].append(interval)
+    ordered = sorted(functions, key=lambda own: min(interval.start for interval in by_function[own]))
+    costliest = sorted(ordered, key=lambda own: -math.fsum(frame.seconds for frame in own))
+    rest = set(costliest[_MAX_LANES:]) if len(ordered) > _MAX_LANES + 1 else set()
+    lanes: list[tuple[_Functions, list[Interval]]] = [((own,), by_function[own]) for own in ordered if own not in rest]
     if rest:
-        shared = tuple(frame for frame in ordered if frame in rest)
-        lanes.append((shared, [interval for frame in shared for interval in by_frame[frame]]))
+        shared = tuple(own for own in ordered if own in rest)
+        lanes.append((shared, [interval for own in shared for interval in by_function[own]]))
     return lanes
 
 
@@ -240,27 +249,30 @@ class _Texts:
 
     owners: Mapping[Compile, Frame]
     names: Mapping[Frame, str]
+    kinds: Mapping[Compile, str]
     recompiles: Mapping[Compile, Recompile]
     with_code: bool
     has_many_ranks: bool
 
-    def lane(self, frames: Sequence[Frame], bars: list[Bar]) -> Lane:
+    def lane(self, functions: _Functions, bars: list[Bar]) -> Lane:
         for bar in bars:
             bar.title = self.of_one(bar.first) if len(bar.intervals) == 1 else self.of_many(bar.intervals)
+        frames = [frame for own in functions for frame in own]
         took = seconds_or_unknown(math.fsum(frame.seconds for frame in frames))
-        cost = f"{plural(sum(len(frame.compiles) for frame in frames), 'compilation')}, {took}"
-        if len(frames) > 1:
-            name = plural(len(frames), "more frame")
+        parts = ((self.kinds[compile], 1, 0.0) for frame in frames for compile in frame.compiles)
+        cost = f"{counted(parts)}, {took}"
+        if len(functions) > 1:
+            name = plural(len(functions), "more function")
             return Lane(frame=None, name=name, place="", title=f"{name}: {cost}", seconds=took, bars=bars)
-        (frame,) = frames
-        resumed = resumed_by(frame.name)
-        name = clipped(f"↳ {resumed[0]}, line {resumed[1]}", _MAX_NAME) if resumed else self.names[frame]
-        owner = f"{rank_label(frames)} · " if self.has_many_ranks else ""
+        first = frames[0]
+        resumed = resumed_by(first.name)
+        name = clipped(f"↳ {resumed[0]}, line {resumed[1]}", _MAX_NAME) if resumed else self.names[first]
+        owner = f"{rank_label((first,))} · " if self.has_many_ranks else ""
         return Lane(
-            frame=frame,
-            name=f"{owner}{name}",
-            place=file_and_line(frame.file, frame.line),
-            title=f"{owner}{self.names[frame]}: {cost}",
+            frame=first,
+            name=f"{owner}{name}{f' ×{len(frames)}' if len(frames) > 1 else ''}",
+            place=file_and_line(first.file, first.line),
+            title=f"{owner}{self.names[first]}{f', {len(frames)} frames' if len(frames) > 1 else ''}: {cost}",
             seconds=took,
             bars=bars,
         )
@@ -269,7 +281,7 @@ class _Texts:
         compile = interval.compile
         part = "backward of " if interval.is_backward else ""
         head = f"{part}{compile.label} · {self.names[self.owners[compile]]} · {seconds_or_unknown(interval.seconds)}"
-        label = "did not finish" if compile.outcome is Outcome.UNFINISHED else KIND_LABELS[interval.kind]
+        label = KIND_LABELS[interval.kind]
         recompile = self.recompiles.get(compile)
         if recompile is None or not recompile.causes:
             return f"{head}\n{label}"
@@ -292,8 +304,7 @@ def _summary(legend: Sequence[Part], frames: int, axis: TimeAxis, is_timed: bool
         return "Nothing was compiled."
     span = f", {stretch(axis.moments[-1])} from the first to the end of the last" if is_timed else ""
     parts = ", ".join(f"{count} {KIND_LABELS[kind]}{taking(spent)}" for kind, count, spent in legend)
-    compiles = plural(sum(count for _, count, _ in legend), "compilation")
-    return f"Timeline of {compiles} of {plural(frames, 'frame')}{span}: {parts}. The tables of frames have the same figures."
+    return f"Timeline of {counted(legend)} of {plural(frames, 'frame')}{span}: {parts}. The tables of frames have the same figures."
 
 
 def _notes(axis: TimeAxis, untimed: int, is_timed: bool) -> tuple[str, ...]:

@@ -47,3 +47,10 @@ def test_a_link_of_a_backend_is_kept() -> None:
 def test_half_a_surrogate_pair_is_a_value_like_another() -> None:
     (frame,) = loaded({"restart_reasons": ["\ud800 broke"]}).frames
     assert any(field.name == "restart_reasons" for field in metric_fields(frame, frame.compiles[0]))
+
+
+def test_a_moment_is_a_date() -> None:
+    trace = make.load(make.trace(make.compile("0/0", make.tensor(8), start_time=1_795_171_332.5)))
+    frame = trace.frames[0]
+    fields = {field.name: field.value for field in metric_fields(frame, frame.compiles[0])}
+    assert fields["start_time"] == "2026-11-20 10:42:12 UTC"

@@ -37,6 +37,12 @@ def without_source(report: shapelog.report.report.Report) -> Environment:
         ("'a size varied'|sentence(false)", "a size varied."),
         ("'Why?'|sentence", "Why?"),
         ("''|sentence", ""),
+        ("'train() was called'|sentence", "train() was called."),
+        ("'compiles'|heading", "compilations"),
+        ("'recompiles'|heading", "recompilations"),
+        ("'pinned to'|heading", "fixed to"),
+        ("'range refined to singleton'|cell", "by a guard"),
+        ("(0, 1, 2, 3)|rank_list", "ranks 0–3"),
         ("none|cell", ""),
         ("1.234|cell", "1.23"),
         ("12|cell", "12"),
@@ -65,6 +71,6 @@ def test_a_place_has_its_directory_and_code_only_where_they_may_be_shown(templat
     text = "{{ source_line('/srv/app/model.py', 12, 'forward', 'return x') }}"
     name = '<span class="dim">in forward</span>'
     code = '<code class="line"><span class="hk">return</span> x</code>'
-    place = '<a class="place" href="vscode://file/srv/app/model.py:12" title="/srv/app/model.py:12">model.py:12</a>'
+    place = '<span class="place" title="/srv/app/model.py:12">model.py:12</span>'
     assert templates.from_string(text).render() == f"{place} {name} {code}"
     assert without_source.from_string(text).render() == f'<span class="place">model.py:12</span> {name}'

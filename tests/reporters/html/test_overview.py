@@ -1,11 +1,16 @@
-"""The tiles of the first view count what there is."""
+"""The verdict and the tiles of the first view count what there is."""
 
 import make
 import pytest
 import vllm_traces
+from payload_text import size_mismatch
+from recorded import report_of
 
 from shapelog.report.report import Report
-from shapelog.reporters.html.overview import Tile, overview
+from shapelog.reporters import Options
+from shapelog.reporters.html.chart_text import kind_of
+from shapelog.reporters.html.overview import Overview, Tile, overview
+from shapelog.reporters.html.render import render
 
 
 def tiles(report: Report) -> tuple[Tile, ...]:
@@ -28,3 +33,44 @@ def test_compilations_are_counted_without_recompilations_too(seconds: float | No
     first, again = tiles(make.report(make.trace(make.compile("0/0", make.tensor(8, 16), seconds=seconds))))
     assert (first.number, first.label, first.more) == (1, "compilation", "1.00 s" if seconds else "")
     assert (again.number, again.label) == (0, "recompilations")
+
+
+def verdict(report: Report) -> Overview:
+    return overview(report, (), ())
+
+
+REFUSED = {"fail_type": "RecompileLimitExceeded", "fail_reason": "recompile_limit reached"}
+
+
+def test_what_was_refused_or_failed_is_no_recompilation() -> None:
+    failed = make.compile("0/1", make.tensor(9, 16), reasons=[size_mismatch("0/0", 8, 9)], **make.FAILED)
+    found = verdict(make.report(make.trace(make.compile("0/0", make.tensor(8, 16)), failed)))
+    assert found.title == "1 of 2 compilations failed."
+    assert "recompilation" not in found.lead
+
+
+def test_where_all_fails_no_recompilation_is_counted() -> None:
+    found = verdict(make.report(make.trace(*[make.compile(f"{number}/0", make.tensor(8), **make.FAILED) for number in range(2)])))
+    assert (found.title, found.lead) == ("2 of 2 compilations failed.", "No compilation succeeded.")
+
+
+def test_the_verdict_counts_what_the_replay_saves() -> None:
+    report = report_of("lab/compiled_autograd_batch.log.gz")
+    assert report.advice
+    saved = report.advice.before.compiles - report.advice.after.compiles
+    assert verdict(report).title == f"{saved} of {report.advice.before.compiles} compilations are avoidable."
+
+
+def test_what_did_not_finish_has_a_tile_of_its_own() -> None:
+    report = make.report(make.trace(make.compile("0/0", make.tensor(8, 16)), make.dynamo_start("g", id="1/0")))
+    assert [(tile.number, tile.label, tile.where) for tile in tiles(report)][2:] == [(1, "did not finish", "unfinished-cards")]
+
+
+def test_what_compiled_autograd_captures_neither_failed_nor_stayed_unfinished() -> None:
+    compiles = report_of("lab/compiled_autograd_batch.log.gz").trace.compiles
+    assert {kind_of(item, None) for item in compiles if item.label in ("!0", "!1")} == {"unknown"}
+
+
+def test_columns_of_times_are_sorted_by_seconds_whatever_their_unit() -> None:
+    html = render(report_of("real/demo.log.gz"), Options()).decode()
+    assert 'class="number" data-value="16.92' in html

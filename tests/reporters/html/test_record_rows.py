@@ -150,3 +150,17 @@ def test_a_row_shows_its_title_as_text_and_opens_only_what_is_embedded() -> None
     assert "× 3" in embedded
     assert "data-chunk" not in not_embedded
     assert "--embed all" in not_embedded
+
+
+def test_records_of_the_two_graphs_of_autograd_are_told_apart() -> None:
+    compile = report_of("real/demo.log.gz").trace.frames[0].compiles[0]
+    found = record_rows(index_records(report_of("real/demo.log.gz").trace).of(compile), "a")
+    notes = [row.note for row in found if row.title == "generated code"]
+    assert notes == ["forward", "backward"]
+    scripts = [row.note for row in found if row.title == "fx_graph_runnable"]
+    assert scripts == ["forward, a script that runs the graph", "backward, a script that runs the graph"]
+
+
+def test_records_with_names_of_pytorch_have_a_note_on_what_they_are() -> None:
+    found = {row.title: row.note for row in all_rows(make.trace(dynamo_start(id="0/0")))}
+    assert found["dynamo_start"] == "the call stack at the start"

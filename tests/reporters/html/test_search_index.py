@@ -52,15 +52,15 @@ def test_functions_come_with_their_place() -> None:
 def test_lines_come_with_their_code_each_once() -> None:
     lines = entries_of("real/demo.log.gz", "line")
     assert len({item.title for item in lines}) == len(lines)
-    assert ("demo.py:50", "loss = classify(torch.randint(100, (batch, length))).logsumexp(1).mean()") in [
+    assert ("demo.py:50", "line 50 · loss = classify(torch.randint(100, (batch, length))).logsumexp(1).mean()") in [
         (item.title, item.text) for item in lines
     ]
 
 
 def test_a_break_that_several_compiles_met_is_one_entry() -> None:
     (found,) = entries_of("real/demo.log.gz", "graph break")
-    assert found.title == "graph break at demo.py:38"
-    assert found.text.startswith("normalize 2/0, 2/1, 2/2 · GB0059 · Failed to trace builtin operator")
+    assert (found.where, found.title) == ("interruption-2", "graph break: Failed to trace builtin operator")
+    assert "normalize at demo.py:38 · 2/0, 2/1, 2/2 · GB0059" in found.text
 
 
 def test_failures_come_with_what_pytorch_says_about_them() -> None:
@@ -73,8 +73,22 @@ def test_the_numbers_that_pytorch_gives_breaks_and_failures_are_found() -> None:
 
 
 def test_refused_compiles_are_found() -> None:
-    titles = [item.title for item in entries_of("real/demo.log.gz", "limit")]
-    assert titles == ["recompile limit reached in MovingAverage.forward"]
+    (found,) = entries_of("real/demo.log.gz", "recompile limit")
+    assert found.where == "interruption-1"
+    assert found.title.startswith("refused: MovingAverage.forward hit the recompile limit at 1/8")
+    assert found.text.startswith("1 compilation refused · later calls that miss the cache run in eager mode")
+
+
+def test_failures_lead_to_their_cards() -> None:
+    assert all(
+        item.title.startswith("failed: ") and item.where.startswith("interruption-")
+        for item in entries_of("real/2.6/l_failures.log.gz", "failure")
+    )
+
+
+def test_settings_and_the_file_for_trace_viewers_are_found() -> None:
+    assert {item.where for item in entries_of("real/demo.log.gz", "setting")} == {"trace"}
+    assert [item.where for item in entries_of("real/demo.log.gz", "download")] == ["viewer"]
 
 
 def test_recompiles_come_with_the_reason_that_pytorch_gave() -> None:

@@ -100,7 +100,7 @@ def test_the_legend_counts_every_compile_once() -> None:
     ]
     assert sum(count for _, count, _ in view.legend) == len(report.trace.compiles)
     assert view.summary.startswith(
-        "Timeline of 20 compilations of 4 frames, 1 min 7 s from the first to the end of the last: 4 first compilation (28.2 s), 11"
+        "Timeline of 19 compilations + 1 refused of 4 frames, 1 min 7 s from the first to the end of the last: 4 first compilation (28.2 s)"
     )
 
 
@@ -186,12 +186,18 @@ def test_without_compiles_there_is_a_sentence_in_place_of_the_chart() -> None:
     assert markup(view).strip() == '<p class="dim">Nothing was compiled.</p>'
 
 
-def test_frames_beyond_the_lanes_share_the_last_one() -> None:
+def test_functions_beyond_the_lanes_share_the_last_one() -> None:
     view = functions(*((float(item), 0.1 if item % 2 else 0.9) for item in range(40)))
     assert len(view.lanes) == 24
-    assert (view.lanes[-1].name, view.lanes[-1].frame) == ("17 more frames", None)
-    assert view.lanes[-1].title == "17 more frames: 17 compilations, 1.70 s"
+    assert (view.lanes[-1].name, view.lanes[-1].frame) == ("17 more functions", None)
+    assert view.lanes[-1].title == "17 more functions: 17 compilations, 1.70 s"
     assert {f"f{item}" for item in range(0, 40, 2)} <= {item.name for item in view.lanes}
+
+
+def test_all_frames_of_a_function_have_one_lane() -> None:
+    parts = [make.compile(f"{number}/0", make.tensor(8, 16), start_time=START + number, seconds=0.5) for number in range(3)]
+    (found,) = chart(shapelog.analyze(make.load(make.trace(*parts)))).lanes
+    assert (found.name, found.title, len(found.bars)) == ("f ×3", "f, 3 frames: 3 compilations, 1.50 s", 3)
 
 
 def test_twenty_four_frames_each_have_a_lane() -> None:

@@ -93,6 +93,7 @@ def _render(comparison: Comparison, verification: Verification | None, options: 
         names=[report.trace.name for report in reports],
         versions=[report.trace.torch_version or report.trace.version_guess for report in reports],
         totals=_totals(comparison),
+        has_common_code=any(item.kind == "matched" for item in comparison.frames),
         went=[item for item in comparison.causes if item.after < item.before][:_MAX_CAUSES],
         came=[item for item in comparison.causes if item.after > item.before][:_MAX_CAUSES],
         stayed=[item for item in comparison.causes if item.after == item.before][:_MAX_CAUSES],
@@ -138,7 +139,7 @@ def _totals(comparison: Comparison) -> list[Total]:
         ("recompilations", was.recompiles, now.recompiles, lost),
         ("recompile limit hits", was.limit_hits, now.limit_hits, False),
         ("failed compilations", was.failures, now.failures, False),
-        ("graph breaks", was.breaks, now.breaks, False),
+        ("places with graph breaks", was.breaks, now.breaks, False),
     ]
     if was.cached or now.cached:
         counts.append(("from a compile cache", was.cached, now.cached, True))

@@ -1,7 +1,7 @@
 """What pages about several runs share: styles and scripts of the report, and values that are sanitized and, on request, redacted."""
 
 from collections.abc import Iterable
-from functools import reduce
+from functools import cache, reduce
 from typing import Any
 
 from jinja2 import Environment
@@ -14,7 +14,8 @@ from shapelog.reporters.html.environment import environment
 from shapelog.reporters.html.filters import sanitizer, sentence
 from shapelog.reporters.html.redact import redaction_of
 from shapelog.reporters.html.render import asset, content_policy
-from shapelog.reporters.html.views.editor_links import EditorLinks
+from shapelog.reporters.html.views.editor_links import EditorLinks, existing_file
+from shapelog.rule_docs import link
 from shapelog.text import seconds_from_to, shorten
 
 _STYLES = ("report.css", "charts.css", "zoom.css", "runs.css")
@@ -30,7 +31,8 @@ def run_environment(traces: Iterable[Trace], options: Options) -> Environment:
 
     templates = environment(sanitizer(None if options.with_source else redact))
     templates.filters.update(from_to=seconds_from_to, sentence=sentence, shorten=shorten)
-    templates.globals.update(editor_address=EditorLinks({}, options.with_source).address, with_source=options.with_source)
+    editor = EditorLinks(cache(existing_file), options.with_source)
+    templates.globals.update(editor_address=editor.address, with_source=options.with_source, rule_link=lambda rule: Markup(link(rule)))
     return templates
 
 

@@ -16,18 +16,21 @@ from shapelog.text import plural, seconds, taking
 # The color of each kind, its heading, and what it means for the program.
 _COLORS = {
     InterruptionKind.FAILURE: "failed",
+    InterruptionKind.UNFINISHED: "unfinished",
     InterruptionKind.LIMIT: "limit",
     InterruptionKind.BREAK: "code",
     InterruptionKind.RESTART: "skipped",
 }
 _TITLES = {
     InterruptionKind.FAILURE: "Failures",
+    InterruptionKind.UNFINISHED: "Compilations that did not finish",
     InterruptionKind.LIMIT: "Recompile limit",
     InterruptionKind.BREAK: "Graph breaks",
     InterruptionKind.RESTART: "Restarts",
 }
 _MEANINGS = {
     InterruptionKind.FAILURE: "Code that failed to compile runs in eager mode on every call, or raises.",
+    InterruptionKind.UNFINISHED: "The process ended while it compiled, or it gave up: nothing is known to be wrong with the code.",
     InterruptionKind.LIMIT: "PyTorch stops compiling code that was recompiled too often; calls that miss the cache run in eager mode.",
     InterruptionKind.BREAK: "The line runs in eager mode, and the code before and after it is compiled in separate graphs.",
     InterruptionKind.RESTART: "Dynamo began again with tracing a function, for a reason that is no graph break.",
@@ -39,7 +42,7 @@ _KIND_OF_MARK = {
 }
 # The least seconds that two decimals show.
 _SHOWN = 0.005
-_NAMES = {kind: kind.value for kind in InterruptionKind} | {InterruptionKind.LIMIT: "limit hit"}
+_NAMES = {kind: kind.value for kind in InterruptionKind} | {InterruptionKind.LIMIT: "refused compilation"}
 
 
 class CardPlace(NamedTuple):
@@ -113,16 +116,22 @@ def failures_page(found: Iterable[Interruption], source: SourcePage, anchors: An
 
 def _lead(groups: tuple[CardGroup, ...], breaks: int) -> str:
     times = {group.cards[0].item.kind: sum(card.item.times for card in group.cards) for group in groups}
-    counts = ", ".join(plural(number, _NAMES[kind]) for kind, number in times.items())
+    places = {group.cards[0].item.kind: sum(len(card.places) for card in group.cards) for group in groups}
     more = breaks - times.get(InterruptionKind.BREAK, 0)
-    return f"{counts}; {plural(more, 'more graph break')} ended in a failure" if more > 0 else counts
+    counts = []
+    for kind, number in times.items():
+        where = f" in {plural(places[kind], 'place')}" if kind is InterruptionKind.BREAK and places[kind] < number else ""
+        counts.append(f"{plural(number, _NAMES[kind])}{where}")
+    which = "was a graph break" if more == 1 else "were graph breaks"
+    return ", ".join(counts) + (f"; {more} of the failures {which}" if more > 0 else "")
 
 
 def _card(item: Interruption, anchor: str, source: SourcePage, anchors: Anchors) -> Card:
     places: dict[tuple[str, str], CardPlace] = {}
     for alert in item.alerts:
-        compiles = {anchors[one.compile]: one.compile for one in alert.occurrences}
         frame = alert.occurrences[0].frame
+        met = item.refused or alert.occurrences
+        compiles = {anchors[one.compile]: one.compile for one in met}
         known = (anchors[frame], str(alert.source_line))
         places.setdefault(known, CardPlace(alert, frame, source.at(alert.source_line), tuple(compiles.values())))
     return Card(anchor, _COLORS[item.kind], item, tuple(_costs(item)), tuple(_raised(item)), tuple(places.values()))
@@ -141,8 +150,8 @@ def _raised(item: Interruption) -> Iterator[RaisedException]:
 
 def _costs(item: Interruption) -> Iterator[str]:
     number, spent = item.times, item.seconds
-    if item.is_unfinished:
-        yield f"{plural(number, 'compilation')} never finished"
+    if item.kind is InterruptionKind.UNFINISHED:
+        yield f"{plural(number, 'compilation')} did not finish"
     elif item.kind is InterruptionKind.FAILURE:
         yield f"{plural(number, 'compilation')} failed{f' after {seconds(spent)}' if spent >= _SHOWN else ''}"
     elif item.kind is InterruptionKind.LIMIT:

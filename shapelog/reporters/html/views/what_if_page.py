@@ -110,12 +110,26 @@ def _ticks(advice: Advice, found: WhatIf, every: frozenset[int]) -> Iterable[Tic
 
 
 def _effect(found: WhatIf, every: frozenset[int], places: set[int]) -> str:
-    """``saves 2``, ``saves up to 8`` where calls after a limit hit may come on top: in the frames where that is known."""
+    """``saves 7 + 1 refused``, ``saves up to 8`` where calls after a limit hit may come on top: in the frames where that is known."""
     costs = [(frame.cost(every - places), frame.cost(every)) for frame in found.frames]
     known = [(without, with_all) for without, with_all in costs if without and with_all]
-    most = sum(without.total - with_all.total for without, with_all in known)
+    compiles = sum(without.compiles - with_all.compiles for without, with_all in known)
+    refused = sum(without.limit_hits - with_all.limit_hits for without, with_all in known)
     is_sure = all(without.more == with_all.more for without, with_all in known)
-    return f"saves {'' if is_sure else 'up to '}{most}" if most > 0 else "no effect alone"
+    if compiles + refused <= 0:
+        return "no effect alone"
+    # Where more would be refused than now, what is saved is their difference.
+    return f"saves {'' if is_sure else 'up to '}{_number(compiles + min(0, refused), max(0, refused))}"
+
+
+def number_of(cost: Cost) -> str:
+    """``8 + 1 refused``, ``1–3`` where calls that left no records may cost more."""
+    return _number(cost.compiles, cost.limit_hits, cost.more)
+
+
+def _number(compiles: int, refused: int, more: int = 0) -> str:
+    made = f"{compiles}–{compiles + more}" if more else str(compiles)
+    return " + ".join(([made] if compiles or more or not refused else []) + ([f"{refused} refused"] if refused else []))
 
 
 def _rows(found: WhatIf, anchors: Anchors) -> tuple[tuple[Row, ...], tuple[Outcome, ...]]:

@@ -14,6 +14,7 @@ from shapelog.report.trend import NamedRun, trend
 from shapelog.reporters import Options
 from shapelog.reporters.html.runs.comparison import render_comparison, render_verification
 from shapelog.reporters.html.runs.trend_page import MAX_RUNS, render_trend
+from shapelog.rule_docs import RULES_URL
 
 DEMO = report_of("real/demo.log.gz")
 MARKED = report_of("real/demo_marked.log.gz")
@@ -78,7 +79,7 @@ def test_a_page_is_one_file_whose_links_lead_somewhere_and_whose_tags_close(name
     page = PAGES[name]()
     tags = Tags(page)
     assert len(tags.ids) == len(set(tags.ids))
-    assert {link.removeprefix("#") for link in tags.links if not link.startswith("vscode://file/srv/")} <= set(tags.ids)
+    assert {link.removeprefix("#") for link in tags.links if not link.startswith(RULES_URL)} <= set(tags.ids)
     assert not {"img", "link", "iframe", "form"} & set(tags.tags)
     assert not {item for item in tags.attributes if item.startswith("on") or item == "style"}
     (script,) = re.findall(r"<script>(.*?)</script>", page.decode(), re.S)
@@ -87,14 +88,22 @@ def test_a_page_is_one_file_whose_links_lead_somewhere_and_whose_tags_close(name
     assert len(page) < 200_000
 
 
-def test_what_went_and_what_came_have_their_causes_and_remedies() -> None:
+def test_resolved_and_new_causes_have_their_causes_and_remedies() -> None:
     better, worse = text(PAGES["better"]()), text(PAGES["worse"]())
-    assert "What went 5" in better
+    assert "Resolved causes 5" in better
     assert "SL315 module-int-varies self.step 8 0" in better
-    assert "What came 0 No new cause." in better
-    assert "What came 5" in worse
+    assert "New causes 0 No new cause." in better
+    assert "New causes 5" in worse
     assert "SL315 module-int-varies self.step → " not in worse  # the arrow is of the style
     assert re.search(r"SL315 module-int-varies self\.step [A-Z].*? 0 8", worse)
+
+
+def test_where_the_runs_have_no_code_in_common_no_cause_is_resolved_or_new() -> None:
+    assert "Resolved causes" not in text(PAGES["other code"]())
+
+
+def test_a_line_opens_in_an_editor_only_where_its_file_is_on_this_disk() -> None:
+    assert "vscode://" not in PAGES["better"]().decode()
 
 
 def test_the_totals_and_the_timelines_of_both_runs_are_shown() -> None:
@@ -132,7 +141,7 @@ def test_a_verification_begins_with_what_was_predicted_and_measured() -> None:
 def test_the_trend_has_a_row_and_a_bar_for_each_run() -> None:
     page = PAGES["trend"]()
     assert page.count(b"<title>run ") == 3
-    assert "1 11-20 08:27:33 19 15 11 67.3 s 1 0 demo.log.gz" in text(page)
+    assert "1 11-20 08:27:33 19 15 11 1 min 7 s 1 0 demo.log.gz" in text(page)
     assert "<title>run 1, 11-20 08:27:33: 4 first compilations, 11 avoidable by marking, 4 other recompilations" in page.decode()
 
 

@@ -1,12 +1,15 @@
-"""Lines of the user's code open in VS Code: only by absolute paths, never on another machine, and never in a page without source."""
+"""Lines of the user's code open in VS Code: only of files on this disk, and never in a page without source."""
+
+from pathlib import Path
 
 import pytest
 
-from shapelog.reporters.html.views.editor_links import EditorLinks, editor_address
+from shapelog.reporters.html.views.editor_links import EditorLinks, editor_address, existing_file
 
 
-def address(file: str, on_disk: dict[str, str] | None = None, is_shown: bool = True) -> str:
-    return EditorLinks(on_disk or {}, is_shown).address(file, 3)
+def address(file: str, path: str | None, is_shown: bool = True) -> str:
+    """The address where this path is that of the file."""
+    return EditorLinks({file: path}.get, is_shown).address(file, 3)
 
 
 @pytest.mark.parametrize(
@@ -20,7 +23,7 @@ def address(file: str, on_disk: dict[str, str] | None = None, is_shown: bool = T
 )
 def test_nothing_in_a_path_ends_the_address(path: str, expected: str) -> None:
     assert editor_address(path, 3) == expected
-    assert address(path) == expected
+    assert address("model.py", path) == expected
 
 
 @pytest.mark.parametrize(
@@ -41,12 +44,21 @@ def test_nothing_in_a_path_ends_the_address(path: str, expected: str) -> None:
     ],
 )
 def test_what_is_not_a_file_of_the_user_with_an_absolute_path_has_no_link(file: str) -> None:
-    assert address(file) == ""
+    assert address(file, file) == ""
+
+
+def test_a_file_that_is_not_on_this_disk_has_no_link(tmp_path: Path) -> None:
+    assert address("/srv/a.py", None) == ""
+    assert existing_file("/srv/no such file.py") is None
+    assert existing_file("//server/share/a.py") is None
+    here = tmp_path / "a.py"
+    here.touch()
+    assert existing_file(str(here)) == str(here)
 
 
 def test_a_file_on_this_disk_opens_by_its_path_there() -> None:
-    assert address("src/model.py", {"src/model.py": "/home/me/project/src/model.py"}) == "vscode://file/home/me/project/src/model.py:3"
+    assert address("src/model.py", "/home/me/project/src/model.py") == "vscode://file/home/me/project/src/model.py:3"
 
 
 def test_without_source_there_are_no_links() -> None:
-    assert address("/srv/a.py", is_shown=False) == ""
+    assert address("/srv/a.py", "/srv/a.py", is_shown=False) == ""

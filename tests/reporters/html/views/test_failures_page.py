@@ -84,6 +84,28 @@ def test_the_line_in_the_source_and_the_card_lead_to_each_other() -> None:
         assert f'href="#{card.anchor}"' in row[0]
 
 
+def test_the_view_counts_graph_breaks_and_their_places_and_those_that_are_failures() -> None:
+    assert view_of(report_of(DEMO)).lead == "1 refused compilation, 3 graph breaks in 1 place"
+    words = "Failed to trace builtin operator\n  Hint: Avoid calling builtin `print`"
+    reason = f"Graph break in user code at {make.MODEL}:6\nGraph Break Reason: {words}\nUser code traceback:\n"
+    failed = make.compile("0/0", make.tensor(8), **make.FAILED | {"fail_reason": words})
+    report = make.report(make.trace(make.artifact("dynamo_graph_break_reason", reason, id="0/0") + failed))
+    assert view_of(report).lead == "1 failure; 1 of the failures was a graph break"
+
+
+def test_what_did_not_finish_is_no_failure() -> None:
+    (group,) = view_of(make.report(make.trace(make.dynamo_start("f", id="0/0")))).groups
+    assert (group.title, group.cards[0].kind) == ("Compilations that did not finish", "unfinished")
+    assert group.cards[0].costs == ("1 compilation did not finish",)
+
+
+def test_the_page_about_the_trace_leads_to_the_cards_and_does_not_repeat_them() -> None:
+    trace = page(report_of(DEMO)).partition('<section class="page" id="trace"')[2].partition('<section class="page"')[0]
+    assert '<a href="#failures">' in trace
+    assert "Limits and failures" not in trace
+    assert "Graph breaks</h2>" not in trace
+
+
 def test_a_compilation_leads_to_its_first_card() -> None:
     found = view_of(report_of(DEMO)).of_compiles
     assert {compile.label for compile in found} == {"1/8", "2/0", "2/1", "2/2"}
