@@ -145,7 +145,8 @@ def _of_first_compilations(report: Report) -> str:
         return f"{spent}: every function was compiled once."
     marks = f"{_with_marks(report.advice)} " if report.advice and report.advice.suggestions else ""
     refused = f"; {plural(summary.limit_hits, 'compilation')} {_was(summary.limit_hits)} refused" if summary.limit_hits else ""
-    succeeded = f"{spent} succeeded, and nothing was recompiled" if summary.compiles else "No compilation succeeded"
+    none = "The log holds no compilation that succeeded" if report.trace.is_text else "No compilation succeeded"
+    succeeded = f"{spent} succeeded, and nothing was recompiled" if summary.compiles else none
     return f"{marks}{succeeded}{refused}."
 
 

@@ -1,11 +1,14 @@
 """The verdict and the tiles of the first view count what there is."""
 
+from pathlib import Path
+
 import make
 import pytest
 import vllm_traces
 from payload_text import size_mismatch
 from recorded import report_of
 
+import shapelog
 from shapelog.report.report import Report
 from shapelog.reporters import Options
 from shapelog.reporters.html.chart_text import kind_of
@@ -52,6 +55,15 @@ def test_what_was_refused_or_failed_is_no_recompilation() -> None:
 def test_where_all_fails_no_recompilation_is_counted() -> None:
     found = verdict(make.report(make.trace(*[make.compile(f"{number}/0", make.tensor(8), **make.FAILED) for number in range(2)])))
     assert (found.title, found.lead) == ("2 of 2 compilations failed.", "No compilation succeeded.")
+
+
+def test_a_text_log_does_not_show_that_no_compilation_succeeded(tmp_path: Path) -> None:
+    warning = "torch._dynamo hit config.recompile_limit (8)\n   function: 'forward' (/srv/model.py:12)\n"
+    warning += "   last reason: 0/7: tensor 'x' size mismatch at index 0. expected 9, actual 10\n"
+    (tmp_path / "run.log").write_text(warning)
+    found = verdict(shapelog.analyze(shapelog.load(tmp_path / "run.log")))
+    assert found.title == "forward hit the recompile limit."
+    assert "The log holds no compilation that succeeded; 1 compilation was refused." in found.lead
 
 
 def test_the_verdict_counts_what_the_replay_saves() -> None:
