@@ -15,6 +15,7 @@ class Verdict(Enum):
     FAILED = "failed"
     LIMIT = "over the limit"
     SKIPPED = "left without code"
+    UNFINISHED = "not finished"
     TRACE = "a fault of the trace"
     BUDGET = "over a budget"
 
@@ -28,6 +29,7 @@ _VERDICT_WORDS = {
     Verdict.MARKING: "avoidable by marking inputs as dynamic",
     Verdict.LIMIT: "refused: recompile limit reached",
     Verdict.SKIPPED: "produced no code",
+    Verdict.UNFINISHED: "did not finish",
     Verdict.TRACE: "a problem with the trace",
     Verdict.BUDGET: "budget exceeded",
 }

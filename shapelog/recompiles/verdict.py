@@ -21,7 +21,7 @@ _BY_OUTCOME = {
     Outcome.LIMIT: Verdict.LIMIT,
     Outcome.SKIPPED: Verdict.SKIPPED,
     Outcome.FAILED: Verdict.FAILED,
-    Outcome.UNFINISHED: Verdict.FAILED,
+    Outcome.UNFINISHED: Verdict.UNFINISHED,
 }
 
 

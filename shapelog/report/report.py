@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
     from shapelog.distributed.compare_ranks import RankReport
 
+# A later call with one of these got no entry of its own.
+_WITHOUT_ENTRY = (Verdict.FAILED, Verdict.SKIPPED, Verdict.UNFINISHED)
+
 
 @dataclass(frozen=True, slots=True)
 class VerdictTotal:
@@ -110,8 +113,8 @@ class FrameReport(NamedTuple):
 
     @property
     def has_recompiled(self) -> bool:
-        """Whether a later call got an entry of its own, or hit the limit. Where later calls only failed, or left no code, none did."""
-        return any(item.verdict not in (Verdict.FAILED, Verdict.SKIPPED) for item in self.recompiles)
+        """Whether a later call got an entry of its own, or hit the limit; one that failed, left no code or did not finish got none."""
+        return any(item.verdict not in _WITHOUT_ENTRY for item in self.recompiles)
 
     @property
     def shapes(self) -> ShapeTable:

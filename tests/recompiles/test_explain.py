@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import make
 import pytest
 from make import compile as compiled
-from make import explain, last_recompile, load, output_graph, record, refused, static_sizes, tensor
+from make import explain, last_recompile, load, output_graph, recompile_reasons, record, refused, static_sizes, tensor
 from payload_text import (
     RETURN_LINE,
     code_comment,
@@ -231,6 +231,12 @@ def test_an_int_is_no_size_when_the_nearest_entry_is_looked_for() -> None:
     recompile = last_recompile(made)
     assert recompile.nearest is not None
     assert (recompile.nearest.label, recompile.codes) == ("0/0", ("SL101",))
+
+
+def test_a_recompilation_that_did_not_finish_has_not_failed() -> None:
+    again = record("dynamo_start", {"stack": []}, id="0/1") + recompile_reasons(size_mismatch("0/0", 10, 11), id="0/1")
+    found = last_recompile(sized(10) + again)
+    assert (found.compile.outcome, found.verdict) == (Outcome.UNFINISHED, Verdict.UNFINISHED)
 
 
 def test_a_call_with_a_size_of_one_is_not_served_by_marking() -> None:

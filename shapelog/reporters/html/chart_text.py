@@ -16,6 +16,7 @@ _VERDICTS = (
     Verdict.LIMIT,
     Verdict.FAILED,
     Verdict.SKIPPED,
+    Verdict.UNFINISHED,
 )
 # The label of each kind of compile, in the order of the legend.
 KIND_LABELS = (

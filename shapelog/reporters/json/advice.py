@@ -19,7 +19,7 @@ from shapelog.reporters.json.parts import line_data, range_data, time_data
 
 # 1: first shape. 2: the most that a prediction may come to. 3: predicted and avoidable seconds as ranges.
 # 4: null for seconds that are not known.
-FORMAT_VERSION = 4
+FORMAT_VERSION = 5
 
 
 def advice_data(advice: Advice) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from shapelog.reporters.json.parts import cause_data, line_data, reasons_data, r
 
 # 1: first shape. 2: what PyTorch wrote about breaks and failures. 3: the marks themselves as the remedy, and the rule that it comes from.
 # 4: null for seconds that are not known.
-FORMAT_VERSION = 4
+FORMAT_VERSION = 5
 
 
 def explanation_data(explanation: CompileExplanation) -> dict[str, Any]:

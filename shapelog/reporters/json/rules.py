@@ -6,7 +6,7 @@ from typing import Any
 from shapelog.rule_docs import Entry, link
 
 # 1: first shape.
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 
 def rules_data(entries: Iterable[Entry]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from shapelog.reporters.json.parts import range_data, time_data
 
 # 1: first shape. 2: the most that a prediction may come to. 3: predicted seconds as a range, and whether it held.
 # 4: null for seconds that are not known.
-FORMAT_VERSION = 4
+FORMAT_VERSION = 5
 
 
 def verification_data(verification: Verification) -> dict[str, Any]:

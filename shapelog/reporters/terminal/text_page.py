@@ -32,6 +32,7 @@ COLORS = {
     Verdict.FAILED: "red",
     Verdict.LIMIT: "red",
     Verdict.SKIPPED: "dim",
+    Verdict.UNFINISHED: "dim",
 }
 CONFIDENCE_COLORS = {"high": "green", "medium": "yellow", "low": "red"}
 # A longer line to copy is not put on the screen: suggest-dynamic --format shell prints it.

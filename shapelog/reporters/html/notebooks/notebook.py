@@ -23,6 +23,7 @@ _COLORS = {
     Verdict.FAILED: "#d64545",
     Verdict.LIMIT: "#d64545",
     Verdict.SKIPPED: "#888888",
+    Verdict.UNFINISHED: "#888888",
 }
 _MAX_TEXT = 160
 _MAX_CODE = 4000
