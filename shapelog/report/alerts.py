@@ -360,18 +360,22 @@ class _AlertBuilder(NamedTuple):
             messages = {item.message.title: item.message for item in members if item.message}
             stack = next((item.message.stack for item in members if item.message and item.message.stack), ())
             line = next((line for line in reversed(stack) if place and (line.file, line.line) == (place.file, place.line)), None)
+            notes = [text for item in members for text in item.notes]
+            if place and is_library(place.file):
+                notes.insert(0, f"stopped at {file_name(place.file)}:{place.line}{f' ({line.code.strip()})' if line else ''}")
+                place = line = None
             yield self._alert(
                 rule=first.rule,
                 sentence=first.sentence,
                 facts=tuple(dict.fromkeys(details)),
                 remedy=Remedy(first.rule, first.remedy),
-                source_line=self.found.repository.source_line(place.file, place.line) if place and not is_library(place.file) else None,
+                source_line=self.found.repository.source_line(place.file, place.line) if place else None,
                 snippet=line.code if line else "",
                 marked=line.marked if line else "",
                 occurrences=occurrences,
                 messages=tuple(messages.values()),
                 exceptions=next((item.exceptions for item in members if item.exceptions), ()),
-                notes=tuple(dict.fromkeys(text for item in members for text in item.notes)),
+                notes=tuple(dict.fromkeys(notes)),
             )
 
     def breaks(self) -> Iterator[Alert]:
