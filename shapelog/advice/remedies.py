@@ -154,7 +154,7 @@ def _unbroken(item: Recompile, cause: Cause) -> str:
 
 def _tested_float(cause: Cause) -> str:
     """What to do about a float that a line branches on, where a tensor in its place would break the graph."""
-    is_branch = cause.rule.code == _FLOAT and not cause.own_remedy and cause.place and is_tested(cause.place.code, spelled(cause.source))
+    is_branch = cause.rule.code == _FLOAT and cause.place and is_tested(cause.place.code, spelled(cause.source))
     return "replace the branch on this float by torch.where on a tensor, or accept one graph per value" if is_branch else ""
 
 

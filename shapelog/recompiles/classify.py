@@ -40,6 +40,7 @@ _NOT_WARMED_UP = (
 _EQUAL_OR_NOT = "accept one graph for equal sizes and one for different ones, or make them equal in every call"
 _UNKNOWN_OBJECT = "create the object once, outside the call, and reuse it; if it is a class or an enum member, accept one graph for each"
 _FLOAT_BRANCH = "accept one graph per branch: the code branches on this float"
+_PINNED_FLOAT = "rewrite the line that needs the exact value, or accept one graph per value"
 # Characters of a guard in a sentence: sizes that were divided have very long ones.
 _LONGEST_GUARD = 120
 _VMAP, _FAKE_TENSORS = "torch/_functorch/vmap.py", "torch/_subclasses/fake_tensor.py"
@@ -515,7 +516,7 @@ def _value(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) 
         return _int(item, f"the int {name} {changed}", entry, call)
     is_nan = is_compared_with_tensor(before)
     if is_nan or kind == "float":
-        return Classification(("SL312",), f"the float {name} changed from {'NaN or another value' if is_nan else before} to {now}")
+        return _float(item, f"the float {name} changed from {'NaN or another value' if is_nan else before} to {now}", entry, call)
     return Classification(("SL311",), f"{name} changed from {before} to {now}")
 
 
@@ -539,6 +540,14 @@ def _int(item: Violation, sentence: str, entry: CompileFacts, call: CompileFacts
         return Classification(("SL315",), f"{sentence}; ints on an nn.Module are static by default", True)
     codes, words = _pinned(item, item.source, entry, call)
     return Classification(("SL102", *codes), sentence + words, True)
+
+
+def _float(item: Violation, sentence: str, entry: CompileFacts, call: CompileFacts) -> Classification:
+    """PyTorch makes a float dynamic that varies. It pins one that goes to an operator which takes it as a number, and no tensor either."""
+    pin = (call if item.source in call.specializations_by_source else entry).specializations_by_source.get(item.source)
+    if pin is None:
+        return Classification(("SL312",), sentence)
+    return Classification(("SL312",), f"{sentence}; {_by_whom(pin)} needs the exact value", False, Verdict.JUSTIFIED, _PINNED_FLOAT)
 
 
 def is_compared_with_tensor(expected: str) -> bool:

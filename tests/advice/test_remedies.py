@@ -222,6 +222,20 @@ def test_a_float_that_a_line_branches_on_is_not_wrapped_in_a_tensor(line: str, i
     assert found.text.startswith("replace the branch on this float by torch.where" if is_branch else "wrap it in a tensor")
 
 
+@pytest.mark.parametrize(
+    ("line", "remedy_begins"),
+    [("x = F.dropout(x, p)", "rewrite the line that needs"), ("if p != 1.0:", "replace the branch on this float by")],
+)
+def test_a_float_that_a_line_needs_as_a_number_is_not_wrapped_either(line: str, remedy_begins: str) -> None:
+    where = {"user_stack": [{"filename": 0, "line": 7, "name": "f", "loc": line}]}
+    pinned = ({"symbol": "zf1", "sources": ["L['p']"], "value": "0.6", **where},)
+    first, second = (
+        compiled(f"0/{number}", tensor(10, 8), guards=guard_tree(equals_match("L['p']", value, comment=code_comment(7, line))), **more)
+        for number, (value, more) in enumerate(((0.25, {}), (0.6, {"specializations": pinned})))
+    )
+    assert remedy(trace(first, second)).text.startswith(remedy_begins)
+
+
 def test_a_view_is_cloned_and_its_dims_are_named() -> None:
     report = report_of("causes/slices_of_a_buffer.log.gz")
     (of_h,) = [item for item in report.recompiles if item.frame.name == "h"]

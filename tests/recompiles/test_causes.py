@@ -380,6 +380,17 @@ def test_a_learning_rate_is_a_float_and_no_size() -> None:
     assert (cause.codes, cause.before, cause.after, cause.size_related) == (("SL312",), "0.1", "0.05", False)
 
 
+def test_a_float_that_an_operator_takes_as_a_number_is_pinned() -> None:
+    where = {"user_stack": [{"filename": 0, "line": 8, "name": "f", "loc": "return F.dropout(x, p)"}]}
+    pinned = {"symbol": "zf1", "sources": ["L['p']"], "value": "0.2", **where}
+    first, second = (guard_tree(tensor_match(), equals_match("L['p']", value, "float")) for value in (0.1, 0.2))
+    made = trace(compiled("0/0", tensor(10, 8), guards=first), compiled("0/1", tensor(10, 8), guards=second, specializations=(pinned,)))
+    cause = only(made)
+    assert cause.sentence == "the float p changed from 0.1 to 0.2; model.py:8 (return F.dropout(x, p)) needs the exact value"
+    assert (cause.codes, cause.verdict) == (("SL312",), Verdict.JUSTIFIED)
+    assert report(made).recompiles[0].verdict is Verdict.JUSTIFIED
+
+
 @pytest.mark.parametrize(
     ("before", "after"), [("'mean'", "'max'"), ("True", "False"), ("torch.float32", "torch.float16"), ("(1, 2)", "(1, 3)")]
 )
