@@ -49,7 +49,7 @@ def _head(page: TextPage, explanation: CompileExplanation) -> None:
         page.line((f"the nearest cache entry was compiled at {before.file}:{before.line}  {before.code}", "dim"), indent=2)
     metrics = compile.metrics
     parts = [
-        "refused" if compile.outcome is Outcome.LIMIT else compile.outcome.value,
+        "captured" if compile.is_capture else "refused" if compile.outcome is Outcome.LIMIT else compile.outcome.value,
         *filter(None, (measured(compile.seconds),)),
         *_dynamism(compile),
     ]
