@@ -1,8 +1,8 @@
 """verify_seconds.py DIR PROGRAM.py [...]
 
-Runs ``shapelog verify`` on each program under this Python, which needs torch, one after another, and prints whether the measured seconds of compiling lie
-inside the estimate, and how wide that is, as a multiple of its lower end. ``backend="aot_eager"`` and ``backend="eager"`` become Inductor. What it wrote is in
-DIR; a program whose result is there is not run again.
+Runs ``shapelog verify`` on each program under this Python, which needs torch, one after another, and prints whether the measured seconds
+lie inside the estimate, and how wide that is as a multiple of its lower end. ``backend="aot_eager"`` and ``"eager"`` become Inductor.
+What it wrote is in DIR; a program whose result is there is not run again.
 """
 
 import argparse
@@ -43,11 +43,9 @@ def main() -> None:
         least, most = seconds["predicted"]["least"], seconds["predicted"]["most"]
         width = (most - least) / least if most is not None else None
         tried, inside, narrow = tried + 1, inside + seconds["inside"], narrow + (width is not None and width <= 2)
-        print(
-            f"{program.stem:28} before {seconds['before']:6.1f}  estimate {least:6.1f} to {most or 0:6.1f}  measured {seconds['measured']:6.1f}  "
-            f"{'inside' if seconds['inside'] else 'OUTSIDE'}  width {width or 0:.1f}",
-            flush=True,
-        )
+        where = "inside" if seconds["inside"] else "OUTSIDE"
+        times = f"before {seconds['before']:6.1f}  estimate {least:6.1f} to {most or 0:6.1f}  measured {seconds['measured']:6.1f}"
+        print(f"{program.stem:28} {times}  {where}  width {width or 0:.1f}", flush=True)
     print(f"\ninside in {inside} of {tried}; at most twice as wide as the lower end in {narrow}")
 
 
