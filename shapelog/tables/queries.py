@@ -50,9 +50,11 @@ WITH marks AS (
         job, compiles_saved AS compiles, seconds, confidence
     FROM suggestions
 ), changes AS (
-    SELECT 'code change', code, axis_pattern, function, {_FILE.format("")}, file, line, coalesce(remedy, rule), job, 1, seconds, NULL
+    SELECT 'code change', code, string_agg(DISTINCT axis_pattern, ', ' ORDER BY axis_pattern), function, {_FILE.format("")}, file, line,
+        coalesce(remedy, rule) AS text, job, 1, sum(seconds), NULL
     FROM causes
     WHERE verdict = 'avoidable by a code change'
+    GROUP BY job, rank, process, compile_id, code, function, file, line, text
 ), every AS (
     SELECT * FROM marks UNION ALL SELECT * FROM changes
 ), summed AS (

@@ -72,6 +72,14 @@ def test_code_changes_are_advice_too(tmp_path: Path) -> None:
     assert (item.kind, item.code, item.what, item.jobs, item.confidence) == ("code change", "SL301", "x.dtype", 2, None)
 
 
+def test_a_recompilation_with_two_causes_and_one_remedy_is_counted_once(tmp_path: Path) -> None:
+    first = (make.tensor(8, 16), make.tensor(8, 16, source="L['y']"))
+    second = tuple(make.tensor(8, 16, source=source, dtype="torch.float64") for source in ("L['x']", "L['y']"))
+    data = make.trace(make.compile("0/0", *first), make.compile("0/1", *second))
+    (item,) = reported(tmp_path, data).advice
+    assert (item.what, item.compiles, item.seconds) == ("x.dtype, y.dtype", 1, 1.0)
+
+
 def test_a_job_that_could_not_be_read_is_listed_and_counts_nowhere(tmp_path: Path) -> None:
     found = reported(tmp_path, trace(8, 12), b"no trace")
     (item,) = found.unreadable
