@@ -158,7 +158,7 @@ def test_a_limit_that_no_mark_lifts_comes_with_the_setting_of_this_torch() -> No
 def raw_hints(compile: Compile) -> Iterator[str]:
     """The hints of a compile as PyTorch wrote them, found without the parser: the first line of each."""
     texts = [item.text for item in compile.breaks]
-    if compile.outcome is Outcome.FAILED:
+    if compile.outcome in (Outcome.FAILED, Outcome.LIMIT):
         texts.append(compile.metrics.fail_reason)
     for text in texts:
         yield from re.findall(r"^  Hint: (.+)$", text, re.M)
