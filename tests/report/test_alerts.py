@@ -314,10 +314,10 @@ def test_values_that_differ_across_ranks_are_shown_by_rank() -> None:
 @pytest.mark.parametrize(
     ("name", "code", "marked"),
     [
-        ("real/demo.log.gz", "SL301", "centred"),
-        ("causes/super_int.log.gz", "SL102", "self.k"),
-        ("lab/callable_identity.log.gz", "SL309", "fn"),
-        ("lab/ragged_segments_tuple.log.gz", "SL313", "lengths"),
+        ("real/demo", "SL301", "centred"),
+        ("causes/super_int", "SL102", "self.k"),
+        ("lab/callable_identity", "SL309", "fn"),
+        ("lab/ragged_segments_tuple", "SL313", "lengths"),
     ],
 )
 def test_the_value_is_marked_whatever_of_it_changed(name: str, code: str, marked: str) -> None:
