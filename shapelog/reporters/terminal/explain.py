@@ -78,6 +78,11 @@ def _dynamism(compile: Compile) -> tuple[str, ...]:
 
 def _why(page: TextPage, explanation: CompileExplanation) -> None:
     item = explanation.recompile
+    if explanation.compile.is_capture:
+        page.heading("Why", "in PyTorch's words; compiled autograd captures a graph for each new backward pass")
+        for reason in explanation.compile.capture_reasons or ("not recorded: set TORCH_LOGS=compiled_autograd_verbose",):
+            page.line(reason, indent=2)
+        return
     if item is None:
         page.heading("First compilation of this code", "no earlier cache entry to compare with")
         return

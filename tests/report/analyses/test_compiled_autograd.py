@@ -1,8 +1,10 @@
 """Backward graphs that compiled autograd captured: what each was compiled as, and why it was captured again."""
 
 import make
+import pytest
 from payload_text import reason_list
 
+from shapelog.report.explain_compile import explain_compile
 from shapelog.reporters import Options, renderer
 
 REASON = "new autograd node: TanhBackward0 (NodeCall 2) with key size 38, previous key sizes=[]"
@@ -40,6 +42,14 @@ def test_what_records_the_reasons_is_named_where_there_are_none() -> None:
     table = make.report(make.trace(captured(0))).table("compiled_autograd")
     assert table
     assert "TORCH_LOGS=compiled_autograd_verbose" in table.note
+
+
+@pytest.mark.parametrize(("reasons", "why"), [((REASON,), REASON), ((), "not recorded: set TORCH_LOGS=compiled_autograd_verbose")])
+def test_a_capture_is_explained_with_pytorchs_reason(reasons: tuple[str, ...], why: str) -> None:
+    found = explain_compile(make.load(make.trace(captured(0, *reasons))), "!0")
+    page = renderer("explanation", "terminal")(found, Options(width=200)).decode()
+    assert f"\n  {why}\n" in page
+    assert "First compilation" not in page
 
 
 def test_a_capture_is_no_function_without_a_name() -> None:
