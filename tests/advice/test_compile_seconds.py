@@ -107,8 +107,8 @@ def test_ranges_add_up() -> None:
 
 
 def test_another_run_may_be_faster_or_slower() -> None:
-    assert Seconds(14.0, 20.0).in_another_run == Seconds(10.0, 28.0)
-    assert Seconds(14.0, None).in_another_run == Seconds(10.0, None)
+    assert Seconds(15.0, 20.0).in_another_run == Seconds(10.0, 30.0)
+    assert Seconds(15.0, None).in_another_run == Seconds(10.0, None)
 
 
 def test_what_is_saved_is_the_rest_and_never_less_than_nothing() -> None:
