@@ -372,11 +372,11 @@ def test_nothing_of_an_input_is_executed(check: Callable[..., Ran], tmp_path: Pa
     ("code", "fail", "ended"), [("0", "true", 0), ("1", "true", 1), ("1", "", 1), ("1", "false", 0), ("2", "true", 2), ("2", "false", 2)]
 )
 def test_the_last_step_fails_the_job(runner: Callable[..., Ran], code: str, fail: str, ended: int) -> None:
-    assert runner("Tell the outcome", {"fail": fail}, EXIT_CODE=code).code == ended
+    assert runner("Report the outcome", {"fail": fail}, EXIT_CODE=code).code == ended
 
 
 def test_the_uploads_come_between_the_check_and_the_step_that_fails() -> None:
-    assert list(STEPS) == ["install", "check", "Keep the reports", "Upload to code scanning", "Tell the outcome"]
+    assert list(STEPS) == ["install", "check", "Keep the reports", "Upload to code scanning", "Report the outcome"]
 
 
 # The installation.

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
+from shapelog.advice.compile_seconds import DYNAMIC_OVER_STATIC
 from shapelog.advice.marks import Mark
 from shapelog.advice.replay import Marks, Replay
 from shapelog.advice.source_index import SourceIndex
@@ -229,13 +230,13 @@ def _after_limit(replayed: Replay, marks: Marks) -> Iterator[str]:
 
 
 def _seconds_unsure(replayed: Replay, marks: Marks) -> Iterator[str]:
-    """Frames without an upper end of their seconds, and those in which dynamic compiles take much longer than static ones."""
-    open_ended = [plan.frame.title for plan in replayed.plans if plan.cost(marks).seconds.most is None]
-    if open_ended:
-        named = ", ".join(dict.fromkeys(open_ended))
+    """Frames of which no compile shows how long a dynamic one takes, and those in which these take much longer than static ones."""
+    assumed = [plan.frame.title for plan in replayed.plans if plan.frame.seconds and plan.assumes_seconds(marks)]
+    if assumed:
+        named = ", ".join(dict.fromkeys(assumed))
         yield (
-            f"This trace has no time for a dynamic compilation of {named} (or its code came from a cache), "
-            "so only an upper bound of the saving is known."
+            f"This trace has no time for a dynamic compilation of {named} (or its code came from a cache): "
+            f"it is assumed to take up to {DYNAMIC_OVER_STATIC} times as long as a static one."
         )
     for plan in replayed.plans:
         dynamic = [call for index in plan.served(marks) if (call := plan.calls[index]).compile.is_dynamic]

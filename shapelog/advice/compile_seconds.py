@@ -14,6 +14,8 @@ from shapelog.text import seconds, seconds_range
 
 # What one program takes to compile in two runs on one machine that has other work as well: the longer time over the shorter one.
 RUN_TO_RUN = 1.5
+# How many times as long a dynamic compile takes as a static one of the same code, at most: so it was in 95 % of the recorded traces.
+DYNAMIC_OVER_STATIC = 5
 # The least seconds that two decimals show.
 _SHOWN = 0.005
 
@@ -87,18 +89,35 @@ def first_compiles(trace: Trace) -> frozenset[Compile]:
 def when_dynamic(own: Timed, served: Sequence[Timed], others: Sequence[Timed]) -> Seconds:
     """What a compile will take once it is dynamic and serves these calls as well.
 
-    The dynamic compiles among them are the measure, of these the ones with the most symbols; without one there is no upper end. ``others``
+    The dynamic compiles among them are the measure, of these the ones with the most symbols; without one a static one is. ``others``
     are the compiles of the same code, asked for of the first of a process: what that took longer than these, it takes again.
     """
-    dynamic = [item for item in served if item.compile.is_dynamic and not _was_cached(item.compile)]
+    dynamic = [item for item in served if _shows_dynamic(item)]
     most_symbols = max((len(item.compile.symbols) for item in dynamic), default=0)
     if own.compile.is_dynamic and len(own.compile.symbols) >= most_symbols:
         return Seconds.exactly(own.seconds)
     measured = [item.seconds for item in dynamic if len(item.compile.symbols) == most_symbols]
     if not measured:
-        return Seconds(own.seconds, None)
+        return _from_static(own, others)
     found = Seconds(min(measured), max(measured))
     return Seconds.total((found, _paid_once(own, others))) if own.is_first else found
+
+
+def is_measured(own: Timed, served: Sequence[Timed]) -> bool:
+    """Whether the trace has the time of a dynamic compile that serves these calls."""
+    return own.compile.is_dynamic or any(map(_shows_dynamic, served))
+
+
+def _shows_dynamic(item: Timed) -> bool:
+    return item.compile.is_dynamic and not _was_cached(item.compile)
+
+
+def _from_static(own: Timed, others: Sequence[Timed]) -> Seconds:
+    """At least what it took when it was static. There is no upper end where it did not even take that, since a cache had it."""
+    if _was_cached(own.compile):
+        return Seconds(own.seconds, None)
+    usual = [item.seconds for item in others if not _was_cached(item.compile)]
+    return Seconds(own.seconds, own.seconds + (DYNAMIC_OVER_STATIC - 1) * max(usual, default=own.seconds))
 
 
 def _paid_once(first: Timed, others: Sequence[Timed]) -> Seconds:

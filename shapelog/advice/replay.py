@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from shapelog.advice.compile_seconds import Seconds, first_compiles, when_dynamic
+from shapelog.advice.compile_seconds import Seconds, first_compiles, is_measured, when_dynamic
 from shapelog.advice.marks import Mark
 from shapelog.advice.propagation import DynamismPropagation
 from shapelog.advice.routes import Route, Router
@@ -150,13 +150,23 @@ class FramePlan:
             kept=self.fixed_seconds + math.fsum([call.seconds for call in left]),
         )
 
+    def assumes_seconds(self, marks: Marks) -> bool:
+        """Whether an entry that becomes dynamic under these marks takes an unknown time: no compile shows what a dynamic one takes."""
+        by_entry = self._by_entry(self.served(marks))
+        return any(call.compile in by_entry and not is_measured(call, by_entry[call.compile]) for call in self.calls)
+
+    def _by_entry(self, served: dict[int, Route]) -> dict[Compile, list["Call"]]:
+        """The calls that each entry serves."""
+        found: dict[Compile, list[Call]] = {}
+        for index, route in served.items():
+            found.setdefault(route.entry, []).append(self.calls[index])
+        return found
+
     def _seconds(self, left: list[Call], served: dict[int, Route], more: int) -> Seconds:
         """What the calls that are left take, and up to ``more`` others."""
         if not served:
             return Seconds.exactly(self.fixed_seconds + math.fsum([call.seconds for call in left]))
-        by_entry: dict[Compile, list[Call]] = {}
-        for index, route in served.items():
-            by_entry.setdefault(route.entry, []).append(self.calls[index])
+        by_entry = self._by_entry(served)
         entries = [call for call in self.calls if call.compile.outcome is Outcome.COMPILED]
         taken = [call.seconds for call in entries] or [0.0]
         parts = [Seconds.exactly(self.fixed_seconds), Seconds(0.0, more * max(taken))]

@@ -255,16 +255,14 @@ run_options = _offer(
     click.option("--all-runs", is_flag=True, help="Read all runs of a directory or archive as one."),
 )
 
-input_options = _offer(
-    run_options,
-    click.option(
-        "--executor",
-        metavar="WHERE",
-        help="How to read the ranks of a job: processes:N (local processes) or dask://HOST:PORT (Dask workers, which need access "
-        "to the files).  [default: one process per core for 17 or more ranks]",
-    ),
-    transfer_options,
-)
+
+def executor_option(what: str, default: str) -> Callable[[_Command], _Command]:
+    """``--executor``, for what it reads."""
+    where = "processes:N (local processes) or dask://HOST:PORT (Dask workers, which need access to the files)"
+    return click.option("--executor", metavar="WHERE", help=f"How to read {what}: {where}.  [default: {default}]")
+
+
+input_options = _offer(run_options, executor_option("the ranks of a job", "one process per core for 17 or more ranks"), transfer_options)
 
 
 # The criteria of a check.

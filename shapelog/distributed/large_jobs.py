@@ -349,12 +349,16 @@ def _notes(ranks: Sequence[RankSummary], represented: dict[int, tuple[int, ...]]
     if others:
         shown = {fact for place in leader_numbers for step in ranks[place].steps for fact in _facts(step)}
         more = {fact for rank in others for step in rank.steps for fact in _facts(step)} - shown
-        what = f"{len(more)} of their causes and outcomes are on none of those" if more else "every cause of theirs is on one of those, too"
-        yield f"{len(others):,} {plural_noun(len(others), 'more rank')} compiled in yet another order or number; {what}"
+        what = (
+            f"{len(more)} of their causes and outcomes occur on none of the ranks shown"
+            if more
+            else "all their causes occur on a rank that is shown"
+        )
+        yield f"{len(others):,} {plural_noun(len(others), 'more rank')} compiled in another order, or more or less often; {what}"
 
 
 def _unread_notes(files: Sequence[TraceFile], refusals: dict[int, str]) -> Iterator[str]:
     for index in sorted(refusals)[:_MAX_NAMED_FILES]:
         yield f"{files[index].name} is not read: {refusals[index]}"
     if len(refusals) > _MAX_NAMED_FILES:
-        yield f"{len(refusals) - _MAX_NAMED_FILES} more files are not read, as its health tells"
+        yield f"{len(refusals) - _MAX_NAMED_FILES} more files are not read; see the health of the trace"

@@ -321,6 +321,8 @@ class Builder:
                 compile.error = text
             elif name in _RANK_NOTES:
                 compile.rank_notes.append((name, text))
+            elif name == "compiled_autograd_compile_reasons":
+                compile.capture_reasons.extend(recompile_reasons.of_capture(text))
             elif name == "compiler_collective":
                 compile.collectives.append(text)
             elif name == INDUCTOR_MESSAGE:

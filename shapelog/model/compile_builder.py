@@ -49,6 +49,7 @@ class CompileBuilder:
     metrics_offset: int = -1
     links: list[tuple[str, str]] = field(default_factory=list)
     rank_notes: list[tuple[str, str]] = field(default_factory=list)
+    capture_reasons: list[str] = field(default_factory=list)
     cache_records: list[tuple[str, int, Span]] = field(default_factory=list)
     program_span: Span | None = None
     partial_span: Span | None = None

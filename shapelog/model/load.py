@@ -78,7 +78,7 @@ def build(selection: Selection, readers: Sequence[Reader], debug: bool = False, 
 def _notes_on(version: str) -> Iterator[str]:
     torch = parse_version(version)
     if torch and torch.is_untested:
-        yield f"recorded with torch {torch}, and shapelog was tested up to {NEWEST_TESTED}: what that version changed may be read wrongly"
+        yield f"recorded with torch {torch}, and shapelog was tested up to {NEWEST_TESTED}: records that have changed since may be misread"
 
 
 def _with_progress(reader: Reader, progress: ProgressCallback) -> Iterator[Record]:

@@ -49,6 +49,7 @@ _LONGEST_NAME = 80
 UNKNOWN_VERSION = "of an unknown version"
 # The title of code whose name is in no record.
 UNNAMED_CODE = "code that the log does not name"
+_CAPTURED = "backward graph captured by compiled autograd"
 # The oldest version that is supported.
 _OLDEST = TorchVersion(2, 4)
 
@@ -156,7 +157,7 @@ class Compile:
     ``other_records`` holds those of further kinds by their type (``reading.records.PARSERS``).
     ``inductor`` are name, offset and payload of what Inductor wrote about its distributed graphs (see ``payloads.distributed``).
     ``links`` are (name, address), as a backend wrote them; ``rank_notes`` are (artifact, text) about what ranks compared or agreed on;
-    ``metrics_offset`` is that of the record of its metrics.
+    ``metrics_offset`` is that of the record of its metrics. ``capture_reasons`` are why compiled autograd captured this backward graph.
     ``cache_records`` are name, offset and payload of what compile caches wrote, in all attempts (see ``payloads.cache_keys``).
     """
 
@@ -193,6 +194,7 @@ class Compile:
     metrics_offset: int = -1
     links: tuple[tuple[str, str], ...] = ()
     rank_notes: tuple[tuple[str, str], ...] = ()
+    capture_reasons: tuple[str, ...] = ()
     cache_records: tuple[tuple[str, int, Span], ...] = ()
 
     def __repr__(self) -> str:
@@ -205,6 +207,11 @@ class Compile:
     def shown_label(self) -> str:
         """Its id as PyTorch wrote it; "" in a text log without ids, where ``label`` is one of our own."""
         return "" if self.metrics.is_unnumbered else self.label
+
+    @property
+    def is_capture(self) -> bool:
+        """Whether compiled autograd captured a backward graph here, which is compiled under an id of its own."""
+        return self.id.frame < 0 and self.id.autograd is not None
 
     @property
     def metric_fields(self) -> Mapping[str, Any]:
@@ -377,7 +384,7 @@ class Frame:
 
     def _name_with_class(self, name: str) -> str:
         if name not in _WRAPPERS:
-            return name or UNNAMED_CODE
+            return name or (_CAPTURED if all(compile.is_capture for compile in self.compiles) else UNNAMED_CODE)
         for compile in self.compiles:
             tree = compile.guards
             named = next((tree.types[source] for source in _CALLEES if source in tree.types), "") if tree else ""

@@ -380,5 +380,5 @@ def _why_no_trace(where: str, entries: Sequence[FileEntry], traces: Sequence[Fil
         return f"{where}: no trace in this {kind}, only an archive ({packed[0]}); {how}"
     if entries:
         held = some([entry.name for entry in entries], _MAX_NAMED_FILES)
-        return f"{where}: no trace in this {kind} (files are named dedicated_log_torch_trace_*.log) but {held}; {HOW_TO_RECORD}"
+        return f"{where}: no trace in this {kind} (files are named dedicated_log_torch_trace_*.log), only {held}; {HOW_TO_RECORD}"
     return f"{where}: the {kind} is empty; a trace appears when a compiled function is first called; {HOW_TO_RECORD}"

@@ -61,6 +61,7 @@ DECODED_ARTIFACTS = frozenset(
         "aot_joint_graph_sync_decision_cross_ranks",
         "before_post_grad_graph",
         "aotautograd_cache_pickle_failure",
+        "compiled_autograd_compile_reasons",
         "compiler_collective",
         "dynamo_cache_bypass",
         "dynamo_error",

@@ -23,6 +23,8 @@ _TIME = re.compile(rb"\n?[A-Z](\d{4} \d\d:\d\d:\d\d(?:\.\d{1,6})?) ")
 _STEP = 1 << 20
 # How far from the end the time of the last record is looked for.
 _TAIL = 1 << 20
+# How long a first line may be whose end is looked at.
+_HEAD = 1 << 16
 
 
 class Reader:
@@ -39,6 +41,8 @@ class Reader:
         self._mismatched: set[int] = set()
         self._undecoded: set[int] = set()
         self._first_headers: dict[int, dict[str, Any]] = {}
+        # A file that a checkout or an editor of Windows wrote; checksums are those of the text that PyTorch had.
+        self._has_crlf = self.data[:_HEAD].partition(_NEWLINE)[0].endswith(b"\r")
 
     def records(self) -> Iterator[Record]:
         """Every readable record in file order. All others are accounted for in the ledger."""
@@ -201,7 +205,10 @@ class Reader:
         """The payload as PyTorch had it: without the TAB of each line and the last newline; empty if it is too long."""
         if span.end - span.start > LONGEST:
             return b""
-        text = self.data[span.start : span.end].removesuffix(_NEWLINE)
+        text = self.data[span.start : span.end]
+        if self._has_crlf:
+            text = text.replace(b"\r\n", _NEWLINE)
+        text = text.removesuffix(_NEWLINE)
         return b"\n".join(text[1:].split(b"\n\t"))  # half the time of replace()
 
     def payload_text(self, span: Span, offset: int = -1) -> str:

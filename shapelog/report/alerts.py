@@ -482,10 +482,16 @@ class _AlertBuilder(NamedTuple):
         )
 
 
+# ``len(x)`` and ``type(x).k`` are about ``x`` and ``x.k``.
+_ABOUT = re.compile(r"^(?:id|len|type)\(([^()]*)\)")
+# A value, without what a guard checks about it.
+_NAME = re.compile(r"\w+(?:\.(?!(?:size|stride|dtype|device|requires_grad)\b|__)\w+)*")
+
+
 def _named_in(code: str, axes: Sequence[str]) -> str:
     """What a line of code calls the first of these properties that it names, or its source: ``x.size(0)``, ``x``; "" for none."""
     for axis in axes:
-        name = re.match(r"\w+(?:\.(?!size\b|stride\b)\w+)*", axis)
+        name = _NAME.match(_ABOUT.sub(r"\1", axis))
         last = name[0].rpartition(".")[2] if name else ""
         if not name or last not in code:
             continue

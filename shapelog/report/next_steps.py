@@ -35,7 +35,7 @@ from shapelog.text import enumerated, plural, plural_noun, sentence_end, shorten
 # Rules about state that a program sets up once, before the first compiled call.
 _SET_UP = frozenset(("SL301", "SL303", "SL305", "SL306", "SL307", "SL321"))
 _SETTING = re.compile(r"(torch\._dynamo\.config\.\w+) ?= ?(\w+)")
-# What a restart of the analysis has to cost, as a share of all seconds of the run, to be worth a step.
+# What makes seconds notable: their share of all seconds of the run. A restart of the analysis that costs less is not worth a step.
 _COSTLY = 0.05
 # How many of the properties that changed a title names, and how much of each.
 _NAMED, _LONGEST_NAME = 2, 40
@@ -176,13 +176,25 @@ def next_steps(found: Alerts) -> tuple[NextStep, ...]:
     steps += _of_exports(report.findings, found.repository)
     steps += _of_caches(run)
     useful = [step for step in steps if step.saving.is_any or step.kind in (StepKind.RANKS, StepKind.EXPORT)]
-    return tuple(sorted(useful, key=_rank))
+    notable = _COSTLY * report.summary.seconds
+    return tuple(sorted(useful, key=lambda step: _rank(step, notable)))
 
 
-def _rank(step: NextStep) -> tuple[float, ...]:
+def _rank(step: NextStep, notable: float) -> tuple[float, ...]:
+    """By the seconds at stake; where these are not ``notable``, what leaves code to run in eager mode, or to raise, comes first."""
     hangs = any(rule.code == "SL703" for rule in step.rules)
     saving = step.saving
-    return (-hangs, -round(step.stake, 3), -saving.most, -saving.refused - saving.failed, _CONFIDENCE.index(step.confidence.level))
+    without_code = saving.refused + saving.failed
+    is_minor = step.stake <= notable
+    return (
+        -hangs,
+        is_minor and not without_code,
+        is_minor,
+        -round(step.stake, 3),
+        -saving.most,
+        -without_code,
+        _CONFIDENCE.index(step.confidence.level),
+    )
 
 
 def _middle(saved: Seconds) -> float:

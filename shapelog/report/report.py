@@ -267,7 +267,7 @@ def _advice(explained: Explanations, failed: list[Problem], debug: bool) -> Advi
     except Exception as error:
         if debug:
             raise
-        text = f"the advice failed ({type(error).__name__}: {error}); the report stands without it"
+        text = f"the advice failed ({type(error).__name__}: {error}); the rest of the report is complete"
         failed.append(Problem("analysis-failed", text, explained.trace.name, severity=DATA_LOSS))
         return None
 

@@ -41,18 +41,25 @@ ORDER BY seconds DESC NULLS LAST, recompiles DESC, code, axis_pattern
 
 ADVICE = f"""
 WITH marks AS (
-    SELECT 'mark as dynamic' AS kind, split_part(codes, ' ', 1) AS code, name AS what, function, {_FILE.format("")} AS named, file, line,
+    -- Marks that remove the same compilations, and only together, are one thing to do.
+    SELECT 'mark as dynamic' AS kind, split_part(arg_min(codes, id), ' ', 1) AS code,
+        string_agg(name, ', ' ORDER BY length(id), id) AS what, function, {_FILE.format("")} AS named, file, line,
         CASE
-            WHEN entries <> '' THEN recommendation || ': add ' || entries || ' to TORCH_COMPILE_DYNAMIC_SOURCES'
-            WHEN python <> '' THEN recommendation || ': ' || replace(regexp_replace(python, {_COMMENT}, '', 'g'), chr(10), '; ')
-            ELSE recommendation
+            WHEN bool_and(entries <> '') THEN string_agg(recommendation, '; ' ORDER BY length(id), id)
+                || ': add ' || string_agg(entries, ',' ORDER BY length(id), id) || ' to TORCH_COMPILE_DYNAMIC_SOURCES'
+            WHEN bool_and(python <> '') THEN string_agg(
+                recommendation || ': ' || replace(regexp_replace(python, {_COMMENT}, '', 'g'), chr(10), '; '), '; ' ORDER BY length(id), id)
+            ELSE string_agg(recommendation, '; ' ORDER BY length(id), id)
         END AS text,
-        job, compiles_saved AS compiles, seconds, confidence
+        job, compiles_saved AS compiles, seconds, arg_min(confidence, id) AS confidence
     FROM suggestions
+    GROUP BY job, function, file, line, compiles_saved, seconds, CASE WHEN seconds IS NULL THEN id END
 ), changes AS (
-    SELECT 'code change', code, axis_pattern, function, {_FILE.format("")}, file, line, coalesce(remedy, rule), job, 1, seconds, NULL
+    SELECT 'code change', code, string_agg(DISTINCT axis_pattern, ', ' ORDER BY axis_pattern), function, {_FILE.format("")}, file, line,
+        coalesce(remedy, rule) AS text, job, 1, sum(seconds), NULL
     FROM causes
     WHERE verdict = 'avoidable by a code change'
+    GROUP BY job, rank, process, compile_id, code, function, file, line, text
 ), every AS (
     SELECT * FROM marks UNION ALL SELECT * FROM changes
 ), summed AS (

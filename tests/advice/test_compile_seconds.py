@@ -7,7 +7,7 @@ from make import advice, artifact, dynamic_size, explain, metrics, static_sizes,
 from make import compile as compiled
 from payload_text import guard_tree, tensor_match
 
-from shapelog.advice.compile_seconds import Seconds, when_dynamic
+from shapelog.advice.compile_seconds import DYNAMIC_OVER_STATIC, Seconds, when_dynamic
 from shapelog.advice.marks import Mark
 from shapelog.advice.replay import Cost, replay
 from shapelog.model.trace import Compile
@@ -32,13 +32,24 @@ def cost(made: bytes) -> Cost:
 # One compile that becomes dynamic.
 
 
-def test_without_a_dynamic_compile_there_is_no_upper_end() -> None:
-    assert cost(trace(static_sizes(10, 12, seconds=2.0))).seconds == Seconds(2.0, None)
+def test_without_a_dynamic_compile_it_takes_up_to_a_multiple_of_a_static_one() -> None:
+    later = static_sizes(7, frame=1, name="warm", source="L['w']", seconds=30.0) + static_sizes(10, 12, seconds=2.0)
+    assert cost(trace(later)).seconds == Seconds(32.0, 30.0 + 2.0 * DYNAMIC_OVER_STATIC)
+
+
+def test_what_is_paid_once_is_no_part_of_that_multiple() -> None:
+    made = trace(static_sizes(10, seconds=20.0), compiled("0/1", tensor(12, 8), seconds=1.0), compiled("0/2", tensor(14, 8), seconds=2.0))
+    assert cost(made).seconds == Seconds(20.0, 20.0 + 2.0 * (DYNAMIC_OVER_STATIC - 1))
+
+
+def test_a_static_compile_that_came_from_a_cache_gives_no_upper_end() -> None:
+    made = trace(static_sizes(10, seconds=0.1), artifact("fx_graph_cache_hit", "{}", id="0/0"), compiled("0/1", tensor(12, 8)))
+    assert cost(made).seconds == Seconds(0.1, None)
 
 
 def test_a_dynamic_compile_that_came_from_a_cache_is_no_measure() -> None:
     made = trace(static_sizes(10, seconds=2.0), dynamic_size("0/1", 12, seconds=0.1), artifact("fx_graph_cache_hit", "{}", id="0/1"))
-    assert cost(made).seconds == Seconds(2.0, None)
+    assert cost(made).seconds == Seconds(2.0, 2.0 * DYNAMIC_OVER_STATIC)
     made = trace(static_sizes(10, seconds=2.0), dynamic_size("0/1", 12, seconds=0.1), artifact("fx_graph_cache_miss", "{}", id="0/1"))
     assert cost(made).seconds == Seconds(2.0, 2.0)  # 1.9 of them are spent once
 
@@ -96,8 +107,8 @@ def test_ranges_add_up() -> None:
 
 
 def test_another_run_may_be_faster_or_slower() -> None:
-    assert Seconds(27.0, 27.0).in_another_run == Seconds(18.0, 40.5)
-    assert Seconds(27.0, None).in_another_run == Seconds(18.0, None)
+    assert Seconds(15.0, 20.0).in_another_run == Seconds(10.0, 30.0)
+    assert Seconds(15.0, None).in_another_run == Seconds(10.0, None)
 
 
 def test_what_is_saved_is_the_rest_and_never_less_than_nothing() -> None:
@@ -133,9 +144,9 @@ def test_a_dynamic_compile_that_takes_much_longer_is_named() -> None:
     assert not any("is slow to compile" in caveat for caveat in advice(quick).caveats)
 
 
-def test_seconds_without_an_upper_end_are_named() -> None:
-    assert any("only an upper bound" in caveat for caveat in advice(trace(static_sizes(10, 12))).caveats)
-    assert not any("only an upper bound" in caveat for caveat in advice(trace(static_sizes(10), dynamic_size("0/1", 12))).caveats)
+def test_seconds_that_no_dynamic_compile_shows_are_named() -> None:
+    assert any("assumed to take up to" in caveat for caveat in advice(trace(static_sizes(10, 12))).caveats)
+    assert not any("assumed to take up to" in caveat for caveat in advice(trace(static_sizes(10), dynamic_size("0/1", 12))).caveats)
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ def test_the_list_of_a_run_with_one_size() -> None:
     found = suggestion(profiled(make.trace(make.static_sizes(10, 12, 14)), "L['x']"))
     assert (found.env, found.is_warm, found.problem) == ("L['x']", False, "")
     assert found.states == (("L['x']", "tensor size=[?, 8] stride=[8, 1]"),)
-    assert found.cost == Cost(1, 0, Seconds(1.0, None).in_another_run)
+    assert found.cost == Cost(1, 0, Seconds(1.0, 5.0).in_another_run)
 
 
 def test_a_list_that_misses_what_varies_saves_nothing() -> None:

@@ -53,7 +53,7 @@ def test_every_format_names_the_line_and_the_rule(format: str) -> None:
     text = renderer("check", format)(checked(UNDECIDED), Options()).decode()
     assert "SL602" in text
     assert "exports.py" in text
-    assert "only the data decide" in text
+    assert "data-dependent expression" in text
 
 
 def test_the_json_is_as_its_schema_asks() -> None:

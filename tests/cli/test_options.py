@@ -28,7 +28,7 @@ from shapelog.cli.output import Target
 )
 def test_no_line_of_text_is_wider_than_width(arguments: tuple[str, ...], width: int) -> None:
     """Except for lines to be copied, which cannot be wrapped."""
-    copied = ("export ", "torch.", "torch._dynamo.", "from torch.", "TORCH_", "= see: ")
+    copied = ("export ", "torch.", "torch._dynamo.", "from torch.", "TORCH_", "= see: ", "https://")
     lines = [line for line in call(*arguments, "--width", str(width)).stdout.splitlines() if not line.strip().startswith(copied)]
     assert [line for line in lines if len(line) > width] == []
     assert max(map(len, lines)) > width * 0.7

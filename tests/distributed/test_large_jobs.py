@@ -172,7 +172,7 @@ def test_runs_that_no_rank_can_represent_are_noted(here: None, tmp_path: Path) -
     (tmp_path / "dedicated_log_torch_trace_rank_0_zyxwvuts.log").write_bytes(of_sizes(8, 16, 24))
     trace = load_large_job(select(str(tmp_path), InputOptions("all")), OPTIONS)
     assert (trace.rank_count, trace.covered_ranks, len(trace.ranks)) == (19, 18, 2)
-    assert trace.notes[-1].startswith("1 more rank compiled in yet another order or number")
+    assert trace.notes[-1].startswith("1 more rank compiled in another order, or more or less often")
 
 
 def test_many_runs_of_few_ranks_are_read_in_full(tmp_path: Path) -> None:
@@ -236,7 +236,7 @@ def test_every_cause_of_the_job_is_on_a_rank_that_is_read_in_full(here: None, tm
     report = analyze(trace, debug=True)
     assert report.summary.compiles == sum(range(1, 25)) + 2
     assert trace.covered_ranks < trace.rank_count == 25
-    assert trace.notes[-1].endswith("every cause of theirs is on one of those, too")
+    assert trace.notes[-1].endswith("all their causes occur on a rank that is shown")
     assert report.advice is not None
     assert report.advice.scope == f"on {trace.covered_ranks} of 25 ranks"
     assert f"estimated on {trace.covered_ranks} of 25 ranks" in render(report, Options(width=200)).decode()

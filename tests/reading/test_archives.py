@@ -272,7 +272,7 @@ def test_an_archive_without_traces_is_refused_with_the_reason(tmp_path: Path) ->
     assert "the archive is empty" in refusal(put(tmp_path, zipped({}), "a.zip"))
     message = refusal(put(tmp_path, zipped({"a.txt": b"1", "b.txt": b"2"}), "a.zip"))
     assert "a.zip: no trace in this archive (files are named" in message
-    assert "but a.txt, b.txt; record one" in message
+    assert "only a.txt, b.txt; record one" in message
     for name in ("notes.txt", FIRST):
         assert refusal(put(tmp_path, zipped({name: b"words"}), "a.zip")).startswith(f"a.zip: {name}: not a torch.compile trace")
     assert refusal(put(tmp_path, b"PK\x03\x04" + bytes(20), "a.zip")) == f"a.zip: {NO_TABLE}"

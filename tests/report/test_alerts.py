@@ -320,3 +320,17 @@ def test_values_that_differ_across_ranks_are_shown_by_rank() -> None:
     found = collect_alerts(analyze(make.load_ranks(*ranks)), Repository())
     alert = next(item for item in found.alerts if item.rule.code == "SL101")
     assert alert.sentence.endswith("dim 0 of x changed: 10 → 20 on ranks 0 and 2, 11 → 21 on rank 1")
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "marked"),
+    [
+        ("real/demo", "SL301", "centred"),
+        ("causes/super_int", "SL102", "self.k"),
+        ("lab/callable_identity", "SL309", "fn"),
+        ("lab/ragged_segments_tuple", "SL313", "lengths"),
+    ],
+)
+def test_the_value_is_marked_whatever_of_it_changed(name: str, code: str, marked: str) -> None:
+    found = [alert for alert in of_fixture(name).alerts if alert.rule.code == code and alert.snippet]
+    assert marked in [alert.marked for alert in found]

@@ -35,7 +35,11 @@ def test_each_step_saves_something_and_the_most_comes_first(name: str) -> None:
     steps = steps_of(report)
     assert [step for step in steps if not step.saving.is_any and step.kind not in (StepKind.RANKS, StepKind.EXPORT)] == []
     hang = [any(rule.code == "SL703" for rule in step.rules) for step in steps]
-    ranked = [(-hangs, -round(step.stake, 3)) for hangs, step in zip(hang, steps, strict=True)]
+    minor = [step.stake <= 0.05 * report.summary.seconds for step in steps]
+    ranked = [
+        (-hangs, is_minor and not (step.saving.failed or step.saving.refused), is_minor, -round(step.stake, 3))
+        for hangs, is_minor, step in zip(hang, minor, steps, strict=True)
+    ]
     assert ranked == sorted(ranked)
     for step in steps:
         saving = step.saving
@@ -158,7 +162,7 @@ def test_a_limit_that_no_mark_lifts_comes_with_the_setting_of_this_torch() -> No
 def raw_hints(compile: Compile) -> Iterator[str]:
     """The hints of a compile as PyTorch wrote them, found without the parser: the first line of each."""
     texts = [item.text for item in compile.breaks]
-    if compile.outcome is Outcome.FAILED:
+    if compile.outcome in (Outcome.FAILED, Outcome.LIMIT):
         texts.append(compile.metrics.fail_reason)
     for text in texts:
         yield from re.findall(r"^  Hint: (.+)$", text, re.M)
@@ -194,6 +198,16 @@ def test_the_numbers_of_the_summary_add_up_on_the_screen(name: str) -> None:
     total = re.search(r"including (\d+) recompilations? \(", summary)
     parts = [int(number) for number in re.findall(r"^ +(\d+)  [a-z]", summary, re.M)]
     assert sum(parts) == (int(total[1]) if total else 0)
+
+
+def test_code_that_never_compiled_comes_before_minor_savings() -> None:
+    failed = make.dynamo_start("g", id="1/0") + make.metrics(
+        "1/0", co_name="g", fail_type="Unsupported", fail_reason="no", has_guarded_code=False, entire_frame_compile_time_s=0.01
+    )
+    other = make.compile("2/0", make.tensor(8, 16), name="h", seconds=30.0)
+    for size, kinds in ((0.5, [StepKind.FAILURE, StepKind.MARK]), (50.0, [StepKind.MARK, StepKind.FAILURE])):
+        sizes = make.static_sizes(10, seconds=size) + make.dynamic_size("0/1", 12, seconds=size)
+        assert [step.kind for step in steps_of(make.report(make.trace(sizes, failed, other)))] == kinds
 
 
 GRAD_MODE = "0/0: GLOBAL_STATE changed: grad_mode "

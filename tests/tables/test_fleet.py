@@ -72,6 +72,22 @@ def test_code_changes_are_advice_too(tmp_path: Path) -> None:
     assert (item.kind, item.code, item.what, item.jobs, item.confidence) == ("code change", "SL301", "x.dtype", 2, None)
 
 
+@forms
+def test_marks_that_remove_the_same_compilations_are_one_suggestion(form: Form, tmp_path: Path) -> None:
+    calls = [make.compile(f"0/{n}", *(make.tensor(size, 16, source=f"L['{name}']") for name in "xy")) for n, size in enumerate((8, 9, 10))]
+    (item,) = reported(tmp_path, make.trace(*calls), form=form).advice
+    assert (item.what, item.compiles, item.seconds) == ("x, y", 2, 2.0)
+    assert item.text.endswith("mark dim 0 of y as dynamic: add L['x']:0,L['y']:0 to TORCH_COMPILE_DYNAMIC_SOURCES")
+
+
+def test_a_recompilation_with_two_causes_and_one_remedy_is_counted_once(tmp_path: Path) -> None:
+    first = (make.tensor(8, 16), make.tensor(8, 16, source="L['y']"))
+    second = tuple(make.tensor(8, 16, source=source, dtype="torch.float64") for source in ("L['x']", "L['y']"))
+    data = make.trace(make.compile("0/0", *first), make.compile("0/1", *second))
+    (item,) = reported(tmp_path, data).advice
+    assert (item.what, item.compiles, item.seconds) == ("x.dtype, y.dtype", 1, 1.0)
+
+
 def test_a_job_that_could_not_be_read_is_listed_and_counts_nowhere(tmp_path: Path) -> None:
     found = reported(tmp_path, trace(8, 12), b"no trace")
     (item,) = found.unreadable

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING
 import click
 
 from shapelog.cli.completion import files
-from shapelog.cli.options import CommonOptions, folder_options, input_options, list_options, output_options, rendering
+from shapelog.cli.options import (
+    CommonOptions,
+    executor_option,
+    folder_options,
+    list_options,
+    output_options,
+    rendering,
+    run_options,
+    transfer_options,
+)
 from shapelog.cli.output import Output, message, write_outputs
 from shapelog.cli.progress import progress_bar
 from shapelog.errors import ShapelogError
@@ -27,7 +36,9 @@ _HOURS = {"h": 1, "d": 24, "w": 168}
 @click.command(short_help="Write what many jobs compiled as Parquet or CSV.")
 @click.argument("sources", metavar="SOURCE...", nargs=-1, required=True, shell_complete=files)
 @click.option("--each-run", is_flag=True, help="Make each run of a local directory a job of its own.")
-@input_options
+@run_options
+@executor_option("the jobs", "one process per core")
+@transfer_options
 @folder_options(("parquet", "csv"), "Write the tables into this directory, which is created if needed, or to a URL of object storage.")
 def tables(sources: tuple[str, ...], each_run: bool, options: CommonOptions) -> int:
     """Write what many jobs compiled as tables, for DuckDB, pandas, Spark, and shapelog fleet.
@@ -35,12 +46,12 @@ def tables(sources: tuple[str, ...], each_run: bool, options: CommonOptions) -> 
     SOURCE is a file, an archive, a directory (its newest run), a URL, or a pattern such as 's3://bucket/jobs/*'; each is one job. A
     directory without a trace of its own is searched: each directory below it that has one is a job, and so is each archive.
 
-    The tables are compiles, recompiles, causes, frames, suggestions, graph_breaks, failures, phases, and collectives, in one file for
-    each job and rank: DIR/compiles/job=NAME/rank=0/part-0.parquet. The table jobs has one row for each job, with the error of one that
-    could not be read. A job that is already in DIR is replaced. See docs/tables.md for every column.
+    The tables are compiles, recompiles, causes, frames, suggestions, graph_breaks, failures, phases, collectives, and exports, in one
+    file for each job and rank: DIR/compiles/job=NAME/rank=0/part-0.parquet. The table jobs has one row for each job, with the error of
+    one that could not be read. A job that is already in DIR is replaced. See docs/tables.md for every column.
 
-    Jobs are read by one process for each core, or as --executor has it. Each worker holds one job at a time. Exits with 2 if no job
-    could be read, or with --strict if one could not, or if a trace has problems.
+    Each process reads one job at a time. Exits with 2 if no job could be read, or with --strict if one could not, or if a trace has
+    problems.
     """
     which = [f"--run {options.run}"] * bool(options.run) + ["--all-runs"] * options.all_runs + ["--each-run"] * each_run
     if which[1:]:

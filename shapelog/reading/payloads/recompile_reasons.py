@@ -8,6 +8,7 @@ from shapelog.reading.payloads.guards import MAX_LENGTH, UserLine, attribute_key
 from shapelog.reading.payloads.properties import LENGTH, UNNAMED, VALUE, Kind, Property
 from shapelog.reading.payloads.reason_families import FAMILIES
 from shapelog.reading.payloads.source_names import Source, is_library
+from shapelog.text import one_line
 
 _ENTRY = re.compile(r"^((?:!\d{1,9}/)?\d{1,9}/\d{1,9}): ?", re.S)
 _STACK = "\nUser stack trace:"
@@ -57,6 +58,14 @@ def split(payload: str) -> list[str]:
         if isinstance(items, list):
             return [str(item) for item in items]
     return [payload] if payload.strip() else []
+
+
+_CAPTURE = re.compile(r"^(?:!\d+: )?(?:Cache miss due to )?")
+
+
+def of_capture(payload: str) -> list[str]:
+    """Why compiled autograd captured a backward graph again, in PyTorch's words: ``new autograd node: TanhBackward0 (NodeCall 2) ...``."""
+    return [_CAPTURE.sub("", one_line(reason)) for reason in split(payload)]
 
 
 # The type of that error.

@@ -3,6 +3,7 @@
 from shapelog.report.analyses import (
     caches,
     compile_time,
+    compiled_autograd,
     cuda_graphs,
     declared_shapes,
     default_settings,
@@ -31,6 +32,7 @@ ANALYSES = (
     failures,
     cuda_graphs,
     compile_time,
+    compiled_autograd,
     caches,
     setting_changes,
     triton_kernels,

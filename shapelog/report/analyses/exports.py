@@ -101,7 +101,7 @@ def _undecided(export: Export, text: str, line: StackFrame | None, message: Comp
     typed = (f"torch._check({yes})  # above this line, if it always holds", f"torch._check({no})  # or this one, if it never does")
     return _finding(
         _DATA,
-        f"{export.title} stopped, since only the data decide {in_names(text, names)}",
+        f"{export.title} stopped at a data-dependent expression: {in_names(text, names)}",
         line,
         notes=_origins(export, text),
         text=typed if yes else (),

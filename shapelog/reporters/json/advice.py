@@ -18,7 +18,7 @@ from shapelog.model.trace import Frame
 from shapelog.reporters.json.parts import line_data, range_data, time_data
 
 # 1: first shape. 2: the most that a prediction may come to. 3: predicted and avoidable seconds as ranges.
-# 4: null for seconds that are not known.
+# 4: null for seconds that are not known. 5: the verdict 'not finished'.
 FORMAT_VERSION = 5
 
 

@@ -9,7 +9,7 @@ from shapelog.report.explain_compile import CompileExplanation
 from shapelog.reporters.json.parts import cause_data, line_data, reasons_data, recompile_data, trouble_data
 
 # 1: first shape. 2: what PyTorch wrote about breaks and failures. 3: the marks themselves as the remedy, and the rule that it comes from.
-# 4: null for seconds that are not known.
+# 4: null for seconds that are not known. 5: the verdict 'not finished'.
 FORMAT_VERSION = 5
 
 

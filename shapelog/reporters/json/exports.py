@@ -5,6 +5,7 @@ from typing import Any
 from shapelog.model.exports import Export, user_line
 from shapelog.reading.payloads.exported_programs import Range
 from shapelog.reading.records import Stack
+from shapelog.report.details.expression_tree import AskedExpression, ExpressionNode, asked_expressions
 from shapelog.reporters.json.parts import line_data
 
 
@@ -39,8 +40,28 @@ def export_data(export: Export) -> dict[str, Any]:
             {"expression": item.expression, "result": item.result, "made_at": _place(item.user_stack)} for item in export.assumptions
         ],
         "undecided": [{"expression": item.expression, "asked_at": _place(item.stack)} for item in export.undecided],
+        "expressions": [_expression_data(item) for item in asked_expressions(export)],
         "missing_fake_kernels": [item.op for item in export.missing_kernels],
         "mismatched_fake_kernels": [{"operator": item.op, "reason": item.reason} for item in export.mismatched_kernels],
+    }
+
+
+def _expression_data(asked: AskedExpression) -> dict[str, Any]:
+    return {
+        "expression": asked.expression,
+        "answer": asked.answer,
+        "asked_at": line_data(asked.line),
+        "variables": dict(asked.values),
+        "made_by": _node_data(asked.root),
+    }
+
+
+def _node_data(node: ExpressionNode) -> dict[str, Any]:
+    return {
+        "expression": node.text,
+        "operation": node.operation,
+        "line": line_data(node.line),
+        "operands": [_node_data(operand) for operand in node.operands],
     }
 
 

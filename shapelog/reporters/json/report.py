@@ -18,6 +18,7 @@ from shapelog.reporters.json.ranks import ranks_data
 # 5: the most that a prediction may come to. 6: seconds as ranges; the next steps; what PyTorch wrote about breaks and failures; seconds
 # refused and failed apart, so that the verdicts add up to the recompiles. 7: the marks themselves as the remedy, and
 # the rule that it comes from. 8: exports. 9: null for seconds that are not known; steps about compile caches, and what saves in later runs.
+# 10: how an export came to the expressions that it had to decide; the verdict 'not finished'.
 FORMAT_VERSION = 10
 
 

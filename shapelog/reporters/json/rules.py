@@ -5,7 +5,7 @@ from typing import Any
 
 from shapelog.rule_docs import Entry, link
 
-# 1: first shape.
+# 1: first shape. 2: the verdict 'not finished'.
 FORMAT_VERSION = 2
 
 

@@ -8,7 +8,7 @@ from shapelog.reporters.json.compare import comparison_data
 from shapelog.reporters.json.parts import range_data, time_data
 
 # 1: first shape. 2: the most that a prediction may come to. 3: predicted seconds as a range, and whether it held.
-# 4: null for seconds that are not known.
+# 4: null for seconds that are not known. 5: the verdict 'not finished'.
 FORMAT_VERSION = 5
 
 

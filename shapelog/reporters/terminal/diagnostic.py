@@ -5,13 +5,13 @@ from collections.abc import Iterable, Iterator
 from rich.cells import cell_len
 from rich.text import Text
 
-from shapelog.model.trace import Compile
+from shapelog.model.trace import Compile, Outcome
 from shapelog.reading.payloads.compiler_messages import CompilerMessage, RaisedException
 from shapelog.reading.payloads.source_names import is_library, is_notebook_cell
 from shapelog.reading.records import StackFrame
 from shapelog.report.alerts import Alert
 from shapelog.reporters.terminal.text_page import LEVEL_COLORS, TextPage
-from shapelog.rules import Level
+from shapelog.rules import AlertKind, Level
 from shapelog.text import file_name, one_line, plural_noun, rank_list, sentence_end, shorten, some
 
 # The most lines that a text of PyTorch's takes, and the most hints and compiles, unless all is asked for.
@@ -36,7 +36,8 @@ def diagnostic(page: TextPage, alert: Alert, level: Level, notes: Iterable[str] 
             note(page, " ".join(filter(None, (compiles, of_code))))
     for fact in alert.facts[1:] if page.verbose else ():
         note(page, f"also: {fact}")
-    for message in alert.messages:
+    at_limit = _limit_message(alert) if page.verbose else None
+    for message in (*alert.messages, *filter(None, [at_limit])):
         explanation(page, message)
     for text in exception_lines(alert.exceptions, " ".join(message.title for message in alert.messages)):
         note(page, text, "raised")
@@ -48,9 +49,17 @@ def diagnostic(page: TextPage, alert: Alert, level: Level, notes: Iterable[str] 
         note(page, _clipped(page, text) if number and text in of_pytorch else text, "help")
     if len(helps) < len(alert.helps):
         page.line((f"   = … {len(alert.helps) - len(helps)} more, shown with --verbose", "dim"))
-    for message in alert.messages:
+    for hint in at_limit.hints if at_limit else ():
+        note(page, hint, "help")
+    for message in (*alert.messages, *filter(None, [at_limit])):
         if message.url:
             _see(page, message.url)
+
+
+def _limit_message(alert: Alert) -> CompilerMessage | None:
+    """What PyTorch wrote about the recompile limit, which is the same each time: our sentence and remedy are about this very code."""
+    found = (item.compile.failure for item in alert.occurrences if item.compile.outcome is Outcome.LIMIT)
+    return next((message for message in found if message.hints), None) if AlertKind.LIMIT in alert.kinds else None
 
 
 def _in_cell(alert: Alert) -> str:

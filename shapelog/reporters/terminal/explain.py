@@ -49,7 +49,7 @@ def _head(page: TextPage, explanation: CompileExplanation) -> None:
         page.line((f"the nearest cache entry was compiled at {before.file}:{before.line}  {before.code}", "dim"), indent=2)
     metrics = compile.metrics
     parts = [
-        "refused" if compile.outcome is Outcome.LIMIT else compile.outcome.value,
+        "captured" if compile.is_capture else "refused" if compile.outcome is Outcome.LIMIT else compile.outcome.value,
         *filter(None, (measured(compile.seconds),)),
         *_dynamism(compile),
     ]
@@ -78,6 +78,11 @@ def _dynamism(compile: Compile) -> tuple[str, ...]:
 
 def _why(page: TextPage, explanation: CompileExplanation) -> None:
     item = explanation.recompile
+    if explanation.compile.is_capture:
+        page.heading("Why", "in PyTorch's words; compiled autograd captures a graph for each new backward pass")
+        for reason in explanation.compile.capture_reasons or ("not recorded: set TORCH_LOGS=compiled_autograd_verbose",):
+            page.line(reason, indent=2)
+        return
     if item is None:
         page.heading("First compilation of this code", "no earlier cache entry to compare with")
         return

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
+from shapelog.model.trace import Frame, Outcome
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Recompile
 from shapelog.recompiles.shape_table import ShapeCell, ShapeTable, State
@@ -23,7 +24,7 @@ from shapelog.reporters.terminal.ranks import ranks_heading, what_ranks_share
 from shapelog.reporters.terminal.text_page import COLORS, LEVEL_COLORS, TextPage, first
 from shapelog.rule_docs import RULES_URL
 from shapelog.rules import UNEXPLAINED, Remedy, Section, Verdict, problem_rule
-from shapelog.text import measured, megabytes, one_line, plural, seconds, shorten, taking
+from shapelog.text import measured, megabytes, one_line, plural, plural_noun, seconds, shorten, taking
 
 _MARKS = {State.DYNAMIC: ("~", "cyan"), State.SPECIALIZED: ("!", "magenta"), State.STATIC: ("", ""), State.ABSENT: ("", "dim")}
 _KINDS = (Column("kind", is_wide=True), Column("records", True, True), Column("bytes", True, True), Column("", is_wide=True))
@@ -88,6 +89,7 @@ def _details(page: TextPage, report: Report) -> None:
         "graph_breaks",
         "restarts",
         "time",
+        "compiled_autograd",
         "caches",
         "cache_lookups",
         "setting_changes",
@@ -194,7 +196,7 @@ def _frame_head(page: TextPage, merged: MergedFrame, multi: bool) -> None:
     page.line((rank, "dim"), (frame.title, "bold"), f"  {where}", (number, "dim"), indent=2)
     compiles = [compiled for member in merged.members for compiled in member.compiles]
     each = " on each" if len(merged.members) > 1 or any(compiled.weight > 1 for compiled in compiles) else ""
-    parts: list[str | tuple[str, str]] = [f"{plural(len(frame.entries), 'compile')}{each} {measured(merged.seconds)}".rstrip()]
+    parts: list[str | tuple[str, str]] = [f"{_made(frame)}{each} {measured(merged.seconds)}".rstrip()]
     for verdict in Verdict:
         members = [entry for entry in item.recompiles if entry.verdict is verdict]
         if members:
@@ -203,11 +205,21 @@ def _frame_head(page: TextPage, merged: MergedFrame, multi: bool) -> None:
     page.line(*parts, indent=4)
 
 
+def _made(frame: Frame) -> str:
+    """``3 compilations``; of code that was never compiled, how often that failed."""
+    failed = sum(compile.outcome is Outcome.FAILED for compile in frame.compiles)
+    return (
+        f"{failed} failed {plural_noun(failed, 'compilation')}"
+        if failed and not frame.entries
+        else plural(len(frame.entries), "compilation")
+    )
+
+
 def _frames(page: TextPage, report: Report) -> None:
-    shown = [item for item in merged_frames(report) if item.first.frame.compiles]
+    shown = [item for item in merged_frames(report) if not all(compile.is_capture for compile in item.first.frame.compiles)]
     if not shown:
         return
-    page.heading("Frames", "by the seconds that could be saved")
+    page.heading("Frames", "by avoidable compile time")
     multi = report.trace.rank_count > 1
     shown_remedies: set[Remedy] = set()
     for merged in page.listed(shown, "frame"):
@@ -346,7 +358,8 @@ def _health(page: TextPage, report: Report) -> None:
         used = {name: "counted, not used" if name in book.unused else "" for name in book.records}
         page.line((book.name, "bold"), indent=2)
         page.table(_KINDS, [(name, book.records[name], size, used[name]) for name, size in book.sizes.most_common()], 4)
-        page.table(_UNUSED, [row for row in book.unused.items() if row[0].startswith("artifact ")], 4)
+        if unused := [row for row in book.unused.items() if row[0].startswith("artifact ")]:
+            page.table(_UNUSED, unused, 4)
 
 
 def _one_frame(page: TextPage, report: Report, item: FrameReport) -> None:

@@ -34,6 +34,7 @@ COLORS = {
     Verdict.SKIPPED: "dim",
     Verdict.UNFINISHED: "dim",
 }
+_ADDRESS = re.compile(r"https?://\S+")
 CONFIDENCE_COLORS = {"high": "green", "medium": "yellow", "low": "red"}
 # A longer line to copy is not put on the screen: suggest-dynamic --format shell prints it.
 LONGEST_COPIED = 2000
@@ -83,10 +84,25 @@ class TextPage:
         if cell_len(text.plain) <= room:
             self._put(text, indent)
             return
+        # An address that a line has no room for is not folded, so that a terminal makes it a link and a reader can copy it.
+        ends = [end for found in _ADDRESS.finditer(text.plain) if len(found[0]) > room - hanging for end in found.span()]
+        start, *others = text.divide(ends)
+        self._folded(start, indent, hanging)
+        for part in others:
+            part = part[len(part.plain) - len(part.plain.lstrip()) :]
+            if _ADDRESS.fullmatch(part.plain):
+                self._put(part, indent + hanging)
+            elif part.plain:
+                self._folded(part, indent + hanging, 0)
+
+    def _folded(self, text: Text, indent: int, hanging: int) -> None:
+        room = max(20, self.width - indent)
         first = text.wrap(self.console, room)[0]
         rest = text[len(first.plain) :]
         first.rstrip()
         self._put(first, indent)
+        if not rest.plain.strip():
+            return
         for line in rest[len(rest.plain) - len(rest.plain.lstrip()) :].wrap(self.console, max(20, room - hanging)):
             line.rstrip()
             self._put(line, indent + hanging)

@@ -20,7 +20,7 @@ def rows(name: str, table: str) -> list[tuple[object, ...]]:
 def test_a_branch_on_data_is_named_with_its_line_and_what_to_type() -> None:
     for name in ("export_data_dependent", "export_data_dependent_strict"):
         (found,) = findings(name)
-        assert (found.rule.code, found.sentence) == ("SL602", "export 1 stopped, since only the data decide n > 4")
+        assert (found.rule.code, found.sentence) == ("SL602", "export 1 stopped at a data-dependent expression: n > 4")
         assert found.text[0].startswith("torch._check(n > 4)")
     (found,) = findings("export_data_dependent")
     assert (found.place and found.place.short, found.code) == ("exports.py:28", "if n > 4:")

@@ -138,7 +138,7 @@ def test_frames_that_are_the_same_on_several_ranks_are_shown_once() -> None:
     assert "forward was recompiled 4 times (6.00 s)" in flat(ALIKE)
     assert flat(ALIKE).count("forward was recompiled") == 1
     whole = " ".join(renderer("report", "terminal")(ALIKE, Options(width=200, verbose=True)).decode().split())
-    assert "ranks 0-3 forward model.py:12 frame 0 2 compiles on each 12.0 s · 1 avoidable by marking 6.00 s" in whole
+    assert "ranks 0-3 forward model.py:12 frame 0 2 compilations on each 12.0 s · 1 avoidable by marking 6.00 s" in whole
 
 
 def test_frames_whose_sizes_differ_are_one_where_values_do_not_matter() -> None:

@@ -8,6 +8,7 @@ from json_schemas import faults
 from recorded import RECORDED, report_of
 
 from shapelog.advice.advise import Advice, advise
+from shapelog.advice.compile_seconds import DYNAMIC_OVER_STATIC, RUN_TO_RUN
 from shapelog.advice.paste_formats import as_shell
 from shapelog.model.ids import TorchVersion
 from shapelog.reporters import Options, renderer
@@ -56,7 +57,7 @@ def test_the_json_of_a_list_with_one_entry() -> None:
     assert (data["env"], data["sources"], data["shell"], data["why_empty"]) == ("L['x']:0", ["L['x']:0"], as_shell(PLAIN), None)
     assert (data["torch_version"], data["torch_version_given"]) == ("2.13", False)
     assert (data["compiles"], data["predicted_compiles"], data["seconds"]) == (2, 1, 2.0)
-    assert data["predicted_seconds"] == {"least": pytest.approx(1 / 1.5), "most": None}
+    assert data["predicted_seconds"] == {"least": pytest.approx(1 / RUN_TO_RUN), "most": pytest.approx(DYNAMIC_OVER_STATIC * RUN_TO_RUN)}
     assert data["avoidable_seconds"] == {"least": 0.0, "most": 1.0}
     assert data["predicted_compiles_at_most"] == 1
     (suggestion,) = data["suggestions"]

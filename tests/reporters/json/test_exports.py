@@ -32,5 +32,8 @@ def test_an_export_has_its_result_and_its_symbols() -> None:
 def test_a_draft_export_has_what_it_assumed() -> None:
     found = exported("export_draft")
     assert [item["expression"] for item in found["assumptions"]] == ["u3 >= 3", "u4 > 2"]
+    asked = found["expressions"][0]
+    assert (asked["expression"], asked["answer"]) == ("u3 >= 3", "assumed to be True")
+    assert [item["expression"] for item in asked["made_by"]["operands"]] == ["u3"]
     assert found["missing_fake_kernels"] == ["mylib.count.default"]
     assert found["mismatched_fake_kernels"][0]["operator"] == "mylib.scale.default"

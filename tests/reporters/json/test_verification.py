@@ -7,6 +7,7 @@ import pytest
 from json_schemas import faults
 from recorded import RECORDED, report_of
 
+from shapelog.advice.compile_seconds import DYNAMIC_OVER_STATIC, RUN_TO_RUN
 from shapelog.reporters import Options, renderer
 from shapelog.reporters.json.advice import advice_data
 from shapelog.reporters.json.compare import comparison_data
@@ -27,7 +28,7 @@ def test_the_json_holds_both_runs_and_the_prediction() -> None:
     assert (data["format"], data["helped"], data["exact"], data["env"]) == ("shapelog verification", True, False, "L['x']:0")
     assert data["compiles"] == {"before": 3, "predicted": 1, "measured": 2}
     assert data["limit_hits"] == {"before": 0, "predicted": 0, "measured": 0}
-    predicted = {"least": pytest.approx(1 / 1.5), "most": None}
+    predicted = {"least": pytest.approx(1 / RUN_TO_RUN), "most": pytest.approx(DYNAMIC_OVER_STATIC * RUN_TO_RUN)}
     assert data["seconds"] == {"before": 3.0, "predicted": predicted, "measured": 2.0, "inside": True}
     assert (data["exit_codes"], data["wall_seconds"]) == ({"before": 0, "after": 0}, {"before": 2.0, "after": 1.5})
     assert data["frames"] == [{"title": "f", "before": 3, "predicted": 1, "measured": 2}]

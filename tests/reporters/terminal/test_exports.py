@@ -13,7 +13,7 @@ def shown(name: str, verbose: bool = False) -> str:
 
 def test_a_failed_export_ends_with_its_verdict_and_the_line_to_add() -> None:
     text = shown("export_data_dependent")
-    assert "error[SL602]: export 1 stopped, since only the data decide n > 4" in text
+    assert "error[SL602]: export 1 stopped at a data-dependent expression: n > 4" in text
     assert "   | if n > 4:" in text
     assert "Summary: 1 export, 1 failed" in text
     assert "torch._check(n > 4)" in text.split("Next steps")[1]

@@ -1,5 +1,6 @@
 """The first screen of a report: short enough to be read, with what matters whole."""
 
+import make
 import pytest
 from recorded import FIXTURES, RECORDED, report_of
 
@@ -73,3 +74,15 @@ def test_of_many_files_the_first_is_named() -> None:
     report = analyze(load(FIXTURES / "real/2.13/uneven_ranks"))
     text = renderer("report", "terminal")(report, Options(color=False, width=140)).decode()
     assert text.startswith("dedicated_log_torch_trace_rank_0_3zmnalsh.log.gz and 3 more files  torch 2.13.0+cpu  3.5 MB  4 ranks\n")
+
+
+def test_a_table_without_rows_is_left_out() -> None:
+    assert "known, not used" not in renderer("report", "terminal")(make.report(make.small_trace()), Options(verbose=True)).decode()
+    unused = make.small_trace() + make.artifact("fx_graph_runnable", "import torch", id="0/0")
+    assert "known, not used" in renderer("report", "terminal")(make.report(unused), Options(verbose=True)).decode()
+
+
+def test_code_that_never_compiled_is_no_code_with_0_compilations() -> None:
+    failed = make.trace(make.dynamo_start(id="0/0"), make.metrics("0/0", fail_type="Unsupported", fail_reason="no", has_guarded_code=False))
+    page = renderer("report", "terminal")(make.report(failed), Options(verbose=True)).decode()
+    assert "1 failed compilation 1.00 s" in page

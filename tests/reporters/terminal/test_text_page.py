@@ -102,3 +102,13 @@ def test_a_line_without_anything_to_see_is_empty(text: str) -> None:
     page = TextPage(Options(width=100))
     page.line(text, indent=3)
     assert page.bytes() == b"\n"
+
+
+def test_an_address_is_never_folded() -> None:
+    address = "https://docs.pytorch.org/docs/main/programming_model.recompilation.html"
+    page = TextPage(Options(width=40))
+    page.line(f"help: See {address} for tips on dealing with recompilations, and ask where that does not help.", indent=2)
+    lines = drawn(page)
+    assert [line.strip() for line in lines if address in line] == [address]
+    assert " ".join(line.strip() for line in lines).startswith(f"help: See {address} for tips on dealing")
+    assert [line for line in lines if len(line) > 40 and address not in line] == []
