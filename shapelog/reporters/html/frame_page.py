@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from shapelog.model.cache_uses import CacheUse
-from shapelog.model.trace import Compile, Frame, Outcome
+from shapelog.model.trace import Compile, Frame
 from shapelog.reading.payloads.graphs import Graph
 from shapelog.recompiles.explain import Recompile
 from shapelog.recompiles.shape_table import ShapeRow
@@ -24,6 +24,9 @@ _MAX_CONSTANT_ROWS = 12
 _MAX_ROWS, _MAX_CELLS = 200, 100_000
 # About how many characters of HTML a compile and a row of a diff take.
 _COMPILE_SIZE, _ROW_SIZE = 15_000, 500
+
+# How a first compilation ended that left no code.
+_ENDS = {"failed": "failed", "skipped": "produced no code", "unfinished": "did not finish", "unknown": "whose outcome is not recorded"}
 
 
 class CompileView(NamedTuple):
@@ -169,8 +172,8 @@ def _compile_view(same: Sequence[WeightedCompile], recompile: Recompile | None, 
 def _headline(compile: Compile, recompile: Recompile | None) -> str:
     """Why it happened, in a line."""
     if recompile is None:
-        how = {Outcome.FAILED: "failed", Outcome.SKIPPED: "produced no code", Outcome.UNFINISHED: "did not finish"}.get(compile.outcome, "")
-        return f"first compilation of this code{', ' if how else ''}{how}"
+        kind = kind_of(compile, None)
+        return f"first compilation of this code{', ' if kind in _ENDS else ''}{_ENDS.get(kind, '')}"
     if not recompile.causes:
         return recompile.unexplained_because
     more = len(recompile.causes) - 1

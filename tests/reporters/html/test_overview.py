@@ -81,6 +81,7 @@ def test_what_did_not_finish_has_a_tile_of_its_own() -> None:
 def test_what_compiled_autograd_captures_neither_failed_nor_stayed_unfinished() -> None:
     compiles = report_of("lab/compiled_autograd_batch.log.gz").trace.compiles
     assert {kind_of(item, None) for item in compiles if item.label in ("!0", "!1")} == {"unknown"}
+    assert "did not finish" not in render(report_of("lab/compiled_autograd_batch.log.gz"), Options()).decode()
 
 
 def test_columns_of_times_are_sorted_by_seconds_whatever_their_unit() -> None:
