@@ -176,7 +176,8 @@ def difference(entry: CompileFacts, call: CompileFacts, reasons: tuple[Reason, .
             tensor = cause.source.tensor_part if item.shape and cause.codes[0] == "SL105" else None  # one for all of its strides
             causes.setdefault((tensor.tensor if tensor else cause.source, _part(item, cause)), cause)
     own_causes = _first_pinned_first(list(_one_for_each_dict(causes.values())), entry, call)
-    return own_causes, tuple(_axis(item.violation.source, item.violation.prop) for item in following)
+    axes = {cause.axis for cause in own_causes}  # two guards on one int are one change
+    return own_causes, tuple(axis for item in following if (axis := _axis(item.violation.source, item.violation.prop)) not in axes)
 
 
 def _first_pinned_first(causes: list[Cause], entry: CompileFacts, call: CompileFacts) -> tuple[Cause, ...]:
@@ -210,7 +211,7 @@ def _part(item: Violation, cause: Cause) -> str:
     """The same for violations of one source that are one cause: several guards on a size fail together, and so do keys of a dict
     and the ways in which a tensor can be marked.
     """
-    if cause.codes[0] == "SL102":
+    if cause.codes[0] in ("SL102", "SL312"):
         return Kind.VALUE.value  # its constant, or a guard on its symbol
     if item.shape and cause.prop != _LAYOUT:
         return cause.codes[0]

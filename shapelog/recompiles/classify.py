@@ -323,7 +323,7 @@ def _shape_guard(item: Violation, name: str, entry: CompileFacts, call: CompileF
     if (is_zero_one or is_equality) and any(value in (0, 1) for value in values or ((0,) if is_zero_one else ())):
         what = "a size" if sizes or not values else "an int"
         return Classification(("SL104",), f"PyTorch always specializes on {what} of 0 or 1: the cache entry requires {text}{seen}", True)
-    if re.fullmatch(r"[^=<>!%*/+()]+(?:\(\)\[\d+\])? == -?\d+", expression):
+    if re.fullmatch(r"[^=<>!%*/+()]+(?:\(\)\[\d+\]|\.item\(\))? == -?\d+", expression):
         if part is None:
             return Classification(("SL102", "SL201"), f"the code specialized on an int: the cache entry requires {text}{seen}", True)
         return Classification(("SL201",), f"the code specialized on a size: the cache entry requires {text}{seen}", True)

@@ -205,8 +205,9 @@ class CompileFacts:
     def guarded_by_short_name(self) -> dict[str, Source]:
         """Its sources by the name that torch 2.7 and later give them in reasons: ``x`` for ``L['x']``."""
         found: dict[str, Source] = {}
-        guards = self.tree.guards if self.tree else ()
-        for source in (*(guard.source for guard in guards), *self.types, *(item.source for item in self.compile.inputs)):
+        guards, shapes = (self.tree.guards, self.tree.shapes) if self.tree else ((), ())
+        of_shapes = (Source(name) for shape in shapes for name in shape.parsed.names)  # of an int in a tensor there is no other guard
+        for source in (*(guard.source for guard in guards), *self.types, *(item.source for item in self.compile.inputs), *of_shapes):
             found.setdefault(without_locals(source), source)
         return found
 

@@ -277,6 +277,9 @@ def _named_values(entry: CompileFacts, call: CompileFacts, source: Source, reaso
         expected = reason.expected == "True"
     if kind is Kind.VALUE and actual is None and reason.actual:
         return prop, expected, reason.actual
+    number = call.numbers.get(source.canonical) if kind is Kind.VALUE and actual is None else None
+    if number is not None and str(number) != str(expected):
+        return prop, expected, str(number)
     if kind is Kind.VALUE and actual is None:
         seen = _kind_seen(call, source)
         return prop, expected, Described.UNKNOWN if seen in (expected, constant_type(str(expected))) else seen

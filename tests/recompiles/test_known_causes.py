@@ -60,6 +60,12 @@ ANSWERS: dict[str, tuple[dict[str, str], int, int]] = {
     "isolate_recompiles": ({"0/1": "SL323 JUSTIFIED", "1/1": "SL323 JUSTIFIED", "1/2": "SL323 JUSTIFIED"}, 5, 5),
     "limit_under_fullgraph": ({"0/1": "SL101 MARKING", "0/2": "SL101 LIMIT"}, 3, 1),
     "ndarray_then_tensor": ({"0/1": "SL310 CODE"}, 2, 2),
+    "numbers_of_operators": (
+        {"0/1": "SL312 JUSTIFIED", "0/2": "SL312 JUSTIFIED", "1/1": "SL312 CODE"}
+        | {"2/1": "SL102 SL201 JUSTIFIED", "2/2": "SL102 SL201 JUSTIFIED"},
+        8,
+        8,
+    ),
     "other_dynamic_or_mode": (dict.fromkeys(("0/1", "0/2", "1/1", "1/2"), "SL318 CODE"), 6, 6),
     "out_pins_both": (dict.fromkeys(("0/1", "0/2", "0/3"), "SL101 SL201 JUSTIFIED"), 4, 4),
     "parameter_of_size_one": ({"0/1": "SL101 SL104 JUSTIFIED", "0/2": "SL101 SL106 MARKING"}, 3, 2),
@@ -108,6 +114,8 @@ def test_the_cost_is_the_measured_one(name: str) -> None:
         ("inference_mode", "2/1", "compiled in inference mode, called outside it"),
         ("int_branch", "0/1", "the code branches on this value (if mode == 1:)"),
         ("ndarray_then_tensor", "0/1", "m changed from type numpy.ndarray to a tensor"),
+        ("numbers_of_operators", "0/2", "the float p changed from 0.2 to 0.3; numbers_of_operators.py:9 (return F.dropout("),
+        ("numbers_of_operators", "2/2", "the int t.item() changed from 12 to 8; numbers_of_operators.py:19 (return x * table[t]) needs"),
         ("other_dynamic_or_mode", "0/1", "torch.compile was called for the same code with dynamic=True instead of dynamic=False"),
         ("other_dynamic_or_mode", "1/1", "torch.compile was called for the same code with a different mode=, options= or dynamic="),
         ("slices_of_a_buffer", "1/1", "the strides of x do not follow from its sizes"),
@@ -117,6 +125,10 @@ def test_the_cost_is_the_measured_one(name: str) -> None:
 )
 def test_what_changed_is_named(name: str, label: str, words: str) -> None:
     assert words in sentence(name, label)
+
+
+def test_two_guards_on_one_number_are_one_change() -> None:
+    assert [item.consequences for item in report_of("causes/numbers_of_operators.log.gz").recompiles] == [()] * 5
 
 
 def test_a_function_that_is_passed_on_purpose_is_not_to_be_defined_once() -> None:
