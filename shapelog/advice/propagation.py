@@ -7,11 +7,12 @@ AOTAutograd, such as "eager", do not, and Python ints never carry it.
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from operator import attrgetter
+from typing import NamedTuple
 
 from shapelog.advice.marks import Mark
 from shapelog.grouping import grouped
@@ -41,9 +42,32 @@ _DTYPES = {
 _NUMBERED = re.compile(r"_\d+$")
 # Of more places that a tensor may come from, those farthest back are kept: a mark there serves most.
 _MOST_ORIGINS = 32
+# Of more compiles that a kept tensor may come from, the latest are asked.
+_MOST_KEEPERS = 16
 # A rank, a process, a file, and the name of a function.
 _Function = tuple[int | None, int, str, str]
-_SHAPE = re.compile(r"^\w+\[([^\]]*)\]")
+_SHAPE = re.compile(r"^\w+\[([^\]]*)\](?:\[([^\]]*)\])?")
+
+
+class _Output(NamedTuple):
+    """An output of a graph: its dtype, "" where it is no tensor, its dims and strides as text."""
+
+    dtype: str
+    dims: tuple[str, ...]
+    strides: tuple[str, ...]
+
+    def may_be(self, tensor: Input) -> bool:
+        """Whether its dims that are numbers are those of a tensor."""
+        return len(self.dims) == len(tensor.size) and all(
+            not dim.isdecimal() or int(dim) == size for dim, size in zip(self.dims, tensor.size, strict=True)
+        )
+
+
+class _Keeper(NamedTuple):
+    """An entry that changes an object of its caller, such as a cache that it writes to."""
+
+    compile: Compile
+    frame: Frame
 
 
 @dataclass(eq=False, repr=False)
@@ -54,6 +78,7 @@ class DynamismPropagation:
     _origins: dict[tuple[Frame, Source, int], tuple[Mark, ...]] = field(default_factory=dict)
     _autograd: dict[Payloads, bool] = field(default_factory=dict)
     _makers: dict[_Function, dict[str, list[Frame]]] = field(default_factory=dict)
+    _outputs: dict[Compile, list[_Output]] = field(default_factory=dict)
 
     def origins(self, frame: Frame, source: Source, dim: int) -> tuple[Mark, ...]:
         """Marks of which any one makes this dim symbolic, because other compiled code made the tensor; () where no such path shows."""
@@ -61,7 +86,7 @@ class DynamismPropagation:
         if key not in self._origins:
             self._origins[key] = ()  # a resumed function in a loop may lead back here
             found = self._find_origins(frame, source, dim) if resumed_by(frame.name) else ()
-            self._origins[key] = found or self._handed_on(frame, source, dim)
+            self._origins[key] = found or self._handed_on(frame, source, dim) or self._kept(frame, source, dim)
         return self._origins[key]
 
     def _find_origins(self, frame: Frame, source: Source, dim: int) -> tuple[Mark, ...]:
@@ -112,6 +137,66 @@ class DynamismPropagation:
             for mark in through:
                 found[mark] = None
         return tuple(found)
+
+    def _kept(self, frame: Frame, source: Source, dim: int) -> tuple[Mark, ...]:
+        """Marks behind a tensor that the function keeps for its next call, as an attribute or item of an object that it changes.
+
+        Every compile that takes it comes after one of the same function that changed its owner and has an output that it can be: first
+        one that did without the tensor, later those that made it anew, or of what was kept.
+        """
+        keepers = self._keepers[_function(frame)]
+        if not keepers or source.is_registered or not self._runs_autograd(frame):
+            return ()
+        own, found = Mark(source, dim), []
+        for compile in frame.entries:
+            tensor = next((item for item in compile.inputs if item.source == source), None)
+            if tensor is None:
+                continue
+            earlier = keepers[: bisect_left(keepers, compile.order, key=lambda item: item.compile.order)][-_MOST_KEEPERS:]
+            made = [(keeper, marks) for keeper in earlier for marks in self._marks_of_kept(keeper.compile, tensor, dim)]
+            if not made:
+                return ()
+            found += [self._with_origins(keeper.frame, marks) for keeper, marks in made if own not in marks]
+        return tuple(sorted(set.intersection(*found))) if found else ()
+
+    def _marks_of_kept(self, keeper: Compile, tensor: Input, dim: int) -> Iterator[tuple[Mark, ...]]:
+        """The marks behind a dim of each output of a compile that a tensor below an object that it changes can be; () where none is known.
+
+        Where the dim is a number, a compile of a similar graph shows what it depends on.
+        """
+        if keeper.graph is None or not any(map(tensor.source.is_below, keeper.changed_objects)):
+            return
+        for number, output in enumerate(self._outputs_of(keeper)):
+            if output.dtype == tensor.dtype and output.may_be(tensor) and not _may_be_other_input(keeper, output):
+                similar = (item for item in self._dynamic_by_key.get(keeper.graph.key, ()) if len(self._outputs_of(item)) > number)
+                known = ((item, self._outputs_of(item)[number].dims) for item in (keeper, *similar))
+                yield next((marks for item, dims in known if len(dims) > dim and (marks := _marks(dims[dim], item))), ())
+
+    def _outputs_of(self, compile: Compile) -> list[_Output]:
+        if compile not in self._outputs:
+            self._outputs[compile] = list(map(_output, outputs(compile.graph) if compile.graph else ()))
+        return self._outputs[compile]
+
+    @cached_property
+    def _dynamic_by_key(self) -> dict[str, list[Compile]]:
+        """The dynamic entries by the key that similar graphs share; of many the latest."""
+        made = ((item.compile, item.compile.graph) for items in self._keepers.values() for item in items if item.compile.is_dynamic)
+        found = grouped([(compile, graph.key) for compile, graph in made if graph], lambda item: item[1])
+        return {key: [compile for compile, _ in items[-_MOST_KEEPERS:]] for key, items in found.items()}
+
+    def _with_origins(self, frame: Frame, marks: Iterable[Mark]) -> set[Mark]:
+        return {*marks, *(origin for mark in marks if not mark.is_int for origin in self.origins(frame, mark.source, mark.dim))}
+
+    @cached_property
+    def _keepers(self) -> dict[_Function, list[_Keeper]]:
+        """The entries of each function that change an object of its caller, in order of compilation."""
+        return {
+            function: sorted(
+                (_Keeper(compile, frame) for frame in frames for compile in frame.entries if compile.changed_objects),
+                key=lambda item: item.compile.order,
+            )
+            for function, frames in self._parts.items()
+        }
 
     @cached_property
     def _parts(self) -> dict[_Function, list[Frame]]:
@@ -174,20 +259,28 @@ def _only_output(makers: Sequence[Compile], compile: Compile, tensor: Input, dim
     return tuple(mark for mark in marks[0] if all(mark in others for others in marks))
 
 
+def _may_be_other_input(keeper: Compile, output: _Output) -> bool:
+    """Whether a tensor like this output may be one that a compile took, and did not keep itself."""
+    looks = output.dtype, _sizes(output.dims, keeper), _sizes(output.strides, keeper)
+    own = keeper.changed_objects
+    others = (item for item in keeper.inputs if not item.source.is_registered and not any(map(item.source.is_below, own)))
+    return any((item.dtype, item.size, item.stride) == looks for item in others)
+
+
 def _outputs_like(tensor: Input, maker: Compile) -> list[tuple[str, ...]]:
     """The dims, as text, of the outputs that have the sizes and dtype of a tensor."""
-    made = map(_typed_dims, outputs(maker.graph)) if maker.graph else ()
-    return [dims for dtype, dims in made if dtype == tensor.dtype and _sizes(dims, maker) == tensor.size]
+    made = map(_output, outputs(maker.graph)) if maker.graph else ()
+    return [item.dims for item in made if item.dtype == tensor.dtype and _sizes(item.dims, maker) == tensor.size]
 
 
-def _typed_dims(output: tuple[str, str]) -> tuple[str, tuple[str, ...]]:
-    """(dtype, dims) of ``f32[s0, 8][8, 1]cpu``."""
+def _output(output: tuple[str, str]) -> _Output:
+    """The output with the annotation ``f32[s0, 8][8, 1]cpu``."""
     annotation = output[1]
     shape = _SHAPE.match(annotation)
     if not shape:
-        return "", ()
-    dims = tuple(part.strip() for part in shape[1].split(",")) if shape[1].strip() else ()
-    return _DTYPES.get(annotation.partition("[")[0], ""), dims
+        return _Output("", (), ())
+    dims, strides = (tuple(part.strip() for part in text.split(",")) if text.strip() else () for text in (shape[1], shape[2] or ""))
+    return _Output(_DTYPES.get(annotation.partition("[")[0], ""), dims, strides)
 
 
 def _sizes(dims: tuple[str, ...], compile: Compile) -> tuple[int, ...] | None:

@@ -31,6 +31,7 @@ from shapelog.reading.payloads.graphs import Graph
 from shapelog.reading.payloads.guards import GuardTree
 from shapelog.reading.payloads.pgo_state import CodeState
 from shapelog.reading.payloads.recompile_reasons import RECOMPILE_FORBIDDEN, Reason
+from shapelog.reading.payloads.side_effects import changed_objects
 from shapelog.reading.payloads.source_names import Source
 from shapelog.reading.payloads.source_names import is_library as in_library
 from shapelog.reading.reader import Reader
@@ -187,6 +188,7 @@ class Compile:
     payloads: Payloads | None = None
     graph_span: Span | None = None
     guards_span: Span | None = None
+    effects_span: Span | None = None
     guards_are_list: bool = False
     code_states: tuple[CodeStateRecord, ...] = ()
     inductor: tuple[tuple[str, int, Span], ...] = ()
@@ -246,6 +248,11 @@ class Compile:
     @property
     def graph(self) -> Graph | None:
         return self.payloads.graph(self.graph_span) if self.payloads and self.graph_span else None
+
+    @property
+    def changed_objects(self) -> frozenset[Source]:
+        """The objects of its caller that it changes, such as a cache that it writes to; none where that is not recorded."""
+        return changed_objects(self.payloads.text(self.effects_span)) if self.payloads and self.effects_span else frozenset()
 
     @property
     def restarts(self) -> tuple[str, ...]:
