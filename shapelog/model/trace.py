@@ -72,6 +72,7 @@ class Payloads:
     trees: dict[str, GuardTree] = field(default_factory=dict)
     parsed_graphs: dict[str, Graph] = field(default_factory=dict)
     code_states: dict[str, CodeState] = field(default_factory=dict)
+    effects: dict[str, frozenset[Source]] = field(default_factory=dict)
     known_guards: guards.NodeCache = field(default_factory=dict)
 
     def text(self, span: Span) -> str:
@@ -94,6 +95,9 @@ class Payloads:
 
     def code_state(self, span: Span) -> CodeState:
         return self._parsed(self.code_states, span, pgo_state.parse)
+
+    def changed_objects(self, span: Span) -> frozenset[Source]:
+        return self._parsed(self.effects, span, changed_objects)
 
     def _parsed(self, known: dict[str, _Parsed], span: Span, parse: Callable[[str], _Parsed]) -> _Parsed:
         key = span.digest or f"@{span.start}"
@@ -252,7 +256,7 @@ class Compile:
     @property
     def changed_objects(self) -> frozenset[Source]:
         """The objects of its caller that it changes, such as a cache that it writes to; none where that is not recorded."""
-        return changed_objects(self.payloads.text(self.effects_span)) if self.payloads and self.effects_span else frozenset()
+        return self.payloads.changed_objects(self.effects_span) if self.payloads and self.effects_span else frozenset()
 
     @property
     def restarts(self) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from shapelog.reading.payloads.guard_expressions import integer
+from shapelog.reading.payloads.guards import ShapeGuard
 from shapelog.reading.payloads.properties import DUAL_LEVEL, LENGTH, MARKED_BY, TENSOR, Kind, is_address
 from shapelog.reading.payloads.recompile_reasons import backend_named
 from shapelog.reading.payloads.source_names import Source, display_text, is_library
@@ -40,6 +41,10 @@ _NOT_WARMED_UP = (
 _EQUAL_OR_NOT = "accept one graph for equal sizes and one for different ones, or make them equal in every call"
 _UNKNOWN_OBJECT = "create the object once, outside the call, and reuse it; if it is a class or an enum member, accept one graph for each"
 _FLOAT_BRANCH = "accept one graph per branch: the code branches on this float"
+_WIDER_RANGE = "widen the range that mark_dynamic is given (min=, max=), or leave it out"
+# Where in PyTorch a guard comes from, ``(_dynamo/variables/builder.py:4960 in <lambda>)``, and the file in which sizes become symbolic.
+_ORIGIN, _MAKES_SYMBOLS = re.compile(r"\((\S+):\d+ in [^()]+\)"), "_dynamo/variables/builder.py"
+_BOUNDS = re.compile(r"(?:\d+ <= )?[^<>=]+(?: <= \d+)?")
 # Characters of a guard in a sentence: sizes that were divided have very long ones.
 _LONGEST_GUARD = 120
 _VMAP, _FAKE_TENSORS = "torch/_functorch/vmap.py", "torch/_subclasses/fake_tensor.py"
@@ -322,12 +327,21 @@ def _shape_guard(item: Violation, name: str, entry: CompileFacts, call: CompileF
     if (is_zero_one or is_equality) and any(value in (0, 1) for value in values or ((0,) if is_zero_one else ())):
         what = "a size" if sizes or not values else "an int"
         return Classification(("SL104",), f"PyTorch always specializes on {what} of 0 or 1: the cache entry requires {text}{seen}", True)
+    if part and len(names) == 1 and _is_range_of_mark(shape):
+        sentence = f"dim {part.prop.dim} of {part.tensor.display_name} is marked dynamic with a limited range: {text}{seen}"
+        return Classification(("SL321",), sentence, True, Verdict.CODE, _WIDER_RANGE)
     if re.fullmatch(r"[^=<>!%*/+()]+(?:\(\)\[\d+\])? == -?\d+", expression):
         if part is None:
             return Classification(("SL102", "SL201"), f"the code specialized on an int: the cache entry requires {text}{seen}", True)
         return Classification(("SL201",), f"the code specialized on a size: the cache entry requires {text}{seen}", True)
     what = "an int" if names and not sizes else "a size"
     return Classification(("SL204",), f"the code branches on {what}: the cache entry is only for {text}{seen}", True)
+
+
+def _is_range_of_mark(shape: ShapeGuard) -> bool:
+    """Whether bounds of a size come with its symbol, as those of ``mark_dynamic(min=, max=)`` do, and not from a line of code."""
+    origins = _ORIGIN.findall(shape.comment)
+    return bool(origins and _BOUNDS.fullmatch(shape.expression)) and all(origin.endswith(_MAKES_SYMBOLS) for origin in origins)
 
 
 def shown_guard(expression: str) -> str:

@@ -152,6 +152,24 @@ def test_a_size_below_the_range_of_a_dynamic_entry_is_zero_or_one() -> None:
     assert cause.size_related
 
 
+@pytest.mark.parametrize(
+    ("origin", "code"),
+    [("_dynamo/variables/builder.py:4960 in <lambda>", "SL321"), ("_dynamo/variables/tensor.py:2606 in evaluate_expr", "SL204")],
+)
+def test_the_range_of_a_mark_is_no_branch(origin: str, code: str) -> None:
+    """``mark_dynamic(x, 0, min=2, max=16)``: such a guard comes with the symbol, and quotes the line that used the size first."""
+    zero_one = "(user code shown is first use of this value--the guard itself is not due user code but due to 0/1 specialization)"
+    comment = f"# return x * 2  # app/model.py:6 in f {zero_one} and return x * 2  # app/model.py:6 in f ({origin})"
+    guards = guard_tree(tensor_match(size=(None, 8)), shapes=(f"2 <= L['x'].size()[0] <= 16  {comment}",))
+    cause = only(trace(compiled("0/0", tensor(10, 8), guards=guards, dynamic=[0]), compiled("0/1", tensor(20, 8))))
+    assert cause.codes == (code,)
+    if code == "SL321":
+        assert (cause.sentence, cause.verdict) == (
+            "dim 0 of x is marked dynamic with a limited range: 2 <= x.size()[0] <= 16 (now x.size()[0] = 20)",
+            Verdict.CODE,
+        )
+
+
 def test_a_branch_on_a_size_is_told_with_the_line() -> None:
     guards = guard_tree(tensor_match(size=(None, 8)), shapes=("2 <= L['x'].size()[0] <= 30  # if x.size(0) <= 30:  # app/model.py:8 in f",))
     made = trace(
