@@ -426,6 +426,12 @@ class Frame:
         return next((found for found in chain(recorded, map(self.caller, self.compiles)) if found), None)
 
     @property
+    def is_in_thread(self) -> bool:
+        """Whether a thread that the program started calls this code: settings that other threads make do not hold there (torch 2.13)."""
+        outermost = (frame for compile in self.compiles[:_MOST_ASKED] for frame in compile.stack.frames[:1])
+        return any(frame.file.replace("\\", "/").endswith("/threading.py") for frame in outermost)
+
+    @property
     def is_library(self) -> bool:
         """Whether the code itself lies in torch or an installed package, so that its user knows it by the caller."""
         return in_library(self.file)
