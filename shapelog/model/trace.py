@@ -298,13 +298,24 @@ class Compile:
 
     @property
     def recorded_callers(self) -> tuple[StackFrame, ...]:
-        """The stack from the outermost frame to the one that called the code, as its symbols have it; () without a symbol.
+        """The stack from the outermost frame to the one that called the code, as its symbols or graph breaks have it; () without any.
 
         ``stack`` lacks the innermost of these: one in torch 2.6, two in 2.13 and 2.15.
         """
         stack = next((found for item in self.symbols[:1] if (found := item.stack.frames)), ())
         inside = next((index for index, frame in enumerate(stack) if frame.file.replace("\\", "/").endswith(_CONVERTS)), 0)
-        return stack[:inside]
+        return stack[:inside] or self._above_break()
+
+    def _above_break(self) -> tuple[StackFrame, ...]:
+        """The part above its own code of a stack that leads to a graph break in it."""
+        resumed = resumed_by(self.metrics.code_name)
+        own = self.metrics.code_file, resumed[0] if resumed else self.metrics.code_name
+        outer = max(0, len(self.stack.frames) - 1) if self.breaks else 0
+        for stack in (item.message.stack for item in self.breaks):
+            inside = next((index for index, line in enumerate(stack) if index >= outer and (line.file, line.name) == own), 0)
+            if inside:
+                return stack[:inside]
+        return ()
 
     @property
     def is_dynamic(self) -> bool:
@@ -404,7 +415,7 @@ class Frame:
         called = self.called_from(start)
         if called is None:
             return None
-        alike = (item for item in self.compiles[:_MOST_ASKED] if item.symbols and item.stack.frames == start)
+        alike = (item for item in self.compiles[:_MOST_ASKED] if item.recorded_callers and item.stack.frames == start)
         found = {self.called_from(item.recorded_callers) for item in alike} - {None}
         return found.pop() if len(found) == 1 else called
 
@@ -422,7 +433,7 @@ class Frame:
     @property
     def called_at(self) -> StackFrame | None:
         """The user's line that calls this code: of the first compile that has the innermost one recorded, else of the first with any."""
-        recorded = (self.called_from(item.recorded_callers) for item in self.compiles[:_MOST_ASKED] if item.symbols)
+        recorded = (self.called_from(item.recorded_callers) for item in self.compiles[:_MOST_ASKED])
         return next((found for found in chain(recorded, map(self.caller, self.compiles)) if found), None)
 
     @property
