@@ -19,6 +19,8 @@ from shapelog.grouping import grouped
 from shapelog.model.trace import Compile, Frame, Outcome, Payloads, Trace, resumed_by
 from shapelog.reading.payloads.graphs import Graph, outputs
 from shapelog.reading.payloads.guard_expressions import parse
+from shapelog.reading.payloads.guards import DYNAMIC, Fact
+from shapelog.reading.payloads.properties import TENSOR, size
 from shapelog.reading.payloads.source_names import Source
 from shapelog.reading.records import Input
 
@@ -44,6 +46,7 @@ _NUMBERED = re.compile(r"_\d+$")
 _MOST_ORIGINS = 32
 # Of more compiles that a kept tensor may come from, the latest are asked.
 _MOST_KEEPERS = 16
+_MOST_DIMS = 8
 # A rank, a process, a file, and the name of a function.
 _Function = tuple[int | None, int, str, str]
 _SHAPE = re.compile(r"^\w+\[([^\]]*)\](?:\[([^\]]*)\])?")
@@ -85,13 +88,31 @@ class DynamismPropagation:
         key = frame, source, dim
         if key not in self._origins:
             self._origins[key] = ()  # a resumed function in a loop may lead back here
-            found = self._find_origins(frame, source, dim) if resumed_by(frame.name) else ()
-            self._origins[key] = found or self._handed_on(frame, source, dim) or self._kept(frame, source, dim)
+            self._origins[key] = (
+                self._with_its_tensor(frame, source, dim)
+                or self._find_origins(frame, source, dim)
+                or self._handed_on(frame, source, dim)
+                or self._kept(frame, source, dim)
+            )
         return self._origins[key]
+
+    def _with_its_tensor(self, frame: Frame, source: Source, dim: int) -> tuple[Mark, ...]:
+        """The mark on the tensor whose gradient this is: it has the symbols of that, as PyTorch describes both at once."""
+        found: set[Source] | None = None
+        for compile in frame.entries:
+            tree = compile.guards
+            if tree is None or (source, TENSOR) not in tree.facts:
+                continue
+            if any(item.source == source for item in compile.inputs):
+                return ()
+            sizes = [tree.facts.get((source, size(number)), DYNAMIC) for number in range(_MOST_DIMS)]
+            fitting = {item.source for item in compile.inputs if item.has_grad and _is_of_size(item, sizes)}
+            found = fitting if found is None else found & fitting
+        return tuple(Mark(tensor, dim) for tensor in found) if found and len(found) == 1 else ()
 
     def _find_origins(self, frame: Frame, source: Source, dim: int) -> tuple[Mark, ...]:
         local = _LOCAL.match(source)
-        if not local or not self._runs_autograd(frame):
+        if not local or not resumed_by(frame.name) or not self._runs_autograd(frame):
             return ()
         name = "" if source.is_unnamed else local[1]
         found: dict[Mark, None] = {}
@@ -257,6 +278,11 @@ def _only_output(makers: Sequence[Compile], compile: Compile, tensor: Input, dim
     first = {maker: dims for dims, maker in reversed(found)}
     marks = [_marks(dims[dim], maker) for maker, dims in first.items()]
     return tuple(mark for mark in marks[0] if all(mark in others for others in marks))
+
+
+def _is_of_size(tensor: Input, sizes: Sequence[Fact]) -> bool:
+    """Whether the sizes that a guard requires of another tensor, as far as they are numbers, are those of this one."""
+    return all(known in (DYNAMIC, own) for known, own in zip(sizes, tensor.size, strict=False))
 
 
 def _may_be_other_input(keeper: Compile, output: _Output) -> bool:

@@ -214,3 +214,24 @@ def test_what_a_function_keeps_has_its_size_from_what_it_was_made_of() -> None:
 )
 def test_what_a_function_may_not_have_made_comes_from_nowhere(made: bytes) -> None:
     assert origins_of_kept(made) == ()
+
+
+# Gradients.
+
+
+def updated(*grads: str) -> bytes:
+    """An optimizer's update of parameters, with their gradients: those are guarded, but not described by themselves."""
+    made = make.trace()
+    for number, rows in enumerate((10, 12)):
+        guards = guard_tree(*(tensor_match(source, size=(rows, 8)) for source in ("L['p']", "L['m']", *grads)))
+        inputs = make.tensor(rows, 8, source="L['p']", grad=1), make.tensor(rows, 8, source="L['m']")
+        made += make.compile(f"0/{number}", *inputs, guards=guards, name="update")
+    return made
+
+
+def test_a_gradient_has_the_symbols_of_its_tensor() -> None:
+    trace = make.explain(updated("L['g']")).trace
+    propagation = DynamismPropagation(trace)
+    assert propagation.origins(trace.frames[0], Source("L['g']"), 0) == (Mark(Source("L['p']"), 0),)
+    assert propagation.origins(trace.frames[0], Source("L['m']"), 0) == ()
+    assert make.advice(updated("L['g']")).env == "L['m']:0,L['p']:0"
