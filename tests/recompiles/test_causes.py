@@ -251,6 +251,23 @@ def test_a_size_that_a_static_partner_pins_is_told_to_be_marked_with_it() -> Non
     assert recompile.verdict is Verdict.MARKING
 
 
+def test_a_size_is_tied_to_a_tensor_that_the_entry_was_not_called_with() -> None:
+    """Weights that were None: marking alone saves nothing, and no line needs the exact value."""
+    pinned = {"symbol": "s77", "sources": ["L['x'].size()[0]"], "value": "12"}
+    weights = guard_tree(tensor_match(), guard_manager("L['w']", "NONE_MATCH: L['w'] is None"))
+    made = trace(compiled("0/0", tensor(10, 8), guards=weights))
+    made += compiled(
+        "0/1", tensor(12, 8), tensor(12, source="L['w']"), symbols=(("s77", "12", "L['x'].size()[0]"),), specializations=(pinned,)
+    )
+    recompile = last_recompile(made)
+    (of_x,) = [cause for cause in recompile.causes if cause.source == "L['x']"]
+    assert (of_x.codes, of_x.sentence) == (
+        ("SL101",),
+        "dim 0 of x changed from 10 to 12; the code ties it to w.size[0], which is static: mark both",
+    )
+    assert recompile.verdict is not Verdict.MARKING
+
+
 def pinned_size(number: int, size: int, *others: bytes, **more: Any) -> bytes:
     """A compile in which line 7 pinned dim 0 of x."""
     line = [{"line": 7, "name": "f", "filename": "/srv/app/model.py", "loc": "y = table + x"}]
