@@ -22,6 +22,7 @@ _MARKED_RANGE = "mark this range, or change the line that requires it"
 _OF_DATA = "assert what always holds of this value with torch._check, use torch.cond if both branches are needed, or move the line out"
 _MORE_OF_TEXT = "add the lines up to the exception to the text: they name the error"
 _NO_REASON = "run the same calls without this setting and with TORCH_LOGS=recompiles, which shows the reason"
+_OWN_ERROR = "check this before the compiled call and raise there: code that raises while it is compiled runs in eager mode from then on"
 _CONSTANT = "move this line out of the compiled code, or compile with dynamic=False, which keeps {what} constant (one graph per value)"
 _BUG = "report this bug to PyTorch, or avoid the calls that the guard rejects"
 _UNFINISHED = "let the process finish; if it hangs or is killed here, look at its own log and at the memory that compiling takes"
@@ -117,6 +118,8 @@ def _what_to_do(message: CompilerMessage, contradicts_mark: bool) -> str:
         return _DECLARED if is_declared else ""
     if message.depends_on_data:
         return _OF_DATA
+    if message.is_raised_by_code:
+        return _OWN_ERROR
     return _MORE_OF_TEXT if message.title == LOST_EXCEPTION else ""
 
 
