@@ -66,6 +66,13 @@ class _Output(NamedTuple):
         )
 
 
+class _Inputs(NamedTuple):
+    """The tensors of a compile by their sources, and those whose gradients are described with them."""
+
+    by_source: dict[Source, Input]
+    with_grad: tuple[Input, ...]
+
+
 class _Keeper(NamedTuple):
     """An entry that changes an object of its caller, such as a cache that it writes to."""
 
@@ -81,6 +88,7 @@ class DynamismPropagation:
     _origins: dict[tuple[Frame, Source, int], tuple[Mark, ...]] = field(default_factory=dict)
     _autograd: dict[Payloads, bool] = field(default_factory=dict)
     _makers: dict[_Function, dict[str, list[Frame]]] = field(default_factory=dict)
+    _inputs: dict[Compile, _Inputs] = field(default_factory=dict)
     _outputs: dict[Compile, list[_Output]] = field(default_factory=dict)
 
     def origins(self, frame: Frame, source: Source, dim: int) -> tuple[Mark, ...]:
@@ -103,12 +111,19 @@ class DynamismPropagation:
             tree = compile.guards
             if tree is None or (source, TENSOR) not in tree.facts:
                 continue
-            if any(item.source == source for item in compile.inputs):
+            inputs = self._inputs_of(compile)
+            if source in inputs.by_source:
                 return ()
             sizes = [tree.facts.get((source, size(number)), DYNAMIC) for number in range(_MOST_DIMS)]
-            fitting = {item.source for item in compile.inputs if item.has_grad and _is_of_size(item, sizes)}
+            fitting = {item.source for item in inputs.with_grad if _is_of_size(item, sizes)}
             found = fitting if found is None else found & fitting
         return tuple(Mark(tensor, dim) for tensor in found) if found and len(found) == 1 else ()
+
+    def _inputs_of(self, compile: Compile) -> _Inputs:
+        if compile not in self._inputs:
+            inputs = compile.inputs
+            self._inputs[compile] = _Inputs({item.source: item for item in inputs}, tuple(item for item in inputs if item.has_grad))
+        return self._inputs[compile]
 
     def _find_origins(self, frame: Frame, source: Source, dim: int) -> tuple[Mark, ...]:
         local = _LOCAL.match(source)
@@ -170,7 +185,7 @@ class DynamismPropagation:
             return ()
         own, found = Mark(source, dim), []
         for compile in frame.entries:
-            tensor = next((item for item in compile.inputs if item.source == source), None)
+            tensor = self._inputs_of(compile).by_source.get(source)
             if tensor is None:
                 continue
             earlier = keepers[: bisect_left(keepers, compile.order, key=lambda item: item.compile.order)][-_MOST_KEEPERS:]
@@ -183,7 +198,7 @@ class DynamismPropagation:
     def _marks_of_kept(self, keeper: Compile, tensor: Input, dim: int) -> Iterator[tuple[Mark, ...]]:
         """The marks behind a dim of each output of a compile that a tensor below an object that it changes can be; () where none is known.
 
-        Where the dim is a number, a compile of a similar graph shows what it depends on.
+        What is a number in it may be symbolic in a compile of a similar graph.
         """
         if keeper.graph is None or not any(map(tensor.source.is_below, keeper.changed_objects)):
             return
@@ -191,7 +206,8 @@ class DynamismPropagation:
             if output.dtype == tensor.dtype and output.may_be(tensor) and not _may_be_other_input(keeper, output):
                 similar = (item for item in self._dynamic_by_key.get(keeper.graph.key, ()) if len(self._outputs_of(item)) > number)
                 known = ((item, self._outputs_of(item)[number].dims) for item in (keeper, *similar))
-                yield next((marks for item, dims in known if len(dims) > dim and (marks := _marks(dims[dim], item))), ())
+                found = dict.fromkeys(mark for item, dims in known if len(dims) > dim for mark in _marks(dims[dim], item))
+                yield tuple(found)
 
     def _outputs_of(self, compile: Compile) -> list[_Output]:
         if compile not in self._outputs:
