@@ -40,6 +40,8 @@ _NOT_WARMED_UP = (
 )
 _EQUAL_OR_NOT = "accept one graph for equal sizes and one for different ones, or make them equal in every call"
 _UNKNOWN_OBJECT = "create the object once, outside the call, and reuse it; if it is a class or an enum member, accept one graph for each"
+_FLOAT_OF_OPERATOR = "accept one graph per value, or let the operator {operator} take it as a tensor"
+_CUSTOM_OPERATOR = re.compile(r"\btorch\.ops\.((?!aten\b|prims\b|higher_order\b)\w+)\.(\w+)[\w.]*\((.*)\)")
 _FLOAT_BRANCH = "accept one graph per branch: the code branches on this float"
 _WIDER_RANGE = "widen the range that mark_dynamic is given (min=, max=), or leave it out"
 # Where in PyTorch a guard comes from, ``(_dynamo/variables/builder.py:4960 in <lambda>)``, and the file in which sizes become symbolic.
@@ -296,6 +298,13 @@ def _stride(item: Violation, name: str, entry: CompileFacts, call: CompileFacts)
     return Classification(("SL105",), sentence, is_slice)
 
 
+def _operator_with(number: str, known: CompileFacts) -> str:
+    """The operator of a program's own, ``lab::smooth``, that takes a number as it is in a graph; "" where none does."""
+    statements = known.compile.graph.statements if known.compile.graph else ()
+    found = (call for statement in statements if "torch.ops." in statement for call in _CUSTOM_OPERATOR.findall(statement))
+    return next((f"{space}::{name}" for space, name, arguments in found if number in re.split(r"[,\s=()\[\]]+", arguments)), "")
+
+
 def _shape_guard(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     assert item.shape is not None
     shape, expression, names = item.shape, item.shape.expression, item.shape.parsed.names
@@ -529,7 +538,9 @@ def _value(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) 
         return _int(item, f"the int {name} {changed}", entry, call)
     is_nan = is_compared_with_tensor(before)
     if is_nan or kind == "float":
-        return Classification(("SL312",), f"the float {name} changed from {'NaN or another value' if is_nan else before} to {now}")
+        operator = _operator_with(before, entry) if _operator_with(before, entry) == _operator_with(now, call) else ""
+        sentence = f"the float {name} changed from {'NaN or another value' if is_nan else before} to {now}"
+        return Classification(("SL312",), sentence, remedy=_FLOAT_OF_OPERATOR.format(operator=operator) if operator else "")
     return Classification(("SL311",), f"{name} changed from {before} to {now}")
 
 

@@ -1340,3 +1340,23 @@ def test_two_grad_modes_are_justified_where_the_function_is_trained() -> None:
     assert (only_run.codes, only_run.verdict) == (("SL305",), Verdict.CODE)
     assert (trained.codes, trained.verdict) == (("SL305",), Verdict.JUSTIFIED)
     assert trained.causes[0].own_remedy.startswith("accept two graphs")
+
+
+@pytest.mark.parametrize(
+    ("operator", "remedy"),
+    [
+        ("torch.ops.lab.smooth.default(l_x_, 3, {})", "accept one graph per value, or let the operator lab::smooth take it as a tensor"),
+        ("torch.ops.aten.mul.Scalar(l_x_, {})", ""),
+        ("torch.ops.lab.smooth.default(l_x_, 1{})", ""),
+    ],
+)
+def test_a_float_that_an_operator_of_the_program_takes_cannot_become_a_tensor_there(operator: str, remedy: str) -> None:
+    def of(number: int, value: float) -> bytes:
+        statement = f'smooth: "f32[10, 8][8, 1]cpu" = {operator.format(value)};  l_x_ = None'
+        guards = guard_tree(tensor_match(), equals_match("L['t']", value, "float"))
+        return compiled(
+            f"0/{number}", tensor(10, 8), guards=guards, graph=graph_text('L_x_: "f32[10, 8][8, 1]cpu"', statement, "return (smooth,)")
+        )
+
+    cause = only(trace(of(0, 0.1), of(1, 0.2)))
+    assert (cause.codes, cause.own_remedy) == (("SL312",), remedy)
