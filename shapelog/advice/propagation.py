@@ -7,7 +7,7 @@ AOTAutograd, such as "eager", do not, and Python ints never carry it.
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -19,8 +19,7 @@ from shapelog.grouping import grouped
 from shapelog.model.trace import Compile, Frame, Outcome, Payloads, Trace, resumed_by
 from shapelog.reading.payloads.graphs import Graph, outputs
 from shapelog.reading.payloads.guard_expressions import parse
-from shapelog.reading.payloads.guards import DYNAMIC, Fact
-from shapelog.reading.payloads.properties import TENSOR, size
+from shapelog.reading.payloads.properties import RANK, TENSOR, size
 from shapelog.reading.payloads.source_names import Source
 from shapelog.reading.records import Input
 
@@ -46,9 +45,10 @@ _NUMBERED = re.compile(r"_\d+$")
 _MOST_ORIGINS = 32
 # Of more compiles that a kept tensor may come from, the latest are asked.
 _MOST_KEEPERS = 16
-_MOST_DIMS = 8
 # A rank, a process, a file, and the name of a function.
 _Function = tuple[int | None, int, str, str]
+_SYMBOL = re.compile(r"[a-z]\w*")
+_Fixed = tuple[int | None, ...]
 _SHAPE = re.compile(r"^\w+\[([^\]]*)\](?:\[([^\]]*)\])?")
 
 
@@ -59,18 +59,35 @@ class _Output(NamedTuple):
     dims: tuple[str, ...]
     strides: tuple[str, ...]
 
-    def may_be(self, tensor: Input) -> bool:
-        """Whether its dims that are numbers are those of a tensor."""
-        return len(self.dims) == len(tensor.size) and all(
-            not dim.isdecimal() or int(dim) == size for dim, size in zip(self.dims, tensor.size, strict=True)
-        )
+    @property
+    def fixed(self) -> _Fixed:
+        """Its sizes, None for those that are symbolic."""
+        return tuple(int(dim) if dim.isdecimal() else None for dim in self.dims)
+
+
+class _Kept(NamedTuple):
+    """The outputs of a compile that may be what it keeps: their numbers by dtype and sizes, and which sizes are symbolic in any of them.
+
+    ``alike`` has all outputs of this compile and of others with a similar graph, and the marks behind the symbols in them.
+    """
+
+    numbers: dict[tuple[str, _Fixed], list[int]]
+    symbolic: frozenset[tuple[bool, ...]]
+    alike: tuple[tuple[list[_Output], dict[str, list[Mark]]], ...]
+
+    def like(self, tensor: Input) -> Iterator[int]:
+        """The numbers of the outputs that a tensor may be."""
+        for symbolic in self.symbolic:
+            if len(symbolic) == len(tensor.size):
+                fixed = tuple(None if is_symbolic else size for is_symbolic, size in zip(symbolic, tensor.size, strict=True))
+                yield from self.numbers.get((tensor.dtype, fixed), ())
 
 
 class _Inputs(NamedTuple):
-    """The tensors of a compile by their sources, and those whose gradients are described with them."""
+    """The tensors of a compile by their sources, and, by size, the sources of those whose gradients are described with them."""
 
     by_source: dict[Source, Input]
-    with_grad: tuple[Input, ...]
+    with_grad: Mapping[tuple[int, ...], frozenset[Source]]
 
 
 class _Keeper(NamedTuple):
@@ -89,6 +106,8 @@ class DynamismPropagation:
     _autograd: dict[Payloads, bool] = field(default_factory=dict)
     _makers: dict[_Function, dict[str, list[Frame]]] = field(default_factory=dict)
     _inputs: dict[Compile, _Inputs] = field(default_factory=dict)
+    _kept_marks: dict[tuple[Compile, str, tuple[int, ...], int], tuple[tuple[Mark, ...], ...]] = field(default_factory=dict)
+    _of_keepers: dict[Compile, _Kept] = field(default_factory=dict)
     _outputs: dict[Compile, list[_Output]] = field(default_factory=dict)
 
     def origins(self, frame: Frame, source: Source, dim: int) -> tuple[Mark, ...]:
@@ -106,7 +125,7 @@ class DynamismPropagation:
 
     def _with_its_tensor(self, frame: Frame, source: Source, dim: int) -> tuple[Mark, ...]:
         """The mark on the tensor whose gradient this is: it has the symbols of that, as PyTorch describes both at once."""
-        found: set[Source] | None = None
+        found: frozenset[Source] | None = None
         for compile in frame.entries:
             tree = compile.guards
             if tree is None or (source, TENSOR) not in tree.facts:
@@ -114,15 +133,20 @@ class DynamismPropagation:
             inputs = self._inputs_of(compile)
             if source in inputs.by_source:
                 return ()
-            sizes = [tree.facts.get((source, size(number)), DYNAMIC) for number in range(_MOST_DIMS)]
-            fitting = {item.source for item in inputs.with_grad if _is_of_size(item, sizes)}
-            found = fitting if found is None else found & fitting
+            rank = tree.facts.get((source, RANK))
+            facts = (tree.facts.get((source, size(number))) for number in range(rank if isinstance(rank, int) else 0))
+            sizes = tuple(fact for fact in facts if isinstance(fact, int))
+            if len(sizes) == rank:
+                fitting = inputs.with_grad.get(sizes, frozenset())
+                found = fitting if found is None else found & fitting
         return tuple(Mark(tensor, dim) for tensor in found) if found and len(found) == 1 else ()
 
     def _inputs_of(self, compile: Compile) -> _Inputs:
         if compile not in self._inputs:
             inputs = compile.inputs
-            self._inputs[compile] = _Inputs({item.source: item for item in inputs}, tuple(item for item in inputs if item.has_grad))
+            with_grad = grouped((item for item in inputs if item.has_grad), lambda item: item.size)
+            by_size = {sizes: frozenset(item.source for item in items) for sizes, items in with_grad.items()}
+            self._inputs[compile] = _Inputs({item.source: item for item in inputs}, by_size)
         return self._inputs[compile]
 
     def _find_origins(self, frame: Frame, source: Source, dim: int) -> tuple[Mark, ...]:
@@ -195,19 +219,36 @@ class DynamismPropagation:
             found += [self._with_origins(keeper.frame, marks) for keeper, marks in made if own not in marks]
         return tuple(sorted(set.intersection(*found))) if found else ()
 
-    def _marks_of_kept(self, keeper: Compile, tensor: Input, dim: int) -> Iterator[tuple[Mark, ...]]:
-        """The marks behind a dim of each output of a compile that a tensor below an object that it changes can be; () where none is known.
+    def _marks_of_kept(self, keeper: Compile, tensor: Input, dim: int) -> tuple[tuple[Mark, ...], ...]:
+        """The marks behind a dim of each output that a tensor can be of a compile that changes its owner; () where none is known."""
+        if not any(map(tensor.source.is_below, keeper.changed_objects)):
+            return ()
+        key = keeper, tensor.dtype, tensor.size, dim
+        if key not in self._kept_marks:
+            found = tuple(dict.fromkeys(self._marks_of_outputs(keeper, tensor, dim)))
+            self._kept_marks[key] = found if len(found) <= _MOST_KEEPERS else ((),)
+        return self._kept_marks[key]
 
-        What is a number in it may be symbolic in a compile of a similar graph.
-        """
-        if keeper.graph is None or not any(map(tensor.source.is_below, keeper.changed_objects)):
-            return
-        for number, output in enumerate(self._outputs_of(keeper)):
-            if output.dtype == tensor.dtype and output.may_be(tensor) and not _may_be_other_input(keeper, output):
-                similar = (item for item in self._dynamic_by_key.get(keeper.graph.key, ()) if len(self._outputs_of(item)) > number)
-                known = ((item, self._outputs_of(item)[number].dims) for item in (keeper, *similar))
-                found = dict.fromkeys(mark for item, dims in known if len(dims) > dim for mark in _marks(dims[dim], item))
-                yield tuple(found)
+    def _marks_of_outputs(self, keeper: Compile, tensor: Input, dim: int) -> Iterator[tuple[Mark, ...]]:
+        """The same of each output that a tensor looks like. What is a number in it may be symbolic in a compile of a similar graph."""
+        kept = self._kept_by(keeper)
+        for number in kept.like(tensor):
+            dims = ((made[number].dims[dim : dim + 1], known) for made, known in kept.alike if len(made) > number)
+            found = (mark for texts, known in dims for text in texts for name in _SYMBOL.findall(text) for mark in known.get(name, ()))
+            yield tuple(dict.fromkeys(found))
+
+    def _kept_by(self, keeper: Compile) -> _Kept:
+        if keeper not in self._of_keepers:
+            others, values = frozenset(_looks_of_others(keeper)), _values(keeper)
+            similar = self._dynamic_by_key.get(keeper.graph.key, ()) if keeper.graph else ()
+            numbers: dict[tuple[str, _Fixed], list[int]] = {}
+            for number, output in enumerate(self._outputs_of(keeper)):
+                if (output.dtype, _numbers(output.dims, values), _numbers(output.strides, values)) not in others:
+                    numbers.setdefault((output.dtype, output.fixed), []).append(number)
+            symbolic = frozenset(tuple(size is None for size in fixed) for _, fixed in numbers)
+            alike = tuple((self._outputs_of(item), _marks_by_symbol(item)) for item in (keeper, *similar))
+            self._of_keepers[keeper] = _Kept(numbers, symbolic, alike)
+        return self._of_keepers[keeper]
 
     def _outputs_of(self, compile: Compile) -> list[_Output]:
         if compile not in self._outputs:
@@ -296,17 +337,12 @@ def _only_output(makers: Sequence[Compile], compile: Compile, tensor: Input, dim
     return tuple(mark for mark in marks[0] if all(mark in others for others in marks))
 
 
-def _is_of_size(tensor: Input, sizes: Sequence[Fact]) -> bool:
-    """Whether the sizes that a guard requires of another tensor, as far as they are numbers, are those of this one."""
-    return all(known in (DYNAMIC, own) for known, own in zip(sizes, tensor.size, strict=False))
-
-
-def _may_be_other_input(keeper: Compile, output: _Output) -> bool:
-    """Whether a tensor like this output may be one that a compile took, and did not keep itself."""
-    looks = output.dtype, _sizes(output.dims, keeper), _sizes(output.strides, keeper)
+def _looks_of_others(keeper: Compile) -> Iterator[tuple[str, tuple[int, ...] | None, tuple[int, ...] | None]]:
+    """The dtype, sizes and strides of each tensor that a compile took, and did not keep itself: what it keeps may be that one."""
     own = keeper.changed_objects
-    others = (item for item in keeper.inputs if not item.source.is_registered and not any(map(item.source.is_below, own)))
-    return any((item.dtype, item.size, item.stride) == looks for item in others)
+    for item in keeper.inputs:
+        if not item.source.is_registered and not any(map(item.source.is_below, own)):
+            yield item.dtype, item.size, item.stride
 
 
 def _outputs_like(tensor: Input, maker: Compile) -> list[tuple[str, ...]]:
@@ -327,7 +363,14 @@ def _output(output: tuple[str, str]) -> _Output:
 
 def _sizes(dims: tuple[str, ...], compile: Compile) -> tuple[int, ...] | None:
     """The sizes of the dims of an output, None where a symbol in them is not known."""
-    values = {symbol.name: symbol.value for symbol in compile.symbols if isinstance(symbol.value, int)}
+    return _numbers(dims, _values(compile))
+
+
+def _values(compile: Compile) -> dict[str, int]:
+    return {symbol.name: symbol.value for symbol in compile.symbols if isinstance(symbol.value, int)}
+
+
+def _numbers(dims: tuple[str, ...], values: Mapping[str, int]) -> tuple[int, ...] | None:
     found = []
     for dim in dims:
         size = int(dim) if dim.isdecimal() else parse(dim).value(values)
@@ -360,13 +403,15 @@ def _outputs(graph: Graph, name: str) -> list[tuple[str, ...]]:
 
 
 def _marks(dim: str, compile: Compile) -> tuple[Mark, ...]:
-    names = set(re.findall(r"[a-z]\w*", dim))
-    found = []
+    names = set(_SYMBOL.findall(dim))
+    return tuple(mark for name, marks in _marks_by_symbol(compile).items() if name in names for mark in marks)
+
+
+def _marks_by_symbol(compile: Compile) -> dict[str, list[Mark]]:
+    found: dict[str, list[Mark]] = {}
     for symbol in compile.symbols:
-        if symbol.name in names and symbol.source:
-            part = symbol.source.tensor_part
-            if part is None:
-                found.append(Mark(symbol.source.unwrapped))
-            elif part.is_size:
-                found.append(Mark(part.tensor, part.dim))
-    return tuple(found)
+        part = symbol.source.tensor_part
+        if symbol.source and (part is None or part.is_size):
+            mark = Mark(part.tensor, part.dim) if part else Mark(symbol.source.unwrapped)
+            found.setdefault(symbol.name, []).append(mark)
+    return found
