@@ -311,7 +311,7 @@ class Compile:
         resumed = resumed_by(self.metrics.code_name)
         own = self.metrics.code_file, resumed[0] if resumed else self.metrics.code_name
         outer = max(0, len(self.stack.frames) - 1) if self.breaks else 0
-        for stack in (item.message.stack for item in self.breaks):
+        for stack in (item.message.stack for item in self.breaks[:_MOST_BREAKS]):
             inside = next((index for index, line in enumerate(stack) if index >= outer and (line.file, line.name) == own), 0)
             if inside:
                 return stack[:inside]
@@ -327,6 +327,7 @@ class Compile:
 _CONVERTS = "torch/_dynamo/convert_frame.py"
 # How many compiles of a frame, from the first on, are asked for the frames that a stack lacks.
 _MOST_ASKED = 32
+_MOST_BREAKS = 4
 _METRICS = ("compilation_metrics", "bwd_compilation_metrics")
 _WRAPPERS = frozenset(("inner", "wrapper", "wrapped", "_fn", "fn", "_call_impl", "_wrapped_call_impl", "__call__", "forward", "<lambda>"))
 _RESUMED = re.compile(r"torch_dynamo_resume_in_(.+)_at_(\d+)$")
