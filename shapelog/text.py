@@ -72,6 +72,14 @@ def shorten(text: str, width: int) -> str:
     return f"{_first_cells(text, head)}…{_first_cells(text[::-1], tail)[::-1]}"
 
 
+def start_of(part: str, code: str) -> int:
+    """Where a line of code has a part of it: as a word of its own that is not assigned there, else anywhere; -1 where it does not."""
+    if not part:
+        return -1
+    whole = re.search(rf"(?<![\w.]){re.escape(part)}(?!\w)(?!\s*=[^=])", code)
+    return whole.start() if whole else code.find(part)
+
+
 def cut(text: str, most: int) -> str:
     """``text`` without its middle where it has more than ``most`` characters."""
     if len(text) <= most:

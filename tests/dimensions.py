@@ -356,6 +356,36 @@ def _(n: int) -> bytes:
     return trace(*map(made, range(n)))
 
 
+@dimension("tensors that a function keeps")
+def _(n: int) -> bytes:
+    kept = [f"L['self'].k{item}" for item in range(n)]
+
+    def made(number: int, rows: int) -> bytes:
+        symbol = f"s{number}" if number else ""
+        names = [f"k{item}" for item in range(n)]
+        lines = [f'{name}: "f32[{symbol or rows}, {4 + at}][{4 + at}, 1]cpu" = l_x_ + {at}' for at, name in enumerate(names)]
+        inputs = (f'{symbol}: "Sym({symbol})", ' if symbol else "") + f'L_x_: "f32[{symbol or rows}, 3][3, 1]cpu"'
+        graph = graph_text(inputs, *lines, f"return ({', '.join(names)},)")
+        symbols = [(symbol, rows, "L['x'].size()[0]")] if symbol else []
+        first = compile(f"0/{number}", tensor(rows, 3), graph=graph, symbols=symbols)
+        effects = artifact("dynamo_side_effects", "Mutating object of type Net (source name: L['self'])\n", id=f"0/{number}")
+        inputs_then = [tensor(rows, 4 + at, source=source) for at, source in enumerate(kept)]
+        return first + effects + compile(f"0/{number + 1}", tensor(rows, 3), *inputs_then)
+
+    return trace(made(0, 8), made(2, 5), *(record("aot_inference_graph", {}, "a graph", id=f"0/{number}") for number in range(4)))
+
+
+@dimension("gradients")
+def _(n: int) -> bytes:
+    def made(number: int, rows: int) -> bytes:
+        shapes = [(rows, 4 + item) for item in range(n)]
+        guards = guard_tree(*(tensor_match(f"L['{name}{item}']", shape) for name in "pg" for item, shape in enumerate(shapes)))
+        inputs = [tensor(*shape, source=f"L['p{item}']", grad=1) for item, shape in enumerate(shapes)]
+        return compile(f"0/{number}", *inputs, guards=guards)
+
+    return trace(made(0, 8), made(1, 5))
+
+
 @dimension("dims of a tensor")
 def _(n: int) -> bytes:
     ones = [1] * n  # sizes whose product stays small

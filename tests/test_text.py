@@ -25,6 +25,7 @@ from shapelog.text import (
     shorten,
     some,
     some_in_width,
+    start_of,
     visible,
     without_addresses,
 )
@@ -242,3 +243,21 @@ def test_names_are_left_out_whole_where_they_do_not_fit(names: list[str], width:
 def test_differences_of_printed_times_are_those_of_what_is_printed() -> None:
     assert f"{seconds_as_printed(37.474) - seconds_as_printed(19.056):.2f}" == "18.41"
     assert [seconds_as_printed(value) for value in (1.234, 125.4, 7322.0)] == [1.23, 125.0, 7320.0]
+
+
+@pytest.mark.parametrize(
+    ("part", "code", "start"),
+    [
+        ("n", "noise = torch.ones(n, z)", 19),
+        ("x", "x = x + 1", 4),
+        ("x", "if x == 1:", 3),
+        ("x", "x = 1", 0),
+        ("x", "y.x + max", 2),
+        ("self.step", "self.step += 1", 0),
+        ("f(x)", "return f(x)", 7),
+        ("", "x", -1),
+        ("z", "x", -1),
+    ],
+)
+def test_a_part_of_a_line_is_where_the_line_uses_it(part: str, code: str, start: int) -> None:
+    assert start_of(part, code) == start

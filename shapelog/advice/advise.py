@@ -118,6 +118,11 @@ class Advice(NamedTuple):
         return frozenset(item.frame for item in self.forecasts if item.before.refused and not item.after.refused)
 
     @property
+    def is_in_thread(self) -> bool:
+        """Whether a thread that the program started runs code to mark something for."""
+        return any(frame.is_in_thread for item in self.suggestions for frame in item.frames[:1])
+
+    @property
     def env(self) -> str:
         return ",".join(self.entries)
 

@@ -9,6 +9,7 @@ from shapelog.advice.suggestions import Suggestion
 from shapelog.text import plural, seconds, visible
 
 VARIABLE = "TORCH_COMPILE_DYNAMIC_SOURCES"
+_EACH_THREAD = ", in each thread that makes one: threads do not share settings"
 # What goes into quotes of one kind, and what is escaped in double ones.
 _PARTS = re.compile("[!`]+|[^!`]+")
 _ESCAPED, _ESCAPE = re.compile(r'[\\"$]'), r"\\\g<0>"
@@ -32,7 +33,7 @@ def as_python(advice: Advice) -> str:
         lines += [
             "import torch.compiler",
             "",
-            "# before the first compiled call",
+            f"# before the first compiled call{_EACH_THREAD if advice.is_in_thread else ''}",
             f"torch.compiler.config.dynamic_sources = {listed(advice.entries)}",
         ]
     marked = [item for item in advice.suggestions if item.python]

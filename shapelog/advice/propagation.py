@@ -7,17 +7,19 @@ AOTAutograd, such as "eager", do not, and Python ints never carry it.
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from operator import attrgetter
+from typing import NamedTuple
 
 from shapelog.advice.marks import Mark
 from shapelog.grouping import grouped
 from shapelog.model.trace import Compile, Frame, Outcome, Payloads, Trace, resumed_by
 from shapelog.reading.payloads.graphs import Graph, outputs
 from shapelog.reading.payloads.guard_expressions import parse
+from shapelog.reading.payloads.properties import RANK, TENSOR, size
 from shapelog.reading.payloads.source_names import Source
 from shapelog.reading.records import Input
 
@@ -41,9 +43,58 @@ _DTYPES = {
 _NUMBERED = re.compile(r"_\d+$")
 # Of more places that a tensor may come from, those farthest back are kept: a mark there serves most.
 _MOST_ORIGINS = 32
+# Of more compiles that a kept tensor may come from, the latest are asked.
+_MOST_KEEPERS = 16
 # A rank, a process, a file, and the name of a function.
 _Function = tuple[int | None, int, str, str]
-_SHAPE = re.compile(r"^\w+\[([^\]]*)\]")
+_SYMBOL = re.compile(r"[a-z]\w*")
+_Fixed = tuple[int | None, ...]
+_SHAPE = re.compile(r"^\w+\[([^\]]*)\](?:\[([^\]]*)\])?")
+
+
+class _Output(NamedTuple):
+    """An output of a graph: its dtype, "" where it is no tensor, its dims and strides as text."""
+
+    dtype: str
+    dims: tuple[str, ...]
+    strides: tuple[str, ...]
+
+    @property
+    def fixed(self) -> _Fixed:
+        """Its sizes, None for those that are symbolic."""
+        return tuple(int(dim) if dim.isdecimal() else None for dim in self.dims)
+
+
+class _Kept(NamedTuple):
+    """The outputs of a compile that may be what it keeps: their numbers by dtype and sizes, and which sizes are symbolic in any of them.
+
+    ``alike`` has all outputs of this compile and of others with a similar graph, and the marks behind the symbols in them.
+    """
+
+    numbers: dict[tuple[str, _Fixed], list[int]]
+    symbolic: frozenset[tuple[bool, ...]]
+    alike: tuple[tuple[list[_Output], dict[str, list[Mark]]], ...]
+
+    def like(self, tensor: Input) -> Iterator[int]:
+        """The numbers of the outputs that a tensor may be."""
+        for symbolic in self.symbolic:
+            if len(symbolic) == len(tensor.size):
+                fixed = tuple(None if is_symbolic else size for is_symbolic, size in zip(symbolic, tensor.size, strict=True))
+                yield from self.numbers.get((tensor.dtype, fixed), ())
+
+
+class _Inputs(NamedTuple):
+    """The tensors of a compile by their sources, and, by size, the sources of those whose gradients are described with them."""
+
+    by_source: dict[Source, Input]
+    with_grad: Mapping[tuple[int, ...], frozenset[Source]]
+
+
+class _Keeper(NamedTuple):
+    """An entry that changes an object of its caller, such as a cache that it writes to."""
+
+    compile: Compile
+    frame: Frame
 
 
 @dataclass(eq=False, repr=False)
@@ -54,19 +105,53 @@ class DynamismPropagation:
     _origins: dict[tuple[Frame, Source, int], tuple[Mark, ...]] = field(default_factory=dict)
     _autograd: dict[Payloads, bool] = field(default_factory=dict)
     _makers: dict[_Function, dict[str, list[Frame]]] = field(default_factory=dict)
+    _inputs: dict[Compile, _Inputs] = field(default_factory=dict)
+    _kept_marks: dict[tuple[Compile, str, tuple[int, ...], int], tuple[tuple[Mark, ...], ...]] = field(default_factory=dict)
+    _of_keepers: dict[Compile, _Kept] = field(default_factory=dict)
+    _outputs: dict[Compile, list[_Output]] = field(default_factory=dict)
 
     def origins(self, frame: Frame, source: Source, dim: int) -> tuple[Mark, ...]:
         """Marks of which any one makes this dim symbolic, because other compiled code made the tensor; () where no such path shows."""
         key = frame, source, dim
         if key not in self._origins:
             self._origins[key] = ()  # a resumed function in a loop may lead back here
-            found = self._find_origins(frame, source, dim) if resumed_by(frame.name) else ()
-            self._origins[key] = found or self._handed_on(frame, source, dim)
+            self._origins[key] = (
+                self._with_its_tensor(frame, source, dim)
+                or self._find_origins(frame, source, dim)
+                or self._handed_on(frame, source, dim)
+                or self._kept(frame, source, dim)
+            )
         return self._origins[key]
+
+    def _with_its_tensor(self, frame: Frame, source: Source, dim: int) -> tuple[Mark, ...]:
+        """The mark on the tensor whose gradient this is: it has the symbols of that, as PyTorch describes both at once."""
+        found: frozenset[Source] | None = None
+        for compile in frame.entries:
+            tree = compile.guards
+            if tree is None or (source, TENSOR) not in tree.facts:
+                continue
+            inputs = self._inputs_of(compile)
+            if source in inputs.by_source:
+                return ()
+            rank = tree.facts.get((source, RANK))
+            facts = (tree.facts.get((source, size(number))) for number in range(rank if isinstance(rank, int) else 0))
+            sizes = tuple(fact for fact in facts if isinstance(fact, int))
+            if len(sizes) == rank:
+                fitting = inputs.with_grad.get(sizes, frozenset())
+                found = fitting if found is None else found & fitting
+        return tuple(Mark(tensor, dim) for tensor in found) if found and len(found) == 1 else ()
+
+    def _inputs_of(self, compile: Compile) -> _Inputs:
+        if compile not in self._inputs:
+            inputs = compile.inputs
+            with_grad = grouped((item for item in inputs if item.has_grad), lambda item: item.size)
+            by_size = {sizes: frozenset(item.source for item in items) for sizes, items in with_grad.items()}
+            self._inputs[compile] = _Inputs({item.source: item for item in inputs}, by_size)
+        return self._inputs[compile]
 
     def _find_origins(self, frame: Frame, source: Source, dim: int) -> tuple[Mark, ...]:
         local = _LOCAL.match(source)
-        if not local or not self._runs_autograd(frame):
+        if not local or not resumed_by(frame.name) or not self._runs_autograd(frame):
             return ()
         name = "" if source.is_unnamed else local[1]
         found: dict[Mark, None] = {}
@@ -112,6 +197,84 @@ class DynamismPropagation:
             for mark in through:
                 found[mark] = None
         return tuple(found)
+
+    def _kept(self, frame: Frame, source: Source, dim: int) -> tuple[Mark, ...]:
+        """Marks behind a tensor that the function keeps for its next call, as an attribute or item of an object that it changes.
+
+        Every compile that takes it comes after one of the same function that changed its owner and has an output that it can be: first
+        one that did without the tensor, later those that made it anew, or of what was kept.
+        """
+        keepers = self._keepers[_function(frame)]
+        if not keepers or source.is_registered or not self._runs_autograd(frame):
+            return ()
+        own, found = Mark(source, dim), []
+        for compile in frame.entries:
+            tensor = self._inputs_of(compile).by_source.get(source)
+            if tensor is None:
+                continue
+            earlier = keepers[: bisect_left(keepers, compile.order, key=lambda item: item.compile.order)][-_MOST_KEEPERS:]
+            made = [(keeper, marks) for keeper in earlier for marks in self._marks_of_kept(keeper.compile, tensor, dim)]
+            if not made:
+                return ()
+            found += [self._with_origins(keeper.frame, marks) for keeper, marks in made if own not in marks]
+        return tuple(sorted(set.intersection(*found))) if found else ()
+
+    def _marks_of_kept(self, keeper: Compile, tensor: Input, dim: int) -> tuple[tuple[Mark, ...], ...]:
+        """The marks behind a dim of each output that a tensor can be of a compile that changes its owner; () where none is known."""
+        if not any(map(tensor.source.is_below, keeper.changed_objects)):
+            return ()
+        key = keeper, tensor.dtype, tensor.size, dim
+        if key not in self._kept_marks:
+            found = tuple(dict.fromkeys(self._marks_of_outputs(keeper, tensor, dim)))
+            self._kept_marks[key] = found if len(found) <= _MOST_KEEPERS else ((),)
+        return self._kept_marks[key]
+
+    def _marks_of_outputs(self, keeper: Compile, tensor: Input, dim: int) -> Iterator[tuple[Mark, ...]]:
+        """The same of each output that a tensor looks like. What is a number in it may be symbolic in a compile of a similar graph."""
+        kept = self._kept_by(keeper)
+        for number in kept.like(tensor):
+            dims = ((made[number].dims[dim : dim + 1], known) for made, known in kept.alike if len(made) > number)
+            found = (mark for texts, known in dims for text in texts for name in _SYMBOL.findall(text) for mark in known.get(name, ()))
+            yield tuple(dict.fromkeys(found))
+
+    def _kept_by(self, keeper: Compile) -> _Kept:
+        if keeper not in self._of_keepers:
+            others, values = frozenset(_looks_of_others(keeper)), _values(keeper)
+            similar = self._dynamic_by_key.get(keeper.graph.key, ()) if keeper.graph else ()
+            numbers: dict[tuple[str, _Fixed], list[int]] = {}
+            for number, output in enumerate(self._outputs_of(keeper)):
+                if (output.dtype, _numbers(output.dims, values), _numbers(output.strides, values)) not in others:
+                    numbers.setdefault((output.dtype, output.fixed), []).append(number)
+            symbolic = frozenset(tuple(size is None for size in fixed) for _, fixed in numbers)
+            alike = tuple((self._outputs_of(item), _marks_by_symbol(item)) for item in (keeper, *similar))
+            self._of_keepers[keeper] = _Kept(numbers, symbolic, alike)
+        return self._of_keepers[keeper]
+
+    def _outputs_of(self, compile: Compile) -> list[_Output]:
+        if compile not in self._outputs:
+            self._outputs[compile] = list(map(_output, outputs(compile.graph) if compile.graph else ()))
+        return self._outputs[compile]
+
+    @cached_property
+    def _dynamic_by_key(self) -> dict[str, list[Compile]]:
+        """The dynamic entries by the key that similar graphs share; of many the latest."""
+        made = ((item.compile, item.compile.graph) for items in self._keepers.values() for item in items if item.compile.is_dynamic)
+        found = grouped([(compile, graph.key) for compile, graph in made if graph], lambda item: item[1])
+        return {key: [compile for compile, _ in items[-_MOST_KEEPERS:]] for key, items in found.items()}
+
+    def _with_origins(self, frame: Frame, marks: Iterable[Mark]) -> set[Mark]:
+        return {*marks, *(origin for mark in marks if not mark.is_int for origin in self.origins(frame, mark.source, mark.dim))}
+
+    @cached_property
+    def _keepers(self) -> dict[_Function, list[_Keeper]]:
+        """The entries of each function that change an object of its caller, in order of compilation."""
+        return {
+            function: sorted(
+                (_Keeper(compile, frame) for frame in frames for compile in frame.entries if compile.changed_objects),
+                key=lambda item: item.compile.order,
+            )
+            for function, frames in self._parts.items()
+        }
 
     @cached_property
     def _parts(self) -> dict[_Function, list[Frame]]:
@@ -174,25 +337,40 @@ def _only_output(makers: Sequence[Compile], compile: Compile, tensor: Input, dim
     return tuple(mark for mark in marks[0] if all(mark in others for others in marks))
 
 
+def _looks_of_others(keeper: Compile) -> Iterator[tuple[str, tuple[int, ...] | None, tuple[int, ...] | None]]:
+    """The dtype, sizes and strides of each tensor that a compile took, and did not keep itself: what it keeps may be that one."""
+    own = keeper.changed_objects
+    for item in keeper.inputs:
+        if not item.source.is_registered and not any(map(item.source.is_below, own)):
+            yield item.dtype, item.size, item.stride
+
+
 def _outputs_like(tensor: Input, maker: Compile) -> list[tuple[str, ...]]:
     """The dims, as text, of the outputs that have the sizes and dtype of a tensor."""
-    made = map(_typed_dims, outputs(maker.graph)) if maker.graph else ()
-    return [dims for dtype, dims in made if dtype == tensor.dtype and _sizes(dims, maker) == tensor.size]
+    made = map(_output, outputs(maker.graph)) if maker.graph else ()
+    return [item.dims for item in made if item.dtype == tensor.dtype and _sizes(item.dims, maker) == tensor.size]
 
 
-def _typed_dims(output: tuple[str, str]) -> tuple[str, tuple[str, ...]]:
-    """(dtype, dims) of ``f32[s0, 8][8, 1]cpu``."""
+def _output(output: tuple[str, str]) -> _Output:
+    """The output with the annotation ``f32[s0, 8][8, 1]cpu``."""
     annotation = output[1]
     shape = _SHAPE.match(annotation)
     if not shape:
-        return "", ()
-    dims = tuple(part.strip() for part in shape[1].split(",")) if shape[1].strip() else ()
-    return _DTYPES.get(annotation.partition("[")[0], ""), dims
+        return _Output("", (), ())
+    dims, strides = (tuple(part.strip() for part in text.split(",")) if text.strip() else () for text in (shape[1], shape[2] or ""))
+    return _Output(_DTYPES.get(annotation.partition("[")[0], ""), dims, strides)
 
 
 def _sizes(dims: tuple[str, ...], compile: Compile) -> tuple[int, ...] | None:
     """The sizes of the dims of an output, None where a symbol in them is not known."""
-    values = {symbol.name: symbol.value for symbol in compile.symbols if isinstance(symbol.value, int)}
+    return _numbers(dims, _values(compile))
+
+
+def _values(compile: Compile) -> dict[str, int]:
+    return {symbol.name: symbol.value for symbol in compile.symbols if isinstance(symbol.value, int)}
+
+
+def _numbers(dims: tuple[str, ...], values: Mapping[str, int]) -> tuple[int, ...] | None:
     found = []
     for dim in dims:
         size = int(dim) if dim.isdecimal() else parse(dim).value(values)
@@ -225,13 +403,15 @@ def _outputs(graph: Graph, name: str) -> list[tuple[str, ...]]:
 
 
 def _marks(dim: str, compile: Compile) -> tuple[Mark, ...]:
-    names = set(re.findall(r"[a-z]\w*", dim))
-    found = []
+    names = set(_SYMBOL.findall(dim))
+    return tuple(mark for name, marks in _marks_by_symbol(compile).items() if name in names for mark in marks)
+
+
+def _marks_by_symbol(compile: Compile) -> dict[str, list[Mark]]:
+    found: dict[str, list[Mark]] = {}
     for symbol in compile.symbols:
-        if symbol.name in names and symbol.source:
-            part = symbol.source.tensor_part
-            if part is None:
-                found.append(Mark(symbol.source.unwrapped))
-            elif part.is_size:
-                found.append(Mark(part.tensor, part.dim))
-    return tuple(found)
+        part = symbol.source.tensor_part
+        if symbol.source and (part is None or part.is_size):
+            mark = Mark(part.tensor, part.dim) if part else Mark(symbol.source.unwrapped)
+            found.setdefault(symbol.name, []).append(mark)
+    return found

@@ -5,8 +5,9 @@ compiled is not in its trace: calls that hit the cache hit it again, and calls a
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import NamedTuple
 
 from shapelog.advice.compile_seconds import Seconds, first_compiles, is_measured, when_dynamic
@@ -18,6 +19,8 @@ from shapelog.recompiles.explain import Explanations
 from shapelog.recompiles.graph_reuse import complete_refused
 
 Marks = frozenset[Mark]
+# The routes of a call to what stands in for entries that would serve it.
+_MOST_THROUGH_OTHERS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,11 +234,12 @@ def replay(explained: Explanations) -> Replay:
 def _plan(frame: Frame, router: Router, first: frozenset[Compile]) -> FramePlan:
     explained, trace = router.explained, router.explained.trace
     can_route = frame not in explained.unexplained_frames
-    calls = tuple(
-        Call(compile, _routes(frame, compile, router) if can_route else (), trace.seconds(compile), compile in first)
-        for compile in frame.compiles
-        if compile.outcome is Outcome.COMPILED or compile.is_refused
-    )
+    routes: dict[Compile, tuple[Route, ...]] = {}
+    for compile in frame.compiles:
+        if compile.outcome is Outcome.COMPILED or compile.is_refused:
+            direct = _routes(frame, compile, router) if can_route else ()
+            routes[compile] = (*direct, *islice(_through_others(frame, compile, direct, routes, router), _MOST_THROUGH_OTHERS))
+    calls = tuple(Call(compile, found, trace.seconds(compile), compile in first) for compile, found in routes.items())
     return FramePlan(
         frame=frame,
         calls=calls,
@@ -288,6 +292,20 @@ def _routes_of_capture(since: list[Call]) -> tuple[Route, ...]:
 def _seconds_without_code(frame: Frame, trace: Trace) -> float:
     others = [compile for compile in frame.compiles if compile.outcome is not Outcome.COMPILED and not compile.is_refused]
     return math.fsum(map(trace.seconds, others))
+
+
+def _through_others(
+    frame: Frame, compile: Compile, direct: Sequence[Route], known: Mapping[Compile, Sequence[Route]], router: Router
+) -> Iterator[Route]:
+    """Routes to entries that stand in for the entry of a direct route: once the marks that make them do so are set, they are as dynamic."""
+    left = {item.entry for item in router.explained.compared.get(compile, ())} - {route.entry for route in direct}
+    for route in direct:
+        for other in known.get(route.entry, ()):
+            if other.entry in left and not other.is_elsewhere:
+                left.remove(other.entry)
+                required = (*route.required_marks, *other.required_marks, *(choice for _, choice in other.lost))
+                lost = router.lost(frame, router.explained.facts.of(other.entry), compile)
+                yield Route(other.entry, tuple(dict.fromkeys(required)), route.is_proven and other.is_proven, lost)
 
 
 def _routes(frame: Frame, compile: Compile, router: Router) -> tuple[Route, ...]:

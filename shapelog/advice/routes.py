@@ -66,7 +66,7 @@ class Router:
             partners = _partners(cause, difference, entry) if difference.entry is frame.compiles[0] else frozenset()
             choices.update(dict.fromkeys(choice | partners for choice in found))
         is_outside = difference.entry.order < 0
-        return Route(difference.entry, tuple(choices), is_proven, self._lost(frame, entry, compile), is_outside)
+        return Route(difference.entry, tuple(choices), is_proven, self.lost(frame, entry, compile), is_outside)
 
     def _choices(self, cause: Cause, frame: Frame, entry: CompileFacts, call: CompileFacts) -> tuple[MarkChoice, ...]:
         """The marks that a cause requires; () where no mark acts on it."""
@@ -87,7 +87,7 @@ class Router:
             return (frozenset(Mark(source, dim) for dim, size in enumerate(tensor.size) if size > 1),) if tensor else ()
         return (frozenset((_mark_of(cause.source, call),)),)
 
-    def _lost(self, frame: Frame, entry: CompileFacts, compile: Compile) -> tuple[tuple[Source, MarkChoice], ...]:
+    def lost(self, frame: Frame, entry: CompileFacts, compile: Compile) -> tuple[tuple[Source, MarkChoice], ...]:
         """What varies in this frame, is symbolic in the compile that would go, and static in the entry that would take its place.
 
         Later calls may have hit the compile that goes with other values of it, and then compile again: such calls left no record.

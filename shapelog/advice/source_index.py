@@ -74,10 +74,11 @@ class SourceIndex:
         return self._dynamic[frame]
 
     def first_symbolic(self, frame: Frame, source: Source, outcome: Outcome) -> Compile | None:
-        """The first compile of a frame with this outcome in which an int was symbolic."""
+        """The first compile of a frame with this outcome in which an int was symbolic. Errors that the code raises do not count."""
         if frame not in self._symbolic:
             found: dict[tuple[Outcome, Source], Compile] = {}
-            for compile in frame.compiles:
+            made = (item for item in frame.compiles if item.outcome is not Outcome.FAILED or not item.failure.is_raised_by_code)
+            for compile in made:
                 for place in self._explained.facts.of(compile).symbolic:
                     found.setdefault((compile.outcome, place), compile)
             self._symbolic[frame] = found

@@ -30,12 +30,14 @@ class _Basis(Enum):
     REFUSED = "refused"
     REASONS = "reasons"
     SIMILAR_GRAPHS = "similar graphs"
+    BEFORE_LIMIT = "calls before a limit hit"
     DYNAMIC_GRAPH = "dynamic graph"
 
 
 _CONFIDENCE = {
     _Basis.DYNAMIC_GRAPH: ("high", "a dynamic graph in the trace handles all these calls"),
     _Basis.SIMILAR_GRAPHS: ("medium", "the graphs match, but the trace contains no dynamic graph that handles all these calls"),
+    _Basis.BEFORE_LIMIT: ("medium", "calls after the limit hit left no records, and may need graphs of their own"),
     _Basis.REASONS: ("low", "sizes differ, but neither graphs nor guards are recorded, so one graph may not be enough"),
     _Basis.REFUSED: ("low", "only a refused call is saved, and the trace records little about it"),
 }
@@ -156,7 +158,7 @@ def _suggestion(selected: _Selected, marks: list[Mark]) -> Suggestion:
     name = marks[0].source.display_name
     causes = (cause for frame in frames for cause in selected.known.causes(frame, marks[0].source))
     codes = tuple(dict.fromkeys(code for cause in causes for code in cause.codes))
-    confidence, reason = _confidence(served)
+    confidence, reason = _confidence(served, selected.marks)
     caveats = (
         *caveats_of_source(marks, seen, codes, frames, selected.version, selected.known, selected.values),
         *_narrowed(served),
@@ -224,18 +226,20 @@ def _narrowed(served: list[ServedCall]) -> Iterator[str]:
             yield f"The removed compilation {gone} was also symbolic in {names}: later calls with other values of it would compile again."
 
 
-def _confidence(served: list[ServedCall]) -> tuple[str, str]:
+def _confidence(served: list[ServedCall], marks: Marks) -> tuple[str, str]:
     """How sure it is that these calls are saved, and why: as sure as of the least sure one. A call past the limit counts where there is
     no other.
     """
-    found = {_basis_of(call) for call in served}
+    found = {_basis_of(call, marks) for call in served}
     return _CONFIDENCE[min(found - {_Basis.REFUSED}, default=_Basis.REFUSED, key=list(_Basis).index)]
 
 
-def _basis_of(call: ServedCall) -> _Basis:
+def _basis_of(call: ServedCall, marks: Marks) -> _Basis:
     compile = call.compile
     if compile.is_refused:
         return _Basis.REFUSED
     if not compile.graph_span and not compile.guards_span:
         return _Basis.REASONS
-    return _Basis.DYNAMIC_GRAPH if call.route.is_proven and not call.narrowed else _Basis.SIMILAR_GRAPHS
+    if not call.route.is_proven or call.narrowed:
+        return _Basis.SIMILAR_GRAPHS
+    return _Basis.BEFORE_LIMIT if call.plan.cost(marks).more else _Basis.DYNAMIC_GRAPH

@@ -23,8 +23,11 @@ class ModuleLines:
     def file_for(self, frames: Sequence[Frame], option: str, wanted: str) -> SourceFile:
         """The file of the outermost line of the user's that led to these frames, which runs before all others, else that of their code.
 
-        Raises CannotPlaceError where no file can be changed, or where it sets the option already, to something other than ``wanted``.
+        Raises CannotPlaceError where no file can be changed, or where it sets the option already, to something other than ``wanted``,
+        and for code that runs in a thread, which does not have the settings of the module.
         """
+        if own_thread := next((frame.title for frame in frames if frame.is_in_thread), ""):
+            raise CannotPlaceError(f"{own_thread} runs in a thread, which has settings of its own: {wanted} there")
         entries = [entry for frame in frames for compile in frame.compiles if (entry := entry_line(compile))]
         own = [StackFrame(frame.file, 0, "") for frame in frames[:1]]
         refusal = CannotPlaceError("the trace does not name a file of the program")

@@ -308,6 +308,8 @@ class Builder:
             compile.code_states.append((name.removesuffix("_code_state"), span))
         elif name == "make_fx_fail_partial":
             compile.partial_span = span
+        elif name == "dynamo_side_effects":
+            compile.effects_span = span
         elif name in (SCHEDULE, TENSORS):
             compile.inductor.append((name, record.offset, span))
         else:

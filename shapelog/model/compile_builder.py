@@ -43,6 +43,7 @@ class CompileBuilder:
     graph_is_symbolic: bool = False
     graph_span: Span | None = None
     guards_span: Span | None = None
+    effects_span: Span | None = None
     guards_are_list: bool = False
     code_states: list[tuple[str, Span]] = field(default_factory=list)
     inductor: list[tuple[str, int, Span]] = field(default_factory=list)
@@ -60,7 +61,7 @@ class CompileBuilder:
         self.inputs.clear()
         self.parsed.clear()
         self.graph_is_symbolic = False
-        self.graph_span = None
+        self.graph_span = self.effects_span = None
         self.inductor.clear()
 
     @property

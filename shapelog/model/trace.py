@@ -31,6 +31,7 @@ from shapelog.reading.payloads.graphs import Graph
 from shapelog.reading.payloads.guards import GuardTree
 from shapelog.reading.payloads.pgo_state import CodeState
 from shapelog.reading.payloads.recompile_reasons import RECOMPILE_FORBIDDEN, Reason
+from shapelog.reading.payloads.side_effects import changed_objects
 from shapelog.reading.payloads.source_names import Source
 from shapelog.reading.payloads.source_names import is_library as in_library
 from shapelog.reading.reader import Reader
@@ -72,6 +73,7 @@ class Payloads:
     trees: dict[str, GuardTree] = field(default_factory=dict)
     parsed_graphs: dict[str, Graph] = field(default_factory=dict)
     code_states: dict[str, CodeState] = field(default_factory=dict)
+    effects: dict[str, frozenset[Source]] = field(default_factory=dict)
     known_guards: guards.NodeCache = field(default_factory=dict)
 
     def text(self, span: Span) -> str:
@@ -94,6 +96,9 @@ class Payloads:
 
     def code_state(self, span: Span) -> CodeState:
         return self._parsed(self.code_states, span, pgo_state.parse)
+
+    def changed_objects(self, span: Span) -> frozenset[Source]:
+        return self._parsed(self.effects, span, changed_objects)
 
     def _parsed(self, known: dict[str, _Parsed], span: Span, parse: Callable[[str], _Parsed]) -> _Parsed:
         key = span.digest or f"@{span.start}"
@@ -188,6 +193,7 @@ class Compile:
     payloads: Payloads | None = None
     graph_span: Span | None = None
     guards_span: Span | None = None
+    effects_span: Span | None = None
     guards_are_list: bool = False
     code_states: tuple[CodeStateRecord, ...] = ()
     inductor: tuple[tuple[str, int, Span], ...] = ()
@@ -255,6 +261,11 @@ class Compile:
         return self.payloads.graph(self.graph_span) if self.payloads and self.graph_span else None
 
     @property
+    def changed_objects(self) -> frozenset[Source]:
+        """The objects of its caller that it changes, such as a cache that it writes to; none where that is not recorded."""
+        return self.payloads.changed_objects(self.effects_span) if self.payloads and self.effects_span else frozenset()
+
+    @property
     def restarts(self) -> tuple[str, ...]:
         """Why the analysis was started again, for reasons that are not graph breaks."""
         if not self.metrics.restart_reasons:
@@ -294,13 +305,24 @@ class Compile:
 
     @property
     def recorded_callers(self) -> tuple[StackFrame, ...]:
-        """The stack from the outermost frame to the one that called the code, as its symbols have it; () without a symbol.
+        """The stack from the outermost frame to the one that called the code, as its symbols or graph breaks have it; () without any.
 
         ``stack`` lacks the innermost of these: one in torch 2.6, two in 2.13 and 2.15.
         """
         stack = next((found for item in self.symbols[:1] if (found := item.stack.frames)), ())
         inside = next((index for index, frame in enumerate(stack) if frame.file.replace("\\", "/").endswith(_CONVERTS)), 0)
-        return stack[:inside]
+        return stack[:inside] or self._above_break()
+
+    def _above_break(self) -> tuple[StackFrame, ...]:
+        """The part above its own code of a stack that leads to a graph break in it."""
+        resumed = resumed_by(self.metrics.code_name)
+        own = self.metrics.code_file, resumed[0] if resumed else self.metrics.code_name
+        outer = max(0, len(self.stack.frames) - 1) if self.breaks else 0
+        for stack in (item.message.stack for item in self.breaks[:_MOST_BREAKS]):
+            inside = next((index for index, line in enumerate(stack) if index >= outer and (line.file, line.name) == own), 0)
+            if inside:
+                return stack[:inside]
+        return ()
 
     @property
     def is_dynamic(self) -> bool:
@@ -312,6 +334,7 @@ class Compile:
 _CONVERTS = "torch/_dynamo/convert_frame.py"
 # How many compiles of a frame, from the first on, are asked for the frames that a stack lacks.
 _MOST_ASKED = 32
+_MOST_BREAKS = 4
 _METRICS = ("compilation_metrics", "bwd_compilation_metrics")
 _WRAPPERS = frozenset(("inner", "wrapper", "wrapped", "_fn", "fn", "_call_impl", "_wrapped_call_impl", "__call__", "forward", "<lambda>"))
 _RESUMED = re.compile(r"torch_dynamo_resume_in_(.+)_at_(\d+)$")
@@ -400,7 +423,7 @@ class Frame:
         called = self.called_from(start)
         if called is None:
             return None
-        alike = (item for item in self.compiles[:_MOST_ASKED] if item.symbols and item.stack.frames == start)
+        alike = (item for item in self.compiles[:_MOST_ASKED] if item.recorded_callers and item.stack.frames == start)
         found = {self.called_from(item.recorded_callers) for item in alike} - {None}
         return found.pop() if len(found) == 1 else called
 
@@ -418,8 +441,14 @@ class Frame:
     @property
     def called_at(self) -> StackFrame | None:
         """The user's line that calls this code: of the first compile that has the innermost one recorded, else of the first with any."""
-        recorded = (self.called_from(item.recorded_callers) for item in self.compiles[:_MOST_ASKED] if item.symbols)
+        recorded = (self.called_from(item.recorded_callers) for item in self.compiles[:_MOST_ASKED])
         return next((found for found in chain(recorded, map(self.caller, self.compiles)) if found), None)
+
+    @property
+    def is_in_thread(self) -> bool:
+        """Whether a thread that the program started calls this code: settings that other threads make do not hold there (torch 2.13)."""
+        outermost = (frame for compile in self.compiles[:_MOST_ASKED] for frame in compile.stack.frames[:1])
+        return any(frame.file.replace("\\", "/").endswith("/threading.py") for frame in outermost)
 
     @property
     def is_library(self) -> bool:

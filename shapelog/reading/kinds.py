@@ -66,6 +66,7 @@ DECODED_ARTIFACTS = frozenset(
         "dynamo_cache_bypass",
         "dynamo_error",
         "dynamo_graph_break_reason",
+        "dynamo_side_effects",
         "eager_compile_backwards_failure",
         "graph_execution",
         "inductor_collective_schedule",

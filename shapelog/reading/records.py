@@ -75,7 +75,8 @@ Stacks = Callable[[str], Stack]
 class Input(NamedTuple):
     """A tensor that a compile was called with. Sizes, strides and the offset are real, in elements, also where symbolic.
 
-    ``is_view``: it was made from another tensor, as slices are.
+    ``is_view``: it was made from another tensor, as slices are. ``has_grad``: its gradient is described with it, also where that is an
+    input itself.
     """
 
     source: Source
@@ -89,6 +90,7 @@ class Input(NamedTuple):
     marked_dynamic: tuple[int, ...] = ()
     storage_offset: int = 0
     is_view: bool = False
+    has_grad: bool = False
 
 
 def described_input(body: Body, source: str) -> Input:
@@ -106,6 +108,7 @@ def described_input(body: Body, source: str) -> Input:
         marked_dynamic=tuple(index for index in get("dynamo_dynamic_indices") or () if isinstance(index, int)),
         storage_offset=offset if isinstance(offset := get("storage_offset"), int) else 0,
         is_view=get("is_view") is True,
+        has_grad=isinstance(get("grad"), int),
     )
 
 

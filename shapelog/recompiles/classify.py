@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from shapelog.reading.payloads.guard_expressions import integer
+from shapelog.reading.payloads.guards import ShapeGuard
 from shapelog.reading.payloads.properties import DUAL_LEVEL, LENGTH, MARKED_BY, TENSOR, Kind, is_address
 from shapelog.reading.payloads.recompile_reasons import backend_named
 from shapelog.reading.payloads.source_names import Source, display_text, is_library
@@ -39,8 +40,14 @@ _NOT_WARMED_UP = (
 )
 _EQUAL_OR_NOT = "accept one graph for equal sizes and one for different ones, or make them equal in every call"
 _UNKNOWN_OBJECT = "create the object once, outside the call, and reuse it; if it is a class or an enum member, accept one graph for each"
+_FLOAT_OF_OPERATOR = "accept one graph per value, or let the operator {operator} take it as a tensor"
+_CUSTOM_OPERATOR = re.compile(r"\btorch\.ops\.((?!aten\b|prims\b|higher_order\b)\w+)\.(\w+)[\w.]*\((.*)\)")
 _FLOAT_BRANCH = "accept one graph per branch: the code branches on this float"
 _PINNED_FLOAT = "rewrite the line that needs the exact value, or accept one graph per value"
+_WIDER_RANGE = "widen the range that mark_dynamic is given (min=, max=), or leave it out"
+# Where in PyTorch a guard comes from, ``(_dynamo/variables/builder.py:4960 in <lambda>)``, and the file in which sizes become symbolic.
+_ORIGIN, _MAKES_SYMBOLS = re.compile(r"\((\S+):\d+ in [^()]+\)"), "_dynamo/variables/builder.py"
+_BOUNDS = re.compile(r"(?:\d+ <= )?[^<>=]+(?: <= \d+)?")
 # Characters of a guard in a sentence: sizes that were divided have very long ones.
 _LONGEST_GUARD = 120
 _VMAP, _FAKE_TENSORS = "torch/_functorch/vmap.py", "torch/_subclasses/fake_tensor.py"
@@ -292,6 +299,13 @@ def _stride(item: Violation, name: str, entry: CompileFacts, call: CompileFacts)
     return Classification(("SL105",), sentence, is_slice)
 
 
+def _operator_with(number: str, known: CompileFacts) -> str:
+    """The operator of a program's own, ``lab::smooth``, that takes a number as it is in a graph; "" where none does."""
+    statements = known.compile.graph.statements if known.compile.graph else ()
+    found = (call for statement in statements if "torch.ops." in statement for call in _CUSTOM_OPERATOR.findall(statement))
+    return next((f"{space}::{name}" for space, name, arguments in found if number in re.split(r"[,\s=()\[\]]+", arguments)), "")
+
+
 def _shape_guard(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     assert item.shape is not None
     shape, expression, names = item.shape, item.shape.expression, item.shape.parsed.names
@@ -323,12 +337,21 @@ def _shape_guard(item: Violation, name: str, entry: CompileFacts, call: CompileF
     if (is_zero_one or is_equality) and any(value in (0, 1) for value in values or ((0,) if is_zero_one else ())):
         what = "a size" if sizes or not values else "an int"
         return Classification(("SL104",), f"PyTorch always specializes on {what} of 0 or 1: the cache entry requires {text}{seen}", True)
+    if part and len(names) == 1 and _is_range_of_mark(shape):
+        sentence = f"dim {part.prop.dim} of {part.tensor.display_name} is marked dynamic with a limited range: {text}{seen}"
+        return Classification(("SL321",), sentence, True, Verdict.CODE, _WIDER_RANGE)
     if re.fullmatch(r"[^=<>!%*/+()]+(?:\(\)\[\d+\]|\.item\(\))? == -?\d+", expression):
         if part is None:
             return Classification(("SL102", "SL201"), f"the code specialized on an int: the cache entry requires {text}{seen}", True)
         return Classification(("SL201",), f"the code specialized on a size: the cache entry requires {text}{seen}", True)
     what = "an int" if names and not sizes else "a size"
     return Classification(("SL204",), f"the code branches on {what}: the cache entry is only for {text}{seen}", True)
+
+
+def _is_range_of_mark(shape: ShapeGuard) -> bool:
+    """Whether bounds of a size come with its symbol, as those of ``mark_dynamic(min=, max=)`` do, and not from a line of code."""
+    origins = _ORIGIN.findall(shape.comment)
+    return bool(origins and _BOUNDS.fullmatch(shape.expression)) and all(origin.endswith(_MAKES_SYMBOLS) for origin in origins)
 
 
 def shown_guard(expression: str) -> str:
@@ -516,7 +539,11 @@ def _value(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) 
         return _int(item, f"the int {name} {changed}", entry, call)
     is_nan = is_compared_with_tensor(before)
     if is_nan or kind == "float":
-        return _float(item, f"the float {name} changed from {'NaN or another value' if is_nan else before} to {now}", entry, call)
+        operator = _operator_with(before, entry) if _operator_with(before, entry) == _operator_with(now, call) else ""
+        sentence = f"the float {name} changed from {'NaN or another value' if is_nan else before} to {now}"
+        if operator:
+            return Classification(("SL312",), sentence, remedy=_FLOAT_OF_OPERATOR.format(operator=operator))
+        return _float(item, sentence, entry, call)
     return Classification(("SL311",), f"{name} changed from {before} to {now}")
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from shapelog.reading.payloads.guard_expressions import integer
+from shapelog.reading.payloads.guard_expressions import Expression, integer
 from shapelog.reading.payloads.properties import DUAL_LEVEL, TRANSFORMS, Kind
 from shapelog.reading.payloads.source_names import Owners, Source
 from shapelog.recompiles.facts import CompileFacts
@@ -169,16 +169,28 @@ def constant_in_guard_changed(item: Violation, changes: Changes) -> bool:
     if not changes.numbers or item.shape is None:
         return False
     guard = item.shape.parsed
-    if guard.is_equation and guard.with_constants(changes.numbers).holds(changes.call.numbers) is True:
+    static = _fixed_before(guard, changes) if guard.is_equation and len(guard.names) == 1 else changes.static
+    numbers = changes.numbers if static is changes.static else {before: after for _, before, after in static}
+    if guard.is_equation and guard.with_constants(numbers).holds(changes.call.numbers) is True:
         return True
     written = {int(number) for number in _WRITTEN.findall(item.shape.comment.partition("  # ")[0])}
     calculated = {
         number + offset: now + offset
         for offset in (-1, 1, 0)
-        for name, number, now in changes.static
+        for name, number, now in static
         if name not in guard.names and not written.intersection(range(number + offset - 1, number + offset + 2))
     }
     return bool(item.shape.comment and calculated) and guard.with_constants(calculated).holds(changes.call.numbers) is True
+
+
+def _fixed_before(guard: Expression, changes: Changes) -> tuple[tuple[str, int, int], ...]:
+    """What ``static`` has that ``k == 8`` can come from: not the sizes and ints that became numbers only after k did."""
+    places = [Source(source).canonical for item in changes.entry.compile.specializations for source in item.sources]
+    name = guard.names[0]
+    if name not in places:
+        return changes.static
+    later = frozenset(places[places.index(name) + 1 :])
+    return tuple(item for item in changes.static if item[0] not in later)
 
 
 def object_was_collected(item: Violation, changes: Changes) -> bool:

@@ -7,6 +7,7 @@ from shapelog.model.ids import parse_compile_id
 from shapelog.model.trace import Compile, Outcome
 from shapelog.reading.payloads.guards import DYNAMIC, GuardTree, Key
 from shapelog.reading.payloads.properties import Kind
+from shapelog.reading.payloads.source_names import without_locals
 from shapelog.reading.records import Metrics
 from shapelog.recompiles.causes import Cause, EntryDifference
 from shapelog.recompiles.facts import CompileFacts, FactTable
@@ -140,7 +141,10 @@ def _requires_the_same(entry: Compile, tree: GuardTree, cause: Cause) -> bool:
         return all(reason.prop.kind is not cause.prop.kind for reason in entry.reasons)
     required = tree.facts.get((cause.source, cause.prop))
     if required is None and cause.prop.kind is Kind.LENGTH and cause.source in tree.sources:
-        required = tree.key_counts.get(cause.source, 0)  # the guard on a dict has no leaf for its length
+        # the guard on a dict has no leaf for its length, and lists the keys that have a guard
+        names = (cause.source, without_locals(cause.source))
+        had_another = any(reason.prop == cause.prop and reason.source in names for reason in entry.reasons)
+        required = None if had_another else tree.key_counts.get(cause.source, 0)
     return required is not None and str(required) == cause.before
 
 

@@ -34,9 +34,9 @@ def tied_to(
 ) -> tuple[str, ...]:
     """The names of what a size or int (``key``, with its ``values`` in two calls) is calculated from in both, () where nothing static is.
 
-    ``known`` is the compile in which it was pinned: what is symbolic there does not pin. It is one other size or int, the product or sum
-    of two, a multiple or fraction of an int, or the number of windows of an image. It is so in every compile in which the same line
-    pinned it (``pin``): what holds in two calls alone is chance.
+    ``known`` is the compile in which it was pinned: what is symbolic there does not pin. It is one other size or int, the product or
+    sum of two, a multiple or fraction of an int, the number of windows of an image, or a size of a tensor that is new in this call. It
+    is so in every compile in which the same line pinned it (``pin``): what holds in two calls alone is chance.
     """
     before, after = values
     if before is None or after is None:
@@ -50,7 +50,8 @@ def tied_to(
     for tie in _ties(static, before, after, is_sure=len(seen - {None}) >= _SURE):
         if all(_holds(tie, key, other) for other in pinned):
             return tuple(item.name for item in tie.parts if item.before != item.after)
-    return ()
+    alike = (item for item in _only_in_call(entry, call, before) if known is call and item.after == after)
+    return next(((item.name,) for item in alike if all(_holds(_Tie((item,), int), key, other) for other in pinned)), ())
 
 
 def _ties(static: list[StaticValue], before: int, after: int, is_sure: bool) -> Iterator[_Tie]:
@@ -91,6 +92,15 @@ def _holds(tie: _Tie, key: Key, other: CompileFacts) -> bool:
     if None in numbers or whole is None:
         return not other.compile.inputs or all(item.key[1].kind is Kind.VALUE for item in tie.parts)
     return tie.of(*numbers) == whole
+
+
+def _only_in_call(entry: CompileFacts, call: CompileFacts, before: int) -> Iterator[StaticValue]:
+    """The static sizes of tensors that the entry was not called with, as if each had been ``before`` there."""
+    known = {tensor.source for tensor in entry.compile.inputs}
+    for tensor in call.compile.inputs if known else ():
+        for dim, now in enumerate(tensor.size if tensor.source not in known else ()):
+            if f"{tensor.source}.size()[{dim}]" not in call.symbolic:
+                yield StaticValue((tensor.source, size(dim)), f"{tensor.source.display_name}.size[{dim}]", before, now)
 
 
 def _static(known: CompileFacts, entry: CompileFacts, call: CompileFacts) -> Iterator[StaticValue]:

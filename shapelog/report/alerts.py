@@ -22,10 +22,11 @@ from shapelog.report.repository_paths import Repository, SourceLine
 from shapelog.report.results import Finding
 from shapelog.report.weighted import WeightedCompile, weighted_compiles
 from shapelog.rules import RULES, UNEXPLAINED, AlertKind, Level, Remedy, Rule, Verdict
-from shapelog.text import enumerated, file_name, rank_list, some, taking
+from shapelog.text import enumerated, file_name, rank_list, shorten, some, taking
 
 # The most values, other properties and compiles that a sentence names.
 _VALUES, _AXES, _LABELS = 8, 4, 4
+_LONGEST_CODE = 60
 _BREAK, _RESTART = RULES["SL501"], RULES["SL502"]
 # What differs from run to run and from machine to machine: addresses and ids, lines, and the directories of a file.
 _FLEETING = re.compile(r"0x[0-9a-fA-F]+|\d{6,}|(?<=\bline )\d+|(?:(?<=[\s`\"(])|^)(?:[A-Za-z]:)?[/\\](?:[^\s/\\]+[/\\])+")
@@ -360,18 +361,16 @@ class _AlertBuilder(NamedTuple):
             messages = {item.message.title: item.message for item in members if item.message}
             stack = next((item.message.stack for item in members if item.message and item.message.stack), ())
             line = next((line for line in reversed(stack) if place and (line.file, line.line) == (place.file, place.line)), None)
-            notes = [text for item in members for text in item.notes]
-            if place and is_library(place.file):
-                notes.insert(0, f"stopped at {file_name(place.file)}:{place.line}{f' ({line.code.strip()})' if line else ''}")
-                place = line = None
+            is_own = bool(place and not is_library(place.file))
+            notes = (text for item in members for text in (*item.notes, *([] if is_own or not line else [_stopped_at(line)])))
             yield self._alert(
                 rule=first.rule,
                 sentence=first.sentence,
                 facts=tuple(dict.fromkeys(details)),
                 remedy=Remedy(first.rule, first.remedy),
-                source_line=self.found.repository.source_line(place.file, place.line) if place else None,
-                snippet=line.code if line else "",
-                marked=line.marked if line else "",
+                source_line=self.found.repository.source_line(place.file, place.line) if place and is_own else None,
+                snippet=line.code if line and is_own else "",
+                marked=line.marked if line and is_own else "",
                 occurrences=occurrences,
                 messages=tuple(messages.values()),
                 exceptions=next((item.exceptions for item in members if item.exceptions), ()),
@@ -501,6 +500,13 @@ def _named_in(code: str, axes: Sequence[str]) -> str:
         if found:
             return found[0]
     return ""
+
+
+def _stopped_at(line: StackFrame) -> str:
+    """The line of a library on which Dynamo stopped; the place of the alert is that of the call."""
+    place = f"{'/'.join(line.file.rsplit('/', 2)[-2:])}:{line.line}"
+    code = shorten(line.code.strip(), _LONGEST_CODE)
+    return f"Dynamo stopped at {place}{f': {code}' if code else ''}"
 
 
 def _notes(recompiles: Sequence[Recompile], fact: str) -> Iterator[str]:

@@ -233,8 +233,16 @@ def test_the_time_of_failed_compiles_stays() -> None:
         (trace(static_sizes(10), dynamic_size("0/1", 12)), "high"),
         (trace(static_sizes(10, 12)), "medium"),
         (trace(static_sizes(10), make.refused("0/1", "0/0: tensor 'x' size mismatch at index 0. expected 10, actual 20")), "low"),
+        (
+            trace(
+                static_sizes(10),
+                dynamic_size("0/1", 12),
+                make.refused("0/2", *(f"0/{number}: tensor 'x' dtype mismatch. expected Float, actual Double" for number in (1, 0))),
+            ),
+            "medium",
+        ),
     ],
-    ids=["dynamic", "static", "limit"],
+    ids=["dynamic", "static", "limit", "calls-after-limit"],
 )
 def test_the_confidence_is_that_of_the_evidence(made: bytes, confidence: str) -> None:
     found = only(make.advice(made))

@@ -164,6 +164,12 @@ def test_an_int_whose_symbolic_compile_failed_is_left_out() -> None:
     assert item.remedy == "pass k as a tensor, or keep it out of strings and hashes"
 
 
+def test_an_error_that_the_code_raises_itself_is_no_failure_of_a_symbol() -> None:
+    reason = f'Observed exception\n\nfrom user code:\n   File "{make.MODEL}", line 6, in f\n    raise ValueError("odd")\n'
+    failed = compiled("0/2", tensor(10, 8), symbols=(("s1", "5", "L['k']"),), **{**make.FAILED, "fail_reason": reason})
+    assert chosen(trace(int_values(3, 4), failed)).marks == {K}
+
+
 def test_a_failure_in_another_frame_counts_as_well() -> None:
     made = trace(
         int_values(3, 4), int_values(7, frame=1, name="g", comment=code_comment(6, "y = x * k", "g"), graph=body("y = x * k", name="g"))

@@ -170,3 +170,68 @@ def test_without_aotautograd_a_resumed_function_needs_an_entry_of_its_own(name: 
 def test_one_mark_serves_however_many_parts_of_a_function() -> None:
     advice = advise(make.explain(DIMENSIONS["resumed functions that pass a size on"](50)))
     assert (advice.env, len(advice.suggestions[0].gone)) == ("L['h0']:0", 50)
+
+
+# What a function keeps for its next call.
+
+
+def kept(changed: str = "L['self']", width: int = 8, before: bytes = b"") -> bytes:
+    """f makes a tensor of 4 columns from its x and keeps it as self.k if there is none; each other call takes it."""
+    made = make.trace() + before
+    for number, rows, dim in ((0, 10, "10"), (2, 12, "s77")):
+        symbol = 's77: "Sym(s77)", ' if number else ""
+        inputs = f'{symbol}L_x_: "f32[{dim}, {width}][{width}, 1]cpu"'
+        graph = graph_text(
+            inputs, f'k: "f32[{dim}, 4][4, 1]cpu" = l_x_[:, :4].clone()', f'y: "f32[{dim}][1]cpu" = k.sum(1)', "return (y, k)"
+        )
+        x = make.tensor(rows, width)
+        made += make.compile(f"0/{number}", x, graph=graph, symbols=[("s77", rows, "L['x'].size()[0]")] if number else ())
+        effects = (
+            f'Mutating object of type Net (source name: {changed})\n\n      File "/srv/app/model.py", line 6, in f\n        self.k = k\n'
+        )
+        made += make.artifact("dynamo_side_effects", effects, id=f"0/{number}")
+        made += make.compile(f"0/{number + 1}", x, make.tensor(rows, 4, source="L['self'].k"))
+    return made + b"".join(make.record("aot_inference_graph", {}, "a graph", id=f"0/{number}") for number in range(5))
+
+
+def origins_of_kept(made: bytes) -> tuple[Mark, ...]:
+    trace = make.explain(made).trace
+    return DynamismPropagation(trace).origins(trace.frames[0], Source("L['self'].k"), 0)
+
+
+def test_what_a_function_keeps_has_its_size_from_what_it_was_made_of() -> None:
+    assert origins_of_kept(kept()) == (X,)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        kept(changed="L['other']"),
+        kept(width=4),
+        kept(before=make.compile("0/4", make.tensor(9, 8), make.tensor(9, 4, source="L['self'].k"))),
+    ],
+    ids=["another object is changed", "it may be the input itself", "it was there before the function made one"],
+)
+def test_what_a_function_may_not_have_made_comes_from_nowhere(made: bytes) -> None:
+    assert origins_of_kept(made) == ()
+
+
+# Gradients.
+
+
+def updated(*grads: str) -> bytes:
+    """An optimizer's update of parameters, with their gradients: those are guarded, but not described by themselves."""
+    made = make.trace()
+    for number, rows in enumerate((10, 12)):
+        guards = guard_tree(*(tensor_match(source, size=(rows, 8)) for source in ("L['p']", "L['m']", *grads)))
+        inputs = make.tensor(rows, 8, source="L['p']", grad=1), make.tensor(rows, 8, source="L['m']")
+        made += make.compile(f"0/{number}", *inputs, guards=guards, name="update")
+    return made
+
+
+def test_a_gradient_has_the_symbols_of_its_tensor() -> None:
+    trace = make.explain(updated("L['g']")).trace
+    propagation = DynamismPropagation(trace)
+    assert propagation.origins(trace.frames[0], Source("L['g']"), 0) == (Mark(Source("L['p']"), 0),)
+    assert propagation.origins(trace.frames[0], Source("L['m']"), 0) == ()
+    assert make.advice(updated("L['g']")).env == "L['m']:0,L['p']:0"

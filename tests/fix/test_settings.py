@@ -6,6 +6,7 @@ import make
 import pytest
 from programs import recorded
 
+from shapelog.advice.paste_formats import as_python
 from shapelog.fix.patches import Fix, patches_for
 from shapelog.report.report import analyze
 from shapelog.report.repository_paths import Repository
@@ -31,13 +32,13 @@ SCALARS = "Set `torch._dynamo.config.capture_scalar_outputs = True` or TORCHDYNA
 SHAPES = "Set `torch._dynamo.config.capture_dynamic_output_shape_ops = True` to include these."
 
 
-def fixed(folder: Path, text: str, *hints: str, definition: str = "@torch.compile", is_there: bool = True) -> Fix:
-    """What is made of a program with a graph break for each hint, and with one size that varies."""
+def fixed(folder: Path, text: str, *hints: str, definition: str = "@torch.compile", is_there: bool = True, caller: str = "<stdin>") -> Fix:
+    """What is made of a program with a graph break for each hint, and with one size that varies; ``caller`` is the outermost file."""
     path = folder / "train.py"
     if is_there:
         path.write_text(text)
     lost = {"restart_reasons": ["operator 0"], "dynamo_time_before_restart_s": 0.5}
-    data = recorded(path, text, "f(batch)", definition=definition, **lost)
+    data = recorded(path, text, "f(batch)", definition=definition, **lost).replace(b'"<stdin>"', f'"{caller}"'.encode())
     for number, hint in enumerate(hints):
         data += make.artifact("dynamo_graph_break_reason", BREAK.format(path=path, what=f"operator {number}", hint=hint), id=f"0/{number}")
     report = analyze(make.load(data))
@@ -90,6 +91,15 @@ def test_a_setting_that_changes_more_than_what_is_traced_is_left_to_the_user(tmp
 def test_a_setting_that_the_program_sets_itself_is_left_alone(tmp_path: Path, line: str) -> None:
     found = fixed(tmp_path, f"{HEAD}{line}\n{REST}", SCALARS)
     assert [item.reason for item in found.settings] == ["train.py:2 sets capture_scalar_outputs already: set capture_scalar_outputs = True"]
+
+
+def test_code_that_runs_in_a_thread_has_settings_of_its_own(tmp_path: Path) -> None:
+    """Since torch 2.13, what one thread sets does not hold in others."""
+    found = fixed(tmp_path, HEAD + REST, SCALARS, caller="/opt/python3.11/lib/python3.11/threading.py")
+    assert [item.reason for item in found.settings] == [
+        "f runs in a thread, which has settings of its own: set capture_scalar_outputs = True there"
+    ]
+    assert "# before the first compiled call, in each thread that makes one: threads do not share settings\n" in as_python(found.advice)
 
 
 def test_a_program_that_is_not_there_gets_no_setting(tmp_path: Path) -> None:

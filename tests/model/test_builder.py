@@ -550,3 +550,21 @@ def test_a_function_is_called_at_the_innermost_line_that_is_known_also_where_sev
     (frame,) = make.load(make.trace(compiled("0/0", tensor(8, 16)), called("0/1", 25, 9), called("0/2", 31, 10))).frames
     assert [found.line for found in map(frame.caller, frame.compiles) if found] == [20, 25, 31]
     assert frame.called_at == StackFrame(make.MAIN, 25, "step", "return fn(x25)")
+
+
+def test_the_caller_is_the_innermost_line_above_a_graph_break_where_no_symbol_knows_it() -> None:
+    broken = f"""Graph break in user code at {make.MODEL}:6
+Graph Break Reason: Failed to trace builtin operator
+
+User code traceback:
+  File "{make.MAIN}", line 20, in main
+    f(x)
+  File "{make.MAIN}", line 25, in wrapper
+    return fn(x)
+           ^^^^^
+  File "{make.MODEL}", line 6, in f
+    print("x")
+"""
+    made = make.trace(compiled("0/0", tensor(8, 16)), make.artifact("dynamo_graph_break_reason", broken, id="0/0"))
+    (frame,) = make.load(made).frames
+    assert frame.called_at == StackFrame(make.MAIN, 25, "wrapper", "return fn(x)", "fn(x)")

@@ -152,6 +152,24 @@ def test_a_size_below_the_range_of_a_dynamic_entry_is_zero_or_one() -> None:
     assert cause.size_related
 
 
+@pytest.mark.parametrize(
+    ("origin", "code"),
+    [("_dynamo/variables/builder.py:4960 in <lambda>", "SL321"), ("_dynamo/variables/tensor.py:2606 in evaluate_expr", "SL204")],
+)
+def test_the_range_of_a_mark_is_no_branch(origin: str, code: str) -> None:
+    """``mark_dynamic(x, 0, min=2, max=16)``: such a guard comes with the symbol, and quotes the line that used the size first."""
+    zero_one = "(user code shown is first use of this value--the guard itself is not due user code but due to 0/1 specialization)"
+    comment = f"# return x * 2  # app/model.py:6 in f {zero_one} and return x * 2  # app/model.py:6 in f ({origin})"
+    guards = guard_tree(tensor_match(size=(None, 8)), shapes=(f"2 <= L['x'].size()[0] <= 16  {comment}",))
+    cause = only(trace(compiled("0/0", tensor(10, 8), guards=guards, dynamic=[0]), compiled("0/1", tensor(20, 8))))
+    assert cause.codes == (code,)
+    if code == "SL321":
+        assert (cause.sentence, cause.verdict) == (
+            "dim 0 of x is marked dynamic with a limited range: 2 <= x.size()[0] <= 16 (now x.size()[0] = 20)",
+            Verdict.CODE,
+        )
+
+
 def test_a_branch_on_a_size_is_told_with_the_line() -> None:
     guards = guard_tree(tensor_match(size=(None, 8)), shapes=("2 <= L['x'].size()[0] <= 30  # if x.size(0) <= 30:  # app/model.py:8 in f",))
     made = trace(
@@ -231,6 +249,23 @@ def test_a_size_that_a_static_partner_pins_is_told_to_be_marked_with_it() -> Non
     assert recompile.codes == ("SL101",)
     assert "the code ties it to y.size[0], which is static: mark both" in recompile.causes[0].sentence
     assert recompile.verdict is Verdict.MARKING
+
+
+def test_a_size_is_tied_to_a_tensor_that_the_entry_was_not_called_with() -> None:
+    """Weights that were None: marking alone saves nothing, and no line needs the exact value."""
+    pinned = {"symbol": "s77", "sources": ["L['x'].size()[0]"], "value": "12"}
+    weights = guard_tree(tensor_match(), guard_manager("L['w']", "NONE_MATCH: L['w'] is None"))
+    made = trace(compiled("0/0", tensor(10, 8), guards=weights))
+    made += compiled(
+        "0/1", tensor(12, 8), tensor(12, source="L['w']"), symbols=(("s77", "12", "L['x'].size()[0]"),), specializations=(pinned,)
+    )
+    recompile = last_recompile(made)
+    (of_x,) = [cause for cause in recompile.causes if cause.source == "L['x']"]
+    assert (of_x.codes, of_x.sentence) == (
+        ("SL101",),
+        "dim 0 of x changed from 10 to 12; the code ties it to w.size[0], which is static: mark both",
+    )
+    assert recompile.verdict is not Verdict.MARKING
 
 
 def pinned_size(number: int, size: int, *others: bytes, **more: Any) -> bytes:
@@ -1316,3 +1351,23 @@ def test_two_grad_modes_are_justified_where_the_function_is_trained() -> None:
     assert (only_run.codes, only_run.verdict) == (("SL305",), Verdict.CODE)
     assert (trained.codes, trained.verdict) == (("SL305",), Verdict.JUSTIFIED)
     assert trained.causes[0].own_remedy.startswith("accept two graphs")
+
+
+@pytest.mark.parametrize(
+    ("operator", "remedy"),
+    [
+        ("torch.ops.lab.smooth.default(l_x_, 3, {})", "accept one graph per value, or let the operator lab::smooth take it as a tensor"),
+        ("torch.ops.aten.mul.Scalar(l_x_, {})", ""),
+        ("torch.ops.lab.smooth.default(l_x_, 1{})", ""),
+    ],
+)
+def test_a_float_that_an_operator_of_the_program_takes_cannot_become_a_tensor_there(operator: str, remedy: str) -> None:
+    def of(number: int, value: float) -> bytes:
+        statement = f'smooth: "f32[10, 8][8, 1]cpu" = {operator.format(value)};  l_x_ = None'
+        guards = guard_tree(tensor_match(), equals_match("L['t']", value, "float"))
+        return compiled(
+            f"0/{number}", tensor(10, 8), guards=guards, graph=graph_text('L_x_: "f32[10, 8][8, 1]cpu"', statement, "return (smooth,)")
+        )
+
+    cause = only(trace(of(0, 0.1), of(1, 0.2)))
+    assert (cause.codes, cause.own_remedy) == (("SL312",), remedy)

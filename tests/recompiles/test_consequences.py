@@ -201,6 +201,19 @@ def test_a_number_that_a_size_is_divided_by_is_a_cause() -> None:
     assert (len(own), following) == (2, {})
 
 
+@pytest.mark.parametrize(("order", "causes"), [("kx", ["L['k'] == 8", "size[0]"]), ("xk", ["size[0]"])])
+def test_what_became_a_number_first_does_not_follow_from_what_became_one_later(order: str, causes: list[str]) -> None:
+    """k is a key of a dict, and the size of x that of the tensor there."""
+    sources = {"k": "L['k']", "x": "L['x'].size()[0]"}
+    pinned = [{"symbol": f"s{name}", "sources": [sources[name]], "value": "8", "user_stack": []} for name in order]
+    guard = "L['k'] == 8  # return x * tables[k]  # app/model.py:6 in f"
+    made = make.trace(
+        make.compile("0/0", make.tensor(8, 2), guards=guard_tree(tensor_match(size=(8, 2)), shapes=(guard,)), specializations=pinned),
+        make.compile("0/1", make.tensor(12, 2), guards=guard_tree(tensor_match(size=(12, 2)), equals_match("L['k']", 12))),
+    )
+    assert sorted(item.rpartition("shape ")[2].removeprefix("L['x'] ") for item in separated(made)[0]) == causes
+
+
 class Counted(tuple[Violation, ...]):
     """Violations that count how often all of them are gone through."""
 

@@ -1,8 +1,8 @@
 """Which entries a call is compared with, and that their number is bounded."""
 
 import pytest
-from make import compile, int_values, load, report, tensor, trace
-from payload_text import graph_text, size_mismatch
+from make import compile, explain, int_values, load, report, tensor, trace
+from payload_text import graph_text, guard_manager, size_mismatch
 
 from shapelog.model.trace import Compile
 from shapelog.recompiles.facts import FactTable
@@ -70,3 +70,24 @@ def test_entries_that_were_not_compared_are_reported() -> None:
     (problem,) = report(trace(int_values(*range(2, 2 + MOST_COMPARED + 2)))).problems
     assert (problem.code, problem.severity) == ("many-entries", "info")
     assert "compared with 32 of 33 earlier cache entries" in problem.message
+
+
+def test_an_entry_that_was_compiled_for_a_dict_of_another_length_does_not_require_the_one_before() -> None:
+    """The guard on a dict lists only the keys that have a guard: one of two, from the second compile on."""
+    keys = guard_manager("list(dict.keys(L['d']))[0]", "ID_MATCH: ___check_obj_id(list(dict.keys(L['d']))[0], 7)", type="type")
+    owner = guard_manager("L['d']", type="dict")
+    length = "len(d) != 1"
+    made = trace(
+        *(
+            compile(
+                f"0/{number}",
+                tensor(rows, 8),
+                more_guards=(owner, keys),
+                reasons=[*(size_mismatch(entry, before, rows) for entry, before in others), *([f"0/0: {length}"] if number else [])],
+            )
+            for number, (rows, others) in enumerate(((10, []), (10, []), (12, [("0/1", 10)])))
+        )
+    )
+    second, third = explain(made).recompiles
+    assert [cause.axis for cause in second.causes] == ["len(d)"]
+    assert [cause.axis for cause in third.causes] == ["x.size[0]"]

@@ -211,15 +211,13 @@ def test_library_code_is_placed_where_the_user_calls_it() -> None:
     assert [line.text for line in alert.related] == ["Linear.inner begins here"]
 
 
-def test_a_failure_in_a_library_is_placed_where_the_user_calls_it_and_names_the_line_it_stopped_at() -> None:
-    file = "/usr/lib/python3.11/site-packages/solver/steps.py"
-    reason = f'Unsupported: no\n\nfrom user code:\n   File "{file}", line 7, in step\n    while t < end:\n'
-    failed = make.compile(
-        "0/0", make.tensor(8), **{**make.FAILED, "fail_reason": reason}, fail_user_frame_filename=file, fail_user_frame_lineno=7
-    )
-    (alert,) = alerts_of(make.trace(failed)).alerts
-    assert (alert.source_line, alert.snippet) == (SourceLine(make.MODEL, 5, False), "")
-    assert alert.notes == ("stopped at steps.py:7 (while t < end:)",)
+def test_a_failure_in_a_library_shows_the_line_of_the_call_and_names_the_other() -> None:
+    library = "/opt/python3.11/lib/python3.11/site-packages/transformers/modeling_utils.py"
+    reason = f'No logging\n\nfrom user code:\n   File "{library}", line 4635, in forward\n    logger.warning_once(\n'
+    fields = {**make.FAILED, "fail_reason": reason, "file": library, "line": 4600, "name": "forward"}
+    (alert,) = alerts_of(make.trace(compiled("0/0", tensor(8, 16), **fields))).alerts
+    assert (alert.source_line, alert.snippet) == (SourceLine(make.MAIN, 20, False), "f(x)")
+    assert alert.notes == ("Dynamo stopped at transformers/modeling_utils.py:4635: logger.warning_once(",)
 
 
 def test_code_without_a_file_has_no_place() -> None:

@@ -133,6 +133,11 @@ class CompilerMessage(NamedTuple):
         return self.explanation.startswith(_OWN_GUARD)
 
     @property
+    def is_raised_by_code(self) -> bool:
+        """Whether the traced code itself raises an error where Dynamo stopped, as it would without Dynamo."""
+        return bool(self.stack) and self.stack[-1].code.startswith(_RAISING)
+
+    @property
     def operation_error(self) -> str:
         """What an operation raised on fake tensors, ``RuntimeError: sizes differ``; "" for any other failure."""
         return self.explanation.rpartition(_ON_FAKE_TENSORS)[0]
@@ -321,6 +326,7 @@ def _caused_by(text: str) -> tuple[StackFrame, ...]:
 
 
 # What is asked of a value that only the data has; behind it, the same once more and the symbols.
+_RAISING = ("raise ", "raise(", "assert ", "assert(")
 _DATA_DEPENDENT = "data-dependent expression"
 _NOTES = re.compile(r"\.? {0,9}\((?:unhinted|Size-like symbols): .*$")
 _CAUSE = re.compile(r"^Caused by: (?P<code>[^\n#]{1,400})# (?P<file>[^\n:#]{1,400}):(?P<line>\d{1,9}) in (?P<name>[\w<>]{1,200})", re.M)

@@ -23,6 +23,8 @@ _SIZE_CALL = re.compile(
     r"|^[\w.]*numpy_attr_wrapper\(\w+, '(?:shape|ndim|size|strides)'\)$"
 )
 _NEUTRAL = frozenset(("slice", "None", "True", "False", "operator", "int", "float", "min", "max", "sum"))
+# How fx spells operator.not_ and the like, which it also applies to comparisons of sizes.
+_OPERATOR = "_operator_"
 _ASSERTS = ("torch._check", "_assert_scalar", "sym_constrain_range", "torch.sym_", "_operator.")
 _NUMBERS = re.compile(r"[(\[]#(?:,#)*,?[)\]]")
 _NUMBER_ARGUMENT = re.compile(r",#(?=[,)])|(?<=\()#,")
@@ -118,7 +120,7 @@ class _Normalizer:
         if _SIZE_CALL.match(expression) or expression.startswith("torch.Size(") or _is_assert(expression):
             return True
         names = [token.partition(".")[0] for token in _TOKEN.findall(expression) if token[0].isalpha() or token[0] == "_"]
-        values = [name for name in names if name not in _NEUTRAL]
+        values = [name for name in names if name not in _NEUTRAL and not name.startswith(_OPERATOR)]
         return bool(values) and all((self.names.get(name) or self.inputs.get(name)) == "#" for name in values)
 
     def _name(self, token: str) -> str:

@@ -558,7 +558,7 @@ FAMILIES = (
                 "___check_type_id(items, 94293277447968), type=<class 'list'>",
                 "`items` was a list when the entry was compiled, and is now something else, such as a tuple. The type in the text, in "
                 "torch 2.10 and later, is the one that the entry requires.",
-                ("SL310",),
+                ("SL310", "SL322"),
             ),
         ),
         (

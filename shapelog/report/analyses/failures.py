@@ -7,10 +7,13 @@ from shapelog.advice.remedies import Remedies
 from shapelog.model.trace import Compile, Frame, Outcome
 from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION, CompilerMessage
 from shapelog.reading.payloads.source_names import Source, is_dynamo, is_library
+from shapelog.reading.records import StackFrame
 from shapelog.recompiles.became_dynamic import newly_dynamic
 from shapelog.recompiles.explain import Explanations
+from shapelog.recompiles.int_usage import Use, spelled, use_in
 from shapelog.report.results import Finding, Location, Table, location_of
 from shapelog.rules import RULES
+from shapelog.text import enumerated
 
 _FAILED, _CONFLICT = RULES["SL403"], RULES["SL203"]
 _DECLARED = "declare it as Dim.AUTO or with this size, or change the line that requires a fixed size"
@@ -19,6 +22,8 @@ _MARKED_RANGE = "mark this range, or change the line that requires it"
 _OF_DATA = "assert what always holds of this value with torch._check, use torch.cond if both branches are needed, or move the line out"
 _MORE_OF_TEXT = "add the lines up to the exception to the text: they name the error"
 _NO_REASON = "run the same calls without this setting and with TORCH_LOGS=recompiles, which shows the reason"
+_OWN_ERROR = "check this before the compiled call and raise there: code that raises while it is compiled runs in eager mode from then on"
+_CONSTANT = "move this line out of the compiled code, or compile with dynamic=False, which keeps {what} constant (one graph per value)"
 _BUG = "report this bug to PyTorch, or avoid the calls that the guard rejects"
 _UNFINISHED = "let the process finish; if it hangs or is killed here, look at its own log and at the memory that compiling takes"
 _RANGE = re.compile(r"\[(\d{1,18}), (\d{1,18})\]")
@@ -94,7 +99,7 @@ def _failure(frame: Frame, compile: Compile) -> Finding:
         details=(("type", metrics.fail_type),),
         frame=frame,
         message=message,
-        own_remedy=_what_to_do(message, contradicts_mark),
+        own_remedy=_what_to_do(message, contradicts_mark) or _keep_constant(frame, compile, line),
         exceptions=compile.exceptions,
         notes=tuple(_became_dynamic(frame, compile)),
     )
@@ -113,7 +118,19 @@ def _what_to_do(message: CompilerMessage, contradicts_mark: bool) -> str:
         return _DECLARED if is_declared else ""
     if message.depends_on_data:
         return _OF_DATA
+    if message.is_raised_by_code:
+        return _OWN_ERROR
     return _MORE_OF_TEXT if message.title == LOST_EXCEPTION else ""
+
+
+def _keep_constant(frame: Frame, compile: Compile, line: StackFrame | None) -> str:
+    """About an int that was a constant until then, where the line on which Dynamo stopped needs one; "" for any other line."""
+    code = line.code if line else ""
+    ints = (event.source for event in newly_dynamic(frame, compile) if event.dim == "scalar")
+    needed = [source.display_name for source in ints if use_in(code, spelled(source)) in (Use.FORMATS, Use.FAILS)]
+    return (
+        _CONSTANT.format(what=enumerated(needed)) if needed and any(other.outcome is Outcome.COMPILED for other in frame.compiles) else ""
+    )
 
 
 def _outside_of_mark(frame: Frame, compile: Compile) -> str:

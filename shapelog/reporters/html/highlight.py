@@ -9,7 +9,7 @@ from pygments.lexers.python import PythonLexer
 from pygments.token import Comment, Keyword, Name, Number, Operator, String, _TokenType
 
 from shapelog.reporters.html.side_by_side import Diff, Line, Row
-from shapelog.text import escape_controls, plural
+from shapelog.text import escape_controls, plural, start_of
 
 _LEXER = PythonLexer()
 # The CSS class of each kind of token; all others have no color.
@@ -29,9 +29,10 @@ class Highlighter:
         return Markup(self._draw(text, 0, 0))
 
     def marked(self, text: str, part: str) -> Markup:
-        """A line of Python with the first occurrence of a part of it marked, "" for none."""
-        start = max(0, text.find(part))
-        return Markup(self._draw(text, start, start + len(part) if part in text else start))
+        """A line of Python with one occurrence of a part of it marked, "" for none."""
+        found = start_of(part, text)
+        start = max(0, found)
+        return Markup(self._draw(text, start, start + len(part) if found >= 0 else start))
 
     def lines(self, texts: Sequence[str]) -> list[Markup]:
         """Lines of Python that follow each other, so that a string may span several of them."""

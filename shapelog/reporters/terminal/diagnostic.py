@@ -12,7 +12,7 @@ from shapelog.reading.records import StackFrame
 from shapelog.report.alerts import Alert
 from shapelog.reporters.terminal.text_page import LEVEL_COLORS, TextPage
 from shapelog.rules import AlertKind, Level
-from shapelog.text import file_name, one_line, plural_noun, rank_list, sentence_end, shorten, some
+from shapelog.text import file_name, one_line, plural_noun, rank_list, sentence_end, shorten, some, start_of
 
 # The most lines that a text of PyTorch's takes, and the most hints and compiles, unless all is asked for.
 _TEXT, _HINTS, _LABELS = 2, 2, 8
@@ -109,7 +109,7 @@ def code_place(page: TextPage, place: str, code: str = "", marked: str = "") -> 
     shown = shorten(one_line(code.strip()), page.width - 6)
     page.line(("   | ", "blue"), shown)
     marked = one_line(marked)
-    start = shown.find(marked) if marked else -1
+    start = start_of(marked, shown)
     if start >= 0:
         page.line(("   | ", "blue"), " " * cell_len(shown[:start]), ("^" * cell_len(marked), "yellow"))
 

@@ -5,6 +5,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from payload_text import graph_text
 from recorded import FIXTURES, LAB, compile_of, report_of
 
 from shapelog.reading.payloads.graphs import Graph, Placeholder, parse
@@ -305,3 +306,13 @@ def test_any_text_can_be_read_as_a_graph(text: str) -> None:
 @given(st.text(max_size=100))
 def test_any_text_gives_the_same_graph_each_time(text: str) -> None:
     assert parse(text) == parse(text)
+
+
+def test_a_negated_comparison_of_sizes_is_no_operation() -> None:
+    """Where the sizes are numbers, nothing is left of ``if one.shape != other.shape``."""
+    static = parse(graph_text('L_x_: "f32[4][1]cpu"', 'relu: "f32[4][1]cpu" = torch.relu(l_x_)', "return (relu,)"))
+    compared = ('eq: "Sym(Eq(s77, 4))" = s77 == 4;  s77 = None', "not_ = _operator_not_(eq);  eq = not_ = None")
+    symbolic = graph_text(
+        's77: "Sym(s77)", L_x_: "f32[s77][1]cpu"', *compared, 'relu: "f32[s77][1]cpu" = torch.relu(l_x_)', "return (relu,)"
+    )
+    assert parse(symbolic).key == static.key

@@ -1,5 +1,7 @@
 """Which compiles failed, and at which stage?"""
 
+import json
+
 import make
 import pytest
 from payload_text import size_mismatch
@@ -95,6 +97,29 @@ def test_a_size_outside_of_the_range_of_a_mark_is_named() -> None:
 def test_what_became_dynamic_in_a_compilation_that_failed_is_a_note() -> None:
     (finding,) = [item for item in report_of("lab/int_drives_python.log.gz").findings if item.rule.code == "SL403"]
     assert finding.notes == ("level became dynamic before the failure (2 → 3)",)
+
+
+def test_an_int_that_a_line_formats_is_to_be_kept_constant() -> None:
+    """Its second value made it symbolic, and then no text can be made of it."""
+    event = json.dumps(
+        {
+            "name": "automatic_dynamic",
+            "args": {"name": "L['k']", "dim_changed": "scalar", "reason": "scalar change", "cached": "2", "new": "3"},
+        },
+        indent=0,
+    )
+
+    def remedy(line: str) -> str:
+        reason = f'BUILD_STRING type error\n\nfrom user code:\n   File "{make.MODEL}", line 6, in f\n    {line}\n'
+        second = make.compile("0/1", make.tensor(4, 8), **{**make.FAILED, "fail_reason": reason})
+        made = make.trace(make.int_values(2), second, make.record("chromium_event", {}, event, id="0/1"))
+        (finding,) = found(made)
+        return finding.remedy
+
+    expected = "move this line out of the compiled code, or compile with dynamic=False, which keeps k constant (one graph per value)"
+    assert remedy('return {f"h{k}": x}') == remedy('return {"h%d" % k: x}') == expected
+    assert remedy('raise ValueError("odd")').startswith("check this before the compiled call and raise there: ")
+    assert remedy("return other(x, k)") == "fix this error; until then the code runs in eager mode or raises"
 
 
 def test_the_failures_of_a_real_program_are_shown_by_stage() -> None:
