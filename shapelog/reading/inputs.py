@@ -4,7 +4,7 @@ import os
 import shlex
 import stat
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
@@ -23,7 +23,6 @@ from shapelog.reading.compression import (
 )
 from shapelog.reading.not_a_trace import HOW_TO_RECORD
 from shapelog.reading.trace_files import (
-    TLPARSE_LOG,
     WEB_TIMEOUT,
     FileEntry,
     ProgressCallback,
@@ -35,6 +34,7 @@ from shapelog.reading.trace_files import (
     logs_among,
     rank_of,
     redacted_url,
+    tlparse_logs,
     torchrun_logs,
     trace_names,
     traces_among,
@@ -284,17 +284,28 @@ def _logs_in(where: Path) -> tuple[list[FileEntry], list[FileEntry]]:
     except OSError as error:
         raise ShapelogError(f"{where}: cannot list the directory: {error.strerror}") from error
     if not traces_among(entries):
-        copied = [f"{name}/{TLPARSE_LOG}" for name in inner if rank_of(f"{name}/{TLPARSE_LOG}") is not None]
-        with suppress(OSError):
-            entries.extend(_local_entry(where / log, log, (where / log).stat()) for log in copied if (where / log).is_file())
+        entries += _entries_below(where, tlparse_logs(inner))
     logs = logs_among(entries)
     if not logs and inner:
-        with suppress(OSError):
-            entries.extend(_local_entry(where / log, log, (where / log).stat()) for log in torchrun_logs(where))
+        entries += _entries_below(where, torchrun_logs(where))
         logs = traces_among(entries)
         if not logs:
             _refuse_parent(where, sorted(inner))
     return logs, entries
+
+
+def _entries_below(where: Path, logs: Iterable[str]) -> Iterator[FileEntry]:
+    """Those of the logs in directories of ranks that are files. One that cannot be looked at is among them: opening it gives the reason."""
+    for log in logs:
+        try:
+            state = (where / log).stat()
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError:
+            yield FileEntry(log, -1, None, lambda log=log: read_chunks((where / log).open("rb"), close=True), path=where / log)  # type: ignore[misc]
+        else:
+            if stat.S_ISREG(state.st_mode):
+                yield _local_entry(where / log, log, state)
 
 
 def _refuse_parent(where: Path, inner: Sequence[str]) -> None:

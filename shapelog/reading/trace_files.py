@@ -148,6 +148,11 @@ def logs_among(entries: Sequence[FileEntry]) -> list[FileEntry]:
     return traces_among(entries) or [entry for entry in texts if _mentions_the_compiler(entry)]
 
 
+def tlparse_logs(directories: Iterable[str]) -> list[str]:
+    """The logs that tlparse copied into those of the directories that are named after ranks."""
+    return [log for name in directories if rank_of(log := f"{name}/{TLPARSE_LOG}") is not None]
+
+
 def torchrun_logs(where: Path) -> Iterator[str]:
     """The logs of the ranks in a directory that was given to torchrun --log-dir, or in one of the directories that torchrun made there."""
     for pattern in ("[0-9]*", "attempt_*/[0-9]*", "*/attempt_*/[0-9]*"):
