@@ -23,6 +23,7 @@ from shapelog.reading.compression import (
 )
 from shapelog.reading.not_a_trace import HOW_TO_RECORD
 from shapelog.reading.trace_files import (
+    MOST_OPENED_REMOTELY,
     WEB_TIMEOUT,
     FileEntry,
     ProgressCallback,
@@ -30,6 +31,7 @@ from shapelog.reading.trace_files import (
     clock_time,
     entry_within,
     is_archive_name,
+    is_text_name,
     is_url,
     logs_among,
     rank_of,
@@ -237,7 +239,14 @@ def _select_url(url: str, options: InputOptions) -> Selection:
     name = redacted_url(url)
     if entry is not None:
         return _select_stream(name if options.full_names else entry.base_name or name, entry.chunks(), options)
-    return _select_run(logs_among(entries), entries, name, options)
+    logs = logs_among(entries)
+    texts = sum(is_text_name(item.name) for item in entries)
+    is_cut = texts > MOST_OPENED_REMOTELY and all(is_text_name(item.name) for item in logs)
+    note = f"only the first {MOST_OPENED_REMOTELY} of {texts:,} text files in {name} were searched for output of the compiler"
+    if is_cut and not logs:
+        raise ShapelogError(f"{note}, and none has any; pass one of them by its own URL")
+    found = _select_run(logs, entries, name, options)
+    return found._replace(notes=(*found.notes, note)) if is_cut else found
 
 
 def _select_archive(archive: "Archive", options: InputOptions) -> Selection:
