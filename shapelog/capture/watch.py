@@ -301,7 +301,11 @@ def _state_of(where: Path) -> State:
     inner: list[os.DirEntry[str]] = []
     files: list[os.DirEntry[str]] = []
     for entry in entries:
-        (inner if _is_directory(entry) else files).append(entry)
+        with suppress(OSError):  # a loop of links
+            if entry.is_file():
+                files.append(entry)
+            elif entry.is_dir():
+                inner.append(entry)
     traces = set(trace_names(entry.name for entry in files))
     if traces:
         return tuple(_states(entry for entry in files if entry.name in traces))
@@ -316,13 +320,6 @@ def _states_of_ranks(where: Path, inner: Iterable[str]) -> Iterator[tuple[str, i
         with suppress(OSError):
             state = (where / name).stat()
             yield name, state.st_size, state.st_mtime_ns
-
-
-def _is_directory(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir()
-    except OSError:  # a loop of links
-        return False
 
 
 def _states(entries: Iterable[os.DirEntry[str]]) -> Iterator[tuple[str, int, int]]:
