@@ -567,6 +567,27 @@ def _(n: int) -> bytes:
     return trace(*(compile(f"0/{number}", tensor(8, 16), **{**FAILED, "fail_reason": f"cannot trace {number}"}) for number in range(n)))
 
 
+@dimension("calls of one function outside of the range of a mark")
+def _(n: int) -> bytes:
+    first = compile("0/0", tensor(4, 8), symbols=[("s0", 4, "L['x'].size()[0]")]).replace(b"[2, int_oo]", b"[2, 16]")
+    failed = {**FAILED, "fail_type": "ConstraintViolationError"}
+    marked = [tensor(16 + number, 8, dynamo_dynamic_indices=[0]) for number in range(1, n)]
+    return trace(first, *(compile(f"0/{number}", item, **failed) for number, item in enumerate(marked, 1)))
+
+
+@dimension("recompiles of one function that the program forbids")
+def _(n: int) -> bytes:
+    fields = {
+        "fail_type": "RecompileError",
+        "fail_reason": "triggered by error_on_recompile",
+        "is_started": False,
+        "guards": "",
+        "graph": "",
+    }
+    reasons = [size_mismatch("0/0", 8, 3)]
+    return trace(_first(0), *(compile(f"0/{number}", reasons=reasons, **fields) for number in range(1, n)))  # type: ignore[arg-type]
+
+
 @dimension("restarts")
 def _(n: int) -> bytes:
     reasons = [f"r{number}" for number in range(50)]

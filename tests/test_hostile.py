@@ -695,6 +695,29 @@ def test_a_process_that_may_have_no_more_open_files_ends_with_one_line(python: P
     assert (done.returncode, done.stdout, done.stderr) == (2, b"", b"shapelog: cannot start: Too many open files\n")
 
 
+@pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
+def test_what_was_made_in_part_when_open_files_ran_out_is_taken_down_in_silence(python: Process) -> None:
+    code = """
+import resource
+import shapelog.cli.main
+from shapelog.reading import inputs
+
+class Half:
+    def __del__(self):
+        raise AttributeError("half")
+
+def select(*_):
+    half = Half()
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))
+    open("made.log")
+
+inputs._select = inputs.select = select
+"""
+    done = python(code + MAIN, "suggest-dynamic", "made.log")
+    assert (done.returncode, done.stdout, done.stderr.splitlines()[-1:]) == (2, b"", [b"shapelog: made.log: Too many open files"])
+    assert b"half" not in done.stderr
+
+
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 def test_where_ctrl_c_is_ignored_it_stays_so(python: Process, tmp_path: Path) -> None:
     (tmp_path / "made.log").write_bytes(small_trace())

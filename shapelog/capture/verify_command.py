@@ -33,7 +33,8 @@ def run_and_verify(
     """
     folder = Path(trace_dir) if trace_dir else Path(tempfile.mkdtemp(prefix="shapelog-verify-"))
     message("first run: unchanged")
-    first = _record(command, folder / "before", {})
+    caches = None if trace_dir else folder  # what a killed run leaves is in one place
+    first = _record(command, folder / "before", caches, {})
     if first.returncode:
         message(f"the first run exited with {first.returncode}, so there is nothing to verify; its trace is in {folder / 'before'}")
         return first.returncode
@@ -48,7 +49,7 @@ def run_and_verify(
     set_already = os.environ.get(VARIABLE, "")
     value = f"{set_already},{advice.env}" if set_already else advice.env
     message(f"second run: {VARIABLE} {'extended by' if set_already else 'set to'} the suggestion")
-    second = _record(command, folder / "after", {VARIABLE: value})
+    second = _record(command, folder / "after", caches, {VARIABLE: value})
     if not second.has_trace:
         message(second.lost or f"the second run exited with {second.returncode} and compiled nothing")
         return DID_NOT_HELP
@@ -60,6 +61,8 @@ def run_and_verify(
     return show(verification) or (0 if verification.helped else DID_NOT_HELP)
 
 
-def _record(command: Sequence[str], folder: Path, variables: dict[str, str]) -> run_command.Run:
-    with tempfile.TemporaryDirectory(prefix="shapelog-cache-", ignore_cleanup_errors=True) as cache:
+def _record(command: Sequence[str], folder: Path, caches: Path | None, variables: dict[str, str]) -> run_command.Run:
+    """Run it with a temporary directory of its own: in ``caches``, or else, and where a first run removed that, in the usual place."""
+    where = caches if caches and caches.is_dir() else None
+    with tempfile.TemporaryDirectory(prefix="shapelog-cache-", dir=where, ignore_cleanup_errors=True) as cache:
         return run_command.run(command, folder, env={_CACHE_DIR: str(Path(cache, "inductor")), _TEMPORARY: cache, **variables})

@@ -17,7 +17,7 @@ from shapelog.model.trace import Compile, Frame, Outcome, Rank, Trace, merged
 from shapelog.reading.inputs import InputOptions, Selection, select
 from shapelog.reading.open_trace import open_trace
 from shapelog.reading.reader import Reader
-from shapelog.reading.trace_files import TraceFile, is_text_name, is_url, torchrun_logs, trace_names
+from shapelog.reading.trace_files import TraceFile, is_text_name, is_url, tlparse_logs, torchrun_logs, trace_names
 from shapelog.recompiles.explain import Recompile
 from shapelog.report.report import Report, analyze
 
@@ -298,26 +298,28 @@ def _state_of(where: Path) -> State:
         return ()
     except OSError as error:
         raise ShapelogError(f"{where}: cannot read: {error.strerror}") from error
-    names = [entry.name for entry in entries if not _is_directory(entry)]
-    traces = set(trace_names(names) or filter(is_text_name, names))
-    files = tuple(_states(entry for entry in entries if entry.name in traces))
-    inner = ((f"{name}/", 0, written) for name, _, written in _states(filter(_is_directory, entries)))
-    return files or tuple(_states_of_logs(where)) or tuple(inner)
+    inner: list[os.DirEntry[str]] = []
+    files: list[os.DirEntry[str]] = []
+    for entry in entries:
+        with suppress(OSError):  # a loop of links
+            if entry.is_file():
+                files.append(entry)
+            elif entry.is_dir():
+                inner.append(entry)
+    traces = set(trace_names(entry.name for entry in files))
+    if traces:
+        return tuple(_states(entry for entry in files if entry.name in traces))
+    texts = _states(entry for entry in files if is_text_name(entry.name))
+    logs = (*texts, *_states_of_ranks(where, (entry.name for entry in inner)))
+    return logs or tuple((f"{name}/", 0, written) for name, _, written in _states(inner))
 
 
-def _states_of_logs(where: Path) -> Iterator[tuple[str, int, int]]:
-    """Those of the ranks that torchrun started."""
-    for name in torchrun_logs(where):
+def _states_of_ranks(where: Path, inner: Iterable[str]) -> Iterator[tuple[str, int, int]]:
+    """Those of the logs in directories of ranks, which may become the run that a report takes."""
+    for name in (*tlparse_logs(inner), *torchrun_logs(where)):
         with suppress(OSError):
             state = (where / name).stat()
             yield name, state.st_size, state.st_mtime_ns
-
-
-def _is_directory(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir()
-    except OSError:  # a loop of links
-        return False
 
 
 def _states(entries: Iterable[os.DirEntry[str]]) -> Iterator[tuple[str, int, int]]:

@@ -97,6 +97,7 @@ def main() -> None:
         status = end.code if isinstance(end.code, int) else 1 if end.code else 0
     except OSError as error:
         if error.errno in _EXHAUSTED:
+            sys.unraisablehook = lambda _: None  # what was made in part may fail to be taken down
             with suppress(OSError):  # standard error may be a file that cannot grow
                 message(f"{error.filename or 'cannot continue'}: {error.strerror}")
         elif error.errno not in (errno.ENOSPC, errno.EIO, errno.EPIPE):

@@ -1,6 +1,7 @@
 """The options that commands share: the decorators that offer them, and the dataclass that commands get their values in."""
 
 import functools
+import math
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -16,6 +17,16 @@ from shapelog.reading.trace_files import WEB_TIMEOUT
 from shapelog.reporters import Options, Result, renderer
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+class Seconds(click.FloatRange):
+    """A finite number of seconds: ``nan``, which Python reads as a number, is neither more nor less than any limit."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        seconds = super().convert(value, param, ctx)
+        if not math.isfinite(seconds):
+            self.fail(f"{value!r} is not a finite number.", param, ctx)
+        return seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +249,7 @@ transfer_options = _offer(
     unpacking_option,
     click.option(
         "--timeout",
-        type=click.FloatRange(0, min_open=True),
+        type=Seconds(0, min_open=True),
         default=WEB_TIMEOUT,
         metavar="SECONDS",
         help=f"Give up when a web server sends nothing for this long.  [default: {WEB_TIMEOUT:g}]",
@@ -271,7 +282,7 @@ policy_options = _offer(
     click.option("--max-recompiles", type=click.IntRange(0), metavar="N", help="Fail if the run has more than N recompilations."),
     click.option(
         "--max-avoidable-seconds",
-        type=click.FloatRange(0),
+        type=Seconds(0),
         metavar="S",
         help="Fail if avoidable recompilations take longer than S seconds.",
     ),

@@ -56,12 +56,15 @@ class Processes:
         forks = sys.platform == "linux"
         context = multiprocessing.get_context("fork" if forks else None)
         count = min(self.count, task_count, _MAX_PROCESSES)
+        others = set(multiprocessing.active_children())
         with ExitStack() as stack:
             try:
                 watched, held_open = map(stack.enter_context, context.Pipe(duplex=False))
                 pool = ProcessPoolExecutor(count, context, _start_worker, (watched, held_open if forks else None))
                 pool.submit(int)  # the first task starts them
             except (OSError, RuntimeError, AssertionError, ImportError) as error:  # the third in a daemonic process
+                for process in set(multiprocessing.active_children()) - others:  # those that came before the one that could not
+                    process.kill()
                 raise NoWorkersError(str(error)) from error
             try:
                 yield pool

@@ -129,11 +129,14 @@ def read_source(path: str, name: str) -> SourceFile:
             content = file.read()
         encoding = tokenize.detect_encoding(io.BytesIO(content).readline)[0]
         text = content.decode(encoding)
+        is_kept = text.encode(encoding, "replace") == content  # as a diff is written
         tree = ast.parse(text.replace("\r\n", "\n"))
     except OSError as error:
         raise CannotPlaceError(f"{name} cannot be read: {error.strerror}") from error
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+    except (SyntaxError, ValueError, LookupError, RecursionError, MemoryError) as error:  # LookupError: a codec that is none of text
         raise CannotPlaceError(f"{name} is not valid Python") from error
+    if not is_kept:
+        raise CannotPlaceError(f"{name} has an encoding ({encoding}) in which the same text has other bytes")
     if "\r" in text.replace("\r\n", ""):
         raise CannotPlaceError(f"{name} has line ends of old Macintosh files")
     return SourceFile(path, name, content, encoding, tuple(io.StringIO(text, newline="")), tree)

@@ -88,7 +88,7 @@ class Payloads:
         try:
             return guards.parse_list(text)
         except ValueError:
-            self.reader.ledger.add(span.start, "bad-json", "the list of guards in this payload is no JSON")
+            self.reader.ledger.add(span.start, "bad-json", "the list of guards in this payload is no JSON list")
             return guards.parse_list("[]")
 
     def graph(self, span: Span) -> Graph:

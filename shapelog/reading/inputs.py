@@ -4,7 +4,7 @@ import os
 import shlex
 import stat
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
@@ -23,7 +23,7 @@ from shapelog.reading.compression import (
 )
 from shapelog.reading.not_a_trace import HOW_TO_RECORD
 from shapelog.reading.trace_files import (
-    TLPARSE_LOG,
+    MOST_OPENED_REMOTELY,
     WEB_TIMEOUT,
     FileEntry,
     ProgressCallback,
@@ -31,10 +31,12 @@ from shapelog.reading.trace_files import (
     clock_time,
     entry_within,
     is_archive_name,
+    is_text_name,
     is_url,
     logs_among,
     rank_of,
     redacted_url,
+    tlparse_logs,
     torchrun_logs,
     trace_names,
     traces_among,
@@ -237,7 +239,14 @@ def _select_url(url: str, options: InputOptions) -> Selection:
     name = redacted_url(url)
     if entry is not None:
         return _select_stream(name if options.full_names else entry.base_name or name, entry.chunks(), options)
-    return _select_run(logs_among(entries), entries, name, options)
+    logs = logs_among(entries)
+    texts = sum(is_text_name(item.name) for item in entries)
+    is_cut = texts > MOST_OPENED_REMOTELY and all(is_text_name(item.name) for item in logs)
+    note = f"only the first {MOST_OPENED_REMOTELY} of {texts:,} text files in {name} were searched for output of the compiler"
+    if is_cut and not logs:
+        raise ShapelogError(f"{note}, and none has any; pass one of them by its own URL")
+    found = _select_run(logs, entries, name, options)
+    return found._replace(notes=(*found.notes, note)) if is_cut else found
 
 
 def _select_archive(archive: "Archive", options: InputOptions) -> Selection:
@@ -284,17 +293,28 @@ def _logs_in(where: Path) -> tuple[list[FileEntry], list[FileEntry]]:
     except OSError as error:
         raise ShapelogError(f"{where}: cannot list the directory: {error.strerror}") from error
     if not traces_among(entries):
-        copied = [f"{name}/{TLPARSE_LOG}" for name in inner if rank_of(f"{name}/{TLPARSE_LOG}") is not None]
-        with suppress(OSError):
-            entries.extend(_local_entry(where / log, log, (where / log).stat()) for log in copied if (where / log).is_file())
+        entries += _entries_below(where, tlparse_logs(inner))
     logs = logs_among(entries)
     if not logs and inner:
-        with suppress(OSError):
-            entries.extend(_local_entry(where / log, log, (where / log).stat()) for log in torchrun_logs(where))
+        entries += _entries_below(where, torchrun_logs(where))
         logs = traces_among(entries)
         if not logs:
             _refuse_parent(where, sorted(inner))
     return logs, entries
+
+
+def _entries_below(where: Path, logs: Iterable[str]) -> Iterator[FileEntry]:
+    """Those of the logs in directories of ranks that are files. One that cannot be looked at is among them: opening it gives the reason."""
+    for log in logs:
+        try:
+            state = (where / log).stat()
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError:
+            yield FileEntry(log, -1, None, lambda log=log: read_chunks((where / log).open("rb"), close=True), path=where / log)  # type: ignore[misc]
+        else:
+            if stat.S_ISREG(state.st_mode):
+                yield _local_entry(where / log, log, state)
 
 
 def _refuse_parent(where: Path, inner: Sequence[str]) -> None:

@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from typing import Any
 
@@ -124,6 +125,9 @@ class Reader:
         lines = self._line_count(start, stop)
         if stop == self.trace.size and stop - start <= _STEP and _CUT_OFF.fullmatch(self.data[start:stop]):
             self.ledger.lose(start, "cut-off", "the last record is cut off", size=stop - start, records=lines)
+            return
+        if not start and self.data[:stop] == BOM_UTF8:
+            self.ledger.lose(start, "bad-prefix", "a byte order mark before the first record", size=stop, severity=INFO)
             return
         first = self.data[start : min(stop, start + 60)].split(b"\n", 1)[0].decode("utf-8", "replace")
         severity = DATA_LOSS if lines > 1 or first.strip() else INFO

@@ -57,7 +57,7 @@ class RecordPositions:
                 header = record.header if record.header is not None else self._header(record.json_start, record.json_end)
                 frame, number, autograd, attempt = (value if isinstance(value := header.get(key), int) else None for key in _IDS)
                 self.owned[Owner(record.process, frame, number, autograd)].append(len(self._numbers) // _WIDTH)
-                attempt = min(attempt or 0, _LARGEST)  # a damaged header may have any number
+                attempt = max(0, min(attempt or 0, _LARGEST))  # a damaged header may have any number
                 self._numbers.extend((record.offset, record.stop, record.json_start, record.json_end, label, attempt))
             yield record
 

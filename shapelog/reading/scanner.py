@@ -7,6 +7,7 @@ their TAB: programs that trim lines take it away.
 
 import json
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -87,8 +88,11 @@ class Record(NamedTuple):
 
 def scan(data: Buffer, size: int) -> Iterator[Location]:
     """Every record, and the lines between two of them that belong to none, in file order and without gaps."""
-    first = locate(data, 0) if size else None
-    start, head = 0, first[2:] if first else ()
+    start = _begin(data, size)
+    if start:
+        yield Location(0, start)
+    first = locate(data, start) if start < size else None
+    head = first[2:] if first else ()
     for base in range(0, size, _WINDOW):
         end = min(size, base + _WINDOW)
         window = _window(data, base, min(size, end + _LONGEST_HEAD))
@@ -99,6 +103,20 @@ def scan(data: Buffer, size: int) -> Iterator[Location]:
             start, head = stop, _head(data, window, base, following)
     if start < size:
         yield Location(start, size, *head)
+
+
+def _begin(data: Buffer, size: int) -> int:
+    """Where the first line begins: behind a byte order mark, or the NULs that stand for what was cut from a log while it was written."""
+    if data[: len(BOM_UTF8)] == BOM_UTF8:
+        return len(BOM_UTF8)
+    if data[:1] != b"\0":
+        return 0
+    for base in range(0, size, _WINDOW):
+        window = data[base : base + _WINDOW]
+        left = window.lstrip(b"\0")
+        if left:
+            return base + len(window) - len(left)
+    return size
 
 
 def locate(data: Buffer, start: int) -> Location | None:

@@ -28,6 +28,8 @@ _OF_THE_COMPILER = re.compile(
     rb"torch[._/\\]+_(?:dynamo|inductor)\b|\[__[a-z]\w+\]|triggered by the following guard|TREE_GUARD_MANAGER|GuardFail\("
 )
 _SEARCHED, _SEARCHED_REMOTELY = 64 << 20, 1 << 20
+# How many files of a remote directory are opened to see whether they mention the compiler: a page may name any number.
+MOST_OPENED_REMOTELY = 100
 _ARCHIVE_SUFFIXES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.zst", ".tar.xz", ".tar.bz2", ".7z", ".rar")
 # The year 3058.
 _LAST_TIME = float(1 << 35)
@@ -144,8 +146,14 @@ def is_text_name(name: str) -> bool:
 
 def logs_among(entries: Sequence[FileEntry]) -> list[FileEntry]:
     """The entries with the names of traces; where there is none, those with the name of any text that mention the compiler."""
-    texts = (entry for entry in entries if is_text_name(entry.name) and entry.size)
-    return traces_among(entries) or [entry for entry in texts if _mentions_the_compiler(entry)]
+    texts = [entry for entry in entries if is_text_name(entry.name) and entry.size]
+    searched = texts[:MOST_OPENED_REMOTELY] if any(entry.is_remote for entry in texts) else texts
+    return traces_among(entries) or [entry for entry in searched if _mentions_the_compiler(entry)]
+
+
+def tlparse_logs(directories: Iterable[str]) -> list[str]:
+    """The logs that tlparse copied into those of the directories that are named after ranks."""
+    return [log for name in directories if rank_of(log := f"{name}/{TLPARSE_LOG}") is not None]
 
 
 def torchrun_logs(where: Path) -> Iterator[str]:

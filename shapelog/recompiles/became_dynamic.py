@@ -1,23 +1,45 @@
 """What Dynamo made dynamic in a compile because it had changed."""
 
+import re
+from dataclasses import dataclass, field
+from itertools import takewhile
+
 from shapelog.model.trace import Compile, Frame
+from shapelog.reading.payloads.source_names import Source
 from shapelog.reading.records import AutomaticDynamic
+
+_RANGE = re.compile(r"\[(\d{1,18}), (\d{1,18})\]")
+
+
+@dataclass(slots=True)
+class EarlierSymbols:
+    """The sources that had symbols in the compiles of a frame so far, and those of their ranges that have an upper end."""
+
+    sources: set[Source] = field(default_factory=set)
+    ranges: dict[Source, tuple[int, int]] = field(default_factory=dict)
+
+    def add(self, compile: Compile) -> None:
+        for symbol in compile.symbols:
+            self.sources.add(symbol.source)
+            if found := _RANGE.fullmatch(symbol.range):
+                self.ranges[symbol.source] = int(found[1]), int(found[2])
+
+    def newly_dynamic(self, compile: Compile) -> tuple[AutomaticDynamic, ...]:
+        """The events of the next compile, but those about what was dynamic from the start, by a mark or by ``dynamic=True``.
+
+        Dynamo records a change of these, too.
+        """
+        return tuple(event for event in compile.automatic_dynamic if _symbolic_source(event) not in self.sources)
 
 
 def newly_dynamic(frame: Frame, compile: Compile) -> tuple[AutomaticDynamic, ...]:
-    """The events of a compile, but those about what was dynamic from the start, by a mark or by ``dynamic=True``.
-
-    Dynamo records a change of these, too.
-    """
-    symbolic = {
-        symbol.source
-        for earlier in frame.compiles
-        if earlier.id.generation == compile.id.generation and earlier.order < compile.order
-        for symbol in earlier.symbols
-    }
-    return tuple(event for event in compile.automatic_dynamic if _symbolic_source(event) not in symbolic)
+    """What became dynamic in one compile, and was not from the start."""
+    earlier = EarlierSymbols()
+    for item in takewhile(lambda item: item is not compile, frame.compiles):
+        earlier.add(item)
+    return earlier.newly_dynamic(compile)
 
 
-def _symbolic_source(event: AutomaticDynamic) -> str:
+def _symbolic_source(event: AutomaticDynamic) -> Source:
     """What the symbol of a size or an int is created for."""
-    return f"{event.source}.size()[{event.dim}]" if event.dim.isdigit() else event.source
+    return Source(f"{event.source}.size()[{event.dim}]") if event.dim.isdigit() else event.source

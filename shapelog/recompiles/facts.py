@@ -224,6 +224,7 @@ class FactTable:
     _by_compile: dict[Compile, CompileFacts] = field(default_factory=dict)
     _by_payload: dict[tuple[object, ...], CompileFacts] = field(default_factory=dict)
     _by_compiles: dict[tuple[CompileFacts, ...], dict[Key, list[Fact]]] = field(default_factory=dict)
+    _by_frame: dict[Frame, dict[Key, list[Fact]]] = field(default_factory=dict)
     _pins: dict[Pin, list[ref[CompileFacts]]] = field(default_factory=dict)
 
     def of(self, compile: Compile) -> CompileFacts:
@@ -247,10 +248,13 @@ class FactTable:
 
     def values(self, frame: Frame, key: Key) -> Sequence[Fact]:
         """The values that one property had in the compiles of a frame, where they are known; one that stays the same once."""
-        known = tuple(map(self.of, frame.compiles))
-        if known not in self._by_compiles:
-            self._by_compiles[known] = _values_of(known)
-        return self._by_compiles[known].get(key, ())
+        found = self._by_frame.get(frame)
+        if found is None:
+            known = tuple(map(self.of, frame.compiles))
+            if known not in self._by_compiles:  # another rank may have the same
+                self._by_compiles[known] = _values_of(known)
+            found = self._by_frame[frame] = self._by_compiles[known]
+        return found.get(key, ())
 
 
 def _values_of(compiles: Iterable[CompileFacts]) -> dict[Key, list[Fact]]:

@@ -100,6 +100,7 @@ class GraphReuse:
     _proofs: dict[tuple[Compile, Compile], bool | None] = field(default_factory=dict)
     _dynamic: dict[Frame, dict[str, list[Compile]]] = field(default_factory=dict)
     _quoted: dict[Frame, QuotedCode] = field(default_factory=dict)
+    _symbolic: dict[Frame, frozenset[Source]] = field(default_factory=dict)
     _pinning: dict[tuple[Frame, Source], str] = field(default_factory=dict)
 
     def serves(self, frame: Frame, difference: EntryDifference, compile: Compile) -> bool:
@@ -137,10 +138,15 @@ class GraphReuse:
             if frame not in self._quoted:
                 self._quoted[frame] = QuotedCode(frame)
             code = self._quoted[frame]
-            was_symbolic = any(source in self.differences.table.of(entry).symbolic for entry in frame.entries)
-            is_pinned = not was_symbolic and code.use_of(source) is Use.PINS
+            is_pinned = source not in self._symbolic_sources(frame) and code.use_of(source) is Use.PINS
             self._pinning[key] = (code.line_with(source, Use.PINS) or "the code") if is_pinned else ""
         return self._pinning[key]
+
+    def _symbolic_sources(self, frame: Frame) -> frozenset[Source]:
+        """Those that have a symbol in any entry."""
+        if frame not in self._symbolic:
+            self._symbolic[frame] = frozenset().union(*(self.differences.table.of(entry).symbolic for entry in frame.entries))
+        return self._symbolic[frame]
 
     def broken_guard(self, frame: Frame, difference: EntryDifference, compile: Compile) -> tuple[Compile, str] | None:
         """A dynamic entry with the graph of two calls, and a guard of it over sizes that does not hold for both; None without one."""

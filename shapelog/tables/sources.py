@@ -12,7 +12,7 @@ from pathlib import Path
 
 from shapelog.errors import ShapelogError
 from shapelog.reading import inputs
-from shapelog.reading.trace_files import TLPARSE_LOG, TRACE_NAME, is_archive_name, is_url, rank_of, torchrun_logs, trace_names
+from shapelog.reading.trace_files import TLPARSE_LOG, TRACE_NAME, is_archive_name, is_url, tlparse_logs, torchrun_logs, trace_names
 
 _WILD = ("*", "[")
 # ``attempt_0/0/stderr.log`` is that of a rank of one run.
@@ -96,9 +96,8 @@ def _has_traces(names: Iterable[str]) -> bool:
 
 def _has_ranks(where: str, folders: Iterable[str]) -> bool:
     """Whether tlparse or torchrun made a directory for each rank in it; one for each run of torchrun holds several jobs."""
-    ranks = (f"{name}/{TLPARSE_LOG}" for name in folders)
     launched = (log.count("/") <= _DEEPEST for log in torchrun_logs(Path(where)))
-    return any(rank_of(log) is not None and os.path.isfile(os.path.join(where, log)) for log in ranks) or any(launched)
+    return any(os.path.isfile(os.path.join(where, log)) for log in tlparse_logs(folders)) or any(launched)
 
 
 def _is_one_run(where: str) -> bool:

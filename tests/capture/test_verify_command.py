@@ -237,4 +237,13 @@ def test_without_a_directory_the_traces_are_kept_in_a_temporary_one(case: Case, 
     assert CliRunner().invoke(cli, arguments, catch_exceptions=False).exit_code == 0
     (kept,) = case.where.glob("shapelog-verify-*")
     assert sorted(path.name for path in kept.iterdir()) == ["after", "before"]
-    assert list(case.where.glob("shapelog-cache-*")) == []
+    for name in ("after", "before"):  # in the directory that is kept, so that a killed run leaves no other
+        assert Path(json.loads((kept / name / "environment.json").read_text(encoding="utf-8"))["TMPDIR"]).parent == kept
+
+
+def test_a_first_run_that_removes_the_temporary_directory_of_both_is_reported(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(case.where))
+    removal = "import os, shutil; shutil.rmtree(os.path.dirname(os.environ['TORCH_TRACE']))"
+    done = CliRunner().invoke(cli, ["verify", "--", sys.executable, "-S", "-c", removal], catch_exceptions=False)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "cannot read the trace after the command ended: No such file or directory" in done.stderr

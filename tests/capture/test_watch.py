@@ -297,6 +297,25 @@ def test_of_a_directory_with_thousands_of_files_only_traces_are_looked_at(tmp_pa
     assert [name for name, _, _ in watching._state_of(tmp_path)] == looked_at == [NAME.format("aaaaaaaa")]
 
 
+def test_a_loop_of_links_with_the_name_of_a_trace_hides_no_run(tmp_path: Path, fake: Machine) -> None:
+    (tmp_path / NAME.format("aaaaaaaa")).symlink_to(NAME.format("aaaaaaaa"))
+    (tmp_path / "rank_0").mkdir()
+    append(tmp_path / "rank_0" / "raw.log", FIRST)
+    assert len(next(watch(tmp_path, fake)).events) == 1
+
+
+@pytest.mark.parametrize("log", ["rank_0/raw.log", "0/stderr.log"])
+def test_a_run_in_directories_of_ranks_takes_the_place_of_a_text_log_as_in_a_report(tmp_path: Path, fake: Machine, log: str) -> None:
+    append(tmp_path / "notes.txt", b"no output of the compiler\n" if log.startswith("0") else FIRST)
+    snapshots = watch(tmp_path, fake)
+    before = next(snapshots)
+    (tmp_path / log).parent.mkdir()
+    append(tmp_path / log, FIRST)
+    assert len(read_again(snapshots, before).events) == 1
+    append(tmp_path / log, SECOND)
+    assert len(until(snapshots, lambda item: len(item.events) > 1).events) == len(shapelog.load(tmp_path).compiles)
+
+
 def test_waiting_for_a_directory_of_directories_is_explained(tmp_path: Path, fake: Machine) -> None:
     (tmp_path / "inner").mkdir()
     append(tmp_path / "inner" / NAME.format("aaaaaaaa"), FIRST)

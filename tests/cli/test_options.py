@@ -126,3 +126,13 @@ def test_verbose_shows_all_whatever_the_limit() -> None:
 )
 def test_records_are_indexed_only_for_a_page_that_holds_them(arguments: tuple[str, ...], is_needed: bool) -> None:
     assert needs_record_index(options_of(*arguments)) is is_needed
+
+
+@pytest.mark.parametrize(
+    "arguments", [("report", SMALL, "--timeout"), ("check", SMALL, "--max-avoidable-seconds"), ("watch", SMALL, "--idle")]
+)
+@pytest.mark.parametrize("seconds", ["nan", "inf"])
+def test_a_number_of_seconds_is_finite(arguments: tuple[str, ...], seconds: str) -> None:
+    done = call(*arguments, seconds)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "is not a finite number" in done.stderr

@@ -21,9 +21,10 @@ import make
 import pytest
 
 import shapelog
-from shapelog.distributed import large_jobs
+from shapelog.distributed import large_jobs, process_pool
 from shapelog.distributed.executor import Executor, Lost, gather, parse_executor
-from shapelog.errors import ShapelogError
+from shapelog.distributed.process_pool import Processes
+from shapelog.errors import NoWorkersError, ShapelogError
 from shapelog.reading.inputs import select_files
 from shapelog.report.report import analyze
 
@@ -407,3 +408,28 @@ def test_a_worker_without_shapelog_is_reported(dask_cluster: Any) -> None:
         client.run(errands.show)
     assert isinstance(lost, Lost)
     assert re.fullmatch(rf"its worker cannot load shapelog {re.escape(shapelog.__version__)} \(.*shapelog.*\)", lost.reason)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="workers are forked")
+def test_where_only_some_processes_can_be_started_none_of_them_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    class NoThread:
+        def __init__(self, **_: object) -> None:
+            raise RuntimeError("can't start new thread")
+
+    fork, started = os.fork, 0
+
+    def limited() -> int:
+        nonlocal started
+        started += 1
+        if started > 1:
+            raise BlockingIOError(11, "Resource temporarily unavailable")
+        return fork()
+
+    monkeypatch.setattr(os, "fork", limited)
+    monkeypatch.setattr(process_pool, "Thread", NoThread)
+    before = set(multiprocessing.active_children())
+    with pytest.raises(NoWorkersError, match="temporarily unavailable"), Processes(3).pool(3):
+        pass
+    for process in set(multiprocessing.active_children()) - before:
+        process.join(10)
+        assert process.exitcode is not None

@@ -55,6 +55,24 @@ def test_a_file_keeps_its_line_ends_its_encoding_and_its_mode(tmp_path: Path, co
     assert os.listdir(tmp_path) == ["train.py"]
 
 
+@pytest.mark.parametrize(
+    ("encoding", "reason"),
+    [
+        ("rot13", "train.py is not valid Python"),
+        ("idna", "train.py is not valid Python"),
+        ("unicode_escape", "train.py has an encoding (unicode_escape) in which the same text has other bytes"),
+    ],
+)
+def test_a_file_whose_encoding_would_change_it_is_left_alone(tmp_path: Path, encoding: str, reason: str) -> None:
+    path = tmp_path / "train.py"
+    content = f"# coding: {encoding}\n{SINGLE}"
+    path.write_text(content, encoding="ascii")
+    report = analyze(make.load(recorded(path, content, "f(batch)")))
+    assert report.advice
+    found = patches_for(report, report.advice, Repository(str(tmp_path)))
+    assert (found.patches, [item.reason for item in found.not_placed]) == ((), [reason])
+
+
 APPLY = (["patch", "-p0"], ["patch", "-p1"], ["git", "apply"])
 
 

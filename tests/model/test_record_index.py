@@ -432,11 +432,12 @@ def test_strange_ids_and_checksums_lose_no_record(kind: str, envelope: dict[str,
     assert [len(of(trace, label)) for label in ("0/1",)] == [7]
 
 
-def test_the_number_of_an_attempt_may_be_too_large() -> None:
-    header = {"artifact": {"name": "n"}, "frame_id": 0, "frame_compile_id": 0, "attempt": 1 << 63}
+@pytest.mark.parametrize(("attempt", "shown"), [(1 << 63, (1 << 63) - 1), (-(10**400), 0)])
+def test_the_number_of_an_attempt_may_be_too_large(attempt: int, shown: int) -> None:
+    header = {"artifact": {"name": "n"}, "frame_id": 0, "frame_compile_id": 0, "attempt": attempt}
     reader = make.reader(make.trace(compiled("0/0", tensor(8, 16)), make.line(json.dumps(header)) + block("payload")), with_positions=True)
     assert any(record.name == "n" for record in reader.records())
     found = reader.all_positions()
     (label,) = [number for number, known in enumerate(found.labels) if known[1] == "n"]
     positions = [found[index] for indexes in found.owned.values() for index in indexes]
-    assert [position.attempt for position in positions if position.label == label] == [(1 << 63) - 1]
+    assert [position.attempt for position in positions if position.label == label] == [shown]

@@ -136,6 +136,19 @@ def test_the_output_directory_of_tlparse_is_read(tmp_path: Path) -> None:
     assert [rank.number for rank in load(ranks / "rank_3").ranks] == [3]
 
 
+def test_of_ranks_in_directories_of_their_own_one_that_cannot_be_opened_is_named_and_the_others_are_read(tmp_path: Path) -> None:
+    for rank in range(4):
+        (tmp_path / f"rank_{rank}").mkdir()
+        put(tmp_path / f"rank_{rank}", "raw.log")
+    for rank in (1, 2):
+        (tmp_path / f"rank_{rank}" / "raw.log").unlink()
+    (tmp_path / "rank_1" / "raw.log").symlink_to("raw.log")
+    (tmp_path / "rank_2" / "raw.log").mkdir()
+    trace = load(tmp_path)
+    assert [rank.number for rank in trace.ranks] == [0, 3]
+    assert [(problem.file, "Too many levels" in problem.message) for problem in trace.problems] == [("rank_1/raw.log", True)]
+
+
 def test_a_trace_can_be_piped_in(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(TRACE)))
     trace = load("-")

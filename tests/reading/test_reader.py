@@ -45,6 +45,14 @@ def between(bad: bytes, strict: bool = False) -> tuple[Reader, Problem]:
     return reader, problems[0]
 
 
+@pytest.mark.parametrize(("mark", "severity"), [(b"\xef\xbb\xbf", INFO), (b"\0" * 5000, DATA_LOSS), (b"\0" * ((1 << 20) + 3), DATA_LOSS)])
+def test_the_first_record_may_follow_a_byte_order_mark_or_the_nuls_of_a_log_that_was_cut(mark: bytes, severity: str) -> None:
+    reader, entries, (problem,) = read(mark + GOOD + AFTER)
+    assert [entry.header["frame_compile_id"] for entry in entries if entry.header] == [0, 9]
+    assert reader.ledger.unreadable_bytes == len(mark)
+    assert (problem.code, problem.line, problem.severity) == ("bad-prefix", 1, severity)
+
+
 def test_every_record_of_a_whole_trace_is_counted_by_kind() -> None:
     reader, entries, problems = read(make.small_trace())
     assert problems == []

@@ -4,6 +4,7 @@ import builtins
 import gzip
 import io
 import os
+import re
 import socket
 import sys
 import tarfile
@@ -20,6 +21,7 @@ from packing import refusal
 
 from shapelog import load
 from shapelog.errors import DATA_LOSS, ShapelogError
+from shapelog.reading import inputs, trace_files
 from shapelog.reading.inputs import InputOptions, select
 from shapelog.reading.open_trace import open_all
 
@@ -244,6 +246,23 @@ def test_links_of_a_directory_that_lead_elsewhere_are_left_out(web: str, tmp_pat
     links = [link.format(OLD) for link in elsewhere]
     (tmp_path / "job" / "index.html").write_text("".join(f'<a href="{link}">x</a>' for link in (*links, NEW, f"{web}/job/{NEW}#top")))
     assert load(f"{web}/job/").notes == (f"read {NEW}, the newest run in {web}/job/",)
+
+
+@pytest.mark.parametrize("place", [3, 7])
+def test_of_any_number_of_text_files_on_a_web_server_only_the_first_are_opened(
+    web: str, tmp_path: Path, place: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trace_files, "MOST_OPENED_REMOTELY", 5)
+    monkeypatch.setattr(inputs, "MOST_OPENED_REMOTELY", 5)
+    (tmp_path / "job").mkdir()
+    for number in range(9):
+        (tmp_path / "job" / f"{number}.txt").write_bytes(TRACE if number == place else b"nothing\n")
+    note = f"only the first 5 of 9 text files in {web}/job/ were searched for output of the compiler"
+    if place == 3:
+        assert note in load(f"{web}/job/").notes
+    else:
+        with pytest.raises(ShapelogError, match=re.escape(f"{note}, and none has any; pass one of them by its own URL")):
+            load(f"{web}/job/")
 
 
 def test_a_password_is_sent_to_its_server_and_after_a_redirect_no_more(web: str, tmp_path: Path) -> None:

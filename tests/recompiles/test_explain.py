@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import make
 import pytest
+from dimensions import DIMENSIONS
 from make import compile as compiled
 from make import explain, last_recompile, load, output_graph, recompile_reasons, record, refused, static_sizes, tensor
 from payload_text import (
@@ -22,9 +23,11 @@ from payload_text import (
 from recorded import FIXTURES, LAB, RECORDED, recompile_of, report_of
 
 from shapelog.advice.advise import advise
-from shapelog.model.trace import Outcome
+from shapelog.model.trace import Compile, Outcome
 from shapelog.recompiles.explain import Recompile, explain_trace, nearest
+from shapelog.recompiles.facts import CompileFacts, FactTable
 from shapelog.recompiles.graph_reuse import similar
+from shapelog.report.report import analyze
 from shapelog.rules import Verdict
 
 TRUTH = json.loads((FIXTURES / "lab" / "truth.json").read_text(encoding="utf-8"))
@@ -518,3 +521,22 @@ def test_guards_without_a_checksum_are_not_taken_for_each_other() -> None:
     for trace in (load(data), load(bare)):
         values = [(item.causes[0].before, item.causes[0].after) for item in explain_trace(trace).recompiles]
         assert values == [("'00'", "'01'"), ("'10'", "'11'")]
+
+
+@pytest.mark.parametrize("name", ["attribute", "int", "tensor"])
+def test_the_facts_of_a_compile_are_not_looked_up_for_each_source_that_another_one_has(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_up = 0
+    of = FactTable.of
+
+    def count(self: FactTable, compile: Compile) -> CompileFacts:
+        nonlocal looked_up
+        looked_up += 1
+        return of(self, compile)
+
+    monkeypatch.setattr(FactTable, "of", count)
+    found = []
+    for number in (60, 120):
+        before = looked_up
+        analyze(make.load(DIMENSIONS[f"compiles of one frame for another {name} each"](number)))
+        found.append(looked_up - before)
+    assert found[1] < 2.3 * found[0]

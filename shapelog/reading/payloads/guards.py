@@ -317,7 +317,10 @@ def parse_list(text: str) -> GuardTree:
     """``dynamo_guards``: a JSON list of ``{"code": ...}``, all guards in versions without the C++ tree. Raises ValueError."""
     guards: list[Guard] = []
     shapes: list[ShapeGuard] = []
-    for item in orjson.loads(text):
+    items = orjson.loads(text)
+    if not isinstance(items, list):
+        raise ValueError("not a list")
+    for item in items:
         for code in str(item.get("code", "")).split("\n") if isinstance(item, dict) else ():
             guard, comment = split_comment(code)
             kind, source = _kind_and_source(guard)

@@ -1,6 +1,5 @@
 """Which compiles failed, and at which stage?"""
 
-import re
 from collections.abc import Iterator
 
 from shapelog.advice.remedies import Remedies
@@ -8,8 +7,8 @@ from shapelog.model.trace import Compile, Frame, Outcome
 from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION, CompilerMessage
 from shapelog.reading.payloads.source_names import Source, is_dynamo, is_library
 from shapelog.reading.records import StackFrame
-from shapelog.recompiles.became_dynamic import newly_dynamic
-from shapelog.recompiles.explain import Explanations
+from shapelog.recompiles.became_dynamic import EarlierSymbols
+from shapelog.recompiles.explain import Explanations, Recompile
 from shapelog.recompiles.int_usage import Use, spelled, use_in
 from shapelog.report.results import Finding, Location, Table, location_of
 from shapelog.rules import RULES
@@ -26,7 +25,6 @@ _OWN_ERROR = "check this before the compiled call and raise there: code that rai
 _CONSTANT = "move this line out of the compiled code, or compile with dynamic=False, which keeps {what} constant (one graph per value)"
 _BUG = "report this bug to PyTorch, or avoid the calls that the guard rejects"
 _UNFINISHED = "let the process finish; if it hangs or is killed here, look at its own log and at the memory that compiling takes"
-_RANGE = re.compile(r"\[(\d{1,18}), (\d{1,18})\]")
 # What a traceback passes through, latest stage first.
 _STAGES = (
     ("torch/_inductor/codegen", "code generation"),
@@ -49,19 +47,23 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
     for rank in explained.trace.ranks:
         last = max((compile.order for frame in rank.frames for compile in frame.compiles), default=-1)
         for frame in rank.frames:
+            earlier, has_code = EarlierSymbols(), any(item.outcome is Outcome.COMPILED for item in frame.compiles)
+            recompiles = {item.compile: item for item in explained.of_frame(frame)}
             for compile in frame.compiles:
-                if compile.outcome is Outcome.FAILED:
-                    yield _forbidden(explained, frame, compile) if compile.is_forbidden else _failure(frame, compile)
+                if compile.is_forbidden:
+                    yield _forbidden(explained, frame, compile, recompiles.get(compile))
+                elif compile.outcome is Outcome.FAILED:
+                    yield _failure(frame, compile, earlier, has_code)
                 elif compile.outcome is Outcome.UNFINISHED and compile.stack.header:
                     ended = "was still being compiled when the trace ended: the process exited or was killed"
                     how = ended if compile.order == last else "never finished compiling: the attempt was abandoned"
                     sentence, place = f"{frame.title} {how}", location_of(frame)
                     yield Finding(_FAILED, sentence, compile.label, place, frame=frame, own_remedy=_UNFINISHED)
+                earlier.add(compile)
 
 
-def _forbidden(explained: Explanations, frame: Frame, compile: Compile) -> Finding:
+def _forbidden(explained: Explanations, frame: Frame, compile: Compile, item: Recompile | None) -> Finding:
     """A recompile that the program forbids: what keeps the code from compiling is what varied."""
-    item = next((item for item in explained.of_frame(frame) if item.compile is compile), None)
     causes = item.causes if item else ()
     changed = f": {'; '.join(cause.sentence for cause in causes)}" if causes else ""
     remedy = Remedies(explained.trace.version).of_recompile(item).text if item and causes else _NO_REASON
@@ -77,12 +79,13 @@ def _forbidden(explained: Explanations, frame: Frame, compile: Compile) -> Findi
     )
 
 
-def _failure(frame: Frame, compile: Compile) -> Finding:
+def _failure(frame: Frame, compile: Compile, earlier: EarlierSymbols, has_code: bool) -> Finding:
+    """``has_code``: whether some call of this frame was compiled."""
     metrics = compile.metrics
     contradicts_mark = "ConstraintViolation" in metrics.fail_type or "Constraints violated" in metrics.fail_reason
     rule = _CONFLICT if contradicts_mark else _FAILED
     message = compile.failure
-    if contradicts_mark and (too_small := _outside_of_mark(frame, compile)):
+    if contradicts_mark and (too_small := _outside_of_mark(compile, earlier)):
         message = message._replace(title=too_small)
     inside = [line for line in reversed(message.stack) if not is_dynamo(line.file)]
     line = next((line for line in inside if not is_library(line.file)), next(iter(inside), None))
@@ -99,9 +102,9 @@ def _failure(frame: Frame, compile: Compile) -> Finding:
         details=(("type", metrics.fail_type),),
         frame=frame,
         message=message,
-        own_remedy=_what_to_do(message, contradicts_mark) or _keep_constant(frame, compile, line),
+        own_remedy=_what_to_do(message, contradicts_mark) or (_keep_constant(compile, earlier, line) if has_code else ""),
         exceptions=compile.exceptions,
-        notes=tuple(_became_dynamic(frame, compile)),
+        notes=tuple(_became_dynamic(compile, earlier)),
     )
 
 
@@ -123,40 +126,31 @@ def _what_to_do(message: CompilerMessage, contradicts_mark: bool) -> str:
     return _MORE_OF_TEXT if message.title == LOST_EXCEPTION else ""
 
 
-def _keep_constant(frame: Frame, compile: Compile, line: StackFrame | None) -> str:
+def _keep_constant(compile: Compile, earlier: EarlierSymbols, line: StackFrame | None) -> str:
     """About an int that was a constant until then, where the line on which Dynamo stopped needs one; "" for any other line."""
     code = line.code if line else ""
-    ints = (event.source for event in newly_dynamic(frame, compile) if event.dim == "scalar")
+    ints = (event.source for event in earlier.newly_dynamic(compile) if event.dim == "scalar")
     needed = [source.display_name for source in ints if use_in(code, spelled(source)) in (Use.FORMATS, Use.FAILS)]
-    return (
-        _CONSTANT.format(what=enumerated(needed)) if needed and any(other.outcome is Outcome.COMPILED for other in frame.compiles) else ""
-    )
+    return _CONSTANT.format(what=enumerated(needed)) if needed else ""
 
 
-def _outside_of_mark(frame: Frame, compile: Compile) -> str:
+def _outside_of_mark(compile: Compile, earlier: EarlierSymbols) -> str:
     """That a call passed a size outside of the range that a mark gave; "" where no earlier compile shows such a range.
 
     Without one, a symbol has no upper end.
     """
-    ranges = {
-        symbol.source: (int(found[1]), int(found[2]))
-        for earlier in frame.compiles
-        if earlier.id.generation == compile.id.generation and earlier.order < compile.order
-        for symbol in earlier.symbols
-        if (found := _RANGE.fullmatch(symbol.range))
-    }
     for item in compile.inputs:
         for dim in item.marked_dynamic:
-            least, most = ranges.get(Source(f"{item.source}.size()[{dim}]"), (0, item.size[dim]))
+            least, most = earlier.ranges.get(Source(f"{item.source}.size()[{dim}]"), (0, item.size[dim]))
             if not least <= item.size[dim] <= most:
                 name = f"dim {dim} of {item.source.display_name}"
                 return f"{name} is marked with a range of {least} to {most}, but this call passed size {item.size[dim]}"
     return ""
 
 
-def _became_dynamic(frame: Frame, compile: Compile) -> Iterator[str]:
+def _became_dynamic(compile: Compile, earlier: EarlierSymbols) -> Iterator[str]:
     """What was a constant in the compiles before this one, which succeeded."""
-    for event in newly_dynamic(frame, compile):
+    for event in earlier.newly_dynamic(compile):
         name = event.source.display_name
         what = f"dim {event.dim} of {name}" if event.dim.isdigit() else name
         yield f"{what} became dynamic before the failure ({event.cached} → {event.new})"

@@ -317,6 +317,9 @@ def test_an_empty_list_is_a_tree_without_guards() -> None:
 def test_a_list_that_is_not_json_raises_value_error() -> None:
     with pytest.raises(ValueError, match="end of data"):
         parse_list('[{"code": "L[')
+    for text in ("1e30", "null", '{"code": 1}', '"x"'):
+        with pytest.raises(ValueError, match="not a list"):
+            parse_list(text)
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,13 @@
 """Which compiles failed, and at which stage?"""
 
 import json
+import sys
+from types import FrameType
+from typing import Any
 
 import make
 import pytest
+from dimensions import DIMENSIONS
 from payload_text import size_mismatch
 from recorded import report_of
 
@@ -11,6 +15,7 @@ from shapelog.recompiles.explain import explain_trace
 from shapelog.report.alerts import collect_alerts
 from shapelog.report.analyses.failures import analyze
 from shapelog.report.next_steps import next_steps
+from shapelog.report.report import report_on
 from shapelog.report.repository_paths import Repository
 from shapelog.report.results import Finding, Location
 
@@ -157,3 +162,34 @@ def test_a_range_that_the_code_narrows_is_to_be_marked() -> None:
 def test_a_bug_of_pytorch_is_to_be_reported() -> None:
     bug = "Guard failed on the same frame it was created. This is a bug - please create an issue.Guard fail reason: 0/0: 2 <= x.size()[0]"
     assert failed("AssertionError", bug).remedy == "report this bug to PyTorch, or avoid the calls that the guard rejects"
+
+
+def lines_run(recording: bytes) -> int:
+    """How many lines of the analysis, and of what it calls in the package, run."""
+    explained = make.explain(recording)
+    count = 0
+
+    def line(frame: FrameType, event: str, argument: object) -> Any:
+        nonlocal count
+        count += 1
+        return line
+
+    sys.settrace(lambda frame, event, argument: line if "/shapelog/re" in frame.f_code.co_filename.replace("\\", "/") else None)
+    try:
+        report_on(explained)
+    finally:
+        sys.settrace(None)
+    return count
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "failures of one function",
+        "calls of one function outside of the range of a mark",
+        "recompiles of one function that the program forbids",
+    ],
+)
+def test_the_failures_of_one_function_are_not_compared_with_each_other(name: str) -> None:
+    once, twice, fourfold = (lines_run(DIMENSIONS[name](50 * times)) for times in (1, 2, 4))
+    assert fourfold - twice < 2.3 * (twice - once)

@@ -63,7 +63,7 @@ def test_a_file_without_a_quoted_line_or_of_which_none_is_quoted_is_not_shown(
     assert (found.state, found.path, found.lines) == (DiskState.CHANGED, str(model), ())
 
 
-@pytest.mark.parametrize("text", ["def f(:\n", "x = '\0'\n", "# coding: nonsense\n"])
+@pytest.mark.parametrize("text", ["def f(:\n", "x = '\0'\n", "# coding: nonsense\n", "# coding: rot13\n"])
 def test_a_file_that_is_no_python_counts_as_changed(text: str, model: Path, tmp_path: Path) -> None:
     model.write_text(text)
     assert disk_file(str(model), GOOD, nowhere(tmp_path)).state is DiskState.CHANGED
