@@ -91,7 +91,7 @@ def entries_outside_trace(earlier: Collection[str], compile: Compile) -> list[Co
                     order=-1,
                     has_reasons_record=True,
                     outcome=Outcome.COMPILED,
-                    metrics=Metrics(code_name=compile.metrics.code_name),
+                    metrics=Metrics(code_name=compile.metrics.code_name, is_unnumbered=compile.metrics.is_unnumbered),
                 )
             )
     return found

@@ -192,7 +192,7 @@ def _properties(item: CheckedAlert) -> dict[str, Any]:
         "frame": one_line(alert.title),
         "axes": [one_line(axis) for axis in alert.axes],
         "codes": list(alert.codes),
-        "compileIds": list(alert.labels),
+        "compileIds": list(alert.shown_labels),
         "ranks": list(alert.ranks),
         "count": alert.count,
         "new": len(item.new),

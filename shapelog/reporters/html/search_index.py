@@ -58,7 +58,9 @@ def _functions(found: Searchable) -> Iterator[SearchEntry]:
     for view in found.views:
         frame = view.frame
         place = _place(frame.file, frame.line) if frame.file else ""
-        yield SearchEntry(view.anchor, frame.title, _listed(f"frame {frame.label}", view.owner, place), "function")
+        yield SearchEntry(
+            view.anchor, frame.title, _listed(f"frame {frame.shown_label}" if frame.shown_label else "", view.owner, place), "function"
+        )
 
 
 def _suggestions(found: Searchable) -> Iterator[SearchEntry]:
@@ -93,7 +95,7 @@ def _changes(found: Searchable) -> Iterator[SearchEntry]:
 def _limits(found: Searchable) -> Iterator[SearchEntry]:
     for view, item in found.compiles:
         if item.compile.outcome is Outcome.LIMIT:
-            yield SearchEntry(item.anchor, f"recompile limit reached in {view.frame.title}", f"at {item.compile.label}", "limit")
+            yield SearchEntry(item.anchor, f"recompile limit reached in {view.frame.title}", f"at {item.compile.reference}", "limit")
 
 
 def _failures(found: Searchable) -> Iterator[SearchEntry]:
@@ -101,7 +103,7 @@ def _failures(found: Searchable) -> Iterator[SearchEntry]:
         if item.compile.outcome is Outcome.FAILED:
             failure = item.compile.failure
             raised = (exception.type for exception in item.compile.exceptions)
-            text = _listed(f"{item.compile.label} {view.frame.title}", *raised, failure.number, failure.explanation, *failure.hints)
+            text = _listed(f"{item.compile.reference} {view.frame.title}", *raised, failure.number, failure.explanation, *failure.hints)
             yield SearchEntry(item.anchor, f"failed: {failure.title}", text, "failure")
 
 
@@ -111,7 +113,7 @@ def _breaks(found: Searchable) -> Iterator[SearchEntry]:
     for members in grouped(breaks, lambda part: (part[0], part[3].place, part[3].reason)).values():
         _, view, item, broken = members[0]
         where = f" at {_place(broken.place.file, broken.place.line)}" if broken.place else ""
-        labels = some([other.compile.label for _, _, other, _ in members], _MAX_LABELS)
+        labels = some([other.compile.reference for _, _, other, _ in members], _MAX_LABELS)
         message = broken.message
         text = _listed(f"{view.frame.title} {labels}", message.number, broken.reason, message.explanation, *message.hints)
         yield SearchEntry(item.anchor, f"graph break{where}", text, "graph break")
@@ -122,7 +124,7 @@ def _recompiles(found: Searchable) -> Iterator[SearchEntry]:
     for view, item, recompile in islice(pairs, _MAX_RECOMPILES):
         reason = _clipped(item.compile.reasons[0].text, _MAX_REASON) if item.compile.reasons else ""
         text = _listed(f"{' '.join(recompile.codes)} {view.frame.title}: {item.headline}", reason)
-        yield SearchEntry(item.anchor, item.compile.label, text, "recompilation")
+        yield SearchEntry(item.anchor, item.compile.reference, text, "recompilation")
 
 
 def _lines(found: Searchable) -> Iterator[SearchEntry]:
@@ -149,7 +151,7 @@ def _lines_of(compile: Compile) -> Iterator[tuple[str, int, str]]:
 def _payloads(found: Searchable) -> Iterator[SearchEntry]:
     """The records of each compile, those of one name once."""
     for view, item in found.compiles:
-        owner = f"{item.compile.label} {view.frame.title}"
+        owner = f"{item.compile.reference} {view.frame.title}"
         for title in dict.fromkeys(row.title for row in found.records.rows.get(item.anchor, ())):
             yield SearchEntry(f"{item.anchor}?record={quote(one_line(title))}", title, _listed(owner, kind_titled(title)), "record")
 

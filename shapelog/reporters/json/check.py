@@ -68,7 +68,7 @@ def alert_data(item: CheckedAlert, is_timed: bool) -> dict[str, Any]:
         "line": alert.source_line.line if alert.source_line else None,
         "code_line": alert.snippet or None,
         "related": [{"file": source_line.file, "line": source_line.line, "text": text} for source_line, text, _ in alert.related],
-        "compile_ids": list(alert.labels),
+        "compile_ids": list(alert.shown_labels),
         "ranks": list(alert.ranks),
         "count": alert.count,
         "new": len(item.new),

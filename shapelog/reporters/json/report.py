@@ -18,7 +18,8 @@ from shapelog.reporters.json.ranks import ranks_data
 # 5: the most that a prediction may come to. 6: seconds as ranges; the next steps; what PyTorch wrote about breaks and failures; seconds
 # refused and failed apart, so that the verdicts add up to the recompiles. 7: the marks themselves as the remedy, and
 # the rule that it comes from. 8: exports. 9: null for seconds that are not known; steps about compile caches, and what saves in later runs.
-FORMAT_VERSION = 9
+# 10: whether an id is PyTorch's.
+FORMAT_VERSION = 10
 
 
 def report_data(report: Report) -> dict[str, Any]:
@@ -67,7 +68,7 @@ def _diagnostic_data(alert: Alert) -> dict[str, Any]:
         "code_line": alert.snippet or None,
         "helps": list(alert.helps),
         "notes": list(alert.notes),
-        "compile_ids": list(alert.labels),
+        "compile_ids": list(alert.shown_labels),
     }
 
 
@@ -133,6 +134,7 @@ def _compile_data(compile: Compile) -> dict[str, Any]:
     metrics = compile.metrics
     return {
         "compile_id": compile.label,
+        "has_id": bool(compile.shown_label),
         "outcome": compile.outcome.value,
         "dynamic": compile.is_dynamic,
         "attempts": compile.attempts,

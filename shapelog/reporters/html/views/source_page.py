@@ -157,7 +157,7 @@ class _Builder(NamedTuple):
             function=item,
             anchor=anchor,
             title="top level" if item.title == TOP_LEVEL else item.title or "unknown function",
-            frames={self.anchors[frame]: frame.label for frame in item.frames},
+            frames={self.anchors[frame]: frame.shown_label for frame in item.frames},
             kind=_worst(row.kind for row in rows),
             parts=totals((kind_of(one.compile, one.recompile), one.weight, one.seconds) for one in item.compiled),
             rows=rows,
@@ -184,7 +184,7 @@ class _Builder(NamedTuple):
         return MarkView(mark, _KINDS.get(mark.kind, verdict), squares[:_MAX_SQUARES], max(0, len(squares) - _MAX_SQUARES))
 
     def _square(self, compile: Compile, kind: str, seconds: float) -> Square:
-        return Square(self.anchors[compile], compile.label, kind, seconds)
+        return Square(self.anchors[compile], compile.reference, kind, seconds)
 
 
 def _worst(kinds: Iterable[str]) -> str:
