@@ -879,6 +879,46 @@ FAMILIES = (
         ),
     ),
     Family(
+        "backward_sizes",
+        "Compiled autograd: sizes in the backward pass changed",
+        Group.SIZES,
+        (
+            Case(
+                "Cache miss due to 3 changed tensor shapes (total of 3): sizes[0], sizes[1], sizes[2]",
+                "Compiled autograd captured the backward pass again: 3 of the 3 sizes that it depends on are not those of the capture "
+                "before. It treats each as a constant until it changes, unless `torch.compile` was called with `dynamic=True`, or the "
+                "input of the forward pass is marked. Written by `TORCH_LOGS=compiled_autograd_verbose`.",
+                ("SL101",),
+            ),
+            Case(
+                "Cache miss due to dynamic shapes: collected size idx 2 of SumBackward0 (NodeCall 1)",
+                "The same in torch 2.5 and older, one line for each size: the third size that the node `SumBackward0` needs.",
+                ("SL101",),
+            ),
+        ),
+        (
+            Template(
+                Kind.BACKWARD_SIZES,
+                r"Cache miss due to (?:\d+ changed tensor shapes? \(total of \d+\): .*|dynamic shapes: collected size idx .*)",
+            ),
+        ),
+    ),
+    Family(
+        "autograd_graph",
+        "Compiled autograd: another autograd graph",
+        Group.OBJECTS,
+        (
+            Case(
+                "Cache miss due to new autograd node: MulBackward0 (NodeCall 2) with key size 71, previous key sizes=[]",
+                "The backward pass has another structure than those that were captured before: its third node, `MulBackward0`, is new "
+                "there. Another operation was called in the forward pass, a hook was registered, or another loss or other parameters were "
+                "used.",
+                ("SL324",),
+            ),
+        ),
+        (Template(Kind.AUTOGRAD_GRAPH, r"Cache miss due to new autograd node: .*"),),
+    ),
+    Family(
         "other",
         "Any other guard",
         Group.OTHER,

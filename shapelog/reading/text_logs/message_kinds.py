@@ -20,6 +20,7 @@ class MessageKind(Enum):
     EXPLANATION = "the output of torch._dynamo.explain"
     PROFILE = "the report of a CompileProfiler"
     INDUCTOR = "a message of Inductor about CUDA graphs or speed"
+    CAPTURE = "a backward pass that compiled autograd captures again"
     SYMBOLS = "symbolic sizes"
     START = "the beginning of a compile"
     OTHER = "anything else"
@@ -77,6 +78,7 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
         MessageKind.EXPLANATION,
         re.compile(r"^\s*(?:Graph Break Count: \d+\s*$|Dynamo produced \d+ graphs? ?with \d+ graph break|ExplainOutput\(graphs=)"),
     ),
+    (MessageKind.CAPTURE, re.compile(r"Cache miss due to (?:new autograd node|dynamic shapes|\d+ changed tensor)")),
     (MessageKind.PROFILE, re.compile(r"^\s*(?:Torchdynamo Profiler Report\s*$|Function +Recompiles +Recompile Reasons)")),
     (MessageKind.RECOMPILES, re.compile(r"Recompiling function \S+|Detected recompile when torch\.compile stance")),
     (
@@ -117,7 +119,7 @@ _ANY_BEGIN = re.compile(
     r"|from lowering|UserWarning: |WON'T CONVERT |^\s*function: |^\W*\d+/\d+: |^\s*last reason: |Traceback \(|Graph [Bb]reak"
     r"|GuardFail\(|tensor '|TREE_GUARD|\+- |check_tensor\("
     r"|:\d{1,9}:[\w<>.]+:\s*$|Dynamo produced|ExplainOutput|Unsupported: |Explanation: |Recompile Reasons"
-    r"|raised:|valid because|check failed"
+    r"|raised:|valid because|check failed|Cache miss due to"
     r"|[Cc]udagraph|CUDAGraph|Re-recording |Profiler Report|torch\._inductor|torch\.fx|create_|set_repl|_update_var|track_sym|guard added"
 )
 _CONTINUES = {
@@ -130,6 +132,7 @@ _CONTINUES = {
     ),
     MessageKind.EXPLANATION: re.compile(r"\s|$|Op Count|Break [Rr]easons|\d+\. "),
     MessageKind.PROFILE: re.compile(r""),
+    MessageKind.CAPTURE: re.compile(r"(?!)"),
     MessageKind.BREAK: re.compile(
         r"\s*(?:(?:Graph Break )?Reason:|User code traceback|Explanation|Hint|Developer|For more|If it is an? )|\s+\S|\s*$"
     ),

@@ -17,6 +17,7 @@ from shapelog.reading.payloads.recompile_reasons import RECOMPILE_FORBIDDEN, spl
 from shapelog.reading.payloads.recompile_reasons import parse as parse_reason
 from shapelog.reading.text_logs import versions
 from shapelog.reading.text_logs.breaks import break_text
+from shapelog.reading.text_logs.captures import BACKWARD_PASS, cache_misses
 from shapelog.reading.text_logs.contents import LogContents
 from shapelog.reading.text_logs.failures import FailureText, failure, innermost_code, names_exception
 from shapelog.reading.text_logs.log_lines import Head, log_runs
@@ -146,6 +147,7 @@ class Transcriber:
         self._failures: list[tuple[FailureText, LoggedCompile]] = []
         self._quoted: list[tuple[FailureText, int]] = []
         self._mentioned: list[tuple[LimitText, int]] = []
+        self._captured: dict[tuple[int, str], None] = {}
 
     def read(self, chunks: Iterable[bytes]) -> LogContents:
         """Take a whole log."""
@@ -333,6 +335,19 @@ class Transcriber:
             reasons.append(reason)
         if reasons:
             self._recompile(Head(), RecompileText(UNKNOWN, tuple(reasons)))
+
+    def _captures(self, head: Head, lines: list[str]) -> None:
+        """Messages of compiled autograd, each of which is one capture of the backward pass; the first one is no recompile."""
+        for found in cache_misses(lines):
+            if found.number and (head.process, found.number) in self._captured:
+                continue  # what PyTorch gives as a list has the earlier ones again
+            self._captured[head.process, found.number] = None
+            self.contents.messages["compiled_autograd"] += 1
+            is_first = found.is_first and not self._compiles.knows(head, BACKWARD_PASS)
+            compile = self._compiles.unnumbered(head, BACKWARD_PASS, is_recompile=not is_first)
+            compile.is_implied = True
+            if not is_first:
+                self._compiles.write_reasons(compile, (found.reason,))
 
     def _guards(self, head: Head, lines: list[str]) -> None:
         begin = next((at for at, line in enumerate(lines) if "TREE_GUARD_MANAGER" in line or "+- RootGuardManager" in line), -1)
@@ -587,6 +602,7 @@ _HANDLERS: dict[MessageKind, Callable[[Transcriber, Head, list[str]], None]] = {
     MessageKind.RECOMPILES: Transcriber._recompiles,
     MessageKind.LIMIT: Transcriber._limit,
     MessageKind.BARE_REASON: Transcriber._bare_reason,
+    MessageKind.CAPTURE: Transcriber._captures,
     MessageKind.GUARDS: Transcriber._guards,
     MessageKind.GRAPH: Transcriber._graph,
     MessageKind.BREAK: Transcriber._break,
