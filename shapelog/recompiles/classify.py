@@ -54,6 +54,7 @@ _SAME_METADATA = "use the same metadata in every call, or accept one graph for e
 _INNER, _SAME_INNER = ".__tensor_flatten__()[0]", "give it the same tensors in every call, or accept one graph for each set"
 # Before torch 2.8 a bool is guarded by its id, and CPython has True and False next to each other, 32 bytes apart.
 _BOOL_DISTANCE = 32
+_OPERATOR = re.compile(r"<OpOverload\(op='([\w.]+)'")
 
 
 _CHANGED_SIZES = re.compile(r"(\d+) changed tensor shapes? \(total of (\d+)\)")
@@ -458,6 +459,8 @@ def _identity(item: Violation, name: str, entry: CompileFacts, call: CompileFact
         return _other_function(function, entry, call)
     if _short_type(expected) in _LIBRARY_FUNCTIONS:
         return Classification(("SL311",), other_library_function(name, entry, call), remedy=_EACH_FUNCTION)
+    if operator := _OPERATOR.search(expected):
+        return Classification(("SL311",), f"{name} is another operator than {operator[1]}", remedy=_EACH_FUNCTION)
     if expected.startswith(THE_CLASS):
         before, after = _short_type(expected.removeprefix(THE_CLASS)), _short_type(str(item.actual).removeprefix(THE_CLASS))
         if before == after:

@@ -351,10 +351,13 @@ def _class_of(tree: GuardTree | None, source: Source) -> str:
 
 def _full_source(owner: CompileFacts, name: Source) -> Source:
     """``x`` of a reason back to ``L['x']``, with the help of the entry's own guards."""
-    if owner.tree is None or not name:
-        return Source(_LOCAL_ROOT.sub(r"L['\1']", name)) if name and not name.startswith(_FULL) else name
-    known = owner.guarded_by_short_name
-    return known.get(name) or known.get(without_locals(name)) or name
+    known = owner.guarded_by_short_name if owner.tree and name else {}
+    return known.get(name) or known.get(without_locals(name)) or _with_locals(name)
+
+
+def _with_locals(name: Source) -> Source:
+    """``L['x'].k`` for the ``x.k`` that torch 2.7 and later write."""
+    return name if name.startswith(_FULL) else Source(_LOCAL_ROOT.sub(r"L['\1']", name))
 
 
 def constant_type(text: str) -> str:

@@ -545,7 +545,7 @@ FAMILIES = (
             ),
         ),
         (
-            Template(Kind.ID, r"___check_obj_id\((?P<source>.*), (?P<expected>\d+)\)(?:, type=(?P<actual>.*))?"),
+            Template(Kind.ID, r"___check_obj_id\((?P<source>.*), (?:(?P<expected>\d+)|\.{3}|…)\)(?:, type=(?P<actual>.*))?"),
             Template(Kind.ID, r"___check_obj_id\((?P<source>[^,()]*)"),  # cut off, as people paste them
         ),
     ),

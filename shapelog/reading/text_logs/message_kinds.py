@@ -59,7 +59,7 @@ _SETTING = re.compile(r"\s*torch\._dynamo\.config\.capture_\w+ = True\s*$")
 _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
     (
         MessageKind.LIMIT,
-        re.compile(r"dynamo hit (?:config\.|recompilation|$)|^\s*function: '?.*'? \(.*:\d+\)\s*$|^\s*last reason: "),
+        re.compile(r"dynamo hit(?: config\.| recompilation|\s*$)|^\s*function: '?.*'? \(.*:\d+\)\s*$|^\s*last reason: "),
     ),
     (
         MessageKind.FAILURE,
@@ -70,6 +70,7 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
             r"|InternalTorchDynamoError|TorchRuntimeError|FailOnRecompileLimitHit|RecompileError|UserError|Unsupported"
             r"|RecompileLimitExceeded|CacheLimitExceeded)(?:: |$)"
             r"|\btorch\.(?:_dynamo|_inductor|fx)\.[\w.]+(?:Error|Exception|Failed|Unsupported|Hit|Exceeded|SymNode)(?:: \S|\W{0,8}$)"
+            r"|\b(?:BackendCompilerFailed|InternalTorchDynamoError|FailOn(?:Recompile|Cache)LimitHit|RecompileLimitExceeded): \S"
             r"|backend='[^']{1,80}' raised:|Not all values of .* are valid because |^\s*\w*Error: Failed running call_\w"
             rf"|^{_EXPLAINS.pattern}"
         ),

@@ -65,7 +65,7 @@ def alert_data(item: CheckedAlert, is_timed: bool) -> dict[str, Any]:
         "facts": list(alert.facts),
         **remedy_data(alert.remedy),
         "file": alert.source_line.file if alert.source_line else None,
-        "line": alert.source_line.line if alert.source_line else None,
+        "line": (alert.source_line.line or None) if alert.source_line else None,
         "code_line": alert.snippet or None,
         "related": [{"file": source_line.file, "line": source_line.line, "text": text} for source_line, text, _ in alert.related],
         "compile_ids": list(alert.shown_labels),

@@ -64,7 +64,7 @@ def _diagnostic_data(alert: Alert) -> dict[str, Any]:
         "frame": alert.title,
         "sentence": alert.sentence,
         "file": alert.source_line.file if alert.source_line else None,
-        "line": alert.source_line.line if alert.source_line else None,
+        "line": (alert.source_line.line or None) if alert.source_line else None,
         "code_line": alert.snippet or None,
         "helps": list(alert.helps),
         "notes": list(alert.notes),
