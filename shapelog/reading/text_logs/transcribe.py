@@ -58,6 +58,8 @@ _MOST_FAILURE_LINES, _MOST_OPEN_LINES, _MOST_PROFILED = 2_000, 200_000, 1_000
 _MOST_WRAPPED = {MessageKind.RECOMPILES: 30, MessageKind.LIMIT: 30, MessageKind.PROFILE: 20_000}
 # Failures that others are compared with, and exceptions without a stack that are kept until the end.
 _MOST_QUOTED = 100
+# The recompiles that are looked at to tell the version; all of a log are of one.
+_ENOUGH_FOR_VERSION = 100
 # The message of lines without heads among those that are open.
 _PLAIN = -1, None
 _IN_TREE = re.compile(r"\s*(?:\| ?)*\+- \w")
@@ -269,7 +271,8 @@ class Transcriber:
     def _recompile(self, head: Head, item: RecompileText, shows_version: bool = True) -> LoggedCompile | None:
         """The compile that it is, None where the log had it already."""
         self._compiles.know(item.code.file)
-        self.contents.signs.update(versions.of_reasons(item.reasons) if shows_version else ())
+        if shows_version and self.contents.messages["recompiles"] < _ENOUGH_FOR_VERSION:
+            self.contents.signs.update(versions.of_reasons(item.reasons))
         frame, newest = _checked(item.reasons)
         if not head.compile and frame:  # a line that lost its head still names the entries that were checked
             head = head._replace(compile=f"{frame}/{1 + newest}")
