@@ -656,6 +656,7 @@ def test_what_only_the_reason_tells(reason: str, code: str) -> None:
 def test_an_object_that_died_stands_for_the_one_that_came_after_it() -> None:
     trees = [guard_tree(tensor_match(), identity("L['k']", number, "type")) for number in (7001, 7002)]
     assert last_recompile(two(*trees, "Cache line invalidated because L['k'] got deallocated")).codes == ("SL319",)
+    assert last_recompile(two(*trees, "___guarded_code.valid")).codes == ("SL319", "SL308")  # which object, it does not name
 
 
 @pytest.mark.parametrize(

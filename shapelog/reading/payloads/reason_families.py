@@ -463,8 +463,16 @@ FAMILIES = (
                 "The entry depends on this object, which no longer exists. Such an entry is discarded, and the next call compiles again.",
                 ("SL319",),
             ),
+            Case(
+                "___guarded_code.valid",
+                "The same in torch 2.4 and older, which do not name the object; most often it is a module.",
+                ("SL319",),
+            ),
         ),
-        (Template(Kind.LIFETIME, r"Cache line invalidated because (?P<source>.*) got deallocated.*"),),
+        (
+            Template(Kind.LIFETIME, r"Cache line invalidated because (?P<source>.*) got deallocated.*"),
+            Template(Kind.LIFETIME, r"___guarded_code\.valid"),
+        ),
     ),
     Family(
         "backend",

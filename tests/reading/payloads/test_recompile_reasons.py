@@ -322,6 +322,7 @@ KNOWN = [
         "Cache miss due to new autograd node: MulBackward0 (NodeCall 2) with key size 71, previous key sizes=[]",
         ("autograd_graph", "", "autograd graph", "", ""),
     ),
+    ("2.4 and older", "___guarded_code.valid", ("died", "", "lifetime", "", "")),
     ("unknown version", "___check_opaque_guard_fn_3", ("other", "", "", "___check_opaque_guard_fn_3", "")),
 ]
 

@@ -60,9 +60,9 @@ def test_ranks_do_not_differ_because_the_warning_of_one_is_cut(tmp_path: Path) -
 
 
 def test_a_reason_that_is_not_known_is_quoted_with_the_setting_of_the_version(tmp_path: Path) -> None:
-    text = "torch._dynamo hit config.cache_size_limit (8)\n   function: 'f' (/srv/a.py:1)\n   last reason: ___guarded_code.valid\n"
+    text = "torch._dynamo hit config.cache_size_limit (8)\n   function: 'f' (/srv/a.py:1)\n   last reason: ___opaque_guard.valid\n"
     (finding,) = report_of(text, tmp_path).findings
-    assert finding.sentence.endswith("; the last reason: ___guarded_code.valid")
+    assert finding.sentence.endswith("; the last reason: ___opaque_guard.valid")
     assert finding.remedy.endswith("torch._dynamo.config.cache_size_limit")
 
 
@@ -406,3 +406,15 @@ def test_a_line_that_is_not_known_is_not_shown(tmp_path: Path) -> None:
     shown = terminal("\n".join(lines), tmp_path)
     assert "-->" not in shown
     assert "add L['a'] to" in shown
+
+
+def test_a_function_that_hit_the_limit_twice_has_the_cause_of_it_alone(tmp_path: Path) -> None:
+    warning = "torchdynamo hit config.cache_size_limit (64)\n   function: 'toy' (example.py:5)\n   reasons:  ['___guarded_code.valid']\n"
+    (finding,) = report_of(f"Previously:\n{warning}\nNow:\n{warning}", tmp_path).findings
+    assert [name for name, _ in finding.details] == ["lifetime"]
+
+
+def test_a_graph_break_whose_traceback_is_cut_off_lacks_its_reason(tmp_path: Path) -> None:
+    head = "[2024-02-06 10:32:24,334] [0/0] torch._dynamo.symbolic_convert.__graph_breaks: [DEBUG] "
+    (compile,) = report_of(f"{head}Graph break: Traceback (most recent call last):", tmp_path).trace.compiles
+    assert [item.message.title for item in compile.breaks] == ["the text does not have the reason"]
