@@ -213,7 +213,7 @@ def caveats_of_list(
             "and are specialized again where the code requires it."
         )
     if not version.reads_sources:
-        yield f"torch {version} has no list of dynamic sources. Mark the tensors in code before each call (--format python)."
+        yield "torch before 2.7 has no list of dynamic sources. Mark the tensors in code before each call (--format python)."
 
 
 def _after_limit(replayed: Replay, marks: Marks) -> Iterator[str]:
