@@ -273,6 +273,12 @@ _ALL = (
         "compile the code once and share the compiled object, if one cache is enough; dropped entries are compiled again once",
     ),
     Rule(
+        "SL324",
+        "autograd-graph-varies",
+        _CODE,
+        "run the same operations, hooks and losses in every step, or accept one captured backward pass for each",
+    ),
+    Rule(
         "SL399",
         "unexplained",
         Verdict.UNEXPLAINED,

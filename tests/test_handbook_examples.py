@@ -32,6 +32,7 @@ RAISES = {
 BACKENDS = {"SL502": "aot_eager"}
 # Examples that do not show their rule on a CPU with this version, with the reason.
 NOT_RUN = {
+    "SL324": "only text logs have the reason",
     "SL399": "torch 2.13 records a reason for every recompile",
     "SL503": "CUDA graphs need a GPU",
     "SL504": "CUDA graphs need a GPU",

@@ -136,7 +136,7 @@ def _conflict(context: AdviceContext, frame: Frame, compile: Compile, mark: Mark
         tool="maybe_mark_dynamic",
         codes=("SL203",),
         subject=f"{mark.source.display_name}.size[{mark.dim}] in {frame.title}",
-        sentence=f"SL203 marked-dynamic-conflict: {compile.label} failed because the code specializes the marked size to {value}."
+        sentence=f"SL203 marked-dynamic-conflict: {compile.reference} failed because the code specializes the marked size to {value}."
         + (f" Static sizes of {value} in other inputs may be the reason: mark those as well." if partners else ""),
         lines=tuple(lines),
         warning="maybe_mark_dynamic does not raise an error; each specialized size is compiled separately.",

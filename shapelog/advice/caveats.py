@@ -214,7 +214,7 @@ def caveats_of_list(
             "and are specialized again where the code requires it."
         )
     if not version.reads_sources:
-        yield f"torch {version} has no list of dynamic sources. Mark the tensors in code before each call (--format python)."
+        yield "torch before 2.7 has no list of dynamic sources. Mark the tensors in code before each call (--format python)."
 
 
 def _after_limit(replayed: Replay, marks: Marks) -> Iterator[str]:
@@ -247,8 +247,8 @@ def _seconds_unsure(replayed: Replay, marks: Marks) -> Iterator[str]:
         if slow.seconds - quick.seconds > _NOTABLE and slow.seconds > _MUCH_SLOWER * quick.seconds:
             why = " (its shapes contain symbolic // or %)" if _divides(slow.compile) else ""
             yield (
-                f"{plan.frame.title} is slow to compile with dynamic sizes{why}: {slow.compile.label} took {seconds(slow.seconds)}, "
-                f"{quick.compile.label} {seconds(quick.seconds)}. {MAY_NOT_SAVE}"
+                f"{plan.frame.title} is slow to compile with dynamic sizes{why}: {slow.compile.reference} took {seconds(slow.seconds)}, "
+                f"{quick.compile.reference} {seconds(quick.seconds)}. {MAY_NOT_SAVE}"
             )
 
 

@@ -115,7 +115,7 @@ class _Harm:
                 line = f"{found.place.file.rsplit('/', 1)[-1]}:{found.place.line}" if found.place else ""
                 where = f" at {line}" if line else ""
                 what = one_line(found.reason)[:80]
-                reason = f"{frame.title} has a graph break{where} once {name} is symbolic ({what}), as in {broken.label}"
+                reason = f"{frame.title} has a graph break{where} once {name} is symbolic ({what}), as in {broken.reference}"
                 return HarmfulMark(
                     mark, frame, reason, f"change {line or frame.title} so that it works when {name} is symbolic, then mark it"
                 )
@@ -133,7 +133,7 @@ class _Harm:
         for frame in self.index.with_int(mark.source):
             failed = self.index.first_symbolic(frame, mark.source, Outcome.FAILED)
             if failed is not None:
-                reason = f"compilation {failed.label} of {frame.title} failed once {name} was symbolic, and the code ran in eager mode"
+                reason = f"compilation {failed.reference} of {frame.title} failed once {name} was symbolic, and the code ran in eager mode"
                 return HarmfulMark(mark, frame, reason, f"pass {name} as a tensor, or keep it out of strings and hashes")
             if self.index.first_symbolic(frame, mark.source, Outcome.COMPILED):
                 continue

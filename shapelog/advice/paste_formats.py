@@ -66,9 +66,7 @@ def why_nothing(advice: Advice) -> str:
     if advice.env:
         return ""
     if advice.suggestions:
-        return (
-            f"torch {advice.version} does not read a list of dynamic sources (2.7 and later do); --format python prints mark_dynamic calls"
-        )
+        return "torch before 2.7 does not read a list of dynamic sources; --format python prints mark_dynamic calls"
     return advice.why_empty
 
 

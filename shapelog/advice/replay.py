@@ -267,6 +267,8 @@ def _with_captures(plans: list[FramePlan]) -> tuple[FramePlan, ...]:
         elif since:
             routes[call.compile] = _routes_of_capture(since)
             since.clear()
+        else:
+            routes[call.compile] = tuple(route for route in call.routes if not any(map(_is_of_capture, route.required_marks)))
     found = []
     for plan in plans:
         calls = tuple(call._replace(routes=routes.get(call.compile, call.routes)) for call in plan.calls)
@@ -276,6 +278,11 @@ def _with_captures(plans: list[FramePlan]) -> tuple[FramePlan, ...]:
 
 def _is_capture(plan: FramePlan) -> bool:
     return plan.frame.compiles[0].id.autograd is not None
+
+
+def _is_of_capture(choice: Marks) -> bool:
+    """Whether only sizes would be marked that compiled autograd passes to its graph: the list of sources has no effect on them."""
+    return all(mark.source.startswith("L['sizes']") for mark in choice)
 
 
 def _routes_of_capture(since: list[Call]) -> tuple[Route, ...]:

@@ -62,7 +62,7 @@ class CacheUse(NamedTuple):
             return ""
         if self.earlier is None:
             return _first_key(self.event) if self.has_components else _without_components(self.event)
-        where = f"{self.earlier.label} of the first run" if self.is_of_other_run else self.earlier.label
+        where = f"{self.earlier.reference} of the first run" if self.is_of_other_run else self.earlier.reference
         if not self.differences:
             return f"same key as {where}, whose entry was not found"
         return f"unlike {where}: {self.differing}"

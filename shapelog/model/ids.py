@@ -23,6 +23,11 @@ class CompileId(NamedTuple):
         label = "/".join(part for part in (head, body) if part) or "-"
         return label if self.generation == 1 else f"{label}#{self.generation}"
 
+    @property
+    def ordinal(self) -> str:
+        """Its place among the compiles of its function, for a text log without ids: ``no. 2``."""
+        return f"no. {self.compile + 1}"
+
 
 def parse_compile_id(text: str) -> CompileId | None:
     """The id that a label such as ``2/3``, ``!0/1/0`` or ``0/1#2`` names, None if it is no label."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from shapelog.display import in_notebook
 from shapelog.errors import Problem
-from shapelog.model.ids import CompileId, TorchVersion, parse_version
+from shapelog.model.ids import CompileId, TorchVersion, parse_compile_id, parse_version
 from shapelog.model.vllm import VllmCompilation
 from shapelog.reading.ledger import Ledger
 from shapelog.reading.payloads import graphs, guards, pgo_state
@@ -218,6 +218,16 @@ class Compile:
     def is_capture(self) -> bool:
         """Whether compiled autograd captured a backward graph here, which is compiled under an id of its own."""
         return self.id.frame < 0 and self.id.autograd is not None
+
+    @property
+    def reference(self) -> str:
+        """How a text refers to it: by its id; in a text log without ids by its number among those of its function, ``no. 2``."""
+        return self.shown_label or self.id.ordinal
+
+    def reference_of(self, entry: str) -> str:
+        """How a text refers to a cache entry that one of its reasons names."""
+        known = None if self.shown_label else parse_compile_id(entry)
+        return known.ordinal if known else entry
 
     @property
     def metric_fields(self) -> Mapping[str, Any]:

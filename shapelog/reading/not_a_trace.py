@@ -16,10 +16,6 @@ _KINDS = (
     (rb"\A(?:\x7fELF|\x89PNG|%PDF)", "a binary file"),
     (rb"\[__(?:recompiles|guards|graph_code|graph_breaks)|torch/_dynamo/\S+ \[\d+/\d+\]", f"TORCH_LOGS output: {_NOTHING_IN_THEM}"),
     (
-        rb"Cache miss due to (?:new autograd node|dynamic shapes|\d+ changed)",
-        "messages of compiled autograd, which captures the backward pass anew for other nodes and sizes; a trace shows what that costs",
-    ),
-    (
         rb'File "[^"\n]{1,400}[\\/]torch[\\/](?:_dynamo|_inductor|_functorch|fx)[\\/][^"\n]{1,200}", line \d',
         "a traceback that passes through the compiler, without the exception that ends it; paste the text up to the exception",
     ),

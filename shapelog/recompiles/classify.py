@@ -17,7 +17,7 @@ from shapelog.recompiles.strides import is_free, same_order
 from shapelog.recompiles.tied_sizes import tied_to
 from shapelog.recompiles.violations import THE_CLASS, Described, Violation, constant_type
 from shapelog.rules import Verdict
-from shapelog.text import cut
+from shapelog.text import cut, some
 
 _SLICE, _LAYOUT = "a slice of a different width", "a different memory layout (transposed, channels last, or a view)"
 _ZERO_ONE = "0/1 specialization"
@@ -62,6 +62,16 @@ _SAME_METADATA = "use the same metadata in every call, or accept one graph for e
 _INNER, _SAME_INNER = ".__tensor_flatten__()[0]", "give it the same tensors in every call, or accept one graph for each set"
 # Before torch 2.8 a bool is guarded by its id, and CPython has True and False next to each other, 32 bytes apart.
 _BOOL_DISTANCE = 32
+_OPERATOR = re.compile(r"<OpOverload\(op='([\w.]+)'")
+
+
+_CHANGED_SIZES = re.compile(r"(\d+) changed tensor shapes? \(total of (\d+)\)")
+_NODE_OF_SIZE, _NEW_NODE = (
+    re.compile(r"idx \d+ of (?:torch::autograd::)?([\w:]+)"),
+    re.compile(r"node: (?:torch::autograd::)?(\S+) \(NodeCall (\d+)\)"),
+)
+_MOST_NODES = 3
+_MARK_FORWARD = "mark the sizes that vary in the inputs of the forward pass, or pass dynamic=True to torch.compile"
 
 
 class Classification(NamedTuple):
@@ -181,6 +191,23 @@ def _metadata(item: Violation, name: str, entry: CompileFacts, call: CompileFact
     return Classification(("SL303",), sentence, remedy=_SAME_METADATA)
 
 
+def _backward_sizes(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
+    """Sizes that compiled autograd found changed, which it numbers through the whole backward pass, or (before torch 2.6) for each node."""
+    code = item.reason.code if item.reason else ""
+    counted = _CHANGED_SIZES.search(code)
+    nodes = dict.fromkeys(_NODE_OF_SIZE.findall(code))
+    what = f"{counted[1]} of the {counted[2]} sizes" if counted else f"sizes of {some(list(nodes), _MOST_NODES)}" if nodes else "sizes"
+    return Classification(
+        ("SL101",), f"{what} in the backward pass changed, so compiled autograd captured it again", True, Verdict.CODE, _MARK_FORWARD
+    )
+
+
+def _autograd_graph(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
+    node = _NEW_NODE.search(item.reason.code) if item.reason else None
+    where = f": node {node[2]}, {node[1]}, is none of those captured before" if node else ""
+    return Classification(("SL324",), f"the backward pass has another autograd graph{where}")
+
+
 def _inner_tensors(item: Violation, name: str) -> Classification:
     """``x.__tensor_flatten__()[0]``: the attributes that hold the tensors of which a tensor subclass consists."""
     owner, after = name.removesuffix(_INNER), f", now {item.actual}" if item.actual else ""
@@ -240,7 +267,9 @@ def _size(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -
     is_zero_one = "SL104" in codes and not codes_of_pin
     if is_zero_one:
         words = ""  # what a size of 0 or 1 is tied to makes no difference
-    remedy = _NOT_WARMED_UP if is_zero_one and item.actual in (0, 1) else ""  # the first call had another size
+    remedy = _MARK_FORWARD if call.compile.id.autograd is not None else ""  # its inputs are none of the user's
+    if is_zero_one and item.actual in (0, 1):  # the first call had another size
+        remedy = _NOT_WARMED_UP
     return Classification((*codes, *codes_of_pin), sentence + words, True, remedy=remedy)
 
 
@@ -454,6 +483,8 @@ def _identity(item: Violation, name: str, entry: CompileFacts, call: CompileFact
         return _other_function(function, entry, call)
     if _short_type(expected) in _LIBRARY_FUNCTIONS:
         return Classification(("SL311",), other_library_function(name, entry, call), remedy=_EACH_FUNCTION)
+    if operator := _OPERATOR.search(expected):
+        return Classification(("SL311",), f"{name} is another operator than {operator[1]}", remedy=_EACH_FUNCTION)
     if expected.startswith(THE_CLASS):
         before, after = _short_type(expected.removeprefix(THE_CLASS)), _short_type(str(item.actual).removeprefix(THE_CLASS))
         if before == after:
@@ -601,6 +632,8 @@ _CLASSIFIERS: dict[Kind, Callable[[Violation, str, CompileFacts, CompileFacts], 
     Kind.METADATA: _metadata,
     Kind.UNKNOWN: _unknown,
     Kind.ALIASING: _aliasing,
+    Kind.BACKWARD_SIZES: _backward_sizes,
+    Kind.AUTOGRAD_GRAPH: _autograd_graph,
     Kind.BACKEND: _backend,
     Kind.INFERENCE_MODE: _inference_mode,
     Kind.HAS: _has,

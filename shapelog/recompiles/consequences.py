@@ -96,7 +96,7 @@ def _changes(violations: Sequence[Violation], entry: CompileFacts, call: Compile
         kinds=frozenset(item.prop.kind for item in violations),
         replaced=replaced,
         replaced_objects=Owners(replaced),
-        collected=Owners(item.source for item in violations if item.prop.kind is Kind.LIFETIME),
+        collected=Owners(item.source for item in violations if item.prop.kind is Kind.LIFETIME and item.source),
         converted=frozenset(item.source for item in violations if item.prop.kind in _TENSOR_OR_DEVICE),
         resized=frozenset(resized),
         rank_changed=frozenset(item.source.canonical for item in violations if item.prop.kind is Kind.RANK),
@@ -194,8 +194,10 @@ def _fixed_before(guard: Expression, changes: Changes) -> tuple[tuple[str, int, 
 
 
 def object_was_collected(item: Violation, changes: Changes) -> bool:
-    """The identity of anything, once an object that the entry belongs to is gone."""
-    return item.prop.kind in (Kind.ID, Kind.TYPE) and changes.has(Kind.LIFETIME)
+    """The identity of anything, once a named object that the entry belongs to is gone."""
+    if item.prop.kind not in (Kind.ID, Kind.TYPE) or not changes.has(Kind.LIFETIME):
+        return False
+    return any(known.source for known in changes.violations if known.prop.kind is Kind.LIFETIME)
 
 
 def below_collected_object(item: Violation, changes: Changes) -> bool:

@@ -12,6 +12,7 @@ from shapelog.reading.records import Metrics
 from shapelog.recompiles.causes import Cause, EntryDifference
 from shapelog.recompiles.facts import CompileFacts, FactTable
 from shapelog.recompiles.graph_reuse import similar
+from shapelog.recompiles.violations import Described
 from shapelog.rules import Verdict
 
 # The entries that a call is compared with, and how many of them are the oldest.
@@ -91,7 +92,7 @@ def entries_outside_trace(earlier: Collection[str], compile: Compile) -> list[Co
                     order=-1,
                     has_reasons_record=True,
                     outcome=Outcome.COMPILED,
-                    metrics=Metrics(code_name=compile.metrics.code_name),
+                    metrics=Metrics(code_name=compile.metrics.code_name, is_unnumbered=compile.metrics.is_unnumbered),
                 )
             )
     return found
@@ -150,7 +151,7 @@ def _requires_the_same(entry: Compile, tree: GuardTree, cause: Cause) -> bool:
 
 def nearest(differences: Sequence[EntryDifference], compile: Compile) -> EntryDifference | None:
     """Fewest causes that are not sizes, then a similar graph, then fewest causes that are not even ints, then fewest size causes, then
-    fewest consequences, then the most recently used.
+    fewest consequences, then fewest changes to what the guards do not name, then the most recently used.
     """
     explained = [(item.non_size_causes, item) for item in differences if item.causes]
     if not explained:
@@ -160,9 +161,10 @@ def nearest(differences: Sequence[EntryDifference], compile: Compile) -> EntryDi
     if len(near) == 1:
         return near[0]
 
-    def distance(item: EntryDifference) -> tuple[bool, int, int, int]:
+    def distance(item: EntryDifference) -> tuple[bool, int, int, int, int]:
         hard = sum([not cause.size_related for cause in item.causes])
         following = len(item.consequences) if hard else 0  # those of a size are strides and guards that it moves
-        return not similar(item.entry, compile), hard, len({cause.axis for cause in item.causes}), following
+        unnamed = sum([cause.after == Described.OTHER_OBJECT.value for cause in item.causes])
+        return not similar(item.entry, compile), hard, len({cause.axis for cause in item.causes}), following, unnamed
 
     return min(near, key=distance)

@@ -61,7 +61,7 @@ _DTYPES = {
 # A local variable as torch 2.7 and later write it, and how a source begins that is written in full.
 _LOCAL_ROOT, _FULL = re.compile(r"^([A-Za-z_]\w*)(?=[.\[]|$)"), ("L[", "G[", "___")
 # Properties that identify an object; one that fails is enough.
-_IDENTITY = frozenset((Kind.VALUE, Kind.TYPE, Kind.ID, Kind.TENSOR))
+_IDENTITY = frozenset((Kind.VALUE, Kind.TYPE, Kind.ID, Kind.TENSOR, Kind.NAN))
 _ALIASING = Property(Kind.ALIASING)
 
 
@@ -168,6 +168,9 @@ def _against_guards(tree: GuardTree, call: CompileFacts) -> Iterator[Violation]:
                 yield from _another_kind(tree, call, source, prop, expected)
             elif prop.kind is Kind.SIZE and (size_now := _size_of_part(tree, call, key)) not in (None, expected):
                 yield Violation(source, prop, expected, size_now, comment=tree.by_key[key].comment)
+        elif prop.kind is Kind.TENSOR:
+            if call.guarded(key) == actual:  # the type of a tensor is checked exactly
+                yield Violation(source, TYPE, _tensor_kind(expected), _tensor_kind(actual), comment=tree.by_key[key].comment)
         elif _differs(prop, expected, actual):
             is_object = prop.kind in (Kind.TYPE, Kind.ID)
             known = _objects(tree, call, source, prop, str(expected), str(actual)) if is_object else (prop, expected, actual)
@@ -190,8 +193,6 @@ def _size_of_part(tree: GuardTree, call: CompileFacts, key: Key) -> Fact | None:
 
 def _differs(prop: Property, expected: Fact, actual: Fact) -> bool:
     """Whether two unequal values violate a guard."""
-    if prop.kind is Kind.TENSOR:
-        return False  # Tensor or Parameter is not guarded by itself
     if prop.kind is not Kind.MARKING:
         return True
     if expected is False:  # not marked when it was compiled
@@ -309,8 +310,12 @@ def _tensor_type(entry: CompileFacts, source: Source) -> Known:
     """What kind of tensor an entry was compiled with."""
     if source.startswith(_FROM_NUMPY):
         return _NDARRAY
-    was = entry.guarded((source, TENSOR))
-    return Described.TENSOR if was in (None, "Tensor") else f"torch.nn.{was}"
+    return _tensor_kind(entry.guarded((source, TENSOR)))
+
+
+def _tensor_kind(name: Fact | None) -> Known:
+    """The type of a tensor as its guard has it, without a module."""
+    return Described.TENSOR if name in (None, "Tensor") else f"torch.nn.{name}"
 
 
 def _dtype(name: str) -> str:
@@ -349,10 +354,13 @@ def _class_of(tree: GuardTree | None, source: Source) -> str:
 
 def _full_source(owner: CompileFacts, name: Source) -> Source:
     """``x`` of a reason back to ``L['x']``, with the help of the entry's own guards."""
-    if owner.tree is None or not name:
-        return Source(_LOCAL_ROOT.sub(r"L['\1']", name)) if name and not name.startswith(_FULL) else name
-    known = owner.guarded_by_short_name
-    return known.get(name) or known.get(without_locals(name)) or name
+    known = owner.guarded_by_short_name if owner.tree and name else {}
+    return known.get(name) or known.get(without_locals(name)) or _with_locals(name)
+
+
+def _with_locals(name: Source) -> Source:
+    """``L['x'].k`` for the ``x.k`` that torch 2.7 and later write."""
+    return name if name.startswith(_FULL) else Source(_LOCAL_ROOT.sub(r"L['\1']", name))
 
 
 def constant_type(text: str) -> str:
@@ -487,6 +495,7 @@ def _presence(tree: GuardTree, call: CompileFacts) -> Iterator[Violation]:
             yield Violation(source, prop, False, True, tree.by_key[source, prop].comment)
     yield from (Violation(source, prop, False, True, tree.by_key[source, prop].comment) for source, prop in _new_keys(tree, call.tree))
     yield from (Violation(source, prop, True, False) for source, prop in _new_keys(call.tree, tree))
+    yield from (Violation(source, prop, True, False) for source, prop in _missing_keys(tree, call.tree))
     if not call.has_symbols:
         for source, count in tree.key_counts.items():
             now = call.tree.key_counts.get(source, count)
@@ -503,6 +512,14 @@ def _new_keys(without: GuardTree, other: GuardTree) -> Iterator[Key]:
         at = bisect_left(checked, item)
         if at < len(checked) and checked[at].startswith(item) and other.facts.get((source, prop)) is not False:
             yield source, prop
+
+
+def _missing_keys(tree: GuardTree, other: GuardTree) -> Iterator[Key]:
+    """Keys that a dict of the same length no longer has: the other tree has a guard for each of its keys, and none for these."""
+    for source, keys in other.guarded_keys.items():
+        if tree.facts.get((source, LENGTH)) == other.facts[source, LENGTH] == len(keys):
+            for key in sorted(tree.guarded_keys.get(source, keys) - keys):
+                yield source, Property(Kind.HAS, name=key)
 
 
 def _aliasing(tree: GuardTree, other: GuardTree | None) -> Iterator[Violation]:

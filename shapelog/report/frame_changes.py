@@ -324,9 +324,9 @@ def _ended(side: Side, outcomes: tuple[Outcome, ...] = _WITHOUT_CODE) -> str:
         return "no record of it"
     last = ended[-1]
     if last.outcome is Outcome.FAILED:
-        return f"{last.label} failed: {last.failure.title}"
+        return f"{last.reference} failed: {last.failure.title}"
     words = {Outcome.LIMIT: "was refused", Outcome.SKIPPED: "produced no code"}
-    return f"{last.label} {words.get(last.outcome, 'did not finish')}"
+    return f"{last.reference} {words.get(last.outcome, 'did not finish')}"
 
 
 def counted(number: int, noun: str) -> str:

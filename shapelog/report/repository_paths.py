@@ -15,14 +15,17 @@ _MAX_DEPTH = 64
 
 
 class SourceLine(NamedTuple):
-    """A 1-based line of a file. ``file`` is relative to the repository where ``is_inside``, else as the trace has it; slashes always."""
+    """A 1-based line of a file, 0 where the line is not known.
+
+    ``file`` is relative to the repository where ``is_inside``, else as the trace has it; slashes always.
+    """
 
     file: str
     line: int
     is_inside: bool
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}"
+        return f"{self.file}:{self.line}" if self.line else self.file
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +42,12 @@ class Repository:
 
     def source_line(self, file: str, line: int) -> SourceLine | None:
         """None for code that lies in no file, such as generated code and notebook cells."""
-        if not file or file.startswith("<") or is_notebook_cell(file):
+        if not file.strip(".…") or file.startswith("<") or is_notebook_cell(file):
             return None
         found = self.known.get(file)
         if found is None:
             found = self.known[file] = self._placed(file.replace("\\", "/"))
-        return SourceLine(found[0], max(line, 1), found[1])
+        return SourceLine(found[0], max(line, 0), found[1])
 
     def _placed(self, path: str) -> tuple[str, bool]:
         inner = self._stripped(path) or ("" if path.startswith("/") or _DRIVE.match(path) else path)

@@ -146,7 +146,7 @@ def test_before_the_list_only_tensors_that_are_no_parameters_can_be_marked() -> 
     assert make.advice(widths(), V26).suggestions == ()
     advice = make.advice(trace(int_values(3, 4), static_sizes(10, 12, frame=1, name="g")), V26)
     assert (only(advice).source, advice.entries) == ("L['x']", ())
-    assert "torch 2.6 has no list of dynamic sources. Mark the tensors in code before each call (--format python)." in advice.caveats
+    assert "torch before 2.7 has no list of dynamic sources. Mark the tensors in code before each call (--format python)." in advice.caveats
 
 
 # Several traces.

@@ -290,7 +290,7 @@ def test_an_entry_that_is_shown_matches_what_it_matched() -> None:
 
 def test_a_version_without_a_list_is_the_reason_though_marks_would_help() -> None:
     assert why_nothing(advice_on("L['x']", version=V26)) == (
-        "torch 2.6 does not read a list of dynamic sources (2.7 and later do); --format python prints mark_dynamic calls"
+        "torch before 2.7 does not read a list of dynamic sources; --format python prints mark_dynamic calls"
     )
     assert why_nothing(PLAIN) == ""
 

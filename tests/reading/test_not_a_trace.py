@@ -28,7 +28,6 @@ from shapelog.errors import DATA_LOSS
         ),
         (b'  File "/lib/torch/_dynamo/guards.py", line 2, in f\n', "paste the text up to the exception"),
         (b"You can suppress this exception and fall back to eager by setting:\n", "the end of an error of the compiler"),
-        (b"!1: Cache miss due to 7 changed tensor shapes (total of 7): sizes[0]\n", "messages of compiled autograd"),
         (b"just some words\n", "plain text"),
     ],
 )

@@ -426,6 +426,17 @@ def test_a_float_that_an_operator_takes_as_a_number_is_pinned() -> None:
     assert report(made).recompiles[0].verdict is Verdict.JUSTIFIED
 
 
+@pytest.mark.parametrize("guard", ["LAMBDA_GUARD: __math_isnan(L['s'])", "FLOAT_IS_NAN: (type(L['s']) is float and __math_isnan(L['s']))"])
+@pytest.mark.parametrize("is_nan_first", [False, True])
+def test_a_float_that_is_not_a_number(guard: str, is_nan_first: bool) -> None:
+    trees = [guard_tree(tensor_match(), guard_manager("L['s']", item)) for item in ("EQUALS_MATCH: L['s'] == 3.5", guard)]
+    reason = guard.partition(": ")[2] if is_nan_first else "L['s'] == 3.5"
+    cause = only(two(*(reversed(trees) if is_nan_first else trees), reason))
+    assert cause.codes == ("SL312",)
+    if not is_nan_first:
+        assert cause.sentence == "the float s changed from 3.5 to nan"
+
+
 @pytest.mark.parametrize(
     ("before", "after"), [("'mean'", "'max'"), ("True", "False"), ("torch.float32", "torch.float16"), ("(1, 2)", "(1, 3)")]
 )
@@ -573,6 +584,12 @@ def test_another_type() -> None:
     assert (cause.codes, cause.before, cause.after) == (("SL310",), "app.One", "app.Two")
 
 
+def test_a_parameter_in_place_of_a_tensor_is_another_type() -> None:
+    trees = guard_tree(tensor_match()), guard_tree(tensor_match().replace("Tensor, ", "Parameter, "))
+    cause = only(two(*trees))
+    assert (cause.codes, cause.sentence) == (("SL310",), "x changed from a tensor to torch.nn.Parameter")
+
+
 def test_what_lies_below_a_replaced_object_only_follows() -> None:
     trees = [
         guard_tree(tensor_match(), identity("L['self']", number, "app.Net"), identity("L['self'].act", number + 10, "app.Act"))
@@ -617,6 +634,17 @@ def test_a_key_that_pytorch_does_not_name_is_seen_by_its_item(lacks: int, senten
     recompile = last_recompile(made)
     assert [(cause.codes[0], cause.sentence) for cause in recompile.causes[1:]] == [("SL314", sentence)]
     assert recompile.verdict is not Verdict.MARKING
+
+
+def dict_of(*keys: str, length: int) -> str:
+    items = (equals_match(f"L['d']['{key}']", 3) for key in keys)
+    return guard_tree(tensor_match(), guard_manager("L['d']", f"DICT_LENGTH: len(L['d']) == {length}", type="dict"), *items)
+
+
+def test_other_keys_of_a_dict_of_the_same_length_are_seen_where_all_have_guards() -> None:
+    assert only(two(dict_of("a", "b", length=2), dict_of("b", "c", length=2))).sentence == "d no longer contains 'a'"
+    some = last_recompile(two(dict_of("a", length=2), dict_of("c", length=2)))
+    assert not some.causes  # both may have both keys
 
 
 def test_many_keys_of_one_dict_are_one_cause() -> None:
@@ -674,6 +702,7 @@ def test_what_only_the_reason_tells(reason: str, code: str) -> None:
 def test_an_object_that_died_stands_for_the_one_that_came_after_it() -> None:
     trees = [guard_tree(tensor_match(), identity("L['k']", number, "type")) for number in (7001, 7002)]
     assert last_recompile(two(*trees, "Cache line invalidated because L['k'] got deallocated")).codes == ("SL319",)
+    assert last_recompile(two(*trees, "___guarded_code.valid")).codes == ("SL319", "SL308")  # which object, it does not name
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 """Which entries a call is compared with, and that their number is bounded."""
 
 import pytest
-from make import compile, explain, int_values, load, report, tensor, trace
-from payload_text import graph_text, guard_manager, size_mismatch
+from make import compile, explain, int_values, last_recompile, load, report, tensor, trace
+from payload_text import graph_text, guard_manager, guard_tree, size_mismatch, tensor_match
 
 from shapelog.model.trace import Compile
 from shapelog.recompiles.facts import FactTable
@@ -91,3 +91,14 @@ def test_an_entry_that_was_compiled_for_a_dict_of_another_length_does_not_requir
     second, third = explain(made).recompiles
     assert [cause.axis for cause in second.causes] == ["len(d)"]
     assert [cause.axis for cause in third.causes] == ["x.size[0]"]
+
+
+def test_of_entries_as_near_the_one_whose_difference_is_known_comes_first() -> None:
+    guards = ("ID_MATCH: ___check_obj_id(L['k'], 7000)", "EQUALS_MATCH: L['k'] == 0", "ID_MATCH: ___check_obj_id(L['k'], 7032)")
+    reasons = ("0/1: L['k'] == 0", "0/0: ___check_obj_id(L['k'], 7000)")
+    made = [
+        compile(f"0/{number}", tensor(10, 8), guards=guard_tree(tensor_match(), guard_manager("L['k']", guard)), reasons=known)
+        for number, (guard, known) in enumerate(zip(guards, ((), ("0/0: ___check_obj_id(L['k'], 7000)",), reasons), strict=True))
+    ]
+    found = last_recompile(trace(*made))
+    assert [cause.sentence for cause in found.causes] == ["k changed between True and False"]

@@ -110,7 +110,9 @@ def test_what_is_installed_elsewhere_is_not_looked_for(repo: Path) -> None:
     assert placed(Repository(str(repo), ("/usr/lib/python3/dist-packages",)), file) == ("app/model.py", True)
 
 
-@pytest.mark.parametrize("file", ["", "<string>", "<stdin>", "<eval_with_key>.1", "<ipython-input-1-abc>", "/tmp/ipykernel_77/123.py"])
+@pytest.mark.parametrize(
+    "file", ["", "<string>", "<stdin>", "<eval_with_key>.1", "...", "<ipython-input-1-abc>", "/tmp/ipykernel_77/123.py"]
+)
 def test_code_that_lies_in_no_file_has_no_place(file: str) -> None:
     assert Repository().source_line(file, 1) is None
 
@@ -120,5 +122,6 @@ def test_a_name_that_no_file_can_have_is_kept(file: str) -> None:
     assert placed(Repository(), file) == (file, False)
 
 
-def test_a_line_is_1_at_least() -> None:
-    assert Repository("nowhere").source_line("app.py", 0) == SourceLine("app.py", 1, True)
+def test_a_line_that_is_not_known_is_not_shown() -> None:
+    place = Repository("nowhere").source_line("app.py", -1)
+    assert (place, str(place)) == (SourceLine("app.py", 0, True), "app.py")

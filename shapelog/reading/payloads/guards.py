@@ -177,6 +177,16 @@ class GuardTree:
         """How many keys of each dict have a guard."""
         return Counter([owner for source in self.sources if (owner := source.dict_of_key) is not None])
 
+    @cached_property
+    def guarded_keys(self) -> dict[Source, set[str]]:
+        """The keys of each dict with a guard on its length that have guards themselves, if they are texts."""
+        found: dict[Source, set[str]] = {}
+        for source in self.sources:
+            owner, _, key = source.rpartition("['") if source.endswith("']") else ("", "", "")
+            if (Source(owner), LENGTH) in self.facts:
+                found.setdefault(Source(owner), set()).add(f"'{key[:-1]}")
+        return found
+
 
 def place_of(comment: str) -> UserLine | None:
     """The user's line in a guard comment ``code  # file:line in function``, the first outside the compiler if it names several."""
@@ -422,7 +432,12 @@ def _lambda(code: str, source: str) -> Facts:
         if found and found[1] == source:
             return ((prop, found[2]),)
     state = _TRANSFORMS.match(code)
-    return ((TRANSFORMS, state[1]),) if state else ()
+    return ((TRANSFORMS, state[1]),) if state else _not_a_number(code, source)
+
+
+def _not_a_number(code: str, source: str) -> Facts:
+    """NaN, which equals nothing, is guarded by ``__math_isnan(S)`` until torch 2.6, then by ``(type(S) is float and __math_isnan(S))``."""
+    return ((VALUE, "nan"),) if code in (f"__math_isnan({source})", f"(type({source}) is float and __math_isnan({source}))") else ()
 
 
 def _contains(code: str, source: str) -> Facts:
@@ -499,4 +514,5 @@ _READERS: dict[str, Callable[[str, str], Facts]] = {
     "DEFAULT_DEVICE": lambda code, source: _equality(code, "utils_device.CURRENT_DEVICE", Property(Kind.DEFAULT_DEVICE)),
     **dict.fromkeys((*_ALIASING, "NO_TENSOR_ALIASING", *SHAPE_KINDS), lambda code, source: ()),
     "LAMBDA_GUARD": _lambda,
+    "FLOAT_IS_NAN": _not_a_number,
 }

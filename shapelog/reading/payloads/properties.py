@@ -44,6 +44,8 @@ class Kind(Enum):
     FUNCTORCH_STATE = "functorch state"
     COMPILED_OBJECT = "compiled object"
     FAILURE = "failure"
+    BACKWARD_SIZES = "sizes in the backward pass"
+    AUTOGRAD_GRAPH = "autograd graph"
     UNKNOWN = ""
 
     __hash__ = object.__hash__  # that of Enum is written in Python, and every look-up of a fact needs it

@@ -463,8 +463,16 @@ FAMILIES = (
                 "The entry depends on this object, which no longer exists. Such an entry is discarded, and the next call compiles again.",
                 ("SL319",),
             ),
+            Case(
+                "___guarded_code.valid",
+                "The same in torch 2.4 and older, which do not name the object; most often it is a module.",
+                ("SL319",),
+            ),
         ),
-        (Template(Kind.LIFETIME, r"Cache line invalidated because (?P<source>.*) got deallocated.*"),),
+        (
+            Template(Kind.LIFETIME, r"Cache line invalidated because (?P<source>.*) got deallocated.*"),
+            Template(Kind.LIFETIME, r"___guarded_code\.valid"),
+        ),
     ),
     Family(
         "backend",
@@ -545,7 +553,7 @@ FAMILIES = (
             ),
         ),
         (
-            Template(Kind.ID, r"___check_obj_id\((?P<source>.*), (?P<expected>\d+)\)(?:, type=(?P<actual>.*))?"),
+            Template(Kind.ID, r"___check_obj_id\((?P<source>.*), (?:(?P<expected>\d+)|\.{3}|…)\)(?:, type=(?P<actual>.*))?"),
             Template(Kind.ID, r"___check_obj_id\((?P<source>[^,()]*)"),  # cut off, as people paste them
         ),
     ),
@@ -877,6 +885,46 @@ FAMILIES = (
                 r"(?:\(type\(.*\) is \w+ and )?__(?:math|numpy)_isnan\((?P<source>.*?)\)\)?|not math\.isnan\((?P<source2>.*)\)",
             ),
         ),
+    ),
+    Family(
+        "backward_sizes",
+        "Compiled autograd: sizes in the backward pass changed",
+        Group.SIZES,
+        (
+            Case(
+                "Cache miss due to 3 changed tensor shapes (total of 3): sizes[0], sizes[1], sizes[2]",
+                "Compiled autograd captured the backward pass again: 3 of the 3 sizes that it depends on are not those of the capture "
+                "before. It treats each as a constant until it changes, unless `torch.compile` was called with `dynamic=True`, or the "
+                "input of the forward pass is marked. Written by `TORCH_LOGS=compiled_autograd_verbose`.",
+                ("SL101",),
+            ),
+            Case(
+                "Cache miss due to dynamic shapes: collected size idx 2 of SumBackward0 (NodeCall 1)",
+                "The same in torch 2.5 and older, one line for each size: the third size that the node `SumBackward0` needs.",
+                ("SL101",),
+            ),
+        ),
+        (
+            Template(
+                Kind.BACKWARD_SIZES,
+                r"Cache miss due to (?:\d+ changed tensor shapes? \(total of \d+\): .*|dynamic shapes: collected size idx .*)",
+            ),
+        ),
+    ),
+    Family(
+        "autograd_graph",
+        "Compiled autograd: another autograd graph",
+        Group.OBJECTS,
+        (
+            Case(
+                "Cache miss due to new autograd node: MulBackward0 (NodeCall 2) with key size 71, previous key sizes=[]",
+                "The backward pass has another structure than those that were captured before: its third node, `MulBackward0`, is new "
+                "there. Another operation was called in the forward pass, a hook was registered, or another loss or other parameters were "
+                "used.",
+                ("SL324",),
+            ),
+        ),
+        (Template(Kind.AUTOGRAD_GRAPH, r"Cache miss due to new autograd node: .*"),),
     ),
     Family(
         "other",

@@ -45,7 +45,8 @@ _BREAK_HEADING = re.compile(r"\s*Graph [Bb]reak")
 _DUPLICATE = re.compile(r"^(Graph break) \([^()]*\) (?=in user code at)")
 # How torch 2.0 to 2.7 begins it: ``Graph break: call_function print in skip_files from user code at:``, or with the exception below.
 _OLD_BREAK = re.compile(
-    rf"\s*Graph break: ?(?P<reason>.*?)(?:(?P<at>\bfrom user code at:)[ \t]*(?:\n|$)|(?P<traceback>{re.escape(_TRACEBACK)})|\n|$)"
+    r"\s*Graph break: ?(?P<reason>.*?)(?:(?P<at>\bfrom user code at:)[ \t]*(?:\n|$)"
+    rf"|(?P<traceback>{re.escape(_TRACEBACK.strip())}(?:\n|$))|\n|$)"
 )
 # Torch 2.1 to 2.6, of which a log may have lost the first line.
 _UNSET = re.compile(

@@ -15,6 +15,7 @@ _ARTIFACTS = {
     "dynamic": "sizes and symbols",
     "graph_breaks": "graph breaks",
     "code state": "a state of PGO",
+    "compiled_autograd": "messages of compiled autograd",
     "cudagraphs": "messages about CUDA graphs",
     "perf_hints": "performance hints",
 }

@@ -16,12 +16,14 @@ _NAMES = (
     r"(?:BackendCompilerFailed|InternalTorchDynamoError|TorchRuntimeError|Unsupported|UserError|ConstraintViolationError|RecompileError"
     r"|FailOnRecompileLimitHit|FailOnCacheLimitHit|RecompileLimitExceeded|CacheLimitExceeded|InductorError|LoweringException)"
 )
+# Those that no other program has.
+_OF_DYNAMO_ALONE = r"(?:BackendCompilerFailed|InternalTorchDynamoError|FailOnRecompileLimitHit|FailOnCacheLimitHit|RecompileLimitExceeded)"
 # A class of exceptions with its module, which is one wherever it is.
 _QUALIFIED = rf"(?<![\w.]){_MODULE}(?:\w{{1,80}}\.){{1,6}}\w{{0,80}}(?:Error|Exception|Failed|Unsupported|Hit|Exceeded|SymNode)"
 # Exceptions of the compiler; those of a program alone are none of its failures.
 _RAISED = re.compile(
     rf"(?:^|\n)[ \t]{{0,80}}(?:(?!except )\w{{1,20}} +)?(?P<alone>{_MODULE}[\w.]{{1,200}}|{_NAMES})(?:: (?P<message>[^\n]*)|(?=\n|$))"
-    rf"|(?<!except )(?P<quoted>{_QUALIFIED}): (?P<words>\S[^\n]*)"
+    rf"|(?<!except )(?P<quoted>{_QUALIFIED}|(?<![\w.]){_OF_DYNAMO_ALONE}): (?P<words>\S[^\n]*)"
     # a field of a report, such as ``Exception Type:``, and the one below it that has the message
     rf"|(?<=[:* ])(?P<field>{_QUALIFIED})\W{{0,8}}(?:\n[^\n:]{{0,60}}\b[Mm]essage\W{{1,8}}(?P<said>[^\n]*)|(?=\n|$))"
     rf"|(?:^|\n)(?P<heading>{_NAMES}) {{2,200}}Traceback \(most recent call last\)"  # of IPython

@@ -45,9 +45,13 @@ _USUAL_RUN = re.compile(
 )
 _USUAL_LINE = re.compile(r"\n(?:\[rank\d{1,6}\]: ?)?[VDIWEC]\d{4} \d\d:\d\d:\d\d")
 _MORE_OF_HEAD = re.compile(r" ?\[")
-_WHOLE_MESSAGE = re.compile(r"Recompiling function [^\n]*triggered by|triggered by[^\n]*Recompiling function ")
+_WHOLE_MESSAGE = re.compile(
+    r"Recompiling function [^\n]*triggered by|triggered by[^\n]*Recompiling function |dynamo hit config\.[^\n]*\] \[[^\n]*last reason: "
+)
 _JOINED = re.compile(
-    r"(?=\b[VDIWEC]\d{4} \d\d:\d\d:\d\d[.\d]* +\d+ )|(?=\[[-\d]{10} [\d:,]{8,15}\] )"
+    r"(?=\[rank\d{1,6}\]: ?[VDIWEC]\d{4} \d\d:\d\d:)|(?<!\]:)(?<!\]: )(?=\b[VDIWEC]\d{4} \d\d:\d\d:\d\d[.\d]* +\d+ )"
+    r"|(?=\[[-\d]{10} [\d:,]{8,15}\] )"
+    r"|(?<=[^\d\s] )(?=torch/_dynamo/\w{1,40}\.py:\d{1,9}\] \[)"
     r"|(?<=\S)(?=Recompiling function )|(?=triggered by the following guard)"
     r"|(?<=[\s:])(?=- (?:!\d+/)?\d+/\d+: )|(?<=: )(?=- (?:tensor '|L\['))"
 )
@@ -220,7 +224,7 @@ def _parts(text: str) -> list[str]:
 
 def _is_joined(text: str) -> bool:
     """Whether one of these lines is a whole message, which PyTorch writes on several."""
-    return "triggered by" in text and _WHOLE_MESSAGE.search(text) is not None
+    return ("triggered by" in text or "last reason" in text) and _WHOLE_MESSAGE.search(text) is not None
 
 
 def _head(text: str) -> tuple[Head, str] | None:

@@ -196,6 +196,10 @@ class LoggedCompiles:
         compile.code = code
         return compile
 
+    def knows(self, head: Head, code: Code) -> bool:
+        """Whether a function already has a compile without an id."""
+        return (self._process(head), code) in self._numbers
+
     def _write_unnumbered(self) -> None:
         frames: dict[tuple[int, Code], list[int]] = {}
         for compile in self._all:

@@ -20,6 +20,7 @@ class MessageKind(Enum):
     EXPLANATION = "the output of torch._dynamo.explain"
     PROFILE = "the report of a CompileProfiler"
     INDUCTOR = "a message of Inductor about CUDA graphs or speed"
+    CAPTURE = "a backward pass that compiled autograd captures again"
     SYMBOLS = "symbolic sizes"
     START = "the beginning of a compile"
     OTHER = "anything else"
@@ -58,7 +59,7 @@ _SETTING = re.compile(r"\s*torch\._dynamo\.config\.capture_\w+ = True\s*$")
 _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
     (
         MessageKind.LIMIT,
-        re.compile(r"dynamo hit (?:config\.|recompilation|$)|^\s*function: '?.*'? \(.*:\d+\)\s*$|^\s*last reason: "),
+        re.compile(r"dynamo hit(?: config\.| recompilation|\s*$)|^\s*function: '?.*'? \(.*:\d+\)\s*$|^\s*last reason: "),
     ),
     (
         MessageKind.FAILURE,
@@ -69,6 +70,7 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
             r"|InternalTorchDynamoError|TorchRuntimeError|FailOnRecompileLimitHit|RecompileError|UserError|Unsupported"
             r"|RecompileLimitExceeded|CacheLimitExceeded)(?:: |$)"
             r"|\btorch\.(?:_dynamo|_inductor|fx)\.[\w.]+(?:Error|Exception|Failed|Unsupported|Hit|Exceeded|SymNode)(?:: \S|\W{0,8}$)"
+            r"|\b(?:BackendCompilerFailed|InternalTorchDynamoError|FailOn(?:Recompile|Cache)LimitHit|RecompileLimitExceeded): \S"
             r"|backend='[^']{1,80}' raised:|Not all values of .* are valid because |^\s*\w*Error: Failed running call_\w"
             rf"|^{_EXPLAINS.pattern}"
         ),
@@ -77,6 +79,7 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
         MessageKind.EXPLANATION,
         re.compile(r"^\s*(?:Graph Break Count: \d+\s*$|Dynamo produced \d+ graphs? ?with \d+ graph break|ExplainOutput\(graphs=)"),
     ),
+    (MessageKind.CAPTURE, re.compile(r"Cache miss due to (?:new autograd node|dynamic shapes|\d+ changed tensor)")),
     (MessageKind.PROFILE, re.compile(r"^\s*(?:Torchdynamo Profiler Report\s*$|Function +Recompiles +Recompile Reasons)")),
     (MessageKind.RECOMPILES, re.compile(r"Recompiling function \S+|Detected recompile when torch\.compile stance")),
     (
@@ -117,7 +120,7 @@ _ANY_BEGIN = re.compile(
     r"|from lowering|UserWarning: |WON'T CONVERT |^\s*function: |^\W*\d+/\d+: |^\s*last reason: |Traceback \(|Graph [Bb]reak"
     r"|GuardFail\(|tensor '|TREE_GUARD|\+- |check_tensor\("
     r"|:\d{1,9}:[\w<>.]+:\s*$|Dynamo produced|ExplainOutput|Unsupported: |Explanation: |Recompile Reasons"
-    r"|raised:|valid because|check failed"
+    r"|raised:|valid because|check failed|Cache miss due to"
     r"|[Cc]udagraph|CUDAGraph|Re-recording |Profiler Report|torch\._inductor|torch\.fx|create_|set_repl|_update_var|track_sym|guard added"
 )
 _CONTINUES = {
@@ -130,6 +133,7 @@ _CONTINUES = {
     ),
     MessageKind.EXPLANATION: re.compile(r"\s|$|Op Count|Break [Rr]easons|\d+\. "),
     MessageKind.PROFILE: re.compile(r""),
+    MessageKind.CAPTURE: re.compile(r"(?!)"),
     MessageKind.BREAK: re.compile(
         r"\s*(?:(?:Graph Break )?Reason:|User code traceback|Explanation|Hint|Developer|For more|If it is an? )|\s+\S|\s*$"
     ),

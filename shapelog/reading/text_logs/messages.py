@@ -15,6 +15,8 @@ _RECOMPILING = re.compile(
     r"(?:\. filename: '(?P<stance_file>[^']*)', function name: '(?P<stance_name>[^']*)'(?:, line number: (?P<stance_line>\d{1,9}))?)?"
 )
 _TRIGGERED = re.compile(r"triggered by the following guard failure(?:s|\(s\))?:?\s*(?P<rest>.*)")
+# The head of the next line, of which a page has cut the end.
+_CUT_HEAD = re.compile(r"\S*torch[/\\]_dynamo\S*\s*")
 _ITEM = re.compile(r"^\s*- ?(.*)$")
 _GUARD_NUMBER = re.compile(r"^\s*guard \d{1,9} failures?:?\s*$")
 _SUGGESTED = re.compile(
@@ -84,7 +86,9 @@ def _recompile(code: Code | None, lines: list[str]) -> RecompileText:
         triggered = _TRIGGERED.search(line)
         if triggered or _GUARD_NUMBER.match(line):
             rest = triggered["rest"] if triggered else ""
-            if triggered and rest.strip("'\") "):  # torch 2.0 and 2.1 write one guard on the same line, some as a tuple of texts
+            if (
+                triggered and rest.strip("'\") ") and not _CUT_HEAD.fullmatch(rest)
+            ):  # torch 2.0 and 2.1 write one guard on the same line, some as a tuple of texts
                 items += _of_tuple(rest.rstrip())
             continue
         hint = _SUGGESTED.search(line)
@@ -150,6 +154,7 @@ _LIMIT = re.compile(
 )
 # In the title of an issue.
 _NAMED_REASON = re.compile(r"tensor '[^\n]{1,200}?' (?:(?:size|strides?) mismatch at index \d|rank mismatch)[^\n]*")
+_ADVISED = re.compile(r"^\s*(?:To log all|[Tt]o diagnose)")
 _WRAPPED_LIMIT = re.compile(r"dynamo hit\s*$")
 _FUNCTION = re.compile(r"function:? ['\"]?(?P<name>[^'\"(]*?)['\"]?(?: \((?P<file>.*?):(?P<line>\d{1,9})\)|\s*$)")
 _LAST_REASON = re.compile(r"(?:last reason: *|reasons?: *|due to the following guard failures: *)(?P<reason>.*)$")
@@ -191,6 +196,7 @@ class LimitText(NamedTuple):
 def limits(lines: Sequence[str]) -> Iterator[LimitText]:
     """The warnings in the lines of a message. One whose first line was cut off counts, too."""
     found: LimitText | None = None
+    is_told = False  # the warning ends with what PyTorch advises
     for line in _unwrapped(lines):
         limit, function, reason = _LIMIT.search(line), _FUNCTION.search(line), _LAST_REASON.search(line)
         if limit or (function and (found is None or found.code.name)):
@@ -198,7 +204,8 @@ def limits(lines: Sequence[str]) -> Iterator[LimitText]:
                 yield found
             setting = limit["name"] or "recompile_limit" if limit else "recompile_limit"
             value = limit["limit"] or limit["old_limit"] or "" if limit else ""
-            found = LimitText(setting, value, Code(), ())
+            found, is_told = LimitText(setting, value, Code(), ()), False
+        is_told = is_told or _ADVISED.search(line) is not None
         if found is None:
             if not reason:
                 continue
@@ -209,6 +216,8 @@ def limits(lines: Sequence[str]) -> Iterator[LimitText]:
             found = found._replace(reasons=_listed(reason["reason"]))
         elif limit and (named := _NAMED_REASON.search(line, limit.end())):
             found = found._replace(reasons=(named[0].rstrip(" .…`\"')"),))
+        elif is_told:
+            continue
         elif found.reasons and line.strip() and (line.startswith("    ") or _STACK_LINE.match(line)):
             found = found._replace(reasons=(*found.reasons[:-1], _continued(found.reasons[-1], line, False)))
         elif not limit and not function and is_reason(line):

@@ -9,6 +9,7 @@ from shapelog.reading.text_logs.whole_lines import LONGEST_LINE
 
 _ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[A-Za-z]|\][^\x07\x1b]{0,999}(?:\x07|\x1b\\)|[()][A-Z0-9]|[=>A-Z])")
 _QUOTE = re.compile(r"[ \t]{0,8}(?:> ?){1,9}")
+_QUOTED_LINE = re.compile(r"(?:\n|\A)[ \t]{0,8}>")
 _PROGRESS = re.compile(r"\s*\b\d{1,3}%\|[^|\n]{0,400}\|[^\[\n]{0,80}\[[^\]\n]{0,99}\] ?")
 # A path that an editor or a page made a link of, in Markdown.
 _LINK = re.compile(r"\[([^\[\]\n]{1,400})\]\((?:https?|file|vscode)[^()\s]{0,2000}\)?")
@@ -64,7 +65,8 @@ def is_as_printed(text: str) -> bool:
     """Whether ``as_printed`` leaves every line of a text as it is; then it need not be asked for each."""
     return (
         text[0] not in ">\ufeff{"
-        and not any(mark in text for mark in ("\r", "\x1b", "\n>", " >", "\t>", '\n{"', "%|", "]("))
+        and not any(mark in text for mark in ("\r", "\x1b", "\n>", '\n{"', "%|", "]("))
+        and not ((" >" in text or "\t>" in text) and _QUOTED_LINE.search(text))
         and ("&" not in text or not any(map(text.__contains__, _ENTITIES)))
         and (text.isascii() or not _RARE.search(text))
     )

@@ -17,6 +17,7 @@ from shapelog.reading.payloads.recompile_reasons import RECOMPILE_FORBIDDEN, spl
 from shapelog.reading.payloads.recompile_reasons import parse as parse_reason
 from shapelog.reading.text_logs import versions
 from shapelog.reading.text_logs.breaks import break_text
+from shapelog.reading.text_logs.captures import BACKWARD_PASS, cache_misses
 from shapelog.reading.text_logs.contents import LogContents
 from shapelog.reading.text_logs.failures import FailureText, failure, innermost_code, names_exception
 from shapelog.reading.text_logs.log_lines import Head, log_runs
@@ -57,6 +58,8 @@ _MOST_FAILURE_LINES, _MOST_OPEN_LINES, _MOST_PROFILED = 2_000, 200_000, 1_000
 _MOST_WRAPPED = {MessageKind.RECOMPILES: 30, MessageKind.LIMIT: 30, MessageKind.PROFILE: 20_000}
 # Failures that others are compared with, and exceptions without a stack that are kept until the end.
 _MOST_QUOTED = 100
+# The recompiles that are looked at to tell the version; all of a log are of one.
+_ENOUGH_FOR_VERSION = 100
 # The message of lines without heads among those that are open.
 _PLAIN = -1, None
 _IN_TREE = re.compile(r"\s*(?:\| ?)*\+- \w")
@@ -146,6 +149,7 @@ class Transcriber:
         self._failures: list[tuple[FailureText, LoggedCompile]] = []
         self._quoted: list[tuple[FailureText, int]] = []
         self._mentioned: list[tuple[LimitText, int]] = []
+        self._captured: dict[tuple[int, str], None] = {}
 
     def read(self, chunks: Iterable[bytes]) -> LogContents:
         """Take a whole log."""
@@ -267,7 +271,8 @@ class Transcriber:
     def _recompile(self, head: Head, item: RecompileText, shows_version: bool = True) -> LoggedCompile | None:
         """The compile that it is, None where the log had it already."""
         self._compiles.know(item.code.file)
-        self.contents.signs.update(versions.of_reasons(item.reasons) if shows_version else ())
+        if shows_version and self.contents.messages["recompiles"] < _ENOUGH_FOR_VERSION:
+            self.contents.signs.update(versions.of_reasons(item.reasons))
         frame, newest = _checked(item.reasons)
         if not head.compile and frame:  # a line that lost its head still names the entries that were checked
             head = head._replace(compile=f"{frame}/{1 + newest}")
@@ -333,6 +338,19 @@ class Transcriber:
             reasons.append(reason)
         if reasons:
             self._recompile(Head(), RecompileText(UNKNOWN, tuple(reasons)))
+
+    def _captures(self, head: Head, lines: list[str]) -> None:
+        """Messages of compiled autograd, each of which is one capture of the backward pass; the first one is no recompile."""
+        for found in cache_misses(lines):
+            if found.number and (head.process, found.number) in self._captured:
+                continue  # what PyTorch gives as a list has the earlier ones again
+            self._captured[head.process, found.number] = None
+            self.contents.messages["compiled_autograd"] += 1
+            is_first = found.is_first and not self._compiles.knows(head, BACKWARD_PASS)
+            compile = self._compiles.unnumbered(head, BACKWARD_PASS, is_recompile=not is_first)
+            compile.is_implied = True
+            if not is_first:
+                self._compiles.write_reasons(compile, (found.reason,))
 
     def _guards(self, head: Head, lines: list[str]) -> None:
         begin = next((at for at, line in enumerate(lines) if "TREE_GUARD_MANAGER" in line or "+- RootGuardManager" in line), -1)
@@ -587,6 +605,7 @@ _HANDLERS: dict[MessageKind, Callable[[Transcriber, Head, list[str]], None]] = {
     MessageKind.RECOMPILES: Transcriber._recompiles,
     MessageKind.LIMIT: Transcriber._limit,
     MessageKind.BARE_REASON: Transcriber._bare_reason,
+    MessageKind.CAPTURE: Transcriber._captures,
     MessageKind.GUARDS: Transcriber._guards,
     MessageKind.GRAPH: Transcriber._graph,
     MessageKind.BREAK: Transcriber._break,

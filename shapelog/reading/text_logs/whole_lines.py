@@ -4,7 +4,7 @@ import codecs
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import chain, pairwise
+from itertools import chain, compress
 from typing import NamedTuple
 
 from shapelog.reading.text_logs.leads import lead_of
@@ -51,12 +51,13 @@ def _unwrapped(text: bytes) -> bytes:
     columns = max(map(len, lines))
     if not _NARROWEST <= columns <= _WIDEST or text.count(b"\r") > 0:
         return text
-    full = Counter(_BEGINS_ANEW.match(after) is None for line, after in pairwise(lines) if len(line) == columns)
-    if full[True] < 2 or full[True] < 4 * full[False] or not any(len(line) == columns and _BEGINS_ANEW.match(line) for line in lines):
+    is_full = [len(line) == columns and not line.endswith(b"  ") for line in lines]  # some terminals fill up the last part with blanks
+    wrapped = Counter(_BEGINS_ANEW.match(after) is None for full, after in zip(is_full, lines[1:], strict=False) if full)
+    if wrapped[True] < 2 or wrapped[True] < 4 * wrapped[False] or not any(map(_BEGINS_ANEW.match, compress(lines, is_full))):
         return text
     joined = [lines[0]]
-    for line, after in pairwise(lines):
-        if len(line) == columns and not _BEGINS_ANEW.match(after):
+    for full, after in zip(is_full, lines[1:], strict=False):
+        if full and not _BEGINS_ANEW.match(after):
             joined[-1] += after
         else:
             joined.append(after)

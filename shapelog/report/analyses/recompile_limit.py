@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from shapelog.advice.remedies import Remedies
 from shapelog.model.trace import Compile, Frame, Outcome
+from shapelog.reading.payloads.properties import Kind
 from shapelog.recompiles.explain import Explanations
 from shapelog.report.results import Finding, Table, location_of
 from shapelog.rules import RULES
@@ -85,6 +86,7 @@ def _last_reason(explained: Explanations, frame: Frame, hit: Compile, is_known: 
 
 def _varying_axes(explained: Explanations, frame: Frame) -> tuple[tuple[str, str], ...]:
     """The axes whose change made the entries, by how many recompiles each took part in."""
-    count = Counter(axis for item in explained.of_frame(frame) for axis in dict.fromkeys(cause.axis for cause in item.causes))
+    causes = ([cause for cause in item.causes if cause.prop.kind is not Kind.FAILURE] for item in explained.of_frame(frame))
+    count = Counter(axis for found in causes for axis in dict.fromkeys(cause.axis for cause in found))
     total = len(explained.of_frame(frame))
     return tuple((axis, f"in {number} of {plural(total, 'recompilation')}") for axis, number in count.most_common(4))

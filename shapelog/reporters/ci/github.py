@@ -49,7 +49,7 @@ def _annotation(item: CheckedAlert) -> str:
     """GitHub can only show files of the repository; else the place is in the message."""
     alert = item.alert
     source_line = shown(alert)
-    properties = {"file": one_line(source_line.file), "line": str(source_line.line)} if source_line else {}
+    properties = {"file": one_line(source_line.file), "line": str(source_line.line or 1)} if source_line else {}
     where = "" if source_line and source_line == alert.source_line else _where(item)
     message = "\n".join((where + sentence(alert), help_text(alert), *details(item)))
     named = ",".join(f"{name}={_property(value)}" for name, value in {**properties, "title": title(alert)}.items())

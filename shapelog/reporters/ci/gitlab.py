@@ -35,7 +35,7 @@ def _issue(item: CheckedAlert, name: str) -> dict[str, Any]:
         "categories": ["Performance"],
         "fingerprint": name,
         "severity": severity,
-        "location": {"path": _path(source_line), "lines": {"begin": source_line.line if source_line else 1}},
+        "location": {"path": _path(source_line), "lines": {"begin": (source_line.line if source_line else 0) or 1}},
     }
 
 

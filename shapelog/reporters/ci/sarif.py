@@ -171,7 +171,7 @@ def _physical(source_line: SourceLine | None, snippet: str = "") -> dict[str, An
     """GitHub refuses the whole file for one result without a physical location, so code that lies in no file gets a name for one."""
     if source_line is None:
         return {"artifactLocation": {"uri": NO_FILE, "uriBaseId": _ROOT, "description": {"text": "Code that is not in a file."}}}
-    region: dict[str, Any] = {"startLine": source_line.line}
+    region: dict[str, Any] = {"startLine": source_line.line or 1}
     if snippet:
         region["snippet"] = {"text": cut(escape_controls(snippet), 1000)}
     return {"artifactLocation": _artifact(source_line), "region": region}
@@ -192,7 +192,7 @@ def _properties(item: CheckedAlert) -> dict[str, Any]:
         "frame": one_line(alert.title),
         "axes": [one_line(axis) for axis in alert.axes],
         "codes": list(alert.codes),
-        "compileIds": list(alert.labels),
+        "compileIds": list(alert.shown_labels),
         "ranks": list(alert.ranks),
         "count": alert.count,
         "new": len(item.new),

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from jinja2 import Environment
 from markupsafe import Markup, escape
@@ -137,13 +137,20 @@ def _source_line(
     return cache(source_line)
 
 
-def _by_label(report: Report, anchors: Anchors) -> dict[str, str]:
-    """Label of a compile → its anchor, for labels that only one compile has."""
-    found: dict[str, str] = {}
+class _Link(NamedTuple):
+    """What a label of a compile becomes in the page."""
+
+    anchor: str
+    text: str
+
+
+def _by_label(report: Report, anchors: Anchors) -> dict[str, _Link]:
+    """Label of a compile → the link to it, for labels that only one compile has."""
+    found: dict[str, _Link | None] = {}
     for compile in report.trace.compiles:
-        name = anchors[compile]
-        found[compile.label] = name if found.get(compile.label, name) == name else ""
-    return {label: anchor for label, anchor in found.items() if anchor}
+        link = _Link(anchors[compile], compile.reference)
+        found[compile.label] = link if found.get(compile.label, link) == link else None
+    return {label: link for label, link in found.items() if link}
 
 
 def sanitizer(redact: Callable[[str], str] | None) -> Callable[[Any], Any]:

@@ -97,7 +97,7 @@ def _why(report: Report, shell: str) -> str:
     if shell:
         return f"{plural(len(report.advice.entries), 'entry')}: run shapelog suggest-dynamic to print the list"
     if report.advice.suggestions:
-        return f"torch {report.advice.version} does not read a list of dynamic sources (2.7 and later do), so mark the tensors instead"
+        return "torch before 2.7 does not read a list of dynamic sources, so mark the tensors instead"
     return why_nothing(report.advice)
 
 

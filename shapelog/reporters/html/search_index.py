@@ -64,7 +64,9 @@ def _functions(found: Searchable) -> Iterator[SearchEntry]:
     for view in found.views:
         frame = view.frame
         place = _place(frame.file, frame.line) if frame.file else ""
-        yield SearchEntry(view.anchor, frame.title, _listed(f"frame {frame.label}", view.owner, place), "function")
+        yield SearchEntry(
+            view.anchor, frame.title, _listed(f"frame {frame.shown_label}" if frame.shown_label else "", view.owner, place), "function"
+        )
 
 
 def _suggestions(found: Searchable) -> Iterator[SearchEntry]:
@@ -100,7 +102,7 @@ def _cards(found: Searchable) -> Iterator[SearchEntry]:
     """What failed, was refused, broke or restarted, with the compilations that met it."""
     for card in (card for group in found.failures.groups for card in group.cards):
         message, kind = card.item.message, card.item.kind
-        labels = some([compile.label for compile in card.item.compiles], _MAX_LABELS)
+        labels = some([compile.reference for compile in card.item.compiles], _MAX_LABELS)
         raised = (exception.type for exception in card.item.exceptions)
         where = (_located(place.alert.title, place.alert.source_line) for place in card.places)
         words = (message.number, message.explanation, *message.hints) if message else ()
@@ -127,7 +129,7 @@ def _recompiles(found: Searchable) -> Iterator[SearchEntry]:
     for view, item, recompile in islice(pairs, _MAX_RECOMPILES):
         reason = _clipped(item.compile.reasons[0].text, _MAX_REASON) if item.compile.reasons else ""
         text = _listed(f"{' '.join(recompile.codes)} {view.frame.title}: {item.headline}", reason)
-        yield SearchEntry(item.anchor, item.compile.label, text, "recompilation")
+        yield SearchEntry(item.anchor, item.compile.reference, text, "recompilation")
 
 
 def _lines(found: Searchable) -> Iterator[SearchEntry]:
@@ -157,7 +159,7 @@ def _lines_of(compile: Compile) -> Iterator[tuple[str, int, str]]:
 def _payloads(found: Searchable) -> Iterator[SearchEntry]:
     """The records of each compile, those of one name once."""
     for view, item in found.compiles:
-        owner = f"{item.compile.label} {view.frame.title}"
+        owner = f"{item.compile.reference} {view.frame.title}"
         for title in dict.fromkeys(row.title for row in found.records.rows.get(item.anchor, ())):
             yield SearchEntry(f"{item.anchor}?record={quote(one_line(title))}", title, _listed(owner, kind_titled(title)), "record")
 

@@ -280,7 +280,7 @@ class _Texts:
     def of_one(self, interval: Interval) -> str:
         compile = interval.compile
         part = "backward of " if interval.is_backward else ""
-        head = f"{part}{compile.label} · {self.names[self.owners[compile]]} · {seconds_or_unknown(interval.seconds)}"
+        head = f"{part}{compile.reference} · {self.names[self.owners[compile]]} · {seconds_or_unknown(interval.seconds)}"
         label = KIND_LABELS[interval.kind]
         recompile = self.recompiles.get(compile)
         if recompile is None or not recompile.causes:
@@ -295,7 +295,7 @@ class _Texts:
         whose = self.names[self.owners[first.compile]] if len(frames) == 1 else plural(len(frames), "frame")
         what = plural(len(intervals), "backward graph" if first.is_backward else "compilation")
         total = seconds_or_unknown(math.fsum(interval.seconds for interval in intervals))
-        return f"{what}, {first.compile.label} to {last.compile.label} · {whose} · {total} in total\n{KIND_LABELS[first.kind]}"
+        return f"{what}, {first.compile.reference} to {last.compile.reference} · {whose} · {total} in total\n{KIND_LABELS[first.kind]}"
 
 
 def _summary(legend: Sequence[Part], frames: int, axis: TimeAxis, is_timed: bool) -> str:

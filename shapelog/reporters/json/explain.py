@@ -9,7 +9,7 @@ from shapelog.report.explain_compile import CompileExplanation
 from shapelog.reporters.json.parts import cause_data, line_data, reasons_data, recompile_data, trouble_data
 
 # 1: first shape. 2: what PyTorch wrote about breaks and failures. 3: the marks themselves as the remedy, and the rule that it comes from.
-# 4: null for seconds that are not known. 5: the verdict 'not finished'.
+# 4: null for seconds that are not known. 5: the verdict 'not finished'; whether an id is PyTorch's.
 FORMAT_VERSION = 5
 
 
@@ -20,6 +20,7 @@ def explanation_data(explanation: CompileExplanation) -> dict[str, Any]:
         "format": "shapelog story",
         "format_version": FORMAT_VERSION,
         "compile_id": compile.label,
+        "has_id": bool(compile.shown_label),
         "frame": {"title": frame.title, "file": frame.file or None, "line": frame.line or None, "rank": frame.rank},
         "called_at": line_data(frame.caller(compile)),
         "nearest_called_at": line_data(frame.caller(explanation.nearest)) if explanation.nearest else None,

@@ -65,6 +65,7 @@ def line_data(place: StackFrame | None) -> str | None:
 def recompile_data(item: Recompile, remedies: Remedies) -> dict[str, Any]:
     return {
         "compile_id": item.compile.label,
+        "has_id": bool(item.compile.shown_label),
         "rank": item.frame.rank,
         "process": item.frame.process or None,
         "frame": item.frame.label,

@@ -18,7 +18,7 @@ from shapelog.reporters.json.ranks import ranks_data
 # 5: the most that a prediction may come to. 6: seconds as ranges; the next steps; what PyTorch wrote about breaks and failures; seconds
 # refused and failed apart, so that the verdicts add up to the recompiles. 7: the marks themselves as the remedy, and
 # the rule that it comes from. 8: exports. 9: null for seconds that are not known; steps about compile caches, and what saves in later runs.
-# 10: how an export came to the expressions that it had to decide; the verdict 'not finished'.
+# 10: how an export came to the expressions that it had to decide; the verdict 'not finished'; whether an id is PyTorch's.
 FORMAT_VERSION = 10
 
 
@@ -64,11 +64,11 @@ def _diagnostic_data(alert: Alert) -> dict[str, Any]:
         "frame": alert.title,
         "sentence": alert.sentence,
         "file": alert.source_line.file if alert.source_line else None,
-        "line": alert.source_line.line if alert.source_line else None,
+        "line": (alert.source_line.line or None) if alert.source_line else None,
         "code_line": alert.snippet or None,
         "helps": list(alert.helps),
         "notes": list(alert.notes),
-        "compile_ids": list(alert.labels),
+        "compile_ids": list(alert.shown_labels),
     }
 
 
@@ -134,6 +134,7 @@ def _compile_data(compile: Compile) -> dict[str, Any]:
     metrics = compile.metrics
     return {
         "compile_id": compile.label,
+        "has_id": bool(compile.shown_label),
         "outcome": compile.outcome.value,
         "dynamic": compile.is_dynamic,
         "attempts": compile.attempts,

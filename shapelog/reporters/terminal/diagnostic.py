@@ -73,8 +73,8 @@ def _in_cell(alert: Alert) -> str:
 
 
 def id_words(compile: Compile) -> str:
-    """The id of a compile, for commands too; with a note where the log has none and it is one of our own."""
-    return compile.label if compile.shown_label else f"{compile.label} (numbered by shapelog; the log has no id)"
+    """How a compile is referred to, with what commands take where the log has no id."""
+    return compile.shown_label or f"{compile.reference} (the log has no id; {compile.label} in commands)"
 
 
 def _compiles(page: TextPage, alert: Alert) -> str:

@@ -32,7 +32,8 @@ def render_explanation(explanation: CompileExplanation, options: Options) -> byt
     advised: set[str] = {""}  # a hint that is the same for each entry is shown once
     for reason in page.listed(explanation.compile.reasons, "reason"):
         text, hint, advice = " ".join(reason.text.split()).partition(" (HINT: ")
-        page.line((f"{reason.entry}: ", "bold"), (text if advice in advised else text + hint + advice) or "(blank)", indent=2)
+        entry = explanation.compile.reference_of(reason.entry)
+        page.line((f"{entry}: ", "bold"), (text if advice in advised else text + hint + advice) or "(blank)", indent=2)
         advised.add(advice)
     return page.bytes()
 
@@ -99,8 +100,8 @@ def _why(page: TextPage, explanation: CompileExplanation) -> None:
         if item.entries_checked > 1
         else "the only earlier cache entry"
     )
-    page.heading(f"Why: compared with {item.nearest.label}", checked)
-    served = f": this call could reuse the graph of {item.served_by.label}" if item.served_by else ""
+    page.heading(f"Why: compared with {item.nearest.reference}", checked)
+    served = f": this call could reuse the graph of {item.served_by.reference}" if item.served_by else ""
     page.line((item.verdict.words, COLORS[item.verdict]), served, indent=2)
     shown = first(item.causes, min(page.limit, _MOST))
     is_enough = item.verdict is Verdict.MARKING  # then the marks against all causes are one remedy
@@ -117,7 +118,7 @@ def _why(page: TextPage, explanation: CompileExplanation) -> None:
     if item.consequences:
         page.line(("as a result: ", "dim"), shorten(", ".join(item.consequences), page.width * 2), indent=2)
     for others in page.listed(list(grouped(explanation.others, _properties).values()), "entry", most=_MOST):
-        labels = some([other.entry.label for other in others], len(others) if page.verbose else _VALUES, " ")
+        labels = some([other.entry.reference for other in others], len(others) if page.verbose else _VALUES, " ")
         page.line((f"other {plural_noun(len(others), 'entry')} ", "dim"), f"{labels}: {_differences(others)}", indent=2)
 
 
@@ -153,7 +154,7 @@ def _cause(page: TextPage, cause: Cause) -> None:
 
 
 def _guards(page: TextPage, explanation: CompileExplanation, nearest: Compile) -> None:
-    before, after = nearest.label, explanation.compile.label
+    before, after = nearest.reference, explanation.compile.reference
     page.heading("Guards that differ", f"{before} → {after}")
     for change in page.listed(explanation.guard_changes):
         name = f"{change.source.display_name} {change.prop}" if change.source else change.prop
@@ -177,7 +178,7 @@ def _graph(page: TextPage, explanation: CompileExplanation, options: Options) ->
     if len(shown) < len(lines):
         page.line((f"… {len(lines) - len(shown)} more lines, shown with --verbose", "dim"), indent=2)
     if explanation.group and len(explanation.group.members) > 1:
-        page.line("similar graphs: " + page.few([member.label for member in explanation.group.members], " "), indent=2)
+        page.line("similar graphs: " + page.few([member.reference for member in explanation.group.members], " "), indent=2)
 
 
 def _symbols(page: TextPage, explanation: CompileExplanation) -> None:

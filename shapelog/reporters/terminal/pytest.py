@@ -60,7 +60,7 @@ def _frames(page: TextPage, report: Report, root: str) -> None:
     frames = [frame for frame in report.trace.frames if frame.entries]
     page.line("Compiled:")
     for frame in page.listed(frames, "frame"):
-        labels = shorten(" ".join(entry.label for entry in frame.entries), 40)
+        labels = shorten(" ".join(entry.reference for entry in frame.entries), 40)
         page.line(f"{_title(frame, root)}  {plural(len(frame.entries), 'compilation')}: {labels}", indent=2)
 
 
@@ -70,8 +70,8 @@ def _title(frame: Frame, root: str) -> str:
 
 def _recompile(page: TextPage, item: Recompile, remedies: Remedies, root: str) -> None:
     compile, frame = item.compile, item.frame
-    against = f" compared with {item.nearest.label}" if item.nearest else ""
-    page.line(f"{compile.label}{against}  {_title(frame, root)}  {item.verdict.value}")
+    against = f" compared with {item.nearest.reference}" if item.nearest else ""
+    page.line(f"{compile.reference}{against}  {_title(frame, root)}  {item.verdict.value}")
     for cause in item.causes[:LIMIT]:
         _cause(page, cause, frame, root)
     if len(item.causes) > LIMIT:
@@ -108,7 +108,7 @@ def _cause(page: TextPage, cause: Cause, frame: Frame, root: str) -> None:
 
 def _unknown(page: TextPage, recompiles: Sequence[Recompile], with_reset: str) -> None:
     """Recompiles against code that an earlier test left in PyTorch's cache, and how to begin without it."""
-    labels = [item.compile.label for item in recompiles if item.is_against_unknown]
+    labels = [item.compile.reference for item in recompiles if item.is_against_unknown]
     if labels:
         names = shorten(" ".join(labels), 40)
         where = f"in a fixture, or use the mark {with_reset}" if with_reset else "before the first call"

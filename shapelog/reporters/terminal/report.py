@@ -238,7 +238,7 @@ def _notes(page: TextPage, item: FrameReport) -> None:
     notes: dict[str, list[str]] = {}
     for entry in item.recompiles:
         if entry.why_not_markable:
-            notes.setdefault(entry.why_not_markable, []).append(entry.compile.label)
+            notes.setdefault(entry.why_not_markable, []).append(entry.compile.reference)
     for reason, labels in notes.items():
         page.line((f"{shorten(' '.join(labels), 40)}: ", "dim"), reason, indent=6)
 
@@ -269,7 +269,7 @@ def _where(cause: Cause) -> str:
 
 
 def _recompile(page: TextPage, item: Recompile, indent: int) -> None:
-    against = f" against {item.nearest.label}" if item.nearest else ""
+    against = f" against {item.nearest.reference}" if item.nearest else ""
     spent = measured(item.compile.seconds)
     page.line((id_words(item.compile), "bold"), against, "  ", (item.verdict.value, COLORS[item.verdict]), f"  {spent}", indent=indent)
     for cause in item.causes:
@@ -301,7 +301,7 @@ def _groups(page: TextPage, report: Report) -> None:
     room = max(20, page.width - 30)
     for same in page.listed(groups, "group"):
         group = same[0]
-        static, dynamic = (" ".join(member.label for member in part) for part in (group.static, group.dynamic))
+        static, dynamic = (" ".join(member.reference for member in part) for part in (group.static, group.dynamic))
         owners = [item.members[0] for item in same]
         text = Text(f"{rank_label(owners, report.trace)}  " if report.trace.rank_count > 1 else "")
         if static:
@@ -309,7 +309,7 @@ def _groups(page: TextPage, report: Report) -> None:
         if dynamic:
             text.append("  dynamic " if static else "dynamic ", style="dim").append(shorten(dynamic, room), style="cyan")
         if group.converged:
-            text.append(f"  converged at {group.converged.label}", style="green")
+            text.append(f"  converged at {group.converged.reference}", style="green")
         elif not group.dynamic:
             text.append("  never became dynamic", style="dim")
         page.text(text, 2)
@@ -386,7 +386,7 @@ def _shape_table(page: TextPage, table: ShapeTable) -> None:
     notes = [f"{left} constant rows left out, shown with --verbose"] if left else []
     notes += [f"{table.left_out} more rows left out"] if table.left_out else []
     page.heading("Shapes", "; ".join(notes))
-    labels = [compile.label for compile in table.compiles]
+    labels = [compile.reference for compile in table.compiles]
     longest = max(len(one_line(row.name)) for row in rows)
     name_width = min(longest, max(16, page.width // 2))
     cell_width = max(5, *(len(label) for label in labels), *(len(cell.value) + 2 for row in rows for cell in row.cells))

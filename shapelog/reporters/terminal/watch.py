@@ -132,7 +132,7 @@ def _verdict(snapshot: Snapshot, report: Report) -> list[Text]:
         rest = f"; and {len(snapshot.unread) - 1} more" if snapshot.unread[1:] else ""
         found.append(Text(f"not read: {one_line(snapshot.unread[0])}{rest}", style="yellow"))
     if snapshot.unfinished and not snapshot.ended:
-        some = ", ".join(dict.fromkeys(f"{event.compile.label} {one_line(event.frame.title)}" for event in snapshot.unfinished[-4:]))
+        some = ", ".join(dict.fromkeys(f"{event.compile.reference} {one_line(event.frame.title)}" for event in snapshot.unfinished[-4:]))
         found.append(Text(f"compiling: {some}", style="cyan"))
     return found
 
@@ -256,7 +256,7 @@ def _across_ranks(events: Iterable[Event]) -> list[list[Event]]:
     """Compiles that are the same on several ranks together, in the order in which the last of each came."""
     found: dict[tuple[object, ...], list[Event]] = {}
     for number, event in enumerate(events):
-        key = (event.compile.label, event.frame.title, event.compile.outcome, _why(event), event.frame.rank is None and number)
+        key = (event.compile.reference, event.frame.title, event.compile.outcome, _why(event), event.frame.rank is None and number)
         found[key] = [*found.pop(key, ()), event]
     return list(found.values())
 
@@ -272,7 +272,7 @@ def _line(events: Sequence[Event], is_job: bool) -> Text:
     why, codes = _why(event)
     return Text.assemble(
         (f"{_clock(event.when)} {owner}", "dim"),
-        (f"{compile.label} ", "bold"),
+        (f"{compile.reference} ", "bold"),
         f"{one_line(event.frame.title)} ",
         (verb, style),
         f" ({seconds(spent)})" if spent >= 0.005 else "",

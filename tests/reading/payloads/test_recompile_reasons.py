@@ -312,6 +312,17 @@ KNOWN = [
         "Unexpected recompilation: runtime guards failed even though they passed during recompilation-reason analysis.",
         ("unexpected", "", "", "", ""),
     ),
+    (
+        "2.6 and later",
+        "Cache miss due to 7 changed tensor shapes (total of 7): sizes[0], sizes[1]",
+        ("backward_sizes", "", "sizes in the backward pass", "", ""),
+    ),
+    (
+        "2.3 and later",
+        "Cache miss due to new autograd node: MulBackward0 (NodeCall 2) with key size 71, previous key sizes=[]",
+        ("autograd_graph", "", "autograd graph", "", ""),
+    ),
+    ("2.4 and older", "___guarded_code.valid", ("died", "", "lifetime", "", "")),
     ("unknown version", "___check_opaque_guard_fn_3", ("other", "", "", "___check_opaque_guard_fn_3", "")),
 ]
 

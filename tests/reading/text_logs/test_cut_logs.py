@@ -6,6 +6,8 @@ import pytest
 
 from shapelog import load
 from shapelog.report.report import Report, analyze
+from shapelog.reporters import Options
+from shapelog.reporters.terminal.report import render
 
 RECOMPILING = "V0228 12:04:24.190000 2990033 torch/_dynamo/guards.py:2813] [0/1] [__recompiles] Recompiling function f in a.py:1\n"
 REASON = "V0228 12:04:24.190000 2990033 torch/_dynamo/guards.py:2813] [0/1] [__recompiles]     - 0/0: tensor 'x' "
@@ -20,6 +22,11 @@ def report_of(text: str, folder: Path) -> Report:
     path = folder / "run.txt"
     path.write_text(text, encoding="utf-8")
     return analyze(load(path), debug=True)
+
+
+def terminal(text: str, folder: Path) -> str:
+    """The report as a terminal shows it, with blanks in place of line breaks."""
+    return " ".join(render(report_of(text, folder), Options()).decode().split())
 
 
 @pytest.mark.parametrize(
@@ -53,9 +60,9 @@ def test_ranks_do_not_differ_because_the_warning_of_one_is_cut(tmp_path: Path) -
 
 
 def test_a_reason_that_is_not_known_is_quoted_with_the_setting_of_the_version(tmp_path: Path) -> None:
-    text = "torch._dynamo hit config.cache_size_limit (8)\n   function: 'f' (/srv/a.py:1)\n   last reason: ___guarded_code.valid\n"
+    text = "torch._dynamo hit config.cache_size_limit (8)\n   function: 'f' (/srv/a.py:1)\n   last reason: ___opaque_guard.valid\n"
     (finding,) = report_of(text, tmp_path).findings
-    assert finding.sentence.endswith("; the last reason: ___guarded_code.valid")
+    assert finding.sentence.endswith("; the last reason: ___opaque_guard.valid")
     assert finding.remedy.endswith("torch._dynamo.config.cache_size_limit")
 
 
@@ -329,3 +336,85 @@ def test_a_title_that_names_the_limit_adds_no_hit_and_gives_the_reason_that_is_c
     (found,) = again.findings
     assert found.sentence.endswith("the last reason: dim 0 of v changed")
     assert len(again.trace.compiles) == 1
+
+
+FLAT = (
+    "to override this. [rank0]:W0316 00:20:26.470743 178163 site-packages/torch/_dynamo/convert_frame.py:906] [0/8] torch._dynamo hit "
+    "config.cache_size_limit (8) [rank0]:W0316 00:20:26.470743 178163 site-packages/torch/_dynamo/convert_frame.py:906] [0/8] function: "
+    "'scale' (/srv/app/norm.py:170) [rank0]:W0316 00:20:26.470743 178163 site-packages/torch/_dynamo/convert_frame.py:906] [0/8] last "
+    "reason: 0/0: tensor 'L['x']' size mismatch at index 0. expected 64, actual 32 [rank0]:W0316 00:20:26.470743 178163 "
+    'site-packages/torch/_dynamo/convert_frame.py:906] [0/8] To log all recompilation reasons, use TORCH_LOGS="recompiles".'
+)
+
+
+def test_a_warning_that_a_page_has_on_one_line_is_read(tmp_path: Path) -> None:
+    shown = terminal(FLAT, tmp_path)
+    assert "scale hit the recompile limit" in shown
+    assert "the last reason: dim 0 of x changed from 64 to 32" in shown
+
+
+def test_the_head_of_a_line_that_is_cut_off_is_no_reason(tmp_path: Path) -> None:
+    text = (
+        "torch/_dynamo/guards.py:2813] [1/4] [__recompiles] Recompiling function forward in /srv/llama.py:267 "
+        "torch/_dynamo/guards.py:2813] [1/4] [__recompiles] triggered by the following guard failure(s): torch/_dynamo/guard..."
+    )
+    assert "no reason is recorded" in terminal(text, tmp_path)
+
+
+def test_a_warning_whose_setting_is_on_the_next_line_has_it(tmp_path: Path) -> None:
+    begin = "W torch/_dynamo/convert_frame.py:1994 [0/8] torch._dynamo hit\nconfig.recompile_limit (8)\n"
+    text = f"{begin}    last reason: 0/3: GLOBAL_STATE changed: grad_mode"
+    shown = terminal(text, tmp_path)
+    assert "hit the recompile limit at 0/8" in shown
+    assert "raise torch._dynamo.config.recompile_limit" in shown
+
+
+def test_what_comes_below_the_advice_of_a_warning_is_no_reason(tmp_path: Path) -> None:
+    warning = (
+        "# [0/8] torch._dynamo hit config.cache_size_limit (8)\n# [0/8]    function: 'f' (/srv/a.py:4)\n# [0/8]    last reason: 0/0:\n"
+    )
+    text = f'{warning}# [0/8] To log all recompilation reasons, use TORCH_LOGS="recompiles".\n    torch._dynamo.reset()\n'
+    assert "reset()" not in terminal(text, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'E0724 06:29:07.070951 1 pb_stub.cc:736] "Failed, message: FailOnRecompileLimitHit: recompile_limit reached with one_graph=True',
+        "| smoke | 6 | kandinsky | `FailOnRecompileLimitHit: Hard failure due to fullgraph=True` |",
+    ],
+)
+def test_an_exception_that_only_the_compiler_has_counts_without_its_module(text: str, tmp_path: Path) -> None:
+    assert "hit the recompile limit; the call raised an error" in terminal(text, tmp_path)
+
+
+def test_an_object_whose_address_is_left_out_is_one(tmp_path: Path) -> None:
+    limit = "torch._dynamo hit config.accumulated_recompile_limit (256)\n   last reason: 0/255: ___check_obj_id(fn, ...)"
+    operator = ", type=<OpOverload(op='aten.rsqrt', overload='default')>"
+    assert "fn is another operator than aten.rsqrt" in terminal(limit + operator, tmp_path)
+    assert "fn is a different object" in terminal(f"{limit}\nTo log all recompilation reasons, use", tmp_path)
+
+
+def test_a_line_that_is_not_known_is_not_shown(tmp_path: Path) -> None:
+    lines = [
+        "[0/0] [__guards] | | +- TENSOR_MATCH: check_tensor(L['a'], Tensor, ..., torch.float32, ..., size=[2, 4], stride=[4, 1])",
+        "[0/1] [__recompiles] Recompiling function f in ...",
+        "[0/1] [__recompiles]     triggered by the following guard failure(s):",
+        "[0/1] [__recompiles]     - 0/0: tensor 'a' size mismatch at index 0. expected 2, actual 8",
+        "[0/1] [__guards] | | +- TENSOR_MATCH: check_tensor(L['a'], Tensor, ..., torch.float32, ..., size=[None, 4], stride=[4, 1])",
+    ]
+    shown = terminal("\n".join(lines), tmp_path)
+    assert "-->" not in shown
+    assert "add L['a'] to" in shown
+
+
+def test_a_function_that_hit_the_limit_twice_has_the_cause_of_it_alone(tmp_path: Path) -> None:
+    warning = "torchdynamo hit config.cache_size_limit (64)\n   function: 'toy' (example.py:5)\n   reasons:  ['___guarded_code.valid']\n"
+    (finding,) = report_of(f"Previously:\n{warning}\nNow:\n{warning}", tmp_path).findings
+    assert [name for name, _ in finding.details] == ["lifetime"]
+
+
+def test_a_graph_break_whose_traceback_is_cut_off_lacks_its_reason(tmp_path: Path) -> None:
+    head = "[2024-02-06 10:32:24,334] [0/0] torch._dynamo.symbolic_convert.__graph_breaks: [DEBUG] "
+    (compile,) = report_of(f"{head}Graph break: Traceback (most recent call last):", tmp_path).trace.compiles
+    assert [item.message.title for item in compile.breaks] == ["the text does not have the reason"]

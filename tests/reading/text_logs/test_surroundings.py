@@ -103,10 +103,12 @@ def test_the_heads_of_pytorch_are_not_taken_for_that_of_a_launcher(name: str, fr
     assert lead_of(lines + text) is None
 
 
+@pytest.mark.parametrize("is_filled", [False, True])
 @pytest.mark.parametrize("columns", [60, 80, 100])
-def test_lines_that_a_terminal_wrapped_are_whole_again(columns: int, tmp_path: Path) -> None:
+def test_lines_that_a_terminal_wrapped_are_whole_again(columns: int, is_filled: bool, tmp_path: Path) -> None:
     lines = each(HEAD)(TEXT).splitlines()
-    wrapped = "".join(f"{line[at : at + columns]}\n" for line in lines for at in range(0, len(line), columns))
+    width = columns if is_filled else 0
+    wrapped = "".join(f"{line[at : at + columns]:<{width}}\n" for line in lines for at in range(0, len(line), columns))
     assert causes(tmp_path / "run.txt", wrapped.encode()) == [("3/8", "forward", ("SL101",))]
 
 

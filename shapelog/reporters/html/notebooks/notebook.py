@@ -38,7 +38,7 @@ def render(report: Report, options: Options) -> bytes:
         "notebook.html.j2",
         report=report,
         headline=_headline(report),
-        limits=", ".join(f"{_text(item.frame.title)} (at {item.limit_hit.label})" for item in report.frames if item.limit_hit),
+        limits=", ".join(f"{_text(item.frame.title)} (at {item.limit_hit.reference})" for item in report.frames if item.limit_hit),
         frames=[item for item in report.frames if item.has_recompiled],
         steps=next_steps(collect_alerts(report, Repository())),
         most=_MAX_STEPS if options.limit else None,

@@ -51,7 +51,7 @@ def _place(file: str, line: int) -> str:
 
 
 def _compiles(compiles: Iterable[Compile]) -> Table:
-    rows = [(item.label, item.outcome.value, item.seconds, "dynamic" if item.is_dynamic else "static") for item in compiles]
+    rows = [(item.reference, item.outcome.value, item.seconds, "dynamic" if item.is_dynamic else "static") for item in compiles]
     return Table("compiles", "Compilations", _COMPILES, tuple(rows))
 
 
@@ -72,7 +72,8 @@ def _rank(rank: Rank) -> Shown:
 def _frame(frame: Frame) -> Shown:
     called = frame.called_at
     facts = _facts((("called at", f"{called.file}:{called.line}" if called else ""), ("time", measured(frame.seconds))))
-    return Shown(frame.title, f"frame {frame.label}, {_place(frame.file, frame.line)}", facts, (_compiles(frame.compiles),))
+    number = f"frame {frame.shown_label}" if frame.shown_label else ""
+    return Shown(frame.title, ", ".join(filter(None, (number, _place(frame.file, frame.line)))), facts, (_compiles(frame.compiles),))
 
 
 @shown.register
@@ -81,7 +82,7 @@ def _compile(compile: Compile) -> Shown:
     inputs = tuple((item.source, str(list(item.size)), item.dtype) for item in compile.inputs if not item.is_parameter)
     symbols = tuple((item.name, item.source, item.hint, item.range) for item in compile.symbols)
     return Shown(
-        f"Compilation {compile.label}",
+        f"Compilation {compile.reference}",
         compile.outcome.value,
         _facts(_facts_of(compile)),
         (
@@ -107,13 +108,13 @@ def _recompile(item: Recompile) -> Shown:
     facts = _facts(
         (
             ("function", item.frame.title),
-            ("compared with", item.nearest.label if item.nearest else ""),
+            ("compared with", item.nearest.reference if item.nearest else ""),
             ("time", measured(item.compile.seconds)),
             ("not known", item.unexplained_because if not item.causes else ""),
             ("note", item.why_not_markable),
         )
     )
-    return Shown(f"Recompilation {item.compile.label}", item.verdict.words, facts, (_causes(item.causes),))
+    return Shown(f"Recompilation {item.compile.reference}", item.verdict.words, facts, (_causes(item.causes),))
 
 
 @shown.register
@@ -126,7 +127,7 @@ def _cause(cause: Cause) -> Shown:
 def _explanations(explained: Explanations) -> Shown:
     columns = (Column("compilation"), Column("function"), Column("rules"), Column("verdict"), Column("time", True))
     rows = [
-        (item.compile.label, item.frame.title, " ".join(item.codes), item.verdict.words, item.compile.seconds)
+        (item.compile.reference, item.frame.title, " ".join(item.codes), item.verdict.words, item.compile.seconds)
         for item in explained.recompiles
     ]
     return Shown(plural(len(rows), "recompilation"), explained.trace.name, tables=(Table("recompiles", "", columns, tuple(rows)),))
@@ -168,7 +169,7 @@ def _alternative(item: Alternative) -> Shown:
 
 @shown.register
 def _remaining(item: Remaining) -> Shown:
-    facts = (("what to do", item.remedy), ("place", item.place), ("compilations", " ".join(compile.label for compile in item.compiles)))
+    facts = (("what to do", item.remedy), ("place", item.place), ("compilations", " ".join(compile.reference for compile in item.compiles)))
     return Shown(
         f"{item.rule.code} {item.rule.name} in {item.frame.title}", item.sentence, _facts((*facts, ("time", measured(item.seconds))))
     )

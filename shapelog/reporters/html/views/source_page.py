@@ -192,7 +192,7 @@ class _Builder(NamedTuple):
             function=item,
             anchor=anchor,
             title="top level" if item.title == TOP_LEVEL else item.title or "unknown function",
-            frames={self.anchors[frame]: frame.label for frame in item.frames},
+            frames={self.anchors[frame]: frame.shown_label for frame in item.frames},
             kind=_worst(row.kind for row in rows),
             parts=_parts(item.compiled),
             rows=rows,
@@ -220,7 +220,7 @@ class _Builder(NamedTuple):
         return MarkView(mark, _KINDS.get(mark.kind, verdict), squares[:_MAX_SQUARES], more, _parts(mark.compiled))
 
     def _square(self, compile: Compile, kind: str, seconds: float) -> Square:
-        return Square(self.anchors[compile], compile.label, kind, seconds)
+        return Square(self.anchors[compile], compile.reference, kind, seconds)
 
 
 def _parts(compiled: Iterable[WeightedCompile]) -> tuple[Part, ...]:
