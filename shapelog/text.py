@@ -15,6 +15,8 @@ _IGNORABLE = (
 # hidden annotations, and halves of surrogate pairs.
 _CONTROL = "\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u2800\U0001d159\ufff9-\ufffb\ud800-\udfff"
 UNSAFE = re.compile(f"[{_CONTROL}{_IGNORABLE}]")
+# The first word is code: ``x.shape[0]``, ``self.step``, ``mark_dynamic``, ``train()``.
+_CODE = re.compile(r"\w+(?:[._\[]\w|\()")
 _SENTENCE_END = re.compile(r"(?<!\be\.g)(?<!\bi\.e)(?<!\bcf)\.(?=\s|$)")
 _LINE_BREAKS = re.compile(r"[\t\n]+\s*")
 # Addresses and ids differ from process to process.
@@ -134,9 +136,14 @@ def compilations(number: int, limit_hits: int | None = 0, noun: str = "compilati
     return " and ".join([*parts, plural(limit_hits, "limit hit")] if limit_hits else parts)
 
 
+def capitalized(text: str) -> str:
+    """With a capital letter, unless it begins with a name in code, such as ``train()`` or ``x.size``."""
+    return text if _CODE.match(text) else text[:1].upper() + text[1:]
+
+
 def as_sentence(text: str) -> str:
     """``Pass one type.`` of ``pass one type``."""
-    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
+    return f"{capitalized(text).rstrip('.')}."
 
 
 def enumerated(parts: Sequence[str], last: str = "and") -> str:

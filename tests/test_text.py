@@ -99,6 +99,7 @@ def test_a_list_that_is_too_long_ends_with_the_number_of_the_rest() -> None:
 
 def test_a_remedy_becomes_a_sentence() -> None:
     assert as_sentence("pass one type") == as_sentence("Pass one type.") == "Pass one type."
+    assert as_sentence("train() and eval() each need a graph") == "train() and eval() each need a graph."
 
 
 def test_text_that_fits_is_unchanged() -> None:

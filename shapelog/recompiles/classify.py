@@ -559,7 +559,7 @@ def _value(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) 
         how = f"from {_COUNTER}{before} to {_COUNTER}{after}" if after else f"(was {_COUNTER}{before})"
         return Classification(("SL311",), f"{name} changed {how}")
     if item.source.endswith(".training"):
-        return Classification(("SL316",), f"{name} changed from {before} to {now}; train() and eval() each need a graph")
+        return Classification(("SL316",), f"{name} changed from {before} to {now}")
     if not before and not after:
         return Classification(("SL311",), f"{name} changed (its values are not recorded)")
     kind = constant_type(before)

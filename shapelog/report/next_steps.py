@@ -30,7 +30,7 @@ from shapelog.report.results import Finding
 from shapelog.report.resumed_code import ResumedCode
 from shapelog.report.weighted import weighted_compiles
 from shapelog.rules import AlertKind, Level, Remedy, Rule, Section, Verdict
-from shapelog.text import enumerated, plural, plural_noun, sentence_end, shorten, some
+from shapelog.text import capitalized, enumerated, plural, plural_noun, sentence_end, shorten, some
 
 # Rules about state that a program sets up once, before the first compiled call.
 _SET_UP = frozenset(("SL301", "SL303", "SL305", "SL306", "SL307", "SL321"))
@@ -211,7 +211,7 @@ def _marks(advice: Advice | None) -> Iterator[NextStep]:
     unsure = max(items, key=lambda item: _CONFIDENCE.index(item.confidence))
     text = (as_shell(advice),) if advice.env else tuple(as_python(advice).split("\n"))
     saved = advice.avoidable_seconds if fewer else Seconds()
-    title = _capitalized(items[0].recommendation) if len(items) == 1 else f"Mark {advice.what_to_mark} as dynamic"
+    title = capitalized(items[0].recommendation) if len(items) == 1 else f"Mark {advice.what_to_mark} as dynamic"
     refused = advice.before.limit_hits - advice.after.limit_hits
     yield NextStep(
         kind=StepKind.MARK,
@@ -243,7 +243,7 @@ def _of_exports(findings: Iterable[Finding], repository: Repository) -> Iterator
         line = repository.source_line(first.place.file, first.place.line) if first.place else None
         yield NextStep(
             kind=StepKind.EXPORT,
-            title=_capitalized(first.remedy),
+            title=capitalized(first.remedy),
             rules=(first.rule,),
             saving=Saving(),
             confidence=Confidence("medium", "an export that gets further may meet more"),
@@ -276,7 +276,7 @@ def _of_caches(run: _Run) -> Iterator[NextStep]:
             confidence=Confidence(*_SURE if problem.is_sure else _UNSURE),
             stake=_middle(saved),
             text=problem.text,
-            explanation=_capitalized(f"{rule.name.replace('-', ' ')}: {' '.join(problem.reason.split())}"),
+            explanation=capitalized(f"{rule.name.replace('-', ' ')}: {' '.join(problem.reason.split())}"),
             labels=tuple(dict.fromkeys(compile.label for compile in uses)),
         )
 
@@ -305,7 +305,7 @@ def _of_ranks(findings: Iterable[Finding]) -> Iterator[NextStep]:
     for rule, members in grouped((item for item in findings if item.rule.section is Section.RANKS), lambda item: item.rule).items():
         yield NextStep(
             kind=StepKind.RANKS,
-            title=_capitalized(rule.remedy),
+            title=capitalized(rule.remedy),
             rules=(rule,),
             saving=Saving(),
             confidence=Confidence("medium", "how long ranks wait for each other is not in a trace"),
@@ -509,10 +509,6 @@ _MAKERS = {
     StepKind.FAILURE: _failure,
     StepKind.LIMIT: _limit,
 }
-
-
-def _capitalized(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def saving_words(saving: Saving) -> str:

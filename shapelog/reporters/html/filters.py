@@ -23,13 +23,11 @@ from shapelog.reporters.html.redact import without_stack
 from shapelog.reporters.html.views.editor_links import EditorLinks
 from shapelog.reporters.html.views.what_if_page import number_of
 from shapelog.rules import RULES, problem_rule
-from shapelog.text import escape_controls, file_name, file_size, one_line, rank_list, seconds_in_column
+from shapelog.text import capitalized, escape_controls, file_name, file_size, one_line, rank_list, seconds_in_column
 
 # Rows of a table.
 _MAX_ROWS = 60
 _MAX_TEXT = 2000
-# The first word is code: ``x.shape[0]``, ``self.step``, ``mark_dynamic``, ``train()``.
-_NAME = re.compile(r"\w+(?:[._\[]\w|\()")
 # In names of columns, which the other formats have as well.
 _COLUMN_WORDS = (
     (re.compile("pinned to"), "fixed to"),
@@ -202,7 +200,7 @@ def _cell(value: str | int | float | None) -> str:
 def sentence(text: str, is_first: bool = True) -> str:
     """With a full stop, and with a capital unless it continues the text before it, or begins with a name."""
     text = text.strip()
-    head = text[:1].upper() + text[1:] if is_first and not _NAME.match(text) else text
+    head = capitalized(text) if is_first else text
     return head if not head or head[-1] in ".!?:" else f"{head}."
 
 
