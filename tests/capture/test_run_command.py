@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import make
@@ -312,10 +313,13 @@ def test_a_trace_that_cannot_be_read_is_reported_and_the_exit_code_of_the_comman
 
 @pytest.fixture
 def listener(tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
-    """shapelog running a command that prints its signals, without a terminal."""
+    """shapelog running a command that prints its signals, without a terminal, and not under ``nohup`` if the tests are."""
     where = {**os.environ, "PYTHONPATH": str(Path(shapelog.__file__).parents[1])}
     command = [sys.executable, "-c", MAIN, "run", "--", sys.executable, "-c", LISTENER]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, env=where, text=True, start_new_session=True, cwd=tmp_path) as process:
+    hears = partial(signal.signal, signal.SIGHUP, signal.SIG_DFL)
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, env=where, text=True, start_new_session=True, cwd=tmp_path, preexec_fn=hears
+    ) as process:
         assert heard(process) == "ready"
         yield process
 
