@@ -162,17 +162,23 @@ def sentence_end(text: str, least: int = 0, most: int | None = None) -> int:
 
     A full stop within an abbreviation, a name or brackets ends no sentence, and none ends before ``least``.
     """
-    ends = (
-        match.end() for match in _SENTENCE_END.finditer(text, least) if text.count("(", 0, match.end()) <= text.count(")", 0, match.end())
-    )
-    if most is None:
-        return next(ends, -1)
-    return max((end for end in ends if end <= most), default=-1)
+    counted, open_brackets, found = 0, 0, -1
+    for match in _SENTENCE_END.finditer(text, least):
+        end = match.end()
+        if most is not None and end > most:
+            break
+        open_brackets += text.count("(", counted, end) - text.count(")", counted, end)
+        counted = end
+        if open_brackets <= 0:
+            found = end
+            if most is None:
+                break
+    return found
 
 
 def some_in_width(names: Sequence[str], width: int, between: str = ", ") -> str:
     """As many names as fit, each whole, and how many more there are; the first one is shortened where it does not fit."""
-    for shown in range(len(names), 0, -1):
+    for shown in range(min(len(names), width), 0, -1):
         text = some(names, shown, between)
         if _first_cells(text, width) == text:
             return text
@@ -224,7 +230,7 @@ def seconds_in_column(value: float) -> str:
 
 
 def seconds_as_printed(value: float) -> float:
-    """What ``seconds_in_column`` prints, as a number: differences of such times fit what is printed beside them."""
+    """What ``seconds_in_column`` prints, as a number: differences of such times agree with what is printed."""
     whole = round(value)
     if whole < _LONG_TIME:
         return round(value, 2)

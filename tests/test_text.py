@@ -262,3 +262,10 @@ def test_differences_of_printed_times_are_those_of_what_is_printed() -> None:
 )
 def test_a_part_of_a_line_is_where_the_line_uses_it(part: str, code: str, start: int) -> None:
     assert start_of(part, code) == start
+
+
+def test_the_end_of_a_sentence_and_names_in_a_width_are_found_in_long_texts() -> None:
+    open_bracket = f"({'a. ' * 200_000}"
+    assert (sentence_end(open_bracket), sentence_end(open_bracket, most=len(open_bracket))) == (-1, -1)
+    assert sentence_end(f"{open_bracket}) b. c", most=10**6) == len(open_bracket) + 4
+    assert some_in_width(["name"] * 100_000, 30) == "name, name and 99998 more"
