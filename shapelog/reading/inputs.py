@@ -6,6 +6,7 @@ import stat
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
@@ -182,6 +183,10 @@ def _by_rank(file: TraceFile) -> tuple[bool, int, str]:
     return file.rank is None, file.rank or 0, file.name
 
 
+def _chunks_of(path: Path) -> Iterator[bytes]:
+    return read_chunks(path.open("rb"), close=True)
+
+
 def _local_entry(path: Path, name: str, state: os.stat_result) -> FileEntry:
     def read(start: int, end: int) -> bytes:
         with path.open("rb") as file:
@@ -192,7 +197,7 @@ def _local_entry(path: Path, name: str, state: os.stat_result) -> FileEntry:
         name=name,
         size=state.st_size,
         modified=clock_time(state.st_mtime),
-        chunks=lambda: read_chunks(path.open("rb"), close=True),
+        chunks=partial(_chunks_of, path),
         read_range=read,
         path=path,
     )
@@ -311,7 +316,7 @@ def _entries_below(where: Path, logs: Iterable[str]) -> Iterator[FileEntry]:
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError:
-            yield FileEntry(log, -1, None, lambda log=log: read_chunks((where / log).open("rb"), close=True), path=where / log)  # type: ignore[misc]
+            yield FileEntry(log, -1, None, partial(_chunks_of, where / log), path=where / log)
         else:
             if stat.S_ISREG(state.st_mode):
                 yield _local_entry(where / log, log, state)

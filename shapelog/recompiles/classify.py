@@ -204,7 +204,7 @@ def _backward_sizes(item: Violation, name: str, entry: CompileFacts, call: Compi
 
 def _autograd_graph(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     node = _NEW_NODE.search(item.reason.code) if item.reason else None
-    where = f": node {node[2]}, {node[1]}, is none of those captured before" if node else ""
+    where = f": node {node[2]}, {node[1]}, is new" if node else ""
     return Classification(("SL324",), f"the backward pass has another autograd graph{where}")
 
 
@@ -267,7 +267,7 @@ def _size(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -
     is_zero_one = "SL104" in codes and not codes_of_pin
     if is_zero_one:
         words = ""  # what a size of 0 or 1 is tied to makes no difference
-    remedy = _MARK_FORWARD if call.compile.id.autograd is not None else ""  # its inputs are none of the user's
+    remedy = _MARK_FORWARD if call.compile.id.autograd is not None else ""  # the user does not pass its inputs
     if is_zero_one and item.actual in (0, 1):  # the first call had another size
         remedy = _NOT_WARMED_UP
     return Classification((*codes, *codes_of_pin), sentence + words, True, remedy=remedy)
@@ -570,9 +570,9 @@ def _value(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) 
         return _int(item, f"the int {name} {changed}", entry, call)
     is_nan = is_compared_with_tensor(before)
     if is_nan or kind == "float":
-        operator = _operator_with(before, entry) if _operator_with(before, entry) == _operator_with(now, call) else ""
+        operator = _operator_with(before, entry)
         sentence = f"the float {name} changed from {'NaN or another value' if is_nan else before} to {now}"
-        if operator:
+        if operator and operator == _operator_with(now, call):
             return Classification(("SL312",), sentence, remedy=_FLOAT_OF_OPERATOR.format(operator=operator))
         return _float(item, sentence, entry, call)
     return Classification(("SL311",), f"{name} changed from {before} to {now}")

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION, compiler_message, exception_chain, stack_lines, user_stack
 from shapelog.reading.payloads.source_names import is_library
+from shapelog.reading.text_logs.message_kinds import CHAINS
 from shapelog.reading.text_logs.messages import UNKNOWN_CODE, Code, recompiled_code
 
 _MODULE = r"torch\.(?:_dynamo|_inductor|fx|_subclasses|_functorch|_export)\."
@@ -20,7 +21,7 @@ _NAMES = (
 _OF_DYNAMO_ALONE = r"(?:BackendCompilerFailed|InternalTorchDynamoError|FailOnRecompileLimitHit|FailOnCacheLimitHit|RecompileLimitExceeded)"
 # A class of exceptions with its module, which is one wherever it is.
 _QUALIFIED = rf"(?<![\w.]){_MODULE}(?:\w{{1,80}}\.){{1,6}}\w{{0,80}}(?:Error|Exception|Failed|Unsupported|Hit|Exceeded|SymNode)"
-# Exceptions of the compiler; those of a program alone are none of its failures.
+# Exceptions of the compiler; one that the program itself raised is no failure of it.
 _RAISED = re.compile(
     rf"(?:^|\n)[ \t]{{0,80}}(?:(?!except )\w{{1,20}} +)?(?P<alone>{_MODULE}[\w.]{{1,200}}|{_NAMES})(?:: (?P<message>[^\n]*)|(?=\n|$))"
     rf"|(?<!except )(?P<quoted>{_QUALIFIED}|(?<![\w.]){_OF_DYNAMO_ALONE}): (?P<words>\S[^\n]*)"
@@ -42,8 +43,6 @@ _OF_DYNAMO = re.compile(r"^from user code:|TORCH_LOGS|TORCHDYNAMO|torch[/\\]_dyn
 _EXPLANATION = re.compile(r"^[^\n]*?\s*Explanation: (?P<message>.*?)^\s*from user code:", re.M | re.S)
 _NOT_CONVERTED = re.compile(r"WON'T CONVERT (?P<name>\S+) (?P<file>.*?) line (?P<line>\d{1,9})")
 _STACK_LINE = re.compile(r"\s*(?:File \"|\^|~)")
-# What ties the exceptions of a chain together.
-_CHAINS = re.compile(r"\s*(?:The above exception was the direct cause|During handling of the above exception)")
 _SHAPE_ENV = "creating the guards on sizes failed, which also check that what is marked as dynamic can vary"
 _LOWERING = "Error from lowering"
 # The heading, and below it one condition on each line; a person may have written on below these, or quote one alone.
@@ -181,7 +180,7 @@ def _nameless_failure(text: str, is_logged: bool) -> FailureText | None:
         return FailureText("Error", other or LOST_EXCEPTION, _unconverted(named), text)
     if is_logged and text.lstrip().startswith(_LOWERING):
         return FailureText("LoweringException", other or LOST_EXCEPTION, UNKNOWN_CODE, text)
-    is_rest = _STACK_LINE.match(text) or _CHAINS.match(text)
+    is_rest = _STACK_LINE.match(text) or CHAINS.match(text)
     return FailureText("Error", other or LOST_EXCEPTION, UNKNOWN_CODE, text) if is_logged and is_rest else None
 
 

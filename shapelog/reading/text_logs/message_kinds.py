@@ -48,7 +48,8 @@ _SYMBOLIC_WORDS = (
 _STARTS = ("Step 1: torchdynamo start tracing ", "torchdynamo start tracing ")
 # Of a traceback that PyTorch logs, whose beginning is not in the log.
 _IN_STACK = re.compile(r'\s+File ".*", line \d+, in ')
-_CHAINS = re.compile(r"\s*(?:The above exception was the direct cause|During handling of the above exception)")
+# What ties the exceptions of a chain together.
+CHAINS = re.compile(r"\s*(?:The above exception was the direct cause|During handling of the above exception)")
 # Frequent lines that nothing is taken from, and kinds of messages of one line.
 _IGNORED = ("Skipping guard ", "lru_cache_stats ", "produce_guards", "marking ", "eval_")
 # Below the title of a graph break, or the first line left of an exception.
@@ -173,7 +174,7 @@ def kind_of(head: Head, text: str) -> MessageKind:
         return MessageKind.START
     if _SETTING.match(text):
         return MessageKind.BREAK
-    if "convert_frame" in head.place and (_IN_STACK.match(text) or _CHAINS.match(text)):
+    if "convert_frame" in head.place and (_IN_STACK.match(text) or CHAINS.match(text)):
         return MessageKind.FAILURE
     return MessageKind.OTHER if text.startswith(_IGNORED) else _kind_by_words(text)
 

@@ -196,7 +196,7 @@ class LimitText(NamedTuple):
 def limits(lines: Sequence[str]) -> Iterator[LimitText]:
     """The warnings in the lines of a message. One whose first line was cut off counts, too."""
     found: LimitText | None = None
-    is_told = False  # the warning ends with what PyTorch advises
+    is_over = False  # the warning ends with what PyTorch advises
     for line in _unwrapped(lines):
         limit, function, reason = _LIMIT.search(line), _FUNCTION.search(line), _LAST_REASON.search(line)
         if limit or (function and (found is None or found.code.name)):
@@ -204,8 +204,8 @@ def limits(lines: Sequence[str]) -> Iterator[LimitText]:
                 yield found
             setting = limit["name"] or "recompile_limit" if limit else "recompile_limit"
             value = limit["limit"] or limit["old_limit"] or "" if limit else ""
-            found, is_told = LimitText(setting, value, Code(), ()), False
-        is_told = is_told or _ADVISED.search(line) is not None
+            found, is_over = LimitText(setting, value, Code(), ()), False
+        is_over = is_over or _ADVISED.search(line) is not None
         if found is None:
             if not reason:
                 continue
@@ -216,7 +216,7 @@ def limits(lines: Sequence[str]) -> Iterator[LimitText]:
             found = found._replace(reasons=_listed(reason["reason"]))
         elif limit and (named := _NAMED_REASON.search(line, limit.end())):
             found = found._replace(reasons=(named[0].rstrip(" .…`\"')"),))
-        elif is_told:
+        elif is_over:
             continue
         elif found.reasons and line.strip() and (line.startswith("    ") or _STACK_LINE.match(line)):
             found = found._replace(reasons=(*found.reasons[:-1], _continued(found.reasons[-1], line, False)))

@@ -43,7 +43,7 @@ def test_sizes_that_old_versions_write_one_by_one_are_one_capture(tmp_path: Path
 def test_another_autograd_graph_names_the_first_node_that_is_new(tmp_path: Path) -> None:
     (recompile,) = report_of(tmp_path, LOGGER + FIRST, LOGGER + NODE).recompiles
     assert (recompile.codes, recompile.size_related) == (("SL324",), False)
-    sentence = "the backward pass has another autograd graph: node 2, MulBackward0, is none of those captured before"
+    sentence = "the backward pass has another autograd graph: node 2, MulBackward0, is new"
     assert recompile.causes[0].sentence == sentence
 
 
