@@ -133,7 +133,7 @@ def read_source(path: str, name: str) -> SourceFile:
         tree = ast.parse(text.replace("\r\n", "\n"))
     except OSError as error:
         raise CannotPlaceError(f"{name} cannot be read: {error.strerror}") from error
-    except (SyntaxError, ValueError, LookupError, RecursionError, MemoryError) as error:  # LookupError: a codec that is none of text
+    except (SyntaxError, ValueError, LookupError, RecursionError, MemoryError) as error:  # LookupError: a codec that is not for text
         raise CannotPlaceError(f"{name} is not valid Python") from error
     if not is_kept:
         raise CannotPlaceError(f"{name} has an encoding ({encoding}) in which the same text has other bytes")

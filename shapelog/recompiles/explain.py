@@ -255,7 +255,7 @@ def _explain_without_entries(frame: Frame, compile: Compile, differences: tuple[
 
 
 def _of_other_entries(differences: tuple[EntryDifference, ...], best: EntryDifference | None, with_labels: bool) -> str:
-    """``; other entries: 4/5, 4/3: x had 2 items and has another number of them now``: what failed in those without what is told of one."""
+    """``; other entries: 4/5, 4/3: x had 2 items and has another number of them now``: those that failed for another reason."""
     known = {cause.axis for cause in best.causes} if best else set()
     found = grouped(
         (item for item in differences if item.causes and not known.intersection(cause.axis for cause in item.causes)),

@@ -171,7 +171,7 @@ def _guard_changes(entry: Compile, compile: Compile) -> tuple[tuple[GuardChange,
 
 
 def _shown(prop: Property, value: Fact, of_type: str | None) -> str:
-    """A type or an object is guarded by its address, which says nothing: its type does, where the guards have that."""
+    """Of a type or an object, which is guarded by its address, the name of the type instead, where the guards have that."""
     return of_type or "object" if prop.kind in _OBJECTS else str(value)
 
 

@@ -57,7 +57,7 @@ def disk_file(file: str, quotes: Mapping[int, Quote], repository: Repository) ->
         with tokenize.open(path) as opened:
             text = opened.read()
         tree = ast.parse(text)
-    except (OSError, SyntaxError, ValueError, LookupError, RecursionError, MemoryError):  # LookupError: a codec that is none of text
+    except (OSError, SyntaxError, ValueError, LookupError, RecursionError, MemoryError):  # LookupError: a codec that is not for text
         return DiskFile(DiskState.CHANGED, path)
     lines = tuple(text.removesuffix("\n").split("\n"))
     codes = {line: quote.code for line, quote in quotes.items()}
