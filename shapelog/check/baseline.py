@@ -112,8 +112,8 @@ def parse(content: bytes, name: str) -> Baseline:
         data = json.loads(content)
         if not isinstance(data, dict) or data.get("format") != _FORMAT:
             raise ShapelogError(f"{name}: not a shapelog baseline (create one with `shapelog check TRACE --write-baseline {name}`)")
-        if data.get("format_version") != FORMAT_VERSION:
-            found = data.get("format_version")
+        found = data.get("format_version")
+        if found != FORMAT_VERSION or isinstance(found, bool):
             raise ShapelogError(
                 f"{name}: baseline version {found}, but this shapelog reads version {FORMAT_VERSION}; write it again with --write-baseline"
             )

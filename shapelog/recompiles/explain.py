@@ -137,7 +137,8 @@ def explain_trace(trace: Trace, debug: bool = False) -> Explanations:
     unexplained: set[Frame] = set()
     for frame in trace.frames:
         try:
-            by_frame[frame], left_out = _explain_frame(frame, reuse, reasons, compared)
+            found, left_out = _explain_frame(frame, reuse, reasons, compared)
+            by_frame[frame] = found if trace.version.reads_sources else tuple(map(_without_list, found))
         except Exception as error:
             if debug:
                 raise
@@ -215,6 +216,12 @@ def _explain_frame(
         if compile.outcome is Outcome.COMPILED:
             entries.add(compile)
     return tuple(found), entries.left_out
+
+
+def _without_list(item: Recompile) -> Recompile:
+    """The same before torch 2.7, which reads no list of sources: ints and parameters cannot be marked, so that the code has to change."""
+    is_out_of_reach = any(cause.is_int or "SL106" in cause.codes for cause in item.causes)
+    return item._replace(verdict=Verdict.CODE, served_by=None) if item.verdict is Verdict.MARKING and is_out_of_reach else item
 
 
 def _explain_other_object(frame: Frame, compile: Compile) -> Recompile:

@@ -146,17 +146,9 @@ class _Run:
         """By how much the seconds of all ranks that a compile represents are more than its own."""
         return self.seconds[compile] / compile.seconds if compile.seconds else 1.0
 
-    @cached_property
-    def marked(self) -> frozenset[str]:
-        """The labels of the compiles that the suggested marks remove."""
-        suggestions = self.report.advice.suggestions if self.report.advice else ()
-        return frozenset(label for item in suggestions for label in item.gone)
-
-    def needs_code(self, compile: Compile, rule: Rule) -> bool:
-        """Whether a change of the code removes a recompile: by its verdict, or because before torch 2.7 nothing marks what varies."""
-        verdict = self.recompiles[compile].verdict
-        is_left = bool(self.report.advice) and not self.report.trace.version.reads_sources and compile.label not in self.marked
-        return verdict is Verdict.CODE or (verdict is Verdict.MARKING and is_left and bool(rule.remedy_without_sources))
+    def needs_code(self, compile: Compile) -> bool:
+        """Whether a change of the code removes a recompile."""
+        return self.recompiles[compile].verdict is Verdict.CODE
 
     @cached_property
     def forecasts(self) -> Mapping[Frame, Forecast]:
@@ -181,10 +173,11 @@ def next_steps(found: Alerts) -> tuple[NextStep, ...]:
 
 
 def _rank(step: NextStep, notable: float) -> tuple[float, ...]:
-    """By the seconds at stake; where these are not ``notable``, what leaves code to run in eager mode, or to raise, comes first."""
+    """By the seconds at stake; where these are not ``notable``, what leaves no compiled code or no exported program comes first."""
     hangs = any(rule.code == "SL703" for rule in step.rules)
     saving = step.saving
-    without_code = saving.refused + saving.failed
+    stops_export = step.kind is StepKind.EXPORT and step.rules[0].level is Level.ERROR
+    without_code = saving.refused + saving.failed + stops_export
     is_minor = step.stake <= notable
     return (
         -hangs,
@@ -334,7 +327,7 @@ def _key(run: _Run, alert: Alert) -> tuple[StepKind, object] | None:
         return (StepKind.RESTART, alert) if is_costly and alert.axis not in PLANNED_RESTARTS else None
     if AlertKind.LIMIT in kinds:
         return None if _is_lifted(run, alert.code) else (StepKind.LIMIT, "")
-    if any(AlertKind.AVOIDABLE in item.kinds and run.needs_code(item.compile, alert.rule) for item in alert.occurrences):
+    if any(AlertKind.AVOIDABLE in item.kinds and run.needs_code(item.compile) for item in alert.occurrences):
         return (StepKind.SETUP, alert.rule) if alert.rule.code in _SET_UP else (StepKind.CODE, _change(alert))
     return None
 
@@ -392,7 +385,7 @@ def _code_change(run: _Run, alerts: Sequence[Alert]) -> NextStep:
     for alert in alerts:
         for item in alert.occurrences:
             cured.setdefault(item.compile, set()).update(alert.codes)
-            if run.needs_code(item.compile, alert.rule):
+            if run.needs_code(item.compile):
                 own[item.compile] = item
     sole = [item for item in own.values() if cured[item.compile].issuperset(run.recompiles[item.compile].codes)]
     saved = Seconds(math.fsum(item.seconds for item in sole), math.fsum(item.seconds for item in own.values()))

@@ -269,7 +269,7 @@ def test_what_is_no_baseline_is_refused_in_one_line(content: bytes) -> None:
     assert not is_one(content)
 
 
-@pytest.mark.parametrize("version", [2, 0, None, "1", [1]])
+@pytest.mark.parametrize("version", [2, 0, None, "1", [1], True])
 def test_another_version_is_refused(version: object) -> None:
     content = json.dumps({"format": "shapelog baseline", "format_version": version, "frames": []}).encode()
     assert f"baseline version {version}, but this shapelog reads version 1; write it again with --write-baseline" in refusal(content)

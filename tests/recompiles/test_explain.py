@@ -428,8 +428,9 @@ def test_an_int_on_a_module_is_avoidable_by_marking() -> None:
         guard_tree(tensor_match(), equals_match("L['self'].step", step), *(guard_manager(part, type="dict") for part in parts))
         for step in (2, 3)
     ]
-    recompile = last_recompile(make.trace(compiled("0/0", tensor(10, 8), guards=trees[0]), compiled("0/1", tensor(10, 8), guards=trees[1])))
-    assert recompile.verdict is Verdict.MARKING
+    compiles = [compiled(f"0/{number}", tensor(10, 8), guards=tree) for number, tree in enumerate(trees)]
+    assert last_recompile(make.trace(*compiles)).verdict is Verdict.MARKING
+    assert last_recompile(make.trace(*compiles, version="2.6.0")).verdict is Verdict.CODE  # which reads no list of sources
 
 
 @pytest.mark.parametrize("stride", [[], [8], [8, 1, 1]])

@@ -1,12 +1,13 @@
 """The ranked list of what to do: what is on it, what each step saves, and in which order."""
 
+import gzip
 import json
 import re
 from collections.abc import Iterator
 
 import make
 import pytest
-from recorded import RECORDED, report_of
+from recorded import FIXTURES, RECORDED, report_of
 
 from shapelog.model.trace import Compile, Outcome
 from shapelog.report.alerts import Alerts, collect_alerts
@@ -208,6 +209,14 @@ def test_code_that_never_compiled_comes_before_minor_savings() -> None:
     for size, kinds in ((0.5, [StepKind.FAILURE, StepKind.MARK]), (50.0, [StepKind.MARK, StepKind.FAILURE])):
         sizes = make.static_sizes(10, seconds=size) + make.dynamic_size("0/1", 12, seconds=size)
         assert [step.kind for step in steps_of(make.report(make.trace(sizes, failed, other)))] == kinds
+
+
+def test_an_export_that_failed_comes_before_minor_savings() -> None:
+    failed = gzip.decompress((FIXTURES / "real/2.13/export_missing_kernel.log.gz").read_bytes())
+    other = make.compile("2/0", make.tensor(8, 16), name="h", seconds=30.0)
+    for size, kinds in ((0.5, [StepKind.EXPORT, StepKind.MARK]), (50.0, [StepKind.MARK, StepKind.EXPORT])):
+        sizes = make.static_sizes(10, seconds=size) + make.dynamic_size("0/1", 12, seconds=size)
+        assert [step.kind for step in steps_of(make.report(make.trace(sizes, other) + failed))] == kinds
 
 
 GRAD_MODE = "0/0: GLOBAL_STATE changed: grad_mode "
