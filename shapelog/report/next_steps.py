@@ -326,7 +326,7 @@ def _key(run: _Run, alert: Alert) -> tuple[StepKind, object] | None:
         is_costly = alert.seconds > _COSTLY * run.report.summary.seconds
         return (StepKind.RESTART, alert) if is_costly and alert.axis not in PLANNED_RESTARTS else None
     if AlertKind.LIMIT in kinds:
-        return None if _is_lifted(run, alert.code) else (StepKind.LIMIT, "")
+        return None if _is_lifted(run, alert.code) else (StepKind.LIMIT, _of_all_objects(alert))
     if any(AlertKind.AVOIDABLE in item.kinds and run.needs_code(item.compile) for item in alert.occurrences):
         return (StepKind.SETUP, alert.rule) if alert.rule.code in _SET_UP else (StepKind.CODE, _change(alert))
     return None
@@ -482,16 +482,23 @@ def _limit(run: _Run, alerts: Sequence[Alert]) -> NextStep:
     # Where something else removes recompilations of the code, that comes first: it lowers what fills the limit.
     others = {alert.code for alert in run.found.alerts if AlertKind.AVOIDABLE in alert.kinds}
     stake = math.fsum(item.seconds for alert in alerts if alert.code not in others for item in run.found.compiles(alert.code))
-    title = f"Keep {_subject(alerts)} below the recompile limit: {alerts[0].remedy.text}"
     confidence = Confidence("low", "how many compilations a higher limit costs is not in the trace")
-    of_all = all(is_accumulated(item.compile) for item in hits) if hits else False
-    single, accumulated = (
-        trace.config.recompile_limit or DEFAULT_LIMIT,
-        trace.config.accumulated_recompile_limit or DEFAULT_ACCUMULATED_LIMIT,
-    )
-    limit = accumulated if of_all else single
-    text = f"{trace.version.limit_setting(of_all)} = {2 * limit}"
-    return _step(StepKind.LIMIT, title, alerts, saving, stake, confidence, (text,))
+    of_all = _of_all_objects(alerts[0])
+    setting = trace.version.limit_setting(of_all)
+    remedies = {alert.remedy.text for alert in alerts}
+    remedy = remedies.pop() if len(remedies) == 1 else f"remove the causes of their recompilations, or raise {setting}"
+    if of_all:
+        limit = trace.config.accumulated_recompile_limit or DEFAULT_ACCUMULATED_LIMIT
+    else:
+        limit = trace.config.recompile_limit or DEFAULT_LIMIT
+    title = f"Keep {_subject(alerts)} below the recompile limit: {remedy}"
+    return _step(StepKind.LIMIT, title, alerts, saving, stake, confidence, (f"{setting} = {2 * limit}",))
+
+
+def _of_all_objects(alert: Alert) -> bool:
+    """Whether the limit that code hit is the one for the entries of all objects that share it."""
+    hits = [item.compile for item in alert.occurrences if item.compile.outcome is Outcome.LIMIT]
+    return bool(hits) and all(map(is_accumulated, hits))
 
 
 _MAKERS = {

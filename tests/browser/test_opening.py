@@ -86,7 +86,7 @@ def test_the_link_of_the_part_that_is_shown_is_marked(visit: Visit) -> None:
     expect(marked).to_have_text("Overview")
     page.get_by_role("link", name="Advice", exact=True).click()
     expect(marked).to_have_text("Advice")
-    expect(page).to_have_title("Advice · 11 of 19 compilations are avoidable. · demo.log.gz · shapelog")
+    expect(page).to_have_title("Advice · 11 of 19 compilations are avoidable by marking, 2 more by a code change. · demo.log.gz · shapelog")
     page.goto(page.url.partition("#")[0] + "#frame-2")
     expect(marked).to_contain_text("Frames")
 

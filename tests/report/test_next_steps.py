@@ -211,6 +211,26 @@ def test_code_that_never_compiled_comes_before_minor_savings() -> None:
         assert [step.kind for step in steps_of(make.report(make.trace(sizes, failed, other)))] == kinds
 
 
+def test_each_kind_of_limit_has_a_step_with_its_own_setting() -> None:
+    limits = ("recompile_limit", "accumulated_recompile_limit")
+    hits = [
+        make.compile(f"{frame}/0", make.tensor(4, 8), name=name)
+        + make.metrics(
+            f"{frame}/1",
+            co_name=name,
+            fail_type="RecompileLimitExceeded",
+            fail_reason=f"{limit} reached",
+            has_guarded_code=False,
+        )
+        for frame, (name, limit) in enumerate((("f", limits[0]), ("g", limits[1]), ("h", limits[1])))
+    ]
+    steps = [step for step in steps_of(make.report(make.trace(*hits))) if step.kind is StepKind.LIMIT]
+    assert {step.text for step in steps} == {(f"torch._dynamo.config.{limits[0]} = 16",), (f"torch._dynamo.config.{limits[1]} = 512",)}
+    for step in steps:
+        assert step.text[0].split(" ")[0] in step.title
+    assert sum(step.saving.refused for step in steps) == 3
+
+
 def test_an_export_that_failed_comes_before_minor_savings() -> None:
     failed = gzip.decompress((FIXTURES / "real/2.13/export_missing_kernel.log.gz").read_bytes())
     other = make.compile("2/0", make.tensor(8, 16), name="h", seconds=30.0)

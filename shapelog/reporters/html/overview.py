@@ -110,10 +110,8 @@ def _verdict(report: Report) -> tuple[str, str]:
         return _without_recompilations(report), _of_first_compilations(report)
     spent = f"{plural(summary.compiles, 'compilation')}{taking(summary.succeeded_seconds)}"
     recompiled = f"{spent}, including {plural(summary.recompiles, 'recompilation')}{taking(summary.recompile_seconds)}."
-    changed = _avoidable_by_code(report)
-    more = f" {changed} more {_are(changed)} avoidable by a code change." if changed and _avoided_by_marks(report.advice) else ""
     failed = f" {plural(summary.failures, 'compilation')} failed." if summary.failures else ""
-    return _avoidable(report), f"{_with_marks(report.advice)}{more} {recompiled}{failed}"
+    return _avoidable(report), f"{_with_marks(report.advice)} {recompiled}{failed}"
 
 
 def _of_nothing_compiled(report: Report) -> tuple[str, str]:
@@ -169,13 +167,14 @@ def _avoidable_by_code(report: Report) -> int:
 
 
 def _avoidable(report: Report) -> str:
-    """How many compilations marking avoids; without any how many a code change does."""
+    """How many compilations marking avoids, and how many a code change does."""
     summary, advice = report.summary, report.advice
     saved, changed = _avoided_by_marks(advice), _avoidable_by_code(report)
     if advice and saved > 0:
         most = "Up to " if advice.after.more else ""
         where = f" {advice.scope}" if advice.scope else ""
-        return f"{most}{saved} of {plural(advice.before.compiles, 'compilation')}{where} {_are(saved)} avoidable."
+        by = f" by marking, {changed} more by a code change" if changed else ""
+        return f"{most}{saved} of {plural(advice.before.compiles, 'compilation')}{where} {_are(saved)} avoidable{by}."
     refused = advice.before.limit_hits - advice.after.limit_hits if advice and advice.suggestions else 0
     if refused > 0:
         return f"{plural(refused, 'refused compilation')} {_are(refused)} avoidable."

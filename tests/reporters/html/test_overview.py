@@ -73,6 +73,12 @@ def test_the_verdict_counts_what_the_replay_saves() -> None:
     assert verdict(report).title == f"{saved} of {report.advice.before.compiles} compilations are avoidable."
 
 
+def test_the_verdict_has_what_a_code_change_avoids_after_what_marks_do() -> None:
+    found = verdict(report_of("causes/slices_of_a_buffer.log.gz"))
+    assert found.title == "1 of 7 compilations is avoidable by marking, 3 more by a code change."
+    assert "code change" not in found.lead
+
+
 def test_what_did_not_finish_has_a_tile_of_its_own() -> None:
     report = make.report(make.trace(make.compile("0/0", make.tensor(8, 16)), make.dynamo_start("g", id="1/0")))
     assert [(tile.number, tile.label, tile.where) for tile in tiles(report)][2:] == [(1, "did not finish", "unfinished-cards")]
