@@ -14,6 +14,8 @@ sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
 
 from fuzz_kinds import KINDS, Kind, kinds
 
+pytestmark = pytest.mark.slow
+
 # Inputs of each kind; all of them together take some seconds.
 INPUTS = {"traces": 60, "dimensions": 60, "text": 150, "text_logs": 60, "archives": 120, "settings": 200, "baselines": 150, "watch": 60}
 

@@ -41,6 +41,8 @@ from shapelog.reading.payloads import graphs, guards, recompile_reasons
 from shapelog.reading.payloads.guard_expressions import canonical, parse, syntax_tree
 from shapelog.reading.payloads.source_names import Source, without_locals
 
+pytestmark = pytest.mark.slow
+
 Process = Callable[..., "subprocess.CompletedProcess[bytes]"]
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 MAIN = "from shapelog.cli.main import main; main()"
@@ -219,7 +221,6 @@ def test_a_hundred_thousand_levels_of_guards_are_read(tmp_path: Path) -> None:
     assert (done.exit_code, "1 recompilation (" in done.stdout) == (0, True)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "step", ["({})", "-{}", "1+{}", "{}+1", "not {}", "2**{}", "{}[0]", "{}()", "{}.a", "Max({}, 1)", "1 if 1 else {}"]
 )
@@ -641,7 +642,6 @@ main()
 """
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 @pytest.mark.parametrize("place", ["unpacked", "waiting"])
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])

@@ -25,6 +25,8 @@ from shapelog.report.repository_paths import Repository
 from shapelog.reporters import Options, formats, renderer
 from shapelog.rules import AlertKind
 
+pytestmark = pytest.mark.slow
+
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 FEW = settings(max_examples=10, deadline=None, derandomize=True)
 

@@ -28,6 +28,8 @@ from shapelog.errors import NoWorkersError, ShapelogError
 from shapelog.reading.inputs import select_files
 from shapelog.report.report import analyze
 
+pytestmark = pytest.mark.slow
+
 Process = Callable[..., "subprocess.CompletedProcess[bytes]"]
 dask = pytest.mark.skipif(find_spec("distributed") is None, reason="distributed is not installed")
 KINDS = ("processes", pytest.param("dask", marks=dask))
@@ -94,7 +96,6 @@ def test_an_executor_is_given_as_a_word_or_an_address(text: str, executor: Execu
     assert parse_executor(text) == executor
 
 
-@pytest.mark.slow
 @both
 def test_the_ranks_of_a_job_are_read_by_workers(
     executor: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
@@ -257,7 +258,6 @@ def test_a_task_that_kills_its_process_is_lost_alone() -> None:
     assert found == {number: number if number != 3 else Lost(KILLED) for number in range(20)}
 
 
-@pytest.mark.slow
 @dask
 def test_a_task_that_kills_its_worker_is_lost_alone_and_nothing_is_printed(
     dask_cluster: Any, python: Process, monkeypatch: pytest.MonkeyPatch
@@ -279,12 +279,10 @@ for task, result in sorted(gather(parse_executor(sys.argv[2]), errands.die_of_th
     assert re.fullmatch(r"3 Lost\(reason='worker tcp://127.0.0.1:\d+ died while reading it'\)", lost)
 
 
-@pytest.mark.slow
 def test_a_job_ends_though_every_task_kills_its_process() -> None:
     assert dict(gather(Executor("processes", 2), errands.die, range(10))) == dict.fromkeys(range(10), Lost(KILLED))
 
 
-@pytest.mark.slow
 @dask
 def test_a_job_ends_though_every_task_kills_its_worker(dask_cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dask_cluster.scheduler, "allowed_failures", 0)
@@ -308,7 +306,6 @@ with closing(gather(parse_executor("processes:3"), errands.wait_or_square, [1, *
 """
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the workers inherit a pipe")
 @pytest.mark.parametrize(
     ("then", "number", "status"),
@@ -367,7 +364,6 @@ def test_a_cluster_without_workers_is_given_up(scheduler: Any) -> None:
     assert found == dict.fromkeys(range(20), Lost("no worker was left"))
 
 
-@pytest.mark.slow
 @dask
 def test_workers_may_come_later(scheduler: Any) -> None:
     scheduler.scale(1)
@@ -375,7 +371,6 @@ def test_workers_may_come_later(scheduler: Any) -> None:
     assert dict(gather(executor, errands.square, range(5), HANGS)) == {number: number * number for number in range(5)}
 
 
-@pytest.mark.slow
 @dask
 def test_when_the_scheduler_ends_the_rest_is_lost(scheduler: Any) -> None:
     scheduler.scale(1)
@@ -387,7 +382,6 @@ def test_when_the_scheduler_ends_the_rest_is_lost(scheduler: Any) -> None:
     assert set(lost) == {Lost("the connection to the Dask scheduler was lost")}
 
 
-@pytest.mark.slow
 @dask
 def test_a_worker_with_another_shapelog_is_reported(dask_cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     here = shapelog.__version__

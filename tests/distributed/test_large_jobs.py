@@ -36,6 +36,8 @@ from shapelog.reporters.html.render import render as page
 from shapelog.reporters.json.report import report_data
 from shapelog.reporters.terminal.report import render
 
+pytestmark = pytest.mark.slow
+
 FIRST = make.compile("0/0", make.tensor(8, 16))
 AGAIN = make.compile("0/1", make.tensor(24, 16), reasons=[size_mismatch("0/0", 8, 24)], dynamic=[0])
 REFUSED = {"fail_type": "RecompileLimitExceeded", "fail_reason": "recompile_limit reached", "co_name": "forward", "co_firstlineno": 12}

@@ -62,6 +62,7 @@ def test_an_overview_is_rendered_as_a_check_is() -> None:
     assert not set(formats("report")) & set(formats("overview"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("result", "command"),
     [
