@@ -10,7 +10,7 @@ from shapelog.reading.payloads.compiler_messages import CompilerMessage, RaisedE
 from shapelog.reading.payloads.source_names import is_library, is_notebook_cell
 from shapelog.reading.records import StackFrame
 from shapelog.report.alerts import Alert
-from shapelog.reporters.terminal.text_page import LEVEL_COLORS, TextPage
+from shapelog.reporters.terminal.text_page import TextPage
 from shapelog.rules import AlertKind, Level
 from shapelog.text import file_name, one_line, plural_noun, rank_list, sentence_end, shorten, some, start_of
 
@@ -20,8 +20,7 @@ _TEXT, _HINTS, _LABELS = 2, 2, 8
 
 def diagnostic(page: TextPage, alert: Alert, level: Level, notes: Iterable[str] = ()) -> None:
     """``level`` is how bad it is here; ``notes`` are further facts."""
-    color = LEVEL_COLORS[level]
-    page.text(Text.assemble((f"{level.value}[{alert.rule.code}]", f"bold {color}"), (f": {one_line(alert.sentence)}", "bold")))
+    page.diagnostic(level, alert.rule, alert.sentence)
     call = alert.call
     compiles = _compiles(page, alert)
     if alert.snippet or call is None:
@@ -116,7 +115,7 @@ def code_place(page: TextPage, place: str, code: str = "", marked: str = "") -> 
 
 def note(page: TextPage, text: str, label: str = "") -> None:
     """``   = help: mark it``, folded behind its label."""
-    line = Text("   = ", style="blue")
+    line = Text.assemble(("   = ", "blue"))
     if label:
         line.append(f"{label}: ", style="bold green" if label == "help" else "dim")
     page.text(line.append(one_line(text), style="" if label == "help" else "dim"), hanging=5)
@@ -124,7 +123,7 @@ def note(page: TextPage, text: str, label: str = "") -> None:
 
 def _see(page: TextPage, url: str) -> None:
     """``   = see: https://...``, never folded, so that a terminal makes it a link and a reader can copy it."""
-    page.raw(Text("   = ", style="blue").append("see: ", style="dim").append(one_line(url), style="dim"))
+    page.raw(Text.assemble(("   = ", "blue"), (f"see: {one_line(url)}", "dim")))
 
 
 def explanation(page: TextPage, message: CompilerMessage) -> None:

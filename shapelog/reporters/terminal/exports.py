@@ -32,7 +32,7 @@ def export_findings(page: TextPage, report: Report) -> None:
 
 
 def _finding(page: TextPage, item: Finding) -> None:
-    page.line((f"{item.rule.level.value}[{item.rule.code}]", f"bold {LEVEL_COLORS[item.rule.level]}"), (f": {item.sentence}", "bold"))
+    page.diagnostic(item.rule.level, item.rule, item.sentence)
     code_place(page, str(item.place) if item.place else "", item.code)
     if item.message:
         explanation(page, item.message)

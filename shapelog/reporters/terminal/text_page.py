@@ -13,7 +13,8 @@ from rich.text import Text
 
 from shapelog.report.results import Cell, Column, Headline
 from shapelog.reporters import Options
-from shapelog.rules import Level, Remedy, Verdict
+from shapelog.rule_docs import link
+from shapelog.rules import Level, Remedy, Rule, Verdict
 from shapelog.text import UNSAFE, one_line, plural, seconds_in_column, shorten, some
 
 _T = TypeVar("_T")
@@ -67,6 +68,7 @@ class TextPage:
     def __init__(self, options: Options, everything: str = "--limit 0") -> None:
         self.limit, self.verbose, self.everything = options.limit, options.verbose, everything
         color = options.color if options.color is not None else options.is_terminal and "NO_COLOR" not in os.environ
+        self.has_links = color and options.is_terminal
         self.buffer = io.StringIO()
         self.console = console(self.buffer, color, color, options.width or _width(options.is_terminal))
         self.width = self.console.width
@@ -111,6 +113,11 @@ class TextPage:
         """What to do, behind the code of the rule that it comes from, unless that is the only one of the ``codes`` above it."""
         rule = "" if [*codes] == [remedy.rule.code] else f"{remedy.rule.code}: "
         self.line("→ ", (rule, "dim"), remedy.text, indent=indent)
+
+    def diagnostic(self, level: Level, rule: Rule, sentence: str) -> None:
+        """``warning[SL101]: sentence``. In a terminal with colors the code links to the text on its rule, as in ruff and Cargo."""
+        style = f"bold {LEVEL_COLORS[level]}"
+        self.line((f"{level.value}[{rule.code}]", f"{style} link {link(rule)}" if self.has_links else style), (f": {sentence}", "bold"))
 
     def raw(self, line: str | Text, indent: int = 0, style: str = "") -> None:
         """A line to be copied: never folded, however long."""

@@ -1,5 +1,7 @@
 """Text for a terminal: harmless, of the right width, and numbers that people read."""
 
+import re
+
 import pytest
 from rich.cells import cell_len
 from rich.text import Text
@@ -7,6 +9,7 @@ from rich.text import Text
 from shapelog.report.results import Column
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.text_page import TextPage
+from shapelog.rules import RULES, Level
 
 WIDE = Column("what", is_wide=True), Column("where"), Column("n", is_number=True)
 
@@ -112,3 +115,12 @@ def test_an_address_is_never_folded() -> None:
     assert [line.strip() for line in lines if address in line] == [address]
     assert " ".join(line.strip() for line in lines).startswith(f"help: See {address} for tips on dealing")
     assert [line for line in lines if len(line) > 40 and address not in line] == []
+
+
+@pytest.mark.parametrize(("color", "is_terminal", "is_link"), [(True, True, True), (True, False, False), (False, True, False)])
+def test_the_code_of_a_rule_is_a_link_in_a_terminal_with_colors(color: bool, is_terminal: bool, is_link: bool) -> None:
+    page = TextPage(Options(width=80, color=color, is_terminal=is_terminal))
+    page.diagnostic(Level.WARNING, RULES["SL101"], "dim 0 of x changed")
+    shown = page.buffer.getvalue()
+    assert bool(re.search(r"\x1b]8;[^;]*;https://github.com/\S+#sl101\x1b\\", shown)) == is_link
+    assert "warning[SL101]" in shown
