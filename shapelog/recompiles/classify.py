@@ -38,11 +38,12 @@ _NOT_WARMED_UP = (
     "accept the extra graph (PyTorch always specializes on 0 and 1), or make the dimension unbacked with "
     "torch._dynamo.decorators.mark_unbacked"
 )
+_OWN_SYMBOLS = "set torch.fx.experimental._config.use_duck_shape = False"
 _EQUAL_OR_NOT = "accept one graph for equal sizes and one for different ones, or make them equal in every call"
 _UNKNOWN_OBJECT = "create the object once, outside the call, and reuse it; if it is a class or an enum member, accept one graph for each"
 _FLOAT_OF_OPERATOR = "accept one graph per value, or let the operator {operator} take it as a tensor"
 _CUSTOM_OPERATOR = re.compile(r"\btorch\.ops\.((?!aten\b|prims\b|higher_order\b)\w+)\.(\w+)[\w.]*\((.*)\)")
-_FLOAT_BRANCH = "accept one graph per branch: the code branches on this float"
+_FLOAT_BRANCH = "replace the branch on this float by torch.where on a tensor, or accept one graph per branch"
 _PINNED_FLOAT = "rewrite the line that needs the exact value, or accept one graph per value"
 _WIDER_RANGE = "widen the range that mark_dynamic is given (min=, max=), or leave it out"
 # Where in PyTorch a guard comes from, ``(_dynamo/variables/builder.py:4960 in <lambda>)``, and the file in which sizes become symbolic.
@@ -270,6 +271,9 @@ def _size(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -
     remedy = _MARK_FORWARD if call.compile.id.autograd is not None else ""  # the user does not pass its inputs
     if is_zero_one and item.actual in (0, 1):  # the first call had another size
         remedy = _NOT_WARMED_UP
+    tensor = call.input(item.source)
+    if "SL103" in codes_of_pin and tensor and tensor.layout != "torch.strided":  # a mark of one size of a nested tensor does not help
+        return Classification((*codes, *codes_of_pin), sentence + words, True, Verdict.CODE, _OWN_SYMBOLS)
     return Classification((*codes, *codes_of_pin), sentence + words, True, remedy=remedy)
 
 
@@ -285,12 +289,28 @@ def _pinned(item: Violation, source: str, entry: CompileFacts, call: CompileFact
     specialization = known.specializations_by_source.get(source)
     if specialization is None:
         return (), ""
+    if partner := _pinned_with(source, entry, call):
+        line = _by_whom(specialization)
+        shared = f"{partner} had the same size when this was compiled, so PyTorch used one symbol for both"
+        return ("SL103",), f"; {shared}, and {line} needs the exact value of that one"
     values = integer(str(item.expected)), integer(str(item.actual))
     partners = tied_to(item.key, values, pin_of(source, specialization), known, entry, call)
     if partners:
         which = "which is static: mark both" if len(partners) == 1 else "which are static: mark all of them"
         return (), f"; the code ties it to {' and '.join(partners)}, {which}"
     return (_specializer(specialization),), f"; {_by_whom(specialization)} needs the exact value"
+
+
+def _pinned_with(source: str, entry: CompileFacts, call: CompileFacts) -> str:
+    """The size whose value the code needs, where another one had its symbol by duck sizing; "" where the code needs that one's own.
+
+    In this call, where the two differ, each has a symbol, and the code pinned the other one alone.
+    """
+    if source not in entry.specializations_by_source or source in call.specializations_by_source or source not in call.symbolic:
+        return ""
+    others = (Source(other) for other in entry.specializations_by_source[source].sources if other in call.specializations_by_source)
+    parts = (part for other in others if (part := other.tensor_part))
+    return next((f"dim {part.dim} of {part.tensor.display_name}" for part in parts), "")
 
 
 def _specializer(item: Specialization) -> str:
@@ -351,7 +371,7 @@ def _shape_guard(item: Violation, name: str, entry: CompileFacts, call: CompileF
         )
     if part and ("._offsets.size()[0]" in expression) and "._values.size()[1]" in expression:
         sentence = f"a nested tensor had as many rows as columns when this was compiled, so PyTorch used one symbol for both: {text}{seen}"
-        return Classification(("SL103",), sentence, True, Verdict.CODE, "set torch.fx.experimental._config.use_duck_shape = False")
+        return Classification(("SL103",), sentence, True, Verdict.CODE, _OWN_SYMBOLS)
     if part and ".stride()[" in expression:
         source = call.described(part.tensor)
         is_slice = same_order(source, entry, call)
@@ -603,9 +623,21 @@ def _int(item: Violation, sentence: str, entry: CompileFacts, call: CompileFacts
 def _float(item: Violation, sentence: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     """PyTorch makes a float dynamic that varies. It pins one that goes to an operator which takes it as a number, and no tensor either."""
     pin = (call if item.source in call.specializations_by_source else entry).specializations_by_source.get(item.source)
-    if pin is None:
+    if pin is not None:
+        return Classification(("SL312",), f"{sentence}; {_by_whom(pin)} needs the exact value", False, Verdict.JUSTIFIED, _PINNED_FLOAT)
+    branch = _branch_on_float(item.source, call)
+    if branch is None:
         return Classification(("SL312",), sentence)
-    return Classification(("SL312",), f"{sentence}; {_by_whom(pin)} needs the exact value", False, Verdict.JUSTIFIED, _PINNED_FLOAT)
+    verdict = Verdict.JUSTIFIED if branch.parsed.holds(entry.numbers) is False else None
+    sentence += f"; the code branches on it ({shown_guard(branch.expression)})"
+    return Classification(("SL312",), sentence, False, verdict, _FLOAT_BRANCH)
+
+
+def _branch_on_float(source: Source, call: CompileFacts) -> ShapeGuard | None:
+    """The guard that a branch on a float leaves, None without one. That it is not NaN is checked of every float that is symbolic."""
+    name, shapes = source.canonical, call.tree.shapes if call.tree else ()
+    found = (shape for shape in shapes if shape.parsed.names == (name,) and not shape.parsed.is_equation)
+    return next((shape for shape in found if "isnan(" not in shape.expression), None)
 
 
 def is_compared_with_tensor(expected: str) -> bool:

@@ -24,6 +24,7 @@ from make import compile as compiled
 from payload_text import (
     CPU_KEYS,
     RETURN_LINE,
+    code_comment,
     equals_match,
     global_state,
     graph_text,
@@ -1400,3 +1401,45 @@ def test_a_float_that_an_operator_of_the_program_takes_cannot_become_a_tensor_th
 
     cause = only(trace(of(0, 0.1), of(1, 0.2)))
     assert (cause.codes, cause.own_remedy) == (("SL312",), remedy)
+
+
+@pytest.mark.parametrize(
+    ("layout", "verdict", "remedy"),
+    [
+        ("torch.strided", Verdict.MARKING, ""),
+        ("torch.jagged", Verdict.CODE, "set torch.fx.experimental._config.use_duck_shape = False"),
+    ],
+)
+def test_a_size_that_shared_its_symbol_with_a_pinned_one_needs_a_symbol_of_its_own(layout: str, verdict: Verdict, remedy: str) -> None:
+    """x of 8 rows and 8 columns under dynamic=True, where line 7 loops over the rows."""
+    line = [{"line": 7, "name": "f", "filename": 0, "loc": "for i in range(x.size(0)):"}]
+    rows, columns = "L['x'].size()[0]", "L['x'].size()[1]"
+    first = {"symbol": "s77", "sources": [rows, columns], "value": "8", "user_stack": line}
+    second = {"symbol": "s77", "sources": [rows], "value": "8", "user_stack": line}
+    made = trace(compiled("0/0", tensor(8, 8, layout=layout), symbols=(("s77", "8", rows),), specializations=(first,)))
+    dynamic = guard_tree(tensor_match(size=(8, None), stride=(None, 1)))
+    symbols = (("s77", "8", rows), ("s27", "12", columns))
+    wider = tensor(8, 12, layout=layout)
+    made += compiled("0/1", wider, guards=dynamic, symbols=symbols, specializations=(second,), reasons=[size_mismatch("0/0", 8, 12, 1)])
+    recompile = last_recompile(made)
+    (cause,) = recompile.causes
+    assert (cause.codes, recompile.verdict, cause.own_remedy) == (("SL101", "SL103"), verdict, remedy)
+    assert cause.sentence == (
+        "dim 1 of x changed from 8 to 12; dim 0 of x had the same size when this was compiled, so PyTorch used one symbol for both, "
+        "and model.py:7 (for i in range(x.size(0)):) needs the exact value of that one"
+    )
+
+
+@pytest.mark.parametrize(("guard", "verdict"), [("L['t'] <= 0.0", Verdict.JUSTIFIED), ("L['t'] < 3.0", Verdict.CODE)])
+def test_a_float_that_a_branch_is_on_cannot_be_a_tensor(guard: str, verdict: Verdict) -> None:
+    """The branch may be in a function such as ``__bool__``, and the guard shows on which side the entry is."""
+    shapes = ("not math.isnan(L['t'])  # (unknown)", f"{guard}  # if self:  # app/model.py:6 in f")
+    static = guard_tree(tensor_match(), equals_match("L['t']", 0.5, "float", code_comment(4, "return self.t > 0", "__bool__")))
+    made = trace(compiled("0/0", tensor(10, 8), guards=static))
+    dynamic = guard_tree(tensor_match(), shapes=shapes)
+    made += compiled("0/1", tensor(10, 8), guards=dynamic, symbols=(("zf1", "-0.5", "L['t']"),), reasons=("0/0: t == 0.5",))
+    shown = guard.replace("L['t']", "t")
+    cause = only(made)
+    assert (cause.codes, cause.verdict) == (("SL312",), verdict)
+    assert cause.sentence == f"the float t changed from 0.5 to -0.5; the code branches on it ({shown})"
+    assert cause.own_remedy.startswith("replace the branch on this float by torch.where")
