@@ -15,7 +15,7 @@ from shapelog.recompiles.global_state import changed_fields, describe_change, se
 from shapelog.recompiles.passed_functions import functions_in, other_library_function
 from shapelog.recompiles.strides import is_free, same_order
 from shapelog.recompiles.tied_sizes import tied_to
-from shapelog.recompiles.violations import THE_CLASS, Described, Violation, constant_type
+from shapelog.recompiles.violations import THE_CLASS, Described, Known, Violation, constant_type
 from shapelog.rules import Verdict
 from shapelog.text import cut, some
 
@@ -25,13 +25,21 @@ _SHOWN_CODE = 60
 _SCALARS = frozenset(("bool", "int", "float", "complex", "str", "bytes"))
 _COUNTER = "itertools.count"
 _LIBRARY_FUNCTIONS = frozenset(("function", "builtin_function_or_method"))
+_KINDS_OF_FUNCTIONS = {
+    "function": "a Python function",
+    "builtin_function_or_method": "a built-in function",
+    "method": "a method",
+    "functools.partial": "a functools.partial",
+}
 _ENUM = re.compile(r"<(?:enum|flag) '")
 _PLAIN = "pass a plain {}: PyTorch treats an instance of a subclass as a constant"
 _ONE_ORDER = "insert the keys in the same order every time"
 _EACH_FUNCTION = "pass fewer functions, or accept one graph for each"
+_SET_FUNCTION_ONCE = "set the function once, before the first compiled call, or accept one graph for each"
 _COMPILE_FIRST = "replace the function by its compiled version before the first call, or accept one more graph"
 _SAME_OBJECTS = "pass objects that are always distinct or always the same, or accept one graph for each case"
 _ONE_CALL = "compile the code once, with one set of options, or accept one graph for each"
+_SAME_TENSORS = "set this attribute on every tensor that is passed, or on none"
 _SAME_CLASS = "define the class at module level"
 _FIXED_PARAMETER = "keep requires_grad of this parameter fixed: set it once, before the first compiled call"
 _NOT_WARMED_UP = (
@@ -463,11 +471,14 @@ def _has(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) ->
 
 def _has_attribute(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     now = "no longer has" if str(item.expected) == "True" else "now has"
-    return Classification(("SL320",), f"{name} {now} the attribute {item.prop.name}")
+    is_tensor = any((item.source, TENSOR) in known.facts for known in (entry, call))
+    return Classification(("SL320",), f"{name} {now} the attribute {item.prop.name}", remedy=_SAME_TENSORS if is_tensor else "")
 
 
 def _range(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
-    return Classification(("SL313",), f"the range {name} changed{f' (was range{item.expected})' if item.expected else ''}")
+    before, after = str(item.expected), str(item.actual)
+    how = f" from range{before} to range{after}" if before and after else f" (was range{before})" if before else ""
+    return Classification(("SL313",), f"the range {name} changed{how}")
 
 
 def _length(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
@@ -500,9 +511,9 @@ def _identity(item: Violation, name: str, entry: CompileFacts, call: CompileFact
         if item.actual == COMPILED_FUNCTION:
             sentence = f"{function} was replaced by what torch.compile made of a function, after this was compiled"
             return Classification(("SL309",), sentence, remedy=_COMPILE_FIRST)
-        return _other_function(function, entry, call)
+        return _other_function(item.source, function, entry, call)
     if _short_type(expected) in _LIBRARY_FUNCTIONS:
-        return Classification(("SL311",), other_library_function(name, entry, call), remedy=_EACH_FUNCTION)
+        return Classification(("SL311",), other_library_function(name, entry, call), remedy=_for_functions(item.source))
     if operator := _OPERATOR.search(expected):
         return Classification(("SL311",), f"{name} is another operator than {operator[1]}", remedy=_EACH_FUNCTION)
     if expected.startswith(THE_CLASS):
@@ -520,7 +531,12 @@ def _identity(item: Violation, name: str, entry: CompileFacts, call: CompileFact
     return Classification(("SL308",), f"{name}{kind} is a different object from the one this was compiled for", remedy=remedy)
 
 
-def _other_function(name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
+def _for_functions(source: Source) -> str:
+    """What to do about another function: one that is looked up in a module or a class is not passed."""
+    return _SET_FUNCTION_ONCE if source.startswith(("G[", "type(")) else _EACH_FUNCTION
+
+
+def _other_function(source: Source, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     """Another code object: a function passed on purpose, where the graphs show two places in the user's code, else one made anew."""
     before, after = functions_in(entry) - functions_in(call), functions_in(call) - functions_in(entry)
     if before and after:  # one that is made anew has the same code
@@ -528,8 +544,26 @@ def _other_function(name: str, entry: CompileFacts, call: CompileFacts) -> Class
         if len(before) == len(after) == 1:
             (was,), (now,) = before, after
             sentence = f"{name} changed from the function {was[0]} ({was[1]}) to {now[0]} ({now[1]})"
-        return Classification(("SL309",), sentence, verdict=Verdict.JUSTIFIED, remedy=_EACH_FUNCTION)
+        return Classification(("SL309",), sentence, verdict=Verdict.JUSTIFIED, remedy=_for_functions(source))
     return Classification(("SL309",), f"{name} is a different function: its code object changed")
+
+
+def _another_callable(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
+    """A function where something of another type is passed otherwise: with one type for both, each would still need its own graph."""
+    was, now = _callable(item.expected, entry, call), _callable(item.actual, call, entry)
+    sentence = f"{name} changed from {was} to {now or 'something that is no Python function'}"
+    return Classification(("SL310",), sentence, verdict=Verdict.JUSTIFIED, remedy=_for_functions(item.source))
+
+
+def _callable(known: Known, own: CompileFacts, other: CompileFacts) -> str:
+    """What one of two calls has, with the name of a Python function where only its graph has code of one; "" where it is not recorded."""
+    text = str(known)
+    functions = functions_in(own) - functions_in(other) if text == "function" else set()
+    if len(functions) == 1:
+        ((function, place),) = functions
+        return f"the function {function} ({place})"
+    is_named = isinstance(known, Described) or text.startswith(THE_CLASS)
+    return _KINDS_OF_FUNCTIONS.get(text) or (_shown_object(text) if is_named else f"type {text}")
 
 
 def _short_type(text: str) -> str:
@@ -547,6 +581,8 @@ def _type(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -
     before, after = str(item.expected), str(item.actual)
     if before == after and not isinstance(item.expected, Described) and not is_address(item.prop, before):
         return Classification(("SL310",), f"{name} is an instance of a different class with the same name ({after})", remedy=_SAME_CLASS)
+    if "None" not in (before, after) and after != "NoneType" and _KINDS_OF_FUNCTIONS.keys() & {before, after}:
+        return _another_callable(item, name, entry, call)
     now = "None" if after == "NoneType" else _shown_object(after) if after else "an unrecorded type"
     is_named = item.expected is Described.TENSOR or before == "None" or before.startswith(THE_CLASS)
     named = _shown_object(before) if is_named else f"type {before}"

@@ -59,7 +59,10 @@ _DTYPES = {
     "Float8_e4m3fn": "float8_e4m3fn",
 }
 # A local variable as torch 2.7 and later write it, and how a source begins that is written in full.
-_LOCAL_ROOT, _FULL = re.compile(r"^([A-Za-z_]\w*)(?=[.\[]|$)"), ("L[", "G[", "___")
+# The iterable of a comprehension is ``.0``.
+_LOCAL_ROOT, _FULL = re.compile(r"^([A-Za-z_]\w*|\.0)(?=[.\[]|$)"), ("L[", "G[", "___")
+# The dicts of a torch.nn.Module.
+_REGISTERED, _QUOTES = ("_parameters", "_buffers", "_modules"), "'\""
 # Properties that identify an object; one that fails is enough.
 _IDENTITY = frozenset((Kind.VALUE, Kind.TYPE, Kind.ID, Kind.TENSOR, Kind.NAN))
 _ALIASING = Property(Kind.ALIASING)
@@ -228,6 +231,8 @@ def _from_reason(entry: CompileFacts, call: CompileFacts, reason: Reason) -> Vio
         before, after = (Described.DISTINCT, pair) if reason.family == "duplicate" else (pair, Described.DISTINCT)
         return Violation(Source(), _ALIASING, before, after, reason.comment, reason=reason)
     source = _full_source(owner, reason.source) or _source_of(entry, reason)
+    if (attribute := _plain_attribute(entry, call, source, reason)) is not None:
+        return attribute
     prop, expected, actual = _named_values(entry, call, source, reason)
     return Violation(source, prop, expected, actual, reason.comment, reason=reason)
 
@@ -287,10 +292,24 @@ def _named_values(entry: CompileFacts, call: CompileFacts, source: Source, reaso
     return prop, expected, Described.UNKNOWN if actual is None or actual == expected else actual
 
 
+def _plain_attribute(entry: CompileFacts, call: CompileFacts, source: Source, reason: Reason) -> Violation | None:
+    """What was a module, a parameter or a buffer, and is a plain attribute in this call, such as None: that is kept in another dict."""
+    owner, _, part = source.rpartition(".")
+    if reason.prop.kind is not Kind.HAS or reason.expected != "True" or part not in _REGISTERED:
+        return None
+    attribute, item = Source(f"{owner}.{reason.prop.name.strip(_QUOTES)}"), Source(f"{source}[{reason.prop.name}]")
+    was = Described.TENSOR if (item, TENSOR) in entry.facts else entry.types.get(item, "")
+    now = _kind_seen(call, attribute)
+    if not was or now is Described.UNKNOWN:
+        return None
+    guard = call.tree.by_key.get((attribute, VALUE)) if call.tree else None
+    return Violation(attribute, TYPE, was, _type_of(now) if isinstance(now, str) else now, guard.comment if guard else "", reason=reason)
+
+
 def _registered(call: CompileFacts, source: Source) -> Known | None:
     """What an attribute of a module is that became a parameter, a buffer or a module, and is kept in another dict since."""
     owner, _, name = source.rpartition(".")
-    for part in ("_parameters", "_buffers", "_modules"):
+    for part in _REGISTERED:
         found = Source(f"{owner}.{part}['{name}']")
         if (found, TENSOR) in call.facts:
             return Described.TENSOR

@@ -1443,3 +1443,93 @@ def test_a_float_that_a_branch_is_on_cannot_be_a_tensor(guard: str, verdict: Ver
     assert (cause.codes, cause.verdict) == (("SL312",), verdict)
     assert cause.sentence == f"the float t changed from 0.5 to -0.5; the code branches on it ({shown})"
     assert cause.own_remedy.startswith("replace the branch on this float by torch.where")
+
+
+@pytest.mark.parametrize(
+    ("part", "before", "sentence"),
+    [
+        (
+            "modules",
+            guard_manager(
+                "L['self']._modules['act']", "TYPE_MATCH: ___check_type_id(L['self']._modules['act'], 7001)", type="torch.nn.modules.ReLU"
+            ),
+            "self.act changed from type torch.nn.modules.ReLU to None",
+        ),
+        ("parameters", tensor_match("L['self']._parameters['act']"), "self.act changed from a tensor to None"),
+    ],
+)
+def test_a_module_or_parameter_that_became_none_is_not_gone(part: str, before: str, sentence: str) -> None:
+    """``self.act = None`` where there was neither before is a plain attribute."""
+    after = guard_manager("L['self'].act", "ID_MATCH: L['self'].act is None", type="NoneType", comment=code_comment(7, "if self.act:"))
+    cause = only(two(guard_tree(tensor_match(), before), guard_tree(tensor_match(), after), f"KeyError on self._{part}['act']"))
+    assert (cause.codes, cause.sentence) == (("SL322",), sentence)
+    assert cause.place is not None
+    assert cause.place.line == 7
+
+
+@pytest.mark.parametrize("source", ["L['.0']", "L['r']"])
+def test_a_range_has_both_of_its_values(source: str) -> None:
+    trees = [
+        guard_tree(tensor_match(), guard_manager(source, f"RANGE_ITERATOR_MATCH: ___normalize_range_iter({source}) == (0, {stop}, 1)"))
+        for stop in (2, 3)
+    ]
+    name = source[3:-2]
+    cause = only(two(*trees, f"___normalize_range_iter({name}) == (0, 2, 1)"))
+    assert (cause.codes, cause.sentence) == (("SL313",), f"the range {name} changed from range(0, 2, 1) to range(0, 3, 1)")
+
+
+@pytest.mark.parametrize(("source", "is_tensor"), [("L['x']", True), ("L['cfg']", False)])
+def test_an_attribute_of_a_tensor_is_not_set_in_a_class_of_the_program(source: str, is_tensor: bool) -> None:
+    absent, present = (guard_manager(source, f"{no}HASATTR: {word}hasattr({source}, 'tag')") for no, word in (("NO_", "not "), ("", "")))
+    cause = only(two(guard_tree(tensor_match(), absent), guard_tree(tensor_match(), present), f"not hasattr({source[3:-2]}, 'tag')"))
+    assert cause.codes == ("SL320",)
+    assert cause.own_remedy == ("set this attribute on every tensor that is passed, or on none" if is_tensor else "")
+
+
+PASSED, LOOKED_UP = (
+    "pass fewer functions, or accept one graph for each",
+    "set the function once, before the first compiled call, or accept one graph for each",
+)
+
+
+@pytest.mark.parametrize(
+    ("source", "remedy"), [("L['op']", PASSED), ("L['self'].op", PASSED), ("G['op']", LOOKED_UP), ("type(L['self']).op", LOOKED_UP)]
+)
+@pytest.mark.parametrize("is_built_in_first", [False, True])
+def test_a_built_in_function_and_one_of_python_need_a_graph_each(source: str, remedy: str, is_built_in_first: bool) -> None:
+    """Whichever type were always passed. One that is looked up is not passed."""
+    kinds = {"": "a built-in function", ".__code__": "a Python function"}
+    trees = {
+        "": identity(source, 7001, "builtin_function_or_method"),
+        ".__code__": f"{guard_manager(source, type='function')}\n{identity(f'{source}.__code__', 7002, 'code')}",
+    }
+    order = ["", ".__code__"] if is_built_in_first else [".__code__", ""]
+    short = source.replace("L['op']", "op").replace("L['self']", "self")
+    reason = (
+        f"___check_obj_id({short}, 7001), type=<class 'builtin_function_or_method'>"
+        if is_built_in_first
+        else f"CodeGuardAccessor: Not a function on {short}.__code__"
+    )
+    made = two(*(guard_tree(tensor_match(), trees[kind]) for kind in order), reason)
+    cause = last_recompile(made).causes[0]
+    assert (cause.codes, cause.verdict, cause.own_remedy) == (("SL310",), Verdict.JUSTIFIED, remedy)
+    assert cause.sentence.endswith(f" changed from {kinds[order[0]]} to {kinds[order[1]]}")
+
+
+def test_a_method_that_was_replaced_is_not_passed() -> None:
+    trees = [guard_tree(tensor_match(), identity("type(L['fn']).__call__.__code__", number, "code")) for number in (7001, 7002)]
+    call = "# File: /srv/app/model.py:{} in {}, code: return x"
+    graphs = [graph_text(INPUT, call.format(line, name), "b = torch.relu(l_x_)") for line, name in ((20, "__call__"), (30, "<lambda>"))]
+    cause = only(trace(*[compiled(f"0/{number}", tensor(10, 8), guards=trees[number], graph=graphs[number]) for number in (0, 1)]))
+    assert (cause.codes, cause.own_remedy) == (("SL309",), LOOKED_UP)
+
+
+def test_entering_autocast_is_one_cause() -> None:
+    states = ({"enabled": [False], "dtype": [15]}, {"enabled": [True], "dtype": [5], "cached_enabled": False})
+    trees = [guard_tree(global_state(autocast_state=state), tensor_match()) for state in states]
+    cause = only(two(*trees, "GLOBAL_STATE changed: autocast(cpu)_enabled "))
+    assert cause.sentence == "autocast changed from off to on after this was compiled"
+    other = guard_tree(global_state(autocast_state={"enabled": [True], "dtype": [15]}), tensor_match())
+    assert only(two(other, trees[1].replace('"cached_enabled": false', '"cached_enabled": true'))).sentence == (
+        "autocast changed its dtype from bfloat16 to float16 after this was compiled"
+    )
