@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from shapelog.reading.payloads.guard_expressions import integer
-from shapelog.reading.payloads.guards import ShapeGuard
+from shapelog.reading.payloads.guards import ShapeGuard, place_of
 from shapelog.reading.payloads.properties import DUAL_LEVEL, LENGTH, MARKED_BY, TENSOR, Kind, is_address
 from shapelog.reading.payloads.recompile_reasons import backend_named
 from shapelog.reading.payloads.source_names import Source, display_text, is_library
@@ -56,6 +56,7 @@ _PINNED_FLOAT = "rewrite the line that needs the exact value, or accept one grap
 _WIDER_RANGE = "widen the range that mark_dynamic is given (min=, max=), or leave it out"
 # Where in PyTorch a guard comes from, ``(_dynamo/variables/builder.py:4960 in <lambda>)``, and the file in which sizes become symbolic.
 _ORIGIN, _MAKES_SYMBOLS = re.compile(r"\((\S+):\d+ in [^()]+\)"), "_dynamo/variables/builder.py"
+_IN_BRANCH = " in evaluate_expr)"  # where Dynamo decides which way a branch goes
 _BOUNDS = re.compile(r"(?:\d+ <= )?[^<>=]+(?: <= \d+)?")
 # Characters of a guard in a sentence: sizes that were divided have very long ones.
 _LONGEST_GUARD = 120
@@ -659,6 +660,12 @@ def _int(item: Violation, sentence: str, entry: CompileFacts, call: CompileFacts
 def _float(item: Violation, sentence: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     """PyTorch makes a float dynamic that varies. It pins one that goes to an operator which takes it as a number, and no tensor either."""
     pin = (call if item.source in call.specializations_by_source else entry).specializations_by_source.get(item.source)
+    if pin is not None and not pin.user_stack.frames:  # after the code was traced: the backend takes no floats
+        sentence += "; PyTorch could not make it a tensor, and took its value as a constant"
+        is_rounded = _is_rounded(item)
+        return Classification(
+            ("SL312",), sentence, False, Verdict.JUSTIFIED if is_rounded else None, remedy=_PINNED_FLOAT if is_rounded else ""
+        )
     if pin is not None:
         return Classification(("SL312",), f"{sentence}; {_by_whom(pin)} needs the exact value", False, Verdict.JUSTIFIED, _PINNED_FLOAT)
     branch = _branch_on_float(item.source, call)
@@ -669,11 +676,18 @@ def _float(item: Violation, sentence: str, entry: CompileFacts, call: CompileFac
     return Classification(("SL312",), sentence, False, verdict, _FLOAT_BRANCH)
 
 
+def _is_rounded(item: Violation) -> bool:
+    """Whether the line that uses a float makes an int of it, which a tensor in its place would not be for Python."""
+    place = (item.reason.place if item.reason else None) or place_of(item.comment)
+    rounded = re.compile(rf"(?<!\w)(?:int|round|floor|ceil|trunc)\({re.escape(item.source.display_name)}\s*[,)]")
+    return place is not None and rounded.search(place.code) is not None
+
+
 def _branch_on_float(source: Source, call: CompileFacts) -> ShapeGuard | None:
-    """The guard that a branch on a float leaves, None without one. That it is not NaN is checked of every float that is symbolic."""
+    """The guard that a branch on a float leaves, None without one. Operations such as ``t**0.5`` leave guards on their range, too."""
     name, shapes = source.canonical, call.tree.shapes if call.tree else ()
     found = (shape for shape in shapes if shape.parsed.names == (name,) and not shape.parsed.is_equation)
-    return next((shape for shape in found if "isnan(" not in shape.expression), None)
+    return next((shape for shape in found if _IN_BRANCH in shape.comment), None)
 
 
 def is_compared_with_tensor(expected: str) -> bool:

@@ -1433,7 +1433,9 @@ def test_a_size_that_shared_its_symbol_with_a_pinned_one_needs_a_symbol_of_its_o
 @pytest.mark.parametrize(("guard", "verdict"), [("L['t'] <= 0.0", Verdict.JUSTIFIED), ("L['t'] < 3.0", Verdict.CODE)])
 def test_a_float_that_a_branch_is_on_cannot_be_a_tensor(guard: str, verdict: Verdict) -> None:
     """The branch may be in a function such as ``__bool__``, and the guard shows on which side the entry is."""
-    shapes = ("not math.isnan(L['t'])  # (unknown)", f"{guard}  # if self:  # app/model.py:6 in f")
+    where = "# if self:  # app/model.py:6 in f (_dynamo/variables/tensor.py:2606 in evaluate_expr)"
+    power = "L['t'] >= -1.0  # t**0.5  # app/model.py:7 in f (_dynamo/utils.py:4231 in run_node)"
+    shapes = ("not math.isnan(L['t'])  # (unknown)", power, f"{guard}  {where}")
     static = guard_tree(tensor_match(), equals_match("L['t']", 0.5, "float", code_comment(4, "return self.t > 0", "__bool__")))
     made = trace(compiled("0/0", tensor(10, 8), guards=static))
     dynamic = guard_tree(tensor_match(), shapes=shapes)
@@ -1443,6 +1445,27 @@ def test_a_float_that_a_branch_is_on_cannot_be_a_tensor(guard: str, verdict: Ver
     assert (cause.codes, cause.verdict) == (("SL312",), verdict)
     assert cause.sentence == f"the float t changed from 0.5 to -0.5; the code branches on it ({shown})"
     assert cause.own_remedy.startswith("replace the branch on this float by torch.where")
+    bounded = guard_tree(tensor_match(), shapes=shapes[:-1])
+    assert not only(two(static, bounded, "t == 0.5")).own_remedy
+
+
+@pytest.mark.parametrize(
+    ("code", "verdict", "remedy"),
+    [
+        ("return x * print(t)", Verdict.CODE, ""),
+        ("return x * int(t)", Verdict.JUSTIFIED, "rewrite the line that needs the exact value, or accept one graph per value"),
+    ],
+)
+def test_a_float_that_is_pinned_after_tracing_can_be_a_tensor(code: str, verdict: Verdict, remedy: str) -> None:
+    """PyTorch makes a tensor of a float in the backend, and no line of code pins it where that fails."""
+    pinned = {"symbol": "zf1", "sources": ["L['t']"], "value": "0.2", "user_stack": []}
+    line = code_comment(6, code)
+    first, second = (guard_tree(tensor_match(), equals_match("L['t']", value, "float", line)) for value in (0.1, 0.2))
+    cause = only(
+        trace(compiled("0/0", tensor(10, 8), guards=first), compiled("0/1", tensor(10, 8), guards=second, specializations=(pinned,)))
+    )
+    assert cause.sentence == "the float t changed from 0.1 to 0.2; PyTorch could not make it a tensor, and took its value as a constant"
+    assert (cause.codes, cause.verdict, cause.own_remedy) == (("SL312",), verdict, remedy)
 
 
 @pytest.mark.parametrize(
