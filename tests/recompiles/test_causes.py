@@ -1556,3 +1556,9 @@ def test_entering_autocast_is_one_cause() -> None:
     assert only(two(other, trees[1].replace('"cached_enabled": false', '"cached_enabled": true'))).sentence == (
         "autocast changed its dtype from bfloat16 to float16 after this was compiled"
     )
+
+
+def test_what_made_the_earlier_compilation_fail_is_to_be_fixed() -> None:
+    cause = only(trace(compiled("0/0", tensor(10, 8), **make.FAILED), compiled("0/1", tensor(10, 8))))
+    assert cause.codes == ("SL403",)
+    assert cause.own_remedy.startswith("fix what made the earlier compilation fail or break")
