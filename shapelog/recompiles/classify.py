@@ -31,6 +31,8 @@ _KINDS_OF_FUNCTIONS = {
     "method": "a method",
     "functools.partial": "a functools.partial",
 }
+_CELL = re.compile(r"(?P<function>.+)\.__closure__\[\d+\]\.cell_contents(?:\.__code__)?")
+_NAMED_IN_HINT = re.compile(r'\(HINT: guard on "(\w+)"')
 _ENUM = re.compile(r"<(?:enum|flag) '")
 _PLAIN = "pass a plain {}: PyTorch treats an instance of a subclass as a constant"
 _ONE_ORDER = "insert the keys in the same order every time"
@@ -102,7 +104,7 @@ def classify(item: Violation, source: Source, entry: CompileFacts, call: Compile
     if source != item.source and not item.prop.is_of_dim and item.prop.kind is not Kind.SHAPE_GUARD:
         return _keys(item._replace(source=source), source.display_name, entry, call)
     classifier = _CLASSIFIERS.get(item.prop.kind)
-    name = source.display_name or "an object"  # whose name was cut off in a text
+    name = _closure_variable(item, source) or source.display_name or "an object"  # whose name was cut off in a text
     if classifier is not None:
         return classifier(item, name, entry, call)
     if item.prop.kind in _SIMPLE:
@@ -114,6 +116,13 @@ def classify(item: Violation, source: Source, entry: CompileFacts, call: Compile
         return Classification(*describe_change(item), remedy=set_once(changed_fields(item)))
     text = item.reason.text if item.reason else f"{source.display_name} {item.prop}"
     return Classification(("SL399",), f"PyTorch reports a guard that shapelog does not know: {text}")
+
+
+def _closure_variable(item: Violation, source: Source) -> str:
+    """``k in the closure of inner`` for ``inner.__closure__[0].cell_contents``, where PyTorch's hint has the name; "" for anything else."""
+    cell = _CELL.fullmatch(source)
+    variable = _NAMED_IN_HINT.search(f"{item.comment} {item.reason.text if item.reason else ''}") if cell else None
+    return f"{variable[1]} in the closure of {display_text(cell['function'])}" if cell and variable else ""
 
 
 _SIMPLE = {

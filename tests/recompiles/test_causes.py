@@ -1562,3 +1562,16 @@ def test_what_made_the_earlier_compilation_fail_is_to_be_fixed() -> None:
     cause = only(trace(compiled("0/0", tensor(10, 8), **make.FAILED), compiled("0/1", tensor(10, 8))))
     assert cause.codes == ("SL403",)
     assert cause.own_remedy.startswith("fix what made the earlier compilation fail or break")
+
+
+@pytest.mark.parametrize(
+    ("hint", "name"),
+    [('(HINT: guard on "k")', "k in the closure of inner"), ("", "inner.__closure__[0].cell_contents")],
+)
+def test_a_variable_of_a_closure_has_the_name_that_the_hint_gives_it(hint: str, name: str) -> None:
+    source = "L['inner'].__closure__[0].cell_contents"
+    line = f"{RETURN_LINE} {hint}".rstrip()
+    trees = [guard_tree(tensor_match(), equals_match(source, value, comment=line)) for value in (3, 4)]
+    assert only(two(*trees)).sentence == f"the int {name} changed from 3 to 4"
+    reason = f"inner.__closure__[0].cell_contents == 3  {line}"
+    assert only(two(*trees, reason)).sentence == f"the int {name} changed from 3 to 4"
