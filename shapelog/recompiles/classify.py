@@ -42,6 +42,7 @@ _COMPILE_FIRST = "replace the function by its compiled version before the first 
 _SAME_OBJECTS = "pass objects that are always distinct or always the same, or accept one graph for each case"
 _ONE_CALL = "compile the code once, with one set of options, or accept one graph for each"
 _SAME_TENSORS = "set this attribute on every tensor that is passed, or on none"
+_SETS, _SAME_MEMBERS = frozenset(("set", "frozenset")), "accept one graph for each case, or always pass a set with the same members"
 _SAME_CLASS = "define the class at module level"
 _FIXED_PARAMETER = "keep requires_grad of this parameter fixed: set it once, before the first compiled call"
 _NOT_WARMED_UP = (
@@ -475,8 +476,10 @@ def _has(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) ->
         what = "the attribute" if owner.re is _CLASS_DICT else f"the {owner['part']}"
         now = "no longer has" if was_there else "now has"
         return Classification(("SL320",), f"{display_text(owner['owner'])} {now} {what} {key}")
-    now = "no longer contains" if was_there else "now contains"
-    return Classification(("SL314",), f"{name} {now} {item.prop.name}")
+    sentence = f"{name} {'no longer' if was_there else 'now'} contains {item.prop.name}"
+    if _SETS.intersection((entry.types.get(item.source), call.types.get(item.source))):
+        return Classification(("SL314",), sentence, verdict=Verdict.JUSTIFIED, remedy=_SAME_MEMBERS)
+    return Classification(("SL314",), sentence)
 
 
 def _has_attribute(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:

@@ -1575,3 +1575,14 @@ def test_a_variable_of_a_closure_has_the_name_that_the_hint_gives_it(hint: str, 
     assert only(two(*trees)).sentence == f"the int {name} changed from 3 to 4"
     reason = f"inner.__closure__[0].cell_contents == 3  {line}"
     assert only(two(*trees, reason)).sentence == f"the int {name} changed from 3 to 4"
+
+
+@pytest.mark.parametrize(("of_type", "verdict"), [("set", Verdict.JUSTIFIED), ("dict", Verdict.CODE)])
+def test_a_set_has_members_and_no_keys(of_type: str, verdict: Verdict) -> None:
+    trees = [
+        guard_tree(tensor_match(), guard_manager("L['d']", f"SET_CONTAINS: {no}set.__contains__(L['d'], 'a')", type=of_type))
+        for no in ("", "not ")
+    ]
+    cause = only(two(*trees, "set.__contains__(d, 'a')"))
+    assert (cause.codes, cause.sentence, cause.verdict) == (("SL314",), "d no longer contains 'a'", verdict)
+    assert cause.own_remedy == ("" if of_type == "dict" else "accept one graph for each case, or always pass a set with the same members")
