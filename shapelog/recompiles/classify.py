@@ -40,6 +40,8 @@ _EACH_FUNCTION = "pass fewer functions, or accept one graph for each"
 _SET_FUNCTION_ONCE = "set the function once, before the first compiled call, or accept one graph for each"
 _COMPILE_FIRST = "replace the function by its compiled version before the first call, or accept one more graph"
 _SAME_OBJECTS = "pass objects that are always distinct or always the same, or accept one graph for each case"
+_OFFSETS = "._offsets"  # of a nested tensor, which shares them with others of the same shape
+_SAME_OFFSETS = "make the nested tensors with one offsets tensor in every call, or accept one graph for each case"
 _ONE_CALL = "compile the code once, with one set of options, or accept one graph for each"
 _SAME_TENSORS = "set this attribute on every tensor that is passed, or on none"
 _SETS, _SAME_MEMBERS = frozenset(("set", "frozenset")), "accept one graph for each case, or always pass a set with the same members"
@@ -246,7 +248,8 @@ def _aliasing(item: Violation, name: str, entry: CompileFacts, call: CompileFact
             is_tensor = is_named_tensor or any((Source(name), TENSOR) in known.facts for name in (*others, last) for known in (entry, call))
             happened = now.format("tensor" if is_tensor else "object", "some of them " if len(others) > 1 else "")
             words = f"{', '.join(map(display_text, others))} and {display_text(last)} {happened}"
-            return Classification(("SL317",), words, remedy="" if is_tensor else _SAME_OBJECTS)
+            remedy = _SAME_OFFSETS if last.endswith(_OFFSETS) else "" if is_tensor else _SAME_OBJECTS
+            return Classification(("SL317",), words, remedy=remedy)
     return Classification(("SL317",), "the set of inputs that are the same tensor (or overlap in memory) changed")
 
 

@@ -1586,3 +1586,12 @@ def test_a_set_has_members_and_no_keys(of_type: str, verdict: Verdict) -> None:
     cause = only(two(*trees, "set.__contains__(d, 'a')"))
     assert (cause.codes, cause.sentence, cause.verdict) == (("SL314",), "d no longer contains 'a'", verdict)
     assert cause.own_remedy == ("" if of_type == "dict" else "accept one graph for each case, or always pass a set with the same members")
+
+
+def test_nested_tensors_share_offsets_and_are_not_passed_twice() -> None:
+    offsets = "L['a']._offsets", "L['b']._offsets"
+    tensors = [tensor_match(source, size=(4,)) for source in offsets]
+    shared = guard_manager(offsets[0], f"OBJECT_ALIASING: {offsets[0]} is {offsets[1]}")
+    cause = only(two(guard_tree(*tensors, shared), guard_tree(*tensors), "a._offsets is b._offsets"))
+    assert (cause.codes, cause.sentence) == (("SL317",), "a._offsets and b._offsets were the same tensor, and now differ")
+    assert cause.own_remedy == "make the nested tensors with one offsets tensor in every call, or accept one graph for each case"
