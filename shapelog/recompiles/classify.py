@@ -54,6 +54,8 @@ _NOT_WARMED_UP = (
 _OWN_SYMBOLS = "set torch.fx.experimental._config.use_duck_shape = False"
 _EQUAL_OR_NOT = "accept one graph for equal sizes and one for different ones, or make them equal in every call"
 _UNKNOWN_OBJECT = "create the object once, outside the call, and reuse it; if it is a class or an enum member, accept one graph for each"
+_SAME_TENSOR = "copy_() new values into the same tensor, or leave out guard=True where mark_static_address asks for this guard"
+_WITHOUT_ID = "leave id() of it out of the compiled code, or accept one graph for each object"
 _FLOAT_OF_OPERATOR = "accept one graph per value, or let the operator {operator} take it as a tensor"
 _CUSTOM_OPERATOR = re.compile(r"\btorch\.ops\.((?!aten\b|prims\b|higher_order\b)\w+)\.(\w+)[\w.]*\((.*)\)")
 _FLOAT_BRANCH = "replace the branch on this float by torch.where on a tensor, or accept one graph per branch"
@@ -544,6 +546,10 @@ def _identity(item: Violation, name: str, entry: CompileFacts, call: CompileFact
         return Classification(("SL311",), f"{name} changed between True and False")
     kind = f" (a {_short_type(expected)})" if expected and not expected.isdigit() else ""
     remedy = "" if kind else _UNKNOWN_OBJECT
+    if expected == "torch.Tensor":
+        remedy = _SAME_TENSOR
+    elif re.search(rf"(?<![\w.])id\({re.escape(name)}\)", _code_of(item)):
+        remedy = _WITHOUT_ID
     return Classification(("SL308",), f"{name}{kind} is a different object from the one this was compiled for", remedy=remedy)
 
 
@@ -693,9 +699,14 @@ def _float(item: Violation, sentence: str, entry: CompileFacts, call: CompileFac
 
 def _is_rounded(item: Violation) -> bool:
     """Whether the line that uses a float makes an int of it, which a tensor in its place would not be for Python."""
+    rounded = rf"(?<!\w)(?:int|round|floor|ceil|trunc)\({re.escape(item.source.display_name)}\s*[,)]"
+    return re.search(rounded, _code_of(item)) is not None
+
+
+def _code_of(item: Violation) -> str:
+    """The line of code that a guard is for, "" where it is not recorded."""
     place = (item.reason.place if item.reason else None) or place_of(item.comment)
-    rounded = re.compile(rf"(?<!\w)(?:int|round|floor|ceil|trunc)\({re.escape(item.source.display_name)}\s*[,)]")
-    return place is not None and rounded.search(place.code) is not None
+    return place.code if place else ""
 
 
 def _branch_on_float(source: Source, call: CompileFacts) -> ShapeGuard | None:

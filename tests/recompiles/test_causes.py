@@ -1595,3 +1595,22 @@ def test_nested_tensors_share_offsets_and_are_not_passed_twice() -> None:
     cause = only(two(guard_tree(*tensors, shared), guard_tree(*tensors), "a._offsets is b._offsets"))
     assert (cause.codes, cause.sentence) == (("SL317",), "a._offsets and b._offsets were the same tensor, and now differ")
     assert cause.own_remedy == "make the nested tensors with one offsets tensor in every call, or accept one graph for each case"
+
+
+@pytest.mark.parametrize(
+    ("of_type", "code", "remedy"),
+    [
+        ("app.Net", "if id(net) == first:", "leave id() of it out of the compiled code, or accept one graph for each object"),
+        ("app.Net", "if net.id(net):", ""),
+        (
+            "torch.Tensor",
+            "y = net + 1",
+            "copy_() new values into the same tensor, or leave out guard=True where mark_static_address asks for this guard",
+        ),
+    ],
+)
+def test_an_object_that_is_guarded_by_its_identity_has_the_remedy_for_what_asks_for_that(of_type: str, code: str, remedy: str) -> None:
+    line = code_comment(6, code)
+    trees = [guard_tree(tensor_match(), identity("L['net']", number, of_type).replace(RETURN_LINE, line)) for number in (7001, 7002)]
+    for cause in (only(two(*trees)), only(two(*trees, f"___check_obj_id(net, 7001), type=<class '{of_type}'>  {line}"))):
+        assert (cause.codes, cause.own_remedy) == (("SL308",), remedy)
