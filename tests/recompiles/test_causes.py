@@ -1614,3 +1614,23 @@ def test_an_object_that_is_guarded_by_its_identity_has_the_remedy_for_what_asks_
     trees = [guard_tree(tensor_match(), identity("L['net']", number, of_type).replace(RETURN_LINE, line)) for number in (7001, 7002)]
     for cause in (only(two(*trees)), only(two(*trees, f"___check_obj_id(net, 7001), type=<class '{of_type}'>  {line}"))):
         assert (cause.codes, cause.own_remedy) == (("SL308",), remedy)
+
+
+@pytest.mark.parametrize(
+    ("backends", "which"),
+    [
+        (
+            (
+                "torch._dynamo.backends.debugging.eager defined at /opt/lib/python3.11/site-packages/torch/_dynamo/backends/debugging.py:52",
+                "functools.partial wrapping app.make.<locals>.own defined at /srv/app/model.py:7",
+            ),
+            "a different backend (functools.partial wrapping own (model.py:7) instead of eager)",
+        ),
+        (("app.own defined at /srv/app/model.py:7",) * 2, "a new backend object (own (model.py:7))"),
+    ],
+)
+def test_a_backend_that_is_a_function_is_named_without_its_directory(backends: tuple[str, str], which: str) -> None:
+    told = f"Cached backend: {backends[0]} (id=0x7f1). New backend: {backends[1]} (id=0x7f2). If this is unexpected, wrap your backend."
+    reason = f"BACKEND_MATCH failure: torch.compile detected different backend callables. {told}"
+    cause = only(two(guard_tree(tensor_match()), guard_tree(tensor_match()), reason))
+    assert f"for the same code with {which}, so" in cause.sentence
