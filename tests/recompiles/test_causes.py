@@ -1621,7 +1621,7 @@ def test_an_object_that_is_guarded_by_its_identity_has_the_remedy_for_what_asks_
     [
         (
             (
-                "torch._dynamo.backends.debugging.eager defined at /opt/lib/python3.11/site-packages/torch/_dynamo/backends/debugging.py:52",
+                "torch._dynamo.backends.debugging.eager defined at /v/lib/python3.11/site-packages/torch/_dynamo/backends/debugging.py:52",
                 "functools.partial wrapping app.make.<locals>.own defined at /srv/app/model.py:7",
             ),
             "a different backend (functools.partial wrapping own (model.py:7) instead of eager)",
