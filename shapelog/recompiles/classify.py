@@ -595,8 +595,10 @@ def _short_type(text: str) -> str:
 
 
 def _shown_object(text: str) -> str:
-    """``the class numpy.float32`` → ``the class float32``; anything else as it is."""
-    return THE_CLASS + _short_type(text.removeprefix(THE_CLASS)) if text.startswith(THE_CLASS) else text
+    """``the class numpy.float32`` → ``the class float32``, ``function`` → ``a Python function``; anything else as it is."""
+    if text.startswith(THE_CLASS):
+        return THE_CLASS + _short_type(text.removeprefix(THE_CLASS))
+    return _KINDS_OF_FUNCTIONS.get(text, text)
 
 
 def _type(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
@@ -606,7 +608,7 @@ def _type(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -
     if "None" not in (before, after) and after != "NoneType" and _KINDS_OF_FUNCTIONS.keys() & {before, after}:
         return _another_callable(item, name, entry, call)
     now = "None" if after == "NoneType" else _shown_object(after) if after else "an unrecorded type"
-    is_named = item.expected is Described.TENSOR or before == "None" or before.startswith(THE_CLASS)
+    is_named = item.expected is Described.TENSOR or before == "None" or before.startswith(THE_CLASS) or before in _KINDS_OF_FUNCTIONS
     named = _shown_object(before) if is_named else f"type {before}"
     is_recorded = bool(after) and item.actual is not Described.OTHER_OBJECT
     how = (

@@ -1490,6 +1490,21 @@ def test_a_module_or_parameter_that_became_none_is_not_gone(part: str, before: s
     assert cause.place.line == 7
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "sentence"),
+    [
+        ("_parameters['w']", "w", "self.w changed from type torch.nn.Parameter to a tensor"),
+        ("_buffers['w']", "w", "self.w changed from type torch.nn.Buffer to a tensor"),
+        ("_parameters['w']", "_buffers['w']", "self.w changed from type torch.nn.Parameter to torch.nn.Buffer"),
+        ("w", "_parameters['w']", "self.w changed from a tensor to torch.nn.Parameter"),
+    ],
+)
+def test_a_tensor_that_a_module_keeps_in_another_way_is_not_gone(before: str, after: str, sentence: str) -> None:
+    trees = [guard_tree(tensor_match(), tensor_match(f"L['self'].{place}")) for place in (before, after)]
+    cause = only(two(*trees, f"KeyError on self.{before}"))
+    assert (cause.codes, cause.sentence) == (("SL310",), sentence)
+
+
 @pytest.mark.parametrize("source", ["L['.0']", "L['r']"])
 def test_a_range_has_both_of_its_values(source: str) -> None:
     trees = [
@@ -1634,3 +1649,13 @@ def test_a_backend_that_is_a_function_is_named_without_its_directory(backends: t
     reason = f"BACKEND_MATCH failure: torch.compile detected different backend callables. {told}"
     cause = only(two(guard_tree(tensor_match()), guard_tree(tensor_match()), reason))
     assert f"for the same code with {which}, so" in cause.sentence
+
+
+@pytest.mark.parametrize(
+    ("of_type", "kind"), [("function", "a Python function"), ("builtin_function_or_method", "a built-in function"), ("app.Net", "app.Net")]
+)
+def test_none_in_place_of_a_function_is_written_as_users_write_it(of_type: str, kind: str) -> None:
+    none = guard_tree(tensor_match(), guard_manager("L['act']", "ID_MATCH: L['act'] is None", type="NoneType"))
+    some = guard_tree(tensor_match(), identity("L['act']", 7001, of_type))
+    assert only(two(none, some, "act is None")).sentence == f"act changed from None to {kind}"
+    assert only(two(some, none)).sentence == f"act changed from {kind} to None"
