@@ -257,7 +257,7 @@ _ALL = (
         "SL317", "aliasing-varies", _CODE, "pass tensors that are always distinct or always the same; clone() a tensor that is passed twice"
     ),
     Rule("SL318", "backend-changed", _CODE, "pass the same backend function or object to every torch.compile call for this code"),
-    Rule("SL319", "object-died", _CODE, "keep the object alive as long as the compiled function is in use"),
+    Rule("SL319", "object-died", _CODE, "create the object once, and keep it alive as long as the compiled function is in use"),
     Rule("SL320", "object-state-varies", _CODE, "set all attributes in __init__, or pass what changes as an argument"),
     Rule("SL321", "dim-marking-varies", _CODE, "mark the tensor before the first call too, and in the same way every time"),
     Rule(

@@ -1,19 +1,22 @@
 """Which marks to put on the list: all that would help, without those that could do harm, and without those that save no compile."""
 
 from collections import Counter
-from collections.abc import Set
+from collections.abc import Iterable, Set
 from dataclasses import dataclass, field
 from itertools import product
 from typing import NamedTuple
 
-from shapelog.advice.marks import Mark
+from shapelog.advice.mark_dynamic_code import mark_line
+from shapelog.advice.marks import Mark, mark_at
 from shapelog.advice.replay import Marks, Replay
 from shapelog.advice.savings import Savings
 from shapelog.advice.source_index import SourceIndex
+from shapelog.grouping import grouped
 from shapelog.model.ids import TorchVersion
-from shapelog.model.trace import Compile, Frame, Outcome
+from shapelog.model.trace import Compile, Frame, Outcome, resumed_by
 from shapelog.reading.payloads.guards import place_of
-from shapelog.reading.payloads.properties import size
+from shapelog.reading.payloads.properties import Kind, size
+from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Explanations
 from shapelog.recompiles.facts import FactTable
 from shapelog.recompiles.graph_reuse import guards_hold
@@ -31,6 +34,25 @@ class HarmfulMark(NamedTuple):
     frame: Frame
     reason: str
     remedy: str
+
+
+def mark_for(cause: Cause) -> Mark:
+    """The mark on the size or int that a cause is about."""
+    return Mark(cause.source, cause.prop.dim) if cause.prop.kind is Kind.SIZE else mark_at(cause.source)
+
+
+class HarmfulMarks:
+    """Those that were left out, by the causes that they would have removed."""
+
+    def __init__(self, left_out: Iterable[HarmfulMark]) -> None:
+        self._by_source = grouped(left_out, lambda item: item.mark.source)
+
+    def for_cause(self, cause: Cause) -> HarmfulMark | None:
+        """The one that would have removed it, None without one; where a stride changed, any on its tensor."""
+        mark = mark_for(cause)
+        is_stride = mark.is_int and not cause.is_int
+        found = (item for item in self._by_source.get(mark.source, ()) if is_stride or item.mark == mark)
+        return next(found, None)
 
 
 class MarkSelection(NamedTuple):
@@ -147,10 +169,10 @@ class _Harm:
                 )
                 reason = f"{frame.title} {does}{where}: its graph would be lost or split in two"
                 what = "build the string" if use is Use.FORMATS else "do that"
-                return HarmfulMark(mark, frame, reason, _rename(name, frame, helped, what))
+                return HarmfulMark(mark, frame, reason, _keep_out(name, frame, helped, what))
             if frame not in helped and (use is Use.HANDS_ON or not code.is_whole):
                 reason = f"{frame.title} has an int of the same name that never changed, {_NOT_ALL_SEEN}"
-                return HarmfulMark(mark, frame, reason, _rename(name, frame, helped))
+                return HarmfulMark(mark, frame, reason, _keep_out(name, frame, helped))
         return None
 
     def _of_size(self, mark: Mark) -> HarmfulMark | None:
@@ -165,8 +187,16 @@ class _Harm:
             if is_named and use_in(place.code, "") >= Use.FORMATS:
                 where = f"{frame.file.rsplit('/', 1)[-1]}:{place.line} ({place.code.strip()[:60]})"
                 reason = f"{frame.title} formats sizes of its own {name} into a string at {where}: its graph would be lost or split in two"
-                return HarmfulMark(mark, frame, reason, _rename(name, frame, helped))
+                return HarmfulMark(mark, frame, reason, self._mark_alone(mark, frame, helped))
         return None
+
+    def _mark_alone(self, mark: Mark, frame: Frame, helped: list[Frame]) -> str:
+        """The call that marks a tensor, and no other one of its name; to rename it where no line of code could do that."""
+        codes = {code for item in helped for cause in self.index.causes(item, mark.source) for code in cause.codes}
+        line = mark_line(mark, [], tuple(codes), all(resumed_by(item.name) for item in helped))
+        if line.startswith("#"):
+            return _rename(mark.source.display_name, frame, helped)
+        return f"entries match by name in every frame: call {line} instead, which marks this tensor alone"
 
     def _helped(self, mark: Mark) -> list[Frame]:
         return [plan.frame for plan in self.replayed.by_mark.get(mark, ())]
@@ -177,8 +207,18 @@ class _Harm:
         return self.quoted[frame]
 
 
-def _rename(name: str, frame: Frame, helped: list[Frame], what: str = "") -> str:
+def _keep_out(name: str, frame: Frame, helped: list[Frame], what: str = "") -> str:
+    """What to do instead of marking an int: ``frame`` does ``what`` with it."""
     if frame in helped:
         return f"{what} outside the compiled code, or pass {name} as a tensor"
-    others = ", ".join(dict.fromkeys(item.title for item in helped))
-    return f"entries match by name in every frame: rename {name} in {others}, or pass it as a tensor there"
+    return f"{_rename(name, frame, helped)}, or pass it as a tensor there"
+
+
+def _rename(name: str, frame: Frame, helped: list[Frame]) -> str:
+    others = dict.fromkeys(f"{item.title}{_where(item) if item.title == frame.title else ''}" for item in helped)
+    return f"entries match by name in every frame: rename {name} in {', '.join(others)}"
+
+
+def _where(frame: Frame) -> str:
+    """The line of a function that has the name of another one."""
+    return f" ({frame.file.rsplit('/', 1)[-1]}:{frame.line})" if frame.line else ""

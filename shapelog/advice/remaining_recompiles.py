@@ -3,15 +3,12 @@
 import math
 from typing import NamedTuple
 
-from shapelog.advice.marks import Mark, mark_at
-from shapelog.advice.minimal_marks import HarmfulMark
+from shapelog.advice.minimal_marks import HarmfulMark, HarmfulMarks, mark_for
 from shapelog.advice.remedies import Remedies
 from shapelog.advice.replay import Marks, Replay
 from shapelog.display import in_notebook
 from shapelog.model.ids import TorchVersion
 from shapelog.model.trace import Compile, Frame, Outcome
-from shapelog.reading.payloads.properties import Kind
-from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Explanations, Recompile
 from shapelog.rules import Rule, Verdict, any_blocks_marking
@@ -56,7 +53,7 @@ def remaining(
     explained: Explanations, replayed: Replay, marks: Marks, left_out: tuple[HarmfulMark, ...], version: TorchVersion, remedies: Remedies
 ) -> tuple[Remaining, ...]:
     """The recompiles that these marks leave, most expensive first. Failed and skipped ones are not counted: they left no code."""
-    instead = {item.mark.source: item for item in left_out}
+    instead = HarmfulMarks(left_out)
     groups: dict[tuple[object, ...], list[tuple[Recompile, Cause | None, str]]] = {}
     for plan in replayed.plans:
         gone = {plan.calls[index].compile for index in plan.served(marks)}
@@ -76,7 +73,7 @@ def remaining(
     return tuple(sorted(found, key=lambda item: (-item.seconds, item.compiles[0].order)))
 
 
-def _obstacle(item: Recompile, marks: Marks, instead: dict[Source, HarmfulMark], version: TorchVersion) -> tuple[Cause | None, str]:
+def _obstacle(item: Recompile, marks: Marks, instead: HarmfulMarks, version: TorchVersion) -> tuple[Cause | None, str]:
     """The cause that no mark removes, or that is not marked, or another obstacle."""
     for cause in item.causes:
         if not cause.size_related or not cause.rule.markable:
@@ -85,25 +82,21 @@ def _obstacle(item: Recompile, marks: Marks, instead: dict[Source, HarmfulMark],
         if any_blocks_marking(cause.codes):
             return cause, ""
     for cause in item.causes:
-        if cause.source in instead or (not version.reads_sources and ("SL106" in cause.codes or _mark_for(cause).is_int)):
+        if instead.for_cause(cause) or (not version.reads_sources and ("SL106" in cause.codes or mark_for(cause).is_int)):
             return cause, ""
     for cause in item.causes:
-        if cause.codes[0] not in _RELATIVE and _mark_for(cause) not in marks:
+        if cause.codes[0] not in _RELATIVE and mark_for(cause) not in marks:
             return cause, item.why_not_markable
     return (item.causes[0], item.why_not_markable) if item.causes else (None, item.unexplained_because)
 
 
-def _mark_for(cause: Cause) -> Mark:
-    return Mark(cause.source, cause.prop.dim) if cause.prop.kind is Kind.SIZE else mark_at(cause.source)
-
-
-def _joined(members: list[tuple[Recompile, Cause | None, str]], instead: dict[Source, HarmfulMark], remedies: Remedies) -> Remaining:
+def _joined(members: list[tuple[Recompile, Cause | None, str]], instead: HarmfulMarks, remedies: Remedies) -> Remaining:
     item, cause, note = members[0]
     remedy = remedies.of((item,), (cause,) if cause else ())
     sentence = cause.sentence if cause else (note or "the trace does not record why")
     if cause and note:
         sentence = f"{sentence}; {note}"
-    harm = instead.get(cause.source) if cause else None
+    harm = instead.for_cause(cause) if cause else None
     if harm:
         sentence = f"{sentence}; a mark for it was left out: {harm.reason}"
     return Remaining(

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from shapelog.advice.marks import Mark
-from shapelog.advice.minimal_marks import HarmfulMark
+from shapelog.advice.minimal_marks import HarmfulMark, HarmfulMarks
 from shapelog.advice.routes import Route
 from shapelog.advice.suggestions import Suggestion, subject_of
 from shapelog.grouping import grouped
@@ -64,7 +64,7 @@ class Remedies:
             for label in dict.fromkeys(item.gone):
                 self._removing.setdefault(label, []).append(number)
         self._removals: dict[tuple[Compile, ...], _Removal] = {}
-        self._left_out = {item.mark.source: item for item in left_out}
+        self._left_out = HarmfulMarks(left_out)
         # By the properties that they are about, and by their sources, which look different; the first counts.
         by_source: dict[str, Suggestion] = {item.source: item for item in reversed(suggestions)}
         self._by_name = by_source | {seen.name: item for item in reversed(suggestions) for seen in item.seen}
@@ -126,7 +126,8 @@ class Remedies:
         suggestions = {found.id: found for found in named if found}
         if suggestions:
             return _what_to_set(list(suggestions.values()))
-        return next((self._left_out[cause.source].remedy for cause in causes if cause.source in self._left_out), "")
+        left_out = map(self._left_out.for_cause, causes)
+        return next((item.remedy for item in left_out if item), "")
 
     def _other_mark(self, removable: Sequence[Recompile]) -> str:
         """The mark that removes one of them although it names something else: dynamism travels."""

@@ -348,6 +348,8 @@ _MOST_BREAKS = 4
 _METRICS = ("compilation_metrics", "bwd_compilation_metrics")
 _WRAPPERS = frozenset(("inner", "wrapper", "wrapped", "_fn", "fn", "_call_impl", "_wrapped_call_impl", "__call__", "forward", "<lambda>"))
 _RESUMED = re.compile(r"torch_dynamo_resume_in_(.+)_at_(\d+)$")
+# Classes of torch whose objects a wrapper is given, and that tell nothing about its code.
+_NO_CLASS_OF_CODE = ("torch.Tensor", "torch.nn.parameter.", "torch._ops.")
 _CALLEES = tuple(map(Source, ("L['self']", "L['fn']", "L['func']", "L['args'][0]")))
 
 
@@ -421,7 +423,7 @@ class Frame:
         for compile in self.compiles:
             tree = compile.guards
             named = next((tree.types[source] for source in _CALLEES if source in tree.types), "") if tree else ""
-            if named:
+            if "." in named and not named.startswith(_NO_CLASS_OF_CODE):  # classes of Python such as function and int have no module
                 return f"{named.rsplit('.', 1)[-1]}.{name}"
         return name
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from shapelog.reading.payloads.guard_expressions import integer
-from shapelog.reading.payloads.guards import ShapeGuard
+from shapelog.reading.payloads.guards import ShapeGuard, place_of
 from shapelog.reading.payloads.properties import DUAL_LEVEL, LENGTH, MARKED_BY, TENSOR, Kind, is_address
 from shapelog.reading.payloads.recompile_reasons import backend_named
 from shapelog.reading.payloads.source_names import Source, display_text, is_library
@@ -15,7 +15,7 @@ from shapelog.recompiles.global_state import changed_fields, describe_change, se
 from shapelog.recompiles.passed_functions import functions_in, other_library_function
 from shapelog.recompiles.strides import is_free, same_order
 from shapelog.recompiles.tied_sizes import tied_to
-from shapelog.recompiles.violations import THE_CLASS, Described, Violation, constant_type
+from shapelog.recompiles.violations import THE_CLASS, Described, Known, Violation, constant_type
 from shapelog.rules import Verdict
 from shapelog.text import cut, some
 
@@ -25,28 +25,45 @@ _SHOWN_CODE = 60
 _SCALARS = frozenset(("bool", "int", "float", "complex", "str", "bytes"))
 _COUNTER = "itertools.count"
 _LIBRARY_FUNCTIONS = frozenset(("function", "builtin_function_or_method"))
+_KINDS_OF_FUNCTIONS = {
+    "function": "a Python function",
+    "builtin_function_or_method": "a built-in function",
+    "method": "a method",
+    "functools.partial": "a functools.partial",
+}
+_CELL = re.compile(r"(?P<function>.+)\.__closure__\[\d+\]\.cell_contents(?:\.__code__)?")
+_NAMED_IN_HINT = re.compile(r'\(HINT: guard on "(\w+)"')
 _ENUM = re.compile(r"<(?:enum|flag) '")
 _PLAIN = "pass a plain {}: PyTorch treats an instance of a subclass as a constant"
 _ONE_ORDER = "insert the keys in the same order every time"
 _EACH_FUNCTION = "pass fewer functions, or accept one graph for each"
+_SET_FUNCTION_ONCE = "set the function once, before the first compiled call, or accept one graph for each"
 _COMPILE_FIRST = "replace the function by its compiled version before the first call, or accept one more graph"
 _SAME_OBJECTS = "pass objects that are always distinct or always the same, or accept one graph for each case"
+_OFFSETS = "._offsets"  # of a nested tensor, which shares them with others of the same shape
+_SAME_OFFSETS = "make the nested tensors with one offsets tensor in every call, or accept one graph for each case"
 _ONE_CALL = "compile the code once, with one set of options, or accept one graph for each"
+_SAME_TENSORS = "set this attribute on every tensor that is passed, or on none"
+_SETS, _SAME_MEMBERS = frozenset(("set", "frozenset")), "accept one graph for each case, or always pass a set with the same members"
 _SAME_CLASS = "define the class at module level"
 _FIXED_PARAMETER = "keep requires_grad of this parameter fixed: set it once, before the first compiled call"
 _NOT_WARMED_UP = (
     "accept the extra graph (PyTorch always specializes on 0 and 1), or make the dimension unbacked with "
     "torch._dynamo.decorators.mark_unbacked"
 )
+_OWN_SYMBOLS = "set torch.fx.experimental._config.use_duck_shape = False"
 _EQUAL_OR_NOT = "accept one graph for equal sizes and one for different ones, or make them equal in every call"
 _UNKNOWN_OBJECT = "create the object once, outside the call, and reuse it; if it is a class or an enum member, accept one graph for each"
+_SAME_TENSOR = "copy_() new values into the same tensor, or leave out guard=True where mark_static_address asks for this guard"
+_WITHOUT_ID = "leave id() of it out of the compiled code, or accept one graph for each object"
 _FLOAT_OF_OPERATOR = "accept one graph per value, or let the operator {operator} take it as a tensor"
 _CUSTOM_OPERATOR = re.compile(r"\btorch\.ops\.((?!aten\b|prims\b|higher_order\b)\w+)\.(\w+)[\w.]*\((.*)\)")
-_FLOAT_BRANCH = "accept one graph per branch: the code branches on this float"
+_FLOAT_BRANCH = "replace the branch on this float by torch.where on a tensor, or accept one graph per branch"
 _PINNED_FLOAT = "rewrite the line that needs the exact value, or accept one graph per value"
 _WIDER_RANGE = "widen the range that mark_dynamic is given (min=, max=), or leave it out"
 # Where in PyTorch a guard comes from, ``(_dynamo/variables/builder.py:4960 in <lambda>)``, and the file in which sizes become symbolic.
 _ORIGIN, _MAKES_SYMBOLS = re.compile(r"\((\S+):\d+ in [^()]+\)"), "_dynamo/variables/builder.py"
+_IN_BRANCH = " in evaluate_expr)"  # where Dynamo decides which way a branch goes
 _BOUNDS = re.compile(r"(?:\d+ <= )?[^<>=]+(?: <= \d+)?")
 # Characters of a guard in a sentence: sizes that were divided have very long ones.
 _LONGEST_GUARD = 120
@@ -92,7 +109,7 @@ def classify(item: Violation, source: Source, entry: CompileFacts, call: Compile
     if source != item.source and not item.prop.is_of_dim and item.prop.kind is not Kind.SHAPE_GUARD:
         return _keys(item._replace(source=source), source.display_name, entry, call)
     classifier = _CLASSIFIERS.get(item.prop.kind)
-    name = source.display_name or "an object"  # whose name was cut off in a text
+    name = _closure_variable(item, source) or source.display_name or "an object"  # whose name was cut off in a text
     if classifier is not None:
         return classifier(item, name, entry, call)
     if item.prop.kind in _SIMPLE:
@@ -104,6 +121,13 @@ def classify(item: Violation, source: Source, entry: CompileFacts, call: Compile
         return Classification(*describe_change(item), remedy=set_once(changed_fields(item)))
     text = item.reason.text if item.reason else f"{source.display_name} {item.prop}"
     return Classification(("SL399",), f"PyTorch reports a guard that shapelog does not know: {text}")
+
+
+def _closure_variable(item: Violation, source: Source) -> str:
+    """``k in the closure of inner`` for ``inner.__closure__[0].cell_contents``, where PyTorch's hint has the name; "" for anything else."""
+    cell = _CELL.fullmatch(source)
+    variable = _NAMED_IN_HINT.search(f"{item.comment} {item.reason.text if item.reason else ''}") if cell else None
+    return f"{variable[1]} in the closure of {display_text(cell['function'])}" if cell and variable else ""
 
 
 _SIMPLE = {
@@ -226,7 +250,8 @@ def _aliasing(item: Violation, name: str, entry: CompileFacts, call: CompileFact
             is_tensor = is_named_tensor or any((Source(name), TENSOR) in known.facts for name in (*others, last) for known in (entry, call))
             happened = now.format("tensor" if is_tensor else "object", "some of them " if len(others) > 1 else "")
             words = f"{', '.join(map(display_text, others))} and {display_text(last)} {happened}"
-            return Classification(("SL317",), words, remedy="" if is_tensor else _SAME_OBJECTS)
+            remedy = _SAME_OFFSETS if last.endswith(_OFFSETS) else "" if is_tensor else _SAME_OBJECTS
+            return Classification(("SL317",), words, remedy=remedy)
     return Classification(("SL317",), "the set of inputs that are the same tensor (or overlap in memory) changed")
 
 
@@ -270,6 +295,9 @@ def _size(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -
     remedy = _MARK_FORWARD if call.compile.id.autograd is not None else ""  # the user does not pass its inputs
     if is_zero_one and item.actual in (0, 1):  # the first call had another size
         remedy = _NOT_WARMED_UP
+    tensor = call.input(item.source)
+    if "SL103" in codes_of_pin and tensor and tensor.layout != "torch.strided":  # a mark of one size of a nested tensor does not help
+        return Classification((*codes, *codes_of_pin), sentence + words, True, Verdict.CODE, _OWN_SYMBOLS)
     return Classification((*codes, *codes_of_pin), sentence + words, True, remedy=remedy)
 
 
@@ -285,12 +313,28 @@ def _pinned(item: Violation, source: str, entry: CompileFacts, call: CompileFact
     specialization = known.specializations_by_source.get(source)
     if specialization is None:
         return (), ""
+    if partner := _pinned_with(source, entry, call):
+        line = _by_whom(specialization)
+        shared = f"{partner} had the same size when this was compiled, so PyTorch used one symbol for both"
+        return ("SL103",), f"; {shared}, and {line} needs the exact value of that one"
     values = integer(str(item.expected)), integer(str(item.actual))
     partners = tied_to(item.key, values, pin_of(source, specialization), known, entry, call)
     if partners:
         which = "which is static: mark both" if len(partners) == 1 else "which are static: mark all of them"
         return (), f"; the code ties it to {' and '.join(partners)}, {which}"
     return (_specializer(specialization),), f"; {_by_whom(specialization)} needs the exact value"
+
+
+def _pinned_with(source: str, entry: CompileFacts, call: CompileFacts) -> str:
+    """The size whose value the code needs, where another one had its symbol by duck sizing; "" where the code needs that one's own.
+
+    In this call, where the two differ, each has a symbol, and the code pinned the other one alone.
+    """
+    if source not in entry.specializations_by_source or source in call.specializations_by_source or source not in call.symbolic:
+        return ""
+    others = (Source(other) for other in entry.specializations_by_source[source].sources if other in call.specializations_by_source)
+    parts = (part for other in others if (part := other.tensor_part))
+    return next((f"dim {part.dim} of {part.tensor.display_name}" for part in parts), "")
 
 
 def _specializer(item: Specialization) -> str:
@@ -351,7 +395,7 @@ def _shape_guard(item: Violation, name: str, entry: CompileFacts, call: CompileF
         )
     if part and ("._offsets.size()[0]" in expression) and "._values.size()[1]" in expression:
         sentence = f"a nested tensor had as many rows as columns when this was compiled, so PyTorch used one symbol for both: {text}{seen}"
-        return Classification(("SL103",), sentence, True, Verdict.CODE, "set torch.fx.experimental._config.use_duck_shape = False")
+        return Classification(("SL103",), sentence, True, Verdict.CODE, _OWN_SYMBOLS)
     if part and ".stride()[" in expression:
         source = call.described(part.tensor)
         is_slice = same_order(source, entry, call)
@@ -437,17 +481,22 @@ def _has(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) ->
         what = "the attribute" if owner.re is _CLASS_DICT else f"the {owner['part']}"
         now = "no longer has" if was_there else "now has"
         return Classification(("SL320",), f"{display_text(owner['owner'])} {now} {what} {key}")
-    now = "no longer contains" if was_there else "now contains"
-    return Classification(("SL314",), f"{name} {now} {item.prop.name}")
+    sentence = f"{name} {'no longer' if was_there else 'now'} contains {item.prop.name}"
+    if _SETS.intersection((entry.types.get(item.source), call.types.get(item.source))):
+        return Classification(("SL314",), sentence, verdict=Verdict.JUSTIFIED, remedy=_SAME_MEMBERS)
+    return Classification(("SL314",), sentence)
 
 
 def _has_attribute(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     now = "no longer has" if str(item.expected) == "True" else "now has"
-    return Classification(("SL320",), f"{name} {now} the attribute {item.prop.name}")
+    is_tensor = any((item.source, TENSOR) in known.facts for known in (entry, call))
+    return Classification(("SL320",), f"{name} {now} the attribute {item.prop.name}", remedy=_SAME_TENSORS if is_tensor else "")
 
 
 def _range(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
-    return Classification(("SL313",), f"the range {name} changed{f' (was range{item.expected})' if item.expected else ''}")
+    before, after = str(item.expected), str(item.actual)
+    how = f" from range{before} to range{after}" if before and after else f" (was range{before})" if before else ""
+    return Classification(("SL313",), f"the range {name} changed{how}")
 
 
 def _length(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
@@ -480,9 +529,9 @@ def _identity(item: Violation, name: str, entry: CompileFacts, call: CompileFact
         if item.actual == COMPILED_FUNCTION:
             sentence = f"{function} was replaced by what torch.compile made of a function, after this was compiled"
             return Classification(("SL309",), sentence, remedy=_COMPILE_FIRST)
-        return _other_function(function, entry, call)
+        return _other_function(item.source, function, entry, call)
     if _short_type(expected) in _LIBRARY_FUNCTIONS:
-        return Classification(("SL311",), other_library_function(name, entry, call), remedy=_EACH_FUNCTION)
+        return Classification(("SL311",), other_library_function(name, entry, call), remedy=_for_functions(item.source))
     if operator := _OPERATOR.search(expected):
         return Classification(("SL311",), f"{name} is another operator than {operator[1]}", remedy=_EACH_FUNCTION)
     if expected.startswith(THE_CLASS):
@@ -497,10 +546,19 @@ def _identity(item: Violation, name: str, entry: CompileFacts, call: CompileFact
         return Classification(("SL311",), f"{name} changed between True and False")
     kind = f" (a {_short_type(expected)})" if expected and not expected.isdigit() else ""
     remedy = "" if kind else _UNKNOWN_OBJECT
+    if expected == "torch.Tensor":
+        remedy = _SAME_TENSOR
+    elif re.search(rf"(?<![\w.])id\({re.escape(name)}\)", _code_of(item)):
+        remedy = _WITHOUT_ID
     return Classification(("SL308",), f"{name}{kind} is a different object from the one this was compiled for", remedy=remedy)
 
 
-def _other_function(name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
+def _for_functions(source: Source) -> str:
+    """What to do about another function: one that is looked up in a module or a class is not passed."""
+    return _SET_FUNCTION_ONCE if source.startswith(("G[", "type(")) else _EACH_FUNCTION
+
+
+def _other_function(source: Source, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     """Another code object: a function passed on purpose, where the graphs show two places in the user's code, else one made anew."""
     before, after = functions_in(entry) - functions_in(call), functions_in(call) - functions_in(entry)
     if before and after:  # one that is made anew has the same code
@@ -508,8 +566,26 @@ def _other_function(name: str, entry: CompileFacts, call: CompileFacts) -> Class
         if len(before) == len(after) == 1:
             (was,), (now,) = before, after
             sentence = f"{name} changed from the function {was[0]} ({was[1]}) to {now[0]} ({now[1]})"
-        return Classification(("SL309",), sentence, verdict=Verdict.JUSTIFIED, remedy=_EACH_FUNCTION)
+        return Classification(("SL309",), sentence, verdict=Verdict.JUSTIFIED, remedy=_for_functions(source))
     return Classification(("SL309",), f"{name} is a different function: its code object changed")
+
+
+def _another_callable(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
+    """A function where something of another type is passed otherwise: with one type for both, each would still need its own graph."""
+    was, now = _callable(item.expected, entry, call), _callable(item.actual, call, entry)
+    sentence = f"{name} changed from {was} to {now or 'something that is no Python function'}"
+    return Classification(("SL310",), sentence, verdict=Verdict.JUSTIFIED, remedy=_for_functions(item.source))
+
+
+def _callable(known: Known, own: CompileFacts, other: CompileFacts) -> str:
+    """What one of two calls has, with the name of a Python function where only its graph has code of one; "" where it is not recorded."""
+    text = str(known)
+    functions = functions_in(own) - functions_in(other) if text == "function" else set()
+    if len(functions) == 1:
+        ((function, place),) = functions
+        return f"the function {function} ({place})"
+    is_named = isinstance(known, Described) or text.startswith(THE_CLASS)
+    return _KINDS_OF_FUNCTIONS.get(text) or (_shown_object(text) if is_named else f"type {text}")
 
 
 def _short_type(text: str) -> str:
@@ -519,16 +595,20 @@ def _short_type(text: str) -> str:
 
 
 def _shown_object(text: str) -> str:
-    """``the class numpy.float32`` → ``the class float32``; anything else as it is."""
-    return THE_CLASS + _short_type(text.removeprefix(THE_CLASS)) if text.startswith(THE_CLASS) else text
+    """``the class numpy.float32`` → ``the class float32``, ``function`` → ``a Python function``; anything else as it is."""
+    if text.startswith(THE_CLASS):
+        return THE_CLASS + _short_type(text.removeprefix(THE_CLASS))
+    return _KINDS_OF_FUNCTIONS.get(text, text)
 
 
 def _type(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     before, after = str(item.expected), str(item.actual)
     if before == after and not isinstance(item.expected, Described) and not is_address(item.prop, before):
         return Classification(("SL310",), f"{name} is an instance of a different class with the same name ({after})", remedy=_SAME_CLASS)
+    if "None" not in (before, after) and after != "NoneType" and _KINDS_OF_FUNCTIONS.keys() & {before, after}:
+        return _another_callable(item, name, entry, call)
     now = "None" if after == "NoneType" else _shown_object(after) if after else "an unrecorded type"
-    is_named = item.expected is Described.TENSOR or before == "None" or before.startswith(THE_CLASS)
+    is_named = item.expected is Described.TENSOR or before == "None" or before.startswith(THE_CLASS) or before in _KINDS_OF_FUNCTIONS
     named = _shown_object(before) if is_named else f"type {before}"
     is_recorded = bool(after) and item.actual is not Described.OTHER_OBJECT
     how = (
@@ -603,9 +683,39 @@ def _int(item: Violation, sentence: str, entry: CompileFacts, call: CompileFacts
 def _float(item: Violation, sentence: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     """PyTorch makes a float dynamic that varies. It pins one that goes to an operator which takes it as a number, and no tensor either."""
     pin = (call if item.source in call.specializations_by_source else entry).specializations_by_source.get(item.source)
-    if pin is None:
+    if pin is not None and not pin.user_stack.frames:  # after the code was traced: the backend takes no floats
+        sentence += "; PyTorch could not make it a tensor, and took its value as a constant"
+        is_rounded = _is_rounded(item)
+        return Classification(
+            ("SL312",), sentence, False, Verdict.JUSTIFIED if is_rounded else None, remedy=_PINNED_FLOAT if is_rounded else ""
+        )
+    if pin is not None:
+        return Classification(("SL312",), f"{sentence}; {_by_whom(pin)} needs the exact value", False, Verdict.JUSTIFIED, _PINNED_FLOAT)
+    branch = _branch_on_float(item.source, call)
+    if branch is None:
         return Classification(("SL312",), sentence)
-    return Classification(("SL312",), f"{sentence}; {_by_whom(pin)} needs the exact value", False, Verdict.JUSTIFIED, _PINNED_FLOAT)
+    verdict = Verdict.JUSTIFIED if branch.parsed.holds(entry.numbers) is False else None
+    sentence += f"; the code branches on it ({shown_guard(branch.expression)})"
+    return Classification(("SL312",), sentence, False, verdict, _FLOAT_BRANCH)
+
+
+def _is_rounded(item: Violation) -> bool:
+    """Whether the line that uses a float makes an int of it, which a tensor in its place would not be for Python."""
+    rounded = rf"(?<!\w)(?:int|round|floor|ceil|trunc)\({re.escape(item.source.display_name)}\s*[,)]"
+    return re.search(rounded, _code_of(item)) is not None
+
+
+def _code_of(item: Violation) -> str:
+    """The line of code that a guard is for, "" where it is not recorded."""
+    place = (item.reason.place if item.reason else None) or place_of(item.comment)
+    return place.code if place else ""
+
+
+def _branch_on_float(source: Source, call: CompileFacts) -> ShapeGuard | None:
+    """The guard that a branch on a float leaves, None without one. Operations such as ``t**0.5`` leave guards on their range, too."""
+    name, shapes = source.canonical, call.tree.shapes if call.tree else ()
+    found = (shape for shape in shapes if shape.parsed.names == (name,) and not shape.parsed.is_equation)
+    return next((shape for shape in found if _IN_BRANCH in shape.comment), None)
 
 
 def is_compared_with_tensor(expected: str) -> bool:

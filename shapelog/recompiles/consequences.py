@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from shapelog.reading.payloads.guard_expressions import Expression, integer
-from shapelog.reading.payloads.properties import DUAL_LEVEL, TRANSFORMS, Kind
+from shapelog.reading.payloads.properties import AUTOCAST_ENABLED, DUAL_LEVEL, TRANSFORMS, Kind
 from shapelog.reading.payloads.source_names import Owners, Source
 from shapelog.recompiles.facts import CompileFacts
 from shapelog.recompiles.strides import follows_from_sizes, layout, same_order
@@ -254,6 +254,20 @@ def dispatch_keys_of_autocast(item: Violation, changes: Changes) -> bool:
     return item.prop.kind is Kind.DISPATCH_KEYS and changes.autocast_changed and "Autocast" in f"{item.expected}{item.actual}"
 
 
+def set_by_entering_autocast(item: Violation, changes: Changes) -> bool:
+    """Where autocast is turned on or off, its dtype on that device and its cache change as well."""
+    if item.prop.kind is not Kind.AUTOCAST or item.prop == AUTOCAST_ENABLED:
+        return False
+    switched = {place for other in changes.violations if other.prop == AUTOCAST_ENABLED for place in _places_that_differ(other)}
+    return bool(switched) and (item.prop.name != "dtype" or _places_that_differ(item) <= switched)
+
+
+def _places_that_differ(item: Violation) -> set[int]:
+    """The numbers of the device types on which a part of the state of autocast differs."""
+    before, after = (re.findall(r"\w+", str(value)) for value in (item.expected, item.actual))
+    return {place for place, (old, new) in enumerate(zip(before, after, strict=False)) if old != new}
+
+
 def stride_follows_size(item: Violation, changes: Changes) -> bool:
     return item.prop.kind is Kind.STRIDE and follows_from_sizes(item.source, item.prop.dim, changes.entry, changes.call)
 
@@ -289,6 +303,7 @@ CONSEQUENCES: dict[str, Callable[[Violation, Changes], bool]] = {
         changed_by_inference_mode,
         changed_by_transform,
         dispatch_keys_of_autocast,
+        set_by_entering_autocast,
         stride_follows_size,
         stride_of_a_single_element,
         dispatch_keys_of_device,

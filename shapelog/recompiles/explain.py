@@ -33,6 +33,7 @@ _AFTER_FAILURE = Cause(
     sentence="no earlier compilation left a cache entry (it failed, or broke before its first operation), so PyTorch tried again",
     place=None,
     named_by_pytorch=False,
+    own_remedy="fix what made the earlier compilation fail or break; it is reported as a failure or graph break of its own",
 )
 
 _OTHER_OBJECT = Cause(

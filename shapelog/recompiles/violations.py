@@ -59,7 +59,11 @@ _DTYPES = {
     "Float8_e4m3fn": "float8_e4m3fn",
 }
 # A local variable as torch 2.7 and later write it, and how a source begins that is written in full.
-_LOCAL_ROOT, _FULL = re.compile(r"^([A-Za-z_]\w*)(?=[.\[]|$)"), ("L[", "G[", "___")
+# The iterable of a comprehension is ``.0``.
+_LOCAL_ROOT, _FULL = re.compile(r"^([A-Za-z_]\w*|\.0)(?=[.\[]|$)"), ("L[", "G[", "___")
+# The dicts of a torch.nn.Module.
+_KINDS_OF_TENSORS = {"_parameters": "torch.nn.Parameter", "_buffers": "torch.nn.Buffer"}
+_REGISTERED, _QUOTES = ("_parameters", "_buffers", "_modules"), "'\""
 # Properties that identify an object; one that fails is enough.
 _IDENTITY = frozenset((Kind.VALUE, Kind.TYPE, Kind.ID, Kind.TENSOR, Kind.NAN))
 _ALIASING = Property(Kind.ALIASING)
@@ -228,6 +232,8 @@ def _from_reason(entry: CompileFacts, call: CompileFacts, reason: Reason) -> Vio
         before, after = (Described.DISTINCT, pair) if reason.family == "duplicate" else (pair, Described.DISTINCT)
         return Violation(Source(), _ALIASING, before, after, reason.comment, reason=reason)
     source = _full_source(owner, reason.source) or _source_of(entry, reason)
+    if (attribute := _registered_anew(entry, call, source, reason)) is not None:
+        return attribute
     prop, expected, actual = _named_values(entry, call, source, reason)
     return Violation(source, prop, expected, actual, reason.comment, reason=reason)
 
@@ -253,7 +259,9 @@ def _named_values(entry: CompileFacts, call: CompileFacts, source: Source, reaso
         return _transforms(call, reason)
     if kind is Kind.PRESENT and (registered := _registered(call, source)):
         was = entry.guarded((source, VALUE)) or entry.types.get(source) or Described.OBJECT
-        return VALUE if was == "None" else TYPE, was, registered
+        if was == "None":
+            return VALUE, was, Described.TENSOR if registered in _KINDS_OF_TENSORS.values() else registered
+        return TYPE, _type_known(was) if isinstance(was, str) else was, registered
     if kind is Kind.BACKEND:
         is_known = bool(reason.code) or entry.tree is not None  # with guards that hold, nothing but the backend is left
         return prop if is_known else Property(Kind.UNKNOWN), reason.expected, reason.actual
@@ -287,13 +295,31 @@ def _named_values(entry: CompileFacts, call: CompileFacts, source: Source, reaso
     return prop, expected, Described.UNKNOWN if actual is None or actual == expected else actual
 
 
+def _registered_anew(entry: CompileFacts, call: CompileFacts, source: Source, reason: Reason) -> Violation | None:
+    """What was a module, a parameter or a buffer, and is something else in this call, such as None: that is kept in another dict."""
+    owner, _, part = source.rpartition(".")
+    if reason.prop.kind is not Kind.HAS or reason.expected != "True" or part not in _REGISTERED:
+        return None
+    attribute, item = Source(f"{owner}.{reason.prop.name.strip(_QUOTES)}"), Source(f"{source}[{reason.prop.name}]")
+    was: Known = Described.TENSOR if (item, TENSOR) in entry.facts else entry.types.get(item, "")
+    now = _kind_seen(call, attribute)
+    if now is Described.UNKNOWN:
+        now = _registered(call, attribute) or now
+    if was is Described.TENSOR and (now is was or now in _KINDS_OF_TENSORS.values()):
+        was = _KINDS_OF_TENSORS[part]
+    if not was or now is Described.UNKNOWN:
+        return None
+    guard = call.tree.by_key.get((attribute, VALUE)) if call.tree else None
+    return Violation(attribute, TYPE, was, _type_of(now) if isinstance(now, str) else now, guard.comment if guard else "", reason=reason)
+
+
 def _registered(call: CompileFacts, source: Source) -> Known | None:
     """What an attribute of a module is that became a parameter, a buffer or a module, and is kept in another dict since."""
     owner, _, name = source.rpartition(".")
-    for part in ("_parameters", "_buffers", "_modules"):
+    for part in _REGISTERED:
         found = Source(f"{owner}.{part}['{name}']")
         if (found, TENSOR) in call.facts:
-            return Described.TENSOR
+            return _KINDS_OF_TENSORS.get(part, Described.TENSOR)
         if found in call.types:
             return call.types[found]
     return None

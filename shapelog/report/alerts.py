@@ -381,6 +381,7 @@ class _AlertBuilder(NamedTuple):
         """Graph breaks by reason, and restarts of the analysis for other reasons; where only addresses differ, one for all."""
         found: dict[tuple[Rule, str], dict[Occurrence, str]] = {}
         places: dict[tuple[Rule, str], StackFrame | None] = {}
+        stopped: dict[tuple[Rule, str], StackFrame | None] = {}
         messages: dict[tuple[Rule, str], CompilerMessage] = {}
         repeated = Counter[tuple[Rule, str]]()
         for compiled in self.compiles:
@@ -393,13 +394,14 @@ class _AlertBuilder(NamedTuple):
                 # Where one stands for all compiles of a text, each is one more; else it is met in each attempt.
                 repeated[key] += broke in found.get(key, {}) and compiled.compile.metrics.is_unnumbered
                 found.setdefault(key, {}).setdefault(broke, item.words)
-                places.setdefault(key, item.place)
+                places.setdefault(key, _line_of_user(item, self.code.first))
+                stopped.setdefault(key, item.place)
                 messages.setdefault(key, item.message)
             for reason in compiled.compile.restarts:
                 found.setdefault((_RESTART, stable_text(reason)), {}).setdefault(again, reason)
         for (rule, words), occurrences in found.items():
             reasons = tuple(dict.fromkeys(occurrences.values()))
-            message, place = messages.get((rule, words)), places.get((rule, words))
+            message, place, inside = messages.get((rule, words)), places.get((rule, words)), stopped.get((rule, words))
             what = "graph break in" if rule is _BREAK else "Dynamo restarted its analysis of"
             times = _times(occurrences, repeated[rule, words])
             yield self._alert(
@@ -413,6 +415,7 @@ class _AlertBuilder(NamedTuple):
                 marked=place.marked if place else "",
                 occurrences=tuple(occurrences),
                 messages=(message,) if message else (),
+                notes=(_stopped_at(inside),) if inside and inside is not place else (),
             )
 
     def _compiles_of(self, findings: Iterable[Finding]) -> Iterator[WeightedCompile]:
@@ -500,6 +503,13 @@ def _named_in(code: str, axes: Sequence[str]) -> str:
         if found:
             return found[0]
     return ""
+
+
+def _line_of_user(item: GraphBreak, frame: Frame) -> StackFrame | None:
+    """Where a graph broke: the innermost line of the user, where that is in a library that the code calls."""
+    if item.place is None or frame.is_library or not is_library(item.place.file):
+        return item.place
+    return next((line for line in reversed(item.message.stack) if not is_library(line.file)), item.place)
 
 
 def _stopped_at(line: StackFrame) -> str:

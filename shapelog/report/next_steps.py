@@ -34,7 +34,8 @@ from shapelog.text import capitalized, enumerated, plural, plural_noun, sentence
 
 # Rules about state that a program sets up once, before the first compiled call.
 _SET_UP = frozenset(("SL301", "SL303", "SL305", "SL306", "SL307", "SL321"))
-_SETTING = re.compile(r"(torch\._dynamo\.config\.\w+) ?= ?(\w+)")
+# ``torch._dynamo.config.trace_numpy = True``, `` `torch._dynamo.config.trace_numpy` to `True` ``; one hint lacks the ``config``.
+_SETTING = re.compile(r"torch\._dynamo\.(?:config\.)?(\w+)(?: ?= ?|`? to `?(?=True|False))(\w+)")
 # What makes seconds notable: their share of all seconds of the run. A restart of the analysis that costs less is not worth a step.
 _COSTLY = 0.05
 # How many of the properties that changed a title names, and how much of each.
@@ -431,9 +432,8 @@ def _title_of(alert: Alert) -> str:
 def _cure(alerts: Sequence[Alert]) -> tuple[Confidence, tuple[str, ...]]:
     """How sure PyTorch's hints make a step, and the settings that they name."""
     hints = [hint for alert in alerts for message in alert.messages for hint in message.specific_hints]
-    settings = tuple(
-        dict.fromkeys((*(setting for hint in hints for setting in map(" = ".join, _SETTING.findall(hint))), *_logging_lines(alerts)))
-    )
+    named = (f"torch._dynamo.config.{name} = {value}" for hint in hints for name, value in _SETTING.findall(hint))
+    settings = tuple(dict.fromkeys((*named, *_logging_lines(alerts))))
     return Confidence(*(("medium", "PyTorch names a remedy") if hints else ("low", "PyTorch names no remedy"))), settings
 
 

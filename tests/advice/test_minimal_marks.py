@@ -241,6 +241,29 @@ def test_a_dim_is_left_out_where_other_code_puts_the_sizes_of_its_own_tensor_int
     item = left_out(trace(static_sizes(10, 12, 14), compiled("1/0", tensor(8, 4), guards=guard_tree(labelled), name="g")))
     assert item.mark == Mark(Source("L['x']"), 0)
     assert item.reason.startswith("g formats sizes of its own x into a string at model.py:7")
+    assert (
+        item.remedy == "entries match by name in every frame: call torch._dynamo.mark_dynamic(x, 0) instead, which marks this tensor alone"
+    )
+
+
+def test_a_parameter_has_to_be_renamed_where_other_code_puts_the_sizes_of_its_own_tensor_into_a_string() -> None:
+    labelled = tensor_match(size=(8, 4)).replace(RETURN_LINE, code_comment(7, 'sig = "x".join(str(d) for d in x.shape)'))
+    other = compiled("1/0", tensor(8, 4), guards=guard_tree(labelled), line=30)
+    parameters = (compiled(f"0/{number}", tensor(width, 8, is_parameter=True)) for number, width in enumerate((8, 16)))
+    assert left_out(trace(*parameters, other)).remedy == "entries match by name in every frame: rename x in f (model.py:5)"
+
+
+def test_the_remedy_of_a_harmful_mark_is_that_of_the_dim_which_changed() -> None:
+    """Rows are put into a string by g, and the columns by h: both change in f, one after the other."""
+    columns = guard_tree(tensor_match(size=(10, 4)).replace(RETURN_LINE, code_comment(8, "s = f'{x.shape}'", "h")))
+    rows = guard_tree(tensor_match(size=(8, 8)).replace(RETURN_LINE, code_comment(7, "s = str(x.shape[0])", "g")))
+    made = trace(static_sizes(10, 12), compiled("0/2", tensor(12, 9)))
+    made += compiled("1/0", tensor(8, 8), guards=rows, name="g") + compiled("2/0", tensor(10, 4), guards=columns, name="h")
+    found = make.report(made)
+    assert [found.remedies.of_recompile(item).text.partition(" instead")[0].rpartition(": ")[2] for item in found.recompiles] == [
+        "call torch._dynamo.mark_dynamic(x, 0)",
+        "call torch._dynamo.mark_dynamic(x, 1)",
+    ]
 
 
 def test_a_string_that_other_code_makes_of_something_else_does_no_harm() -> None:

@@ -196,7 +196,9 @@ def test_a_mark_that_another_cause_of_the_same_call_makes_useless_is_not_recomme
     assert of_x == Remedy(RULES["SL101"], "marking it alone saves no compilation: y.size[0] changed too (SL104)")
 
 
-@pytest.mark.parametrize(("source", "is_nameless"), [("L['___stack0']", True), ("L['scale']", False)])
+@pytest.mark.parametrize(
+    ("source", "is_nameless"), [("L['___stack0']", True), ("L['__nested_frame_values'][0][3]", True), ("L['scale']", False)]
+)
 def test_a_value_that_a_graph_break_made_an_input_goes_with_the_break(source: str, is_nameless: bool) -> None:
     guards = [guard_tree(equals_match(source, value)) for value in (0.5, 0.7)]
     reason = f"{source} == 0.5"

@@ -205,6 +205,14 @@ def test_library_wrappers_are_distinguished_by_the_class_that_they_wrap() -> Non
     assert all(pair.after is None for pair in match(wrapped(("app.Norm", 20)), wrapped(("app.Block", 20))) if pair.before)
 
 
+@pytest.mark.parametrize(
+    ("owner", "title"), [("app.Norm", "Norm.inner"), ("function", "inner"), ("int", "inner"), ("torch.Tensor", "inner")]
+)
+def test_a_wrapper_has_the_name_of_a_class_only_where_that_is_what_it_wraps(owner: str, title: str) -> None:
+    (frame,) = wrapped((owner, 20)).frames
+    assert frame.title == title
+
+
 def test_wrappers_without_a_known_class_are_distinguished_by_the_calling_line() -> None:
     before, after = wrapped(("", 20), ("", 60)), wrapped(("", 61), ("", 21), file=LIBRARY.replace("3.11", "3.12"))
     lines = {pair.before.position: pair.after.position for pair in match(before, after) if pair.before and pair.after}

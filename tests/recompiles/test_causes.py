@@ -24,6 +24,7 @@ from make import compile as compiled
 from payload_text import (
     CPU_KEYS,
     RETURN_LINE,
+    code_comment,
     equals_match,
     global_state,
     graph_text,
@@ -1400,3 +1401,261 @@ def test_a_float_that_an_operator_of_the_program_takes_cannot_become_a_tensor_th
 
     cause = only(trace(of(0, 0.1), of(1, 0.2)))
     assert (cause.codes, cause.own_remedy) == (("SL312",), remedy)
+
+
+@pytest.mark.parametrize(
+    ("layout", "verdict", "remedy"),
+    [
+        ("torch.strided", Verdict.MARKING, ""),
+        ("torch.jagged", Verdict.CODE, "set torch.fx.experimental._config.use_duck_shape = False"),
+    ],
+)
+def test_a_size_that_shared_its_symbol_with_a_pinned_one_needs_a_symbol_of_its_own(layout: str, verdict: Verdict, remedy: str) -> None:
+    """x of 8 rows and 8 columns under dynamic=True, where line 7 loops over the rows."""
+    line = [{"line": 7, "name": "f", "filename": 0, "loc": "for i in range(x.size(0)):"}]
+    rows, columns = "L['x'].size()[0]", "L['x'].size()[1]"
+    first = {"symbol": "s77", "sources": [rows, columns], "value": "8", "user_stack": line}
+    second = {"symbol": "s77", "sources": [rows], "value": "8", "user_stack": line}
+    made = trace(compiled("0/0", tensor(8, 8, layout=layout), symbols=(("s77", "8", rows),), specializations=(first,)))
+    dynamic = guard_tree(tensor_match(size=(8, None), stride=(None, 1)))
+    symbols = (("s77", "8", rows), ("s27", "12", columns))
+    wider = tensor(8, 12, layout=layout)
+    made += compiled("0/1", wider, guards=dynamic, symbols=symbols, specializations=(second,), reasons=[size_mismatch("0/0", 8, 12, 1)])
+    recompile = last_recompile(made)
+    (cause,) = recompile.causes
+    assert (cause.codes, recompile.verdict, cause.own_remedy) == (("SL101", "SL103"), verdict, remedy)
+    assert cause.sentence == (
+        "dim 1 of x changed from 8 to 12; dim 0 of x had the same size when this was compiled, so PyTorch used one symbol for both, "
+        "and model.py:7 (for i in range(x.size(0)):) needs the exact value of that one"
+    )
+
+
+@pytest.mark.parametrize(("guard", "verdict"), [("L['t'] <= 0.0", Verdict.JUSTIFIED), ("L['t'] < 3.0", Verdict.CODE)])
+def test_a_float_that_a_branch_is_on_cannot_be_a_tensor(guard: str, verdict: Verdict) -> None:
+    """The branch may be in a function such as ``__bool__``, and the guard shows on which side the entry is."""
+    where = "# if self:  # app/model.py:6 in f (_dynamo/variables/tensor.py:2606 in evaluate_expr)"
+    power = "L['t'] >= -1.0  # t**0.5  # app/model.py:7 in f (_dynamo/utils.py:4231 in run_node)"
+    shapes = ("not math.isnan(L['t'])  # (unknown)", power, f"{guard}  {where}")
+    static = guard_tree(tensor_match(), equals_match("L['t']", 0.5, "float", code_comment(4, "return self.t > 0", "__bool__")))
+    made = trace(compiled("0/0", tensor(10, 8), guards=static))
+    dynamic = guard_tree(tensor_match(), shapes=shapes)
+    made += compiled("0/1", tensor(10, 8), guards=dynamic, symbols=(("zf1", "-0.5", "L['t']"),), reasons=("0/0: t == 0.5",))
+    shown = guard.replace("L['t']", "t")
+    cause = only(made)
+    assert (cause.codes, cause.verdict) == (("SL312",), verdict)
+    assert cause.sentence == f"the float t changed from 0.5 to -0.5; the code branches on it ({shown})"
+    assert cause.own_remedy.startswith("replace the branch on this float by torch.where")
+    bounded = guard_tree(tensor_match(), shapes=shapes[:-1])
+    assert not only(two(static, bounded, "t == 0.5")).own_remedy
+
+
+@pytest.mark.parametrize(
+    ("code", "verdict", "remedy"),
+    [
+        ("return x * print(t)", Verdict.CODE, ""),
+        ("return x * int(t)", Verdict.JUSTIFIED, "rewrite the line that needs the exact value, or accept one graph per value"),
+    ],
+)
+def test_a_float_that_is_pinned_after_tracing_can_be_a_tensor(code: str, verdict: Verdict, remedy: str) -> None:
+    """PyTorch makes a tensor of a float in the backend, and no line of code pins it where that fails."""
+    pinned = {"symbol": "zf1", "sources": ["L['t']"], "value": "0.2", "user_stack": []}
+    line = code_comment(6, code)
+    first, second = (guard_tree(tensor_match(), equals_match("L['t']", value, "float", line)) for value in (0.1, 0.2))
+    cause = only(
+        trace(compiled("0/0", tensor(10, 8), guards=first), compiled("0/1", tensor(10, 8), guards=second, specializations=(pinned,)))
+    )
+    assert cause.sentence == "the float t changed from 0.1 to 0.2; PyTorch could not make it a tensor, and took its value as a constant"
+    assert (cause.codes, cause.verdict, cause.own_remedy) == (("SL312",), verdict, remedy)
+
+
+@pytest.mark.parametrize(
+    ("part", "before", "sentence"),
+    [
+        (
+            "modules",
+            guard_manager(
+                "L['self']._modules['act']", "TYPE_MATCH: ___check_type_id(L['self']._modules['act'], 7001)", type="torch.nn.modules.ReLU"
+            ),
+            "self.act changed from type torch.nn.modules.ReLU to None",
+        ),
+        ("parameters", tensor_match("L['self']._parameters['act']"), "self.act changed from a tensor to None"),
+    ],
+)
+def test_a_module_or_parameter_that_became_none_is_not_gone(part: str, before: str, sentence: str) -> None:
+    """``self.act = None`` where there was neither before is a plain attribute."""
+    after = guard_manager("L['self'].act", "ID_MATCH: L['self'].act is None", type="NoneType", comment=code_comment(7, "if self.act:"))
+    cause = only(two(guard_tree(tensor_match(), before), guard_tree(tensor_match(), after), f"KeyError on self._{part}['act']"))
+    assert (cause.codes, cause.sentence) == (("SL322",), sentence)
+    assert cause.place is not None
+    assert cause.place.line == 7
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "sentence"),
+    [
+        ("_parameters['w']", "w", "self.w changed from type torch.nn.Parameter to a tensor"),
+        ("_buffers['w']", "w", "self.w changed from type torch.nn.Buffer to a tensor"),
+        ("_parameters['w']", "_buffers['w']", "self.w changed from type torch.nn.Parameter to torch.nn.Buffer"),
+        ("w", "_parameters['w']", "self.w changed from a tensor to torch.nn.Parameter"),
+    ],
+)
+def test_a_tensor_that_a_module_keeps_in_another_way_is_not_gone(before: str, after: str, sentence: str) -> None:
+    trees = [guard_tree(tensor_match(), tensor_match(f"L['self'].{place}")) for place in (before, after)]
+    cause = only(two(*trees, f"KeyError on self.{before}"))
+    assert (cause.codes, cause.sentence) == (("SL310",), sentence)
+
+
+@pytest.mark.parametrize("source", ["L['.0']", "L['r']"])
+def test_a_range_has_both_of_its_values(source: str) -> None:
+    trees = [
+        guard_tree(tensor_match(), guard_manager(source, f"RANGE_ITERATOR_MATCH: ___normalize_range_iter({source}) == (0, {stop}, 1)"))
+        for stop in (2, 3)
+    ]
+    name = source[3:-2]
+    cause = only(two(*trees, f"___normalize_range_iter({name}) == (0, 2, 1)"))
+    assert (cause.codes, cause.sentence) == (("SL313",), f"the range {name} changed from range(0, 2, 1) to range(0, 3, 1)")
+
+
+@pytest.mark.parametrize(("source", "is_tensor"), [("L['x']", True), ("L['cfg']", False)])
+def test_an_attribute_of_a_tensor_is_not_set_in_a_class_of_the_program(source: str, is_tensor: bool) -> None:
+    absent, present = (guard_manager(source, f"{no}HASATTR: {word}hasattr({source}, 'tag')") for no, word in (("NO_", "not "), ("", "")))
+    cause = only(two(guard_tree(tensor_match(), absent), guard_tree(tensor_match(), present), f"not hasattr({source[3:-2]}, 'tag')"))
+    assert cause.codes == ("SL320",)
+    assert cause.own_remedy == ("set this attribute on every tensor that is passed, or on none" if is_tensor else "")
+
+
+PASSED, LOOKED_UP = (
+    "pass fewer functions, or accept one graph for each",
+    "set the function once, before the first compiled call, or accept one graph for each",
+)
+
+
+@pytest.mark.parametrize(
+    ("source", "remedy"), [("L['op']", PASSED), ("L['self'].op", PASSED), ("G['op']", LOOKED_UP), ("type(L['self']).op", LOOKED_UP)]
+)
+@pytest.mark.parametrize("is_built_in_first", [False, True])
+def test_a_built_in_function_and_one_of_python_need_a_graph_each(source: str, remedy: str, is_built_in_first: bool) -> None:
+    """Whichever type were always passed. One that is looked up is not passed."""
+    kinds = {"": "a built-in function", ".__code__": "a Python function"}
+    trees = {
+        "": identity(source, 7001, "builtin_function_or_method"),
+        ".__code__": f"{guard_manager(source, type='function')}\n{identity(f'{source}.__code__', 7002, 'code')}",
+    }
+    order = ["", ".__code__"] if is_built_in_first else [".__code__", ""]
+    short = source.replace("L['op']", "op").replace("L['self']", "self")
+    reason = (
+        f"___check_obj_id({short}, 7001), type=<class 'builtin_function_or_method'>"
+        if is_built_in_first
+        else f"CodeGuardAccessor: Not a function on {short}.__code__"
+    )
+    made = two(*(guard_tree(tensor_match(), trees[kind]) for kind in order), reason)
+    cause = last_recompile(made).causes[0]
+    assert (cause.codes, cause.verdict, cause.own_remedy) == (("SL310",), Verdict.JUSTIFIED, remedy)
+    assert cause.sentence.endswith(f" changed from {kinds[order[0]]} to {kinds[order[1]]}")
+
+
+def test_a_method_that_was_replaced_is_not_passed() -> None:
+    trees = [guard_tree(tensor_match(), identity("type(L['fn']).__call__.__code__", number, "code")) for number in (7001, 7002)]
+    call = "# File: /srv/app/model.py:{} in {}, code: return x"
+    graphs = [graph_text(INPUT, call.format(line, name), "b = torch.relu(l_x_)") for line, name in ((20, "__call__"), (30, "<lambda>"))]
+    cause = only(trace(*[compiled(f"0/{number}", tensor(10, 8), guards=trees[number], graph=graphs[number]) for number in (0, 1)]))
+    assert (cause.codes, cause.own_remedy) == (("SL309",), LOOKED_UP)
+
+
+def test_entering_autocast_is_one_cause() -> None:
+    states = ({"enabled": [False], "dtype": [15]}, {"enabled": [True], "dtype": [5], "cached_enabled": False})
+    trees = [guard_tree(global_state(autocast_state=state), tensor_match()) for state in states]
+    cause = only(two(*trees, "GLOBAL_STATE changed: autocast(cpu)_enabled "))
+    assert cause.sentence == "autocast changed from off to on after this was compiled"
+    other = guard_tree(global_state(autocast_state={"enabled": [True], "dtype": [15]}), tensor_match())
+    assert only(two(other, trees[1].replace('"cached_enabled": false', '"cached_enabled": true'))).sentence == (
+        "autocast changed its dtype from bfloat16 to float16 after this was compiled"
+    )
+
+
+def test_what_made_the_earlier_compilation_fail_is_to_be_fixed() -> None:
+    cause = only(trace(compiled("0/0", tensor(10, 8), **make.FAILED), compiled("0/1", tensor(10, 8))))
+    assert cause.codes == ("SL403",)
+    assert cause.own_remedy.startswith("fix what made the earlier compilation fail or break")
+
+
+@pytest.mark.parametrize(
+    ("hint", "name"),
+    [('(HINT: guard on "k")', "k in the closure of inner"), ("", "inner.__closure__[0].cell_contents")],
+)
+def test_a_variable_of_a_closure_has_the_name_that_the_hint_gives_it(hint: str, name: str) -> None:
+    source = "L['inner'].__closure__[0].cell_contents"
+    line = f"{RETURN_LINE} {hint}".rstrip()
+    trees = [guard_tree(tensor_match(), equals_match(source, value, comment=line)) for value in (3, 4)]
+    assert only(two(*trees)).sentence == f"the int {name} changed from 3 to 4"
+    reason = f"inner.__closure__[0].cell_contents == 3  {line}"
+    assert only(two(*trees, reason)).sentence == f"the int {name} changed from 3 to 4"
+
+
+@pytest.mark.parametrize(("of_type", "verdict"), [("set", Verdict.JUSTIFIED), ("dict", Verdict.CODE)])
+def test_a_set_has_members_and_no_keys(of_type: str, verdict: Verdict) -> None:
+    trees = [
+        guard_tree(tensor_match(), guard_manager("L['d']", f"SET_CONTAINS: {no}set.__contains__(L['d'], 'a')", type=of_type))
+        for no in ("", "not ")
+    ]
+    cause = only(two(*trees, "set.__contains__(d, 'a')"))
+    assert (cause.codes, cause.sentence, cause.verdict) == (("SL314",), "d no longer contains 'a'", verdict)
+    assert cause.own_remedy == ("" if of_type == "dict" else "accept one graph for each case, or always pass a set with the same members")
+
+
+def test_nested_tensors_share_offsets_and_are_not_passed_twice() -> None:
+    offsets = "L['a']._offsets", "L['b']._offsets"
+    tensors = [tensor_match(source, size=(4,)) for source in offsets]
+    shared = guard_manager(offsets[0], f"OBJECT_ALIASING: {offsets[0]} is {offsets[1]}")
+    cause = only(two(guard_tree(*tensors, shared), guard_tree(*tensors), "a._offsets is b._offsets"))
+    assert (cause.codes, cause.sentence) == (("SL317",), "a._offsets and b._offsets were the same tensor, and now differ")
+    assert cause.own_remedy == "make the nested tensors with one offsets tensor in every call, or accept one graph for each case"
+
+
+@pytest.mark.parametrize(
+    ("of_type", "code", "remedy"),
+    [
+        ("app.Net", "if id(net) == first:", "leave id() of it out of the compiled code, or accept one graph for each object"),
+        ("app.Net", "if net.id(net):", ""),
+        (
+            "torch.Tensor",
+            "y = net + 1",
+            "copy_() new values into the same tensor, or leave out guard=True where mark_static_address asks for this guard",
+        ),
+    ],
+)
+def test_an_object_that_is_guarded_by_its_identity_has_the_remedy_for_what_asks_for_that(of_type: str, code: str, remedy: str) -> None:
+    line = code_comment(6, code)
+    trees = [guard_tree(tensor_match(), identity("L['net']", number, of_type).replace(RETURN_LINE, line)) for number in (7001, 7002)]
+    for cause in (only(two(*trees)), only(two(*trees, f"___check_obj_id(net, 7001), type=<class '{of_type}'>  {line}"))):
+        assert (cause.codes, cause.own_remedy) == (("SL308",), remedy)
+
+
+@pytest.mark.parametrize(
+    ("backends", "which"),
+    [
+        (
+            (
+                "torch._dynamo.backends.debugging.eager defined at /v/lib/python3.11/site-packages/torch/_dynamo/backends/debugging.py:52",
+                "functools.partial wrapping app.make.<locals>.own defined at /srv/app/model.py:7",
+            ),
+            "a different backend (functools.partial wrapping own (model.py:7) instead of eager)",
+        ),
+        (("app.own defined at /srv/app/model.py:7",) * 2, "a new backend object (own (model.py:7))"),
+    ],
+)
+def test_a_backend_that_is_a_function_is_named_without_its_directory(backends: tuple[str, str], which: str) -> None:
+    told = f"Cached backend: {backends[0]} (id=0x7f1). New backend: {backends[1]} (id=0x7f2). If this is unexpected, wrap your backend."
+    reason = f"BACKEND_MATCH failure: torch.compile detected different backend callables. {told}"
+    cause = only(two(guard_tree(tensor_match()), guard_tree(tensor_match()), reason))
+    assert f"for the same code with {which}, so" in cause.sentence
+
+
+@pytest.mark.parametrize(
+    ("of_type", "kind"), [("function", "a Python function"), ("builtin_function_or_method", "a built-in function"), ("app.Net", "app.Net")]
+)
+def test_none_in_place_of_a_function_is_written_as_users_write_it(of_type: str, kind: str) -> None:
+    none = guard_tree(tensor_match(), guard_manager("L['act']", "ID_MATCH: L['act'] is None", type="NoneType"))
+    some = guard_tree(tensor_match(), identity("L['act']", 7001, of_type))
+    assert only(two(none, some, "act is None")).sentence == f"act changed from None to {kind}"
+    assert only(two(some, none)).sentence == f"act changed from {kind} to None"

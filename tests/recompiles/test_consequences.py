@@ -119,6 +119,13 @@ CASES = {
         ),
         "L['x'] dispatch keys",
     ),
+    "set_by_entering_autocast": (
+        two(
+            guard_tree(global_state(autocast_state={"enabled": [False, False], "dtype": [15, 5]}), tensor_match()),
+            guard_tree(global_state(autocast_state={"enabled": [True, False], "dtype": [5, 5]}), tensor_match()),
+        ),
+        " autocast dtype",
+    ),
     "stride_follows_size": (resized((4, 6, 8), (4, 7, 8)), "L['x'] stride[0]"),
     "stride_of_a_single_element": (
         make.trace(

@@ -36,7 +36,7 @@ ANSWERS: dict[str, tuple[dict[str, str], int, int]] = {
     "float_branch": ({"0/1": "SL312 CODE", "0/2": "SL312 JUSTIFIED"}, 3, 3),
     "functions_passed": (
         {
-            **{f"0/{number}": "SL310 CODE" for number in range(1, 7)},
+            **{f"0/{number}": "SL310 JUSTIFIED" for number in range(1, 7)},
             "1/1": "SL311 JUSTIFIED",
             "1/2": "SL311 JUSTIFIED",
             "2/1": "SL309 JUSTIFIED",
@@ -106,7 +106,7 @@ def test_the_cost_is_the_measured_one(name: str) -> None:
         ("dict_types_and_kwargs", "1/2", "d changed from type collections.OrderedDict to collections.defaultdict"),
         ("dict_types_and_kwargs", "2/1", "kw no longer contains 'a'"),
         ("float_branch", "0/2", "the code branches on a float: the cache entry is only for t <= 0.5"),
-        ("functions_passed", "0/1", "act changed from type function to builtin_function_or_method"),
+        ("functions_passed", "0/1", "act changed from the function <lambda> (m06_functions_passed.py:7) to a built-in function"),
         ("functions_passed", "1/1", "act is a different library function: torch.relu, now torch.sin"),
         ("functions_passed", "2/1", "act changed from the function a1 (m06_functions_passed.py:16) to a2 (m06_functions_passed.py:17)"),
         ("inference_mode", "0/1", "compiled outside inference mode, called inside it"),

@@ -169,6 +169,23 @@ def broken(*words: str) -> bytes:
     return make.trace(*breaks)
 
 
+LIBRARY = "/opt/venv/lib/python3.11/site-packages/torch/nn/modules/linear.py"
+
+
+@pytest.mark.parametrize(("file", "is_users"), [("/srv/app/model.py", True), (LIBRARY, False)])
+def test_a_break_in_a_library_is_placed_on_the_line_of_the_user_that_calls_it(file: str, is_users: bool) -> None:
+    """Where the code that broke is that of the user: a frame of a library has no line of the user in it."""
+    lines = ("/srv/app/model.py", 14, "f", "torch.nn.Linear(3, 3)(x)"), (LIBRARY, 108, "__init__", "own(x)")
+    stack = "".join(f'  File "{path}", line {number}, in {name}\n    {code}\n' for path, number, name, code in lines)
+    text = f"Graph break in user code at {LIBRARY}:108\nGraph Break Reason: own() is no op\nUser code traceback:\n{stack}"
+    made = make.trace(artifact("dynamo_graph_break_reason", text, id="0/0"), compiled("0/0", tensor(8, 16), line=12, file=file))
+    alert = by_code(alerts_of(made))["SL501"]
+    place = ("/srv/app/model.py", 14) if is_users else (LIBRARY, 108)
+    assert alert.source_line is not None
+    assert (alert.source_line.file, alert.source_line.line) == place
+    assert alert.notes == (("Dynamo stopped at modules/linear.py:108: own(x)",) if is_users else ())
+
+
 def test_breaks_that_differ_in_an_address_or_a_directory_are_one() -> None:
     one, other = (f"call <function f at 0x7f{number}> in file /home/{number}/x.py, line 1{number}" for number in range(2))
     (alert,) = alerts_of(broken(one, other)).alerts

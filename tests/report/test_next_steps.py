@@ -82,6 +82,22 @@ def test_an_error_of_the_users_own_code_is_what_to_fix() -> None:
 
 
 @pytest.mark.parametrize(
+    "hint",
+    [
+        "Set `torch._dynamo.config.trace_numpy = True` to allow it.",
+        "Set `torch._dynamo.config.trace_numpy` to True to trace numpy functions.",
+        "Change `torch._dynamo.config.trace_numpy` to `True`.",
+        "Set torch._dynamo.trace_numpy=True",
+    ],
+)
+def test_a_setting_is_read_however_pytorch_writes_it(hint: str) -> None:
+    text = f"Graph break in user code at {make.MODEL}:79\nGraph Break Reason: g() is no op\n  Explanation: It is.\n  Hint: {hint}\n"
+    made = make.trace(make.artifact("dynamo_graph_break_reason", text, id="0/0"), make.compile("0/0", make.tensor(10, 8)))
+    made += make.compile("1/0", make.tensor(10, 8), name="torch_dynamo_resume_in_f_at_79")
+    assert [step.text for step in steps_of(make.report(made))] == [("torch._dynamo.config.trace_numpy = True",)]
+
+
+@pytest.mark.parametrize(
     ("file", "hint", "is_listed"),
     [
         ("/srv/app/model.py", "Remove the call.", True),

@@ -106,6 +106,7 @@ MARKED_BY = {
 # The transforms of torch.func that a call is inside of, and the level of forward-mode AD.
 TRANSFORMS = Property(Kind.FUNCTORCH_STATE)
 DUAL_LEVEL = Property(Kind.FUNCTORCH_STATE, name="dual level")
+AUTOCAST_ENABLED = Property(Kind.AUTOCAST, name="enabled")
 # Where PyTorch does not name what failed.
 UNNAMED = Property(Kind.UNKNOWN)
 

@@ -174,8 +174,17 @@ class NamedBackend(NamedTuple):
         return self.compiler == "inductor"
 
 
+# Of a backend that is a function, as a program passes it to torch._dynamo.optimize.
+_FUNCTION = re.compile(r"(?P<wrapper>functools\.partial wrapping )?(?:\S+\.)?(?P<name>[^\s.]+) defined at (?P<file>.*):(?P<line>\d+)")
+
+
 def backend_named(text: str) -> NamedBackend:
-    """``_TorchCompileWrapper(compiler='eager', dynamic=True)`` → eager, ``dynamic=True``."""
+    """``_TorchCompileWrapper(compiler='eager', dynamic=True)`` → eager, ``dynamic=True``; ``app.make.<locals>.own defined at
+    /srv/app.py:7`` → ``own (app.py:7)``.
+    """
+    if function := _FUNCTION.fullmatch(text):
+        where = "" if is_library(function["file"]) else f" ({function['file'].rsplit('/', 1)[-1]}:{function['line']})"
+        return NamedBackend(f"{function['wrapper'] or ''}{function['name']}{where}", "")
     wrapped = re.fullmatch(r"_TorchCompileWrapper\(compiler='(.*)', (.*)\)", text)
     compiler, options = (wrapped[1], wrapped[2]) if wrapped else (text.replace("_TorchCompileInductorWrapper", "inductor"), "")
     return NamedBackend(re.sub(r" at 0x[0-9a-fA-F]+", "", compiler), options)

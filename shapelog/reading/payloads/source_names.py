@@ -106,8 +106,10 @@ class Source(str):
 
     @property
     def is_unnamed(self) -> bool:
-        """Whether resumed code took this value over from Python's stack, where a graph break left it: ``L['___stack0']``."""
-        return self.startswith("L['___stack")
+        """Whether resumed code took this value over from where a graph break left it: Python's stack, ``L['___stack0']``, or the functions
+        that were called on the way to the break, ``L['__nested_frame_values'][0][3]``.
+        """
+        return self.startswith(("L['___stack", "L['__nested_frame_values']"))
 
     @property
     def dict_of_key(self) -> "Source | None":

@@ -1,5 +1,6 @@
 """Which compiles failed, and at which stage?"""
 
+import re
 from collections.abc import Iterator
 
 from shapelog.advice.remedies import Remedies
@@ -10,6 +11,7 @@ from shapelog.reading.records import StackFrame
 from shapelog.recompiles.became_dynamic import EarlierSymbols
 from shapelog.recompiles.explain import Explanations, Recompile
 from shapelog.recompiles.int_usage import Use, spelled, use_in
+from shapelog.report.details.cache_remedies import remedy_of_reason
 from shapelog.report.results import Finding, Location, Table, location_of
 from shapelog.rules import RULES
 from shapelog.text import enumerated
@@ -23,6 +25,11 @@ _MORE_OF_TEXT = "add the lines up to the exception to the text: they name the er
 _NO_REASON = "run the same calls without this setting and with TORCH_LOGS=recompiles, which shows the reason"
 _OWN_ERROR = "check this before the compiled call and raise there: code that raises while it is compiled runs in eager mode from then on"
 _CONSTANT = "move this line out of the compiled code, or compile with dynamic=False, which keeps {what} constant (one graph per value)"
+_FORBIDDEN = re.compile(r"Attempt to trace forbidden callable <function (\w+)")
+_BEFORE_THE_CALL = "call {function} before the compiled code is called, not in it"
+_STRICT_CACHE = re.compile(r"\bBypass(?:AOTAutograd|FxGraph)Cache\b")
+_CACHED = "{remedy}, or compile without torch._functorch.config.strict_autograd_cache, which makes this an error"
+_MAKE_CACHEABLE = "remove what PyTorch names"
 _BUG = "report this bug to PyTorch, or avoid the calls that the guard rejects"
 _UNFINISHED = "let the process finish; if it hangs or is killed here, look at its own log and at the memory that compiling takes"
 # What a traceback passes through, latest stage first.
@@ -94,6 +101,7 @@ def _failure(frame: Frame, compile: Compile, earlier: EarlierSymbols, has_code: 
     how = (
         "was not recompiled" if metrics.fail_type == "RecompileError" else " in ".join(filter(None, ("failed to compile", stage(compile))))
     )
+    remedy = _what_to_do(message, metrics.fail_reason, contradicts_mark)
     return Finding(
         rule=rule,
         sentence=f"{frame.title} {how}: {message.title}",
@@ -102,15 +110,15 @@ def _failure(frame: Frame, compile: Compile, earlier: EarlierSymbols, has_code: 
         details=(("type", metrics.fail_type),),
         frame=frame,
         message=message,
-        own_remedy=_what_to_do(message, contradicts_mark) or (_keep_constant(compile, earlier, line) if has_code else ""),
+        own_remedy=remedy or (_keep_constant(compile, earlier, line) if has_code else ""),
         exceptions=compile.exceptions,
         notes=tuple(_became_dynamic(compile, earlier)),
     )
 
 
-def _what_to_do(message: CompilerMessage, contradicts_mark: bool) -> str:
-    """About a mark or a declaration that the code contradicts, a bug of PyTorch, a value that only the data decide, and an exception that
-    the text has lost; "" for what the rule recommends.
+def _what_to_do(message: CompilerMessage, reason: str, contradicts_mark: bool) -> str:
+    """About a mark or a declaration that the code contradicts, a bug of PyTorch, a value that only the data decide, a function that may
+    not be traced, a cache that may not be bypassed, and an exception that the text has lost; "" for what the rule recommends.
     """
     if message.is_bug:
         return _BUG
@@ -123,6 +131,10 @@ def _what_to_do(message: CompilerMessage, contradicts_mark: bool) -> str:
         return _OF_DATA
     if message.is_raised_by_code:
         return _OWN_ERROR
+    if forbidden := _FORBIDDEN.search(message.title):
+        return _BEFORE_THE_CALL.format(function=forbidden[1])
+    if _STRICT_CACHE.search(message.title):
+        return _CACHED.format(remedy=remedy_of_reason(reason) or _MAKE_CACHEABLE)
     return _MORE_OF_TEXT if message.title == LOST_EXCEPTION else ""
 
 

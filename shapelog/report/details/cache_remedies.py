@@ -39,8 +39,7 @@ class _Remedy(NamedTuple):
 def cache_problem(use: CacheUse) -> CacheProblem | None:
     """What is wrong with a use of a cache; None for a hit, and for a miss with another graph."""
     if use.event.result in (BYPASS, NOT_SAVED):
-        remedy = next((make(found) for pattern, make in _REASONS if (found := re.search(pattern, use.event.reason))), _Remedy(""))
-        return CacheProblem(_BYPASSED if use.event.result == BYPASS else _NOT_SAVED, use.event.reason, *remedy)
+        return CacheProblem(_BYPASSED if use.event.result == BYPASS else _NOT_SAVED, use.event.reason, *_remedy(use.event.reason))
     if use.event.result != MISS:
         return None
     # What a custom pass returns must not change within a process; other parts may, with the graph.
@@ -49,6 +48,15 @@ def cache_problem(use: CacheUse) -> CacheProblem | None:
         differing = use._replace(differences=passes or use.differences).differing
         return CacheProblem(_OTHER_SETTINGS, differing, *_key_remedy(use.differences), is_everywhere=bool(passes))
     return None
+
+
+def remedy_of_reason(reason: str) -> str:
+    """What to do about a reason to bypass a cache, in one sentence; "" where nothing is known that helps."""
+    return _remedy(reason).sentence
+
+
+def _remedy(reason: str) -> _Remedy:
+    return next((make(found) for pattern, make in _REASONS if (found := re.search(pattern, reason))), _Remedy(""))
 
 
 def _key_remedy(differences: tuple[KeyDifference, ...]) -> _Remedy:
@@ -95,9 +103,9 @@ def _function(found: re.Match[str]) -> _Remedy:
         return _allowed_functions(found)
     if module == "torch.ops.higher_order":
         return _operator(found)
+    operator = "" if module.startswith("torch.") else ", or make it a torch.library.custom_op"  # of the user's own
     return _Remedy(
-        f"declare {name} as cacheable if it always does the same for the same inputs (with another value whenever it changes), "
-        "or make it a torch.library.custom_op",
+        f"declare {name} as cacheable if it always does the same for the same inputs (with another value whenever it changes){operator}",
         (_cacheable(f"{module}.{name}"),),
         is_sure=False,
     )

@@ -164,6 +164,26 @@ def test_a_bug_of_pytorch_is_to_be_reported() -> None:
     assert failed("AssertionError", bug).remedy == "report this bug to PyTorch, or avoid the calls that the guard rejects"
 
 
+def test_a_function_that_may_not_be_traced_is_to_be_called_before() -> None:
+    found = failed("AssertionError", "Attempt to trace forbidden callable <function mark_dynamic at 0x7f1b7d8ce0c0>")
+    assert found.remedy == "call mark_dynamic before the compiled code is called, not in it"
+
+
+@pytest.mark.parametrize(
+    ("reason", "remedy"),
+    [
+        (
+            "Can't cache HigherOrderOperator: wrap",
+            "declare the operator wrap as cacheable if the functions that it calls read nothing but their inputs",
+        ),
+        ("something new", "remove what PyTorch names"),
+    ],
+)
+def test_a_cache_that_may_not_be_bypassed_is_the_error(reason: str, remedy: str) -> None:
+    found = failed("BackendCompilerFailed", f"backend='inductor' raised:\nBypassAOTAutogradCache: {reason}")
+    assert found.remedy == f"{remedy}, or compile without torch._functorch.config.strict_autograd_cache, which makes this an error"
+
+
 def lines_run(recording: bytes) -> int:
     """How many lines of the analysis, and of what it calls in the package, run."""
     explained = make.explain(recording)
