@@ -8,6 +8,7 @@ from shapelog.distributed.collective_order import OrderChange, first_difference
 from shapelog.model.rank_summary import RankSummary, Step
 from shapelog.model.trace import Outcome
 from shapelog.reading.payloads.cache_keys import CACHE_ARTIFACTS
+from shapelog.rules import Verdict
 from shapelog.text import plural, rank_list
 
 _T = TypeVar("_T")
@@ -85,8 +86,8 @@ def stage_words(stages: Sequence[Sequence[RankClass]]) -> str:
 
 
 def lacks_cause(step: Step) -> bool:
-    """Whether the recompile limit refused a compile and nothing shows why it was tried, as in a text log whose end is cut off."""
-    return step.outcome == Outcome.LIMIT.value and not step.changes
+    """Whether nothing shows why a compile was tried that the recompile limit refused, or that was made again: a text log may be cut off."""
+    return not step.changes and (step.outcome == Outcome.LIMIT.value or step.verdict == Verdict.UNEXPLAINED.value)
 
 
 def compare_properties(

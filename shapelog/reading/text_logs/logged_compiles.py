@@ -103,6 +103,8 @@ class LoggedCompiles:
         process = self._process(head)
         key = process, head.compile.partition("_")[0]
         attempt = int(found["attempt"] or 0)
+        if found["frame"] is not None and _is_another(self._names.get((process, int(found["frame"])), UNKNOWN), code):
+            self._start_again(key, int(found["frame"]), head, code)
         compile = self._current.get(key)
         if compile is not None and _comes_again(compile, begins, attempt):
             self._close(compile)
@@ -178,6 +180,13 @@ class LoggedCompiles:
             compile = self._new({**ids, "frame_compile_id": 0}, head, first)
             compile.code, compile.is_implied = code, True
             self.start(compile)
+
+    def _start_again(self, key: tuple[int, str], frame: int, head: Head, code: Code) -> None:
+        """A frame of another run of which the text has an excerpt: its id is that of another function here. It has a first compile, too."""
+        for known in [known for known in self._current if known[0] == key[0] and known[1].partition("/")[0] == str(frame)]:
+            self._close(self._current.pop(known))
+        self._add_first(key, {"frame_id": frame}, head, code)
+        self._names[key[0], frame] = code
 
     def unnumbered(self, head: Head, code: Code, is_recompile: bool = True) -> LoggedCompile:
         """The next compile of a function, in a log that writes no ids. One that is a recompile has an entry that was made before."""
@@ -306,6 +315,12 @@ class LoggedCompiles:
         """Note the path of a file, which other lines shorten."""
         if file and len(self._files) < _MOST_KNOWN_FILES:
             self._files[file] = None
+
+
+def _is_another(known: Code, code: Code) -> bool:
+    """Whether two functions differ in what is known of both; paths may be shortened."""
+    files = [path.replace("\\", "/").rpartition("/")[2] for path in (known.file, code.file)]
+    return bool(known.name and code.name) and (known.name != code.name or (all(files) and files[0] != files[1]))
 
 
 def _comes_again(compile: LoggedCompile, begins: str, attempt: int) -> bool:
