@@ -8,7 +8,6 @@ from shapelog.distributed.collective_order import OrderChange, first_difference
 from shapelog.model.rank_summary import RankSummary, Step
 from shapelog.model.trace import Outcome
 from shapelog.reading.payloads.cache_keys import CACHE_ARTIFACTS
-from shapelog.rules import Verdict
 from shapelog.text import plural, rank_list
 
 _T = TypeVar("_T")
@@ -87,7 +86,7 @@ def stage_words(stages: Sequence[Sequence[RankClass]]) -> str:
 
 def lacks_cause(step: Step) -> bool:
     """Whether nothing shows why a compile was tried that the recompile limit refused, or that was made again: a text log may be cut off."""
-    return not step.changes and (step.outcome == Outcome.LIMIT.value or step.verdict == Verdict.UNEXPLAINED.value)
+    return not step.changes and (step.outcome == Outcome.LIMIT.value or step.verdict != "")
 
 
 def compare_properties(
@@ -199,7 +198,7 @@ def _cache_words(steps: _Steps) -> str:
 
 
 def _compile_words(steps: _Steps) -> str:
-    return f"{plural(len(steps), 'compilation')}, ending at {steps[-1].label}" if steps else "nothing compiled"
+    return f"{plural(len(steps), 'compilation')}, ending at {steps[-1].reference}" if steps else "nothing compiled"
 
 
 def _graph_words(steps: _Steps) -> str:

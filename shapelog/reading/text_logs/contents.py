@@ -77,5 +77,5 @@ class LogContents:
         newest = (self.stated or common(self.signs)).newest
         if newest is None or newest >= OLDEST_WITH_TRACE:
             return "To record everything: TORCH_TRACE=/tmp/trace python your_script.py"
-        logs = "" if self.messages["recompiles"] else "To see why code is recompiled: TORCH_LOGS=recompiles python your_script.py. "
-        return f"{logs}TORCH_TRACE, which records everything, needs torch 2.{OLDEST_WITH_TRACE}"
+        needs = f"TORCH_TRACE, which records everything, needs torch 2.{OLDEST_WITH_TRACE}"
+        return f"{needs}; before that: TORCH_LOGS=recompiles,guards,graph_breaks python your_script.py"

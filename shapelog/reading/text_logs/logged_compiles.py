@@ -210,14 +210,16 @@ class LoggedCompiles:
         return (self._process(head), code) in self._numbers
 
     def _write_unnumbered(self) -> None:
-        frames: dict[tuple[int, Code], list[int]] = {}
+        numbers: dict[tuple[int, Code], int] = {}  # how many compiles a function has in a process
+        frames: dict[Code, int] = {}  # the same number on all ranks
         for compile in self._all:
             if compile.ids is not None:
                 continue
-            frame = frames.setdefault((compile.process, compile.code), [self._largest_frame + 1 + len(frames), 0])
-            number = max(frame[1], int(compile.limit_value or 0))  # the cache was full
-            compile.ids = {"frame_id": frame[0], "frame_compile_id": number}
-            frame[1] = number + 1
+            frame = frames.setdefault(compile.code, self._largest_frame + 1 + len(frames))
+            key = compile.process, compile.code
+            number = max(numbers.get(key, 0), int(compile.limit_value or 0))  # the cache was full
+            compile.ids = {"frame_id": frame, "frame_compile_id": number}
+            numbers[key] = number + 1
             for header, payload, line in compile.waiting:
                 if payload is not None and header.get("artifact", {}).get("name") == "recompile_reasons":
                     payload = _with_entries(payload, compile.ids)

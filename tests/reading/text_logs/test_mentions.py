@@ -70,5 +70,6 @@ def test_a_sentence_next_to_the_warning_adds_no_hit(tmp_path: Path) -> None:
 def test_a_message_behind_words_of_a_program_is_one(tmp_path: Path) -> None:
     report = report_of("cuda train hf_Bert           skipping cudagraphs due to mutated inputs", tmp_path)
     assert [item.rule.code for item in report.findings] == ["SL503"]
-    report = report_of(f"I see Recompiling function f in a.py:3\n    triggered by the following guard failure(s):\n    - 0/0: {REASON}", tmp_path)
+    text = f"I see Recompiling function f in a.py:3\n    triggered by the following guard failure(s):\n    - 0/0: {REASON}"
+    report = report_of(text, tmp_path)
     assert [item.codes for item in report.explained.recompiles] == [("SL101",)]
