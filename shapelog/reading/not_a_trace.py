@@ -15,7 +15,7 @@ _KINDS = (
     (rb"\A(?:BZh|\xfd7zXZ|7z\xbc\xaf|Rar!)", "an unsupported compression format; unpack it first, or compress it with gzip"),
     (rb"\A(?:\x7fELF|\x89PNG|%PDF)", "a binary file"),
     (
-        rb"dynamo hit config\.\w{0,20}limit|(?:FailOn(?:Recompile|Cache)LimitHit|RecompileLimitExceeded): \w",
+        rb"dynamo hit\s+config\.\w{0,40}limit|(?:FailOn(?:Recompile|Cache)LimitHit|RecompileLimitExceeded): \w",
         "a text that mentions the recompile limit in a sentence; paste the warning itself, with its lines function: and last reason:, "
         "or the traceback",
     ),

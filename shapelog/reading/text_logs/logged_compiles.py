@@ -16,6 +16,8 @@ from shapelog.reading.text_logs.transcript import Transcript
 
 _ID = re.compile(r"(?:!(?P<autograd>\d+))?/?(?:(?P<frame>\d+)/(?P<compile>\d+))?(?:_(?P<attempt>\d+))?")
 _MOST_KNOWN_FILES = 2_000
+# Runs of which a text has excerpts.
+_MOST_RUNS = 20
 UNKNOWN = Code()
 # Process ids have seven digits at most; before torch 2.6 lines hold the id of a thread, which has more.
 _LARGEST_PROCESS_ID = 1 << 22
@@ -78,6 +80,8 @@ class LoggedCompiles:
         self._all: list[LoggedCompile] = []
         self._files: dict[str, None] = {}
         self._names: dict[tuple[int, int], Code] = {}
+        self._others: dict[tuple[int, int], list[Code]] = {}
+        self._keys: dict[tuple[int, int], list[tuple[int, str]]] = {}
         self._frames: set[tuple[int, int]] = set()
         self._largest_frame = -1
 
@@ -103,7 +107,7 @@ class LoggedCompiles:
         process = self._process(head)
         key = process, head.compile.partition("_")[0]
         attempt = int(found["attempt"] or 0)
-        if found["frame"] is not None and _is_another(self._names.get((process, int(found["frame"])), UNKNOWN), code):
+        if found["frame"] is not None and code.name:
             self._start_again(key, int(found["frame"]), head, code)
         compile = self._current.get(key)
         if compile is not None and _comes_again(compile, begins, attempt):
@@ -169,6 +173,7 @@ class LoggedCompiles:
         self._latest[process] = compile
         if key is not None:
             self._current[key] = compile
+            self._keys.setdefault((key[0], (ids or {}).get("frame_id", -1)), []).append(key)
         return compile
 
     def _add_first(self, key: tuple[int, str], ids: dict[str, int], head: Head, code: Code) -> None:
@@ -182,9 +187,18 @@ class LoggedCompiles:
             self.start(compile)
 
     def _start_again(self, key: tuple[int, str], frame: int, head: Head, code: Code) -> None:
-        """A frame of another run of which the text has an excerpt: its id is that of another function here. It has a first compile, too."""
-        for known in [known for known in self._current if known[0] == key[0] and known[1].partition("/")[0] == str(frame)]:
-            self._close(self._current.pop(known))
+        """Where the id of a frame was that of another function: the text has an excerpt of another run. It has a first compile, too.
+
+        A function that comes back is none of a third run: processes may write in turns, without their numbers.
+        """
+        known = self._names.get((key[0], frame), UNKNOWN)
+        others = self._others.setdefault((key[0], frame), [])
+        if not _is_another(known, code) or len(others) >= _MOST_RUNS or not all(_is_another(other, code) for other in others):
+            return
+        others.append(known)
+        for earlier in self._keys.pop((key[0], frame), ()):
+            if compile := self._current.pop(earlier, None):
+                self._close(compile)
         self._add_first(key, {"frame_id": frame}, head, code)
         self._names[key[0], frame] = code
 

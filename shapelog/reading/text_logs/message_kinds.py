@@ -83,7 +83,7 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
     ),
     (MessageKind.CAPTURE, re.compile(r"Cache miss due to (?:new autograd node|dynamic shapes|\d+ changed tensor)")),
     (MessageKind.PROFILE, re.compile(r"^\s*(?:Torchdynamo Profiler Report\s*$|Function +Recompiles +Recompile Reasons)")),
-    (MessageKind.RECOMPILES, re.compile(r"Recompiling function \S+|Detected recompile when torch\.compile stance")),
+    (MessageKind.RECOMPILES, re.compile(r"Recompiling function [^\s{%]|Detected recompile when torch\.compile stance")),
     (
         MessageKind.BREAK,
         re.compile(

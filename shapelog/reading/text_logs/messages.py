@@ -11,7 +11,8 @@ from shapelog.reading.payloads.recompile_reasons import parse, split_entry
 from shapelog.reading.text_logs.mentions import is_in_sentence
 
 _RECOMPILING = re.compile(
-    r"(?:\[__\w{1,40}\] )?\(?['\"]?Recompiling function (?P<name>[^\s'\"]+)(?: in (?P<file>\S.*?)(?::(?P<line>\d{1,9}))?(?=[\s'\",]|$))?"
+    r"(?:\[__\w{1,40}\] )?\(?['\"]?Recompiling function (?P<name>[^\s'\"{%][^\s'\"]*)"
+    r"(?: in (?P<file>\S.*?)(?::(?P<line>\d{1,9}))?(?=[\s'\",]|$))?"
     r"|Detected recompile when torch\.compile stance is '[^']*'"
     r"(?:\. filename: '(?P<stance_file>[^']*)', function name: '(?P<stance_name>[^']*)'(?:, line number: (?P<stance_line>\d{1,9}))?)?"
 )

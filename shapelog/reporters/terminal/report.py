@@ -73,6 +73,8 @@ def render(report: Report, options: Options) -> bytes:
         typed = f"Explanation of a rule: shapelog rule {found.alerts[0].rule.code}"
         whole = f"{typed}, or {RULES_URL}"
         page.line((whole if page.verbose or len(whole) <= page.width else typed, "dim"))
+    elif report.trace.text_logs:
+        page.blank()
     for text in dict.fromkeys(log.how_to_record for log in report.trace.text_logs):
         page.line(text)
     return page.bytes()

@@ -15,6 +15,7 @@ MENTIONS = [
     "- Fixed: no more `torch._dynamo hit config.cache_size_limit (8)` warnings in generate (#1234)",
     '## 2.3.1\n* Avoids "torch._dynamo hit config.recompile_limit (8)" on long prompts',
     "torch._dynamo hit config.recompile_limit (8) is a warning that PyTorch prints when a function was compiled 8 times.",
+    "It fails with a RecursionError, preceded by\n``torch._dynamo hit\nconfig.accumulated_recompile_limit (256)``. The rest never runs.",
     "In the log was\n`torch._dynamo hit config.recompile_limit (8)`\uff0creason `GLOBAL_STATE changed: grad_mode`",
     "Under fullgraph it raises `torch._dynamo.exc.FailOnRecompileLimitHit: recompile_limit reached with fullgraph=True` instead.",
     '#   dies at step 0 with\n#   "FailOnRecompileLimitHit: Hard failure due to fullgraph=True", and\n#   raising the limit does not help.',
@@ -24,6 +25,7 @@ OTHERS = [
     "The log says Recompiling function forward in model.py:12, which is expected.",
     "Compile log showed `[__recompiles] Recompiling function forward ... self.logged == False`. After the fix it is gone.",
     "Expected output: many `[__recompiles] Recompiling function\nreplace` lines and `[__graph_breaks]` lines. The rest is slow.",
+    '            f"Recompiling function {code.co_name} in {code.co_filename}:{code.co_firstlineno}\\n"',
     "If you see `skipping cudagraphs due to mutated inputs (2 instances)`, return a new tensor.",
     '                "torch._dynamo hit config.%s (%s)\\n"\n                "   function: %s\\n"\n                "   last reason: %s\\n"',
 ]
