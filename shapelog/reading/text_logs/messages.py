@@ -177,7 +177,7 @@ _QUOTED = re.compile(r"\[\s*(?P<quote>['\"])(?P<text>.*?)(?P=quote)\s*\]|(?<=, )
 
 # The reason at the end of a line, and a function whose place the text does not have to its end.
 _ENDS_IN_REASON = re.compile(r"^(?P<before>.*(?:- |last reason: *|reasons?: *|guard failure(?:\(s\))?: ))(?P<reason>\S.*)$")
-_ENDS_IN_PLACE = re.compile(r"^(?P<before>.*Recompiling function [^\s'\"]+) in [^'\"]*$|^(?P<function>.*\bfunction: '[^']*') \([^)]*$")
+_ENDS_IN_PLACE = re.compile(r"^(?P<before>.*Recompiling function [^\s'\"]+) in [^'\"`]*$|^(?P<function>.*\bfunction: '[^']*') \([^)]*$")
 # What may be the beginning of any guard: a word, a tensor, a source without an operator, and what is in open brackets.
 _IN_PART = re.compile(r"\w*|tensor '.*|[LG]\[[^\s()]*|[^()]*\([^()]*(?:\([^()]*\)[^()]*)*")
 

@@ -22,6 +22,7 @@ MENTIONS = [
 ]
 OTHERS = [
     f"We saw that the reason was `{REASON}`, so we padded.",
+    "Since 2.8 `Recompiling function f in a.py:3` is followed by a hint.",
     "The log says Recompiling function forward in model.py:12, which is expected.",
     "Compile log showed `[__recompiles] Recompiling function forward ... self.logged == False`. After the fix it is gone.",
     "Expected output: many `[__recompiles] Recompiling function\nreplace` lines and `[__graph_breaks]` lines. The rest is slow.",
