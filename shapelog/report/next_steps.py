@@ -491,15 +491,17 @@ def _limit(run: _Run, alerts: Sequence[Alert]) -> NextStep:
     others = {alert.code for alert in run.found.alerts if AlertKind.AVOIDABLE in alert.kinds}
     stake = math.fsum(item.seconds for alert in alerts if alert.code not in others for item in run.found.compiles(alert.code))
     subject = _subject(alerts)
-    title = f"{'Stay' if subject == UNNAMED_CODE else f'Keep {subject}'} below the recompile limit: {alerts[0].remedy.text}"
     confidence = Confidence("low", "how many compilations a higher limit costs is not in the trace")
     of_all = all(is_accumulated(item.compile) for item in hits) if hits else False
     single, accumulated = (
         trace.config.recompile_limit or DEFAULT_LIMIT,
         trace.config.accumulated_recompile_limit or DEFAULT_ACCUMULATED_LIMIT,
     )
-    limit = accumulated if of_all else single
-    text = f"{trace.version.limit_setting(of_all)} = {2 * limit}"
+    limit, setting = accumulated if of_all else single, trace.version.limit_setting(of_all)
+    text = f"{setting} = {2 * limit}"
+    remedies = {alert.remedy.text for alert in alerts}
+    remedy = alerts[0].remedy.text if len(remedies) == 1 else f"remove the cause of each, or raise {setting}"
+    title = f"{'Stay' if subject == UNNAMED_CODE else f'Keep {subject}'} below the recompile limit: {remedy}"
     return _step(StepKind.LIMIT, title, alerts, saving, stake, confidence, (text,))
 
 

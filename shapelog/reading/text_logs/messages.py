@@ -190,7 +190,7 @@ def without_cut_end(line: str) -> str:
     found = _ENDS_IN_REASON.match(line)
     if not found or parse(found["reason"]).family != "other":
         return line
-    if not _IN_PART.fullmatch(split_entry(found["reason"].strip())[1]):
+    if not _IN_PART.fullmatch(split_entry(found["reason"].strip())[1].lstrip("[\"'")):  # old versions write a list
         return line
     return found["before"] if found["before"].strip() != "-" else ""
 

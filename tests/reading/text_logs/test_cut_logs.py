@@ -488,3 +488,23 @@ def test_code_without_a_name_is_left_out_of_sentences(tmp_path: Path) -> None:
     shown = terminal("torch._dynamo.exc.FailOnRecompileLimitHit: Hard failure due to fullgraph=True\n", tmp_path)
     assert "1. Stay below the recompile limit:" in shown
     assert "Summary: 1 compilation refused: recompile limit reached" in shown
+
+
+OLD_LIMITS = """\
+torchdynamo.convert_frame: [WARNING] torchdynamo hit config.cache_size_limit (64)
+   function: 'fold' (/srv/ops.py:233)
+   reasons:  ['len(x[0]) == 3']
+torchdynamo.convert_frame: [WARNING] torchdynamo hit config.cache_size_limit (64)
+   function: 'scale' (/srv/ops.py:229)
+   reasons:  ["tensor 'x"""
+
+
+def test_a_guard_in_part_in_the_list_of_an_old_version_is_no_reason(tmp_path: Path) -> None:
+    first, second = report_of(OLD_LIMITS, tmp_path).findings
+    assert "; the last reason: x[0] had 3 items" in first.sentence
+    assert "reason" not in second.sentence
+
+
+def test_functions_at_the_limit_for_other_reasons_are_not_given_the_remedy_of_one(tmp_path: Path) -> None:
+    shown = terminal(OLD_LIMITS, tmp_path)
+    assert "Keep fold and scale below the recompile limit: remove the cause of each, or raise torch._dynamo." in shown
