@@ -1,5 +1,5 @@
 """The answers: what they hold, as dataclasses. Times are in seconds, None where the trace has none, as in text logs; ids of compilations
-are labels such as ``2/3``.
+are labels such as ``2/3``, and ``no. 2 (...)`` in a text log without ids, the second of its function.
 """
 
 from dataclasses import dataclass

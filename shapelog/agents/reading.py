@@ -1,6 +1,6 @@
 """The answers of the tools that read traces: report, explain, suggest, compare and rules. Nothing here writes or runs anything."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from shapelog.advice.advise import Advice, advise
 from shapelog.advice.paste_formats import as_python, as_shell, effect_of, why_nothing
@@ -11,7 +11,7 @@ from shapelog.agents.bounds import SENTENCE, first, fitting, pasted, short
 from shapelog.api import load
 from shapelog.errors import ShapelogError
 from shapelog.model.ids import TorchVersion, parse_version
-from shapelog.model.trace import Trace
+from shapelog.model.trace import Compile, Trace
 from shapelog.reading.records import StackFrame
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import explain_trace
@@ -44,22 +44,22 @@ def _load(trace: str, run: str = "") -> Trace:
 
 
 def _report(found: Report, steps: Sequence[NextStep], alerts: Sequence[Alert], most: int) -> answers.ReportAnswer:
-    totals = found.summary
+    totals, names = found.summary, _unnumbered(found.trace)
     recompiled = f"{plural(totals.recompiles, 'recompilation')}{taking(totals.recompile_seconds)}"
     return answers.ReportAnswer(
         trace=short(found.trace.name),
         torch=short(found.trace.torch_version),
         summary=f"{plural(totals.compiles, 'compilation')}{taking(totals.seconds)}, including {recompiled}",
         verdicts=[f"{part.count} {found.words_of(part.verdict)}{taking(part.seconds)}" for part in totals.parts],
-        steps=[_step(item, most) for item in steps[:most]],
-        diagnostics=[_diagnostic(item, most) for item in alerts[:most]],
+        steps=[_step(item, names, most) for item in steps[:most]],
+        diagnostics=[_diagnostic(item, names, most) for item in alerts[:most]],
         not_recorded=[short(text) for text in first(found.trace.what_is_missing, most)],
         problems=[short(item.message) for item in [item for item in found.problems if item.severity != "info"][:most]],
         not_shown=_not_shown(most, steps=len(steps), diagnostics=len(alerts)),
     )
 
 
-def _step(item: NextStep, most: int) -> answers.Step:
+def _step(item: NextStep, names: Mapping[str, str], most: int) -> answers.Step:
     return answers.Step(
         title=short(item.title),
         kind=item.kind.value,
@@ -69,11 +69,11 @@ def _step(item: NextStep, most: int) -> answers.Step:
         type_this=pasted(item.text, "shapelog suggest-dynamic TRACE --format shell"),
         from_pytorch=[short(text) for text in first((item.explanation, *item.hints), _NAMED) if text],
         places=[f"{short(str(place.line))}  {short(place.code, 120)}".rstrip() for place in item.places[: min(_NAMED, most)]],
-        compilations=_ids(item.labels),
+        compilations=_ids(item.labels, names),
     )
 
 
-def _diagnostic(item: Alert, most: int) -> answers.Diagnostic:
+def _diagnostic(item: Alert, names: Mapping[str, str], most: int) -> answers.Diagnostic:
     return answers.Diagnostic(
         level=item.level.value,
         rule=f"{item.rule.code} {item.rule.name}",
@@ -81,7 +81,7 @@ def _diagnostic(item: Alert, most: int) -> answers.Diagnostic:
         place=short(str(item.source_line)) if item.source_line else "",
         code=short(item.snippet, 160),
         helps=[short(text) for text in item.helps[: min(_NAMED, most)]],
-        compilations=_ids(item.labels),
+        compilations=_ids(item.labels, names),
     )
 
 
@@ -104,19 +104,19 @@ def _explanation(found: CompileExplanation, others: Sequence[str], most: int) ->
     recompile = found.recompile
     causes = recompile.causes if recompile else ()
     return answers.ExplainAnswer(
-        compilation=found.compile.label,
+        compilation=_words(found.compile),
         function=short(found.frame.title),
         called_at=_line(found.frame.caller(found.compile)),
         outcome=found.compile.outcome.value,
         seconds=_seconds(found.compile.seconds),
-        compared_with=found.nearest.label if found.nearest else "",
+        compared_with=found.nearest.reference if found.nearest else "",
         verdict=recompile.verdict.words if recompile else "the first compilation of this function",
         causes=[_cause(item, found) for item in causes[:most]],
         remedy=short(found.remedies.of_recompile(recompile).text) if recompile else "",
         guards=[_guard(item) for item in found.guard_changes[:most]],
         same_graph=found.is_similar,
-        reasons=[short(f"{item.entry}: {item.text}") for item in found.compile.reasons[:most]],
-        other_compilations=_ids(others),
+        reasons=[short(f"{found.compile.reference_of(item.entry)}: {item.text}") for item in found.compile.reasons[:most]],
+        other_compilations=_ids(others, _unnumbered(found.trace)),
     )
 
 
@@ -138,8 +138,9 @@ def _guard(item: GuardChange) -> str:
 
 def suggest(trace: str, torch_version: str = "", run: str = "") -> answers.SuggestAnswer:
     """What to mark as dynamic. Raises ShapelogError for what is no trace or no version of torch."""
-    advice = advise(explain_trace(_load(trace, run)), _version(torch_version))
-    return fitting(lambda most: _suggestions(trace, advice, most))
+    loaded = _load(trace, run)
+    advice, names = advise(explain_trace(loaded), _version(torch_version)), _unnumbered(loaded)
+    return fitting(lambda most: _suggestions(trace, advice, names, most))
 
 
 def _version(text: str) -> TorchVersion | None:
@@ -149,7 +150,7 @@ def _version(text: str) -> TorchVersion | None:
     return version
 
 
-def _suggestions(trace: str, advice: Advice, most: int) -> answers.SuggestAnswer:
+def _suggestions(trace: str, advice: Advice, names: Mapping[str, str], most: int) -> answers.SuggestAnswer:
     after = advice.after
     return answers.SuggestAnswer(
         trace=short(trace),
@@ -161,21 +162,23 @@ def _suggestions(trace: str, advice: Advice, most: int) -> answers.SuggestAnswer
         compilations_after=f"{after.compiles} to {after.compiles + after.more}" if after.more else str(after.compiles),
         seconds_before=_seconds(advice.before.seconds.least),
         seconds_after=str(after.seconds) if advice.before.seconds.least else "",
-        suggestions=[_suggestion(item, most) for item in advice.suggestions[:most]],
-        not_fixed=[_remaining(item) for item in advice.remaining[:most]],
+        suggestions=[_suggestion(item, names, most) for item in advice.suggestions[:most]],
+        not_fixed=[_remaining(item, names) for item in advice.remaining[:most]],
         caveats=[short(text) for text in advice.caveats[:most]],
         nothing_because=why_nothing(advice),
         not_shown=_not_shown(most, suggestions=len(advice.suggestions), not_fixed=len(advice.remaining), caveats=len(advice.caveats)),
     )
 
 
-def _suggestion(item: Suggestion, most: int) -> answers.Suggestion:
+def _suggestion(item: Suggestion, names: Mapping[str, str], most: int) -> answers.Suggestion:
     dims = f" {plural_noun(len(item.dims), 'dim')} {', '.join(map(str, item.dims))}" if item.dims else ""
     return answers.Suggestion(
         id=item.id,
         mark=short(f"{item.name}{dims}"),
-        values_seen=[short(f"{seen.name}: {some([str(value) for _, value in seen.values], 6)}", 120) for seen in item.seen[:most]],
-        saves_compilations=_ids(item.gone),
+        values_seen=[
+            short(f"{seen.name}: {some([str(value) for _, value in seen.values], 6)}", 120) for seen in item.seen[:most] if seen.values
+        ],
+        saves_compilations=_ids(item.gone, names),
         seconds=_seconds(item.seconds),
         confidence=item.confidence,
         because=short(item.confidence_reason),
@@ -185,13 +188,13 @@ def _suggestion(item: Suggestion, most: int) -> answers.Suggestion:
     )
 
 
-def _remaining(item: Remaining) -> answers.Remaining:
+def _remaining(item: Remaining, names: Mapping[str, str]) -> answers.Remaining:
     return answers.Remaining(
         function=short(item.frame.title),
         rule=f"{item.rule.code} {item.rule.name}",
         sentence=short(item.sentence),
         remedy=short(item.remedy),
-        compilations=_ids([compile.label for compile in item.compiles]),
+        compilations=_ids([compile.label for compile in item.compiles], names),
         seconds=_seconds(item.seconds),
     )
 
@@ -245,9 +248,19 @@ def _page(found: Entry) -> str:
     return "\n\n".join(f"## {title}\n\n{text}" for title, text in found.sections)
 
 
-def _ids(labels: Iterable[str]) -> list[str]:
-    """The first of them, and how many more there are."""
-    found = list(labels)
+def _words(compile: Compile) -> str:
+    """The id of a compilation; of one in a text log without ids also what ``explain`` takes for it."""
+    return compile.shown_label or f"{compile.reference} (the log has no id; {compile.label} in calls of explain)"
+
+
+def _unnumbered(trace: Trace) -> dict[str, str]:
+    """The words for each label that a text log without ids does not have."""
+    return {compile.label: _words(compile) for compile in trace.compiles if not compile.shown_label} if trace.is_text else {}
+
+
+def _ids(labels: Iterable[str], names: Mapping[str, str]) -> list[str]:
+    """The first of them, by their words where the log has no ids, and how many more there are."""
+    found = [names.get(label, label) for label in labels]
     return found[:8] + ([f"and {len(found) - 8} more"] if len(found) > 8 else [])
 
 

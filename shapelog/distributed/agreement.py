@@ -85,8 +85,8 @@ def stage_words(stages: Sequence[Sequence[RankClass]]) -> str:
 
 
 def lacks_cause(step: Step) -> bool:
-    """Whether the recompile limit refused a compile and nothing shows why it was tried, as in a text log whose end is cut off."""
-    return step.outcome == Outcome.LIMIT.value and not step.changes
+    """Whether nothing shows why a compile was tried that the recompile limit refused, or that was made again: a text log may be cut off."""
+    return not step.changes and (step.outcome == Outcome.LIMIT.value or step.verdict != "")
 
 
 def compare_properties(
@@ -198,7 +198,7 @@ def _cache_words(steps: _Steps) -> str:
 
 
 def _compile_words(steps: _Steps) -> str:
-    return f"{plural(len(steps), 'compilation')}, ending at {steps[-1].label}" if steps else "nothing compiled"
+    return f"{plural(len(steps), 'compilation')}, ending at {steps[-1].reference}" if steps else "nothing compiled"
 
 
 def _graph_words(steps: _Steps) -> str:

@@ -115,11 +115,11 @@ def _did(step: Step, main: Step | None) -> str:
         return f"got {kinds[step.is_dynamic] if step.is_dynamic != main.is_dynamic else 'a different'} graph there"
     if step.changes:
         more = f" (and {len(step.changes) - 1} more)" if len(step.changes) > 1 else ""
-        return f"recompiled {step.title} at {step.label} because {step.changes[0].sentence}{more}{outcome}"
+        return f"recompiled {step.title} at {step.reference} because {step.changes[0].sentence}{more}{outcome}"
     if lacks_cause(step):
-        return f"recompiled {step.title} at {step.label}{outcome}"
+        return f"recompiled {step.title} at {step.reference}{outcome}"
     again = "again" if step.number else "for the first time"
-    return f"compiled {step.title} {again} at {step.label}{outcome}"
+    return f"compiled {step.title} {again} at {step.reference}{outcome}"
 
 
 def _axes(step: Step) -> tuple[str, ...]:
@@ -131,19 +131,19 @@ def _ended(steps: _Steps) -> str:
         return "compiled nothing"
     last = steps[-1]
     unfinished = ", which did not finish" if last.outcome == Outcome.UNFINISHED.value else ""
-    return f"compiled nothing after {last.label} ({last.title}){unfinished}"
+    return f"compiled nothing after {last.reference} ({last.title}){unfinished}"
 
 
 def _instead(steps: _Steps, main: Step, position: int) -> str:
     """Whether ranks did the same as ``main`` at another time, or why not at all, as far as the trace shows."""
     for index, step in enumerate(steps):
         if step.key == main.key:
-            return f"did so {'earlier' if index < position else 'later'}, as compilation {index + 1} ({step.label})"
+            return f"did so {'earlier' if index < position else 'later'}, as compilation {index + 1} ({step.reference})"
     own = [step for step in steps if step.code == main.code]
     if not own:
         return "never compiled it"
     size = _size_of(own[-1], main.changes[0].axis) if main.changes else ""
-    entries = " ".join(step.label for step in own[-_MAX_NAMED:])
+    entries = " ".join(step.reference for step in own[-_MAX_NAMED:])
     return f"did not, since {'its cache entry' if len(own) == 1 else 'one of its cache entries'} ({entries}{size}) matched every call"
 
 

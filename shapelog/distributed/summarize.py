@@ -105,6 +105,7 @@ def _step(compile: Compile, code: Code, number: int, why: Recompile | None, sche
         size_exchanges=len(compile.collectives),
         verdict=why.verdict.value if why else "",
         title=code.title,
+        has_id=bool(compile.shown_label),
     )
 
 

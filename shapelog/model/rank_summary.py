@@ -43,7 +43,7 @@ class Step(NamedTuple):
 
     ``number`` counts the compiles of its code from 0 on. ``graph`` is the key of its graph, numbers not counted. ``collectives`` are those
     that Inductor scheduled, None if not recorded; ``tensors`` is a digest of what its operations return, "" if not recorded;
-    ``size_exchanges`` counts how often the ranks sent each other their sizes.
+    ``size_exchanges`` counts how often the ranks sent each other their sizes. ``has_id`` is False in a text log without ids.
     """
 
     label: str
@@ -60,6 +60,12 @@ class Step(NamedTuple):
     size_exchanges: int
     verdict: str
     title: str
+    has_id: bool = True
+
+    @property
+    def reference(self) -> str:
+        """How a text refers to it, as ``Compile.reference`` does."""
+        return self.label if self.has_id else f"no. {self.number + 1}"
 
     @property
     def is_recompile(self) -> bool:

@@ -37,6 +37,7 @@ from shapelog.reading.payloads.source_names import is_library as in_library
 from shapelog.reading.reader import Reader
 from shapelog.reading.records import AutomaticDynamic, Config, Input, Metrics, Specialization, Stack, StackFrame, Symbol
 from shapelog.reading.scanner import Span
+from shapelog.reading.text_logs.contents import LogContents
 from shapelog.text import cut, one_line, plural
 
 if TYPE_CHECKING:
@@ -595,8 +596,13 @@ class Trace:
 
     @property
     def what_is_missing(self) -> tuple[str, ...]:
-        """What text logs hold and leave out, a sentence for each; () for traces."""
-        return tuple(dict.fromkeys(reader.trace.log.note for reader in self.readers if reader.trace.log is not None))
+        """What text logs hold and leave out, and how to record that, a text for each; () for traces."""
+        return tuple(dict.fromkeys(log.note for log in self.text_logs))
+
+    @property
+    def text_logs(self) -> tuple[LogContents, ...]:
+        """What each text log holds; () for traces."""
+        return tuple(reader.trace.log for reader in self.readers if reader.trace.log is not None)
 
     @property
     def shows_limit_hits(self) -> bool:

@@ -14,9 +14,15 @@ _KINDS = (
     (rb'\A\{"string_table":', "the raw.jsonl of tlparse, which lacks the payloads; pass the raw.log next to it, which is the whole trace"),
     (rb"\A(?:BZh|\xfd7zXZ|7z\xbc\xaf|Rar!)", "an unsupported compression format; unpack it first, or compress it with gzip"),
     (rb"\A(?:\x7fELF|\x89PNG|%PDF)", "a binary file"),
+    (
+        rb"dynamo hit\s+config\.\w{0,40}limit|(?:FailOn(?:Recompile|Cache)LimitHit|RecompileLimitExceeded): \w",
+        "a text that mentions the recompile limit in a sentence; paste the warning itself, with its lines function: and last reason:, "
+        "or the traceback",
+    ),
     (rb"\[__(?:recompiles|guards|graph_code|graph_breaks)|torch/_dynamo/\S+ \[\d+/\d+\]", f"TORCH_LOGS output: {_NOTHING_IN_THEM}"),
     (
-        rb'File "[^"\n]{1,400}[\\/]torch[\\/](?:_dynamo|_inductor|_functorch|fx)[\\/][^"\n]{1,200}", line \d',
+        rb'File "[^"\n]{1,400}[\\/]torch[\\/](?:_dynamo|_inductor|_functorch|fx)[\\/][^"\n]{1,200}", line \d'
+        rb"|[\\/]torch[\\/](?:_dynamo|_inductor|_functorch|fx)[\\/][\w\\/]{1,100}\.py:\d+ in \w",
         "a traceback that passes through the compiler, without the exception that ends it; paste the text up to the exception",
     ),
     (

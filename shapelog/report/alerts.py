@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from shapelog.grouping import grouped
 from shapelog.model.code_matching import Code, codes_of, file_of
-from shapelog.model.trace import Compile, Frame, GraphBreak, Outcome
+from shapelog.model.trace import UNNAMED_CODE, Compile, Frame, GraphBreak, Outcome
 from shapelog.reading.payloads.compiler_messages import CompilerMessage, RaisedException
 from shapelog.reading.payloads.properties import is_address
 from shapelog.reading.payloads.source_names import is_library
@@ -402,12 +402,13 @@ class _AlertBuilder(NamedTuple):
         for (rule, words), occurrences in found.items():
             reasons = tuple(dict.fromkeys(occurrences.values()))
             message, place, inside = messages.get((rule, words)), places.get((rule, words)), stopped.get((rule, words))
-            what = "graph break in" if rule is _BREAK else "Dynamo restarted its analysis of"
+            inside_code = "" if self.code.title == UNNAMED_CODE else f" in {self.code.title}"
+            what = f"graph break{inside_code}" if rule is _BREAK else f"Dynamo restarted its analysis of {self.code.title}"
             times = _times(occurrences, repeated[rule, words])
             yield self._alert(
                 rule=rule,
                 axes=(reasons[0],),
-                sentence=f"{what} {self.code.title} ({times}): {message.title if message else reasons[0]}",
+                sentence=f"{what} ({times}): {message.title if message else reasons[0]}",
                 facts=reasons,
                 remedy=Remedy(rule, rule.remedy),
                 source_line=self.found.repository.source_line(place.file, place.line) if place else None,

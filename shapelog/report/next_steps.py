@@ -14,7 +14,7 @@ from shapelog.advice.paste_formats import as_python, as_shell
 from shapelog.grouping import grouped
 from shapelog.model.cache_uses import CacheUse
 from shapelog.model.code_matching import Code
-from shapelog.model.trace import Compile, Frame, Outcome
+from shapelog.model.trace import UNNAMED_CODE, Compile, Frame, Outcome
 from shapelog.reading.payloads.cache_keys import AOT_AUTOGRAD, FX_GRAPH, HIT, MISS
 from shapelog.reading.payloads.compiler_messages import PLANNED_RESTARTS
 from shapelog.reading.payloads.source_names import is_library
@@ -452,12 +452,13 @@ def _failure(run: _Run, alerts: Sequence[Alert]) -> NextStep:
     stake = math.fsum(run.seconds[compile] for compile in {item.compile for item in failures})
     saving = Saving(failed=sum(item.times for item in failures))
     error, _, words = _own_error(alerts[0]).partition(": ")
-    title = f"Fix what keeps {_subject(alerts)} from compiling: {_title_of(alerts[0])}"
+    subject = _subject(alerts)
+    title = f"{'Fix the error' if subject == UNNAMED_CODE else f'Fix what keeps {subject} from compiling'}: {_title_of(alerts[0])}"
     if error:
-        title = f"Fix the {error} in {_subject(alerts)}{f': {words}' if words else ''}"
+        title = f"Fix the {error}{'' if subject == UNNAMED_CODE else f' in {subject}'}{f': {words}' if words else ''}"
     is_bug = any(message.is_bug for message in alerts[0].messages[:1])
     if is_bug or all(item.compile.is_forbidden for item in failures):
-        title = f"{_subject(alerts)}: {alerts[0].remedy.text}"
+        title = f"{subject}: {alerts[0].remedy.text}"
     return _step(StepKind.FAILURE, title, alerts, saving, stake, *_cure(alerts))
 
 
@@ -486,12 +487,13 @@ def _limit(run: _Run, alerts: Sequence[Alert]) -> NextStep:
     of_all = _of_all_objects(alerts[0])
     setting = trace.version.limit_setting(of_all)
     remedies = {alert.remedy.text for alert in alerts}
-    remedy = remedies.pop() if len(remedies) == 1 else f"remove the causes of their recompilations, or raise {setting}"
+    remedy = remedies.pop() if len(remedies) == 1 else f"remove the cause of each, or raise {setting}"
     if of_all:
         limit = trace.config.accumulated_recompile_limit or DEFAULT_ACCUMULATED_LIMIT
     else:
         limit = trace.config.recompile_limit or DEFAULT_LIMIT
-    title = f"Keep {_subject(alerts)} below the recompile limit: {remedy}"
+    subject = _subject(alerts)
+    title = f"{'Stay' if subject == UNNAMED_CODE else f'Keep {subject}'} below the recompile limit: {remedy}"
     return _step(StepKind.LIMIT, title, alerts, saving, stake, confidence, (f"{setting} = {2 * limit}",))
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime, timezone
 from typing import NamedTuple
 
-from shapelog.model.trace import Compile, Frame
+from shapelog.model.trace import UNNAMED_CODE, Compile, Frame
 from shapelog.reading.payloads import collectives
 from shapelog.reading.trace_files import clock_time
 from shapelog.recompiles.explain import Recompile
@@ -32,12 +32,27 @@ def code_of(job: str, frame: Frame, title: str, compile: Compile) -> Code:
         job=job,
         rank=rank_number(frame.rank),
         process=frame.process or None,
-        compile_id=compile.label,
-        frame=frame.label,
+        compile_id=id_of(frame, compile),
+        frame=frame_of(frame),
         function=title,
         file=frame.file or None,
         line=frame.line or None,
     )
+
+
+def id_of(frame: Frame, compile: Compile) -> str:
+    """The id of a compile; in a text log without ids, its number among those of its function."""
+    return compile.shown_label or f"{compile.reference} of {frame_of(frame)}"
+
+
+def frame_of(frame: Frame) -> str:
+    """The number of a frame; in a text log without ids the function, which such a log has for a frame."""
+    return frame.shown_label or function_at(frame.name, frame.file, frame.line)
+
+
+def function_at(name: str, file: str, line: int) -> str:
+    """``forward (net.py:10)``, which a text log without ids has no other function of."""
+    return f"{name or UNNAMED_CODE}{f' ({file}' if file else ''}{f':{line}' if file and line else ''}{')' if file else ''}"
 
 
 def rank_number(rank: int | None) -> int:
@@ -87,8 +102,8 @@ def recompile_row(code: Code, why: Recompile, report: Report) -> RecompileRow:
         is_size_related=why.size_related,
         called_file=called.file if called else None,
         called_line=called.line if called else None,
-        nearest=why.nearest.label if why.nearest else None,
-        served_by=why.served_by.label if why.served_by else None,
+        nearest=id_of(why.frame, why.nearest) if why.nearest else None,
+        served_by=id_of(why.frame, why.served_by) if why.served_by else None,
         remedy=remedy.text,
         remedy_code=remedy.rule.code,
         note=why.unexplained_because or why.why_not_markable or None,

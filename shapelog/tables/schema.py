@@ -4,16 +4,24 @@ import types
 from datetime import datetime
 from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
-# Raised with every change of a column: its name, its type or its meaning.
-VERSION = 2
+# Raised with every change of a column: its name, its type or its meaning. 2: exports. 3: no made-up ids for text logs that have none.
+VERSION = 3
 # The rank of a process outside of a distributed run. It is no null, which names of folders can hold, but not every reader of them.
 NO_RANK = -1
 
 _Job = Annotated[str, "The job, a name that is also safe as the name of a folder. It joins all tables."]
 _Rank = Annotated[int, "The rank, -1 outside of a distributed run."]
 _Process = Annotated[int | None, "The process id in the trace, null where it is not recorded."]
-_CompileId = Annotated[str, "The compilation, as PyTorch names it: `2/3`. Unique for a job, rank and process."]
-_Frame = Annotated[str, "The number of the frame, the part of `compile_id` before the slash, with `#2` where ids started again."]
+_CompileId = Annotated[
+    str,
+    "The compilation, as PyTorch names it: `2/3`; in a text log without ids `no. 2 of forward (net.py:10)`. Unique for a job, rank and "
+    "process.",
+]
+_Frame = Annotated[
+    str,
+    "The number of the frame, the part of `compile_id` before the slash, with `#2` where ids started again; in a text log without ids "
+    "the function with its place.",
+]
 _Function = Annotated[str, "The function or method, as the report names it: `Net.forward`."]
 _File = Annotated[str | None, "The file of the function, as the trace has it."]
 _Line = Annotated[int | None, "The line on which the function begins."]

@@ -5,18 +5,19 @@ from collections.abc import Iterator
 from shapelog.model.rank_summary import RankSummary, Spent, Step
 from shapelog.report.analyses.top_causes import fold
 from shapelog.rules import RULES, UNEXPLAINED
-from shapelog.tables.compile_rows import Code, cache_outcomes, rank_number
+from shapelog.tables.compile_rows import Code, cache_outcomes, function_at, rank_number
 from shapelog.tables.schema import CauseRow, CollectiveRow, CompileRow, FailureRow, RecompileRow
 
 
 def code_of_step(job: str, rank: RankSummary, step: Step) -> Code:
     """``job`` is the name of the job."""
+    function = function_at(step.code.name, step.code.file, step.code.line)
     return Code(
         job=job,
         rank=rank_number(rank.number),
         process=rank.process or None,
-        compile_id=step.label,
-        frame=_frame_of(step.label),
+        compile_id=step.label if step.has_id else f"{step.reference} of {function}",
+        frame=_frame_of(step.label) if step.has_id else function,
         function=step.title,
         file=step.code.file or None,
         line=step.code.line or None,

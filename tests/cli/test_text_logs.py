@@ -28,12 +28,12 @@ def run(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_report_begins_with_what_the_log_holds(run: Path) -> None:
+def test_a_report_begins_with_what_the_log_holds_and_ends_with_how_to_record_more(run: Path) -> None:
     done = call("report", str(run))
     assert done.exit_code == 0
     first = " ".join(done.stdout.split("\n\n", 1)[0].split())
     assert "a text log" in first
-    assert "TORCH_TRACE=" in first
+    assert "TORCH_TRACE=" in done.stdout.splitlines()[-1]
     assert "SL401" in done.stdout
 
 

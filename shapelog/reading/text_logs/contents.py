@@ -57,21 +57,25 @@ class LogContents:
 
     @property
     def note(self) -> str:
-        """One sentence for the head of a report: what was read, what is unknown, how to record the rest."""
+        """What was read, what is unknown, how to record the rest."""
+        return f"{self.what_it_holds} {self.how_to_record}"
+
+    @property
+    def what_it_holds(self) -> str:
+        """One sentence for the head of a report: what was read, what is unknown."""
         held = [words + self._counted(name) for name, words in _ARTIFACTS.items() if self.messages[name]]
         held += ["the recompile limit"] if self.limits else []
         held += ["exceptions"] if self.failures else []
         unknown = ["times", *(_ARTIFACTS[name] for name in ("recompiles", "guards", "graph_code") if not self.messages[name])]
         if self.limits and not self.messages["recompiles"]:
             unknown[1] = "reasons of earlier recompilations"
-        return (
-            f"This text holds {enumerated(held or ['messages of the compiler'])}, but no {enumerated(unknown, 'or')}. {self._how_to_record}"
-        )
+        return f"This text holds {enumerated(held or ['messages of the compiler'])}, but no {enumerated(unknown, 'or')}."
 
     @property
-    def _how_to_record(self) -> str:
+    def how_to_record(self) -> str:
+        """The command that records more, as far as the version has it."""
         newest = (self.stated or common(self.signs)).newest
         if newest is None or newest >= OLDEST_WITH_TRACE:
             return "To record everything: TORCH_TRACE=/tmp/trace python your_script.py"
-        logs = "" if self.messages["recompiles"] else "To see why code is recompiled: TORCH_LOGS=recompiles python your_script.py. "
-        return f"{logs}TORCH_TRACE, which records everything, needs torch 2.{OLDEST_WITH_TRACE}"
+        needs = f"TORCH_TRACE, which records everything, needs torch 2.{OLDEST_WITH_TRACE}"
+        return f"{needs}; before that: TORCH_LOGS=recompiles,guards,graph_breaks python your_script.py"

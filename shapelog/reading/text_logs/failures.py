@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION, compiler_message, exception_chain, stack_lines, user_stack
 from shapelog.reading.payloads.source_names import is_library
+from shapelog.reading.text_logs.mentions import CLOSING, is_in_sentence
 from shapelog.reading.text_logs.message_kinds import CHAINS
 from shapelog.reading.text_logs.messages import UNKNOWN_CODE, Code, recompiled_code
 
@@ -50,9 +51,7 @@ _CONDITION = r"(?:Not all values|You marked|The values|The constraints)[^\n]*"
 _VIOLATED = re.compile(rf"^[ \t]*(?P<all>Constraints violated \([^\n]*(?:\n[ \t]*(?:- )?{_CONDITION})*)", re.M)
 _VIOLATED_ALONE = re.compile(r"Not all values of (?:RelaxedUnspecConstraint\(|\S{1,200} = )[^\n]{0,500}? are valid because [^\n]*")
 _IN_STACK = re.compile(r'File "|^(?:File |Cell In|Input In|<ipython-)|^-{2,}> ?\d', re.M)
-# By the mark in front of a quotation; a page may have replaced one of the two.
 _AFTER_MARK = re.compile(r"['\"\u2019\u201d](?=[\s,.;:?!}\]]|$)")
-_CLOSING = {"'": "'", '"': '"', "\u201c": '\u201d"', "\u2018": "\u2019'"}
 _LONGEST_KEY = 200
 
 
@@ -60,6 +59,7 @@ class FailureText(NamedTuple):
     """A compile that failed: the type of the exception without its module, its message from the first line on, the function where known.
 
     ``caller`` is the innermost line of the traceback that is not of a library, where the user's own stack is not in the text.
+    ``is_mentioned``: it is only named in a sentence.
     """
 
     type: str
@@ -67,6 +67,7 @@ class FailureText(NamedTuple):
     code: Code
     text: str
     caller: Code = UNKNOWN_CODE
+    is_mentioned: bool = False
 
     @property
     def limit(self) -> str:
@@ -98,9 +99,10 @@ class FailureText(NamedTuple):
 
 
 class _Raised(NamedTuple):
-    """An exception in a text: its type, with its module where that is there, and where its message begins and ends."""
+    """An exception in a text: its type, with its module where that is there, where its name begins, and its message begins and ends."""
 
     type: str
+    start: int
     begin: int
     end: int
 
@@ -112,7 +114,7 @@ def raised_in(text: str) -> Iterator[_Raised]:
         message = {"alone": "message", "quoted": "words", "field": "said"}.get(part, part)
         begin = found.start(message) if part != "heading" and found[message] is not None else len(text)
         end = _end_of_quote(text, found.start(part), begin) if part == "quoted" else len(text)
-        yield _Raised(_TYPES.get(part) or found[part], begin, end)
+        yield _Raised(_TYPES.get(part) or found[part], found.start(part), begin, end)
 
 
 def _end_of_quote(text: str, start: int, begin: int) -> int:
@@ -123,7 +125,7 @@ def _end_of_quote(text: str, start: int, begin: int) -> int:
     if text.count("`", line, start) % 2:
         closing = text.find("`", begin, stop)
     else:
-        marks = _CLOSING.get(text[start - 1], "") if start > line else ""
+        marks = CLOSING.get(text[start - 1], "") if start > line else ""
         ends = [found.start() for found in _AFTER_MARK.finditer(text, begin, stop) if text[found.start()] in marks]
         closing = ends[0] if ends else -1
     return closing if closing >= 0 else len(text)
@@ -158,7 +160,8 @@ def failure(lines: Iterable[str], is_logged: bool = False) -> FailureText | None
     caller = UNKNOWN_CODE if code.name or compiler_message(message).stack else innermost_code(lines)
     if kind == "ConstraintViolationError" and (alone := _VIOLATED_ALONE.match(message)):
         message = _as_violation(alone)
-    return FailureText(kind, message, code, text[max(begin, 0) :] if exception_chain(text) else text, caller)
+    whole = text[max(begin, 0) :] if exception_chain(text) else text
+    return FailureText(kind, message, code, whole, caller, is_in_sentence(text, last.start))
 
 
 def _compiled_code(text: str) -> Code:

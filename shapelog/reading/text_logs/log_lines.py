@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from shapelog.reading.text_logs.mentions import follows_words
 from shapelog.reading.text_logs.signs import Signs, has_sign
 from shapelog.reading.text_logs.surroundings import as_printed, is_as_printed
 from shapelog.reading.text_logs.whole_lines import LONGEST_LINE, whole_lines
@@ -34,7 +35,7 @@ _HEAD = re.compile(
     r"|(?<!\S)(?="
     + _ID.format("id_lone")
     + r" (?:torch\._dynamo hit| {2,3}function: | {2,3}last reason: |To (?:log|diagnose)|Graph break))"
-    r"|(?=\[__(?:recompiles|guards|graph_breaks|graph_code|perf_hints|cudagraphs|trace|dynamic)\w{0,20}\])"
+    r"|(?P<bare>)(?=\[__(?:recompiles|guards|graph_breaks|graph_code|perf_hints|cudagraphs|trace|dynamic)\w{0,20}\])"
     r")(?: ?" + _ID.format("id") + r")?(?: ?\[__(?P<artifact>\w{1,40})\])?"
 )
 # Lines with the same head, as they are written; and where such a line begins.
@@ -233,6 +234,8 @@ def _head(text: str) -> tuple[Head, str] | None:
     if found is None or not found.group(0).strip():
         return None
     part = found.groupdict()
+    if part["bare"] is not None and (follows_words(text, len(part["lead"])) or text[found.end() : found.end() + 1] in tuple("`'\"")):
+        return None
     logger = part["logger"] or part["logger_alone"] or part["logger_named"] or ""
     artifact = _ARTIFACT_OF_LOGGER.search(logger)
     rank = _RANK.search(part["lead"]) if part["lead"] else None

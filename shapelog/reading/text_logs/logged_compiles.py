@@ -16,6 +16,8 @@ from shapelog.reading.text_logs.transcript import Transcript
 
 _ID = re.compile(r"(?:!(?P<autograd>\d+))?/?(?:(?P<frame>\d+)/(?P<compile>\d+))?(?:_(?P<attempt>\d+))?")
 _MOST_KNOWN_FILES = 2_000
+# Runs of which a text has excerpts.
+_MOST_RUNS = 20
 UNKNOWN = Code()
 # Process ids have seven digits at most; before torch 2.6 lines hold the id of a thread, which has more.
 _LARGEST_PROCESS_ID = 1 << 22
@@ -78,6 +80,8 @@ class LoggedCompiles:
         self._all: list[LoggedCompile] = []
         self._files: dict[str, None] = {}
         self._names: dict[tuple[int, int], Code] = {}
+        self._others: dict[tuple[int, int], list[Code]] = {}
+        self._keys: dict[tuple[int, int], list[tuple[int, str]]] = {}
         self._frames: set[tuple[int, int]] = set()
         self._largest_frame = -1
 
@@ -103,6 +107,8 @@ class LoggedCompiles:
         process = self._process(head)
         key = process, head.compile.partition("_")[0]
         attempt = int(found["attempt"] or 0)
+        if found["frame"] is not None and code.name:
+            self._start_again(key, int(found["frame"]), head, code)
         compile = self._current.get(key)
         if compile is not None and _comes_again(compile, begins, attempt):
             self._close(compile)
@@ -167,6 +173,7 @@ class LoggedCompiles:
         self._latest[process] = compile
         if key is not None:
             self._current[key] = compile
+            self._keys.setdefault((key[0], (ids or {}).get("frame_id", -1)), []).append(key)
         return compile
 
     def _add_first(self, key: tuple[int, str], ids: dict[str, int], head: Head, code: Code) -> None:
@@ -178,6 +185,22 @@ class LoggedCompiles:
             compile = self._new({**ids, "frame_compile_id": 0}, head, first)
             compile.code, compile.is_implied = code, True
             self.start(compile)
+
+    def _start_again(self, key: tuple[int, str], frame: int, head: Head, code: Code) -> None:
+        """Where the id of a frame was that of another function: the text has an excerpt of another run. It has a first compile, too.
+
+        A function that comes back is none of a third run: processes may write in turns, without their numbers.
+        """
+        known = self._names.get((key[0], frame), UNKNOWN)
+        others = self._others.setdefault((key[0], frame), [])
+        if not _is_another(known, code) or len(others) >= _MOST_RUNS or not all(_is_another(other, code) for other in others):
+            return
+        others.append(known)
+        for earlier in self._keys.pop((key[0], frame), ()):
+            if compile := self._current.pop(earlier, None):
+                self._close(compile)
+        self._add_first(key, {"frame_id": frame}, head, code)
+        self._names[key[0], frame] = code
 
     def unnumbered(self, head: Head, code: Code, is_recompile: bool = True) -> LoggedCompile:
         """The next compile of a function, in a log that writes no ids. One that is a recompile has an entry that was made before."""
@@ -201,14 +224,16 @@ class LoggedCompiles:
         return (self._process(head), code) in self._numbers
 
     def _write_unnumbered(self) -> None:
-        frames: dict[tuple[int, Code], list[int]] = {}
+        numbers: dict[tuple[int, Code], int] = {}  # how many compiles a function has in a process
+        frames: dict[Code, int] = {}  # the same number on all ranks
         for compile in self._all:
             if compile.ids is not None:
                 continue
-            frame = frames.setdefault((compile.process, compile.code), [self._largest_frame + 1 + len(frames), 0])
-            number = max(frame[1], int(compile.limit_value or 0))  # the cache was full
-            compile.ids = {"frame_id": frame[0], "frame_compile_id": number}
-            frame[1] = number + 1
+            frame = frames.setdefault(compile.code, self._largest_frame + 1 + len(frames))
+            key = compile.process, compile.code
+            number = max(numbers.get(key, 0), int(compile.limit_value or 0))  # the cache was full
+            compile.ids = {"frame_id": frame, "frame_compile_id": number}
+            numbers[key] = number + 1
             for header, payload, line in compile.waiting:
                 if payload is not None and header.get("artifact", {}).get("name") == "recompile_reasons":
                     payload = _with_entries(payload, compile.ids)
@@ -306,6 +331,12 @@ class LoggedCompiles:
         """Note the path of a file, which other lines shorten."""
         if file and len(self._files) < _MOST_KNOWN_FILES:
             self._files[file] = None
+
+
+def _is_another(known: Code, code: Code) -> bool:
+    """Whether two functions differ in what is known of both; paths may be shortened."""
+    files = [path.replace("\\", "/").rpartition("/")[2] for path in (known.file, code.file)]
+    return bool(known.name and code.name) and (known.name != code.name or (all(files) and files[0] != files[1]))
 
 
 def _comes_again(compile: LoggedCompile, begins: str, attempt: int) -> bool:

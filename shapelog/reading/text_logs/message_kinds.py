@@ -4,6 +4,7 @@ import re
 from enum import Enum
 
 from shapelog.reading.text_logs.log_lines import Head
+from shapelog.reading.text_logs.mentions import is_in_sentence
 
 
 class MessageKind(Enum):
@@ -60,7 +61,7 @@ _SETTING = re.compile(r"\s*torch\._dynamo\.config\.capture_\w+ = True\s*$")
 _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
     (
         MessageKind.LIMIT,
-        re.compile(r"dynamo hit(?: config\.| recompilation|\s*$)|^\s*function: '?.*'? \(.*:\d+\)\s*$|^\s*last reason: "),
+        re.compile(r"dynamo hit(?: config\.\w| recompilation|\s*$)|^\s*function: '?.*'? \(.*:\d+\)\s*$|^\s*last reason: "),
     ),
     (
         MessageKind.FAILURE,
@@ -78,11 +79,11 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
     ),
     (
         MessageKind.EXPLANATION,
-        re.compile(r"^\s*(?:Graph Break Count: \d+\s*$|Dynamo produced \d+ graphs? ?with \d+ graph break|ExplainOutput\(graphs=)"),
+        re.compile(r"^\s*(?:Graph Break Count: \d+\s*$|Dynamo produced \d+ graphs?,? ?with \d+ graph break|ExplainOutput\(graphs=)"),
     ),
     (MessageKind.CAPTURE, re.compile(r"Cache miss due to (?:new autograd node|dynamic shapes|\d+ changed tensor)")),
     (MessageKind.PROFILE, re.compile(r"^\s*(?:Torchdynamo Profiler Report\s*$|Function +Recompiles +Recompile Reasons)")),
-    (MessageKind.RECOMPILES, re.compile(r"Recompiling function \S+|Detected recompile when torch\.compile stance")),
+    (MessageKind.RECOMPILES, re.compile(r"Recompiling function [^\s{%]|Detected recompile when torch\.compile stance")),
     (
         MessageKind.BREAK,
         re.compile(
@@ -176,16 +177,21 @@ def kind_of(head: Head, text: str) -> MessageKind:
         return MessageKind.BREAK
     if "convert_frame" in head.place and (_IN_STACK.match(text) or CHAINS.match(text)):
         return MessageKind.FAILURE
-    return MessageKind.OTHER if text.startswith(_IGNORED) else _kind_by_words(text)
+    return MessageKind.OTHER if text.startswith(_IGNORED) else _kind_and_place(text)[0]
 
 
 def kind_of_plain(text: str) -> MessageKind:
-    """The kind of a message that a line without a head begins."""
-    return _kind_by_words(text) if _ANY_BEGIN.search(text[:_LOOKED_AT]) else MessageKind.OTHER
+    """The kind of a message that a line without a head begins; ``OTHER`` for a sentence that mentions a message of Inductor."""
+    if not _ANY_BEGIN.search(text[:_LOOKED_AT]):
+        return MessageKind.OTHER
+    kind, begin = _kind_and_place(text)
+    return MessageKind.OTHER if kind is MessageKind.INDUCTOR and is_in_sentence(text, begin) else kind
 
 
-def _kind_by_words(text: str) -> MessageKind:
-    return next((kind for kind, pattern in _BEGINS if pattern.search(text[:_LOOKED_AT])), MessageKind.OTHER)
+def _kind_and_place(text: str) -> tuple[MessageKind, int]:
+    """The kind by the words of a line, and where these begin."""
+    found = ((kind, match.start()) for kind, pattern in _BEGINS if (match := pattern.search(text[:_LOOKED_AT])))
+    return next(found, (MessageKind.OTHER, 0))
 
 
 def goes_on(kind: MessageKind, text: str, begins: MessageKind) -> bool:

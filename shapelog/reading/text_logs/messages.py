@@ -8,9 +8,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from shapelog.reading.payloads.recompile_reasons import parse, split_entry
+from shapelog.reading.text_logs.mentions import is_in_sentence
 
 _RECOMPILING = re.compile(
-    r"\(?['\"]?Recompiling function (?P<name>[^\s'\"]+)(?: in (?P<file>\S.*?)(?::(?P<line>\d{1,9}))?(?=[\s'\",]|$))?"
+    r"(?:\[__\w{1,40}\] )?\(?['\"]?Recompiling function (?P<name>[^\s'\"{%][^\s'\"]*)"
+    r"(?: in (?P<file>\S.*?)(?::(?P<line>\d{1,9}))?(?=[\s'\",]|$))?"
     r"|Detected recompile when torch\.compile stance is '[^']*'"
     r"(?:\. filename: '(?P<stance_file>[^']*)', function name: '(?P<stance_name>[^']*)'(?:, line number: (?P<stance_line>\d{1,9}))?)?"
 )
@@ -41,30 +43,32 @@ UNKNOWN_CODE = Code()
 class RecompileText(NamedTuple):
     """``Recompiling function f in train.py:4``, with the reasons as they would stand in a trace and the sources that PyTorch suggests.
 
-    ``is_whole`` is False where the first line, which names the function, is not in the log.
+    ``is_whole`` is False where the first line, which names the function, is not in the log; ``is_mentioned``: it is part of a sentence.
     """
 
     code: Code
     reasons: tuple[str, ...]
     suggested: str = ""
     is_whole: bool = True
+    is_mentioned: bool = False
 
 
 def recompiles(lines: Iterable[str]) -> Iterator[RecompileText]:
     """The recompiles in the lines of one message, or of several of the same compile."""
     code: Code | None = None
     body: list[str] = []
+    is_mentioned = False
     for line in lines:
         found = _RECOMPILING.search(line)
         if found is None:
             body.append(line)
             continue
         if code is not None or any(map(_ITEM.match, body)):
-            yield _recompile(code, body)
-        code = _code(found)
+            yield _recompile(code, body)._replace(is_mentioned=is_mentioned)
+        code, is_mentioned = _code(found), is_in_sentence(line, found.start())
         body = [line[found.end() :]]
     if code is not None or any(map(_ITEM.match, body)):
-        yield _recompile(code, body)
+        yield _recompile(code, body)._replace(is_mentioned=is_mentioned)
 
 
 def recompiled_code(text: str) -> Code:
@@ -134,8 +138,13 @@ def _continued(reason: str, text: str, is_item: bool) -> str:
     """A reason with one more line: that of its stack, or the rest of a line that was wrapped where it was shown."""
     if is_item or "\n" in reason or _STACK_LINE.match(text):
         return f"{reason}\n{text}"
-    joined = f"{reason.rstrip()} {text.strip()}"
+    blank = "" if _GOES_ON_IN_SOURCE.match(text.strip()) and reason.rstrip()[-1:] in "])" else " "
+    joined = f"{reason.rstrip()}{blank}{text.strip()}"
     return joined if parse(reason).family in ("other", "backend") and len(joined) < 10_000 else reason
+
+
+# What follows an item or a call in a source.
+_GOES_ON_IN_SOURCE = re.compile(r"\.[A-Za-z_]|\[")
 
 
 def is_reason(text: str) -> bool:
@@ -150,20 +159,25 @@ _ALONE = re.compile(
     r"|[A-Za-z_][\w.\[\]'\"]* (?:==|is) \S+\s*$|len\(.+\) == \d+|Cache line invalidated|expected type of '"
 )
 _LIMIT = re.compile(
-    r"dynamo hit (?:config\.(?P<name>\w+)(?: \((?P<limit>\d{1,9})\))?|recompilation cache limit \((?P<old_limit>\d{1,9})\))"
+    r"(?:\btorch(?:\._)?)?dynamo hit "
+    r"(?:config\.(?P<name>\w+)(?: \((?P<limit>\d{1,9})\))?|recompilation cache limit \((?P<old_limit>\d{1,9})\))"
 )
 # In the title of an issue.
 _NAMED_REASON = re.compile(r"tensor '[^\n]{1,200}?' (?:(?:size|strides?) mismatch at index \d|rank mismatch)[^\n]*")
 _ADVISED = re.compile(r"^\s*(?:To log all|[Tt]o diagnose)")
 _WRAPPED_LIMIT = re.compile(r"dynamo hit\s*$")
-_FUNCTION = re.compile(r"function:? ['\"]?(?P<name>[^'\"(]*?)['\"]?(?: \((?P<file>.*?):(?P<line>\d{1,9})\)|\s*$)")
+# The line is left out, or has another sign in its place, where somebody shortened it.
+_FUNCTION = re.compile(
+    r"(?:function: ?|for function )['\"]?(?P<name>[^'\"(]*?)['\"]?"
+    r"(?: \((?P<file>.*?):(?P<line>\d{1,9})\)| \((?P<path>[^()]+?)(?::\w{1,5})?\)|\s*$)"
+)
 _LAST_REASON = re.compile(r"(?:last reason: *|reasons?: *|due to the following guard failures: *)(?P<reason>.*)$")
 _QUOTED = re.compile(r"\[\s*(?P<quote>['\"])(?P<text>.*?)(?P=quote)\s*\]|(?<=, )(?P<other>['\"])(?P<more>.*?)(?P=other)\s*\]")
 
 
 # The reason at the end of a line, and a function whose place the text does not have to its end.
 _ENDS_IN_REASON = re.compile(r"^(?P<before>.*(?:- |last reason: *|reasons?: *|guard failure(?:\(s\))?: ))(?P<reason>\S.*)$")
-_ENDS_IN_PLACE = re.compile(r"^(?P<before>.*Recompiling function [^\s'\"]+) in [^'\"]*$|^(?P<function>.*\bfunction: '[^']*') \([^)]*$")
+_ENDS_IN_PLACE = re.compile(r"^(?P<before>.*Recompiling function [^\s'\"]+) in [^'\"`]*$|^(?P<function>.*\bfunction: '[^']*') \([^)]*$")
 # What may be the beginning of any guard: a word, a tensor, a source without an operator, and what is in open brackets.
 _IN_PART = re.compile(r"\w*|tensor '.*|[LG]\[[^\s()]*|[^()]*\([^()]*(?:\([^()]*\)[^()]*)*")
 
@@ -176,7 +190,7 @@ def without_cut_end(line: str) -> str:
     found = _ENDS_IN_REASON.match(line)
     if not found or parse(found["reason"]).family != "other":
         return line
-    if not _IN_PART.fullmatch(split_entry(found["reason"].strip())[1]):
+    if not _IN_PART.fullmatch(split_entry(found["reason"].strip())[1].lstrip("[\"'")):  # old versions write a list
         return line
     return found["before"] if found["before"].strip() != "-" else ""
 
@@ -184,13 +198,15 @@ def without_cut_end(line: str) -> str:
 class LimitText(NamedTuple):
     """``torch._dynamo hit config.recompile_limit (8)``: the setting, its value ("" where it is cut off), the function, the last reasons.
 
-    There is one reason, the last, from torch 2.1 on; a list of them in older versions.
+    There is one reason, the last, from torch 2.1 on; a list of them in older versions. ``is_mentioned``: its first line is part of a
+    sentence, and none of the others is there.
     """
 
     setting: str
     limit: str
     code: Code
     reasons: tuple[str, ...]
+    is_mentioned: bool = False
 
 
 def limits(lines: Sequence[str]) -> Iterator[LimitText]:
@@ -204,16 +220,18 @@ def limits(lines: Sequence[str]) -> Iterator[LimitText]:
                 yield found
             setting = limit["name"] or "recompile_limit" if limit else "recompile_limit"
             value = limit["limit"] or limit["old_limit"] or "" if limit else ""
-            found, is_over = LimitText(setting, value, Code(), ()), False
+            is_mentioned = limit is not None and _is_mention(line, limit)
+            found, is_over = LimitText(setting, value, Code(), (), is_mentioned), False
         is_over = is_over or _ADVISED.search(line) is not None
         if found is None:
             if not reason:
                 continue
             found = LimitText("recompile_limit", "", Code(), ())
         if function and function["name"].strip():
-            found = found._replace(code=Code(function["name"].strip(), function["file"] or "", int(function["line"] or 0)))
+            code = Code(function["name"].strip(), function["file"] or function["path"] or "", int(function["line"] or 0))
+            found = found._replace(code=code, is_mentioned=False)
         if reason:
-            found = found._replace(reasons=_listed(reason["reason"]))
+            found = found._replace(reasons=_listed(reason["reason"]), is_mentioned=found.is_mentioned and limit is not None)
         elif limit and (named := _NAMED_REASON.search(line, limit.end())):
             found = found._replace(reasons=(named[0].rstrip(" .…`\"')"),))
         elif is_over:
@@ -224,6 +242,17 @@ def limits(lines: Sequence[str]) -> Iterator[LimitText]:
             found = found._replace(reasons=(*found.reasons, line.strip()))
     if found:
         yield found
+
+
+def _is_mention(line: str, limit: re.Match[str]) -> bool:
+    """Whether a line has other words than those of the warning and its reason."""
+    return is_in_sentence(line, limit.start()) or _NEXT_WORDS.match(line, limit.end()) is not None
+
+
+# What follows the limit where a page has more of the warning on the same line: its function, its reason, the head of its next line.
+_NEXT_WORDS = re.compile(
+    r"[\"'`*_)\u2019\u201d.,;:!?\s\uff0c\u3002]*(?!for function|function:|last reason|due to|reasons?:|tensor '|[VDIWEC]\d{4} )[^\W\d_]{2}"
+)
 
 
 def _unwrapped(lines: Sequence[str]) -> Iterator[str]:
@@ -276,7 +305,7 @@ _UNBACKED = re.compile(r"create_unbacked_sym(?:int|float|bool) (?P<symbol>\w{1,4
 _ADDED = re.compile(
     r"(?:eval|runtime_assert) (?!\[guard suppressed\])(?P<expression>.{1,2000}?)(?: == True)? \[guard added\](?P<where>.*)$"
 )
-_REPLACED = re.compile(rf"set_replacement (?P<symbol>\w{{1,40}}) = (?P<value>{_NUMBER}) \((?P<reason>\w+)\)")
+_REPLACED = re.compile(rf"set_replacement (?P<symbol>\w{{1,40}}) = (?P<value>{_NUMBER})(?: \((?P<reason>\w+)\)|$)")
 _EQUAL = re.compile(rf"^Eq\((?P<symbol>[a-z]\w{{0,20}}), (?P<value>{_NUMBER})\)$")
 _SINGLE = re.compile(rf"_update_var_to_range (?P<symbol>\w{{1,40}}) = VR\[(?P<value>{_NUMBER}), (?P=value)\]")
 _TRACKED = re.compile(
@@ -348,7 +377,7 @@ def symbolic(line: str) -> SymbolText | AddedText | PinnedText | TrackedText | N
     if line.startswith(("eval ", "runtime_assert ")) and (found := _ADDED.match(line)):
         return AddedText(found["expression"], _place(found["where"]))
     if line.startswith("set_replacement ") and (found := _REPLACED.match(line)):
-        return PinnedText(found["symbol"], found["value"], found["reason"])
+        return PinnedText(found["symbol"], found["value"], found["reason"] or "")  # torch 2.2 and older write no reason
     if line.startswith("_update_var_to_range ") and (found := _SINGLE.match(line)):
         return PinnedText(found["symbol"], found["value"], "range_refined_to_singleton")
     return None

@@ -23,7 +23,7 @@ class BreakText(NamedTuple):
 
 
 _COUNTED = re.compile(
-    r"Dynamo produced (?P<graphs>\d{1,9}) graphs? ?with (?P<breaks>\d{1,9}) graph break|Graph Break Count: (?P<count>\d{1,9})"
+    r"Dynamo produced (?P<graphs>\d{1,9}) graphs?,? ?with (?P<breaks>\d{1,9}) graph break|Graph Break Count: (?P<count>\d{1,9})"
 )
 
 

@@ -166,7 +166,7 @@ class Transcriber:
             self.contents.lines = number + len(lines) - 1
         for message in self._open.values():
             self._finish(message, is_end=message is self._last)
-        by_reasons = sorted(self._mentioned, key=lambda pair: bool(pair[0].reasons))
+        by_reasons = sorted((pair for pair in self._mentioned if not pair[0].is_mentioned), key=lambda pair: bool(pair[0].reasons))
         for mention, line in {mention.setting: (mention, line) for mention, line in by_reasons}.values():
             self._compiles.line = line
             self._take_limit(Head(), mention)
@@ -263,6 +263,8 @@ class Transcriber:
             self._failure(head, lines)
             return
         for item in recompiles(lines):
+            if head == Head() and not item.reasons and item.is_mentioned:
+                continue
             if item.suggested:
                 self.contents.signs.add(versions.SUGGESTION)
             self.contents.suggested.update(dict.fromkeys(filter(None, item.suggested.split(","))))
@@ -293,6 +295,8 @@ class Transcriber:
         is_rest = is_cut_off(MessageKind.LIMIT, lines[0])
         for item in limits(lines):
             is_mention = head == Head() and not item.code.name and not is_rest
+            if item.is_mentioned and head == Head() and not item.reasons:
+                continue
             self.contents.signs.update(() if is_mention else versions.of_reasons(item.reasons))
             if is_mention:
                 if len(self._mentioned) < _MOST_QUOTED and not self.contents.limits:  # the warning itself may follow
@@ -308,9 +312,9 @@ class Transcriber:
         frame, newest = _checked(item.reasons)
         if not head.compile and frame:
             head = head._replace(compile=f"{frame}/{max(1 + newest, int(item.limit or 0))}")
-        compile = self._compiles.compile_of(head, "limit") if head.compile else None
+        compile = self._compiles.compile_of(head, "limit", item.code) if head.compile else None
         compile = compile or self._compiles.unnumbered(head, item.code, is_recompile=False)
-        compile.code = item.code if item.code.file or not compile.code.name else compile.code
+        self._compiles.name(compile, item.code)
         compile.limit = f"{item.setting} reached" + (f" ({item.limit})" if item.limit else "")
         compile.limit_value = "" if "accumulated" in item.setting else item.limit
         if item.reasons and not compile.reasons:
@@ -478,6 +482,8 @@ class Transcriber:
             at = next((at for at, line in enumerate(lines) if "output of CUDAGraphs that has been" in line), None)
             if at is not None:  # Inductor raises a RuntimeError
                 self._inductor(head, lines[at:])
+            return
+        if found.is_at_limit and found.is_quoted and found.is_mentioned and head == Head():
             return
         is_alone = found.is_quoted and not found.is_at_limit and head == Head() and self._compiles.compile_of(head, "") is None
         if is_alone and len(self._quoted) < _MOST_QUOTED:

@@ -1,7 +1,7 @@
 """Which versions of PyTorch write what a log holds. The facts are those of the sources of torch 2.0 to 2.13."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from shapelog.reading.payloads.recompile_reasons import parse, split_entry
@@ -29,6 +29,8 @@ CODE_STATE = Versions(6)
 SUGGESTION = Versions(8)
 # Lines that begin with a date in brackets and name the logger.
 DATED = Versions(None, 2)
+# Reasons without the ids of entries; people leave them out, too.
+WITHOUT_IDS = Versions(None, 4)
 OLDEST_WITH_TRACE = 3
 # In the warning at the recompile limit and in its exceptions.
 _IN_TEXT = (
@@ -65,7 +67,9 @@ def of_reasons(reasons: Iterable[str]) -> Iterator[Versions]:
     """Of recompile reasons: the entries that they are about have ids from 2.5 on, local variables no ``L[...]`` from 2.7 on."""
     for reason in reasons:
         if not split_entry(reason)[0]:
-            yield Versions(None, 4)
+            yield WITHOUT_IDS
+            if "L['" in reason:
+                yield Versions(None, 6)
         elif "L['" in reason.partition("  # ")[0]:
             yield Versions(5, 6)
         else:
@@ -75,8 +79,16 @@ def of_reasons(reasons: Iterable[str]) -> Iterator[Versions]:
 
 
 def common(signs: Iterable[Versions]) -> Versions:
-    """Those that write all of it; any version where none does, as in a log of several."""
+    """Those that write all of it; any version where none does, as in a log of several.
+
+    What all the rest shows counts more than that ids are left out.
+    """
     known = list(signs)
+    rest = [item for item in known if item != WITHOUT_IDS]
+    return _common(known) if len(rest) == len(known) or _common(known) != Versions() else _common(rest)
+
+
+def _common(known: Sequence[Versions]) -> Versions:
     oldest = max((item.oldest for item in known if item.oldest is not None), default=None)
     newest = min((item.newest for item in known if item.newest is not None), default=None)
     return Versions() if oldest is not None and newest is not None and oldest > newest else Versions(oldest, newest)

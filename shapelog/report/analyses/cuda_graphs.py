@@ -68,8 +68,8 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
         if key[1] is not CudaGraphEvent.MANY_SIZES or _sizes(members) > _FEW:
             yield _finding(key[1], members)
     if hints:
-        columns = Column("hint", is_wide=True), Column("times", True)
-        yield Table("performance_hints", "Performance hints of Inductor", columns, tuple(hints.most_common()))
+        columns = Column("message", is_wide=True), Column("times", True)
+        yield Table("performance_hints", "Other messages of Inductor", columns, tuple(hints.most_common()))
 
 
 def _texts(explained: Explanations) -> Iterator[tuple[str, Frame | None, Compile | None]]:

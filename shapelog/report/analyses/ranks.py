@@ -117,7 +117,7 @@ def _overview(report: "RankReport") -> Table:
         again = sum(step.is_recompile and step.outcome == Outcome.COMPILED.value for step in rank.steps)
         failed = sum(step.outcome in (Outcome.FAILED.value, Outcome.UNFINISHED.value) for step in rank.steps)
         last = rank.steps[-1] if rank.steps else None
-        ended = f"{last.label} {last.title}{'' if last.outcome == Outcome.COMPILED.value else f' ({last.outcome})'}" if last else "none"
+        ended = f"{last.reference} {last.title}{'' if last.outcome == Outcome.COMPILED.value else f' ({last.outcome})'}" if last else "none"
         members_of.setdefault((len(rank.steps), again, failed, ended), []).append(rank)
     members = sorted(members_of.items(), key=lambda pair: pair[1][0].number)
     ends = [_before(max(early.get(rank.number, 0.0) for rank in ranks)) for _, ranks in members]

@@ -1,5 +1,6 @@
 """The report as JSON; ``shapelog/schema/report.schema.json`` describes it. Times are in seconds, ids are labels such as ``2/3``."""
 
+from collections.abc import Collection
 from typing import Any
 
 from shapelog.model.trace import Compile, Rank, Trace
@@ -25,6 +26,7 @@ FORMAT_VERSION = 10
 def report_data(report: Report) -> dict[str, Any]:
     trace, summary = report.trace, report.summary
     found = collect_alerts(report, Repository())
+    unnumbered = {compile.label for compile in trace.compiles if not compile.shown_label}
     return {
         "format": "shapelog report",
         "format_version": FORMAT_VERSION,
@@ -51,7 +53,7 @@ def report_data(report: Report) -> dict[str, Any]:
         "ranks": ranks_data(report.ranks) if report.ranks else None,
         "tables": [_table_data(table) for table in report.tables],
         "health": _health_data(report),
-        "next_steps": [step_data(step, summary.is_timed) for step in next_steps(found)],
+        "next_steps": [step_data(step, summary.is_timed, unnumbered) for step in next_steps(found)],
     }
 
 
@@ -72,7 +74,7 @@ def _diagnostic_data(alert: Alert) -> dict[str, Any]:
     }
 
 
-def step_data(step: NextStep, is_timed: bool) -> dict[str, Any]:
+def step_data(step: NextStep, is_timed: bool, unnumbered: Collection[str]) -> dict[str, Any]:
     """``is_timed`` is whether the trace has times."""
     return {
         "kind": step.kind.value,
@@ -86,7 +88,7 @@ def step_data(step: NextStep, is_timed: bool) -> dict[str, Any]:
         "hints": list(step.hints),
         "url": step.url or None,
         "places": [{"file": item.line.file, "line": item.line.line, "code_line": item.code or None} for item in step.places],
-        "compile_ids": list(step.labels),
+        "compile_ids": [label for label in step.labels if label not in unnumbered],
     }
 
 

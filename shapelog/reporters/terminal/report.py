@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
-from shapelog.model.trace import Frame, Outcome
+from shapelog.model.trace import Compile, Frame, Outcome
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Recompile
 from shapelog.recompiles.shape_table import ShapeCell, ShapeTable, State
@@ -58,7 +58,7 @@ def render(report: Report, options: Options) -> bytes:
     if page.verbose:
         _details(page, report)
     elif report.trace.is_text and not found.alerts:
-        _tables(page, report, "specializations", "pgo")
+        _tables(page, report, "specializations", "pgo", "performance_hints")
     _health(page, report)
     exports_summary(page, report)
     if report.trace.vllm:
@@ -73,6 +73,10 @@ def render(report: Report, options: Options) -> bytes:
         typed = f"Explanation of a rule: shapelog rule {found.alerts[0].rule.code}"
         whole = f"{typed}, or {RULES_URL}"
         page.line((whole if page.verbose or len(whole) <= page.width else typed, "dim"))
+    elif report.trace.text_logs:
+        page.blank()
+    for text in dict.fromkeys(log.how_to_record for log in report.trace.text_logs):
+        page.line(text)
     return page.bytes()
 
 
@@ -92,6 +96,7 @@ def _details(page: TextPage, report: Report) -> None:
         "compiled_autograd",
         "caches",
         "cache_lookups",
+        "performance_hints",
         "setting_changes",
         "kernels",
         "pgo",
@@ -136,7 +141,7 @@ def _head(page: TextPage, report: Report) -> None:
     files = [book.name for book in report.accounts]
     name = trace.name if len(files) < 2 else f"{files[0]} and {plural(len(files) - 1, 'more file')}"
     page.line((name, "bold"), "  ", ("  ".join(parts), "dim"))
-    for text in trace.what_is_missing:
+    for text in dict.fromkeys(log.what_it_holds for log in trace.text_logs):
         page.line((text, "dim"))
 
 
@@ -152,8 +157,12 @@ def _summary(page: TextPage, report: Report) -> None:
     if summary.recompiles:
         page.line((f"Summary: {number}", "bold"), f"{taking(summary.succeeded_seconds)}{of_them}{over}")
     elif summary.compiles:
-        where = " in this log" if report.trace.is_text else ""
-        page.line((f"Summary: {number}", "bold"), f"{taking(summary.succeeded_seconds)}{over}, no recompilations{where}")
+        later = _first_of_later(report)
+        none = "no reasons of recompilations in this log" if later else "no recompilations in this log"
+        none = none if report.trace.is_text else "no recompilations"
+        page.line((f"Summary: {number}", "bold"), f"{taking(summary.succeeded_seconds)}{over}, {none}")
+        if later:
+            page.line(f"{later.label} is compilation no. {later.id.compile + 1} of its function: TORCH_LOGS=recompiles shows why", indent=2)
     elif not summary.limit_hits:
         nothing = "no compilation is in this log" if report.trace.is_text else "nothing was compiled in this run"
         page.line((f"Summary: {'no compilation succeeded' if summary.failures else nothing}", "bold"))
@@ -167,11 +176,21 @@ def _summary(page: TextPage, report: Report) -> None:
     page.table([Column("", True), Column(""), *[Column("", True)] * has_times, Column("")], rows)
     if summary.limit_hits:
         refused = plural(summary.limit_hits, "compilation") + " refused"
-        page.line((refused, "bold red"), f": recompile limit reached{taking(summary.limit_seconds)}", indent=2)
+        is_all = not (summary.compiles or summary.failures)
+        begin = [("Summary: ", "bold")] if is_all else []
+        page.line(*begin, (refused, "bold red"), f": recompile limit reached{taking(summary.limit_seconds)}", indent=0 if is_all else 2)
     elif not report.trace.shows_limit_hits:
         page.line(("this torch version does not record when the recompile limit is reached", "dim"), indent=2)
     if summary.failures:
         page.line((f"{plural(summary.failures, 'compilation')} failed", "bold red"), taking(summary.failed_seconds), indent=2)
+
+
+def _first_of_later(report: Report) -> Compile | None:
+    """The compilation with the highest number in a text log, by its id, that is not the first of its function."""
+    if not report.trace.is_text:
+        return None
+    found = [compile for frame in report.trace.frames for compile in frame.compiles if compile.shown_label and compile.id.compile > 0]
+    return max(found, key=lambda compile: compile.id.compile, default=None)
 
 
 def _left_out(page: TextPage, report: Report) -> None:

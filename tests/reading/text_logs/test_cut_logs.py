@@ -289,7 +289,7 @@ def test_a_log_of_a_version_without_traces_is_not_asked_for_one(tmp_path: Path) 
     head = "[2023-11-21 23:37:52,070] torch._dynamo.convert_frame: [WARNING] "
     old = f"{head}torch._dynamo hit config.cache_size_limit (8)\n{head}   function: 'f' (/srv/a.py:36)\n"
     (words,) = report_of(old, tmp_path).trace.what_is_missing
-    assert "TORCH_LOGS=recompiles python your_script.py" in words
+    assert words.endswith("needs torch 2.3; before that: TORCH_LOGS=recompiles,guards,graph_breaks python your_script.py")
     assert "TORCH_TRACE=" not in words
 
 
@@ -418,3 +418,93 @@ def test_a_graph_break_whose_traceback_is_cut_off_lacks_its_reason(tmp_path: Pat
     head = "[2024-02-06 10:32:24,334] [0/0] torch._dynamo.symbolic_convert.__graph_breaks: [DEBUG] "
     (compile,) = report_of(f"{head}Graph break: Traceback (most recent call last):", tmp_path).trace.compiles
     assert [item.message.title for item in compile.breaks] == ["the text does not have the reason"]
+
+
+@pytest.mark.parametrize("place", ["src/models/net.py", "src/models/net.py:N"])
+def test_a_place_without_its_line_is_one_of_the_function(place: str, tmp_path: Path) -> None:
+    text = f"torch._dynamo hit config.recompile_limit (8)\n  function: 'forward' ({place})\n  last reason: self.layer_id == 7\n"
+    (frame,) = report_of(text, tmp_path).trace.frames
+    assert (frame.name, frame.file, frame.line) == ("forward", "src/models/net.py", 0)
+    text = text.replace(place, "C:\\Program Files (x86)\\net.py:12")
+    (frame,) = report_of(text, tmp_path).trace.frames
+    assert (frame.file, frame.line) == ("C:\\Program Files (x86)\\net.py", 12)
+
+
+def test_a_source_that_is_wrapped_has_no_blank_in_it(tmp_path: Path) -> None:
+    reason = "self._modules['blocks']._modules['0']\n                          ._modules['gate'].count == 1474560"
+    text = f"torch._dynamo hit config.recompile_limit (16)\n    function: 'forward'\n    last reason: 0/15: {reason}\n"
+    (item,) = report_of(text, tmp_path).explained.recompiles
+    assert str(item.causes[0].source) == "L['self']._modules['blocks']._modules['0']._modules['gate'].count"
+
+
+def test_an_id_that_another_function_has_is_of_another_run(tmp_path: Path) -> None:
+    limit = "W [0/8] torch._dynamo hit config.recompile_limit (8)\nW [0/8]    function: 'f' (/srv/limit.py:3)\n"
+    first = f"{RECOMPILING.replace(' f in a.py:1', ' f in train.py:3')}{REASON}size mismatch at index 0. expected 4, actual 5\n\n"
+    limit += "W [0/8]    last reason: 0/7: tensor 'x' size mismatch at index 0. expected 11, actual 12\n"
+    report = report_of(first + limit, tmp_path)
+    assert [(frame.file, frame.line) for frame in report.trace.frames] == [("train.py", 3), ("/srv/limit.py", 3)]
+    assert [finding.sentence.partition("reason: ")[2] for finding in report.findings] == ["dim 0 of x changed from 11 to 12"]
+    same = report_of(first + limit.replace("/srv/limit.py", "/srv/train.py"), tmp_path)
+    assert len(same.trace.frames) == 1
+
+
+def test_ranks_do_not_differ_because_the_reason_of_one_is_cut_off(tmp_path: Path) -> None:
+    first = f"{RECOMPILING}{REASON}size mismatch at index 0. expected 4, actual 5\n"
+    lines = [f"[rank{rank}]:{line}" for rank, text in ((0, first), (1, RECOMPILING)) for line in text.splitlines(keepends=True)]
+    report = report_of("".join(lines).replace("2990033", "1", 2), tmp_path)
+    assert "SL701" not in {item.rule.code for item in report.findings}
+    assert report.ranks is not None
+    assert [item.name for item in report.ranks.properties if item.differs] == []
+
+
+def test_a_symbol_that_an_old_version_replaces_is_pinned(tmp_path: Path) -> None:
+    head = "[0/1] torch.fx.experimental.symbolic_shapes: [INFO] "
+    text = f"{head}create_env\n{head}create_symbol s0 = 3 for L['t'].size()[1] [2, 9223372036854775806]\n{head}set_replacement s0 = 3\n"
+    shown = terminal(text, tmp_path)
+    assert "t.size()[1] 3 unknown" in shown
+    assert "0/1 is compilation no. 2 of its function: TORCH_LOGS=recompiles shows why" in shown
+
+
+def test_the_first_screen_is_the_answer_and_the_last_line_records_more(tmp_path: Path) -> None:
+    path = tmp_path / "run.txt"
+    path.write_text(LIMIT.format(rank=0, process=1), encoding="utf-8")
+    lines = render(analyze(load(path)), Options()).decode().splitlines()
+    assert lines[1].startswith("This text holds")
+    assert lines.index("") < 4
+    assert lines[lines.index("") + 1].startswith("error[SL401]")
+    assert lines[-1] == "To record everything: TORCH_TRACE=/tmp/trace python your_script.py"
+
+
+def test_messages_of_inductor_are_shown_where_they_are_all_that_a_text_has(tmp_path: Path) -> None:
+    head = "I0616 15:51:12.474000 14057 torch/_inductor/x.py:360] [0/0] [__perf_hints] "
+    shown = terminal(f"{head}reduction over non-contiguous dims\n" * 2, tmp_path)
+    assert "reduction over non-contiguous dims 2" in shown
+
+
+def test_code_without_a_name_is_left_out_of_sentences(tmp_path: Path) -> None:
+    head = "V0515 21:32:02.058000 4909 torch/_dynamo/symbolic_convert.py:556] [0/0] [__graph_breaks] "
+    shown = terminal(f"{head}Graph break in user code at /srv/model.py:102\n{head}Graph Break Reason: Data dependent operator\n", tmp_path)
+    assert "graph break (once): Data dependent operator --> /srv/model.py:102" in shown
+    shown = terminal("torch._dynamo.exc.FailOnRecompileLimitHit: Hard failure due to fullgraph=True\n", tmp_path)
+    assert "1. Stay below the recompile limit:" in shown
+    assert "Summary: 1 compilation refused: recompile limit reached" in shown
+
+
+OLD_LIMITS = """\
+torchdynamo.convert_frame: [WARNING] torchdynamo hit config.cache_size_limit (64)
+   function: 'fold' (/srv/ops.py:233)
+   reasons:  ['len(x[0]) == 3']
+torchdynamo.convert_frame: [WARNING] torchdynamo hit config.cache_size_limit (64)
+   function: 'scale' (/srv/ops.py:229)
+   reasons:  ["tensor 'x"""
+
+
+def test_a_guard_in_part_in_the_list_of_an_old_version_is_no_reason(tmp_path: Path) -> None:
+    first, second = report_of(OLD_LIMITS, tmp_path).findings
+    assert "; the last reason: x[0] had 3 items" in first.sentence
+    assert "reason" not in second.sentence
+
+
+def test_functions_at_the_limit_for_other_reasons_are_not_given_the_remedy_of_one(tmp_path: Path) -> None:
+    shown = terminal(OLD_LIMITS, tmp_path)
+    assert "Keep fold and scale below the recompile limit: remove the cause of each, or raise torch._dynamo." in shown

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 from shapelog import load
+from shapelog.agents import reading
 from shapelog.report.explain_compile import explain_compile
 from shapelog.report.report import analyze
 from shapelog.reporters import Options
@@ -11,6 +12,7 @@ from shapelog.reporters.html.render import render as render_page
 from shapelog.reporters.json.report import report_data
 from shapelog.reporters.terminal.explain import render_explanation
 from shapelog.reporters.terminal.report import render
+from shapelog.tables.rows import rows_of
 
 OLD = (
     "[2023-03-28 10:14:51,227] torch._dynamo.convert_frame: [WARNING] torch._dynamo hit config.cache_size_limit (64)\n"
@@ -58,3 +60,36 @@ def test_a_page_numbers_the_compiles_of_each_function_where_the_log_has_no_ids(t
 def test_an_id_that_the_reasons_have_is_shown(tmp_path: Path) -> None:
     shown, _ = texts(f"Recompiling function f in /srv/a.py:4\n    triggered by the following guard failure(s):\n    - {REASON}\n", tmp_path)
     assert "compile 0/1" in shown
+
+
+def test_tables_number_the_compiles_of_each_function_where_the_log_has_no_ids(tmp_path: Path) -> None:
+    path = tmp_path / "run.txt"
+    path.write_text(RECOMPILED.format(3) + RECOMPILED.replace("step", "loss").format(4), encoding="utf-8")
+    made = rows_of(analyze(load(path), debug=True), "job", str(path))
+    names = [f"no. {number} of {name} (/srv/train.py:10)" for name in ("step", "loss") for number in (1, 2)]
+    assert [row.compile_id for row in made["compiles"]] == names
+    assert [(row.compile_id, row.nearest) for row in made["recompiles"]] == [(names[1], names[0]), (names[3], names[2])]
+    assert [row.frame for row in made["frames"]] == ["step (/srv/train.py:10)", "loss (/srv/train.py:10)"]
+
+
+def test_an_agent_is_shown_no_id_of_our_own_without_a_word(tmp_path: Path) -> None:
+    path = tmp_path / "run.txt"
+    path.write_text(RECOMPILED.format(3) + RECOMPILED.format(4), encoding="utf-8")
+    ids = ["no. 2 (the log has no id; 0/1 in calls of explain)", "no. 3 (the log has no id; 0/2 in calls of explain)"]
+    assert reading.report(str(path)).steps[0].compilations == ids
+    told = reading.explain(str(path), "0/2")
+    assert (told.compilation, told.compared_with, told.reasons) == (ids[1], "no. 2", ["no. 2: L['n'] == 4"])
+    assert reading.explain(str(path)).other_compilations == [ids[1]]
+    (left,) = reading.suggest(str(path)).not_fixed
+    assert left.compilations == ids
+    assert report_data(analyze(load(path)))["next_steps"][0]["compile_ids"] == []
+
+
+def test_ranks_of_a_log_without_ids_are_compared_by_function(tmp_path: Path) -> None:
+    path = tmp_path / "run.txt"
+    ranks = [RECOMPILED.replace("[2023", f"[rank{rank}]:[2023") for rank in (0, 1)]
+    path.write_text(ranks[0].format(3) + ranks[1].format(3) + ranks[1].format(4), encoding="utf-8")
+    report = analyze(load(path), debug=True)
+    (found,) = (item for item in report.findings if item.rule.code == "SL701")
+    assert found.sentence.startswith("the ranks agree on the first 2 compilations; then rank 1 recompiled step at no. 3 because")
+    assert "ending at no. 2" in render(report, Options()).decode()

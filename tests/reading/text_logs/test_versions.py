@@ -37,8 +37,13 @@ def test_the_version_that_writes_all_of_a_text(text: str, guess: str, tmp_path: 
 
 
 def test_a_text_that_no_version_writes_alone_is_of_any() -> None:
-    assert str(common([Versions(None, 4), Versions(7)])) == ""
+    assert str(common([Versions(None, 6), Versions(7)])) == ""
     assert str(common([*of_reasons(["L['x'] == 3"]), *of_text("recompile_limit reached with one_graph=True")])) == ""
+
+
+def test_ids_that_a_person_left_out_do_not_make_a_text_old() -> None:
+    assert str(common([*of_reasons(["self.layer_id == 7"]), *of_text("torch._dynamo hit config.recompile_limit (8)")])) == "2.7 or newer"
+    assert str(common(of_reasons(["self.layer_id == 7"]))) == "2.4 or older"
 
 
 def test_stacks_below_reasons_are_new() -> None:
