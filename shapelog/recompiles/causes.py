@@ -177,7 +177,7 @@ def difference(entry: CompileFacts, call: CompileFacts, reasons: tuple[Reason, .
             causes.setdefault((tensor.tensor if tensor else cause.source, _part(item, cause)), cause)
     own_causes = _first_pinned_first(list(_one_for_each_dict(causes.values())), entry, call)
     axes = {cause.axis for cause in own_causes}  # two guards on one int are one change
-    return own_causes, tuple(axis for item in following if (axis := _axis(item.violation.source, item.violation.prop)) not in axes)
+    return own_causes, tuple(axis for item in following if (axis := _axis(item.violation.source, item.violation.prop)) and axis not in axes)
 
 
 def _first_pinned_first(causes: list[Cause], entry: CompileFacts, call: CompileFacts) -> tuple[Cause, ...]:

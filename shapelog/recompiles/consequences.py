@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from shapelog.reading.payloads.guard_expressions import Expression, integer
-from shapelog.reading.payloads.properties import DUAL_LEVEL, TRANSFORMS, Kind
+from shapelog.reading.payloads.properties import DUAL_LEVEL, TRANSFORMS, Kind, Property
 from shapelog.reading.payloads.source_names import Owners, Source
 from shapelog.recompiles.facts import CompileFacts
 from shapelog.recompiles.strides import follows_from_sizes, layout, same_order
-from shapelog.recompiles.violations import Described, Violation
+from shapelog.recompiles.violations import Described, Violation, was_traced
 
 # What another object has of its own; sizes and values below it changed by themselves.
 _OBJECT_KINDS = frozenset((Kind.ID, Kind.TYPE, Kind.TENSOR, Kind.CLOSURE))
@@ -19,6 +19,7 @@ _OF_ENUM = ("._value_", "._name_")
 _OF_TRANSFORMS = ("G['__import_torch_dot__functorch_dot_", "G['__import_torch_dot_autograd_dot_forward_ad']")
 _WRITTEN = re.compile(r"\d{1,18}")
 _NUMBERS = frozenset((Kind.VALUE, Kind.SIZE))
+_AUTOCAST_CACHE = Property(Kind.AUTOCAST, name="cached_enabled")
 _TENSOR_OR_DEVICE = frozenset((Kind.TENSOR, Kind.DEVICE))
 
 
@@ -38,7 +39,7 @@ class Changes:
     stride or the rank changed, ``rank_changed`` those of another rank, ``length_changed`` containers; these are spelled as in guard
     expressions. ``batched`` are tensors that vmap wraps on one side only, ``transforms`` the changes of the state of torch.func.
     ``numbers`` has the new value of each static int and size that changed, by its old one, ``static`` the name that
-    each has in guards, its old and its new value.
+    each has in guards, its old and its new value. ``traced``: one side alone was traced with fake tensors.
     """
 
     violations: Sequence[Violation]
@@ -58,6 +59,7 @@ class Changes:
     autocast_changed: bool
     numbers: dict[int, int]
     static: tuple[tuple[str, int, int], ...]
+    traced: bool
 
     def has(self, kind: Kind) -> bool:
         return kind in self.kinds
@@ -107,6 +109,7 @@ def _changes(violations: Sequence[Violation], entry: CompileFacts, call: Compile
         autocast_changed=any(item.prop.kind is Kind.AUTOCAST or "autocast" in str(item.expected) for item in violations if not item.source),
         numbers={before: after for _, before, after in static},
         static=static,
+        traced=any(was_traced(item) is not None for item in violations),
     )
 
 
@@ -250,6 +253,16 @@ def changed_by_transform(item: Violation, changes: Changes) -> bool:
     return kind is Kind.VALUE and item.source.startswith(_OF_TRANSFORMS)
 
 
+def changed_by_tracing(item: Violation, changes: Changes) -> bool:
+    """Tracing with fake tensors runs under a dispatch mode, and turns the cache of autocast off."""
+    if not changes.traced:
+        return False
+    if item.prop.kind is Kind.DISPATCH_KEYS:
+        old, new = (set(re.findall(r"\w+", str(text))) for text in (item.expected, item.actual))
+        return all(key.startswith("Python") for key in old ^ new)
+    return item.prop == _AUTOCAST_CACHE or (item.prop.kind is Kind.GLOBAL_STATE and item.expected == "autocast_cache_enabled")
+
+
 def dispatch_keys_of_autocast(item: Violation, changes: Changes) -> bool:
     return item.prop.kind is Kind.DISPATCH_KEYS and changes.autocast_changed and "Autocast" in f"{item.expected}{item.actual}"
 
@@ -288,6 +301,7 @@ CONSEQUENCES: dict[str, Callable[[Violation, Changes], bool]] = {
         computed_under_other_grad_mode,
         changed_by_inference_mode,
         changed_by_transform,
+        changed_by_tracing,
         dispatch_keys_of_autocast,
         stride_follows_size,
         stride_of_a_single_element,

@@ -104,7 +104,8 @@ class CompileFacts:
         if prop.kind is not Kind.SIZE:
             return integer(str(self.facts.get(key, "")))
         tensor = self.input(source)
-        return tensor.size[prop.dim] if tensor and prop.dim < len(tensor.size) else None
+        size = tensor.size[prop.dim] if tensor and prop.dim < len(tensor.size) else -1
+        return size if size >= 0 else None
 
     def pinned_alike(self, pin: Pin) -> "list[CompileFacts]":
         """What is known of the compiles in which the same line pinned the same, this one among them."""
@@ -347,6 +348,8 @@ def _add_tensor(item: Input, facts: dict[Key, Fact], numbers: dict[str, Value]) 
     numbers[f"{source.canonical}.storage_offset()"] = item.storage_offset
     for of_dim, values in ((size, item.size), (stride, item.stride)):
         for dim, value in enumerate(values):
+            if value < 0:  # a symbol of what traces this code, whose value is not recorded
+                continue
             prop = of_dim(dim)
             facts[source, prop] = value
             numbers[f"{source.canonical}.{prop.kind.value}()[{dim}]"] = value

@@ -590,6 +590,61 @@ def test_a_parameter_in_place_of_a_tensor_is_another_type() -> None:
     assert (cause.codes, cause.sentence) == (("SL310",), "x changed from a tensor to torch.nn.Parameter")
 
 
+@pytest.mark.parametrize(
+    ("kinds", "sentence"),
+    [
+        (("FakeTensor", "Tensor"), "x was a fake tensor, as export traces with, and is now a real one"),
+        (("Parameter", "FakeTensor"), "x was a real tensor, and is now a fake one"),
+    ],
+)
+def test_code_that_is_traced_with_fake_tensors_and_also_called_needs_two_graphs(kinds: tuple[str, str], sentence: str) -> None:
+    off, on = global_state(autocast_state={"cached_enabled": False}), global_state()
+    keys = {kind: CPU_KEYS.replace(")", ", Python, PythonDispatcher)") if kind == "FakeTensor" else CPU_KEYS for kind in kinds}
+    trees = [
+        guard_tree(off if kind == "FakeTensor" else on, tensor_match(keys=keys[kind]).replace("Tensor, ", f"{kind}, ", 1)) for kind in kinds
+    ]
+    recompile = last_recompile(two(*trees, "GLOBAL_STATE changed: autocast_cache_enabled"))
+    assert [(cause.codes, cause.sentence) for cause in recompile.causes] == [(("SL310",), sentence)]
+    assert (recompile.verdict, recompile.causes[0].own_remedy) == (
+        Verdict.JUSTIFIED,
+        "accept one graph for tracing with fake tensors, as torch.export does, and one for calls",
+    )
+
+
+def test_a_tensor_subclass_of_a_program_is_named_without_a_module() -> None:
+    cause = only(two(guard_tree(tensor_match()), guard_tree(tensor_match().replace("Tensor, ", "TwoTensor, ", 1))))
+    assert cause.sentence == "x changed from a tensor to TwoTensor"
+
+
+def test_a_size_that_is_a_symbol_of_what_traces_the_code_is_not_known() -> None:
+    """Code of an operator that is compiled while ``torch.export`` traces it."""
+    tree = guard_tree(tensor_match(size=(None, 8)), shapes=(f"2 <= L['x'].size()[0]  {RETURN_LINE}",))
+    inputs = [tensor(*size, stride=(8, 1), dtype=f"torch.{dtype}") for size, dtype in ((("s77", 8), "float32"), (("s77", 8), "float64"))]
+    made = trace(compiled("0/0", inputs[0], guards=tree), compiled("0/1", inputs[1], guards=tree.replace("float32", "float64")))
+    assert [cause.axis for cause in last_recompile(made).causes] == ["x.dtype"]
+
+
+def test_a_tensor_that_is_no_view_any_more_is_named() -> None:
+    trees = [guard_tree(tensor_match(size=(None, 8)), shapes=shapes) for shapes in ((f"2 <= L['x']._base.size()[0]  {RETURN_LINE}",), ())]
+    reason = "0/0: 'NoneType' object has no attribute 'size'"
+    made = trace(
+        compiled("0/0", tensor(10, 8, is_view=True), guards=trees[0]), compiled("0/1", tensor(12, 8), guards=trees[1], reasons=(reason,))
+    )
+    (cause,) = last_recompile(made).causes
+    assert (cause.codes, cause.axis) == (("SL303",), "x view")
+    assert cause.sentence == "x was a view of another tensor when this was compiled, and no longer is one"
+
+
+def test_a_storage_offset_of_0_is_no_int_and_no_size() -> None:
+    guard = "2 <= L['x'].storage_offset()"
+    tree = guard_tree(tensor_match(size=(None, 8)), shapes=(f"{guard}  {RETURN_LINE}",))
+    made = trace(compiled("0/0", tensor(10, 8, storage_offset=80), guards=tree), compiled("0/1", tensor(12, 8), guards=tree))
+    (cause,) = last_recompile(made).causes
+    assert cause.codes == ("SL104",)
+    assert cause.sentence.startswith("PyTorch always specializes on a storage offset of 0 or 1: ")
+    assert cause.own_remedy.endswith("or clone() the slice or view before the call")
+
+
 def test_what_lies_below_a_replaced_object_only_follows() -> None:
     trees = [
         guard_tree(tensor_match(), identity("L['self']", number, "app.Net"), identity("L['self'].act", number + 10, "app.Act"))

@@ -40,6 +40,9 @@ def keys_of(*keys: str) -> str:
     return CPU_KEYS.replace("AutogradCPU", ", ".join(("AutogradCPU", *keys)))
 
 
+FAKE = tensor_match(keys=keys_of("Python", "PythonTLSSnapshot", "PythonDispatcher")).replace("Tensor, ", "FakeTensor, ", 1)
+
+
 def parts(number: int, *shapes: str) -> str:
     """A tree with two tensors of any length, and an int."""
     return guard_tree(tensor_match(size=(None, 8)), tensor_match("L['y']", (None, 8)), equals_match("L['k']", number), shapes=shapes)
@@ -111,6 +114,14 @@ CASES = {
             ),
         ),
         f"{JVP_LEVEL} value",
+    ),
+    "changed_by_tracing": (
+        two(
+            guard_tree(global_state(autocast_state={"cached_enabled": False}), FAKE),
+            guard_tree(global_state(), tensor_match()),
+            "GLOBAL_STATE changed: autocast_cache_enabled",
+        ),
+        "L['x'] dispatch keys",
     ),
     "dispatch_keys_of_autocast": (
         two(
