@@ -75,7 +75,10 @@ class Remedies:
         if item.verdict is Verdict.FAILED and not item.compile.is_forbidden:
             return Remedy(_COMPILE_FAILED, _COMPILE_FAILED.remedy)
         is_enough = item.verdict is Verdict.MARKING
-        causes = sorted(item.causes, key=lambda cause: (cause.size_related, not (is_enough or any_blocks_marking(cause.codes))))
+        causes = sorted(
+            item.causes,
+            key=lambda cause: (not cause.needs_own_graph, cause.size_related, not (is_enough or any_blocks_marking(cause.codes))),
+        )
         return self.of((item,), causes if is_enough else causes[:1])
 
     def of(self, recompiles: Sequence[Recompile], causes: Sequence[Cause]) -> Remedy:

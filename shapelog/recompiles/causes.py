@@ -104,6 +104,11 @@ class Cause(NamedTuple):
         return self.own_verdict or self.rule.verdict
 
     @property
+    def needs_own_graph(self) -> bool:
+        """Whether more is known than its rule states, and that the call needs a graph of its own, whatever else changed."""
+        return self.own_verdict is Verdict.JUSTIFIED
+
+    @property
     def remedy_rule(self) -> Rule:
         """The rule whose remedy holds. The last code of a size states why marking it alone is not enough."""
         return RULES[self.codes[-1]] if self.size_related else self.rule
@@ -322,7 +327,7 @@ def _place(item: Violation, call: CompileFacts) -> UserLine | None:
     if found is not None and not is_library(found.file):
         return found._replace(file=_whole_path(found.file, call.files))
     part = f"{item.source}.size()[{item.prop.dim}]" if item.prop.kind is Kind.SIZE else item.source
-    symbol = call.symbols_by_source.get(part)
+    symbol = call.symbols_by_source.get(part) if part else None  # those from data have no source
     for frame in reversed(symbol.user_stack.frames if symbol else ()):
         if not is_library(frame.file):
             return UserLine(frame.file, frame.line, frame.name, frame.code)

@@ -32,6 +32,7 @@ _EACH_FUNCTION = "pass fewer functions, or accept one graph for each"
 _COMPILE_FIRST = "replace the function by its compiled version before the first call, or accept one more graph"
 _SAME_OBJECTS = "pass objects that are always distinct or always the same, or accept one graph for each case"
 _ONE_CALL = "compile the code once, with one set of options, or accept one graph for each"
+_TRACED_OPERATOR = "accept it: PyTorch compiles this operator itself for every call that is traced, as by torch.export"
 _TRACED_AND_CALLED = "accept one graph for tracing with fake tensors, as torch.export does, and one for calls"
 _SAME_CLASS = "define the class at module level"
 _FIXED_PARAMETER = "keep requires_grad of this parameter fixed: set it once, before the first compiled call"
@@ -239,6 +240,9 @@ def _backend(item: Violation, name: str, entry: CompileFacts, call: CompileFacts
     """What differs in two calls of torch.compile, by what PyTorch wrote about them (torch 2.13 and later)."""
     before, after = backend_named(str(item.expected)), backend_named(str(item.actual))
     unused = "so the earlier cache entries do not apply"
+    if call.is_operator:
+        sentence = f"PyTorch compiled this operator with a backend object of its own, as in every call that is traced, {unused}"
+        return Classification(("SL318",), sentence, verdict=Verdict.JUSTIFIED, remedy=_TRACED_OPERATOR)
     if before.compiler and before.compiler == after.compiler:
         if before.options != after.options:
             sentence = f"torch.compile was called for the same code with {after.options} instead of {before.options}, {unused}"

@@ -3,6 +3,7 @@
 A fact is *property of a source = value*. Facts come from guards, described tensors, symbols and events, in that order of trust.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -35,6 +36,8 @@ _LOOK = attrgetter("source", "size", "stride", "storage_offset", "dtype", "requi
 _HINT = attrgetter("source", "hint")
 _SOURCES = attrgetter("sources")
 _OPERATORS = "torch/_ops.py"
+# Operators that take functions, such as torch.cond: outside of compiled code PyTorch compiles them itself.
+_OF_FUNCTIONS = re.compile(r"[/\\]torch[/\\]_higher_order_ops[/\\]")
 _GRAD_MODE = Property(Kind.GLOBAL_STATE, name="grad_mode")
 _ID = Property(Kind.ID)
 _WRAPPED_CODE = "._torchdynamo_inline.__code__"
@@ -128,6 +131,11 @@ class CompileFacts:
     def is_in_operator(self) -> bool:
         """Whether it was called from the kernel of an operator, where autograd's dispatch keys are excluded."""
         return any(file.endswith(_OPERATORS) for file in self.files[1:])
+
+    @cached_property
+    def is_operator(self) -> bool:
+        """Whether it is code that PyTorch compiles by itself: an operator that takes functions, called outside of compiled code."""
+        return bool(_OF_FUNCTIONS.search(self.compile.metrics.code_file))
 
     @cached_property
     def specializations_by_source(self) -> dict[str, Specialization]:

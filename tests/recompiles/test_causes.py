@@ -1028,6 +1028,40 @@ def test_a_backend_made_anew_is_seen_in_every_generation_of_a_frame() -> None:
     assert [item.codes for item in last] == [("SL318",), ("SL318",)]
 
 
+CHANGED = "0/0: BACKEND_MATCH failure: torch.compile detected different backend callables. Cached backend: "
+CONDITION = "/env/lib/python3.11/site-packages/torch/_higher_order_ops/cond.py"
+
+
+@pytest.mark.parametrize("compiler", ["fn", "<app.Backend object at 0x7f{}>"])
+def test_backends_that_are_made_anew_are_functions_of_one_name_or_objects_of_one_kind(compiler: str) -> None:
+    first, second = (f"_TorchCompileWrapper(compiler='{compiler.format(digit)}', dynamic=None) (id=0x7e{digit})" for digit in (1, 2))
+    again = compiled("0/1", tensor(10, 8), reasons=(f"{CHANGED}{first}. New backend: {second}. If ...",))
+    made = trace(compiled("0/0", tensor(10, 8)), again, compiled("0/2", tensor(12, 8)))
+    assert last_recompile(made).codes == ("SL101", "SL318")
+
+
+def test_an_operator_that_pytorch_compiles_itself_needs_a_graph_for_each_traced_call_whatever_else_changed() -> None:
+    backends = [f"_TorchCompileWrapper(compiler='fn', dynamic=None) (id=0x7e{digit})" for digit in (1, 2)]
+    reason = f"{CHANGED}{backends[0]}. New backend: {backends[1]}. If this is unexpected, ..."
+    from_data = [("u0", None, "")]
+    again = compiled("0/1", tensor(10, 8), file=CONDITION, symbols=from_data, reasons=(reason,))
+    double = compiled("0/2", tensor(10, 8, dtype="torch.float64"), file=CONDITION, guards=guard_tree(tensor_match(dtype="float64")))
+    report = make.report(trace(compiled("0/0", tensor(10, 8), file=CONDITION), again, double))
+    for item, codes in zip(report.recompiles, (["SL318"], ["SL301", "SL318"]), strict=True):
+        assert ([cause.codes[0] for cause in item.causes], item.verdict) == (codes, Verdict.JUSTIFIED)
+        assert item.causes[-1].sentence.startswith("PyTorch compiled this operator with a backend object of its own")
+        assert report.remedies.of_recompile(item).text.startswith("accept it: PyTorch compiles this operator itself")
+
+
+def test_a_cause_without_a_source_is_not_placed_at_a_value_from_data() -> None:
+    line = {"line": 9, "name": "f", "filename": MODEL, "loc": "n = x.item()"}
+    symbol = {"symbol": "u0", "val": "None", "vr": "[0, 4]", "source": "", "user_stack": [line], "stack": []}
+    *started, end = make.split_records(compiled("0/1", tensor(10, 8), guards=guard_tree(global_state(grad_mode=False), tensor_match())))
+    made = trace(compiled("0/0", tensor(10, 8), guards=guard_tree(global_state(), tensor_match())), *started)
+    cause = only(made + record("create_symbol", symbol, id="0/1") + end)
+    assert (cause.codes, cause.place) == (("SL305",), None)
+
+
 def test_a_kernel_of_an_operator_is_no_inference_mode() -> None:
     keys, state = "DispatchKeySet(CPU, BackendSelect)", global_state(grad_mode=False)
     frames = [{"line": 9, "name": "__call__", "filename": "/env/torch/_ops.py"}, {"line": 5, "name": "f", "filename": MODEL}]
