@@ -359,8 +359,9 @@ def _shown_backends(before: NamedBackend, after: NamedBackend) -> tuple[str, str
     """Only what differs; "" for two objects that PyTorch writes alike."""
     if before == after:
         return "", ""
-    is_one = before.compiler == after.compiler
-    return (before.options, after.options) if is_one else (str(before), str(after))
+    if before.compiler == after.compiler:
+        return before.options, after.options
+    return (before.compiler, after.compiler) if before.options == after.options else (str(before), str(after))
 
 
 def _shown(item: Violation) -> tuple[str, str]:

@@ -1,10 +1,10 @@
 """Which compiles failed, and at which stage?"""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from shapelog.advice.remedies import Remedies
 from shapelog.model.trace import Compile, Frame, Outcome
-from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION, CompilerMessage
+from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION, CompilerMessage, RaisedException
 from shapelog.reading.payloads.source_names import Source, is_dynamo, is_library
 from shapelog.reading.records import StackFrame
 from shapelog.recompiles.became_dynamic import EarlierSymbols
@@ -19,6 +19,10 @@ _DECLARED = "declare it as Dim.AUTO or with this size, or change the line that r
 _DECLARED_RANGE = "declare this range, or Dim.AUTO, or change the line that requires it"
 _MARKED_RANGE = "mark this range, or change the line that requires it"
 _OF_DATA = "assert what always holds of this value with torch._check, use torch.cond if both branches are needed, or move the line out"
+_SIZE_OF_DATA = (
+    "set torch._dynamo.config.capture_dynamic_output_shape_ops = True, or rewrite it without an output whose size depends on the data, "
+    "as torch.where in place of a boolean mask"
+)
 _MORE_OF_TEXT = "add the lines up to the exception to the text: they name the error"
 _NO_REASON = "run the same calls without this setting and with TORCH_LOGS=recompiles, which shows the reason"
 _OWN_ERROR = "check this before the compiled call and raise there: code that raises while it is compiled runs in eager mode from then on"
@@ -90,7 +94,8 @@ def _failure(frame: Frame, compile: Compile, earlier: EarlierSymbols, has_code: 
     inside = [line for line in reversed(message.stack) if not is_dynamo(line.file)]
     line = next((line for line in inside if not is_library(line.file)), next(iter(inside), None))
     stopped = Location(line.file, line.line) if line else location_of(frame)
-    place = Location(metrics.fail_file, metrics.fail_line) if metrics.fail_file else stopped
+    is_inside_library = is_library(metrics.fail_file) and line is not None and not is_library(line.file)
+    place = Location(metrics.fail_file, metrics.fail_line) if metrics.fail_file and not is_inside_library else stopped
     how = (
         "was not recompiled" if metrics.fail_type == "RecompileError" else " in ".join(filter(None, ("failed to compile", stage(compile))))
     )
@@ -102,7 +107,9 @@ def _failure(frame: Frame, compile: Compile, earlier: EarlierSymbols, has_code: 
         details=(("type", metrics.fail_type),),
         frame=frame,
         message=message,
-        own_remedy=_what_to_do(message, contradicts_mark) or (_keep_constant(compile, earlier, line) if has_code else ""),
+        own_remedy=_what_to_do(message, contradicts_mark)
+        or _about_exceptions(compile.exceptions)
+        or (_keep_constant(compile, earlier, line) if has_code else ""),
         exceptions=compile.exceptions,
         notes=tuple(_became_dynamic(compile, earlier)),
     )
@@ -124,6 +131,11 @@ def _what_to_do(message: CompilerMessage, contradicts_mark: bool) -> str:
     if message.is_raised_by_code:
         return _OWN_ERROR
     return _MORE_OF_TEXT if message.title == LOST_EXCEPTION else ""
+
+
+def _about_exceptions(raised: Iterable[RaisedException]) -> str:
+    """About an operator whose output has a size that only the data decide, where the backend met it: a masked assignment, say."""
+    return _SIZE_OF_DATA if any(item.type == "DynamicOutputShapeException" for item in raised) else ""
 
 
 def _keep_constant(compile: Compile, earlier: EarlierSymbols, line: StackFrame | None) -> str:

@@ -40,6 +40,25 @@ def test_a_failure_is_shown_with_its_first_line_and_place() -> None:
     assert finding.details == (("type", "Unsupported"),)
 
 
+def test_a_failure_inside_a_library_is_placed_at_the_line_that_called_it() -> None:
+    library = "/env/lib/python3.11/site-packages/torch/_prims_common/wrappers.py"
+    inside = f'File "{library}", line 504, in call\n    fn()\n'
+    stack = f'from user code:\n   File "/srv/app/model.py", line 7, in f\n    torch._refs.abs(x)\n  {inside}'
+    finding = failed("Unsupported", "skipped", stack, fail_user_frame_filename=library, fail_user_frame_lineno=504)
+    assert finding.place == Location("/srv/app/model.py", 7)
+
+
+def test_an_output_whose_size_depends_on_the_data_is_to_be_captured() -> None:
+    traceback = (
+        "Traceback (most recent call last):\n"
+        '  File "/env/lib/python3.11/site-packages/torch/_subclasses/fake_impls.py", line 9, in nonzero\n'
+        "    raise DynamicOutputShapeException(func)\n"
+        "torch._subclasses.fake_tensor.DynamicOutputShapeException: aten.nonzero.default\n"
+    )
+    finding = failed("Unsupported", "Backend compiler exception", traceback)
+    assert finding.own_remedy.startswith("set torch._dynamo.config.capture_dynamic_output_shape_ops = True")
+
+
 def test_without_a_place_of_its_own_it_is_that_of_the_frame() -> None:
     assert failed("Unsupported", "no").place == Location("/srv/app/model.py", 5)
 
