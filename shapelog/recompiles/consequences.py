@@ -10,7 +10,7 @@ from shapelog.reading.payloads.properties import DUAL_LEVEL, TRANSFORMS, Kind, P
 from shapelog.reading.payloads.source_names import Owners, Source
 from shapelog.recompiles.facts import CompileFacts
 from shapelog.recompiles.strides import follows_from_sizes, layout, same_order
-from shapelog.recompiles.violations import Described, Violation, was_traced
+from shapelog.recompiles.violations import Described, Violation, constant_type, was_traced
 
 # What another object has of its own; sizes and values below it changed by themselves.
 _OBJECT_KINDS = frozenset((Kind.ID, Kind.TYPE, Kind.TENSOR, Kind.CLOSURE))
@@ -19,6 +19,7 @@ _OF_ENUM = ("._value_", "._name_")
 _OF_TRANSFORMS = ("G['__import_torch_dot__functorch_dot_", "G['__import_torch_dot_autograd_dot_forward_ad']")
 _WRITTEN = re.compile(r"\d{1,18}")
 _NUMBERS = frozenset((Kind.VALUE, Kind.SIZE))
+_TEXTS = frozenset(("str", "bytes"))
 _AUTOCAST_CACHE = Property(Kind.AUTOCAST, name="cached_enabled")
 _TENSOR_OR_DEVICE = frozenset((Kind.TENSOR, Kind.DEVICE))
 
@@ -39,7 +40,8 @@ class Changes:
     stride or the rank changed, ``rank_changed`` those of another rank, ``length_changed`` containers; these are spelled as in guard
     expressions. ``batched`` are tensors that vmap wraps on one side only, ``transforms`` the changes of the state of torch.func.
     ``numbers`` has the new value of each static int and size that changed, by its old one, ``static`` the name that
-    each has in guards, its old and its new value. ``traced``: one side alone was traced with fake tensors.
+    each has in guards, its old and its new value. ``traced``: one side alone was traced with fake tensors. ``texts``
+    are strings and bytes with another value.
     """
 
     violations: Sequence[Violation]
@@ -60,6 +62,7 @@ class Changes:
     numbers: dict[int, int]
     static: tuple[tuple[str, int, int], ...]
     traced: bool
+    texts: frozenset[Source]
 
     def has(self, kind: Kind) -> bool:
         return kind in self.kinds
@@ -109,6 +112,7 @@ def _changes(violations: Sequence[Violation], entry: CompileFacts, call: Compile
         autocast_changed=any(item.prop.kind is Kind.AUTOCAST or "autocast" in str(item.expected) for item in violations if not item.source),
         numbers={before: after for _, before, after in static},
         static=static,
+        texts=frozenset(item.source for item in violations if item.prop.kind is Kind.VALUE and constant_type(str(item.expected)) in _TEXTS),
         traced=any(was_traced(item) is not None for item in violations),
     )
 
@@ -163,6 +167,11 @@ def in_container_of_other_length(item: Violation, changes: Changes) -> bool:
     """A guard over an item of a container whose length changed belongs to the path for that length."""
     names = item.shape.parsed.names if item.shape else ()
     return any(any(changes.length_changed.of(Source(name))) for name in names)
+
+
+def length_of_another_text(item: Violation, changes: Changes) -> bool:
+    """Texts and bytes are compared as a whole, and so is their length."""
+    return item.prop.kind is Kind.LENGTH and item.source in changes.texts
 
 
 def constant_in_guard_changed(item: Violation, changes: Changes) -> bool:
@@ -294,6 +303,7 @@ CONSEQUENCES: dict[str, Callable[[Violation, Changes], bool]] = {
         rank_changed,
         strides_follow_resized_tensor,
         in_container_of_other_length,
+        length_of_another_text,
         constant_in_guard_changed,
         object_was_collected,
         below_collected_object,

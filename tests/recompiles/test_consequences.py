@@ -67,6 +67,13 @@ CASES = {
         ),
         "L['xs'][2].size()[0] shape L['xs'][2].size()[0] <= 30",
     ),
+    "length_of_another_text": (
+        two(
+            guard_tree(equals_match("L['text']", b"abc", type="bytes"), guard_manager("L['text']", "LENGTH_CHECK: len(L['text']) == 3")),
+            guard_tree(equals_match("L['text']", b"abcd", type="bytes"), guard_manager("L['text']", "LENGTH_CHECK: len(L['text']) == 4")),
+        ),
+        "L['text'] len",
+    ),
     "constant_in_guard_changed": (
         two(parts(2, SUM), parts(6), inputs=(rows(9, 7), rows(16, 10))),
         "L['x'].size()[0] shape L['x'].size()[0] == 2 + L['y'].size()[0]",
