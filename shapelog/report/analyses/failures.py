@@ -43,6 +43,7 @@ _TYPES = {
     "Unsupported": "Dynamo (tracing the code)",
     "TorchRuntimeError": "Dynamo (running an operation on fake tensors)",
     "UserError": "Dynamo (tracing the code)",
+    "UncapturedHigherOrderOpError": "Dynamo (tracing an operator that takes functions)",
     "InternalTorchDynamoError": "Dynamo (internal error)",
 }
 

@@ -48,6 +48,15 @@ def test_a_failure_inside_a_library_is_placed_at_the_line_that_called_it() -> No
     assert finding.place == Location("/srv/app/model.py", 7)
 
 
+def test_what_breaks_the_graph_of_an_operator_that_takes_functions_is_the_failure() -> None:
+    reason = (
+        "This higher order operator doesn't work unless it is captured completely with torch.compile. Got graph break/error:\n\n"
+        "HOP: Unsafe side effect\n  Explanation: Mutating a variable from outside the scope of this HOP is not supported.\n"
+    )
+    finding = failed("UncapturedHigherOrderOpError", reason)
+    assert finding.sentence == "f failed to compile in Dynamo (tracing an operator that takes functions): HOP: Unsafe side effect"
+
+
 def test_an_output_whose_size_depends_on_the_data_is_to_be_captured() -> None:
     traceback = (
         "Traceback (most recent call last):\n"
