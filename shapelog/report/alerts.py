@@ -362,7 +362,8 @@ class _AlertBuilder(NamedTuple):
             stack = next((item.message.stack for item in members if item.message and item.message.stack), ())
             line = next((line for line in reversed(stack) if place and (line.file, line.line) == (place.file, place.line)), None)
             is_own = bool(place and not is_library(place.file))
-            notes = (text for item in members for text in (*item.notes, *([] if is_own or not line else [_stopped_at(line)])))
+            stopped = stack[-1] if is_own and stack and is_library(stack[-1].file) else None if is_own else line
+            notes = (text for item in members for text in (*item.notes, *([_stopped_at(stopped)] if stopped else [])))
             yield self._alert(
                 rule=first.rule,
                 sentence=first.sentence,
@@ -399,7 +400,8 @@ class _AlertBuilder(NamedTuple):
                 found.setdefault((_RESTART, stable_text(reason)), {}).setdefault(again, reason)
         for (rule, words), occurrences in found.items():
             reasons = tuple(dict.fromkeys(occurrences.values()))
-            message, place = messages.get((rule, words)), places.get((rule, words))
+            message, stopped = messages.get((rule, words)), places.get((rule, words))
+            place = _own_line(message, stopped)
             what = "graph break in" if rule is _BREAK else "Dynamo restarted its analysis of"
             times = _times(occurrences, repeated[rule, words])
             yield self._alert(
@@ -413,6 +415,7 @@ class _AlertBuilder(NamedTuple):
                 marked=place.marked if place else "",
                 occurrences=tuple(occurrences),
                 messages=(message,) if message else (),
+                notes=(_stopped_at(stopped),) if stopped and stopped is not place else (),
             )
 
     def _compiles_of(self, findings: Iterable[Finding]) -> Iterator[WeightedCompile]:
@@ -500,6 +503,13 @@ def _named_in(code: str, axes: Sequence[str]) -> str:
         if found:
             return found[0]
     return ""
+
+
+def _own_line(message: CompilerMessage | None, place: StackFrame | None) -> StackFrame | None:
+    """Where the graph broke: of a break inside of a library the line of the program that called it, where one is known."""
+    if message is None or place is None or not is_library(place.file):
+        return place
+    return next((line for line in reversed(message.stack) if not is_library(line.file)), place)
 
 
 def _stopped_at(line: StackFrame) -> str:

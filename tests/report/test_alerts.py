@@ -169,6 +169,19 @@ def broken(*words: str) -> bytes:
     return make.trace(*breaks)
 
 
+def test_a_break_inside_of_a_library_is_placed_at_the_line_that_called_it() -> None:
+    library = "/env/lib/python3.11/site-packages/torch/utils/hooks.py"
+    own = '  File "/srv/app/model.py", line 7, in f\n    layer = Layer()\n'
+    text = (
+        f"Graph break in user code at {library}:27\nReason: setattr() on unsupported type\nUser code traceback:\n{own}"
+        f'  File "{library}", line 27, in __init__\n    RemovableHandle.next_id += 1\n'
+    )
+    made = make.trace(artifact("dynamo_graph_break_reason", text, id="0/0"), compiled("0/0", tensor(8, 16)))
+    (alert,) = alerts_of(made).alerts
+    assert (alert.source_line and alert.source_line.line, alert.snippet) == (7, "layer = Layer()")
+    assert alert.notes == ("Dynamo stopped at utils/hooks.py:27: RemovableHandle.next_id += 1",)
+
+
 def test_breaks_that_differ_in_an_address_or_a_directory_are_one() -> None:
     one, other = (f"call <function f at 0x7f{number}> in file /home/{number}/x.py, line 1{number}" for number in range(2))
     (alert,) = alerts_of(broken(one, other)).alerts

@@ -19,6 +19,7 @@ _DECLARED = "declare it as Dim.AUTO or with this size, or change the line that r
 _DECLARED_RANGE = "declare this range, or Dim.AUTO, or change the line that requires it"
 _MARKED_RANGE = "mark this range, or change the line that requires it"
 _OF_DATA = "assert what always holds of this value with torch._check, use torch.cond if both branches are needed, or move the line out"
+_CREATE_BEFORE = "create the module before the compiled call, or accept that its __init__ runs in eager mode"
 _SIZE_OF_DATA = (
     "set torch._dynamo.config.capture_dynamic_output_shape_ops = True, or rewrite it without an output whose size depends on the data, "
     "as torch.where in place of a boolean mask"
@@ -92,6 +93,8 @@ def _failure(frame: Frame, compile: Compile, earlier: EarlierSymbols, has_code: 
     message = compile.failure
     if contradicts_mark and (too_small := _outside_of_mark(compile, earlier)):
         message = message._replace(title=too_small)
+    if _is_own_init(message):
+        message = message._replace(hints=())
     inside = [line for line in reversed(message.stack) if not is_dynamo(line.file)]
     line = next((line for line in inside if not is_library(line.file)), next(iter(inside), None))
     stopped = Location(line.file, line.line) if line else location_of(frame)
@@ -129,9 +132,18 @@ def _what_to_do(message: CompilerMessage, contradicts_mark: bool) -> str:
         return _DECLARED if is_declared else ""
     if message.depends_on_data:
         return _OF_DATA
+    if _is_own_init(message):
+        return _CREATE_BEFORE
     if message.is_raised_by_code:
         return _OWN_ERROR
     return _MORE_OF_TEXT if message.title == LOST_EXCEPTION else ""
+
+
+def _is_own_init(message: CompilerMessage) -> bool:
+    """Whether Dynamo compiled the ``__init__`` of a module by itself, in code that a graph break left to Python, and stopped at the very
+    call that it asks for.
+    """
+    return message.title == "Uninitialized nn.Module" and bool(message.stack) and "super().__init__(" in message.stack[-1].code
 
 
 def _about_exceptions(raised: Iterable[RaisedException]) -> str:

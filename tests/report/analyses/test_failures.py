@@ -57,6 +57,15 @@ def test_what_breaks_the_graph_of_an_operator_that_takes_functions_is_the_failur
     assert finding.sentence == "f failed to compile in Dynamo (tracing an operator that takes functions): HOP: Unsafe side effect"
 
 
+def test_a_module_that_is_created_in_compiled_code_is_not_asked_for_the_call_at_which_it_stopped() -> None:
+    reason = "Uninitialized nn.Module\n  Explanation: Attempted to trace an uninitialized nn.Module.\n  Hint: Ensure that it has called it."
+    stack = 'from user code:\n   File "/srv/app/model.py", line 7, in __init__\n    super().__init__()\n'
+    finding = failed("Unsupported", reason, stack)
+    assert finding.own_remedy.startswith("create the module before the compiled call")
+    assert finding.message
+    assert finding.message.hints == ()
+
+
 def test_an_output_whose_size_depends_on_the_data_is_to_be_captured() -> None:
     traceback = (
         "Traceback (most recent call last):\n"
