@@ -74,12 +74,8 @@ class Remedies:
         """The marks against all its causes where marking is enough, else what to do about the cause that is the obstacle, or the error."""
         if item.verdict is Verdict.FAILED and not item.compile.is_forbidden:
             return Remedy(_COMPILE_FAILED, _COMPILE_FAILED.remedy)
-        is_enough = item.verdict is Verdict.MARKING
-        causes = sorted(
-            item.causes,
-            key=lambda cause: (not cause.needs_own_graph, cause.size_related, not (is_enough or any_blocks_marking(cause.codes))),
-        )
-        return self.of((item,), causes if is_enough else causes[:1])
+        causes = _obstacle_first(item)
+        return self.of((item,), causes if item.verdict is Verdict.MARKING else causes[:1])
 
     def of(self, recompiles: Sequence[Recompile], causes: Sequence[Cause]) -> Remedy:
         """What to do about recompiles of one code, with regard to causes that they have in common; () where none is known."""
@@ -146,6 +142,17 @@ class Remedies:
                 if frame in self._frames[number]:
                     return _what_to_set([self._suggestions[number]])
         return ""
+
+
+def _obstacle_first(item: Recompile) -> list[Cause]:
+    """Its causes: one that needs a graph of its own first, then what a change of code avoids where that is the verdict, sizes last."""
+
+    def rank(cause: Cause) -> tuple[bool, ...]:
+        is_another = item.verdict is Verdict.CODE and cause.verdict is not Verdict.CODE
+        is_removed = item.verdict is not Verdict.MARKING and not any_blocks_marking(cause.codes)
+        return not cause.needs_own_graph, is_another, cause.size_related, is_removed
+
+    return sorted(item.causes, key=rank)
 
 
 def _obstacle_beside(item: Recompile, causes: Sequence[Cause]) -> str:

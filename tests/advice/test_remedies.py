@@ -160,6 +160,13 @@ def test_of_several_causes_the_one_that_no_mark_removes_comes_first() -> None:
     assert report.remedies.of_recompile(recompile).rule.code == "SL301"
 
 
+def test_where_a_change_of_code_is_the_verdict_its_cause_comes_first() -> None:
+    made = trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(10, 8, 2, dtype="torch.float64")))
+    report, recompile = last(made)
+    assert ([cause.rule.code for cause in recompile.causes], recompile.verdict) == (["SL107", "SL301"], Verdict.CODE)
+    assert report.remedies.of_recompile(recompile).rule.code == "SL301"
+
+
 def test_a_mark_that_would_do_harm_is_not_recommended() -> None:
     made = trace(int_values(3, 4, comment=code_comment(7, "name = f'{k}'")))
     assert remedy(made) == Remedy(RULES["SL102"], "build the string outside the compiled code, or pass k as a tensor")
