@@ -499,7 +499,7 @@ def _identity(item: Violation, name: str, entry: CompileFacts, call: CompileFact
     if expected.startswith(THE_CLASS):
         before, after = _short_type(expected.removeprefix(THE_CLASS)), _short_type(str(item.actual).removeprefix(THE_CLASS))
         if before == after:
-            return Classification(("SL308",), f"{name} is a new class {before}, not the one this was compiled for")
+            return Classification(("SL308",), f"{name} is a new class {before}, not the one this was compiled for", remedy=_SAME_CLASS)
         return Classification(("SL311",), f"{name} changed from the class {before} to {after}")
     if _ENUM.search(expected):
         return Classification(("SL311",), f"{name} is a different member of the enum {_short_type(expected)}")

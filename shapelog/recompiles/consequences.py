@@ -21,7 +21,7 @@ _WRITTEN = re.compile(r"\d{1,18}")
 _NUMBERS = frozenset((Kind.VALUE, Kind.SIZE))
 _TEXTS = frozenset(("str", "bytes"))
 _AUTOCAST_CACHE = Property(Kind.AUTOCAST, name="cached_enabled")
-_TENSOR_OR_DEVICE = frozenset((Kind.TENSOR, Kind.DEVICE))
+_WITH_OTHER_KEYS = frozenset((Kind.TENSOR, Kind.TYPE, Kind.DEVICE))
 
 
 class Consequence(NamedTuple):
@@ -36,7 +36,7 @@ class Changes:
     """All that separates a call from an entry, and what the consequences are recognized by.
 
     ``replaced`` has, by source, the first sign that an object was replaced, ``replaced_objects`` only the sources; ``collected`` are
-    objects that are gone, ``converted`` those that became tensors or are on another device. ``resized`` are tensors of which a size,
+    objects that are gone, ``converted`` those of another type or on another device. ``resized`` are tensors of which a size,
     stride or the rank changed, ``rank_changed`` those of another rank, ``length_changed`` containers; these are spelled as in guard
     expressions. ``batched`` are tensors that vmap wraps on one side only, ``transforms`` the changes of the state of torch.func.
     ``numbers`` has the new value of each static int and size that changed, by its old one, ``static`` the name that
@@ -102,7 +102,7 @@ def _changes(violations: Sequence[Violation], entry: CompileFacts, call: Compile
         replaced=replaced,
         replaced_objects=Owners(replaced),
         collected=Owners(item.source for item in violations if item.prop.kind is Kind.LIFETIME and item.source),
-        converted=frozenset(item.source for item in violations if item.prop.kind in _TENSOR_OR_DEVICE),
+        converted=frozenset(item.source for item in violations if item.prop.kind in _WITH_OTHER_KEYS),
         resized=frozenset(resized),
         rank_changed=frozenset(item.source.canonical for item in violations if item.prop.kind is Kind.RANK),
         length_changed=Owners(item.source.canonical for item in violations if item.prop.kind is Kind.LENGTH),
@@ -292,7 +292,7 @@ def stride_of_a_single_element(item: Violation, changes: Changes) -> bool:
 
 
 def dispatch_keys_of_device(item: Violation, changes: Changes) -> bool:
-    """Another device, or an object that is a tensor now, has other dispatch keys."""
+    """A tensor on another device, or of another type (a subclass, say), has other dispatch keys."""
     return item.prop.kind is Kind.DISPATCH_KEYS and item.source in changes.converted
 
 

@@ -611,9 +611,23 @@ def test_code_that_is_traced_with_fake_tensors_and_also_called_needs_two_graphs(
     )
 
 
-def test_a_tensor_subclass_of_a_program_is_named_without_a_module() -> None:
-    cause = only(two(guard_tree(tensor_match()), guard_tree(tensor_match().replace("Tensor, ", "TwoTensor, ", 1))))
-    assert cause.sentence == "x changed from a tensor to TwoTensor"
+def test_a_tensor_subclass_of_a_program_is_named_without_a_module_and_its_dispatch_keys_follow() -> None:
+    subclass = tensor_match(keys=CPU_KEYS.replace(")", ", Python, PythonTLSSnapshot)")).replace("Tensor, ", "TwoTensor, ", 1)
+    made = two(guard_tree(tensor_match()), guard_tree(subclass))
+    assert only(made).sentence == "x changed from a tensor to TwoTensor"
+    assert last_recompile(made).consequences == ("x dispatch keys",)
+
+
+def test_a_class_that_is_made_anew_is_to_be_defined_once() -> None:
+    trees = [
+        guard_tree(
+            tensor_match(), guard_manager("L['op']", f"ID_MATCH: ___check_obj_id(L['op'], {number}), type=<class 'app.Op'>", type="type")
+        )
+        for number in (7001, 7002)
+    ]
+    cause = only(two(*trees))
+    assert cause.sentence == "op is a new class Op, not the one this was compiled for"
+    assert cause.own_remedy == "define the class at module level"
 
 
 def test_a_size_that_is_a_symbol_of_what_traces_the_code_is_not_known() -> None:
