@@ -165,7 +165,7 @@ class _Harm:
             if is_named and use_in(place.code, "") >= Use.FORMATS:
                 where = f"{frame.file.rsplit('/', 1)[-1]}:{place.line} ({place.code.strip()[:60]})"
                 reason = f"{frame.title} formats sizes of its own {name} into a string at {where}: its graph would be lost or split in two"
-                return HarmfulMark(mark, frame, reason, _rename(name, frame, helped))
+                return HarmfulMark(mark, frame, reason, _rename(name, frame, helped, instead=_MARK_TENSOR))
         return None
 
     def _helped(self, mark: Mark) -> list[Frame]:
@@ -177,8 +177,11 @@ class _Harm:
         return self.quoted[frame]
 
 
-def _rename(name: str, frame: Frame, helped: list[Frame], what: str = "") -> str:
+_MARK_TENSOR = "call torch._dynamo.maybe_mark_dynamic on it before the call"
+
+
+def _rename(name: str, frame: Frame, helped: list[Frame], what: str = "", instead: str = "pass it as a tensor there") -> str:
     if frame in helped:
         return f"{what} outside the compiled code, or pass {name} as a tensor"
     others = ", ".join(dict.fromkeys(item.title for item in helped))
-    return f"entries match by name in every frame: rename {name} in {others}, or pass it as a tensor there"
+    return f"entries match by name in every frame: rename {name} in {others}, or {instead}"

@@ -241,6 +241,7 @@ def test_a_dim_is_left_out_where_other_code_puts_the_sizes_of_its_own_tensor_int
     item = left_out(trace(static_sizes(10, 12, 14), compiled("1/0", tensor(8, 4), guards=guard_tree(labelled), name="g")))
     assert item.mark == Mark(Source("L['x']"), 0)
     assert item.reason.startswith("g formats sizes of its own x into a string at model.py:7")
+    assert item.remedy.endswith("rename x in f, or call torch._dynamo.maybe_mark_dynamic on it before the call")
 
 
 def test_a_string_that_other_code_makes_of_something_else_does_no_harm() -> None:
