@@ -96,7 +96,7 @@ def _joined(members: list[tuple[Recompile, Cause | None, str]], instead: Harmful
     sentence = cause.sentence if cause else (note or "the trace does not record why")
     if cause and note:
         sentence = f"{sentence}; {note}"
-    harm = instead.for_cause(cause) if cause else None
+    harm = instead.for_cause(cause) if cause and cause.size_related and cause.rule.markable else None
     if harm:
         sentence = f"{sentence}; a mark for it was left out: {harm.reason}"
     return Remaining(

@@ -21,6 +21,7 @@ from shapelog.text import enumerated
 _ENTRIES, _LINES, _NAMED = 80, 6, 3
 _NOT_BY_MARKS = (Verdict.CODE, Verdict.JUSTIFIED)
 _BY_FRAMEWORK, _FLOAT = "SL202", "SL312"
+_COMPILE_FAILED = RULES["SL403"]
 # What to do about that where it is an int, which cannot be unbacked.
 _PINNED_INT = "a library, an operator or the backend needs the exact int: accept one graph per value, or keep it out of the compiled code"
 # Where marking is not enough although what varies could be marked, for rules that recommend to mark something.
@@ -70,10 +71,11 @@ class Remedies:
         self._by_name = by_source | {seen.name: item for item in reversed(suggestions) for seen in item.seen}
 
     def of_recompile(self, item: Recompile) -> Remedy:
-        """The marks against all its causes where marking is enough, else what to do about the cause that is the obstacle."""
-        is_enough = item.verdict is Verdict.MARKING
-        causes = sorted(item.causes, key=lambda cause: (cause.size_related, not (is_enough or any_blocks_marking(cause.codes))))
-        return self.of((item,), causes if is_enough else causes[:1])
+        """The marks against all its causes where marking is enough, else what to do about the cause that is the obstacle, or the error."""
+        if item.verdict is Verdict.FAILED and not item.compile.is_forbidden:
+            return Remedy(_COMPILE_FAILED, _COMPILE_FAILED.remedy)
+        causes = _obstacle_first(item)
+        return self.of((item,), causes if item.verdict is Verdict.MARKING else causes[:1])
 
     def of(self, recompiles: Sequence[Recompile], causes: Sequence[Cause]) -> Remedy:
         """What to do about recompiles of one code, with regard to causes that they have in common; () where none is known."""
@@ -120,9 +122,13 @@ class Remedies:
     def _marks(self, causes: Sequence[Cause], by_source: bool) -> str:
         """The marks against these causes, or why there had better be none; "" where the advice has nothing about them.
 
-        A mark on another property of the same source counts ``by_source``: it makes strides dynamic with a size, not their order.
+        A mark on another property of the same source counts ``by_source``: it makes strides dynamic with a size, not their order, and no
+        other size.
         """
-        named = (self._by_name.get(cause.axis) or (self._by_name.get(cause.source) if by_source else None) for cause in causes)
+        named = (
+            self._by_name.get(cause.axis) or (self._by_name.get(cause.source) if by_source and cause.prop.kind is not Kind.SIZE else None)
+            for cause in causes
+        )
         suggestions = {found.id: found for found in named if found}
         if suggestions:
             return _what_to_set(list(suggestions.values()))
@@ -137,6 +143,17 @@ class Remedies:
                 if frame in self._frames[number]:
                     return _what_to_set([self._suggestions[number]])
         return ""
+
+
+def _obstacle_first(item: Recompile) -> list[Cause]:
+    """Its causes: one that needs a graph of its own first, then what a change of code avoids where that is the verdict, sizes last."""
+
+    def rank(cause: Cause) -> tuple[bool, ...]:
+        is_another = item.verdict is Verdict.CODE and cause.verdict is not Verdict.CODE
+        is_removed = item.verdict is not Verdict.MARKING and not any_blocks_marking(cause.codes)
+        return not cause.needs_own_graph, is_another, cause.size_related, is_removed
+
+    return sorted(item.causes, key=rank)
 
 
 def _obstacle_beside(item: Recompile, causes: Sequence[Cause]) -> str:

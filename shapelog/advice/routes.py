@@ -1,5 +1,6 @@
 """Which marks it takes for an earlier entry to serve a later call."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import combinations, product
 from typing import NamedTuple
@@ -15,6 +16,7 @@ from shapelog.recompiles.causes import Cause, EntryDifference
 from shapelog.recompiles.explain import Explanations
 from shapelog.recompiles.facts import CompileFacts
 
+_OFFSET, _BASE = ".storage_offset()", "._base."
 # Of more dims that were equal, a route has no choice which to mark.
 _MOST_PAIRED = 16
 
@@ -131,20 +133,30 @@ def _partners(cause: Cause, difference: EntryDifference, entry: CompileFacts) ->
 def _unequal_pairs(entry: CompileFacts, call: CompileFacts) -> tuple[MarkChoice, ...]:
     """Of every two dims that the entry took for equal and that differ in this call, one must be marked: marked dims share no symbol.
 
-    Of many dims that are all but the most with one size.
+    Of many dims that are all but the most with one size. The storage offset and the base of a view cannot be marked, its sizes can.
     """
     choices: dict[MarkChoice, None] = {}
     shapes = entry.tree.shapes if entry.tree else ()
-    equal = ([name for name in shape.parsed.names if Source(name).tensor_part] for shape in shapes if shape.is_duck_shape)
+    equal = ([name for name in shape.parsed.names if _shares_symbol(name)] for shape in shapes if shape.is_duck_shape)
     for members in connected(equal):
         by_size = grouped(sorted(members), call.numbers.get)
-        marks = [[_mark_of(Source(name), call) for name in names] for names in by_size.values()]
+        marks = [[None if _cannot_be_marked(name) else _mark_of(Source(name), call) for name in names] for names in by_size.values()]
         if len(members) > _MOST_PAIRED:
             marks.remove(max(marks, key=len))
-            choices.update((frozenset((mark,)), None) for same in marks for mark in same)
+            pairs: Iterable[tuple[Mark | None, ...]] = ((mark,) for same in marks for mark in same)
         else:
-            choices.update((frozenset(pair), None) for ones, others in combinations(marks, 2) for pair in product(ones, others))
-    return tuple(choices)
+            pairs = (pair for ones, others in combinations(marks, 2) for pair in product(ones, others))
+        choices.update((frozenset(mark for mark in pair if mark), None) for pair in pairs)
+    return tuple(choices) if all(choices) else ()
+
+
+def _cannot_be_marked(name: str) -> bool:
+    return name.endswith(_OFFSET) or _BASE in name
+
+
+def _shares_symbol(name: str) -> bool:
+    """Whether a name in a guard is of a kind that shares the symbol of an equal number: a size, a stride or a storage offset."""
+    return name.endswith(_OFFSET) or Source(name).tensor_part is not None
 
 
 def _mark_of(source: Source, call: CompileFacts) -> Mark:

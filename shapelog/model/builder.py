@@ -38,6 +38,8 @@ _OF_PROCESS = frozenset(("torch_version", EXECUTION))
 _INTS = frozenset((int,))
 # Artifacts about what ranks compared or agreed on while they compiled.
 _RANK_NOTES = frozenset(("aot_joint_graph_sync_decision_cross_ranks", "inductor_spmd_graph_mismatch"))
+# How the error begins with which a backend failed on a graph; it is recorded as a graph break, and the failure has records of its own.
+_NOT_CONVERTED = "WON'T CONVERT "
 # What ends a compile, and the functions that compile ahead of time (torch 2.10 and later).
 _ENDING_KINDS = frozenset(("artifact", "compilation_metrics", "dynamo_cpp_guards_str"))
 _AHEAD = frozenset(("aot_compile", "aot_compile_fullgraph", "aot_compile_module"))
@@ -318,7 +320,8 @@ class Builder:
                 compile.reasons.extend(map(self._reason, recompile_reasons.split(text)))
                 compile.has_reasons_record = True
             elif name == "dynamo_graph_break_reason":
-                compile.breaks.append(graph_break(text))
+                if not text.startswith(_NOT_CONVERTED):
+                    compile.breaks.append(graph_break(text))
             elif name in ("dynamo_error", "eager_compile_backwards_failure"):
                 compile.error = text
             elif name in _RANK_NOTES:

@@ -7,10 +7,8 @@ from collections.abc import Iterable, Sequence
 
 from shapelog.model.trace import Frame
 from shapelog.reading.payloads.properties import Kind
-from shapelog.reading.payloads.recompile_reasons import Reason
+from shapelog.reading.payloads.recompile_reasons import Reason, backend_named
 from shapelog.recompiles.causes import Cause, Differences, EntryDifference
-
-_ADDRESS = " at 0x"
 
 
 def new_backend_each_time(frame: Frame, differences: Differences) -> Cause | None:
@@ -25,9 +23,9 @@ def new_backend_each_time(frame: Frame, differences: Differences) -> Cause | Non
 
 
 def _is_made_anew(reason: Reason) -> bool:
-    """Whether two backends are objects of one kind, as PyTorch writes them with their addresses."""
-    before, after = (text.partition(_ADDRESS) for text in (reason.expected, reason.actual))
-    return bool(before[1]) and before[0] == after[0] and before[2] != after[2]
+    """Whether two backends are objects of one kind or functions of one name, which PyTorch writes with and without their addresses."""
+    before, after = backend_named(reason.expected), backend_named(reason.actual)
+    return bool(before.compiler) and not before.is_inductor and before == after
 
 
 def with_backend(found: Iterable[EntryDifference], backend: Cause | None) -> Sequence[EntryDifference]:

@@ -104,6 +104,11 @@ class Cause(NamedTuple):
         return self.own_verdict or self.rule.verdict
 
     @property
+    def needs_own_graph(self) -> bool:
+        """Whether more is known than its rule states, and that the call needs a graph of its own, whatever else changed."""
+        return self.own_verdict is Verdict.JUSTIFIED
+
+    @property
     def remedy_rule(self) -> Rule:
         """The rule whose remedy holds. The last code of a size states why marking it alone is not enough."""
         return RULES[self.codes[-1]] if self.size_related else self.rule
@@ -177,7 +182,7 @@ def difference(entry: CompileFacts, call: CompileFacts, reasons: tuple[Reason, .
             causes.setdefault((tensor.tensor if tensor else cause.source, _part(item, cause)), cause)
     own_causes = _first_pinned_first(list(_one_for_each_dict(causes.values())), entry, call)
     axes = {cause.axis for cause in own_causes}  # two guards on one int are one change
-    return own_causes, tuple(axis for item in following if (axis := _axis(item.violation.source, item.violation.prop)) not in axes)
+    return own_causes, tuple(axis for item in following if (axis := _axis(item.violation.source, item.violation.prop)) and axis not in axes)
 
 
 def _first_pinned_first(causes: list[Cause], entry: CompileFacts, call: CompileFacts) -> tuple[Cause, ...]:
@@ -322,7 +327,7 @@ def _place(item: Violation, call: CompileFacts) -> UserLine | None:
     if found is not None and not is_library(found.file):
         return found._replace(file=_whole_path(found.file, call.files))
     part = f"{item.source}.size()[{item.prop.dim}]" if item.prop.kind is Kind.SIZE else item.source
-    symbol = call.symbols_by_source.get(part)
+    symbol = call.symbols_by_source.get(part) if part else None  # those from data have no source
     for frame in reversed(symbol.user_stack.frames if symbol else ()):
         if not is_library(frame.file):
             return UserLine(frame.file, frame.line, frame.name, frame.code)
@@ -354,8 +359,9 @@ def _shown_backends(before: NamedBackend, after: NamedBackend) -> tuple[str, str
     """Only what differs; "" for two objects that PyTorch writes alike."""
     if before == after:
         return "", ""
-    is_one = before.compiler == after.compiler
-    return (before.options, after.options) if is_one else (str(before), str(after))
+    if before.compiler == after.compiler:
+        return before.options, after.options
+    return (before.compiler, after.compiler) if before.options == after.options else (str(before), str(after))
 
 
 def _shown(item: Violation) -> tuple[str, str]:

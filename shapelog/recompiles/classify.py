@@ -15,7 +15,7 @@ from shapelog.recompiles.global_state import changed_fields, describe_change, se
 from shapelog.recompiles.passed_functions import functions_in, other_library_function
 from shapelog.recompiles.strides import is_free, same_order
 from shapelog.recompiles.tied_sizes import tied_to
-from shapelog.recompiles.violations import THE_CLASS, Described, Known, Violation, constant_type
+from shapelog.recompiles.violations import THE_CLASS, Described, Known, Violation, constant_type, was_traced
 from shapelog.rules import Verdict
 from shapelog.text import cut, some
 
@@ -45,6 +45,8 @@ _SAME_OFFSETS = "make the nested tensors with one offsets tensor in every call, 
 _ONE_CALL = "compile the code once, with one set of options, or accept one graph for each"
 _SAME_TENSORS = "set this attribute on every tensor that is passed, or on none"
 _SETS, _SAME_MEMBERS = frozenset(("set", "frozenset")), "accept one graph for each case, or always pass a set with the same members"
+_TRACED_OPERATOR = "accept it: PyTorch compiles this operator itself for every call that is traced, as by torch.export"
+_TRACED_AND_CALLED = "accept one graph for tracing with fake tensors, as torch.export does, and one for calls"
 _SAME_CLASS = "define the class at module level"
 _FIXED_PARAMETER = "keep requires_grad of this parameter fixed: set it once, before the first compiled call"
 _NOT_WARMED_UP = (
@@ -52,6 +54,7 @@ _NOT_WARMED_UP = (
     "torch._dynamo.decorators.mark_unbacked"
 )
 _OWN_SYMBOLS = "set torch.fx.experimental._config.use_duck_shape = False"
+_FROM_START = "accept the extra graph (PyTorch always specializes on 0 and 1), or clone() the slice or view before the call"
 _EQUAL_OR_NOT = "accept one graph for equal sizes and one for different ones, or make them equal in every call"
 _UNKNOWN_OBJECT = "create the object once, outside the call, and reuse it; if it is a class or an enum member, accept one graph for each"
 _SAME_TENSOR = "copy_() new values into the same tensor, or leave out guard=True where mark_static_address asks for this guard"
@@ -193,13 +196,16 @@ _WITHOUT_REASON = (
 
 
 def _unknown(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
-    if item.reason and item.reason.family == "not_a_view":
-        return Classification(("SL303",), "a tensor that was a view when this was compiled no longer is one")
     if item.reason and not item.reason.code:
         return Classification(("SL399",), _WITHOUT_REASON)
     if item.reason and item.reason.family == "other":
         return Classification(("SL399",), f"PyTorch reports a guard that shapelog does not know: {item.reason.text}")
     return Classification(("SL399",), "PyTorch could not determine which guard failed: the state changed during the check")
+
+
+def _view(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
+    tensor = item.source.display_name or "a tensor"
+    return Classification(("SL303",), f"{tensor} was a view of another tensor when this was compiled, and no longer is one")
 
 
 def _metadata(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
@@ -259,6 +265,9 @@ def _backend(item: Violation, name: str, entry: CompileFacts, call: CompileFacts
     """What differs in two calls of torch.compile, by what PyTorch wrote about them (torch 2.13 and later)."""
     before, after = backend_named(str(item.expected)), backend_named(str(item.actual))
     unused = "so the earlier cache entries do not apply"
+    if call.is_operator:
+        sentence = f"PyTorch compiled this operator with a backend object of its own, as in every call that is traced, {unused}"
+        return Classification(("SL318",), sentence, verdict=Verdict.JUSTIFIED, remedy=_TRACED_OPERATOR)
     if before.compiler and before.compiler == after.compiler:
         if before.options != after.options:
             sentence = f"torch.compile was called for the same code with {after.options} instead of {before.options}, {unused}"
@@ -408,8 +417,10 @@ def _shape_guard(item: Violation, name: str, entry: CompileFacts, call: CompileF
     if is_equality and any(entry.numbers.get(name) in (0, 1) for name in sizes):  # symbolic all the same: unbacked
         return Classification(("SL204",), f"the code requires two unbacked sizes to be equal: {text}{seen}", True, remedy=_EQUAL_OR_NOT)
     if (is_zero_one or is_equality) and any(value in (0, 1) for value in values or ((0,) if is_zero_one else ())):
-        what = "a size" if sizes or not values else "an int"
-        return Classification(("SL104",), f"PyTorch always specializes on {what} of 0 or 1: the cache entry requires {text}{seen}", True)
+        is_offset = bool(names) and all(name.endswith(".storage_offset()") for name in names)
+        what = "a storage offset" if is_offset else "a size" if sizes or not values else "an int"
+        sentence = f"PyTorch always specializes on {what} of 0 or 1: the cache entry requires {text}{seen}"
+        return Classification(("SL104",), sentence, True, remedy=_FROM_START if is_offset else "")
     if part and len(names) == 1 and _is_range_of_mark(shape):
         sentence = f"dim {part.prop.dim} of {part.tensor.display_name} is marked dynamic with a limited range: {text}{seen}"
         return Classification(("SL321",), sentence, True, Verdict.CODE, _WIDER_RANGE)
@@ -537,7 +548,7 @@ def _identity(item: Violation, name: str, entry: CompileFacts, call: CompileFact
     if expected.startswith(THE_CLASS):
         before, after = _short_type(expected.removeprefix(THE_CLASS)), _short_type(str(item.actual).removeprefix(THE_CLASS))
         if before == after:
-            return Classification(("SL308",), f"{name} is a new class {before}, not the one this was compiled for")
+            return Classification(("SL308",), f"{name} is a new class {before}, not the one this was compiled for", remedy=_SAME_CLASS)
         return Classification(("SL311",), f"{name} changed from the class {before} to {after}")
     if _ENUM.search(expected):
         return Classification(("SL311",), f"{name} is a different member of the enum {_short_type(expected)}")
@@ -603,6 +614,9 @@ def _shown_object(text: str) -> str:
 
 def _type(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     before, after = str(item.expected), str(item.actual)
+    if was_traced(item) is not None:
+        how = "a fake tensor, as export traces with, and is now a real one" if was_traced(item) else "a real tensor, and is now a fake one"
+        return Classification(("SL310",), f"{name} was {how}", verdict=Verdict.JUSTIFIED, remedy=_TRACED_AND_CALLED)
     if before == after and not isinstance(item.expected, Described) and not is_address(item.prop, before):
         return Classification(("SL310",), f"{name} is an instance of a different class with the same name ({after})", remedy=_SAME_CLASS)
     if "None" not in (before, after) and after != "NoneType" and _KINDS_OF_FUNCTIONS.keys() & {before, after}:
@@ -737,6 +751,7 @@ _CLASSIFIERS: dict[Kind, Callable[[Violation, str, CompileFacts, CompileFacts], 
     Kind.STRIDE: _stride,
     Kind.SHAPE_GUARD: _shape_guard,
     Kind.DISPATCH_KEYS: _dispatch_keys,
+    Kind.VIEW: _view,
     Kind.MARKING: _marking,
     Kind.FUNCTORCH_STATE: _transforms,
     Kind.METADATA: _metadata,

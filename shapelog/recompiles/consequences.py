@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from shapelog.reading.payloads.guard_expressions import Expression, integer
-from shapelog.reading.payloads.properties import AUTOCAST_ENABLED, DUAL_LEVEL, TRANSFORMS, Kind
+from shapelog.reading.payloads.properties import AUTOCAST_ENABLED, DUAL_LEVEL, TRANSFORMS, Kind, Property
 from shapelog.reading.payloads.source_names import Owners, Source
 from shapelog.recompiles.facts import CompileFacts
 from shapelog.recompiles.strides import follows_from_sizes, layout, same_order
-from shapelog.recompiles.violations import Described, Violation
+from shapelog.recompiles.violations import Described, Violation, constant_type, was_traced
 
 # What another object has of its own; sizes and values below it changed by themselves.
 _OBJECT_KINDS = frozenset((Kind.ID, Kind.TYPE, Kind.TENSOR, Kind.CLOSURE))
@@ -19,7 +19,9 @@ _OF_ENUM = ("._value_", "._name_")
 _OF_TRANSFORMS = ("G['__import_torch_dot__functorch_dot_", "G['__import_torch_dot_autograd_dot_forward_ad']")
 _WRITTEN = re.compile(r"\d{1,18}")
 _NUMBERS = frozenset((Kind.VALUE, Kind.SIZE))
-_TENSOR_OR_DEVICE = frozenset((Kind.TENSOR, Kind.DEVICE))
+_TEXTS = frozenset(("str", "bytes"))
+_AUTOCAST_CACHE = Property(Kind.AUTOCAST, name="cached_enabled")
+_WITH_OTHER_KEYS = frozenset((Kind.TENSOR, Kind.TYPE, Kind.DEVICE))
 
 
 class Consequence(NamedTuple):
@@ -34,11 +36,12 @@ class Changes:
     """All that separates a call from an entry, and what the consequences are recognized by.
 
     ``replaced`` has, by source, the first sign that an object was replaced, ``replaced_objects`` only the sources; ``collected`` are
-    objects that are gone, ``converted`` those that became tensors or are on another device. ``resized`` are tensors of which a size,
+    objects that are gone, ``converted`` those of another type or on another device. ``resized`` are tensors of which a size,
     stride or the rank changed, ``rank_changed`` those of another rank, ``length_changed`` containers; these are spelled as in guard
     expressions. ``batched`` are tensors that vmap wraps on one side only, ``transforms`` the changes of the state of torch.func.
     ``numbers`` has the new value of each static int and size that changed, by its old one, ``static`` the name that
-    each has in guards, its old and its new value.
+    each has in guards, its old and its new value. ``traced``: one side alone was traced with fake tensors. ``texts``
+    are strings and bytes with another value.
     """
 
     violations: Sequence[Violation]
@@ -58,6 +61,8 @@ class Changes:
     autocast_changed: bool
     numbers: dict[int, int]
     static: tuple[tuple[str, int, int], ...]
+    traced: bool
+    texts: frozenset[Source]
 
     def has(self, kind: Kind) -> bool:
         return kind in self.kinds
@@ -97,7 +102,7 @@ def _changes(violations: Sequence[Violation], entry: CompileFacts, call: Compile
         replaced=replaced,
         replaced_objects=Owners(replaced),
         collected=Owners(item.source for item in violations if item.prop.kind is Kind.LIFETIME and item.source),
-        converted=frozenset(item.source for item in violations if item.prop.kind in _TENSOR_OR_DEVICE),
+        converted=frozenset(item.source for item in violations if item.prop.kind in _WITH_OTHER_KEYS),
         resized=frozenset(resized),
         rank_changed=frozenset(item.source.canonical for item in violations if item.prop.kind is Kind.RANK),
         length_changed=Owners(item.source.canonical for item in violations if item.prop.kind is Kind.LENGTH),
@@ -107,6 +112,8 @@ def _changes(violations: Sequence[Violation], entry: CompileFacts, call: Compile
         autocast_changed=any(item.prop.kind is Kind.AUTOCAST or "autocast" in str(item.expected) for item in violations if not item.source),
         numbers={before: after for _, before, after in static},
         static=static,
+        texts=frozenset(item.source for item in violations if item.prop.kind is Kind.VALUE and constant_type(str(item.expected)) in _TEXTS),
+        traced=any(was_traced(item) is not None for item in violations),
     )
 
 
@@ -160,6 +167,11 @@ def in_container_of_other_length(item: Violation, changes: Changes) -> bool:
     """A guard over an item of a container whose length changed belongs to the path for that length."""
     names = item.shape.parsed.names if item.shape else ()
     return any(any(changes.length_changed.of(Source(name))) for name in names)
+
+
+def length_of_another_text(item: Violation, changes: Changes) -> bool:
+    """Texts and bytes are compared as a whole, and so is their length."""
+    return item.prop.kind is Kind.LENGTH and item.source in changes.texts
 
 
 def constant_in_guard_changed(item: Violation, changes: Changes) -> bool:
@@ -250,6 +262,16 @@ def changed_by_transform(item: Violation, changes: Changes) -> bool:
     return kind is Kind.VALUE and item.source.startswith(_OF_TRANSFORMS)
 
 
+def changed_by_tracing(item: Violation, changes: Changes) -> bool:
+    """Tracing with fake tensors runs under a dispatch mode, and turns the cache of autocast off."""
+    if not changes.traced:
+        return False
+    if item.prop.kind is Kind.DISPATCH_KEYS:
+        old, new = (set(re.findall(r"\w+", str(text))) for text in (item.expected, item.actual))
+        return all(key.startswith("Python") for key in old ^ new)
+    return item.prop == _AUTOCAST_CACHE or (item.prop.kind is Kind.GLOBAL_STATE and item.expected == "autocast_cache_enabled")
+
+
 def dispatch_keys_of_autocast(item: Violation, changes: Changes) -> bool:
     return item.prop.kind is Kind.DISPATCH_KEYS and changes.autocast_changed and "Autocast" in f"{item.expected}{item.actual}"
 
@@ -284,7 +306,7 @@ def stride_of_a_single_element(item: Violation, changes: Changes) -> bool:
 
 
 def dispatch_keys_of_device(item: Violation, changes: Changes) -> bool:
-    """Another device, or an object that is a tensor now, has other dispatch keys."""
+    """A tensor on another device, or of another type (a subclass, say), has other dispatch keys."""
     return item.prop.kind is Kind.DISPATCH_KEYS and item.source in changes.converted
 
 
@@ -295,6 +317,7 @@ CONSEQUENCES: dict[str, Callable[[Violation, Changes], bool]] = {
         rank_changed,
         strides_follow_resized_tensor,
         in_container_of_other_length,
+        length_of_another_text,
         constant_in_guard_changed,
         object_was_collected,
         below_collected_object,
@@ -302,6 +325,7 @@ CONSEQUENCES: dict[str, Callable[[Violation, Changes], bool]] = {
         computed_under_other_grad_mode,
         changed_by_inference_mode,
         changed_by_transform,
+        changed_by_tracing,
         dispatch_keys_of_autocast,
         set_by_entering_autocast,
         stride_follows_size,

@@ -3,6 +3,7 @@
 A fact is *property of a source = value*. Facts come from guards, described tensors, symbols and events, in that order of trust.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -35,6 +36,8 @@ _LOOK = attrgetter("source", "size", "stride", "storage_offset", "dtype", "requi
 _HINT = attrgetter("source", "hint")
 _SOURCES = attrgetter("sources")
 _OPERATORS = "torch/_ops.py"
+# Operators that take functions, such as torch.cond: outside of compiled code PyTorch compiles them itself.
+_OF_FUNCTIONS = re.compile(r"[/\\]torch[/\\]_higher_order_ops[/\\]")
 _GRAD_MODE = Property(Kind.GLOBAL_STATE, name="grad_mode")
 _ID = Property(Kind.ID)
 _WRAPPED_CODE = "._torchdynamo_inline.__code__"
@@ -104,7 +107,8 @@ class CompileFacts:
         if prop.kind is not Kind.SIZE:
             return integer(str(self.facts.get(key, "")))
         tensor = self.input(source)
-        return tensor.size[prop.dim] if tensor and prop.dim < len(tensor.size) else None
+        size = tensor.size[prop.dim] if tensor and prop.dim < len(tensor.size) else -1
+        return size if size >= 0 else None
 
     def pinned_alike(self, pin: Pin) -> "list[CompileFacts]":
         """What is known of the compiles in which the same line pinned the same, this one among them."""
@@ -127,6 +131,11 @@ class CompileFacts:
     def is_in_operator(self) -> bool:
         """Whether it was called from the kernel of an operator, where autograd's dispatch keys are excluded."""
         return any(file.endswith(_OPERATORS) for file in self.files[1:])
+
+    @cached_property
+    def is_operator(self) -> bool:
+        """Whether it is code that PyTorch compiles by itself: an operator that takes functions, called outside of compiled code."""
+        return bool(_OF_FUNCTIONS.search(self.compile.metrics.code_file))
 
     @cached_property
     def specializations_by_source(self) -> dict[str, Specialization]:
@@ -347,6 +356,8 @@ def _add_tensor(item: Input, facts: dict[Key, Fact], numbers: dict[str, Value]) 
     numbers[f"{source.canonical}.storage_offset()"] = item.storage_offset
     for of_dim, values in ((size, item.size), (stride, item.stride)):
         for dim, value in enumerate(values):
+            if value < 0:  # a symbol of what traces this code, whose value is not recorded
+                continue
             prop = of_dim(dim)
             facts[source, prop] = value
             numbers[f"{source.canonical}.{prop.kind.value}()[{dim}]"] = value

@@ -35,6 +35,8 @@ def verdict_of(
     for item in (nearest, *differences):
         if reuse.serves(frame, item, compile):
             return Verdict.MARKING, item.entry
+    if any(cause.needs_own_graph for cause in nearest.causes):
+        return Verdict.JUSTIFIED, None
     table = reuse.differences.table
     verdicts = {cause.verdict for cause in nearest.causes}
     # A size of 0 or 1, or a branch, needs a graph of its own with or without the mark.

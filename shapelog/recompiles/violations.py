@@ -36,6 +36,8 @@ from shapelog.recompiles.facts import CompileFacts
 _CONSTANT_TYPES = {"True": "bool", "False": "bool", "None": "NoneType"}
 _BRACKET_TYPES = {"(": "tuple", "[": "list", "{": "set"}
 _TENSOR_TYPE = "torch.Tensor"
+_OF_NN = frozenset(("Parameter", "Buffer", "UninitializedParameter", "UninitializedBuffer"))
+FAKE_TENSOR = "FakeTensor"
 _FROM_NUMPY, _NDARRAY = "___from_numpy(", "numpy.ndarray"
 THE_CLASS = "the class "
 # What the types of classes end with.
@@ -195,6 +197,15 @@ def _size_of_part(tree: GuardTree, call: CompileFacts, key: Key) -> Fact | None:
     return call.facts.get(whole)
 
 
+def was_traced(item: Violation) -> bool | None:
+    """Whether a tensor was a fake one in the entry and is real in the call, False the other way round; None for any other violation."""
+    is_fake = [str(known).endswith(FAKE_TENSOR) for known in (item.expected, item.actual)]
+    is_real = [known is Described.TENSOR or str(known).startswith("torch.nn.") for known in (item.expected, item.actual)]
+    if item.prop.kind is not Kind.TYPE or not any(is_fake) or not any(is_real):
+        return None
+    return is_fake[0]
+
+
 def _differs(prop: Property, expected: Fact, actual: Fact) -> bool:
     """Whether two unequal values violate a guard."""
     if prop.kind is not Kind.MARKING:
@@ -231,7 +242,9 @@ def _from_reason(entry: CompileFacts, call: CompileFacts, reason: Reason) -> Vio
         pair = " is ".join(_full_source(owner, name) for name in reason.same)
         before, after = (Described.DISTINCT, pair) if reason.family == "duplicate" else (pair, Described.DISTINCT)
         return Violation(Source(), _ALIASING, before, after, reason.comment, reason=reason)
-    source = _full_source(owner, reason.source) or _source_of(entry, reason)
+    source = _full_source(owner, reason.source) or (
+        _no_longer_view(entry, call) if reason.prop.kind is Kind.VIEW else _source_of(entry, reason)
+    )
     if (attribute := _registered_anew(entry, call, source, reason)) is not None:
         return attribute
     prop, expected, actual = _named_values(entry, call, source, reason)
@@ -242,6 +255,14 @@ def _source_of(entry: CompileFacts, reason: Reason) -> Source:
     """The source of a guard whose text does not name it, such as ``___check_metadata_140057847825888_c0/0``."""
     guards = entry.tree.guards if entry.tree and reason.code else ()
     return next((guard.source for guard in guards if guard.text == reason.code), Source())
+
+
+def _no_longer_view(entry: CompileFacts, call: CompileFacts) -> Source:
+    """The first tensor whose base the entry has a guard on, and that is no view in the call."""
+    names = (name for shape in (entry.tree.shapes if entry.tree else ()) for name in shape.parsed.names)
+    owners = (owner for owner, base, _ in (name.partition("._base.") for name in names) if base)
+    found = (tensor.source for owner in owners for tensor in call.inputs_by_canonical.get(owner, ()) if not tensor.is_view)
+    return next(found, Source())
 
 
 def _named_values(entry: CompileFacts, call: CompileFacts, source: Source, reason: Reason) -> tuple[Property, Known, Known]:
@@ -340,8 +361,10 @@ def _tensor_type(entry: CompileFacts, source: Source) -> Known:
 
 
 def _tensor_kind(name: Fact | None) -> Known:
-    """The type of a tensor as its guard has it, without a module."""
-    return Described.TENSOR if name in (None, "Tensor") else f"torch.nn.{name}"
+    """The type of a tensor as its guard has it, without a module; those of torch.nn with it."""
+    if name in (None, "Tensor"):
+        return Described.TENSOR
+    return f"torch.nn.{name}" if name in _OF_NN else str(name)
 
 
 def _dtype(name: str) -> str:

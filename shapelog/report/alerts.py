@@ -362,7 +362,8 @@ class _AlertBuilder(NamedTuple):
             stack = next((item.message.stack for item in members if item.message and item.message.stack), ())
             line = next((line for line in reversed(stack) if place and (line.file, line.line) == (place.file, place.line)), None)
             is_own = bool(place and not is_library(place.file))
-            notes = (text for item in members for text in (*item.notes, *([] if is_own or not line else [_stopped_at(line)])))
+            stopped = stack[-1] if is_own and stack and is_library(stack[-1].file) else None if is_own else line
+            notes = (text for item in members for text in (*item.notes, *([_stopped_at(stopped)] if stopped else [])))
             yield self._alert(
                 rule=first.rule,
                 sentence=first.sentence,

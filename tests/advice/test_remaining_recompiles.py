@@ -3,7 +3,7 @@
 import make
 from make import compile as compiled
 from make import dynamic_size, int_values, load, static_sizes, tensor, trace
-from payload_text import code_comment, global_state, graph_text, guard_manager, guard_tree, tensor_match
+from payload_text import RETURN_LINE, code_comment, global_state, graph_text, guard_manager, guard_tree, tensor_match
 from recorded import RECORDED, report_of
 
 from shapelog.advice.remaining_recompiles import Remaining
@@ -77,6 +77,15 @@ def test_an_int_that_was_left_out_is_not_recommended() -> None:
     assert found.rule.code == "SL102"
     assert found.sentence.startswith("the int k changed from 3 to 4; a mark for it was left out: f formats k into a string at model.py:7")
     assert found.remedy == "build the string outside the compiled code, or pass k as a tensor"
+
+
+def test_a_mark_that_was_left_out_has_nothing_to_do_with_another_dtype() -> None:
+    labelled = tensor_match(size=(8, 4)).replace(RETURN_LINE, code_comment(7, 'tmp = f"{x.shape[0]} bar"', "g"))
+    double = compiled("0/2", tensor(10, 8, dtype="torch.float64"), guards=guard_tree(tensor_match(dtype="float64")))
+    made = trace(static_sizes(10, 12), double, compiled("1/0", tensor(8, 4), guards=guard_tree(labelled), name="g"))
+    found = {item.axis: item.sentence for item in make.advice(made).remaining}
+    assert "; a mark for it was left out: " in found["x.size[0]"]
+    assert found["x.dtype"] == "the dtype of x changed from float32 to float64"
 
 
 def test_ints_have_another_remedy_in_a_version_without_a_list() -> None:

@@ -7,7 +7,7 @@ import make
 import pytest
 from make import compile as compiled
 from make import explain, int_values, static_sizes, tensor, trace
-from payload_text import code_comment, equals_match, graph_text, guard_manager, guard_tree, tensor_match
+from payload_text import RETURN_LINE, code_comment, equals_match, graph_text, guard_manager, guard_tree, tensor_match
 from recorded import RECORDED, report_of
 
 from shapelog.advice.advise import advise
@@ -160,9 +160,32 @@ def test_of_several_causes_the_one_that_no_mark_removes_comes_first() -> None:
     assert report.remedies.of_recompile(recompile).rule.code == "SL301"
 
 
+def test_where_a_change_of_code_is_the_verdict_its_cause_comes_first() -> None:
+    made = trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(10, 8, 2, dtype="torch.float64")))
+    report, recompile = last(made)
+    assert ([cause.rule.code for cause in recompile.causes], recompile.verdict) == (["SL107", "SL301"], Verdict.CODE)
+    assert report.remedies.of_recompile(recompile).rule.code == "SL301"
+
+
 def test_a_mark_that_would_do_harm_is_not_recommended() -> None:
     made = trace(int_values(3, 4, comment=code_comment(7, "name = f'{k}'")))
     assert remedy(made) == Remedy(RULES["SL102"], "build the string outside the compiled code, or pass k as a tensor")
+
+
+def test_a_size_whose_mark_would_do_harm_is_not_answered_by_the_mark_of_another_size() -> None:
+    labelled = tensor_match(size=(8,)).replace(RETURN_LINE, code_comment(7, 'tmp = f"{x.shape[0]} bar"', "g"))
+    sizes = [compiled(f"0/{number}", tensor(*size)) for number, size in enumerate(((10, 8), (10, 9), (12, 8)))]
+    report, recompile = last(trace(*sizes, compiled("1/0", tensor(8), guards=guard_tree(labelled), name="g")))
+    assert report.advice
+    assert [(item.source, item.dims) for item in report.advice.suggestions] == [("L['x']", (1,))]
+    assert recompile.causes[0].axis == "x.size[0]"
+    assert "torch._dynamo.mark_dynamic(x, 0)" in report.remedies.of_recompile(recompile).text
+
+
+def test_a_recompile_that_failed_asks_to_fix_the_error_whatever_led_to_it() -> None:
+    made = trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(12, 8), **make.FAILED))
+    report, recompile = last(made)
+    assert (recompile.codes, report.remedies.of_recompile(recompile)) == (("SL101",), Remedy(RULES["SL403"], RULES["SL403"].remedy))
 
 
 def test_before_torch_2_8_it_is_the_line_of_code() -> None:

@@ -56,6 +56,27 @@ def test_a_stride_that_follows_from_a_size_needs_any_of_the_sizes() -> None:
     assert needs(trace(compiled("0/0", tensor(1, 8, stride=[20, 1])), compiled("0/1", tensor(1, 8, stride=[30, 1])))) == [{X1}]
 
 
+def test_a_size_that_shared_a_symbol_with_a_storage_offset_is_needed() -> None:
+    shared = DUCK.replace("L['y'].size()[0]", "L['y'].storage_offset()")
+    guards = guard_tree(tensor_match(size=(None, 8)), tensor_match("L['y']", (None, 8)), shapes=(shared,))
+    made = trace()
+    for number, size in enumerate((10, 12)):
+        made += compiled(f"0/{number}", tensor(size, 8), tensor(20, 8, source="L['y']", storage_offset=10), dynamic=[0], guards=guards)
+    assert needs(made) == [{X0}]
+
+
+def test_a_view_that_was_as_long_as_its_base_shared_its_symbol() -> None:
+    shared = "L['x']._base.size()[0] == L['x'].size()[0]  # (unknown var s83, please file a bug)"
+    guards = guard_tree(tensor_match(size=(None, 8)), shapes=(shared,))
+    made = trace(compiled("0/0", tensor(10, 8), dynamic=[0], guards=guards))
+    reason = "0/0: x._base.size()[0] == x.size()[0]  # (unknown var s83, please file a bug)"
+    made += compiled(
+        "0/1", tensor(8, 8, storage_offset=16), dynamic=[0], guards=guard_tree(tensor_match(size=(None, 8))), reasons=(reason,)
+    )
+    assert needs(made) == [{X0}]
+    assert explain(made).recompiles[0].codes == ("SL103",)
+
+
 def test_one_of_two_dims_that_shared_a_symbol_is_enough() -> None:
     guards = guard_tree(tensor_match(size=(None, 8)), tensor_match("L['y']", (None, 8)), shapes=(DUCK,))
     symbols = (("s77", "10", "L['x'].size()[0]"),)

@@ -118,6 +118,13 @@ def test_a_graph_break_keeps_its_reason_and_place_over_the_attempts() -> None:
     assert (found.place.file, found.place.line) == ("/srv/app/model.py", 14)
 
 
+def test_the_error_of_a_backend_is_no_graph_break() -> None:
+    text = "WON'T CONVERT f /srv/app/model.py line 5\n========== TorchDynamo Stack Trace ==========\nTraceback ..."
+    made = make.trace(make.artifact("dynamo_graph_break_reason", text, id="0/0"), compiled("0/0", tensor(8, 16), **make.FAILED))
+    (compile,) = make.load(made).compiles
+    assert (compile.breaks, compile.outcome) == ((), Outcome.FAILED)
+
+
 def test_a_graph_of_an_attempt_that_was_given_up_is_not_the_graph_of_the_compile() -> None:
     where = {"id": "0/0"}
     data = dynamo_start(**where) + output_graph((8, "s1"), **where) + describe(tensor(8, 2), attempt=1, **where)

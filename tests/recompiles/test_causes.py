@@ -591,6 +591,75 @@ def test_a_parameter_in_place_of_a_tensor_is_another_type() -> None:
     assert (cause.codes, cause.sentence) == (("SL310",), "x changed from a tensor to torch.nn.Parameter")
 
 
+@pytest.mark.parametrize(
+    ("kinds", "sentence"),
+    [
+        (("FakeTensor", "Tensor"), "x was a fake tensor, as export traces with, and is now a real one"),
+        (("Parameter", "FakeTensor"), "x was a real tensor, and is now a fake one"),
+    ],
+)
+def test_code_that_is_traced_with_fake_tensors_and_also_called_needs_two_graphs(kinds: tuple[str, str], sentence: str) -> None:
+    off, on = global_state(autocast_state={"cached_enabled": False}), global_state()
+    keys = {kind: CPU_KEYS.replace(")", ", Python, PythonDispatcher)") if kind == "FakeTensor" else CPU_KEYS for kind in kinds}
+    trees = [
+        guard_tree(off if kind == "FakeTensor" else on, tensor_match(keys=keys[kind]).replace("Tensor, ", f"{kind}, ", 1)) for kind in kinds
+    ]
+    recompile = last_recompile(two(*trees, "GLOBAL_STATE changed: autocast_cache_enabled"))
+    assert [(cause.codes, cause.sentence) for cause in recompile.causes] == [(("SL310",), sentence)]
+    assert (recompile.verdict, recompile.causes[0].own_remedy) == (
+        Verdict.JUSTIFIED,
+        "accept one graph for tracing with fake tensors, as torch.export does, and one for calls",
+    )
+
+
+def test_a_tensor_subclass_of_a_program_is_named_without_a_module_and_its_dispatch_keys_follow() -> None:
+    subclass = tensor_match(keys=CPU_KEYS.replace(")", ", Python, PythonTLSSnapshot)")).replace("Tensor, ", "TwoTensor, ", 1)
+    made = two(guard_tree(tensor_match()), guard_tree(subclass))
+    assert only(made).sentence == "x changed from a tensor to TwoTensor"
+    assert last_recompile(made).consequences == ("x dispatch keys",)
+
+
+def test_a_class_that_is_made_anew_is_to_be_defined_once() -> None:
+    trees = [
+        guard_tree(
+            tensor_match(), guard_manager("L['op']", f"ID_MATCH: ___check_obj_id(L['op'], {number}), type=<class 'app.Op'>", type="type")
+        )
+        for number in (7001, 7002)
+    ]
+    cause = only(two(*trees))
+    assert cause.sentence == "op is a new class Op, not the one this was compiled for"
+    assert cause.own_remedy == "define the class at module level"
+
+
+def test_a_size_that_is_a_symbol_of_what_traces_the_code_is_not_known() -> None:
+    """Code of an operator that is compiled while ``torch.export`` traces it."""
+    tree = guard_tree(tensor_match(size=(None, 8)), shapes=(f"2 <= L['x'].size()[0]  {RETURN_LINE}",))
+    inputs = [tensor(*size, stride=(8, 1), dtype=f"torch.{dtype}") for size, dtype in ((("s77", 8), "float32"), (("s77", 8), "float64"))]
+    made = trace(compiled("0/0", inputs[0], guards=tree), compiled("0/1", inputs[1], guards=tree.replace("float32", "float64")))
+    assert [cause.axis for cause in last_recompile(made).causes] == ["x.dtype"]
+
+
+def test_a_tensor_that_is_no_view_any_more_is_named() -> None:
+    trees = [guard_tree(tensor_match(size=(None, 8)), shapes=shapes) for shapes in ((f"2 <= L['x']._base.size()[0]  {RETURN_LINE}",), ())]
+    reason = "0/0: 'NoneType' object has no attribute 'size'"
+    made = trace(
+        compiled("0/0", tensor(10, 8, is_view=True), guards=trees[0]), compiled("0/1", tensor(12, 8), guards=trees[1], reasons=(reason,))
+    )
+    (cause,) = last_recompile(made).causes
+    assert (cause.codes, cause.axis) == (("SL303",), "x view")
+    assert cause.sentence == "x was a view of another tensor when this was compiled, and no longer is one"
+
+
+def test_a_storage_offset_of_0_is_no_int_and_no_size() -> None:
+    guard = "2 <= L['x'].storage_offset()"
+    tree = guard_tree(tensor_match(size=(None, 8)), shapes=(f"{guard}  {RETURN_LINE}",))
+    made = trace(compiled("0/0", tensor(10, 8, storage_offset=80), guards=tree), compiled("0/1", tensor(12, 8), guards=tree))
+    (cause,) = last_recompile(made).causes
+    assert cause.codes == ("SL104",)
+    assert cause.sentence.startswith("PyTorch always specializes on a storage offset of 0 or 1: ")
+    assert cause.own_remedy.endswith("or clone() the slice or view before the call")
+
+
 def test_what_lies_below_a_replaced_object_only_follows() -> None:
     trees = [
         guard_tree(tensor_match(), identity("L['self']", number, "app.Net"), identity("L['self'].act", number + 10, "app.Act"))
@@ -972,6 +1041,40 @@ def test_a_backend_made_anew_is_seen_in_every_generation_of_a_frame() -> None:
     )
     last = [item for item in explain(trace(once, once)).recompiles if item.compile.id.compile == 2]
     assert [item.codes for item in last] == [("SL318",), ("SL318",)]
+
+
+CHANGED = "0/0: BACKEND_MATCH failure: torch.compile detected different backend callables. Cached backend: "
+CONDITION = "/env/lib/python3.11/site-packages/torch/_higher_order_ops/cond.py"
+
+
+@pytest.mark.parametrize("compiler", ["fn", "<app.Backend object at 0x7f{}>"])
+def test_backends_that_are_made_anew_are_functions_of_one_name_or_objects_of_one_kind(compiler: str) -> None:
+    first, second = (f"_TorchCompileWrapper(compiler='{compiler.format(digit)}', dynamic=None) (id=0x7e{digit})" for digit in (1, 2))
+    again = compiled("0/1", tensor(10, 8), reasons=(f"{CHANGED}{first}. New backend: {second}. If ...",))
+    made = trace(compiled("0/0", tensor(10, 8)), again, compiled("0/2", tensor(12, 8)))
+    assert last_recompile(made).codes == ("SL101", "SL318")
+
+
+def test_an_operator_that_pytorch_compiles_itself_needs_a_graph_for_each_traced_call_whatever_else_changed() -> None:
+    backends = [f"_TorchCompileWrapper(compiler='fn', dynamic=None) (id=0x7e{digit})" for digit in (1, 2)]
+    reason = f"{CHANGED}{backends[0]}. New backend: {backends[1]}. If this is unexpected, ..."
+    from_data = [("u0", None, "")]
+    again = compiled("0/1", tensor(10, 8), file=CONDITION, symbols=from_data, reasons=(reason,))
+    double = compiled("0/2", tensor(10, 8, dtype="torch.float64"), file=CONDITION, guards=guard_tree(tensor_match(dtype="float64")))
+    report = make.report(trace(compiled("0/0", tensor(10, 8), file=CONDITION), again, double))
+    for item, codes in zip(report.recompiles, (["SL318"], ["SL301", "SL318"]), strict=True):
+        assert ([cause.codes[0] for cause in item.causes], item.verdict) == (codes, Verdict.JUSTIFIED)
+        assert item.causes[-1].sentence.startswith("PyTorch compiled this operator with a backend object of its own")
+        assert report.remedies.of_recompile(item).text.startswith("accept it: PyTorch compiles this operator itself")
+
+
+def test_a_cause_without_a_source_is_not_placed_at_a_value_from_data() -> None:
+    line = {"line": 9, "name": "f", "filename": MODEL, "loc": "n = x.item()"}
+    symbol = {"symbol": "u0", "val": "None", "vr": "[0, 4]", "source": "", "user_stack": [line], "stack": []}
+    *started, end = make.split_records(compiled("0/1", tensor(10, 8), guards=guard_tree(global_state(grad_mode=False), tensor_match())))
+    made = trace(compiled("0/0", tensor(10, 8), guards=guard_tree(global_state(), tensor_match())), *started)
+    cause = only(made + record("create_symbol", symbol, id="0/1") + end)
+    assert (cause.codes, cause.place) == (("SL305",), None)
 
 
 def test_a_kernel_of_an_operator_is_no_inference_mode() -> None:

@@ -40,6 +40,9 @@ def keys_of(*keys: str) -> str:
     return CPU_KEYS.replace("AutogradCPU", ", ".join(("AutogradCPU", *keys)))
 
 
+FAKE = tensor_match(keys=keys_of("Python", "PythonTLSSnapshot", "PythonDispatcher")).replace("Tensor, ", "FakeTensor, ", 1)
+
+
 def parts(number: int, *shapes: str) -> str:
     """A tree with two tensors of any length, and an int."""
     return guard_tree(tensor_match(size=(None, 8)), tensor_match("L['y']", (None, 8)), equals_match("L['k']", number), shapes=shapes)
@@ -63,6 +66,13 @@ CASES = {
             inputs=([make.tensor(20, 8, source="L['xs'][2]")], [make.tensor(40, 8, source="L['xs'][2]")]),
         ),
         "L['xs'][2].size()[0] shape L['xs'][2].size()[0] <= 30",
+    ),
+    "length_of_another_text": (
+        two(
+            guard_tree(equals_match("L['text']", b"abc", type="bytes"), guard_manager("L['text']", "LENGTH_CHECK: len(L['text']) == 3")),
+            guard_tree(equals_match("L['text']", b"abcd", type="bytes"), guard_manager("L['text']", "LENGTH_CHECK: len(L['text']) == 4")),
+        ),
+        "L['text'] len",
     ),
     "constant_in_guard_changed": (
         two(parts(2, SUM), parts(6), inputs=(rows(9, 7), rows(16, 10))),
@@ -111,6 +121,14 @@ CASES = {
             ),
         ),
         f"{JVP_LEVEL} value",
+    ),
+    "changed_by_tracing": (
+        two(
+            guard_tree(global_state(autocast_state={"cached_enabled": False}), FAKE),
+            guard_tree(global_state(), tensor_match()),
+            "GLOBAL_STATE changed: autocast_cache_enabled",
+        ),
+        "L['x'] dispatch keys",
     ),
     "dispatch_keys_of_autocast": (
         two(

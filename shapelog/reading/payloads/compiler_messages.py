@@ -23,9 +23,11 @@ from shapelog.reading.payloads.source_names import Source
 from shapelog.reading.records import StackFrame
 from shapelog.text import enumerated
 
-# Where a break happened and, from torch 2.10 on, what was being traced or done; the break itself follows below.
+# Where a break happened and, from torch 2.10 on, what was being traced or done, or that an operator needs code without breaks; the break
+# itself follows below.
 _PREFACE = re.compile(
-    r"^Graph break in user code at .*\n"
+    r"^.* doesn't work unless it is captured completely with torch\.compile\. Got graph break/error:\n+(?=.)"
+    r"|^Graph break in user code at .*\n"
     r"(?:(?:Graph Break )?Reason: (?:(?:Encountered graph break|Failed to handle graph break).*\n+)?(?:Unsupported: )?)?"
 )
 _FIELD = re.compile(r"^ {0,3}(Explanation|Hint|Developer debug context): ?(.*)$")

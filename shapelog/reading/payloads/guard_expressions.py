@@ -92,6 +92,13 @@ class Expression(NamedTuple):
             return False
         return all(isinstance(node.op, (ast.Add, ast.Sub, ast.Mult)) for node in ast.walk(self.tree) if isinstance(node, ast.BinOp))
 
+    @property
+    def is_inequality(self) -> bool:
+        """Whether it is ``a != b`` or ``Ne(a, b)``."""
+        if isinstance(self.tree, ast.Compare):
+            return any(isinstance(operator, ast.NotEq) for operator in self.tree.ops)
+        return isinstance(self.tree, ast.Call) and isinstance(self.tree.func, ast.Name) and self.tree.func.id == "Ne"
+
     def with_constants(self, changes: Mapping[int, int]) -> "Expression":
         """The same guard with other numbers in place of these."""
         if self.tree is None:

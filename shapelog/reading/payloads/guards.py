@@ -101,6 +101,10 @@ class Guard(NamedTuple):
     comment: str = ""
 
 
+# The size of the base of a view equals another size.
+_OF_BASE = re.compile(r"(?=.*\._base\.size\(\))[^=<>!+*/%]+\.size\(\)\[\d+\] == [^=<>!+*/%]+\.size\(\)\[\d+\]")
+
+
 @dataclass(frozen=True)
 class ShapeGuard:
     """A guard over sizes: an expression over sources, and the comment that names the code that it comes from."""
@@ -114,8 +118,8 @@ class ShapeGuard:
 
     @property
     def is_duck_shape(self) -> bool:
-        """Whether it is there because two sizes were equal by chance."""
-        return "duck sizing" in self.comment
+        """Whether it is there because two sizes were equal by chance. No code can tie the size of the tensor that another is a view of."""
+        return "duck sizing" in self.comment or bool(_OF_BASE.fullmatch(self.expression))
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,7 @@ class Kind(Enum):
     DEVICE = "device"
     REQUIRES_GRAD = "requires_grad"
     DISPATCH_KEYS = "dispatch keys"
+    VIEW = "view"
     TENSOR = "tensor"
     METADATA = "metadata"
     MARKING = "marking"

@@ -511,7 +511,7 @@ FAMILIES = (
                 ("SL303",),
             ),
         ),
-        (Template(Kind.UNKNOWN, r"'NoneType' object has no attribute '(?:size|stride|storage_offset)'"),),
+        (Template(Kind.VIEW, r"'NoneType' object has no attribute '(?:size|stride|storage_offset)'"),),
     ),
     Family(
         "unexpected",

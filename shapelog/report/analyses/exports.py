@@ -8,6 +8,8 @@ from shapelog.model.exports import Export, ExportResult, user_line
 from shapelog.reading.export_records import Assumed
 from shapelog.reading.payloads.compiler_messages import CompilerMessage
 from shapelog.reading.payloads.exported_programs import Range, last_condition, last_line, last_operation, line_of_operation
+from shapelog.reading.payloads.guard_expressions import parse
+from shapelog.reading.payloads.source_names import Source
 from shapelog.reading.records import GuardAdded, StackFrame
 from shapelog.recompiles.explain import Explanations
 from shapelog.report.details.export_conditions import condition, in_names, in_variables, names_of, source_name, symbols_in
@@ -25,6 +27,12 @@ _DECLARE = "Dim with min= and max=, a multiple such as 4 * Dim, or Dim.AUTO"
 _FIXES = "Suggested fixes: "
 _EQUAL = re.compile(r"^Eq\((s\d+), (s\d+)\)$")
 _CONDITIONS, _CELL_CONDITIONS = 3, 4
+# Sizes from the least one on for which a condition is tried, and one that is larger than any bound in code.
+_TRIED, _HUGE = 256, 1 << 40
+_NUMBER = re.compile(r"\d{1,15}")
+_ONE_SIZE = "Dim.AUTO allows that: the program accepts this size alone"
+_RAISES_IF_FIXED = "export raises for that, unless the dimension is Dim.AUTO"
+_RAISES_IF_MORE = "export raises for that if a Dim declares more; Dim.AUTO and Dim.DYNAMIC accept it"
 _UNRECORDED = "the trace does not hold whether a program came out: record it with TORCH_DTRACE instead of TORCH_TRACE"
 
 
@@ -81,10 +89,10 @@ def _errors(export: Export) -> Iterator[Finding]:
         yield _finding(
             _MISSING if own else _FAILED,
             f"{export.title} stopped{at}" + (", a custom operator that probably has no fake kernel" if own else ""),
-            line,
+            line or export.call,
             notes=("the error itself is in the output of the program, not in the trace",),
             text=_fake_kernel(operator) if own else (),
-            own_remedy=_register(operator) if own else "",
+            own_remedy=f"{_register(operator)}; if it has one, the error names what is wrong with it" if own else "",
         )
 
 
@@ -194,8 +202,11 @@ def _fake_kernel(operator: str) -> tuple[str, ...]:
 
 
 def _specialized(export: Export) -> Iterator[Finding]:
+    """Declared sizes that a line fixes. A value from data that ``torch._check`` fixes is checked when the program runs."""
     declared, names = {symbol.name: symbol for symbol in export.symbols}, names_of(export)
     for item in export.specializations:
+        if not any(map(_is_declarable, item.sources)):
+            continue
         symbol = declared.get(item.symbol)
         sources = [names[item.symbol]] if item.symbol in names else [source_name(source.display_name) for source in item.sources]
         before = f" ({export.declared_range(symbol)})" if symbol else ""
@@ -204,30 +215,34 @@ def _specialized(export: Export) -> Iterator[Finding]:
             _FIXED,
             f"{some(sources, _CONDITIONS) or item.symbol} is declared as dynamic{before}, but this line fixes it to {item.value}",
             line if line != export.call else None,
-            notes=(_unless_auto(export),),
+            notes=(_ONE_SIZE if export.result is ExportResult.EXPORTED else _RAISES_IF_FIXED,),
             own_remedy=f"rewrite the line that needs this exact size, or declare {(*sources, item.symbol)[0]} as static or Dim.AUTO",
         )
 
 
-def _unless_auto(export: Export) -> str:
-    if export.result is ExportResult.EXPORTED:
-        return "Dim.AUTO allows that: the program accepts this size alone"
-    return "export raises for that, unless the dimension is Dim.AUTO"
+def _is_declarable(source: Source) -> bool:
+    """Whether ``dynamic_shapes`` can name it: an input of the user, and not one of the program that ``run_decompositions`` traces again."""
+    return source.startswith("L[")
 
 
 def _narrowed(export: Export) -> Iterator[Finding]:
-    """Conditions on one declared size, by the line that needs them. Where a program came out, they are in the table of symbols."""
+    """Conditions on one declared size, by the line that needs them. Where a program came out, they are in the table of symbols.
+
+    A condition on what comes from data as well is checked when the program runs.
+    """
     if export.result is ExportResult.EXPORTED:
         return
     names = names_of(export)
     fixed = {item.symbol for item in export.specializations}
-    symbols = {item.name: item for item in export.symbols if item.source}
+    symbols = {item.name: item for item in export.symbols if _is_declarable(item.source)}
     needed: dict[tuple[str, StackFrame | None], list[GuardAdded]] = {}
     for guard in export.guards:
-        own = [name for name in symbols_in(guard.expression) if name in symbols]
-        if len(own) == 1 and own[0] not in fixed:
+        name, *others = symbols_in(guard.expression) or ("",)
+        if others or name in fixed or name not in symbols:
+            continue
+        if _restricts(guard.expression, name, export.declared_range(symbols[name])):
             line = user_line(guard.user_stack.frames) or user_line(guard.stack.frames)
-            needed.setdefault((own[0], line if line != export.call else None), []).append(guard)
+            needed.setdefault((name, line if line != export.call else None), []).append(guard)
     for (name, line), guards in needed.items():
         shown = sorted((condition(item.expression) or item.expression for item in guards), key=len)
         words = some([in_names(text, names) for text in shown], _CONDITIONS)
@@ -236,9 +251,23 @@ def _narrowed(export: Export) -> Iterator[Finding]:
             _NARROWED,
             f"{names[name]} is declared as {declared}, but this line needs {words}",
             line,
-            notes=(_unless_auto(export),),
+            notes=(_RAISES_IF_MORE,),
             own_remedy=f"declare what the code accepts of {names[name]} ({_DECLARE}), or rewrite the line",
         )
+
+
+def _restricts(expression: str, symbol: str, declared: Range) -> bool:
+    """Whether a condition excludes a part of a range, and PyTorch compares it with the declaration, as it does with all but ``!=``.
+
+    ``8*((s77//2)) <= 4*s77`` holds for every size. What cannot be calculated may exclude something.
+    """
+    guard = parse(expression)
+    if guard.is_inequality:
+        return False
+    numbers = [int(number) for number in _NUMBER.findall(expression)]
+    least, most = (0 if declared.least is None else declared.least), (_HUGE if declared.most is None else declared.most)
+    tried = {*range(least, least + _TRIED), *(number + by for number in numbers for by in (-1, 0, 1)), most}
+    return not all(guard.holds({symbol: value}) is True for value in tried if least <= value <= most)
 
 
 def _overview(exports: tuple[Export, ...]) -> Table:

@@ -1,11 +1,11 @@
 """Which compiles failed, and at which stage?"""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from shapelog.advice.remedies import Remedies
 from shapelog.model.trace import Compile, Frame, Outcome
-from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION, CompilerMessage
+from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION, CompilerMessage, RaisedException
 from shapelog.reading.payloads.source_names import Source, is_dynamo, is_library
 from shapelog.reading.records import StackFrame
 from shapelog.recompiles.became_dynamic import EarlierSymbols
@@ -21,6 +21,11 @@ _DECLARED = "declare it as Dim.AUTO or with this size, or change the line that r
 _DECLARED_RANGE = "declare this range, or Dim.AUTO, or change the line that requires it"
 _MARKED_RANGE = "mark this range, or change the line that requires it"
 _OF_DATA = "assert what always holds of this value with torch._check, use torch.cond if both branches are needed, or move the line out"
+_CREATE_BEFORE = "create the module before the compiled call, or accept that its __init__ runs in eager mode"
+_SIZE_OF_DATA = (
+    "set torch._dynamo.config.capture_dynamic_output_shape_ops = True, or rewrite it without an output whose size depends on the data, "
+    "as torch.where in place of a boolean mask"
+)
 _MORE_OF_TEXT = "add the lines up to the exception to the text: they name the error"
 _NO_REASON = "run the same calls without this setting and with TORCH_LOGS=recompiles, which shows the reason"
 _OWN_ERROR = "check this before the compiled call and raise there: code that raises while it is compiled runs in eager mode from then on"
@@ -46,6 +51,7 @@ _TYPES = {
     "Unsupported": "Dynamo (tracing the code)",
     "TorchRuntimeError": "Dynamo (running an operation on fake tensors)",
     "UserError": "Dynamo (tracing the code)",
+    "UncapturedHigherOrderOpError": "Dynamo (tracing an operator that takes functions)",
     "InternalTorchDynamoError": "Dynamo (internal error)",
 }
 
@@ -94,10 +100,13 @@ def _failure(frame: Frame, compile: Compile, earlier: EarlierSymbols, has_code: 
     message = compile.failure
     if contradicts_mark and (too_small := _outside_of_mark(compile, earlier)):
         message = message._replace(title=too_small)
+    if _is_own_init(message):
+        message = message._replace(hints=())
     inside = [line for line in reversed(message.stack) if not is_dynamo(line.file)]
     line = next((line for line in inside if not is_library(line.file)), next(iter(inside), None))
     stopped = Location(line.file, line.line) if line else location_of(frame)
-    place = Location(metrics.fail_file, metrics.fail_line) if metrics.fail_file else stopped
+    is_inside_library = is_library(metrics.fail_file) and line is not None and not is_library(line.file)
+    place = Location(metrics.fail_file, metrics.fail_line) if metrics.fail_file and not is_inside_library else stopped
     how = (
         "was not recompiled" if metrics.fail_type == "RecompileError" else " in ".join(filter(None, ("failed to compile", stage(compile))))
     )
@@ -110,7 +119,7 @@ def _failure(frame: Frame, compile: Compile, earlier: EarlierSymbols, has_code: 
         details=(("type", metrics.fail_type),),
         frame=frame,
         message=message,
-        own_remedy=remedy or (_keep_constant(compile, earlier, line) if has_code else ""),
+        own_remedy=remedy or _about_exceptions(compile.exceptions) or (_keep_constant(compile, earlier, line) if has_code else ""),
         exceptions=compile.exceptions,
         notes=tuple(_became_dynamic(compile, earlier)),
     )
@@ -129,6 +138,8 @@ def _what_to_do(message: CompilerMessage, reason: str, contradicts_mark: bool) -
         return _DECLARED if is_declared else ""
     if message.depends_on_data:
         return _OF_DATA
+    if _is_own_init(message):
+        return _CREATE_BEFORE
     if message.is_raised_by_code:
         return _OWN_ERROR
     if forbidden := _FORBIDDEN.search(message.title):
@@ -136,6 +147,18 @@ def _what_to_do(message: CompilerMessage, reason: str, contradicts_mark: bool) -
     if _STRICT_CACHE.search(message.title):
         return _CACHED.format(remedy=remedy_of_reason(reason) or _MAKE_CACHEABLE)
     return _MORE_OF_TEXT if message.title == LOST_EXCEPTION else ""
+
+
+def _is_own_init(message: CompilerMessage) -> bool:
+    """Whether Dynamo compiled the ``__init__`` of a module by itself, in code that a graph break left to Python, and stopped at the very
+    call that it asks for.
+    """
+    return message.title == "Uninitialized nn.Module" and bool(message.stack) and "super().__init__(" in message.stack[-1].code
+
+
+def _about_exceptions(raised: Iterable[RaisedException]) -> str:
+    """About an operator whose output has a size that only the data decide, where the backend met it: a masked assignment, say."""
+    return _SIZE_OF_DATA if any(item.type == "DynamicOutputShapeException" for item in raised) else ""
 
 
 def _keep_constant(compile: Compile, earlier: EarlierSymbols, line: StackFrame | None) -> str:

@@ -35,8 +35,13 @@ def condition(expression: str, holds: bool = True) -> str:
         terms, relation = expression.split(found) if found else [], found.strip()
     if len(terms) != 2 or relation not in _OPPOSITE:
         return ""
-    left, right = (_MOD.sub(r"(\1) % \2", term.strip()) for term in terms)
+    left, right = (_MOD.sub(lambda found: f"{_factor(found[1])} % {_factor(found[2])}", term.strip()) for term in terms)
     return f"{left} {relation if holds else _OPPOSITE[relation]} {right}"
+
+
+def _factor(text: str) -> str:
+    """A term next to ``%``: a name or a number as it is, a sum or a product in parentheses."""
+    return text if text.isidentifier() or text.isdecimal() else f"({text})"
 
 
 def _terms(text: str) -> list[str]:

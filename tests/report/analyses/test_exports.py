@@ -1,11 +1,40 @@
 """What is said about exports: what stopped them, what they assumed, what their symbols accept."""
 
+from typing import Any
+
+import make
+import pytest
 from recorded import report_of
 
 from shapelog.report.alerts import collect_alerts
 from shapelog.report.next_steps import next_steps
 from shapelog.report.repository_paths import Repository
 from shapelog.report.results import Finding
+
+CALL = [
+    {"line": 30, "name": "<module>", "filename": 0, "loc": "export(model, inputs, dynamic_shapes=shapes)"},
+    {"line": 171, "name": "export", "filename": 1, "loc": "return _export("},
+]
+LINE = [*CALL, {"line": 8, "name": "forward", "filename": 2, "loc": "y = narrow(x)"}]
+
+
+def made(*records: bytes) -> list[Finding]:
+    """What an export is found to need that wrote these records, with ``s77`` for a declared size and ``u0`` for a value from data."""
+    files = (make.MAIN, "/srv/ml/lib/python3.11/site-packages/torch/export/__init__.py", make.MODEL)
+    symbol = {"symbol": "s77", "val": "8", "vr": "[2, 512]", "source": "L['x'].size()[0]", "user_stack": [], "stack": CALL}
+    from_data = {"symbol": "u0", "vr": "[-int_oo, int_oo]", "user_stack": LINE, "stack": LINE}
+    opened = [make.record("create_symbol", symbol, stack=CALL), make.record("create_unbacked_symbol", from_data, stack=CALL)]
+    report = make.report(make.trace(make.strings(*files), *opened, *records))
+    return [item for item in report.findings if item.rule.code.startswith("SL6")]
+
+
+def fixed_to(value: int, **body: Any) -> bytes:
+    body = {"value": str(value), "reason": "range_refined_to_singleton", "user_stack": LINE, "stack": LINE, **body}
+    return make.record("symbolic_shape_specialization", body, stack=CALL)
+
+
+def condition(expression: str) -> bytes:
+    return make.record("guard_added", {"expr": expression, "prefix": "eval", "user_stack": LINE, "stack": LINE}, stack=CALL)
 
 
 def findings(name: str) -> tuple[Finding, ...]:
@@ -84,3 +113,38 @@ def test_a_violated_constraint_is_at_the_line_that_restricts_the_size_with_what_
 def test_a_line_at_which_an_export_failed_is_one_step() -> None:
     steps = next_steps(collect_alerts(report_of("real/2.13/o_export.log.gz"), Repository("nowhere")))
     assert [step.places[0].line.line for step in steps] == [15, 21]
+
+
+def test_a_declared_size_that_a_line_fixes_makes_export_raise() -> None:
+    (found,) = made(fixed_to(4, symbol="s77", sources=["L['x'].size()[0]"]))
+    assert (found.rule.code, found.place and found.place.line) == ("SL606", 8)
+    assert found.sentence == "x.shape[0] is declared as dynamic (2 to 512), but this line fixes it to 4"
+
+
+def test_what_was_not_declared_is_not_fixed() -> None:
+    assert made(fixed_to(4, symbol="u0", sources=[])) == []  # a check of the program when it runs
+    assert made(fixed_to(-1, symbol="s72", sources=["sym_1"])) == []  # an input of the program that run_decompositions traces again
+
+
+@pytest.mark.parametrize(
+    ("expression", "needs"),
+    [
+        ("s77 <= 100", "x.shape[0] <= 100"),
+        ("s77 >= 300", "x.shape[0] >= 300"),
+        ("Eq(Mod(s77, 4), 0)", "x.shape[0] % 4 == 0"),
+        ("Eq(RoundToInt(s77/2.0), 4)", "RoundToInt(x.shape[0]/2.0) == 4"),
+        ("8*((s77//2)) <= 4*s77", ""),  # holds for every size
+        ("s77 <= 600", ""),  # and this one for every declared one
+        ("Ne(s77 - 4, 1)", ""),  # PyTorch compares no != with the declaration
+        ("s77 != 20", ""),
+        ("u0 <= s77", ""),  # a check of the program when it runs
+    ],
+)
+def test_a_condition_is_one_on_what_was_declared(expression: str, needs: str) -> None:
+    found = [(item.rule.code, item.sentence) for item in made(condition(expression))]
+    assert found == ([("SL607", f"x.shape[0] is declared as 2 to 512, but this line needs {needs}")] if needs else [])
+
+
+def test_an_export_that_stopped_on_a_line_that_is_not_recorded_is_placed_at_its_call() -> None:
+    (found,) = made(make.artifact("make_fx_fail_partial", "graph():\n", stack=CALL))
+    assert (found.rule.code, found.place and found.place.line) == ("SL601", 30)

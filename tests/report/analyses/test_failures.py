@@ -40,6 +40,43 @@ def test_a_failure_is_shown_with_its_first_line_and_place() -> None:
     assert finding.details == (("type", "Unsupported"),)
 
 
+def test_a_failure_inside_a_library_is_placed_at_the_line_that_called_it() -> None:
+    library = "/env/lib/python3.11/site-packages/torch/_prims_common/wrappers.py"
+    inside = f'File "{library}", line 504, in call\n    fn()\n'
+    stack = f'from user code:\n   File "/srv/app/model.py", line 7, in f\n    torch._refs.abs(x)\n  {inside}'
+    finding = failed("Unsupported", "skipped", stack, fail_user_frame_filename=library, fail_user_frame_lineno=504)
+    assert finding.place == Location("/srv/app/model.py", 7)
+
+
+def test_what_breaks_the_graph_of_an_operator_that_takes_functions_is_the_failure() -> None:
+    reason = (
+        "This higher order operator doesn't work unless it is captured completely with torch.compile. Got graph break/error:\n\n"
+        "HOP: Unsafe side effect\n  Explanation: Mutating a variable from outside the scope of this HOP is not supported.\n"
+    )
+    finding = failed("UncapturedHigherOrderOpError", reason)
+    assert finding.sentence == "f failed to compile in Dynamo (tracing an operator that takes functions): HOP: Unsafe side effect"
+
+
+def test_a_module_that_is_created_in_compiled_code_is_not_asked_for_the_call_at_which_it_stopped() -> None:
+    reason = "Uninitialized nn.Module\n  Explanation: Attempted to trace an uninitialized nn.Module.\n  Hint: Ensure that it has called it."
+    stack = 'from user code:\n   File "/srv/app/model.py", line 7, in __init__\n    super().__init__()\n'
+    finding = failed("Unsupported", reason, stack)
+    assert finding.own_remedy.startswith("create the module before the compiled call")
+    assert finding.message
+    assert finding.message.hints == ()
+
+
+def test_an_output_whose_size_depends_on_the_data_is_to_be_captured() -> None:
+    traceback = (
+        "Traceback (most recent call last):\n"
+        '  File "/env/lib/python3.11/site-packages/torch/_subclasses/fake_impls.py", line 9, in nonzero\n'
+        "    raise DynamicOutputShapeException(func)\n"
+        "torch._subclasses.fake_tensor.DynamicOutputShapeException: aten.nonzero.default\n"
+    )
+    finding = failed("Unsupported", "Backend compiler exception", traceback)
+    assert finding.own_remedy.startswith("set torch._dynamo.config.capture_dynamic_output_shape_ops = True")
+
+
 def test_without_a_place_of_its_own_it_is_that_of_the_frame() -> None:
     assert failed("Unsupported", "no").place == Location("/srv/app/model.py", 5)
 
