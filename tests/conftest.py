@@ -1,6 +1,7 @@
 """What several tests need: golden files, and shapelog run as a program of its own."""
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -15,6 +16,12 @@ pytest_plugins = ["pytester"]
 GOLDEN = Path(__file__).parent / "golden"
 Golden = Callable[[str, bytes], None]
 Process = Callable[..., "subprocess.CompletedProcess[bytes]"]
+
+
+def pytest_configure() -> None:
+    """Interrupts reach the programs that tests start also where the tests run in the background of a shell, which ignores them."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -303,11 +303,14 @@ def _facts_of(compile: Compile, pins: Mapping[Pin, Sequence[ref[CompileFacts]]])
             facts.update(((source, TENSOR), kind) for source in pair)
     facts.update(_compiled_functions(facts))
     for symbol in compile.symbols:
-        source = symbol.source.unwrapped
-        if source and symbol.hint and source.tensor_part is None:
+        source, part, value = symbol.source.unwrapped, symbol.source.unwrapped.tensor_part, number(symbol.hint)
+        if source and symbol.hint and part is None:
             facts.setdefault((source, VALUE), symbol.hint)
-            if (value := number(symbol.hint)) is not None:
+            if value is not None:
                 numbers.setdefault(source.canonical, value)
+        elif part and part.is_size and isinstance(value, int):  # of a tensor that is not described, in text logs
+            facts.setdefault((part.tensor, part.prop), value)
+            numbers.setdefault(source.canonical, value)
     for event in compile.automatic_dynamic:
         if event.dim == "scalar" and integer(event.new) is not None:
             facts.setdefault((event.source, VALUE), event.new)

@@ -6,6 +6,8 @@ import pytest
 
 from shapelog import load
 from shapelog.model.trace import Outcome
+from shapelog.reading.payloads.properties import size
+from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.explain import explain_trace
 
 FIXTURES = Path(__file__).parents[3] / "fixtures"
@@ -19,6 +21,23 @@ def test_every_recompile_has_a_cause_and_its_frame_a_name(path: Path) -> None:
     assert explained.recompiles
     assert {item.codes for item in explained.recompiles}.isdisjoint({("SL399",)})
     assert all(item.frame.name for item in explained.recompiles)
+
+
+def test_a_size_is_known_from_its_symbol_where_the_tensor_is_not_described(tmp_path: Path) -> None:
+    """``TORCH_LOGS=dynamic`` has no ``track_symint``, from which the tensors of a log are put together; ``+dynamic`` has."""
+    head, where = "V1124 17:18:32.051000 28752 torch/_dynamo/guards.py:4514] [0/2] [__recompiles]", "app/model.py:8 in g"
+    lines = (
+        f"{head} Recompiling function g in /srv/app/model.py:4",
+        f"{head}     triggered by the following guard failure(s):",
+        f"{head}     - 0/1: 2 <= x.size()[0] <= 30  # if x.size()[0] <= 30:  # {where} (_dynamo/variables/tensor.py:1514 in evaluate_expr)",
+        "I1124 17:18:32.058000 28752 torch/fx/experimental/symbolic_shapes.py:5225] [0/2] create_symbol s77 = 40 for L['x'].size()[0] "
+        f"[2, int_oo] if x.size()[0] <= 30:  # {where} (_dynamo/variables/builder.py:3702 in <lambda>)",
+    )
+    (tmp_path / "run.log").write_text("\n".join(lines) + "\n")
+    explained = explain_trace(load(tmp_path / "run.log"), debug=True)
+    (recompile,) = explained.recompiles
+    assert recompile.codes == ("SL204",)
+    assert explained.facts.of(recompile.compile).facts[Source("L['x']"), size(0)] == 40
 
 
 def test_a_frame_whose_id_came_again_is_another_function() -> None:
