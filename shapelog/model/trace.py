@@ -442,13 +442,10 @@ class Frame:
 
     def called_from(self, stack: tuple[StackFrame, ...]) -> StackFrame | None:
         """The same of a stack. Resumed code is called where the whole function is, which calls its rest itself."""
-        own, resumed = (self.file, self.line, self.name), resumed_by(self.name)
+        resumed = resumed_by(self.name)
         whole = (self.file, resumed[0]) if resumed else None
-        callers = (
-            item
-            for item in reversed(stack)
-            if (item.file, item.line, item.name) != own and (item.file, item.name) != whole and not in_library(item.file)
-        )
+        outer = stack[:-1] if stack and (stack[-1].file, stack[-1].name) == (self.file, self.name) else stack
+        callers = (item for item in reversed(outer) if (item.file, item.name) != whole and not in_library(item.file))
         return next(callers, None)
 
     @property

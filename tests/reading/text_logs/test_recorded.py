@@ -40,6 +40,13 @@ def test_a_size_is_known_from_its_symbol_where_the_tensor_is_not_described(tmp_p
     assert explained.facts.of(recompile.compile).facts[Source("L['x']"), size(0)] == 40
 
 
+@pytest.mark.parametrize("path", LOGS, ids=[f"{path.parent.name}-{path.name.partition('.')[0]}" for path in LOGS])
+def test_no_function_is_called_at_its_own_first_line(path: Path) -> None:
+    trace = load(path)
+    callers = [(frame.name, frame.caller(compile)) for frame in trace.frames for compile in frame.compiles]
+    assert [name for name, caller in callers if caller and caller.name == name] == []
+
+
 def test_a_frame_whose_id_came_again_is_another_function() -> None:
     trace = load(FIXTURES / "text_logs" / "2.13" / "g_limit.txt.gz")
     names = {frame.label: frame.name for frame in trace.frames}
