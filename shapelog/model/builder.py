@@ -424,10 +424,15 @@ def _frames(compiles: Iterable[Compile], rank: int | None) -> list[Frame]:
 
 
 def _code_of(compiles: list[Compile]) -> tuple[str, int, str]:
-    """The code object of a frame; a compile that hit the limit leaves its name out, so the earlier ones are asked."""
-    for compile in compiles:
-        if compile.metrics.code_name:
-            return compile.metrics.code_file, compile.metrics.code_line, compile.metrics.code_name
+    """The code object of a frame; a compile that hit the limit leaves its name out, so the earlier ones are asked.
+
+    In a text log the first compile may be known by a line in its body alone, and later ones by the first line of the function.
+    """
+    named = [compile.metrics for compile in compiles if compile.metrics.code_name]
+    if named:
+        file, name = named[0].code_file, named[0].code_name
+        lines = (item.code_line for item in named if (item.code_file, item.code_name) == (file, name) and item.code_line)
+        return file, min(lines, default=0), name
     for compile in compiles:
         frames = compile.stack.frames
         if frames and "/torch/_dynamo/" not in frames[-1].file:

@@ -53,6 +53,12 @@ def test_a_frame_whose_id_came_again_is_another_function() -> None:
     assert [names[label] for label in ("0", "0#2", "0#3")] == ["f", "forward", "f2"]
 
 
+def test_a_function_is_where_a_later_message_has_its_first_line() -> None:
+    """The first compile is known by a line of its graph, and a recompilation by the line of the function."""
+    frame = load(FIXTURES / "text_logs" / "2.13" / "g_limit.txt.gz").frames[0]
+    assert (frame.name, frame.line) == ("f", 5)
+
+
 def test_exceptions_are_failures_with_the_function_that_was_compiled() -> None:
     trace = load(FIXTURES / "text_logs" / "2.6" / "l_failures.txt.gz")
     failed = [compile for compile in trace.compiles if compile.outcome is Outcome.FAILED]
