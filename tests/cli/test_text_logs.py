@@ -84,8 +84,9 @@ def test_every_format_is_made_of_a_text_log(run: Path, form: str, tmp_path: Path
 def test_a_notebook_shows_a_text_log(run: Path) -> None:
     report = shapelog.analyze(shapelog.load(run))
     assert report.advice is not None
-    for shown in (report, report.trace, report.advice):
+    for shown in (report, report.trace):
         assert "g_limit.py" in shown._repr_html_()
+    assert "mark_dynamic(x, 0)" in report.advice._repr_html_()
 
 
 def test_one_compile_of_a_text_log_is_explained(run: Path) -> None:
