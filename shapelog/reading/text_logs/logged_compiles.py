@@ -189,7 +189,7 @@ class LoggedCompiles:
     def _start_again(self, key: tuple[int, str], frame: int, head: Head, code: Code) -> None:
         """Where the id of a frame was that of another function: the text has an excerpt of another run. It has a first compile, too.
 
-        A function that comes back is none of a third run: processes may write in turns, without their numbers.
+        A function that comes back does not begin a third run: processes may write in turns, without their numbers.
         """
         known = self._names.get((key[0], frame), UNKNOWN)
         others = self._others.setdefault((key[0], frame), [])
