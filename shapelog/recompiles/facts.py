@@ -303,7 +303,8 @@ def _facts_of(compile: Compile, pins: Mapping[Pin, Sequence[ref[CompileFacts]]])
             facts.update(((source, TENSOR), kind) for source in pair)
     facts.update(_compiled_functions(facts))
     for symbol in compile.symbols:
-        source, part, value = symbol.source.unwrapped, symbol.source.unwrapped.tensor_part, number(symbol.hint)
+        source, value = symbol.source.unwrapped, number(symbol.hint)
+        part = source.tensor_part
         if source and symbol.hint and part is None:
             facts.setdefault((source, VALUE), symbol.hint)
             if value is not None:
