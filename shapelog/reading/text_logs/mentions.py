@@ -4,7 +4,7 @@ import re
 
 # The mark that ends a quotation, by the one in front of it; a page may have replaced one of the two.
 CLOSING = {"'": "'", '"': '"', "\u201c": '\u201d"', "\u2018": "\u2019'", "`": "`"}
-# A word of a sentence in front of a place, with one blank between, and perhaps a mark of Markdown; the level of a logger is not such a word.
+# A word of a sentence in front of a place, with one blank between, and perhaps a mark of Markdown; a logging level is no such word.
 _AFTER_WORD = re.compile(r"(?:[^\W\d_]|[,;])(?: ?[\"'`*_(\u201c\u2018]{1,4}| )$")
 _AFTER_LEVEL = re.compile(r"\b(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL) ?$")
 _WORDS_FOLLOW = re.compile(r"[\"'`*_)\u2019\u201d]*(?:[.,;:!?]?[ \t]+|[\uff0c\u3002\uff1b])[`*_]{0,4}[^\W\d_]{2}")
