@@ -20,8 +20,9 @@ Process = Callable[..., "subprocess.CompletedProcess[bytes]"]
 
 def pytest_configure() -> None:
     """Interrupts reach the programs that tests start also where the tests run in the background of a shell, which ignores them."""
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGQUIT, signal.SIG_DFL)):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, usual)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
