@@ -130,10 +130,8 @@ class Remedies:
             for cause in causes
         )
         suggestions = {found.id: found for found in named if found}
-        if suggestions:
-            return _what_to_set(list(suggestions.values()))
-        left_out = map(self._left_out.for_cause, causes)
-        return next((item.remedy for item in left_out if item), "")
+        left_out = next((item.remedy for item in map(self._left_out.for_cause, causes) if item), "")
+        return "; and ".join(filter(None, (left_out, _what_to_set(list(suggestions.values())) if suggestions else "")))
 
     def _other_mark(self, removable: Sequence[Recompile]) -> str:
         """The mark that removes one of them although it names something else: dynamism travels."""

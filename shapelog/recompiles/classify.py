@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.guards import ShapeGuard, place_of
-from shapelog.reading.payloads.properties import DUAL_LEVEL, LENGTH, MARKED_BY, TENSOR, Kind, is_address
+from shapelog.reading.payloads.properties import AUTOCAST_CACHE, AUTOCAST_ENABLED, DUAL_LEVEL, LENGTH, MARKED_BY, TENSOR, Kind, is_address
 from shapelog.reading.payloads.recompile_reasons import backend_named
 from shapelog.reading.payloads.source_names import Source, display_text, is_library
 from shapelog.reading.records import Specialization
 from shapelog.recompiles.facts import COMPILED_FUNCTION, CompileFacts, pin_of
-from shapelog.recompiles.global_state import changed_fields, describe_change, set_once
+from shapelog.recompiles.global_state import autocast_pair, changed_fields, describe_change, is_of_cache, set_once
 from shapelog.recompiles.passed_functions import functions_in, other_library_function
 from shapelog.recompiles.strides import is_free, same_order
 from shapelog.recompiles.tied_sizes import tied_to
@@ -46,6 +46,7 @@ _ONE_CALL = "compile the code once, with one set of options, or accept one graph
 _SAME_TENSORS = "set this attribute on every tensor that is passed, or on none"
 _SETS, _SAME_MEMBERS = frozenset(("set", "frozenset")), "accept one graph for each case, or always pass a set with the same members"
 _TRACED_OPERATOR = "accept it: PyTorch compiles this operator itself for every call that is traced, as by torch.export"
+_TRACED = "accept one graph for calls that are traced, as by torch.export, and one for others"
 _TRACED_AND_CALLED = "accept one graph for tracing with fake tensors, as torch.export does, and one for calls"
 _SAME_CLASS = "define the class at module level"
 _FIXED_PARAMETER = "keep requires_grad of this parameter fixed: set it once, before the first compiled call"
@@ -121,7 +122,7 @@ def classify(item: Violation, source: Source, entry: CompileFacts, call: Compile
         is_frozen = item.prop.kind is Kind.REQUIRES_GRAD and _is_parameter(item, entry, call)
         return Classification((code,), sentence, remedy=_FIXED_PARAMETER if is_frozen else "")
     if not item.source:
-        return Classification(*describe_change(item), remedy=set_once(changed_fields(item)))
+        return _global_state(item, entry, call)
     text = item.reason.text if item.reason else f"{source.display_name} {item.prop}"
     return Classification(("SL399",), f"PyTorch reports a guard that shapelog does not know: {text}")
 
@@ -144,11 +145,30 @@ _SIMPLE = {
     Kind.PRESENT: ("SL320", "{name} no longer exists"),
 }
 _BACKEND = re.compile(r"^(?:CPU|CUDA|HIP|XLA|MPS|IPU|XPU|HPU|VE|Lazy|MTIA|MAIA|PrivateUse\d|Meta)$")
+_OF_TRANSFORMS = (
+    "FuncTorchBatched",
+    "FuncTorchGradWrapper",
+    "BatchedNestedTensor",
+    "FuncTorchDynamicLayerBackMode",
+    "FuncTorchDynamicLayerFrontMode",
+)
 _KEY_KINDS = (
     (("Conjugate", "Negative", "ZeroTensor"), "a lazily conjugated or negated view"),
-    (("FuncTorchBatched", "FuncTorchGradWrapper", "BatchedNestedTensor", "Functionalize"), "inside a torch.func transform such as vmap"),
+    (_OF_TRANSFORMS, "inside a torch.func transform such as vmap"),
+    (("Functionalize",), "functionalized, as by torch.func.functionalize"),
     (("Python", "PythonTLSSnapshot"), "a tensor subclass, or used under a dispatch mode"),
 )
+
+
+def _global_state(item: Violation, entry: CompileFacts, call: CompileFacts) -> Classification:
+    """A setting; where it is the cache of autocast alone, and autocast is off, the call is traced."""
+    is_on = any("True" in str(known.facts.get((Source(), AUTOCAST_ENABLED))) for known in (entry, call))
+    if not is_of_cache(item) or is_on:
+        return Classification(*describe_change(item), remedy=set_once(changed_fields(item)))
+    values = autocast_pair(item) if item.prop == AUTOCAST_CACHE else None
+    calls = "one of the two calls" if values is None else "this call" if values[1] == "off" else "the call that this was compiled for"
+    sentence = f"only {calls} was traced, as by torch.export or make_fx, which turn the cache of autocast off"
+    return Classification(("SL307",), sentence, verdict=Verdict.JUSTIFIED, remedy=_TRACED)
 
 
 def _keys(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
@@ -171,10 +191,14 @@ def _dispatch_keys(item: Violation, name: str, entry: CompileFacts, call: Compil
     if any(key.startswith("Autocast") for key in differing):
         switched = "on" if any(key.startswith("Autocast") for key in new) else "off"
         return Classification(("SL306",), f"autocast was turned {switched} after this was compiled")
+    if differing == {"PythonDispatcher"}:
+        now = "was" if "PythonDispatcher" in old else "is now"
+        sentence = f"{name} {now} traced with symbolic sizes, as by torch.export or make_fx{'' if now != 'was' else ', and no longer is'}"
+        return Classification(("SL303",), sentence, verdict=Verdict.JUSTIFIED, remedy=_TRACED)
     for keys, words in _KEY_KINDS:
         if not differing.isdisjoint(keys):
             now = "is no longer" if new.isdisjoint(keys) else "is now"
-            return Classification(("SL303",), f"{name} {now} {words}")
+            return Classification(("SL303",), f"{name} {now} {words}", remedy=_WHOLE_TRANSFORM if keys is _OF_TRANSFORMS else "")
     if "ADInplaceOrView" in differing and not (entry.is_in_operator or call.is_in_operator):
         now = "is no longer" if "ADInplaceOrView" in new else "is now"
         return Classification(("SL303",), f"{name} {now} a tensor created in inference mode; such tensors are not tracked by autograd")
@@ -570,13 +594,17 @@ def _for_functions(source: Source) -> str:
 
 
 def _other_function(source: Source, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
-    """Another code object: a function passed on purpose, where the graphs show two places in the user's code, else one made anew."""
+    """Another code object: a function passed on purpose, where the graphs show other places in the user's code, else one made anew."""
     before, after = functions_in(entry) - functions_in(call), functions_in(call) - functions_in(entry)
     if before and after:  # one that is made anew has the same code
         sentence = f"{name} changed to a function with different code"
         if len(before) == len(after) == 1:
             (was,), (now,) = before, after
             sentence = f"{name} changed from the function {was[0]} ({was[1]}) to {now[0]} ({now[1]})"
+        return Classification(("SL309",), sentence, verdict=Verdict.JUSTIFIED, remedy=_for_functions(source))
+    if len(before | after) == 1 and entry.compile.graph and call.compile.graph:  # the other one left no operation
+        ((function, place),) = before | after
+        sentence = f"{name} changed {'from' if before else 'to'} the function {function} ({place}); the other one left no operation"
         return Classification(("SL309",), sentence, verdict=Verdict.JUSTIFIED, remedy=_for_functions(source))
     return Classification(("SL309",), f"{name} is a different function: its code object changed")
 

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from shapelog.reading.payloads.guard_expressions import Expression, integer
-from shapelog.reading.payloads.properties import AUTOCAST_ENABLED, DUAL_LEVEL, TRANSFORMS, Kind, Property
+from shapelog.reading.payloads.properties import AUTOCAST_ENABLED, DUAL_LEVEL, TRANSFORMS, Kind
 from shapelog.reading.payloads.source_names import Owners, Source
 from shapelog.recompiles.facts import CompileFacts
+from shapelog.recompiles.global_state import is_of_cache
 from shapelog.recompiles.strides import follows_from_sizes, layout, same_order
 from shapelog.recompiles.violations import Described, Violation, constant_type, was_traced
 
@@ -20,7 +21,6 @@ _OF_TRANSFORMS = ("G['__import_torch_dot__functorch_dot_", "G['__import_torch_do
 _WRITTEN = re.compile(r"\d{1,18}")
 _NUMBERS = frozenset((Kind.VALUE, Kind.SIZE))
 _TEXTS = frozenset(("str", "bytes"))
-_AUTOCAST_CACHE = Property(Kind.AUTOCAST, name="cached_enabled")
 _WITH_OTHER_KEYS = frozenset((Kind.TENSOR, Kind.TYPE, Kind.DEVICE))
 
 
@@ -40,8 +40,8 @@ class Changes:
     stride or the rank changed, ``rank_changed`` those of another rank, ``length_changed`` containers; these are spelled as in guard
     expressions. ``batched`` are tensors that vmap wraps on one side only, ``transforms`` the changes of the state of torch.func.
     ``numbers`` has the new value of each static int and size that changed, by its old one, ``static`` the name that
-    each has in guards, its old and its new value. ``traced``: one side alone was traced with fake tensors. ``texts``
-    are strings and bytes with another value.
+    each has in guards, its old and its new value. ``traced``: one side alone was traced with fake tensors, or by an operator that PyTorch
+    compiles itself. ``faked`` are the tensors that are fake ones on one side, ``texts`` strings and bytes with another value.
     """
 
     violations: Sequence[Violation]
@@ -62,6 +62,7 @@ class Changes:
     numbers: dict[int, int]
     static: tuple[tuple[str, int, int], ...]
     traced: bool
+    faked: frozenset[str]
     texts: frozenset[Source]
 
     def has(self, kind: Kind) -> bool:
@@ -94,6 +95,7 @@ def _changes(violations: Sequence[Violation], entry: CompileFacts, call: Compile
     replaced = {_owner(item): item for item in reversed(violations) if _replaces(item)}
     states = [f"{item.prop} {item.expected}" for item in violations if item.prop.kind is Kind.GLOBAL_STATE]
     static = tuple(_numbers(violations))
+    faked = frozenset(item.source for item in violations if was_traced(item) is not None)
     return Changes(
         violations=violations,
         entry=entry,
@@ -113,7 +115,8 @@ def _changes(violations: Sequence[Violation], entry: CompileFacts, call: Compile
         numbers={before: after for _, before, after in static},
         static=static,
         texts=frozenset(item.source for item in violations if item.prop.kind is Kind.VALUE and constant_type(str(item.expected)) in _TEXTS),
-        traced=any(was_traced(item) is not None for item in violations),
+        traced=bool(faked) or (call.is_operator and any(item.prop.kind is Kind.BACKEND for item in violations)),
+        faked=faked,
     )
 
 
@@ -263,13 +266,14 @@ def changed_by_transform(item: Violation, changes: Changes) -> bool:
 
 
 def changed_by_tracing(item: Violation, changes: Changes) -> bool:
-    """Tracing with fake tensors runs under a dispatch mode, and turns the cache of autocast off."""
-    if not changes.traced:
-        return False
+    """Tracing runs under a dispatch mode, turns the cache of autocast off, and makes a fake tensor of one that was the same as another."""
     if item.prop.kind is Kind.DISPATCH_KEYS:
         old, new = (set(re.findall(r"\w+", str(text))) for text in (item.expected, item.actual))
-        return all(key.startswith("Python") for key in old ^ new)
-    return item.prop == _AUTOCAST_CACHE or (item.prop.kind is Kind.GLOBAL_STATE and item.expected == "autocast_cache_enabled")
+        is_traced = changes.traced or any(map(is_of_cache, changes.violations))
+        return is_traced and all(key.startswith("Python") for key in old ^ new)
+    if item.prop.kind is Kind.ALIASING:
+        return not changes.faked.isdisjoint(f"{item.expected} is {item.actual}".split(" is "))
+    return changes.traced and is_of_cache(item)
 
 
 def dispatch_keys_of_autocast(item: Violation, changes: Changes) -> bool:

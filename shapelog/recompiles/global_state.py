@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from shapelog.reading.payloads.properties import Kind, Property
+from shapelog.reading.payloads.properties import AUTOCAST_CACHE, Kind, Property
 from shapelog.recompiles.violations import Described, Known, Violation
 from shapelog.text import enumerated
 
@@ -48,6 +48,13 @@ def describe_change(item: Violation) -> tuple[tuple[str, ...], str]:
     codes = tuple(dict.fromkeys(_CODES.get(name, _OTHER_CODE) for name in fields)) or (_OTHER_CODE,)
     text = " and ".join(dict.fromkeys(_WORDS.get(name, name) for name in fields)) or "the global state"
     return codes, f"{text} changed{_from_to(item)} after this was compiled"
+
+
+def is_of_cache(item: Violation) -> bool:
+    """Whether nothing of autocast changed but its cache, which ``make_fx`` turns off while it traces
+    (torch/fx/experimental/proxy_tensor.py), and so do ``torch.export`` and compiled autograd.
+    """
+    return item.prop == AUTOCAST_CACHE or (item.prop.kind is Kind.GLOBAL_STATE and item.expected == "autocast_cache_enabled")
 
 
 def set_once(fields: Iterable[str]) -> str:

@@ -147,6 +147,12 @@ def test_what_is_not_seen_in_another_frame_counts_as_harm(made: bytes) -> None:
     assert item.remedy == "entries match by name in every frame: rename k in f, or pass it as a tensor there"
 
 
+def test_a_global_of_one_file_is_the_same_int_in_each_of_its_functions() -> None:
+    source = "G['k']"
+    other = int_values(7, frame=1, name="g", source=source, comment=code_comment(9, "y = x * k", "g"))
+    assert chosen(trace(int_values(3, 4, source=source), other)).marks == {Mark(Source(source))}
+
+
 def test_a_tensor_of_that_name_in_another_frame_is_no_int() -> None:
     assert chosen(trace(int_values(3, 4), static_sizes(10, frame=1, name="g", source="L['k']"))).marks == {K}
 

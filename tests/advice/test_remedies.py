@@ -294,3 +294,14 @@ def test_an_object_of_which_only_the_address_is_known_may_be_a_class() -> None:
 def remedy_of(made: bytes) -> str:
     explained = explain(made)
     return advise(explained).remedies.of_recompile(explained.recompiles[-1]).text
+
+
+def test_a_recompile_that_takes_a_mark_and_a_rename_names_both() -> None:
+    """k varies together with a size; in g it is a constant that the code formats."""
+    trees = [guard_tree(tensor_match(size=(length, 8)), equals_match("L['k']", k, RETURN_LINE)) for length, k in ((10, 3), (12, 4))]
+    calls = [compiled(f"0/{number}", tensor(10 + 2 * number, 8), guards=tree) for number, tree in enumerate(trees)]
+    sizes = static_sizes(10, 12, frame=2, name="h")
+    made = trace(*calls, int_values(7, frame=1, name="g", comment=code_comment(7, "name = f'{k:02d}'", "g")), sizes)
+    report = make.report(made)
+    text = report.remedies.of_recompile(report.recompiles[0]).text
+    assert text == f"entries match by name in every frame: rename k in f, or pass it as a tensor there; and {WHOLE}"

@@ -612,6 +612,50 @@ def test_code_that_is_traced_with_fake_tensors_and_also_called_needs_two_graphs(
     )
 
 
+@pytest.mark.parametrize(
+    ("caches", "keys", "sentence"),
+    [
+        (
+            (True, False),
+            (CPU_KEYS, CPU_KEYS),
+            "only this call was traced, as by torch.export or make_fx, which turn the cache of autocast off",
+        ),
+        (
+            (False, True),
+            (CPU_KEYS.replace(")", ", PythonDispatcher)"), CPU_KEYS),
+            "only the call that this was compiled for was traced, as by torch.export or make_fx, which turn the cache of autocast off",
+        ),
+    ],
+)
+def test_the_cache_of_autocast_alone_is_turned_off_by_what_traces_a_call(
+    caches: tuple[bool, bool], keys: tuple[str, str], sentence: str
+) -> None:
+    states = [{"enabled": [False, False], "cached_enabled": cache} for cache in caches]
+    trees = [guard_tree(global_state(autocast_state=state), tensor_match(keys=key)) for state, key in zip(states, keys, strict=True)]
+    recompile = last_recompile(two(*trees, "GLOBAL_STATE changed: autocast_cache_enabled"))
+    assert [(cause.codes, cause.sentence) for cause in recompile.causes] == [(("SL307",), sentence)]
+    assert recompile.verdict is Verdict.JUSTIFIED
+
+
+def test_a_call_that_is_traced_with_symbolic_sizes_has_tensors_of_another_kind() -> None:
+    keys = CPU_KEYS, CPU_KEYS.replace(")", ", PythonDispatcher)")
+    cause = only(two(*[guard_tree(tensor_match(keys=key)) for key in keys]))
+    assert (cause.codes, cause.verdict) == (("SL303",), Verdict.JUSTIFIED)
+    assert cause.sentence == "x is now traced with symbolic sizes, as by torch.export or make_fx"
+
+
+@pytest.mark.parametrize(
+    ("key", "sentence"),
+    [
+        ("FuncTorchDynamicLayerFrontMode", "x is now inside a torch.func transform such as vmap"),
+        ("Functionalize", "x is now functionalized, as by torch.func.functionalize"),
+    ],
+)
+def test_a_tensor_that_a_transform_does_not_wrap_is_inside_of_it_too(key: str, sentence: str) -> None:
+    keys = CPU_KEYS, CPU_KEYS.replace(")", f", {key})")
+    assert only(two(*[guard_tree(tensor_match(keys=text)) for text in keys])).sentence == sentence
+
+
 def test_a_tensor_subclass_of_a_program_is_named_without_a_module_and_its_dispatch_keys_follow() -> None:
     subclass = tensor_match(keys=CPU_KEYS.replace(")", ", Python, PythonTLSSnapshot)")).replace("Tensor, ", "TwoTensor, ", 1)
     made = two(guard_tree(tensor_match()), guard_tree(subclass))
@@ -962,9 +1006,12 @@ def test_the_keys_of_a_mapping_are_not_its_value() -> None:
 
 
 def test_the_cache_of_autocast_is_a_part_of_it() -> None:
-    trees = [guard_tree(global_state({"cached_enabled": is_on}), tensor_match()) for is_on in (True, False)]
-    sentence = only(two(*trees, "GLOBAL_STATE changed: autocast_cache_enabled ")).sentence
-    assert sentence == "autocast changed its cache from on to off after this was compiled"
+    states = [{"enabled": [True, False], "cached_enabled": cache} for cache in (True, False)]
+    cause = only(
+        two(*[guard_tree(global_state(state), tensor_match()) for state in states], "GLOBAL_STATE changed: autocast_cache_enabled ")
+    )
+    assert (cause.codes, cause.verdict) == (("SL306",), Verdict.CODE)
+    assert cause.sentence == "autocast changed its cache from on to off after this was compiled"
 
 
 def test_the_frame_itself_is_no_function_that_was_passed() -> None:
@@ -973,7 +1020,7 @@ def test_the_frame_itself_is_no_function_that_was_passed() -> None:
     made = trace(
         *[compiled(f"0/{number}", tensor(10, 8), guards=trees[number], graph=graph) for number, graph in enumerate((inlined, called))]
     )
-    assert last_recompile(made).causes[0].sentence == "fn is a different function: its code object changed"
+    assert only(made).sentence == "fn changed from the function <lambda> (model.py:9); the other one left no operation"
 
 
 def test_a_library_function_is_not_named_by_other_operators_that_differ() -> None:
@@ -1251,6 +1298,16 @@ def test_a_function_with_different_code_is_passed_on_purpose() -> None:
     ]
     made = trace(*[compiled(f"0/{number}", tensor(10, 8), guards=trees[number], graph=graphs[number]) for number in (0, 1)])
     assert (only(made).sentence, last_recompile(made).verdict) == ("fn changed to a function with different code", Verdict.JUSTIFIED)
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_function_that_left_no_operation_is_another_one_than_one_that_did(is_first: bool) -> None:
+    trees = [guard_tree(tensor_match(), identity("L['fn'].__code__", number, "code")) for number in (7001, 7002)]
+    graphs = [graph_text(INPUT, *lines) for lines in ([], ["# File: /srv/app/model.py:20 in left, code: return x", "b = torch.relu(l_x_)"])]
+    made = [compiled(f"0/{number}", tensor(10, 8), guards=trees[number], graph=graphs[number != is_first]) for number in (0, 1)]
+    now = "from" if is_first else "to"
+    assert only(trace(*made)).sentence == f"fn changed {now} the function left (model.py:20); the other one left no operation"
+    assert last_recompile(trace(*made)).verdict is Verdict.JUSTIFIED
 
 
 def test_the_view_of_a_dict_is_one_cause() -> None:

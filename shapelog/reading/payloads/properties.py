@@ -108,6 +108,7 @@ MARKED_BY = {
 TRANSFORMS = Property(Kind.FUNCTORCH_STATE)
 DUAL_LEVEL = Property(Kind.FUNCTORCH_STATE, name="dual level")
 AUTOCAST_ENABLED = Property(Kind.AUTOCAST, name="enabled")
+AUTOCAST_CACHE = Property(Kind.AUTOCAST, name="cached_enabled")
 # Where PyTorch does not name what failed.
 UNNAMED = Property(Kind.UNKNOWN)
 

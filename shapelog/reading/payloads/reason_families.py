@@ -327,6 +327,12 @@ FAMILIES = (
                 ("SL306",),
             ),
             Case(
+                "GLOBAL_STATE changed: autocast_cache_enabled",
+                "The cache of autocast alone: one of the two calls was traced by `torch.export` or `make_fx`, which turn it off. An "
+                "operator such as `torch.cond` is compiled for both.",
+                ("SL307",),
+            ),
+            Case(
                 "GLOBAL_STATE changed: default_dtype num_threads",
                 "Each name is a setting that changed: `default_dtype`, `num_threads`, `deterministic_algorithms`, `allow_tf32` and so on. "
                 "Often a library sets one of them after the first call.",
