@@ -395,7 +395,7 @@ class _AlertBuilder(NamedTuple):
                 # Where one stands for all compiles of a text, each is one more; else it is met in each attempt.
                 repeated[key] += broke in found.get(key, {}) and compiled.compile.metrics.is_unnumbered
                 found.setdefault(key, {}).setdefault(broke, item.words)
-                places.setdefault(key, _line_of_user(item, self.code.first))
+                places.setdefault(key, line_of_user(item, self.code.first))
                 stopped.setdefault(key, item.place)
                 messages.setdefault(key, item.message)
             for reason in compiled.compile.restarts:
@@ -507,7 +507,7 @@ def _named_in(code: str, axes: Sequence[str]) -> str:
     return ""
 
 
-def _line_of_user(item: GraphBreak, frame: Frame) -> StackFrame | None:
+def line_of_user(item: GraphBreak, frame: Frame) -> StackFrame | None:
     """Where a graph broke: the innermost line of the user, where that is in a library that the code calls."""
     if item.place is None or frame.is_library or not is_library(item.place.file):
         return item.place
