@@ -17,6 +17,7 @@ from shapelog.reading.payloads.source_names import is_library
 from shapelog.reading.records import StackFrame
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Recompile
+from shapelog.report.details.uncompiled_calls import is_the_failure
 from shapelog.report.report import Report
 from shapelog.report.repository_paths import Repository, SourceLine
 from shapelog.report.results import Finding
@@ -389,7 +390,7 @@ class _AlertBuilder(NamedTuple):
             lost = compiled.seconds_before_restart
             broke, again = (self.found.occurrence(compiled, frozenset((kind,)), lost) for kind in (AlertKind.BREAK, AlertKind.RESTART))
             for item in compiled.compile.breaks:
-                if _is_the_failure(item, compiled.compile):
+                if is_the_failure(item, compiled.compile):
                     continue
                 key = (_BREAK, stable_text(item.words))
                 # Where one stands for all compiles of a text, each is one more; else it is met in each attempt.
@@ -564,12 +565,6 @@ def _of_each_rank(members: list[_Blamed]) -> str:
 def _with_rule(remedy: Remedy, rule: Rule) -> str:
     """The remedy with the code of the rule that it comes from, where that is another one."""
     return remedy.text if remedy.rule is rule else f"{remedy.text} ({remedy.rule.code})"
-
-
-def _is_the_failure(item: GraphBreak, compile: Compile) -> bool:
-    """Whether a compile failed with this graph break: that is one alert, the failure."""
-    is_alike = (item.message.title, item.message.hints) == (compile.failure.title, compile.failure.hints)
-    return is_alike and compile.outcome is Outcome.FAILED
 
 
 def _times(occurrences: Iterable[Occurrence], more: int = 0) -> str:
