@@ -19,6 +19,7 @@ from shapelog.fix.patches import How
 from shapelog.model.exports import ExportResult
 from shapelog.model.trace import Outcome
 from shapelog.recompiles.shape_table import State
+from shapelog.report.details.uncompiled_calls import Eager
 from shapelog.report.frame_changes import Effect, Gain, Loss, Since
 from shapelog.report.next_steps import StepKind
 from shapelog.report.report import analyze
@@ -139,6 +140,7 @@ ENUMS = {
     ("", "state"): values(State),
     ("", "effect"): values(Effect),
     ("", "since"): values(Since),
+    ("", "eager"): values(Eager),
     ("", "gains"): values(Gain),
     ("", "losses"): values(Loss),
     ("comparison", "kind"): ["matched", "new", "gone"],

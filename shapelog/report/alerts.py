@@ -17,6 +17,7 @@ from shapelog.reading.payloads.source_names import is_library
 from shapelog.reading.records import StackFrame
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Recompile
+from shapelog.report.details.uncompiled_calls import is_the_failure
 from shapelog.report.report import Report
 from shapelog.report.repository_paths import Repository, SourceLine
 from shapelog.report.results import Finding
@@ -389,13 +390,13 @@ class _AlertBuilder(NamedTuple):
             lost = compiled.seconds_before_restart
             broke, again = (self.found.occurrence(compiled, frozenset((kind,)), lost) for kind in (AlertKind.BREAK, AlertKind.RESTART))
             for item in compiled.compile.breaks:
-                if _is_the_failure(item, compiled.compile):
+                if is_the_failure(item, compiled.compile):
                     continue
                 key = (_BREAK, stable_text(item.words))
                 # Where one stands for all compiles of a text, each is one more; else it is met in each attempt.
                 repeated[key] += broke in found.get(key, {}) and compiled.compile.metrics.is_unnumbered
                 found.setdefault(key, {}).setdefault(broke, item.words)
-                places.setdefault(key, _line_of_user(item, self.code.first))
+                places.setdefault(key, line_of_user(item, self.code.first))
                 stopped.setdefault(key, item.place)
                 messages.setdefault(key, item.message)
             for reason in compiled.compile.restarts:
@@ -507,7 +508,7 @@ def _named_in(code: str, axes: Sequence[str]) -> str:
     return ""
 
 
-def _line_of_user(item: GraphBreak, frame: Frame) -> StackFrame | None:
+def line_of_user(item: GraphBreak, frame: Frame) -> StackFrame | None:
     """Where a graph broke: the innermost line of the user, where that is in a library that the code calls."""
     if item.place is None or frame.is_library or not is_library(item.place.file):
         return item.place
@@ -564,12 +565,6 @@ def _of_each_rank(members: list[_Blamed]) -> str:
 def _with_rule(remedy: Remedy, rule: Rule) -> str:
     """The remedy with the code of the rule that it comes from, where that is another one."""
     return remedy.text if remedy.rule is rule else f"{remedy.text} ({remedy.rule.code})"
-
-
-def _is_the_failure(item: GraphBreak, compile: Compile) -> bool:
-    """Whether a compile failed with this graph break: that is one alert, the failure."""
-    is_alike = (item.message.title, item.message.hints) == (compile.failure.title, compile.failure.hints)
-    return is_alike and compile.outcome is Outcome.FAILED
 
 
 def _times(occurrences: Iterable[Occurrence], more: int = 0) -> str:

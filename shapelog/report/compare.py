@@ -1,13 +1,14 @@
 """``compare(before, after)`` → Comparison: what a change did to the compiles of a program."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from shapelog.grouping import grouped
 from shapelog.model.cache_uses import cache_uses
-from shapelog.model.code_matching import Code, match
+from shapelog.model.code_matching import Code, Pair, match
 from shapelog.model.trace import Trace
 from shapelog.reading.payloads.cache_keys import MISS
+from shapelog.report.break_changes import BreakChange, break_changes
 from shapelog.report.details.cache_remedies import cache_problem
 from shapelog.report.details.metric_fields import Setting
 from shapelog.report.details.run_settings import settings_of_runs
@@ -19,6 +20,7 @@ from shapelog.report.frame_changes import (
     Gain,
     Loss,
     Side,
+    break_facts,
     cause_changes,
     counted,
     dim_changes,
@@ -41,8 +43,9 @@ _MOST_CACHE_NOTES = 3
 class FrameChange:
     """One code before and after; ``before`` or ``after`` is None where that trace does not have it.
 
-    ``causes`` are those of either side, also the ones with the same count. ``part_of`` is the title of the code, there in both traces,
-    that a new or gone one is a piece of, "" where there is none. ``facts`` are sentences about it, what is worse first.
+    ``causes`` are those of either side, also the ones with the same count; ``breaks`` those that one side alone has. ``part_of`` is the
+    title of the code, there in both traces, that a new or gone one is a piece of, "" where there is none. ``facts`` are sentences about
+    it, what is worse first.
     """
 
     before: Code | None
@@ -51,6 +54,7 @@ class FrameChange:
     now: Counts
     causes: tuple[CauseChange, ...]
     dims: tuple[DimChange, ...]
+    breaks: tuple[BreakChange, ...]
     gains: tuple[Gain, ...]
     losses: tuple[Loss, ...]
     part_of: str
@@ -59,7 +63,7 @@ class FrameChange:
     @property
     def verdict(self) -> str:
         """One sentence, without the frame's name."""
-        return "; ".join((*self.facts, *dim_facts(self.dims)))
+        return "; ".join((*self.facts, *dim_facts(self.dims), *break_facts(self.breaks)))
 
     @property
     def code(self) -> Code:
@@ -91,6 +95,11 @@ class FrameChange:
         return self.kind != "new" and any(loss is not Loss.COMPILES for loss in self.losses)
 
     @property
+    def is_only_broken(self) -> bool:
+        """Whether all of it is still compiled, but in more pieces."""
+        return self.lost_graph and {*self.losses} <= {Loss.BREAKS, Loss.COMPILES}
+
+    @property
     def is_fresh(self) -> bool:
         """Whether it is new, and no piece of code that was there before."""
         return self.kind == "new" and not self.part_of
@@ -98,8 +107,9 @@ class FrameChange:
     @property
     def is_changed(self) -> bool:
         """Whether anything but the time it took is another; a lone frame without compiled code changes nothing."""
-        if self.kind != "matched" or self.gains or self.losses or self.dims:
-            return bool(self.gains or self.losses or self.dims)
+        differs = bool(self.gains or self.losses or self.dims or self.breaks)
+        if self.kind != "matched" or differs:
+            return differs
         one, other = ((side.compiles, side.recompiles, side.failures) for side in (self.was, self.now))
         return one != other or any(cause.before != cause.after for cause in self.causes)
 
@@ -151,8 +161,9 @@ def compare(before: Report, after: Report) -> Comparison:
     by_frame = [{item.frame: item for item in report.frames} for report in (before, after)]
     pairs = match(before.trace, after.trace)
     sides = {pair: (side_of(pair.before, before, by_frame[0], old[0]), side_of(pair.after, after, by_frame[1], old[1])) for pair in pairs}
-    matched = {pair: _change(*sides[pair]) for pair in pairs if pair.before and pair.after}
-    frames = tuple(matched.get(pair) or _change(*sides[pair], matched[pair.owner] if pair.owner else None) for pair in pairs)
+    breaks = _breaks(pairs, any(old))
+    matched = {pair: _change(*sides[pair], breaks[pair]) for pair in pairs if pair.before and pair.after}
+    frames = tuple(matched.get(pair) or _change(*sides[pair], breaks[pair], matched[pair.owner] if pair.owner else None) for pair in pairs)
     was = summed([item.was for item in frames], old[0])
     now = summed([item.now for item in frames], old[1])
     outcome = _outcome(frames, was, now)
@@ -176,9 +187,15 @@ def _is_unrecorded(trace: Trace) -> bool:
     return not trace.shows_limit_hits
 
 
-def _change(before: Side, after: Side, owner: FrameChange | None = None) -> FrameChange:
+def _breaks(pairs: Sequence[Pair], is_unrecorded: bool) -> dict[Pair, tuple[BreakChange, ...]]:
+    """The graph breaks of each pair that came or went; where one trace records none at all, that is not known."""
+    codes = [tuple(code.frames if code and not is_unrecorded else () for code in (pair.before, pair.after)) for pair in pairs]
+    return dict(zip(pairs, break_changes(codes), strict=True))
+
+
+def _change(before: Side, after: Side, breaks: tuple[BreakChange, ...], owner: FrameChange | None = None) -> FrameChange:
     if before.code and after.code:
-        gains, losses = gains_and_losses(before, after)
+        gains, losses = gains_and_losses(before, after, breaks)
         facts = facts_of(before, after, gains, losses)
     else:
         gains, losses, fact = _lone(before, after, owner)
@@ -190,6 +207,7 @@ def _change(before: Side, after: Side, owner: FrameChange | None = None) -> Fram
         now=after.counts,
         causes=cause_changes(before, after),
         dims=dim_changes(before, after),
+        breaks=breaks,
         gains=gains,
         losses=losses,
         part_of=owner.title if owner else "",
@@ -219,7 +237,7 @@ def _importance(item: FrameChange) -> tuple[float, ...]:
     return (
         -float(item.lost_graph and item.kind == "matched"),
         -float(abs(now.compiles - was.compiles) + abs(now.failures - was.failures)),
-        -float(sum(abs(cause.after - cause.before) for cause in item.causes) + len(item.dims)),
+        -float(sum(abs(cause.after - cause.before) for cause in item.causes) + len(item.dims) + len(item.breaks)),
         -abs(now.seconds - was.seconds) if item.is_changed else 0.0,
         item.code.first.compiles[0].order,
     )
@@ -252,7 +270,7 @@ def _headline(frames: tuple[FrameChange, ...], was: Counts, now: Counts, outcome
         return Headline("Better", f"n{first}") if outcome is Effect.BETTER else Headline(f"N{first}")
     if not now.compiles:
         lost = [item for item in frames if item.lost_graph and item.kind == "matched"]
-        why = f": {_names(lost)} lost compiled code" if lost else ""
+        why = f": {'; '.join(_lost(lost))}" if lost else ""
         return Headline("Worse", f"nothing is compiled anymore ({counted(was.compiles, 'compilation')} before){why}")
     if all(item.kind != "matched" for item in frames):
         return Headline("No code was compiled in both runs, so there is nothing to compare")
@@ -264,8 +282,7 @@ def _headline(frames: tuple[FrameChange, ...], was: Counts, now: Counts, outcome
 def _balance(frames: tuple[FrameChange, ...], was: Counts, now: Counts) -> Iterator[str]:
     """What is better and what is worse, lost graphs first."""
     lost = [item for item in frames if item.lost_graph and item.kind == "matched"]
-    if lost:
-        yield f"{_names(lost)} lost compiled code"
+    yield from _lost(lost)
     no_gain = " (not an improvement where compiled code was lost)" if lost and now.compiles < was.compiles else ""
     yield instead(was.compiles, now.compiles, "compilation") + no_gain
     if was.recompiles and not lost and not any(cause.after for item in frames for cause in item.causes):
@@ -281,6 +298,16 @@ def _balance(frames: tuple[FrameChange, ...], was: Counts, now: Counts) -> Itera
     effects = [item.effect for item in frames if item.kind == "matched"]
     if Effect.BETTER in effects and Effect.WORSE in effects:
         yield f"{counted(effects.count(Effect.BETTER), 'frame')} better, {effects.count(Effect.WORSE)} worse"
+
+
+def _lost(frames: list[FrameChange]) -> Iterator[str]:
+    """Which frames run eagerly in some calls, and which only in more pieces."""
+    eager = [item for item in frames if not item.is_only_broken]
+    broken = [item for item in frames if item.is_only_broken]
+    if eager:
+        yield f"{_names(eager)} lost compiled code"
+    if broken:
+        yield f"more graph breaks in {_names(broken)}"
 
 
 def _names(frames: list[FrameChange]) -> str:

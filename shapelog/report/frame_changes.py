@@ -8,11 +8,12 @@ from enum import Enum
 
 from shapelog.advice.remedies import Remedies
 from shapelog.model.code_matching import Code
-from shapelog.model.trace import Compile, Frame, GraphBreak, Outcome
+from shapelog.model.trace import Compile, Frame, Outcome
 from shapelog.recompiles.shape_table import State
+from shapelog.report.break_changes import BreakChange, breaks_of
 from shapelog.report.report import FrameReport, Report
 from shapelog.rules import RULES, UNEXPLAINED, Remedy, Rule
-from shapelog.text import plural, without_addresses
+from shapelog.text import plural
 
 _WITHOUT_CODE = (Outcome.FAILED, Outcome.LIMIT, Outcome.SKIPPED, Outcome.UNFINISHED)
 
@@ -128,7 +129,7 @@ def side_of(code: Code | None, report: Report, reports: Mapping[Frame, FrameRepo
         recompiles=sum(item.weight for item in compiled if item.recompile),
         limit_hits=None if is_unrecorded else sum(item.weight for item in compiles if item.compile.outcome is Outcome.LIMIT),
         failures=sum(item.weight for item in compiles if _failed(item.compile)),
-        breaks=None if is_unrecorded else len(_breaks(item.compile for item in compiles)),
+        breaks=None if is_unrecorded else len(breaks_of(code.frames)),
         cached=sum(item.weight for item in compiles if any(name.endswith("_hit") for name, _ in item.compile.caches)),
         seconds=math.fsum(report.seconds for report in own),
     )
@@ -145,16 +146,6 @@ def summed(counts: Sequence[Counts], is_unrecorded: bool) -> Counts:
 def _failed(compile: Compile) -> bool:
     """Whether it failed, or never ended; what compiled autograd captures has no stack, and no end either."""
     return compile.outcome is Outcome.FAILED or (compile.outcome is Outcome.UNFINISHED and compile.stack.header is not None)
-
-
-def _breaks(compiles: Iterable[Compile]) -> dict[tuple[str, str], GraphBreak]:
-    """Where the code breaks and why, each once; what a failed compile met on its way is the failure itself."""
-    found: dict[tuple[str, str], GraphBreak] = {}
-    for compile in compiles:
-        for item in compile.breaks if compile.outcome is not Outcome.FAILED else ():
-            where = f"{item.place.file}:{item.place.line}" if item.place else ""
-            found.setdefault((where, without_addresses(item.reason)), item)
-    return found
 
 
 def cause_changes(before: Side, after: Side) -> tuple[CauseChange, ...]:
@@ -225,7 +216,7 @@ def _since(side: Side) -> dict[str, tuple[str, Since]]:
     return found
 
 
-def gains_and_losses(before: Side, after: Side) -> tuple[tuple[Gain, ...], tuple[Loss, ...]]:
+def gains_and_losses(before: Side, after: Side, breaks: tuple[BreakChange, ...]) -> tuple[tuple[Gain, ...], tuple[Loss, ...]]:
     """What is better and what is worse about code that both runs have."""
     was, now = before.counts, after.counts
     if not now.compiles:  # eager in both, or lost: whatever else went down did so because nothing is compiled
@@ -233,11 +224,11 @@ def gains_and_losses(before: Side, after: Side) -> tuple[tuple[Gain, ...], tuple
     gains = [] if was.compiles else [Gain.CODE]
     losses: list[Loss] = []
     hits = bool(now.limit_hits) - bool(was.limit_hits) if None not in (was.limit_hits, now.limit_hits) else 0
-    breaks = (now.breaks or 0) - (was.breaks or 0) if None not in (was.breaks, now.breaks) else 0
+    more_breaks = sum(1 if item.is_new else -1 for item in breaks)
     for change, gain, loss in (
         (hits, Gain.LIMIT, Loss.LIMIT),
         (now.failures - was.failures, Gain.FAILURES, Loss.FAILURES),
-        (breaks, Gain.BREAKS, Loss.BREAKS),
+        (more_breaks, Gain.BREAKS, Loss.BREAKS),
     ):
         if change > 0 and was.compiles:
             losses.append(loss)
@@ -278,6 +269,15 @@ def dim_facts(dims: tuple[DimChange, ...]) -> tuple[str, ...]:
     return tuple(facts)
 
 
+def break_facts(breaks: tuple[BreakChange, ...]) -> tuple[str, ...]:
+    """Where the graph breaks now, with how many more such places there are."""
+    new = [item for item in breaks if item.is_new]
+    if not new:
+        return ()
+    where = f" at {location.short}" if (location := new[0].location) else ""
+    return (f"new graph break{where}: {new[0].words}" + (f", and {len(new) - 1} more" if len(new) > 1 else ""),)
+
+
 def _loss_sentence(loss: Loss, before: Side, after: Side) -> str:
     was, now = before.counts, after.counts
     if loss is Loss.CODE:
@@ -288,11 +288,7 @@ def _loss_sentence(loss: Loss, before: Side, after: Side) -> str:
         how = _ended(after, (Outcome.FAILED, Outcome.UNFINISHED))
         return f"{instead(was.failures, now.failures, 'failed compilation')} ({how}): these calls run in eager mode or raise"
     if loss is Loss.BREAKS:
-        known = {words for _, words in _breaks(before.compiles)}
-        found = _breaks(after.compiles)
-        new = next((item for (_, words), item in found.items() if words not in known), next(iter(found.values())))
-        where = f"{new.place.file.rsplit('/', 1)[-1]}:{new.place.line}: " if new.place else ""
-        return f"{instead(was.breaks or 0, now.breaks or 0, 'graph break')} ({where}{new.reason})"
+        return _breaks_instead(was, now, "more")
     gained = [item for item in cause_changes(before, after) if item.after > item.before]
     why = f", because of {_named(gained[0])}" if gained else ""
     return instead(was.compiles, now.compiles, "compilation") + why
@@ -307,10 +303,17 @@ def _gain_sentence(gain: Gain, before: Side, after: Side) -> str:
     if gain is Gain.FAILURES:
         return instead(was.failures, now.failures, "failed compilation")
     if gain is Gain.BREAKS:
-        return instead(was.breaks or 0, now.breaks or 0, "graph break")
+        return _breaks_instead(was, now, "fewer")
     left = max(cause_changes(Side(None, after.remedies), after), key=lambda item: item.after, default=None)
     rest = f", still recompiles for {_named(left)}" if left else ", no recompilations remain" if was.recompiles else ""
     return instead(was.compiles, now.compiles, "compilation") + rest
+
+
+def _breaks_instead(was: Counts, now: Counts, change: str) -> str:
+    """Where others moved in from other graphs or out to these, the numbers of this one do not have it."""
+    number = (now.breaks or 0) - (was.breaks or 0)
+    is_in_numbers = number > 0 if change == "more" else number < 0
+    return instead(was.breaks or 0, now.breaks or 0, "graph break") if is_in_numbers else f"{change} graph breaks"
 
 
 def _named(item: CauseChange) -> str:

@@ -8,7 +8,7 @@ from enum import Enum
 from functools import cached_property
 from typing import NamedTuple
 
-from shapelog.advice.advise import Advice, Forecast
+from shapelog.advice.advise import Forecast
 from shapelog.advice.compile_seconds import Seconds
 from shapelog.advice.paste_formats import as_python, as_shell
 from shapelog.grouping import grouped
@@ -24,13 +24,14 @@ from shapelog.report.alerts import Alert, Alerts, Occurrence, stable_text
 from shapelog.report.analyses.recompile_limit import DEFAULT_ACCUMULATED_LIMIT, DEFAULT_LIMIT, is_accumulated
 from shapelog.report.details.cache_remedies import cache_problem
 from shapelog.report.details.logging_calls import lines_for_logging
+from shapelog.report.details.uncompiled_calls import Eager, fates
 from shapelog.report.report import Report
 from shapelog.report.repository_paths import Repository, SourceLine
 from shapelog.report.results import Finding
 from shapelog.report.resumed_code import ResumedCode
 from shapelog.report.weighted import weighted_compiles
 from shapelog.rules import AlertKind, Level, Remedy, Rule, Section, Verdict
-from shapelog.text import capitalized, enumerated, plural, plural_noun, sentence_end, shorten, some
+from shapelog.text import capitalized, plural, sentence_end, shorten, some
 
 # Rules about state that a program sets up once, before the first compiled call.
 _SET_UP = frozenset(("SL301", "SL303", "SL305", "SL306", "SL307", "SL321"))
@@ -64,11 +65,20 @@ class StepKind(Enum):
     CACHE = "compile cache"
 
 
+_NO_LONGER_EAGER = {
+    Eager.ALL: "calls no longer run eagerly",
+    Eager.OR_RAISED: "calls no longer run eagerly or raise",
+    Eager.RESUMED: "the code after the graph break no longer runs eagerly",
+    Eager.LIMIT: "calls beyond the recompile limit no longer run eagerly",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Saving:
     """What a step saves: ``least`` to ``most`` compilations, their seconds, and compilations that were refused or failed.
 
-    Where code was refused or failed, later calls of it ran in eager mode, or raised. ``is_later`` where only runs after this one save it.
+    Of the calls for which these were made, ``raised`` are how many raised an error, and ``eager`` is what ran in eager mode from then on.
+    ``is_later`` where only runs after this one save it.
     """
 
     least: int = 0
@@ -76,6 +86,8 @@ class Saving:
     seconds: Seconds = field(default_factory=Seconds)
     refused: int = 0
     failed: int = 0
+    raised: int = 0
+    eager: tuple[Eager, ...] = ()
     is_later: bool = False
 
     @property
@@ -159,7 +171,7 @@ class _Run:
 def next_steps(found: Alerts) -> tuple[NextStep, ...]:
     """Every step that saves anything, the most worthwhile first; what makes a job hang or compute nonsense comes before all."""
     report = found.report
-    marks = list(_marks(report.advice))
+    marks = list(_marks(report))
     # Sizes that differ across ranks are marked by the same list.
     steps = marks + [step for step in _of_ranks(report.findings) if not (marks and step.rules[0].verdict is Verdict.MARKING)]
     run = _Run(found)
@@ -196,8 +208,9 @@ def _middle(saved: Seconds) -> float:
     return saved.least if saved.most is None else (saved.least + saved.most) / 2
 
 
-def _marks(advice: Advice | None) -> Iterator[NextStep]:
+def _marks(report: Report) -> Iterator[NextStep]:
     """All marks of the advice together, since they save more together than each does."""
+    advice = report.advice
     if advice is None or not advice.suggestions:
         return
     items = advice.suggestions
@@ -207,6 +220,8 @@ def _marks(advice: Advice | None) -> Iterator[NextStep]:
     saved = advice.avoidable_seconds if fewer else Seconds()
     title = capitalized(items[0].recommendation) if len(items) == 1 else f"Mark {advice.what_to_mark} as dynamic"
     refused = advice.before.limit_hits - advice.after.limit_hits
+    raises = all(compile.raised_at_limit for compile in report.trace.compiles if compile.outcome is Outcome.LIMIT)
+    forbidden = advice.before.forbidden - advice.after.forbidden
     yield NextStep(
         kind=StepKind.MARK,
         title=title if fewer or not refused else f"{title}; or raise {advice.version.limit_setting()}",
@@ -216,7 +231,9 @@ def _marks(advice: Advice | None) -> Iterator[NextStep]:
             most=fewer,
             seconds=saved,
             refused=refused,
-            failed=advice.before.forbidden - advice.after.forbidden,
+            failed=forbidden,
+            raised=forbidden + (refused if raises else 0),
+            eager=(Eager.LIMIT,) if refused and not raises else (),
         ),
         confidence=Confidence(unsure.confidence, unsure.confidence_reason),
         stake=_middle(saved),
@@ -450,7 +467,8 @@ def _restart(run: _Run, alerts: Sequence[Alert]) -> NextStep:
 def _failure(run: _Run, alerts: Sequence[Alert]) -> NextStep:
     failures = [item for alert in alerts for item in alert.occurrences if item.compile.outcome is Outcome.FAILED]
     stake = math.fsum(run.seconds[compile] for compile in {item.compile for item in failures})
-    saving = Saving(failed=sum(item.times for item in failures))
+    raised, eager = fates((item.frame, item.compile, item.times) for item in failures)
+    saving = Saving(failed=sum(item.times for item in failures), raised=raised, eager=eager)
     error, _, words = _own_error(alerts[0]).partition(": ")
     subject = _subject(alerts)
     title = f"{'Fix the error' if subject == UNNAMED_CODE else f'Fix what keeps {subject} from compiling'}: {_title_of(alerts[0])}"
@@ -478,8 +496,10 @@ def _is_lifted(run: _Run, code: Code) -> bool:
 
 def _limit(run: _Run, alerts: Sequence[Alert]) -> NextStep:
     trace = run.report.trace
-    hits = [item for alert in alerts for item in alert.occurrences if item.compile.outcome is Outcome.LIMIT]
-    saving = Saving(refused=sum(item.times for item in hits))
+    refused = [item for alert in alerts for item in run.found.compiles(alert.code) if item.compile.outcome is Outcome.LIMIT]
+    raised = sum(item.weight for item in refused if item.compile.raised_at_limit)
+    number = sum(item.weight for item in refused)
+    saving = Saving(refused=number, raised=raised, eager=(Eager.LIMIT,) if raised < number else ())
     # Where something else removes recompilations of the code, that comes first: it lowers what fills the limit.
     others = {alert.code for alert in run.found.alerts if AlertKind.AVOIDABLE in alert.kinds}
     stake = math.fsum(item.seconds for alert in alerts if alert.code not in others for item in run.found.compiles(alert.code))
@@ -514,14 +534,13 @@ _MAKERS = {
 
 
 def saving_words(saving: Saving) -> str:
-    """``saves 10 compilations (0.51 s) and 1 limit hit``; "" where nothing is known of what it saves."""
+    """``saves 10 compilations (0.51 s); 2 calls no longer raise``; "" where nothing is known of what it saves."""
     number = f"{saving.least} to " if 0 < saving.least < saving.most else "up to " if saving.least < saving.most else ""
     time = saving.seconds.as_saving
     saved = f"{number}{plural(saving.most, 'compilation')}{f' ({time})' if time else ''}" if saving.most else time
     when = " in each later run" if saving.is_later else ""
     parts = [f"saves {saved}{when}"] if saved else []
-    if saving.refused:
-        parts.append(f"{'' if saved else 'avoids '}{plural(saving.refused, 'limit hit')}")
-    if saving.failed:
-        parts.append(f"{'' if parts else 'avoids '}{saving.failed} failed {plural_noun(saving.failed, 'compilation')}")
-    return enumerated(parts)
+    if saving.raised:
+        parts.append(f"{plural(saving.raised, 'call')} no longer {'raises' if saving.raised == 1 else 'raise'}")
+    eager = (_NO_LONGER_EAGER[what] for what in saving.eager)
+    return "; ".join((*parts, *(re.sub("^calls (?=no)", "others ", words) if saving.raised else words for words in eager)))

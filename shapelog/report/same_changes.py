@@ -14,7 +14,7 @@ def across_ranks(frames: Iterable[FrameChange]) -> list[list[FrameChange]]:
     seen: Counter[tuple[object, ...]] = Counter()
     for item in frames:
         first, counts = item.code.first, [replace(side, seconds=0.0) for side in (item.was, item.now)]
-        key = (first.file, first.line, first.name, item.title, item.kind, *counts, item.causes, item.dims, item.verdict)
+        key = (first.file, first.line, first.name, item.title, item.kind, *counts, item.causes, item.dims, item.breaks, item.verdict)
         own = (*key, first.rank, first.process)
         found.setdefault((*key, seen[own]), []).append(item)
         seen[own] += 1

@@ -113,7 +113,8 @@ def _faults(comparison: Comparison, advice: Advice, first: CommandResult, second
     if second.returncode != first.returncode:
         yield f"the command exited with {second.returncode} instead of {first.returncode}"
     for item in comparison.lost_graphs:
-        yield f"{item.title} lost compiled code: {item.verdict}"
+        lost = f"more graph breaks in {item.title}" if item.is_only_broken else f"{item.title} lost compiled code"
+        yield f"{lost}: {item.verdict}"
     measured = comparison.now.compiles + (comparison.now.limit_hits or 0)
     if measured >= advice.before.total:
         noun = "compilations and limit hits" if comparison.now.limit_hits or advice.before.limit_hits else "compilations"

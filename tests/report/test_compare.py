@@ -174,7 +174,7 @@ def lost(how: str) -> bytes:
         ("killed", Loss.CODE, "0/0 did not finish"),
         ("limit", Loss.LIMIT, "now hits the recompile limit (0/1 was refused)"),
         ("fails later", Loss.FAILURES, "1 failed compilation instead of none (0/1 failed: Observed exception)"),
-        ("breaks", Loss.BREAKS, "1 graph break instead of none (model.py:7: builtin: print)"),
+        ("breaks", Loss.BREAKS, "1 graph break instead of none"),
     ],
 )
 def test_a_lost_graph_is_a_loss_though_it_looks_like_fewer_compiles(how: str, loss: Loss, words: str) -> None:
@@ -356,7 +356,7 @@ def test_what_a_version_does_not_record_is_noted_and_not_compared() -> None:
     old, new = trace(version=""), trace()
     found = compared(sizes(10, 12, made=old), broken(sizes(10, 12, made=new)))
     assert (found.was.breaks, found.was.limit_hits, found.now.breaks) == (None, None, 1)
-    assert found.outcome is Effect.SAME
+    assert (found.outcome, only(found).breaks) == (Effect.SAME, ())
     assert found.notes[0] == "torch version differs: 2.4 or older before, 2.13.0+cpu after"
     assert (
         found.notes[1]
@@ -394,6 +394,51 @@ def test_a_trace_that_lost_data_is_noted() -> None:
         "the trace of the second run lost data (see shapelog report), so compilations may be missing from it"
         in compared(sizes(10, 12), cut).notes
     )
+
+
+def quoted(line: int, code: str, reason: str = "builtin: print", label: str = "0/0", number: str = "") -> bytes:
+    """A graph break with the line of code that it is at, as torch 2.8 and later write it."""
+    text = BREAK.format(line=line, reason=reason) + f'  File "/srv/app/model.py", line {line}, in f\n    {code}\n'
+    url = f"\n For more details about this graph break, please visit: https://docs.pytorch.org/compile/gb/{number}.html\n" if number else ""
+    return artifact("dynamo_graph_break_reason", text + url, id=label)
+
+
+def breaks_of(found: Comparison) -> list[tuple[str, bool, str]]:
+    """Of each frame, whether a graph break is new, and its line."""
+    return [(item.title, one.is_new, one.place.code if one.place else "") for item in found.frames for one in item.breaks]
+
+
+def test_graph_breaks_that_came_and_went_are_listed_with_line_reason_and_number() -> None:
+    before = sizes(10) + quoted(7, "print(x)") + quoted(9, "print(y)")
+    found = compared(before, sizes(10) + quoted(8, "print(x)") + quoted(11, "x.item()", "Tensor.item", number="gb0124"))
+    new, gone = only(found).breaks
+    assert (new.is_new, str(new.location), new.place and new.place.code) == (True, "/srv/app/model.py:11", "x.item()")
+    assert new.words == "Tensor.item (GB0124)"
+    assert (gone.is_new, gone.place and gone.place.code, gone.words) == (False, "print(y)", "builtin: print")
+    assert (only(found).effect, only(found).is_changed, found.outcome) == (Effect.SAME, True, Effect.SAME)
+    assert str(found.headline) == "Neither better nor worse: 1 compilation as before, but 1 frame changed"
+
+
+def test_a_graph_break_whose_line_moved_or_whose_reason_is_worded_otherwise_is_the_same() -> None:
+    before = sizes(10) + quoted(7, "print(x)") + quoted(9, "print(y)")
+    assert only(compared(before, sizes(10) + quoted(17, "print(x)") + quoted(19, "print(y)", "Call to print"))).breaks == ()
+    unquoted = broken(sizes(10), line=7)
+    assert only(compared(unquoted, broken(sizes(10), line=9))).breaks == ()
+
+
+def test_a_graph_break_in_code_that_is_part_of_another_graph_now_is_the_same() -> None:
+    resumed = compiled("1/0", tensor(10, 8), name="torch_dynamo_resume_in_f_at_7")
+    before = sizes(10) + quoted(7, "print(x)") + resumed + quoted(9, "print(y)", label="1/0")
+    found = compared(before, sizes(10) + quoted(9, "print(y)"))
+    assert breaks_of(found) == [("f", False, "print(x)")]
+    mended = found.frames[1]
+    assert (mended.gains, mended.facts, mended.was.breaks, mended.now.breaks) == ((Gain.BREAKS,), ("fewer graph breaks",), 1, 1)
+
+
+def test_more_graph_breaks_are_named_as_what_was_lost() -> None:
+    found = compared(sizes(10), broken(sizes(10)))
+    assert str(found.headline) == "Worse: more graph breaks in f; 1 compilation as before"
+    assert only(found).verdict == "1 graph break instead of none; new graph break at model.py:7: builtin: print"
 
 
 def test_a_graph_break_counts_once_however_often_its_code_is_compiled() -> None:

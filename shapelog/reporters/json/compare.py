@@ -7,10 +7,10 @@ from shapelog.model.code_matching import Code
 from shapelog.report.compare import Comparison, FrameChange
 from shapelog.report.frame_changes import CauseChange, Counts
 from shapelog.report.report import Report
-from shapelog.reporters.json.parts import time_data, trace_data
+from shapelog.reporters.json.parts import message_data, time_data, trace_data
 
-# 1: first shape. 2: settings; null for seconds that are not known.
-FORMAT_VERSION = 2
+# 1: first shape. 2: settings; null for seconds that are not known. 3: graph breaks that came or went.
+FORMAT_VERSION = 3
 
 
 def comparison_data(comparison: Comparison) -> dict[str, Any]:
@@ -66,6 +66,7 @@ def _frame_data(item: FrameChange, comparison: Comparison) -> dict[str, Any]:
         "after": _code_data(item.after, item.now, comparison.after.summary.is_timed),
         "causes": [_cause_data(cause) for cause in item.causes],
         "dims": [{"axis": dim.axis, "source": dim.source, "before": dim.before.value, "after": dim.after.value} for dim in item.dims],
+        "graph_breaks": [{"is_new": one.is_new, "message": message_data(one.message, one.place)} for one in item.breaks],
     }
 
 

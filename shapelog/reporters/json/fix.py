@@ -7,8 +7,9 @@ from shapelog.fix.patches import Fix
 from shapelog.reporters.json.advice import has_times
 from shapelog.reporters.json.parts import saving_data, time_data
 
-# 1: first shape. 2: settings; null for seconds that are not known.
-FORMAT_VERSION = 2
+# 1: first shape. 2: settings; null for seconds that are not known. 3: what a setting saves in calls that raised or ran in eager
+# mode.
+FORMAT_VERSION = 3
 
 
 def fix_data(fix: Fix) -> dict[str, Any]:

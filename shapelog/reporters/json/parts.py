@@ -53,6 +53,8 @@ def saving_data(saving: Saving, is_timed: bool) -> dict[str, Any]:
         "seconds": range_data(saving.seconds, is_timed),
         "refused": saving.refused,
         "failed": saving.failed,
+        "raised": saving.raised,
+        "eager": [what.value for what in saving.eager],
         "in_later_runs": saving.is_later,
     }
 

@@ -20,7 +20,8 @@ from shapelog.reporters.json.ranks import ranks_data
 # refused and failed apart, so that the verdicts add up to the recompiles. 7: the marks themselves as the remedy, and
 # the rule that it comes from. 8: exports. 9: null for seconds that are not known; steps about compile caches, and what saves in later runs.
 # 10: how an export came to the expressions that it had to decide; the verdict 'not finished'; whether an id is PyTorch's.
-FORMAT_VERSION = 10
+# 11: what a step saves in calls that raised or ran in eager mode.
+FORMAT_VERSION = 11
 
 
 def report_data(report: Report) -> dict[str, Any]:

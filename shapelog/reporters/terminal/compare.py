@@ -135,9 +135,20 @@ def _frames(page: TextPage, title: str, note: str, frames: Sequence[FrameChange]
         _frame_line(page, members, _times(members), (_WORDS[item.effect], _STYLES[item.effect]) if item.kind == "matched" else ("", ""))
         for fact in item.facts:
             page.line(shorten(one_line(fact if item.kind == "matched" else fact.partition(", ")[2]), 4 * page.width), indent=4)
+        _breaks(page, item)
         _dims(page, item.dims)
         causes = item.causes if page.verbose else [cause for cause in item.causes if cause.before != cause.after]
         _causes(page, causes, item.lost_graph)
+
+
+def _breaks(page: TextPage, item: FrameChange) -> None:
+    """Graph breaks that came or went, each with its line. Where compiled code was lost, those that went with it are no gain."""
+    for change in page.listed(item.breaks, "graph break", 4):
+        what, style = ("new graph break", "red") if change.is_new else ("graph break gone", "" if item.lost_graph else "green")
+        where = f" ({change.location.short})" if change.location else ""
+        page.line((f"{what}{where}", style), f": {shorten(one_line(change.words), 2 * page.width)}", indent=4)
+        if change.place and change.place.code:
+            page.line((f"| {shorten(one_line(change.place.code.strip()), page.width - 8)}", "dim"), indent=6)
 
 
 def _causes(page: TextPage, causes: Sequence[CauseChange], is_lost: bool) -> None:

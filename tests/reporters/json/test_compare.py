@@ -48,3 +48,12 @@ def test_a_field_that_the_schema_does_not_know_is_a_fault() -> None:
     assert faults("comparison", {**data, "news": 1})
     assert faults("comparison", {**data, "outcome": "who knows"})
     assert faults("comparison", {name: part for name, part in data.items() if name != "frames"})
+
+
+def test_a_program_finds_graph_breaks_that_came_or_went() -> None:
+    text = "Graph break in user code at /srv/app/model.py:7\nGraph Break Reason: builtin: print\nUser code traceback:\n"
+    broken = make.trace(make.static_sizes(10), make.artifact("dynamo_graph_break_reason", text, id="0/0"))
+    data = comparison_data(compared(make.trace(make.static_sizes(10)), broken))
+    (found,) = data["frames"][0]["graph_breaks"]
+    assert (found["is_new"], found["message"]["title"], found["message"]["place"]) == (True, "builtin: print", "/srv/app/model.py:7")
+    assert faults("comparison", data) == []

@@ -92,7 +92,7 @@ def test_a_graph_break_is_shown_with_its_place_and_the_piece_with_its_owner() ->
     after += make.artifact("dynamo_graph_break_reason", text, id="0/0")
     after += make.compile("1/0", make.tensor(10, 8), name="torch_dynamo_resume_in_f_at_7")
     page = shown(compare(make.report(sizes(10)), make.report(after)))
-    assert "1 graph break instead of none (model.py:7: builtin: print)" in section(page, "Frames that changed")
+    assert "    new graph break (model.py:7): builtin: print\n" in section(page, "Frames that changed") + "\n"
     assert section(page, "Only in the second run").splitlines()[1:] == [
         "  f (resumed at line 7)  model.py:5  1.00 s",
         "    1 compilation: split off from f",

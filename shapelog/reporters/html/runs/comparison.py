@@ -11,7 +11,7 @@ from shapelog.report.verification import Verification
 from shapelog.reporters import Options
 from shapelog.reporters.html.runs.run_page import page, run_environment
 from shapelog.reporters.html.timeline import timeline
-from shapelog.text import measured, seconds, seconds_from_to, seconds_or_unknown
+from shapelog.text import measured, seconds, seconds_as_printed, seconds_from_to, seconds_or_unknown
 
 # Cards and rows of a page; what is left out is counted.
 _MAX_FRAMES = 200
@@ -144,14 +144,13 @@ def _totals(comparison: Comparison) -> list[Total]:
     if was.cached or now.cached:
         counts.append(("from a compile cache", was.cached, now.cached, True))
     found = [_total(*count) for count in counts]
+    change = seconds_as_printed(now.seconds) - seconds_as_printed(was.seconds)
     found.append(
         Total(
             name="compile time",
             before=measured(was.seconds) or "not recorded",
             after=measured(now.seconds) or "not recorded",
-            change=f"{'+' if now.seconds > was.seconds else _MINUS}{seconds(abs(now.seconds - was.seconds))}"
-            if was.seconds and now.seconds
-            else "",
+            change=f"{'+' if change > 0 else _MINUS}{seconds(abs(change))}" if change and was.seconds and now.seconds else "",
             kind="",
             shares=_shares(was.seconds, now.seconds),
         )

@@ -7,6 +7,7 @@ from shapelog.model.trace import Compile, Frame
 from shapelog.reading.payloads.compiler_messages import RaisedException
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.report.alerts import Alert
+from shapelog.report.details.uncompiled_calls import Eager, fates
 from shapelog.report.interruptions import Interruption, InterruptionKind
 from shapelog.report.source_code.line_marks import MarkKind
 from shapelog.reporters.html.anchors import Anchors
@@ -43,6 +44,12 @@ _KIND_OF_MARK = {
 # The least seconds that two decimals show.
 _SHOWN = 0.005
 _NAMES = {kind: kind.value for kind in InterruptionKind} | {InterruptionKind.LIMIT: "refused compilation"}
+_EAGER = {
+    Eager.ALL: "the code runs in eager mode from then on",
+    Eager.OR_RAISED: "the code runs in eager mode, or the call raised an error",
+    Eager.RESUMED: "the code after the graph break runs in eager mode",
+    Eager.LIMIT: "later calls that miss the cache run in eager mode",
+}
 
 
 class CardPlace(NamedTuple):
@@ -154,9 +161,12 @@ def _costs(item: Interruption) -> Iterator[str]:
         yield f"{plural(number, 'compilation')} did not finish"
     elif item.kind is InterruptionKind.FAILURE:
         yield f"{plural(number, 'compilation')} failed{f' after {seconds(spent)}' if spent >= _SHOWN else ''}"
+        raised, eager = fates((one.frame, one.compile, one.times) for alert in item.alerts for one in alert.occurrences)
+        yield from [f"{plural(raised, 'call')} raised an error"] if raised else []
+        yield from (_EAGER[what] for what in eager)
     elif item.kind is InterruptionKind.LIMIT:
         yield f"{plural(number, 'compilation')} refused"
-        yield "the call raised an error" if item.raised else "later calls that miss the cache run in eager mode"
+        yield f"{'the call' if number == 1 else 'each call'} raised an error" if item.raised else _EAGER[Eager.LIMIT]
     elif item.kind is InterruptionKind.BREAK:
         yield f"{plural(number, 'compilation')} broke here"
         if spent >= _SHOWN:

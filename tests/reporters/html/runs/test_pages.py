@@ -60,6 +60,7 @@ def compared(one: bytes, other: bytes) -> Comparison:
     return compare(make.report(one), make.report(other))
 
 
+BREAKS_URL = "https://meta-pytorch.github.io/compile-graph-break-site/gb/"
 PAGES = {
     "better": lambda: render_comparison(compare(DEMO, MARKED), OPTIONS),
     "worse": lambda: render_comparison(compare(MARKED, DEMO), OPTIONS),
@@ -79,7 +80,7 @@ def test_a_page_is_one_file_whose_links_lead_somewhere_and_whose_tags_close(name
     page = PAGES[name]()
     tags = Tags(page)
     assert len(tags.ids) == len(set(tags.ids))
-    assert {link.removeprefix("#") for link in tags.links if not link.startswith(RULES_URL)} <= set(tags.ids)
+    assert {link.removeprefix("#") for link in tags.links if not link.startswith((RULES_URL, BREAKS_URL))} <= set(tags.ids)
     assert not {"img", "link", "iframe", "form"} & set(tags.tags)
     assert not {item for item in tags.attributes if item.startswith("on") or item == "style"}
     (script,) = re.findall(r"<script>(.*?)</script>", page.decode(), re.S)
@@ -136,6 +137,19 @@ def test_a_verification_begins_with_what_was_predicted_and_measured() -> None:
     assert "Predicted and measured" in page
     assert "L['tokens']:0,L['tokens']:1,L['self'].step,L[&#39;" not in page
     assert "MovingAverage.forward" in page.split("Totals")[0]
+
+
+def test_the_difference_of_times_is_that_of_what_is_printed() -> None:
+    one, other = (make.trace(make.compile("0/0", make.tensor(8), seconds=seconds)) for seconds in (1.004, 1.006))
+    assert "compile time 1.00 s 1.01 s +0.01 s" in text(render_comparison(compared(one, other), OPTIONS))
+
+
+def test_graph_breaks_that_came_or_went_have_their_line_and_its_number() -> None:
+    gone = text(render_comparison(compare(report_of("lab/graph_break_resume.log.gz"), DEMO), OPTIONS))
+    assert "Graph break gone graph_break_resume.py:16: Skip calling `torch.compiler.disable()`d function GB0098 log(" in gone
+    shared = render_comparison(compare(DEMO, report_of("lab/graph_break_resume.log.gz")), OPTIONS._replace(with_source=False)).decode()
+    assert "New graph break" in shared
+    assert BREAKS_URL not in shared
 
 
 def test_the_trend_has_a_row_and_a_bar_for_each_run() -> None:
