@@ -47,7 +47,6 @@ _SAME_TENSORS = "set this attribute on every tensor that is passed, or on none"
 _SETS, _SAME_MEMBERS = frozenset(("set", "frozenset")), "accept one graph for each case, or always pass a set with the same members"
 _TRACED_OPERATOR = "accept it: PyTorch compiles this operator itself for every call that is traced, as by torch.export"
 _TRACED = "accept one graph for calls that are traced, as by torch.export, and one for others"
-_TRACED_AND_CALLED = "accept one graph for tracing with fake tensors, as torch.export does, and one for calls"
 _SAME_CLASS = "define the class at module level"
 _FIXED_PARAMETER = "keep requires_grad of this parameter fixed: set it once, before the first compiled call"
 _NOT_WARMED_UP = (
@@ -146,28 +145,25 @@ _SIMPLE = {
 }
 _BACKEND = re.compile(r"^(?:CPU|CUDA|HIP|XLA|MPS|IPU|XPU|HPU|VE|Lazy|MTIA|MAIA|PrivateUse\d|Meta)$")
 _OF_TRANSFORMS = (
-    "FuncTorchBatched",
-    "FuncTorchGradWrapper",
-    "BatchedNestedTensor",
-    "FuncTorchDynamicLayerBackMode",
-    "FuncTorchDynamicLayerFrontMode",
+    *("FuncTorchBatched", "FuncTorchGradWrapper", "BatchedNestedTensor"),
+    *("FuncTorchDynamicLayerBackMode", "FuncTorchDynamicLayerFrontMode"),
 )
 _KEY_KINDS = (
-    (("Conjugate", "Negative", "ZeroTensor"), "a lazily conjugated or negated view"),
-    (_OF_TRANSFORMS, "inside a torch.func transform such as vmap"),
-    (("Functionalize",), "functionalized, as by torch.func.functionalize"),
-    (("Python", "PythonTLSSnapshot"), "a tensor subclass, or used under a dispatch mode"),
+    (("Conjugate", "Negative", "ZeroTensor"), "a lazily conjugated or negated view", ""),
+    (_OF_TRANSFORMS, "inside a torch.func transform such as vmap", _WHOLE_TRANSFORM),
+    (("Functionalize",), "functionalized, as by torch.func.functionalize", ""),
+    (("Python", "PythonTLSSnapshot"), "a tensor subclass, or used under a dispatch mode", ""),
 )
 
 
 def _global_state(item: Violation, entry: CompileFacts, call: CompileFacts) -> Classification:
-    """A setting; where it is the cache of autocast alone, and autocast is off, the call is traced."""
+    """A setting; where it is the cache of autocast alone, and autocast is off, one of the two calls was traced."""
     is_on = any("True" in str(known.facts.get((Source(), AUTOCAST_ENABLED))) for known in (entry, call))
     if not is_of_cache(item) or is_on:
         return Classification(*describe_change(item), remedy=set_once(changed_fields(item)))
     values = autocast_pair(item) if item.prop == AUTOCAST_CACHE else None
-    calls = "one of the two calls" if values is None else "this call" if values[1] == "off" else "the call that this was compiled for"
-    sentence = f"only {calls} was traced, as by torch.export or make_fx, which turn the cache of autocast off"
+    change = f"changed from {values[0]} to {values[1]}" if values else "changed"
+    sentence = f"the cache of autocast alone {change}: torch.export and make_fx turn it off while they trace a call"
     return Classification(("SL307",), sentence, verdict=Verdict.JUSTIFIED, remedy=_TRACED)
 
 
@@ -192,13 +188,13 @@ def _dispatch_keys(item: Violation, name: str, entry: CompileFacts, call: Compil
         switched = "on" if any(key.startswith("Autocast") for key in new) else "off"
         return Classification(("SL306",), f"autocast was turned {switched} after this was compiled")
     if differing == {"PythonDispatcher"}:
-        now = "was" if "PythonDispatcher" in old else "is now"
-        sentence = f"{name} {now} traced with symbolic sizes, as by torch.export or make_fx{'' if now != 'was' else ', and no longer is'}"
+        now = "is no longer" if "PythonDispatcher" in old else "is now"
+        sentence = f"{name} {now} traced with symbolic sizes, as by torch.export or make_fx"
         return Classification(("SL303",), sentence, verdict=Verdict.JUSTIFIED, remedy=_TRACED)
-    for keys, words in _KEY_KINDS:
+    for keys, words, remedy in _KEY_KINDS:
         if not differing.isdisjoint(keys):
             now = "is no longer" if new.isdisjoint(keys) else "is now"
-            return Classification(("SL303",), f"{name} {now} {words}", remedy=_WHOLE_TRANSFORM if keys is _OF_TRANSFORMS else "")
+            return Classification(("SL303",), f"{name} {now} {words}", remedy=remedy)
     if "ADInplaceOrView" in differing and not (entry.is_in_operator or call.is_in_operator):
         now = "is no longer" if "ADInplaceOrView" in new else "is now"
         return Classification(("SL303",), f"{name} {now} a tensor created in inference mode; such tensors are not tracked by autograd")
@@ -644,7 +640,7 @@ def _type(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -
     before, after = str(item.expected), str(item.actual)
     if was_traced(item) is not None:
         how = "a fake tensor, as export traces with, and is now a real one" if was_traced(item) else "a real tensor, and is now a fake one"
-        return Classification(("SL310",), f"{name} was {how}", verdict=Verdict.JUSTIFIED, remedy=_TRACED_AND_CALLED)
+        return Classification(("SL310",), f"{name} was {how}", verdict=Verdict.JUSTIFIED, remedy=_TRACED)
     if before == after and not isinstance(item.expected, Described) and not is_address(item.prop, before):
         return Classification(("SL310",), f"{name} is an instance of a different class with the same name ({after})", remedy=_SAME_CLASS)
     if "None" not in (before, after) and after != "NoneType" and _KINDS_OF_FUNCTIONS.keys() & {before, after}:

@@ -543,4 +543,4 @@ def saving_words(saving: Saving) -> str:
     if saving.raised:
         parts.append(f"{plural(saving.raised, 'call')} no longer {'raises' if saving.raised == 1 else 'raise'}")
     eager = (_NO_LONGER_EAGER[what] for what in saving.eager)
-    return "; ".join((*parts, *(re.sub("^calls (?=no)", "others ", words) if saving.raised else words for words in eager)))
+    return "; ".join((*parts, *(words.replace("calls no longer", "others no longer") if saving.raised else words for words in eager)))

@@ -608,7 +608,7 @@ def test_code_that_is_traced_with_fake_tensors_and_also_called_needs_two_graphs(
     assert [(cause.codes, cause.sentence) for cause in recompile.causes] == [(("SL310",), sentence)]
     assert (recompile.verdict, recompile.causes[0].own_remedy) == (
         Verdict.JUSTIFIED,
-        "accept one graph for tracing with fake tensors, as torch.export does, and one for calls",
+        "accept one graph for calls that are traced, as by torch.export, and one for others",
     )
 
 
@@ -618,12 +618,12 @@ def test_code_that_is_traced_with_fake_tensors_and_also_called_needs_two_graphs(
         (
             (True, False),
             (CPU_KEYS, CPU_KEYS),
-            "only this call was traced, as by torch.export or make_fx, which turn the cache of autocast off",
+            "the cache of autocast alone changed from on to off: torch.export and make_fx turn it off while they trace a call",
         ),
         (
             (False, True),
             (CPU_KEYS.replace(")", ", PythonDispatcher)"), CPU_KEYS),
-            "only the call that this was compiled for was traced, as by torch.export or make_fx, which turn the cache of autocast off",
+            "the cache of autocast alone changed from off to on: torch.export and make_fx turn it off while they trace a call",
         ),
     ],
 )
