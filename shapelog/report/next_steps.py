@@ -14,7 +14,7 @@ from shapelog.advice.paste_formats import as_python, as_shell
 from shapelog.grouping import grouped
 from shapelog.model.cache_uses import CacheUse
 from shapelog.model.code_matching import Code
-from shapelog.model.trace import UNNAMED_CODE, Compile, Frame, Outcome
+from shapelog.model.trace import UNNAMED_CODE, Compile, Frame, Outcome, Trace
 from shapelog.reading.payloads.cache_keys import AOT_AUTOGRAD, FX_GRAPH, HIT, MISS
 from shapelog.reading.payloads.compiler_messages import PLANNED_RESTARTS
 from shapelog.reading.payloads.source_names import is_library
@@ -220,7 +220,7 @@ def _marks(report: Report) -> Iterator[NextStep]:
     saved = advice.avoidable_seconds if fewer else Seconds()
     title = capitalized(items[0].recommendation) if len(items) == 1 else f"Mark {advice.what_to_mark} as dynamic"
     refused = advice.before.limit_hits - advice.after.limit_hits
-    raises = all(compile.raised_at_limit for compile in report.trace.compiles if compile.outcome is Outcome.LIMIT)
+    raised = _raised_at_limit(report.trace, refused, is_lifted=not advice.after.limit_hits)
     forbidden = advice.before.forbidden - advice.after.forbidden
     yield NextStep(
         kind=StepKind.MARK,
@@ -232,8 +232,8 @@ def _marks(report: Report) -> Iterator[NextStep]:
             seconds=saved,
             refused=refused,
             failed=forbidden,
-            raised=forbidden + (refused if raises else 0),
-            eager=(Eager.LIMIT,) if refused and not raises else (),
+            raised=forbidden + raised,
+            eager=(Eager.LIMIT,) if refused > raised else (),
         ),
         confidence=Confidence(unsure.confidence, unsure.confidence_reason),
         stake=_middle(saved),
@@ -241,6 +241,15 @@ def _marks(report: Report) -> Iterator[NextStep]:
         explanation="; ".join([*([f"estimated {advice.scope}"] if advice.scope else []), *advice.warnings]),
         labels=tuple(dict.fromkeys(label for item in items for label in item.gone)),
     )
+
+
+def _raised_at_limit(trace: Trace, refused: int, *, is_lifted: bool) -> int:
+    """How many of these refused calls raised an error: where both kinds occur and some remain, which ones go away is not known."""
+    hits = [compile for compile in trace.compiles if compile.outcome is Outcome.LIMIT]
+    raised = [compile for compile in hits if compile.raised_at_limit]
+    if len(raised) == len(hits):
+        return refused
+    return sum(trace.rank_weight(compile.rank) for compile in raised) if is_lifted else 0
 
 
 def _of_exports(findings: Iterable[Finding], repository: Repository) -> Iterator[NextStep]:

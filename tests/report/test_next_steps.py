@@ -306,3 +306,12 @@ def test_failures_for_one_cause_are_one_step() -> None:
     (step,) = steps_of(make.report(make.trace(*parts)))
     assert step.title.startswith("Fix what keeps f and 2 lambdas from compiling")
     assert step.saving.failed == 3
+
+
+def test_calls_that_raised_at_a_limit_are_counted_apart_from_those_that_ran_eagerly() -> None:
+    """Six hits of the limit, of which two raised, and a recompilation that the program forbids; marks lift all."""
+    report = report_of("real/2.6/g_limit.log.gz")
+    (marks,) = (step for step in steps_of(report) if step.kind is StepKind.MARK)
+    raised = [item for item in report.trace.compiles if item.raised_at_limit or item.is_forbidden]
+    assert report.advice and report.advice.after.limit_hits == 0
+    assert (marks.saving.raised, bool(marks.saving.eager)) == (len(raised), True)
