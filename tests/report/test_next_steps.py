@@ -313,5 +313,6 @@ def test_calls_that_raised_at_a_limit_are_counted_apart_from_those_that_ran_eage
     report = report_of("real/2.6/g_limit.log.gz")
     (marks,) = (step for step in steps_of(report) if step.kind is StepKind.MARK)
     raised = [item for item in report.trace.compiles if item.raised_at_limit or item.is_forbidden]
-    assert report.advice and report.advice.after.limit_hits == 0
+    assert report.advice
+    assert report.advice.after.limit_hits == 0
     assert (marks.saving.raised, bool(marks.saving.eager)) == (len(raised), True)
