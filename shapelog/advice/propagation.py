@@ -326,11 +326,12 @@ class DynamismPropagation:
 def _only_output(makers: Sequence[Compile], compile: Compile, tensor: Input, dim: int) -> tuple[Mark, ...]:
     """The marks behind a dim of the outputs one of which this input is: those that all makers of such outputs share.
 
-    () where other inputs may be these outputs, or the dim is not symbolic in them.
+    () where there are more or fewer such inputs, or the dim is not symbolic in the outputs. One input that looks like each of two outputs
+    may be a new tensor that was computed from both, such as a sample by its mean and deviation.
     """
     alike = [item for item in compile.inputs if (item.size, item.dtype) == (tensor.size, tensor.dtype) and not item.source.is_registered]
     found = [(dims, maker) for maker in makers for dims in _outputs_like(tensor, maker)]
-    if not 0 < len(alike) <= len(found):
+    if not 0 < len(alike) == len(found):
         return ()
     first = {maker: dims for dims, maker in reversed(found)}
     marks = [_marks(dims[dim], maker) for maker, dims in first.items()]

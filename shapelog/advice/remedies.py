@@ -14,13 +14,13 @@ from shapelog.reading.payloads.properties import Kind
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Recompile
 from shapelog.recompiles.int_usage import is_tested, spelled
-from shapelog.rules import RULES, UNEXPLAINED, Remedy, Verdict, any_blocks_marking, remedy_for
+from shapelog.rules import RULES, UNEXPLAINED, Remedy, Rule, Verdict, any_blocks_marking, remedy_for
 from shapelog.text import enumerated
 
 # The most entries of the list that a sentence has in full, as characters, the most lines of code, and the most inputs.
 _ENTRIES, _LINES, _NAMED = 80, 6, 3
 _NOT_BY_MARKS = (Verdict.CODE, Verdict.JUSTIFIED)
-_BY_FRAMEWORK, _FLOAT = "SL202", "SL312"
+_SIZE, _BY_FRAMEWORK, _FLOAT = "SL101", "SL202", "SL312"
 _COMPILE_FAILED = RULES["SL403"]
 # What to do about that where it is an int, which cannot be unbacked.
 _PINNED_INT = "a library, an operator or the backend needs the exact int: accept one graph per value, or keep it out of the compiled code"
@@ -95,7 +95,8 @@ class Remedies:
         )
         pinned = _PINNED_INT if rule.code == _BY_FRAMEWORK and causes[0].is_int else ""
         other = "" if text or removable else _obstacle_beside(first, causes) or _unbroken(first, causes[0]) or _tested_float(causes[0])
-        return Remedy(rule, text or other or causes[0].own_remedy or pinned or remedy_for(rule, self._version.reads_sources))
+        known = text or other or causes[0].own_remedy or pinned or _dims_to_mark(rule, causes)
+        return Remedy(rule, known or remedy_for(rule, self._version.reads_sources))
 
     def _marks_that_remove(self, removable: Sequence[Recompile], causes: Sequence[Cause]) -> str:
         """The very marks that remove these recompiles, be some of them on what other causes are about; "" where that is not known."""
@@ -186,10 +187,23 @@ def _where_blocked(code: str, causes: Sequence[Cause], blocked: Recompile) -> st
     return text.format(what=_varying(blocked.causes) or "what varies in it") if text else RULES[code].remedy
 
 
+def _dims_to_mark(rule: Rule, causes: Sequence[Cause]) -> str:
+    """The dims whose sizes varied, where the rule says to mark them and the list for this trace has none of them."""
+    what = _varying(causes) if rule.code == _SIZE else ""
+    return f"mark {what} as dynamic so that one graph handles every size" if what else ""
+
+
 def _varying(causes: Sequence[Cause]) -> str:
     """The dims that these causes are about: ``dims 2 and 3 of x``."""
-    by_source = grouped((cause for cause in causes if cause.prop.kind is Kind.SIZE), lambda cause: cause.source)
-    return enumerated([subject_of(source.display_name, [cause.prop.dim for cause in own], False) for source, own in by_source.items()])
+    by_source = grouped((cause for cause in causes if cause.prop.kind is Kind.SIZE), lambda cause: cause.source.display_name)
+    return _first_of([subject_of(name, sorted({cause.prop.dim for cause in own}), False) for name, own in by_source.items()])
+
+
+def _first_of(subjects: Sequence[str]) -> str:
+    """All of a few subjects; of many the first, and how many more there are."""
+    named = subjects[: _NAMED if len(subjects) <= _NAMED else 1]
+    more = len(subjects) - len(named)
+    return enumerated([*named, *([f"{more} more inputs"] if more else [])])
 
 
 def _taken_over(marked: frozenset[str], causes: Sequence[Cause]) -> str:
@@ -204,9 +218,7 @@ def _what_to_set(suggestions: Sequence[Suggestion], note: str = "") -> str:
     if len(suggestions) == 1:
         words = f"{suggestions[0].recommendation}{note}"
     else:
-        named = [item.subject.rstrip(",") for item in suggestions[: _NAMED if len(suggestions) <= _NAMED else 1]]
-        more = len(suggestions) - len(named)
-        words = f"mark {enumerated([*named, *([f'{more} more inputs'] if more else [])])} as dynamic{note}"
+        words = f"mark {_first_of([item.subject.rstrip(',') for item in suggestions])} as dynamic{note}"
     entries = [entry for item in suggestions for entry in item.entries]
     if entries:
         whole = ",".join(entries)

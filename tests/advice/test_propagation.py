@@ -133,6 +133,13 @@ def test_as_many_outputs_as_inputs_of_one_size_come_from_what_their_makers_share
     assert origins(two_towers("L['x']"), "L['a']") == ()
 
 
+def test_one_input_that_looks_like_two_outputs_may_be_computed_from_both() -> None:
+    """An encoder returns mean and deviation; the decoder takes a sample that was drawn in eager mode."""
+    made = broken('mean: "f32[s77, 8][8, 1]cpu"', 'std: "f32[s77, 8][8, 1]cpu"', local="z").replace(RESUMED.encode(), b"decode")
+    assert origins(made, "L['z']") == ()
+    assert advise(make.explain(made)).env == "L['x']:0,L['z']:0"
+
+
 @pytest.mark.parametrize(("rows", "is_view", "expected"), [(12, False, (X,)), (6, False, (X,)), (6, True, ())])
 def test_a_part_of_an_output_does_not_have_its_dynamic_dims(rows: int, is_view: bool, expected: tuple[Mark, ...]) -> None:
     """A function of its own is called with the output, then perhaps with a slice of it."""

@@ -11,8 +11,10 @@ from payload_text import RETURN_LINE, code_comment, equals_match, graph_text, gu
 from recorded import RECORDED, report_of
 
 from shapelog.advice.advise import advise
+from shapelog.advice.remedies import Remedies
 from shapelog.check.check import check
 from shapelog.check.policy import Policy
+from shapelog.model.ids import TorchVersion
 from shapelog.recompiles.explain import Recompile
 from shapelog.report.alerts import collect_alerts
 from shapelog.report.explain_compile import explain_compile
@@ -120,6 +122,16 @@ def test_at_the_recompile_limit_it_is_the_marks_that_keep_the_function_below_it(
     made = trace(static_sizes(10, 12), make.refused("0/2", "0/0: tensor 'L['x']' size mismatch at index 0. expected 10, actual 14"))
     (limit,) = [item for item in make.report(made).findings if item.rule.code == "SL401"]
     assert limit.remedy == WHOLE
+
+
+def test_dims_of_which_the_list_has_no_mark_are_named_once() -> None:
+    calls = [
+        compiled(f"0/{number}", tensor(size, 8), tensor(other, source="L['y']")) for number, (size, other) in enumerate(((10, 4), (12, 5)))
+    ]
+    (recompile,) = make.report(trace(*calls)).recompiles
+    twice = [*recompile.causes, *recompile.causes]
+    found = Remedies(TorchVersion(2, 13)).of((recompile,), twice)
+    assert found == Remedy(RULES["SL101"], "mark dim 0 of x and dim 0 of y as dynamic so that one graph handles every size")
 
 
 def test_a_recompile_that_the_mark_does_not_remove_has_the_remedy_of_its_other_cause() -> None:
