@@ -17,7 +17,7 @@ from typing import NamedTuple
 from shapelog.advice.marks import Mark
 from shapelog.grouping import grouped
 from shapelog.model.trace import Compile, Frame, Outcome, Payloads, Trace, resumed_by
-from shapelog.reading.payloads.graphs import Graph, outputs
+from shapelog.reading.payloads.graphs import outputs
 from shapelog.reading.payloads.guard_expressions import parse
 from shapelog.reading.payloads.properties import RANK, TENSOR, size
 from shapelog.reading.payloads.source_names import Source
@@ -154,6 +154,10 @@ class DynamismPropagation:
         if not local or not resumed_by(frame.name) or not self._runs_autograd(frame):
             return ()
         name = "" if source.is_unnamed else local[1]
+        return self._origins_by_name(frame, source, name, dim) or self._origins_by_name(frame, source, "", dim)
+
+    def _origins_by_name(self, frame: Frame, source: Source, name: str, dim: int) -> tuple[Mark, ...]:
+        """Those where an output of this name is the local; "" for any output, as fx may call it by the operation that made it."""
         found: dict[Mark, None] = {}
         for other in self._returning(_function(frame), name):
             if other is frame:
@@ -311,16 +315,15 @@ class DynamismPropagation:
         return self._autograd[payloads]
 
     def _through(self, origin: Frame, compile: Compile, source: Source, name: str, dim: int) -> tuple[Mark, ...]:
-        """The marks behind an output of the origin's latest compile that is this input: the same name and sizes, one dim symbolic."""
-        tensor = next((item for item in compile.inputs if item.source == source), None)
+        """The marks behind an output of the origin's latest compile that is this input: the same name and sizes, one dim symbolic.
+
+        Without a name they are those that all outputs of these sizes share.
+        """
+        tensor = self._inputs_of(compile).by_source.get(source)
         made = [item for item in origin.compiles if item.order < compile.order and item.outcome is Outcome.COMPILED]
         if tensor is None or not made or not made[-1].is_dynamic:
             return ()
-        graph = made[-1].graph
-        for dims in _outputs(graph, name) if graph else ():
-            if len(dims) == len(tensor.size) and _sizes(dims, made[-1]) == tensor.size:
-                return _marks(dims[dim], made[-1])
-        return ()
+        return _shared([_marks(dims[dim], made[-1]) for dims in _outputs_like(tensor, made[-1], name)[: 1 if name else None]])
 
 
 def _only_output(makers: Sequence[Compile], compile: Compile, tensor: Input, dim: int) -> tuple[Mark, ...]:
@@ -334,8 +337,12 @@ def _only_output(makers: Sequence[Compile], compile: Compile, tensor: Input, dim
     if not 0 < len(alike) == len(found):
         return ()
     first = {maker: dims for dims, maker in reversed(found)}
-    marks = [_marks(dims[dim], maker) for maker, dims in first.items()]
-    return tuple(mark for mark in marks[0] if all(mark in others for others in marks))
+    return _shared([_marks(dims[dim], maker) for maker, dims in first.items()])
+
+
+def _shared(marks: Sequence[tuple[Mark, ...]]) -> tuple[Mark, ...]:
+    """The marks that all of these have; () of none."""
+    return tuple(mark for mark in marks[0] if all(mark in others for others in marks)) if marks else ()
 
 
 def _looks_of_others(keeper: Compile) -> Iterator[tuple[str, tuple[int, ...] | None, tuple[int, ...] | None]]:
@@ -346,10 +353,10 @@ def _looks_of_others(keeper: Compile) -> Iterator[tuple[str, tuple[int, ...] | N
             yield item.dtype, item.size, item.stride
 
 
-def _outputs_like(tensor: Input, maker: Compile) -> list[tuple[str, ...]]:
-    """The dims, as text, of the outputs that have the sizes and dtype of a tensor."""
-    made = map(_output, outputs(maker.graph)) if maker.graph else ()
-    return [item.dims for item in made if item.dtype == tensor.dtype and _sizes(item.dims, maker) == tensor.size]
+def _outputs_like(tensor: Input, maker: Compile, name: str = "") -> list[tuple[str, ...]]:
+    """The dims, as text, of the outputs that have the sizes and dtype of a tensor, and are a local of this name where it has one."""
+    named = (item for item in (outputs(maker.graph) if maker.graph else ()) if name in ("", item[0], _NUMBERED.sub("", item[0])))
+    return [item.dims for item in map(_output, named) if item.dtype == tensor.dtype and _sizes(item.dims, maker) == tensor.size]
 
 
 def _output(output: tuple[str, str]) -> _Output:
@@ -390,17 +397,6 @@ def _function(frame: Frame) -> _Function:
 def _names(compile: Compile) -> set[str]:
     """The names of locals that the outputs of a graph may be: as written, and without the number that fx may add."""
     return {name for output, _ in (outputs(compile.graph) if compile.graph else ()) for name in (output, _NUMBERED.sub("", output))}
-
-
-def _outputs(graph: Graph, name: str) -> list[tuple[str, ...]]:
-    """The dims, as text, of the outputs that may be this local; any output may be a value without a name ("")."""
-    found = []
-    for output, annotation in outputs(graph):
-        if name in ("", output, _NUMBERED.sub("", output)):
-            shape = _SHAPE.match(annotation)
-            if shape:
-                found.append(tuple(part.strip() for part in shape[1].split(",")) if shape[1].strip() else ())
-    return found
 
 
 def _marks(dim: str, compile: Compile) -> tuple[Mark, ...]:

@@ -133,6 +133,14 @@ def test_as_many_outputs_as_inputs_of_one_size_come_from_what_their_makers_share
     assert origins(two_towers("L['x']"), "L['a']") == ()
 
 
+def test_a_local_of_resumed_code_is_an_output_that_fx_may_name_after_an_operation() -> None:
+    """Only the call that broke the graph lies between them. Of two outputs of its sizes it may be either."""
+    made = broken('view: "f32[s77, 8][8, 1]cpu"', 'other: "f32[s77, 8][8, 1]cpu"')
+    assert origins(made) == (X,)
+    assert advise(make.explain(made)).env == "L['x']:0"
+    assert origins(broken('view: "f32[s77, 8][8, 1]cpu"', 'other: "f32[12, 8][8, 1]cpu"')) == ()
+
+
 def test_one_input_that_looks_like_two_outputs_may_be_computed_from_both() -> None:
     """An encoder returns mean and deviation; the decoder takes a sample that was drawn in eager mode."""
     made = broken('mean: "f32[s77, 8][8, 1]cpu"', 'std: "f32[s77, 8][8, 1]cpu"', local="z").replace(RESUMED.encode(), b"decode")
