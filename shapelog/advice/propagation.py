@@ -68,11 +68,13 @@ class _Output(NamedTuple):
 class _Kept(NamedTuple):
     """The outputs of a compile that may be what it keeps: their numbers by dtype and sizes, and which sizes are symbolic in any of them.
 
-    ``alike`` has all outputs of this compile and of others with a similar graph, and the marks behind the symbols in them.
+    ``made`` are the dtypes and sizes that they had when it was compiled. ``alike`` has all outputs of this compile and of others with a
+    similar graph, and the marks behind the symbols in them.
     """
 
     numbers: dict[tuple[str, _Fixed], list[int]]
     symbolic: frozenset[tuple[bool, ...]]
+    made: frozenset[tuple[str, tuple[int, ...] | None]]
     alike: tuple[tuple[list[_Output], dict[str, list[Mark]]], ...]
 
     def like(self, tensor: Input) -> Iterator[int]:
@@ -182,31 +184,32 @@ class DynamismPropagation:
     def _handed_on(self, frame: Frame, source: Source, dim: int) -> tuple[Mark, ...]:
         """Marks behind a tensor that another compiled function returned, by itself or in a container, and that is passed on to this one.
 
-        It is known by its sizes and dtype: each time they changed, the other function was compiled for them just before, with an output
-        that only this input can be. A part of an output does not have its dynamic dims.
+        It is known by its sizes and dtype: each time they changed, compiled code was compiled for them just before, with an output that
+        only this input can be. That may be this function, called without the tensor, unless it keeps it. A part of an output does not
+        have its dynamic dims.
         """
         if source.is_registered or not self._runs_autograd(frame):
             return ()
         found: dict[Mark, None] = {}
-        own = set(frame.entries)
-        for previous, compile in pairwise(frame.entries):
-            before, tensor = (next((item for item in one.inputs if item.source == source), None) for one in (previous, compile))
-            if before is None or tensor is None or before.size == tensor.size:
+        own = frozenset(frame.entries if source.is_attribute else ())
+        taking = [(compile, tensor) for compile in frame.entries if (tensor := self._inputs_of(compile).by_source.get(source))]
+        for (previous, before), (compile, tensor) in pairwise(taking):
+            if before.size == tensor.size:
                 continue
             made = [item for item in self._made_between(previous, compile) if item not in own]
             choices = *([maker] for maker in reversed(made)), made
             through = next((marks for makers in choices if (marks := _only_output(makers, compile, tensor, dim))), ())
-            if tensor.is_view and not through:
+            if tensor.is_part and not through:
                 return ()
-            for mark in through:
-                found[mark] = None
+            found.update(dict.fromkeys(through))
         return tuple(found)
 
     def _kept(self, frame: Frame, source: Source, dim: int) -> tuple[Mark, ...]:
         """Marks behind a tensor that the function keeps for its next call, as an attribute or item of an object that it changes.
 
         Every compile that takes it comes after one of the same function that changed its owner and has an output that it can be: first
-        one that did without the tensor, later those that made it anew, or of what was kept.
+        one that did without the tensor, later those that made it anew, or of what was kept. One whose output had its very sizes when it
+        was compiled comes before those whose output would have them in another call.
         """
         keepers = self._keepers[_function(frame)]
         if not keepers or source.is_registered or not self._runs_autograd(frame):
@@ -220,7 +223,8 @@ class DynamismPropagation:
             made = [(keeper, marks) for keeper in earlier for marks in self._marks_of_kept(keeper.compile, tensor, dim)]
             if not made:
                 return ()
-            found += [self._with_origins(keeper.frame, marks) for keeper, marks in made if own not in marks]
+            exact = [item for item in made if (tensor.dtype, tensor.size) in self._kept_by(item[0].compile).made]
+            found += [self._with_origins(keeper.frame, marks) for keeper, marks in exact or made if own not in marks]
         return tuple(sorted(set.intersection(*found))) if found else ()
 
     def _marks_of_kept(self, keeper: Compile, tensor: Input, dim: int) -> tuple[tuple[Mark, ...], ...]:
@@ -246,12 +250,15 @@ class DynamismPropagation:
             others, values = frozenset(_looks_of_others(keeper)), _values(keeper)
             similar = self._dynamic_by_key.get(keeper.graph.key, ()) if keeper.graph else ()
             numbers: dict[tuple[str, _Fixed], list[int]] = {}
+            made = set()
             for number, output in enumerate(self._outputs_of(keeper)):
-                if (output.dtype, _numbers(output.dims, values), _numbers(output.strides, values)) not in others:
+                sizes = _numbers(output.dims, values)
+                if (output.dtype, sizes, _numbers(output.strides, values)) not in others:
                     numbers.setdefault((output.dtype, output.fixed), []).append(number)
+                    made.add((output.dtype, sizes))
             symbolic = frozenset(tuple(size is None for size in fixed) for _, fixed in numbers)
             alike = tuple((self._outputs_of(item), _marks_by_symbol(item)) for item in (keeper, *similar))
-            self._of_keepers[keeper] = _Kept(numbers, symbolic, alike)
+            self._of_keepers[keeper] = _Kept(numbers, symbolic, frozenset(made), alike)
         return self._of_keepers[keeper]
 
     def _outputs_of(self, compile: Compile) -> list[_Output]:

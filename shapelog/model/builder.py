@@ -44,7 +44,7 @@ _NOT_CONVERTED = "WON'T CONVERT "
 _ENDING_KINDS = frozenset(("artifact", "compilation_metrics", "dynamo_cpp_guards_str"))
 _AHEAD = frozenset(("aot_compile", "aot_compile_fullgraph", "aot_compile_module"))
 # Fields of a described tensor that no two tensors share, and that no input keeps.
-_OWN_FIELDS = ("describer_id", "id", "storage", "view_func")
+_OWN_FIELDS = ("describer_id", "id", "storage", "view_func", "base")
 
 
 def process_key(number: int) -> int:
@@ -108,6 +108,8 @@ class Builder:
             if record.kind == "describe_tensor":
                 body = header["describe_tensor"]
                 key = body["describer_id"], body["id"]
+                base = process.tensors.get((body["describer_id"], body.get("base", -1)))
+                body["is_whole"] = base is not None and base.body["size"] == body["size"]
                 process.tensors[key] = self._tensor(body)
             elif record.kind == "describe_source":
                 self._source(record, header, process)

@@ -156,6 +156,33 @@ def test_a_part_of_an_output_does_not_have_its_dynamic_dims(rows: int, is_view: 
     assert origins(made + more + make.record("aot_inference_graph", {}, "a graph", id="1/2")) == expected
 
 
+@pytest.mark.parametrize(("rows", "expected"), [(6, (X,)), (7, ())])
+def test_a_view_of_all_of_a_tensor_may_be_an_output(rows: int, expected: tuple[Mark, ...]) -> None:
+    """AOTAutograd returns views of what it computed; an earlier graph may have made this one, as no compile shows it."""
+    made = broken('h: "f32[s77, 8][8, 1]cpu"').replace(RESUMED.encode(), b"score")
+    base, view = make.tensor(rows, 8, source="L['h']._base"), make.tensor(6, 8, source="L['h']", is_view=True, base=0)
+    more = make.compile("1/2", base, view, name="score")
+    assert origins(made + more + make.record("aot_inference_graph", {}, "a graph", id="1/2")) == expected
+
+
+def layers(source: str) -> bytes:
+    """f is called as an encoder, then as a decoder with what the encoder made as a further input, twice, for another size."""
+    made = make.trace()
+    for number, (rows, dim) in enumerate(((10, "10"), (12, "s77"))):
+        x, symbols = make.tensor(rows, 8), [("s77", rows, "L['x'].size()[0]")] if number else ()
+        graph = returning(f'h: "f32[{dim}, 8][8, 1]cpu"', inputs=BATCH if number else 'L_x_: "f32[10, 8][8, 1]cpu"')
+        made += make.compile(f"0/{2 * number}", x, graph=graph, symbols=symbols)
+        made += make.compile(f"0/{2 * number + 1}", make.tensor(5, 8), make.tensor(rows, 8, source=source))
+    return made + b"".join(make.record("aot_inference_graph", {}, "a graph", id=f"0/{number}") for number in range(4))
+
+
+@pytest.mark.parametrize(("source", "expected"), [("L['args'][1]", (X,)), ("L['self'].memory", ())])
+def test_a_function_may_be_passed_what_it_returned_when_called_without_it(source: str, expected: tuple[Mark, ...]) -> None:
+    """What it keeps itself is known by the objects that it changes."""
+    trace = make.explain(layers(source)).trace
+    assert DynamismPropagation(trace).origins(trace.frames[0], Source(source), 0) == expected
+
+
 def test_dynamism_does_not_cross_between_ranks_that_share_a_process_id() -> None:
     """Only rank 1 returns a dynamic tensor, so that of rank 0 comes from nowhere."""
     ranks = (broken('h: "f32[10, 8][8, 1]cpu"'), broken('h: "f32[s77, 8][8, 1]cpu"'))
@@ -216,6 +243,19 @@ def origins_of_kept(made: bytes) -> tuple[Mark, ...]:
 
 def test_what_a_function_keeps_has_its_size_from_what_it_was_made_of() -> None:
     assert origins_of_kept(kept()) == (X,)
+
+
+def test_what_was_made_with_these_sizes_comes_before_what_could_have_had_them() -> None:
+    """f also grows a tensor that it keeps, which could have had the columns of the other one."""
+    trace = kept()
+    growing = graph_text(
+        's9: "Sym(s9)", L_old_: "f32[s9, 4][4, 1]cpu"', 'old: "f32[s9 + 1, 4][4, 1]cpu" = torch.cat([l_old_, l_old_[:1]])', "return (old,)"
+    )
+    effects = "Mutating object of type Net (source name: L['self'])\n\n      File \"/srv/app/model.py\", line 6, in f\n        self.k = k\n"
+    old = make.tensor(3, 4, source="L['self'].old")
+    made = make.trace() + make.compile("0/5", old, graph=growing, symbols=[("s9", 3, "L['self'].old.size()[0]")])
+    made += make.artifact("dynamo_side_effects", effects, id="0/5") + make.record("aot_inference_graph", {}, "a graph", id="0/5")
+    assert origins_of_kept(made + trace.removeprefix(make.trace())) == (X,)
 
 
 @pytest.mark.parametrize(

@@ -1369,6 +1369,19 @@ def test_an_item_of_a_dict_subclass_has_the_name_that_pytorch_gives_it() -> None
     assert (cause.codes, cause.source, cause.sentence) == (("SL102",), item, "the int d[key 0] changed from 2 to 3")
 
 
+def test_a_tensor_in_a_dict_subclass_has_the_name_that_pytorch_gives_it() -> None:
+    """The guards on it are those of the described tensor, so that its size is a cause where PyTorch names another one."""
+    item, calls = "dict.__getitem__(L['d'], list(dict.keys(L['d']))[0])", []
+    for number, rows in enumerate((10, 12)):
+        value = tensor_match(item, size=(rows, 8)).replace(f"GuardManager: source={item}", "ValueManager: GuardManager: source=L['d']['h']")
+        of_dict = guard_manager("L['d']", type="Output", kind="DictGuardManager")
+        guards = guard_tree(tensor_match(size=(rows, 8)), of_dict, value)
+        reasons = ("0/0: tensor 'x' size mismatch at index 0. expected 10, actual 12",) if number else ()
+        calls.append(compiled(f"0/{number}", tensor(rows, 8), tensor(rows, 8, source=item), guards=guards, reasons=reasons))
+    (recompile,) = report(trace(*calls)).recompiles
+    assert [cause.axis for cause in recompile.causes] == ["x.size[0]", "d[key 0].size[0]"]
+
+
 def test_an_attribute_of_a_module_that_became_a_parameter_is_not_gone() -> None:
     before = guard_manager("L['self'].b", "ID_MATCH: L['self'].b is None", type="NoneType")
     after = tensor_match("L['self']._parameters['b']")

@@ -61,7 +61,7 @@ _ALIASING = ("OBJECT_ALIASING", "TENSOR_ALIASING")
 _SAME_OBJECT = re.compile(r"[LG]\[\S+ is [LG]\[\S+$")
 # An item of a dict subclass, by the place of its key: ``dict.__getitem__(L['d'], list(dict.keys(L['d']))[0])``.
 _ITEM_OF_SUBCLASS = re.compile(
-    r"^(?:___check_\w+_id\(|not |len\()?(?P<item>dict\.__getitem__\((?P<dict>[^ ]{1,200}), list\(dict\.keys\((?P=dict)\)\)\[\d+\]\))"
+    r"^(?:not )?(?:\w+\()?(?P<item>dict\.__getitem__\((?P<dict>[^ ]{1,200}), list\(dict\.keys\((?P=dict)\)\)\[\d+\]\))"
 )
 _NEAR = 40
 _DICT_OF_ATTRIBUTES = ".__dict__"

@@ -112,6 +112,11 @@ class Source(str):
         return self.startswith(("L['___stack", "L['__nested_frame_values']"))
 
     @property
+    def is_attribute(self) -> bool:
+        """Whether it is reached through an attribute of an object, as ``L['self'].cache[0]`` is."""
+        return "]." in self
+
+    @property
     def dict_of_key(self) -> "Source | None":
         """The dict that ``list(dict.keys(L['d']))[0]`` is a key of, None for any other source."""
         match = _KEY.match(self) if self.startswith("list(") else None
