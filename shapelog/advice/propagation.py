@@ -184,25 +184,30 @@ class DynamismPropagation:
     def _handed_on(self, frame: Frame, source: Source, dim: int) -> tuple[Mark, ...]:
         """Marks behind a tensor that another compiled function returned, by itself or in a container, and that is passed on to this one.
 
-        It is known by its sizes and dtype: each time they changed, compiled code was compiled for them just before, with an output that
-        only this input can be. That may be this function, called without the tensor, unless it keeps it. A part of an output does not
-        have its dynamic dims.
+        It is known by its sizes and dtype: each time they changed, the other function was compiled for them just before, with an output
+        that only this input can be. A part of an output does not have its dynamic dims.
         """
         if source.is_registered or not self._runs_autograd(frame):
             return ()
-        found: dict[Mark, None] = {}
-        own = frozenset(frame.entries if source.is_attribute else ())
+        changes = self._changes(frame, source)
+        own = set(frame.entries)
+        others = [[item for item in made if item not in own] for _, _, made in changes]
+        through = [_last_made(made, compile, tensor, dim) for made, (compile, tensor, _) in zip(others, changes, strict=True)]
+        if any(through):
+            is_unknown = any(tensor.is_part and not marks for marks, (_, tensor, _) in zip(through, changes, strict=True))
+        else:  # perhaps it is what this function made in another call; a cache that grows with each one is not
+            through = [() if source.is_attribute else _last_made(made, compile, tensor, dim) for compile, tensor, made in changes]
+            is_unknown = not all(through)
+        return () if is_unknown else tuple(dict.fromkeys(mark for marks in through for mark in marks))
+
+    def _changes(self, frame: Frame, source: Source) -> list[tuple[Compile, Input, list[Compile]]]:
+        """The compiles in which a tensor has other sizes than in the one before that took it, and what was made between the two."""
         taking = [(compile, tensor) for compile in frame.entries if (tensor := self._inputs_of(compile).by_source.get(source))]
-        for (previous, before), (compile, tensor) in pairwise(taking):
-            if before.size == tensor.size:
-                continue
-            made = [item for item in self._made_between(previous, compile) if item not in own]
-            choices = *([maker] for maker in reversed(made)), made
-            through = next((marks for makers in choices if (marks := _only_output(makers, compile, tensor, dim))), ())
-            if tensor.is_part and not through:
-                return ()
-            found.update(dict.fromkeys(through))
-        return tuple(found)
+        return [
+            (compile, tensor, self._made_between(previous, compile))
+            for (previous, before), (compile, tensor) in pairwise(taking)
+            if before.size != tensor.size
+        ]
 
     def _kept(self, frame: Frame, source: Source, dim: int) -> tuple[Mark, ...]:
         """Marks behind a tensor that the function keeps for its next call, as an attribute or item of an object that it changes.
@@ -331,6 +336,12 @@ class DynamismPropagation:
         if tensor is None or not made or not made[-1].is_dynamic:
             return ()
         return _shared([_marks(dims[dim], made[-1]) for dims in _outputs_like(tensor, made[-1], name)[: 1 if name else None]])
+
+
+def _last_made(makers: Sequence[Compile], compile: Compile, tensor: Input, dim: int) -> tuple[Mark, ...]:
+    """The marks behind a dim of the last output that this input is, or of those of all makers together."""
+    choices = *([maker] for maker in reversed(makers)), makers
+    return next((marks for chosen in choices if (marks := _only_output(chosen, compile, tensor, dim))), ())
 
 
 def _only_output(makers: Sequence[Compile], compile: Compile, tensor: Input, dim: int) -> tuple[Mark, ...]:

@@ -90,10 +90,10 @@ def broken_tie(source: Source, marked: Collection[int], entry: CompileFacts, cal
         return None
     symbolic = set(marked)
     for dim in sorted(range(len(before.strides)), key=lambda dim: before.strides[dim]):
-        inner = next((inner for inner in symbolic if before.sizes[dim] > 1 and before.is_product(dim, inner)), None)
+        inner = next((inner for inner in symbolic if before.is_product(dim, inner)), None)
         if inner is None:
             continue
-        if not after.is_product(dim, inner) and after.sizes[dim] > 1:
+        if not after.is_product(dim, inner):
             return dim
         symbolic.add(dim)  # its stride is symbolic now, and so is what lies outside of it
     return None

@@ -126,14 +126,15 @@ def test_an_offset_that_is_a_constant_in_the_entry_is_not_checked(offsets: tuple
     assert needs(made) == [{X0}]
 
 
-def test_strides_that_an_entry_ties_to_symbolic_sizes_stay_tied() -> None:
+@pytest.mark.parametrize("batch", [2, 1])
+def test_strides_that_an_entry_ties_to_symbolic_sizes_stay_tied(batch: int) -> None:
     """A window that is full is a slice of seven rows with six of them; before, it was a tensor of its own."""
     tie = f"L['x'].stride()[0] == 8*L['x'].size()[1]  {RETURN_LINE}"
-    guards = guard_tree(tensor_match(size=(2, None, 8), stride=(None, 8, 1)), shapes=(tie,))
-    made = trace(compiled("0/0", tensor(2, 6, 8), dynamic=[1], guards=guards))
-    free = guard_tree(tensor_match(size=(2, None, 8), stride=(None, 8, 1)))
+    guards = guard_tree(tensor_match(size=(batch, None, 8), stride=(None, 8, 1)), shapes=(tie,))
+    made = trace(compiled("0/0", tensor(batch, 6, 8), dynamic=[1], guards=guards))
+    free = guard_tree(tensor_match(size=(batch, None, 8), stride=(None, 8, 1)))
     symbols = (("s96", "56", "L['x'].stride()[0]"),)
-    made += compiled("0/1", tensor(2, 6, 8, stride=[56, 8, 1]), dynamic=[1], guards=free, symbols=symbols)
+    made += compiled("0/1", tensor(batch, 6, 8, stride=[56, 8, 1]), dynamic=[1], guards=free, symbols=symbols)
     assert calls(made)[-1].routes == ()
 
 

@@ -371,8 +371,7 @@ class Transcriber:
         self._describe_inputs(compile, payload)
         self._compiles.write(compile, {kind: {}}, payload)
         compile.has_guards = True
-        if "framelocals_idx" in payload:
-            self.contents.signs.add(versions.FRAME_LOCALS)
+        self.contents.signs.update(versions.of_guards(payload))
 
     def _list_guards(self, head: Head, guards: list[str]) -> None:
         """Guards of torch 2.3 and older, one on a line, each perhaps a message of its own."""

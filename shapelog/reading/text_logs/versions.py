@@ -24,7 +24,6 @@ class Versions(NamedTuple):
         return f"2.{self.oldest} {'or' if self.newest - self.oldest == 1 else 'to'} 2.{self.newest}"
 
 
-FRAME_LOCALS = Versions(7)  # framelocals_idx in the tree of guards
 CODE_STATE = Versions(6)
 SUGGESTION = Versions(8)
 # Lines that begin with a date in brackets and name the logger.
@@ -32,6 +31,8 @@ DATED = Versions(None, 2)
 # Reasons without the ids of entries; people leave them out, too.
 WITHOUT_IDS = Versions(None, 4)
 OLDEST_WITH_TRACE = 3
+# In the tree of guards.
+_IN_GUARDS = (("framelocals_idx", Versions(7)), ("DIMENSION_DYNAMIC_MARKING_GUARD", Versions(13)))
 # In the warning at the recompile limit and in its exceptions.
 _IN_TEXT = (
     (re.compile(r"\btorchdynamo hit "), Versions(None, 0)),
@@ -56,6 +57,11 @@ def stated_in(line: str) -> Versions | None:
     """The version that a line names, None where it names none."""
     found = _STATED.match(line)
     return Versions(int(found[1]), int(found[1])) if found else None
+
+
+def of_guards(tree: str) -> Iterator[Versions]:
+    """Of the tree of guards of one entry."""
+    return (versions for sign, versions in _IN_GUARDS if sign in tree)
 
 
 def of_text(text: str) -> Iterator[Versions]:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from shapelog import load
-from shapelog.reading.text_logs.versions import Versions, common, of_reasons, of_text
+from shapelog.reading.text_logs.versions import Versions, common, of_guards, of_reasons, of_text
 
 WARNING = (
     "torch._dynamo hit config.{} (8)\n   function: 'f' (a.py:1)\n   {}: 0/0: tensor '{}' size mismatch at index 0. expected 2, actual 3\n{}"
@@ -48,3 +48,10 @@ def test_ids_that_a_person_left_out_do_not_make_a_text_old() -> None:
 
 def test_stacks_below_reasons_are_new() -> None:
     assert str(common(of_reasons(['0/0: k == 3\nUser stack trace:\n  File "a.py", line 5, in f']))) == "2.11 or newer"
+
+
+def test_a_tree_of_guards_has_signs_of_its_version() -> None:
+    manager = "| +- GuardManager: source=L['x'], accessed_by=FrameLocalsGuardAccessor(key='x', framelocals_idx=0)"
+    marking = "| | +- DIMENSION_DYNAMIC_MARKING_GUARD: hasattr(L['x'], '_dynamo_dynamic_indices') == False"
+    assert str(common(of_guards(manager))) == "2.7 or newer"
+    assert str(common(of_guards(f"{manager}\n{marking}"))) == "2.13 or newer"
