@@ -125,9 +125,10 @@ def caveats_of_source(
     yield from _across_ranks(seen, frames, values)
     helped = set(frames)
     codes_helped = {(frame.file, frame.line, frame.name) for frame in frames if frame.rank is not None}
+    is_int_alone = marks[0].is_int and version.reads_dims
     others = [
         frame.title
-        for frame in index.with_tensor_or_value(source)
+        for frame in (index.with_int(source) if is_int_alone else index.with_tensor_or_value(source))
         if frame not in helped and (frame.file, frame.line, frame.name) not in codes_helped and not index.varied(frame, source)
     ]
     if others and version.reads_sources:

@@ -6,7 +6,7 @@ when it equals the source, or when ``re.match`` finds it at the start of the sou
 
 import re
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from shapelog.grouping import grouped
@@ -47,9 +47,13 @@ def mark_at(place: Source) -> Mark:
 
 
 class SourceNames:
-    """Sources that PyTorch compares with each entry of the list, by how they begin: an entry can find few of them."""
+    """Sources that PyTorch compares with each entry of the list, by how they begin: an entry can find few of them.
 
-    def __init__(self, names: Iterable[str] = ()) -> None:
+    ``ranks`` has the largest number of dims of a tensor at each source that is one somewhere.
+    """
+
+    def __init__(self, names: Iterable[str] = (), ranks: Mapping[str, int] | None = None) -> None:
+        self.ranks = ranks or {}
         self._names = tuple(names)
         self._by_start: dict[str, list[str]] = {}
         for name in self._names:
@@ -130,7 +134,8 @@ def _escaped(character: str, dot: bool) -> str:
 def entries(marks: Iterable[Mark], version: TorchVersion, others: SourceNames = _NONE) -> tuple[str, ...]:
     """The entries of the list for these marks, sorted; () in a version that reads no list.
 
-    Before 2.13 a dim cannot be named. An entry with a dim matches an int of that name, too, and leaves other tensors of that name alone.
+    Before 2.13 a dim cannot be named. An entry with a dim matches an int of that name, too; for an int whose name is that of a tensor in
+    other code, it is a dim that no such tensor has, so that they stay as they are.
     """
     if not version.reads_sources:
         return ()
@@ -142,7 +147,8 @@ def entries(marks: Iterable[Mark], version: TorchVersion, others: SourceNames = 
         if mark.is_int and mark.source in tensors:
             continue
         name = names.get(mark.source) or names.setdefault(mark.source, pattern(mark.source, others))
-        spelled[name if mark.is_int or not version.reads_dims else f"{name}:{mark.dim}"] = None
+        dim = others.ranks.get(mark.source, -1) if mark.is_int else mark.dim
+        spelled[f"{name}:{dim}" if dim >= 0 and version.reads_dims else name] = None
     return tuple(spelled)
 
 

@@ -159,7 +159,9 @@ def _suggestion(selected: _Selected, marks: list[Mark]) -> Suggestion:
     causes = (cause for frame in frames for cause in selected.known.causes(frame, marks[0].source))
     codes = tuple(dict.fromkeys(code for cause in causes for code in cause.codes))
     confidence, reason = _confidence(served, selected.marks)
+    rank = selected.sources.ranks.get(marks[0].source) if not dims and selected.version.reads_dims else None
     caveats = (
+        *([f"The entry ends in :{rank}, a dimension that no tensor named {name} has, so that it marks the int alone."] if rank else []),
         *caveats_of_source(marks, seen, codes, frames, selected.version, selected.known, selected.values),
         *_narrowed(served),
     )
@@ -197,9 +199,11 @@ def _mark_lines(seen: tuple[ObservedValues, ...], codes: tuple[str, ...], frames
 def _all_sources(explained: Explanations) -> SourceNames:
     """Every source that PyTorch will match the list with."""
     compiles = explained.trace.compiles
-    names = {item.source for compile in compiles for item in compile.inputs}
+    ranks: dict[str, int] = {}
+    for item in (item for compile in compiles for item in compile.inputs):
+        ranks[item.source] = max(len(item.size), ranks.get(item.source, 0))
     trees = dict.fromkeys(tree for tree in (compile.guards for compile in compiles) if tree)
-    return SourceNames(sorted(names.union(*[tree.sources for tree in trees])))
+    return SourceNames(sorted(ranks.keys() | frozenset().union(*[tree.sources for tree in trees])), ranks)
 
 
 def _recommendation(subject: str, version: TorchVersion) -> str:

@@ -13,7 +13,7 @@ from payload_text import RETURN_LINE, code_comment, graph_text, guard_tree, tens
 from recorded import FIXTURES, LAB, RECORDED, advice_of, report_of
 
 import shapelog
-from shapelog.advice.advise import Advice
+from shapelog.advice.advise import Advice, advise
 from shapelog.advice.compile_seconds import Seconds
 from shapelog.advice.marks import Mark, matches
 from shapelog.advice.replay import Cost, Replay, predicted, replay
@@ -465,3 +465,10 @@ def test_what_is_saved_leaves_out_how_much_two_runs_differ() -> None:
     without = advice.replayed.cost(mark for item in advice.suggestions for mark in item.marks)
     assert advice.avoidable_seconds == without.seconds.left_of(advice.before.seconds.least)
     assert advice.after.seconds == without.seconds.in_another_run
+
+
+def test_an_int_is_marked_without_the_tensors_of_its_name() -> None:
+    found = advise(make.explain(trace(int_values(2, 3), compiled("1/0", tensor(10, 8, source="L['k']"), name="g"))))
+    assert found.env == "L['k']:2"
+    assert "The entry ends in :2, a dimension that no tensor named k has, so that it marks the int alone." in found.suggestions[0].caveats
+    assert not any("Entries match by name" in caveat for caveat in found.suggestions[0].caveats)

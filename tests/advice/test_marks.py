@@ -114,6 +114,14 @@ def test_a_dim_is_named_from_torch_2_13_on() -> None:
     assert matched(entries(both, V213), both, V213) == set(both)
 
 
+def test_an_int_has_a_dim_that_no_tensor_of_its_name_has() -> None:
+    names = SourceNames(["L['x']"], {"L['x']": 4})
+    assert entries([Mark(Source("L['x']"))], V213, names) == ("L['x']:4",)
+    assert entries([Mark(Source("L['x']")), Mark(Source("L['x']"), 1)], V213, names) == ("L['x']:1",)
+    assert entries([Mark(Source("L['k']"))], V213, names) == ("L['k']",)
+    assert entries([Mark(Source("L['x']"))], V210, names) == ("L['x']",)
+
+
 def test_a_version_that_reads_no_list_gets_none() -> None:
     assert entries([Mark(Source("L['x']"), 0), Mark(Source("L['k']"))], V26) == ()
 
