@@ -28,6 +28,7 @@ _SMALL = re.compile(r"(?:^|= |and )[01](?:,|$| and)")
 # The dynamic entries that are tried for one graph.
 _MOST_DYNAMIC = 32
 _FIRST_SYMBOLIC = 2  # 0 and 1 are constants
+_BOOLS = {"True", "False"}
 _STATIC_MARKS = Property(Kind.MARKING, name="_dynamo_static_indices")
 
 
@@ -75,8 +76,9 @@ def statically_marked_dim(difference: EntryDifference) -> str:
 def complete_refused(difference: EntryDifference, others: Sequence[EntryDifference]) -> EntryDifference | None:
     """What separates a call that was refused from an entry: such a call has left reasons alone, one failed guard for each entry.
 
-    What failed in another entry fails in this one as well where it holds the same value. Where it holds another and the call's own is not
-    known, and no mark acts on it (a float that is another at each call, say), None: nothing shows that the entry could be used.
+    What failed in another entry fails in this one as well where it holds the same value; a bool that is not False is True. Where it holds
+    another value, the call's own is not known, and no mark acts on it (a float that is another at each call, say), None: nothing shows
+    that the entry could be used.
     """
     tree = difference.entry.guards
     causes = {(cause.source, cause.prop): cause for cause in difference.causes}
@@ -84,6 +86,8 @@ def complete_refused(difference: EntryDifference, others: Sequence[EntryDifferen
         key = cause.source, cause.prop
         fact = tree.facts.get(key) if tree else None
         if fact is None or fact == DYNAMIC or key in causes or (cause.after and str(fact) == cause.after):
+            continue
+        if not cause.after and {str(fact), cause.before} == _BOOLS:
             continue
         if str(fact) == cause.before:
             causes[key] = cause

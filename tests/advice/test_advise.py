@@ -9,7 +9,7 @@ import make
 import pytest
 from make import compile as compiled
 from make import dynamic_size, int_values, load, static_sizes, tensor, trace
-from payload_text import RETURN_LINE, code_comment, graph_text, guard_tree, tensor_match
+from payload_text import RETURN_LINE, code_comment, equals_match, graph_text, guard_tree, tensor_match
 from recorded import FIXTURES, LAB, RECORDED, advice_of, report_of
 
 import shapelog
@@ -465,6 +465,18 @@ def test_what_is_saved_leaves_out_how_much_two_runs_differ() -> None:
     without = advice.replayed.cost(mark for item in advice.suggestions for mark in item.marks)
     assert advice.avoidable_seconds == without.seconds.left_of(advice.before.seconds.least)
     assert advice.after.seconds == without.seconds.in_another_run
+
+
+@pytest.mark.parametrize(("one", "other", "cost"), [(True, False, 2), ("sum", "mean", 3)])
+def test_a_bool_that_a_refused_call_does_not_have_is_the_other_one(one: object, other: object, cost: int) -> None:
+    """A call that was refused has left the first failed guard of each entry; of a text it is not known what it is instead."""
+    first, second = (guard_tree(tensor_match(), equals_match("L['mode']", value, type(value).__name__)) for value in (one, other))
+    made = trace(
+        compiled("0/0", tensor(10, 8), guards=first),
+        compiled("0/1", tensor(10, 8), guards=second, graph=graph_text().replace("x + 1", "x + 2")),
+        make.refused("0/2", f"0/1: L['mode'] == {other!r}", "0/0: tensor 'x' size mismatch at index 0. expected 10, actual 12"),
+    )
+    assert make.advice(made).after.total == cost
 
 
 def test_an_int_is_marked_without_the_tensors_of_its_name() -> None:
