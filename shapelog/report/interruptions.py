@@ -87,6 +87,12 @@ def interruptions(found: Alerts) -> tuple[Interruption, ...]:
     return tuple(made)
 
 
+def by_words(alerts: Iterable[Alert]) -> tuple[tuple[Alert, ...], ...]:
+    """Alerts in their order, those together that PyTorch describes in the same words: failures and graph breaks at several places."""
+    groups = grouped(alerts, lambda alert: (kind, *_key(kind, alert)) if (kind := _kind(alert)) else (alert.fingerprint,))
+    return tuple(map(tuple, groups.values()))
+
+
 def _kind(alert: Alert) -> InterruptionKind | None:
     kind = next((kind for known, kind in _KINDS.items() if known in alert.kinds), None)
     is_unfinished = all(item.compile.outcome is Outcome.UNFINISHED for item in alert.occurrences)

@@ -1,6 +1,6 @@
 """One alert as compilers show a diagnostic: level, rule and sentence, the line with what it is about underlined, and what to do."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.cells import cell_len
 from rich.text import Text
@@ -12,10 +12,10 @@ from shapelog.reading.records import StackFrame
 from shapelog.report.alerts import Alert
 from shapelog.reporters.terminal.text_page import TextPage
 from shapelog.rules import AlertKind, Level
-from shapelog.text import file_name, one_line, plural_noun, rank_list, sentence_end, shorten, some, start_of
+from shapelog.text import file_name, one_line, plural, plural_noun, rank_list, sentence_end, shorten, some, start_of
 
-# The most lines that a text of PyTorch's takes, and the most hints and compiles, unless all is asked for.
-_TEXT, _HINTS, _LABELS = 2, 2, 8
+# The most lines that a text of PyTorch's takes, and the most hints, compiles and other places, unless all is asked for.
+_TEXT, _HINTS, _LABELS, _PLACES = 2, 2, 8, 3
 
 
 def diagnostic(page: TextPage, alert: Alert, level: Level, notes: Iterable[str] = ()) -> None:
@@ -53,6 +53,17 @@ def diagnostic(page: TextPage, alert: Alert, level: Level, notes: Iterable[str] 
     for message in (*alert.messages, *filter(None, [at_limit])):
         if message.url:
             _see(page, message.url)
+
+
+def also(page: TextPage, alert: Alert, others: Sequence[Alert]) -> Iterator[str]:
+    """Where else the same happened: the code, its compiles, and the line where it is another one."""
+    shown = others if page.verbose else others[:_PLACES]
+    for item in shown:
+        notes = [text for text in item.notes if text not in alert.notes]
+        line = f" at {file_name(str(item.source_line))}" if item.source_line and item.source_line != alert.source_line else ""
+        yield "; ".join([f"also {item.title}{line}, {_compiles(page, item)}".rstrip(", "), *notes])
+    if len(shown) < len(others):
+        yield f"also in {plural(len(others) - len(shown), 'more place')}, shown with --verbose"
 
 
 def _limit_message(alert: Alert) -> CompilerMessage | None:

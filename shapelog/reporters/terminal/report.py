@@ -10,6 +10,7 @@ from shapelog.recompiles.explain import Recompile
 from shapelog.recompiles.shape_table import ShapeCell, ShapeTable, State
 from shapelog.report.alerts import Alerts, collect_alerts
 from shapelog.report.details.vllm_passes import vllm_words
+from shapelog.report.interruptions import by_words
 from shapelog.report.merge_ranks import MergedFrame, merged_findings, merged_frames, merged_groups, rank_label
 from shapelog.report.next_steps import next_steps, saving_words
 from shapelog.report.report import Axis, FrameReport, Report
@@ -17,7 +18,7 @@ from shapelog.report.repository_paths import Repository
 from shapelog.report.results import Column, Location
 from shapelog.report.trace_health import health_of
 from shapelog.reporters import Options
-from shapelog.reporters.terminal.diagnostic import code_place, diagnostic, id_words, note
+from shapelog.reporters.terminal.diagnostic import also, code_place, diagnostic, id_words, note
 from shapelog.reporters.terminal.exports import export_expressions, export_findings, export_tables, exports_summary
 from shapelog.reporters.terminal.next_steps import next_steps_list
 from shapelog.reporters.terminal.ranks import ranks_heading, what_ranks_share
@@ -106,9 +107,9 @@ def _details(page: TextPage, report: Report) -> None:
 
 def _diagnostics(page: TextPage, found: Alerts) -> None:
     """Everything that went wrong, the worst first."""
-    for alert in page.listed(found.alerts, "finding", 0):
+    for alert, *others in page.listed(by_words(found.alerts), "finding", 0):
         page.blank()
-        diagnostic(page, alert, alert.level)
+        diagnostic(page, alert, alert.level, also(page, alert, others))
     for item, owner in merged_findings([item for item in found.report.findings if item.frame is None], found.report.trace):
         if item.rule.section not in (Section.RANKS, Section.EXPORTS):
             page.blank()

@@ -86,3 +86,21 @@ def test_code_that_never_compiled_is_no_code_with_0_compilations() -> None:
     failed = make.trace(make.dynamo_start(id="0/0"), make.metrics("0/0", fail_type="Unsupported", fail_reason="no", has_guarded_code=False))
     page = renderer("report", "terminal")(make.report(failed), Options(verbose=True)).decode()
     assert "1 failed compilation 1.00 s" in page
+
+
+def test_code_that_failed_with_the_same_words_is_one_diagnostic() -> None:
+    """Each function on the way to the line at which Dynamo stopped failed by itself."""
+    failed = [make.compile(f"{number}/0", make.tensor(10, 8), name=name, **make.FAILED) for number, name in enumerate("fghkm")]
+    other = make.compile("5/0", make.tensor(10, 8), name="n", **{**make.FAILED, "fail_reason": "yes"})
+    report = make.report(make.trace(*failed, other))
+    text, whole = (
+        renderer("report", "terminal")(report, Options(color=False, width=100, verbose=verbose)).decode() for verbose in (False, True)
+    )
+    assert [line for line in text.splitlines() if line.startswith("error")] == [
+        "error[SL403]: f failed to compile in Dynamo (tracing the code): no",
+        "error[SL403]: n failed to compile in Dynamo (tracing the code): yes",
+    ]
+    also = [line for line in text.splitlines() if "= also" in line]
+    assert also == ["   = also g, compile 1/0", "   = also h, compile 2/0", "   = also k, compile 3/0", *also[3:]]
+    assert also[3:] == ["   = also in 1 more place, shown with --verbose"]
+    assert "   = also m, compile 4/0" in whole.splitlines()
