@@ -79,27 +79,22 @@ class Interruption(NamedTuple):
 def interruptions(found: Alerts) -> tuple[Interruption, ...]:
     """All of them, the worst kind first, and of each kind those that cost most."""
     resumed = ResumedCode(found)
-    listed = [(kind, alert) for alert in found.alerts if (kind := _kind(alert))]
-    groups = grouped(listed, lambda pair: (pair[0], *_key(pair[0], pair[1])))
+    listed = [(kind, alert) for alert in found.alerts if (kind := kind_of(alert))]
+    groups = grouped(listed, lambda pair: (pair[0], *words_of(pair[0], pair[1])))
     made = [_interruption(found, resumed, members[0][0], [alert for _, alert in members]) for members in groups.values()]
     order = list(InterruptionKind)
     made.sort(key=lambda item: (order.index(item.kind), -item.seconds - item.resumed_seconds, -item.times))
     return tuple(made)
 
 
-def by_words(alerts: Iterable[Alert]) -> tuple[tuple[Alert, ...], ...]:
-    """Alerts in their order, those together that PyTorch describes in the same words: failures and graph breaks at several places."""
-    groups = grouped(alerts, lambda alert: (kind, *_key(kind, alert)) if (kind := _kind(alert)) else (alert.fingerprint,))
-    return tuple(map(tuple, groups.values()))
-
-
-def _kind(alert: Alert) -> InterruptionKind | None:
+def kind_of(alert: Alert) -> InterruptionKind | None:
+    """What kept the code of an alert from being compiled in one piece; None for one about recompilations."""
     kind = next((kind for known, kind in _KINDS.items() if known in alert.kinds), None)
     is_unfinished = all(item.compile.outcome is Outcome.UNFINISHED for item in alert.occurrences)
     return InterruptionKind.UNFINISHED if kind is InterruptionKind.FAILURE and is_unfinished else kind
 
 
-def _key(kind: InterruptionKind, alert: Alert) -> tuple[str, ...]:
+def words_of(kind: InterruptionKind, alert: Alert) -> tuple[str, ...]:
     """The same for alerts that PyTorch describes in the same words, and those about one code's limit apart."""
     if kind is InterruptionKind.LIMIT or not (alert.messages or alert.axes):
         return (alert.fingerprint,)

@@ -12,10 +12,10 @@ from shapelog.reading.records import StackFrame
 from shapelog.report.alerts import Alert
 from shapelog.reporters.terminal.text_page import TextPage
 from shapelog.rules import AlertKind, Level
-from shapelog.text import file_name, one_line, plural, plural_noun, rank_list, sentence_end, shorten, some, start_of
+from shapelog.text import file_name, one_line, plural_noun, rank_list, sentence_end, shorten, some, start_of
 
-# The most lines that a text of PyTorch's takes, and the most hints, compiles and other places, unless all is asked for.
-_TEXT, _HINTS, _LABELS, _PLACES = 2, 2, 8, 3
+# The most lines that a text of PyTorch's takes, and the most hints, compiles and others, unless all is asked for.
+_TEXT, _HINTS, _LABELS, _OTHERS = 2, 2, 8, 3
 
 
 def diagnostic(page: TextPage, alert: Alert, level: Level, notes: Iterable[str] = ()) -> None:
@@ -56,14 +56,19 @@ def diagnostic(page: TextPage, alert: Alert, level: Level, notes: Iterable[str] 
 
 
 def also(page: TextPage, alert: Alert, others: Sequence[Alert]) -> Iterator[str]:
-    """Where else the same happened: the code, its compiles, and the line where it is another one."""
-    shown = others if page.verbose else others[:_PLACES]
+    """What else changed in the same recompilations, with the code of its rule, or where else the same happened."""
+    shown = others if page.verbose else others[:_OTHERS]
     for item in shown:
-        notes = [text for text in item.notes if text not in alert.notes]
-        line = f" at {file_name(str(item.source_line))}" if item.source_line and item.source_line != alert.source_line else ""
-        yield "; ".join([f"also {item.title}{line}, {_compiles(page, item)}".rstrip(", "), *notes])
+        yield f"also {item.facts[0]} ({item.rule.code})" if item.code is alert.code and item.facts else _elsewhere(page, alert, item)
     if len(shown) < len(others):
-        yield f"also in {plural(len(others) - len(shown), 'more place')}, shown with --verbose"
+        yield f"also {len(others) - len(shown)} more, shown with --verbose"
+
+
+def _elsewhere(page: TextPage, alert: Alert, other: Alert) -> str:
+    """The code, its compiles, and the line where it is another one."""
+    notes = [text for text in other.notes if text not in alert.notes]
+    line = f" at {file_name(str(other.source_line))}" if other.source_line and other.source_line != alert.source_line else ""
+    return "; ".join([f"also {other.title}{line}, {_compiles(page, other)}".rstrip(", "), *notes])
 
 
 def _limit_message(alert: Alert) -> CompilerMessage | None:

@@ -8,9 +8,9 @@ from shapelog.model.trace import Compile, Frame, Outcome
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Recompile
 from shapelog.recompiles.shape_table import ShapeCell, ShapeTable, State
+from shapelog.report.alert_groups import alert_groups
 from shapelog.report.alerts import Alerts, collect_alerts
 from shapelog.report.details.vllm_passes import vllm_words
-from shapelog.report.interruptions import by_words
 from shapelog.report.merge_ranks import MergedFrame, merged_findings, merged_frames, merged_groups, rank_label
 from shapelog.report.next_steps import next_steps, saving_words
 from shapelog.report.report import Axis, FrameReport, Report
@@ -107,7 +107,7 @@ def _details(page: TextPage, report: Report) -> None:
 
 def _diagnostics(page: TextPage, found: Alerts) -> None:
     """Everything that went wrong, the worst first."""
-    for alert, *others in page.listed(by_words(found.alerts), "finding", 0):
+    for alert, *others in page.listed(alert_groups(found.alerts), "finding", 0):
         page.blank()
         diagnostic(page, alert, alert.level, also(page, alert, others))
     for item, owner in merged_findings([item for item in found.report.findings if item.frame is None], found.report.trace):

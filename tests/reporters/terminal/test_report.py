@@ -2,6 +2,7 @@
 
 import make
 import pytest
+from payload_text import equals_match, guard_tree, tensor_match
 from recorded import FIXTURES, RECORDED, report_of
 
 from shapelog import analyze, load
@@ -102,5 +103,20 @@ def test_code_that_failed_with_the_same_words_is_one_diagnostic() -> None:
     ]
     also = [line for line in text.splitlines() if "= also" in line]
     assert also == ["   = also g, compile 1/0", "   = also h, compile 2/0", "   = also k, compile 3/0", *also[3:]]
-    assert also[3:] == ["   = also in 1 more place, shown with --verbose"]
+    assert also[3:] == ["   = also 1 more, shown with --verbose"]
     assert "   = also m, compile 4/0" in whole.splitlines()
+
+
+def test_what_one_remedy_removes_in_the_same_recompilations_is_one_diagnostic() -> None:
+    first, second = (
+        make.compile(f"0/{number}", make.tensor(size, 8), symbols=[("s0", value, "L['k']")] if number else (), guards=guards)
+        for number, (size, value, guards) in enumerate(
+            (
+                (10, 3, guard_tree(tensor_match(), equals_match("L['k']", 3))),
+                (12, 4, guard_tree(tensor_match(size=(12, 8)))),
+            )
+        )
+    )
+    text = renderer("report", "terminal")(make.report(make.trace(first, second)), Options(color=False, width=120)).decode()
+    assert [line.partition(":")[0] for line in text.splitlines() if line.startswith("warning")] == ["warning[SL101]"]
+    assert "   = also the int k changed from 3 to 4 (SL102)" in text.splitlines()
