@@ -60,6 +60,11 @@ class CardPlace(NamedTuple):
     source: str
     compiles: tuple[Compile, ...]
 
+    def looks_like(self, other: "CardPlace") -> bool:
+        """Whether the same line would be shown for both, with the same facts."""
+        mine, theirs = self.alert, other.alert
+        return (mine.source_line, mine.snippet, mine.notes) == (theirs.source_line, theirs.snippet, theirs.notes)
+
 
 class Card(NamedTuple):
     """The same thing at all its places. ``costs`` are a few words each; ``raised`` are exceptions that add to the title."""

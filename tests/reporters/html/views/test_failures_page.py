@@ -66,6 +66,19 @@ def test_equal_ones_are_one_card_with_a_place_each() -> None:
     assert card.costs == ("3 compilations failed after 0.04 s", "2 calls raised an error", "the code runs in eager mode from then on")
 
 
+@pytest.mark.parametrize(("lines", "shown"), [((12, 12), 1), ((12, 14), 2)])
+def test_a_line_is_shown_once_for_places_with_the_same_line_and_stopping_place(lines: tuple[int, int], shown: int) -> None:
+    """Each function on the way to the line in a library at which Dynamo stopped failed by itself."""
+    failed = []
+    for number, line in enumerate(lines):
+        stack = 'no\n\nfrom user code:\n   File "/srv/app/model.py", line 7, in f\n    y = lib.g(x)\n'
+        stack += f'  File "/opt/venv/lib/python3.11/site-packages/lib/g.py", line {line}, in g\n    if x.sum():\n'
+        failed.append(make.compile(f"{number}/0", make.tensor(10, 8), name="fg"[number], **{**make.FAILED, "fail_reason": stack}))
+    html = section(page(make.report(make.trace(*failed))))
+    assert html.count('<pre class="snippet"') == shown
+    assert [f"Dynamo stopped at lib/g.py:{line}: if x.sum():" in words(html) for line in lines] == [True, True]
+
+
 def test_exceptions_are_shown_where_they_add_to_the_title() -> None:
     found = {card.item.title: [item.message for item in card.raised] for card in cards(view_of(report_of(FAILURES)))}
     assert found["Tensor.item"] == []
