@@ -192,13 +192,20 @@ class DynamismPropagation:
         changes = self._changes(frame, source)
         own = set(frame.entries)
         others = [[item for item in made if item not in own] for _, _, made in changes]
-        through = [_last_made(made, compile, tensor, dim) for made, (compile, tensor, _) in zip(others, changes, strict=True)]
+        through = [self._last_made(made, compile, tensor, dim) for made, (compile, tensor, _) in zip(others, changes, strict=True)]
         if any(through):
             is_unknown = any(tensor.is_part and not marks for marks, (_, tensor, _) in zip(through, changes, strict=True))
         else:  # perhaps it is what this function made in another call; a cache that grows with each one is not
-            through = [() if source.is_attribute else _last_made(made, compile, tensor, dim) for compile, tensor, made in changes]
+            through = [() if source.is_attribute else self._last_made(made, compile, tensor, dim) for compile, tensor, made in changes]
             is_unknown = not all(through)
         return () if is_unknown else tuple(dict.fromkeys(mark for marks in through for mark in marks))
+
+    def _last_made(self, makers: Sequence[Compile], compile: Compile, tensor: Input, dim: int) -> tuple[Mark, ...]:
+        """The marks behind a dim of the last output that this input is, or of those of all makers together."""
+        for maker in reversed(makers):
+            if marks := _only_output([maker], compile, tensor, dim):
+                return tuple(sorted(self._with_origins(self._frames[maker], marks)))
+        return _only_output(makers, compile, tensor, dim)
 
     def _changes(self, frame: Frame, source: Source) -> list[tuple[Compile, Input, list[Compile]]]:
         """The compiles in which a tensor has other sizes than in the one before that took it, and what was made between the two."""
@@ -293,6 +300,11 @@ class DynamismPropagation:
         }
 
     @cached_property
+    def _frames(self) -> dict[Compile, Frame]:
+        """The frame of each entry."""
+        return {compile: frame for frame in self.trace.frames for compile in frame.entries}
+
+    @cached_property
     def _parts(self) -> dict[_Function, list[Frame]]:
         """The frames of each function, which goes on as another one after each graph break."""
         return grouped(self.trace.frames, _function)
@@ -336,12 +348,6 @@ class DynamismPropagation:
         if tensor is None or not made or not made[-1].is_dynamic:
             return ()
         return _shared([_marks(dims[dim], made[-1]) for dims in _outputs_like(tensor, made[-1], name)[: 1 if name else None]])
-
-
-def _last_made(makers: Sequence[Compile], compile: Compile, tensor: Input, dim: int) -> tuple[Mark, ...]:
-    """The marks behind a dim of the last output that this input is, or of those of all makers together."""
-    choices = *([maker] for maker in reversed(makers)), makers
-    return next((marks for chosen in choices if (marks := _only_output(chosen, compile, tensor, dim))), ())
 
 
 def _only_output(makers: Sequence[Compile], compile: Compile, tensor: Input, dim: int) -> tuple[Mark, ...]:

@@ -193,6 +193,25 @@ def test_dynamism_does_not_cross_between_ranks_that_share_a_process_id() -> None
     assert [propagation.origins(resumed[rank], Source("L['h']"), 0) for rank in (0, 1)] == [(), (X,)]
 
 
+def test_what_is_handed_on_twice_comes_from_where_the_first_function_got_it() -> None:
+    """f returns h, g takes it and returns y of other columns, score takes y."""
+    made = make.trace()
+    for number, (rows, dim) in enumerate(((10, "10"), (12, "s77"))):
+        batch = BATCH if number else 'L_x_: "f32[10, 8][8, 1]cpu"'
+        for frame, (name, source, columns, output) in enumerate(
+            (("f", "L['x']", 8, "h"), ("g", "L['h']", 8, "y"), ("score", "L['y']", 4, "z"))
+        ):
+            graph = returning(f'{output}: "f32[{dim}, {4 if name == "g" else 8}][{4 if name == "g" else 8}, 1]cpu"', inputs=batch)
+            symbols = [("s77", rows, f"{source}.size()[0]")] if number else ()
+            tensor = make.tensor(rows, columns, source=source)
+            made += make.compile(f"{frame}/{number}", tensor, name=name, graph=graph, symbols=symbols)
+            made += make.record("aot_inference_graph", {}, "a graph", id=f"{frame}/{number}")
+    trace = make.explain(made).trace
+    score = next(frame for frame in trace.frames if frame.number == 2)
+    assert DynamismPropagation(trace).origins(score, Source("L['y']"), 0) == (Mark(Source("L['h']"), 0), X)
+    assert advise(make.explain(made)).env == "L['x']:0"
+
+
 @pytest.mark.parametrize("source", ["L['self'].cache", "L['d']['h']", "G['h']"])
 def test_only_locals_of_a_resumed_function_come_from_outputs(source: str) -> None:
     assert origins(broken('h: "f32[s77, 8][8, 1]cpu"'), source) == ()
