@@ -32,10 +32,13 @@ _WHERE_BLOCKED = {
 
 
 class _Removal(NamedTuple):
-    """What removes compiles: the suggestions with the marks that do, their sources, and the words for them; empty where nothing does."""
+    """What removes compiles: the suggestions with the marks that do, and the words for them; empty where nothing does.
+
+    ``taken_over`` are the sources of tensors that have their sizes from what is marked, and need no mark.
+    """
 
     suggestions: tuple[Suggestion, ...]
-    sources: frozenset[str]
+    taken_over: frozenset[str]
     text: str
 
 
@@ -104,14 +107,17 @@ class Remedies:
         if compiles not in self._removals:
             self._removals[compiles] = self._removal(compiles)
         removal = self._removals[compiles]
-        note = _taken_over(removal.sources, causes)
+        note = _taken_over(removal.taken_over, causes)
         return _what_to_set(removal.suggestions, note) if note else removal.text
 
     def _removal(self, compiles: Sequence[Compile]) -> _Removal:
-        marks = dict.fromkeys(mark for item in compiles if (route := self._served.get(item)) for mark in self._required(route))
+        routes = [route for item in compiles if (route := self._served.get(item))]
+        marks = dict.fromkeys(mark for route in routes for mark in self._required(route))
         numbers = dict.fromkeys(self._by_mark[mark].id for mark in marks)
         suggestions = tuple(self._by_id[number].narrowed_to(marks, self._version) for number in numbers)
-        return _Removal(suggestions, frozenset(item.source for item in suggestions), _what_to_set(suggestions) if suggestions else "")
+        needed = {mark.source for route in routes for choice in route.required_marks for mark in choice}
+        taken_over = needed.difference(item.source for item in suggestions)
+        return _Removal(suggestions, frozenset(taken_over), _what_to_set(suggestions) if suggestions else "")
 
     def _required(self, route: Route) -> Iterator[Mark]:
         """One mark of the list for each that a route needs."""
@@ -206,11 +212,11 @@ def _first_of(subjects: Sequence[str]) -> str:
     return enumerated([*named, *([f"{more} more inputs"] if more else [])])
 
 
-def _taken_over(marked: frozenset[str], causes: Sequence[Cause]) -> str:
+def _taken_over(sources: frozenset[str], causes: Sequence[Cause]) -> str:
     """What varied and is not marked itself, as it has its size from what is: the output of compiled code; "" where there is nothing."""
-    if not marked or not causes or any(cause.source in marked or cause.source.startswith(tuple(marked)) for cause in causes):
+    if not causes or not all(cause.prop.is_of_dim and cause.source in sources for cause in causes):
         return ""
-    return f" ({causes[0].source.display_name} has its size from there)" if causes[0].prop.is_of_dim else ""
+    return f" ({causes[0].source.display_name} has its size from there)"
 
 
 def _what_to_set(suggestions: Sequence[Suggestion], note: str = "") -> str:

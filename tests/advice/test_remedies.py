@@ -118,6 +118,21 @@ def test_what_changed_together_is_marked_together() -> None:
     assert texts == {"mark dim 0 of x and dim 0 of y as dynamic: add L['x']:0,L['y']:0 to TORCH_COMPILE_DYNAMIC_SOURCES"}
 
 
+def test_what_the_entry_that_would_serve_has_symbolic_does_not_have_its_size_from_a_mark() -> None:
+    """The nearest entry of the last call is the third, which has another k; with a mark on m, the second serves it, where k is symbolic."""
+    calls = []
+    for number, (k, m) in enumerate(((1, 7), (2, 7), (1, 9), (2, 9))):
+        symbols = [("s0", k, "L['k'].size()[0]")] if k > 1 else ()
+        guards = guard_tree(
+            tensor_match("L['k']", size=(None if k > 1 else 1, 8)),
+            tensor_match("L['m']", size=(m, 8)),
+        )
+        calls.append(compiled(f"0/{number}", tensor(k, 8, source="L['k']"), tensor(m, 8, source="L['m']"), guards=guards, symbols=symbols))
+    report, recompile = last(trace(*calls))
+    assert [cause.axis for cause in recompile.causes] == ["k.size[0]"]
+    assert report.remedies.of_recompile(recompile).text == "mark dim 0 of m as dynamic: add L['m']:0 to TORCH_COMPILE_DYNAMIC_SOURCES"
+
+
 def test_at_the_recompile_limit_it_is_the_marks_that_keep_the_function_below_it() -> None:
     made = trace(static_sizes(10, 12), make.refused("0/2", "0/0: tensor 'L['x']' size mismatch at index 0. expected 10, actual 14"))
     (limit,) = [item for item in make.report(made).findings if item.rule.code == "SL401"]
