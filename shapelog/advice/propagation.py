@@ -7,6 +7,7 @@ AOTAutograd, such as "eager", do not, and Python ints never carry it.
 
 import re
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -86,10 +87,14 @@ class _Kept(NamedTuple):
 
 
 class _Inputs(NamedTuple):
-    """The tensors of a compile by their sources, and, by size, the sources of those whose gradients are described with them."""
+    """The tensors of a compile by their sources, and, by size, the sources of those whose gradients are described with them.
+
+    ``alike`` is how many have a size and dtype, without parameters and buffers.
+    """
 
     by_source: dict[Source, Input]
     with_grad: Mapping[tuple[int, ...], frozenset[Source]]
+    alike: Mapping[tuple[tuple[int, ...], str], int]
 
 
 class _Keeper(NamedTuple):
@@ -111,6 +116,8 @@ class DynamismPropagation:
     _kept_marks: dict[tuple[Compile, str, tuple[int, ...], int], tuple[tuple[Mark, ...], ...]] = field(default_factory=dict)
     _of_keepers: dict[Compile, _Kept] = field(default_factory=dict)
     _outputs: dict[Compile, list[_Output]] = field(default_factory=dict)
+    _by_symbol: dict[Compile, dict[str, list[Mark]]] = field(default_factory=dict)
+    _dims_by_look: dict[Compile, dict[tuple[tuple[int, ...], str], list[tuple[str, ...]]]] = field(default_factory=dict)
 
     def origins(self, frame: Frame, source: Source, dim: int) -> tuple[Mark, ...]:
         """Marks of which any one makes this dim symbolic, because other compiled code made the tensor; () where no such path shows."""
@@ -148,7 +155,8 @@ class DynamismPropagation:
             inputs = compile.inputs
             with_grad = grouped((item for item in inputs if item.has_grad), lambda item: item.size)
             by_size = {sizes: frozenset(item.source for item in items) for sizes, items in with_grad.items()}
-            self._inputs[compile] = _Inputs({item.source: item for item in inputs}, by_size)
+            alike = Counter((item.size, item.dtype) for item in inputs if not item.source.is_registered)
+            self._inputs[compile] = _Inputs({item.source: item for item in inputs}, by_size, alike)
         return self._inputs[compile]
 
     def _find_origins(self, frame: Frame, source: Source, dim: int) -> tuple[Mark, ...]:
@@ -203,9 +211,38 @@ class DynamismPropagation:
     def _last_made(self, makers: Sequence[Compile], compile: Compile, tensor: Input, dim: int) -> tuple[Mark, ...]:
         """The marks behind a dim of the last output that this input is, or of those of all makers together."""
         for maker in reversed(makers):
-            if marks := _only_output([maker], compile, tensor, dim):
+            if marks := self._only_output([maker], compile, tensor, dim):
                 return tuple(sorted(self._with_origins(self._frames[maker], marks)))
-        return _only_output(makers, compile, tensor, dim)
+        return self._only_output(makers, compile, tensor, dim)
+
+    def _only_output(self, makers: Sequence[Compile], compile: Compile, tensor: Input, dim: int) -> tuple[Mark, ...]:
+        """The marks behind a dim of the outputs one of which this input is: those that all makers of such outputs share.
+
+        () where there are more or fewer such inputs, or the dim is not symbolic in the outputs. One input that looks like each of two
+        outputs may be a new tensor that was computed from both, such as a sample by its mean and deviation.
+        """
+        look = tensor.size, tensor.dtype
+        found = {maker: dims for maker in makers if (dims := self._dims_by_look_of(maker).get(look))}
+        if not 0 < self._inputs_of(compile).alike.get(look, 0) == sum(map(len, found.values())):
+            return ()
+        return _shared([self._marks(dims[0][dim], maker) for maker, dims in found.items()])
+
+    def _marks(self, dim: str, maker: Compile) -> tuple[Mark, ...]:
+        """The marks behind the symbols in a dim of an output."""
+        if maker not in self._by_symbol:
+            self._by_symbol[maker] = _marks_by_symbol(maker)
+        return tuple(mark for name in dict.fromkeys(_SYMBOL.findall(dim)) for mark in self._by_symbol[maker].get(name, ()))
+
+    def _dims_by_look_of(self, maker: Compile) -> dict[tuple[tuple[int, ...], str], list[tuple[str, ...]]]:
+        """The dims of the outputs of a compile, as text, by the sizes that they had and their dtype."""
+        if maker not in self._dims_by_look:
+            found: dict[tuple[tuple[int, ...], str], list[tuple[str, ...]]] = {}
+            values = _values(maker)
+            for output in self._outputs_of(maker):
+                if (sizes := _numbers(output.dims, values)) is not None:
+                    found.setdefault((sizes, output.dtype), []).append(output.dims)
+            self._dims_by_look[maker] = found
+        return self._dims_by_look[maker]
 
     def _changes(self, frame: Frame, source: Source) -> list[tuple[Compile, Input, list[Compile]]]:
         """The compiles in which a tensor has other sizes than in the one before that took it, and what was made between the two."""
@@ -347,21 +384,7 @@ class DynamismPropagation:
         made = [item for item in origin.compiles if item.order < compile.order and item.outcome is Outcome.COMPILED]
         if tensor is None or not made or not made[-1].is_dynamic:
             return ()
-        return _shared([_marks(dims[dim], made[-1]) for dims in _outputs_like(tensor, made[-1], name)[: 1 if name else None]])
-
-
-def _only_output(makers: Sequence[Compile], compile: Compile, tensor: Input, dim: int) -> tuple[Mark, ...]:
-    """The marks behind a dim of the outputs one of which this input is: those that all makers of such outputs share.
-
-    () where there are more or fewer such inputs, or the dim is not symbolic in the outputs. One input that looks like each of two outputs
-    may be a new tensor that was computed from both, such as a sample by its mean and deviation.
-    """
-    alike = [item for item in compile.inputs if (item.size, item.dtype) == (tensor.size, tensor.dtype) and not item.source.is_registered]
-    found = [(dims, maker) for maker in makers for dims in _outputs_like(tensor, maker)]
-    if not 0 < len(alike) == len(found):
-        return ()
-    first = {maker: dims for dims, maker in reversed(found)}
-    return _shared([_marks(dims[dim], maker) for maker, dims in first.items()])
+        return _shared([self._marks(dims[dim], made[-1]) for dims in _outputs_like(tensor, made[-1], name)[: 1 if name else None]])
 
 
 def _shared(marks: Sequence[tuple[Mark, ...]]) -> tuple[Mark, ...]:
@@ -421,11 +444,6 @@ def _function(frame: Frame) -> _Function:
 def _names(compile: Compile) -> set[str]:
     """The names of locals that the outputs of a graph may be: as written, and without the number that fx may add."""
     return {name for output, _ in (outputs(compile.graph) if compile.graph else ()) for name in (output, _NUMBERED.sub("", output))}
-
-
-def _marks(dim: str, compile: Compile) -> tuple[Mark, ...]:
-    names = set(_SYMBOL.findall(dim))
-    return tuple(mark for name, marks in _marks_by_symbol(compile).items() if name in names for mark in marks)
 
 
 def _marks_by_symbol(compile: Compile) -> dict[str, list[Mark]]:
