@@ -9,7 +9,7 @@ from shapelog.advice.caveats import MarkedValues, ObservedValues, caveats_of_sou
 from shapelog.advice.mark_dynamic_code import mark_line
 from shapelog.advice.marks import Mark, SourceNames, entries, matches, printable
 from shapelog.advice.minimal_marks import MarkSelection
-from shapelog.advice.replay import Marks, Replay
+from shapelog.advice.replay import FramePlan, Marks, Replay
 from shapelog.advice.savings import Savings, ServedCall
 from shapelog.advice.source_index import SourceIndex
 from shapelog.display import in_notebook
@@ -114,7 +114,10 @@ class Suggestion(NamedTuple):
 
 
 class _Selected(NamedTuple):
-    """The selected marks in their trace, and every source that PyTorch will match the list with."""
+    """The selected marks in their trace, and every source that PyTorch will match the list with.
+
+    ``with_room`` are the plans in which calls that left no record may compile again.
+    """
 
     explained: Explanations
     replayed: Replay
@@ -124,6 +127,7 @@ class _Selected(NamedTuple):
     version: TorchVersion
     known: SourceIndex
     sources: SourceNames
+    with_room: frozenset[FramePlan]
 
 
 def suggestions_for(explained: Explanations, replayed: Replay, choice: MarkSelection, version: TorchVersion) -> Iterator[Suggestion]:
@@ -140,6 +144,7 @@ def suggestions_for(explained: Explanations, replayed: Replay, choice: MarkSelec
         version=version,
         known=SourceIndex(explained),
         sources=_all_sources(explained) if by_source else SourceNames(),
+        with_room=frozenset([plan for plan in replayed.plans if plan.cost(choice.marks).more]),
     )
     made = [_suggestion(selected, marks) for marks in by_source.values()]
     for number, item in enumerate(sorted(made, key=lambda item: (-item.seconds, item.source)), 1):
@@ -158,7 +163,7 @@ def _suggestion(selected: _Selected, marks: list[Mark]) -> Suggestion:
     name = marks[0].source.display_name
     causes = (cause for frame in frames for cause in selected.known.causes(frame, marks[0].source))
     codes = tuple(dict.fromkeys(code for cause in causes for code in cause.codes))
-    confidence, reason = _confidence(served, selected.marks)
+    confidence, reason = _confidence(served, selected.with_room)
     rank = selected.sources.ranks.get(marks[0].source) if not dims and selected.version.reads_dims else None
     caveats = (
         *([f"The entry ends in :{rank}, a dimension that no tensor named {name} has, so that it marks the int alone."] if rank else []),
@@ -230,15 +235,15 @@ def _narrowed(served: list[ServedCall]) -> Iterator[str]:
             yield f"The removed compilation {gone} was also symbolic in {names}: later calls with other values of it would compile again."
 
 
-def _confidence(served: list[ServedCall], marks: Marks) -> tuple[str, str]:
+def _confidence(served: list[ServedCall], with_room: frozenset[FramePlan]) -> tuple[str, str]:
     """How sure it is that these calls are saved, and why: as sure as of the least sure one. A call past the limit counts where there is
     no other.
     """
-    found = {_basis_of(call, marks) for call in served}
+    found = {_basis_of(call, with_room) for call in served}
     return _CONFIDENCE[min(found - {_Basis.REFUSED}, default=_Basis.REFUSED, key=list(_Basis).index)]
 
 
-def _basis_of(call: ServedCall, marks: Marks) -> _Basis:
+def _basis_of(call: ServedCall, with_room: frozenset[FramePlan]) -> _Basis:
     compile = call.compile
     if compile.is_refused:
         return _Basis.REFUSED
@@ -246,4 +251,4 @@ def _basis_of(call: ServedCall, marks: Marks) -> _Basis:
         return _Basis.REASONS
     if not call.route.is_proven or call.narrowed:
         return _Basis.SIMILAR_GRAPHS
-    return _Basis.BEFORE_LIMIT if call.plan.cost(marks).more else _Basis.DYNAMIC_GRAPH
+    return _Basis.BEFORE_LIMIT if call.plan in with_room else _Basis.DYNAMIC_GRAPH

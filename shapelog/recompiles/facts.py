@@ -76,7 +76,7 @@ class CompileFacts:
     ``numbers`` holds sizes, strides, offsets, ints and floats by their spelling in guard expressions, ``types`` the Python type of each
     source where it is written. Compiles with the same facts share one of these; ``compile`` is the first of them. ``pins`` are those of
     other compiles by what was pinned in them, without keeping them; ``static_values`` is what ``tied_sizes`` found last for this call, by
-    the compile that pinned something and the entry.
+    the compile that pinned something and the entry, ``new_tensors`` the tensors that the entry last asked about was not called with.
     """
 
     compile: Compile
@@ -84,6 +84,7 @@ class CompileFacts:
     numbers: Mapping[str, Value]
     pins: "Mapping[Pin, Sequence[ref[CompileFacts]]]" = field(default_factory=dict)
     static_values: "dict[tuple[CompileFacts, CompileFacts], tuple[StaticValue, ...]]" = field(default_factory=dict)
+    new_tensors: "dict[CompileFacts, tuple[Input, ...]]" = field(default_factory=dict)
 
     @cached_property
     def tree(self) -> GuardTree | None:
@@ -158,6 +159,14 @@ class CompileFacts:
     def inputs_by_canonical(self) -> dict[str, list[Input]]:
         """Its tensors by their sources as guard expressions spell them."""
         return grouped(self.compile.inputs, lambda item: item.source.canonical)
+
+    def tensors_not_in(self, entry: "CompileFacts") -> tuple[Input, ...]:
+        """Its tensors that another compile was not called with; () where that one's are not described."""
+        if entry not in self.new_tensors:
+            self.new_tensors.clear()
+            inputs = self.compile.inputs if entry.compile.inputs else ()
+            self.new_tensors[entry] = tuple([item for item in inputs if entry.input(item.source) is None])
+        return self.new_tensors[entry]
 
     def described(self, source: Source) -> Source:
         """The source of a tensor as PyTorch writes it, for one spelled as guards are parsed."""

@@ -50,7 +50,7 @@ def tied_to(
     for tie in _ties(static, before, after, is_sure=len(seen - {None}) >= _SURE):
         if all(_holds(tie, key, other) for other in pinned):
             return tuple(item.name for item in tie.parts if item.before != item.after)
-    alike = (item for item in _only_in_call(entry, call, before) if known is call and item.after == after)
+    alike = (item for item in (_only_in_call(entry, call, before) if known is call else ()) if item.after == after)
     return next(((item.name,) for item in alike if all(_holds(_Tie((item,), int), key, other) for other in pinned)), ())
 
 
@@ -96,9 +96,8 @@ def _holds(tie: _Tie, key: Key, other: CompileFacts) -> bool:
 
 def _only_in_call(entry: CompileFacts, call: CompileFacts, before: int) -> Iterator[StaticValue]:
     """The static sizes of tensors that the entry was not called with, as if each had been ``before`` there."""
-    known = {tensor.source for tensor in entry.compile.inputs}
-    for tensor in call.compile.inputs if known else ():
-        for dim, now in enumerate(tensor.size if tensor.source not in known else ()):
+    for tensor in call.tensors_not_in(entry):
+        for dim, now in enumerate(tensor.size):
             if f"{tensor.source}.size()[{dim}]" not in call.symbolic:
                 yield StaticValue((tensor.source, size(dim)), f"{tensor.source.display_name}.size[{dim}]", before, now)
 
