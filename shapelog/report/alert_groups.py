@@ -8,10 +8,10 @@ from shapelog.report.interruptions import kind_of, words_of
 
 
 def alert_groups(alerts: Iterable[Alert]) -> tuple[tuple[Alert, ...], ...]:
-    """Alerts in their order, those together that have the same to do about the same.
+    """Alerts in their order. Together are those that one change removes.
 
     That is code in which Dynamo stopped with the same words, be it in several functions, and what changed in the same recompilations of
-    one function, be it of several rules, where one remedy removes all of it.
+    one function and has one remedy, be it of several rules.
     """
     return tuple(map(tuple, grouped(alerts, _key).values()))
 
