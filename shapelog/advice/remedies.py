@@ -1,6 +1,7 @@
 """What to do about a recompile: the very marks that remove it, or what its rule recommends. All formats take it from here."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from shapelog.advice.marks import Mark
@@ -202,13 +203,14 @@ def _dims_to_mark(rule: Rule, causes: Sequence[Cause]) -> str:
 def _varying(causes: Sequence[Cause]) -> str:
     """The dims that these causes are about: ``dims 2 and 3 of x``."""
     by_source = grouped((cause for cause in causes if cause.prop.kind is Kind.SIZE), lambda cause: cause.source.display_name)
-    return _first_of([subject_of(name, sorted({cause.prop.dim for cause in own}), False) for name, own in by_source.items()])
+    subjects = (subject_of(name, sorted({cause.prop.dim for cause in own}), False) for name, own in by_source.items())
+    return _first_of(subjects, len(by_source))
 
 
-def _first_of(subjects: Sequence[str]) -> str:
+def _first_of(subjects: Iterable[str], number: int) -> str:
     """All of a few subjects; of many the first, and how many more there are."""
-    named = subjects[: _NAMED if len(subjects) <= _NAMED else 1]
-    more = len(subjects) - len(named)
+    named = list(islice(subjects, number if number <= _NAMED else 1))
+    more = number - len(named)
     return enumerated([*named, *([f"{more} more inputs"] if more else [])])
 
 
@@ -224,7 +226,8 @@ def _what_to_set(suggestions: Sequence[Suggestion], note: str = "") -> str:
     if len(suggestions) == 1:
         words = f"{suggestions[0].recommendation}{note}"
     else:
-        words = f"mark {_first_of([item.subject.rstrip(',') for item in suggestions])} as dynamic{note}"
+        subjects = (item.subject.rstrip(",") for item in suggestions)
+        words = f"mark {_first_of(subjects, len(suggestions))} as dynamic{note}"
     entries = [entry for item in suggestions for entry in item.entries]
     if entries:
         whole = ",".join(entries)
