@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from shapelog.advice.marks import Mark, entries, is_expression, matched, pattern, split_list
+from shapelog.advice.marks import Mark, SourceNames, entries, is_expression, matched, pattern, split_list
 from shapelog.advice.minimal_marks import MarkSelection
 from shapelog.advice.replay import Cost, Replay, predicted
 from shapelog.grouping import grouped
@@ -98,6 +98,15 @@ class _Sources:
         return grouped((item for compile in self.explained.trace.compiles for item in compile.inputs), lambda item: item.source)
 
     @cached_property
+    def tensors(self) -> SourceNames:
+        """The ranks of the tensors there."""
+        return SourceNames((), {source: max(len(item.size) for item in items) for source, items in self.inputs.items()})
+
+    def spelled(self, marks: Iterable[Mark]) -> str:
+        """The entries for these marks."""
+        return ",".join(entries(marks, self.version, self.tensors))
+
+    @cached_property
     def codes(self) -> dict[Source, set[str]]:
         """The rules of the causes there, or at a size or stride of the tensor there."""
         found: dict[Source, set[str]] = {}
@@ -139,19 +148,19 @@ def _differences(known: _Sources) -> Iterator[Difference]:
         if mine is None:
             yield Difference(source, source, "", _why_not(source, known))
         elif pattern(source) != source:
-            yield Difference(
-                source, source, ",".join(entries(mine, known.version)), "unescaped, the name would be split or read as a regular expression"
-            )
+            yield Difference(source, source, known.spelled(mine), "unescaped, the name would be split or read as a regular expression")
+        elif known.version.reads_dims and mine[0].is_int and source in known.inputs:
+            yield Difference(source, source, known.spelled(mine[:1]), "PGO's entry also marks the tensors of that name in other code")
         elif known.version.reads_dims and not mine[0].is_int:
             constant = _constant_dims(known.inputs.get(source, ()), mine)
             if constant:
                 dims = ", ".join(map(str, constant))
                 which = f"{plural_noun(len(constant), 'dim')} {dims} {'does' if len(constant) == 1 else 'do'}"
                 why = f"PGO lists the whole tensor; {which} not need to be dynamic"
-                yield Difference(source, source, ",".join(entries(mine, known.version)), why)
+                yield Difference(source, source, known.spelled(mine), why)
     for source, mine in by_source.items():
         if source not in theirs:
-            yield Difference(source, "", ",".join(entries(mine, known.version)), _why_missed(source, known))
+            yield Difference(source, "", known.spelled(mine), _why_missed(source, known))
 
 
 def _constant_dims(inputs: Iterable[Input], mine: list[Mark]) -> list[int]:

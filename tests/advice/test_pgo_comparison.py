@@ -97,6 +97,12 @@ def test_a_whole_tensor_where_dims_are_enough() -> None:
     assert found.why == "PGO lists the whole tensor; dim 1 does not need to be dynamic"
 
 
+def test_an_int_whose_name_is_that_of_a_tensor_elsewhere() -> None:
+    of_tensor = make.compile("1/0", make.tensor(10, 8, source="L['k']"), name="g")
+    (found,) = differences(make.trace(of_tensor, profiled(make.int_values(2, 3), "L['k']")))
+    assert found == Difference("L['k']", "L['k']", "L['k']:2", "PGO's entry also marks the tensors of that name in other code")
+
+
 def test_a_name_that_pytorch_would_split() -> None:
     profile = advice_of("real/2.13/dict_tuple_keys.pgo_cold.log.gz").pgo
     assert profile is not None
