@@ -353,7 +353,10 @@ def test_the_button_chooses_colors_and_the_page_remembers_them(visit: Visit) -> 
     button.click()
     button.click()
     assert page.evaluate(BACKGROUND) == system
-    page.reload()
+    for _ in range(3):  # right after a reload, a busy Chromium may find the storage of a page from disk empty
+        page.reload()
+        if button.get_attribute("aria-label") == "Colors: light":
+            break
     expect(button).to_have_accessible_name("Colors: light")
     assert page.evaluate(BACKGROUND) == system
     button.click()
