@@ -125,7 +125,7 @@ def caveats_of_source(
     yield from _across_ranks(seen, frames, values)
     helped = set(frames)
     codes_helped = {(frame.file, frame.line, frame.name) for frame in frames if frame.rank is not None}
-    is_int_alone = marks[0].is_int and version.reads_dims
+    is_int_alone = version.reads_dims and all(mark.is_int for mark in marks)
     others = [
         frame.title
         for frame in (index.with_int(source) if is_int_alone else index.with_tensor_or_value(source))

@@ -149,8 +149,8 @@ def _differences(known: _Sources) -> Iterator[Difference]:
             yield Difference(source, source, "", _why_not(source, known))
         elif pattern(source) != source:
             yield Difference(source, source, known.spelled(mine), "unescaped, the name would be split or read as a regular expression")
-        elif known.version.reads_dims and mine[0].is_int and source in known.inputs:
-            yield Difference(source, source, known.spelled(mine[:1]), "PGO's entry also marks the tensors of that name in other code")
+        elif known.version.reads_dims and all(mark.is_int for mark in mine) and source in known.inputs:
+            yield Difference(source, source, known.spelled(mine), "PGO's entry also marks the tensors of that name in other code")
         elif known.version.reads_dims and not mine[0].is_int:
             constant = _constant_dims(known.inputs.get(source, ()), mine)
             if constant:

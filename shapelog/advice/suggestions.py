@@ -165,8 +165,9 @@ def _suggestion(selected: _Selected, marks: list[Mark]) -> Suggestion:
     codes = tuple(dict.fromkeys(code for cause in causes for code in cause.codes))
     confidence, reason = _confidence(served, selected.with_room)
     rank = selected.sources.ranks.get(marks[0].source) if not dims and selected.version.reads_dims else None
+    beyond = f"The entry ends in :{rank}, a dimension that no tensor named {name} has, so that it marks the int alone."
     caveats = (
-        *([f"The entry ends in :{rank}, a dimension that no tensor named {name} has, so that it marks the int alone."] if rank else []),
+        *([] if rank is None else [beyond]),
         *caveats_of_source(marks, seen, codes, frames, selected.version, selected.known, selected.values),
         *_narrowed(served),
     )

@@ -74,6 +74,8 @@ class Rest(NamedTuple):
 class Alert:
     """One rule about one piece of code, with everything that ``occurrences`` have in common.
 
+    ``why`` is what changed, without the code that was recompiled; "" where the rule is about something else.
+
     ``axes`` are the properties that changed together, each time the same; () where the rule is about none; ``subjects`` are these as a
     title names them. ``codes`` are all codes of its
     causes. ``sentence`` is what happened, ``facts`` has each different cause once, ``remedy`` is what to do. ``source_line`` is the user's
@@ -101,6 +103,7 @@ class Alert:
     notes: tuple[str, ...] = ()
     rest: Rest | None = None
     subjects: tuple[str, ...] = ()
+    why: str = ""
 
     @property
     def title(self) -> str:
@@ -324,6 +327,7 @@ class _AlertBuilder(NamedTuple):
             if axes
             else facts[0]
         )
+        why = why or "the cause is not known"
         place = next((cause.place for cause in causes if cause.place and self._is_own(cause.place.file)), None)
         remedy = self.found.report.remedies.of(recompiles, causes)
         return self._alert(
@@ -331,7 +335,8 @@ class _AlertBuilder(NamedTuple):
             codes=tuple(dict.fromkeys(code for cause in causes for code in cause.codes)) or (UNEXPLAINED.code,),
             axes=axes,
             subjects=tuple(dict.fromkeys(cause.short_subject for cause in causes if cause.axis)),
-            sentence=f"{self.code.title} was recompiled {_times(occurrences)}{cost}: {why or 'the cause is not known'}",
+            sentence=f"{self.code.title} was recompiled {_times(occurrences)}{cost}: {why}",
+            why=why,
             facts=facts,
             remedy=remedy,
             source_line=self.found.repository.source_line(self.code.first.file, place.line) if place else None,
@@ -451,6 +456,7 @@ class _AlertBuilder(NamedTuple):
         exceptions: tuple[RaisedException, ...] = (),
         notes: tuple[str, ...] = (),
         rest: Rest | None = None,
+        why: str = "",
     ) -> Alert:
         first = self.code.first
         called = occurrences[0].frame.caller(occurrences[0].compile) or first.called_at
@@ -483,6 +489,7 @@ class _AlertBuilder(NamedTuple):
             exceptions=exceptions,
             notes=notes,
             rest=rest,
+            why=why,
             fingerprint=digest(*self.found.identities[self.code], rule.code, stable_text(axes[0]) if axes else ""),
         )
 

@@ -484,3 +484,11 @@ def test_an_int_is_marked_without_the_tensors_of_its_name() -> None:
     assert found.env == "L['k']:2"
     assert "The entry ends in :2, a dimension that no tensor named k has, so that it marks the int alone." in found.suggestions[0].caveats
     assert not any("Entries match by name" in caveat for caveat in found.suggestions[0].caveats)
+
+
+def test_a_name_of_an_int_and_of_a_tensor_that_varies_marks_other_tensors_too() -> None:
+    tensors = (compiled(f"1/{number}", tensor(rows, 8, source="L['k']"), name="g") for number, rows in enumerate((10, 12)))
+    found = advise(make.explain(trace(int_values(2, 3), *tensors, compiled("2/0", tensor(7, 8, source="L['k']"), name="h"))))
+    (item,) = found.suggestions
+    assert item.entries == ("L['k']:0",)
+    assert any(caveat.startswith("Entries match by name, so k of h is marked too") for caveat in item.caveats)

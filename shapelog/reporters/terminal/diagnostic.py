@@ -59,7 +59,9 @@ def also(page: TextPage, alert: Alert, others: Sequence[Alert]) -> Iterator[str]
     """What else changed in the same recompilations, with the code of its rule, or where else the same happened."""
     shown = others if page.verbose else others[:_OTHERS]
     for item in shown:
-        yield f"also {item.facts[0]} ({item.rule.code})" if item.code is alert.code and item.facts else _elsewhere(page, alert, item)
+        yield f"also {item.why} ({item.rule.code})" if item.why else _elsewhere(page, alert, item)
+        for fact in item.facts[1:] if item.why and page.verbose else ():
+            yield f"also: {fact}"
     if len(shown) < len(others):
         yield f"also {len(others) - len(shown)} more, shown with --verbose"
 

@@ -120,3 +120,22 @@ def test_what_one_remedy_removes_in_the_same_recompilations_is_one_diagnostic() 
     text = renderer("report", "terminal")(make.report(make.trace(first, second)), Options(color=False, width=120)).decode()
     assert [line.partition(":")[0] for line in text.splitlines() if line.startswith("warning")] == ["warning[SL101]"]
     assert "   = also the int k changed from 3 to 4 (SL102)" in text.splitlines()
+
+
+@pytest.mark.parametrize("verbose", [False, True])
+def test_nothing_that_changed_is_left_out_of_a_diagnostic_of_several_rules(verbose: bool) -> None:
+    """Two ints changed together with a size, which is of another rule."""
+    ints = (guard_tree(tensor_match(), equals_match("L['k']", 3), equals_match("L['n']", 5)), guard_tree(tensor_match(size=(12, 8))))
+    first, second = (
+        make.compile(
+            f"0/{number}",
+            make.tensor(size, 8),
+            symbols=[("s0", 4, "L['k']"), ("s1", 6, "L['n']")] if number else (),
+            guards=guards,
+        )
+        for number, (size, guards) in enumerate(zip((10, 12), ints, strict=True))
+    )
+    options = Options(color=False, width=120, verbose=verbose)
+    lines = renderer("report", "terminal")(make.report(make.trace(first, second)), options).decode().splitlines()
+    assert "   = also the int k changed from 3 to 4; n changed too (SL102)" in lines
+    assert ("   = also: the int n changed from 5 to 6" in lines) is verbose
