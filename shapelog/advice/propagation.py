@@ -20,6 +20,7 @@ from shapelog.grouping import grouped
 from shapelog.model.trace import Compile, Frame, Outcome, Payloads, Trace, resumed_by
 from shapelog.reading.payloads.graphs import outputs
 from shapelog.reading.payloads.guard_expressions import parse
+from shapelog.reading.payloads.guards import GuardTree
 from shapelog.reading.payloads.properties import RANK, TENSOR, size
 from shapelog.reading.payloads.source_names import Source
 from shapelog.reading.records import Input
@@ -112,6 +113,7 @@ class DynamismPropagation:
     _origins: dict[tuple[Frame, Source, int], tuple[Mark, ...]] = field(default_factory=dict)
     _autograd: dict[Payloads, bool] = field(default_factory=dict)
     _makers: dict[_Function, dict[str, list[Frame]]] = field(default_factory=dict)
+    _guards: dict[Frame, Mapping[Source, list[tuple[Compile, GuardTree]]]] = field(default_factory=dict)
     _inputs: dict[Compile, _Inputs] = field(default_factory=dict)
     _kept_marks: dict[tuple[Compile, str, tuple[int, ...], int], tuple[tuple[Mark, ...], ...]] = field(default_factory=dict)
     _of_keepers: dict[Compile, _Kept] = field(default_factory=dict)
@@ -135,10 +137,7 @@ class DynamismPropagation:
     def _with_its_tensor(self, frame: Frame, source: Source, dim: int) -> tuple[Mark, ...]:
         """The mark on the tensor whose gradient this is: it has the symbols of that, as PyTorch describes both at once."""
         found: frozenset[Source] | None = None
-        for compile in frame.entries:
-            tree = compile.guards
-            if tree is None or (source, TENSOR) not in tree.facts:
-                continue
+        for compile, tree in self._guarding(frame).get(source, ()):
             inputs = self._inputs_of(compile)
             if source in inputs.by_source:
                 return ()
@@ -149,6 +148,14 @@ class DynamismPropagation:
                 fitting = inputs.with_grad.get(sizes, frozenset())
                 found = fitting if found is None else found & fitting
         return tuple(Mark(tensor, dim) for tensor in found) if found and len(found) == 1 else ()
+
+    def _guarding(self, frame: Frame) -> Mapping[Source, list[tuple[Compile, GuardTree]]]:
+        """The entries whose guards are about a tensor, by its source, each with its guards."""
+        if frame not in self._guards:
+            trees = [(compile, tree) for compile in frame.entries if (tree := compile.guards)]
+            found = [(source, held) for held in trees for source, prop in held[1].facts if prop == TENSOR]
+            self._guards[frame] = {source: [held for _, held in same] for source, same in grouped(found, lambda item: item[0]).items()}
+        return self._guards[frame]
 
     def _inputs_of(self, compile: Compile) -> _Inputs:
         if compile not in self._inputs:

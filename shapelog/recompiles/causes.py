@@ -1,8 +1,9 @@
 """Violations → causes: what really separates a call from an entry, with its rules, what merely follows from it, and the user's line."""
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import NamedTuple
 
 from shapelog.display import in_notebook
@@ -324,10 +325,13 @@ def _place(item: Violation, call: CompileFacts) -> UserLine | None:
     which may be a line of a library.
     """
     found = _line_of_bound(item, call) or (item.reason.place if item.reason else None) or place_of(item.comment)
-    if found is not None and not is_library(found.file):
-        return found._replace(file=_whole_path(found.file, call.files))
     part = f"{item.source}.size()[{item.prop.dim}]" if item.prop.kind is Kind.SIZE else item.source
     symbol = call.symbols_by_source.get(part) if part else None  # those from data have no source
+    if found is not None and not is_library(found.file):
+        known = chain(call.files, (frame.file for frame in symbol.user_stack.frames) if symbol else ())
+        found = found._replace(file=_whole_path(found.file, known))
+        if not is_library(found.file):
+            return found
     for frame in reversed(symbol.user_stack.frames if symbol else ()):
         if not is_library(frame.file):
             return UserLine(frame.file, frame.line, frame.name, frame.code)
@@ -347,7 +351,7 @@ def _line_of_bound(item: Violation, call: CompileFacts) -> UserLine | None:
     return lines[-1] if value > int(bounds["upper"]) else lines[0]
 
 
-def _whole_path(file: str, known: Collection[str]) -> str:
+def _whole_path(file: str, known: Iterable[str]) -> str:
     """The path that PyTorch shortened in a guard's comment, often within a name: ``ome/me/train.py`` for ``/home/me/train.py``."""
     if file.startswith(("/", "<")) or file[1:3] in (":/", ":\\"):
         return file

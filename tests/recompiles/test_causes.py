@@ -345,18 +345,17 @@ def test_an_enum_member_is_a_constant() -> None:
     assert only(made).sentence == "mode is a different member of the enum Mode"
 
 
-def test_the_line_is_the_users_where_a_library_stands_in_the_guard() -> None:
-    """The guard on an input names the line of nn.Linear; the symbol that its size became knows who called that."""
+@pytest.mark.parametrize(("short", "whole"), [("nn/modules/linear.py", "torch/nn/modules/linear.py"), ("layers/linear.py",) * 2])
+def test_the_line_is_the_users_where_a_library_stands_in_the_guard(short: str, whole: str) -> None:
+    """The guard on an input names the line of a library, by a shortened path; the symbol that its size became knows who called that."""
     stack = [
         {"line": 8, "name": "forward", "filename": 0, "loc": "return self.lin(x)"},
         {"line": 134, "name": "forward", "filename": 1, "loc": "return F.linear(input, self.weight, self.bias)"},
     ]
     made = trace(
-        compiled(
-            "0/0", tensor(10, 8), guards=guard_tree(tensor_match()).replace("app/model.py:6 in f", "nn/modules/linear.py:134 in forward")
-        )
+        compiled("0/0", tensor(10, 8), guards=guard_tree(tensor_match()).replace("app/model.py:6 in f", f"{short}:134 in forward"))
     )
-    made += record("str", ["/opt/python3.11/lib/python3.11/site-packages/torch/nn/modules/linear.py", 1])
+    made += record("str", [f"/opt/python3.11/lib/python3.11/site-packages/{whole}", 1])
     made += recompile_reasons(id="0/1") + record("dynamo_start", {"stack": []}, id="0/1")
     symbol = {"symbol": "s77", "val": "12", "vr": "[2, int_oo]", "source": "L['x'].size()[0]", "user_stack": stack, "stack": []}
     made += record("create_symbol", symbol, id="0/1")

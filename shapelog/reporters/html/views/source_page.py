@@ -240,7 +240,10 @@ def _note(file: CodeFile) -> str:
 
 
 def _hot(files: Iterable[FileView]) -> list[HotLine]:
-    """The lines at which most seconds were spent that need not be; of code in libraries the lines that call it."""
+    """The lines at which most seconds were spent that need not be; of code in libraries the lines that call it.
+
+    A line all of whose compilations are those of lines above it adds nothing.
+    """
     found = [
         _hot_line(file.file, function, row, marks)
         for file in files
@@ -250,7 +253,14 @@ def _hot(files: Iterable[FileView]) -> list[HotLine]:
         if (marks := tuple(mark for mark in row.marks if _is_hot(mark.mark)))
     ]
     found.sort(key=lambda item: (-item.avoidable - item.failed, -sum(mark.mark.times for mark in item.marks)))
-    return found[:_MAX_HOT]
+    listed: list[HotLine] = []
+    above: set[Compile] = set()
+    for line in found:
+        compiled = {item.compile for mark in line.marks for item in mark.mark.compiled}
+        if not compiled <= above:
+            listed.append(line)
+            above |= compiled
+    return listed[:_MAX_HOT]
 
 
 def _hot_line(file: CodeFile, function: FunctionView, row: RowView, marks: tuple[MarkView, ...]) -> HotLine:

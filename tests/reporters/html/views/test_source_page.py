@@ -6,7 +6,7 @@ from pathlib import Path
 
 import make
 import pytest
-from payload_text import size_mismatch
+from payload_text import guard_tree, size_mismatch, tensor_match
 from recorded import FIXTURES, RECORDED, report_of
 
 from shapelog.report.alerts import collect_alerts
@@ -90,6 +90,18 @@ def test_a_compilation_that_two_marks_of_a_line_are_about_costs_it_once() -> Non
     ]
     (hot,) = view_of(make.report(make.trace(*parts))).hot
     assert (len(hot.marks), hot.cost) == (1, "3.00 s avoidable")
+
+
+def test_a_compilation_that_two_lines_are_about_is_listed_once() -> None:
+    def compiled(number: int, length: int) -> bytes:
+        both = [make.tensor(length, 8), make.tensor(length, 8, source="L['y']")]
+        used = [tensor_match(item.source, (length, 8)) for item in both]
+        guards = guard_tree(used[0], used[1].replace(":6 in f", ":7 in f"))
+        return make.compile(f"0/{number}", *both, guards=guards, seconds=3.0)
+
+    marked = view_of(make.report(make.trace(compiled(0, 10), compiled(1, 12))))
+    assert [item.row.row.number for item in marked.hot] == [6]
+    assert [row.row.number for row in marked.functions[0].rows if row.marks] == [5, 6, 7]
 
 
 def test_functions_with_one_name_are_told_apart_by_their_files() -> None:
