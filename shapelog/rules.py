@@ -254,7 +254,10 @@ _ALL = (
         "SL316", "training-flag-varies", _FINE, "train() and eval() each need a graph; set the mode before the first call if one is enough"
     ),
     Rule(
-        "SL317", "aliasing-varies", _CODE, "pass tensors that are always distinct or always the same; clone() a tensor that is passed twice"
+        "SL317",
+        "aliasing-varies",
+        _CODE,
+        "pass tensors that are always distinct or always the same; clone() a tensor that is passed twice, or that is a view of another one",
     ),
     Rule("SL318", "backend-changed", _CODE, "pass the same backend function or object to every torch.compile call for this code"),
     Rule("SL319", "object-died", _CODE, "create the object once, and keep it alive as long as the compiled function is in use"),

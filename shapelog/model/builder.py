@@ -22,6 +22,7 @@ from shapelog.reading.payloads.collectives import EXECUTION, SCHEDULE, TENSORS
 from shapelog.reading.payloads.cuda_graphs import INDUCTOR_MESSAGE
 from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.recompile_reasons import RECOMPILE_FORBIDDEN, Reason
+from shapelog.reading.payloads.source_names import Source
 from shapelog.reading.payloads.vllm_records import BEFORE_PASSES, PREFIX
 from shapelog.reading.reader import Reader
 from shapelog.reading.records import Config, Input, Stack
@@ -62,7 +63,7 @@ class DescribedTensor:
 
 @dataclass(slots=True, eq=False)
 class ProcessState:
-    """What one process has written so far: string table, described tensors, and its compiles in order.
+    """What one process has written so far: string table, described tensors with what they are views of, and its compiles in order.
 
     ``current`` holds the last compile of each id: frame, number, and compiled-autograd id or -1.
     """
@@ -71,6 +72,7 @@ class ProcessState:
     rank: int | None = None
     strings: MutableMapping[int, str] = field(default_factory=dict)
     tensors: dict[tuple[int, int], DescribedTensor] = field(default_factory=dict)
+    bases: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
     current: dict[tuple[int, int, int], CompileBuilder] = field(default_factory=dict)
     compiles: list[CompileBuilder] = field(default_factory=list)
     generation: int = 1
@@ -108,8 +110,9 @@ class Builder:
             if record.kind == "describe_tensor":
                 body = header["describe_tensor"]
                 key = body["describer_id"], body["id"]
-                base = process.tensors.get((body["describer_id"], body.get("base", -1)))
-                body["is_whole"] = base is not None and base.body["size"] == body["size"]
+                if "base" in body:
+                    process.bases[key] = base = body["describer_id"], body["base"]
+                    body["base_size"] = process.tensors[base].body["size"] if base in process.tensors else None
                 process.tensors[key] = self._tensor(body)
             elif record.kind == "describe_source":
                 self._source(record, header, process)
@@ -228,6 +231,11 @@ class Builder:
             if described is None:
                 described = tensor.inputs[source] = records.described_input(tensor.body, source)
             compile.inputs[source] = described
+            number = body["describer_id"], body["id"]
+            if not source.endswith("._base"):
+                compile.numbered.setdefault(number, Source(source))
+            if number in process.bases:
+                compile.views[Source(source)] = process.bases[number]
 
     def _tensor(self, body: dict[str, Any]) -> DescribedTensor:
         """What is kept of a description, which is many times the same but for ids and an address."""

@@ -8,7 +8,7 @@ from shapelog.model.ids import CompileId
 from shapelog.model.trace import CodeStateRecord, Compile, GraphBreak, Outcome, Payloads
 from shapelog.reading.payloads.compiler_messages import compiler_message
 from shapelog.reading.payloads.recompile_reasons import Reason
-from shapelog.reading.payloads.source_names import is_dynamo
+from shapelog.reading.payloads.source_names import Source, is_dynamo
 from shapelog.reading.records import AutomaticDynamic, Input, Metrics, Specialization, Stack, StackFrame, Symbol
 from shapelog.reading.scanner import Span
 
@@ -18,7 +18,10 @@ _BREAK_PLACE = re.compile(r"^Graph break in user code at (.*):(\d+)$", re.M)
 
 @dataclass(slots=True, eq=False)
 class CompileBuilder:
-    """What is known so far of one compile. ``parsed`` holds the records of the present attempt by their type."""
+    """What is known so far of one compile. ``parsed`` holds the records of the present attempt by their type.
+
+    ``numbered`` are its inputs by the ids of their descriptions, ``views`` the ids of what some of them are views of.
+    """
 
     id: CompileId
     process: int
@@ -29,6 +32,8 @@ class CompileBuilder:
     started: bool = False
     stack: Stack = field(default_factory=Stack)
     inputs: dict[str, Input] = field(default_factory=dict)
+    numbered: dict[tuple[int, int], Source] = field(default_factory=dict)
+    views: dict[Source, tuple[int, int]] = field(default_factory=dict)
     parsed: dict[type, list[Any]] = field(default_factory=dict)
     automatic_dynamic: list[AutomaticDynamic] = field(default_factory=list)
     reasons: list[Reason] = field(default_factory=list)
@@ -58,7 +63,8 @@ class CompileBuilder:
     def restart(self, attempt: int) -> None:
         """A new attempt repeats the records of the one before, so those are forgotten."""
         self.attempt = attempt
-        self.inputs.clear()
+        for known in (self.inputs, self.numbered, self.views):
+            known.clear()
         self.parsed.clear()
         self.graph_is_symbolic = False
         self.graph_span = self.effects_span = None
@@ -102,6 +108,7 @@ class CompileBuilder:
             rank=rank if self.rank is None else self.rank,
             attempts=self.attempt + 1,
             inputs=tuple(self.inputs.values()),
+            bases={view: self.numbered[base] for view, base in self.views.items() if base in self.numbered},
             symbols=parsed.pop(Symbol, ()),
             specializations=parsed.pop(Specialization, ()),
             other_records=parsed,

@@ -157,9 +157,10 @@ class GraphBreak(NamedTuple):
 class Compile:
     """One cache entry that Dynamo tried to fill, its attempts joined: only the last attempt made the graph.
 
-    ``label`` is the id as text. ``inputs`` are the tensors it was called with, by source; ``symbols`` those of the last attempt;
-    ``reasons`` PyTorch's reason for each earlier entry, most recently used first. ``stack`` is the call stack, outermost frame
-    first. ``offset`` is that of its first record in the file. ``seconds`` includes the backward graphs that were compiled later.
+    ``label`` is the id as text. ``inputs`` are the tensors it was called with, by source, ``bases`` what some of them are views of, if
+    that is an input as well; ``symbols`` those of the last attempt; ``reasons`` PyTorch's reason for each earlier entry, most recently
+    used first. ``stack`` is the call stack, outermost frame first. ``offset`` is that of its first record in the file. ``seconds``
+    includes the backward graphs that were compiled later.
     ``other_records`` holds those of further kinds by their type (``reading.records.PARSERS``).
     ``inductor`` are name, offset and payload of what Inductor wrote about its distributed graphs (see ``payloads.distributed``).
     ``links`` are (name, address), as a backend wrote them; ``rank_notes`` are (artifact, text) about what ranks compared or agreed on;
@@ -176,6 +177,7 @@ class Compile:
     attempts: int = 1
     stack: Stack = field(default_factory=Stack)
     inputs: tuple[Input, ...] = ()
+    bases: Mapping[Source, Source] = field(default_factory=dict)
     symbols: tuple[Symbol, ...] = ()
     specializations: tuple[Specialization, ...] = ()
     other_records: Mapping[type, tuple[Any, ...]] = field(default_factory=dict)

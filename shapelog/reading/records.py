@@ -75,8 +75,8 @@ Stacks = Callable[[str], Stack]
 class Input(NamedTuple):
     """A tensor that a compile was called with. Sizes, strides and the offset are real, in elements, also where symbolic.
 
-    ``is_view``: it was made from another tensor, as slices are; ``is_part``: that one has other sizes or is not known. ``has_grad``: its
-    gradient is described with it, also where that is an input itself.
+    ``is_view``: it was made from another tensor, as slices are, with the sizes ``base_size``, None where they are not known. ``has_grad``:
+    its gradient is described with it, also where that is an input itself.
     """
 
     source: Source
@@ -90,13 +90,19 @@ class Input(NamedTuple):
     marked_dynamic: tuple[int, ...] = ()
     storage_offset: int = 0
     is_view: bool = False
-    is_part: bool = False
+    base_size: tuple[int, ...] | None = None
     has_grad: bool = False
+
+    @property
+    def is_part(self) -> bool:
+        """Whether it is a view of a tensor that has other sizes or is not known."""
+        return self.is_view and self.base_size != self.size
 
 
 def described_input(body: Body, source: str) -> Input:
-    """``describe_tensor``, with the source that a ``describe_source`` gave it; ``is_whole``: it has all of its base."""
+    """``describe_tensor``, with the source that a ``describe_source`` gave it and the sizes of its base."""
     get = body.get
+    base_size = get("base_size")
     return Input(
         source=Source(source),
         size=_ints(body["size"]),
@@ -109,7 +115,7 @@ def described_input(body: Body, source: str) -> Input:
         marked_dynamic=tuple(index for index in get("dynamo_dynamic_indices") or () if isinstance(index, int)),
         storage_offset=offset if isinstance(offset := get("storage_offset"), int) else 0,
         is_view=get("is_view") is True,
-        is_part=get("is_view") is True and get("is_whole") is not True,
+        base_size=_ints(base_size) if base_size is not None else None,
         has_grad=isinstance(get("grad"), int),
     )
 

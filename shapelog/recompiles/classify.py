@@ -271,6 +271,9 @@ def _aliasing(item: Violation, name: str, entry: CompileFacts, call: CompileFact
         (item.expected, "were the same {}, and {}now differ"),
     ):
         *others, last = str(group).split(" is ")
+        if others and others[0].endswith("._base"):
+            view = display_text(others[0].removesuffix("._base"))
+            return Classification(("SL317",), f"{view} was a view of {display_text(last)}, and no longer is")
         if others:
             is_named_tensor = bool(item.reason and item.reason.family == "duplicate")
             is_tensor = is_named_tensor or any((Source(name), TENSOR) in known.facts for name in (*others, last) for known in (entry, call))

@@ -170,6 +170,8 @@ class GraphReuse:
         known, call = table.of(entry), table.of(compile)
         if broken_stride_tie(difference, table, compile) or moved_to_start(difference, table, compile) or index_of(difference, known, call):
             return None
+        if broken_base_tie(difference, table, compile):
+            return None
         # A compile that is dynamic itself may have another graph than the static entry, such as ``x[i]`` for ``x[3]``. If its guards
         # hold for the entry's call, that call makes the same graph once it is marked. A graph that broke only here broke because of that.
         breaks_anew = len(compile.breaks) > len(entry.breaks)
@@ -213,20 +215,42 @@ class GraphReuse:
 
 def broken_stride_tie(difference: EntryDifference, table: FactTable, compile: Compile) -> str:
     """A tensor whose strides would be tied to its marked sizes, or are to its symbolic ones, and are not in this call, "" without one."""
-    marked: dict[Source, set[int]] = {}
+    entry, call = table.of(difference.entry), table.of(compile)
+    found = (source for source, dims in _symbolic_dims(difference).items() if broken_tie(source, dims, entry, call) is not None)
+    return next((source.display_name for source in found), "")
+
+
+def broken_base_tie(difference: EntryDifference, table: FactTable, compile: Compile) -> tuple[str, str] | None:
+    """A view, and the input that it is a view of in the entry and not in this call; None without one.
+
+    PyTorch requires that the base of the view has the marked or symbolic sizes of that tensor (``q._base.size()[0] == docs.size()[0]``).
+    """
+    marked = _symbolic_dims(difference) if difference.entry.bases else {}
+    call = table.of(compile)
+    for view, base in difference.entry.bases.items():
+        one, whole = call.input(view), call.input(base)
+        if base not in marked or one is None or whole is None or (one.is_view and one.base_size is None):
+            continue
+        sizes = one.base_size or ()
+        if any(dim < len(whole.size) and sizes[dim : dim + 1] != whole.size[dim : dim + 1] for dim in marked[base]):
+            return view.display_name, base.display_name
+    return None
+
+
+def _symbolic_dims(difference: EntryDifference) -> dict[Source, set[int]]:
+    """The dims of tensors that changed which would be marked, or are symbolic in the entry."""
+    found: dict[Source, set[int]] = {}
     for cause in difference.causes:
         part = cause.source.tensor_part
         if cause.prop.kind is Kind.SIZE:
-            marked.setdefault(cause.source, set()).add(cause.prop.dim)
+            found.setdefault(cause.source, set()).add(cause.prop.dim)
         elif cause.codes[0] == "SL105" and part is not None:
-            marked.setdefault(part.tensor, set())
-    for symbol in difference.entry.symbols if marked else ():
+            found.setdefault(part.tensor, set())
+    for symbol in difference.entry.symbols if found else ():
         part = symbol.source.tensor_part
-        if part is not None and part.is_size and part.tensor in marked:
-            marked[part.tensor].add(part.dim)
-    entry, call = table.of(difference.entry), table.of(compile)
-    found = (source for source, dims in marked.items() if broken_tie(source, dims, entry, call) is not None)
-    return next((source.display_name for source in found), "")
+        if part is not None and part.is_size and part.tensor in found:
+            found[part.tensor].add(part.dim)
+    return found
 
 
 def moved_to_start(difference: EntryDifference, table: FactTable, compile: Compile) -> str:

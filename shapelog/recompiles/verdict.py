@@ -8,6 +8,7 @@ from shapelog.recompiles.causes import Cause, EntryDifference
 from shapelog.recompiles.classify import shown_guard
 from shapelog.recompiles.graph_reuse import (
     GraphReuse,
+    broken_base_tie,
     broken_stride_tie,
     found_by_super,
     moved_to_start,
@@ -42,7 +43,8 @@ def verdict_of(
     # A size of 0 or 1, or a branch, needs a graph of its own with or without the mark.
     is_justified = Verdict.JUSTIFIED in verdicts or any(any_blocks_marking(cause.codes) for cause in nearest.causes)
     is_static = statically_marked_dim(nearest) and not is_justified
-    if is_static or broken_stride_tie(nearest, table, compile) or moved_to_start(nearest, table, compile):
+    is_tied = broken_stride_tie(nearest, table, compile) or broken_base_tie(nearest, table, compile)
+    if is_static or is_tied or moved_to_start(nearest, table, compile):
         return Verdict.CODE, None
     return next((known for known in (Verdict.UNEXPLAINED, Verdict.CODE) if known in verdicts), Verdict.JUSTIFIED), None
 
@@ -77,6 +79,9 @@ def blocking_rule(frame: Frame, nearest: EntryDifference, compile: Compile, reus
             "SL105",
             f"marking is not enough: the strides of {tensor} do not follow from its sizes",
         )
+    tied = broken_base_tie(nearest, table, compile)
+    if tied:
+        return "SL317", "marking is not enough: {} was a view of {}, whose marked sizes its base would need, and no longer is".format(*tied)
     tensor = moved_to_start(nearest, table, compile)
     if tensor:
         return (

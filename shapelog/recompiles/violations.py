@@ -115,7 +115,7 @@ class Violation(NamedTuple):
 def violations(entry: CompileFacts, call: CompileFacts, reasons: Sequence[Reason]) -> tuple[Violation, ...]:
     """Every fact in which a call is known not to satisfy the guards of an entry, the failures that PyTorch named (``reasons``) first."""
     named = [_from_reason(entry, call, reason) for reason in reasons]
-    found = list(_against_guards(entry.tree, call) if entry.tree else _against_inputs(entry, call))
+    found = list(_against_guards(entry, entry.tree, call) if entry.tree else _against_inputs(entry, call))
     named, found = _with_marked_tensor(named, found)
     named = [_with_values(item, found) for item in named]
     state = next((item.reason for item in named if item.prop.kind is Kind.GLOBAL_STATE), None)
@@ -162,7 +162,7 @@ def _is_named_in(reason: Reason, field: Property) -> bool:
     return any(word.startswith(name) or name.startswith(word) for word in reason.expected.split())
 
 
-def _against_guards(tree: GuardTree, call: CompileFacts) -> Iterator[Violation]:
+def _against_guards(entry: CompileFacts, tree: GuardTree, call: CompileFacts) -> Iterator[Violation]:
     facts = call.facts
     for key, expected in tree.facts.items():
         actual = facts.get(key)
@@ -185,7 +185,7 @@ def _against_guards(tree: GuardTree, call: CompileFacts) -> Iterator[Violation]:
     yield from _aliasing(tree, call.tree)
     for shape in tree.shapes:
         if shape.parsed.holds(call.numbers) is False:
-            yield _shape_violation(shape, call, None)
+            yield _shape_violation(shape, entry, call, None)
 
 
 def _size_of_part(tree: GuardTree, call: CompileFacts, key: Key) -> Fact | None:
@@ -221,9 +221,14 @@ def _indices(text: str) -> set[str]:
     return {part.strip() for part in text.strip("{}").split(",") if part.strip()}
 
 
-def _shape_violation(shape: ShapeGuard, call: CompileFacts, reason: Reason | None) -> Violation:
-    """A guard over sizes, with those of the call. Sizes that satisfy what failed are not its own, but those that a mark names as a hint."""
+def _shape_violation(shape: ShapeGuard, entry: CompileFacts, call: CompileFacts, reason: Reason | None) -> Violation:
+    """A guard over sizes, with those of the call. Sizes that satisfy what failed are not its own, but those that a mark names as a hint.
+
+    Where a tensor and the base of another one are required to have the same size because they are one, they no longer are.
+    """
     names = shape.parsed.names
+    if (base := _base_of(names, entry)) is not None:
+        return Violation(Source(), _ALIASING, base, Described.DISTINCT, shape.comment, reason=reason)
     is_hint = reason is not None and shape.parsed.holds(call.numbers) is True
     known = "" if is_hint else ", ".join(f"{name} = {call.numbers[name]}" for name in names if name in call.numbers)
     source = Source(names[0] if names else "")
@@ -231,12 +236,21 @@ def _shape_violation(shape: ShapeGuard, call: CompileFacts, reason: Reason | Non
     return Violation(source, prop, expected=shape.expression, actual=known, comment=shape.comment, shape=shape, reason=reason)
 
 
+def _base_of(names: Sequence[str], entry: CompileFacts) -> str | None:
+    """``L['q']._base is L['docs']``, where a guard is over the sizes of both, and both were one tensor."""
+    parts = [part.tensor for name in names if (part := Source(name).tensor_part)]
+    for view, base in entry.compile.bases.items() if len(parts) == 2 else ():
+        if {f"{view.canonical}._base", base.canonical} == set(parts):
+            return f"{view}._base is {base}"
+    return None
+
+
 def _from_reason(entry: CompileFacts, call: CompileFacts, reason: Reason) -> Violation:
     """The failure that PyTorch named, with its source as in the guard tree, and the new value where another record has it."""
     if reason.family == "shape":
         shapes = entry.tree.shapes if entry.tree else ()
         written = (shape for shape in shapes if reason.code in (shape.expression, without_locals(shape.expression)))
-        return _shape_violation(next(written, ShapeGuard(reason.code, reason.comment)), call, reason)
+        return _shape_violation(next(written, ShapeGuard(reason.code, reason.comment)), entry, call, reason)
     owner = entry if entry.tree else call  # without guards of the entry: the same sources are guarded in this compile
     if len(reason.same) > 1:
         pair = " is ".join(_full_source(owner, name) for name in reason.same)

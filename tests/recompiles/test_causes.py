@@ -35,6 +35,7 @@ from payload_text import (
 )
 from recorded import FIXTURES, LAB, recompile_of, report_of
 
+from shapelog.advice.advise import advise
 from shapelog.reading.payloads.guards import places_of
 from shapelog.recompiles.causes import Cause
 from shapelog.rules import RULES, Remedy, Verdict
@@ -267,6 +268,37 @@ def test_a_size_is_tied_to_a_tensor_that_the_entry_was_not_called_with() -> None
         "dim 0 of x changed from 10 to 12; the code ties it to w.size[0], which is static: mark both",
     )
     assert recompile.verdict is not Verdict.MARKING
+
+
+DOCS, PART = "L['docs']", "L['q']"
+
+
+@pytest.mark.parametrize("is_view", [True, False])
+def test_an_input_that_another_one_was_a_view_of_has_its_marked_sizes(is_view: bool) -> None:
+    """``score(docs[:2], docs)``: once docs is marked, its sizes are required of the base of ``q``, too."""
+
+    def called(number: int, rows: int, **fields: Any) -> bytes:
+        return compiled(f"0/{number}", tensor(rows, 8, source=DOCS), tensor(rows // 2, 8, source=PART, **fields))
+
+    made = trace(called(0, 10, is_view=True, base=0), called(1, 12, **({"is_view": True, "base": 0} if is_view else {})))
+    recompile = last_recompile(made)
+    assert recompile.verdict is (Verdict.MARKING if is_view else Verdict.CODE)
+    assert advise(make.explain(made)).env == ("L['docs']:0,L['q']:0" if is_view else "")
+    assert ("q was a view of docs" in recompile.why_not_markable) is not is_view
+
+
+def test_a_view_of_another_tensor_is_no_chance_of_sizes() -> None:
+    whole = tensor(10, 8, source=DOCS)
+    required = "L['q']._base.size()[0] == L['docs'].size()[0]"
+    guards = guard_tree(tensor_match(DOCS, (None, 8)), tensor_match(PART, (None, 8)), shapes=(f"{required}  # (unknown source)",))
+    for fields, codes in (({"is_view": True, "base": 0}, ("SL317",)), ({}, ("SL103",))):
+        first = compiled("0/0", whole, tensor(4, 8, source=PART, **fields), guards=guards, symbols=(("s7", "10", f"{DOCS}.size()[0]"),))
+        reason = "0/0: q._base.size()[0] == docs.size()[0]  # (unknown source)"
+        (cause, *_) = last_recompile(
+            trace(first) + compiled("0/1", tensor(7, 8, source=DOCS), tensor(5, 8, source=PART), reasons=(reason,))
+        ).causes
+        assert cause.codes == codes
+        assert ("q was a view of docs, and no longer is" == cause.sentence) is (codes == ("SL317",))
 
 
 def pinned_size(number: int, size: int, *others: bytes, **more: Any) -> bytes:
