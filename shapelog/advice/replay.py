@@ -33,7 +33,8 @@ class Cost:
 
     Calls that left no records, because they came after a limit hit, may cost up to ``more`` compiles and limit hits in addition.
     Where one entry serves every call that is recorded, also the one that hit the limit, it is expected to serve those after it too:
-    what they may cost all the same is ``unexpected``, without their seconds.
+    what they may cost all the same is ``unexpected``, without their seconds. Refused calls that are served as far as their record shows,
+    which has one failed guard for each entry, may be left: ``doubtful`` is how many.
     """
 
     compiles: int = 0
@@ -41,6 +42,7 @@ class Cost:
     seconds: Seconds = field(default_factory=Seconds)
     more: int = 0
     unexpected: int = 0
+    doubtful: int = 0
     forbidden: int = 0
     kept: float = field(default=0.0, compare=False)
 
@@ -60,8 +62,8 @@ class Cost:
 
     @property
     def unrecorded(self) -> int:
-        """What calls may cost in addition that left no records, expected or not."""
-        return self.more + self.unexpected
+        """What calls may cost in addition that left no records, expected or not, or not all of what they differ in."""
+        return self.more + self.unexpected + self.doubtful
 
     @property
     def at_most(self) -> int:
@@ -76,6 +78,7 @@ def total_cost(costs: Sequence[Cost]) -> Cost:
         seconds=Seconds.total(cost.seconds for cost in costs),
         more=sum([cost.more for cost in costs]),
         unexpected=sum([cost.unexpected for cost in costs]),
+        doubtful=sum([cost.doubtful for cost in costs]),
         forbidden=sum([cost.forbidden for cost in costs]),
         kept=math.fsum([cost.kept for cost in costs]),
     )
@@ -131,10 +134,10 @@ class FramePlan:
         """What this frame would cost under these marks."""
         own = marks & self.marks
         if own not in self._costs:
-            self._costs[own] = self._cost(self.served(own))
+            self._costs[own] = self._cost(own, self.served(own))
         return self._costs[own]
 
-    def _cost(self, served: dict[int, Route]) -> Cost:
+    def _cost(self, marks: Marks, served: dict[int, Route]) -> Cost:
         """A limit hit that remains after entries have gone becomes a compile: there is room for it, and for calls that came after it."""
         left = [call for index, call in enumerate(self.calls) if index not in served]
         has_room = any(self.calls[index].compile.outcome is Outcome.COMPILED for index in served)
@@ -149,6 +152,7 @@ class FramePlan:
             seconds=self._seconds(left, served, more),
             more=self.weight * more,
             unexpected=self.weight * (room - more),
+            doubtful=self.weight * sum([route.is_doubtful(marks) for route in served.values()]),
             forbidden=self.weight * forbidden,
             kept=self.fixed_seconds + math.fsum([call.seconds for call in left]),
         )
@@ -319,4 +323,7 @@ def _routes(frame: Frame, compile: Compile, router: Router) -> tuple[Route, ...]
     differences = router.explained.compared.get(compile, ())
     if compile.is_refused:
         differences = tuple([known for item in differences if (known := complete_refused(item, differences))])
-    return tuple([route for item in differences if (route := router.route(frame, item, compile)) is not None])
+    found = [route for item in differences if (route := router.route(frame, item, compile)) is not None]
+    if compile.is_refused:
+        found = [route._replace(doubts=router.doubts(frame, route.entry, differences)) for route in found]
+    return tuple(found)

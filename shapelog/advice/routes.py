@@ -1,6 +1,6 @@
 """Which marks it takes for an earlier entry to serve a later call."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, product
 from typing import NamedTuple
@@ -9,7 +9,8 @@ from shapelog.advice.marks import Mark, mark_at
 from shapelog.advice.propagation import DynamismPropagation
 from shapelog.grouping import connected, grouped
 from shapelog.model.trace import Compile, Frame
-from shapelog.reading.payloads.guards import DYNAMIC, Key
+from shapelog.reading.payloads.guard_expressions import integer
+from shapelog.reading.payloads.guards import DYNAMIC, Key, ShapeGuard
 from shapelog.reading.payloads.properties import VALUE, Kind
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.causes import Cause, EntryDifference
@@ -17,6 +18,7 @@ from shapelog.recompiles.explain import Explanations
 from shapelog.recompiles.facts import CompileFacts
 
 _OFFSET, _BASE = ".storage_offset()", "._base."
+_REQUIRED = frozenset((Kind.SIZE, Kind.VALUE, Kind.RANK, Kind.LENGTH, Kind.DTYPE, Kind.REQUIRES_GRAD, Kind.TYPE))
 # Of more dims that were equal, a route has no choice which to mark.
 _MOST_PAIRED = 16
 
@@ -32,6 +34,7 @@ class Route(NamedTuple):
     So is one that the trace does not hold.
 
     ``lost`` are sources that vary and that the call's own compile had symbolic where the entry has not, each with what keeps it so.
+    ``doubts`` is what may separate the two as well without being in the trace, each with the marks that settle it.
     """
 
     entry: Compile
@@ -39,6 +42,11 @@ class Route(NamedTuple):
     is_proven: bool
     lost: tuple[tuple[Source, MarkChoice], ...] = ()
     is_elsewhere: bool = False
+    doubts: tuple[MarkChoice, ...] = ()
+
+    def is_doubtful(self, chosen: frozenset[Mark]) -> bool:
+        """Whether the entry may not serve the call after all, were these marked."""
+        return any(choice.isdisjoint(chosen) for choice in self.doubts)
 
     def narrows(self, chosen: frozenset[Mark]) -> tuple[Source, ...]:
         """The sources that would be static in place of symbolic, were these marked."""
@@ -52,6 +60,7 @@ class Router:
     explained: Explanations
     propagation: DynamismPropagation
     _varying: dict[tuple[Frame, Key], bool] = field(default_factory=dict)
+    _keys_that_vary: dict[Frame, tuple[Key, ...]] = field(default_factory=dict)
 
     def route(self, frame: Frame, difference: EntryDifference, compile: Compile) -> Route | None:
         """How the entry of a difference would serve this call, None if no mark makes it do so."""
@@ -109,6 +118,34 @@ class Router:
                 found[source] = frozenset((mark_at(source), *origins))
         return tuple(found.items())
 
+    def doubts(self, frame: Frame, entry: Compile, differences: Sequence[EntryDifference]) -> tuple[MarkChoice, ...]:
+        """What may separate a call that was refused from an entry besides the one failed guard that its record has for each entry.
+
+        That is what varies in this frame, what the entry requires a value of, and what the call is not known to have that value of.
+        """
+        known = self.explained.facts.of(entry)
+        named = {(cause.source, cause.prop): cause.after for item in differences for cause in item.causes}
+        settled = {(cause.source, cause.prop) for item in differences if item.entry is entry for cause in item.causes}
+        pinned = {Source(name).canonical for shape in (known.tree.shapes if known.tree else ()) if (name := _pinned_by(shape))}
+        found: dict[MarkChoice, None] = {}
+        for key in self._varying_keys(frame):
+            source, prop = key
+            fact = known.guarded(key)
+            is_pinned = prop.kind is Kind.VALUE and source.canonical in pinned
+            if key in settled or not (is_pinned or fact not in (None, DYNAMIC)) or named.get(key) == str(fact):
+                continue
+            is_size = prop.kind is Kind.SIZE
+            marks = (Mark(source, prop.dim), *self.propagation.origins(frame, source, prop.dim)) if is_size else (Mark(source),)
+            found[frozenset() if is_pinned or not (is_size or integer(str(fact)) is not None) else frozenset(marks)] = None
+        return tuple(found)
+
+    def _varying_keys(self, frame: Frame) -> tuple[Key, ...]:
+        """What a guard may require a value of, and what has several in this frame."""
+        if frame not in self._keys_that_vary:
+            keys = self.explained.facts.keys(frame)
+            self._keys_that_vary[frame] = tuple(key for key in keys if key[1].kind in _REQUIRED and self._varies(frame, key))
+        return self._keys_that_vary[frame]
+
     def _varies(self, frame: Frame, key: Key) -> bool:
         """Whether a property has several values among the compiles of a frame."""
         if (frame, key) not in self._varying:
@@ -148,6 +185,12 @@ def _unequal_pairs(entry: CompileFacts, call: CompileFacts) -> tuple[MarkChoice,
             pairs = (pair for ones, others in combinations(marks, 2) for pair in product(ones, others))
         choices.update((frozenset(mark for mark in pair if mark), None) for pair in pairs)
     return tuple(choices) if all(choices) else ()
+
+
+def _pinned_by(shape: ShapeGuard) -> str:
+    """The one name of which a guard requires a value, as in ``stage == 1``; "" for any other."""
+    names = shape.parsed.names
+    return names[0] if len(names) == 1 and shape.parsed.is_equation else ""
 
 
 def _cannot_be_marked(name: str) -> bool:

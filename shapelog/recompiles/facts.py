@@ -264,15 +264,22 @@ class FactTable:
                 if len(held) < _MOST_PINNED and known not in held:
                     held.append(known)
 
+    def keys(self, frame: Frame) -> Iterable[Key]:
+        """The properties that are known of any compile of a frame."""
+        return self._values(frame).keys()
+
     def values(self, frame: Frame, key: Key) -> Sequence[Fact]:
         """The values that one property had in the compiles of a frame, where they are known; one that stays the same once."""
+        return self._values(frame).get(key, ())
+
+    def _values(self, frame: Frame) -> dict[Key, list[Fact]]:
         found = self._by_frame.get(frame)
         if found is None:
             known = tuple(map(self.of, frame.compiles))
             if known not in self._by_compiles:  # another rank may have the same
                 self._by_compiles[known] = _values_of(known)
             found = self._by_frame[frame] = self._by_compiles[known]
-        return found.get(key, ())
+        return found
 
 
 def _values_of(compiles: Iterable[CompileFacts]) -> dict[Key, list[Fact]]:

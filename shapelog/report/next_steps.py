@@ -78,7 +78,7 @@ class Saving:
     """What a step saves: ``least`` to ``most`` compilations, their seconds, and compilations that were refused or failed.
 
     Of the calls for which these were made, ``raised`` are how many raised an error, and ``eager`` is what ran in eager mode from then on.
-    ``is_later`` where only runs after this one save it.
+    ``is_later`` where only runs after this one save it, ``is_unsure`` where calls may be refused all the same.
     """
 
     least: int = 0
@@ -89,6 +89,7 @@ class Saving:
     raised: int = 0
     eager: tuple[Eager, ...] = ()
     is_later: bool = False
+    is_unsure: bool = False
 
     @property
     def is_any(self) -> bool:
@@ -234,6 +235,7 @@ def _marks(report: Report) -> Iterator[NextStep]:
             failed=forbidden,
             raised=forbidden + raised,
             eager=(Eager.LIMIT,) if refused > raised else (),
+            is_unsure=bool(advice.after.more or advice.after.doubtful),
         ),
         confidence=Confidence(unsure.confidence, unsure.confidence_reason),
         stake=_middle(saved),
@@ -548,8 +550,9 @@ def saving_words(saving: Saving) -> str:
     time = saving.seconds.as_saving
     saved = f"{number}{plural(saving.most, 'compilation')}{f' ({time})' if time else ''}" if saving.most else time
     when = " in each later run" if saving.is_later else ""
-    parts = [f"saves {saved}{when}"] if saved else []
-    if saving.raised:
-        parts.append(f"{plural(saving.raised, 'call')} no longer {'raises' if saving.raised == 1 else 'raise'}")
+    gains = [f"{plural(saving.raised, 'call')} no longer {'raises' if saving.raised == 1 else 'raise'}"] if saving.raised else []
     eager = (_NO_LONGER_EAGER[what] for what in saving.eager)
-    return "; ".join((*parts, *(words.replace("calls no longer", "others no longer") if saving.raised else words for words in eager)))
+    gains += [words.replace("calls no longer", "others no longer") if saving.raised else words for words in eager]
+    if saving.is_unsure:
+        gains = [words.replace("no longer raises", "no longer raise").replace("no longer", "may no longer") for words in gains]
+    return "; ".join((*([f"saves {saved}{when}"] if saved else []), *gains))
