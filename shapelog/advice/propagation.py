@@ -200,11 +200,12 @@ class DynamismPropagation:
         """Marks behind a tensor that another compiled function returned, by itself or in a container, and that is passed on to this one.
 
         It is known by its sizes and dtype: each time they changed, the other function was compiled for them just before, with an output
-        that only this input can be. A part of an output does not have its dynamic dims.
+        that only this input can be. A part of an output does not have its dynamic dims. A change to a size of 0 or 1 shows nothing: that
+        is a constant in the output, too, and has a graph of its own.
         """
         if source.is_registered or not self._runs_autograd(frame):
             return ()
-        changes = self._changes(frame, source)
+        changes = [item for item in self._changes(frame, source) if item[1].size[dim : dim + 1] > (1,)]
         own = set(frame.entries)
         others = [[item for item in made if item not in own] for _, _, made in changes]
         through = [self._last_made(made, compile, tensor, dim) for made, (compile, tensor, _) in zip(others, changes, strict=True)]

@@ -183,6 +183,18 @@ def test_a_function_may_be_passed_what_it_returned_when_called_without_it(source
     assert DynamismPropagation(trace).origins(trace.frames[0], Source(source), 0) == expected
 
 
+def test_a_last_batch_of_one_leaves_open_where_the_others_come_from() -> None:
+    """A size of 1 is a constant in the output, too."""
+    made = layers("L['args'][1]")
+    for number, sizes in enumerate(([1], [5, 1])):
+        tensors = [make.tensor(size, 8, source=source) for size, source in zip(sizes, ("L['x']", "L['args'][1]"), strict=False)]
+        graph = returning('h: "f32[1, 8][8, 1]cpu"', inputs='L_x_: "f32[1, 8][8, 1]cpu"') if not number else None
+        made += make.compile(f"0/{4 + number}", *tensors, graph=graph)
+        made += make.record("aot_inference_graph", {}, "a graph", id=f"0/{4 + number}")
+    trace = make.explain(made).trace
+    assert DynamismPropagation(trace).origins(trace.frames[0], Source("L['args'][1]"), 0) == (X,)
+
+
 def test_dynamism_does_not_cross_between_ranks_that_share_a_process_id() -> None:
     """Only rank 1 returns a dynamic tensor, so that of rank 0 comes from nowhere."""
     ranks = (broken('h: "f32[10, 8][8, 1]cpu"'), broken('h: "f32[s77, 8][8, 1]cpu"'))
