@@ -422,6 +422,11 @@ def _shape_guard(item: Violation, name: str, entry: CompileFacts, call: CompileF
         return Classification(("SL103",), sentence, True)
     values = [call.numbers[name] for name in names if name in call.numbers] if item.actual else []
     if _is_of_float(names, entry):
+        if _is_constant_of_float(shape):
+            floats = " and ".join(Source(name).display_name for name in names)
+            what = "its value" if expression.startswith(f"{names[0]} ==") else "what is computed from it"
+            kept = f"PyTorch could not make the float {floats} a tensor, and took {what} as a constant"
+            return Classification(("SL312",), f"{kept}: the cache entry is only for {text}{seen}", False)
         return Classification(
             ("SL312",), f"the code branches on a float: the cache entry is only for {text}{seen}", False, Verdict.JUSTIFIED, _FLOAT_BRANCH
         )
@@ -464,6 +469,11 @@ def _is_range_of_mark(shape: ShapeGuard) -> bool:
 def shown_guard(expression: str) -> str:
     """A guard as a sentence has it: in the user's words, and without the middle of a very long one."""
     return cut(display_text(expression), _LONGEST_GUARD)
+
+
+def _is_constant_of_float(shape: ShapeGuard) -> bool:
+    """Whether a guard over floats is from the pass that makes tensors of them, which took an expression as a constant, and no branch."""
+    return shape.parsed.is_equation and bool(shape.comment) and place_of(shape.comment) is None
 
 
 def _is_of_float(names: tuple[str, ...], entry: CompileFacts) -> bool:

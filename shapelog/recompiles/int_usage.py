@@ -37,6 +37,7 @@ _PINNING = frozenset(("range", "hash", "islice"))
 _FORMATTING = frozenset(("format", "format_map"))
 _SPELLING = frozenset(("str", "repr", "format", "ascii"))
 _LOOKING_UP = frozenset(("get", "setdefault", "pop", "index", "count"))
+_OF_TYPE = frozenset(("isinstance", "issubclass", "hasattr", "callable", "type"))
 _FAILING = frozenset(("divmod", "sorted", "bin", "hex", "oct", "chr"))
 _FAILING_ATTRIBUTES = frozenset(("size", "stride", "gcd", "lcm", "comb", "perm", "factorial", "isqrt", "isclose"))
 _HARMLESS_CALLS = frozenset(
@@ -69,10 +70,21 @@ def use_in(code: str, name: str, containers: frozenset[str] = frozenset(), is_ea
 
 
 def is_tested(code: str, name: str) -> bool:
-    """Whether a line of code takes its way by ``name``: in the condition of a branch, a loop or an assertion."""
+    """Whether a line of code takes its way by the value of ``name``: in the condition of a branch, a loop or an assertion.
+
+    Whether it is None, or of which type, does not depend on the value.
+    """
     tree = _parsed(code)
     tests = (node.test for node in ast.walk(tree) if isinstance(node, (ast.If, ast.IfExp, ast.While, ast.Assert))) if tree else ()
-    return any(_holds(test, name) for test in tests)
+    return any(_asks_for(test, name) for test in tests)
+
+
+def _asks_for(test: ast.AST, name: str) -> bool:
+    if isinstance(test, ast.Compare) and all(isinstance(operator, (ast.Is, ast.IsNot)) for operator in test.ops):
+        return False
+    if isinstance(test, ast.Call) and isinstance(test.func, ast.Name) and test.func.id in _OF_TYPE:
+        return False
+    return _is(test, name) or any(_asks_for(part, name) for part in ast.iter_child_nodes(test))
 
 
 def _executed(tree: ast.AST) -> Iterator[ast.AST]:

@@ -262,7 +262,16 @@ def test_a_value_that_a_graph_break_made_an_input_goes_with_the_break(source: st
 
 
 @pytest.mark.parametrize(
-    ("line", "is_branch"), [("if t > 0.5:", True), ("y = x * t if t else x", True), ("while t < 1:", True), ("return x * t", False)]
+    ("line", "is_branch"),
+    [
+        ("if t > 0.5:", True),
+        ("y = x * t if t else x", True),
+        ("while t < 1:", True),
+        ("if t and t is not None:", True),
+        ("return x * t", False),
+        ("if t is not None: x = x * t", False),
+        ("x = x * t if isinstance(t, float) else x", False),
+    ],
 )
 def test_a_float_that_a_line_branches_on_is_not_wrapped_in_a_tensor(line: str, is_branch: bool) -> None:
     first, second = (

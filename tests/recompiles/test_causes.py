@@ -298,7 +298,7 @@ def test_a_view_of_another_tensor_is_no_chance_of_sizes() -> None:
             trace(first) + compiled("0/1", tensor(7, 8, source=DOCS), tensor(5, 8, source=PART), reasons=(reason,))
         ).causes
         assert cause.codes == codes
-        assert ("q was a view of docs, and no longer is" == cause.sentence) is (codes == ("SL317",))
+        assert (cause.sentence == "q was a view of docs, and no longer is") is (codes == ("SL317",))
 
 
 def pinned_size(number: int, size: int, *others: bytes, **more: Any) -> bytes:
@@ -1632,6 +1632,20 @@ def test_a_size_that_shared_its_symbol_with_a_pinned_one_needs_a_symbol_of_its_o
         "dim 1 of x changed from 8 to 12; dim 0 of x had the same size when this was compiled, so PyTorch used one symbol for both, "
         "and model.py:7 (for i in range(x.size(0)):) needs the exact value of that one"
     )
+
+
+@pytest.mark.parametrize(("guard", "kept"), [("L['t'] == 0.5", "its value"), ("(0.1 + L['t']) == 0.6", "what is computed from it")])
+def test_a_float_that_was_taken_as_a_constant_is_no_branch(guard: str, kept: str) -> None:
+    """The pass that makes tensors of floats leaves an equation where an operator takes no tensor (torch 2.13)."""
+    where = "(fx/passes/_tensorify_python_scalars.py:429 in _tensorify_impl)"
+    guards = [guard_tree(tensor_match(), shapes=(f"{text}  # {where}",)) for text in (guard, guard.replace("0.", "1."))]
+    first, second = (
+        compiled(f"0/{number}", tensor(10, 8), guards=guards[number], symbols=(("zf1", value, "L['t']"),))
+        for number, value in enumerate(("0.5", "0.75"))
+    )
+    cause = only(trace(first, second))
+    assert (cause.codes, cause.verdict) == (("SL312",), Verdict.CODE)
+    assert cause.sentence.startswith(f"PyTorch could not make the float t a tensor, and took {kept} as a constant: the cache entry is only")
 
 
 @pytest.mark.parametrize(("guard", "verdict"), [("L['t'] <= 0.0", Verdict.JUSTIFIED), ("L['t'] < 3.0", Verdict.CODE)])
