@@ -519,13 +519,13 @@ def _limit(run: _Run, alerts: Sequence[Alert]) -> NextStep:
     setting = trace.version.limit_setting(of_all)
     remedies = {alert.remedy.text for alert in alerts}
     remedy = remedies.pop() if len(remedies) == 1 else f"remove the cause of each, or raise {setting}"
-    if of_all:
-        limit = trace.config.accumulated_recompile_limit or DEFAULT_ACCUMULATED_LIMIT
-    else:
-        limit = trace.config.recompile_limit or DEFAULT_LIMIT
+    known = trace.config.accumulated_recompile_limit if of_all else trace.config.recompile_limit
+    limit = known or (DEFAULT_ACCUMULATED_LIMIT if of_all else DEFAULT_LIMIT)
+    # A text without the limit may be of a program that raised it.
+    settings = () if trace.is_text and not known else (f"{setting} = {2 * limit}",)
     subject = _subject(alerts)
     title = f"{'Stay' if subject == UNNAMED_CODE else f'Keep {subject}'} below the recompile limit: {remedy}"
-    return _step(StepKind.LIMIT, title, alerts, saving, stake, confidence, (f"{setting} = {2 * limit}",))
+    return _step(StepKind.LIMIT, title, alerts, saving, stake, confidence, settings)
 
 
 def _of_all_objects(alert: Alert) -> bool:

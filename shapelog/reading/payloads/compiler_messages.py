@@ -50,7 +50,7 @@ _INLINE_HINT = re.compile(
     re.I | re.M,
 )
 _STACK_HEADS = ("User code traceback:", "from user code:", "User stack:", "User Stack (most recent call last):")
-_STACK_LINE = re.compile(r'^ +File "(.*)", line (\d{1,9})(?:, in (.*)|, ?)?$')
+_STACK_LINE = re.compile(r'^ +File "(.*)", line (\d{1,9})(?:, in (<[^<>]*>|\S+).*|, ?)?$')
 _CHAINED = re.compile(
     r"\n\n(?:The above exception was the direct cause of the following exception"
     r"|During handling of the above exception, another exception occurred):\n\n"

@@ -34,7 +34,7 @@ _RAISED = re.compile(
 )
 _TYPES = {"of_backend": "BackendCompilerFailed", "of_operation": "TorchRuntimeError"}
 _AT_LIMIT = frozenset(("FailOnRecompileLimitHit", "FailOnCacheLimitHit", "RecompileLimitExceeded", "CacheLimitExceeded"))
-_LIMIT_IN_MESSAGE = re.compile(r"currently set to (\d{1,9})\)|(?:recompile|cache_size)_limit \((\d{1,9})\)")
+_LIMIT_IN_MESSAGE = re.compile(r"currently\s+set\s+to\s+(\d{1,9})\)|(?:recompile|cache_size)_limit \((\d{1,9})\)")
 _GUARD_ERROR = re.compile(
     r"Error while creating guard:\s*\n\s*Name: (?P<name>[^\n]*)(?:\n(?:[^\n]*\n){0,3}?\s*Create Function: (?P<kind>\w+))?"
 )
@@ -43,6 +43,12 @@ _OF_ANY_PROGRAM = ("Unsupported", "UserError")
 _OF_DYNAMO = re.compile(r"^from user code:|TORCH_LOGS|TORCHDYNAMO|torch[/\\]_dynamo", re.M)
 _EXPLANATION = re.compile(r"^[^\n]*?\s*Explanation: (?P<message>.*?)^\s*from user code:", re.M | re.S)
 _NOT_CONVERTED = re.compile(r"WON'T CONVERT (?P<name>\S+) (?P<file>.*?) line (?P<line>\d{1,9})")
+_USER_STACK = "from user code:"
+# A frame of a stack whose lines are joined, with its line of code up to what follows.
+_JOINED_FRAME = re.compile(
+    r"(?P<frame>File \"[^\"\n]{1,400}\", line \d{1,9}, in (?:<\w{1,40}>|[\w.]{1,200}))"
+    r"(?P<code>.*?)(?= +File \"| +(?:Set TORCH|You can suppress)|$)"
+)
 _STACK_LINE = re.compile(r"\s*(?:File \"|\^|~)")
 _SHAPE_ENV = "creating the guards on sizes failed, which also check that what is marked as dynamic can vary"
 _LOWERING = "Error from lowering"
@@ -141,7 +147,7 @@ def failure(lines: Iterable[str], is_logged: bool = False) -> FailureText | None
 
     What PyTorch itself logs (``is_logged``) is a failure, even if the log ends before the exception.
     """
-    lines = list(lines)
+    lines = [part for line in lines for part in _parted(line)]
     text = "\n".join(lines)
     raised = [found for found in raised_in(text) if found.type not in _OF_ANY_PROGRAM or _OF_DYNAMO.search(text)]
     if not raised and (explained := _EXPLANATION.search(text)):  # from Explanation on, the message of an exception
@@ -162,6 +168,17 @@ def failure(lines: Iterable[str], is_logged: bool = False) -> FailureText | None
         message = _as_violation(alone)
     whole = text[max(begin, 0) :] if exception_chain(text) else text
     return FailureText(kind, message, code, whole, caller, is_in_sentence(text, last.start))
+
+
+def _parted(line: str) -> list[str]:
+    """A line in which somebody joined an exception and the user's stack, as the lines that these were; any other line as it is."""
+    begin = line.find(_USER_STACK)
+    if begin <= 0 or not line[:begin].strip():
+        return [line]
+    frames = list(_JOINED_FRAME.finditer(line, begin))
+    stack = [part for frame in frames for part in (f"  {frame['frame']}", f"    {frame['code'].strip()}") if part.strip()]
+    rest = line[frames[-1].end() :].strip() if frames else ""
+    return [line[:begin].rstrip(), "", _USER_STACK, *stack, *(["", rest] if rest else [])] if frames else [line]
 
 
 def _compiled_code(text: str) -> Code:

@@ -152,7 +152,7 @@ _FAILURE_GOES_ON = re.compile(
     r"|- (?:Not all values|You marked|The values|The constraints)|\W{0,8}Exception Message\W|\W{0,8}Stack Trace\W{0,8}$|import torch"
 )
 # Between the heading of a stack and the exception, IPython has lines that are not indented.
-_OF_IPYTHON = re.compile(r"-{2,}> ?\d|-{20,}$|File \S.*:\d|(?:Cell )?In ?\[\d|Cell In|Input In|<ipython-input")
+_OF_IPYTHON = re.compile(r"-{1,}> ?\d|-{20,}$|File \S.*:\d|(?:Cell )?In ?\[\d|Cell In|Input In|<ipython-input")
 _STACK_HEADING = re.compile(r"\W{0,8}Stack Trace\W{0,8}$")
 _AFTER_BLANK = {
     MessageKind.RECOMPILES: re.compile(r"\s*(?:triggered by|guard \d+ fail|- )"),

@@ -55,7 +55,7 @@ from shapelog.reading.text_logs.transcript import Transcript
 _LINE_BY_LINE = (MessageKind.SYMBOLS, MessageKind.START, MessageKind.OTHER)
 _MOST_FAILURE_LINES, _MOST_OPEN_LINES, _MOST_PROFILED = 2_000, 200_000, 1_000
 # Lines that may be the rest of a wrapped one, or a program's own.
-_MOST_WRAPPED = {MessageKind.RECOMPILES: 30, MessageKind.LIMIT: 30, MessageKind.PROFILE: 20_000}
+_MOST_WRAPPED = {MessageKind.RECOMPILES: 30, MessageKind.LIMIT: 30, MessageKind.PROFILE: 20_000, MessageKind.FAILURE: 20}
 # Failures that others are compared with, and exceptions without a stack that are kept until the end.
 _MOST_QUOTED = 100
 # The recompiles that are looked at to tell the version; all of a log are of one.
@@ -94,7 +94,8 @@ _QUOTED_REASON = re.compile(
 class _Message:
     """Lines that were written at once; ``number`` is that of the first. Of a traceback, whether the exception came already.
 
-    ``also`` is another head that some of its lines have, ``wrapped`` how many lines came last that begin nothing by themselves.
+    ``also`` is another head that some of its lines have, ``wrapped`` how many lines came last that begin nothing by themselves,
+    ``is_in_words`` whether the message of the exception may still go on.
     """
 
     head: Head | None
@@ -104,6 +105,7 @@ class _Message:
     also: Head | None = None
     has_raised: bool = False
     is_after_blank: bool = False
+    is_in_words: bool = False
     wrapped: int = 0
 
     @property
@@ -124,8 +126,10 @@ class _Message:
         if len(self.lines) >= _MOST_FAILURE_LINES:
             return False
         if self.has_raised:
-            return failure_goes_on(text)
-        self.has_raised = ends_stack(text)
+            self.wrapped += 1
+            self.is_in_words = self.is_in_words and bool(text.strip()) and self.wrapped <= _MOST_WRAPPED[self.kind]
+            return failure_goes_on(text) or (self.is_in_words and begins in (MessageKind.OTHER, MessageKind.FAILURE))
+        self.has_raised = self.is_in_words = ends_stack(text)
         return True
 
 

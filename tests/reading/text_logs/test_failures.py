@@ -7,7 +7,10 @@ import pytest
 from shapelog import load
 from shapelog.errors import ShapelogError
 from shapelog.reading.text_logs.failures import failure
+from shapelog.report.alerts import collect_alerts
+from shapelog.report.next_steps import next_steps
 from shapelog.report.report import Report, analyze
+from shapelog.report.repository_paths import Repository
 from shapelog.report.results import Finding
 
 FAILED = ("SL203", "SL403")
@@ -148,3 +151,45 @@ def test_a_limit_whose_exception_follows_is_one_that_raised(end: str, tmp_path: 
     (found,) = (item for item in report.findings if item.rule.code == "SL401")
     assert "; the call raised an error; the last reason: dim 0 of x changed from 16 to 64" in found.sentence
     assert len(report.trace.compiles) == 1
+
+
+OPERATION = (
+    "torch._dynamo.exc.TorchRuntimeError: Failed running call_function <built-in method matmul>(*(FakeTensor(..., size=(4, 5)),), **{}):\n"
+    "sizes do not fit: [4, 5] X [6, 5].\n\nfrom user code:\n"
+)
+FRAME = '   File "/srv/net.py", line 7, in forward\n    return x @ self.w\n'
+
+
+@pytest.mark.parametrize(
+    "above", ["", STACK, "Cell In[7], line 3\n----> 3 out = model(x)\n\nFile ~/torch/_dynamo/utils.py:2536\n-> 2536     raise e\n\n"]
+)
+def test_the_message_of_an_exception_goes_on_in_its_next_lines(above: str, tmp_path: Path) -> None:
+    above = f"TorchRuntimeError                         Traceback (most recent call last)\n{above}" if above.startswith("Cell") else above
+    (found,) = failures(f"{above}{OPERATION}{FRAME}\nSet TORCH_LOGS\n", tmp_path)
+    assert found.sentence.startswith("forward failed to compile")
+    assert found.sentence.endswith("matmul failed: sizes do not fit: [4, 5] X [6, 5].")
+    assert str(found.place) == "/srv/net.py:7"
+
+
+def test_a_joined_line_ends_the_name_of_a_function_where_its_code_begins(tmp_path: Path) -> None:
+    text = f"torch._dynamo.exc.Unsupported: call_method split {OPERATION[-16:]}{FRAME}Set TORCHDYNAMO_VERBOSE=1 for the stack"
+    (found,) = failures(f"{' '.join(text.split())}\n", tmp_path)
+    assert found.sentence == "forward failed to compile in Dynamo (tracing the code): call_method split"
+    assert found.message is not None
+    assert (str(found.place), found.message.stack[-1].code) == ("/srv/net.py:7", "return x @ self.w")
+
+
+@pytest.mark.parametrize(
+    ("message", "limits"),
+    [
+        (
+            "Dynamo attempted to recompile the code object too many times, exceeding the\nrecompile_limit (currently set to\n1024)\n",
+            ("2048",),
+        ),
+        ("  forward  net.py:819\n", ()),
+    ],
+)
+def test_the_limit_is_that_of_the_message_or_unknown(message: str, limits: tuple[str, ...], tmp_path: Path) -> None:
+    text = f"FailOnRecompileLimitHit: Hard failure due to fullgraph=True\n{message}"
+    (step,) = next_steps(collect_alerts(report_of(text, tmp_path), Repository("nowhere")))
+    assert [item.rpartition(" ")[2] for item in step.text] == list(limits)
