@@ -206,6 +206,7 @@ def caveats_of_list(
     if explained.trace.config.dynamic_sources:
         yield f"The run already had a list ({explained.trace.config.dynamic_sources}); the suggestion includes it."
     yield from _after_limit(replayed, marks)
+    yield from _handed_on(replayed, marks)
     yield from _seconds_unsure(replayed, marks)
     if any(compile.metrics.inductor for compile in explained.trace.compiles):
         yield "Dynamic-shape kernels can be slower than specialized ones; measure step time before and after."
@@ -228,6 +229,20 @@ def _after_limit(replayed: Replay, marks: Marks) -> Iterator[str]:
     often = f", up to {plural(more, 'time')}" if more else ""
     then = "raised errors" if all(compile.raised_at_limit for _, compile in hits) else "ran in eager mode and left no records"
     yield f"After the recompile limit was hit, {named} {then}: calls with other values may compile again{often}."
+
+
+def _handed_on(replayed: Replay, marks: Marks) -> Iterator[str]:
+    """Tensors that are taken to be what other compiled code returned."""
+    served = [(compile, route) for compile, route in replayed.served(marks) if not compile.is_refused and route.is_doubtful(marks)]
+    sources = list(dict.fromkeys(mark.source for _, route in served for choice in route.doubts for mark in choice - marks))
+    if not sources:
+        return
+    names, number = some([source.display_name for source in sources], _SHOWN), plural(len(served), "compilation")
+    whose, are, them = ("its", "is", "it") if len(sources) == 1 else ("their", "are", "them")
+    yield (
+        f"By {whose} sizes, {names} {are} what other compiled code returned. Where eager code makes a new tensor of that, "
+        f"up to {number} will not go away: mark {them} as well."
+    )
 
 
 def _seconds_unsure(replayed: Replay, marks: Marks) -> Iterator[str]:

@@ -90,15 +90,19 @@ def select_marks(explained: Explanations, replayed: Replay, version: TorchVersio
 
 
 def _drop_useless(savings: Savings, replayed: Replay, version: TorchVersion, named: Set[Mark]) -> None:
-    """Drop one unit after the other that saves nothing, the least useful first, those that a cause names after others."""
+    """Drop one unit after the other that saves nothing, the least useful first, those that a cause names after others.
+
+    Of marks that are as useful, one on a tensor itself stays rather than one on what it is only taken to have its sizes from.
+    """
     wanted = frozenset(savings.chosen)
     routes = [route for plan in replayed.plans for call in plan.calls for route in call.routes]
     uses = Counter(mark for route in routes for choice in route.required_marks for mark in choice)
+    settling = {mark for route in routes for choice in route.doubts for mark in choice}
     units: dict[object, set[Mark]] = {}
     for mark in wanted:
         units.setdefault(mark.source if version.reads_sources and not version.reads_dims else mark, set()).add(mark)
     order = sorted(units.values(), key=lambda unit: [(-mark.dim, mark.source) for mark in sorted(unit)])
-    order.sort(key=lambda unit: (max(uses[mark] for mark in unit), not named.isdisjoint(unit)))
+    order.sort(key=lambda unit: (max(uses[mark] for mark in unit), not settling.isdisjoint(unit), not named.isdisjoint(unit)))
     single = sorted(sorted(wanted, reverse=True), key=lambda mark: mark in named)
     for unit in [*order, *([mark] for mark in single)]:  # of a source that remains, the dims that save nothing go
         if savings.chosen.issuperset(unit) and savings.lost_without(unit).total == 0:

@@ -15,6 +15,7 @@ from itertools import pairwise
 from operator import attrgetter
 from typing import NamedTuple
 
+from shapelog.advice.call_lines import Link, link
 from shapelog.advice.marks import Mark
 from shapelog.grouping import grouped
 from shapelog.model.trace import Compile, Frame, Outcome, Payloads, Trace, resumed_by
@@ -26,6 +27,9 @@ from shapelog.reading.payloads.source_names import Source
 from shapelog.reading.records import Input
 
 _ORDER = attrgetter("order")
+_STACK = re.compile(r"^L\['___stack(\d{1,9})'\]")
+# Graph breaks after which nothing is on Python's stack that the broken instruction returned.
+_WITHOUT_RESULT = re.compile(r"branch|jump|store|setattr|setitem|delattr|delitem|assert|context manager", re.I)
 _LOCAL = re.compile(r"^L\['(\w+)'\]$")
 # How fx writes dtypes.
 _DTYPES = {
@@ -98,6 +102,13 @@ class _Inputs(NamedTuple):
     alike: Mapping[tuple[tuple[int, ...], str], int]
 
 
+class _Through(NamedTuple):
+    """The marks behind a dim of an output that an input may be, and what the lines of their callers show about that."""
+
+    marks: tuple[Mark, ...]
+    link: Link
+
+
 class _Keeper(NamedTuple):
     """An entry that changes an object of its caller, such as a cache that it writes to."""
 
@@ -111,6 +122,7 @@ class DynamismPropagation:
 
     trace: Trace
     _origins: dict[tuple[Frame, Source, int], tuple[Mark, ...]] = field(default_factory=dict)
+    _guessed: set[tuple[Frame, Source, int]] = field(default_factory=set)
     _autograd: dict[Payloads, bool] = field(default_factory=dict)
     _makers: dict[_Function, dict[str, list[Frame]]] = field(default_factory=dict)
     _guards: dict[Frame, Mapping[Source, list[tuple[Compile, GuardTree]]]] = field(default_factory=dict)
@@ -126,13 +138,13 @@ class DynamismPropagation:
         key = frame, source, dim
         if key not in self._origins:
             self._origins[key] = ()  # a resumed function in a loop may lead back here
-            self._origins[key] = (
-                self._with_its_tensor(frame, source, dim)
-                or self._find_origins(frame, source, dim)
-                or self._handed_on(frame, source, dim)
-                or self._kept(frame, source, dim)
-            )
+            found = self._with_its_tensor(frame, source, dim) or self._find_origins(frame, source, dim)
+            self._origins[key] = found or self._handed_on(frame, source, dim) or self._kept(frame, source, dim)
         return self._origins[key]
+
+    def is_guessed(self, frame: Frame, source: Source, dim: int) -> bool:
+        """Whether the origins of this dim are known by sizes alone: code in eager mode may have made a new tensor of the same sizes."""
+        return bool(self.origins(frame, source, dim)) and (frame, source, dim) in self._guessed
 
     def _with_its_tensor(self, frame: Frame, source: Source, dim: int) -> tuple[Mark, ...]:
         """The mark on the tensor whose gradient this is: it has the symbols of that, as PyTorch describes both at once."""
@@ -168,10 +180,28 @@ class DynamismPropagation:
 
     def _find_origins(self, frame: Frame, source: Source, dim: int) -> tuple[Mark, ...]:
         local = _LOCAL.match(source)
-        if not local or not resumed_by(frame.name) or not self._runs_autograd(frame):
+        if not local or not resumed_by(frame.name) or not self._runs_autograd(frame) or self._is_result(frame, source):
             return ()
         name = "" if source.is_unnamed else local[1]
         return self._origins_by_name(frame, source, name, dim) or self._origins_by_name(frame, source, "", dim)
+
+    def _is_result(self, frame: Frame, source: Source) -> bool:
+        """Whether resumed code takes over what the call or operator returned at which the graph broke, which no part of the function made.
+
+        That is on top of Python's stack. Branches and stores leave nothing there, and where the graph broke further inside, the code that
+        was called is compiled by itself.
+        """
+        at, resumed = _STACK.match(source), resumed_by(frame.name)
+        if at is None or resumed is None:
+            return False
+        before = (compile for part in self._parts[_function(frame)] for compile in part.compiles if compile.order < frame.compiles[0].order)
+        broken = max((compile for compile in before if compile.breaks), key=_ORDER, default=None)
+        place = (frame.file, resumed[1])
+        found = [item for item in broken.breaks if item.place and (item.place.file, item.place.line) == place] if broken else []
+        if not found or any(_WITHOUT_RESULT.search(item.message.title) for item in found):
+            return False
+        held = (match for known in self._guarding(frame) if (match := _STACK.match(known)))
+        return int(at[1]) == max((int(match[1]) for match in held), default=int(at[1]))
 
     def _origins_by_name(self, frame: Frame, source: Source, name: str, dim: int) -> tuple[Mark, ...]:
         """Those where an output of this name is the local; "" for any output, as fx may call it by the operation that made it."""
@@ -206,22 +236,29 @@ class DynamismPropagation:
         if source.is_registered or not self._runs_autograd(frame):
             return ()
         changes = [item for item in self._changes(frame, source) if item[1].size[dim : dim + 1] > (1,)]
-        own = set(frame.entries)
+        is_result = self._is_result(frame, source)
+        own = {entry for part in (self._parts[_function(frame)] if is_result else [frame]) for entry in part.entries}
         others = [[item for item in made if item not in own] for _, _, made in changes]
         through = [self._last_made(made, compile, tensor, dim) for made, (compile, tensor, _) in zip(others, changes, strict=True)]
-        if any(through):
-            is_unknown = any(tensor.is_part and not marks for marks, (_, tensor, _) in zip(through, changes, strict=True))
+        if any(item.marks for item in through):
+            is_unknown = any(tensor.is_part and not item.marks for item, (_, tensor, _) in zip(through, changes, strict=True))
         else:  # perhaps it is what this function made in another call; a cache that grows with each one is not
-            through = [() if source.is_attribute else self._last_made(made, compile, tensor, dim) for compile, tensor, made in changes]
-            is_unknown = not all(through)
-        return () if is_unknown else tuple(dict.fromkeys(mark for marks in through for mark in marks))
+            is_open = not (source.is_attribute or is_result)
+            through = [self._last_made(made if is_open else (), compile, tensor, dim) for compile, tensor, made in changes]
+            is_unknown = not all(item.marks for item in through)
+        links = {item.link for item in through if item.marks}
+        if is_unknown or Link.NONE in links:
+            return ()
+        if links != {Link.DIRECT}:
+            self._guessed.add((frame, source, dim))
+        return tuple(dict.fromkeys(mark for item in through for mark in item.marks))
 
-    def _last_made(self, makers: Sequence[Compile], compile: Compile, tensor: Input, dim: int) -> tuple[Mark, ...]:
+    def _last_made(self, makers: Sequence[Compile], compile: Compile, tensor: Input, dim: int) -> _Through:
         """The marks behind a dim of the last output that this input is, or of those of all makers together."""
         for maker in reversed(makers):
             if marks := self._only_output([maker], compile, tensor, dim):
-                return tuple(sorted(self._with_origins(self._frames[maker], marks)))
-        return self._only_output(makers, compile, tensor, dim)
+                return _Through(tuple(sorted(self._with_origins(self._frames[maker], marks))), link(maker, compile, tensor.source))
+        return _Through(self._only_output(makers, compile, tensor, dim), Link.UNKNOWN)
 
     def _only_output(self, makers: Sequence[Compile], compile: Compile, tensor: Input, dim: int) -> tuple[Mark, ...]:
         """The marks behind a dim of the outputs one of which this input is: those that all makers of such outputs share.

@@ -34,7 +34,8 @@ class Cost:
     Calls that left no records, because they came after a limit hit, may cost up to ``more`` compiles and limit hits in addition.
     Where one entry serves every call that is recorded, also the one that hit the limit, it is expected to serve those after it too:
     what they may cost all the same is ``unexpected``, without their seconds. Refused calls that are served as far as their record shows,
-    which has one failed guard for each entry, may be left: ``doubtful`` is how many.
+    which has one failed guard for each entry, may be left: ``doubtful`` is how many. ``unsure`` are other calls that may: a tensor is
+    taken to be what another function returned, by its sizes, or the compile that goes may have served calls that left no records.
     """
 
     compiles: int = 0
@@ -43,6 +44,7 @@ class Cost:
     more: int = 0
     unexpected: int = 0
     doubtful: int = 0
+    unsure: int = 0
     forbidden: int = 0
     kept: float = field(default=0.0, compare=False)
 
@@ -67,7 +69,7 @@ class Cost:
 
     @property
     def at_most(self) -> int:
-        return self.total + self.unrecorded
+        return self.total + self.unrecorded + self.unsure
 
 
 def total_cost(costs: Sequence[Cost]) -> Cost:
@@ -79,6 +81,7 @@ def total_cost(costs: Sequence[Cost]) -> Cost:
         more=sum([cost.more for cost in costs]),
         unexpected=sum([cost.unexpected for cost in costs]),
         doubtful=sum([cost.doubtful for cost in costs]),
+        unsure=sum([cost.unsure for cost in costs]),
         forbidden=sum([cost.forbidden for cost in costs]),
         kept=math.fsum([cost.kept for cost in costs]),
     )
@@ -100,14 +103,15 @@ class Call(NamedTuple):
 class FramePlan:
     """The calls of one frame in order. ``fixed_seconds`` are those of failed compiles, which remain whatever is marked.
 
-    ``marks`` are those that its routes require, ``weight`` is the number of ranks that the frame represents, each of which compiles
-    what it does.
+    ``marks`` are those that its routes require, ``settling`` those that settle what is in doubt about them; ``weight`` is the number of
+    ranks that the frame represents, each of which compiles what it does.
     """
 
     frame: Frame
     calls: tuple[Call, ...]
     fixed_seconds: float
     marks: Marks
+    settling: Marks = frozenset()
     weight: int = 1
     _served: dict[Marks, dict[int, Route]] = field(default_factory=dict)
     _costs: dict[Marks, Cost] = field(default_factory=dict)
@@ -132,7 +136,7 @@ class FramePlan:
 
     def cost(self, marks: Marks) -> Cost:
         """What this frame would cost under these marks."""
-        own = marks & self.marks
+        own = marks & (self.marks | self.settling)
         if own not in self._costs:
             self._costs[own] = self._cost(own, self.served(own))
         return self._costs[own]
@@ -146,13 +150,17 @@ class FramePlan:
         was_full = has_room and any(call.compile.outcome is Outcome.LIMIT for call in self.calls)
         room = len(served) if was_full else 0
         more = room if len(left) > 1 else 0
+        doubtful = [
+            self.calls[index].compile.is_refused for index, route in served.items() if route.is_doubtful(marks) or route.narrows(marks)
+        ]
         return Cost(
             compiles=self.weight * (len(left) - hits - forbidden),
             limit_hits=self.weight * hits,
             seconds=self._seconds(left, served, more),
             more=self.weight * more,
             unexpected=self.weight * (room - more),
-            doubtful=self.weight * sum([route.is_doubtful(marks) for route in served.values()]),
+            doubtful=self.weight * sum(doubtful),
+            unsure=self.weight * (len(doubtful) - sum(doubtful)),
             forbidden=self.weight * forbidden,
             kept=self.fixed_seconds + math.fsum([call.seconds for call in left]),
         )
@@ -249,12 +257,18 @@ def _plan(frame: Frame, router: Router, first: frozenset[Compile]) -> FramePlan:
         calls=calls,
         fixed_seconds=_seconds_without_code(frame, trace),
         marks=_marks_of(calls),
+        settling=_settling(calls),
         weight=trace.rank_weight(frame.rank),
     )
 
 
 def _marks_of(calls: tuple[Call, ...]) -> Marks:
     return frozenset([mark for call in calls for route in call.routes for choice in route.required_marks for mark in choice])
+
+
+def _settling(calls: tuple[Call, ...]) -> Marks:
+    choices = (choice for call in calls for route in call.routes for choice in (*route.doubts, *(marks for _, marks in route.lost)))
+    return frozenset([mark for choice in choices for mark in choice])
 
 
 def _with_captures(plans: list[FramePlan]) -> tuple[FramePlan, ...]:
@@ -276,7 +290,8 @@ def _with_captures(plans: list[FramePlan]) -> tuple[FramePlan, ...]:
     found = []
     for plan in plans:
         calls = tuple(call._replace(routes=routes.get(call.compile, call.routes)) for call in plan.calls)
-        found.append(replace(plan, calls=calls, marks=_marks_of(calls)) if _is_capture(plan) else plan)
+        is_capture = _is_capture(plan)
+        found.append(replace(plan, calls=calls, marks=_marks_of(calls), settling=_settling(calls)) if is_capture else plan)
     return tuple(found)
 
 
@@ -297,7 +312,8 @@ def _routes_of_capture(since: list[Call]) -> tuple[Route, ...]:
     if len(first) < len(since):
         return ()
     required = tuple(dict.fromkeys(choice for route in first for choice in route.required_marks))
-    return (Route(first[0].entry, required, all(route.is_proven for route in first), is_elsewhere=True),)
+    doubts = tuple(dict.fromkeys(choice for route in first for choice in route.doubts))
+    return (Route(first[0].entry, required, all(route.is_proven for route in first), is_elsewhere=True, doubts=doubts),)
 
 
 def _seconds_without_code(frame: Frame, trace: Trace) -> float:
@@ -316,7 +332,8 @@ def _through_others(
                 left.remove(other.entry)
                 required = (*route.required_marks, *other.required_marks, *(choice for _, choice in other.lost))
                 lost = router.lost(frame, router.explained.facts.of(other.entry), compile)
-                yield Route(other.entry, tuple(dict.fromkeys(required)), route.is_proven and other.is_proven, lost)
+                doubts = tuple(dict.fromkeys((*route.doubts, *other.doubts)))
+                yield Route(other.entry, tuple(dict.fromkeys(required)), route.is_proven and other.is_proven, lost, doubts=doubts)
 
 
 def _routes(frame: Frame, compile: Compile, router: Router) -> tuple[Route, ...]:
@@ -325,5 +342,5 @@ def _routes(frame: Frame, compile: Compile, router: Router) -> tuple[Route, ...]
         differences = tuple([known for item in differences if (known := complete_refused(item, differences))])
     found = [route for item in differences if (route := router.route(frame, item, compile)) is not None]
     if compile.is_refused:
-        found = [route._replace(doubts=router.doubts(frame, route.entry, differences)) for route in found]
+        found = [route._replace(doubts=(*route.doubts, *router.doubts(frame, route.entry, differences))) for route in found]
     return tuple(found)

@@ -70,14 +70,22 @@ class Router:
         choices: dict[MarkChoice, None] = {}
         entry, call = self.explained.facts.of(difference.entry), self.explained.facts.of(compile)
         unlike = {Kind.DUCK_SHAPE if cause.prop.kind is Kind.DUCK_SHAPE else place: cause for place, cause in enumerate(difference.causes)}
-        for cause in unlike.values():  # what once was equal requires the same marks, however often that shows
+        left = [cause for cause in unlike.values() if difference.entry is frame.compiles[0] or not _becomes_dynamic(cause, frame, entry)]
+        for cause in left or unlike.values():  # what once was equal requires the same marks, however often that shows
             found = self._choices(cause, frame, entry, call)
             if not found:
                 return None
             partners = _partners(cause, difference, entry) if difference.entry is frame.compiles[0] else frozenset()
             choices.update(dict.fromkeys(choice | partners for choice in found))
         is_outside = difference.entry.order < 0
-        return Route(difference.entry, tuple(choices), is_proven, self.lost(frame, entry, compile), is_outside)
+        guessed = (self._guessed_mark(cause, frame) for cause in left)
+        doubts = tuple(dict.fromkeys(frozenset((mark,)) for mark in guessed if mark))
+        return Route(difference.entry, tuple(choices), is_proven, self.lost(frame, entry, compile), is_outside, doubts)
+
+    def _guessed_mark(self, cause: Cause, frame: Frame) -> Mark | None:
+        """The mark on a size that a function is taken to be handed on, which settles whether that is so."""
+        is_guessed = cause.prop.kind is Kind.SIZE and self.propagation.is_guessed(frame, cause.source, cause.prop.dim)
+        return Mark(cause.source, cause.prop.dim) if is_guessed else None
 
     def _choices(self, cause: Cause, frame: Frame, entry: CompileFacts, call: CompileFacts) -> tuple[MarkChoice, ...]:
         """The marks that a cause requires; () where no mark acts on it."""
@@ -151,6 +159,22 @@ class Router:
         if (frame, key) not in self._varying:
             self._varying[frame, key] = len(set(map(str, self.explained.facts.values(frame, key)))) > 1
         return self._varying[frame, key]
+
+
+def _becomes_dynamic(cause: Cause, frame: Frame, entry: CompileFacts) -> bool:
+    """Whether a size has a symbol in the entry without a mark, because the first compile of this function had another one.
+
+    It was pinned all the same, by what it is tied to: where that is marked, automatic dynamic shapes are enough.
+    """
+    if cause.prop.kind is not Kind.SIZE:
+        return False
+    dim = cause.prop.dim
+    sizes = (item.size for item in frame.compiles[0].inputs if item.source == cause.source)
+    tensor = entry.input(cause.source)
+    was, now = next(sizes, ()), tensor.size if tensor else ()
+    is_other = len(was) == len(now) and was[dim : dim + 1] != now[dim : dim + 1]
+    is_marked = tensor is not None and dim in tensor.marked_dynamic
+    return is_other and not is_marked and f"{cause.source}.size()[{dim}]" in entry.symbolic
 
 
 def _partners(cause: Cause, difference: EntryDifference, entry: CompileFacts) -> MarkChoice:

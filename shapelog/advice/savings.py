@@ -28,12 +28,15 @@ class Lost(NamedTuple):
 
 
 class ServedCall(NamedTuple):
-    """A call of a plan that an earlier entry serves, by which route, and the sources that would be static in place of symbolic then."""
+    """A call of a plan that an earlier entry serves, by which route, the sources that would be static in place of symbolic then, and
+    whether the entry may not serve it after all.
+    """
 
     plan: FramePlan
     compile: Compile
     route: Route
     narrowed: tuple[Source, ...]
+    is_doubtful: bool
 
 
 class _Place(NamedTuple):
@@ -187,7 +190,7 @@ class Savings:
         chosen = frozenset(self.chosen)
         for plan, served in self._plans.items():
             for index, route in sorted(served.routes.items(), key=lambda item: item[0]):
-                call = ServedCall(plan, plan.calls[index].compile, route, route.narrows(chosen))
+                call = ServedCall(plan, plan.calls[index].compile, route, route.narrows(chosen), route.is_doubtful(chosen))
                 for mark in {mark for choice in route.required_marks for mark in choice}:
                     found.setdefault(mark, []).append(call)
         return found

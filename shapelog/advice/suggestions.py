@@ -30,6 +30,7 @@ class _Basis(Enum):
     REFUSED = "refused"
     REASONS = "reasons"
     SIMILAR_GRAPHS = "similar graphs"
+    HANDED_ON = "what another function returned"
     BEFORE_LIMIT = "calls before a limit hit"
     DYNAMIC_GRAPH = "dynamic graph"
 
@@ -37,6 +38,7 @@ class _Basis(Enum):
 _CONFIDENCE = {
     _Basis.DYNAMIC_GRAPH: ("high", "a dynamic graph in the trace handles all these calls"),
     _Basis.SIMILAR_GRAPHS: ("medium", "the graphs match, but the trace contains no dynamic graph that handles all these calls"),
+    _Basis.HANDED_ON: ("medium", "by its sizes, a tensor is what another function returned; eager code may have made a new one of it"),
     _Basis.BEFORE_LIMIT: ("medium", "calls after the limit hit left no records, and may need graphs of their own"),
     _Basis.REASONS: ("low", "sizes differ, but neither graphs nor guards are recorded, so one graph may not be enough"),
     _Basis.REFUSED: ("low", "only a refused call is saved, and the trace records little about it"),
@@ -252,4 +254,6 @@ def _basis_of(call: ServedCall, with_room: frozenset[FramePlan]) -> _Basis:
         return _Basis.REASONS
     if not call.route.is_proven or call.narrowed:
         return _Basis.SIMILAR_GRAPHS
+    if call.is_doubtful:
+        return _Basis.HANDED_ON
     return _Basis.BEFORE_LIMIT if call.plan in with_room else _Basis.DYNAMIC_GRAPH

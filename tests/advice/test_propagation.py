@@ -83,6 +83,28 @@ def test_a_value_on_the_stack_has_no_name_and_may_be_any_output() -> None:
     assert origins(broken('other: "f32[s77, 8][8, 1]cpu"', local="___stack0"), "L['___stack0']") == (X,)
 
 
+@pytest.mark.parametrize(
+    ("reason", "line", "local", "expected"),
+    [
+        ("Dynamic shape operator", 7, "___stack0", ()),
+        ("Dynamic shape operator", 7, "h", (X,)),
+        ("Dynamic shape operator", 9, "___stack0", (X,)),  # further inside, in code that is compiled by itself
+        ("Data-dependent branching", 7, "___stack0", (X,)),
+    ],
+)
+def test_what_the_broken_operation_returned_is_no_output(reason: str, line: int, local: str, expected: tuple[Mark, ...]) -> None:
+    """In ``return y[keep].amax(0)`` it is on top of Python's stack."""
+    text = f"Graph break in user code at {make.MODEL}:{line}\nGraph Break Reason: {reason}\nUser code traceback:\n"
+    text += f'  File "{make.MODEL}", line {line}, in f\n    return y[keep].amax(0)\n'
+    made = broken('h: "f32[s77, 8][8, 1]cpu"', local=local)
+    began = made.index(make.record("aot_inference_graph", {}, "a graph", id="0/0"))
+    first = made.index(b'"frame_id": 1')
+    cut = made.rindex(b"\n", 0, first) + 1
+    assert cut < began
+    with_break = made[:cut] + make.artifact("dynamo_graph_break_reason", text, id="0/0") + made[cut:]
+    assert origins(with_break, f"L['{local}']") == expected
+
+
 def test_a_static_dim_comes_from_nowhere() -> None:
     assert origins(broken('h: "f32[s77, 8][8, 1]cpu"'), dim=1) == ()
 

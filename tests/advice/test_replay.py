@@ -15,6 +15,7 @@ from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.explain import explain_trace
 
 X0, X1, K = Mark(Source("L['x']"), 0), Mark(Source("L['x']"), 1), Mark(Source("L['k']"))
+K0 = Mark(Source("L['keys']"), 0)
 TANH = graph_text('L_x_: "f32[10, 8][8, 1]cpu"', 'tanh: "f32[10, 8][8, 1]cpu" = torch.tanh(l_x_);  l_x_ = None', "return (tanh,)")
 DUCK = "L['y'].size()[0] == L['x'].size()[0]  # duck sizing added this equality because these variables had the same size 10"
 
@@ -40,6 +41,18 @@ def needs(made: bytes) -> list[set[Mark]]:
 def test_each_size_that_differs_is_needed() -> None:
     assert needs(trace(static_sizes(10, 12))) == [{X0}]
     assert needs(trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(12, 9)))) == [{X0}, {X1}]
+
+
+@pytest.mark.parametrize(("first", "needed"), [(5, [{K0}]), (6, [{X0}, {K0}])])
+def test_a_size_that_automatic_dynamic_made_symbolic_needs_no_mark_of_its_own(first: int, needed: list[set[Mark]]) -> None:
+    """A mask is one longer than the static keys that pinned it, and had another length before there were any."""
+    made = trace(compiled("0/0", tensor(first, 8)))
+    for number, length in enumerate((6, 7), 1):
+        both = tensor(length, 8), tensor(length - 1, 8, source="L['keys']")
+        symbols = (("s77", str(length), "L['x'].size()[0]"),)
+        made += compiled(f"0/{number}", *both, symbols=symbols, graph=graph_text())
+    route = next(item for item in calls(made)[-1].routes if item.entry.label == "0/1")
+    assert [set(choice) for choice in route.required_marks] == needed
 
 
 def test_an_int_and_a_size_that_differ_together_are_both_needed() -> None:

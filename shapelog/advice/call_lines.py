@@ -1,0 +1,117 @@
+"""What the lines that call two compiled functions show about whether one of them is passed what the other returned.
+
+A trace has the lines of the callers (``Compile.recorded_callers``). Two functions that a third one calls right after each other may be
+linked, as in ``score(encode(x))``; the sum in ``score(h + encode(h))`` is a new tensor, which looks the same in the trace.
+"""
+
+import ast
+import re
+from collections.abc import Iterable, Sequence
+from enum import Enum
+
+from shapelog.model.trace import Compile
+from shapelog.reading.payloads.guard_expressions import syntax_tree
+from shapelog.reading.payloads.source_names import Source
+from shapelog.reading.records import StackFrame
+
+_POSITIONAL = re.compile(r"^L\['args'\]\[(\d{1,4})\]$")
+_KEYWORD = re.compile(r"^L\['(?:kwargs'\]\[')?(\w+)'\]$")
+# A function that passes its arguments on as they are, such as Module.__call__.
+_PASSES_ON = re.compile(r"\(\s*(?:\w+,\s*)?\*args\b")
+# Code around a call that leaves what it returned as it is, and code that computes something else of it.
+_UNCHANGED = (ast.Await, ast.Starred, ast.Subscript, ast.Attribute, ast.NamedExpr, ast.keyword, ast.Tuple, ast.List)
+_COMPUTING = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.AugAssign)
+_BUILTINS = frozenset(("list", "tuple", "dict", "next", "iter", "zip", "reversed", "enumerate", "map", "filter", "cast"))
+
+
+class Link(Enum):
+    """What the lines show: one call is an argument of the other, or it is not its result that is passed, or nothing for certain."""
+
+    DIRECT = "direct"
+    NONE = "none"
+    UNKNOWN = "unknown"
+
+
+def link(maker: Compile, taker: Compile, source: Source) -> Link:
+    """Whether the input ``source`` of one compile is what the other one returned, by the lines of the function that calls both."""
+    made, taken = _caller(maker.recorded_callers), _caller(taker.recorded_callers)
+    if made is None or taken is None or (made.file, made.name) != (taken.file, taken.name):
+        return Link.UNKNOWN
+    making, taking = _Line(made.code), _Line(taken.code)
+    call, use = making.call_of(maker.metrics.code_name), taking.call_of(taker.metrics.code_name)
+    around = making.around(call) if call else None
+    if isinstance(around, ast.Call):
+        name = _last_name(around)
+        if made == taken and name == taker.metrics.code_name:
+            return Link.DIRECT
+        return Link.NONE if name and name not in _BUILTINS else Link.UNKNOWN
+    if isinstance(around, _COMPUTING):
+        return Link.NONE
+    names, passed = _targets(around), _passed(use, source) if use else ()
+    return Link.NONE if names and passed and names.isdisjoint(_names(passed)) else Link.UNKNOWN
+
+
+def _caller(stack: Sequence[StackFrame]) -> StackFrame | None:
+    """The innermost frame that does more than pass its arguments on."""
+    return next((frame for frame in reversed(stack) if not _PASSES_ON.search(frame.code)), None)
+
+
+class _Line:
+    """A line of code as a tree, empty where it is only a part of a statement."""
+
+    def __init__(self, code: str) -> None:
+        text = code.strip()
+        tree = syntax_tree(text, "exec") or syntax_tree(f"{text} pass", "exec") or ast.Module(body=[], type_ignores=[])
+        self._parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
+        self._calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+
+    def call_of(self, function: str) -> ast.Call | None:
+        """The call of a function; of a module, whose name in the code is not known, the only call of the line."""
+        found = [call for call in self._calls if _last_name(call) == function] or self._calls
+        return found[0] if len(found) == 1 else None
+
+    def around(self, call: ast.Call) -> ast.AST | None:
+        """The code that does something with what a call returns: a statement, a computation or another call that it is an argument of.
+
+        None where one of its methods is called.
+        """
+        node: ast.AST = call
+        while (parent := self._parents.get(node)) is not None:
+            if isinstance(parent, ast.Call) and parent.func is node:
+                return None
+            if not isinstance(parent, _UNCHANGED):
+                return parent
+            node = parent
+        return None
+
+
+def _last_name(call: ast.Call) -> str:
+    function = call.func
+    return function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
+
+
+def _targets(statement: ast.AST | None) -> frozenset[str]:
+    """The variables that a statement assigns to, () where it assigns to anything else."""
+    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target] if isinstance(statement, ast.AnnAssign) else []
+    parts = [part for target in targets for part in (target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target])]
+    names = [part.id for part in parts if isinstance(part, ast.Name)]
+    return frozenset(names) if len(names) == len(parts) else frozenset()
+
+
+def _passed(call: ast.Call, source: Source) -> Sequence[ast.expr]:
+    """The arguments of a call of which one is the input, () where that is not certain."""
+    at, named = _POSITIONAL.match(source), _KEYWORD.match(source)
+    if at:
+        before = call.args[: int(at[1]) + 1]
+        return () if len(before) <= int(at[1]) or any(isinstance(part, ast.Starred) for part in before) else before[-1:]
+    if named is None:
+        return ()
+    keywords = {keyword.arg: keyword.value for keyword in call.keywords}
+    if named[1] in keywords:
+        return [keywords[named[1]]]
+    is_whole = None not in keywords and not any(isinstance(part, ast.Starred) for part in call.args)
+    return call.args if is_whole and "kwargs" not in source else ()
+
+
+def _names(parts: Iterable[ast.expr]) -> frozenset[str]:
+    return frozenset(node.id for part in parts for node in ast.walk(part) if isinstance(node, ast.Name))

@@ -1,0 +1,105 @@
+"""The lines that call two functions: whether one is passed what the other returned."""
+
+import make
+import pytest
+from payload_text import graph_text, guard_tree, tensor_match
+
+from shapelog.advice.advise import advise
+from shapelog.advice.call_lines import Link, link
+from shapelog.model.trace import Compile
+from shapelog.reading.payloads.source_names import Source
+
+CONVERTS = {"filename": "/opt/torch/_dynamo/convert_frame.py", "line": 900, "name": "__call__", "loc": "result = self._inner_convert("}
+WRAPPER = {"filename": "/opt/torch/nn/modules/module.py", "line": 1789, "name": "_call_impl", "loc": "return forward_call(*args, **kwargs)"}
+H = "L['h']"
+
+
+def symbol(line: str, function: str, number: int, source: str, id: str) -> bytes:
+    """The symbol of dim 0, with the stack through the line that called its code."""
+    caller = {"filename": "/srv/app/train.py", "line": number, "name": function, "loc": line}
+    body = {"symbol": "s1", "val": "12", "vr": "[2, int_oo]", "source": f"{source}.size()[0]", "user_stack": []}
+    return make.record("create_symbol", {**body, "stack": [caller, WRAPPER, CONVERTS]}, id=id)
+
+
+def called(line: str, id: str, name: str, function: str = "main", number: int = 7, source: str = "L['x']") -> Compile:
+    made = make.record("dynamo_start", {"stack": []}, id=id) + symbol(line, function, number, source, id)
+    made += make.compile(id, make.tensor(12, 8, source=source), name=name, is_started=False, guards=guard_tree(tensor_match(source)))
+    return make.load(make.trace(made)).frames[0].compiles[0]
+
+
+@pytest.mark.parametrize(
+    ("making", "taking", "source", "expected"),
+    [
+        ("h = encode(x)", "y = score(h)", H, Link.UNKNOWN),  # it may be another h by then
+        ("h, _ = encode(x)", "y = score(q, h=h)", H, Link.UNKNOWN),
+        ("p = encode(h)", "y = score(h)", H, Link.NONE),
+        ("p: Tensor = encode(h)", "y = score(q, k, h=h)", H, Link.NONE),
+        ("p = encode(h)", "y = score(p, h, **rest)", "L['args'][1]", Link.NONE),
+        ("p = encode(h)", "y = score(p, h, **rest)", "L['args'][0]", Link.UNKNOWN),
+        ("p = encode(h)", "y = score(*h)", "L['args'][0]", Link.UNKNOWN),
+        ("p = encode(h)", "y = score(h, **rest)", H, Link.UNKNOWN),
+        ("p = encode(h)", "y = score(h)", "L['kwargs']['h']", Link.UNKNOWN),
+        ("p = encode(h)", "y = score(state)", "L['state'].h", Link.UNKNOWN),
+        ("state.p = encode(h)", "y = score(h)", H, Link.UNKNOWN),
+        ("p = encode(", "y = score(h)", H, Link.UNKNOWN),
+        ("p = encode(h)", "y = score(", H, Link.UNKNOWN),
+        ("return encode(h)", "y = score(h)", H, Link.UNKNOWN),
+        ("h = normalize(encode(x), dim=-1)", "y = score(h)", H, Link.NONE),
+        ("h = x - encode(x)", "y = score(h)", H, Link.NONE),
+        ("h += encode(h)", "y = score(h)", H, Link.NONE),
+        ("h = list(encode(x))", "y = score(h)", H, Link.UNKNOWN),
+        ("h = encode(x).contiguous()", "y = score(h)", H, Link.UNKNOWN),
+        ("y = score(encode(x))", "y = score(encode(x))", H, Link.DIRECT),
+        ("for x in data: y = score(q, h=encode(x)[0])", "for x in data: y = score(q, h=encode(x)[0])", H, Link.DIRECT),
+        ("y = score(x + encode(x))", "y = score(x + encode(x))", H, Link.NONE),
+        ("p = encode(h); h = h + p; y = score(h)", "p = encode(h); h = h + p; y = score(h)", H, Link.NONE),
+    ],
+)
+def test_what_two_lines_show(making: str, taking: str, source: str, expected: Link) -> None:
+    maker, taker = called(making, "0/0", "encode"), called(taking, "1/0", "score")
+    assert link(maker, taker, Source(source)) is expected
+
+
+def test_a_module_is_the_only_call_of_its_line() -> None:
+    taker = called("hidden = layer(hidden, mask=mask, **kwargs)", "1/0", "__call__")
+    for making, expected in (("position = self.embed(hidden)", Link.NONE), ("position = self.a(self.b(hidden))", Link.UNKNOWN)):
+        assert link(called(making, "0/0", "forward"), taker, Source("L['args'][0]")) is expected
+
+
+def test_lines_of_different_functions_show_nothing() -> None:
+    maker, taker = called("p = encode(h)", "0/0", "encode", function="prepare"), called("y = score(h)", "1/0", "score")
+    assert link(maker, taker, Source(H)) is Link.UNKNOWN
+
+
+def handed(making: str, taking: str) -> bytes:
+    """encode and score are compiled for two sizes, and score takes what looks like the output of encode."""
+    made = make.trace()
+    for number, rows in enumerate((10, 12)):
+        dim, length = ("s1", None) if number else ("10", 10)
+        for frame, (name, source, line) in enumerate((("encode", "L['x']", making), ("score", H, taking))):
+            id = f"{frame}/{number}"
+            made += make.recompile_reasons(id=id) if number else b""
+            made += make.record("dynamo_start", {"stack": []}, id=id)
+            made += symbol(line, "main", 7 if making == taking else 7 + frame, source, id) if number else b""
+            graph = graph_text(f'L_x_: "f32[{dim}, 8][8, 1]cpu"', f'h: "f32[{dim}, 8][8, 1]cpu" = l_x_ + 1', "return (h,)")
+            guards = guard_tree(tensor_match(source, (length, 8)))
+            made += make.compile(
+                id, make.tensor(rows, 8, source=source), name=name, is_started=False, reasons=None, guards=guards, graph=graph
+            )
+            made += make.record("aot_inference_graph", {}, "a graph", id=id)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("lines", "env", "is_sure"),
+    [
+        (("h = encode(x)", "y = score(h)"), "L['x']:0", False),
+        (("y = score(encode(x))",) * 2, "L['x']:0", True),
+        (("p = encode(h)", "y = score(h)"), "L['h']:0,L['x']:0", True),
+    ],
+)
+def test_a_tensor_that_the_lines_contradict_is_marked_by_itself(lines: tuple[str, str], env: str, is_sure: bool) -> None:
+    """Where they leave it open, the prediction is a range, and a caveat has the reason."""
+    advice = advise(make.explain(handed(*lines)))
+    assert (advice.env, advice.after.total, advice.after.at_most) == (env, 2, 2 if is_sure else 3)
+    assert any("By its sizes, h is what other compiled code returned" in item for item in advice.caveats) is not is_sure
