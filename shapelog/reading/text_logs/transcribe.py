@@ -30,6 +30,7 @@ from shapelog.reading.text_logs.message_kinds import (
     goes_on_after_blank,
     heads_stack,
     is_cut_off,
+    is_in_own_words,
     kind_of,
     kind_of_plain,
     skips_blank,
@@ -112,6 +113,11 @@ class _Message:
     def has_fenced_stack(self) -> bool:
         """Whether its stack follows below a heading, in a block of code."""
         return self.kind is MessageKind.FAILURE and heads_stack(self.lines[-1])
+
+    def begin(self, text: str) -> None:
+        """Note whether the first line is an exception already, whose message may go on."""
+        if self.kind is MessageKind.FAILURE and is_in_own_words(text):
+            self.has_raised = self.is_in_words = True
 
     def takes(self, text: str, begins: MessageKind) -> bool:
         """Whether a line without a head, which would begin a message of that kind, goes on with this one."""
@@ -196,6 +202,7 @@ class Transcriber:
                         break
                     self._finish(message)
                 message = self._open[key] = _Message(head, kind, number + at, self._damaged(head, kind, text))
+                message.begin(text)
                 if _PLAIN in self._open:
                     self._finish(self._open.pop(_PLAIN))
             if message.kind is MessageKind.SYMBOLS:
@@ -236,7 +243,8 @@ class Transcriber:
             self._symbols(Head(), text)
         elif kind is not MessageKind.OTHER:
             is_quoted = kind is MessageKind.FAILURE and names_exception(text)
-            self._last = self._open[_PLAIN] = _Message(None, kind, number, [text], has_raised=is_quoted)
+            message = self._last = self._open[_PLAIN] = _Message(None, kind, number, [text], has_raised=is_quoted)
+            message.begin(text)
         elif self.contents.stated is None:
             self.contents.stated = versions.stated_in(text)
 
