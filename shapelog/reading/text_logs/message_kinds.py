@@ -168,6 +168,9 @@ _AFTER_BLANK = {
     MessageKind.RECOMPILES: re.compile(r"\s*(?:triggered by|guard \d+ fail|- )"),
     MessageKind.LIMIT: re.compile(r"\s*(?:config\.|function: |(?:last )?reasons?:|To log all|[Tt]o diagnose)"),
 }
+_COMPILED_GUARD = re.compile(
+    r"\s*(?:TREE_GUARD_MANAGER|(?:\| )*\+- |\| |GuardDebugInfo\(|result=|verbose_code_parts=|num_guards_executed=|user_stack=|\)?\s*$)"
+)
 _FIRST_WORDS = {MessageKind.RECOMPILES: "ompil", MessageKind.LIMIT: "dynamo hit"}
 _WITH_REASONS = (MessageKind.RECOMPILES, MessageKind.LIMIT, MessageKind.PROFILE)
 # How much of a line is looked at.
@@ -211,6 +214,16 @@ def goes_on(kind: MessageKind, text: str, begins: MessageKind) -> bool:
     if begins is MessageKind.OTHER or (kind is MessageKind.BREAK and _EXPLAINS.match(text)):
         return _CONTINUES[kind].match(text) is not None
     return begins is kind or (begins is MessageKind.BARE_REASON and kind in _WITH_REASONS)
+
+
+def lists_compiled_guards(text: str) -> bool:
+    """Whether a line is the heading above guards that failed for a call while recompiling was forbidden."""
+    return text.startswith("Failed on the following precompiled guards")
+
+
+def is_compiled_guard(text: str) -> bool:
+    """Whether a line below that heading belongs to it: a tree of guards, and what is known of the one that failed."""
+    return _COMPILED_GUARD.match(text) is not None
 
 
 def skips_blank(kind: MessageKind) -> bool:

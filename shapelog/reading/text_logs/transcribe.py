@@ -29,10 +29,12 @@ from shapelog.reading.text_logs.message_kinds import (
     goes_on,
     goes_on_after_blank,
     heads_stack,
+    is_compiled_guard,
     is_cut_off,
     is_in_own_words,
     kind_of,
     kind_of_plain,
+    lists_compiled_guards,
     skips_blank,
 )
 from shapelog.reading.text_logs.messages import (
@@ -96,7 +98,7 @@ class _Message:
     """Lines that were written at once; ``number`` is that of the first. Of a traceback, whether the exception came already.
 
     ``also`` is another head that some of its lines have, ``wrapped`` how many lines came last that begin nothing by themselves,
-    ``is_in_words`` whether the message of the exception may still go on.
+    ``is_in_words`` whether the message of the exception may still go on, ``has_guards`` whether guards are listed in it.
     """
 
     head: Head | None
@@ -107,6 +109,7 @@ class _Message:
     has_raised: bool = False
     is_after_blank: bool = False
     is_in_words: bool = False
+    has_guards: bool = False
     wrapped: int = 0
 
     @property
@@ -121,6 +124,10 @@ class _Message:
 
     def takes(self, text: str, begins: MessageKind) -> bool:
         """Whether a line without a head, which would begin a message of that kind, goes on with this one."""
+        if self.kind is MessageKind.RECOMPILES:
+            self.has_guards = self.has_guards or lists_compiled_guards(text)
+            if self.has_guards and is_compiled_guard(text):
+                return True
         if self.kind is not MessageKind.FAILURE:
             was_blank, self.is_after_blank = self.is_after_blank, not text.strip()
             if self.is_after_blank and skips_blank(self.kind):
@@ -513,7 +520,11 @@ class Transcriber:
         self._compiles.know(found.code.file)
         for item in recompiles(found.message.split("\n")) if found.type == "RecompileError" else ():
             self._recompile(head, item)
-        known = refused or self._compiles.compile_of(head, "")
+        reasons = next((item.reasons for item in limits(found.text.split("\n")) if item.reasons), ()) if found.is_at_limit else ()
+        frame, newest = _checked(reasons)
+        if frame and not refused and not head.compile:
+            head = head._replace(compile=f"{frame}/{max(1 + newest, int(found.limit or 0))}")
+        known = refused or self._compiles.compile_of(head, "limit" if reasons and head.compile else "")
         compile = known or self._compiles.unnumbered(head, found.code, is_recompile=False)
         if not compile.code.name:
             compile.code = found.code
@@ -521,6 +532,8 @@ class Transcriber:
             self.contents.signs.update(versions.of_text(found.text))
             compile.limit_value = compile.limit_value or found.limit
             compile.limit = compile.limit or "recompile_limit reached"
+            if reasons and not compile.reasons:
+                self._compiles.write_reasons(compile, reasons)
             compile.failure = None if "convert_frame" in head.place else found  # that one was caught
         elif compile.failure is None or len(found.text) > len(compile.failure.text):
             compile.failure = found
@@ -536,7 +549,7 @@ class Transcriber:
         """A recompile that the stance ``fail_on_recompile`` forbids: it raised an error, whose message begins in the line ``at``."""
         for item in recompiles(lines[at:]):
             code = item.code if item.code.name else innermost_code(lines[:at])
-            compile = self._recompile(head, item._replace(code=code))
+            compile = self._recompile(head, item._replace(code=code), shows_version=any(split_entry(text)[0] for text in item.reasons))
             if compile is not None:
                 self.contents.failures += 1
                 compile.failure = FailureText(RECOMPILE_FORBIDDEN, lines[at].strip(), code, "\n".join(lines))

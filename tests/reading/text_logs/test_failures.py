@@ -264,3 +264,37 @@ def test_hints_below_an_explanation_without_its_title_are_kept(tmp_path: Path) -
 def test_words_about_a_message_are_no_failure(line: str, tmp_path: Path) -> None:
     with pytest.raises(ShapelogError):
         report_of(f"{line}\n", tmp_path)
+
+
+SIZE = "tensor 'x' size mismatch at index 1. expected 128, actual 131"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"why do I get torch._dynamo hit config.recompile_limit (8) function: 'f' (/srv/a.py:4) last reason: 0/7: {SIZE} in eval?\n",
+        f"   last reason: 0/7: {SIZE}.\n",
+        f"RecompileLimitExceeded: cache_size_limit reached\nlast reason: 0/7: {SIZE}\n",
+    ],
+)
+def test_the_last_reason_is_read_wherever_it_is(text: str, tmp_path: Path) -> None:
+    report = report_of(text, tmp_path)
+    (found,) = (item for item in report.findings if item.rule.code == "SL401")
+    assert found.sentence.endswith("; the last reason: dim 1 of x changed from 128 to 131")
+    assert found.compile == "0/8"
+
+
+def test_the_line_of_the_last_reason_is_the_place_of_the_limit(tmp_path: Path) -> None:
+    head = "W1126 16:03:16.529497 77 torch/_dynamo/convert_frame.py:844] [1/8]"
+    text = f"{head} torch._dynamo hit config.recompile_limit (8)\n{head}    function: 'f' (/srv/a.py:4)\n"
+    text += f"{head}    last reason: 1/7: s.k == 2      # s.k += 1  # srv/a.py:9 in f\n"
+    (found,) = (item for item in report_of(text, tmp_path).findings if item.rule.code == "SL401")
+    assert (str(found.place), found.code) == ("/srv/a.py:9", "s.k += 1")
+
+
+def test_the_guard_that_failed_is_read_where_a_stance_forbids_to_recompile(tmp_path: Path) -> None:
+    text = "Detected recompile when torch.compile stance is 'fail_on_recompile'. filename: 'a.py', function name: 'f', line number: 3\n"
+    text += "Failed on the following precompiled guards: \n\nTREE_GUARD_MANAGER:\n+- RootGuardManager\n| +- LAMBDA_GUARD: L['n'] == 4\n"
+    text += "GuardDebugInfo(\nresult=0,\nverbose_code_parts=[\"L['n'] == 4\"],\nnum_guards_executed=1)\n"
+    (found,) = failures(text, tmp_path)
+    assert "the int n was 4 and has changed" in found.sentence
