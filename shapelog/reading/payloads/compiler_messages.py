@@ -80,6 +80,11 @@ PLANNED_RESTARTS = frozenset((_RESTARTS["CompileCollectiveRestartAnalysis"], _RE
 _BUILTIN = re.compile(r"builtin: (\w+) \[.*\] (?:True|False)")
 
 
+# A branch, and a call of a builtin, as torch 2.7 and older name them.
+_BRANCH = re.compile(r"generic_jump(?: TensorVariable\(\))?")
+_CALL = re.compile(r"call_function BuiltinVariable\((\w{1,80})\) \[(?:(?:Constant|Tensor)Variable\(\w*\)(?:, |(?=\])))*\] \{\}")
+
+
 # Where Python writes an object without a name of its own: ``<function log at 0x7fb3d590c720>``.
 _AT_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+(?=>)")
 
@@ -177,6 +182,10 @@ def in_words(line: str) -> str:
     """A line of PyTorch's in which it wrote a class of its own, or the types of its own variables, in words; any other line as it is."""
     if known := _RESTART_CLASS.fullmatch(line):
         return _RESTARTS.get(known[1], known[1])
+    if _BRANCH.fullmatch(line.strip()):
+        return "a branch on the value of a tensor (generic_jump)"
+    if called := _CALL.fullmatch(line.strip()):
+        return f"a call of {called[1]}()"
     builtin = _BUILTIN.fullmatch(line)
     return f"Dynamo cannot trace the builtin {builtin[1]}" if builtin else line
 

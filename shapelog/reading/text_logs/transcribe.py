@@ -63,6 +63,8 @@ _MOST_WRAPPED = {MessageKind.RECOMPILES: 30, MessageKind.LIMIT: 30, MessageKind.
 _MOST_QUOTED = 100
 # The recompiles that are looked at to tell the version; all of a log are of one.
 _ENOUGH_FOR_VERSION = 100
+# How a text has none of the reasons that PyTorch writes below each recompilation.
+_ENDS, _LEAVES_OUT = "the text ends before its reasons", "the text leaves out its reasons"
 # The message of lines without heads among those that are open.
 _PLAIN = -1, None
 _IN_TREE = re.compile(r"\s*(?:\| ?)*\+- \w")
@@ -98,7 +100,8 @@ class _Message:
     """Lines that were written at once; ``number`` is that of the first. Of a traceback, whether the exception came already.
 
     ``also`` is another head that some of its lines have, ``wrapped`` how many lines came last that begin nothing by themselves,
-    ``is_in_words`` whether the message of the exception may still go on, ``has_guards`` whether guards are listed in it.
+    ``is_in_words`` whether the message of the exception may still go on, ``has_guards`` whether guards are listed in it,
+    ``ends_block`` whether a block of code ends below it.
     """
 
     head: Head | None
@@ -109,6 +112,7 @@ class _Message:
     has_raised: bool = False
     is_after_blank: bool = False
     is_in_words: bool = False
+    ends_block: bool = False
     has_guards: bool = False
     wrapped: int = 0
 
@@ -167,6 +171,7 @@ class Transcriber:
         self._quoted: list[tuple[FailureText, int]] = []
         self._mentioned: list[tuple[LimitText, int]] = []
         self._captured: dict[tuple[int, str], None] = {}
+        self._is_end = False
 
     def read(self, chunks: Iterable[bytes]) -> LogContents:
         """Take a whole log."""
@@ -242,6 +247,7 @@ class Transcriber:
             if message.takes(text, kind) if not is_fence(text) else message.has_fenced_stack:
                 message.lines.append(text)
                 return
+            message.ends_block = is_fence(text)
             self._last = None
             if self._open.get(_PLAIN) is message:
                 self._finish(self._open.pop(_PLAIN))
@@ -258,6 +264,7 @@ class Transcriber:
     def _finish(self, message: _Message, is_end: bool = False) -> None:
         """Take what a message holds, without what is cut off where the text ends in it."""
         lines, message.lines = message.lines, []
+        self._is_end = is_end or message.ends_block
         if is_end and lines and message.kind in (MessageKind.RECOMPILES, MessageKind.LIMIT):
             lines[-1] = without_cut_end(lines[-1])
         if message.head and message.head.time and message.head.place.startswith("torch."):
@@ -287,7 +294,9 @@ class Transcriber:
             if item.suggested:
                 self.contents.signs.add(versions.SUGGESTION)
             self.contents.suggested.update(dict.fromkeys(filter(None, item.suggested.split(","))))
-            self._recompile(head, item)
+            compile = self._recompile(head, item)
+            if compile is not None and not item.reasons:
+                compile.lost_reasons = _ENDS if self._is_end else _LEAVES_OUT
 
     def _recompile(self, head: Head, item: RecompileText, shows_version: bool = True) -> LoggedCompile | None:
         """The compile that it is, None where the log had it already."""
@@ -478,10 +487,12 @@ class Transcriber:
         for item in found:
             text = f"Graph break in user code at {item.place.file}:{item.place.line}\nGraph Break Reason: {item.reason}\n"
             text += f'User code traceback:\n  File "{item.place.file}", line {item.place.line}, in {item.place.name}\n'
+            text += f"    {item.place.code}\n" if item.place.code else ""
             self._break(head, text.split("\n"))
 
     def _profile(self, head: Head, lines: list[str]) -> None:
         """The report of ``torch._dynamo.utils.CompileProfiler``: the recompiles of each function."""
+        self.contents.has_profile = True
         for reason, count in profiled_breaks(lines):
             for _ in range(min(count, _MOST_PROFILED)):
                 self._break(head, [f"Graph break: {reason}"])

@@ -265,7 +265,7 @@ def test_the_breaks_that_explain_listed_in_torch_2_0() -> None:
         '    print("woo")',
     ]
     (found,) = explained_breaks(lines)
-    assert found == ("call_function BuiltinVariable(print) [ConstantVariable(str)] {}", ("t2.py", 16, "foo", ""))
+    assert found == ("call_function BuiltinVariable(print) [ConstantVariable(str)] {}", ("t2.py", 16, "foo", 'print("woo")'))
 
 
 def test_a_guard_that_cannot_be_made_is_a_failure() -> None:
