@@ -43,6 +43,9 @@ class _Removal(NamedTuple):
     text: str
 
 
+_PASTE_MORE = "add the lines of the log that follow this recompilation to the text: they have its reasons"
+
+
 class Remedies:
     """The remedies of one run.
 
@@ -89,7 +92,8 @@ class Remedies:
         if blocking:
             return Remedy(RULES[blocking], _where_blocked(blocking, causes, first))
         if not causes:
-            return Remedy(UNEXPLAINED, UNEXPLAINED.remedy)
+            is_cut = all(item.compile.metrics.lost_reasons for item in recompiles)
+            return Remedy(UNEXPLAINED, _PASTE_MORE if is_cut else UNEXPLAINED.remedy)
         rule = causes[0].remedy_rule
         is_markable = removable or (rule.markable and not all(item.verdict in _NOT_BY_MARKS for item in recompiles))
         text = (

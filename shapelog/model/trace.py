@@ -604,6 +604,13 @@ class Trace:
         return tuple(reader.trace.log for reader in self.readers if reader.trace.log is not None)
 
     @property
+    def breaks_alone(self) -> int:
+        """How many graph breaks there are in texts that hold nothing else and name no compilation; else 0."""
+        logs = self.text_logs if self.is_text else ()
+        has_ids = any(compile.shown_label for frame in self.frames for compile in frame.compiles)
+        return 0 if has_ids or not all(log.has_only_breaks for log in logs) else sum(log.break_count for log in logs)
+
+    @property
     def shows_limit_hits(self) -> bool:
         """Whether it would show that the recompile limit was reached: torch 2.4 and 2.5 write that into their log alone."""
         return self.is_text or not self.version_guess.endswith("older")

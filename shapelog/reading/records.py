@@ -311,6 +311,7 @@ class Metrics(NamedTuple):
     has_guarded_code: bool | None = None
     is_forward: bool | None = None
     is_unnumbered: bool = False
+    lost_reasons: str = ""
     fail_type: str = ""
     fail_reason: str = ""
     fail_file: str = ""
@@ -403,6 +404,7 @@ _COUNTS = (
 # The last one is of a text log, whose transcript needs ids where the log has none.
 _FLAGS = ("has_guarded_code", "is_forward", "is_unnumbered")
 _TEXTS = (
+    ("lost_reasons", "lost_reasons"),  # of a text log: how it came to have none
     ("fail_reason", "fail_reason"),
     ("fail_file", "fail_user_frame_filename"),
     ("code_name", "co_name"),

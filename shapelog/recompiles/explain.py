@@ -321,5 +321,5 @@ def _what_is_missing(compile: Compile, has_reasons: bool) -> str:
     if not compile.has_reasons_record:
         return "no reason was recorded, and no guard is known to fail: this is a different compiled object, or a record was lost"
     if not compile.reasons:
-        return "no reason is recorded for it"
+        return compile.metrics.lost_reasons or "no reason is recorded for it"
     return "the recorded reasons name no earlier cache entry in this trace"

@@ -376,7 +376,7 @@ class _AlertBuilder(NamedTuple):
                 facts=tuple(dict.fromkeys(details)),
                 remedy=Remedy(first.rule, first.remedy),
                 source_line=self.found.repository.source_line(place.file, place.line) if place and is_own else None,
-                snippet=line.code if line and is_own else "",
+                snippet=(line.code if line else first.code) if is_own else "",
                 marked=line.marked if line and is_own else "",
                 occurrences=occurrences,
                 messages=tuple(messages.values()),

@@ -80,6 +80,11 @@ PLANNED_RESTARTS = frozenset((_RESTARTS["CompileCollectiveRestartAnalysis"], _RE
 _BUILTIN = re.compile(r"builtin: (\w+) \[.*\] (?:True|False)")
 
 
+# A branch, and a call of a builtin, as torch 2.7 and older name them.
+_BRANCH = re.compile(r"generic_jump(?: TensorVariable\(\))?")
+_CALL = re.compile(r"call_function BuiltinVariable\((\w{1,80})\) \[(?:(?:Constant|Tensor)Variable\(\w*\)(?:, |(?=\])))*\] \{\}")
+
+
 # Where Python writes an object without a name of its own: ``<function log at 0x7fb3d590c720>``.
 _AT_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+(?=>)")
 
@@ -167,7 +172,7 @@ def compiler_message(text: str) -> CompilerMessage:
         if fixes := _SUGGESTED_FIXES.search(text):
             return first._replace(hints=(f"Suggested fixes: {'; '.join(map(str.strip, fixes[1].strip().split(chr(10))))}",), stack=stack)
     if not hints:
-        hints = dict.fromkeys(_inline_hints(body))
+        hints = dict.fromkeys(_inline_hints(" ".join(body.split()) if body.startswith(_VIOLATED) else body))
     urls = _URL.findall(text) or _INLINE_URL.findall(text)
     title, why, *helps = (_AT_ADDRESS.sub("", part) for part in (first.title, first.explanation, *hints))
     return CompilerMessage(title, why, tuple(dict.fromkeys(helps)), urls[0] if urls else "", stack)
@@ -177,6 +182,10 @@ def in_words(line: str) -> str:
     """A line of PyTorch's in which it wrote a class of its own, or the types of its own variables, in words; any other line as it is."""
     if known := _RESTART_CLASS.fullmatch(line):
         return _RESTARTS.get(known[1], known[1])
+    if _BRANCH.fullmatch(line.strip()):
+        return "a branch on the value of a tensor (generic_jump)"
+    if called := _CALL.fullmatch(line.strip()):
+        return f"a call of {called[1]}()"
     builtin = _BUILTIN.fullmatch(line)
     return f"Dynamo cannot trace the builtin {builtin[1]}" if builtin else line
 
@@ -311,14 +320,34 @@ def _title(lines: list[str]) -> str:
         return f"{lines[0].split('!')[0]}: {lines[1].removeprefix('- ')}"
     if lines[0].endswith("raised:") and len(lines) > 1:
         return f"{lines[0]} {lines[1]}"
+    if outside := _OUTSIDE.fullmatch(lines[0].rstrip(".")):
+        return f"a size of {outside[1]} is{OUTSIDE_OF_RANGE} that is marked or declared, {outside[2]} to {outside[3]}"
     operation = _FAILED_OPERATION.fullmatch(lines[0])
     if operation and len(lines) > 1:
         return f"{operation[1] or operation[2]} failed: {lines[1]}"
     line = lines[0][1:-1] if len(lines[0]) > 1 and lines[0][0] in "'\"" and lines[0][-1] == lines[0][0] else lines[0]
-    line = _NOTES.sub("", line) if _DATA_DEPENDENT in line else line
+    line = _asked(line)
     advice = _INLINE_HINT.match(line)
     # What was met comes first, also where the text begins with advice.
     return line[advice.end() :].lstrip(". ") or line if advice else in_words(line)
+
+
+def _asked(line: str) -> str:
+    """What was asked of a value of the data, without the advice above it and the notes below; any other line as it is.
+
+    Where it is given as it came out for an example, which is True or False, the expression is in the notes.
+    """
+    found = _ASKED.search(line)
+    if not found:
+        return line
+    expression = found["expression"].strip()
+    if expression in ("True", "False"):
+        expression = found["unhinted"] or expression
+    return f"{found['what']}{expression}"
+
+
+OUTSIDE_OF_RANGE = " outside of the range"
+_OUTSIDE = re.compile(r"(\d{1,18}) not in range \[(-?\d{1,18}), (\w{1,18})\]")
 
 
 def _caused_by(text: str) -> tuple[StackFrame, ...]:
@@ -330,7 +359,11 @@ def _caused_by(text: str) -> tuple[StackFrame, ...]:
 # What is asked of a value that only the data has; behind it, the same once more and the symbols.
 _RAISING = ("raise ", "raise(", "assert ", "assert(")
 _DATA_DEPENDENT = "data-dependent expression"
-_NOTES = re.compile(r"\.? {0,9}\((?:unhinted|Size-like symbols): .*$")
+_ASKED = re.compile(
+    r"(?P<what>\bCould not [\w ]{1,60} data-dependent expression )(?P<expression>.*?)"
+    r"(?:\.? {0,9}\(unhinted: (?P<unhinted>.*?)\)(?:\.? {0,9}\(Size-like symbols: .*|[. ]*$)"
+    r"|\.? {0,9}\((?:unhinted|Size-like symbols): .*|$)"
+)
 _CAUSE = re.compile(r"^Caused by: (?P<code>[^\n#]{1,400})# (?P<file>[^\n:#]{1,400}):(?P<line>\d{1,9}) in (?P<name>[\w<>]{1,200})", re.M)
 
 

@@ -27,7 +27,7 @@ class LogContents:
 
     ``limits`` and ``failures`` count warnings at the recompile limit and exceptions; ``suggested`` are the sources that PyTorch itself
     suggested to make dynamic, in its order. ``stated`` is the version that a line names; ``counted_breaks`` are those that
-    ``torch._dynamo.explain`` counts, of which it may list some.
+    ``torch._dynamo.explain`` counts, of which it may list some. ``has_profile``: a CompileProfiler counted the recompilations.
     """
 
     lines: int = 0
@@ -38,10 +38,21 @@ class LogContents:
     signs: set[Versions] = field(default_factory=set)
     stated: Versions | None = None
     counted_breaks: CountedBreaks = field(default_factory=CountedBreaks)
+    has_profile: bool = False
 
     @property
     def is_empty(self) -> bool:
         return not self.messages and not self.limits and not self.failures
+
+    @property
+    def has_only_breaks(self) -> bool:
+        """Whether nothing but graph breaks is in it, so that it names no compilation and has nothing about recompilations."""
+        return not self.limits and not self.failures and {name for name, count in self.messages.items() if count} == {"graph_breaks"}
+
+    @property
+    def break_count(self) -> int:
+        """How many graph breaks the text lists or counts."""
+        return max(self.messages["graph_breaks"], self.counted_breaks.breaks)
 
     @property
     def version_guess(self) -> str:

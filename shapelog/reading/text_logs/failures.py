@@ -19,13 +19,18 @@ _NAMES = (
     r"|FailOnRecompileLimitHit|FailOnCacheLimitHit|RecompileLimitExceeded|CacheLimitExceeded|InductorError|LoweringException)"
 )
 # Those that no other program has.
-_OF_DYNAMO_ALONE = r"(?:BackendCompilerFailed|InternalTorchDynamoError|FailOnRecompileLimitHit|FailOnCacheLimitHit|RecompileLimitExceeded)"
+_OF_DYNAMO_ALONE = (
+    r"(?:BackendCompilerFailed|InternalTorchDynamoError|TorchRuntimeError|FailOnRecompileLimitHit|FailOnCacheLimitHit"
+    r"|RecompileLimitExceeded)"
+)
 # A class of exceptions with its module, which is one wherever it is.
 _QUALIFIED = rf"(?<![\w.]){_MODULE}(?:\w{{1,80}}\.){{1,6}}\w{{0,80}}(?:Error|Exception|Failed|Unsupported|Hit|Exceeded|SymNode)"
 # Exceptions of the compiler; one that the program itself raised is no failure of it.
 _RAISED = re.compile(
-    rf"(?:^|\n)[ \t]{{0,80}}(?:(?!except )\w{{1,20}} +)?(?P<alone>{_MODULE}[\w.]{{1,200}}|{_NAMES})(?:: (?P<message>[^\n]*)|(?=\n|$))"
-    rf"|(?<!except )(?P<quoted>{_QUALIFIED}|(?<![\w.]){_OF_DYNAMO_ALONE}): (?P<words>\S[^\n]*)"
+    rf"(?:^|\n)[ \t]{{0,80}}(?:(?!except )\w{{1,20}} +)?(?P<alone>{_MODULE}[\w.]{{1,200}}|{_NAMES})(?:: (?P<message>[^\n]*)"
+    rf"|:?[ \t]*\n[ \t]*(?P<below>\d[^\n]* not in range [^\n]*)|:?(?=\n|$))"
+    rf"|(?<!except )(?P<quoted>{_QUALIFIED}|(?<![\w.]){_OF_DYNAMO_ALONE})(?:: | (?=\w{{0,40}}Error: ))(?P<words>\S[^\n]*)"
+    r"|(?<![\w.])(?P<unsupported>Unsupported): (?P<what>[^\n]{0,200}(?:Variable\b|\bcall_\w)[^\n]*)"
     # a field of a report, such as ``Exception Type:``, and the one below it that has the message
     rf"|(?<=[:* ])(?P<field>{_QUALIFIED})\W{{0,8}}(?:\n[^\n:]{{0,60}}\b[Mm]essage\W{{1,8}}(?P<said>[^\n]*)|(?=\n|$))"
     rf"|(?:^|\n)(?P<heading>{_NAMES}) {{2,200}}Traceback \(most recent call last\)"  # of IPython
@@ -33,6 +38,8 @@ _RAISED = re.compile(
     r"|(?:^|\n)[ \t]{0,80}\w{0,80}Error: (?P<of_operation>Failed running call_\w{1,20} [^\n]*)"
 )
 _TYPES = {"of_backend": "BackendCompilerFailed", "of_operation": "TorchRuntimeError"}
+_MESSAGES = {"alone": "message", "quoted": "words", "unsupported": "what", "field": "said"}
+_VIOLATION = "ConstraintViolationError"
 _AT_LIMIT = frozenset(("FailOnRecompileLimitHit", "FailOnCacheLimitHit", "RecompileLimitExceeded", "CacheLimitExceeded"))
 _LIMIT_IN_MESSAGE = re.compile(r"currently\s+set\s+to\s+(\d{1,9})\)|(?:recompile|cache_size)_limit \((\d{1,9})\)")
 _GUARD_ERROR = re.compile(
@@ -40,8 +47,10 @@ _GUARD_ERROR = re.compile(
 )
 # The end of an exception's message, which any program's may have by chance, and of Dynamo's own.
 _OF_ANY_PROGRAM = ("Unsupported", "UserError")
-_OF_DYNAMO = re.compile(r"^from user code:|TORCH_LOGS|TORCHDYNAMO|torch[/\\]_dynamo", re.M)
-_EXPLANATION = re.compile(r"^[^\n]*?\s*Explanation: (?P<message>.*?)^\s*from user code:", re.M | re.S)
+_OF_DYNAMO = re.compile(
+    r"\w+Variable\b|\bcall_(?:function|method|module)\b|^from user code:|TORCH_LOGS|TORCHDYNAMO|torch[/\\]_dynamo", re.M
+)
+_EXPLANATION = re.compile(r"^(?P<message>[ \t]*Explanation: .*?)^\s*from user code:", re.M | re.S)
 _NOT_CONVERTED = re.compile(r"WON'T CONVERT (?P<name>\S+) (?P<file>.*?) line (?P<line>\d{1,9})")
 _USER_STACK = "from user code:"
 # A frame of a stack whose lines are joined, with its line of code up to what follows.
@@ -54,8 +63,23 @@ _SHAPE_ENV = "creating the guards on sizes failed, which also check that what is
 _LOWERING = "Error from lowering"
 # The heading, and below it one condition on each line; a person may have written on below these, or quote one alone.
 _CONDITION = r"(?:Not all values|You marked|The values|The constraints)[^\n]*"
-_VIOLATED = re.compile(rf"^[ \t]*(?P<all>Constraints violated \([^\n]*(?:\n[ \t]*(?:- )?{_CONDITION})*)", re.M)
-_VIOLATED_ALONE = re.compile(r"Not all values of (?:RelaxedUnspecConstraint\(|\S{1,200} = )[^\n]{0,500}? are valid because [^\n]*")
+_CONDITIONED = re.compile(_CONDITION)
+_NAMED = re.compile(r"L\[[^\s()]{1,200}(?:\(\)\[\d{1,3}\])?")
+_VIOLATED = re.compile(rf"^[ \t]*(?P<all>Constraints violated\s\([^\n]*(?:\n[ \t]*(?:- )?{_CONDITION})*)", re.M)
+_VIOLATED_ALONE = re.compile(
+    r"Not all values of (?:RelaxedUnspecConstraint\(|\S{1,200} = )[^\n]{0,500}? are valid because [^\n]*"
+    r"|You marked \S[^\n]{0,200} as dynamic\s{1,9}but\s{1,9}your\s{1,9}code\s{1,9}specialized\s[^()]{0,99}\([^()\n]{1,60}\)"
+    r"(?:\.\s+If\s+you're\s+using\s+mark_dynamic,[^.]{1,200}\.|[^\n]*)"
+)
+# What is known by PyTorch's own words for it.
+_IN_OWN_WORDS = {
+    "GuardOnDataDependentSymNode": re.compile(
+        r"(?:Tried to use data-dependent value [^\n]*)?"
+        r"Could not (?:guard on|extract specialized integer from) data-dependent expression .*",
+        re.S,
+    ),
+    "AssertionError": re.compile(r"Guard failed on the same frame it was created[^\n]*"),
+}
 _IN_STACK = re.compile(r'File "|^(?:File |Cell In|Input In|<ipython-)|^-{2,}> ?\d', re.M)
 _AFTER_MARK = re.compile(r"['\"\u2019\u201d](?=[\s,.;:?!}\]]|$)")
 _LONGEST_KEY = 200
@@ -93,7 +117,14 @@ class FailureText(NamedTuple):
     def is_same(self, other: "FailureText") -> bool:
         """Whether both are of one failure, by the type and the beginning of the message; that of one may be cut."""
         mine, others = self._key, other._key
+        if self.type == other.type == _VIOLATION and (self._names or other._names):
+            return self._names <= set(_NAMED.findall(other.message)) if self._names else other._names <= set(_NAMED.findall(self.message))
         return self.type == other.type and (mine.startswith(others) or others.startswith(mine))
+
+    @property
+    def _names(self) -> set[str]:
+        """What constraints are violated for, where the message has nothing but that."""
+        return set() if _CONDITIONED.search(self.message) else set(_NAMED.findall(self.message))
 
     @property
     def _key(self) -> str:
@@ -116,10 +147,10 @@ class _Raised(NamedTuple):
 def raised_in(text: str) -> Iterator[_Raised]:
     """The exceptions of the compiler that a text names."""
     for found in _RAISED.finditer(text):
-        part = next(name for name in ("alone", "quoted", "field", "heading", *_TYPES) if found[name])
-        message = {"alone": "message", "quoted": "words", "field": "said"}.get(part, part)
+        part = next(name for name in ("alone", "quoted", "unsupported", "field", "heading", *_TYPES) if found[name])
+        message = "below" if found["below"] else _MESSAGES.get(part, part)
         begin = found.start(message) if part != "heading" and found[message] is not None else len(text)
-        end = _end_of_quote(text, found.start(part), begin) if part == "quoted" else len(text)
+        end = _end_of_quote(text, found.start(part), begin) if part in ("quoted", "unsupported") else len(text)
         yield _Raised(_TYPES.get(part) or found[part], found.start(part), begin, end)
 
 
@@ -130,6 +161,8 @@ def _end_of_quote(text: str, start: int, begin: int) -> int:
     stop = stop if stop >= 0 else len(text)
     if text.count("`", line, start) % 2:
         closing = text.find("`", begin, stop)
+    elif start > line and text[start - 1] == "(":
+        closing = _end_of_parentheses(text, begin, stop)
     else:
         marks = CLOSING.get(text[start - 1], "") if start > line else ""
         ends = [found.start() for found in _AFTER_MARK.finditer(text, begin, stop) if text[found.start()] in marks]
@@ -137,9 +170,19 @@ def _end_of_quote(text: str, start: int, begin: int) -> int:
     return closing if closing >= 0 else len(text)
 
 
+def _end_of_parentheses(text: str, begin: int, stop: int) -> int:
+    """Where those close within ``stop`` that are open at ``begin``; -1 where they do not."""
+    depth = 1
+    for found in re.finditer(r"[()]", text[begin:stop]):
+        depth += 1 if found[0] == "(" else -1
+        if not depth:
+            return begin + found.start()
+    return -1
+
+
 def names_exception(line: str) -> bool:
     """Whether a line has an exception of the compiler behind words of somebody else."""
-    return any(found["quoted"] or found["of_backend"] for found in _RAISED.finditer(line))
+    return any(found["quoted"] or found["unsupported"] or found["of_backend"] for found in _RAISED.finditer(line))
 
 
 def failure(lines: Iterable[str], is_logged: bool = False) -> FailureText | None:
@@ -151,7 +194,7 @@ def failure(lines: Iterable[str], is_logged: bool = False) -> FailureText | None
     text = "\n".join(lines)
     raised = [found for found in raised_in(text) if found.type not in _OF_ANY_PROGRAM or _OF_DYNAMO.search(text)]
     if not raised and (explained := _EXPLANATION.search(text)):  # from Explanation on, the message of an exception
-        return FailureText("Unsupported", explained["message"].partition("\n")[0].strip(), _compiled_code(text), text)
+        return FailureText("Unsupported", explained["message"].rstrip(), _compiled_code(text), text)
     if not raised:
         return _nameless_failure(text, is_logged)
     last = raised[-1]
@@ -164,7 +207,7 @@ def failure(lines: Iterable[str], is_logged: bool = False) -> FailureText | None
         code = recompiled if recompiled.name else _compiled_code(text)
     begin = text.find("Traceback (most recent call last):")
     caller = UNKNOWN_CODE if code.name or compiler_message(message).stack else innermost_code(lines)
-    if kind == "ConstraintViolationError" and (alone := _VIOLATED_ALONE.match(message)):
+    if kind == _VIOLATION and (alone := _VIOLATED_ALONE.match(message)):
         message = _as_violation(alone)
     whole = text[max(begin, 0) :] if exception_chain(text) else text
     return FailureText(kind, message, code, whole, caller, is_in_sentence(text, last.start))
@@ -190,9 +233,12 @@ def _compiled_code(text: str) -> Code:
 def _nameless_failure(text: str, is_logged: bool) -> FailureText | None:
     """A failure whose exception the text has lost, or never had."""
     if violated := _VIOLATED.search(text):
-        return FailureText("ConstraintViolationError", violated["all"].strip(), UNKNOWN_CODE, text)
+        return FailureText(_VIOLATION, violated["all"].strip(), UNKNOWN_CODE, text)
     if violated := _VIOLATED_ALONE.search(text):
-        return FailureText("ConstraintViolationError", _as_violation(violated), UNKNOWN_CODE, text)
+        return FailureText(_VIOLATION, _as_violation(violated), UNKNOWN_CODE, text)
+    for kind, words in _IN_OWN_WORDS.items():
+        if said := words.search(text):
+            return FailureText(kind, said[0].strip(), _compiled_code(text), text)
     other = next((f"{item.type}: {item.message}" for item in reversed(exception_chain(text)) if item.message), "")
     if guard := _GUARD_ERROR.search(text):
         return FailureText("Error", _guard_error(guard, other), UNKNOWN_CODE, text)
@@ -205,7 +251,7 @@ def _nameless_failure(text: str, is_logged: bool) -> FailureText | None:
 
 
 def _as_violation(condition: re.Match[str]) -> str:
-    return f"Constraints violated!\n- {condition[0].strip()}"
+    return f"Constraints violated!\n- {' '.join(condition[0].split())}"
 
 
 def _guard_error(found: re.Match[str], exception: str) -> str:

@@ -37,6 +37,7 @@ class LoggedCompile:
     attempt: int = 0
     code: Code = field(default_factory=Code)
     reasons: bool = False
+    lost_reasons: str = ""
     started: bool = False
     has_env: bool = False
     has_guards: bool = False
@@ -274,6 +275,8 @@ class LoggedCompiles:
         metrics: dict[str, Any] = {"is_unnumbered": True} if compile.ids is None else {}
         if code.name:
             metrics |= {"co_name": code.name, "co_filename": code.file, "co_firstlineno": code.line}
+        if compile.lost_reasons:
+            metrics["lost_reasons"] = compile.lost_reasons
         if compile.limit is not None:
             metrics |= {"fail_type": "RecompileLimitExceeded", "fail_reason": compile.limit}
             if compile.limit_value:

@@ -57,6 +57,13 @@ _IGNORED = ("Skipping guard ", "lru_cache_stats ", "produce_guards", "marking ",
 _EXPLAINS = re.compile(r"\s*Explanation: \S")
 # The first line left of an old graph break, which PyTorch logs without an artifact.
 _SETTING = re.compile(r"\s*torch\._dynamo\.config\.capture_\w+ = True\s*$")
+# What PyTorch's exceptions are known by where their class is not there: a sentence with what it is about.
+_OWN_WORDS = (
+    r"Could not (?:guard on|extract specialized integer from) data-dependent expression "
+    r"(?=\(|-?\d|[A-Z]\w{0,20}\(|\w?[uzs]\d|True|False)|Guard failed on the same frame it was created"
+    r"|^\s*(?:[-*] )?You marked \S.{0,200} as dynamic\b"
+)
+_IN_OWN_WORDS = re.compile(rf"{_OWN_WORDS}|Not all values of .* are valid because ")
 # What begins a message, in the order in which it is tried; and what may follow on lines that have no head.
 _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
     (
@@ -68,11 +75,14 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
         re.compile(
             r"Traceback \(most recent call last\)|WON'T CONVERT |Error while creating guard"
             r"|^\s*(?:Error from lowering|Constraints violated \()"
+            rf"|{_OWN_WORDS}"
             r"|^\s*(?:\w+ +)?(?:torch\.(?:_dynamo|_inductor|fx)\.[\w.]+|ConstraintViolationError|BackendCompilerFailed"
             r"|InternalTorchDynamoError|TorchRuntimeError|FailOnRecompileLimitHit|RecompileError|UserError|Unsupported"
-            r"|RecompileLimitExceeded|CacheLimitExceeded)(?:: |$)"
-            r"|\btorch\.(?:_dynamo|_inductor|fx)\.[\w.]+(?:Error|Exception|Failed|Unsupported|Hit|Exceeded|SymNode)(?:: \S|\W{0,8}$)"
-            r"|\b(?:BackendCompilerFailed|InternalTorchDynamoError|FailOn(?:Recompile|Cache)LimitHit|RecompileLimitExceeded): \S"
+            r"|RecompileLimitExceeded|CacheLimitExceeded)(?:: |:?$)"
+            r"|\btorch\.(?:_dynamo|_inductor|fx)\.[\w.]+(?:Error|Exception|Failed|Unsupported|Hit|Exceeded|SymNode)"
+            r"(?:: \S| \w{0,40}Error: |\W{0,8}$)|\bUnsupported: .{0,200}(?:Variable\b|\bcall_\w)"
+            r"|\b(?:BackendCompilerFailed|InternalTorchDynamoError|TorchRuntimeError|FailOn(?:Recompile|Cache)LimitHit"
+            r"|RecompileLimitExceeded): \S"
             r"|backend='[^']{1,80}' raised:|Not all values of .* are valid because |^\s*\w*Error: Failed running call_\w"
             rf"|^{_EXPLAINS.pattern}"
         ),
@@ -122,7 +132,7 @@ _ANY_BEGIN = re.compile(
     r"|from lowering|UserWarning: |WON'T CONVERT |^\s*function: |^\W*\d+/\d+: |^\s*last reason: |Traceback \(|Graph [Bb]reak"
     r"|GuardFail\(|tensor '|TREE_GUARD|\+- |check_tensor\("
     r"|:\d{1,9}:[\w<>.]+:\s*$|Dynamo produced|ExplainOutput|Unsupported: |Explanation: |Recompile Reasons"
-    r"|raised:|valid because|check failed|Cache miss due to"
+    r"|raised:|valid because|data-dependent exp|You marked |uard failed on|[a-z]Error:$|check failed|Cache miss due to"
     r"|[Cc]udagraph|CUDAGraph|Re-recording |Profiler Report|torch\._inductor|torch\.fx|create_|set_repl|_update_var|track_sym|guard added"
 )
 _CONTINUES = {
@@ -158,6 +168,9 @@ _AFTER_BLANK = {
     MessageKind.RECOMPILES: re.compile(r"\s*(?:triggered by|guard \d+ fail|- )"),
     MessageKind.LIMIT: re.compile(r"\s*(?:config\.|function: |(?:last )?reasons?:|To log all|[Tt]o diagnose)"),
 }
+_COMPILED_GUARD = re.compile(
+    r"\s*(?:TREE_GUARD_MANAGER|(?:\| )*\+- |\| |GuardDebugInfo\(|result=|verbose_code_parts=|num_guards_executed=|user_stack=|\)?\s*$)"
+)
 _FIRST_WORDS = {MessageKind.RECOMPILES: "ompil", MessageKind.LIMIT: "dynamo hit"}
 _WITH_REASONS = (MessageKind.RECOMPILES, MessageKind.LIMIT, MessageKind.PROFILE)
 # How much of a line is looked at.
@@ -203,6 +216,16 @@ def goes_on(kind: MessageKind, text: str, begins: MessageKind) -> bool:
     return begins is kind or (begins is MessageKind.BARE_REASON and kind in _WITH_REASONS)
 
 
+def lists_compiled_guards(text: str) -> bool:
+    """Whether a line is the heading above guards that failed for a call while recompiling was forbidden."""
+    return text.startswith("Failed on the following precompiled guards")
+
+
+def is_compiled_guard(text: str) -> bool:
+    """Whether a line below that heading belongs to it: a tree of guards, and what is known of the one that failed."""
+    return _COMPILED_GUARD.match(text) is not None
+
+
 def skips_blank(kind: MessageKind) -> bool:
     """Whether a message may go on after empty lines, which some pages put between lines."""
     return kind in _AFTER_BLANK
@@ -221,6 +244,11 @@ def is_cut_off(kind: MessageKind, text: str) -> bool:
 def ends_stack(text: str) -> bool:
     """Whether a line of a traceback is the exception, below the stack, which is indented."""
     return bool(text.strip()) and not text[:1].isspace() and not _OF_IPYTHON.match(text)
+
+
+def is_in_own_words(text: str) -> bool:
+    """Whether a line is an exception by PyTorch's own words for it, without its class or a stack."""
+    return _IN_OWN_WORDS.search(text[:_LOOKED_AT]) is not None
 
 
 def heads_stack(text: str) -> bool:

@@ -95,6 +95,9 @@ def _recompile(code: Code | None, lines: list[str]) -> RecompileText:
             ):  # torch 2.0 and 2.1 write one guard on the same line, some as a tuple of texts
                 items += _of_tuple(rest.rstrip())
             continue
+        if debug := _DEBUG_INFO.match(line):
+            items += [found[2] for found in _IN_LIST.finditer(debug[1] or "")]
+            continue
         hint = _SUGGESTED.search(line)
         if hint:
             suggested = hint["sources"] or ""
@@ -118,6 +121,8 @@ def _of_tuple(text: str) -> list[str]:
 
 
 _LONGEST_LIST = 20_000
+# What a tree of guards found out about a call.
+_DEBUG_INFO = re.compile(r"\s*(?:GuardDebugInfo\(|result=|num_guards_executed=|(?:verbose_code_parts=(\[.{0,20000}))$)")
 _IN_LIST = re.compile(r"(?<=[\[ ])(['\"])(.{0,300}?)\1(?=, ['\"]|\])")
 
 
@@ -182,13 +187,26 @@ _ENDS_IN_PLACE = re.compile(r"^(?P<before>.*Recompiling function [^\s'\"]+) in [
 _IN_PART = re.compile(r"\w*|tensor '.*|[LG]\[[^\s()]*|[^()]*\([^()]*(?:\([^()]*\)[^()]*)*")
 
 
+# A guard with both of its values, and behind it words that are not a comment of PyTorch's.
+_WHOLE_GUARD = re.compile(
+    r"(?P<guard>(?:\d{1,9}/\d{1,9}: )?tensor '.{1,400}?' (?:[\w ]{1,40}mismatch|mismatch)(?: at index \d{1,3})?"
+    r"\. expected [^\s,]{1,200}, actual \S{0,200}?\w)[.,;:!?`'\")]{0,4}(?=\s+[^\s#]|\s*$)(?!\s+(?:actual|expected)\b)"
+)
+
+
+def whole_guard(reason: str) -> str:
+    """A reason without the words of a sentence that follow it on its line, and the period."""
+    found = _WHOLE_GUARD.match(reason)
+    return found["guard"] if found and parse(reason).family == "other" else reason
+
+
 def without_cut_end(line: str) -> str:
     """The last line of a text without what it holds in part: a guard, or the path of a file. A name that is complete stays."""
     place = _ENDS_IN_PLACE.match(line)
     if place and not re.search(r":\d{1,9}\s*$", line):
         return place["before"] or place["function"]
     found = _ENDS_IN_REASON.match(line)
-    if not found or parse(found["reason"]).family != "other":
+    if not found or parse(whole_guard(found["reason"])).family != "other":
         return line
     if not _IN_PART.fullmatch(split_entry(found["reason"].strip())[1].lstrip("[\"'")):  # old versions write a list
         return line
@@ -231,7 +249,9 @@ def limits(lines: Sequence[str]) -> Iterator[LimitText]:
             code = Code(function["name"].strip(), function["file"] or function["path"] or "", int(function["line"] or 0))
             found = found._replace(code=code, is_mentioned=False)
         if reason:
-            found = found._replace(reasons=_listed(reason["reason"]), is_mentioned=found.is_mentioned and limit is not None)
+            found = found._replace(
+                reasons=tuple(map(whole_guard, _listed(reason["reason"]))), is_mentioned=found.is_mentioned and limit is not None
+            )
         elif limit and (named := _NAMED_REASON.search(line, limit.end())):
             found = found._replace(reasons=(named[0].rstrip(" .…`\"')"),))
         elif is_over:

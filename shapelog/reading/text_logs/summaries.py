@@ -44,7 +44,9 @@ def explained_breaks(lines: Iterable[str]) -> Iterator[BreakText]:
     """The breaks below ``Break Reasons:`` in the output of ``torch._dynamo.explain``; those without a stack are left out."""
     reason: list[str] | None = None
     place: Place | None = None
+    is_framed = False
     for line in (*lines, "  Break Reason 0:"):
+        was_framed, is_framed = is_framed, False
         for item in _BREAK_AS_OBJECT.finditer(line):
             if summaries := list(_FRAME_SUMMARY.finditer(item["stack"])):
                 yield BreakText(item["reason"], Place(summaries[-1]["file"], int(summaries[-1]["line"]), summaries[-1]["name"]))
@@ -54,7 +56,9 @@ def explained_breaks(lines: Iterable[str]) -> Iterator[BreakText]:
                 yield BreakText("\n".join(reason).strip().removeprefix("Reason: "), place)
             reason, place = [old[1]] if old else [], None
         elif reason is not None and (frames := list(stack_lines([line]))):  # torch 2.0
-            place = Place(frames[0].file, frames[0].line, frames[0].name)
+            place, is_framed = Place(frames[0].file, frames[0].line, frames[0].name), True
+        elif place and was_framed and line.startswith("    "):
+            place = place._replace(code=line.strip())
         elif reason is not None and (found := _FRAME_SUMMARY.search(line)):
             place = Place(found["file"], int(found["line"]), found["name"])
         elif reason is not None and place is None and line.strip() != "User Stack:":

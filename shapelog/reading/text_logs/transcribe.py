@@ -29,9 +29,12 @@ from shapelog.reading.text_logs.message_kinds import (
     goes_on,
     goes_on_after_blank,
     heads_stack,
+    is_compiled_guard,
     is_cut_off,
+    is_in_own_words,
     kind_of,
     kind_of_plain,
+    lists_compiled_guards,
     skips_blank,
 )
 from shapelog.reading.text_logs.messages import (
@@ -60,6 +63,8 @@ _MOST_WRAPPED = {MessageKind.RECOMPILES: 30, MessageKind.LIMIT: 30, MessageKind.
 _MOST_QUOTED = 100
 # The recompiles that are looked at to tell the version; all of a log are of one.
 _ENOUGH_FOR_VERSION = 100
+# How a text has none of the reasons that PyTorch writes below each recompilation.
+_ENDS, _LEAVES_OUT = "the text ends before its reasons", "the text leaves out its reasons"
 # The message of lines without heads among those that are open.
 _PLAIN = -1, None
 _IN_TREE = re.compile(r"\s*(?:\| ?)*\+- \w")
@@ -95,7 +100,8 @@ class _Message:
     """Lines that were written at once; ``number`` is that of the first. Of a traceback, whether the exception came already.
 
     ``also`` is another head that some of its lines have, ``wrapped`` how many lines came last that begin nothing by themselves,
-    ``is_in_words`` whether the message of the exception may still go on.
+    ``is_in_words`` whether the message of the exception may still go on, ``has_guards`` whether guards are listed in it,
+    ``ends_block`` whether a block of code ends below it.
     """
 
     head: Head | None
@@ -106,6 +112,8 @@ class _Message:
     has_raised: bool = False
     is_after_blank: bool = False
     is_in_words: bool = False
+    ends_block: bool = False
+    has_guards: bool = False
     wrapped: int = 0
 
     @property
@@ -113,8 +121,17 @@ class _Message:
         """Whether its stack follows below a heading, in a block of code."""
         return self.kind is MessageKind.FAILURE and heads_stack(self.lines[-1])
 
+    def begin(self, text: str) -> None:
+        """Note whether the first line is an exception already, whose message may go on."""
+        if self.kind is MessageKind.FAILURE and is_in_own_words(text):
+            self.has_raised = self.is_in_words = True
+
     def takes(self, text: str, begins: MessageKind) -> bool:
         """Whether a line without a head, which would begin a message of that kind, goes on with this one."""
+        if self.kind is MessageKind.RECOMPILES:
+            self.has_guards = self.has_guards or lists_compiled_guards(text)
+            if self.has_guards and is_compiled_guard(text):
+                return True
         if self.kind is not MessageKind.FAILURE:
             was_blank, self.is_after_blank = self.is_after_blank, not text.strip()
             if self.is_after_blank and skips_blank(self.kind):
@@ -154,6 +171,7 @@ class Transcriber:
         self._quoted: list[tuple[FailureText, int]] = []
         self._mentioned: list[tuple[LimitText, int]] = []
         self._captured: dict[tuple[int, str], None] = {}
+        self._is_end = False
 
     def read(self, chunks: Iterable[bytes]) -> LogContents:
         """Take a whole log."""
@@ -196,6 +214,7 @@ class Transcriber:
                         break
                     self._finish(message)
                 message = self._open[key] = _Message(head, kind, number + at, self._damaged(head, kind, text))
+                message.begin(text)
                 if _PLAIN in self._open:
                     self._finish(self._open.pop(_PLAIN))
             if message.kind is MessageKind.SYMBOLS:
@@ -228,6 +247,7 @@ class Transcriber:
             if message.takes(text, kind) if not is_fence(text) else message.has_fenced_stack:
                 message.lines.append(text)
                 return
+            message.ends_block = is_fence(text)
             self._last = None
             if self._open.get(_PLAIN) is message:
                 self._finish(self._open.pop(_PLAIN))
@@ -236,13 +256,15 @@ class Transcriber:
             self._symbols(Head(), text)
         elif kind is not MessageKind.OTHER:
             is_quoted = kind is MessageKind.FAILURE and names_exception(text)
-            self._last = self._open[_PLAIN] = _Message(None, kind, number, [text], has_raised=is_quoted)
+            message = self._last = self._open[_PLAIN] = _Message(None, kind, number, [text], has_raised=is_quoted)
+            message.begin(text)
         elif self.contents.stated is None:
             self.contents.stated = versions.stated_in(text)
 
     def _finish(self, message: _Message, is_end: bool = False) -> None:
         """Take what a message holds, without what is cut off where the text ends in it."""
         lines, message.lines = message.lines, []
+        self._is_end = is_end or message.ends_block
         if is_end and lines and message.kind in (MessageKind.RECOMPILES, MessageKind.LIMIT):
             lines[-1] = without_cut_end(lines[-1])
         if message.head and message.head.time and message.head.place.startswith("torch."):
@@ -272,7 +294,9 @@ class Transcriber:
             if item.suggested:
                 self.contents.signs.add(versions.SUGGESTION)
             self.contents.suggested.update(dict.fromkeys(filter(None, item.suggested.split(","))))
-            self._recompile(head, item)
+            compile = self._recompile(head, item)
+            if compile is not None and not item.reasons:
+                compile.lost_reasons = _ENDS if self._is_end else _LEAVES_OUT
 
     def _recompile(self, head: Head, item: RecompileText, shows_version: bool = True) -> LoggedCompile | None:
         """The compile that it is, None where the log had it already."""
@@ -463,10 +487,12 @@ class Transcriber:
         for item in found:
             text = f"Graph break in user code at {item.place.file}:{item.place.line}\nGraph Break Reason: {item.reason}\n"
             text += f'User code traceback:\n  File "{item.place.file}", line {item.place.line}, in {item.place.name}\n'
+            text += f"    {item.place.code}\n" if item.place.code else ""
             self._break(head, text.split("\n"))
 
     def _profile(self, head: Head, lines: list[str]) -> None:
         """The report of ``torch._dynamo.utils.CompileProfiler``: the recompiles of each function."""
+        self.contents.has_profile = True
         for reason, count in profiled_breaks(lines):
             for _ in range(min(count, _MOST_PROFILED)):
                 self._break(head, [f"Graph break: {reason}"])
@@ -505,7 +531,11 @@ class Transcriber:
         self._compiles.know(found.code.file)
         for item in recompiles(found.message.split("\n")) if found.type == "RecompileError" else ():
             self._recompile(head, item)
-        known = refused or self._compiles.compile_of(head, "")
+        reasons = next((item.reasons for item in limits(found.text.split("\n")) if item.reasons), ()) if found.is_at_limit else ()
+        frame, newest = _checked(reasons)
+        if frame and not refused and not head.compile:
+            head = head._replace(compile=f"{frame}/{max(1 + newest, int(found.limit or 0))}")
+        known = refused or self._compiles.compile_of(head, "limit" if reasons and head.compile else "")
         compile = known or self._compiles.unnumbered(head, found.code, is_recompile=False)
         if not compile.code.name:
             compile.code = found.code
@@ -513,6 +543,8 @@ class Transcriber:
             self.contents.signs.update(versions.of_text(found.text))
             compile.limit_value = compile.limit_value or found.limit
             compile.limit = compile.limit or "recompile_limit reached"
+            if reasons and not compile.reasons:
+                self._compiles.write_reasons(compile, reasons)
             compile.failure = None if "convert_frame" in head.place else found  # that one was caught
         elif compile.failure is None or len(found.text) > len(compile.failure.text):
             compile.failure = found
@@ -528,7 +560,7 @@ class Transcriber:
         """A recompile that the stance ``fail_on_recompile`` forbids: it raised an error, whose message begins in the line ``at``."""
         for item in recompiles(lines[at:]):
             code = item.code if item.code.name else innermost_code(lines[:at])
-            compile = self._recompile(head, item._replace(code=code))
+            compile = self._recompile(head, item._replace(code=code), shows_version=any(split_entry(text)[0] for text in item.reasons))
             if compile is not None:
                 self.contents.failures += 1
                 compile.failure = FailureText(RECOMPILE_FORBIDDEN, lines[at].strip(), code, "\n".join(lines))

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from shapelog.advice.remedies import Remedies
 from shapelog.model.trace import Compile, Frame, Outcome
-from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION, CompilerMessage, RaisedException
+from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION, OUTSIDE_OF_RANGE, CompilerMessage, RaisedException
 from shapelog.reading.payloads.source_names import Source, is_dynamo, is_library
 from shapelog.reading.records import StackFrame
 from shapelog.recompiles.became_dynamic import EarlierSymbols
@@ -19,6 +19,7 @@ from shapelog.text import enumerated
 _FAILED, _CONFLICT = RULES["SL403"], RULES["SL203"]
 _DECLARED = "declare it as Dim.AUTO or with this size, or change the line that requires a fixed size"
 _DECLARED_RANGE = "declare this range, or Dim.AUTO, or change the line that requires it"
+_WIDER_RANGE = "mark or declare a range with this size in it, or bring the input to a size within the range"
 _MARKED_RANGE = "mark this range, or change the line that requires it"
 _OF_DATA = "assert what always holds of this value with torch._check, use torch.cond if both branches are needed, or move the line out"
 _CREATE_BEFORE = "create the module before the compiled call, or accept that its __init__ runs in eager mode"
@@ -132,6 +133,8 @@ def _what_to_do(message: CompilerMessage, reason: str, contradicts_mark: bool) -
     if message.is_bug:
         return _BUG
     if contradicts_mark:
+        if OUTSIDE_OF_RANGE in message.title:
+            return _WIDER_RANGE
         is_declared, is_range = (words in message.title for words in (" declared ", " but the code only allows "))
         if is_range:
             return _DECLARED_RANGE if is_declared else _MARKED_RANGE

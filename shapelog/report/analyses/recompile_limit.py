@@ -5,9 +5,11 @@ from collections.abc import Iterator
 
 from shapelog.advice.remedies import Remedies
 from shapelog.model.trace import Compile, Frame, Outcome
+from shapelog.reading.payloads.guards import UserLine
 from shapelog.reading.payloads.properties import Kind
+from shapelog.reading.payloads.source_names import is_library
 from shapelog.recompiles.explain import Explanations
-from shapelog.report.results import Finding, Table, location_of
+from shapelog.report.results import Finding, Location, Table, location_of
 from shapelog.rules import RULES
 from shapelog.text import cut, one_line, plural
 
@@ -49,11 +51,13 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
         axes = _varying_axes(explained, frame)
         causes = ", ".join(axis for axis, _ in axes[:3])
         reason = _last_reason(explained, frame, hit, bool(causes)) if hit is not None else ""
+        line = _line(explained, frame) if hit is not None else None
         yield Finding(
             rule=rule,
             sentence=sentence + (f"; the last reason: {reason}" if reason else ""),
             compile=compile.label,
-            place=location_of(frame),
+            place=Location(_file(line.file, frame), line.line) if line else location_of(frame),
+            code=line.code if line else "",
             details=axes,
             frame=frame,
             own_remedy=_remedy(explained, frame, causes, is_accumulated(compile)),
@@ -63,6 +67,18 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
 def is_accumulated(compile: Compile) -> bool:
     """Whether a compile was refused since the entries of all objects that share its function are too many."""
     return compile.outcome is Outcome.LIMIT and "accumulated" in compile.metrics.fail_reason
+
+
+def _line(explained: Explanations, frame: Frame) -> UserLine | None:
+    """The line whose guard failed, where one reason is all that is known of the frame."""
+    own = explained.of_frame(frame)
+    line = next((cause.place for cause in own[0].causes if cause.place), None) if len(own) == 1 else None
+    return line if line and not is_library(line.file) else None
+
+
+def _file(short: str, frame: Frame) -> str:
+    """The whole path of a file that PyTorch shortens, where it is that of the frame."""
+    return frame.file if frame.file.replace("\\", "/").endswith(f"/{short}") else short
 
 
 def _remedy(explained: Explanations, frame: Frame, causes: str, of_all: bool) -> str:

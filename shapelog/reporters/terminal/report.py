@@ -155,7 +155,10 @@ def _summary(page: TextPage, report: Report) -> None:
     over = f" on {plural(report.trace.rank_count, 'rank')}" if report.ranks else ""
     of_them = f", including {plural(summary.recompiles, 'recompilation')}{taking(summary.recompile_seconds)}"
     page.blank()
-    if summary.recompiles:
+    if breaks := report.trace.breaks_alone:
+        none = "no recompilations" if any(log.has_profile for log in report.trace.text_logs) else "nothing about recompilations"
+        page.line((f"Summary: {plural(breaks, 'graph break')}", "bold"), f", {none} in this text")
+    elif summary.recompiles:
         page.line((f"Summary: {number}", "bold"), f"{taking(summary.succeeded_seconds)}{of_them}{over}")
     elif summary.compiles:
         later = _first_of_later(report)

@@ -358,7 +358,26 @@ def test_the_head_of_a_line_that_is_cut_off_is_no_reason(tmp_path: Path) -> None
         "torch/_dynamo/guards.py:2813] [1/4] [__recompiles] Recompiling function forward in /srv/llama.py:267 "
         "torch/_dynamo/guards.py:2813] [1/4] [__recompiles] triggered by the following guard failure(s): torch/_dynamo/guard..."
     )
-    assert "no reason is recorded" in terminal(text, tmp_path)
+    assert "the text ends before its reasons" in terminal(text, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("rest", "why"),
+    [
+        ("", "the text ends before its reasons"),
+        ("```\nThis is what I get.\n", "the text ends before its reasons"),
+        (
+            RECOMPILING.replace("[0/1]", "[0/2]")
+            + RECOMPILING.replace("[0/1]", "[0/2]").replace("Recompiling function f in a.py:1", "    - 0/1: L['n'] == 4"),
+            "the text leaves out its reasons",
+        ),
+    ],
+)
+def test_lines_that_are_missing_are_asked_for_where_a_text_has_no_reasons(rest: str, why: str, tmp_path: Path) -> None:
+    shown = terminal(RECOMPILING + rest, tmp_path)
+    assert f"was recompiled once: {why}" in shown
+    assert "help: add the lines of the log that follow this recompilation to the text" in shown
+    assert "recompiles_verbose" not in shown
 
 
 def test_a_warning_whose_setting_is_on_the_next_line_has_it(tmp_path: Path) -> None:

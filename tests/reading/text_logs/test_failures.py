@@ -193,3 +193,108 @@ def test_the_limit_is_that_of_the_message_or_unknown(message: str, limits: tuple
     text = f"FailOnRecompileLimitHit: Hard failure due to fullgraph=True\n{message}"
     (step,) = next_steps(collect_alerts(report_of(text, tmp_path), Repository("nowhere")))
     assert [item.rpartition(" ")[2] for item in step.text] == list(limits)
+
+
+ASKED = "Could not guard on data-dependent expression"
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        (
+            f"Tried to use data-dependent value. Please look.  {ASKED} Eq(u4, 0) (unhinted: Eq(u4, 0)).  (Size-like symbols: u4)\n",
+            f"{ASKED} Eq(u4, 0)",
+        ),
+        (f"I get {ASKED} False (unhinted: Ne(Mod(u0, (s1//8)), 0)).\n", f"{ASKED} Ne(Mod(u0, (s1//8)), 0)"),
+        (
+            "Could not extract specialized integer from data-dependent expression u0 (unhinted: u0).  (Size-like symbols: none)\n",
+            "Could not extract specialized integer from data-dependent expression u0",
+        ),
+        (
+            "  - You marked L['x'].size()[0] as dynamic but your code specialized it to be a\n"
+            "    constant (8). If you're using mark_dynamic,\n    either remove it.\n",
+            "dim 0 of x is marked as dynamic, but the code fixes it to 8",
+        ),
+        (
+            "torch.fx.experimental.symbolic_shapes.ConstraintViolationError:\n77 not in range [8, 16]\n",
+            "a size of 77 is outside of the range that is marked or declared, 8 to 16",
+        ),
+        ("# TorchRuntimeError: The sizes must match\n", "The sizes must match"),
+        ("# It fails (Unsupported: hasattr ListVariable (to))\n", "hasattr ListVariable (to)"),
+        ("The error is: torch._dynamo.exc.BackendCompilerFailed RuntimeError: no triton\n", "RuntimeError: no triton"),
+    ],
+)
+def test_a_message_without_its_exception_is_a_failure(text: str, title: str, tmp_path: Path) -> None:
+    (found,) = failures(f"Hello,\n\n{text}\nThanks\n", tmp_path)
+    assert found.message is not None
+    assert found.message.title == title
+
+
+def test_a_guard_that_fails_for_its_own_call_is_a_bug_of_pytorch(tmp_path: Path) -> None:
+    reason = "Guard fail reason: 5/0: tensor 'self.w' size mismatch at index 1. expected 25, actual 27"
+    (found,) = failures(f"[ERROR] Phase 2: Guard failed on the same frame it was created. This is a bug.{reason}\n", tmp_path)
+    assert found.message is not None
+    assert found.message.is_bug
+    assert found.message.explanation == reason
+
+
+def test_a_mark_that_is_contradicted_on_wrapped_lines_is_one_failure(tmp_path: Path) -> None:
+    text = (
+        "torch.fx.experimental.symbolic_shapes.ConstraintViolationError: Constraints violated\n(L['x'].size()[0])! For more information\n"
+    )
+    text += "E0628 14:08:08.614000 1614 torch/_guards.py:368] [0/0] - You marked L['x'].size()[0] as dynamic\n"
+    text += (
+        "but your code specialized it to be a constant (9). If you're using mark_dynamic, either remove\nit or use maybe_mark_dynamic.\n"
+    )
+    (found,) = failures(text, tmp_path)
+    assert found.sentence.endswith("dim 0 of x is marked as dynamic, but the code fixes it to 9")
+    assert found.message is not None
+    assert found.message.hints == ("If you're using mark_dynamic, either remove it or use maybe_mark_dynamic",)
+
+
+def test_hints_below_an_explanation_without_its_title_are_kept(tmp_path: Path) -> None:
+    text = "[ERROR] Phase 1: Data-dependent branching\n  Explanation: Detected a branch.\n  Hint: Use `torch.cond`.\n\nfrom user code:\n"
+    (found,) = failures(f"{text}{FRAME}", tmp_path)
+    assert found.message is not None
+    assert (found.message.title, found.message.hints) == ("Detected a branch.", ("Use `torch.cond`.",))
+    assert str(found.place) == "/srv/net.py:7"
+
+
+@pytest.mark.parametrize("line", [f"What does '{ASKED}' mean?", "Unsupported: call me", "Some sizes are not in range [1, 2]"])
+def test_words_about_a_message_are_no_failure(line: str, tmp_path: Path) -> None:
+    with pytest.raises(ShapelogError):
+        report_of(f"{line}\n", tmp_path)
+
+
+SIZE = "tensor 'x' size mismatch at index 1. expected 128, actual 131"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"why do I get torch._dynamo hit config.recompile_limit (8) function: 'f' (/srv/a.py:4) last reason: 0/7: {SIZE} in eval?\n",
+        f"   last reason: 0/7: {SIZE}.\n",
+        f"RecompileLimitExceeded: cache_size_limit reached\nlast reason: 0/7: {SIZE}\n",
+    ],
+)
+def test_the_last_reason_is_read_wherever_it_is(text: str, tmp_path: Path) -> None:
+    report = report_of(text, tmp_path)
+    (found,) = (item for item in report.findings if item.rule.code == "SL401")
+    assert found.sentence.endswith("; the last reason: dim 1 of x changed from 128 to 131")
+    assert found.compile == "0/8"
+
+
+def test_the_line_of_the_last_reason_is_the_place_of_the_limit(tmp_path: Path) -> None:
+    head = "W1126 16:03:16.529497 77 torch/_dynamo/convert_frame.py:844] [1/8]"
+    text = f"{head} torch._dynamo hit config.recompile_limit (8)\n{head}    function: 'f' (/srv/a.py:4)\n"
+    text += f"{head}    last reason: 1/7: s.k == 2      # s.k += 1  # srv/a.py:9 in f\n"
+    (found,) = (item for item in report_of(text, tmp_path).findings if item.rule.code == "SL401")
+    assert (str(found.place), found.code) == ("/srv/a.py:9", "s.k += 1")
+
+
+def test_the_guard_that_failed_is_read_where_a_stance_forbids_to_recompile(tmp_path: Path) -> None:
+    text = "Detected recompile when torch.compile stance is 'fail_on_recompile'. filename: 'a.py', function name: 'f', line number: 3\n"
+    text += "Failed on the following precompiled guards: \n\nTREE_GUARD_MANAGER:\n+- RootGuardManager\n| +- LAMBDA_GUARD: L['n'] == 4\n"
+    text += "GuardDebugInfo(\nresult=0,\nverbose_code_parts=[\"L['n'] == 4\"],\nnum_guards_executed=1)\n"
+    (found,) = failures(text, tmp_path)
+    assert "the int n was 4 and has changed" in found.sentence

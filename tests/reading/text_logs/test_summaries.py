@@ -22,3 +22,19 @@ def test_the_breaks_that_are_listed_are_of_those_that_are_counted(heading: str, 
     assert "graph breaks (of 99 that torch._dynamo.explain counted, in 100 graphs)" in " ".join(shown.split())
     assert "graph break in forward (once): call_function rearrange in skip_files /lib/einops.py" in " ".join(shown.split())
     assert f"--> {file}:155" in shown
+
+
+EXPLAINED = (
+    "Dynamo produced 3 graphs, with 2 graph break and 6 ops.\n Break reasons:\n\n"
+    '1. call_function BuiltinVariable(print) [ConstantVariable(str)] {}\n  File "t2.py", line 16, in f\n    print("woo")\n \n'
+    '2. generic_jump\n  File "t2.py", line 17, in f\n    if b.sum() < 0:\n'
+)
+
+
+def test_breaks_are_in_words_with_their_lines_and_stand_for_no_compilations(tmp_path: Path) -> None:
+    path = tmp_path / "run.txt"
+    path.write_text(EXPLAINED, encoding="utf-8")
+    shown = " ".join(render(analyze(load(path), debug=True), Options()).decode().split())
+    assert 'graph break in f (once): a call of print() --> t2.py:16 | print("woo")' in shown
+    assert "graph break in f (once): a branch on the value of a tensor (generic_jump) --> t2.py:17 | if b.sum() < 0:" in shown
+    assert "Summary: 2 graph breaks, nothing about recompilations in this text" in shown
