@@ -203,7 +203,7 @@ _ALL = (
         "SL302",
         "requires-grad-varies",
         _CODE,
-        "use the same requires_grad in every call: detach() the input, or wrap every call in torch.no_grad()",
+        "give it the same requires_grad in every call: detach() the tensor, or call requires_grad_() on it before the first call",
     ),
     Rule(
         "SL303",

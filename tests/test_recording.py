@@ -256,7 +256,7 @@ def test_a_recompile_against_an_entry_that_was_not_recorded_is_explained_in_the_
     (cause,) = recompile.causes
     assert (cause.codes, cause.source, cause.axis, cause.before, cause.after) == (("SL101",), "L['x']", "x.size[0]", "4", "5")
     assert (recompile.nearest, recompile.entries_checked, report.summary.recompiles) == (None, 0, 1)
-    assert recompile.unexplained_because.startswith("the guards of 0/1 are not recorded, only the first that failed")
+    assert recompile.unexplained_because.startswith("of 0/1, only the first guard that failed is recorded")
 
 
 def test_whether_marking_is_enough_is_not_promised_without_the_graph_of_the_entry() -> None:

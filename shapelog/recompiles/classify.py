@@ -57,6 +57,13 @@ _OWN_SYMBOLS = "set torch.fx.experimental._config.use_duck_shape = False"
 _FROM_START = "accept the extra graph (PyTorch always specializes on 0 and 1), or clone() the slice or view before the call"
 _EQUAL_OR_NOT = "accept one graph for equal sizes and one for different ones, or make them equal in every call"
 _UNKNOWN_OBJECT = "create the object once, outside the call, and reuse it; if it is a class or an enum member, accept one graph for each"
+_OWN_OBJECT = (
+    "create the object once and reuse it; where each instance of the class has its own, each needs its own graph: "
+    "raise the recompile limit above their number"
+)
+_SHARED_METHOD = (
+    "classes that share this method need a graph each: raise the recompile limit above their number, or compile one class alone"
+)
 _SAME_TENSOR = "copy_() new values into the same tensor, or leave out guard=True where mark_static_address asks for this guard"
 _WITHOUT_ID = "leave id() of it out of the compiled code, or accept one graph for each object"
 _FLOAT_OF_OPERATOR = "accept one graph per value, or let the operator {operator} take it as a tensor"
@@ -545,7 +552,7 @@ def _range(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) 
 
 def _length(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     before, after = str(item.expected), str(item.actual)
-    had = f"and now has {after}" if after else "and has another number of them now"
+    had = f"and now has {after}" if after else "and now has a different number"
     tree = entry.tree
     kind = entry.types.get(item.source, "")
     if tree and not kind and (item.source, LENGTH) not in tree.facts and item.reason is None:
@@ -589,12 +596,17 @@ def _identity(item: Violation, name: str, entry: CompileFacts, call: CompileFact
     if before_id is not None and after_id is not None and abs(before_id - after_id) == _BOOL_DISTANCE:
         return Classification(("SL311",), f"{name} changed between True and False")
     kind = f" (a {_short_type(expected)})" if expected and not expected.isdigit() else ""
-    remedy = "" if kind else _UNKNOWN_OBJECT
+    remedy = _OWN_OBJECT if _is_of_instance(item.source) else "" if kind else _UNKNOWN_OBJECT
     if expected == "torch.Tensor":
         remedy = _SAME_TENSOR
     elif re.search(rf"(?<![\w.])id\({re.escape(name)}\)", _code_of(item)):
         remedy = _WITHOUT_ID
     return Classification(("SL308",), f"{name}{kind} is a different object from the one this was compiled for", remedy=remedy)
+
+
+def _is_of_instance(source: Source) -> bool:
+    """Whether an object is held by the instance whose method is compiled."""
+    return source.display_name.startswith("self.")
 
 
 def _for_functions(source: Source) -> str:
@@ -658,7 +670,7 @@ def _type(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -
         return Classification(("SL310",), f"{name} is an instance of a different class with the same name ({after})", remedy=_SAME_CLASS)
     if "None" not in (before, after) and after != "NoneType" and _KINDS_OF_FUNCTIONS.keys() & {before, after}:
         return _another_callable(item, name, entry, call)
-    now = "None" if after == "NoneType" else _shown_object(after) if after else "an unrecorded type"
+    now = "None" if after == "NoneType" else _shown_object(after) if after else "another type"
     is_named = item.expected is Described.TENSOR or before == "None" or before.startswith(THE_CLASS) or before in _KINDS_OF_FUNCTIONS
     named = _shown_object(before) if is_named else f"type {before}"
     is_recorded = bool(after) and item.actual is not Described.OTHER_OBJECT
@@ -672,12 +684,12 @@ def _type(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -
         else "type (the new type is not recorded)"
     )
     code = "SL322" if "None" in (before, after) or after == "NoneType" else "SL310"
-    return Classification((code,), f"{name} changed {how}")
+    return Classification((code,), f"{name} changed {how}", remedy=_SHARED_METHOD if name == "self" and code == "SL310" else "")
 
 
 def _value(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     before, after = str(item.expected), str(item.actual)
-    now = after or "an unrecorded value"
+    now = after or "another value"
     if item.expected is Described.OBJECT:  # guarded by its id, in a version that does not write types: most often None
         return Classification(("SL322",), f"{name} was None or an object guarded by its identity, and is now {now}")
     if before == "not None":
@@ -702,11 +714,12 @@ def _value(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) 
     is_nan = is_compared_with_tensor(before)
     if is_nan or kind == "float":
         operator = _operator_with(before, entry)
-        sentence = f"the float {name} changed from {'NaN or another value' if is_nan else before} to {now}"
+        was = "NaN or another value" if is_nan else before
+        sentence = f"the float {name} changed from {was} to {after}" if after else f"the float {name} was {was} and has changed"
         if operator and operator == _operator_with(now, call):
             return Classification(("SL312",), sentence, remedy=_FLOAT_OF_OPERATOR.format(operator=operator))
         return _float(item, sentence, entry, call)
-    return Classification(("SL311",), f"{name} changed from {before} to {now}")
+    return Classification(("SL311",), f"{name} changed from {before} to {after}" if after else f"{name} was {before} and has changed")
 
 
 def _attributes(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
@@ -717,9 +730,9 @@ def _attributes(item: Violation, name: str, entry: CompileFacts, call: CompileFa
 
 def _plain_value(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     """The value of an instance of a subclass of int and the like, which is never symbolic."""
-    now = str(item.actual) or "an unrecorded value"
+    changed = f"changed from {item.expected} to {item.actual}" if item.actual else f"was {item.expected} and has changed"
     of_type = _short_type(entry.types.get(item.source, "")) or "subclass of a built-in type"
-    sentence = f"{name}, a {of_type}, changed from {item.expected} to {now}"
+    sentence = f"{name}, a {of_type}, {changed}"
     kind = constant_type(str(item.expected))
     return Classification(("SL311",), sentence, remedy=_PLAIN.format(kind) if kind in ("int", "float") else "")
 

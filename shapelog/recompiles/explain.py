@@ -243,7 +243,7 @@ def _explain_without_entries(frame: Frame, compile: Compile, differences: tuple[
     best = nearest([item for item in differences if marks_act(item)] or differences, compile)
     outside = [item.entry.label for item in differences if item.entry.order < 0]
     names = some(outside, _MOST_NAMED) if compile.shown_label else "earlier entries"
-    why = f"the guards of {names} are not recorded, only the first {'of each ' if len(outside) > 1 else ''}that failed"
+    why = f"of {names}, only the first guard that failed is recorded"
     why += _of_other_entries(differences, best, with_labels=bool(compile.shown_label))
     causes, consequences = (best.causes, best.consequences) if best else ((), ())
     verdict = verdict_of_outcome(compile)
@@ -263,7 +263,7 @@ def _explain_without_entries(frame: Frame, compile: Compile, differences: tuple[
 
 
 def _of_other_entries(differences: tuple[EntryDifference, ...], best: EntryDifference | None, with_labels: bool) -> str:
-    """``; other entries: 4/5, 4/3: x had 2 items and has another number of them now``: those that failed for another reason."""
+    """``; other entries: 4/5, 4/3: x had 2 items and now has a different number``: those that failed for another reason."""
     known = {cause.axis for cause in best.causes} if best else set()
     found = grouped(
         (item for item in differences if item.causes and not known.intersection(cause.axis for cause in item.causes)),

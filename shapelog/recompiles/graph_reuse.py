@@ -106,6 +106,7 @@ class GraphReuse:
     _quoted: dict[Frame, QuotedCode] = field(default_factory=dict)
     _symbolic: dict[Frame, frozenset[Source]] = field(default_factory=dict)
     _pinning: dict[tuple[Frame, Source], str] = field(default_factory=dict)
+    _fixed: dict[Frame, dict[tuple[str, Property], str]] = field(default_factory=dict)
 
     def serves(self, frame: Frame, difference: EntryDifference, compile: Compile) -> bool:
         """Whether the graph of an entry would serve this call, were all its causes marked dynamic."""
@@ -116,7 +117,7 @@ class GraphReuse:
 
         None where none of those does, or marks do not act on what separates the two.
         """
-        if not marks_act(difference):
+        if not marks_act(difference) or self.fixed_size(frame, difference):
             return None
         if compile.is_refused:  # which has left no graph
             return False
@@ -124,6 +125,19 @@ class GraphReuse:
         if key not in self._proofs:
             self._proofs[key] = self._proof(frame, difference, compile)
         return self._proofs[key]
+
+    def fixed_size(self, frame: Frame, difference: EntryDifference) -> tuple[str, str] | None:
+        """A size among the causes that does not become dynamic, and an entry that shows it; None without one.
+
+        That is one that was compiled because this size varied, and that later calls find static in it, as PyTorch's reasons have it. In
+        traces the guards and symbols show more.
+        """
+        if frame not in self._fixed:
+            has_guards = any(item.guards_span for item in frame.compiles)
+            self._fixed[frame] = {} if has_guards else _static_again(frame)
+        known = self._fixed[frame]
+        keys = ((cause.axis, (cause.source.display_name, cause.prop)) for cause in difference.causes if known)
+        return next(((axis, known[key]) for axis, key in keys if key in known), None)
 
     def guards_hold(self, entry: Compile, call: Compile) -> bool:
         """Whether the guards of an entry over sizes hold for another call of its frame."""
@@ -211,6 +225,20 @@ class GraphReuse:
             self._dynamic[frame] = grouped(entries, lambda entry: entry.graph.key if entry.graph else "")
         found = self._dynamic[frame].get(compile.graph.key, []) if compile.graph else []
         return found[:_MOST_DYNAMIC]
+
+
+def _static_again(frame: Frame) -> dict[tuple[str, Property], str]:
+    """The sizes for which an entry was compiled that requires one value of them all the same, each with the id of such an entry."""
+    made: dict[tuple[str, Property], set[str]] = {}
+    required: dict[tuple[str, Property], set[str]] = {}
+    for compile in frame.compiles:
+        for reason in compile.reasons:
+            key, value = (reason.source.display_name, reason.prop), integer(reason.expected)
+            if reason.prop.kind is Kind.SIZE and not reason.is_parameter and value is not None and value >= _FIRST_SYMBOLIC:
+                made.setdefault(key, set()).add(compile.label.partition("#")[0])
+                required.setdefault(key, set()).add(reason.entry)
+    found = ((key, sorted(made[key] & entries)) for key, entries in required.items())
+    return {key: both[0] for key, both in found if both}
 
 
 def broken_stride_tie(difference: EntryDifference, table: FactTable, compile: Compile) -> str:

@@ -72,6 +72,13 @@ def blocking_rule(frame: Frame, nearest: EntryDifference, compile: Compile, reus
     constant = found_by_super(nearest)
     if constant:
         return "SL201", f"marking does not help: PyTorch treats values read through super(), such as {constant}, as constants"
+    fixed = reuse.fixed_size(frame, nearest)
+    if fixed:
+        return (
+            "SL201",
+            f"marking does not help: {fixed[1]} was compiled because {fixed[0]} varied, and is for one value of it all the same. The code "
+            "fixes that size, as a weight does, or automatic dynamic shapes are off (dynamic=False)",
+        )
     table = reuse.differences.table
     tensor = broken_stride_tie(nearest, table, compile)
     if tensor:

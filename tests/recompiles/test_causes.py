@@ -368,6 +368,26 @@ def test_a_guard_that_something_is_not_none() -> None:
     assert only(made).sentence == "p.grad was not None and is now None"
 
 
+@pytest.mark.parametrize(
+    ("source", "guard", "remedy"),
+    [
+        (
+            "L['self'].processor",
+            "ID_MATCH: ___check_obj_id(L['self'].processor, {})",
+            "create the object once and reuse it; where each instance",
+        ),
+        ("L['processor']", "ID_MATCH: ___check_obj_id(L['processor'], {})", "create the object once, outside the call"),
+        ("L['self']", "TYPE_MATCH: ___check_type_id(L['self'], {})", "classes that share this method need a graph each"),
+        ("L['model']", "TYPE_MATCH: ___check_type_id(L['model'], {})", "always pass the same type"),
+    ],
+)
+def test_what_instances_and_classes_do_not_share_needs_a_graph_for_each(source: str, guard: str, remedy: str) -> None:
+    """Methods that are compiled one by one, as the blocks of a model are, have one cache for all instances and classes."""
+    first, second = (guard_tree(tensor_match(), guard_manager(source, guard.format(140057847825888 + 4096 * number))) for number in (0, 1))
+    cause = only(trace(compiled("0/0", tensor(10, 8), guards=first), compiled("0/1", tensor(10, 8), guards=second)))
+    assert (cause.own_remedy or cause.remedy_rule.remedy).startswith(remedy)
+
+
 def test_an_enum_member_is_a_constant() -> None:
     member = "ID_MATCH: ___check_obj_id(L['mode'], 140057847825888), type=<enum 'Mode'>"
     was = guard_manager("L['mode']", member).replace(", tag_safe", ", type=<enum 'Mode'>, tag_safe")
@@ -1438,7 +1458,7 @@ def test_vmap_takes_a_dim_from_a_tensor() -> None:
     [
         ("KeyError on self._modules['relu']", "self no longer has the module relu"),
         ("KeyError on dict(type(self).__dict__)['scale']", "type(self) no longer has the attribute scale"),
-        ("len(self._forward_pre_hooks) != 1", "self had 1 forward pre hook and has another number of them now"),
+        ("len(self._forward_pre_hooks) != 1", "self had 1 forward pre hook and now has a different number"),
     ],
 )
 def test_what_a_module_or_a_class_has_is_no_key_of_a_dict(reason: str, sentence: str) -> None:
@@ -1448,7 +1468,7 @@ def test_what_a_module_or_a_class_has_is_no_key_of_a_dict(reason: str, sentence:
 
 def test_the_layers_of_a_module_are_the_items_of_a_container() -> None:
     cause = only(two(guard_tree(tensor_match()), guard_tree(tensor_match()), "len(self._modules['layers']._modules) != 2"))
-    assert (cause.codes, cause.sentence) == (("SL313",), "self.layers had 2 modules and has another number of them now")
+    assert (cause.codes, cause.sentence) == (("SL313",), "self.layers had 2 modules and now has a different number")
 
 
 def test_the_tensors_of_a_subclass_have_its_new_size_where_they_became_dynamic() -> None:

@@ -8,6 +8,7 @@ from shapelog import load
 from shapelog.report.report import Report, analyze
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.report import render
+from shapelog.rules import Verdict
 
 RECOMPILING = "V0228 12:04:24.190000 2990033 torch/_dynamo/guards.py:2813] [0/1] [__recompiles] Recompiling function f in a.py:1\n"
 REASON = "V0228 12:04:24.190000 2990033 torch/_dynamo/guards.py:2813] [0/1] [__recompiles]     - 0/0: tensor 'x' "
@@ -303,7 +304,24 @@ def test_a_cut_reason_in_a_list_is_none_and_the_others_are_told(tmp_path: Path) 
     text = RECOMPILING.replace("[0/1]", "[0/3]") + "\n".join(f"{head}    - {reason}" for reason in reasons)
     (item,) = report_of(text, tmp_path).explained.recompiles
     assert len(item.compile.reasons) == 2
-    assert item.why_not_markable.endswith("; other entries: 0/2: x had 2 items and has another number of them now")
+    assert item.why_not_markable.endswith("; other entries: 0/2: x had 2 items and now has a different number")
+
+
+@pytest.mark.parametrize(("sizes", "verdict"), [((8, 16, 32), Verdict.JUSTIFIED), ((8, 16, 16), Verdict.MARKING)])
+def test_a_size_that_stays_static_although_it_varied_is_fixed_by_the_code(sizes: tuple[int, ...], verdict: Verdict, tmp_path: Path) -> None:
+    """One forward of layers whose weights have different sizes: each entry was compiled because of the size, and is for one of them."""
+    head, text = REASON.partition("    - ")[0], ""
+    for number in range(1, len(sizes)):
+        at = f"[0/{number}]"
+        text += RECOMPILING.replace("[0/1]", at)
+        for entry in range(number - 1, -1, -1) if sizes[number] != sizes[number - 1] else [0]:
+            reason = f"0/{entry}: tensor 'x' size mismatch at index 1. expected {sizes[entry]}, actual {sizes[number]}"
+            text += f"{head.replace('[0/1]', at)}    - {reason}\n"
+    last = report_of(text, tmp_path).explained.recompiles[-1]
+    assert last.verdict is verdict
+    assert last.why_not_markable.startswith("marking does not help: 0/1 was compiled because x.size[1] varied") is (
+        verdict is Verdict.JUSTIFIED
+    )
 
 
 def test_the_rest_of_a_warning_is_one_of_its_own(tmp_path: Path) -> None:
