@@ -525,6 +525,8 @@ class Transcriber:
         refused = self._compiles.refused(head, found.code) if found.is_at_limit else None
         known = None if refused or head.compile else self._repeated(found)
         if known is not None:
+            if known.failure is not None and known.failure.is_lost_violation:
+                known.failure = known.failure._replace(type=found.type, message=found.message)
             known.failure = known.failure if found.is_quoted else found
             return
         self.contents.failures += 1
@@ -553,7 +555,11 @@ class Transcriber:
 
     def _repeated(self, found: FailureText) -> LoggedCompile | None:
         """The compile whose failure it is that the log has once more, one of them without a stack."""
-        same = (compile for known, compile in self._failures if known.is_same(found) and (known.is_quoted or found.is_quoted))
+        same = (
+            compile
+            for known, compile in self._failures
+            if known.is_same(found) and (known.is_quoted or found.is_quoted or known.is_lost_violation)
+        )
         return next(same, None)
 
     def _forbidden(self, head: Head, lines: list[str], at: int) -> None:
