@@ -56,7 +56,7 @@ _USER_STACK = "from user code:"
 # A frame of a stack whose lines are joined, with its line of code up to what follows.
 _JOINED_FRAME = re.compile(
     r"(?P<frame>File \"[^\"\n]{1,400}\", line \d{1,9}, in (?:<\w{1,40}>|[\w.]{1,200}))"
-    r"(?P<code>.*?)(?= +File \"| +(?:Set TORCH|You can suppress)|$)"
+    r"(?P<code>.*?)(?= File \"| Set TORCH| You can suppress|$)"
 )
 _STACK_LINE = re.compile(r"\s*(?:File \"|\^|~)")
 _SHAPE_ENV = "the guards on sizes could not be made, as where a size that is marked as dynamic cannot vary"
@@ -75,7 +75,7 @@ _VIOLATED_ALONE = re.compile(
 # What is known by PyTorch's own words for it.
 _IN_OWN_WORDS = {
     "GuardOnDataDependentSymNode": re.compile(
-        r"(?:Tried to use data-dependent value [^\n]*)?"
+        r"(?:Tried to use data-dependent value [^\n]{0,2000})?"
         r"Could not (?:guard on|extract specialized integer from) data-dependent expression .*",
         re.S,
     ),
