@@ -10,13 +10,13 @@ from shapelog.text import file_name
 
 
 class Location(NamedTuple):
-    """A line of code, with its file as the trace has it."""
+    """A line of code, with its file as the trace has it; 0 where the number is not known."""
 
     file: str
     line: int
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}"
+        return f"{self.file}:{self.line}" if self.line else self.file
 
     @property
     def short(self) -> str:

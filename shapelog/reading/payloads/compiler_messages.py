@@ -50,7 +50,7 @@ _INLINE_HINT = re.compile(
     re.I | re.M,
 )
 _STACK_HEADS = ("User code traceback:", "from user code:", "User stack:", "User Stack (most recent call last):")
-_STACK_LINE = re.compile(r'^ +File "(.*)", line (\d{1,9})(?:, in (<[^<>]*>|\S+).*|, ?)?$')
+_STACK_LINE = re.compile(r'^ +File "(.*)"(?:, line (\d{1,9})(?:, in (<[^<>]*>|\S+).*|, ?)?|, in ([\w.<>]+))$')
 _CHAINED = re.compile(
     r"\n\n(?:The above exception was the direct cause of the following exception"
     r"|During handling of the above exception, another exception occurred):\n\n"
@@ -389,7 +389,7 @@ def stack_lines(lines: list[str]) -> Iterator[StackFrame]:
         if found:
             if current:
                 yield current
-            current = StackFrame(found[1], int(found[2]), found[3] or "")
+            current = StackFrame(found[1], int(found[2] or 0), found[3] or found[4] or "")
             code_line = ""
         elif current and line.startswith("    ") and line.strip():
             if not code_line:

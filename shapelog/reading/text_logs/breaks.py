@@ -1,6 +1,7 @@
 """A graph break in the words of any version, in those of torch 2.8 and later."""
 
 import re
+from collections.abc import Sequence
 
 from shapelog.reading.text_logs.failures import raised_in
 
@@ -11,7 +12,9 @@ def break_text(text: str) -> str:
     What was met is the exception where nothing else names it, or a sentence of our own where the text has lost it.
     """
     if warned := _WARNED.search(text):
-        hints = "".join(f"\n  Hint: {hint.strip()}" for hint in _CONDITIONAL.findall(text[warned.end() :]))
+        advice = (hint.strip() for hint in _CONDITIONAL.findall(text[warned.end() :]))
+        is_extension = "PyCapsule" in warned["builtin"]
+        hints = "".join(f"\n  Hint: {hint}" for hint in advice if not (is_extension and hint.startswith(_OF_PYTHON)))
         return f"Unsupported builtin {warned['builtin']}{hints}\n"
     raised = next(filter(None, (text[found.begin :].partition("\n")[0].strip() for found in raised_in(text))), "")
     unset = _UNSET.match(text)
@@ -24,6 +27,13 @@ def break_text(text: str) -> str:
     if raised and not _BREAK_HEADING.match(text):  # after the end of PyTorch's own stack
         return text[text.index(raised) :]
     return f"{_LOST_REASON}\n" if _IN_STACK.match(text) else _DUPLICATE.sub(r"\1 ", text)
+
+
+def warnings_in(lines: Sequence[str]) -> list[Sequence[str]]:
+    """The lines of each warning about a builtin, of those about different ones; all lines where they are no such warnings."""
+    begins = {found["builtin"]: at for at, line in reversed(list(enumerate(lines))) if (found := _WARNED.search(line))}
+    starts = [0, *sorted(begins.values())[1:]]
+    return [lines[begin:end] for begin, end in zip(starts, [*starts[1:], len(lines)], strict=True)] if len(starts) > 1 else [lines]
 
 
 def _stack_of_old(heading: re.Match[str], text: str) -> str:
@@ -39,6 +49,7 @@ _WARNED = re.compile(
     r"`?(?P<builtin>[^\s`]*[^\s`.])[.`]*\s"
 )
 _CONDITIONAL = re.compile(r"If it is an? [^\n]*?(?=\s+If it is an? |\n|$)")
+_OF_PYTHON = "If it is a Python builtin"
 _IN_STACK = re.compile(r' *File "| {4,}\S[^\n]*\n +File "')
 _LOST_REASON = "the text does not have the reason"
 _BREAK_HEADING = re.compile(r"\s*Graph [Bb]reak")

@@ -56,10 +56,11 @@ _USER_STACK = "from user code:"
 # A frame of a stack whose lines are joined, with its line of code up to what follows.
 _JOINED_FRAME = re.compile(
     r"(?P<frame>File \"[^\"\n]{1,400}\", line \d{1,9}, in (?:<\w{1,40}>|[\w.]{1,200}))"
-    r"(?P<code>.*?)(?= +File \"| +(?:Set TORCH|You can suppress)|$)"
+    r"(?P<code>.*?)(?= File \"| Set TORCH| You can suppress|$)"
 )
 _STACK_LINE = re.compile(r"\s*(?:File \"|\^|~)")
-_SHAPE_ENV = "creating the guards on sizes failed, which also check that what is marked as dynamic can vary"
+_SHAPE_ENV = "the guards on sizes could not be made, as where a size that is marked as dynamic cannot vary"
+_LOST_VIOLATION = f"{_SHAPE_ENV} (SHAPE_ENV)"
 _LOWERING = "Error from lowering"
 # The heading, and below it one condition on each line; a person may have written on below these, or quote one alone.
 _CONDITION = r"(?:Not all values|You marked|The values|The constraints)[^\n]*"
@@ -74,7 +75,7 @@ _VIOLATED_ALONE = re.compile(
 # What is known by PyTorch's own words for it.
 _IN_OWN_WORDS = {
     "GuardOnDataDependentSymNode": re.compile(
-        r"(?:Tried to use data-dependent value [^\n]*)?"
+        r"(?:Tried to use data-dependent value [^\n]{0,2000})?"
         r"Could not (?:guard on|extract specialized integer from) data-dependent expression .*",
         re.S,
     ),
@@ -114,8 +115,22 @@ class FailureText(NamedTuple):
         """Whether there is no stack, as where a person or a program repeats the exception alone."""
         return not self.code.name and _IN_STACK.search(self.text) is None
 
+    @property
+    def is_lost_violation(self) -> bool:
+        """Whether the guards on sizes failed, and the text does not have the exception."""
+        return self.message == _LOST_VIOLATION
+
+    def violating(self, source: str, value: str, stack: str) -> "FailureText":
+        """The same where it is known which size the code fixes to which value, and at which line."""
+        condition = (
+            f"Not all values of RelaxedUnspecConstraint({source}) are valid because {source} was inferred to be a constant ({value})."
+        )
+        return self._replace(type=_VIOLATION, message=f"Constraints violated!\n- {condition}{stack}")
+
     def is_same(self, other: "FailureText") -> bool:
         """Whether both are of one failure, by the type and the beginning of the message; that of one may be cut."""
+        if {self.type, other.type} == {_VIOLATION, "Error"} and (self.is_lost_violation or other.is_lost_violation):
+            return True
         mine, others = self._key, other._key
         if self.type == other.type == _VIOLATION and (self._names or other._names):
             return self._names <= set(_NAMED.findall(other.message)) if self._names else other._names <= set(_NAMED.findall(self.message))

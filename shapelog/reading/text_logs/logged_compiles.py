@@ -51,6 +51,7 @@ class LoggedCompile:
     pinned: dict[str, None] = field(default_factory=dict)
     waiting_pins: list[PinnedText] = field(default_factory=list)
     last_guard: Place | None = None
+    fixed: list[tuple[str, str, Place | None]] = field(default_factory=list)
     waiting: list[tuple[dict[str, Any], str | None, int]] = field(default_factory=list)
     listed: list[str] = field(default_factory=list)
     is_implied: bool = False
@@ -289,6 +290,11 @@ class LoggedCompiles:
             if compile.listed and not compile.has_guards:
                 compile.has_guards = True
                 self.write(compile, {"dynamo_guards": {}}, orjson.dumps([{"code": guard} for guard in compile.listed]).decode())
+            if compile.failure is not None and compile.failure.is_lost_violation and compile.fixed:
+                source, value, place = compile.fixed[0]
+                line = f'  File "{place.file}", line {place.line}, in {place.name}\n' if place else ""
+                line += f"    {place.code}\n" if place and place.code else ""
+                compile.failure = compile.failure.violating(source, value, f"\n\nUser stack:\n{line}" if line else "")
             if compile.failure is not None:
                 metrics |= {"fail_type": compile.failure.type, "fail_reason": compile.failure.message}
                 metrics |= {"has_guarded_code": False, "is_forward": True}
@@ -322,6 +328,7 @@ class LoggedCompiles:
         for pin in pins:
             body = {"symbol": pin.symbol, "sources": compile.sources.get(pin.symbol, []), "value": pin.value, "reason": pin.reason}
             self.write(compile, {"symbolic_shape_specialization": {**body, **self.stack(place)}})
+            compile.fixed += [(source, pin.value, place) for source in compile.sources.get(pin.symbol, ()) if ".size()[" in source]
 
     def stack(self, place: Place | None) -> dict[str, Any]:
         """The fields of a record that hold a line of the user, with the whole path where the log has it elsewhere."""

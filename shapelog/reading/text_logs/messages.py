@@ -58,7 +58,7 @@ def recompiles(lines: Iterable[str]) -> Iterator[RecompileText]:
     code: Code | None = None
     body: list[str] = []
     is_mentioned = False
-    for line in lines:
+    for line in _with_whole_paths(lines):
         found = _RECOMPILING.search(line)
         if found is None:
             body.append(line)
@@ -71,6 +71,25 @@ def recompiles(lines: Iterable[str]) -> Iterator[RecompileText]:
         yield _recompile(code, body)._replace(is_mentioned=is_mentioned)
 
 
+def _with_whole_paths(lines: Iterable[str]) -> Iterator[str]:
+    """The lines, with the path of a function on one where somebody's mail wrapped it."""
+    held = ""
+    for line in lines:
+        if held and _REST_OF_PATH.match(line):
+            line, held = f"{held.rstrip()}{line.strip()}", ""
+        elif held:
+            yield held
+        held = line if _PATH_IN_PART.search(line) else ""
+        if not held:
+            yield line
+    if held:
+        yield held
+
+
+_PATH_IN_PART = re.compile(r"Recompiling function [^\s'\"]+ in \S*[/\\-]\s*$")
+_REST_OF_PATH = re.compile(r"\s*[\w./\\-]{1,400}:\d{1,9}\s*$")
+
+
 def recompiled_code(text: str) -> Code:
     """The function that a text names as one that is recompiled."""
     found = _RECOMPILING.search(text)
@@ -79,7 +98,8 @@ def recompiled_code(text: str) -> Code:
 
 def _code(found: re.Match[str]) -> Code:
     name, file, line = (found[key] or found[f"stance_{key}"] or "" for key in ("name", "file", "line"))
-    return Code(name, file.rstrip("'\","), int(line or 0))
+    file = file.rstrip("'\",")
+    return Code(name, "" if file.endswith(("/", "\\")) else file, int(line or 0))
 
 
 def _recompile(code: Code | None, lines: list[str]) -> RecompileText:

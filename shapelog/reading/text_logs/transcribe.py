@@ -6,7 +6,7 @@ names. What a log does not hold (times, graphs or guards that were not logged) i
 
 import re
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
@@ -16,7 +16,7 @@ from shapelog.reading.payloads.pgo_state import parse as parse_code_state
 from shapelog.reading.payloads.recompile_reasons import RECOMPILE_FORBIDDEN, split_entry
 from shapelog.reading.payloads.recompile_reasons import parse as parse_reason
 from shapelog.reading.text_logs import versions
-from shapelog.reading.text_logs.breaks import break_text
+from shapelog.reading.text_logs.breaks import break_text, warnings_in
 from shapelog.reading.text_logs.captures import BACKWARD_PASS, cache_misses
 from shapelog.reading.text_logs.contents import LogContents
 from shapelog.reading.text_logs.failures import FailureText, failure, innermost_code, names_exception
@@ -462,7 +462,11 @@ class Transcriber:
             first = places[0]
             compile.code = Code(first["name"], first["file"], int(first["line"]))
 
-    def _break(self, head: Head, lines: list[str]) -> None:
+    def _breaks(self, head: Head, lines: list[str]) -> None:
+        for part in warnings_in(lines):
+            self._break(head, part)
+
+    def _break(self, head: Head, lines: Sequence[str]) -> None:
         compile = self._compiles.compile_of(head, "") if head.compile else None
         text = break_text("\n".join(lines))
         stack = user_stack(text) if compile is not None and not compile.code.name and any(_OLD_STACK in line for line in lines) else ()
@@ -525,6 +529,8 @@ class Transcriber:
         refused = self._compiles.refused(head, found.code) if found.is_at_limit else None
         known = None if refused or head.compile else self._repeated(found)
         if known is not None:
+            if known.failure is not None and known.failure.is_lost_violation:
+                known.failure = known.failure._replace(type=found.type, message=found.message)
             known.failure = known.failure if found.is_quoted else found
             return
         self.contents.failures += 1
@@ -553,7 +559,11 @@ class Transcriber:
 
     def _repeated(self, found: FailureText) -> LoggedCompile | None:
         """The compile whose failure it is that the log has once more, one of them without a stack."""
-        same = (compile for known, compile in self._failures if known.is_same(found) and (known.is_quoted or found.is_quoted))
+        same = (
+            compile
+            for known, compile in self._failures
+            if known.is_same(found) and (known.is_quoted or found.is_quoted or known.is_lost_violation)
+        )
         return next(same, None)
 
     def _forbidden(self, head: Head, lines: list[str], at: int) -> None:
@@ -649,7 +659,7 @@ _HANDLERS: dict[MessageKind, Callable[[Transcriber, Head, list[str]], None]] = {
     MessageKind.CAPTURE: Transcriber._captures,
     MessageKind.GUARDS: Transcriber._guards,
     MessageKind.GRAPH: Transcriber._graph,
-    MessageKind.BREAK: Transcriber._break,
+    MessageKind.BREAK: Transcriber._breaks,
     MessageKind.FAILURE: Transcriber._failure,
     MessageKind.STATE: Transcriber._state,
     MessageKind.EXPLANATION: Transcriber._explanation,

@@ -40,7 +40,7 @@ def render(report: Report, options: Options) -> bytes:
     if options.frame is not None:
         for item in report.frames:
             _one_frame(page, report, item)
-        page.explain_restarted_ids()
+        page.explain_restarted_ids(report.trace.is_text)
         return page.bytes()
     found = collect_alerts(report, Repository())
     steps = next_steps(found)
@@ -68,7 +68,7 @@ def render(report: Report, options: Options) -> bytes:
     _summary(page, report)
     next_steps_list(page, steps, "(details: shapelog suggest-dynamic TRACE)" if report.summary.recompiles else "")
     _left_out(page, report)
-    page.explain_restarted_ids()
+    page.explain_restarted_ids(report.trace.is_text)
     if found.alerts:
         page.blank()
         typed = f"Explanation of a rule: shapelog rule {found.alerts[0].rule.code}"

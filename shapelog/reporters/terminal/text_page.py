@@ -208,11 +208,12 @@ class TextPage:
         line.rstrip()
         self._put(line, indent if line.plain else 0)
 
-    def explain_restarted_ids(self) -> None:
-        """What ``#2`` in an id means, where one was shown: PyTorch's own logs do not have it."""
+    def explain_restarted_ids(self, is_text: bool = False) -> None:
+        """What ``#2`` in an id means, where one was shown: PyTorch's own logs do not have it. A text may have lines of several runs."""
         found = _RESTARTED.search(self.buffer.getvalue())
         if found:
-            words = f"ids started again (as after torch._dynamo.reset()), so PyTorch's own logs have {found[1]} for {found[0]}"
+            why = "in lines of another run, or after torch._dynamo.reset()" if is_text else "as after torch._dynamo.reset()"
+            words = f"ids started again ({why}), so PyTorch's own logs have {found[1]} for {found[0]}"
             self.blank()
             self.line((f"#{found[2]}: {words}", "dim"))
 

@@ -69,3 +69,15 @@ def test_a_line_of_a_stack_whose_function_is_cut_off_is_a_place(tmp_path: Path) 
     lines = ("Graph break in user code at /lib/torch/_dynamo/polyfills/x.py:1", "Graph Break Reason: Skipped", "User code traceback:")
     (found,) = breaks("".join(f"{head}{line}\n" for line in (*lines, '  File "/srv/net.py", line 497,')), tmp_path)
     assert str(found.source_line) == "/srv/net.py:497"
+
+
+def test_warnings_about_two_builtins_are_two_breaks_and_an_extension_is_no_builtin_of_python(tmp_path: Path) -> None:
+    found = breaks(
+        WARNING.replace("mod.pack", "mod.PyCapsule.pack")
+        + WARNING.replace("mod.pack", "mod.flip")
+        + WARNING.replace("mod.pack", "mod.flip"),
+        tmp_path,
+    )
+    hints = {item.sentence.rpartition(" ")[2]: [hint.partition(",")[0] for hint in item.messages[0].hints] for item in found}
+    extension = "If it is a third-party C/C++ Python extension"
+    assert hints == {"mod.PyCapsule.pack": [extension], "mod.flip": ["If it is a Python builtin", extension]}

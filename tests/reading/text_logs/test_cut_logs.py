@@ -545,3 +545,29 @@ def test_a_guard_in_part_in_the_list_of_an_old_version_is_no_reason(tmp_path: Pa
 def test_functions_at_the_limit_for_other_reasons_are_not_given_the_remedy_of_one(tmp_path: Path) -> None:
     shown = terminal(OLD_LIMITS, tmp_path)
     assert "Keep fold and scale below the recompile limit: remove the cause of each, or raise torch._dynamo." in shown
+
+
+@pytest.mark.parametrize(
+    ("rest", "place"), [("transformers/x.py:386\n", "--> /srv/models/transformers/x.py:386"), ("and so on\n", "SL308]: forward was")]
+)
+def test_a_path_that_a_mail_wrapped_is_whole_and_a_folder_is_no_place(rest: str, place: str, tmp_path: Path) -> None:
+    head = "V0228 19:39:54.543000 1516 torch/_dynamo/guards.py:2791] [2/2] [__recompiles]"
+    text = f"{head}\nRecompiling function forward in /srv/models/\n{rest}{head}\ntriggered by the following guard failure(s):\n"
+    text += f"{head}\n- 2/1: ___check_obj_id(L['self'].processor, 131625167863296)\n"
+    shown = terminal(text, tmp_path)
+    assert place in shown
+    assert "--> /srv/models/ " not in shown
+
+
+def test_a_line_of_a_stack_without_its_number_has_its_function_and_its_code(tmp_path: Path) -> None:
+    text = 'skipping cudagraphs due to cpu device (arg7_1). Found from :\n   File "srv/ops.py", in forward\n    y = cast(x)\n'
+    shown = terminal(text, tmp_path)
+    assert "--> srv/ops.py | y = cast(x)" in shown
+
+
+def test_ids_of_two_excerpts_are_explained_as_those_of_two_runs(tmp_path: Path) -> None:
+    text = RECOMPILING + REASON + "size mismatch at index 0. expected 4, actual 5\n\n"
+    shown = terminal(text + text.replace("function f in a.py", "function g in b.py"), tmp_path)
+    assert (
+        "#2: ids started again (in lines of another run, or after torch._dynamo.reset()), so PyTorch's own logs have 0/1 for 0/1#2" in shown
+    )

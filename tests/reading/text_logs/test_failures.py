@@ -298,3 +298,30 @@ def test_the_guard_that_failed_is_read_where_a_stance_forbids_to_recompile(tmp_p
     text += "GuardDebugInfo(\nresult=0,\nverbose_code_parts=[\"L['n'] == 4\"],\nnum_guards_executed=1)\n"
     (found,) = failures(text, tmp_path)
     assert "the int n was 4 and has changed" in found.sentence
+
+
+GUARD = "E1121 16:47:58.615000 2714600 torch/_guards.py:283] [0/0] "
+NOT_MADE = "".join(
+    f"{GUARD}{line}\n" for line in ("Error while creating guard:", "Name: ''", "    Source: shape_env", "    Create Function: SHAPE_ENV")
+)
+SYMBOLS = "I0123 20:39:08.557000 2714600 torch/fx/experimental/symbolic_shapes.py:5106] [0/0] "
+
+
+def test_a_mark_that_a_title_has_as_contradicted_and_its_guards_are_one_failure(tmp_path: Path) -> None:
+    (found,) = failures(f"# {CONDITION}\n\nThis is the log:\n{NOT_MADE}", tmp_path)
+    assert (found.rule.code, found.compile) == ("SL203", "0/0")
+    assert found.sentence.endswith("dim 0 of x is marked as dynamic, but the code fixes it to 8")
+
+
+def test_guards_that_could_not_be_made_are_about_the_size_that_the_log_has_as_fixed(tmp_path: Path) -> None:
+    text = (
+        f"{SYMBOLS}create_symbol s0 = 4 for L['a'].size()[0] [2, 10] at srv/mark.py:6 in fn (_dynamo/variables/builder.py:2710 in f), for\n"
+    )
+    text += f"{SYMBOLS}set_replacement s0 = 4 (range_refined_to_singleton) VR[4, 4]\n"
+    text += f"{SYMBOLS}eval Eq(s0, 4) [guard added] at srv/mark.py:6 in fn (_subclasses/fake_impls.py:785 in infer_size), for\n"
+    (found,) = failures(text + NOT_MADE, tmp_path)
+    assert found.sentence.endswith("dim 0 of a is marked as dynamic, but the code fixes it to 4")
+    assert str(found.place) == "srv/mark.py:6"
+    (alone,) = failures(NOT_MADE, tmp_path)
+    assert alone.rule.code == "SL403"
+    assert "the guards on sizes could not be made" in alone.sentence
