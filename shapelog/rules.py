@@ -136,8 +136,8 @@ _ALL = (
         "SL104",
         "zero-one-size",
         _FINE,
-        "accept the extra graph (PyTorch always specializes on 0 and 1), warm up with a size of 2 or more if only the warm-up has another, "
-        "or make the dimension unbacked with torch._dynamo.decorators.mark_unbacked",
+        "warm up with a size of 2 or more if only the warm-up has another, make the dimension unbacked with "
+        "torch._dynamo.decorators.mark_unbacked, or accept the extra graph (PyTorch always specializes on 0 and 1)",
         size_related=True,
         blocks_marking=True,
     ),

@@ -50,11 +50,11 @@ _TRACED = "accept one graph for calls that are traced, as by torch.export, and o
 _SAME_CLASS = "define the class at module level"
 _FIXED_PARAMETER = "keep requires_grad of this parameter fixed: set it once, before the first compiled call"
 _NOT_WARMED_UP = (
-    "accept the extra graph (PyTorch always specializes on 0 and 1), or make the dimension unbacked with "
-    "torch._dynamo.decorators.mark_unbacked"
+    "make the dimension unbacked with torch._dynamo.decorators.mark_unbacked, or accept the extra graph "
+    "(PyTorch always specializes on 0 and 1)"
 )
 _OWN_SYMBOLS = "set torch.fx.experimental._config.use_duck_shape = False"
-_FROM_START = "accept the extra graph (PyTorch always specializes on 0 and 1), or clone() the slice or view before the call"
+_FROM_START = "clone() the slice or view before the call, or accept the extra graph (PyTorch always specializes on 0 and 1)"
 _EQUAL_OR_NOT = "accept one graph for equal sizes and one for different ones, or make them equal in every call"
 _UNKNOWN_OBJECT = "create the object once, outside the call, and reuse it; if it is a class or an enum member, accept one graph for each"
 _OWN_OBJECT = (
