@@ -122,7 +122,7 @@ _ALL = (
         "add it to TORCH_COMPILE_DYNAMIC_SOURCES (mark_dynamic only works on tensors)",
         size_related=True,
         markable=True,
-        remedy_without_sources="pass it as a tensor, unless the first recompilation makes it dynamic" + _NEEDS,
+        remedy_without_sources="pass a tensor in place of the int, or use torch 2.7 or newer: its list of dynamic sources takes ints",
     ),
     Rule(
         "SL103",

@@ -1,6 +1,6 @@
 """``compare_ranks(summaries)`` → RankReport: all ranks of a job compared with each other."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from contextlib import suppress
 from datetime import datetime
 from statistics import median
@@ -69,17 +69,18 @@ class RankReport(NamedTuple):
         return any(rank.has_collectives_on or any(step.size_exchanges for step in rank.steps) for rank in self.ranks)
 
 
-def compare_ranks(summaries: Sequence[RankSummary], unread: Sequence[int] = ()) -> RankReport:
-    """At least two ranks, in any order; ``unread`` as in ``Trace``."""
-    ranks = tuple(sorted(summaries, key=lambda rank: rank.number))
+def compare_ranks(summaries: Sequence[RankSummary], unread: Sequence[int] = (), is_text: bool = False) -> RankReport:
+    """At least two ranks, in any order; ``unread`` as in ``Trace``. A text log (``is_text``) may have been cut out of a longer one."""
+    ranks = tuple(sorted(_with_names(summaries) if is_text else summaries, key=lambda rank: rank.number))
     classes = classes_of(ranks)
     steps = [(step, item.numbers) for item in classes for step in item.steps]
     order = order_change(ranks)
     stages = pipeline_stages(classes)
     present = {rank.number for rank in ranks} | set(unread)
+    is_whole = max(present) < _MAX_RANK and not is_text
     return RankReport(
         ranks=ranks,
-        missing=tuple(number for number in range(max(present)) if number not in present) if max(present) < _MAX_RANK else (),
+        missing=tuple(number for number in range(max(present)) if number not in present) if is_whole else (),
         properties=tuple(compare_properties(ranks, classes, order, stage_words(stages))),
         divergence=next((found for stage in stages for found in [divergence(stage)] if found), None),
         sizes=tuple(cross_sizes(classes)),
@@ -92,6 +93,24 @@ def compare_ranks(summaries: Sequence[RankSummary], unread: Sequence[int] = ()) 
         slow=tuple(_slow(ranks)),
         unread=tuple(unread),
     )
+
+
+def _with_names(ranks: Sequence[RankSummary]) -> Iterator[RankSummary]:
+    """The ranks with code that the log does not name, as where a message is cut off, under the name that other ranks have at this id."""
+    named: dict[str, set[tuple[CodeName, str]]] = {}
+    for rank in ranks:
+        for step in rank.steps:
+            if step.code.name:
+                named.setdefault(step.label, set()).add((step.code, step.title))
+    for rank in ranks:
+        yield rank._replace(steps=tuple([_with_name(step, named.get(step.label, set())) for step in rank.steps]))
+
+
+def _with_name(step: Step, known: Set[tuple[CodeName, str]]) -> Step:
+    if step.code.name or len(known) != 1:
+        return step
+    ((code, title),) = known
+    return step._replace(code=code, title=title)
 
 
 def _parity(ranks: Iterable[RankSummary]) -> Iterator[tuple[str, Parity, tuple[int, ...]]]:

@@ -246,6 +246,7 @@ def _explain_without_entries(frame: Frame, compile: Compile, differences: tuple[
     why = f"of {names}, only the first guard that failed is recorded"
     why += _of_other_entries(differences, best, with_labels=bool(compile.shown_label))
     causes, consequences = (best.causes, best.consequences) if best else ((), ())
+    line = reuse.pinning_line(frame, best) if best else ""
     verdict = verdict_of_outcome(compile)
     if verdict is None and best is not None and reuse.serves(frame, best, compile):
         verdict = Verdict.MARKING
@@ -258,7 +259,8 @@ def _explain_without_entries(frame: Frame, compile: Compile, differences: tuple[
         entries_checked=0,
         verdict=verdict or verdict_without_graphs(causes),
         unexplained_because=why,
-        why_not_markable=why,
+        why_not_markable=f"marking does not help: {line}; {why}" if line else why,
+        blocking_rule="SL201" if line else "",
     )
 
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Collection, Iterator
 from enum import IntEnum
 from functools import cached_property
+from itertools import chain
 
 from shapelog.model.trace import Frame
 from shapelog.reading.payloads.guard_expressions import canonical, syntax_tree
@@ -202,7 +203,8 @@ class QuotedCode:
         lines = (item for compile in frame.compiles if compile.graph for item in compile.graph.user_lines)
         found = {item.line: item.code for item in lines if item.file == frame.file and item.name == frame.name}
         file = frame.file.rsplit("/", 1)[-1]
-        for place in (place for tree in self._trees for place in tree.places.values()):
+        of_reasons = (reason.place for compile in self.frame.compiles for reason in compile.reasons)
+        for place in chain((place for tree in self._trees for place in tree.places.values()), of_reasons):
             if place and place.code and place.name == frame.name and place.file.rsplit("/", 1)[-1] == file:
                 found[place.line] = place.code
         return found

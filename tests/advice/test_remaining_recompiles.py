@@ -97,7 +97,7 @@ def test_ints_have_another_remedy_in_a_version_without_a_list() -> None:
             guards=guard_tree(tensor_match(), guard_manager("L['k']", f"EQUALS_MATCH: L['k'] == {constant}", type="int")),
         )
     assert not load(made).version.reads_sources
-    assert left(made).remedy.startswith("pass it as a tensor")
+    assert left(made).remedy.startswith("pass a tensor in place of the int")
 
 
 def test_recompiles_for_the_same_reason_are_told_together_the_most_expensive_first() -> None:

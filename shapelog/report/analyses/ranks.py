@@ -35,7 +35,7 @@ def analyze(explained: Explanations) -> "Iterator[Finding | Table | RankReport]"
     ranks = all_ranks(explained)
     if len(ranks) < 2:
         return
-    report = compare_ranks(ranks, explained.trace.unread)
+    report = compare_ranks(ranks, explained.trace.unread, explained.trace.is_text)
     yield report
     yield from _findings(report, explained)
     yield _agreement(report)

@@ -1,5 +1,6 @@
 """Which code ran into the recompile limit, from which compile on, and which axes filled the entries?"""
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 
@@ -16,6 +17,14 @@ from shapelog.text import cut, one_line, plural
 _LONGEST = 200
 DEFAULT_LIMIT, DEFAULT_ACCUMULATED_LIMIT = 8, 256
 _HIT, _NEAR = RULES["SL401"], RULES["SL402"]
+_ACCEPTING = re.compile(r",? or accept [^;]*$")
+_RAISING = "raise the recompile limit above"
+# What torch.compile wraps modules and library functions in.
+_WRAPPERS = "torch/_dynamo/external_utils.py"
+_SHARED = (
+    "this is PyTorch's own wrapper: all models that are compiled in one process share its cache and its limit; "
+    "torch._dynamo.reset() between two models empties it"
+)
 
 
 def analyze(explained: Explanations) -> Iterator[Finding | Table]:
@@ -60,6 +69,7 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
             code=line.code if line else "",
             details=axes,
             frame=frame,
+            notes=(_SHARED,) if frame.file.replace("\\", "/").endswith(_WRAPPERS) and explained.trace.is_text else (),
             own_remedy=_remedy(explained, frame, causes, is_accumulated(compile)),
         )
 
@@ -88,8 +98,17 @@ def _remedy(explained: Explanations, frame: Frame, causes: str, of_all: bool) ->
     if not causes:
         return f"remove the causes of the recompilations, or raise {setting}"
     if len(own) == 1 and own[0].causes:
-        return f"{Remedies(explained.trace.version).of_recompile(own[0]).text}; or raise {setting}"
+        text = _without_accepting(Remedies(explained.trace.version).of_recompile(own[0]).text)
+        if _RAISING in text:
+            return text.replace(_RAISING, f"raise {setting} above")
+        return f"{text}; or raise {setting}" if text else f"raise {setting} above the number of graphs that the code needs"
     return f"stop what keeps adding cache entries ({causes}), or raise {setting}"
+
+
+def _without_accepting(remedy: str) -> str:
+    """A remedy without the graphs that it takes into account: accepting them keeps no code below the limit."""
+    parts = (part for part in remedy.split("; ") if not part.startswith(("accept ", "otherwise accept ")))
+    return "; ".join(_ACCEPTING.sub("", part).removeprefix("otherwise ") for part in parts)
 
 
 def _last_reason(explained: Explanations, frame: Frame, hit: Compile, is_known: bool) -> str:

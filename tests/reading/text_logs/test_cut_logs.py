@@ -307,6 +307,46 @@ def test_a_cut_reason_in_a_list_is_none_and_the_others_are_told(tmp_path: Path) 
     assert item.why_not_markable.endswith("; other entries: 0/2: x had 2 items and now has a different number")
 
 
+def test_ranks_do_not_differ_because_the_name_of_the_code_is_cut_off(tmp_path: Path) -> None:
+    """The text does not have all ranks either, without which they did not fail."""
+    cut = LIMIT.format(rank=3, process=144).partition("ion: ")[0]
+    report = report_of(LIMIT.format(rank=2, process=143) + cut, tmp_path)
+    assert {finding.rule.code for finding in report.findings} == {"SL401"}
+    shown = terminal(LIMIT.format(rank=2, process=143) + cut, tmp_path)
+    assert "left no trace" not in shown
+    assert "ranks 2 and 3" in shown
+
+
+@pytest.mark.parametrize(
+    ("reason", "remedy"),
+    [
+        ("tensor 'x' size mismatch at index 0. expected 1, actual 3", "mark_unbacked; or raise torch._dynamo.config"),
+        ("len(x) == 2", "or compile the code for a single item; or raise torch._dynamo.config"),
+        ("___check_obj_id(self.processor, 140057847825888)", "raise torch._dynamo.config.recompile_limit above their number"),
+        ("d == 'a'", "move the value out of the compiled function; or raise torch._dynamo.config"),
+    ],
+)
+def test_accepting_graphs_keeps_no_code_below_the_limit(reason: str, remedy: str, tmp_path: Path) -> None:
+    text = LIMIT.format(rank=0, process=143) + LAST.format(front="[rank0]:", process=143, reason=reason)
+    (finding,) = report_of(text, tmp_path).findings
+    assert remedy in finding.remedy
+    assert "accept" not in finding.remedy
+
+
+def test_the_wrapper_of_pytorch_is_shared_by_all_models(tmp_path: Path) -> None:
+    for path, notes in (("/opt/torch/_dynamo/external_utils.py", 1), ("/srv/a.py", 0)):
+        (finding,) = report_of(LIMIT.format(rank=0, process=143).replace("/srv/a.py", path), tmp_path).findings
+        assert len(finding.notes) == notes
+
+
+@pytest.mark.parametrize(("line", "is_fixed"), [("for i in range(end):", True), ("y = x * end", False)])
+def test_an_int_that_bounds_a_loop_takes_a_graph_for_each_value(line: str, is_fixed: bool, tmp_path: Path) -> None:
+    text = RECOMPILING + REASON.replace("tensor 'x' ", f"L['end'] == 10  # {line}  # a.py:3 in f\n")
+    (item,) = report_of(text, tmp_path).explained.recompiles
+    assert item.why_not_markable.startswith("marking does not help: a.py:3") is is_fixed
+    assert (item.blocking_rule == "SL201") is is_fixed
+
+
 @pytest.mark.parametrize(("sizes", "verdict"), [((8, 16, 32), Verdict.JUSTIFIED), ((8, 16, 16), Verdict.MARKING)])
 def test_a_size_that_stays_static_although_it_varied_is_fixed_by_the_code(sizes: tuple[int, ...], verdict: Verdict, tmp_path: Path) -> None:
     """One forward of layers whose weights have different sizes: each entry was compiled because of the size, and is for one of them."""
