@@ -86,11 +86,14 @@ def _windows(side: int, height: int, width: int) -> int:
 
 
 def _holds(tie: _Tie, key: Key, other: CompileFacts) -> bool:
-    """Whether the same is true in another compile, as far as it is known what that was called with."""
+    """Whether the same is true in another compile, as far as it is known what that was called with: it may do without a tensor, as where
+    a dict has other keys.
+    """
     numbers = [other.number(item.key) for item in tie.parts]
     whole = other.number(key)
     if None in numbers or whole is None:
-        return not other.compile.inputs or all(item.key[1].kind is Kind.VALUE for item in tie.parts)
+        is_without = any(item.key[1].kind is Kind.SIZE and other.input(item.key[0]) is None for item in tie.parts)
+        return not other.compile.inputs or is_without or all(item.key[1].kind is Kind.VALUE for item in tie.parts)
     return tie.of(*numbers) == whole
 
 
