@@ -79,13 +79,14 @@ def _with_whole_paths(lines: Iterable[str]) -> Iterator[str]:
             line, held = f"{held.rstrip()}{line.strip()}", ""
         elif held:
             yield held
-        held = line if _PATH_IN_PART.search(line) else ""
+        held = line if line.rstrip()[-1:] in _WRAPPED_AT and _PATH_IN_PART.search(line) else ""
         if not held:
             yield line
     if held:
         yield held
 
 
+_WRAPPED_AT = ("/", "\\", "-")
 _PATH_IN_PART = re.compile(r"Recompiling function [^\s'\"]+ in \S*[/\\-]\s*$")
 _REST_OF_PATH = re.compile(r"\s*[\w./\\-]{1,400}:\d{1,9}\s*$")
 

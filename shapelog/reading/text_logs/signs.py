@@ -10,8 +10,17 @@ from shapelog.reading.text_logs.whole_lines import LONGEST_LINE
 
 # torch and Torch, recompile and BackendCompiler, graph break and cudagraph, the heading of a traceback, and parts of exceptions.
 _WORDS = (
-    *("orch", "ompil", "raph", "raceback (most", "onstraint", "uardManager check", "running call_", "backend='", "nsupported: "),
-    *("data-dependent exp", "uard failed on the same frame"),
+    "orch",
+    "ompil",
+    "raph",
+    "raceback (most recent call last",
+    "onstraint",
+    "uardManager check",
+    "ailed running call_",
+    "backend='",
+    "nsupported: ",
+    "data-dependent exp",
+    "uard failed on the same frame",
 )
 _WORDS_IN_BYTES = tuple(word.encode() for word in _WORDS)
 # Ids of compiles and words, with at most some characters in front of them that are no letters.
