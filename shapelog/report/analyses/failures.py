@@ -38,6 +38,11 @@ _CACHED = "{remedy}, or compile without torch._functorch.config.strict_autograd_
 _MAKE_CACHEABLE = "remove what PyTorch names"
 _BUG = "report this bug to PyTorch, or avoid the calls that the guard rejects"
 _UNFINISHED = "let the process finish; if it hangs or is killed here, look at its own log and at the memory that compiling takes"
+_LEAVE_OUT = "rewrite it, or wrap it in a function with torch.compiler.disable"
+_OTHER_BACKEND = (
+    'the error is one of the compiler: update PyTorch, compile this code with backend="aot_eager", or wrap it in torch.compiler.disable'
+)
+_OF_BACKEND = frozenset(("the backend", "code generation", "Inductor", "AOTAutograd"))
 # What a traceback passes through, latest stage first.
 _STAGES = (
     ("torch/_inductor/codegen", "code generation"),
@@ -120,7 +125,10 @@ def _failure(frame: Frame, compile: Compile, earlier: EarlierSymbols, has_code: 
         details=(("type", metrics.fail_type),),
         frame=frame,
         message=message,
-        own_remedy=remedy or _about_exceptions(compile.exceptions) or (_keep_constant(compile, earlier, line) if has_code else ""),
+        own_remedy=remedy
+        or _about_exceptions(compile.exceptions)
+        or (_keep_constant(compile, earlier, line) if has_code else "")
+        or _by_stage(compile),
         exceptions=compile.exceptions,
         notes=tuple(_became_dynamic(compile, earlier)),
     )
@@ -192,6 +200,14 @@ def _became_dynamic(compile: Compile, earlier: EarlierSymbols) -> Iterator[str]:
         name = event.source.display_name
         what = f"dim {event.dim} of {name}" if event.dim.isdigit() else name
         yield f"{what} became dynamic before the failure ({event.cached} → {event.new})"
+
+
+def _by_stage(compile: Compile) -> str:
+    """Where nothing more is known: what avoids an error of this part of the compiler, "" for what the rule recommends."""
+    found = stage(compile)
+    if found.startswith("Dynamo (tracing"):
+        return _LEAVE_OUT
+    return _OTHER_BACKEND if found in _OF_BACKEND else ""
 
 
 def stage(compile: Compile) -> str:
