@@ -21,6 +21,8 @@ _PASSES_ON = re.compile(r"\(\s*(?:\w+,\s*)?\*args\b")
 # Code around a call that leaves what it returned as it is, and code that computes something else of it.
 _UNCHANGED = (ast.Await, ast.Starred, ast.Subscript, ast.Attribute, ast.NamedExpr, ast.keyword, ast.Tuple, ast.List)
 _COMPUTING = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.AugAssign)
+# What is called beside compiled code.
+_NOT_COMPILED = frozenset(("torch", "print", "float", "int", "len", "range", "enumerate", "zip", "str"))
 _BUILTINS = frozenset(("list", "tuple", "dict", "next", "iter", "zip", "reversed", "enumerate", "map", "filter", "cast"))
 
 
@@ -48,7 +50,12 @@ def link(maker: Compile, taker: Compile, source: Source) -> Link:
     if isinstance(around, _COMPUTING):
         return Link.NONE
     names, passed = _targets(around), _passed(use, source) if use else ()
-    return Link.NONE if names and passed and names.isdisjoint(_names(passed)) else Link.UNKNOWN
+    if not names or not passed:
+        return Link.UNKNOWN
+    if names.isdisjoint(_names(passed)):
+        return Link.NONE
+    is_next = taken.line == made.line + 1  # nothing is done to it in between
+    return Link.DIRECT if is_next and any(_root(part) in names for part in passed) else Link.UNKNOWN
 
 
 def _caller(stack: Sequence[StackFrame]) -> StackFrame | None:
@@ -63,7 +70,7 @@ class _Line:
         text = code.strip()
         tree = syntax_tree(text, "exec") or syntax_tree(f"{text} pass", "exec") or ast.Module(body=[], type_ignores=[])
         self._parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
-        self._calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+        self._calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _root(node.func) not in _NOT_COMPILED]
 
     def call_of(self, function: str) -> ast.Call | None:
         """The call of a function; of a module, whose name in the code is not known, the only call of the line."""
@@ -83,6 +90,13 @@ class _Line:
                 return parent
             node = parent
         return None
+
+
+def _root(part: ast.expr) -> str:
+    """``out`` for ``out``, ``out[0]`` and ``out.logits``; "" for any other expression."""
+    while isinstance(part, (ast.Subscript, ast.Attribute)):
+        part = part.value
+    return part.id if isinstance(part, ast.Name) else ""
 
 
 def _last_name(call: ast.Call) -> str:

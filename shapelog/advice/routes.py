@@ -1,6 +1,6 @@
 """Which marks it takes for an earlier entry to serve a later call."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, product
 from typing import NamedTuple
@@ -18,7 +18,7 @@ from shapelog.recompiles.explain import Explanations
 from shapelog.recompiles.facts import CompileFacts
 
 _OFFSET, _BASE = ".storage_offset()", "._base."
-_REQUIRED = frozenset((Kind.SIZE, Kind.VALUE, Kind.RANK, Kind.LENGTH, Kind.DTYPE, Kind.REQUIRES_GRAD, Kind.TYPE))
+_REQUIRED = frozenset((Kind.SIZE, Kind.STRIDE, Kind.VALUE, Kind.RANK, Kind.LENGTH, Kind.DTYPE, Kind.REQUIRES_GRAD, Kind.TYPE))
 # Of more dims that were equal, a route has no choice which to mark.
 _MOST_PAIRED = 16
 
@@ -136,16 +136,29 @@ class Router:
         settled = {(cause.source, cause.prop) for item in differences if item.entry is entry for cause in item.causes}
         pinned = {Source(name).canonical for shape in (known.tree.shapes if known.tree else ()) if (name := _pinned_by(shape))}
         found: dict[MarkChoice, None] = {}
+        open_sources = {source for (source, _), after in named.items() if source and not after} - {source for source, _ in settled}
+        if known.tree and any(source in open_sources for source, _ in known.tree.facts):
+            found[frozenset()] = None  # another entry was for something else, and what came is not known
         for key in self._varying_keys(frame):
             source, prop = key
             fact = known.guarded(key)
             is_pinned = prop.kind is Kind.VALUE and source.canonical in pinned
             if key in settled or not (is_pinned or fact not in (None, DYNAMIC)) or named.get(key) == str(fact):
                 continue
-            is_size = prop.kind is Kind.SIZE
-            marks = (Mark(source, prop.dim), *self.propagation.origins(frame, source, prop.dim)) if is_size else (Mark(source),)
-            found[frozenset() if is_pinned or not (is_size or integer(str(fact)) is not None) else frozenset(marks)] = None
+            found[frozenset() if is_pinned else frozenset(self._settling(frame, known, key))] = None
         return tuple(found)
+
+    def _settling(self, frame: Frame, known: CompileFacts, key: Key) -> Iterator[Mark]:
+        """The marks with which an entry requires no value of this; a stride follows from any marked size of its tensor."""
+        source, prop = key
+        tensor = known.input(source)
+        if prop.kind is Kind.SIZE:
+            yield Mark(source, prop.dim)
+            yield from self.propagation.origins(frame, source, prop.dim)
+        elif prop.kind is Kind.STRIDE:
+            yield from (Mark(source, dim) for dim in range(len(tensor.size) if tensor else 0))
+        elif integer(str(known.guarded(key))) is not None:
+            yield Mark(source)
 
     def _varying_keys(self, frame: Frame) -> tuple[Key, ...]:
         """What a guard may require a value of, and what has several in this frame."""

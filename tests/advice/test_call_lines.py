@@ -60,6 +60,20 @@ def test_what_two_lines_show(making: str, taking: str, source: str, expected: Li
     assert link(maker, taker, Source(source)) is expected
 
 
+@pytest.mark.parametrize(
+    ("making", "taking", "number", "expected"),
+    [
+        ("h = model(torch.rand(n, 8))", 'print(f"{n}: {sure(h[0]):.2f}")', 8, Link.DIRECT),
+        ("h = model(torch.rand(n, 8))", 'print(f"{n}: {sure(h):.2f}")', 9, Link.UNKNOWN),
+        ("h = model(torch.rand(n, 8))", "y = score(h * 2)", 8, Link.UNKNOWN),
+        ("h = model(torch.rand(n, 8))", "y = score(g)", 8, Link.NONE),
+    ],
+)
+def test_on_the_next_line_it_is_still_what_was_returned(making: str, taking: str, number: int, expected: Link) -> None:
+    maker, taker = called(making, "0/0", "forward"), called(taking, "1/0", "score", number=number)
+    assert link(maker, taker, Source(H)) is expected
+
+
 def test_a_module_is_the_only_call_of_its_line() -> None:
     taker = called("hidden = layer(hidden, mask=mask, **kwargs)", "1/0", "__call__")
     for making, expected in (("position = self.embed(hidden)", Link.NONE), ("position = self.a(self.b(hidden))", Link.UNKNOWN)):
@@ -80,7 +94,7 @@ def handed(making: str, taking: str) -> bytes:
             id = f"{frame}/{number}"
             made += make.recompile_reasons(id=id) if number else b""
             made += make.record("dynamo_start", {"stack": []}, id=id)
-            made += symbol(line, "main", 7 if making == taking else 7 + frame, source, id) if number else b""
+            made += symbol(line, "main", 7 if making == taking else 7 + 2 * frame, source, id) if number else b""
             graph = graph_text(f'L_x_: "f32[{dim}, 8][8, 1]cpu"', f'h: "f32[{dim}, 8][8, 1]cpu" = l_x_ + 1', "return (h,)")
             guards = guard_tree(tensor_match(source, (length, 8)))
             made += make.compile(

@@ -3,7 +3,7 @@
 import pytest
 from dimensions import DIMENSIONS
 from make import compile as compiled
-from make import dynamic_size, explain, int_values, static_sizes, tensor, trace
+from make import dynamic_size, explain, int_values, refused, static_sizes, tensor, trace
 from payload_text import RETURN_LINE, equals_match, graph_text, guard_manager, guard_tree, tensor_match
 from recorded import LAB, report_of
 
@@ -214,6 +214,21 @@ def test_a_call_is_served_only_by_an_entry_that_is_still_made() -> None:
         made += compiled(f"0/{number}", tensor(size, 8), guards=guard_tree(tensor_match(size=(size, 8)), leaf))
     found = replayed(made)
     assert [found.cost(marks).total for marks in ((), (K,), (X0,), (K, X0))] == [3, 2, 2, 1]
+
+
+@pytest.mark.parametrize(
+    ("first", "marks", "doubtful"), [(3, {X0}, 1), (3, {X0, K}, 0), (4, {X0}, 0), (4, {X0, K}, 0)], ids=["open", "marked", "same", "both"]
+)
+def test_a_refused_call_may_differ_in_what_its_record_does_not_have(first: int, marks: set[Mark], doubtful: int) -> None:
+    """Its reasons have one failed guard for each entry: the int, which varies in this function, may be another one as well."""
+    made = trace()
+    for number, (size, constant) in enumerate(((10, first), (12, 4))):
+        leaf = guard_manager("L['k']", f"EQUALS_MATCH: L['k'] == {constant}", type="int")
+        made += compiled(f"0/{number}", tensor(size, 8), guards=guard_tree(tensor_match(size=(size, 8)), leaf))
+    reasons = (f"0/{number}: tensor 'x' size mismatch at index 0. expected {size}, actual 13" for number, size in ((1, 12), (0, 10)))
+    cost = replayed(made + refused("0/2", *reasons)).cost(marks)
+    assert (cost.limit_hits, cost.doubtful) == (0, doubtful)
+    assert cost.at_most - cost.total == cost.unrecorded >= doubtful
 
 
 def test_the_entries_that_pytorch_did_not_look_at_serve_nothing() -> None:
