@@ -21,7 +21,7 @@ _PASSES_ON = re.compile(r"\(\s*(?:\w+,\s*)?\*args\b")
 # Code around a call that leaves what it returned as it is, and code that computes something else of it.
 _UNCHANGED = (ast.Await, ast.Starred, ast.Subscript, ast.Attribute, ast.NamedExpr, ast.keyword, ast.Tuple, ast.List)
 _COMPUTING = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.AugAssign)
-# What is called beside compiled code.
+# What a line calls that is not compiled code.
 _NOT_COMPILED = frozenset(("torch", "print", "float", "int", "len", "range", "enumerate", "zip", "str"))
 _BUILTINS = frozenset(("list", "tuple", "dict", "next", "iter", "zip", "reversed", "enumerate", "map", "filter", "cast"))
 
