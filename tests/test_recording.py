@@ -268,7 +268,7 @@ def test_of_several_entries_that_were_not_recorded_the_nearest_counts_and_all_ar
     size = "0/0: tensor 'x' size mismatch at index 0. expected 4, actual 5"
     (recompile,) = late("GLOBAL_STATE changed: grad_mode", size).recompiles
     assert recompile.codes == ("SL101",)
-    assert recompile.unexplained_because.startswith("the guards of 0/1, 0/0 are not recorded")
+    assert recompile.unexplained_because.startswith("of 0/1, 0/0, only the first guard that failed is recorded")
 
 
 def test_a_recorded_entry_is_compared_with_and_the_others_left_aside() -> None:
@@ -289,7 +289,7 @@ def test_a_recorded_entry_is_compared_with_and_the_others_left_aside() -> None:
 def test_unknown_facts_are_reported_in_the_terminal_and_in_a_notebook(tmp_path: Path) -> None:
     report = late("tensor 'x' size mismatch at index 0. expected 4, actual 5")
     for render in (renderer("report", "terminal"), renderer("recording", "notebook")):
-        assert "the guards of 0/1 are not recorded" in " ".join(render(report, Options(width=300)).decode().split())
+        assert "of 0/1, only the first guard that failed is recorded" in " ".join(render(report, Options(width=300)).decode().split())
 
 
 # Without PyTorch, or with one that cannot be recorded.
