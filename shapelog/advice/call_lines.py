@@ -58,6 +58,12 @@ def link(maker: Compile, taker: Compile, source: Source) -> Link:
     return Link.DIRECT if is_next and any(_root(part) in names for part in passed) else Link.UNKNOWN
 
 
+def caller(compile: Compile) -> tuple[str, str] | None:
+    """The file and name of the function that calls compiled code, None where it is not recorded."""
+    found = _caller(compile.recorded_callers)
+    return (found.file, found.name) if found else None
+
+
 def _caller(stack: Sequence[StackFrame]) -> StackFrame | None:
     """The innermost frame that does more than pass its arguments on."""
     return next((frame for frame in reversed(stack) if not _PASSES_ON.search(frame.code)), None)

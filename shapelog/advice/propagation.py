@@ -15,7 +15,7 @@ from itertools import pairwise
 from operator import attrgetter
 from typing import NamedTuple
 
-from shapelog.advice.call_lines import Link, link
+from shapelog.advice.call_lines import Link, caller, link
 from shapelog.advice.marks import Mark
 from shapelog.grouping import grouped
 from shapelog.model.trace import Compile, Frame, Outcome, Payloads, Trace, resumed_by
@@ -250,6 +250,8 @@ class DynamismPropagation:
         if is_unknown or Link.NONE in links:
             return ()
         if links != {Link.DIRECT}:
+            if any(caller(compile) in self._eager for compile, _, _ in changes):
+                return ()
             self._guessed.add((frame, source, dim))
         return tuple(dict.fromkeys(mark for item in through for mark in item.marks))
 
@@ -359,6 +361,15 @@ class DynamismPropagation:
         if compile not in self._outputs:
             self._outputs[compile] = list(map(_output, outputs(compile.graph) if compile.graph else ()))
         return self._outputs[compile]
+
+    @cached_property
+    def _eager(self) -> frozenset[tuple[str, str] | None]:
+        """The functions that failed to compile, by file and name: they run in eager mode, and compute something between their calls."""
+        return frozenset(
+            (frame.file, frame.name)
+            for frame in self.trace.frames
+            if any(compile.outcome is Outcome.FAILED for compile in frame.compiles) and not frame.entries
+        )
 
     @cached_property
     def _dynamic_by_key(self) -> dict[str, list[Compile]]:

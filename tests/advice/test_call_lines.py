@@ -117,3 +117,11 @@ def test_a_tensor_that_the_lines_contradict_is_marked_by_itself(lines: tuple[str
     advice = advise(make.explain(handed(*lines)))
     assert (advice.env, advice.after.total, advice.after.at_most) == (env, 2, 2 if is_sure else 3)
     assert any("By its sizes, h is what other compiled code returned" in item for item in advice.caveats) is not is_sure
+
+
+def test_a_function_that_failed_to_compile_computes_something_between_its_calls() -> None:
+    """It runs in eager mode, as the forward of a large model often does, and its layers are compiled one by one."""
+    made = handed("h = encode(x)", "y = score(h)")
+    failed = make.compile("2/0", make.tensor(10, 8), name="main", file="/srv/app/train.py", **make.FAILED)
+    for more, env in ((b"", "L['x']:0"), (failed, "L['h']:0,L['x']:0")):
+        assert advise(make.explain(made + more)).env == env
