@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 import shapelog
@@ -16,6 +17,10 @@ pytest_plugins = ["pytester"]
 GOLDEN = Path(__file__).parent / "golden"
 Golden = Callable[[str, bytes], None]
 Process = Callable[..., "subprocess.CompletedProcess[bytes]"]
+
+# A busy machine is no fault of what is tested.
+hypothesis.settings.register_profile("untimed", deadline=None)
+hypothesis.settings.load_profile("untimed")
 
 
 def pytest_configure() -> None:
