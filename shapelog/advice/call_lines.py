@@ -23,7 +23,8 @@ _UNCHANGED = (ast.Await, ast.Starred, ast.Subscript, ast.Attribute, ast.NamedExp
 _COMPUTING = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.AugAssign)
 # What a line calls that is not compiled code.
 _NOT_COMPILED = frozenset(("torch", "print", "float", "int", "len", "range", "enumerate", "zip", "str"))
-_BUILTINS = frozenset(("list", "tuple", "dict", "next", "iter", "zip", "reversed", "enumerate", "map", "filter", "cast"))
+# What may return or hold its arguments as they are.
+_PASSING_ON = frozenset(("list", "tuple", "dict", "next", "iter", "zip", "reversed", "enumerate", "map", "filter", "cast"))
 
 
 class Link(Enum):
@@ -46,7 +47,7 @@ def link(maker: Compile, taker: Compile, source: Source) -> Link:
         name = _last_name(around)
         if made == taken and name == taker.metrics.code_name:
             return Link.DIRECT
-        return Link.NONE if name and name not in _BUILTINS else Link.UNKNOWN
+        return Link.NONE if name and name not in _PASSING_ON else Link.UNKNOWN
     if isinstance(around, _COMPUTING):
         return Link.NONE
     names, passed = _targets(around), _passed(use, source) if use else ()

@@ -550,9 +550,9 @@ def saving_words(saving: Saving) -> str:
     time = saving.seconds.as_saving
     saved = f"{number}{plural(saving.most, 'compilation')}{f' ({time})' if time else ''}" if saving.most else time
     when = " in each later run" if saving.is_later else ""
-    gains = [f"{plural(saving.raised, 'call')} no longer {'raises' if saving.raised == 1 else 'raise'}"] if saving.raised else []
+    verb = "raises" if saving.raised == 1 and not saving.is_unsure else "raise"
+    gains = [f"{plural(saving.raised, 'call')} no longer {verb}"] if saving.raised else []
     eager = (_NO_LONGER_EAGER[what] for what in saving.eager)
     gains += [words.replace("calls no longer", "others no longer") if saving.raised else words for words in eager]
-    if saving.is_unsure:
-        gains = [words.replace("no longer raises", "no longer raise").replace("no longer", "may no longer") for words in gains]
-    return "; ".join((*([f"saves {saved}{when}"] if saved else []), *gains))
+    sure = [words.replace("no longer", "may no longer") if saving.is_unsure else words for words in gains]
+    return "; ".join((*([f"saves {saved}{when}"] if saved else []), *sure))

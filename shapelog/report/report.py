@@ -175,6 +175,11 @@ class Report(NamedTuple):
         return self.explained.recompiles
 
     @property
+    def without_recompilations(self) -> str:
+        """What a text that holds graph breaks alone has about recompilations; a CompileProfiler would have counted them."""
+        return "no recompilations" if any(log.has_profile for log in self.trace.text_logs) else "nothing about recompilations"
+
+    @property
     def has_problems(self) -> bool:
         """Whether anything was lost or damaged; what is merely worth knowing does not count."""
         return any(problem.severity != "info" for problem in self.problems)

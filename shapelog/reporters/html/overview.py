@@ -107,8 +107,7 @@ def _verdict(report: Report) -> tuple[str, str]:
     if not (summary.compiles or summary.failures or summary.limit_hits):
         return _of_nothing_compiled(report)
     if breaks := report.trace.breaks_alone:
-        none = "no recompilations" if any(log.has_profile for log in report.trace.text_logs) else "nothing about recompilations"
-        return f"{plural(breaks, 'graph break')}.", f"The text has {none}."
+        return f"{plural(breaks, 'graph break')}.", f"The text has {report.without_recompilations}."
     if not summary.recompiles:
         return _without_recompilations(report), _of_first_compilations(report)
     spent = f"{plural(summary.compiles, 'compilation')}{taking(summary.succeeded_seconds)}"

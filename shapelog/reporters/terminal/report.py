@@ -156,8 +156,7 @@ def _summary(page: TextPage, report: Report) -> None:
     of_them = f", including {plural(summary.recompiles, 'recompilation')}{taking(summary.recompile_seconds)}"
     page.blank()
     if breaks := report.trace.breaks_alone:
-        none = "no recompilations" if any(log.has_profile for log in report.trace.text_logs) else "nothing about recompilations"
-        page.line((f"Summary: {plural(breaks, 'graph break')}", "bold"), f", {none} in this text")
+        page.line((f"Summary: {plural(breaks, 'graph break')}", "bold"), f", {report.without_recompilations} in this text")
     elif summary.recompiles:
         page.line((f"Summary: {number}", "bold"), f"{taking(summary.succeeded_seconds)}{of_them}{over}")
     elif summary.compiles:
