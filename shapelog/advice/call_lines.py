@@ -37,7 +37,7 @@ class Link(Enum):
 
 def link(maker: Compile, taker: Compile, source: Source) -> Link:
     """Whether the input ``source`` of one compile is what the other one returned, by the lines of the function that calls both."""
-    made, taken = _caller(maker.recorded_callers), _caller(taker.recorded_callers)
+    made, taken = caller(maker), caller(taker)
     if made is None or taken is None or (made.file, made.name) != (taken.file, taken.name):
         return Link.UNKNOWN
     making, taking = _Line(made.code), _Line(taken.code)
@@ -59,15 +59,9 @@ def link(maker: Compile, taker: Compile, source: Source) -> Link:
     return Link.DIRECT if is_next and any(_root(part) in names for part in passed) else Link.UNKNOWN
 
 
-def caller(compile: Compile) -> tuple[str, str] | None:
-    """The file and name of the function that calls compiled code, None where it is not recorded."""
-    found = _caller(compile.recorded_callers)
-    return (found.file, found.name) if found else None
-
-
-def _caller(stack: Sequence[StackFrame]) -> StackFrame | None:
-    """The innermost frame that does more than pass its arguments on."""
-    return next((frame for frame in reversed(stack) if not _PASSES_ON.search(frame.code)), None)
+def caller(compile: Compile) -> StackFrame | None:
+    """The innermost line that calls compiled code and does more than pass its arguments on, None where it is not recorded."""
+    return next((frame for frame in reversed(compile.recorded_callers) if not _PASSES_ON.search(frame.code)), None)
 
 
 class _Line:

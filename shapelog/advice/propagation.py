@@ -18,11 +18,11 @@ from typing import NamedTuple
 from shapelog.advice.call_lines import Link, caller, link
 from shapelog.advice.marks import Mark
 from shapelog.grouping import grouped
-from shapelog.model.trace import Compile, Frame, Outcome, Payloads, Trace, resumed_by
+from shapelog.model.trace import Compile, Frame, Function, Outcome, Payloads, Trace, resumed_by
 from shapelog.reading.payloads.graphs import outputs
 from shapelog.reading.payloads.guard_expressions import parse
 from shapelog.reading.payloads.guards import GuardTree
-from shapelog.reading.payloads.properties import RANK, TENSOR, size
+from shapelog.reading.payloads.properties import GRAD_MODE, RANK, TENSOR, size
 from shapelog.reading.payloads.source_names import Source
 from shapelog.reading.records import Input
 
@@ -51,8 +51,6 @@ _NUMBERED = re.compile(r"_\d+$")
 _MOST_ORIGINS = 32
 # Of more compiles that a kept tensor may come from, the latest are asked.
 _MOST_KEEPERS = 16
-# A rank, a process, a file, and the name of a function.
-_Function = tuple[int | None, int, str, str]
 _SYMBOL = re.compile(r"[a-z]\w*")
 _Fixed = tuple[int | None, ...]
 _SHAPE = re.compile(r"^\w+\[([^\]]*)\](?:\[([^\]]*)\])?")
@@ -124,7 +122,7 @@ class DynamismPropagation:
     _origins: dict[tuple[Frame, Source, int], tuple[Mark, ...]] = field(default_factory=dict)
     _guessed: set[tuple[Frame, Source, int]] = field(default_factory=set)
     _autograd: dict[Payloads, bool] = field(default_factory=dict)
-    _makers: dict[_Function, dict[str, list[Frame]]] = field(default_factory=dict)
+    _makers: dict[Function, dict[str, list[Frame]]] = field(default_factory=dict)
     _guards: dict[Frame, Mapping[Source, list[tuple[Compile, GuardTree]]]] = field(default_factory=dict)
     _inputs: dict[Compile, _Inputs] = field(default_factory=dict)
     _kept_marks: dict[tuple[Compile, str, tuple[int, ...], int], tuple[tuple[Mark, ...], ...]] = field(default_factory=dict)
@@ -194,7 +192,7 @@ class DynamismPropagation:
         at, resumed = _STACK.match(source), resumed_by(frame.name)
         if at is None or resumed is None:
             return False
-        before = (compile for part in self._parts[_function(frame)] for compile in part.compiles if compile.order < frame.compiles[0].order)
+        before = (compile for part in self._parts[frame.function] for compile in part.compiles if compile.order < frame.compiles[0].order)
         broken = max((compile for compile in before if compile.breaks), key=_ORDER, default=None)
         place = (frame.file, resumed[1])
         found = [item for item in broken.breaks if item.place and (item.place.file, item.place.line) == place] if broken else []
@@ -206,7 +204,7 @@ class DynamismPropagation:
     def _origins_by_name(self, frame: Frame, source: Source, name: str, dim: int) -> tuple[Mark, ...]:
         """Those where an output of this name is the local; "" for any output, as fx may call it by the operation that made it."""
         found: dict[Mark, None] = {}
-        for other in self._returning(_function(frame), name):
+        for other in self._returning(frame.function, name):
             if other is frame:
                 continue
             for compile in frame.compiles:
@@ -215,7 +213,7 @@ class DynamismPropagation:
                     found.update(dict.fromkeys(self.origins(other, mark.source, mark.dim) if not mark.is_int else ()))
         return tuple(found)[-_MOST_ORIGINS:]
 
-    def _returning(self, function: _Function, name: str) -> Sequence[Frame]:
+    def _returning(self, function: Function, name: str) -> Sequence[Frame]:
         """The parts of a function that may return a local of this name; all of them where the value has none ("")."""
         if function not in self._makers:
             parts = self._parts[function]
@@ -237,7 +235,7 @@ class DynamismPropagation:
             return ()
         changes = [item for item in self._changes(frame, source) if item[1].size[dim : dim + 1] > (1,)]
         is_result = self._is_result(frame, source)
-        own = {entry for part in (self._parts[_function(frame)] if is_result else [frame]) for entry in part.entries}
+        own = {entry for part in (self._parts[frame.function] if is_result else [frame]) for entry in part.entries}
         others = [[item for item in made if item not in own] for _, _, made in changes]
         through = [self._last_made(made, compile, tensor, dim) for made, (compile, tensor, _) in zip(others, changes, strict=True)]
         if any(item.marks for item in through):
@@ -250,7 +248,8 @@ class DynamismPropagation:
         if is_unknown or Link.NONE in links:
             return ()
         if links != {Link.DIRECT}:
-            if any(caller(compile) in self._eager for compile, _, _ in changes):
+            callers = (caller(compile) for compile, _, _ in changes)
+            if any(found and (found.file, found.name) in self._eager for found in callers):
                 return ()
             self._guessed.add((frame, source, dim))
         return tuple(dict.fromkeys(mark for item in through for mark in item.marks))
@@ -269,7 +268,8 @@ class DynamismPropagation:
         outputs may be a new tensor that was computed from both, such as a sample by its mean and deviation.
         """
         look = tensor.size, tensor.dtype
-        found = {maker: dims for maker in makers if (dims := self._dims_by_look_of(maker).get(look))}
+        able = (maker for maker in makers if tensor.is_leaf or not tensor.requires_grad or _may_require_grad(maker))
+        found = {maker: dims for maker in able if (dims := self._dims_by_look_of(maker).get(look))}
         if not 0 < self._inputs_of(compile).alike.get(look, 0) == sum(map(len, found.values())):
             return ()
         return _shared([self._marks(dims[0][dim], maker) for maker, dims in found.items()])
@@ -307,7 +307,7 @@ class DynamismPropagation:
         one that did without the tensor, later those that made it anew, or of what was kept. One whose output had its very sizes when it
         was compiled comes before those whose output would have them in another call.
         """
-        keepers = self._keepers[_function(frame)]
+        keepers = self._keepers[frame.function]
         if not keepers or source.is_registered or not self._runs_autograd(frame):
             return ()
         own, found = Mark(source, dim), []
@@ -363,7 +363,7 @@ class DynamismPropagation:
         return self._outputs[compile]
 
     @cached_property
-    def _eager(self) -> frozenset[tuple[str, str] | None]:
+    def _eager(self) -> frozenset[tuple[str, str]]:
         """The functions that failed to compile, by file and name: they run in eager mode, and compute something between their calls."""
         return frozenset(
             (frame.file, frame.name)
@@ -382,7 +382,7 @@ class DynamismPropagation:
         return {*marks, *(origin for mark in marks if not mark.is_int for origin in self.origins(frame, mark.source, mark.dim))}
 
     @cached_property
-    def _keepers(self) -> dict[_Function, list[_Keeper]]:
+    def _keepers(self) -> dict[Function, list[_Keeper]]:
         """The entries of each function that change an object of its caller, in order of compilation."""
         return {
             function: sorted(
@@ -398,9 +398,9 @@ class DynamismPropagation:
         return {compile: frame for frame in self.trace.frames for compile in frame.entries}
 
     @cached_property
-    def _parts(self) -> dict[_Function, list[Frame]]:
+    def _parts(self) -> dict[Function, list[Frame]]:
         """The frames of each function, which goes on as another one after each graph break."""
-        return grouped(self.trace.frames, _function)
+        return grouped(self.trace.frames, lambda frame: frame.function)
 
     @cached_property
     def _dynamic_entries(self) -> dict[tuple[int | None, int], list[Compile]]:
@@ -441,6 +441,13 @@ class DynamismPropagation:
         if tensor is None or not made or not made[-1].is_dynamic:
             return ()
         return _shared([self._marks(dims[dim], made[-1]) for dims in _outputs_like(tensor, made[-1], name)[: 1 if name else None]])
+
+
+def _may_require_grad(maker: Compile) -> bool:
+    """Whether an output of a compile may require grad: an input does, and it was not compiled under ``no_grad``."""
+    tree = maker.guards
+    is_enabled = tree is None or tree.facts.get((Source(), GRAD_MODE)) is not False
+    return is_enabled and any(item.requires_grad for item in maker.inputs)
 
 
 def _shared(marks: Sequence[tuple[Mark, ...]]) -> tuple[Mark, ...]:
@@ -489,12 +496,6 @@ def _numbers(dims: tuple[str, ...], values: Mapping[str, int]) -> tuple[int, ...
             return None
         found.append(size)
     return tuple(found)
-
-
-def _function(frame: Frame) -> _Function:
-    """The function of one run whose code it is, also where that goes on after a graph break."""
-    resumed = resumed_by(frame.name)
-    return frame.rank, frame.process, frame.file, resumed[0] if resumed else frame.name
 
 
 def _names(compile: Compile) -> set[str]:

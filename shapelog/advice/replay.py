@@ -5,16 +5,19 @@ compiled is not in its trace: calls that hit the cache hit it again, and calls a
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import NamedTuple
 
+from shapelog.advice.call_lines import caller
 from shapelog.advice.compile_seconds import Seconds, first_compiles, is_measured, when_dynamic
 from shapelog.advice.marks import Mark
 from shapelog.advice.propagation import DynamismPropagation
 from shapelog.advice.routes import Route, Router
-from shapelog.model.trace import Compile, Frame, Outcome, Trace
+from shapelog.grouping import grouped
+from shapelog.model.trace import Compile, Frame, Function, Outcome, Trace, resumed_by
 from shapelog.recompiles.explain import Explanations
 from shapelog.recompiles.graph_reuse import complete_refused
 
@@ -104,7 +107,8 @@ class FramePlan:
     """The calls of one frame in order. ``fixed_seconds`` are those of failed compiles, which remain whatever is marked.
 
     ``marks`` are those that its routes require, ``settling`` those that settle what is in doubt about them; ``weight`` is the number of
-    ranks that the frame represents, each of which compiles what it does.
+    ranks that the frame represents, each of which compiles what it does. ``followers`` is how many other frames are run by it, and so
+    compile nothing more once it is at the recompile limit.
     """
 
     frame: Frame
@@ -113,8 +117,14 @@ class FramePlan:
     marks: Marks
     settling: Marks = frozenset()
     weight: int = 1
+    followers: int = 0
     _served: dict[Marks, dict[int, Route]] = field(default_factory=dict)
     _costs: dict[Marks, Cost] = field(default_factory=dict)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it hit the recompile limit."""
+        return any(call.compile.outcome is Outcome.LIMIT for call in self.calls)
 
     def served(self, marks: Marks) -> dict[int, Route]:
         """The calls that need no compile of their own under these marks, by their place in ``calls``, and what serves each."""
@@ -147,9 +157,8 @@ class FramePlan:
         has_room = any(self.calls[index].compile.outcome is Outcome.COMPILED for index in served)
         hits = 0 if has_room else sum([call.compile.outcome is Outcome.LIMIT for call in left])
         forbidden = sum([call.compile.is_forbidden for call in left])
-        was_full = has_room and any(call.compile.outcome is Outcome.LIMIT for call in self.calls)
-        room = len(served) if was_full else 0
-        more = room if len(left) > 1 else 0
+        room = len(served) if has_room and self.is_full else 0
+        more = room * (1 + self.followers) if len(left) > 1 else 0
         doubtful = [
             self.calls[index].compile.is_refused for index, route in served.items() if route.is_doubtful(marks) or route.narrows(marks)
         ]
@@ -158,7 +167,7 @@ class FramePlan:
             limit_hits=self.weight * hits,
             seconds=self._seconds(left, served, more),
             more=self.weight * more,
-            unexpected=self.weight * (room - more),
+            unexpected=0 if more else self.weight * room,
             doubtful=self.weight * sum(doubtful),
             unsure=self.weight * (len(doubtful) - sum(doubtful)),
             forbidden=self.weight * forbidden,
@@ -235,7 +244,7 @@ def replay(explained: Explanations) -> Replay:
     """Work out, for each call of each frame, which earlier entries would serve it under which marks."""
     router = Router(explained, DynamismPropagation(explained.trace))
     first = first_compiles(explained.trace)
-    plans = _with_captures([_plan(frame, router, first) for frame in explained.trace.frames])
+    plans = _with_captures(_with_followers([_plan(frame, router, first) for frame in explained.trace.frames]))
     by_mark: dict[Mark, list[FramePlan]] = {}
     for plan in plans:
         for mark in plan.marks:
@@ -269,6 +278,36 @@ def _marks_of(calls: tuple[Call, ...]) -> Marks:
 def _settling(calls: tuple[Call, ...]) -> Marks:
     choices = (choice for call in calls for route in call.routes for choice in (*route.doubts, *(marks for _, marks in route.lost)))
     return frozenset([mark for choice in choices for mark in choice])
+
+
+def _with_followers(plans: list[FramePlan]) -> list[FramePlan]:
+    """The plans, those of frames at the recompile limit with the number of frames that they run.
+
+    What a function calls is not compiled either while it runs in eager mode because of the limit (``FrameExecStrategy`` in
+    ``torch/_dynamo/convert_frame.py``), and leaves no records.
+    """
+    if not any(plan.is_full for plan in plans):
+        return plans
+    by_function = grouped(plans, lambda plan: plan.frame.function)
+    found: Counter[Frame] = Counter()
+    for plan in plans:
+        if not plan.is_full and len(plan.calls) > 1:
+            found.update({other.frame for other in _running(plan, by_function) if other.is_full})
+    return [replace(plan, followers=found[plan.frame]) if plan.frame in found else plan for plan in plans]
+
+
+def _running(plan: FramePlan, by_function: Mapping[Function, Sequence[FramePlan]]) -> Iterator[FramePlan]:
+    """The frames that run this one: those of the functions that call it, and, of code that resumes a function, those before it."""
+    frame = plan.frame
+    rank, process, *own = frame.function
+    lines = {(at.file, at.name, at.line) for compile in frame.compiles if (at := caller(compile))}
+    if resumed_by(frame.name):
+        lines.add((own[0], own[1], frame.line))
+    for file, name, line in lines:
+        alike = [other for other in by_function.get((rank, process, file, name), ()) if other is not plan]
+        starts = [other.frame.line for other in alike if not resumed_by(other.frame.name)]  # methods of several classes
+        start, end = max((at for at in starts if at <= line), default=0), min((at for at in starts if at > line), default=math.inf)
+        yield from (other for other in alike if start <= other.frame.line < end)
 
 
 def _with_captures(plans: list[FramePlan]) -> tuple[FramePlan, ...]:

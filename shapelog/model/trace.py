@@ -370,6 +370,10 @@ def _counted(frames: "tuple[Frame, ...]") -> str:
     return f"{plural(len(frames), 'function')}, {plural(sum(len(frame.entries) for frame in frames), 'compilation')}"
 
 
+Function = tuple[int | None, int, str, str]
+"""A rank, a process, a file, and the name of a function."""
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Frame:
     """A piece of Python code that Dynamo compiled, once or more.
@@ -400,6 +404,12 @@ class Frame:
     def entries(self) -> tuple[Compile, ...]:
         """The compiles that produced guarded code."""
         return tuple([compile for compile in self.compiles if compile.outcome is Outcome.COMPILED])
+
+    @property
+    def function(self) -> Function:
+        """The function whose code it is, also where that goes on after a graph break."""
+        resumed = resumed_by(self.name)
+        return self.rank, self.process, self.file, resumed[0] if resumed else self.name
 
     @property
     def label(self) -> str:

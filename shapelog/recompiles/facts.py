@@ -18,6 +18,7 @@ from shapelog.reading.payloads.guards import DYNAMIC, Fact, GuardTree, Key
 from shapelog.reading.payloads.properties import (
     DISPATCH_KEYS,
     DTYPE,
+    GRAD_MODE,
     INFERENCE_MODE,
     RANK,
     REQUIRES_GRAD,
@@ -38,7 +39,6 @@ _SOURCES = attrgetter("sources")
 _OPERATORS = "torch/_ops.py"
 # Operators that take functions, such as torch.cond: outside of compiled code PyTorch compiles them itself.
 _OF_FUNCTIONS = re.compile(r"[/\\]torch[/\\]_higher_order_ops[/\\]")
-_GRAD_MODE = Property(Kind.GLOBAL_STATE, name="grad_mode")
 _ID = Property(Kind.ID)
 _WRAPPED_CODE = "._torchdynamo_inline.__code__"
 # Compiles in which the same line pinned the same size that are compared.
@@ -360,7 +360,7 @@ def inference_mode(tree: GuardTree) -> bool | None:
     keys = [str(value) for (_, prop), value in tree.facts.items() if prop == DISPATCH_KEYS]
     if not keys or any("Autograd" in text for text in keys):
         return False if keys else None
-    grad_mode = tree.facts.get((Source(), _GRAD_MODE))
+    grad_mode = tree.facts.get((Source(), GRAD_MODE))
     if grad_mode is True:
         return False
     is_plain = any("ADInplaceOrView" in text for text in keys)

@@ -55,12 +55,16 @@ def layout(known: CompileFacts, source: Source) -> Layout | None:
 
 
 def follows_from_sizes(source: Source, dim: int, entry: CompileFacts, call: CompileFacts) -> bool:
-    """Whether a stride changed only because sizes did: it is the product of an inner size and stride in both calls."""
+    """Whether a stride changed only because a size or an inner stride did: it is the product of the two in both calls."""
     before, after = layout(entry, source), layout(call, source)
     if before is None or after is None or len(before.sizes) != len(after.sizes) or dim >= len(before.strides):
         return False
     if before.sizes == after.sizes:
-        return False
+        return any(
+            before.is_product(dim, inner) and after.is_product(dim, inner) and before.strides[inner] != after.strides[inner]
+            for inner in range(len(before.sizes))
+            if inner > dim or before.sizes[inner] > 1  # of two dims of size 1, only one follows from the other
+        )
     is_packed = before.is_packed(dim) and after.is_packed(dim) and same_order(source, entry, call)
     return is_packed or any(
         before.is_product(dim, inner)
@@ -101,10 +105,11 @@ def broken_tie(source: Source, marked: Collection[int], entry: CompileFacts, cal
 
 def is_free(source: Source, dim: int, entry: CompileFacts) -> bool:
     """Whether a symbolic size would leave this stride free: one of 0 or 1 is a constant, and one that is the product of an inner
-    size and stride is tied to them.
+    size and stride is tied to them. Of two dims of size 1 with one stride, the outer one is tied to the inner one.
     """
     found = layout(entry, source)
     if found is None or dim >= len(found.strides):
         return False
-    extents = found.extents
-    return found.strides[dim] not in (0, 1, *extents[:dim], *extents[dim + 1 :])
+    own = found.strides[dim]
+    inner = [extent for other, extent in enumerate(found.extents) if other > dim or (other < dim and found.strides[other] != own)]
+    return own not in (0, 1, *inner)

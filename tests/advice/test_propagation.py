@@ -5,7 +5,7 @@ import gzip
 import make
 import pytest
 from dimensions import DIMENSIONS
-from payload_text import graph_text, guard_tree, tensor_match
+from payload_text import global_state, graph_text, guard_tree, tensor_match
 from recorded import FIXTURES
 
 from shapelog.advice.advise import advise
@@ -185,6 +185,33 @@ def test_a_view_of_all_of_a_tensor_may_be_an_output(rows: int, expected: tuple[M
     base, view = make.tensor(rows, 8, source="L['h']._base"), make.tensor(6, 8, source="L['h']", is_view=True, base=0)
     more = make.compile("1/2", base, view, name="score")
     assert origins(made + more + make.record("aot_inference_graph", {}, "a graph", id="1/2")) == expected
+
+
+@pytest.mark.parametrize(
+    ("grad_mode", "weight", "tensor", "expected"),
+    [
+        (True, True, {"requires_grad": True, "is_leaf": False}, (X,)),
+        (False, True, {"requires_grad": True, "is_leaf": False}, ()),
+        (True, False, {"requires_grad": True, "is_leaf": False}, ()),
+        (False, True, {}, (X,)),
+        (False, True, {"requires_grad": True, "is_leaf": True}, (X,)),
+    ],
+    ids=["trained", "no_grad", "nothing to train", "no gradient", "leaf"],
+)
+def test_what_requires_grad_comes_from_a_graph_that_is_trained(
+    grad_mode: bool, weight: bool, tensor: dict[str, bool], expected: tuple[Mark, ...]
+) -> None:
+    """Positions are embedded under no_grad, and a layer takes their sum with what eager code made, which requires grad."""
+    made, state = make.trace(), global_state(grad_mode=grad_mode)
+    for number, (rows, dim) in enumerate(((10, "10"), (12, "s77"))):
+        symbols = [("s77", rows, "L['x'].size()[0]")] if number else ()
+        graph = returning(f'h: "f32[{dim}, 8][8, 1]cpu"', inputs=BATCH if number else 'L_x_: "f32[10, 8][8, 1]cpu"')
+        inputs = make.tensor(rows, 8), make.tensor(5, source="L['self'].weight", requires_grad=weight)
+        guards = guard_tree(tensor_match(size=(None if number else rows, 8)), state)
+        made += make.compile(f"0/{number}", *inputs, name="embed", graph=graph, symbols=symbols, guards=guards)
+        made += make.compile(f"1/{number}", make.tensor(rows, 8, source="L['h']", **tensor), name="layer")
+        made += b"".join(make.record("aot_inference_graph", {}, "a graph", id=f"{frame}/{number}") for frame in (0, 1))
+    assert origins(made, "L['h']") == expected
 
 
 def layers(source: str) -> bytes:

@@ -2,8 +2,8 @@
 
 import pytest
 from dimensions import DIMENSIONS
+from make import MODEL, dynamic_size, explain, int_values, record, refused, static_sizes, tensor, trace
 from make import compile as compiled
-from make import dynamic_size, explain, int_values, refused, static_sizes, tensor, trace
 from payload_text import RETURN_LINE, equals_match, graph_text, guard_manager, guard_tree, tensor_match
 from recorded import LAB, report_of
 
@@ -67,6 +67,13 @@ def test_a_stride_that_follows_from_a_size_needs_any_of_the_sizes() -> None:
     made = trace(compiled("0/0", tensor(10, 8, stride=[20, 1])), compiled("0/1", tensor(10, 8, stride=[30, 1])))
     assert needs(made) == [{X0, X1}]
     assert needs(trace(compiled("0/0", tensor(1, 8, stride=[20, 1])), compiled("0/1", tensor(1, 8, stride=[30, 1])))) == [{X1}]
+
+
+@pytest.mark.parametrize(("sizes", "dims"), [((3, 1, 16), (0, 2)), ((1, 1, 16), (2,)), ((3, 4, 16), (0, 1, 2))])
+def test_an_outer_stride_that_follows_from_an_inner_one_needs_nothing_more(sizes: tuple[int, ...], dims: tuple[int, ...]) -> None:
+    """Slices of a tensor that is longer in other calls: the stride of the outer dim is the size times the stride of the one inside."""
+    both = (compiled(f"0/{number}", tensor(*sizes, stride=[row * sizes[1], row, 1])) for number, row in enumerate((20, 30)))
+    assert needs(trace(*both)) == [{Mark(Source("L['x']"), dim) for dim in dims}]
 
 
 def test_a_size_that_shared_a_symbol_with_a_storage_offset_is_needed() -> None:
@@ -229,6 +236,53 @@ def test_a_refused_call_may_differ_in_what_its_record_does_not_have(first: int, 
     cost = replayed(made + refused("0/2", *reasons)).cost(marks)
     assert (cost.limit_hits, cost.doubtful) == (0, doubtful)
     assert cost.at_most - cost.total == cost.unrecorded >= doubtful
+
+
+def full(*others: bytes) -> bytes:
+    """f, at line 5 of the model, is compiled for two sizes and an int, then refused for another int; ``others`` are compiled by then."""
+    made = trace()
+    for number, (size, constant) in enumerate(((10, 3), (12, 3), (12, 4))):
+        leaf = guard_manager("L['k']", f"EQUALS_MATCH: L['k'] == {constant}", type="int")
+        made += compiled(f"0/{number}", tensor(size, 8), guards=guard_tree(tensor_match(size=(size, 8)), leaf))
+    reasons = (f"0/{number}: k == {constant}" for number, constant in ((2, 4), (1, 3), (0, 3)))
+    return made + b"".join(others) + refused("0/3", *reasons)
+
+
+def called(name: str, *lengths: int, at: int, frame: int = 1, by: str = "f", line: int = 30) -> bytes:
+    """A function compiled for these lengths, each of which line ``at`` of ``by`` calls; that is in the file of f."""
+    caller = {"filename": MODEL, "line": at, "name": by, "loc": f"y = {name}(x)"}
+    start = {"filename": "/opt/torch/_dynamo/convert_frame.py", "line": 900, "name": "__call__", "loc": "result = self._inner_convert("}
+    body = {"symbol": "s1", "val": "7", "vr": "[2, int_oo]", "source": "L['n']", "user_stack": [], "stack": [caller, start]}
+    return b"".join(
+        compiled(f"{frame}/{number}", tensor(length, 8), name=name, line=line) + record("create_symbol", body, id=f"{frame}/{number}")
+        for number, length in enumerate(lengths)
+    )
+
+
+@pytest.mark.parametrize(
+    ("others", "more"),
+    [
+        ((), 1),
+        ((called("g", 10, 12, at=7),), 2),
+        ((called("g", 10, at=7),), 1),
+        ((called("g", 10, 12, at=7, by="main"),), 1),
+        ((called("g", 10, 12, at=7), called("h", 10, 12, at=8, frame=2)), 3),
+        ((called("f", 10, 12, at=7, line=50), called("g", 10, 12, at=55, frame=2)), 2),
+        ((static_sizes(10, 12, frame=1, name="torch_dynamo_resume_in_f_at_9", line=9),), 2),
+        (
+            (
+                static_sizes(10, 12, frame=1, name="torch_dynamo_resume_in_f_at_55", line=55),
+                called("f", 10, 12, at=20, by="m", frame=2, line=50),
+            ),
+            1,
+        ),
+    ],
+    ids=["alone", "calls g", "compiled once", "called by another", "calls two", "another f", "resumed", "another f resumed"],
+)
+def test_what_a_full_function_calls_left_no_records_either(others: tuple[bytes, ...], more: int) -> None:
+    """It runs in eager mode, and so does what it calls: once it has room again, each may be compiled."""
+    cost = replayed(full(*others)).cost([X0])
+    assert (cost.more, cost.limit_hits) == (more, 0)
 
 
 def test_the_entries_that_pytorch_did_not_look_at_serve_nothing() -> None:

@@ -89,6 +89,7 @@ DTYPE = Property(Kind.DTYPE)
 REQUIRES_GRAD = Property(Kind.REQUIRES_GRAD)
 DISPATCH_KEYS = Property(Kind.DISPATCH_KEYS)
 TENSOR = Property(Kind.TENSOR)
+GRAD_MODE = Property(Kind.GLOBAL_STATE, name="grad_mode")
 VALUE = Property(Kind.VALUE)
 # The plain value of an instance of a subclass of int, float or str, which PyTorch takes as a constant.
 PLAIN_VALUE = Property(Kind.PLAIN_VALUE)

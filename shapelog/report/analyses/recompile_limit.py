@@ -18,6 +18,9 @@ _LONGEST = 200
 DEFAULT_LIMIT, DEFAULT_ACCUMULATED_LIMIT = 8, 256
 _HIT, _NEAR = RULES["SL401"], RULES["SL402"]
 _ACCEPTING = re.compile(r",? or accept [^;]*$")
+# Of fewer entries, each may have been made for the same reason.
+_MANY = 3
+_ALL_REASONS = 'TORCH_LOGS="recompiles"'
 _RAISING = "raise the recompile limit above"
 # What torch.compile wraps modules and library functions in.
 _WRAPPERS = "torch/_dynamo/external_utils.py"
@@ -69,8 +72,40 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
             code=line.code if line else "",
             details=axes,
             frame=frame,
-            notes=(_SHARED,) if frame.file.replace("\\", "/").endswith(_WRAPPERS) and explained.trace.is_text else (),
+            notes=tuple(_notes(explained, frame, hit)) if hit is not None else (),
             own_remedy=_remedy(explained, frame, causes, is_accumulated(compile)),
+        )
+
+
+def _notes(explained: Explanations, frame: Frame, hit: Compile) -> Iterator[str]:
+    """What a text leaves open, or what is known of PyTorch's own code."""
+    if not explained.trace.is_text:
+        return
+    if frame.file.replace("\\", "/").endswith(_WRAPPERS):
+        yield _SHARED
+    found = explained.of_frame(frame)
+    cause = found[0].causes[0] if len(found) == 1 and found[0].causes else None
+    entries = {reason.entry for reason in hit.reasons}
+    if (
+        cause is None
+        or not (cause.is_size or cause.is_int)
+        or cause.own_verdict
+        or len(entries) > 1
+        or frame.entries
+        or hit.id.compile < _MANY
+    ):
+        return
+    entry = entries.pop() if entries else ""
+    number = entry.rpartition("/")[2].partition("#")[0]
+    if number == "0":
+        yield (
+            f"this is why {entry}, the first of {hit.id.compile} cached graphs, was not reused; unless automatic dynamic shapes are off, "
+            f"what changed is symbolic in later ones, and they were not reused for other reasons, which {_ALL_REASONS} prints"
+        )
+    elif number.isdecimal() and int(number) > 1 and cause.prop.kind is Kind.SIZE and not any(item.is_parameter for item in hit.reasons):
+        yield (
+            f"{entry} came after {number} other graphs and is still for one size: automatic dynamic shapes are off, or the code needs a "
+            "graph for each size, as a weight of that size does; then marking it does not help"
         )
 
 

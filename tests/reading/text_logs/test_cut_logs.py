@@ -333,6 +333,24 @@ def test_accepting_graphs_keeps_no_code_below_the_limit(reason: str, remedy: str
     assert "accept" not in finding.remedy
 
 
+@pytest.mark.parametrize(
+    ("entry", "reason", "note"),
+    [
+        ("1/0", "tensor 'x' size mismatch at index 0. expected 10, actual 12", "not reused for other reasons"),
+        ("1/0", "n == 10", "not reused for other reasons"),
+        ("1/7", "tensor 'x' size mismatch at index 0. expected 10, actual 12", "a graph for each size"),
+        ("1/1", "tensor 'x' size mismatch at index 0. expected 10, actual 12", ""),
+        ("1/7", "n == 10", ""),
+        ("1/0", "d == 'a'", ""),
+    ],
+)
+def test_the_last_reason_is_that_of_one_graph_of_many(entry: str, reason: str, note: str, tmp_path: Path) -> None:
+    """The first is static in any case; one that came after others and still is has a size that marking may not make dynamic."""
+    last = LAST.format(front="[rank0]:", process=143, reason=reason).replace("1/0:", f"{entry}:")
+    (finding,) = report_of(LIMIT.format(rank=0, process=143) + last, tmp_path).findings
+    assert [note in item for item in finding.notes] == ([True] if note else [])
+
+
 def test_the_wrapper_of_pytorch_is_shared_by_all_models(tmp_path: Path) -> None:
     for path, notes in (("/opt/torch/_dynamo/external_utils.py", 1), ("/srv/a.py", 0)):
         (finding,) = report_of(LIMIT.format(rank=0, process=143).replace("/srv/a.py", path), tmp_path).findings
