@@ -151,14 +151,12 @@ _SIMPLE = {
     Kind.PRESENT: ("SL320", "{name} no longer exists"),
 }
 _BACKEND = re.compile(r"^(?:CPU|CUDA|HIP|XLA|MPS|IPU|XPU|HPU|VE|Lazy|MTIA|MAIA|PrivateUse\d|Meta)$")
-_OF_TRANSFORMS = (
-    *("FuncTorchBatched", "FuncTorchGradWrapper", "BatchedNestedTensor"),
-    *("FuncTorchDynamicLayerBackMode", "FuncTorchDynamicLayerFrontMode"),
-)
+_TRANSFORMED = "inside a torch.func transform such as vmap"
 _KEY_KINDS = (
     (("Conjugate", "Negative", "ZeroTensor"), "a lazily conjugated or negated view", ""),
-    (_OF_TRANSFORMS, "inside a torch.func transform such as vmap", _WHOLE_TRANSFORM),
+    (("FuncTorchBatched", "FuncTorchGradWrapper", "BatchedNestedTensor"), _TRANSFORMED, _WHOLE_TRANSFORM),
     (("Functionalize",), "functionalized, as by torch.func.functionalize", ""),
+    (("FuncTorchDynamicLayerBackMode", "FuncTorchDynamicLayerFrontMode"), _TRANSFORMED, _WHOLE_TRANSFORM),
     (("Python", "PythonTLSSnapshot"), "a tensor subclass, or used under a dispatch mode", ""),
 )
 

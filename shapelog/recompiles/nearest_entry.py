@@ -151,7 +151,7 @@ def _requires_the_same(entry: Compile, tree: GuardTree, cause: Cause) -> bool:
 
 def nearest(differences: Sequence[EntryDifference], compile: Compile) -> EntryDifference | None:
     """Fewest causes that are not sizes, then a similar graph, then fewest causes that are not even ints, then fewest size causes, then
-    fewest consequences, then fewest changes to what the guards do not name, then the most recently used.
+    fewest consequences, then one for any float but NaN, then fewest changes to what the guards do not name, then the most recently used.
     """
     explained = [(item.non_size_causes, item) for item in differences if item.causes]
     if not explained:
@@ -161,10 +161,11 @@ def nearest(differences: Sequence[EntryDifference], compile: Compile) -> EntryDi
     if len(near) == 1:
         return near[0]
 
-    def distance(item: EntryDifference) -> tuple[bool, int, int, int, int]:
+    def distance(item: EntryDifference) -> tuple[bool, int, int, int, bool, int]:
         hard = sum([not cause.size_related for cause in item.causes])
         following = len(item.consequences) if hard else 0  # those of a size are strides and guards that it moves
         unnamed = sum([cause.after == Described.OTHER_OBJECT.value for cause in item.causes])
-        return not similar(item.entry, compile), hard, len({cause.axis for cause in item.causes}), following, unnamed
+        has_any_value = any(cause.prop.kind is Kind.NAN for cause in item.causes)  # of a float, but for NaN
+        return not similar(item.entry, compile), hard, len({cause.axis for cause in item.causes}), following, not has_any_value, unnamed
 
     return min(near, key=distance)

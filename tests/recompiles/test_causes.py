@@ -504,6 +504,19 @@ def test_a_float_that_is_not_a_number(guard: str, is_nan_first: bool) -> None:
         assert cause.sentence == "the float s changed from 3.5 to nan"
 
 
+def test_the_entry_for_any_other_float_is_nearer_to_nan_than_one_for_a_single_value() -> None:
+    values = [guard_tree(tensor_match(), equals_match("L['s']", value, "float")) for value in (2.0, 5.0)]
+    made = trace(compiled("0/0", tensor(10, 8), guards=values[0]))
+    any_value = guard_tree(tensor_match(), shapes=("not math.isnan(L['s'])  # (unknown)",))
+    made += compiled("0/1", tensor(10, 8), guards=any_value, symbols=(("zf1", "3.0", "L['s']"),), reasons=("0/0: s == 2.0",))
+    made += compiled("0/2", tensor(10, 8), guards=values[1], reasons=("0/1: not math.isnan(s)", "0/0: s == 2.0"))
+    nan = guard_tree(tensor_match(), guard_manager("L['s']", "FLOAT_IS_NAN: (type(L['s']) is float and __math_isnan(L['s']))"))
+    made += compiled("0/3", tensor(10, 8), guards=nan, reasons=("0/2: s == 5.0", "0/1: not math.isnan(s)", "0/0: s == 2.0"))
+    recompile = last_recompile(made)
+    assert recompile.nearest.label == "0/1"
+    assert recompile.causes[0].sentence == "the float s changed between NaN and a number"
+
+
 @pytest.mark.parametrize(
     ("before", "after"), [("'mean'", "'max'"), ("True", "False"), ("torch.float32", "torch.float16"), ("(1, 2)", "(1, 3)")]
 )
@@ -715,6 +728,8 @@ def test_a_call_that_is_traced_with_symbolic_sizes_has_tensors_of_another_kind()
     [
         ("FuncTorchDynamicLayerFrontMode", "x is now inside a torch.func transform such as vmap"),
         ("Functionalize", "x is now functionalized, as by torch.func.functionalize"),
+        ("Functionalize, FuncTorchDynamicLayerFrontMode", "x is now functionalized, as by torch.func.functionalize"),
+        ("Functionalize, FuncTorchBatched, FuncTorchDynamicLayerFrontMode", "x is now inside a torch.func transform such as vmap"),
     ],
 )
 def test_a_tensor_that_a_transform_does_not_wrap_is_inside_of_it_too(key: str, sentence: str) -> None:
