@@ -19,6 +19,10 @@ _KINDS = (
         "a text that mentions the recompile limit in a sentence; paste the warning itself, with its lines function: and last reason:, "
         "or the traceback",
     ),
+    (
+        rb"(?m)^\W{0,9}Graph Break Count: 0\b",
+        "the output of torch._dynamo.explain, which found no graph breaks; it has nothing about recompilations",
+    ),
     (rb"\[__(?:recompiles|guards|graph_code|graph_breaks)|torch/_dynamo/\S+ \[\d+/\d+\]", f"TORCH_LOGS output: {_NOTHING_IN_THEM}"),
     (
         rb'File "[^"\n]{1,400}[\\/]torch[\\/](?:_dynamo|_inductor|_functorch|fx)[\\/][^"\n]{1,200}", line \d'

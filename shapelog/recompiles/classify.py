@@ -69,6 +69,8 @@ _WITHOUT_ID = "leave id() of it out of the compiled code, or accept one graph fo
 _FLOAT_OF_OPERATOR = "accept one graph per value, or let the operator {operator} take it as a tensor"
 _CUSTOM_OPERATOR = re.compile(r"\btorch\.ops\.((?!aten\b|prims\b|higher_order\b)\w+)\.(\w+)[\w.]*\((.*)\)")
 _FLOAT_BRANCH = "replace the branch on this float by torch.where on a tensor, or accept one graph per branch"
+_LEARNING_RATE = re.compile(r"\.param_groups\[\d+\]\['lr'\]$")
+_TENSOR_RATE = "pass the optimizer a tensor as its learning rate, lr=torch.tensor(value)"
 _PINNED_FLOAT = "rewrite the line that needs the exact value, or accept one graph per value"
 _WIDER_RANGE = "widen the range that mark_dynamic is given (min=, max=), or leave it out"
 # Where in PyTorch a guard comes from, ``(_dynamo/variables/builder.py:4960 in <lambda>)``, and the file in which sizes become symbolic.
@@ -124,7 +126,10 @@ def classify(item: Violation, source: Source, entry: CompileFacts, call: Compile
         return classifier(item, name, entry, call)
     if item.prop.kind in _SIMPLE:
         code, words = _SIMPLE[item.prop.kind]
-        sentence = words.format(name=name, before=str(item.expected) or "one value", after=str(item.actual) or "another")
+        before, after = str(item.expected), str(item.actual)
+        if not (before or after):  # older versions name what changed alone
+            words = words.replace(" from {before} to {after}", "")
+        sentence = words.format(name=name, before=before or "one value", after=after or "another")
         is_frozen = item.prop.kind is Kind.REQUIRES_GRAD and _is_parameter(item, entry, call)
         return Classification((code,), sentence, remedy=_FIXED_PARAMETER if is_frozen else "")
     if not item.source:
@@ -755,7 +760,7 @@ def _float(item: Violation, sentence: str, entry: CompileFacts, call: CompileFac
         return Classification(("SL312",), f"{sentence}; {_by_whom(pin)} needs the exact value", False, Verdict.JUSTIFIED, _PINNED_FLOAT)
     branch = _branch_on_float(item.source, call)
     if branch is None:
-        return Classification(("SL312",), sentence)
+        return Classification(("SL312",), sentence, remedy=_TENSOR_RATE if _LEARNING_RATE.search(item.source) else "")
     verdict = Verdict.JUSTIFIED if branch.parsed.holds(entry.numbers) is False else None
     sentence += f"; the code branches on it ({shown_guard(branch.expression)})"
     return Classification(("SL312",), sentence, False, verdict, _FLOAT_BRANCH)

@@ -25,6 +25,8 @@ from shapelog.rules import any_blocks_marking
 
 # A size of 0 or 1 in what a failed guard compares: "q.size()[0] = 1, k.size()[0] = 14", "10 and 1".
 _SMALL = re.compile(r"(?:^|= |and )[01](?:,|$| and)")
+# ``super().step`` is ``type(self).__mro__[1].step``; an attribute of a base class is ``dict(type(self).__mro__[1].__dict__)['step']``.
+_OF_SUPER = re.compile(r"\.__mro__\[\d+\]\.(?!__dict__\b)")
 # The dynamic entries that are tried for one graph.
 _MOST_DYNAMIC = 32
 _FIRST_SYMBOLIC = 2  # 0 and 1 are constants
@@ -59,7 +61,7 @@ def marks_act(difference: EntryDifference) -> bool:
 
 def found_by_super(difference: EntryDifference) -> str:
     """An int among the causes that the code reads through ``super()``, which Dynamo takes as a constant, marked or not; "" without one."""
-    return next((cause.axis for cause in difference.causes if cause.is_int and ".__mro__[" in cause.source), "")
+    return next((cause.axis for cause in difference.causes if cause.is_int and _OF_SUPER.search(cause.source)), "")
 
 
 def statically_marked_dim(difference: EntryDifference) -> str:

@@ -28,6 +28,7 @@ from shapelog.errors import DATA_LOSS
         ),
         (b'  File "/lib/torch/_dynamo/guards.py", line 2, in f\n', "paste the text up to the exception"),
         (b"You can suppress this exception and fall back to eager by setting:\n", "the end of an error of the compiler"),
+        (b"Graph Count: 1\nGraph Break Count: 0\nOp Count: 0\nBreak Reasons:\n", "which found no graph breaks"),
         (b"just some words\n", "plain text"),
     ],
 )

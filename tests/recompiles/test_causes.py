@@ -504,6 +504,31 @@ def test_a_float_that_is_not_a_number(guard: str, is_nan_first: bool) -> None:
         assert cause.sentence == "the float s changed from 3.5 to nan"
 
 
+@pytest.mark.parametrize(
+    ("source", "remedy"),
+    [
+        ("L['self'].param_groups[0]['lr']", "pass the optimizer a tensor as its learning rate, lr=torch.tensor(value)"),
+        ("L['self'].param_groups[0]['eps']", ""),
+    ],
+)
+def test_a_learning_rate_is_given_to_the_optimizer_as_a_tensor(source: str, remedy: str) -> None:
+    first, second = (guard_tree(tensor_match(), equals_match(source, value, "float")) for value in (0.1, 0.2))
+    assert only(two(first, second)).own_remedy == remedy
+
+
+@pytest.mark.parametrize(
+    ("source", "verdict"),
+    [
+        ("dict(type(L['b']).__mro__[2].__dict__)['scale']", Verdict.MARKING),
+        ("type(L['b']).__mro__[2].scale", Verdict.JUSTIFIED),
+    ],
+    ids=["an attribute of a base class", "super().scale"],
+)
+def test_an_int_of_a_base_class_can_be_marked_and_one_of_super_cannot(source: str, verdict: Verdict) -> None:
+    first, second = (guard_tree(tensor_match(), equals_match(source, value)) for value in (1, 42))
+    assert report(two(first, second)).recompiles[0].verdict is verdict
+
+
 def test_the_entry_for_any_other_float_is_nearer_to_nan_than_one_for_a_single_value() -> None:
     values = [guard_tree(tensor_match(), equals_match("L['s']", value, "float")) for value in (2.0, 5.0)]
     made = trace(compiled("0/0", tensor(10, 8), guards=values[0]))

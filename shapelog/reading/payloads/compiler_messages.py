@@ -59,7 +59,8 @@ _CHAINED = re.compile(
 
 # Hints that hold for a whole class of breaks (``torch._dynamo.graph_break_hints``) and name nothing to do about this one.
 _GENERAL_HINT = re.compile(
-    r"Please (?:report|file) an issue|This is likely to be a Dynamo bug|This graph break (?:may|is)|It may be possible to write Dynamo"
+    r"(?:If it is a Python builtin, p|P)lease (?:report|file) an issue|This is likely to be a Dynamo bug"
+    r"|This graph break (?:may|is)|It may be possible to write Dynamo"
     r"|Your code may result in an error|Dynamo has detected"
 )
 
@@ -83,6 +84,17 @@ _BUILTIN = re.compile(r"builtin: (\w+) \[.*\] (?:True|False)")
 # A branch, and a call of a builtin, as torch 2.7 and older name them.
 _BRANCH = re.compile(r"generic_jump(?: TensorVariable\(\))?")
 _CALL = re.compile(r"call_function BuiltinVariable\((\w{1,80})\) \[(?:(?:Constant|Tensor)Variable\(\w*\)(?:, |(?=\])))*\] \{\}")
+
+
+# A function that is no Python code, as torch 2.2 to 2.7 name it, with advice for each kind that it may be.
+UNSUPPORTED_BUILTIN = re.compile(
+    r"(?:Graph break due to unsupported builtin|Dynamo does not know how to trace the builtin) `?(?P<name>[^\s`]*[^\s`.])[.`]*\s"
+)
+# The same of the function that breaks the graph, until torch 2.5; from 2.8 on with this hint.
+_ON_PURPOSE = re.compile(r"(?:call_function|skip function) graph_break in (?:file|skip_files) \S*_dynamo[/\\]decorators\.py")
+_CONDITIONAL = re.compile(r"If it is an? [^\n]*?(?=\s+If it is an? |\n|$)")
+_OF_PYTHON, _OF_EXTENSION = "If it is a Python builtin", "If it is a third-party"
+_NEXT_CASE = " and see the next case for a workaround"
 
 
 # Where Python writes an object without a name of its own: ``<function log at 0x7fb3d590c720>``.
@@ -192,6 +204,11 @@ def in_words(line: str) -> str:
 
 def _one_break(text: str) -> CompilerMessage:
     """Title, explanation and hints of a text about one break."""
+    if builtin := UNSUPPORTED_BUILTIN.match(text):
+        name = builtin["name"]
+        unfit = _OF_PYTHON if "PyCapsule" in name else _OF_EXTENSION if name.startswith("builtins.") else None
+        advice = (hint.strip() for hint in _CONDITIONAL.findall(text, builtin.end()) if unfit is None or not hint.startswith(unfit))
+        return CompilerMessage(f"Unsupported builtin {name}", hints=tuple(hint.replace(_NEXT_CASE, "") for hint in advice))
     title: list[str] = []
     parts: list[tuple[str, list[str]]] = []
     for line in text.split("\n"):
@@ -211,6 +228,8 @@ def _one_break(text: str) -> CompilerMessage:
     if not title and explanation:  # what was met is cut off
         return CompilerMessage(parts[0][1][0], "", hints)
     what, label, own_guard = _title(title).partition(_OWN_GUARD)
+    if _ON_PURPOSE.match(what):
+        hints = ("Remove the `torch._dynamo.graph_break()` call.",)
     return CompilerMessage(what, f"{label}{own_guard}" or _error_first(explanation), hints)
 
 

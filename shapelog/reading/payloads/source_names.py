@@ -17,7 +17,7 @@ _BUILTIN = re.compile(r"G\['__builtins_dict__[^']*'\]\['([^']*)'\]")
 # A key of a dict by its place, and the item of a dict subclass that has it.
 _ITEM_BY_PLACE = re.compile(r"dict\.__getitem__\(([^ ]{1,200}), list\(dict\.keys\(\1\)\)\[(\d+)\]\)")
 _KEY_BY_PLACE = re.compile(r"(?<=\[)list\(dict\.keys\([^()]{1,200}\)\)\[(\d+)\](?=\])")
-_CLASS_ATTRIBUTE = re.compile(r"dict\((type\([^()]*\))\.__dict__\)\['(\w+)'\]")
+_CLASS_ATTRIBUTE = re.compile(r"dict\((type\([^()]*\)(?:\.__mro__\[\d+\])?)\.__dict__\)\['(\w+)'\]")
 _GLOBAL = re.compile(r"G\['([^']*)'\]")
 _TENSOR_PART = re.compile(r"^(.*)\.(size|stride)\(\)\[(\d{1,18})\]$", re.S)
 _KEY = re.compile(r"^list\((?:dict\.keys\()?(.*?)(?:\.keys\(\))?\)\)?\[\d+\]$", re.S)

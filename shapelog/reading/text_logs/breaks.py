@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from shapelog.reading.payloads.compiler_messages import UNSUPPORTED_BUILTIN
 from shapelog.reading.text_logs.failures import raised_in
 
 
@@ -12,10 +13,7 @@ def break_text(text: str) -> str:
     What was met is the exception where nothing else names it, or a sentence of our own where the text has lost it.
     """
     if warned := _WARNED.search(text):
-        advice = (hint.strip() for hint in _CONDITIONAL.findall(text[warned.end() :]))
-        is_extension = "PyCapsule" in warned["builtin"]
-        hints = "".join(f"\n  Hint: {hint}" for hint in advice if not (is_extension and hint.startswith(_OF_PYTHON)))
-        return f"Unsupported builtin {warned['builtin']}{hints}\n"
+        return text[warned.end() :]
     raised = next(filter(None, (text[found.begin :].partition("\n")[0].strip() for found in raised_in(text))), "")
     unset = _UNSET.match(text)
     old = _OLD_BREAK.match(text, unset.end() if unset else 0)
@@ -31,7 +29,8 @@ def break_text(text: str) -> str:
 
 def warnings_in(lines: Sequence[str]) -> list[Sequence[str]]:
     """The lines of each warning about a builtin, of those about different ones; all lines where they are no such warnings."""
-    begins = {found["builtin"]: at for at, line in reversed(list(enumerate(lines))) if (found := _WARNED.search(line))}
+    found = ((at, UNSUPPORTED_BUILTIN.match(line, warned.end())) for at, line in enumerate(lines) if (warned := _WARNED.search(line)))
+    begins = {builtin["name"]: at for at, builtin in reversed(list(found)) if builtin}
     starts = [0, *sorted(begins.values())[1:]]
     return [lines[begin:end] for begin, end in zip(starts, [*starts[1:], len(lines)], strict=True)] if len(starts) > 1 else [lines]
 
@@ -44,12 +43,7 @@ def _stack_of_old(heading: re.Match[str], text: str) -> str:
 
 _TRACEBACK = "Traceback (most recent call last):\n"
 # Torch 2.2 and later, in a warning of Python's.
-_WARNED = re.compile(
-    r"UserWarning: (?:Graph break due to unsupported builtin|Dynamo does not know how to trace the builtin) "
-    r"`?(?P<builtin>[^\s`]*[^\s`.])[.`]*\s"
-)
-_CONDITIONAL = re.compile(r"If it is an? [^\n]*?(?=\s+If it is an? |\n|$)")
-_OF_PYTHON = "If it is a Python builtin"
+_WARNED = re.compile(rf"UserWarning: (?={UNSUPPORTED_BUILTIN.pattern})")
 _IN_STACK = re.compile(r' *File "| {4,}\S[^\n]*\n +File "')
 _LOST_REASON = "the text does not have the reason"
 _BREAK_HEADING = re.compile(r"\s*Graph [Bb]reak")

@@ -182,6 +182,39 @@ X = "L['x'].size()[0]"
 
 
 @pytest.mark.parametrize(
+    ("name", "hints"),
+    [
+        ("builtins.__import__", ["file"]),
+        ("fused.PyCapsule.quantize", ["wrap"]),
+        ("fused.quantize", ["file", "wrap"]),
+    ],
+)
+def test_advice_about_a_builtin_is_that_for_its_kind(name: str, hints: list[str]) -> None:
+    """The text is that of an exception of torch 2.5."""
+    kinds = {
+        "file": "If it is a Python builtin, please file an issue on GitHub so the PyTorch team can add support for it",
+        "wrap": "If it is a third-party C/C++ Python extension, please either wrap it into a custom operator or use allow_in_graph.",
+    }
+    what = f"Graph break due to unsupported builtin {name}. This function is either a Python builtin or a third-party extension."
+    text = f"{what} {kinds['file']} and see the next case for a workaround. {kinds['wrap']}\n\nfrom user code:\n"
+    found = compiler_message(text)
+    assert found.title == f"Unsupported builtin {name}"
+    assert [hint.rstrip(".") for hint in found.hints] == [kinds[hint].rstrip(".") for hint in hints]
+    assert len(found.specific_hints) == hints.count("wrap")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "'skip function graph_break in file /opt/torch/_dynamo/decorators.py'",
+        "call_function graph_break in skip_files /opt/torch/_dynamo/decorators.py",
+    ],
+)
+def test_a_graph_that_the_code_breaks_on_purpose_has_the_hint_of_newer_versions(text: str) -> None:
+    assert compiler_message(text).hints == ("Remove the `torch._dynamo.graph_break()` call.",)
+
+
+@pytest.mark.parametrize(
     ("named", "given", "guard", "title"),
     [
         (X, f"{X} <= 10", f"2 <= {X} and {X} <= 7", "dim 0 of x is marked with max=10, but the code only allows 2 to 7: set max=7"),

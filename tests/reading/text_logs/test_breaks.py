@@ -46,7 +46,7 @@ def test_a_break_was_met_as_often_as_a_profiler_counted_it(tmp_path: Path) -> No
 
 def test_hints_of_a_warning_may_be_on_lines_of_their_own(tmp_path: Path) -> None:
     (found,) = breaks(WARNING, tmp_path)
-    assert found.helps[-1] == "If it is a third-party C/C++ Python extension, please use `torch.compiler.allow_in_graph`."
+    assert found.helps[0] == "If it is a third-party C/C++ Python extension, please use `torch.compiler.allow_in_graph`."
 
 
 def test_an_explanation_takes_the_place_of_what_is_cut_off_above_it(tmp_path: Path) -> None:

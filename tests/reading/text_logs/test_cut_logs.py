@@ -333,6 +333,12 @@ def test_accepting_graphs_keeps_no_code_below_the_limit(reason: str, remedy: str
     assert "accept" not in finding.remedy
 
 
+def test_what_the_text_does_not_have_is_not_put_in_its_place(tmp_path: Path) -> None:
+    text = LIMIT.format(rank=0, process=143) + LAST.format(front="[rank0]:", process=143, reason="tensor 'key' requires_grad mismatch")
+    (recompile,) = report_of(text, tmp_path).explained.recompiles
+    assert recompile.causes[0].sentence == "requires_grad of key changed"
+
+
 @pytest.mark.parametrize(
     ("entry", "reason", "note"),
     [
