@@ -36,6 +36,12 @@ def attribute(number: int, size: int) -> str:
     )
 
 
+def function(number: int, value: int) -> str:
+    """A tree with a function, and the int that its closure has."""
+    code = guard_manager("L['fn'].__code__", f"ID_MATCH: ___check_obj_id(L['fn'].__code__, {number})", type="code")
+    return guard_tree(code, equals_match("L['fn'].__closure__[0].cell_contents", value))
+
+
 def keys_of(*keys: str) -> str:
     return CPU_KEYS.replace("AutogradCPU", ", ".join(("AutogradCPU", *keys)))
 
@@ -54,6 +60,10 @@ def rows(x: int, y: int) -> list[make.Tensor]:
 
 CASES = {
     "below_replaced_object": (two(attribute(1, 1), attribute(2, 2)), "L['act'].inner id"),
+    "variable_of_another_function": (
+        two(function(1, 3), function(2, 9)),
+        "L['fn'].__closure__[0].cell_contents value",
+    ),
     "rank_changed": (resized((10, 8), (10, 8, 2)), "L['x'] stride[0]"),
     "strides_follow_resized_tensor": (
         resized((4, 6, 8), (4, 6, 9), guard_tree(tensor_match(size=(None, None, 8), stride=(None, 8, 1)), shapes=(TIED,))),
