@@ -86,6 +86,7 @@ _CLASS_DICT, _MODULE_PART = (
     re.compile(r"dict\((?P<owner>.*)\.__dict__\)"),
     re.compile(r"(?P<owner>.*)\._(?P<part>module|parameter|buffer)s"),
 )
+_DEFAULTS, _SAME_DEFAULTS = ".__defaults__", "set the defaults of the function once, before the first call"
 _HOOKS, _SAME_HOOKS = re.compile(r"\._([a-z_]*hook)s$"), "register the hooks before the first call, and keep them"
 _SAME_METADATA = "use the same metadata in every call, or accept one graph for each"
 _INNER, _SAME_INNER = ".__tensor_flatten__()[0]", "give it the same tensors in every call, or accept one graph for each set"
@@ -555,7 +556,8 @@ def _range(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) 
 
 def _length(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     before, after = str(item.expected), str(item.actual)
-    had = f"and now has {after}" if after else "and now has a different number"
+    had = f"and now has {after or ('some' if before == '0' else 'a different number')}"
+    before = "no" if before == "0" else before
     tree = entry.tree
     kind = entry.types.get(item.source, "")
     if tree and not kind and (item.source, LENGTH) not in tree.facts and item.reason is None:
@@ -568,6 +570,9 @@ def _length(item: Violation, name: str, entry: CompileFacts, call: CompileFacts)
         what = f"{hooks[1].replace('_', ' ').strip()}{plural}"
         sentence = f"{display_text(item.source[: hooks.start()])} had {before} {what} {had}"
         return Classification(("SL320",), sentence, remedy=_SAME_HOOKS)
+    if item.source.endswith(_DEFAULTS):
+        function = display_text(item.source.removesuffix(_DEFAULTS))
+        return Classification(("SL313",), f"{function} had {before} default{plural} {had}", remedy=_SAME_DEFAULTS)
     part = _MODULE_PART.fullmatch(item.source)
     if part:
         return Classification(("SL313",), f"{display_text(part['owner'])} had {before} {part['part']}{plural} {had}")
@@ -728,7 +733,27 @@ def _value(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) 
 def _attributes(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     if item.reason and item.reason.family == "module":
         return Classification(("SL320",), f"{name} was modified: an attribute, a parameter or a hook was set, as train() and eval() do")
-    return Classification(("SL320",), f"{name} no longer has an attribute that it had before")
+    owner, _, attribute = item.source.rpartition(".")
+    inner = _missing_attributes(item.source, entry, call)
+    if len(inner) == 1:
+        return Classification(("SL320",), f"{name} no longer has the attribute {inner[0]}")
+    if not attribute.isidentifier() or item.source in call.types:
+        return Classification(("SL320",), f"{name} no longer has an attribute that it had before")
+    if call.tree is None:
+        return Classification(("SL320",), f"{name}, or an attribute of it, no longer exists")
+    return Classification(("SL320",), f"{Source(owner).display_name} no longer has the attribute {attribute}")
+
+
+def _missing_attributes(source: Source, entry: CompileFacts, call: CompileFacts) -> list[str]:
+    """What the entry reads of an object, and a call with that object does not have.
+
+    From torch 2.13 on, the text of an attribute that the code reads names the attribute, and that of one which it asks for with
+    ``hasattr`` its object alone.
+    """
+    if source not in call.types and (call.tree is not None or "." in source):
+        return []
+    inner = (part for known in entry.types if known.startswith(f"{source}.") and (part := known[len(source) + 1 :]).isidentifier())
+    return [part for part in inner if f"{source}.{part}" not in call.types]
 
 
 def _plain_value(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:

@@ -16,8 +16,8 @@ _WORDS = {
     "default_dtype": "the default dtype",
     "deterministic_algorithms": "deterministic algorithms",
     "deterministic_algorithms_warn_only": "deterministic algorithms (warn only)",
-    "torch_function": "the torch_function switch",
-    "torch_function_all_disabled": "the torch_function switch",
+    "torch_function": "__torch_function__ of subclasses",
+    "torch_function_all_disabled": "__torch_function__ of modes",
     "default device": "the default device",
     "allow_tf32": "TF32",
     "function modes": "the stack of torch function modes (such as `with torch.device(...)`)",
@@ -32,7 +32,7 @@ _PARTS_OF_AUTOCAST = {"dtype": " its dtype", "cached_enabled": " its cache"}
 _DEFAULT_DTYPE = Property(Kind.GLOBAL_STATE, name="default_dtype")
 # at::ScalarType, as the global state in the guard tree writes it
 _SCALAR_TYPES = {"5": "float16", "6": "float32", "7": "float64", "9": "complex64", "10": "complex128", "15": "bfloat16"}
-_SWITCH = {"True": "on", "False": "off"}
+_SWITCH, _INVERTED_SWITCH = {"True": "on", "False": "off"}, {"True": "off", "False": "on"}
 
 
 def changed_fields(item: Violation) -> tuple[str, ...]:
@@ -83,7 +83,9 @@ def _from_to(item: Violation) -> str:
 def state_value(prop: Property, value: Known) -> str:
     """A value as people write it: ``off``, ``float32``."""
     text = str(value)
-    return _SCALAR_TYPES.get(text, text) if prop == _DEFAULT_DTYPE else _SWITCH.get(text, text)
+    if prop == _DEFAULT_DTYPE:
+        return _SCALAR_TYPES.get(text, text)
+    return (_INVERTED_SWITCH if prop.name.endswith("_all_disabled") else _SWITCH).get(text, text)
 
 
 def autocast_pair(item: Violation) -> tuple[str, str] | None:

@@ -1514,11 +1514,49 @@ def test_vmap_takes_a_dim_from_a_tensor() -> None:
         ("KeyError on self._modules['relu']", "self no longer has the module relu"),
         ("KeyError on dict(type(self).__dict__)['scale']", "type(self) no longer has the attribute scale"),
         ("len(self._forward_pre_hooks) != 1", "self had 1 forward pre hook and now has a different number"),
+        ("not self._forward_hooks", "self had no forward hooks and now has some"),
     ],
 )
 def test_what_a_module_or_a_class_has_is_no_key_of_a_dict(reason: str, sentence: str) -> None:
     cause = only(two(guard_tree(tensor_match()), guard_tree(tensor_match()), reason))
     assert (cause.codes, cause.sentence) == (("SL320",), sentence)
+
+
+@pytest.mark.parametrize(
+    ("reason", "before", "after", "sentence"),
+    [
+        ("o", ("L['o']", "L['o'].a", "L['o'].a.b"), ("L['o']",), "o no longer has the attribute a"),
+        ("o", ("L['o']", "L['o'].a", "L['o'].c"), ("L['o']",), "o no longer has an attribute that it had before"),
+        ("o.p", ("L['o']", "L['o'].p", "L['o'].p.a"), ("L['o']", "L['o'].p"), "o.p no longer has the attribute a"),
+        ("o.p", ("L['o']", "L['o'].p", "L['o'].p.a"), ("L['o']",), "o no longer has the attribute p"),
+        ("o.p", ("L['o']", "L['o'].p", "L['o'].p.a"), None, "o.p, or an attribute of it, no longer exists"),
+        ("o", ("L['o']", "L['o'].a"), None, "o no longer has the attribute a"),
+    ],
+)
+def test_an_attribute_that_is_gone_is_named(reason: str, before: tuple[str, ...], after: tuple[str, ...] | None, sentence: str) -> None:
+    """The reason names what the code read, or the object that it asked for an attribute with ``hasattr``."""
+
+    def tree(sources: tuple[str, ...]) -> str:
+        return guard_tree(tensor_match(), *(guard_manager(source, type="app.O") for source in sources))
+
+    made = trace(compiled("0/0", tensor(10, 8), guards=tree(before)))
+    made += compiled(
+        "0/1", tensor(10, 8), guards="" if after is None else tree(after), reasons=(f"0/0: getattr failed on source {reason}",)
+    )
+    assert only(made).sentence == sentence
+
+
+def test_the_defaults_of_a_function_are_no_container() -> None:
+    cause = only(two(guard_tree(tensor_match()), guard_tree(tensor_match()), "len(target.__defaults__) == 2"))
+    assert (cause.sentence, cause.own_remedy) == (
+        "target had 2 defaults and now has a different number",
+        "set the defaults of the function once, before the first call",
+    )
+
+
+def test_a_switch_that_turns_all_off_is_off_where_it_is_true() -> None:
+    states = [guard_tree(global_state(torch_function_all_disabled=off), tensor_match()) for off in (False, True)]
+    assert only(two(*states)).sentence == "__torch_function__ of modes changed from on to off after this was compiled"
 
 
 def test_the_layers_of_a_module_are_the_items_of_a_container() -> None:
