@@ -18,6 +18,7 @@ _BUILTIN = re.compile(r"G\['__builtins_dict__[^']*'\]\['([^']*)'\]")
 _ITEM_BY_PLACE = re.compile(r"dict\.__getitem__\(([^ ]{1,200}), list\(dict\.keys\(\1\)\)\[(\d+)\]\)")
 _KEY_BY_PLACE = re.compile(r"(?<=\[)list\(dict\.keys\([^()]{1,200}\)\)\[(\d+)\](?=\])")
 _CLASS_ATTRIBUTE = re.compile(r"dict\((type\([^()]*\)(?:\.__mro__\[\d+\])?)\.__dict__\)\['(\w+)'\]")
+_FUNCTION_MODE = re.compile(r"___get_torch_function_mode_stack_at\((\d{1,9})\)")
 _GLOBAL = re.compile(r"G\['([^']*)'\]")
 _TENSOR_PART = re.compile(r"^(.*)\.(size|stride)\(\)\[(\d{1,18})\]$", re.S)
 _KEY = re.compile(r"^list\((?:dict\.keys\()?(.*?)(?:\.keys\(\))?\)\)?\[\d+\]$", re.S)
@@ -66,6 +67,8 @@ def display_text(text: str) -> str:
         text = _keep_groups(_MODULE_DICT, text)
     if "(dict.keys(" in text:
         text = _KEY_BY_PLACE.sub(r"key \1", _ITEM_BY_PLACE.sub(r"\1[key \2]", text))
+    if "_mode_stack_at(" in text:
+        text = _FUNCTION_MODE.sub(r"torch_function_mode[\1]", text)
     if "dict(type(" in text:
         text = _CLASS_ATTRIBUTE.sub(r"\1.\2", text)
     if "G['" not in text:
