@@ -257,8 +257,12 @@ class DynamismPropagation:
     def _last_made(self, makers: Sequence[Compile], compile: Compile, tensor: Input, dim: int) -> _Through:
         """The marks behind a dim of the last output that this input is, or of those of all makers together."""
         for maker in reversed(makers):
-            if marks := self._only_output([maker], compile, tensor, dim):
-                return _Through(tuple(sorted(self._with_origins(self._frames[maker], marks))), link(maker, compile, tensor.source))
+            marks, found = self._only_output([maker], compile, tensor, dim), None
+            if not marks and (alike := self._dims_by_look_of(maker).get((tensor.size, tensor.dtype))):
+                found = link(maker, compile, tensor.source)
+                marks = _shared([self._marks(dims[dim], maker) for dims in alike]) if found is Link.DIRECT else ()
+            if marks:
+                return _Through(tuple(sorted(self._with_origins(self._frames[maker], marks))), found or link(maker, compile, tensor.source))
         return _Through(self._only_output(makers, compile, tensor, dim), Link.UNKNOWN)
 
     def _only_output(self, makers: Sequence[Compile], compile: Compile, tensor: Input, dim: int) -> tuple[Mark, ...]:

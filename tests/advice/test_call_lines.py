@@ -1,5 +1,7 @@
 """The lines that call two functions: whether one is passed what the other returned."""
 
+from collections.abc import Sequence
+
 import make
 import pytest
 from payload_text import graph_text, guard_tree, tensor_match
@@ -85,8 +87,11 @@ def test_lines_of_different_functions_show_nothing() -> None:
     assert link(maker, taker, Source(H)) is Link.UNKNOWN
 
 
-def handed(making: str, taking: str) -> bytes:
-    """encode and score are compiled for two sizes, and score takes what looks like the output of encode."""
+def handed(making: str, taking: str, outputs: Sequence[str] = ("h",), between: int = 1) -> bytes:
+    """encode and score are compiled for two sizes, and score takes what looks like the outputs of encode.
+
+    ``between`` is how many lines there are between the two that call them.
+    """
     made = make.trace()
     for number, rows in enumerate((10, 12)):
         dim, length = ("s1", None) if number else ("10", 10)
@@ -94,8 +99,9 @@ def handed(making: str, taking: str) -> bytes:
             id = f"{frame}/{number}"
             made += make.recompile_reasons(id=id) if number else b""
             made += make.record("dynamo_start", {"stack": []}, id=id)
-            made += symbol(line, "main", 7 if making == taking else 7 + 2 * frame, source, id) if number else b""
-            graph = graph_text(f'L_x_: "f32[{dim}, 8][8, 1]cpu"', f'h: "f32[{dim}, 8][8, 1]cpu" = l_x_ + 1', "return (h,)")
+            made += symbol(line, "main", 7 if making == taking else 7 + (1 + between) * frame, source, id) if number else b""
+            made_of_x = [f'{name}: "f32[{dim}, 8][8, 1]cpu" = l_x_ + 1' for name in outputs]
+            graph = graph_text(f'L_x_: "f32[{dim}, 8][8, 1]cpu"', *made_of_x, f"return ({', '.join(outputs)},)")
             guards = guard_tree(tensor_match(source, (length, 8)))
             made += make.compile(
                 id, make.tensor(rows, 8, source=source), name=name, is_started=False, reasons=None, guards=guards, graph=graph
@@ -117,6 +123,11 @@ def test_a_tensor_that_the_lines_contradict_is_marked_by_itself(lines: tuple[str
     advice = advise(make.explain(handed(*lines)))
     assert (advice.env, advice.after.total, advice.after.at_most) == (env, 2, 2 if is_sure else 3)
     assert any("By its sizes, h is what other compiled code returned" in item for item in advice.caveats) is not is_sure
+
+
+@pytest.mark.parametrize(("between", "env"), [(0, "L['x']:0"), (1, "L['h']:0,L['x']:0")])
+def test_one_of_two_outputs_that_look_alike_is_known_by_the_next_line(between: int, env: str) -> None:
+    assert advise(make.explain(handed("h, p = encode(x)", "y = score(h)", ("h", "p"), between))).env == env
 
 
 def test_a_function_that_failed_to_compile_computes_something_between_its_calls() -> None:

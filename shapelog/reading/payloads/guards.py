@@ -63,6 +63,10 @@ _SAME_OBJECT = re.compile(r"[LG]\[\S+ is [LG]\[\S+$")
 _ITEM_OF_SUBCLASS = re.compile(
     r"^(?:not )?(?:\w+\()?(?P<item>dict\.__getitem__\((?P<dict>[^ ]{1,200}), list\(dict\.keys\((?P=dict)\)\)\[\d+\]\))"
 )
+# A key that has a value of its own, which the names of the dict's items have in them; managers name them by the place of the key.
+_KEY_BY_PLACE = re.compile(r"list\(dict\.keys\((?P<dict>.+)\)\)\[(?P<place>\d+)\] == (?P<key>[^<]+)")
+_BY_PLACE = "[list(dict.keys("
+_NAME = re.compile(r", (?=[LG]\[|dict\.__getitem__\()")
 _NEAR = 40
 _DICT_OF_ATTRIBUTES = ".__dict__"
 SHAPE_KINDS = ("LAMBDA_GUARD", "SYMBOLIC_SHAPE_GUARD")
@@ -255,6 +259,8 @@ def parse_tree(text: str, cache: NodeCache | None = None) -> GuardTree:
     unread: list[str] = []
     sources = [Source()]
     managed: set[Source] = set()
+    names: dict[str, str] = {}
+    renamed: list[tuple[int, str]] = []
     parts = _NODE.split("\n" + text)
     for indent, whole in zip(parts[1::2], parts[2::2], strict=True):
         depth, body = len(indent) // 2, _join_lines(whole) if "\n" in whole else whole
@@ -268,18 +274,39 @@ def parse_tree(text: str, cache: NodeCache | None = None) -> GuardTree:
             cache[key] = node
         if isinstance(node, Guard):
             guards.append(node)
+            if node.kind == "EQUALS_MATCH" and (found := _KEY_BY_PLACE.fullmatch(node.text)):
+                names[f"{found['dict']}{_BY_PLACE}{found['dict']}))[{found['place']}]]"] = f"{found['dict']}[{found['key']}]"
         elif isinstance(node, ShapeGuard):
             shapes.append(node)
         elif node is not None:
-            managed.add(node[0])
-            sources.append(node[0])
-            if node[1]:
-                types.setdefault(node[0], node[1])  # the defaults of a function have its own source, further down
+            source, of_type = node
+            if names and _BY_PLACE in source:
+                source = _by_key(source, depth, names, renamed)
+            managed.add(source)
+            sources.append(source)
+            if of_type:
+                types.setdefault(source, of_type)  # the defaults of a function have its own source, further down
         elif body == "RootGuardManager" or body.startswith("KeyValueManager"):
             sources.append(sources[-1] if depth else Source())
         else:
             unread.append(body)
     return _tree(guards, shapes, types, unread, managed)
+
+
+def _by_key(source: Source, depth: int, names: dict[str, str], renamed: list[tuple[int, str]]) -> Source:
+    """The name of an item as symbols, reasons and marks have it: with its key, in place of where that is.
+
+    ``names`` are the names of items, by the place of their keys; ``renamed`` are those that this one may be below, by their depths.
+    """
+    while renamed and renamed[-1][0] >= depth:
+        renamed.pop()
+    text = str(source)
+    for _, by_place in renamed:
+        text = text.replace(by_place, names[by_place])
+    if text in names:
+        renamed.append((depth, text))
+        text = names[text]
+    return Source(text)
 
 
 def _node(parent: Source, body: str) -> "Guard | ShapeGuard | tuple[Source, str] | None":
@@ -374,7 +401,7 @@ def _tree(guards: list[Guard], shapes: list[ShapeGuard], types: dict[Source, str
             first, _, second = guard.text.partition(" is ")
             same.add((Source(first), Source(second)))
         elif guard.kind == "NO_TENSOR_ALIASING" and not distinct and guard.text.startswith("check_no_aliasing("):
-            distinct.update(map(Source, guard.text[len("check_no_aliasing(") : -1].split(", ")))
+            distinct.update(map(Source, _NAME.split(guard.text[len("check_no_aliasing(") : -1])))
         for key, value in guard.facts:
             if key not in facts:
                 facts[key] = value

@@ -147,6 +147,39 @@ def test_a_key_with_a_comma_and_brackets_stays_one_source() -> None:
     assert found.types["L['feats'][(0, 'a')]"] == "torch.Tensor"
 
 
+def test_an_item_has_the_name_that_its_leaf_has_where_its_manager_names_the_place_of_its_key() -> None:
+    """Lines of torch 2.13; a key that is a member of an enum has no name of its own there."""
+    edges, keys = "L['edges']", "list(dict.keys(L['edges']))"
+    inner, inner_keys = f"{edges}[{keys}[0]]", f"list(dict.keys({edges}[{keys}[0]]))"
+    lines = [
+        f"| +- GuardManager: source={edges}, type=<class 'dict'>",
+        "| | +- KeyValueManager pair at index=0",
+        f"| | | +- KeyManager: GuardManager: source={keys}[0], type=<class 'tuple'>",
+        f"| | | | +- EQUALS_MATCH: {keys}[0] == ('a', 'b')   # def f(edges):",
+        f"| | | +- ValueManager: GuardManager: source={inner}, type=<class 'dict'>",
+        "| | | | +- KeyValueManager pair at index=0",
+        f"| | | | | +- KeyManager: GuardManager: source={inner_keys}[0], type=<class 'torch.dtype'>",
+        f"| | | | | | +- EQUALS_MATCH: list(dict.keys({edges}[('a', 'b')]))[0] == torch.float32   # def f(edges):",
+        f"| | | | | +- ValueManager: GuardManager: source={inner}[{inner_keys}[0]], type=<class 'int'>",
+        f"| | | | | | +- EQUALS_MATCH: {edges}[('a', 'b')][torch.float32] == 3",
+        "| | +- KeyValueManager pair at index=1",
+        f"| | | +- KeyManager: GuardManager: source={keys}[1], type=<enum 'E'>",
+        f"| | | | +- EQUALS_MATCH: {keys}[1] == <E.A: 1>   # def f(edges):",
+        f"| | | +- ValueManager: GuardManager: source={edges}[{keys}[1]], type=<class 'int'>",
+        f"| | | | +- EQUALS_MATCH: {edges}[{keys}[1]] == 4",
+    ]
+    tree = parse_tree("TREE_GUARD_MANAGER:\n+- RootGuardManager\n" + "\n".join(lines) + "\n")
+    assert tree.facts[Source("L['edges'][('a', 'b')][torch.float32]"), VALUE] == "3"
+    assert tree.facts[Source(f"{edges}[{keys}[1]]"), VALUE] == "4"
+    assert tree.types[Source("L['edges'][('a', 'b')]")] == "dict"
+
+
+def test_tensors_that_are_all_different_may_have_commas_in_their_names() -> None:
+    names = ["L['edges'][('a', 'b')]", "L['x']", "dict.__getitem__(L['out'], list(dict.keys(L['out']))[0])"]
+    tree = parse_tree(f"TREE_GUARD_MANAGER:\n+- RootGuardManager\n| +- NO_TENSOR_ALIASING: check_no_aliasing({', '.join(names)})\n")
+    assert tree.distinct == frozenset(map(Source, names))
+
+
 def test_a_leaf_belongs_to_the_manager_above_it() -> None:
     found = tree_of(
         "| +- GuardManager: source=L['a'], accessed_by=A(a), type=<class 'dict'>, tag_safe=(False, False)",
