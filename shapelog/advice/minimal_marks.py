@@ -157,12 +157,12 @@ class _Harm:
         helped = self._helped(mark)
         name = mark.source.display_name
         for frame in self.index.with_int(mark.source):
+            if self.index.first_symbolic(frame, mark.source, Outcome.COMPILED):
+                continue  # what failed on another branch failed there for another reason
             failed = self.index.first_symbolic(frame, mark.source, Outcome.FAILED)
             if failed is not None:
                 reason = f"compilation {failed.reference} of {frame.title} failed once {name} was symbolic, and the code ran in eager mode"
                 return HarmfulMark(mark, frame, reason, f"pass {name} as a tensor, or keep it out of strings and hashes")
-            if self.index.first_symbolic(frame, mark.source, Outcome.COMPILED):
-                continue
             code = self._code_of(frame)
             use = code.use_of(mark.source)
             line = code.line_with(mark.source, use) if use >= Use.FORMATS else ""

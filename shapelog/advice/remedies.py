@@ -10,7 +10,7 @@ from shapelog.advice.routes import Route
 from shapelog.advice.suggestions import Suggestion, subject_of
 from shapelog.grouping import grouped
 from shapelog.model.ids import TorchVersion
-from shapelog.model.trace import Compile
+from shapelog.model.trace import Compile, Frame
 from shapelog.reading.payloads.properties import Kind
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Recompile
@@ -20,6 +20,8 @@ from shapelog.text import enumerated
 
 # The most entries of the list that a sentence has in full, as characters, the most lines of code, and the most inputs.
 _ENTRIES, _LINES, _NAMED = 80, 6, 3
+# The entries that are asked whether they take a tensor.
+_MOST_ASKED = 8
 _NOT_BY_MARKS = (Verdict.CODE, Verdict.JUSTIFIED)
 _SIZE, _BY_FRAMEWORK, _FLOAT = "SL101", "SL202", "SL312"
 _COMPILE_FAILED = RULES["SL403"]
@@ -30,6 +32,9 @@ _WHERE_BLOCKED = {
     "SL105": "clone() the slice or view, and mark {what}",
     "SL321": "remove mark_static from what varies, or accept one graph per size",
 }
+
+
+Frames = frozenset[Frame]
 
 
 class _Removal(NamedTuple):
@@ -110,19 +115,19 @@ class Remedies:
         """The very marks that remove these recompiles, be some of them on what other causes are about; "" where that is not known."""
         compiles = tuple(item.compile for item in removable)
         if compiles not in self._removals:
-            self._removals[compiles] = self._removal(compiles)
+            self._removals[compiles] = self._removal(compiles, frozenset(item.frame for item in removable))
         removal = self._removals[compiles]
         note = _taken_over(removal.taken_over, causes)
-        return _what_to_set(removal.suggestions, note) if note else removal.text
+        return _what_to_set(removal.suggestions, frozenset(item.frame for item in removable), note) if note else removal.text
 
-    def _removal(self, compiles: Sequence[Compile]) -> _Removal:
+    def _removal(self, compiles: Sequence[Compile], frames: Frames) -> _Removal:
         routes = [route for item in compiles if (route := self._served.get(item))]
         marks = dict.fromkeys(mark for route in routes for mark in self._required(route))
         numbers = dict.fromkeys(self._by_mark[mark].id for mark in marks)
         suggestions = tuple(self._by_id[number].narrowed_to(marks, self._version) for number in numbers)
         needed = {mark.source for route in routes for choice in route.required_marks for mark in choice}
         taken_over = needed.difference(item.source for item in suggestions)
-        return _Removal(suggestions, frozenset(taken_over), _what_to_set(suggestions) if suggestions else "")
+        return _Removal(suggestions, frozenset(taken_over), _what_to_set(suggestions, frames) if suggestions else "")
 
     def _required(self, route: Route) -> Iterator[Mark]:
         """One mark of the list for each that a route needs."""
@@ -218,20 +223,38 @@ def _first_of(subjects: Iterable[str], number: int) -> str:
     return enumerated([*named, *([f"{more} more inputs"] if more else [])])
 
 
+def _with_function(item: Suggestion, frames: Frames) -> str:
+    """``dim 0 of x in embed``, where only other code has such a tensor."""
+    if not frames or any(_takes(frame, item) for frame in frames):
+        return item.subject
+    owner = next((frame for frame in item.frames if _takes(frame, item)), None)
+    return f"{item.subject} in {owner.title}" if owner else item.subject
+
+
+def _takes(frame: Frame, item: Suggestion) -> bool:
+    """Whether code is called with the tensor that is to be marked, or with another one of its name and that many dims."""
+    mark = item.marks[-1]
+    inputs = (tensor for compile in frame.entries[:_MOST_ASKED] for tensor in compile.inputs)
+    return mark.is_int or any(tensor.source == mark.source and len(tensor.size) > mark.dim for tensor in inputs)
+
+
 def _taken_over(sources: frozenset[str], causes: Sequence[Cause]) -> str:
     """What varied and is not marked itself, as it has its size from what is: the output of compiled code; "" where there is nothing."""
-    if not causes or not all(cause.prop.is_of_dim and cause.source in sources for cause in causes):
-        return ""
-    return f" ({causes[0].source.display_name} has its size from there)"
+    names = list(dict.fromkeys(cause.source.display_name for cause in causes if cause.prop.is_of_dim and cause.source in sources))
+    has = "have their sizes" if len(names) > 1 else "has its size"
+    return f" ({_first_of(names, len(names))} {has} from there)" if names else ""
 
 
-def _what_to_set(suggestions: Sequence[Suggestion], note: str = "") -> str:
-    """The words and the entries of suggestions; where there are many, how many."""
+def _what_to_set(suggestions: Sequence[Suggestion], frames: Frames = frozenset(), note: str = "") -> str:
+    """The words and the entries of suggestions; where there are many, how many.
+
+    What is not in one of ``frames``, the code that it is about, is named with its function.
+    """
+    subjects = [_with_function(item, frames) for item in suggestions]
     if len(suggestions) == 1:
-        words = f"{suggestions[0].recommendation}{note}"
+        words = suggestions[0].recommendation.replace(suggestions[0].subject, subjects[0], 1) + note
     else:
-        subjects = (item.subject.rstrip(",") for item in suggestions)
-        words = f"mark {_first_of(subjects, len(suggestions))} as dynamic{note}"
+        words = f"mark {_first_of((subject.rstrip(',') for subject in subjects), len(subjects))} as dynamic{note}"
     entries = [entry for item in suggestions for entry in item.entries]
     if entries:
         whole = ",".join(entries)

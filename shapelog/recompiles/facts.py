@@ -4,7 +4,7 @@ A fact is *property of a source = value*. Facts come from guards, described tens
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import attrgetter
@@ -14,7 +14,7 @@ from weakref import ref
 from shapelog.grouping import grouped
 from shapelog.model.trace import Compile, Frame
 from shapelog.reading.payloads.guard_expressions import Value, integer, number
-from shapelog.reading.payloads.guards import DYNAMIC, Fact, GuardTree, Key
+from shapelog.reading.payloads.guards import DYNAMIC, Fact, GuardTree, Key, type_name
 from shapelog.reading.payloads.properties import (
     DISPATCH_KEYS,
     DTYPE,
@@ -29,7 +29,7 @@ from shapelog.reading.payloads.properties import (
     size,
     stride,
 )
-from shapelog.reading.payloads.source_names import Source, without_locals
+from shapelog.reading.payloads.source_names import Source, with_locals, without_locals
 from shapelog.reading.records import Input, Specialization, Symbol
 from shapelog.recompiles.constant_arguments import Pinned, pinned_numbers
 
@@ -37,6 +37,8 @@ _LOOK = attrgetter("source", "size", "stride", "storage_offset", "dtype", "requi
 _HINT = attrgetter("source", "hint")
 _SOURCES = attrgetter("sources")
 _OPERATORS = "torch/_ops.py"
+# What only a tensor has.
+_OF_TENSORS = frozenset((Kind.SIZE, Kind.STRIDE, Kind.RANK, Kind.DTYPE, Kind.DEVICE, Kind.REQUIRES_GRAD, Kind.DISPATCH_KEYS))
 # Operators that take functions, such as torch.cond: outside of compiled code PyTorch compiles them itself.
 _OF_FUNCTIONS = re.compile(r"[/\\]torch[/\\]_higher_order_ops[/\\]")
 _ID = Property(Kind.ID)
@@ -93,7 +95,7 @@ class CompileFacts:
 
     @cached_property
     def types(self) -> Mapping[Source, str]:
-        return self.tree.types if self.tree else {}
+        return self.tree.types if self.tree else _types_in_reasons(self.compile)
 
     @property
     def has_symbols(self) -> bool:
@@ -303,6 +305,7 @@ def _payload_key(compile: Compile) -> tuple[object, ...]:
         compile.inputs,
         compile.automatic_dynamic,
         *map(_SOURCES, compile.specializations),
+        () if compile.inputs else tuple([(reason.source, reason.prop, reason.actual) for reason in compile.reasons]),
     )
     return hash(rest), *looks
 
@@ -318,6 +321,8 @@ def _facts_of(compile: Compile, pins: Mapping[Pin, Sequence[ref[CompileFacts]]])
         if kind is not None:
             facts.update(((source, TENSOR), kind) for source in pair)
     facts.update(_compiled_functions(facts))
+    if tree is None and not compile.inputs:
+        facts.update(_facts_in_reasons(compile))
     for symbol in compile.symbols:
         source, value = symbol.source.unwrapped, number(symbol.hint)
         part = source.tensor_part
@@ -342,6 +347,26 @@ def _facts_of(compile: Compile, pins: Mapping[Pin, Sequence[ref[CompileFacts]]])
     if tree and (mode := inference_mode(tree)) is not None and not (mode and found.is_in_operator):
         facts[Source(), INFERENCE_MODE] = mode
     return found
+
+
+def _facts_in_reasons(compile: Compile) -> Iterator[tuple[Key, Fact]]:
+    """What reasons state of the call itself. A call that was refused, or failed early, leaves nothing else."""
+    for reason in compile.reasons:
+        source, kind = with_locals(reason.source), reason.prop.kind
+        if source and kind in _OF_TENSORS:
+            yield (source, TENSOR), "Tensor"
+            value = integer(reason.actual)
+            if value is not None and kind in (Kind.SIZE, Kind.RANK):
+                yield (source, reason.prop), value
+    for source, name in _types_in_reasons(compile).items():
+        if name == "NoneType":
+            yield (source, VALUE), "None"
+
+
+def _types_in_reasons(compile: Compile) -> dict[Source, str]:
+    """The types of what was passed in place of tensors."""
+    found = (reason for reason in compile.reasons if reason.family == "tensor_type" and reason.actual)
+    return {with_locals(reason.source): type_name(reason.actual) for reason in found}
 
 
 def _compiled_functions(facts: Mapping[Key, Fact]) -> dict[Key, Fact]:

@@ -6,13 +6,13 @@ from shapelog.grouping import grouped
 from shapelog.model.ids import parse_compile_id
 from shapelog.model.trace import Compile, Outcome
 from shapelog.reading.payloads.guards import DYNAMIC, GuardTree, Key
-from shapelog.reading.payloads.properties import Kind
-from shapelog.reading.payloads.source_names import without_locals
+from shapelog.reading.payloads.properties import TYPE, VALUE, Kind, Property
+from shapelog.reading.payloads.source_names import Source, without_locals
 from shapelog.reading.records import Metrics
 from shapelog.recompiles.causes import Cause, EntryDifference
 from shapelog.recompiles.facts import CompileFacts, FactTable
 from shapelog.recompiles.graph_reuse import similar
-from shapelog.recompiles.violations import Described
+from shapelog.recompiles.violations import Described, constant_type
 from shapelog.rules import Verdict
 
 # The entries that a call is compared with, and how many of them are the oldest.
@@ -103,12 +103,9 @@ def with_shared_failures(differences: Sequence[EntryDifference]) -> tuple[EntryD
 
     The call itself need not have looked at what failed, so its own guards may not show it: weights of another branch, say.
     """
-    named = {
-        (cause.source, cause.prop): cause
-        for item in differences
-        for cause in item.causes
-        if cause.named_by_pytorch and ((cause.source and cause.prop.kind in _SHARED and cause.before) or cause.prop.kind in _STATE)
-    }
+    causes = (cause for item in differences for cause in item.causes if cause.named_by_pytorch)
+    shared = (cause for cause in causes if (cause.source and cause.prop.kind in _SHARED and cause.before) or cause.prop.kind in _STATE)
+    named = {(cause.source, cause.prop, cause.before): cause for cause in shared}
     return tuple([_completed(item, named) for item in differences]) if named and len(differences) > 1 else tuple(differences)
 
 
@@ -125,13 +122,13 @@ def with_both_modes(differences: Iterable[EntryDifference]) -> Iterator[EntryDif
 _GRAD_MODE, _BOTH_MODES = "SL305", "accept two graphs: the function is trained, and also runs without gradients"
 
 
-def _completed(item: EntryDifference, named: Mapping[Key, Cause]) -> EntryDifference:
+def _completed(item: EntryDifference, named: Mapping[tuple[Source, Property, str], Cause]) -> EntryDifference:
     tree = item.entry.guards
     known = {(cause.source, cause.prop) for cause in item.causes}
     more = [
         cause._replace(named_by_pytorch=False)
-        for key, cause in named.items()
-        if tree and key not in known and cause.axis not in item.consequences and _requires_the_same(item.entry, tree, cause)
+        for (*key, _), cause in named.items()
+        if tree and tuple(key) not in known and cause.axis not in item.consequences and _requires_the_same(item.entry, tree, cause)
     ]
     return item._replace(causes=(*item.causes, *more)) if more and item.causes else item
 
@@ -146,6 +143,9 @@ def _requires_the_same(entry: Compile, tree: GuardTree, cause: Cause) -> bool:
         names = (cause.source, without_locals(cause.source))
         had_another = any(reason.prop == cause.prop and reason.source in names for reason in entry.reasons)
         required = None if had_another else tree.key_counts.get(cause.source, 0)
+    if required is None and cause.prop == TYPE:  # a constant is of one type, too
+        value = tree.facts.get((cause.source, VALUE))
+        return value is not None and constant_type(str(value)) == cause.before
     return required is not None and str(required) == cause.before
 
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.guards import Key
 from shapelog.reading.payloads.properties import VALUE, Kind, size
+from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.facts import CompileFacts, Pin, StaticValue
 
 _MOST = 40  # pairs of them are tried
@@ -48,10 +49,10 @@ def tied_to(
     pinned = known.pinned_alike(pin)
     seen = {before, after, *(other.number(key) for other in pinned)}
     for tie in _ties(static, before, after, is_sure=len(seen - {None}) >= _SURE):
-        if all(_holds(tie, key, other) for other in pinned):
+        if all(_holds(tie, key, call, other) for other in pinned):
             return tuple(item.name for item in tie.parts if item.before != item.after)
     alike = (item for item in (_only_in_call(entry, call, before) if known is call else ()) if item.after == after)
-    return next(((item.name,) for item in alike if all(_holds(_Tie((item,), int), key, other) for other in pinned)), ())
+    return next(((item.name,) for item in alike if all(_holds(_Tie((item,), int), key, call, other) for other in pinned)), ())
 
 
 def _ties(static: list[StaticValue], before: int, after: int, is_sure: bool) -> Iterator[_Tie]:
@@ -85,16 +86,24 @@ def _windows(side: int, height: int, width: int) -> int:
     return -(-height // side) * -(-width // side)
 
 
-def _holds(tie: _Tie, key: Key, other: CompileFacts) -> bool:
+def _holds(tie: _Tie, key: Key, call: CompileFacts, other: CompileFacts) -> bool:
     """Whether the same is true in another compile, as far as it is known what that was called with: it may do without a tensor, as where
-    a dict has other keys.
+    a dict has other keys, or have one of another rank, as an optimizer has for each parameter.
     """
+    sizes = [source for source, prop in (key, *(item.key for item in tie.parts)) if prop.kind is Kind.SIZE]
+    if any(_rank(call, source) != _rank(other, source) for source in sizes if other.input(source)):
+        return True
     numbers = [other.number(item.key) for item in tie.parts]
     whole = other.number(key)
     if None in numbers or whole is None:
         is_without = any(item.key[1].kind is Kind.SIZE and other.input(item.key[0]) is None for item in tie.parts)
         return not other.compile.inputs or is_without or all(item.key[1].kind is Kind.VALUE for item in tie.parts)
     return tie.of(*numbers) == whole
+
+
+def _rank(known: CompileFacts, source: Source) -> int | None:
+    tensor = known.input(source)
+    return len(tensor.size) if tensor else None
 
 
 def _only_in_call(entry: CompileFacts, call: CompileFacts, before: int) -> Iterator[StaticValue]:

@@ -4,7 +4,6 @@ A guard that only one of two trees has shows nothing: the value on the other sid
 because the code took another path.
 """
 
-import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from enum import Enum
@@ -30,7 +29,7 @@ from shapelog.reading.payloads.properties import (
     stride,
 )
 from shapelog.reading.payloads.recompile_reasons import Reason
-from shapelog.reading.payloads.source_names import Source, without_locals
+from shapelog.reading.payloads.source_names import Source, with_locals, without_locals
 from shapelog.recompiles.facts import CompileFacts
 
 _CONSTANT_TYPES = {"True": "bool", "False": "bool", "None": "NoneType"}
@@ -60,9 +59,6 @@ _DTYPES = {
     "Float8_e5m2": "float8_e5m2",
     "Float8_e4m3fn": "float8_e4m3fn",
 }
-# A local variable as torch 2.7 and later write it, and how a source begins that is written in full.
-# The iterable of a comprehension is ``.0``.
-_LOCAL_ROOT, _FULL = re.compile(r"^([A-Za-z_]\w*|\.0)(?=[.\[]|$)"), ("L[", "G[", "___")
 # The dicts of a torch.nn.Module.
 _KINDS_OF_TENSORS = {"_parameters": "torch.nn.Parameter", "_buffers": "torch.nn.Buffer"}
 _REGISTERED, _QUOTES = ("_parameters", "_buffers", "_modules"), "'\""
@@ -418,12 +414,7 @@ def _class_of(tree: GuardTree | None, source: Source) -> str:
 def _full_source(owner: CompileFacts, name: Source) -> Source:
     """``x`` of a reason back to ``L['x']``, with the help of the entry's own guards."""
     known = owner.guarded_by_short_name if owner.tree and name else {}
-    return known.get(name) or known.get(without_locals(name)) or _with_locals(name)
-
-
-def _with_locals(name: Source) -> Source:
-    """``L['x'].k`` for the ``x.k`` that torch 2.7 and later write."""
-    return name if name.startswith(_FULL) else Source(_LOCAL_ROOT.sub(r"L['\1']", name))
+    return known.get(name) or known.get(without_locals(name)) or with_locals(name)
 
 
 def constant_type(text: str) -> str:

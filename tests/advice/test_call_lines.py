@@ -125,6 +125,14 @@ def test_a_tensor_that_the_lines_contradict_is_marked_by_itself(lines: tuple[str
     assert any("By its sizes, h is what other compiled code returned" in item for item in advice.caveats) is not is_sure
 
 
+def test_the_remedy_names_the_function_whose_input_is_marked() -> None:
+    """The code that was recompiled has no such tensor, or another one of that name."""
+    shown = make.report(handed(*("y = score(encode(x))",) * 2))
+    remedies = {item.frame.title: shown.remedies.of_recompile(item).text for item in shown.recompiles}
+    assert remedies["encode"].startswith("mark dim 0 of x as dynamic: add L['x']:0")
+    assert remedies["score"].startswith("mark dim 0 of x in encode as dynamic (h has its size from there): add L['x']:0")
+
+
 @pytest.mark.parametrize(("between", "env"), [(0, "L['x']:0"), (1, "L['h']:0,L['x']:0")])
 def test_one_of_two_outputs_that_look_alike_is_known_by_the_next_line(between: int, env: str) -> None:
     assert advise(make.explain(handed("h, p = encode(x)", "y = score(h)", ("h", "p"), between))).env == env

@@ -170,6 +170,13 @@ def test_an_int_whose_symbolic_compile_failed_is_left_out() -> None:
     assert item.remedy == "pass k as a tensor, or keep it out of strings and hashes"
 
 
+def test_what_failed_on_another_branch_is_no_failure_of_a_symbol() -> None:
+    """An entry for any int works; a larger one takes a branch that breaks the graph."""
+    symbols, free = (("s1", "5", "L['k']"),), guard_tree(tensor_match(), shapes=(f"L['k'] <= 5  {RETURN_LINE}",))
+    made = trace(int_values(3, 4), compiled("0/2", tensor(10, 8), symbols=symbols, guards=free))
+    assert chosen(made + compiled("0/3", tensor(10, 8), symbols=(("s1", "9", "L['k']"),), **make.FAILED)).marks == {K}
+
+
 def test_an_error_that_the_code_raises_itself_is_no_failure_of_a_symbol() -> None:
     reason = f'Observed exception\n\nfrom user code:\n   File "{make.MODEL}", line 6, in f\n    raise ValueError("odd")\n'
     failed = compiled("0/2", tensor(10, 8), symbols=(("s1", "5", "L['k']"),), **{**make.FAILED, "fail_reason": reason})

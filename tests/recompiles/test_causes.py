@@ -309,15 +309,21 @@ def pinned_size(number: int, size: int, *others: bytes, **more: Any) -> bytes:
     return compiled(f"0/{number}", tensor(size, 8), *others, symbols=symbols, specializations=(pinned,), **more)
 
 
-@pytest.mark.parametrize(("other", "words"), [((), "ties it to y.size[0]"), ((9,), "needs the exact value")])
-def test_a_tie_is_not_contradicted_by_a_call_without_that_tensor(other: tuple[int, ...], words: str) -> None:
-    """One function for different keys of a dict."""
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [((), "ties it to y.size[0]"), (((9, 3),), "needs the exact value"), (((9, 3, 20),), "ties it to y.size[0]")],
+    ids=["without it", "another length", "another rank"],
+)
+def test_a_tie_is_not_contradicted_by_a_call_without_that_tensor(other: tuple[tuple[int, ...], ...], words: str) -> None:
+    """One function for different keys of a dict, or for parameters of several ranks."""
 
-    def rows(length: int) -> bytes:
+    def rows(length: int) -> make.Tensor:
         return tensor(length, 3, source="L['y']")
 
     explained = explain(
-        trace(compiled("0/0", tensor(8, 8), rows(8))) + pinned_size(1, 20, *map(rows, other)) + pinned_size(2, 16, rows(16))
+        trace(compiled("0/0", tensor(8, 8), rows(8)))
+        + pinned_size(1, 20, *(tensor(*sizes, source="L['y']") for sizes in other))
+        + pinned_size(2, 16, rows(16))
     )
     compared = explained.compared[explained.recompiles[-1].compile]
     (difference,) = [item for item in compared if item.entry.label == "0/0"]

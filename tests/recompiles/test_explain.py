@@ -294,6 +294,51 @@ def test_a_refused_call_is_over_the_limit_and_its_cause_is_named() -> None:
     assert recompile.served_by is None
 
 
+def of_kinds(*reasons: str) -> Recompile:
+    """f was compiled for an int, for a float and for a tensor of two dims; the reasons are those of a call that was refused."""
+    made = make.trace(compiled("0/0", guards=guard_tree(equals_match("L['s']", 3))))
+    made += compiled("0/1", guards=guard_tree(guard_manager("L['s']", "TYPE_MATCH: ___check_type_id(L['s'], 71)", type="float")))
+    made += compiled("0/2", guards=guard_tree(tensor_match("L['s']", (4, 8)), equals_match("L['n']", 2)))
+    return last_recompile(made + refused("0/3", *reasons))
+
+
+FLOAT = "0/1: ___check_type_id(s, 71), type=<class 'float'>"
+
+
+@pytest.mark.parametrize(
+    ("reasons", "sentences"),
+    [
+        (
+            ("0/2: expected type of 's' to be a tensor type, ' but found <class 'NoneType'>", FLOAT, "0/0: s == 3"),
+            ["s changed from a tensor to None"],
+        ),
+        (
+            ("0/2: expected type of 's' to be a tensor type, ' but found <class 'str'>", FLOAT, "0/0: s == 3"),
+            ["s changed from a tensor to str"],
+        ),
+        (
+            ("0/2: n == 2", "0/1: tensor 's' rank mismatch. expected 1, actual 3"),
+            ["the int n was 2 and has changed", "the number of dimensions of s changed from 2 to 3"],
+        ),
+    ],
+    ids=["None", "a text", "another rank"],
+)
+def test_what_the_reasons_state_of_a_refused_call_holds_for_every_entry(reasons: tuple[str, ...], sentences: list[str]) -> None:
+    """That an int was 3 in one entry is not the cause where the call was not made with an int at all."""
+    assert [cause.sentence for cause in of_kinds(*reasons).causes] == sentences
+
+
+def test_what_is_no_int_is_not_another_int() -> None:
+    kinds = [
+        guard_manager("L['s']", f"TYPE_MATCH: ___check_type_id(L['s'], {number})", type=name)
+        for number, name in ((71, "float"), (72, "int"))
+    ]
+    made = make.trace(compiled("0/0", guards=guard_tree(equals_match("L['s']", 3))))
+    made += b"".join(compiled(f"0/{number}", guards=guard_tree(kind)) for number, kind in enumerate(kinds, 1))
+    reasons = ("0/2: ___check_type_id(s, 72), type=<class 'int'>", "0/1: ___check_type_id(s, 71), type=<class 'float'>", "0/0: s == 3")
+    assert [cause.codes for cause in last_recompile(made + refused("0/3", *reasons)).causes] == [("SL310",)]
+
+
 def test_a_failed_compile_is_failed_whatever_its_cause() -> None:
     failure = {"fail_type": "Unsupported", "fail_reason": "no", "has_guarded_code": False}
     recompile = last_recompile(sized(3) + compiled("0/1", tensor(4, 8), guards="", **failure))

@@ -18,6 +18,9 @@ _BUILTIN = re.compile(r"G\['__builtins_dict__[^']*'\]\['([^']*)'\]")
 _ITEM_BY_PLACE = re.compile(r"dict\.__getitem__\(([^ ]{1,200}), list\(dict\.keys\(\1\)\)\[(\d+)\]\)")
 _KEY_BY_PLACE = re.compile(r"(?<=\[)list\(dict\.keys\([^()]{1,200}\)\)\[(\d+)\](?=\])")
 _CLASS_ATTRIBUTE = re.compile(r"dict\((type\([^()]*\)(?:\.__mro__\[\d+\])?)\.__dict__\)\['(\w+)'\]")
+# A local variable as torch 2.7 and later write it, and how a source begins that is written in full.
+# The iterable of a comprehension is ``.0``.
+_LOCAL_ROOT, _FULL = re.compile(r"^([A-Za-z_]\w*|\.0)(?=[.\[]|$)"), ("L[", "G[", "___")
 _FUNCTION_MODE = re.compile(r"___get_torch_function_mode_stack_at\((\d{1,9})\)")
 _GLOBAL = re.compile(r"G\['([^']*)'\]")
 _TENSOR_PART = re.compile(r"^(.*)\.(size|stride)\(\)\[(\d{1,18})\]$", re.S)
@@ -52,6 +55,11 @@ def is_notebook_cell(file: str) -> bool:
 def without_locals(text: str) -> str:
     """A text with ``x`` for each ``L['x']`` in it, as torch 2.7 and later write recompile reasons."""
     return _keep_groups(_LOCAL, text) if "L[" in text else text
+
+
+def with_locals(name: str) -> "Source":
+    """``L['x'].k`` for the ``x.k`` that torch 2.7 and later write in recompile reasons; what is written in full as it is."""
+    return Source(name if name.startswith(_FULL) else _LOCAL_ROOT.sub(r"L['\1']", name))
 
 
 def _keep_groups(pattern: re.Pattern[str], text: str) -> str:
