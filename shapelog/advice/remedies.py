@@ -1,6 +1,6 @@
 """What to do about a recompile: the very marks that remove it, or what its rule recommends. All formats take it from here."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -12,6 +12,7 @@ from shapelog.grouping import grouped
 from shapelog.model.ids import TorchVersion
 from shapelog.model.trace import Compile, Frame
 from shapelog.reading.payloads.properties import Kind
+from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Recompile
 from shapelog.recompiles.int_usage import is_tested, spelled
@@ -34,16 +35,14 @@ _WHERE_BLOCKED = {
 }
 
 
-Frames = frozenset[Frame]
-
-
 class _Removal(NamedTuple):
-    """What removes compiles: the suggestions with the marks that do, and the words for them; empty where nothing does.
+    """What removes compiles: the suggestions with the marks that do, their subjects, and the words for them; empty where nothing does.
 
     ``taken_over`` are the sources of tensors that have their sizes from what is marked, and need no mark.
     """
 
     suggestions: tuple[Suggestion, ...]
+    subjects: tuple[str, ...]
     taken_over: frozenset[str]
     text: str
 
@@ -77,6 +76,8 @@ class Remedies:
             for label in dict.fromkeys(item.gone):
                 self._removing.setdefault(label, []).append(number)
         self._removals: dict[tuple[Compile, ...], _Removal] = {}
+        # The most dims that a tensor has in the entries of a frame.
+        self._ranks: dict[Frame, dict[Source, int]] = {}
         self._left_out = HarmfulMarks(left_out)
         # By the properties that they are about, and by their sources, which look different; the first counts.
         by_source: dict[str, Suggestion] = {item.source: item for item in reversed(suggestions)}
@@ -115,19 +116,35 @@ class Remedies:
         """The very marks that remove these recompiles, be some of them on what other causes are about; "" where that is not known."""
         compiles = tuple(item.compile for item in removable)
         if compiles not in self._removals:
-            self._removals[compiles] = self._removal(compiles, frozenset(item.frame for item in removable))
+            self._removals[compiles] = self._removal(compiles, dict.fromkeys(item.frame for item in removable))
         removal = self._removals[compiles]
         note = _taken_over(removal.taken_over, causes)
-        return _what_to_set(removal.suggestions, frozenset(item.frame for item in removable), note) if note else removal.text
+        return _what_to_set(removal.suggestions, removal.subjects, note) if note else removal.text
 
-    def _removal(self, compiles: Sequence[Compile], frames: Frames) -> _Removal:
+    def _removal(self, compiles: Sequence[Compile], frames: Collection[Frame]) -> _Removal:
         routes = [route for item in compiles if (route := self._served.get(item))]
         marks = dict.fromkeys(mark for route in routes for mark in self._required(route))
         numbers = dict.fromkeys(self._by_mark[mark].id for mark in marks)
         suggestions = tuple(self._by_id[number].narrowed_to(marks, self._version) for number in numbers)
         needed = {mark.source for route in routes for choice in route.required_marks for mark in choice}
         taken_over = needed.difference(item.source for item in suggestions)
-        return _Removal(suggestions, frozenset(taken_over), _what_to_set(suggestions, frames) if suggestions else "")
+        subjects = tuple(self._subject(item, frames) for item in suggestions)
+        return _Removal(suggestions, subjects, frozenset(taken_over), _what_to_set(suggestions, subjects) if suggestions else "")
+
+    def _subject(self, item: Suggestion, frames: Collection[Frame]) -> str:
+        """``dim 0 of x``, or ``dim 0 of x in embed`` where only other code than this has such a tensor."""
+        if any(self._takes(frame, item) for frame in frames):
+            return item.subject
+        owner = next((frame for frame in item.frames if self._takes(frame, item)), None)
+        return f"{item.subject} in {owner.title}" if owner else item.subject
+
+    def _takes(self, frame: Frame, item: Suggestion) -> bool:
+        """Whether code is called with the tensor that is to be marked, or with another one of its name and that many dims."""
+        mark = item.marks[-1]
+        if frame not in self._ranks:
+            inputs = [tensor for compile in frame.entries[:_MOST_ASKED] for tensor in compile.inputs]
+            self._ranks[frame] = {tensor.source: len(tensor.size) for tensor in sorted(inputs, key=lambda tensor: len(tensor.size))}
+        return mark.is_int or self._ranks[frame].get(mark.source, 0) > mark.dim
 
     def _required(self, route: Route) -> Iterator[Mark]:
         """One mark of the list for each that a route needs."""
@@ -223,21 +240,6 @@ def _first_of(subjects: Iterable[str], number: int) -> str:
     return enumerated([*named, *([f"{more} more inputs"] if more else [])])
 
 
-def _with_function(item: Suggestion, frames: Frames) -> str:
-    """``dim 0 of x in embed``, where only other code has such a tensor."""
-    if not frames or any(_takes(frame, item) for frame in frames):
-        return item.subject
-    owner = next((frame for frame in item.frames if _takes(frame, item)), None)
-    return f"{item.subject} in {owner.title}" if owner else item.subject
-
-
-def _takes(frame: Frame, item: Suggestion) -> bool:
-    """Whether code is called with the tensor that is to be marked, or with another one of its name and that many dims."""
-    mark = item.marks[-1]
-    inputs = (tensor for compile in frame.entries[:_MOST_ASKED] for tensor in compile.inputs)
-    return mark.is_int or any(tensor.source == mark.source and len(tensor.size) > mark.dim for tensor in inputs)
-
-
 def _taken_over(sources: frozenset[str], causes: Sequence[Cause]) -> str:
     """What varied and is not marked itself, as it has its size from what is: the output of compiled code; "" where there is nothing."""
     names = list(dict.fromkeys(cause.source.display_name for cause in causes if cause.prop.is_of_dim and cause.source in sources))
@@ -245,16 +247,13 @@ def _taken_over(sources: frozenset[str], causes: Sequence[Cause]) -> str:
     return f" ({_first_of(names, len(names))} {has} from there)" if names else ""
 
 
-def _what_to_set(suggestions: Sequence[Suggestion], frames: Frames = frozenset(), note: str = "") -> str:
-    """The words and the entries of suggestions; where there are many, how many.
-
-    What is not in one of ``frames``, the code that it is about, is named with its function.
-    """
-    subjects = [_with_function(item, frames) for item in suggestions]
+def _what_to_set(suggestions: Sequence[Suggestion], subjects: Sequence[str] = (), note: str = "") -> str:
+    """The words and the entries of suggestions; where there are many, how many. ``subjects`` are other names of what is to be marked."""
+    named = subjects or [item.subject for item in suggestions]
     if len(suggestions) == 1:
-        words = suggestions[0].recommendation.replace(suggestions[0].subject, subjects[0], 1) + note
+        words = suggestions[0].recommendation.replace(suggestions[0].subject, named[0], 1) + note
     else:
-        words = f"mark {_first_of((subject.rstrip(',') for subject in subjects), len(subjects))} as dynamic{note}"
+        words = f"mark {_first_of((subject.rstrip(',') for subject in named), len(named))} as dynamic{note}"
     entries = [entry for item in suggestions for entry in item.entries]
     if entries:
         whole = ",".join(entries)
