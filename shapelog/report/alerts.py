@@ -348,12 +348,17 @@ class _AlertBuilder(NamedTuple):
         )
 
     def _rest(self, members: list[_Blamed], done: Remedy) -> Rest | None:
-        """Where what is ``done`` removes some of these recompiles: what the others need, be it for a cause that this alert is not about."""
+        """Where what is ``done`` removes some of these recompiles: what the others need, be it for a cause that this alert is not about.
+
+        Of others with different remedies, those count first that something can be done about.
+        """
         rest = [item for item in members if item.recompile.verdict is not Verdict.MARKING]
         if len(rest) == len(members) or not any(item.cause for item in rest):
             return None
-        remedy = self.found.report.remedies.of_recompile(rest[0].recompile)
-        labels = dict.fromkeys(filter(None, (item.recompile.compile.shown_label for item in rest)))
+        of_recompile = self.found.report.remedies.of_recompile
+        remedy = of_recompile(min(rest, key=lambda item: item.recompile.verdict is not Verdict.CODE).recompile)
+        alike = (item.recompile.compile for item in rest if of_recompile(item.recompile) == remedy)
+        labels = dict.fromkeys(filter(None, (compile.shown_label for compile in alike)))
         return Rest(remedy, tuple(labels)) if remedy != done else None
 
     def findings(self, items: list[Finding]) -> Iterator[Alert]:
