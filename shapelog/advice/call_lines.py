@@ -42,6 +42,8 @@ def link(maker: Compile, taker: Compile, source: Source) -> Link:
         return Link.UNKNOWN
     making, taking = _Line(made.code), _Line(taken.code)
     call, use = making.call_of(maker.metrics.code_name), taking.call_of(taker.metrics.code_name)
+    if made == taken and (call is None or use is None) and making.is_passed_on(source):
+        return Link.DIRECT
     around = making.around(call) if call else None
     if isinstance(around, ast.Call):
         name = _last_name(around)
@@ -70,6 +72,7 @@ class _Line:
     def __init__(self, code: str) -> None:
         text = code.strip()
         tree = syntax_tree(text, "exec") or syntax_tree(f"{text} pass", "exec") or ast.Module(body=[], type_ignores=[])
+        self._last = tree.body[-1] if isinstance(tree, ast.Module) and tree.body else None
         self._parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
         self._calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _root(node.func) not in _NOT_COMPILED]
 
@@ -77,6 +80,13 @@ class _Line:
         """The call of a function; of a module, whose name in the code is not known, the only call of the line."""
         found = [call for call in self._calls if _last_name(call) == function] or self._calls
         return found[0] if len(found) == 1 else None
+
+    def is_passed_on(self, source: Source) -> bool:
+        """Whether the last statement makes two calls, of which one has what the other returns as the argument ``source``."""
+        within = set(ast.walk(self._last)) if self._last else set()
+        calls = [call for call in self._calls if call in within]
+        pairs = [(inner, outer) for inner in calls for outer in calls if self.around(inner) is outer]
+        return len(calls) == 2 and any(inner in ast.walk(part) for inner, outer in pairs for part in _passed(outer, source))
 
     def around(self, call: ast.Call) -> ast.AST | None:
         """The code that does something with what a call returns: a statement, a computation or another call that it is an argument of.

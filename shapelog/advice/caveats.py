@@ -127,13 +127,15 @@ def caveats_of_source(
     codes_helped = {(frame.file, frame.line, frame.name) for frame in frames if frame.rank is not None}
     is_int_alone = version.reads_dims and all(mark.is_int for mark in marks)
     others = [
-        frame.title
+        frame
         for frame in (index.with_int(source) if is_int_alone else index.with_tensor_or_value(source))
         if frame not in helped and (frame.file, frame.line, frame.name) not in codes_helped and not index.varied(frame, source)
     ]
     if others and version.reads_sources:
-        named = ", ".join(list(dict.fromkeys(others))[:4])
+        named = ", ".join(list(dict.fromkeys(frame.title for frame in others))[:4])
         harm = "No code there formats it into a string." if marks[0].is_int else "This is harmless: PyTorch specializes it again if needed."
+        if not marks[0].is_int and not set(others).isdisjoint(index.with_int(source)):
+            harm = "There it is an int, which may break a graph once it is symbolic; torch._dynamo.mark_dynamic marks the tensor alone."
         yield f"Entries match by name, so {name} of {named} is marked too, although it did not change there. {harm}"
     if marks and not marks[0].is_int and "SL106" not in codes and any(_stays_static(frame, source, index) for frame in frames):
         yield STAYS_STATIC

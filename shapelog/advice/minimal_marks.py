@@ -181,9 +181,17 @@ class _Harm:
         return None
 
     def _of_size(self, mark: Mark) -> HarmfulMark | None:
-        """Other code that has a tensor of this name puts its sizes into a string."""
+        """Other code that has a tensor of this name puts its sizes into a string, or has an int of this name and puts that into one."""
         helped = self._helped(mark)
         name = spelled(mark.source)
+        for frame in self.index.with_int(mark.source):
+            if frame in helped or self.index.first_symbolic(frame, mark.source, Outcome.COMPILED):
+                continue
+            use = self._code_of(frame).use_of(mark.source)
+            if use >= Use.FORMATS:
+                where = self._code_of(frame).line_with(mark.source, use)
+                reason = f"{frame.title} has an int of this name, which entries match, too, and does not work with a symbol at {where}"
+                return HarmfulMark(mark, frame, reason, self._mark_alone(mark, frame, helped))
         for frame, guard in self.index.with_guarded_size((mark.source, size(mark.dim))):
             place = place_of(guard.comment) if ".shape" in guard.comment or ".size(" in guard.comment else None
             if place is None or frame in helped:

@@ -17,7 +17,7 @@ from shapelog.recompiles.strides import is_free, same_order
 from shapelog.recompiles.tied_sizes import tied_to
 from shapelog.recompiles.violations import THE_CLASS, Described, Known, Violation, constant_type, was_traced
 from shapelog.rules import Verdict
-from shapelog.text import cut, some
+from shapelog.text import cut, enumerated, some
 
 _SLICE, _LAYOUT = "a slice of a different width", "a different memory layout (transposed, channels last, or a view)"
 _ZERO_ONE = "0/1 specialization"
@@ -92,6 +92,7 @@ _SAME_METADATA = "use the same metadata in every call, or accept one graph for e
 _INNER, _SAME_INNER = ".__tensor_flatten__()[0]", "give it the same tensors in every call, or accept one graph for each set"
 # Before torch 2.8 a bool is guarded by its id, and CPython has True and False next to each other, 32 bytes apart.
 _BOOL_DISTANCE = 32
+_OVERLAPPING = re.compile(r"check_overlapping\(overlapping=\[(?P<together>.+)\], non_overlapping=\[(?P<apart>.*)\]\)")
 _OPERATOR = re.compile(r"<OpOverload\(op='([\w.]+)'")
 
 
@@ -292,6 +293,11 @@ def _aliasing(item: Violation, name: str, entry: CompileFacts, call: CompileFact
             words = f"{', '.join(map(display_text, others))} and {display_text(last)} {happened}"
             remedy = _SAME_OFFSETS if last.endswith(_OFFSETS) else "" if is_tensor else _SAME_OBJECTS
             return Classification(("SL317",), words, remedy=remedy)
+    overlapping = _OVERLAPPING.search(item.reason.code) if item.reason else None
+    if overlapping and overlapping["apart"]:
+        together, apart = (enumerated(display_text(text).split(", ")) for text in overlapping.group("together", "apart"))
+        sentence = f"{together} overlapped in memory when this was compiled, and {apart} did not; that has changed"
+        return Classification(("SL317",), sentence)
     return Classification(("SL317",), "the set of inputs that are the same tensor (or overlap in memory) changed")
 
 
@@ -692,7 +698,9 @@ def _type(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -
         else "type (the new type is not recorded)"
     )
     code = "SL322" if "None" in (before, after) or after == "NoneType" else "SL310"
-    return Classification((code,), f"{name} changed {how}", remedy=_SHARED_METHOD if name == "self" and code == "SL310" else "")
+    if name == "self" and code == "SL310":
+        return Classification((code,), f"{name} changed {how}", verdict=Verdict.JUSTIFIED, remedy=_SHARED_METHOD)
+    return Classification((code,), f"{name} changed {how}")
 
 
 def _value(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
@@ -713,8 +721,8 @@ def _value(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) 
         return Classification(("SL316",), f"{name} changed from {before} to {now}")
     if not before and not after:
         return Classification(("SL311",), f"{name} changed (its values are not recorded)")
-    kind = constant_type(before)
-    if kind in _SCALARS and after and constant_type(after) != kind:
+    kind, kind_now = constant_type(before), constant_type(after)
+    if after and kind_now != kind and (kind in _SCALARS or (kind and kind_now in _SCALARS)):
         return Classification(("SL310",), f"{name} changed from the {kind} {before} to {_shown_object(now)}")
     if kind == "int":
         changed = f"changed from {before} to {after}" if after else f"was {before} and has changed"

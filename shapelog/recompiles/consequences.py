@@ -18,6 +18,7 @@ _OBJECT_KINDS = frozenset((Kind.ID, Kind.TYPE, Kind.TENSOR, Kind.CLOSURE))
 # What a member of an enum is made of.
 _OF_ENUM = ("._value_", "._name_")
 _OF_TRANSFORMS = ("G['__import_torch_dot__functorch_dot_", "G['__import_torch_dot_autograd_dot_forward_ad']")
+_SELF, _ARGUMENTS = "L['self']", ("L['args']", "L['kwargs']")
 _OWN_VARIABLES = (".__closure__", ".__defaults__", ".__kwdefaults__")
 _WRITTEN = re.compile(r"\d{1,18}")
 _NUMBERS = frozenset((Kind.VALUE, Kind.SIZE))
@@ -37,12 +38,13 @@ class Changes:
     """All that separates a call from an entry, and what the consequences are recognized by.
 
     ``replaced`` has, by source, the first sign that an object was replaced, ``replaced_objects`` only the sources. ``functions`` have other
-    code, ``collected`` are objects that are gone, ``converted`` those of another type or on another device. ``resized`` are tensors of
-    which a size, stride or the rank changed, ``rank_changed`` those of another rank, ``length_changed`` containers; these are spelled as
-    in guard expressions. ``batched`` are tensors that vmap wraps on one side only, ``transforms`` the changes of the state of torch.func.
-    ``numbers`` has the new value of each static int and size that changed, by its old one, ``static`` the name that
-    each has in guards, its old and its new value. ``traced``: one side alone was traced with fake tensors, or by an operator that PyTorch
-    compiles itself. ``faked`` are the tensors that are fake ones on one side, ``texts`` strings and bytes with another value.
+    code; ``class_changed``: ``self`` is of another class. ``collected`` are objects that are gone, ``converted`` those of another type or
+    on another device. ``resized`` are tensors of which a size, stride or the rank changed, ``rank_changed`` those of another rank,
+    ``length_changed`` containers; these are spelled as in guard expressions. ``batched`` are tensors that vmap wraps on one side only,
+    ``transforms`` the changes of the state of torch.func. ``numbers`` has the new value of each static int and size that changed, by its
+    old one, ``static`` the name that each has in guards, its old and its new value. ``traced``: one side alone was traced with fake
+    tensors, or by an operator that PyTorch compiles itself. ``faked`` are the tensors that are fake ones on one side, ``texts`` strings
+    and bytes with another value.
     """
 
     violations: Sequence[Violation]
@@ -52,6 +54,7 @@ class Changes:
     replaced: dict[str, Violation]
     replaced_objects: Owners
     functions: Owners
+    class_changed: bool
     collected: Owners
     converted: frozenset[Source]
     resized: frozenset[str]
@@ -106,6 +109,7 @@ def _changes(violations: Sequence[Violation], entry: CompileFacts, call: Compile
         replaced=replaced,
         replaced_objects=Owners(replaced),
         functions=Owners(_owner(item) for item in violations if item.prop.kind is Kind.ID and item.source.endswith(".__code__")),
+        class_changed=any(item.source == _SELF and item.prop.kind is Kind.TYPE for item in violations),
         collected=Owners(item.source for item in violations if item.prop.kind is Kind.LIFETIME and item.source),
         converted=frozenset(item.source for item in violations if item.prop.kind in _WITH_OTHER_KEYS),
         resized=frozenset(resized),
@@ -153,6 +157,16 @@ def below_replaced_object(item: Violation, changes: Changes) -> bool:
 def variable_of_another_function(item: Violation, changes: Changes) -> bool:
     """Another function has variables of its own in its closure, and its own defaults: what has the same number there is another one."""
     return any(item.source.startswith(_OWN_VARIABLES, len(function)) for function in changes.functions.of(item.source))
+
+
+def belongs_to_another_class(item: Violation, changes: Changes) -> bool:
+    """A method that classes share, as ``__call__(self, *args, **kwargs)`` of Module is: the method of another class that it calls is
+    another function, and takes other arguments.
+    """
+    if not changes.class_changed:
+        return False
+    is_arguments = item.source in _ARGUMENTS and item.prop.kind in (Kind.LENGTH, Kind.KEYS, Kind.HAS)
+    return is_arguments or (item.prop.kind is Kind.ID and item.source.endswith(".__code__"))
 
 
 def rank_changed(item: Violation, changes: Changes) -> bool:
@@ -327,6 +341,7 @@ CONSEQUENCES: dict[str, Callable[[Violation, Changes], bool]] = {
     for follows in (
         below_replaced_object,
         variable_of_another_function,
+        belongs_to_another_class,
         rank_changed,
         strides_follow_resized_tensor,
         in_container_of_other_length,

@@ -18,6 +18,8 @@ from shapelog.recompiles.graph_reuse import (
 )
 from shapelog.rules import Verdict, any_blocks_marking
 
+# A size of 0 or 1, and one that a library needs as a number: whatever else the code changes, such a call needs a graph of its own.
+_OWN_GRAPH = frozenset(("SL104", "SL202"))
 _BY_OUTCOME = {
     Outcome.LIMIT: Verdict.LIMIT,
     Outcome.SKIPPED: Verdict.SKIPPED,
@@ -46,7 +48,9 @@ def verdict_of(
     is_tied = broken_stride_tie(nearest, table, compile) or broken_base_tie(nearest, table, compile)
     if is_static or is_tied or moved_to_start(nearest, table, compile):
         return Verdict.CODE, None
-    return next((known for known in (Verdict.UNEXPLAINED, Verdict.CODE) if known in verdicts), Verdict.JUSTIFIED), None
+    needs_own = any(not _OWN_GRAPH.isdisjoint(cause.codes) for cause in nearest.causes if cause.verdict is not Verdict.CODE)
+    found = (known for known in (Verdict.UNEXPLAINED, Verdict.CODE) if known in verdicts and not (needs_own and known is Verdict.CODE))
+    return next(found, Verdict.JUSTIFIED), None
 
 
 def verdict_of_outcome(compile: Compile) -> Verdict | None:
@@ -111,5 +115,7 @@ def blocking_rule(frame: Frame, nearest: EntryDifference, compile: Compile, reus
     if path:
         return "SL204", f"marking is not enough: {path}"
     broken = reuse.broken_guard(frame, nearest, compile)
+    if broken and ".stride()[" in broken[1]:
+        return "SL105", f"marking is not enough: the dynamic graph {broken[0].label} is only for its own strides ({shown_guard(broken[1])})"
     limit = f"is only for {shown_guard(broken[1])}" if broken else "does not serve this call"
     return "SL204", f"marking is not enough: the dynamic graph{f' {broken[0].label}' if broken else ''} {limit}"

@@ -4,6 +4,7 @@ A guard that only one of two trees has shows nothing: the value on the other sid
 because the code took another path.
 """
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from enum import Enum
@@ -34,6 +35,8 @@ from shapelog.recompiles.facts import CompileFacts
 
 _CONSTANT_TYPES = {"True": "bool", "False": "bool", "None": "NoneType"}
 _BRACKET_TYPES = {"(": "tuple", "[": "list", "{": "set"}
+# What other constants are made with: ``device(type='cpu')``, ``frozenset({1, 2})``.
+_CALLED = re.compile(r"(?:device|frozenset|range|slice)(?=\()")
 _TENSOR_TYPE = "torch.Tensor"
 _OF_NN = frozenset(("Parameter", "Buffer", "UninitializedParameter", "UninitializedBuffer"))
 FAKE_TENSOR = "FakeTensor"
@@ -433,7 +436,8 @@ def constant_type(text: str) -> str:
         except ValueError:
             continue
         return known.__name__
-    return _BRACKET_TYPES.get(text[:1], "")
+    called = _CALLED.match(text)
+    return called[0] if called else _BRACKET_TYPES.get(text[:1], "")
 
 
 def _type_of(value: str) -> str:

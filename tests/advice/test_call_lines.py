@@ -82,6 +82,26 @@ def test_a_module_is_the_only_call_of_its_line() -> None:
         assert link(called(making, "0/0", "forward"), taker, Source("L['args'][0]")) is expected
 
 
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("y = self.post(self.model(**b).logits, mask)", Link.DIRECT),
+        ("y = self.post(self.model(**b).logits, mask, **kw)", Link.UNKNOWN),  # h may be one of kw
+        ("b = tok(texts); y = self.post(self.model(**b).logits, mask)", Link.DIRECT),
+        ("y = self.post(torch.relu(self.model(x)))", Link.UNKNOWN),
+        ("y = self.post(x, self.model(x))", Link.DIRECT),
+        ("y = self.post(x, h=self.model(x))", Link.DIRECT),
+        ("y = self.post(self.model(x), h=z)", Link.UNKNOWN),
+        ("y = self.post(self.feed(x)) + self.model(x)", Link.UNKNOWN),
+        ("y = self.post(x) + self.model(x)", Link.UNKNOWN),
+        ("y = self.post(x), self.model(x)", Link.UNKNOWN),
+    ],
+)
+def test_of_two_modules_one_takes_what_the_other_returns(line: str, expected: Link) -> None:
+    maker, taker = called(line, "0/0", "forward"), called(line, "1/0", "forward")
+    assert link(maker, taker, Source(H)) is expected
+
+
 def test_lines_of_different_functions_show_nothing() -> None:
     maker, taker = called("p = encode(h)", "0/0", "encode", function="prepare"), called("y = score(h)", "1/0", "score")
     assert link(maker, taker, Source(H)) is Link.UNKNOWN

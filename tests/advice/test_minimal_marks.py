@@ -7,6 +7,7 @@ from make import explain, int_values, last_recompile, static_sizes, tensor, trac
 from payload_text import RETURN_LINE, code_comment, graph_text, guard_manager, guard_tree, tensor_match
 from recorded import report_of
 
+from shapelog.advice.advise import advise
 from shapelog.advice.marks import Mark
 from shapelog.advice.minimal_marks import HarmfulMark, MarkSelection, select_marks
 from shapelog.advice.replay import replay
@@ -16,7 +17,7 @@ from shapelog.recompiles.explain import explain_trace
 from shapelog.rules import Verdict
 
 V26, V210, V213 = (TorchVersion(2, minor) for minor in (6, 10, 13))
-K = Mark(Source("L['k']"))
+K, X0 = Mark(Source("L['k']")), Mark(Source("L['x']"), 0)
 
 
 def chosen(made: bytes, version: TorchVersion = V213) -> MarkSelection:
@@ -257,6 +258,21 @@ def test_a_dim_is_left_out_where_other_code_puts_the_sizes_of_its_own_tensor_int
     assert (
         item.remedy == "entries match by name in every frame: call torch._dynamo.mark_dynamic(x, 0) instead, which marks this tensor alone"
     )
+
+
+def test_a_dim_is_left_out_where_other_code_formats_an_int_of_that_name() -> None:
+    """An entry for the tensor marks the int as well, be it with a dim."""
+    other = int_values(7, frame=1, name="g", source="L['x']", comment=code_comment(7, 'y = table[f"{x}"]', "g"))
+    item = left_out(trace(static_sizes(10, 12), other))
+    assert (item.mark, item.frame.title) == (X0, "g")
+    assert item.reason.startswith("g has an int of this name, which entries match, too, and does not work with a symbol at model.py:7")
+    assert "call torch._dynamo.mark_dynamic(x, 0) instead" in item.remedy
+
+
+def test_an_int_of_that_name_in_other_code_is_a_caveat() -> None:
+    other = int_values(7, frame=1, name="g", source="L['x']", comment=code_comment(7, "y = z * x", "g"))
+    (suggestion,) = advise(explain(trace(static_sizes(10, 12), other))).suggestions
+    assert any("There it is an int, which may break a graph once it is symbolic" in text for text in suggestion.caveats)
 
 
 def test_a_parameter_has_to_be_renamed_where_other_code_puts_the_sizes_of_its_own_tensor_into_a_string() -> None:

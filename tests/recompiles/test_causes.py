@@ -407,6 +407,7 @@ def test_what_instances_and_classes_do_not_share_needs_a_graph_for_each(source: 
     first, second = (guard_tree(tensor_match(), guard_manager(source, guard.format(140057847825888 + 4096 * number))) for number in (0, 1))
     cause = only(trace(compiled("0/0", tensor(10, 8), guards=first), compiled("0/1", tensor(10, 8), guards=second)))
     assert (cause.own_remedy or cause.remedy_rule.remedy).startswith(remedy)
+    assert (cause.verdict is Verdict.JUSTIFIED) is (source == "L['self']")
 
 
 def test_an_enum_member_is_a_constant() -> None:
@@ -508,6 +509,27 @@ def test_a_float_that_is_not_a_number(guard: str, is_nan_first: bool) -> None:
     assert cause.codes == ("SL312",)
     if not is_nan_first:
         assert cause.sentence == "the float s changed from 3.5 to nan"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "codes"),
+    [
+        ("device(type='cpu')", "'cpu'", ("SL310",)),
+        ("'cpu'", "device(type='cpu')", ("SL310",)),
+        ("device(type='cpu')", "device(type='cuda', index=0)", ("SL311",)),
+        ("frozenset({1, 2})", "'ab'", ("SL310",)),
+        ("(1, 2)", "(1, 3)", ("SL311",)),
+    ],
+)
+def test_a_constant_of_another_type(before: str, after: str, codes: tuple[str, ...]) -> None:
+    trees = [guard_tree(tensor_match(), guard_manager("L['dev']", f"EQUALS_MATCH: L['dev'] == {item}")) for item in (before, after)]
+    assert only(two(*trees, f"dev == {before}")).codes == codes
+
+
+def test_inputs_that_overlap_are_named() -> None:
+    reason = "check_overlapping(overlapping=[L['a'], L['b'][0]], non_overlapping=[L['c'], L['d']])"
+    sentence = "a and b[0] overlapped in memory when this was compiled, and c and d did not; that has changed"
+    assert only(two(guard_tree(tensor_match()), guard_tree(tensor_match()), reason)).sentence == sentence
 
 
 @pytest.mark.parametrize(
@@ -978,7 +1000,11 @@ TWO_OBJECTS = [guard_manager(f"L['{name}']", f"TYPE_MATCH: ___check_type_id(L['{
         ),
         (TWO_TENSORS[:1], "x is y", "x and y were the same tensor, and now differ"),
         (TWO_OBJECTS, "a is b", "a and b were the same object, and now differ"),
-        (TWO_TENSORS, "check_overlapping(overlapping=[x], non_overlapping=[y])", "the same tensor (or overlap in memory) changed"),
+        (
+            TWO_TENSORS,
+            "check_overlapping(overlapping=[x], non_overlapping=[y])",
+            "x overlapped in memory when this was compiled, and y did not; that has changed",
+        ),
     ],
 )
 def test_what_became_one_or_two_is_named(guards: tuple[str, ...], reason: str, sentence: str) -> None:

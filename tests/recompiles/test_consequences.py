@@ -42,6 +42,13 @@ def function(number: int, value: int) -> str:
     return guard_tree(code, equals_match("L['fn'].__closure__[0].cell_contents", value))
 
 
+def method(name: str, number: int, length: int) -> str:
+    """A tree with an object of a class, a function that it has in a closure, and positional arguments."""
+    code = guard_manager("L['func'].__code__", f"ID_MATCH: ___check_obj_id(L['func'].__code__, {number})", type="code")
+    own = guard_manager("L['self']", f"TYPE_MATCH: ___check_type_id(L['self'], {number})", type=name)
+    return guard_tree(own, code, guard_manager("L['args']", f"LENGTH_CHECK: len(L['args']) == {length}", type="tuple"))
+
+
 def keys_of(*keys: str) -> str:
     return CPU_KEYS.replace("AutogradCPU", ", ".join(("AutogradCPU", *keys)))
 
@@ -64,6 +71,7 @@ CASES = {
         two(function(1, 3), function(2, 9)),
         "L['fn'].__closure__[0].cell_contents value",
     ),
+    "belongs_to_another_class": (two(method("app.Encoder", 1, 2), method("app.Decoder", 2, 3)), "L['args'] len"),
     "rank_changed": (resized((10, 8), (10, 8, 2)), "L['x'] stride[0]"),
     "strides_follow_resized_tensor": (
         resized((4, 6, 8), (4, 6, 9), guard_tree(tensor_match(size=(None, None, 8), stride=(None, 8, 1)), shapes=(TIED,))),
