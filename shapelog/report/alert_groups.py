@@ -3,17 +3,46 @@
 from collections.abc import Iterable
 
 from shapelog.grouping import grouped
+from shapelog.model.trace import Compile
 from shapelog.report.alerts import Alert
 from shapelog.report.interruptions import kind_of, words_of
+from shapelog.rules import Level
+
+# The earlier groups about one recompilation that an alert may belong to.
+_MOST_ASKED = 8
 
 
 def alert_groups(alerts: Iterable[Alert]) -> tuple[tuple[Alert, ...], ...]:
     """Alerts in their order. Together are those that one change removes.
 
     That is code in which Dynamo stopped with the same words, be it in several functions, and what changed in the same recompilations of
-    one function and has one remedy, be it of several rules.
+    one function and has one remedy, be it of several rules. With them is what changed in some of these recompilations alone, if it has
+    no other remedy or is but a note.
     """
-    return tuple(map(tuple, grouped(alerts, _key).values()))
+    groups: list[list[Alert]] = []
+    about: dict[Compile, list[list[Alert]]] = {}
+    for members in grouped(alerts, _key).values():
+        first = members[0]
+        compiles = {item.compile for item in first.occurrences}
+        if kind_of(first) is not None or not compiles:
+            groups.append(members)
+            continue
+        earlier = about.get(next(iter(compiles)), [])[:_MOST_ASKED]
+        group = next((found for found in earlier if _belongs(first, compiles, found[0])), None)
+        if group is not None:
+            group.extend(members)
+            continue
+        groups.append(members)
+        for compile in compiles:
+            about.setdefault(compile, []).append(members)
+    return tuple(map(tuple, groups))
+
+
+def _belongs(alert: Alert, compiles: set[Compile], other: Alert) -> bool:
+    """Whether an alert is about some of the recompilations of another one, and is a note, or has the same remedy."""
+    return (alert.level is Level.NOTE or alert.remedy.text == other.remedy.text) and compiles.issubset(
+        [item.compile for item in other.occurrences]
+    )
 
 
 def _key(alert: Alert) -> tuple[object, ...]:

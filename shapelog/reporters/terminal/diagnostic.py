@@ -59,9 +59,12 @@ def also(page: TextPage, alert: Alert, others: Sequence[Alert]) -> Iterator[str]
     """What else changed in the same recompilations, with the code of its rule, or where else the same happened."""
     shown = others if page.verbose else others[:_OTHERS]
     for item in shown:
-        yield f"also {item.why} ({item.rule.code})" if item.why else _elsewhere(page, alert, item)
+        of_these = f"in {some(item.shown_labels, _LABELS)}: " if item.shown_labels != alert.shown_labels else ""
+        yield f"also {of_these}{item.why} ({item.rule.code})" if item.why else _elsewhere(page, alert, item)
         for fact in item.facts[1:] if item.why and page.verbose else ():
             yield f"also: {fact}"
+        if item.why and page.verbose and item.remedy.text != alert.remedy.text:
+            yield f"help for {item.rule.code}: {item.remedy.text}"
     if len(shown) < len(others):
         yield f"also {len(others) - len(shown)} more, shown with --verbose"
 

@@ -1,0 +1,42 @@
+"""Alerts that people read as one."""
+
+import make
+from payload_text import equals_match, guard_tree, tensor_match
+
+from shapelog.report.alert_groups import alert_groups
+from shapelog.reporters import Options
+from shapelog.reporters.terminal.report import render
+
+
+def called(*calls: tuple[int, str]) -> bytes:
+    """f was compiled for tensors of these lengths with these modes, which it branches on."""
+    made = make.trace()
+    for number, (length, mode) in enumerate(calls):
+        guards = guard_tree(tensor_match(size=(length, 8)), equals_match("L['mode']", mode, "str"))
+        made += make.compile(f"0/{number}", make.tensor(length, 8), guards=guards)
+    return made
+
+
+def groups(made: bytes) -> list[list[str]]:
+    return [[alert.rule.code for alert in group] for group in alert_groups(make.alerts_of(made).alerts)]
+
+
+def test_a_note_about_some_of_the_same_recompilations_is_with_them() -> None:
+    assert groups(called((10, "sum"), (12, "sum"), (14, "max"))) == [["SL101", "SL311"]]
+    assert groups(called((10, "sum"), (12, "sum"), (12, "max"))) == [["SL101"], ["SL311"]]
+
+
+def test_what_has_a_remedy_of_its_own_is_not() -> None:
+    """A dtype that changed is avoided by another change than the mark on the size."""
+    made = make.trace(make.static_sizes(10, 12))
+    guards = guard_tree(tensor_match(size=(14, 8), dtype="float64"))
+    made += make.compile("0/2", make.tensor(14, 8, dtype="torch.float64"), guards=guards)
+    assert sorted(groups(made)) == [["SL101"], ["SL301"]]
+
+
+def test_the_report_has_the_compiles_that_it_is_about_and_its_help_with_verbose() -> None:
+    report = make.report(called((10, "sum"), (12, "sum"), (14, "max")))
+    shown, verbose = (" ".join(render(report, Options(width=200, verbose=more)).decode().split()) for more in (False, True))
+    assert "= also in 0/2: mode changed from 'sum' to 'max' (SL311)" in shown
+    assert "help for SL311: accept one graph per value" in verbose
+    assert "help for SL311" not in shown
