@@ -61,6 +61,7 @@ _OWN_OBJECT = (
     "create the object once and reuse it; where each instance of the class has its own, each needs its own graph: "
     "raise the recompile limit above their number"
 )
+_ITSELF = "create the object once and reuse it; several objects need a graph each: raise the recompile limit above their number"
 _SHARED_METHOD = (
     "classes that share this method need a graph each: raise the recompile limit above their number, or compile one class alone"
 )
@@ -610,7 +611,7 @@ def _identity(item: Violation, name: str, entry: CompileFacts, call: CompileFact
     if before_id is not None and after_id is not None and abs(before_id - after_id) == _BOOL_DISTANCE:
         return Classification(("SL311",), f"{name} changed between True and False")
     kind = f" (a {_short_type(expected)})" if expected and not expected.isdigit() else ""
-    remedy = _OWN_OBJECT if _is_of_instance(item.source) else "" if kind else _UNKNOWN_OBJECT
+    remedy = _OWN_OBJECT if _is_of_instance(item.source) else _ITSELF if name == "self" else "" if kind else _UNKNOWN_OBJECT
     if expected == "torch.Tensor":
         remedy = _SAME_TENSOR
     elif re.search(rf"(?<![\w.])id\({re.escape(name)}\)", _code_of(item)):

@@ -15,6 +15,7 @@ from shapelog.recompiles.violations import Described, Violation, constant_type, 
 
 # What another object has of its own; sizes and values below it changed by themselves.
 _OBJECT_KINDS = frozenset((Kind.ID, Kind.TYPE, Kind.TENSOR, Kind.CLOSURE))
+_CONTENTS = frozenset((Kind.LENGTH, Kind.KEYS))
 # What a member of an enum is made of.
 _OF_ENUM = ("._value_", "._name_")
 _OF_TRANSFORMS = ("G['__import_torch_dot__functorch_dot_", "G['__import_torch_dot_autograd_dot_forward_ad']")
@@ -149,9 +150,13 @@ def _owner(item: Violation) -> str:
 
 
 def below_replaced_object(item: Violation, changes: Changes) -> bool:
+    """What another object has of its own; another instance of the same class may have other items in its containers, too."""
+    owners = [changes.replaced[owner] for owner in changes.replaced_objects.of(item.source)]
+    if item.prop.kind in _CONTENTS:
+        return any(owner.prop.kind is Kind.ID and owner is not item for owner in owners)
     if item.prop.kind not in _OBJECT_KINDS and not item.source.endswith(_OF_ENUM):
         return False
-    return any(changes.replaced[owner] is not item for owner in changes.replaced_objects.of(item.source))
+    return any(owner is not item for owner in owners)
 
 
 def variable_of_another_function(item: Violation, changes: Changes) -> bool:

@@ -213,6 +213,17 @@ def test_without_its_predicate_it_is_a_cause(name: str, monkeypatch: pytest.Monk
     assert name not in following
 
 
+def test_the_containers_of_another_object_may_have_other_items() -> None:
+    """Two optimizers of one class, one with more groups; a list that grew in the same object is a cause."""
+
+    def optimizer(number: int, length: int) -> str:
+        own = guard_manager("L['self']", f"ID_MATCH: ___check_obj_id(L['self'], {number})", type="torch.optim.AdamW")
+        return guard_tree(own, guard_manager("L['self'].groups", f"LENGTH_CHECK: len(L['self'].groups) == {length}", type="list"))
+
+    assert separated(two(optimizer(1, 2), optimizer(2, 1))) == (["L['self'] id"], {"below_replaced_object": ["L['self'].groups len"]})
+    assert separated(two(optimizer(1, 2), optimizer(1, 1))) == (["L['self'].groups len"], {})
+
+
 def test_what_only_follows_from_itself_is_a_cause() -> None:
     assert separated(resized((10, 8), (10, 8), guard_tree(tensor_match(stride=(16, 1))))) == (["L['x'] stride[0]"], {})
 

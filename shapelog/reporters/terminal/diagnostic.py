@@ -72,8 +72,14 @@ def also(page: TextPage, alert: Alert, others: Sequence[Alert]) -> Iterator[str]
 def _elsewhere(page: TextPage, alert: Alert, other: Alert) -> str:
     """The code, its compiles, and the line where it is another one."""
     notes = [text for text in other.notes if text not in alert.notes]
-    line = f" at {file_name(str(other.source_line))}" if other.source_line and other.source_line != alert.source_line else ""
+    line = f" at {file_name(str(other.source_line))}" if other.source_line and other.source_line != alert.source_line else _in_file(other)
     return "; ".join([f"also {other.title}{line}, {_compiles(page, other)}".rstrip(", "), *notes])
+
+
+def _in_file(alert: Alert) -> str:
+    """Where the code of a library begins, whose name alone may be that of many: `` (modeling_whisper.py:560)``."""
+    frame = next((item.frame for item in alert.occurrences if is_library(item.frame.file)), None)
+    return f" ({file_name(frame.file)}:{frame.line})" if frame and "." not in alert.title else ""
 
 
 def _limit_message(alert: Alert) -> CompilerMessage | None:

@@ -107,6 +107,13 @@ def test_code_that_failed_with_the_same_words_is_one_diagnostic() -> None:
     assert "   = also m, compile 4/0" in whole.splitlines()
 
 
+def test_code_of_a_library_has_its_line_as_many_have_its_name() -> None:
+    file = "/opt/site-packages/whisper/model.py"
+    failed = [make.compile(f"{n}/0", make.tensor(10, 8), name="forward", file=file, line=9 + n, **make.FAILED) for n in range(2)]
+    text = renderer("report", "terminal")(make.report(make.trace(*failed)), Options(color=False, width=100)).decode()
+    assert "   = also forward (model.py:10), compile 1/0" in text.splitlines()
+
+
 def test_what_one_remedy_removes_in_the_same_recompilations_is_one_diagnostic() -> None:
     first, second = (
         make.compile(f"0/{number}", make.tensor(size, 8), symbols=[("s0", value, "L['k']")] if number else (), guards=guards)
