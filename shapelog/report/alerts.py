@@ -64,10 +64,11 @@ class RelatedLine(NamedTuple):
 
 
 class Rest(NamedTuple):
-    """Of recompiles of which marking removes some: the ids of the others, and what to do about them."""
+    """Of recompiles of which marking removes some: the ids of others, what to do about them, and the ids of those that it removes."""
 
     remedy: Remedy
     labels: tuple[str, ...]
+    removed: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,7 +125,8 @@ class Alert:
         general = dict.fromkeys(hint for message in self.messages for hint in message.hints if hint not in specific)
         own = [_with_rule(self.remedy, self.rule)]
         if self.rest:
-            own.append(f"{some(self.rest.labels, _LABELS) or 'the others'}: {_with_rule(self.rest.remedy, self.rule)}")
+            removed, others = (some(labels, _LABELS) for labels in (self.rest.removed, self.rest.labels))
+            own = [": ".join(filter(None, (removed, own[0]))), f"{others or 'the others'}: {_with_rule(self.rest.remedy, self.rule)}"]
         return (*(specific or own), *general)
 
     @property
@@ -357,9 +359,12 @@ class _AlertBuilder(NamedTuple):
             return None
         of_recompile = self.found.report.remedies.of_recompile
         remedy = of_recompile(min(rest, key=lambda item: item.recompile.verdict is not Verdict.CODE).recompile)
-        alike = (item.recompile.compile for item in rest if of_recompile(item.recompile) == remedy)
-        labels = dict.fromkeys(filter(None, (compile.shown_label for compile in alike)))
-        return Rest(remedy, tuple(labels)) if remedy != done else None
+        alike = [item for item in rest if of_recompile(item.recompile) == remedy]
+        removed = [item for item in members if item.recompile.verdict is Verdict.MARKING]
+        labels, own = (
+            tuple(dict.fromkeys(label for item in items if (label := item.recompile.compile.shown_label))) for items in (alike, removed)
+        )
+        return Rest(remedy, labels, own) if remedy != done else None
 
     def findings(self, items: list[Finding]) -> Iterator[Alert]:
         """What analyses found about this code: limits and failures, each rule once."""

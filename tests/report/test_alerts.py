@@ -130,7 +130,7 @@ def test_where_marking_removes_some_of_the_recompiles_the_others_have_their_own_
     (alert,) = [item for item in of_fixture("causes/slices_of_a_buffer").alerts if item.labels == ("0/1", "0/2")]
     assert alert.notes == ("0/1: marking is not enough: the strides of x do not follow from its sizes",)
     assert alert.helps == (
-        "mark dim 1 of x as dynamic: add L['x']:1 to TORCH_COMPILE_DYNAMIC_SOURCES",
+        "0/2: mark dim 1 of x as dynamic: add L['x']:1 to TORCH_COMPILE_DYNAMIC_SOURCES",
         "0/1: clone() the slice or view, and mark dim 1 of x (SL105)",
     )
 
