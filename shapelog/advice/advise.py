@@ -40,7 +40,8 @@ class Advice(NamedTuple):
     ``before`` and ``after`` are compiles, limit hits and seconds of this run, and of another run of the same calls with the
     suggestions; ``removed_seconds`` are those of the compiles that go away, ``avoidable_seconds`` what that saves of the seconds of this
     run, since others become dynamic and take longer. ``scope`` names the ranks where those are not all. ``remedies`` are what to do
-    about each recompile of this run, ``replayed`` is the run to ask what other marks would do.
+    about each recompile of this run, ``replayed`` is the run to ask what other marks would do. ``is_from_text``: a text log may lack
+    recompilations.
     """
 
     version: TorchVersion
@@ -61,6 +62,7 @@ class Advice(NamedTuple):
     set_already: tuple[str, ...] = ()
     failures: int = 0
     scope: str = ""
+    is_from_text: bool = False
 
     def __repr__(self) -> str:
         return f"<Advice for torch {self.version}: {f'mark {self.what_to_mark}' if self.suggestions else 'nothing to mark'}>"
@@ -133,7 +135,11 @@ class Advice(NamedTuple):
             return ""
         if self.left_out:
             return "the only marks that would save a compilation would do harm (see what was left out)"
+        if not self.remaining and self.before.limit_hits:
+            return "the recompile limit was hit, but no reason is recorded"
         if not self.remaining:
+            if self.is_from_text:
+                return "the text has no recompilations with their reasons"
             return "nothing recompiled" + (
                 " (failed compilations are listed by shapelog report)" if self.failures else ": every frame was compiled once"
             )
@@ -172,6 +178,7 @@ def advise(explained: Explanations, version: TorchVersion | None = None) -> Advi
         replayed=replayed,
         set_already=tuple(map(printable, split_list(explained.trace.config.dynamic_sources))) if used.reads_sources else (),
         scope=scope(explained.trace),
+        is_from_text=explained.trace.is_text,
         failures=sum(compile.outcome is Outcome.FAILED for compile in explained.trace.compiles),
         forecasts=tuple(Forecast(plan.frame, plan.cost(frozenset()), predicted(plan, choice.marks)) for plan in replayed.plans),
     )

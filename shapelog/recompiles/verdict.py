@@ -18,8 +18,8 @@ from shapelog.recompiles.graph_reuse import (
 )
 from shapelog.rules import Verdict, any_blocks_marking
 
-# A size of 0 or 1, and one that a library needs as a number: whatever else the code changes, such a call needs a graph of its own.
-_OWN_GRAPH = frozenset(("SL104", "SL202"))
+# A size that a library needs as a number: whatever else is changed about the code, such a call needs a graph of its own.
+_BY_LIBRARY = "SL202"
 _BY_OUTCOME = {
     Outcome.LIMIT: Verdict.LIMIT,
     Outcome.SKIPPED: Verdict.SKIPPED,
@@ -48,7 +48,7 @@ def verdict_of(
     is_tied = broken_stride_tie(nearest, table, compile) or broken_base_tie(nearest, table, compile)
     if is_static or is_tied or moved_to_start(nearest, table, compile):
         return Verdict.CODE, None
-    needs_own = any(not _OWN_GRAPH.isdisjoint(cause.codes) for cause in nearest.causes if cause.verdict is not Verdict.CODE)
+    needs_own = any(_BY_LIBRARY in cause.codes and cause.verdict is not Verdict.CODE for cause in nearest.causes)
     found = (known for known in (Verdict.UNEXPLAINED, Verdict.CODE) if known in verdicts and not (needs_own and known is Verdict.CODE))
     return next(found, Verdict.JUSTIFIED), None
 

@@ -208,6 +208,15 @@ def test_a_pinned_size_names_the_one_who_pinned_it() -> None:
         assert ([rule.code for rule in axis.rules], list(axis.remedies)) == (["SL101", code], [Remedy(RULES[code], RULES[code].remedy)])
 
 
+@pytest.mark.parametrize(("is_pinned", "verdict"), [(False, Verdict.CODE), (True, Verdict.JUSTIFIED)])
+def test_a_float_is_not_to_blame_where_a_library_needs_another_size_as_a_number(is_pinned: bool, verdict: Verdict) -> None:
+    """The call needs a graph for its size, whether the float changes or not."""
+    pinned = ({"symbol": "s77", "sources": ["L['x'].size()[0]"], "value": "10", "user_stack": []},) if is_pinned else ()
+    trees = [guard_tree(tensor_match(size=(n, 8)), equals_match("L['clip']", clip, "float")) for n, clip in ((10, 1.0), (12, 0.5))]
+    made = trace(compiled("0/0", tensor(10, 8), specializations=pinned, guards=trees[0]))
+    assert report(made + compiled("0/1", tensor(12, 8), guards=trees[1])).recompiles[0].verdict is verdict
+
+
 def test_a_parameter_bears_a_second_code() -> None:
     weight = "L['self']._modules['lin']._parameters['weight']"
     made = trace(

@@ -357,6 +357,22 @@ def test_the_last_reason_is_that_of_one_graph_of_many(entry: str, reason: str, n
     assert [note in item for item in finding.notes] == ([True] if note else [])
 
 
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (LIMIT.format(rank=0, process=143), "the recompile limit was hit, but no reason is recorded"),
+        (
+            "[0/0] [__graph_breaks] Graph break in user code at /srv/a.py:3\n[0/0] [__graph_breaks] Reason: print\n",
+            "the text has no recompilations",
+        ),
+    ],
+)
+def test_a_text_without_reasons_is_no_run_without_recompilations(text: str, reason: str, tmp_path: Path) -> None:
+    advice = report_of(text, tmp_path).advice
+    assert advice is not None
+    assert advice.why_empty.startswith(reason)
+
+
 def test_the_wrapper_of_pytorch_is_shared_by_all_models(tmp_path: Path) -> None:
     for path, notes in (("/opt/torch/_dynamo/external_utils.py", 1), ("/srv/a.py", 0)):
         (finding,) = report_of(LIMIT.format(rank=0, process=143).replace("/srv/a.py", path), tmp_path).findings
