@@ -221,7 +221,12 @@ _ALL = (
         "warm up in the grad mode used in production; training and inference each need their own graph",
     ),
     Rule("SL306", "autocast-varies", _CODE, "enter torch.autocast before the first call, and use the same setting in every call"),
-    Rule("SL307", "global-state-varies", _CODE, "set this once, before the first compiled call"),
+    Rule(
+        "SL307",
+        "global-state-varies",
+        _CODE,
+        "set it once, before the first compiled call: grad mode, autocast, the default dtype or device, determinism, or threads",
+    ),
     Rule("SL308", "object-identity-varies", _CODE, "create the object once, outside the call, and reuse it"),
     Rule("SL309", "function-recreated", _CODE, "define the function once, not in the loop or as a new lambda or closure per call"),
     Rule("SL310", "type-varies", _CODE, "always pass the same type, or compile one function per type"),

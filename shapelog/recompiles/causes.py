@@ -291,6 +291,8 @@ def _layout_cause(cause: Cause, item: Violation, entry: CompileFacts, call: Comp
     part = cause.source.tensor_part if item.shape else None
     source = part.tensor if part else cause.source
     layouts = layout(entry, source), layout(call, source)
+    if not any(layouts) and cause.before and cause.after and cause.prop.kind is Kind.STRIDE:  # one stride is all that is known
+        return cause
     before, after = (str(found.strides) if found else text for found, text in zip(layouts, (cause.before, cause.after), strict=True))
     name = source.display_name
     strides = f": strides {before}, now {after}" if before and after else ""

@@ -13,12 +13,17 @@ from shapelog.reading.records import Specialization
 from shapelog.recompiles.facts import COMPILED_FUNCTION, CompileFacts, pin_of
 from shapelog.recompiles.global_state import autocast_pair, changed_fields, describe_change, is_of_cache, set_once
 from shapelog.recompiles.passed_functions import functions_in, other_library_function
-from shapelog.recompiles.strides import is_free, same_order
+from shapelog.recompiles.strides import is_free, layout, same_order
 from shapelog.recompiles.tied_sizes import tied_to
 from shapelog.recompiles.violations import THE_CLASS, Described, Known, Violation, constant_type, was_traced
 from shapelog.rules import Verdict
 from shapelog.text import cut, enumerated, some
 
+_LAYOUT_OR_SLICE = "a slice of a different width, or a different memory layout"
+_COPY_OR_LAYOUT = (
+    "copy a slice with clone(memory_format=torch.contiguous_format): contiguous() leaves one with a size of 1 as it is; "
+    "otherwise use one memory format"
+)
 _SLICE, _LAYOUT = "a slice of a different width", "a different memory layout (transposed, channels last, or a view)"
 _ZERO_ONE = "0/1 specialization"
 _SHOWN_CODE = 60
@@ -418,8 +423,10 @@ def _by_whom(item: Specialization) -> str:
 def _stride(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     dim = item.prop.dim
     is_slice = is_free(item.source, dim, entry) and item.actual not in (0, 1) and same_order(item.source, entry, call)
-    sentence = f"the stride of {name} in dim {dim} changed from {item.expected} to {item.actual}: {_SLICE if is_slice else _LAYOUT}"
-    return Classification(("SL105",), sentence, is_slice)
+    changed = f"the stride of {name} in dim {dim} changed from {item.expected} to {item.actual}"
+    if layout(entry, item.source) is None and layout(call, item.source) is None:
+        return Classification(("SL105",), f"{changed}: {_LAYOUT_OR_SLICE}", remedy=_COPY_OR_LAYOUT)
+    return Classification(("SL105",), f"{changed}: {_SLICE if is_slice else _LAYOUT}", is_slice)
 
 
 def _operator_with(number: str, known: CompileFacts) -> str:

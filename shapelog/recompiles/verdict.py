@@ -81,7 +81,7 @@ def blocking_rule(frame: Frame, nearest: EntryDifference, compile: Compile, reus
         return (
             "SL201",
             f"marking does not help: {fixed[1]} was compiled because {fixed[0]} varied, and is for one value of it all the same. The code "
-            "fixes that size, as a weight does, or automatic dynamic shapes are off (dynamic=False)",
+            "fixes that size, as a weight does; only with dynamic=False, where automatic dynamic shapes are off, a mark helps",
         )
     table = reuse.differences.table
     tensor = broken_stride_tie(nearest, table, compile)

@@ -106,7 +106,10 @@ class Guard(NamedTuple):
 
 
 # The size of the base of a view equals another size.
-_OF_BASE = re.compile(r"(?=.*\._base\.size\(\))[^=<>!+*/%]+\.size\(\)\[\d+\] == [^=<>!+*/%]+\.size\(\)\[\d+\]")
+_OF_SIZES = re.compile(r"[^=<>!+*/%]+\.size\(\)\[\d+\] == [^=<>!+*/%]+\.size\(\)\[\d+\]")
+_OF_BASE = re.compile(rf"(?=.*\._base\.size\(\)){_OF_SIZES.pattern}")
+# What older versions write in place of the line that a guard comes from.
+_WITHOUT_CODE = "in init_ambient_guards"
 
 
 @dataclass(frozen=True)
@@ -122,8 +125,13 @@ class ShapeGuard:
 
     @property
     def is_duck_shape(self) -> bool:
-        """Whether it is there because two sizes were equal by chance. No code can tie the size of the tensor that another is a view of."""
-        return "duck sizing" in self.comment or bool(_OF_BASE.fullmatch(self.expression))
+        """Whether it is there because two sizes were equal by chance. No code can tie the size of the tensor that another is a view of.
+
+        Until torch 2.4 the comment does not have that. Sizes that the code requires to be equal fail in it, not in the guard.
+        """
+        if "duck sizing" in self.comment or _OF_BASE.fullmatch(self.expression):
+            return True
+        return _WITHOUT_CODE in self.comment and bool(_OF_SIZES.fullmatch(self.expression))
 
 
 @dataclass(frozen=True, eq=False)

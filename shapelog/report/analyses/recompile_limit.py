@@ -104,8 +104,8 @@ def _notes(explained: Explanations, frame: Frame, hit: Compile) -> Iterator[str]
         )
     elif number.isdecimal() and int(number) > 1 and cause.prop.kind is Kind.SIZE and not any(item.is_parameter for item in hit.reasons):
         yield (
-            f"{entry} came after {number} other graphs and is still for one size: automatic dynamic shapes are off, or the code needs a "
-            "graph for each size, as a weight of that size does; then marking it does not help"
+            f"{entry} came after {number} other graphs and is still for one size: the code needs a graph for each, as a weight of that "
+            "size does, and marking it does not help; only with dynamic=False, where automatic dynamic shapes are off, marking does"
         )
 
 

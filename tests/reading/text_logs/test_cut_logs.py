@@ -39,6 +39,21 @@ def test_a_stride_is_the_cause_wherever_its_reason_is_cut(end: str, tmp_path: Pa
     assert item.causes[0].sentence == "the memory layout of x changed (transposed, channels last, or a view)"
 
 
+def test_a_stride_alone_may_be_that_of_a_slice(tmp_path: Path) -> None:
+    """A step of a decode loop takes the last column of a tensor that grows."""
+    (item,) = report_of(f"{RECOMPILING}{REASON}stride mismatch at index 0. expected 356, actual 357", tmp_path).explained.recompiles
+    sentence = "the stride of x in dim 0 changed from 356 to 357: a slice of a different width, or a different memory layout"
+    assert item.causes[0].sentence == sentence
+    assert item.causes[0].own_remedy.startswith("copy a slice with clone(memory_format=torch.contiguous_format)")
+
+
+def test_equal_sizes_of_old_versions_share_a_symbol(tmp_path: Path) -> None:
+    """The comment of torch 2.4 has no line of the code, and does not have why the guard is there."""
+    guard = "L['v'].size()[3] == L['v'].size()[2]  # _dynamo/output_graph.py:451 in init_ambient_guards"
+    (item,) = report_of(RECOMPILING + REASON.replace("tensor 'x' ", guard), tmp_path).explained.recompiles
+    assert item.codes == ("SL103",)
+
+
 def test_a_recompile_whose_reasons_are_cut_off_is_counted(tmp_path: Path) -> None:
     report = report_of(RECOMPILING.replace("[0/1]", "[7/2]"), tmp_path)
     assert [item.compile.label for item in report.explained.recompiles] == ["7/2"]
@@ -344,7 +359,7 @@ def test_what_the_text_does_not_have_is_not_put_in_its_place(tmp_path: Path) -> 
     [
         ("1/0", "tensor 'x' size mismatch at index 0. expected 10, actual 12", "not reused for other reasons"),
         ("1/0", "n == 10", "not reused for other reasons"),
-        ("1/7", "tensor 'x' size mismatch at index 0. expected 10, actual 12", "a graph for each size"),
+        ("1/7", "tensor 'x' size mismatch at index 0. expected 10, actual 12", "the code needs a graph for each"),
         ("1/1", "tensor 'x' size mismatch at index 0. expected 10, actual 12", ""),
         ("1/7", "n == 10", ""),
         ("1/0", "d == 'a'", ""),
