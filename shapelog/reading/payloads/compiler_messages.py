@@ -88,7 +88,7 @@ _CALL = re.compile(r"call_function BuiltinVariable\((\w{1,80})\) \[(?:(?:Constan
 
 # A function that is no Python code, as torch 2.2 to 2.7 name it, with advice for each kind that it may be.
 UNSUPPORTED_BUILTIN = re.compile(
-    r"(?:Graph break due to unsupported builtin|Dynamo does not know how to trace the builtin) `?(?P<name>[^\s`]*[^\s`.])[.`]*\s"
+    r"(?:Graph break due to unsupported builtin|Dynamo does not know how to trace the builtin) `?(?P<name>(?:<[^<>\n`]{1,40}>)?[^\s`]*[^\s`.])[.`]*\s"
 )
 # The same of the function that breaks the graph, until torch 2.5; from 2.8 on with this hint.
 _ON_PURPOSE = re.compile(r"(?:call_function|skip function) graph_break in (?:file|skip_files) \S*_dynamo[/\\]decorators\.py")
@@ -103,7 +103,8 @@ _AT_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+(?=>)")
 # An operation that failed on fake tensors, and below it why, as ``torch._dynamo.utils.get_fake_value`` wrote it until torch 2.6:
 # ``Failed running call_function <built-in function matmul>(*(FakeTensor(...), ...), **{}):``.
 _FAILED_OPERATION = re.compile(r"Failed running call_\w+ (?:<(?:built-in )?[a-z]+ ([\w.]+)[^>]*>|([\w.]+))\(.*\):")
-# The same since torch 2.9, as an explanation.
+_CALLED = re.compile(r"call_\w+ (?:<(?:built-in )?[a-z]+ ([\w.]+)[^>]*>|([\w.]+))\(")
+# The same since torch 2.7, from 2.9 on as an explanation.
 _FAILED_ON_FAKE_TENSORS = re.compile(r"Dynamo failed to run FX node with fake tensors: (call_\w+ .*): got (\w+)\((.*)\)", re.S)
 _ON_FAKE_TENSORS = " (on fake tensors, from "
 # What follows, without a space between, where an entry does not accept the call that it was compiled for.
@@ -344,6 +345,10 @@ def _title(lines: list[str]) -> str:
     operation = _FAILED_OPERATION.fullmatch(lines[0])
     if operation and len(lines) > 1:
         return f"{operation[1] or operation[2]} failed: {lines[1]}"
+    on_fake_tensors = _FAILED_ON_FAKE_TENSORS.fullmatch(lines[0])
+    called = _CALLED.match(on_fake_tensors[1]) if on_fake_tensors else None
+    if on_fake_tensors and called:
+        return f"{called[1] or called[2]} failed: {on_fake_tensors[2]}: {_argument(on_fake_tensors[3])}"
     line = lines[0][1:-1] if len(lines[0]) > 1 and lines[0][0] in "'\"" and lines[0][-1] == lines[0][0] else lines[0]
     line = _asked(line)
     advice = _INLINE_HINT.match(line)

@@ -80,6 +80,7 @@ _IN_OWN_WORDS = {
         re.S,
     ),
     "AssertionError": re.compile(r"Guard failed on the same frame it was created[^\n]*"),
+    "TorchRuntimeError": re.compile(r"Dynamo failed to run FX node with fake tensors: call_\w.*", re.S),
 }
 _IN_STACK = re.compile(r'File "|^(?:File |Cell In|Input In|<ipython-)|^-{2,}> ?\d', re.M)
 _AFTER_MARK = re.compile(r"['\"\u2019\u201d](?=[\s,.;:?!}\]]|$)")

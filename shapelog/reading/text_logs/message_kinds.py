@@ -61,7 +61,7 @@ _SETTING = re.compile(r"\s*torch\._dynamo\.config\.capture_\w+ = True\s*$")
 _OWN_WORDS = (
     r"Could not (?:guard on|extract specialized integer from) data-dependent expression "
     r"(?=\(|-?\d|[A-Z]\w{0,20}\(|\w?[uzs]\d|True|False)|Guard failed on the same frame it was created"
-    r"|^\s*(?:[-*] )?You marked \S.{0,200} as dynamic\b"
+    r"|^\s*(?:[-*] )?You marked \S.{0,200} as dynamic\b|Dynamo failed to run FX node with fake tensors: call_\w"
 )
 _IN_OWN_WORDS = re.compile(rf"{_OWN_WORDS}|Not all values of .* are valid because ")
 # What begins a message, in the order in which it is tried; and what may follow on lines that have no head.
@@ -132,7 +132,7 @@ _ANY_BEGIN = re.compile(
     r"|from lowering|UserWarning: |WON'T CONVERT |^\s*function: |^\W*\d+/\d+: |^\s*last reason: |Traceback \(|Graph [Bb]reak"
     r"|GuardFail\(|tensor '|TREE_GUARD|\+- |check_tensor\("
     r"|:\d{1,9}:[\w<>.]+:\s*$|Dynamo produced|ExplainOutput|Unsupported: |Explanation: |Recompile Reasons"
-    r"|raised:|valid because|data-dependent exp|You marked |uard failed on|[a-z]Error:$|check failed|Cache miss due to"
+    r"|raised:|valid because|data-dependent exp|You marked |uard failed on|run FX node|[a-z]Error:$|check failed|Cache miss due to"
     r"|[Cc]udagraph|CUDAGraph|Re-recording |Profiler Report|torch\._inductor|torch\.fx|create_|set_repl|_update_var|track_sym|guard added"
 )
 _CONTINUES = {

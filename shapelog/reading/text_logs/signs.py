@@ -17,6 +17,7 @@ _WORDS = (
     "onstraint",
     "uardManager check",
     "ailed running call_",
+    "ailed to run FX node",
     "backend='",
     "nsupported: ",
     "data-dependent exp",

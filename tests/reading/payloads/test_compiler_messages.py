@@ -166,6 +166,12 @@ def test_the_error_of_an_operation_on_fake_tensors_comes_before_its_arguments() 
     assert found.operation_error == "RuntimeError: sizes differ: [3, 4]."
 
 
+def test_the_operation_that_failed_on_fake_tensors_is_the_title_of_torch_2_7() -> None:
+    call = "call_function <built-in function matmul>(*(FakeTensor(..., size=(4, 5)), FakeTensor(..., size=(6, 5))), **{})"
+    text = f"Dynamo failed to run FX node with fake tensors: {call}: got RuntimeError('sizes differ.')\n\nfrom user code:\n"
+    assert compiler_message(text).title == "matmul failed: RuntimeError: sizes differ."
+
+
 def test_objects_are_named_without_their_addresses() -> None:
     found = compiler_message("Skip `<function log at 0x7fb3d590c720>`\n  Explanation: It is <a.B object at 0x1f>.\n  Hint: Keep 0x10.\n")
     assert found[:3] == ("Skip `<function log>`", "It is <a.B object>.", ("Keep 0x10.",))
@@ -187,6 +193,7 @@ X = "L['x'].size()[0]"
         ("builtins.__import__", ["file"]),
         ("fused.PyCapsule.quantize", ["wrap"]),
         ("fused.quantize", ["file", "wrap"]),
+        ("<unknown module>.C.quantize", ["file", "wrap"]),
     ],
 )
 def test_advice_about_a_builtin_is_that_for_its_kind(name: str, hints: list[str]) -> None:

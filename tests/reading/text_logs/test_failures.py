@@ -284,6 +284,19 @@ def test_the_last_reason_is_read_wherever_it_is(text: str, tmp_path: Path) -> No
     assert found.compile == "0/8"
 
 
+def test_an_operation_that_failed_on_fake_tensors_is_known_without_the_class_of_the_exception(tmp_path: Path) -> None:
+    """What a program prints of an exception that it caught."""
+    call = "call_function <built-in function iadd>(*(FakeTensor(..., size=(2,)), FakeTensor(..., device='meta', size=(2,))), **{})"
+    text = f"Compilation failed: Dynamo failed to run FX node with fake tensors: {call}: got RuntimeError('two devices')\n\n"
+    text += 'from user code:\n   File "/srv/flow.py", line 67, in forward\n    log_det += ld\n'
+    (found,) = failures(text, tmp_path)
+    assert (
+        found.sentence
+        == "forward failed to compile in Dynamo (running an operation on fake tensors): iadd failed: RuntimeError: two devices"
+    )
+    assert str(found.place) == "/srv/flow.py:67"
+
+
 def test_the_line_of_the_last_reason_is_the_place_of_the_limit(tmp_path: Path) -> None:
     head = "W1126 16:03:16.529497 77 torch/_dynamo/convert_frame.py:844] [1/8]"
     text = f"{head} torch._dynamo hit config.recompile_limit (8)\n{head}    function: 'f' (/srv/a.py:4)\n"
