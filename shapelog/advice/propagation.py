@@ -258,9 +258,11 @@ class DynamismPropagation:
         """The marks behind a dim of the last output that this input is, or of those of all makers together."""
         for maker in reversed(makers):
             marks, found = self._only_output([maker], compile, tensor, dim), None
-            if not marks and (alike := self._dims_by_look_of(maker).get((tensor.size, tensor.dtype))):
+            alike = self._dims_by_look_of(maker).get((tensor.size, tensor.dtype), [])
+            # Of more inputs that look like the outputs, one is another tensor.
+            if not marks and self._inputs_of(compile).alike.get((tensor.size, tensor.dtype), 0) <= len(alike):
                 found = link(maker, compile, tensor.source)
-                marks = _shared([self._marks(dims[dim], maker) for dims in alike]) if found is Link.DIRECT else ()
+                marks = _shared([self._marks(dims[dim], maker) for dims in alike]) if alike and found is Link.DIRECT else ()
             if marks:
                 return _Through(tuple(sorted(self._with_origins(self._frames[maker], marks))), found or link(maker, compile, tensor.source))
         return _Through(self._only_output(makers, compile, tensor, dim), Link.UNKNOWN)

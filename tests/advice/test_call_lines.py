@@ -107,10 +107,10 @@ def test_lines_of_different_functions_show_nothing() -> None:
     assert link(maker, taker, Source(H)) is Link.UNKNOWN
 
 
-def handed(making: str, taking: str, outputs: Sequence[str] = ("h",), between: int = 1) -> bytes:
+def handed(making: str, taking: str, outputs: Sequence[str] = ("h",), between: int = 1, others: Sequence[str] = ()) -> bytes:
     """encode and score are compiled for two sizes, and score takes what looks like the outputs of encode.
 
-    ``between`` is how many lines there are between the two that call them.
+    ``between`` is how many lines there are between the two that call them, ``others`` are tensors that score takes besides.
     """
     made = make.trace()
     for number, rows in enumerate((10, 12)):
@@ -124,7 +124,13 @@ def handed(making: str, taking: str, outputs: Sequence[str] = ("h",), between: i
             graph = graph_text(f'L_x_: "f32[{dim}, 8][8, 1]cpu"', *made_of_x, f"return ({', '.join(outputs)},)")
             guards = guard_tree(tensor_match(source, (length, 8)))
             made += make.compile(
-                id, make.tensor(rows, 8, source=source), name=name, is_started=False, reasons=None, guards=guards, graph=graph
+                id,
+                *(make.tensor(rows, 8, source=item) for item in (source, *(others if frame else ()))),
+                name=name,
+                is_started=False,
+                reasons=None,
+                guards=guards,
+                graph=graph,
             )
             made += make.record("aot_inference_graph", {}, "a graph", id=id)
     return made
@@ -156,6 +162,11 @@ def test_the_remedy_names_the_function_whose_input_is_marked() -> None:
 @pytest.mark.parametrize(("between", "env"), [(0, "L['x']:0"), (1, "L['h']:0,L['x']:0")])
 def test_one_of_two_outputs_that_look_alike_is_known_by_the_next_line(between: int, env: str) -> None:
     assert advise(make.explain(handed("h, p = encode(x)", "y = score(h)", ("h", "p"), between))).env == env
+
+
+def test_of_three_inputs_that_look_like_two_outputs_one_is_another_tensor() -> None:
+    lines = "h, p = encode(x)", "y = score(h, p, zeros)"
+    assert advise(make.explain(handed(*lines, ("h", "p"), 0, ["L['p']", "L['z']"]))).env == "L['h']:0,L['x']:0"
 
 
 def test_a_function_that_failed_to_compile_computes_something_between_its_calls() -> None:
