@@ -190,7 +190,7 @@ class _Harm:
             use = self._code_of(frame).use_of(mark.source)
             if use >= Use.FORMATS:
                 where = self._code_of(frame).line_with(mark.source, use)
-                reason = f"{frame.title} has an int of this name, which entries match, too, and does not work with a symbol at {where}"
+                reason = f"entries also match the int {name} of {frame.title}, which cannot be symbolic at {where}"
                 return HarmfulMark(mark, frame, reason, self._mark_alone(mark, frame, helped))
         for frame, guard in self.index.with_guarded_size((mark.source, size(mark.dim))):
             place = place_of(guard.comment) if ".shape" in guard.comment or ".size(" in guard.comment else None

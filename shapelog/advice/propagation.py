@@ -257,15 +257,21 @@ class DynamismPropagation:
     def _last_made(self, makers: Sequence[Compile], compile: Compile, tensor: Input, dim: int) -> _Through:
         """The marks behind a dim of the last output that this input is, or of those of all makers together."""
         for maker in reversed(makers):
-            marks, found = self._only_output([maker], compile, tensor, dim), None
-            alike = self._dims_by_look_of(maker).get((tensor.size, tensor.dtype), [])
-            # Of more inputs that look like the outputs, one is another tensor.
-            if not marks and self._inputs_of(compile).alike.get((tensor.size, tensor.dtype), 0) <= len(alike):
-                found = link(maker, compile, tensor.source)
-                marks = _shared([self._marks(dims[dim], maker) for dims in alike]) if alike and found is Link.DIRECT else ()
+            marks = self._only_output([maker], compile, tensor, dim) or self._one_of_outputs(maker, compile, tensor, dim)
             if marks:
-                return _Through(tuple(sorted(self._with_origins(self._frames[maker], marks))), found or link(maker, compile, tensor.source))
+                return _Through(tuple(sorted(self._with_origins(self._frames[maker], marks))), link(maker, compile, tensor.source))
         return _Through(self._only_output(makers, compile, tensor, dim), Link.UNKNOWN)
+
+    def _one_of_outputs(self, maker: Compile, compile: Compile, tensor: Input, dim: int) -> tuple[Mark, ...]:
+        """The marks that all outputs share which an input looks like, where the lines of the callers show that it is one of them.
+
+        Of more inputs than outputs of that look, one is another tensor, and the lines do not show which.
+        """
+        look = tensor.size, tensor.dtype
+        alike = self._dims_by_look_of(maker).get(look, [])
+        if self._inputs_of(compile).alike.get(look, 0) > len(alike) or link(maker, compile, tensor.source) is not Link.DIRECT:
+            return ()
+        return _shared([self._marks(dims[dim], maker) for dims in alike])
 
     def _only_output(self, makers: Sequence[Compile], compile: Compile, tensor: Input, dim: int) -> tuple[Mark, ...]:
         """The marks behind a dim of the outputs one of which this input is: those that all makers of such outputs share.

@@ -36,13 +36,12 @@ _WHERE_BLOCKED = {
 
 
 class _Removal(NamedTuple):
-    """What removes compiles: the suggestions with the marks that do, their subjects, and the words for them; empty where nothing does.
+    """What removes compiles: the suggestions with the marks that do, and the words for them; empty where nothing does.
 
     ``taken_over`` are the sources of tensors that have their sizes from what is marked, and need no mark.
     """
 
     suggestions: tuple[Suggestion, ...]
-    subjects: tuple[str, ...]
     taken_over: frozenset[str]
     text: str
 
@@ -119,24 +118,23 @@ class Remedies:
             self._removals[compiles] = self._removal(compiles, dict.fromkeys(item.frame for item in removable))
         removal = self._removals[compiles]
         note = _taken_over(removal.taken_over, causes)
-        return _what_to_set(removal.suggestions, removal.subjects, note) if note else removal.text
+        return _what_to_set(removal.suggestions, note) if note else removal.text
 
     def _removal(self, compiles: Sequence[Compile], frames: Collection[Frame]) -> _Removal:
         routes = [route for item in compiles if (route := self._served.get(item))]
         marks = dict.fromkeys(mark for route in routes for mark in self._required(route))
         numbers = dict.fromkeys(self._by_mark[mark].id for mark in marks)
-        suggestions = tuple(self._by_id[number].narrowed_to(marks, self._version) for number in numbers)
+        suggestions = tuple(self._named_for(frames, self._by_id[number].narrowed_to(marks, self._version)) for number in numbers)
         needed = {mark.source for route in routes for choice in route.required_marks for mark in choice}
         taken_over = needed.difference(item.source for item in suggestions)
-        subjects = tuple(self._subject(item, frames) for item in suggestions)
-        return _Removal(suggestions, subjects, frozenset(taken_over), _what_to_set(suggestions, subjects) if suggestions else "")
+        return _Removal(suggestions, frozenset(taken_over), _what_to_set(suggestions) if suggestions else "")
 
-    def _subject(self, item: Suggestion, frames: Collection[Frame]) -> str:
-        """``dim 0 of x``, or ``dim 0 of x in embed`` where only other code than this has such a tensor."""
+    def _named_for(self, frames: Collection[Frame], item: Suggestion) -> Suggestion:
+        """A suggestion for these frames, with the function that has the tensor where they have none of that name."""
         if any(self._takes(frame, item) for frame in frames):
-            return item.subject
+            return item
         owner = next((frame for frame in item.frames if self._takes(frame, item)), None)
-        return f"{item.subject} in {owner.title}" if owner else item.subject
+        return item.in_function(owner.title, self._version) if owner else item
 
     def _takes(self, frame: Frame, item: Suggestion) -> bool:
         """Whether code is called with the tensor that is to be marked, or with another one of its name and that many dims."""
@@ -247,13 +245,13 @@ def _taken_over(sources: frozenset[str], causes: Sequence[Cause]) -> str:
     return f" ({_first_of(names, len(names))} {has} from there)" if names else ""
 
 
-def _what_to_set(suggestions: Sequence[Suggestion], subjects: Sequence[str] = (), note: str = "") -> str:
-    """The words and the entries of suggestions; where there are many, how many. ``subjects`` are other names of what is to be marked."""
-    named = subjects or [item.subject for item in suggestions]
+def _what_to_set(suggestions: Sequence[Suggestion], note: str = "") -> str:
+    """The words and the entries of suggestions; where there are many, how many."""
     if len(suggestions) == 1:
-        words = suggestions[0].recommendation.replace(suggestions[0].subject, named[0], 1) + note
+        words = f"{suggestions[0].recommendation}{note}"
     else:
-        words = f"mark {_first_of((subject.rstrip(',') for subject in named), len(named))} as dynamic{note}"
+        subjects = (item.subject.rstrip(",") for item in suggestions)
+        words = f"mark {_first_of(subjects, len(suggestions))} as dynamic{note}"
     entries = [entry for item in suggestions for entry in item.entries]
     if entries:
         whole = ",".join(entries)

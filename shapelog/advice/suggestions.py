@@ -98,6 +98,11 @@ class Suggestion(NamedTuple):
         )
         return narrowed._replace(recommendation=_recommendation(narrowed.subject, version))
 
+    def in_function(self, title: str, version: TorchVersion) -> "Suggestion":
+        """The same under a name that holds outside of the function that has the input: ``x in embed``."""
+        named = self._replace(name=f"{self.name} in {title}")
+        return named._replace(recommendation=_recommendation(named.subject, version))
+
     @property
     def visible_entries(self) -> tuple[str, ...]:
         """The entries in characters that may be shown."""

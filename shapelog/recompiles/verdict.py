@@ -48,9 +48,9 @@ def verdict_of(
     is_tied = broken_stride_tie(nearest, table, compile) or broken_base_tie(nearest, table, compile)
     if is_static or is_tied or moved_to_start(nearest, table, compile):
         return Verdict.CODE, None
-    needs_own = any(_BY_LIBRARY in cause.codes and cause.verdict is not Verdict.CODE for cause in nearest.causes)
-    found = (known for known in (Verdict.UNEXPLAINED, Verdict.CODE) if known in verdicts and not (needs_own and known is Verdict.CODE))
-    return next(found, Verdict.JUSTIFIED), None
+    if any(_BY_LIBRARY in cause.codes and cause.verdict is not Verdict.CODE for cause in nearest.causes):
+        verdicts.discard(Verdict.CODE)
+    return next((known for known in (Verdict.UNEXPLAINED, Verdict.CODE) if known in verdicts), Verdict.JUSTIFIED), None
 
 
 def verdict_of_outcome(compile: Compile) -> Verdict | None:

@@ -23,7 +23,7 @@ def alert_groups(alerts: Iterable[Alert]) -> tuple[tuple[Alert, ...], ...]:
     about: dict[Compile, list[list[Alert]]] = {}
     for members in grouped(alerts, _key).values():
         first = members[0]
-        compiles = {item.compile for item in first.occurrences}
+        compiles = dict.fromkeys(item.compile for item in first.occurrences)
         if kind_of(first) is not None or not compiles:
             groups.append(members)
             continue
@@ -38,11 +38,10 @@ def alert_groups(alerts: Iterable[Alert]) -> tuple[tuple[Alert, ...], ...]:
     return tuple(map(tuple, groups))
 
 
-def _belongs(alert: Alert, compiles: set[Compile], other: Alert) -> bool:
+def _belongs(alert: Alert, compiles: Iterable[Compile], other: Alert) -> bool:
     """Whether an alert is about some of the recompilations of another one, and is a note, or has the same remedy."""
-    return (alert.level is Level.NOTE or alert.remedy.text == other.remedy.text) and compiles.issubset(
-        [item.compile for item in other.occurrences]
-    )
+    adds_nothing = alert.level is Level.NOTE or alert.remedy.text == other.remedy.text
+    return adds_nothing and {item.compile for item in other.occurrences}.issuperset(compiles)
 
 
 def _key(alert: Alert) -> tuple[object, ...]:

@@ -265,7 +265,7 @@ def test_a_dim_is_left_out_where_other_code_formats_an_int_of_that_name() -> Non
     other = int_values(7, frame=1, name="g", source="L['x']", comment=code_comment(7, 'y = table[f"{x}"]', "g"))
     item = left_out(trace(static_sizes(10, 12), other))
     assert (item.mark, item.frame.title) == (X0, "g")
-    assert item.reason.startswith("g has an int of this name, which entries match, too, and does not work with a symbol at model.py:7")
+    assert item.reason.startswith("entries also match the int x of g, which cannot be symbolic at model.py:7")
     assert "call torch._dynamo.mark_dynamic(x, 0) instead" in item.remedy
 
 

@@ -105,7 +105,7 @@ class Guard(NamedTuple):
     comment: str = ""
 
 
-# The size of the base of a view equals another size.
+# Two sizes are equal, and one of them is that of the base of a view.
 _OF_SIZES = re.compile(r"[^=<>!+*/%]+\.size\(\)\[\d+\] == [^=<>!+*/%]+\.size\(\)\[\d+\]")
 _OF_BASE = re.compile(rf"(?=.*\._base\.size\(\)){_OF_SIZES.pattern}")
 # What older versions write in place of the line that a guard comes from.
