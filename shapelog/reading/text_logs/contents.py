@@ -2,8 +2,8 @@
 
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from shapelog.reading.text_logs.summaries import CountedBreaks
 from shapelog.reading.text_logs.versions import OLDEST_WITH_TRACE, Versions, common
 from shapelog.text import enumerated
 
@@ -19,6 +19,13 @@ _ARTIFACTS = {
     "cudagraphs": "messages about CUDA graphs",
     "perf_hints": "performance hints",
 }
+
+
+class CountedBreaks(NamedTuple):
+    """How many graph breaks ``torch._dynamo.explain`` counted, in how many graphs, 0 where the text does not have that."""
+
+    breaks: int = 0
+    graphs: int = 0
 
 
 @dataclass(slots=True)

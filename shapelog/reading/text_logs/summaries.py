@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from shapelog.reading.payloads.compiler_messages import stack_lines
+from shapelog.reading.text_logs.contents import CountedBreaks
 from shapelog.reading.text_logs.messages import Code, Place, RecompileText
 
 _BREAK_REASON = re.compile(r"^\s*Break Reason \d{1,9}:\s*$")
@@ -25,13 +26,6 @@ class BreakText(NamedTuple):
 _COUNTED = re.compile(
     r"Dynamo produced (?P<graphs>\d{1,9}) graphs?,? ?with (?P<breaks>\d{1,9}) graph break|Graph Break Count: (?P<count>\d{1,9})"
 )
-
-
-class CountedBreaks(NamedTuple):
-    """How many graph breaks ``torch._dynamo.explain`` counted, in how many graphs, 0 where the text does not have that."""
-
-    breaks: int = 0
-    graphs: int = 0
 
 
 def counted_breaks(lines: Iterable[str]) -> CountedBreaks:
