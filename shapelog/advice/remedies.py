@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from shapelog.advice.marks import Mark
+from shapelog.advice.marks import Mark, entries
 from shapelog.advice.minimal_marks import HarmfulMark, HarmfulMarks
 from shapelog.advice.routes import Route
 from shapelog.advice.suggestions import Suggestion, subject_of
@@ -25,6 +25,7 @@ _ENTRIES, _LINES, _NAMED = 80, 6, 3
 _MOST_ASKED = 8
 _NOT_BY_MARKS = (Verdict.CODE, Verdict.JUSTIFIED)
 _SIZE, _BY_FRAMEWORK, _FLOAT = "SL101", "SL202", "SL312"
+_INTS = frozenset(("SL102", "SL315"))
 _COMPILE_FAILED = RULES["SL403"]
 # What to do about that where it is an int, which cannot be unbacked.
 _PINNED_INT = "a library, an operator or the backend needs the exact int: accept one graph per value, or keep it out of the compiled code"
@@ -108,7 +109,7 @@ class Remedies:
         )
         pinned = _PINNED_INT if rule.code == _BY_FRAMEWORK and causes[0].is_int else ""
         other = "" if text or removable else _obstacle_beside(first, causes) or _unbroken(first, causes[0]) or _tested_float(causes[0])
-        known = text or other or causes[0].own_remedy or pinned or _dims_to_mark(rule, causes)
+        known = text or other or causes[0].own_remedy or pinned or _dims_to_mark(rule, causes) or self._int_to_list(rule, causes[0])
         return Remedy(rule, known or remedy_for(rule, self._version.reads_sources))
 
     def _marks_that_remove(self, removable: Sequence[Recompile], causes: Sequence[Cause]) -> str:
@@ -164,6 +165,11 @@ class Remedies:
         suggestions = {found.id: found for found in named if found}
         left_out = next((item.remedy for item in map(self._left_out.for_cause, causes) if item), "")
         return "; and ".join(filter(None, (left_out, _what_to_set(list(suggestions.values())) if suggestions else "")))
+
+    def _int_to_list(self, rule: Rule, cause: Cause) -> str:
+        """The entry for an int that varied, where the list for this trace has none."""
+        listed = entries([Mark(cause.source)], self._version) if rule.code in _INTS and not cause.source.is_unnamed else ()
+        return f"mark the int {cause.source.display_name} as dynamic: {_to_add(listed)}" if listed else ""
 
     def _other_mark(self, removable: Sequence[Recompile]) -> str:
         """The mark that removes one of them although it names something else: dynamism travels."""
@@ -252,11 +258,14 @@ def _what_to_set(suggestions: Sequence[Suggestion], note: str = "") -> str:
     else:
         subjects = (item.subject.rstrip(",") for item in suggestions)
         words = f"mark {_first_of(subjects, len(suggestions))} as dynamic{note}"
-    entries = [entry for item in suggestions for entry in item.entries]
-    if entries:
-        whole = ",".join(entries)
-        if len(entries) > 1 and len(whole) > _ENTRIES:
-            return f"{words}: shapelog suggest-dynamic lists the {len(entries)} entries for TORCH_COMPILE_DYNAMIC_SOURCES"
-        return f"{words}: add {whole} to TORCH_COMPILE_DYNAMIC_SOURCES"
+    listed = [entry for item in suggestions for entry in item.entries]
+    if listed:
+        if len(listed) > 1 and len(",".join(listed)) > _ENTRIES:
+            return f"{words}: shapelog suggest-dynamic lists the {len(listed)} entries for TORCH_COMPILE_DYNAMIC_SOURCES"
+        return f"{words}: {_to_add(listed)}"
     lines = [line.partition("  #")[0] for item in suggestions for line in item.python if not line.startswith("#")]
     return f"{words}: {'; '.join(lines[:_LINES])}{'; …' if len(lines) > _LINES else ''}" if lines else words
+
+
+def _to_add(listed: Sequence[str]) -> str:
+    return f"add {','.join(listed)} to TORCH_COMPILE_DYNAMIC_SOURCES"

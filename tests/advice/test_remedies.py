@@ -221,6 +221,15 @@ def test_before_torch_2_8_it_is_the_line_of_code() -> None:
     assert "TORCH_COMPILE_DYNAMIC_SOURCES" not in remedy(made).text
 
 
+@pytest.mark.parametrize(
+    ("version", "begins"),
+    [("2.13.0", "mark the int k as dynamic: add L['k'] to TORCH_COMPILE_DYNAMIC_SOURCES"), ("2.6.0", "pass a tensor")],
+)
+def test_an_int_that_the_advice_has_no_mark_for_has_its_entry(version: str, begins: str) -> None:
+    report, recompile = last(trace(int_values(8, 10), version=version))
+    assert Remedies(report.trace.version).of_recompile(recompile).text.startswith(begins)
+
+
 def test_a_recompile_without_a_known_cause_asks_for_a_better_record() -> None:
     assert remedy(trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(10, 8)))) == Remedy(RULES["SL399"], RULES["SL399"].remedy)
 
