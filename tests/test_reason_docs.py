@@ -14,7 +14,7 @@ import shapelog
 from shapelog.reading.payloads.reason_families import FAMILIES, Case, Family
 from shapelog.reading.payloads.recompile_reasons import parse
 from shapelog.recompiles import causes
-from shapelog.recompiles.classify import Classification
+from shapelog.recompiles.classification.result import Classification
 from shapelog.recompiles.violations import Violation
 
 DOCS = Path(__file__).parents[1] / "docs"

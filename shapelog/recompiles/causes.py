@@ -14,7 +14,8 @@ from shapelog.reading.payloads.guards import UserLine, place_of, places_of
 from shapelog.reading.payloads.properties import MARKED_BY, Kind, Property, is_address
 from shapelog.reading.payloads.recompile_reasons import NamedBackend, Reason, backend_named
 from shapelog.reading.payloads.source_names import Source, display_text, is_library
-from shapelog.recompiles.classify import classify, is_compared_with_tensor
+from shapelog.recompiles.classification.floats import is_compared_with_tensor
+from shapelog.recompiles.classify import classify
 from shapelog.recompiles.consequences import separate
 from shapelog.recompiles.facts import CompileFacts, FactTable
 from shapelog.recompiles.global_state import autocast_pair, changed_fields, state_value

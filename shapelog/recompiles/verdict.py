@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from shapelog.model.trace import Compile, Frame, Outcome
 from shapelog.recompiles.branches import index_of, other_path
 from shapelog.recompiles.causes import Cause, EntryDifference
-from shapelog.recompiles.classify import shown_guard
+from shapelog.recompiles.classification.result import shown_guard
 from shapelog.recompiles.graph_reuse import (
     GraphReuse,
     broken_base_tie,

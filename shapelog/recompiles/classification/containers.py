@@ -1,0 +1,74 @@
+"""Containers that changed: keys, members, lengths, ranges."""
+
+import re
+
+from shapelog.reading.payloads.properties import LENGTH
+from shapelog.reading.payloads.source_names import display_text
+from shapelog.recompiles.classification.result import Classification
+from shapelog.recompiles.facts import CompileFacts
+from shapelog.recompiles.violations import Violation
+from shapelog.rules import Verdict
+
+_ONE_ORDER = "insert the keys in the same order every time"
+_SETS, _SAME_MEMBERS = frozenset(("set", "frozenset")), "accept one graph for each case, or always pass a set with the same members"
+_CLASS_DICT, _MODULE_PART = (
+    re.compile(r"dict\((?P<owner>.*)\.__dict__\)"),
+    re.compile(r"(?P<owner>.*)\._(?P<part>module|parameter|buffer)s"),
+)
+_DEFAULTS, _SAME_DEFAULTS = ".__defaults__", "set the defaults of the function once, before the first call"
+_HOOKS, _SAME_HOOKS = re.compile(r"\._([a-z_]*hook)s$"), "register the hooks before the first call, and keep them"
+
+
+def keys(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
+    """Other keys of a dict, or the same ones in another order."""
+    before, after = (known.keys_by_dict.get(item.source, []) for known in (entry, call))
+    if before != after and sorted(before) == sorted(after):
+        return Classification(("SL314",), f"the keys of the dict {name} are in a different order", remedy=_ONE_ORDER)
+    return Classification(("SL314",), f"the keys of the dict {name} changed")
+
+
+def has(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
+    """Another set of members, keys, parameters or attributes of a class."""
+    was_there, key = str(item.expected) == "True", item.prop.name.strip("'")
+    owner = _CLASS_DICT.fullmatch(item.source) or _MODULE_PART.fullmatch(item.source)
+    if owner:  # an attribute of a class, a submodule, a parameter or a buffer
+        what = "the attribute" if owner.re is _CLASS_DICT else f"the {owner['part']}"
+        now = "no longer has" if was_there else "now has"
+        return Classification(("SL320",), f"{display_text(owner['owner'])} {now} {what} {key}")
+    sentence = f"{name} {'no longer' if was_there else 'now'} contains {item.prop.name}"
+    if _SETS.intersection((entry.types.get(item.source), call.types.get(item.source))):
+        return Classification(("SL314",), sentence, verdict=Verdict.JUSTIFIED, remedy=_SAME_MEMBERS)
+    return Classification(("SL314",), sentence)
+
+
+def range_object(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
+    before, after = str(item.expected), str(item.actual)
+    how = f" from range{before} to range{after}" if before and after else f" (was range{before})" if before else ""
+    return Classification(("SL313",), f"the range {name} changed{how}")
+
+
+def length(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
+    before, after = str(item.expected), str(item.actual)
+    had = f"and now has {after or ('some' if before == '0' else 'a different number')}"
+    before = "no" if before == "0" else before
+    tree = entry.tree
+    kind = entry.types.get(item.source, "")
+    if tree and not kind and (item.source, LENGTH) not in tree.facts and item.reason is None:
+        kind = "dict"  # inferred from its guarded keys
+    guard = tree.by_key.get((item.source, LENGTH)) if tree else None
+    is_dict = "dict" in kind.lower() or (guard is not None and guard.kind == "DICT_LENGTH")
+    plural = "" if before == "1" else "s"
+    hooks = _HOOKS.search(item.source)
+    if hooks:
+        what = f"{hooks[1].replace('_', ' ').strip()}{plural}"
+        sentence = f"{display_text(item.source[: hooks.start()])} had {before} {what} {had}"
+        return Classification(("SL320",), sentence, remedy=_SAME_HOOKS)
+    if item.source.endswith(_DEFAULTS):
+        function = display_text(item.source.removesuffix(_DEFAULTS))
+        return Classification(("SL313",), f"{function} had {before} default{plural} {had}", remedy=_SAME_DEFAULTS)
+    part = _MODULE_PART.fullmatch(item.source)
+    if part:
+        return Classification(("SL313",), f"{display_text(part['owner'])} had {before} {part['part']}{plural} {had}")
+    if is_dict or (item.reason is not None and "!=" in item.reason.code):
+        return Classification(("SL314",), f"the dict {name} had {before} key{plural} {had}")
+    return Classification(("SL313",), f"{name} had {before} item{plural} {had}")

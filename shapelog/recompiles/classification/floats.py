@@ -1,0 +1,83 @@
+"""Floats that changed, and guards on what the code computes from them."""
+
+import re
+
+from shapelog.reading.payloads.guards import ShapeGuard, place_of
+from shapelog.reading.payloads.source_names import Source
+from shapelog.recompiles.classification.pins import by_whom
+from shapelog.recompiles.classification.result import Classification, code_of, shown_guard
+from shapelog.recompiles.facts import CompileFacts
+from shapelog.recompiles.violations import Violation
+from shapelog.rules import Verdict
+
+_FLOAT_OF_OPERATOR = "accept one graph per value, or let the operator {operator} take it as a tensor"
+_CUSTOM_OPERATOR = re.compile(r"\btorch\.ops\.((?!aten\b|prims\b|higher_order\b)\w+)\.(\w+)[\w.]*\((.*)\)")
+FLOAT_BRANCH = "replace the branch on this float by torch.where on a tensor, or accept one graph per branch"
+_LEARNING_RATE = re.compile(r"\.param_groups\[\d+\]\['lr'\]$")
+_TENSOR_RATE = "pass the optimizer a tensor as its learning rate, lr=torch.tensor(value)"
+_PINNED_FLOAT = "rewrite the line that needs the exact value, or accept one graph per value"
+_IN_BRANCH = " in evaluate_expr)"  # where Dynamo decides which way a branch goes
+
+
+def float_value(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
+    """Another value of a float.
+
+    PyTorch makes a float dynamic that varies. It pins one that goes to an operator which takes it as a number, and no tensor either.
+    """
+    before, after = str(item.expected), str(item.actual)
+    was = "NaN or another value" if is_compared_with_tensor(before) else before
+    sentence = f"the float {name} changed from {was} to {after}" if after else f"the float {name} was {was} and has changed"
+    operator = _operator_with(before, entry)
+    if operator and operator == _operator_with(after, call):
+        return Classification(("SL312",), sentence, remedy=_FLOAT_OF_OPERATOR.format(operator=operator))
+    pin = (call if item.source in call.specializations_by_source else entry).specializations_by_source.get(item.source)
+    if pin is not None and not pin.user_stack.frames:  # after the code was traced: the backend takes no floats
+        sentence += "; PyTorch could not make it a tensor, and took its value as a constant"
+        is_rounded = _is_rounded(item)
+        return Classification(
+            ("SL312",), sentence, False, Verdict.JUSTIFIED if is_rounded else None, remedy=_PINNED_FLOAT if is_rounded else ""
+        )
+    if pin is not None:
+        return Classification(("SL312",), f"{sentence}; {by_whom(pin)} needs the exact value", False, Verdict.JUSTIFIED, _PINNED_FLOAT)
+    branch = _branch_on_float(item.source, call)
+    if branch is None:
+        return Classification(("SL312",), sentence, remedy=_TENSOR_RATE if _LEARNING_RATE.search(item.source) else "")
+    verdict = Verdict.JUSTIFIED if branch.parsed.holds(entry.numbers) is False else None
+    sentence += f"; the code branches on it ({shown_guard(branch.expression)})"
+    return Classification(("SL312",), sentence, False, verdict, FLOAT_BRANCH)
+
+
+def _operator_with(number: str, known: CompileFacts) -> str:
+    """The operator of a program's own, ``lab::smooth``, that takes a number as it is in a graph; "" where none does."""
+    statements = known.compile.graph.statements if known.compile.graph else ()
+    found = (call for statement in statements if "torch.ops." in statement for call in _CUSTOM_OPERATOR.findall(statement))
+    return next((f"{space}::{name}" for space, name, arguments in found if number in re.split(r"[,\s=()\[\]]+", arguments)), "")
+
+
+def _is_rounded(item: Violation) -> bool:
+    """Whether the line that uses a float makes an int of it, which a tensor in its place would not be for Python."""
+    rounded = rf"(?<!\w)(?:int|round|floor|ceil|trunc)\({re.escape(item.source.display_name)}\s*[,)]"
+    return re.search(rounded, code_of(item)) is not None
+
+
+def _branch_on_float(source: Source, call: CompileFacts) -> ShapeGuard | None:
+    """The guard that a branch on a float leaves, None without one. Operations such as ``t**0.5`` leave guards on their range, too."""
+    name, shapes = source.canonical, call.tree.shapes if call.tree else ()
+    found = (shape for shape in shapes if shape.parsed.names == (name,) and not shape.parsed.is_equation)
+    return next((shape for shape in found if _IN_BRANCH in shape.comment), None)
+
+
+def is_compared_with_tensor(expected: str) -> bool:
+    """Whether a float was NaN when it was compiled: then it is compared with the tensor made of it."""
+    return "___as_tensor(" in expected
+
+
+def is_constant_of_float(shape: ShapeGuard) -> bool:
+    """Whether a guard over floats is from the pass that makes tensors of them, which took an expression as a constant, and no branch."""
+    return shape.parsed.is_equation and bool(shape.comment) and place_of(shape.comment) is None
+
+
+def is_of_float(names: tuple[str, ...], entry: CompileFacts) -> bool:
+    """Whether a guard is over a Python float that became symbolic."""
+    floats = entry.symbolic_floats
+    return bool(names) and all(Source(name).unwrapped.canonical in floats or entry.types.get(Source(name)) == "float" for name in names)

@@ -1,0 +1,184 @@
+"""Objects, classes, functions and attributes that changed."""
+
+import re
+
+from shapelog.reading.payloads.guard_expressions import integer
+from shapelog.reading.payloads.properties import TENSOR, is_address
+from shapelog.reading.payloads.source_names import Source
+from shapelog.recompiles.classification.result import TRACED, Classification, code_of, short_type
+from shapelog.recompiles.facts import COMPILED_FUNCTION, CompileFacts
+from shapelog.recompiles.passed_functions import functions_in, other_library_function
+from shapelog.recompiles.violations import THE_CLASS, Described, Known, Violation, was_traced
+from shapelog.rules import Verdict
+
+_LIBRARY_FUNCTIONS = frozenset(("function", "builtin_function_or_method"))
+_KINDS_OF_FUNCTIONS = {
+    "function": "a Python function",
+    "builtin_function_or_method": "a built-in function",
+    "method": "a method",
+    "functools.partial": "a functools.partial",
+}
+_ENUM = re.compile(r"<(?:enum|flag) '")
+_EACH_FUNCTION = "pass fewer functions, or accept one graph for each"
+_SET_FUNCTION_ONCE = "set the function once, before the first compiled call, or accept one graph for each"
+_COMPILE_FIRST = "replace the function by its compiled version before the first call, or accept one more graph"
+_SAME_TENSORS = "set this attribute on every tensor that is passed, or on none"
+_SAME_CLASS = "define the class at module level"
+_UNKNOWN_OBJECT = "create the object once, outside the call, and reuse it; if it is a class or an enum member, accept one graph for each"
+_OWN_OBJECT = (
+    "create the object once and reuse it; where each instance of the class has its own, each needs its own graph: "
+    "raise the recompile limit above their number"
+)
+_ITSELF = "create the object once and reuse it; several objects need a graph each: raise the recompile limit above their number"
+_SHARED_METHOD = (
+    "classes that share this method need a graph each: raise the recompile limit above their number, or compile one class alone"
+)
+_SAME_TENSOR = "copy_() new values into the same tensor, or leave out guard=True where mark_static_address asks for this guard"
+_WITHOUT_ID = "leave id() of it out of the compiled code, or accept one graph for each object"
+# Before torch 2.8 a bool is guarded by its id, and CPython has True and False next to each other, 32 bytes apart.
+_BOOL_DISTANCE = 32
+_OPERATOR = re.compile(r"<OpOverload\(op='([\w.]+)'")
+
+
+def has_attribute(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
+    """An attribute that the code asks for with ``hasattr``."""
+    now = "no longer has" if str(item.expected) == "True" else "now has"
+    is_tensor = any((item.source, TENSOR) in known.facts for known in (entry, call))
+    return Classification(("SL320",), f"{name} {now} the attribute {item.prop.name}", remedy=_SAME_TENSORS if is_tensor else "")
+
+
+def identity(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
+    expected = str(item.expected)
+    if item.source.endswith("__code__") or "code" in expected.split("'")[-2:]:
+        function = name.removesuffix(".__code__")
+        if item.actual == COMPILED_FUNCTION:
+            sentence = f"{function} was replaced by what torch.compile made of a function, after this was compiled"
+            return Classification(("SL309",), sentence, remedy=_COMPILE_FIRST)
+        return _other_function(item.source, function, entry, call)
+    if short_type(expected) in _LIBRARY_FUNCTIONS:
+        return Classification(("SL311",), other_library_function(name, entry, call), remedy=_for_functions(item.source))
+    if operator := _OPERATOR.search(expected):
+        return Classification(("SL311",), f"{name} is another operator than {operator[1]}", remedy=_EACH_FUNCTION)
+    if expected.startswith(THE_CLASS):
+        before, after = short_type(expected.removeprefix(THE_CLASS)), short_type(str(item.actual).removeprefix(THE_CLASS))
+        if before == after:
+            return Classification(("SL308",), f"{name} is a new class {before}, not the one this was compiled for", remedy=_SAME_CLASS)
+        return Classification(("SL311",), f"{name} changed from the class {before} to {after}")
+    if _ENUM.search(expected):
+        return Classification(("SL311",), f"{name} is a different member of the enum {short_type(expected)}")
+    before_id, after_id = integer(expected), integer(str(item.actual))
+    if before_id is not None and after_id is not None and abs(before_id - after_id) == _BOOL_DISTANCE:
+        return Classification(("SL311",), f"{name} changed between True and False")
+    kind = f" (a {short_type(expected)})" if expected and not expected.isdigit() else ""
+    remedy = _OWN_OBJECT if _is_of_instance(item.source) else _ITSELF if name == "self" else "" if kind else _UNKNOWN_OBJECT
+    if expected == "torch.Tensor":
+        remedy = _SAME_TENSOR
+    elif re.search(rf"(?<![\w.])id\({re.escape(name)}\)", code_of(item)):
+        remedy = _WITHOUT_ID
+    return Classification(("SL308",), f"{name}{kind} is a different object from the one this was compiled for", remedy=remedy)
+
+
+def _is_of_instance(source: Source) -> bool:
+    """Whether an object is held by the instance whose method is compiled."""
+    return source.display_name.startswith("self.")
+
+
+def _for_functions(source: Source) -> str:
+    """What to do about another function: one that is looked up in a module or a class is not passed."""
+    return _SET_FUNCTION_ONCE if source.startswith(("G[", "type(")) else _EACH_FUNCTION
+
+
+def _other_function(source: Source, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
+    """Another code object: a function passed on purpose, where the graphs show other places in the user's code, else one made anew."""
+    before, after = functions_in(entry) - functions_in(call), functions_in(call) - functions_in(entry)
+    if before and after:  # one that is made anew has the same code
+        sentence = f"{name} changed to a function with different code"
+        if len(before) == len(after) == 1:
+            (was,), (now,) = before, after
+            sentence = f"{name} changed from the function {was[0]} ({was[1]}) to {now[0]} ({now[1]})"
+        return Classification(("SL309",), sentence, verdict=Verdict.JUSTIFIED, remedy=_for_functions(source))
+    if len(before | after) == 1 and entry.compile.graph and call.compile.graph:  # the other one left no operation
+        ((function, place),) = before | after
+        sentence = f"{name} changed {'from' if before else 'to'} the function {function} ({place}); the other one left no operation"
+        return Classification(("SL309",), sentence, verdict=Verdict.JUSTIFIED, remedy=_for_functions(source))
+    return Classification(("SL309",), f"{name} is a different function: its code object changed")
+
+
+def _another_callable(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
+    """A function where something of another type is passed otherwise: with one type for both, each would still need its own graph."""
+    was, now = _callable(item.expected, entry, call), _callable(item.actual, call, entry)
+    sentence = f"{name} changed from {was} to {now or 'something that is no Python function'}"
+    return Classification(("SL310",), sentence, verdict=Verdict.JUSTIFIED, remedy=_for_functions(item.source))
+
+
+def _callable(known: Known, own: CompileFacts, other: CompileFacts) -> str:
+    """What one of two calls has, with the name of a Python function where only its graph has code of one; "" where it is not recorded."""
+    text = str(known)
+    functions = functions_in(own) - functions_in(other) if text == "function" else set()
+    if len(functions) == 1:
+        ((function, place),) = functions
+        return f"the function {function} ({place})"
+    is_named = isinstance(known, Described) or text.startswith(THE_CLASS)
+    return _KINDS_OF_FUNCTIONS.get(text) or (shown_object(text) if is_named else f"type {text}")
+
+
+def shown_object(text: str) -> str:
+    """``the class numpy.float32`` → ``the class float32``, ``function`` → ``a Python function``; anything else as it is."""
+    if text.startswith(THE_CLASS):
+        return THE_CLASS + short_type(text.removeprefix(THE_CLASS))
+    return _KINDS_OF_FUNCTIONS.get(text, text)
+
+
+def object_type(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
+    """Another type, None, or a real tensor in place of a fake one."""
+    before, after = str(item.expected), str(item.actual)
+    if was_traced(item) is not None:
+        how = "a fake tensor, as export traces with, and is now a real one" if was_traced(item) else "a real tensor, and is now a fake one"
+        return Classification(("SL310",), f"{name} was {how}", verdict=Verdict.JUSTIFIED, remedy=TRACED)
+    if before == after and not isinstance(item.expected, Described) and not is_address(item.prop, before):
+        return Classification(("SL310",), f"{name} is an instance of a different class with the same name ({after})", remedy=_SAME_CLASS)
+    if "None" not in (before, after) and after != "NoneType" and _KINDS_OF_FUNCTIONS.keys() & {before, after}:
+        return _another_callable(item, name, entry, call)
+    now = "None" if after == "NoneType" else shown_object(after) if after else "another type"
+    is_named = item.expected is Described.TENSOR or before == "None" or before.startswith(THE_CLASS) or before in _KINDS_OF_FUNCTIONS
+    named = shown_object(before) if is_named else f"type {before}"
+    is_recorded = bool(after) and item.actual is not Described.OTHER_OBJECT
+    how = (
+        "type (only the addresses of the types were recorded)"
+        if is_address(item.prop, before)
+        else f"from {named} to {now}"
+        if before and before != after
+        else f"type (now {now})"
+        if is_recorded
+        else "type (the new type is not recorded)"
+    )
+    code = "SL322" if "None" in (before, after) or after == "NoneType" else "SL310"
+    if name == "self" and code == "SL310":
+        return Classification((code,), f"{name} changed {how}", verdict=Verdict.JUSTIFIED, remedy=_SHARED_METHOD)
+    return Classification((code,), f"{name} changed {how}")
+
+
+def attributes(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
+    if item.reason and item.reason.family == "module":
+        return Classification(("SL320",), f"{name} was modified: an attribute, a parameter or a hook was set, as train() and eval() do")
+    owner, _, attribute = item.source.rpartition(".")
+    inner = _missing_attributes(item.source, entry, call)
+    if len(inner) == 1:
+        return Classification(("SL320",), f"{name} no longer has the attribute {inner[0]}")
+    if not attribute.isidentifier() or item.source in call.types:
+        return Classification(("SL320",), f"{name} no longer has an attribute that it had before")
+    if call.tree is None:
+        return Classification(("SL320",), f"{name}, or an attribute of it, no longer exists")
+    return Classification(("SL320",), f"{Source(owner).display_name} no longer has the attribute {attribute}")
+
+
+def _missing_attributes(source: Source, entry: CompileFacts, call: CompileFacts) -> list[str]:
+    """What the entry reads of an object, and a call with that object does not have.
+
+    From torch 2.13 on, the text of an attribute that the code reads names the attribute, and that of one which it asks for with
+    ``hasattr`` its object alone.
+    """
+    if source not in call.types and (call.tree is not None or "." in source):
+        return []
+    inner = (part for known in entry.types if known.startswith(f"{source}.") and (part := known[len(source) + 1 :]).isidentifier())
+    return [part for part in inner if f"{source}.{part}" not in call.types]

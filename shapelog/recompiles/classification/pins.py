@@ -1,0 +1,69 @@
+"""Who needs the exact value of a size or an int that varied: a line of code, a library, or something static that it is tied to."""
+
+from shapelog.reading.payloads.guard_expressions import integer
+from shapelog.reading.payloads.source_names import Source, is_library
+from shapelog.reading.records import Specialization
+from shapelog.recompiles.facts import CompileFacts, pin_of
+from shapelog.recompiles.tied_sizes import tied_to
+from shapelog.recompiles.violations import Violation
+
+_SHOWN_CODE = 60
+_VMAP, _FAKE_TENSORS = "torch/_functorch/vmap.py", "torch/_subclasses/fake_tensor.py"
+
+
+def pinned(item: Violation, source: str, entry: CompileFacts, call: CompileFacts) -> tuple[tuple[str, ...], str]:
+    """(more codes, end of the sentence) where a symbol was pinned, by a line of code or by something static that varies too."""
+    known = entry if source in entry.specializations_by_source else call
+    specialization = known.specializations_by_source.get(source)
+    if specialization is None:
+        return (), ""
+    if partner := _pinned_with(source, entry, call):
+        line = by_whom(specialization)
+        shared = f"{partner} had the same size when this was compiled, so PyTorch used one symbol for both"
+        return ("SL103",), f"; {shared}, and {line} needs the exact value of that one"
+    values = integer(str(item.expected)), integer(str(item.actual))
+    partners = tied_to(item.key, values, pin_of(source, specialization), known, entry, call)
+    if partners:
+        which = "which is static: mark both" if len(partners) == 1 else "which are static: mark all of them"
+        return (), f"; the code ties it to {' and '.join(partners)}, {which}"
+    return (_specializer(specialization),), f"; {by_whom(specialization)} needs the exact value"
+
+
+def _pinned_with(source: str, entry: CompileFacts, call: CompileFacts) -> str:
+    """The size whose value the code needs, where another one had its symbol by duck sizing; "" where the code needs that one's own.
+
+    In this call, where the two differ, each has a symbol, and the code pinned the other one alone.
+    """
+    if source not in entry.specializations_by_source or source in call.specializations_by_source or source not in call.symbolic:
+        return ""
+    others = (Source(other) for other in entry.specializations_by_source[source].sources if other in call.specializations_by_source)
+    parts = (part for other in others if (part := other.tensor_part))
+    return next((f"dim {part.dim} of {part.tensor.display_name}" for part in parts), "")
+
+
+def _specializer(item: Specialization) -> str:
+    """The rule that fits who pinned it: the code of the user, or a library."""
+    frames = item.user_stack.frames
+    return "SL202" if not frames or is_library(frames[-1].file) or _is_pinned_by_vmap(item) else "SL201"
+
+
+def _is_pinned_by_vmap(item: Specialization) -> bool:
+    """Whether vmap pinned it, whose rules for many operators need sizes as numbers: below vmap, while an operator ran on fake tensors."""
+    return any(frame.file.endswith(_VMAP) for frame in item.user_stack.frames) and any(
+        frame.file.endswith(_FAKE_TENSORS) for frame in item.stack.frames
+    )
+
+
+def by_whom(item: Specialization) -> str:
+    """The line that pinned it: the innermost one of the user, with the library that it called where that did it."""
+    frames = item.user_stack.frames
+    if not frames:
+        return "the framework"
+    own = next((frame for frame in reversed(frames) if not is_library(frame.file)), frames[-1])
+    where = f"{own.file.rsplit('/', 1)[-1]}:{own.line}"
+    code = own.code.strip().split("  #")[0]
+    line = f"{where} ({code[:_SHOWN_CODE]}{'…' if len(code) > _SHOWN_CODE else ''})" if code else where
+    if own is frames[-1] and _is_pinned_by_vmap(item):
+        return f"vmap, for the operator at {line},"
+    library = "/".join(frames[-1].file.rsplit("/", 2)[-2:])
+    return line if own is frames[-1] else f"{library}:{frames[-1].line}, called at {line},"

@@ -1,0 +1,47 @@
+"""What every classifier returns, and the words that several of them use."""
+
+import re
+from typing import NamedTuple
+
+from shapelog.reading.payloads.guards import place_of
+from shapelog.reading.payloads.source_names import display_text
+from shapelog.recompiles.violations import Violation
+from shapelog.rules import Verdict
+from shapelog.text import cut
+
+TRACED = "accept one graph for calls that are traced, as by torch.export, and one for others"
+MARK_FORWARD = "mark the sizes that vary in the inputs of the forward pass, or pass dynamic=True to torch.compile"
+
+
+# Characters of a guard in a sentence: sizes that were divided have very long ones.
+_LONGEST_GUARD = 120
+
+
+class Classification(NamedTuple):
+    """The rules that a violation falls under, the main one first, and what happened.
+
+    ``size_related`` and ``verdict`` are None, and ``remedy`` is "", for what the main rule states.
+    """
+
+    codes: tuple[str, ...]
+    sentence: str
+    size_related: bool | None = None
+    verdict: Verdict | None = None
+    remedy: str = ""
+
+
+def short_type(text: str) -> str:
+    """``<class 'a.B'>``, ``<enum 'B'>`` or ``a.B`` → ``B``."""
+    quoted = re.fullmatch(r"<\w+ '(.*)'>", text)
+    return (quoted[1] if quoted else text).rsplit(".", 1)[-1]
+
+
+def code_of(item: Violation) -> str:
+    """The line of code that a guard is for, "" where it is not recorded."""
+    place = (item.reason.place if item.reason else None) or place_of(item.comment)
+    return place.code if place else ""
+
+
+def shown_guard(expression: str) -> str:
+    """A guard as a sentence has it: in the user's words, and without the middle of a very long one."""
+    return cut(display_text(expression), _LONGEST_GUARD)

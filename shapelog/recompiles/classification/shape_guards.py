@@ -1,0 +1,153 @@
+"""Guards on sizes, ints and floats that a call did not meet: duck sizing, 0/1 specialization, branches, ranges."""
+
+import re
+from typing import NamedTuple
+
+from shapelog.reading.payloads.guards import ShapeGuard
+from shapelog.reading.payloads.source_names import Source, display_text
+from shapelog.recompiles.classification.floats import FLOAT_BRANCH, is_constant_of_float, is_of_float
+from shapelog.recompiles.classification.result import Classification, shown_guard
+from shapelog.recompiles.classification.sizes import LAYOUT, OWN_SYMBOLS, SLICE
+from shapelog.recompiles.facts import CompileFacts
+from shapelog.recompiles.strides import same_order
+from shapelog.recompiles.violations import Violation
+from shapelog.rules import Verdict
+
+_ZERO_ONE = "0/1 specialization"
+_FROM_START = "clone() the slice or view before the call, or accept the extra graph (PyTorch always specializes on 0 and 1)"
+_EQUAL_OR_NOT = "accept one graph for equal sizes and one for different ones, or make them equal in every call"
+_WIDER_RANGE = "widen the range that mark_dynamic is given (min=, max=), or leave it out"
+# Where in PyTorch a guard comes from, ``(_dynamo/variables/builder.py:4960 in <lambda>)``, and the file in which sizes become symbolic.
+_ORIGIN, _MAKES_SYMBOLS = re.compile(r"\((\S+):\d+ in [^()]+\)"), "_dynamo/variables/builder.py"
+_EQUALITY = re.compile(r"[^<>=!%*/+]+ == [^<>=!%*/+]+")
+_EXACT = re.compile(r"[^=<>!%*/+()]+(?:\(\)\[\d+\]|\.item\(\))? == -?\d+")
+_OLD_ZERO_ONE = re.compile(r"2 <= [^<>=]+|Ne\([^()]+, [01]\)")
+_BOUNDS = re.compile(r"(?:\d+ <= )?[^<>=]+(?: <= \d+)?")
+
+
+class _Guard(NamedTuple):
+    """A guard that a call did not meet, the cache entry that it is of, and the call."""
+
+    shape: ShapeGuard
+    source: Source
+    actual: str
+    entry: CompileFacts
+    call: CompileFacts
+
+    @property
+    def expression(self) -> str:
+        return self.shape.expression
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.shape.parsed.names
+
+    @property
+    def sizes(self) -> list[str]:
+        return [name for name in self.names if Source(name).tensor_part]
+
+    @property
+    def values(self) -> list[float]:
+        """What the call has, as far as that is known."""
+        return [self.call.numbers[name] for name in self.names if name in self.call.numbers] if self.actual else []
+
+    @property
+    def shown(self) -> str:
+        return shown_guard(self.expression) + (f" (now {display_text(self.actual)})" if self.actual else "")
+
+    @property
+    def is_equality(self) -> bool:
+        """Whether it is that two sizes are equal."""
+        return len(self.sizes) == 2 and _EQUALITY.fullmatch(self.expression) is not None
+
+
+def shape_guard(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
+    """A guard on sizes, strides, ints or floats, by the first of the forms that it has."""
+    assert item.shape is not None
+    guard = _Guard(item.shape, item.source, str(item.actual), entry, call)
+    return next((found for form in _FORMS if (found := form(guard))), None) or _branch(guard)
+
+
+def _duck_shape(guard: _Guard) -> Classification | None:
+    if not guard.shape.is_duck_shape:
+        return None
+    what = "a size and a storage offset" if ".storage_offset()" in guard.expression else "two sizes"
+    return Classification(("SL103",), f"{what} were equal when this was compiled, so PyTorch used one symbol for both: {guard.shown}", True)
+
+
+def _of_float(guard: _Guard) -> Classification | None:
+    """A guard over floats that became symbolic."""
+    if not is_of_float(guard.names, guard.entry):
+        return None
+    if not is_constant_of_float(guard.shape):
+        sentence = f"the code branches on a float: the cache entry is only for {guard.shown}"
+        return Classification(("SL312",), sentence, False, Verdict.JUSTIFIED, FLOAT_BRANCH)
+    floats = " and ".join(Source(name).display_name for name in guard.names)
+    what = "its value" if guard.expression.startswith(f"{guard.names[0]} ==") else "what is computed from it"
+    kept = f"PyTorch could not make the float {floats} a tensor, and took {what} as a constant"
+    return Classification(("SL312",), f"{kept}: the cache entry is only for {guard.shown}", False)
+
+
+def _square_nested_tensor(guard: _Guard) -> Classification | None:
+    if not (guard.source.tensor_part and "._offsets.size()[0]" in guard.expression and "._values.size()[1]" in guard.expression):
+        return None
+    sentence = f"a nested tensor had as many rows as columns when this was compiled, so PyTorch used one symbol for both: {guard.shown}"
+    return Classification(("SL103",), sentence, True, Verdict.CODE, OWN_SYMBOLS)
+
+
+def _strides(guard: _Guard) -> Classification | None:
+    part = guard.source.tensor_part
+    if part is None or ".stride()[" not in guard.expression:
+        return None
+    is_slice = same_order(guard.call.described(part.tensor), guard.entry, guard.call)
+    seen = f" (now {display_text(guard.actual)})" if guard.actual else ""
+    tied = f"the strides of {part.tensor.display_name} no longer follow from its sizes ({shown_guard(guard.expression)}){seen}"
+    return Classification(("SL105",), f"{tied}: {SLICE if is_slice else LAYOUT}", is_slice)
+
+
+def _equal_unbacked(guard: _Guard) -> Classification | None:
+    """Two sizes of which one is symbolic although it was 0 or 1: it is unbacked."""
+    if not guard.is_equality or all(guard.entry.numbers.get(name) not in (0, 1) for name in guard.sizes):
+        return None
+    return Classification(("SL204",), f"the code requires two unbacked sizes to be equal: {guard.shown}", True, remedy=_EQUAL_OR_NOT)
+
+
+def _zero_one(guard: _Guard) -> Classification | None:
+    """0/1 specialization; torch 2.4 gives no comment, but has two forms for it. A size of 1 that broadcasts fails an equality."""
+    is_zero_one = _ZERO_ONE in guard.shape.comment or _OLD_ZERO_ONE.fullmatch(guard.expression)
+    values = guard.values or ([0] if is_zero_one else [])
+    if not (is_zero_one or guard.is_equality) or all(value not in (0, 1) for value in values):
+        return None
+    is_offset = bool(guard.names) and all(name.endswith(".storage_offset()") for name in guard.names)
+    what = "a storage offset" if is_offset else "a size" if guard.sizes or not guard.values else "an int"
+    sentence = f"PyTorch always specializes on {what} of 0 or 1: the cache entry requires {guard.shown}"
+    return Classification(("SL104",), sentence, True, remedy=_FROM_START if is_offset else "")
+
+
+def _range_of_mark(guard: _Guard) -> Classification | None:
+    part = guard.source.tensor_part
+    if part is None or len(guard.names) != 1 or not _is_range_of_mark(guard.shape):
+        return None
+    sentence = f"dim {part.prop.dim} of {part.tensor.display_name} is marked dynamic with a limited range: {guard.shown}"
+    return Classification(("SL321",), sentence, True, Verdict.CODE, _WIDER_RANGE)
+
+
+def _specialized(guard: _Guard) -> Classification | None:
+    if not _EXACT.fullmatch(guard.expression):
+        return None
+    what, codes = ("a size", ("SL201",)) if guard.source.tensor_part else ("an int", ("SL102", "SL201"))
+    return Classification(codes, f"the code specialized on {what}: the cache entry requires {guard.shown}", True)
+
+
+def _branch(guard: _Guard) -> Classification:
+    what = "an int" if guard.names and not guard.sizes else "a size"
+    return Classification(("SL204",), f"the code branches on {what}: the cache entry is only for {guard.shown}", True)
+
+
+_FORMS = (_duck_shape, _of_float, _square_nested_tensor, _strides, _equal_unbacked, _zero_one, _range_of_mark, _specialized)
+
+
+def _is_range_of_mark(shape: ShapeGuard) -> bool:
+    """Whether bounds of a size come with its symbol, as those of ``mark_dynamic(min=, max=)`` do, and not from a line of code."""
+    origins = _ORIGIN.findall(shape.comment)
+    return bool(origins and _BOUNDS.fullmatch(shape.expression)) and all(origin.endswith(_MAKES_SYMBOLS) for origin in origins)

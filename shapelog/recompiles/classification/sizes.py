@@ -1,0 +1,60 @@
+"""Sizes and strides that changed."""
+
+from shapelog.recompiles.classification.pins import pinned
+from shapelog.recompiles.classification.result import MARK_FORWARD, Classification
+from shapelog.recompiles.facts import CompileFacts
+from shapelog.recompiles.strides import is_free, layout, same_order
+from shapelog.recompiles.violations import Described, Violation
+from shapelog.rules import Verdict
+
+_LAYOUT_OR_SLICE = "a slice of a different width, or a different memory layout"
+_COPY_OR_LAYOUT = (
+    "copy a slice with clone(memory_format=torch.contiguous_format): contiguous() leaves one with a size of 1 as it is; "
+    "otherwise use one memory format"
+)
+SLICE, LAYOUT = "a slice of a different width", "a different memory layout (transposed, channels last, or a view)"
+_NOT_WARMED_UP = (
+    "make the dimension unbacked with torch._dynamo.decorators.mark_unbacked, or accept the extra graph "
+    "(PyTorch always specializes on 0 and 1)"
+)
+OWN_SYMBOLS = "set torch.fx.experimental._config.use_duck_shape = False"
+
+
+def size(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
+    """Another size of a dimension that was static, and who needs it exactly where somebody does."""
+    dim, values = item.prop.dim, (item.expected, item.actual)
+    codes = ["SL101"]
+    is_known = item.actual is not Described.UNKNOWN
+    sentence = f"dim {dim} of {name} changed" + (f" from {item.expected} to {item.actual}" if is_known else "")
+    if is_parameter(item, entry, call) and not {0, 1}.intersection(values):
+        codes.append("SL106")
+        sentence += "; it is a parameter, and parameters are static by default"
+    elif 0 in values or 1 in values:
+        codes.append("SL104")
+        sentence += "; PyTorch always specializes on sizes 0 and 1"
+    codes_of_pin, words = pinned(item, f"{item.source}.size()[{dim}]", entry, call)
+    is_zero_one = "SL104" in codes and not codes_of_pin
+    if is_zero_one:
+        words = ""  # what a size of 0 or 1 is tied to makes no difference
+    remedy = MARK_FORWARD if call.compile.id.autograd is not None else ""  # the user does not pass its inputs
+    if is_zero_one and item.actual in (0, 1):  # the first call had another size
+        remedy = _NOT_WARMED_UP
+    tensor = call.input(item.source)
+    if "SL103" in codes_of_pin and tensor and tensor.layout != "torch.strided":  # a mark of one size of a nested tensor does not help
+        return Classification((*codes, *codes_of_pin), sentence + words, True, Verdict.CODE, OWN_SYMBOLS)
+    return Classification((*codes, *codes_of_pin), sentence + words, True, remedy=remedy)
+
+
+def is_parameter(item: Violation, entry: CompileFacts, call: CompileFacts) -> bool:
+    tensor = call.input(item.source) or entry.input(item.source)
+    is_known = bool(tensor and tensor.is_parameter) or bool(item.reason and item.reason.is_parameter)
+    return is_known or "._parameters[" in item.source
+
+
+def stride(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
+    dim = item.prop.dim
+    is_slice = is_free(item.source, dim, entry) and item.actual not in (0, 1) and same_order(item.source, entry, call)
+    changed = f"the stride of {name} in dim {dim} changed from {item.expected} to {item.actual}"
+    if layout(entry, item.source) is None and layout(call, item.source) is None:
+        return Classification(("SL105",), f"{changed}: {_LAYOUT_OR_SLICE}", remedy=_COPY_OR_LAYOUT)
+    return Classification(("SL105",), f"{changed}: {SLICE if is_slice else LAYOUT}", is_slice)

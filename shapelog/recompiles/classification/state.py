@@ -1,0 +1,107 @@
+"""State outside of the inputs: global settings, modes, transforms, backends, compiled autograd."""
+
+import re
+
+from shapelog.reading.payloads.properties import AUTOCAST_CACHE, AUTOCAST_ENABLED, DUAL_LEVEL
+from shapelog.reading.payloads.recompile_reasons import backend_named
+from shapelog.reading.payloads.source_names import Source
+from shapelog.recompiles.classification.result import MARK_FORWARD, TRACED, Classification
+from shapelog.recompiles.facts import CompileFacts
+from shapelog.recompiles.global_state import autocast_pair, changed_fields, describe_change, is_of_cache, set_once
+from shapelog.recompiles.violations import Described, Violation
+from shapelog.rules import Verdict
+from shapelog.text import some
+
+_ONE_CALL = "compile the code once, with one set of options, or accept one graph for each"
+_TRACED_OPERATOR = "accept it: PyTorch compiles this operator itself for every call that is traced, as by torch.export"
+WHOLE_TRANSFORM = "compile the transformed function as a whole, torch.compile(torch.func.vmap(f)), or accept one graph for each transform"
+_TRANSFORM = re.compile(r"\('(\w+)', \d+(?:, ([^()]*))?\)")
+_CHANGED_SIZES = re.compile(r"(\d+) changed tensor shapes? \(total of (\d+)\)")
+_NODE_OF_SIZE, _NEW_NODE = (
+    re.compile(r"idx \d+ of (?:torch::autograd::)?([\w:]+)"),
+    re.compile(r"node: (?:torch::autograd::)?(\S+) \(NodeCall (\d+)\)"),
+)
+_MOST_NODES = 3
+
+
+def global_state(item: Violation, entry: CompileFacts, call: CompileFacts) -> Classification:
+    """A setting; where it is the cache of autocast alone, and autocast is off, one of the two calls was traced."""
+    is_on = any("True" in str(known.facts.get((Source(), AUTOCAST_ENABLED))) for known in (entry, call))
+    if not is_of_cache(item) or is_on:
+        return Classification(*describe_change(item), remedy=set_once(changed_fields(item)))
+    values = autocast_pair(item) if item.prop == AUTOCAST_CACHE else None
+    change = f"changed from {values[0]} to {values[1]}" if values else "changed"
+    sentence = f"the cache of autocast alone {change}: torch.export and make_fx turn it off while they trace a call"
+    return Classification(("SL307",), sentence, verdict=Verdict.JUSTIFIED, remedy=TRACED)
+
+
+def backward_sizes(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
+    """Sizes that compiled autograd found changed, which it numbers through the whole backward pass, or (before torch 2.6) for each node."""
+    code = item.reason.code if item.reason else ""
+    counted = _CHANGED_SIZES.search(code)
+    nodes = dict.fromkeys(_NODE_OF_SIZE.findall(code))
+    what = f"{counted[1]} of the {counted[2]} sizes" if counted else f"sizes of {some(list(nodes), _MOST_NODES)}" if nodes else "sizes"
+    return Classification(
+        ("SL101",), f"{what} in the backward pass changed, so compiled autograd captured it again", True, Verdict.CODE, MARK_FORWARD
+    )
+
+
+def autograd_graph(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
+    """Compiled autograd captured another backward pass."""
+    node = _NEW_NODE.search(item.reason.code) if item.reason else None
+    where = f": node {node[2]}, {node[1]}, is new" if node else ""
+    return Classification(("SL324",), f"the backward pass has another autograd graph{where}")
+
+
+def backend(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
+    """What differs in two calls of torch.compile, by what PyTorch wrote about them (torch 2.13 and later)."""
+    before, after = backend_named(str(item.expected)), backend_named(str(item.actual))
+    unused = "so the earlier cache entries do not apply"
+    if call.is_operator:
+        sentence = f"PyTorch compiled this operator with a backend object of its own, as in every call that is traced, {unused}"
+        return Classification(("SL318",), sentence, verdict=Verdict.JUSTIFIED, remedy=_TRACED_OPERATOR)
+    if before.compiler and before.compiler == after.compiler:
+        if before.options != after.options:
+            sentence = f"torch.compile was called for the same code with {after.options} instead of {before.options}, {unused}"
+            return Classification(("SL318",), sentence, remedy=_ONE_CALL)
+        if before.is_inductor:
+            sentence = f"torch.compile was called for the same code with a different mode=, options= or dynamic=, {unused}"
+            return Classification(("SL318",), sentence, remedy=_ONE_CALL)
+        sentence = f"torch.compile was called for the same code with a new backend object ({after.compiler}), {unused}"
+        return Classification(("SL318",), sentence)
+    which = f" ({after.compiler} instead of {before.compiler})" if before.compiler and after.compiler else " object"
+    return Classification(("SL318",), f"torch.compile was called for the same code with a different backend{which}, {unused}")
+
+
+def inference_mode(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
+    """Compiled in inference mode and called outside of it, or the other way round."""
+    sentence = "compiled outside inference mode, called inside it" if item.actual else "compiled in inference mode, called outside it"
+    return Classification(("SL303",), sentence, remedy="warm up in the mode used in production: inference mode needs its own graphs")
+
+
+def transforms(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
+    """Inside of which transforms of torch.func, or whether inside of forward-mode AD, the code was compiled and is called."""
+    if item.prop == DUAL_LEVEL:
+        is_inside = str(item.expected) == "-1"
+        where = ("outside", "inside") if is_inside else ("inside", "outside")
+        sentence = f"the code was compiled {where[0]} of forward-mode AD (dual_level) and is now called {where[1]} of it"
+        return Classification(("SL307",), sentence, remedy=WHOLE_TRANSFORM)
+    states = str(item.expected), str(item.actual)
+    before, after = (_nested_transforms(state) for state in states)
+    if item.actual is Described.UNKNOWN:
+        return Classification(("SL307",), f"the code was compiled {before} and is now called elsewhere", remedy=WHOLE_TRANSFORM)
+    if before == after:
+        before, after = (_nested_transforms(state, with_options=True) for state in states)
+    return Classification(("SL307",), f"the code was compiled {before} and is now called {after}", remedy=WHOLE_TRANSFORM)
+
+
+def _nested_transforms(state: str, with_options: bool = False) -> str:
+    """``[('Vmap', 1, 'error'), ('Grad', 2, True)]``, the outermost first → ``inside of grad inside of vmap``.
+
+    ``with_options`` adds what each is called with: ``vmap(randomness='error')``, and for others whether gradients were enabled before it.
+    """
+    found = []
+    for name, option in _TRANSFORM.findall(state):
+        keyword = "randomness=" if name == "Vmap" else "grad_mode="
+        found.append(f"inside of {name.lower()}{f'({keyword}{option})' if with_options and option else ''}")
+    return " ".join(reversed(found)) or "outside of transforms such as vmap"

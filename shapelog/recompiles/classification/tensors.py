@@ -1,0 +1,119 @@
+"""Tensors that changed in anything but their sizes: dispatch keys, views, metadata, aliasing, marks."""
+
+import re
+
+from shapelog.reading.payloads.properties import MARKED_BY, TENSOR
+from shapelog.reading.payloads.source_names import Source, display_text
+from shapelog.recompiles.classification.result import TRACED, Classification, short_type
+from shapelog.recompiles.classification.state import WHOLE_TRANSFORM
+from shapelog.recompiles.facts import CompileFacts
+from shapelog.recompiles.violations import Violation
+from shapelog.rules import Verdict
+from shapelog.text import enumerated
+
+_SAME_OBJECTS = "pass objects that are always distinct or always the same, or accept one graph for each case"
+_OFFSETS = "._offsets"  # of a nested tensor, which shares them with others of the same shape
+_SAME_OFFSETS = "make the nested tensors with one offsets tensor in every call, or accept one graph for each case"
+_SAME_METADATA = "use the same metadata in every call, or accept one graph for each"
+INNER, _SAME_INNER = ".__tensor_flatten__()[0]", "give it the same tensors in every call, or accept one graph for each set"
+_OVERLAPPING = re.compile(r"check_overlapping\(overlapping=\[(?P<together>.+)\], non_overlapping=\[(?P<apart>.*)\]\)")
+_BACKEND = re.compile(r"^(?:CPU|CUDA|HIP|XLA|MPS|IPU|XPU|HPU|VE|Lazy|MTIA|MAIA|PrivateUse\d|Meta)$")
+_TRANSFORMED = "inside a torch.func transform such as vmap"
+_KEY_KINDS = (
+    (("Conjugate", "Negative", "ZeroTensor"), "a lazily conjugated or negated view", ""),
+    (("FuncTorchBatched", "FuncTorchGradWrapper", "BatchedNestedTensor"), _TRANSFORMED, WHOLE_TRANSFORM),
+    (("Functionalize",), "functionalized, as by torch.func.functionalize", ""),
+    (("FuncTorchDynamicLayerBackMode", "FuncTorchDynamicLayerFrontMode"), _TRANSFORMED, WHOLE_TRANSFORM),
+    (("Python", "PythonTLSSnapshot"), "a tensor subclass, or used under a dispatch mode", ""),
+)
+
+
+def dispatch_keys(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
+    """What kind of tensor it is, by the dispatch keys that only one side has."""
+    old, new = (set(re.findall(r"\w+", str(text).removeprefix("DispatchKeySet"))) for text in (item.expected, item.actual))
+    differing = old ^ new
+    was_on, is_on = (sorted(key for key in keys if _BACKEND.match(key)) for keys in (old, new))
+    if any(key.startswith(("Sparse", "Nested", "Quantized", "Mkldnn")) for key in differing):
+        return Classification(("SL303",), f"the layout of {name} changed (sparse, nested or quantized)")
+    if new and was_on != is_on:
+        return Classification(("SL304",), f"the device type of {name} changed from {'/'.join(was_on) or '?'} to {'/'.join(is_on) or '?'}")
+    if any(key.startswith("Autocast") for key in differing):
+        switched = "on" if any(key.startswith("Autocast") for key in new) else "off"
+        return Classification(("SL306",), f"autocast was turned {switched} after this was compiled")
+    if differing == {"PythonDispatcher"}:
+        now = "is no longer" if "PythonDispatcher" in old else "is now"
+        sentence = f"{name} {now} traced with symbolic sizes, as by torch.export or make_fx"
+        return Classification(("SL303",), sentence, verdict=Verdict.JUSTIFIED, remedy=TRACED)
+    for keys, words, remedy in _KEY_KINDS:
+        if not differing.isdisjoint(keys):
+            now = "is no longer" if new.isdisjoint(keys) else "is now"
+            return Classification(("SL303",), f"{name} {now} {words}", remedy=remedy)
+    if "ADInplaceOrView" in differing and not (entry.is_in_operator or call.is_in_operator):
+        now = "is no longer" if "ADInplaceOrView" in new else "is now"
+        return Classification(("SL303",), f"{name} {now} a tensor created in inference mode; such tensors are not tracked by autograd")
+    if any(key.startswith("Autograd") for key in differing):
+        is_tracked = any(key.startswith("Autograd") for key in new)
+        if not (entry if is_tracked else call).is_in_operator:  # outside of inference mode too, its tensors lack autograd's keys
+            now = "is no longer" if is_tracked else "is now"
+            return Classification(("SL303",), f"{name} {now} a tensor created in inference mode, which autograd does not track")
+        now = "with autograd again" if is_tracked else "below autograd, as in the kernel of a custom operator"
+        return Classification(("SL303",), f"{name} is now used {now}")
+    listed = ", ".join(sorted(differing)) or "the trace does not record how it differs"
+    return Classification(("SL303",), f"{name} is a different kind of tensor than before: {listed}")
+
+
+def view(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
+    tensor = item.source.display_name or "a tensor"
+    return Classification(("SL303",), f"{tensor} was a view of another tensor when this was compiled, and no longer is one")
+
+
+def metadata(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
+    """What a tensor subclass or an opaque object compares by itself; no trace holds the values."""
+    known = short_type(entry.types.get(item.source, ""))
+    family, code = (item.reason.family, item.reason.code) if item.reason else ("", "")
+    if family == "own_guard":
+        return Classification(("SL320",), f"{name}{f' (a {known})' if known else ''} is in a different state, as its own guard_fn reports")
+    if code.startswith("__dtensor"):
+        sentence = f"the DTensor {name} has a different mesh, placement, shape or dtype"
+    else:
+        sentence = f"the metadata of {name} changed: what {known or 'its class'}.__tensor_flatten__ returns in addition to its tensors"
+    return Classification(("SL303",), sentence, remedy=_SAME_METADATA)
+
+
+def inner_tensors(item: Violation, name: str) -> Classification:
+    """``x.__tensor_flatten__()[0]``: the attributes that hold the tensors of which a tensor subclass consists."""
+    owner, after = name.removesuffix(INNER), f", now {item.actual}" if item.actual else ""
+    sentence = f"the tensor subclass {owner} consists of different tensors: {item.expected}{after}"
+    return Classification(("SL303",), sentence, remedy=_SAME_INNER)
+
+
+def aliasing(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
+    for group, now in (
+        (item.actual, "were different {}s, and {}are now the same one"),
+        (item.expected, "were the same {}, and {}now differ"),
+    ):
+        *others, last = str(group).split(" is ")
+        if others and others[0].endswith("._base"):
+            view = display_text(others[0].removesuffix("._base"))
+            return Classification(("SL317",), f"{view} was a view of {display_text(last)}, and no longer is")
+        if others:
+            is_named_tensor = bool(item.reason and item.reason.family == "duplicate")
+            is_tensor = is_named_tensor or any((Source(name), TENSOR) in known.facts for name in (*others, last) for known in (entry, call))
+            happened = now.format("tensor" if is_tensor else "object", "some of them " if len(others) > 1 else "")
+            words = f"{', '.join(map(display_text, others))} and {display_text(last)} {happened}"
+            remedy = _SAME_OFFSETS if last.endswith(_OFFSETS) else "" if is_tensor else _SAME_OBJECTS
+            return Classification(("SL317",), words, remedy=remedy)
+    overlapping = _OVERLAPPING.search(item.reason.code) if item.reason else None
+    if overlapping and overlapping["apart"]:
+        together, apart = (enumerated(display_text(text).split(", ")) for text in overlapping.group("together", "apart"))
+        sentence = f"{together} overlapped in memory when this was compiled, and {apart} did not; that has changed"
+        return Classification(("SL317",), sentence)
+    return Classification(("SL317",), "the set of inputs that are the same tensor (or overlap in memory) changed")
+
+
+def marking(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
+    tensor, function = name or "a tensor", MARKED_BY.get(item.prop.name, "")
+    if function and str(item.expected) == "False":
+        return Classification(("SL321",), f"{tensor} is marked by {function}, and was not when this was compiled")
+    how = f"({function or 'mark_dynamic, maybe_mark_dynamic or mark_static'}) than when this was compiled"
+    return Classification(("SL321",), f"{tensor} is marked differently {how}")

@@ -1,0 +1,71 @@
+"""Values that changed: ints, floats, strings, None, flags."""
+
+from shapelog.reading.payloads.source_names import Source
+from shapelog.recompiles.classification.floats import float_value, is_compared_with_tensor
+from shapelog.recompiles.classification.objects import shown_object
+from shapelog.recompiles.classification.pins import pinned
+from shapelog.recompiles.classification.result import Classification, short_type
+from shapelog.recompiles.classification.tensors import INNER, inner_tensors
+from shapelog.recompiles.facts import CompileFacts
+from shapelog.recompiles.violations import Described, Violation, constant_type
+
+_SCALARS = frozenset(("bool", "int", "float", "complex", "str", "bytes"))
+_COUNTER = "itertools.count"
+_PLAIN = "pass a plain {}: PyTorch treats an instance of a subclass as a constant"
+
+
+def value(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
+    """Another constant: a number, a text, a flag, or None."""
+    before, after = str(item.expected), str(item.actual)
+    now = after or "another value"
+    if item.expected is Described.OBJECT:  # guarded by its id, in a version that does not write types: most often None
+        return Classification(("SL322",), f"{name} was None or an object guarded by its identity, and is now {now}")
+    if before == "not None":
+        return Classification(("SL322",), f"{name} was not None and is now None")
+    if "None" in (before, after) and before != after:
+        return Classification(("SL322",), f"{name} changed from {shown_object(before)} to {shown_object(now)}")
+    if item.source.endswith(INNER):
+        return inner_tensors(item, name)
+    if entry.types.get(item.source) == _COUNTER:
+        how = f"from {_COUNTER}{before} to {_COUNTER}{after}" if after else f"(was {_COUNTER}{before})"
+        return Classification(("SL311",), f"{name} changed {how}")
+    if item.source.endswith(".training"):
+        return Classification(("SL316",), f"{name} changed from {before} to {now}")
+    if not before and not after:
+        return Classification(("SL311",), f"{name} changed (its values are not recorded)")
+    kind, kind_now = constant_type(before), constant_type(after)
+    if after and kind_now != kind and (kind in _SCALARS or (kind and kind_now in _SCALARS)):
+        return Classification(("SL310",), f"{name} changed from the {kind} {before} to {shown_object(now)}")
+    if kind == "int":
+        return _int(item, name, entry, call)
+    if kind == "float" or is_compared_with_tensor(before):
+        return float_value(item, name, entry, call)
+    return Classification(("SL311",), f"{name} changed from {before} to {after}" if after else f"{name} was {before} and has changed")
+
+
+def plain_value(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
+    """The value of an instance of a subclass of int and the like, which is never symbolic."""
+    changed = f"changed from {item.expected} to {item.actual}" if item.actual else f"was {item.expected} and has changed"
+    of_type = short_type(entry.types.get(item.source, "")) or "subclass of a built-in type"
+    sentence = f"{name}, a {of_type}, {changed}"
+    kind = constant_type(str(item.expected))
+    return Classification(("SL311",), sentence, remedy=_PLAIN.format(kind) if kind in ("int", "float") else "")
+
+
+def _int(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
+    """Another value of an int."""
+    before, after = str(item.expected), str(item.actual)
+    sentence = f"the int {name} changed from {before} to {after}" if after else f"the int {name} was {before} and has changed"
+    if _is_module_attribute(item.source, entry, call) or (item.reason and "nn.Module" in item.reason.text):
+        return Classification(("SL315",), f"{sentence}; ints on an nn.Module are static by default", True)
+    codes, words = pinned(item, item.source, entry, call)
+    return Classification(("SL102", *codes), sentence + words, True)
+
+
+def _is_module_attribute(source: Source, entry: CompileFacts, call: CompileFacts) -> bool:
+    owner, dot, _ = source.rpartition(".")
+    if owner in ("L['self']", "self") and "forward" in (entry.compile.metrics.code_name, call.compile.metrics.code_name):
+        return True
+    if owner.endswith("']") and "._modules[" in owner:
+        return True
+    return bool(dot) and entry.tree is not None and owner in entry.tree.modules
