@@ -1,5 +1,6 @@
 """The rule catalogue: what each code means, the remedy, and how its findings are shown. Codes are never reused."""
 
+import re
 from collections.abc import Iterable
 from enum import Enum
 from typing import NamedTuple
@@ -543,11 +544,20 @@ def remedy_for(rule: Rule, supports_dynamic_sources: bool) -> str:
     return rule.remedy if supports_dynamic_sources else rule.remedy_without_sources or rule.remedy
 
 
+_ACCEPTING = re.compile(r",? or accept [^;]*$")
+
+
 class Remedy(NamedTuple):
     """What to do, in one sentence, and the rule that it comes from."""
 
     rule: Rule
     text: str
+
+    @property
+    def change(self) -> str:
+        """What to change, without the alternative to accept more graphs; "" where nothing else is left."""
+        parts = (part for part in self.text.split("; ") if not part.startswith(("accept ", "otherwise accept ")))
+        return "; ".join(_ACCEPTING.sub("", part).removeprefix("otherwise ") for part in parts)
 
 
 def any_blocks_marking(codes: Iterable[str]) -> bool:

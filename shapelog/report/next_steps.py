@@ -357,7 +357,7 @@ def _key(run: _Run, alert: Alert) -> tuple[StepKind, object] | None:
     if AlertKind.LIMIT in kinds:
         return None if _is_lifted(run, alert.code) else (StepKind.LIMIT, _of_all_objects(alert))
     is_avoidable = any(AlertKind.AVOIDABLE in item.kinds and run.needs_code(item.compile) for item in alert.occurrences)
-    if is_avoidable and not _change(alert).text.startswith("accept "):  # which saves nothing
+    if is_avoidable and _change(alert).change:  # accepting graphs saves nothing
         return (StepKind.SETUP, alert.rule) if alert.rule.code in _SET_UP else (StepKind.CODE, _change(alert))
     return None
 

@@ -1745,7 +1745,7 @@ def test_two_grad_modes_are_justified_where_the_function_is_trained() -> None:
 @pytest.mark.parametrize(
     ("operator", "remedy"),
     [
-        ("torch.ops.lab.smooth.default(l_x_, 3, {})", "accept one graph per value, or let the operator lab::smooth take it as a tensor"),
+        ("torch.ops.lab.smooth.default(l_x_, 3, {})", "let the operator lab::smooth take it as a tensor, or accept one graph per value"),
         ("torch.ops.aten.mul.Scalar(l_x_, {})", ""),
         ("torch.ops.lab.smooth.default(l_x_, 1{})", ""),
     ],
@@ -1973,7 +1973,7 @@ def test_a_set_has_members_and_no_keys(of_type: str, verdict: Verdict) -> None:
     ]
     cause = only(two(*trees, "set.__contains__(d, 'a')"))
     assert (cause.codes, cause.sentence, cause.verdict) == (("SL314",), "d no longer contains 'a'", verdict)
-    assert cause.own_remedy == ("" if of_type == "dict" else "accept one graph for each case, or always pass a set with the same members")
+    assert cause.own_remedy == ("" if of_type == "dict" else "always pass a set with the same members, or accept one graph for each case")
 
 
 def test_nested_tensors_share_offsets_and_are_not_passed_twice() -> None:

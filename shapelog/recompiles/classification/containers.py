@@ -10,7 +10,7 @@ from shapelog.recompiles.violations import Violation
 from shapelog.rules import Verdict
 
 _ONE_ORDER = "insert the keys in the same order every time"
-_SETS, _SAME_MEMBERS = frozenset(("set", "frozenset")), "accept one graph for each case, or always pass a set with the same members"
+_SETS, _SAME_MEMBERS = frozenset(("set", "frozenset")), "always pass a set with the same members, or accept one graph for each case"
 _CLASS_DICT, _MODULE_PART = (
     re.compile(r"dict\((?P<owner>.*)\.__dict__\)"),
     re.compile(r"(?P<owner>.*)\._(?P<part>module|parameter|buffer)s"),

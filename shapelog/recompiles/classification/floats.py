@@ -10,7 +10,7 @@ from shapelog.recompiles.facts import CompileFacts
 from shapelog.recompiles.violations import Violation
 from shapelog.rules import Verdict
 
-_FLOAT_OF_OPERATOR = "accept one graph per value, or let the operator {operator} take it as a tensor"
+_FLOAT_OF_OPERATOR = "let the operator {operator} take it as a tensor, or accept one graph per value"
 _CUSTOM_OPERATOR = re.compile(r"\btorch\.ops\.((?!aten\b|prims\b|higher_order\b)\w+)\.(\w+)[\w.]*\((.*)\)")
 FLOAT_BRANCH = "replace the branch on this float by torch.where on a tensor, or accept one graph per branch"
 _LEARNING_RATE = re.compile(r"\.param_groups\[\d+\]\['lr'\]$")

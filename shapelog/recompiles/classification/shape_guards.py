@@ -15,7 +15,7 @@ from shapelog.rules import Verdict
 
 _ZERO_ONE = "0/1 specialization"
 _FROM_START = "clone() the slice or view before the call, or accept the extra graph (PyTorch always specializes on 0 and 1)"
-_EQUAL_OR_NOT = "accept one graph for equal sizes and one for different ones, or make them equal in every call"
+_EQUAL_OR_NOT = "make them equal in every call, or accept one graph for equal sizes and one for different ones"
 _WIDER_RANGE = "widen the range that mark_dynamic is given (min=, max=), or leave it out"
 # Where in PyTorch a guard comes from, ``(_dynamo/variables/builder.py:4960 in <lambda>)``, and the file in which sizes become symbolic.
 _ORIGIN, _MAKES_SYMBOLS = re.compile(r"\((\S+):\d+ in [^()]+\)"), "_dynamo/variables/builder.py"

@@ -1,6 +1,5 @@
 """Which code ran into the recompile limit, from which compile on, and which axes filled the entries?"""
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 
@@ -17,7 +16,6 @@ from shapelog.text import cut, one_line, plural
 _LONGEST = 200
 DEFAULT_LIMIT, DEFAULT_ACCUMULATED_LIMIT = 8, 256
 _HIT, _NEAR = RULES["SL401"], RULES["SL402"]
-_ACCEPTING = re.compile(r",? or accept [^;]*$")
 # Of fewer entries, each may have been made for the same reason.
 _MANY = 3
 _ALL_REASONS = 'TORCH_LOGS="recompiles"'
@@ -133,17 +131,11 @@ def _remedy(explained: Explanations, frame: Frame, causes: str, of_all: bool) ->
     if not causes:
         return f"remove the causes of the recompilations, or raise {setting}"
     if len(own) == 1 and own[0].causes:
-        text = _without_accepting(Remedies(explained.trace.version).of_recompile(own[0]).text)
+        text = Remedies(explained.trace.version).of_recompile(own[0]).change  # accepting graphs keeps no code below the limit
         if _RAISING in text:
             return text.replace(_RAISING, f"raise {setting} above")
         return f"{text}; or raise {setting}" if text else f"raise {setting} above the number of graphs that the code needs"
     return f"stop what keeps adding cache entries ({causes}), or raise {setting}"
-
-
-def _without_accepting(remedy: str) -> str:
-    """A remedy without the graphs that it takes into account: accepting them keeps no code below the limit."""
-    parts = (part for part in remedy.split("; ") if not part.startswith(("accept ", "otherwise accept ")))
-    return "; ".join(_ACCEPTING.sub("", part).removeprefix("otherwise ") for part in parts)
 
 
 def _last_reason(explained: Explanations, frame: Frame, hit: Compile, is_known: bool) -> str:
