@@ -21,6 +21,7 @@ _OFFSET, _BASE = ".storage_offset()", "._base."
 _REQUIRED = frozenset((Kind.SIZE, Kind.STRIDE, Kind.VALUE, Kind.RANK, Kind.LENGTH, Kind.DTYPE, Kind.REQUIRES_GRAD, Kind.TYPE))
 # Of more dims that were equal, a route has no choice which to mark.
 _MOST_PAIRED = 16
+_LEAST_ENTRIES = 2
 
 MarkChoice = frozenset[Mark]
 """Marks of which one is enough."""
@@ -129,13 +130,13 @@ class Router:
     def doubts(self, frame: Frame, entry: Compile, differences: Sequence[EntryDifference]) -> tuple[MarkChoice, ...]:
         """What may separate a call that was refused from an entry besides the one failed guard that its record has for each entry.
 
-        That is what varies in this frame, what the entry requires a value of, and what the call is not known to have that value of.
+        Where the frame has no two entries, nothing shows that the code takes the same branches with another value. Else that is what varies in this frame, what the entry requires a value of, and what the call is not known to have that value of.
         """
         known = self.explained.facts.of(entry)
         named = {(cause.source, cause.prop): cause.after for item in differences for cause in item.causes}
         settled = {(cause.source, cause.prop) for item in differences if item.entry is entry for cause in item.causes}
         pinned = {Source(name).canonical for shape in (known.tree.shapes if known.tree else ()) if (name := _pinned_by(shape))}
-        found: dict[MarkChoice, None] = {}
+        found: dict[MarkChoice, None] = {} if len(frame.entries) >= _LEAST_ENTRIES else {frozenset(): None}
         open_sources = {source for (source, _), after in named.items() if source and not after} - {source for source, _ in settled}
         if known.tree and any(source in open_sources for source, _ in known.tree.facts):
             found[frozenset()] = None  # another entry was for something else, and what came is not known

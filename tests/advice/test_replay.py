@@ -238,6 +238,15 @@ def test_a_refused_call_may_differ_in_what_its_record_does_not_have(first: int, 
     assert cost.at_most - cost.total == cost.unrecorded >= doubtful
 
 
+@pytest.mark.parametrize(("sizes", "doubtful"), [((10,), 1), ((10, 12), 0)], ids=["one entry", "two entries"])
+def test_a_refused_call_may_take_another_branch_where_no_two_entries_show_that_sizes_share_one(
+    sizes: tuple[int, ...], doubtful: int
+) -> None:
+    made = trace(static_sizes(*sizes))
+    reasons = [f"0/{number}: tensor 'x' size mismatch at index 0. expected {size}, actual 13" for number, size in enumerate(sizes)]
+    assert replayed(made + refused(f"0/{len(sizes)}", *reversed(reasons))).cost([X0]).doubtful == doubtful
+
+
 def full(*others: bytes) -> bytes:
     """f, at line 5 of the model, is compiled for two sizes and an int, then refused for another int; ``others`` are compiled by then."""
     made = trace()
