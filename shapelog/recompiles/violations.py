@@ -399,6 +399,8 @@ def _objects(
         classes = [_class_of(known, source) for known in (tree, call.tree)]
         if all(classes):
             return prop, classes[0], classes[1]
+    if was.endswith(_METACLASSES) and not now:  # the call left no guards
+        return prop, _class_of(tree, source) or was, actual
     return prop, was or expected, now or actual
 
 

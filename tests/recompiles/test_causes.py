@@ -1059,6 +1059,14 @@ def test_classes_of_different_metaclasses_are_classes_all_the_same() -> None:
     assert (cause.codes, cause.sentence) == (("SL311",), "k changed from the class A to B")
 
 
+def test_a_class_is_one_whose_successor_is_not_recorded() -> None:
+    """The call has no guards, as where its code compiles to nothing."""
+    made = trace(compiled("0/0", tensor(10, 8), guards=guard_tree(tensor_match(), a_class("app.A", 7))))
+    made += compiled("0/1", reasons=("0/0: ___check_obj_id(k, 7), type=<class 'app.A'>",))
+    (cause,) = explain(made).recompiles[-1].causes
+    assert (cause.codes, cause.sentence) == (("SL311",), "k was the class A and has changed")
+
+
 def test_an_array_that_became_none_was_no_tensor() -> None:
     reason = "expected type of '___from_numpy(a)' to be a tensor type, ' but found <class 'NoneType'>"
     trees = guard_tree(tensor_match(), tensor_match("___from_numpy(L['a'])")), guard_tree(tensor_match(), equals_match("L['a']", None))

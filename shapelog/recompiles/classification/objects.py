@@ -60,7 +60,10 @@ def identity(item: Violation, name: str, entry: CompileFacts, call: CompileFacts
     if operator := _OPERATOR.search(expected):
         return Classification(("SL311",), f"{name} is another operator than {operator[1]}", remedy=_EACH_FUNCTION)
     if expected.startswith(THE_CLASS):
-        before, after = short_type(expected.removeprefix(THE_CLASS)), short_type(str(item.actual).removeprefix(THE_CLASS))
+        before = short_type(expected.removeprefix(THE_CLASS))
+        if not str(item.actual).startswith(THE_CLASS):
+            return Classification(("SL311",), f"{name} was the class {before} and has changed")
+        after = short_type(str(item.actual).removeprefix(THE_CLASS))
         if before == after:
             return Classification(("SL308",), f"{name} is a new class {before}, not the one this was compiled for", remedy=_SAME_CLASS)
         return Classification(("SL311",), f"{name} changed from the class {before} to {after}")
