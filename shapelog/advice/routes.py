@@ -130,8 +130,8 @@ class Router:
     def doubts(self, frame: Frame, entry: Compile, differences: Sequence[EntryDifference]) -> tuple[MarkChoice, ...]:
         """What may separate a call that was refused from an entry besides the one failed guard that its record has for each entry.
 
-        Where the frame has no two entries, nothing shows that the code takes the same branches with another value. Else it is what varies in
-        this frame, what the entry requires a value of, and what the call is not known to have that value of.
+        Where the frame has no two entries, nothing shows that the code takes the same branches with another value. Else it is what varies
+        in this frame, what the entry requires a value of, and what the call is not known to have that value of.
         """
         known = self.explained.facts.of(entry)
         named = {(cause.source, cause.prop): cause.after for item in differences for cause in item.causes}
