@@ -21,8 +21,8 @@ from shapelog.model.trace import Outcome
 from shapelog.recompiles.shape_table import State
 from shapelog.report.details.uncompiled_calls import Eager
 from shapelog.report.frame_changes import Effect, Gain, Loss, Since
-from shapelog.report.next_steps import StepKind
 from shapelog.report.report import analyze
+from shapelog.report.steps.step import StepKind
 from shapelog.reporters.json import advice, check, compare, explain, extraction, fix, fleet, lines, report, rules, trend, verification
 from shapelog.rules import AlertKind, Level, Verdict
 

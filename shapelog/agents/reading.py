@@ -18,9 +18,10 @@ from shapelog.recompiles.explain import explain_trace
 from shapelog.report.alerts import Alert, collect_alerts
 from shapelog.report.compare import Comparison, compare
 from shapelog.report.explain_compile import CompileExplanation, GuardChange, costliest_first, explain_compile, explanation_of, some_ids
-from shapelog.report.next_steps import NextStep, next_steps, saving_words
+from shapelog.report.next_steps import next_steps
 from shapelog.report.report import Report, analyze
 from shapelog.report.repository_paths import Repository
+from shapelog.report.steps.step import NextStep, saving_words
 from shapelog.rule_docs import Entry, entries, entry
 from shapelog.rules import Rule
 from shapelog.text import measured, plural, plural_noun, some, taking

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from shapelog.fix.source_files import CannotPlaceError
-from shapelog.report.next_steps import NextStep, Saving, StepKind
+from shapelog.report.steps.step import NextStep, Saving, StepKind
 from shapelog.text import plural
 
 _OF_DYNAMO = "torch._dynamo.config."

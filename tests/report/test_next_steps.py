@@ -11,9 +11,10 @@ from recorded import FIXTURES, RECORDED, report_of
 
 from shapelog.model.trace import Compile, Outcome
 from shapelog.report.alerts import Alerts, collect_alerts
-from shapelog.report.next_steps import NextStep, StepKind, next_steps, saving_words
+from shapelog.report.next_steps import next_steps
 from shapelog.report.report import Report
 from shapelog.report.repository_paths import Repository
+from shapelog.report.steps.step import NextStep, StepKind, saving_words
 from shapelog.reporters import Options, renderer
 from shapelog.rules import Verdict
 

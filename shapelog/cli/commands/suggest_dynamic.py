@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from shapelog.advice.advise import Advice
     from shapelog.model.ids import TorchVersion
     from shapelog.recompiles.explain import Explanations
-    from shapelog.report.next_steps import NextStep
+    from shapelog.report.steps.step import NextStep
 
 
 @click.command("suggest-dynamic", short_help="Show what to mark as dynamic, and what that saves.")
@@ -80,9 +80,10 @@ def _advise(explained: "Explanations", version: "TorchVersion | None", debug: bo
 def _other_steps(explained: "Explanations", advice: "Advice", debug: bool) -> "tuple[NextStep, ...]":
     """What would help in addition to marking, the most worthwhile first."""
     from shapelog.report.alerts import collect_alerts
-    from shapelog.report.next_steps import StepKind, next_steps
+    from shapelog.report.next_steps import next_steps
     from shapelog.report.report import report_on
     from shapelog.report.repository_paths import Repository
+    from shapelog.report.steps.step import StepKind
 
     found = collect_alerts(report_on(explained, debug)._replace(advice=advice), Repository())
     return tuple(step for step in next_steps(found) if step.kind is not StepKind.MARK)

@@ -8,8 +8,9 @@ from shapelog.check.check import BudgetUse, CheckedAlert, CheckResult
 from shapelog.check.policy import Metric
 from shapelog.model.code_matching import Code
 from shapelog.model.trace import Outcome
-from shapelog.report.next_steps import NextStep, StepKind, next_steps, saving_words
+from shapelog.report.next_steps import next_steps
 from shapelog.report.report import FrameReport
+from shapelog.report.steps.step import NextStep, StepKind, saving_words
 from shapelog.reporters import Options
 from shapelog.reporters.ci.alert_text import help_words, place, problems, pytorch_pages
 from shapelog.reporters.ci.markdown_escape import cell, code, escaped, fenced, folded, listed

@@ -5,7 +5,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from shapelog.report.next_steps import saving_words
+from shapelog.report.steps.step import saving_words
 from shapelog.reporters.html.chart_text import KIND_LABELS, clipped, spent
 from shapelog.reporters.html.template_cache import template_cache
 from shapelog.resources import template_dir

@@ -9,8 +9,8 @@ from shapelog.errors import DATA_LOSS
 from shapelog.model.exports import Export, ExportResult
 from shapelog.model.vllm import VllmCompilation
 from shapelog.report.details.vllm_passes import vllm_words
-from shapelog.report.next_steps import NextStep
 from shapelog.report.report import Report
+from shapelog.report.steps.step import NextStep
 from shapelog.reporters.html.chart_text import Part, kind_of, totals
 from shapelog.reporters.html.frame_page import FrameView
 from shapelog.rules import RULES, Rule, Verdict

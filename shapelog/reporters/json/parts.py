@@ -12,8 +12,8 @@ from shapelog.reading.payloads.source_names import is_library
 from shapelog.reading.records import StackFrame
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Recompile
-from shapelog.report.next_steps import Saving
 from shapelog.report.report import Summary
+from shapelog.report.steps.step import Saving
 from shapelog.rules import Remedy, problem_rule
 
 

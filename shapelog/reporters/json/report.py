@@ -6,10 +6,11 @@ from typing import Any
 from shapelog.model.trace import Compile, Rank, Trace
 from shapelog.recompiles.similar_graphs import Group
 from shapelog.report.alerts import Alert, collect_alerts
-from shapelog.report.next_steps import NextStep, next_steps
+from shapelog.report.next_steps import next_steps
 from shapelog.report.report import FrameReport, Report
 from shapelog.report.repository_paths import Repository
 from shapelog.report.results import Finding, Table
+from shapelog.report.steps.step import NextStep
 from shapelog.reporters.json.advice import advice_data
 from shapelog.reporters.json.exports import export_data
 from shapelog.reporters.json.parts import line_data, problem_data, recompile_data, saving_data, summary_data, trace_data, trouble_data

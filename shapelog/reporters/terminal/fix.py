@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from shapelog.advice.paste_formats import cost_of, effect_of
 from shapelog.fix.patches import Fix, Placed
 from shapelog.fix.settings import Setting
-from shapelog.report.next_steps import saving_words
+from shapelog.report.steps.step import saving_words
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.text_page import TextPage
 from shapelog.text import escape_controls, one_line, plural, some, taking

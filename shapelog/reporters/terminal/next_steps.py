@@ -2,7 +2,7 @@
 
 from rich.text import Text
 
-from shapelog.report.next_steps import NextStep, saving_words
+from shapelog.report.steps.step import NextStep, saving_words
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.text_page import CONFIDENCE_COLORS, LONGEST_COPIED, TextPage
 from shapelog.text import file_name, one_line, plural

@@ -12,10 +12,11 @@ from shapelog.report.alert_groups import alert_groups
 from shapelog.report.alerts import Alerts, collect_alerts
 from shapelog.report.details.vllm_passes import vllm_words
 from shapelog.report.merge_ranks import MergedFrame, merged_findings, merged_frames, merged_groups, rank_label
-from shapelog.report.next_steps import next_steps, saving_words
+from shapelog.report.next_steps import next_steps
 from shapelog.report.report import Axis, FrameReport, Report
 from shapelog.report.repository_paths import Repository
 from shapelog.report.results import Column, Location
+from shapelog.report.steps.step import saving_words
 from shapelog.report.trace_health import health_of
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.diagnostic import also, code_place, diagnostic, id_words, note

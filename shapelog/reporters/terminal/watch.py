@@ -16,9 +16,10 @@ from shapelog.capture.watch import Event, Snapshot
 from shapelog.model.trace import Outcome, Rank
 from shapelog.report.alerts import collect_alerts
 from shapelog.report.merge_ranks import MergedFrame, merged_frames, rank_label
-from shapelog.report.next_steps import next_steps, saving_words
+from shapelog.report.next_steps import next_steps
 from shapelog.report.report import Report
 from shapelog.report.repository_paths import Repository
+from shapelog.report.steps.step import saving_words
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.text_page import COLORS, console
 from shapelog.rules import Verdict

@@ -9,9 +9,10 @@ from recorded import report_of
 from shapelog.model.cache_uses import CacheUse, cache_uses
 from shapelog.report.alerts import collect_alerts
 from shapelog.report.details.cache_remedies import cache_problem
-from shapelog.report.next_steps import NextStep, StepKind, next_steps
+from shapelog.report.next_steps import next_steps
 from shapelog.report.report import Report
 from shapelog.report.repository_paths import Repository
+from shapelog.report.steps.step import NextStep, StepKind
 
 HASHES = [letter * 51 for letter in "abcdef"]
 

@@ -12,8 +12,9 @@ import shapelog
 from shapelog.model.trace import Trace
 from shapelog.report.alerts import collect_alerts
 from shapelog.report.details.uncompiled_calls import Eager, Fate, fate_of, fates
-from shapelog.report.next_steps import Saving, StepKind, next_steps, saving_words
+from shapelog.report.next_steps import next_steps
 from shapelog.report.repository_paths import Repository
+from shapelog.report.steps.step import Saving, StepKind, saving_words
 
 BREAK = "Graph break in user code at /srv/app/model.py:7\nGraph Break Reason: no\nUser code traceback:\n"
 SUPPRESSED, NOT_SUPPRESSED = ({"dynamo_config": json.dumps({"suppress_errors": value})} for value in (True, False))

@@ -20,8 +20,9 @@ from recorded import FIXTURES, RECORDED, graph_of, guards_of, report_of
 import shapelog
 from shapelog.model.trace import Trace
 from shapelog.report.alerts import Alerts, collect_alerts
-from shapelog.report.next_steps import NextStep, next_steps, saving_words
+from shapelog.report.next_steps import next_steps
 from shapelog.report.repository_paths import Repository
+from shapelog.report.steps.step import NextStep, saving_words
 from shapelog.reporters import Options, renderer
 from shapelog.reporters.html import render
 from shapelog.text import file_name

@@ -1,0 +1,1 @@
+"""The kinds of next steps, a module for each."""

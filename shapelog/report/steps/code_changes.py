@@ -1,0 +1,52 @@
+"""Steps that change the code, or what is set up before it, so that it is not recompiled."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from shapelog.advice.compile_seconds import Seconds
+from shapelog.model.trace import Compile
+from shapelog.recompiles.global_state import set_once
+from shapelog.report.alerts import Alert, Occurrence
+from shapelog.report.steps.step import SET_UP, Confidence, NextStep, Saving, StepKind, StepSources, middle, step_of, subject_of_alerts
+from shapelog.rules import Remedy
+from shapelog.text import shorten, some
+
+# How many of the properties that changed a title names, and how much of each.
+_NAMED, _LONGEST_NAME = 2, 40
+
+
+def change_of(alert: Alert) -> Remedy:
+    """What to change about the code where marking is not enough."""
+    return alert.rest.remedy if alert.rest else alert.remedy
+
+
+def code_change(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
+    """Recompilations that go away when the code, or what is set up before it, changes."""
+    cured: dict[Compile, set[str]] = {}
+    own: dict[Compile, Occurrence] = {}
+    for alert in alerts:
+        for item in alert.occurrences:
+            cured.setdefault(item.compile, set()).update(alert.codes)
+            if run.needs_code(item.compile):
+                own[item.compile] = item
+    sole = [item for item in own.values() if cured[item.compile].issuperset(run.recompiles[item.compile].codes)]
+    saved = Seconds(math.fsum(item.seconds for item in sole), math.fsum(item.seconds for item in own.values()))
+    confidence = Confidence("medium", "the cause is known; the changed code may meet other obstacles")
+    if len(sole) < len(own):
+        confidence = Confidence("low", "some of these recompilations have other causes as well")
+    kind = StepKind.SETUP if alerts[0].rule.code in SET_UP else StepKind.CODE
+    saving = Saving(sum(item.times for item in sole), sum(item.times for item in own.values()), saved)
+    subjects = list(dict.fromkeys(shorten(alert.subjects[0], _LONGEST_NAME) for alert in alerts if alert.subjects))
+    changed = some(subjects, _NAMED) if kind is StepKind.CODE else ""
+    subject = f"{subject_of_alerts(alerts)}{f' ({changed})' if changed else ''}"
+    step = step_of(kind, f"{subject}: {_what_to_change(alerts)}", alerts, saving, middle(saved), confidence)
+    return replace(step, labels=tuple(dict.fromkeys(item.compile.label for item in own.values())))
+
+
+def _what_to_change(alerts: Sequence[Alert]) -> str:
+    """The remedy of these alerts; settings that each alone has one about are set together."""
+    text = change_of(alerts[0]).text
+    is_same = all(change_of(alert).text == text for alert in alerts)
+    fields = [field for alert in alerts for axis in alert.axes for field in axis.split(", ")]
+    return text if is_same or alerts[0].rule.code != "SL307" else set_once(fields) or text

@@ -1,0 +1,82 @@
+"""Steps against graph breaks, restarts and failures."""
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+
+from shapelog.advice.compile_seconds import Seconds
+from shapelog.model.trace import UNNAMED_CODE, Outcome
+from shapelog.report.alerts import Alert
+from shapelog.report.details.logging_calls import lines_for_logging
+from shapelog.report.details.uncompiled_calls import fates
+from shapelog.report.steps.step import Confidence, NextStep, Saving, StepKind, StepSources, middle, step_of, subject_of_alerts
+from shapelog.text import sentence_end, shorten
+
+# ``torch._dynamo.config.trace_numpy = True``, `` `torch._dynamo.config.trace_numpy` to `True` ``; one hint lacks the ``config``.
+SETTING = re.compile(r"torch\._dynamo\.(?:config\.)?(\w+)(?: ?= ?|`? to `?(?=True|False))(\w+)")
+# A title that is longer than this ends with its first sentence.
+_LONG_TITLE = 120
+_SHORTEST_SENTENCE = 20
+# Of an error in a title.
+_LONGEST_ERROR = 80
+
+
+def graph_break_step(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
+    """Without the break, what it cost goes away, and the code that goes on after it is compiled as part of the rest."""
+    resumed = [item for code in run.resumed.after(alerts) for item in run.found.compiles(code)]
+    lost = math.fsum(alert.seconds for alert in alerts)
+    saved = Seconds(lost, lost + math.fsum(item.seconds for item in resumed))
+    saving = Saving(0, sum(item.weight for item in resumed), saved)
+    what = _title_of(alerts[0])
+    places = {alert.source_line for alert in alerts}
+    which = f"the graph break in {alerts[0].title}" if len(places) == 1 else f"{len(places)} graph breaks"
+    return step_of(StepKind.GRAPH_BREAK, f"Remove {which}: {what}", alerts, saving, middle(saved), *_cure(alerts))
+
+
+def _title_of(alert: Alert) -> str:
+    """What PyTorch met; of a long text the first sentence."""
+    title = alert.messages[0].title if alert.messages else alert.axis or alert.sentence
+    end = sentence_end(title, _SHORTEST_SENTENCE) if len(title) > _LONG_TITLE else -1
+    return title[: end - 1] if end > 0 else title
+
+
+def _cure(alerts: Sequence[Alert]) -> tuple[Confidence, tuple[str, ...]]:
+    """How sure PyTorch's hints make a step, and the settings that they name."""
+    hints = [hint for alert in alerts for message in alert.messages for hint in message.specific_hints]
+    named = (f"torch._dynamo.config.{name} = {value}" for hint in hints for name, value in SETTING.findall(hint))
+    settings = tuple(dict.fromkeys((*named, *_logging_lines(alerts))))
+    return Confidence(*(("medium", "PyTorch names a remedy") if hints else ("low", "PyTorch names no remedy"))), settings
+
+
+def _logging_lines(alerts: Sequence[Alert]) -> Iterator[str]:
+    return (line for alert in alerts for message in alert.messages for line in lines_for_logging(message, alert.snippet))
+
+
+def restart_step(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
+    saved = Seconds(0.0, math.fsum(alert.seconds for alert in alerts))
+    title = f"Avoid the restarted analysis of {subject_of_alerts(alerts)}: {alerts[0].axis}"
+    return step_of(StepKind.RESTART, title, alerts, Saving(seconds=saved), middle(saved), Confidence("low", "a restart may be needed"))
+
+
+def failure_step(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
+    failures = [item for alert in alerts for item in alert.occurrences if item.compile.outcome is Outcome.FAILED]
+    stake = math.fsum(run.seconds[compile] for compile in {item.compile for item in failures})
+    raised, eager = fates((item.frame, item.compile, item.times) for item in failures)
+    saving = Saving(failed=sum(item.times for item in failures), raised=raised, eager=eager)
+    error, _, words = _own_error(alerts[0]).partition(": ")
+    subject = subject_of_alerts(alerts)
+    title = f"{'Fix the error' if subject == UNNAMED_CODE else f'Fix what keeps {subject} from compiling'}: {_title_of(alerts[0])}"
+    if error:
+        title = f"Fix the {error}{'' if subject == UNNAMED_CODE else f' in {subject}'}{f': {words}' if words else ''}"
+    is_bug = any(message.is_bug for message in alerts[0].messages[:1])
+    if is_bug or all(item.compile.is_forbidden for item in failures):
+        title = f"{subject}: {alerts[0].remedy.text}"
+    return step_of(StepKind.FAILURE, title, alerts, saving, stake, *_cure(alerts))
+
+
+def _own_error(alert: Alert) -> str:
+    """``KeyError: 'a'``: what the user's code raised while Dynamo traced it; "" where Dynamo stopped for another reason."""
+    raised = alert.exceptions[0] if alert.exceptions and alert.exceptions[0].is_observed else None
+    if raised is None:
+        return next((message.operation_error for message in alert.messages if message.operation_error), "")
+    return f"{raised.type}: {shorten(raised.message, _LONGEST_ERROR)}" if raised.message else raised.type

@@ -1,0 +1,47 @@
+"""The step that keeps code below the recompile limit."""
+
+import math
+from collections.abc import Sequence
+
+from shapelog.model.code_matching import Code
+from shapelog.model.trace import UNNAMED_CODE, Outcome
+from shapelog.report.alerts import Alert
+from shapelog.report.analyses.recompile_limit import DEFAULT_ACCUMULATED_LIMIT, DEFAULT_LIMIT, is_accumulated
+from shapelog.report.details.uncompiled_calls import Eager
+from shapelog.report.steps.step import Confidence, NextStep, Saving, StepKind, StepSources, step_of, subject_of_alerts
+from shapelog.rules import AlertKind
+
+
+def is_lifted(run: StepSources, code: Code) -> bool:
+    """Whether with the marks no call of this code is refused."""
+    own = [run.forecasts[frame] for frame in code.frames if frame in run.forecasts]
+    return bool(own) and any(item.before.refused for item in own) and not any(item.after.refused for item in own)
+
+
+def limit_step(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
+    trace = run.report.trace
+    refused = [item for alert in alerts for item in run.found.compiles(alert.code) if item.compile.outcome is Outcome.LIMIT]
+    raised = sum(item.weight for item in refused if item.compile.raised_at_limit)
+    number = sum(item.weight for item in refused)
+    saving = Saving(refused=number, raised=raised, eager=(Eager.LIMIT,) if raised < number else ())
+    # Where something else removes recompilations of the code, that comes first: it lowers what fills the limit.
+    others = {alert.code for alert in run.found.alerts if AlertKind.AVOIDABLE in alert.kinds}
+    stake = math.fsum(item.seconds for alert in alerts if alert.code not in others for item in run.found.compiles(alert.code))
+    confidence = Confidence("low", "how many compilations a higher limit costs is not in the trace")
+    of_all = of_all_objects(alerts[0])
+    setting = trace.version.limit_setting(of_all)
+    remedies = {alert.remedy.text for alert in alerts}
+    remedy = remedies.pop() if len(remedies) == 1 else f"remove the cause of each, or raise {setting}"
+    known = trace.config.accumulated_recompile_limit if of_all else trace.config.recompile_limit
+    limit = known or (DEFAULT_ACCUMULATED_LIMIT if of_all else DEFAULT_LIMIT)
+    # A text without the limit may be of a program that raised it.
+    settings = () if trace.is_text and not known else (f"{setting} = {2 * limit}",)
+    subject = subject_of_alerts(alerts)
+    title = f"{'Stay' if subject == UNNAMED_CODE else f'Keep {subject}'} below the recompile limit: {remedy}"
+    return step_of(StepKind.LIMIT, title, alerts, saving, stake, confidence, settings)
+
+
+def of_all_objects(alert: Alert) -> bool:
+    """Whether the limit that code hit is the one for the entries of all objects that share it."""
+    hits = [item.compile for item in alert.occurrences if item.compile.outcome is Outcome.LIMIT]
+    return bool(hits) and all(map(is_accumulated, hits))

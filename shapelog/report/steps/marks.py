@@ -1,0 +1,56 @@
+"""The step that marks inputs as dynamic."""
+
+from collections.abc import Iterator
+
+from shapelog.advice.compile_seconds import Seconds
+from shapelog.advice.paste_formats import as_python, as_shell
+from shapelog.model.trace import Outcome, Trace
+from shapelog.report.details.uncompiled_calls import Eager
+from shapelog.report.report import Report
+from shapelog.report.steps.step import CONFIDENCE, Confidence, NextStep, Saving, StepKind, middle
+from shapelog.text import capitalized
+
+
+def mark_steps(report: Report) -> Iterator[NextStep]:
+    """All marks of the advice together, since they save more together than each does."""
+    advice = report.advice
+    if advice is None or not advice.suggestions:
+        return
+    items = advice.suggestions
+    fewer = advice.before.compiles - advice.after.compiles
+    unsure = max(items, key=lambda item: CONFIDENCE.index(item.confidence))
+    text = (as_shell(advice),) if advice.env else tuple(as_python(advice).split("\n"))
+    saved = advice.avoidable_seconds if fewer else Seconds()
+    title = capitalized(items[0].recommendation) if len(items) == 1 else f"Mark {advice.what_to_mark} as dynamic"
+    refused = advice.before.limit_hits - advice.after.limit_hits
+    raised = _raised_at_limit(report.trace, refused, is_lifted=not advice.after.limit_hits)
+    forbidden = advice.before.forbidden - advice.after.forbidden
+    yield NextStep(
+        kind=StepKind.MARK,
+        title=title if fewer or not refused else f"{title}; or raise {advice.version.limit_setting()}",
+        rules=(),
+        saving=Saving(
+            least=max(0, fewer - advice.after.more),
+            most=fewer,
+            seconds=saved,
+            refused=refused,
+            failed=forbidden,
+            raised=forbidden + raised,
+            eager=(Eager.LIMIT,) if refused > raised else (),
+            is_unsure=bool(advice.after.more or advice.after.doubtful),
+        ),
+        confidence=Confidence(unsure.confidence, unsure.confidence_reason),
+        stake=middle(saved),
+        text=text,
+        explanation="; ".join([*([f"estimated {advice.scope}"] if advice.scope else []), *advice.warnings]),
+        labels=tuple(dict.fromkeys(label for item in items for label in item.gone)),
+    )
+
+
+def _raised_at_limit(trace: Trace, refused: int, *, is_lifted: bool) -> int:
+    """How many of these refused calls raised an error: where both kinds occur and some remain, which ones go away is not known."""
+    hits = [compile for compile in trace.compiles if compile.outcome is Outcome.LIMIT]
+    raised = [compile for compile in hits if compile.raised_at_limit]
+    if len(raised) == len(hits):
+        return refused
+    return sum(trace.rank_weight(compile.rank) for compile in raised) if is_lifted else 0

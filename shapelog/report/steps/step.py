@@ -1,0 +1,204 @@
+"""What one step is: what to do, what it saves, how sure that is; and what the makers of steps share."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cached_property
+from typing import NamedTuple
+
+from shapelog.advice.advise import Forecast
+from shapelog.advice.compile_seconds import Seconds
+from shapelog.model.trace import Compile, Frame
+from shapelog.recompiles.explain import Recompile
+from shapelog.report.alerts import Alert, Alerts
+from shapelog.report.details.uncompiled_calls import Eager
+from shapelog.report.report import Report
+from shapelog.report.repository_paths import SourceLine
+from shapelog.report.resumed_code import ResumedCode
+from shapelog.report.weighted import weighted_compiles
+from shapelog.rules import Rule, Verdict
+from shapelog.text import plural
+
+# Rules about state that a program sets up once, before the first compiled call.
+SET_UP = frozenset(("SL301", "SL303", "SL305", "SL306", "SL307", "SL321"))
+# What makes seconds notable: their share of all seconds of the run. A restart of the analysis that costs less is not worth a step.
+COSTLY = 0.05
+_LAMBDA = "<lambda>"
+CONFIDENCE = ("high", "medium", "low")
+_NO_LONGER_EAGER = {
+    Eager.ALL: "calls no longer run eagerly",
+    Eager.OR_RAISED: "calls no longer run eagerly or raise",
+    Eager.RESUMED: "the code after the graph break no longer runs eagerly",
+    Eager.LIMIT: "calls beyond the recompile limit no longer run eagerly",
+}
+
+
+class StepKind(Enum):
+    """What a step changes."""
+
+    MARK = "mark as dynamic"
+    CODE = "code change"
+    SETUP = "set-up"
+    GRAPH_BREAK = "graph break"
+    RESTART = "restart"
+    FAILURE = "failure"
+    LIMIT = "recompile limit"
+    RANKS = "ranks"
+    EXPORT = "export"
+    CACHE = "compile cache"
+
+
+@dataclass(frozen=True, slots=True)
+class Saving:
+    """What a step saves: ``least`` to ``most`` compilations, their seconds, and compilations that were refused or failed.
+
+    Of the calls for which these were made, ``raised`` are how many raised an error, and ``eager`` is what ran in eager mode from then on.
+    ``is_later`` where only runs after this one save it, ``is_unsure`` where calls may be refused all the same.
+    """
+
+    least: int = 0
+    most: int = 0
+    seconds: Seconds = field(default_factory=Seconds)
+    refused: int = 0
+    failed: int = 0
+    raised: int = 0
+    eager: tuple[Eager, ...] = ()
+    is_later: bool = False
+    is_unsure: bool = False
+
+    @property
+    def is_any(self) -> bool:
+        return bool(self.most or self.refused or self.failed or self.seconds.as_saving)
+
+
+class StepPlace(NamedTuple):
+    """A line that a step is about; ``code`` is "" where the trace does not have it, ``marked`` the part of it that matters."""
+
+    line: SourceLine
+    code: str
+    marked: str
+
+
+class Confidence(NamedTuple):
+    """How sure the saving is (``high``, ``medium`` or ``low``), and why."""
+
+    level: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NextStep:
+    """One thing to do. ``title`` is a sentence, ``text`` what to type, literally, () where that depends on the code.
+
+    ``rules`` are what it is about, ``labels`` the compiles. ``stake`` are the seconds by which steps are ranked: those that it is expected
+    to save or, where code did not get compiled, those that were spent on it in vain. ``explanation``, ``hints`` and ``url`` are PyTorch's.
+    """
+
+    kind: StepKind
+    title: str
+    rules: tuple[Rule, ...]
+    saving: Saving
+    confidence: Confidence
+    stake: float
+    text: tuple[str, ...] = ()
+    explanation: str = ""
+    hints: tuple[str, ...] = ()
+    url: str = ""
+    places: tuple[StepPlace, ...] = ()
+    labels: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class StepSources:
+    """The alerts of a run, and what steps look up in it."""
+
+    found: Alerts
+
+    @property
+    def report(self) -> Report:
+        return self.found.report
+
+    @cached_property
+    def resumed(self) -> ResumedCode:
+        return ResumedCode(self.found)
+
+    @cached_property
+    def recompiles(self) -> Mapping[Compile, Recompile]:
+        return {item.compile: item for item in self.report.explained.recompiles}
+
+    @cached_property
+    def seconds(self) -> Mapping[Compile, float]:
+        """Those of all ranks that a compile represents."""
+        return {item.compile: item.seconds for item in weighted_compiles(self.report.explained)}
+
+    def weight(self, compile: Compile) -> float:
+        """By how much the seconds of all ranks that a compile represents are more than its own."""
+        return self.seconds[compile] / compile.seconds if compile.seconds else 1.0
+
+    def needs_code(self, compile: Compile) -> bool:
+        """Whether a change of the code removes a recompile."""
+        return self.recompiles[compile].verdict is Verdict.CODE
+
+    @cached_property
+    def forecasts(self) -> Mapping[Frame, Forecast]:
+        return {item.frame: item for item in self.report.advice.forecasts} if self.report.advice else {}
+
+
+def middle(saved: Seconds) -> float:
+    """What is to be expected of a range; its lower end where it has no upper one."""
+    return saved.least if saved.most is None else (saved.least + saved.most) / 2
+
+
+def step_of(
+    kind: StepKind, title: str, alerts: Sequence[Alert], saving: Saving, stake: float, confidence: Confidence, text: Iterable[str] = ()
+) -> NextStep:
+    """What all steps that come from alerts have in common."""
+    messages = [message for alert in alerts for message in alert.messages]
+    places = {place.line: place for alert in alerts if (place := _place(alert))}
+    return NextStep(
+        kind=kind,
+        title=title,
+        rules=tuple(dict.fromkeys(alert.rule for alert in alerts)),
+        saving=saving,
+        confidence=confidence,
+        stake=stake,
+        text=tuple(text),
+        explanation=next((message.explanation for message in messages if message.explanation), ""),
+        hints=tuple(dict.fromkeys(hint for message in messages for hint in message.specific_hints)),
+        url=next((message.url for message in messages if message.url), ""),
+        places=tuple(places.values()),
+        labels=tuple(dict.fromkeys(label for alert in alerts for label in alert.labels)),
+    )
+
+
+def _place(alert: Alert) -> StepPlace | None:
+    """The line that it is about, else the one that makes the call."""
+    if alert.call and not alert.snippet:
+        return StepPlace(alert.call.place, alert.call.code, "")
+    return StepPlace(alert.source_line, alert.snippet, alert.marked) if alert.source_line else None
+
+
+def subject_of_alerts(alerts: Sequence[Alert]) -> str:
+    """The names of the functions; lambdas are counted."""
+    names = list(dict.fromkeys(alert.title for alert in alerts if alert.title != _LAMBDA))
+    lambdas = len({alert.code for alert in alerts if alert.title == _LAMBDA})
+    return names_of([*names, *([_LAMBDA if lambdas == 1 else plural(lambdas, "lambda")] if lambdas else [])])
+
+
+def names_of(titles: Sequence[str]) -> str:
+    """``f``, ``f and g``, ``f and 3 more``."""
+    return " and ".join(titles) if len(titles) < 3 else f"{titles[0]} and {len(titles) - 1} more"
+
+
+def saving_words(saving: Saving) -> str:
+    """``saves 10 compilations (0.51 s); 2 calls no longer raise``; "" where nothing is known of what it saves."""
+    number = f"{saving.least} to " if 0 < saving.least < saving.most else "up to " if saving.least < saving.most else ""
+    time = saving.seconds.as_saving
+    saved = f"{number}{plural(saving.most, 'compilation')}{f' ({time})' if time else ''}" if saving.most else time
+    when = " in each later run" if saving.is_later else ""
+    verb = "raises" if saving.raised == 1 and not saving.is_unsure else "raise"
+    gains = [f"{plural(saving.raised, 'call')} no longer {verb}"] if saving.raised else []
+    eager = (_NO_LONGER_EAGER[what] for what in saving.eager)
+    gains += [words.replace("calls no longer", "others no longer") if saving.raised else words for words in eager]
+    sure = [words.replace("no longer", "should no longer") if saving.is_unsure else words for words in gains]
+    return "; ".join((*([f"saves {saved}{when}"] if saved else []), *sure))
