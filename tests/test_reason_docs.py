@@ -15,7 +15,7 @@ from shapelog.reading.payloads.reason_families import FAMILIES, Case, Family
 from shapelog.reading.payloads.recompile_reasons import parse
 from shapelog.recompiles import causes
 from shapelog.recompiles.classification.result import Classification
-from shapelog.recompiles.violations import Violation
+from shapelog.recompiles.evidence.violation import Violation
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = (DOCS / "recompile-reasons.md").read_text(encoding="utf-8")

@@ -17,10 +17,11 @@ from shapelog.reading.payloads.source_names import Source, display_text, is_libr
 from shapelog.recompiles.classification.floats import is_compared_with_tensor
 from shapelog.recompiles.classify import classify
 from shapelog.recompiles.consequences import separate
+from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts import CompileFacts, FactTable
 from shapelog.recompiles.global_state import autocast_pair, changed_fields, state_value
 from shapelog.recompiles.strides import layout
-from shapelog.recompiles.violations import Violation, violations
+from shapelog.recompiles.violations import violations
 from shapelog.rules import RULES, Rule, Verdict
 
 _KEYS, _LAYOUT, _DUCK_SHAPE = Property(Kind.KEYS), Property(Kind.STRIDE), Property(Kind.DUCK_SHAPE)

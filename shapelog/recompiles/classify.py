@@ -8,8 +8,8 @@ from shapelog.reading.payloads.source_names import Source, display_text
 from shapelog.recompiles.classification import containers, objects, shape_guards, sizes, state, tensors, values
 from shapelog.recompiles.classification.result import Classification
 from shapelog.recompiles.classification.sizes import is_parameter
+from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts import CompileFacts
-from shapelog.recompiles.violations import Violation
 
 _CELL = re.compile(r"(?P<function>.+)\.__closure__\[\d+\]\.cell_contents(?:\.__code__)?")
 _NAMED_IN_HINT = re.compile(r'\(HINT: guard on "(\w+)"')

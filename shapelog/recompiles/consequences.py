@@ -8,10 +8,10 @@ from typing import NamedTuple
 from shapelog.reading.payloads.guard_expressions import Expression, integer
 from shapelog.reading.payloads.properties import AUTOCAST_ENABLED, DUAL_LEVEL, TRANSFORMS, Kind
 from shapelog.reading.payloads.source_names import Owners, Source
+from shapelog.recompiles.evidence.violation import Described, Violation, constant_type, was_traced
 from shapelog.recompiles.facts import CompileFacts
 from shapelog.recompiles.global_state import is_of_cache
 from shapelog.recompiles.strides import follows_from_sizes, layout, same_order
-from shapelog.recompiles.violations import Described, Violation, constant_type, was_traced
 
 # What another object has of its own; sizes and values below it changed by themselves.
 _OBJECT_KINDS = frozenset((Kind.ID, Kind.TYPE, Kind.TENSOR, Kind.CLOSURE))

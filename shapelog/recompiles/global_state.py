@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 
 from shapelog.reading.payloads.properties import AUTOCAST_CACHE, Kind, Property
-from shapelog.recompiles.violations import Described, Known, Violation
+from shapelog.recompiles.evidence.violation import Described, Known, Violation
 from shapelog.text import enumerated
 
 _AUTOCAST = Kind.AUTOCAST.value

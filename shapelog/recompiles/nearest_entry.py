@@ -10,9 +10,9 @@ from shapelog.reading.payloads.properties import TYPE, VALUE, Kind, Property
 from shapelog.reading.payloads.source_names import Source, without_locals
 from shapelog.reading.records import Metrics
 from shapelog.recompiles.causes import Cause, EntryDifference
+from shapelog.recompiles.evidence.violation import Described, constant_type
 from shapelog.recompiles.facts import CompileFacts, FactTable
 from shapelog.recompiles.graph_reuse import similar
-from shapelog.recompiles.violations import Described, constant_type
 from shapelog.rules import Verdict
 
 # The entries that a call is compared with, and how many of them are the oldest.

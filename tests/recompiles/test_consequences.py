@@ -7,8 +7,9 @@ import pytest
 from payload_text import CPU_KEYS, equals_match, global_state, guard_manager, guard_tree, tensor_match
 
 from shapelog.recompiles.consequences import CONSEQUENCES, separate
+from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts import FactTable
-from shapelog.recompiles.violations import Violation, violations
+from shapelog.recompiles.violations import violations
 
 TIED = "L['x'].stride()[0] == 8*L['x'].size()[1]  # return x.view(-1)  # app/model.py:6 in f"
 SUM = "L['x'].size()[0] == 2 + L['y'].size()[0]  # a, b, c = x.split((k, n, m))  # app/model.py:6 in f"

@@ -5,8 +5,8 @@ import re
 from shapelog.reading.payloads.properties import LENGTH
 from shapelog.reading.payloads.source_names import display_text
 from shapelog.recompiles.classification.result import Classification
+from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts import CompileFacts
-from shapelog.recompiles.violations import Violation
 from shapelog.rules import Verdict
 
 _ONE_ORDER = "insert the keys in the same order every time"

@@ -6,8 +6,8 @@ from shapelog.reading.payloads.guards import ShapeGuard, place_of
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.classification.pins import by_whom
 from shapelog.recompiles.classification.result import Classification, code_of, shown_guard
+from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts import CompileFacts
-from shapelog.recompiles.violations import Violation
 from shapelog.rules import Verdict
 
 _FLOAT_OF_OPERATOR = "let the operator {operator} take it as a tensor, or accept one graph per value"

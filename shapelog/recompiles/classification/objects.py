@@ -6,9 +6,9 @@ from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.properties import TENSOR, is_address
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.classification.result import TRACED, Classification, code_of, short_type
+from shapelog.recompiles.evidence.violation import THE_CLASS, Described, Known, Violation, was_traced
 from shapelog.recompiles.facts import COMPILED_FUNCTION, CompileFacts
 from shapelog.recompiles.passed_functions import functions_in, other_library_function
-from shapelog.recompiles.violations import THE_CLASS, Described, Known, Violation, was_traced
 from shapelog.rules import Verdict
 
 _LIBRARY_FUNCTIONS = frozenset(("function", "builtin_function_or_method"))

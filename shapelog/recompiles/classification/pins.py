@@ -3,9 +3,9 @@
 from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.source_names import Source, is_library
 from shapelog.reading.records import Specialization
+from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts import CompileFacts, pin_of
 from shapelog.recompiles.tied_sizes import tied_to
-from shapelog.recompiles.violations import Violation
 
 _SHOWN_CODE = 60
 _VMAP, _FAKE_TENSORS = "torch/_functorch/vmap.py", "torch/_subclasses/fake_tensor.py"

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from shapelog.reading.payloads.guards import place_of
 from shapelog.reading.payloads.source_names import display_text
-from shapelog.recompiles.violations import Violation
+from shapelog.recompiles.evidence.violation import Violation
 from shapelog.rules import Verdict
 from shapelog.text import cut
 

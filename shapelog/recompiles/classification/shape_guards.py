@@ -8,9 +8,9 @@ from shapelog.reading.payloads.source_names import Source, display_text
 from shapelog.recompiles.classification.floats import FLOAT_BRANCH, is_constant_of_float, is_of_float
 from shapelog.recompiles.classification.result import Classification, shown_guard
 from shapelog.recompiles.classification.sizes import LAYOUT, OWN_SYMBOLS, SLICE
+from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts import CompileFacts
 from shapelog.recompiles.strides import same_order
-from shapelog.recompiles.violations import Violation
 from shapelog.rules import Verdict
 
 _ZERO_ONE = "0/1 specialization"

@@ -2,9 +2,9 @@
 
 from shapelog.recompiles.classification.pins import pinned
 from shapelog.recompiles.classification.result import MARK_FORWARD, Classification
+from shapelog.recompiles.evidence.violation import Described, Violation
 from shapelog.recompiles.facts import CompileFacts
 from shapelog.recompiles.strides import is_free, layout, same_order
-from shapelog.recompiles.violations import Described, Violation
 from shapelog.rules import Verdict
 
 _LAYOUT_OR_SLICE = "a slice of a different width, or a different memory layout"

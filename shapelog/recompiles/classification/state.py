@@ -6,9 +6,9 @@ from shapelog.reading.payloads.properties import AUTOCAST_CACHE, AUTOCAST_ENABLE
 from shapelog.reading.payloads.recompile_reasons import backend_named
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.classification.result import MARK_FORWARD, TRACED, Classification
+from shapelog.recompiles.evidence.violation import Described, Violation
 from shapelog.recompiles.facts import CompileFacts
 from shapelog.recompiles.global_state import autocast_pair, changed_fields, describe_change, is_of_cache, set_once
-from shapelog.recompiles.violations import Described, Violation
 from shapelog.rules import Verdict
 from shapelog.text import some
 

@@ -6,8 +6,8 @@ from shapelog.reading.payloads.properties import MARKED_BY, TENSOR
 from shapelog.reading.payloads.source_names import Source, display_text
 from shapelog.recompiles.classification.result import TRACED, Classification, short_type
 from shapelog.recompiles.classification.state import WHOLE_TRANSFORM
+from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts import CompileFacts
-from shapelog.recompiles.violations import Violation
 from shapelog.rules import Verdict
 from shapelog.text import enumerated
 

@@ -6,8 +6,8 @@ from shapelog.recompiles.classification.objects import shown_object
 from shapelog.recompiles.classification.pins import pinned
 from shapelog.recompiles.classification.result import Classification, short_type
 from shapelog.recompiles.classification.tensors import INNER, inner_tensors
+from shapelog.recompiles.evidence.violation import Described, Violation, constant_type
 from shapelog.recompiles.facts import CompileFacts
-from shapelog.recompiles.violations import Described, Violation, constant_type
 
 _SCALARS = frozenset(("bool", "int", "float", "complex", "str", "bytes"))
 _COUNTER = "itertools.count"

@@ -53,12 +53,14 @@ def _logging_lines(alerts: Sequence[Alert]) -> Iterator[str]:
 
 
 def restart_step(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
+    """Without the restart, the analysis runs once; what it took is the most that goes away."""
     saved = Seconds(0.0, math.fsum(alert.seconds for alert in alerts))
     title = f"Avoid the restarted analysis of {subject_of_alerts(alerts)}: {alerts[0].axis}"
     return step_of(StepKind.RESTART, title, alerts, Saving(seconds=saved), middle(saved), Confidence("low", "a restart may be needed"))
 
 
 def failure_step(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
+    """Where the error is fixed, the code runs compiled."""
     failures = [item for alert in alerts for item in alert.occurrences if item.compile.outcome is Outcome.FAILED]
     stake = math.fsum(run.seconds[compile] for compile in {item.compile for item in failures})
     raised, eager = fates((item.frame, item.compile, item.times) for item in failures)

@@ -19,6 +19,7 @@ def is_lifted(run: StepSources, code: Code) -> bool:
 
 
 def limit_step(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
+    """Remove what keeps filling the cache, or raise the limit."""
     trace = run.report.trace
     refused = [item for alert in alerts for item in run.found.compiles(alert.code) if item.compile.outcome is Outcome.LIMIT]
     raised = sum(item.weight for item in refused if item.compile.raised_at_limit)

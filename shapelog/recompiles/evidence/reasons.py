@@ -1,0 +1,166 @@
+"""What PyTorch's own reasons state."""
+
+from shapelog.reading.payloads.guard_expressions import integer
+from shapelog.reading.payloads.guards import ShapeGuard, type_name
+from shapelog.reading.payloads.properties import DUAL_LEVEL, TENSOR, TRANSFORMS, TYPE, VALUE, Kind, Property
+from shapelog.reading.payloads.recompile_reasons import Reason
+from shapelog.reading.payloads.source_names import Source, with_locals, without_locals
+from shapelog.recompiles.evidence.guards import shape_violation
+from shapelog.recompiles.evidence.object_types import another_type, kind_seen, objects, tensor_type, type_known, type_of
+from shapelog.recompiles.evidence.violation import ALIASING, FROM_NUMPY, NDARRAY, Described, Known, Violation, constant_type
+from shapelog.recompiles.facts import CompileFacts
+
+# c10::ScalarType, as reasons name it.
+_DTYPES = {
+    "Byte": "uint8",
+    "Char": "int8",
+    "Short": "int16",
+    "Int": "int32",
+    "Long": "int64",
+    "Half": "float16",
+    "Float": "float32",
+    "Double": "float64",
+    "BFloat16": "bfloat16",
+    "ComplexHalf": "complex32",
+    "ComplexFloat": "complex64",
+    "ComplexDouble": "complex128",
+    "Bool": "bool",
+    "Float8_e5m2": "float8_e5m2",
+    "Float8_e4m3fn": "float8_e4m3fn",
+}
+# The dicts of a torch.nn.Module.
+_KINDS_OF_TENSORS = {"_parameters": "torch.nn.Parameter", "_buffers": "torch.nn.Buffer"}
+_REGISTERED, _QUOTES = ("_parameters", "_buffers", "_modules"), "'\""
+
+
+def from_reason(entry: CompileFacts, call: CompileFacts, reason: Reason) -> Violation:
+    """The failure that PyTorch named, with its source as in the guard tree, and the new value where another record has it."""
+    if reason.family == "shape":
+        shapes = entry.tree.shapes if entry.tree else ()
+        written = (shape for shape in shapes if reason.code in (shape.expression, without_locals(shape.expression)))
+        return shape_violation(next(written, ShapeGuard(reason.code, reason.comment)), entry, call, reason)
+    owner = entry if entry.tree else call  # without guards of the entry: the same sources are guarded in this compile
+    if len(reason.same) > 1:
+        pair = " is ".join(_full_source(owner, name) for name in reason.same)
+        before, after = (Described.DISTINCT, pair) if reason.family == "duplicate" else (pair, Described.DISTINCT)
+        return Violation(Source(), ALIASING, before, after, reason.comment, reason=reason)
+    source = _full_source(owner, reason.source) or (
+        _no_longer_view(entry, call) if reason.prop.kind is Kind.VIEW else _source_of(entry, reason)
+    )
+    if (attribute := _registered_anew(entry, call, source, reason)) is not None:
+        return attribute
+    prop, expected, actual = _named_values(entry, call, source, reason)
+    return Violation(source, prop, expected, actual, reason.comment, reason=reason)
+
+
+def _source_of(entry: CompileFacts, reason: Reason) -> Source:
+    """The source of a guard whose text does not name it, such as ``___check_metadata_140057847825888_c0/0``."""
+    guards = entry.tree.guards if entry.tree and reason.code else ()
+    return next((guard.source for guard in guards if guard.text == reason.code), Source())
+
+
+def _no_longer_view(entry: CompileFacts, call: CompileFacts) -> Source:
+    """The first tensor whose base the entry has a guard on, and that is no view in the call."""
+    names = (name for shape in (entry.tree.shapes if entry.tree else ()) for name in shape.parsed.names)
+    owners = (owner for owner, base, _ in (name.partition("._base.") for name in names) if base)
+    found = (tensor.source for owner in owners for tensor in call.inputs_by_canonical.get(owner, ()) if not tensor.is_view)
+    return next(found, Source())
+
+
+def _named_values(entry: CompileFacts, call: CompileFacts, source: Source, reason: Reason) -> tuple[Property, Known, Known]:
+    """(property, what the entry requires, what came) of a failure that PyTorch named."""
+    prop, kind, actual = reason.prop, reason.prop.kind, call.facts.get((source, reason.prop))
+    if source.startswith(FROM_NUMPY) and (source.unwrapped, TENSOR) in call.facts:
+        return TYPE, NDARRAY, Described.TENSOR
+    if kind in (Kind.SIZE, Kind.STRIDE, Kind.RANK):
+        is_whole = bool(reason.actual)  # a text log may end before it
+        return prop, int(reason.expected) if is_whole else Described.UNKNOWN, int(reason.actual) if is_whole else Described.UNKNOWN
+    if kind in (Kind.DTYPE, Kind.DISPATCH_KEYS, Kind.DEVICE):
+        known = entry.guarded((source, prop))
+        return prop, _dtype(reason.expected) if known is None else known, _dtype(reason.actual) if actual is None else actual
+    if kind is Kind.FUNCTORCH_STATE:
+        return _transforms(call, reason)
+    if kind is Kind.PRESENT and (registered := _registered(call, source)):
+        was = entry.guarded((source, VALUE)) or entry.types.get(source) or Described.OBJECT
+        if was == "None":
+            return VALUE, was, Described.TENSOR if registered in _KINDS_OF_TENSORS.values() else registered
+        return TYPE, type_known(was) if isinstance(was, str) else was, registered
+    if kind is Kind.BACKEND:
+        is_known = bool(reason.code) or entry.tree is not None  # with guards that hold, nothing but the backend is left
+        return prop if is_known else Property(Kind.UNKNOWN), reason.expected, reason.actual
+    if kind is Kind.REQUIRES_GRAD and reason.expected:
+        return prop, reason.expected == "1", reason.expected != "1"
+    if reason.family == "tensor_type":
+        return TYPE, tensor_type(entry, source), type_name(reason.actual)
+    if kind in (Kind.TYPE, Kind.ID):
+        seen = kind_seen(call, source)
+        known_type = type_of(seen) if kind is Kind.TYPE and isinstance(seen, str) else seen
+        return objects(entry.tree, call, source, prop, reason.actual or reason.expected, known_type)
+    expected: Known = reason.expected
+    was, now = entry.types.get(source, ""), call.types.get(source, "")
+    if reason.family == "iterator" and was and now and was != now:  # its check has the type in it
+        return another_type(was, now, entry.tree, call, source)
+    if kind is Kind.LENGTH:
+        length = integer(reason.expected)
+        counted = call.tree.key_counts.get(source) if call.tree and actual is None else None
+        actual = counted if counted is not None and counted != length else actual
+        expected = reason.expected if length is None else length
+    elif kind in (Kind.HAS, Kind.HAS_ATTRIBUTE):
+        expected = reason.expected == "True"
+    if kind is Kind.VALUE and actual is None and reason.actual:
+        return prop, expected, reason.actual
+    number = call.numbers.get(source.canonical) if kind is Kind.VALUE and actual is None else None
+    if number is not None and str(number) != str(expected):
+        return prop, expected, str(number)
+    if kind is Kind.VALUE and actual is None:
+        seen = kind_seen(call, source)
+        return prop, expected, Described.UNKNOWN if seen in (expected, constant_type(str(expected))) else seen
+    return prop, expected, Described.UNKNOWN if actual is None or actual == expected else actual
+
+
+def _registered_anew(entry: CompileFacts, call: CompileFacts, source: Source, reason: Reason) -> Violation | None:
+    """What was a module, a parameter or a buffer, and is something else in this call, such as None: that is kept in another dict."""
+    owner, _, part = source.rpartition(".")
+    if reason.prop.kind is not Kind.HAS or reason.expected != "True" or part not in _REGISTERED:
+        return None
+    attribute, item = Source(f"{owner}.{reason.prop.name.strip(_QUOTES)}"), Source(f"{source}[{reason.prop.name}]")
+    was: Known = Described.TENSOR if (item, TENSOR) in entry.facts else entry.types.get(item, "")
+    now = kind_seen(call, attribute)
+    if now is Described.UNKNOWN:
+        now = _registered(call, attribute) or now
+    if was is Described.TENSOR and (now is was or now in _KINDS_OF_TENSORS.values()):
+        was = _KINDS_OF_TENSORS[part]
+    if not was or now is Described.UNKNOWN:
+        return None
+    guard = call.tree.by_key.get((attribute, VALUE)) if call.tree else None
+    return Violation(attribute, TYPE, was, type_of(now) if isinstance(now, str) else now, guard.comment if guard else "", reason=reason)
+
+
+def _registered(call: CompileFacts, source: Source) -> Known | None:
+    """What an attribute of a module is that became a parameter, a buffer or a module, and is kept in another dict since."""
+    owner, _, name = source.rpartition(".")
+    for part in _REGISTERED:
+        found = Source(f"{owner}.{part}['{name}']")
+        if (found, TENSOR) in call.facts:
+            return _KINDS_OF_TENSORS.get(part, Described.TENSOR)
+        if found in call.types:
+            return call.types[found]
+    return None
+
+
+def _transforms(call: CompileFacts, reason: Reason) -> tuple[Property, Known, Known]:
+    """The transforms of torch.func, or the level of forward-mode AD. Outside of all of them, only code that uses them has the guard."""
+    prop = DUAL_LEVEL if "forward_ad" in reason.code else TRANSFORMS
+    actual = call.facts.get((Source(), prop), "[]" if prop == TRANSFORMS else Described.UNKNOWN)
+    return prop, reason.expected, Described.UNKNOWN if actual == reason.expected else actual
+
+
+def _dtype(name: str) -> str:
+    """``float32`` for the ``Float`` of PyTorch's C++ code."""
+    return _DTYPES.get(name, name)
+
+
+def _full_source(owner: CompileFacts, name: Source) -> Source:
+    """``x`` of a reason back to ``L['x']``, with the help of the entry's own guards."""
+    known = owner.guarded_by_short_name if owner.tree and name else {}
+    return known.get(name) or known.get(without_locals(name)) or with_locals(name)
