@@ -18,8 +18,9 @@ from typing import Any
 from shapelog.advice.advise import Advice
 from shapelog.display import in_notebook
 from shapelog.errors import ShapelogError
+from shapelog.model.compile import Compile, Outcome
 from shapelog.model.load import load
-from shapelog.model.trace import Compile, Outcome, Trace
+from shapelog.model.trace import Trace
 from shapelog.reading.inputs import select_files
 from shapelog.recompiles.explain import Recompile
 from shapelog.report import report as reports

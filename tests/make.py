@@ -20,9 +20,11 @@ from payload_text import (
 from recorded import metrics_fields
 
 from shapelog.advice.advise import Advice, advise
+from shapelog.model.compile import Compile
+from shapelog.model.frame import Frame
 from shapelog.model.ids import TorchVersion
 from shapelog.model.load import build
-from shapelog.model.trace import Compile, Frame, Trace
+from shapelog.model.trace import Trace
 from shapelog.reading.inputs import Selection
 from shapelog.reading.open_trace import OpenTrace
 from shapelog.reading.reader import Reader

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import shapelog
 from shapelog.advice.advise import Advice
-from shapelog.model.trace import Compile
+from shapelog.model.compile import Compile
 from shapelog.recompiles.explain import Recompile
 from shapelog.report.report import Report
 

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 import shapelog
 from shapelog.cli.main import cli
-from shapelog.model.trace import Outcome
+from shapelog.model.compile import Outcome
 from shapelog.report.report import Report
 from shapelog.report.verification import CommandResult, verify
 from shapelog.reporters import Options

@@ -16,8 +16,8 @@ from shapelog import errors
 from shapelog.advice import suggestions
 from shapelog.check.policy import Metric
 from shapelog.fix.patches import How
+from shapelog.model.compile import Outcome
 from shapelog.model.exports import ExportResult
-from shapelog.model.trace import Outcome
 from shapelog.recompiles.shape_table import State
 from shapelog.report.details.uncompiled_calls import Eager
 from shapelog.report.frame_changes import Effect, Gain, Loss, Since

@@ -13,8 +13,9 @@ from shapelog.advice.remedies import Remedies
 from shapelog.advice.replay import Cost, Replay, predicted, replay
 from shapelog.advice.suggestions import Suggestion, suggestions_for
 from shapelog.display import in_notebook
+from shapelog.model.compile import Outcome
+from shapelog.model.frame import Frame
 from shapelog.model.ids import TorchVersion
-from shapelog.model.trace import Frame, Outcome
 from shapelog.recompiles.explain import Explanations
 from shapelog.rules import Verdict
 from shapelog.text import plural

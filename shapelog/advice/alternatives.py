@@ -10,8 +10,9 @@ from shapelog.advice.remaining_recompiles import Remaining
 from shapelog.advice.replay import Marks
 from shapelog.display import in_notebook
 from shapelog.grouping import grouped
+from shapelog.model.compile import Compile, Outcome
+from shapelog.model.frame import Frame
 from shapelog.model.ids import TorchVersion
-from shapelog.model.trace import Compile, Frame, Outcome
 from shapelog.model.vllm import ranges_setting
 from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.properties import VALUE, Kind, size

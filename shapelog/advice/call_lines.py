@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from enum import Enum
 
-from shapelog.model.trace import Compile
+from shapelog.model.compile import Compile
 from shapelog.reading.payloads.guard_expressions import syntax_tree
 from shapelog.reading.payloads.source_names import Source
 from shapelog.reading.records import StackFrame

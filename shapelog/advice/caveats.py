@@ -10,9 +10,11 @@ from shapelog.advice.marks import Mark
 from shapelog.advice.replay import Marks, Replay
 from shapelog.advice.source_index import SourceIndex
 from shapelog.grouping import grouped
+from shapelog.model.compile import Compile, Outcome
 from shapelog.model.declared_shapes import declarations
+from shapelog.model.frame import Frame
 from shapelog.model.ids import TorchVersion
-from shapelog.model.trace import Compile, Frame, Outcome, Trace
+from shapelog.model.trace import Trace
 from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.properties import RANK, VALUE, size
 from shapelog.reading.payloads.source_names import Source, display_text

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from shapelog.model.trace import Compile, Outcome, Trace
+from shapelog.model.compile import Compile, Outcome
+from shapelog.model.trace import Trace
 from shapelog.text import seconds, seconds_range
 
 # What one program takes to compile in two runs on one machine that has other work as well: the longer time over the shorter one.

@@ -12,8 +12,9 @@ from shapelog.advice.replay import Marks, Replay
 from shapelog.advice.savings import Savings
 from shapelog.advice.source_index import SourceIndex
 from shapelog.grouping import grouped
+from shapelog.model.compile import Compile, Outcome, resumed_by
+from shapelog.model.frame import Frame
 from shapelog.model.ids import TorchVersion
-from shapelog.model.trace import Compile, Frame, Outcome, resumed_by
 from shapelog.reading.payloads.guards import place_of
 from shapelog.reading.payloads.properties import Kind, size
 from shapelog.recompiles.causes import Cause

@@ -18,7 +18,10 @@ from typing import NamedTuple
 from shapelog.advice.call_lines import Link, caller, link
 from shapelog.advice.marks import Mark
 from shapelog.grouping import grouped
-from shapelog.model.trace import Compile, Frame, Function, Outcome, Payloads, Trace, resumed_by
+from shapelog.model.compile import Compile, Outcome, resumed_by
+from shapelog.model.frame import Frame, Function
+from shapelog.model.payloads import Payloads
+from shapelog.model.trace import Trace
 from shapelog.reading.payloads.graphs import outputs
 from shapelog.reading.payloads.guard_expressions import parse
 from shapelog.reading.payloads.guards import GuardTree

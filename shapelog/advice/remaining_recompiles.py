@@ -7,8 +7,9 @@ from shapelog.advice.minimal_marks import HarmfulMark, HarmfulMarks, mark_for
 from shapelog.advice.remedies import Remedies
 from shapelog.advice.replay import Marks, Replay
 from shapelog.display import in_notebook
+from shapelog.model.compile import Compile, Outcome
+from shapelog.model.frame import Frame
 from shapelog.model.ids import TorchVersion
-from shapelog.model.trace import Compile, Frame, Outcome
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Explanations, Recompile
 from shapelog.rules import Rule, Verdict, any_blocks_marking

@@ -9,8 +9,9 @@ from shapelog.advice.minimal_marks import HarmfulMark, HarmfulMarks
 from shapelog.advice.routes import Route
 from shapelog.advice.suggestions import Suggestion, subject_of
 from shapelog.grouping import grouped
+from shapelog.model.compile import Compile
+from shapelog.model.frame import Frame
 from shapelog.model.ids import TorchVersion
-from shapelog.model.trace import Compile, Frame
 from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.causes import Cause

@@ -17,7 +17,9 @@ from shapelog.advice.marks import Mark
 from shapelog.advice.propagation import DynamismPropagation
 from shapelog.advice.routes import Route, Router
 from shapelog.grouping import grouped
-from shapelog.model.trace import Compile, Frame, Function, Outcome, Trace, resumed_by
+from shapelog.model.compile import Compile, Outcome, resumed_by
+from shapelog.model.frame import Frame, Function
+from shapelog.model.trace import Trace
 from shapelog.recompiles.explain import Explanations
 from shapelog.recompiles.graph_reuse import complete_refused
 

@@ -8,7 +8,8 @@ from typing import NamedTuple
 from shapelog.advice.marks import Mark, mark_at
 from shapelog.advice.propagation import DynamismPropagation
 from shapelog.grouping import connected, grouped
-from shapelog.model.trace import Compile, Frame
+from shapelog.model.compile import Compile
+from shapelog.model.frame import Frame
 from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.guards import DYNAMIC, Key, ShapeGuard
 from shapelog.reading.payloads.properties import VALUE, Kind

@@ -10,7 +10,7 @@ from shapelog.advice.marks import Mark
 from shapelog.advice.replay import FramePlan, Marks, Replay
 from shapelog.advice.routes import Route
 from shapelog.grouping import grouped
-from shapelog.model.trace import Compile, Outcome
+from shapelog.model.compile import Compile, Outcome
 from shapelog.reading.payloads.source_names import Source
 
 # Calls that are looked at only because others changed. After these, what such calls do without a mark is not followed.

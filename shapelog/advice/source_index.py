@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from shapelog.advice.marks import Mark
 from shapelog.grouping import grouped
-from shapelog.model.trace import Compile, Frame, Outcome
+from shapelog.model.compile import Compile, Outcome
+from shapelog.model.frame import Frame
 from shapelog.reading.payloads.guards import Guard, Key
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.causes import Cause

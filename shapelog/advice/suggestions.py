@@ -13,8 +13,9 @@ from shapelog.advice.replay import FramePlan, Marks, Replay
 from shapelog.advice.savings import Savings, ServedCall
 from shapelog.advice.source_index import SourceIndex
 from shapelog.display import in_notebook
+from shapelog.model.compile import Outcome, resumed_by
+from shapelog.model.frame import Frame
 from shapelog.model.ids import TorchVersion
-from shapelog.model.trace import Frame, Outcome, resumed_by
 from shapelog.reading.payloads.source_names import Source
 from shapelog.reading.records import StackFrame
 from shapelog.recompiles.explain import Explanations

@@ -12,7 +12,7 @@ from shapelog.advice.marks import Mark
 from shapelog.advice.replay import Cost, FramePlan, Replay, total_cost
 from shapelog.advice.suggestions import Suggestion
 from shapelog.grouping import grouped
-from shapelog.model.trace import Frame
+from shapelog.model.frame import Frame
 
 # A frame with more conditions than this, 256 combinations, is replayed under few of them.
 _MOST_CONDITIONS = 8

@@ -10,8 +10,9 @@ from shapelog.agents import answers
 from shapelog.agents.bounds import SENTENCE, first, fitting, pasted, short
 from shapelog.api import load
 from shapelog.errors import ShapelogError
+from shapelog.model.compile import Compile
 from shapelog.model.ids import TorchVersion, parse_version
-from shapelog.model.trace import Compile, Trace
+from shapelog.model.trace import Trace
 from shapelog.reading.records import StackFrame
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import explain_trace

@@ -12,8 +12,10 @@ from shlex import quote
 
 from shapelog.capture.trace_writers import is_running, writes
 from shapelog.errors import ShapelogError
+from shapelog.model.compile import Compile, Outcome
+from shapelog.model.frame import Frame
 from shapelog.model.load import build
-from shapelog.model.trace import Compile, Frame, Outcome, Rank, Trace, merged
+from shapelog.model.trace import Rank, Trace, merged
 from shapelog.reading.inputs import InputOptions, Selection, select
 from shapelog.reading.open_trace import open_trace
 from shapelog.reading.reader import Reader

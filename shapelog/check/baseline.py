@@ -11,8 +11,9 @@ from shapelog.check.export_alerts import with_exports
 from shapelog.errors import ShapelogError
 from shapelog.grouping import grouped
 from shapelog.model.code_matching import Code, match_codes
+from shapelog.model.compile import Compile, Outcome
+from shapelog.model.frame import Frame
 from shapelog.model.ids import CompileId
-from shapelog.model.trace import Compile, Frame, Outcome
 from shapelog.reading.records import Stack
 from shapelog.report.alerts import Alert, Alerts
 from shapelog.text import file_name

@@ -10,8 +10,8 @@ from shapelog.check.export_alerts import with_exports
 from shapelog.check.policy import Budget, Metric, Policy, matches
 from shapelog.grouping import grouped
 from shapelog.model.code_matching import Code
+from shapelog.model.compile import Compile, Outcome
 from shapelog.model.exports import ExportResult
-from shapelog.model.trace import Compile, Outcome
 from shapelog.report.alerts import Alert, Alerts, Occurrence, digest
 from shapelog.report.results import Headline
 from shapelog.rules import RULES, AlertKind, Level, Remedy, Section

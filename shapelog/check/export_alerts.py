@@ -3,8 +3,10 @@
 from dataclasses import replace
 
 from shapelog.model.code_matching import Code
+from shapelog.model.compile import Compile
+from shapelog.model.frame import Frame
 from shapelog.model.ids import CompileId
-from shapelog.model.trace import Compile, Frame, Trace
+from shapelog.model.trace import Trace
 from shapelog.report.alerts import Alert, Alerts, Occurrence, digest, stable_text
 from shapelog.report.results import Finding
 from shapelog.rules import Level, Remedy, Section

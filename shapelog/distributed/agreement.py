@@ -5,8 +5,8 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
 from shapelog.distributed.collective_order import OrderChange, first_difference
+from shapelog.model.compile import Outcome
 from shapelog.model.rank_summary import RankSummary, Step
-from shapelog.model.trace import Outcome
 from shapelog.reading.payloads.cache_keys import CACHE_ARTIFACTS
 from shapelog.text import plural, rank_list
 

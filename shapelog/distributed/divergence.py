@@ -4,8 +4,8 @@ from collections.abc import Hashable, Iterator
 from typing import NamedTuple
 
 from shapelog.distributed.agreement import RankClass, lacks_cause
+from shapelog.model.compile import Outcome
 from shapelog.model.rank_summary import CodeName, Step
-from shapelog.model.trace import Outcome
 from shapelog.reading.payloads.source_names import Source
 from shapelog.text import rank_list
 

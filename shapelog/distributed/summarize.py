@@ -5,8 +5,9 @@ import re
 from collections.abc import Iterator
 
 from shapelog.model.code_matching import Code, codes_of, file_of
+from shapelog.model.compile import Compile
 from shapelog.model.rank_summary import Change, CodeName, Executed, RankSummary, Spent, Step, Tensor
-from shapelog.model.trace import Compile, Rank, Trace
+from shapelog.model.trace import Rank, Trace
 from shapelog.reading.payloads import collectives
 from shapelog.reading.payloads.collectives import SCHEDULE, TENSORS, Parity
 from shapelog.reading.reader import Reader

@@ -13,9 +13,11 @@ from shapelog.extract.file_names import attempt_directory, compile_directory, pr
 from shapelog.extract.payload_files import RECORDS, PayloadFiles, joined
 from shapelog.extract.selection import Wanted
 from shapelog.model.builder import process_key
+from shapelog.model.compile import Compile
+from shapelog.model.frame import Frame
 from shapelog.model.load import build, name_of
 from shapelog.model.record_index import IndexedRecord, RecordIndex, index_records
-from shapelog.model.trace import Compile, Frame, Rank, Trace
+from shapelog.model.trace import Rank, Trace
 from shapelog.reading.inputs import Selection
 from shapelog.reading.open_trace import OpenTrace, open_trace
 from shapelog.reading.reader import Reader

@@ -2,8 +2,9 @@
 
 import re
 
+from shapelog.model.compile import Compile
 from shapelog.model.ids import CompileId
-from shapelog.model.trace import Compile, Trace
+from shapelog.model.trace import Trace
 
 # The record kinds that are opened most often have short names.
 _STEMS = {"dynamo_output_graph": "graph", "dynamo_cpp_guards_str": "guards", "dynamo_guards": "guard_list"}

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from shapelog.advice.mark_dynamic_code import expression, is_plain
 from shapelog.fix.names import Names, is_still
 from shapelog.fix.source_files import CannotPlaceError
-from shapelog.model.trace import Frame
+from shapelog.model.frame import Frame
 
 _LOCAL = re.compile(r"^L\['(\w+)'\]")
 _GLOBAL = re.compile(r"^G\['(\w+)'\]")

@@ -8,7 +8,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from shapelog.model.trace import Compile, Frame, resumed_by
+from shapelog.model.compile import Compile, resumed_by
+from shapelog.model.frame import Frame
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.reading.records import StackFrame
 

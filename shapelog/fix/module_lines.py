@@ -8,7 +8,7 @@ from shapelog.fix.callers import entry_line
 from shapelog.fix.edits import Edit
 from shapelog.fix.imports import IMPORT, after_imports, torch_name
 from shapelog.fix.source_files import CannotPlaceError, SourceFile, SourceTree
-from shapelog.model.trace import Frame
+from shapelog.model.frame import Frame
 from shapelog.reading.records import StackFrame
 
 

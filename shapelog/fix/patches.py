@@ -24,7 +24,8 @@ from shapelog.fix.module_lines import ModuleLines, after_imports_edit
 from shapelog.fix.names import Names
 from shapelog.fix.settings import Setting, settings_of
 from shapelog.fix.source_files import CannotPlaceError, SourceFile, SourceTree, quoted_lines
-from shapelog.model.trace import Frame, resumed_by
+from shapelog.model.compile import resumed_by
+from shapelog.model.frame import Frame
 from shapelog.report.alerts import collect_alerts
 from shapelog.report.next_steps import next_steps
 from shapelog.report.report import Report

@@ -10,10 +10,13 @@ from typing import Any, TypeGuard
 import orjson
 
 from shapelog.errors import DATA_LOSS
+from shapelog.model.compile import Compile
 from shapelog.model.compile_builder import CompileBuilder, graph_break
 from shapelog.model.export_builder import ExportsBuilder
+from shapelog.model.frame import Frame
 from shapelog.model.ids import CompileId
-from shapelog.model.trace import Compile, Frame, Payloads, Rank
+from shapelog.model.payloads import Payloads
+from shapelog.model.trace import Rank
 from shapelog.model.vllm import VllmBuilder
 from shapelog.reading import export_records, records
 from shapelog.reading.payloads import recompile_reasons

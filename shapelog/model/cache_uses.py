@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from shapelog.grouping import grouped
-from shapelog.model.trace import Compile, Frame, Trace
+from shapelog.model.compile import Compile
+from shapelog.model.frame import Frame
+from shapelog.model.trace import Trace
 from shapelog.reading.payloads.cache_keys import (
     AOT_AUTOGRAD,
     BYPASS,

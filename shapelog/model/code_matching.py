@@ -8,7 +8,9 @@ from operator import itemgetter
 
 from shapelog.grouping import grouped
 from shapelog.model.alignment import align_lines, align_paths
-from shapelog.model.trace import Frame, Rank, Trace, resumed_by
+from shapelog.model.compile import resumed_by
+from shapelog.model.frame import Frame
+from shapelog.model.trace import Rank, Trace
 from shapelog.reading.payloads.source_names import is_notebook_cell
 
 

@@ -4,8 +4,9 @@ import re
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from shapelog.model.compile import Compile, GraphBreak, Outcome
 from shapelog.model.ids import CompileId
-from shapelog.model.trace import CodeStateRecord, Compile, GraphBreak, Outcome, Payloads
+from shapelog.model.payloads import CodeStateRecord, Payloads
 from shapelog.reading.payloads.compiler_messages import compiler_message
 from shapelog.reading.payloads.recompile_reasons import Reason
 from shapelog.reading.payloads.source_names import Source, is_dynamo

@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from shapelog.model.trace import Compile, Frame, Trace
+from shapelog.model.compile import Compile
+from shapelog.model.frame import Frame
+from shapelog.model.trace import Trace
 from shapelog.reading.payloads.source_names import Source
 
 # The setting and the argument of torch.compile that it comes from.

@@ -12,7 +12,7 @@ from typing import Any
 from shapelog.model.compile_builder import CompileBuilder
 from shapelog.model.exports import Export
 from shapelog.model.ids import CompileId
-from shapelog.model.trace import Payloads
+from shapelog.model.payloads import Payloads
 from shapelog.reading.export_records import PARSERS, Assumed, Began, Expression, MismatchedKernel, MissingKernel, Undecided
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.reading.records import GuardAdded, Specialization, StackFrame, Symbol

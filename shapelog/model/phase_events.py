@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from shapelog.model.builder import process_key
-from shapelog.model.trace import Compile, Trace
+from shapelog.model.compile import Compile
+from shapelog.model.trace import Trace
 from shapelog.reading.reader import Reader
 from shapelog.reading.scanner import Span, decode, scan
 from shapelog.text import cut

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from shapelog.model.builder import process_key
-from shapelog.model.trace import Compile, Trace
+from shapelog.model.compile import Compile
+from shapelog.model.trace import Trace
 from shapelog.reading.kinds import DECODED, KINDS
 from shapelog.reading.reader import Reader
 from shapelog.reading.record_positions import Owner, RecordPositions

@@ -7,7 +7,9 @@ in no trace. All else is in the trace, with times.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from shapelog.model.trace import Compile, Frame, Outcome, Rank, Trace
+from shapelog.model.compile import Compile, Outcome
+from shapelog.model.frame import Frame
+from shapelog.model.trace import Rank, Trace
 from shapelog.text import plural, some
 
 _MOST_NAMED = 3

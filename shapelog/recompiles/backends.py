@@ -5,7 +5,7 @@ PyTorch names a changed backend only where every guard of the entry holds; elsew
 
 from collections.abc import Iterable, Sequence
 
-from shapelog.model.trace import Frame
+from shapelog.model.frame import Frame
 from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.recompile_reasons import Reason, backend_named
 from shapelog.recompiles.causes import Cause, Differences, EntryDifference

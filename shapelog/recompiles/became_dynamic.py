@@ -4,7 +4,8 @@ import re
 from dataclasses import dataclass, field
 from itertools import takewhile
 
-from shapelog.model.trace import Compile, Frame
+from shapelog.model.compile import Compile
+from shapelog.model.frame import Frame
 from shapelog.reading.payloads.source_names import Source
 from shapelog.reading.records import AutomaticDynamic
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from shapelog.display import in_notebook
 from shapelog.grouping import grouped
-from shapelog.model.trace import Compile
+from shapelog.model.compile import Compile
 from shapelog.reading.payloads.guard_expressions import canonical
 from shapelog.reading.payloads.guards import UserLine, place_of, places_of
 from shapelog.reading.payloads.properties import MARKED_BY, Kind, Property, is_address

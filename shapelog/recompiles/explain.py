@@ -6,7 +6,9 @@ from typing import NamedTuple
 from shapelog.display import in_notebook
 from shapelog.errors import DATA_LOSS, INFO, Problem
 from shapelog.grouping import grouped
-from shapelog.model.trace import Compile, Frame, Outcome, Trace
+from shapelog.model.compile import Compile, Outcome
+from shapelog.model.frame import Frame
+from shapelog.model.trace import Trace
 from shapelog.reading.payloads.properties import Kind, Property
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.backends import new_backend_each_time, with_backend

@@ -12,7 +12,8 @@ from typing import NamedTuple
 from weakref import ref
 
 from shapelog.grouping import grouped
-from shapelog.model.trace import Compile, Frame
+from shapelog.model.compile import Compile
+from shapelog.model.frame import Frame
 from shapelog.reading.payloads.guard_expressions import Value, integer, number
 from shapelog.reading.payloads.guards import DYNAMIC, Fact, GuardTree, Key, type_name
 from shapelog.reading.payloads.properties import (

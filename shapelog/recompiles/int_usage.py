@@ -13,7 +13,7 @@ from enum import IntEnum
 from functools import cached_property
 from itertools import chain
 
-from shapelog.model.trace import Frame
+from shapelog.model.frame import Frame
 from shapelog.reading.payloads.guard_expressions import canonical, syntax_tree
 from shapelog.reading.payloads.properties import LENGTH
 from shapelog.reading.payloads.source_names import Source

@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from shapelog.grouping import grouped
+from shapelog.model.compile import Compile, Outcome
 from shapelog.model.ids import parse_compile_id
-from shapelog.model.trace import Compile, Outcome
 from shapelog.reading.payloads.guards import DYNAMIC, GuardTree, Key
 from shapelog.reading.payloads.properties import TYPE, VALUE, Kind, Property
 from shapelog.reading.payloads.source_names import Source, without_locals

@@ -5,7 +5,8 @@ from enum import Enum
 from itertools import count
 from typing import NamedTuple
 
-from shapelog.model.trace import Compile, Frame, Outcome
+from shapelog.model.compile import Compile, Outcome
+from shapelog.model.frame import Frame
 from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.guards import DYNAMIC
 from shapelog.reading.payloads.properties import VALUE, Kind, Property, is_address, size

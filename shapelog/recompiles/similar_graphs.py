@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from shapelog.model.trace import Compile, Frame, Outcome
+from shapelog.model.compile import Compile, Outcome
+from shapelog.model.frame import Frame
 
 
 class Group(NamedTuple):

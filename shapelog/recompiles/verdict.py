@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from shapelog.model.trace import Compile, Frame, Outcome
+from shapelog.model.compile import Compile, Outcome
+from shapelog.model.frame import Frame
 from shapelog.recompiles.branches import index_of, other_path
 from shapelog.recompiles.causes import Cause, EntryDifference
 from shapelog.recompiles.classification.result import shown_guard

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from shapelog.grouping import grouped
 from shapelog.model.code_matching import Code, codes_of, file_of
-from shapelog.model.trace import UNNAMED_CODE, Compile, Frame, GraphBreak, Outcome
+from shapelog.model.compile import Compile, GraphBreak, Outcome
+from shapelog.model.frame import UNNAMED_CODE, Frame
 from shapelog.reading.payloads.compiler_messages import CompilerMessage, RaisedException
 from shapelog.reading.payloads.properties import is_address
 from shapelog.reading.payloads.source_names import is_library

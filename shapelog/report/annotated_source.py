@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from shapelog.grouping import grouped
-from shapelog.model.trace import Frame
+from shapelog.model.frame import Frame
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.report.alerts import Alerts
 from shapelog.report.source_code.files_on_disk import DiskFile, DiskState, disk_file

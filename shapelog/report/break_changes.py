@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from shapelog.grouping import grouped
-from shapelog.model.trace import Frame, GraphBreak, Outcome
+from shapelog.model.compile import GraphBreak, Outcome
+from shapelog.model.frame import Frame
 from shapelog.reading.payloads.compiler_messages import CompilerMessage
 from shapelog.reading.records import StackFrame
 from shapelog.report.alerts import line_of_user

@@ -8,8 +8,10 @@ from typing import NamedTuple
 from shapelog.advice.advise import advise
 from shapelog.advice.remedies import Remedies
 from shapelog.errors import ShapelogError
+from shapelog.model.compile import Compile
+from shapelog.model.frame import Frame
 from shapelog.model.ids import parse_typed_id
-from shapelog.model.trace import Compile, Frame, Trace
+from shapelog.model.trace import Trace
 from shapelog.reading.payloads.graphs import Graph
 from shapelog.reading.payloads.guards import Fact
 from shapelog.reading.payloads.properties import Kind, Property

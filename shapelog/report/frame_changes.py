@@ -8,7 +8,8 @@ from enum import Enum
 
 from shapelog.advice.remedies import Remedies
 from shapelog.model.code_matching import Code
-from shapelog.model.trace import Compile, Frame, Outcome
+from shapelog.model.compile import Compile, Outcome
+from shapelog.model.frame import Frame
 from shapelog.recompiles.shape_table import State
 from shapelog.report.break_changes import BreakChange, breaks_of
 from shapelog.report.report import FrameReport, Report

@@ -4,8 +4,10 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from shapelog.model.code_matching import file_of
+from shapelog.model.compile import Compile
+from shapelog.model.frame import Frame
 from shapelog.model.rank_summary import RankSummary
-from shapelog.model.trace import Compile, Frame, Trace
+from shapelog.model.trace import Trace
 from shapelog.recompiles.explain import Explanations
 from shapelog.recompiles.similar_graphs import Group
 from shapelog.report.report import Report, report_on

@@ -6,7 +6,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from shapelog.grouping import grouped
-from shapelog.model.trace import Compile, Outcome
+from shapelog.model.compile import Compile, Outcome
 from shapelog.reading.payloads.compiler_messages import CompilerMessage, RaisedException
 from shapelog.report.alerts import Alert, Alerts, stable_text
 from shapelog.report.resumed_code import ResumedCode

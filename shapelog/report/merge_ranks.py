@@ -5,7 +5,9 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 
 from shapelog.grouping import grouped
-from shapelog.model.trace import Compile, Frame, Trace
+from shapelog.model.compile import Compile
+from shapelog.model.frame import Frame
+from shapelog.model.trace import Trace
 from shapelog.recompiles.similar_graphs import Group
 from shapelog.report.report import Axis, FrameReport, Report
 from shapelog.report.results import Finding

@@ -1,7 +1,7 @@
 """What to do first: everything that costs a run compilations, seconds or compiled code, as one list of steps, the most worthwhile first."""
 
 from shapelog.grouping import grouped
-from shapelog.model.trace import Outcome
+from shapelog.model.compile import Outcome
 from shapelog.reading.payloads.compiler_messages import PLANNED_RESTARTS
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.report.alerts import Alert, Alerts, stable_text

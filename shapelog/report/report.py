@@ -12,7 +12,9 @@ from shapelog.display import in_memory, in_notebook
 from shapelog.errors import DATA_LOSS, INFO, Problem
 from shapelog.grouping import grouped
 from shapelog.model.cache_uses import CacheUses
-from shapelog.model.trace import Compile, Frame, Outcome, Trace
+from shapelog.model.compile import Compile, Outcome
+from shapelog.model.frame import Frame
+from shapelog.model.trace import Trace
 from shapelog.reading.ledger import Ledger
 from shapelog.recompiles.explain import Explanations, Recompile, explain_trace
 from shapelog.recompiles.facts import FactTable

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from shapelog.display import in_notebook
-from shapelog.model.trace import Frame
+from shapelog.model.frame import Frame
 from shapelog.reading.payloads.compiler_messages import CompilerMessage, RaisedException
 from shapelog.rules import Rule
 from shapelog.text import file_name

@@ -7,7 +7,7 @@ from itertools import product
 
 from shapelog.grouping import grouped
 from shapelog.model.code_matching import Code
-from shapelog.model.trace import Compile
+from shapelog.model.compile import Compile
 from shapelog.reading.payloads.compiler_messages import CompilerMessage
 from shapelog.reading.records import StackFrame
 from shapelog.report.alerts import Alert, Alerts

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime, timezone
 from typing import NamedTuple
 
-from shapelog.model.trace import UNNAMED_CODE, Compile, Frame
+from shapelog.model.compile import Compile
+from shapelog.model.frame import UNNAMED_CODE, Frame
 from shapelog.reading.payloads import collectives
 from shapelog.reading.trace_files import clock_time
 from shapelog.recompiles.explain import Recompile

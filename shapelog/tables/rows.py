@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from shapelog.grouping import grouped
+from shapelog.model.compile import Outcome
+from shapelog.model.frame import Frame
 from shapelog.model.rank_summary import RankSummary
-from shapelog.model.trace import Frame, Outcome
 from shapelog.reading.records import StackFrame
 from shapelog.report.report import Report
 from shapelog.rules import Verdict

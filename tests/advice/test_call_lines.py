@@ -8,7 +8,7 @@ from payload_text import graph_text, guard_tree, tensor_match
 
 from shapelog.advice.advise import advise
 from shapelog.advice.call_lines import Link, link
-from shapelog.model.trace import Compile
+from shapelog.model.compile import Compile
 from shapelog.reading.payloads.source_names import Source
 
 CONVERTS = {"filename": "/opt/torch/_dynamo/convert_frame.py", "line": 900, "name": "__call__", "loc": "result = self._inner_convert("}

@@ -10,7 +10,7 @@ from payload_text import guard_tree, tensor_match
 from shapelog.advice.compile_seconds import DYNAMIC_OVER_STATIC, Seconds, when_dynamic
 from shapelog.advice.marks import Mark
 from shapelog.advice.replay import Cost, replay
-from shapelog.model.trace import Compile
+from shapelog.model.compile import Compile
 from shapelog.reading.payloads.source_names import Source
 
 

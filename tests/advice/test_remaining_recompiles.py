@@ -7,7 +7,7 @@ from payload_text import RETURN_LINE, code_comment, global_state, graph_text, gu
 from recorded import RECORDED, report_of
 
 from shapelog.advice.remaining_recompiles import Remaining
-from shapelog.model.trace import Outcome
+from shapelog.model.compile import Outcome
 from shapelog.rules import RULES, Verdict
 
 TANH = graph_text('L_x_: "f32[10, 8][8, 1]cpu"', 'tanh: "f32[10, 8][8, 1]cpu" = torch.tanh(l_x_);  l_x_ = None', "return (tanh,)")

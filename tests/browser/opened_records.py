@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import shapelog
 from browser.conftest import FIXTURES
-from shapelog.model.trace import Compile
+from shapelog.model.compile import Compile
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page

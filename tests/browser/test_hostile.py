@@ -13,7 +13,8 @@ from markupsafe import escape
 import shapelog
 from browser import traces
 from browser.conftest import FIXTURES, Report, Visit
-from shapelog.model.trace import Compile, Trace
+from shapelog.model.compile import Compile
+from shapelog.model.trace import Trace
 from shapelog.reading.payloads.guards import place_of
 from shapelog.reading.records import StackFrame
 from shapelog.text import UNSAFE

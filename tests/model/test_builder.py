@@ -28,7 +28,8 @@ from recorded import graph_of
 from shapelog import load
 from shapelog.errors import DATA_LOSS, INFO, ShapelogError
 from shapelog.model import load as loading
-from shapelog.model.trace import Outcome, Trace
+from shapelog.model.compile import Outcome
+from shapelog.model.trace import Trace
 from shapelog.reading.inputs import Selection
 from shapelog.reading.payloads.properties import size
 from shapelog.reading.payloads.source_names import Source

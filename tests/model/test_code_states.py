@@ -3,7 +3,8 @@
 import make
 from recorded import compile_of, report_of
 
-from shapelog.model.trace import CodeStateRecord, Trace
+from shapelog.model.payloads import CodeStateRecord
+from shapelog.model.trace import Trace
 
 HEAD = "hash(00000000)/srv/app/model.py:12:forward:"
 STATIC = f"{HEAD}\n  L['x']: tensor size=[8, 16] stride=[S(1), 1]"

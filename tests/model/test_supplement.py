@@ -7,8 +7,9 @@ import make
 import pytest
 
 from shapelog import load
+from shapelog.model.compile import Outcome
 from shapelog.model.supplement import supplemented
-from shapelog.model.trace import Outcome, Trace
+from shapelog.model.trace import Trace
 
 HEAD = "V1105 09:11:30.030000 4242 torch/_dynamo/guards.py:2813] [0/1] [__recompiles] "
 REASONS = ["Recompiling function {name} in /srv/app/model.py:5", "    triggered by the following guard failure(s):", "    - {reason}"]

@@ -23,7 +23,7 @@ from payload_text import (
 from recorded import FIXTURES, LAB, RECORDED, recompile_of, report_of
 
 from shapelog.advice.advise import advise
-from shapelog.model.trace import Compile, Outcome
+from shapelog.model.compile import Compile, Outcome
 from shapelog.recompiles.explain import Recompile, explain_trace, nearest
 from shapelog.recompiles.facts import CompileFacts, FactTable
 from shapelog.recompiles.graph_reuse import similar

@@ -6,7 +6,7 @@ import make
 import pytest
 from payload_text import graph_text, guard_manager, guard_tree, tensor_match
 
-from shapelog.model.trace import Frame
+from shapelog.model.frame import Frame
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.int_usage import QuotedCode, Use, spelled, use_in
 

@@ -7,7 +7,7 @@ running each with the list that shapelog gives.
 import pytest
 from recorded import advice_of, report_of
 
-from shapelog.model.trace import Compile
+from shapelog.model.compile import Compile
 from shapelog.rules import Verdict
 
 # For each recompile its rules and verdict; compiles and limit hits of the run as it was, and with the list.

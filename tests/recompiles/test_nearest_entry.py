@@ -4,7 +4,7 @@ import pytest
 from make import compile, explain, int_values, last_recompile, load, report, tensor, trace
 from payload_text import graph_text, guard_manager, guard_tree, size_mismatch, tensor_match
 
-from shapelog.model.trace import Compile
+from shapelog.model.compile import Compile
 from shapelog.recompiles.facts import FactTable
 from shapelog.recompiles.nearest_entry import MOST_COMPARED, Entries
 

@@ -12,7 +12,7 @@ from make import compile as compiled
 from payload_text import global_state, guard_manager, guard_tree, size_mismatch, tensor_match
 from recorded import FIXTURES, RECORDED, report_of
 
-from shapelog.model.trace import Outcome
+from shapelog.model.compile import Outcome
 from shapelog.report.alerts import Alert, Alerts, RelatedLine, collect_alerts, stable_text
 from shapelog.report.report import analyze
 from shapelog.report.repository_paths import Repository, SourceLine

@@ -4,7 +4,7 @@ import make
 import pytest
 from recorded import RECORDED, report_of
 
-from shapelog.model.trace import Outcome
+from shapelog.model.compile import Outcome
 from shapelog.report.alerts import collect_alerts
 from shapelog.report.interruptions import Interruption, InterruptionKind, interruptions
 from shapelog.report.report import Report

@@ -9,7 +9,7 @@ import make
 import pytest
 from recorded import FIXTURES, RECORDED, report_of
 
-from shapelog.model.trace import Compile, Outcome
+from shapelog.model.compile import Compile, Outcome
 from shapelog.report.alerts import Alerts, collect_alerts
 from shapelog.report.next_steps import next_steps
 from shapelog.report.report import Report

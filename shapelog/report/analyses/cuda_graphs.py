@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from shapelog.grouping import grouped
-from shapelog.model.trace import Compile, Frame
+from shapelog.model.compile import Compile
+from shapelog.model.frame import Frame
 from shapelog.reading.payloads.compiler_messages import CompilerMessage
 from shapelog.reading.payloads.cuda_graphs import CudaGraphEvent, CudaGraphMessage, cuda_graph_message
 from shapelog.recompiles.explain import Explanations

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from shapelog.model.declared_shapes import DeclaredSize, declarations
-from shapelog.model.trace import Frame
+from shapelog.model.frame import Frame
 from shapelog.reading.payloads.properties import VALUE, size
 from shapelog.recompiles.explain import Explanations
 from shapelog.report.results import Column, Table

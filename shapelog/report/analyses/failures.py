@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 from shapelog.advice.remedies import Remedies
-from shapelog.model.trace import Compile, Frame, Outcome
+from shapelog.model.compile import Compile, Outcome
+from shapelog.model.frame import Frame
 from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION, OUTSIDE_OF_RANGE, CompilerMessage, RaisedException
 from shapelog.reading.payloads.source_names import Source, is_dynamo, is_library
 from shapelog.reading.records import StackFrame

@@ -5,7 +5,9 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from shapelog.grouping import grouped
-from shapelog.model.trace import Compile, Frame, Profile, Trace
+from shapelog.model.compile import Compile
+from shapelog.model.frame import Frame
+from shapelog.model.trace import Profile, Trace
 from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.pgo_state import CodeEntry, CodeState, Extent, Kind, SourceState
 from shapelog.reading.payloads.source_names import Source

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from shapelog.model.trace import Frame, Outcome
+from shapelog.model.compile import Outcome
+from shapelog.model.frame import Frame
 from shapelog.recompiles.explain import Explanations
 from shapelog.report.results import Column, Finding, Table, location_of
 from shapelog.rules import RULES

@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from shapelog.advice.remedies import Remedies
-from shapelog.model.trace import Compile, Frame, Outcome
+from shapelog.model.compile import Compile, Outcome
+from shapelog.model.frame import Frame
 from shapelog.reading.payloads.guards import UserLine
 from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.source_names import is_library

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from shapelog.model.trace import Compile
+from shapelog.model.compile import Compile
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.reading.records import Specialization, Stack
 from shapelog.recompiles.explain import Explanations

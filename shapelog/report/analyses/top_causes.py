@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from shapelog.model.trace import Outcome
+from shapelog.model.compile import Outcome
 from shapelog.recompiles.explain import Explanations
 from shapelog.report.results import Column, Finding, Table
 from shapelog.report.weighted import WeightedCompile, weighted_compiles

@@ -7,7 +7,8 @@ functorch_config (2.13).
 import json
 from typing import Any, NamedTuple
 
-from shapelog.model.trace import Compile, Rank, Trace
+from shapelog.model.compile import Compile
+from shapelog.model.trace import Rank, Trace
 from shapelog.reading.records import SETTINGS
 from shapelog.report.details.metric_fields import settings_in
 from shapelog.text import cut

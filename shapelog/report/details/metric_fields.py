@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from shapelog.model.trace import Compile, Frame
+from shapelog.model.compile import Compile
+from shapelog.model.frame import Frame
 from shapelog.reading.records import SETTINGS
 
 # What differs in every compile and means nothing.

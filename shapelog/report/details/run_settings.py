@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from shapelog.model.trace import Compile, Trace
+from shapelog.model.compile import Compile
+from shapelog.model.trace import Trace
 from shapelog.report.details.metric_fields import Setting, settings_between
 
 # Fields of the metrics, and what their versions are of.

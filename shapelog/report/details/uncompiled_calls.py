@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from enum import Enum
 
-from shapelog.model.trace import Compile, Frame, GraphBreak, Outcome, resumed_by
+from shapelog.model.compile import Compile, GraphBreak, Outcome, resumed_by
+from shapelog.model.frame import Frame
 from shapelog.report.details.metric_fields import settings_in
 
 # Dynamo meets these while it traces, and leaves the code to Python unless graph breaks are errors (``ConvertFrame`` in

@@ -7,7 +7,8 @@ from enum import Enum
 from typing import NamedTuple
 
 from shapelog.grouping import grouped
-from shapelog.model.trace import Compile, Frame, GraphBreak, Outcome, resumed_by
+from shapelog.model.compile import Compile, GraphBreak, Outcome, resumed_by
+from shapelog.model.frame import Frame
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.reading.records import Specialization, Stack
 from shapelog.report.report import FrameReport, Report

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import NamedTuple
 
-from shapelog.model.trace import Compile, resumed_by
+from shapelog.model.compile import Compile, resumed_by
 from shapelog.reading.payloads.guards import UserLine
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.reading.records import GuardAdded, Stack, StackFrame

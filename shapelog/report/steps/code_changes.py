@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from shapelog.advice.compile_seconds import Seconds
-from shapelog.model.trace import Compile
+from shapelog.model.compile import Compile
 from shapelog.recompiles.global_state import set_once
 from shapelog.report.alerts import Alert, Occurrence
 from shapelog.report.steps.step import SET_UP, Confidence, NextStep, Saving, StepKind, StepSources, middle, step_of, subject_of_alerts

@@ -5,7 +5,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from shapelog.advice.compile_seconds import Seconds
-from shapelog.model.trace import UNNAMED_CODE, Outcome
+from shapelog.model.compile import Outcome
+from shapelog.model.frame import UNNAMED_CODE
 from shapelog.report.alerts import Alert
 from shapelog.report.details.logging_calls import lines_for_logging
 from shapelog.report.details.uncompiled_calls import fates

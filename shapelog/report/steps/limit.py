@@ -4,7 +4,8 @@ import math
 from collections.abc import Sequence
 
 from shapelog.model.code_matching import Code
-from shapelog.model.trace import UNNAMED_CODE, Outcome
+from shapelog.model.compile import Outcome
+from shapelog.model.frame import UNNAMED_CODE
 from shapelog.report.alerts import Alert
 from shapelog.report.analyses.recompile_limit import DEFAULT_ACCUMULATED_LIMIT, DEFAULT_LIMIT, is_accumulated
 from shapelog.report.details.uncompiled_calls import Eager

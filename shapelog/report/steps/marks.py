@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from shapelog.advice.compile_seconds import Seconds
 from shapelog.advice.paste_formats import as_python, as_shell
-from shapelog.model.trace import Outcome, Trace
+from shapelog.model.compile import Outcome
+from shapelog.model.trace import Trace
 from shapelog.report.details.uncompiled_calls import Eager
 from shapelog.report.report import Report
 from shapelog.report.steps.step import CONFIDENCE, Confidence, NextStep, Saving, StepKind, middle

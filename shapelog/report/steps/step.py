@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from shapelog.advice.advise import Forecast
 from shapelog.advice.compile_seconds import Seconds
-from shapelog.model.trace import Compile, Frame
+from shapelog.model.compile import Compile
+from shapelog.model.frame import Frame
 from shapelog.recompiles.explain import Recompile
 from shapelog.report.alerts import Alert, Alerts
 from shapelog.report.details.uncompiled_calls import Eager

@@ -4,8 +4,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from shapelog.advice.remedies import Remedies
+from shapelog.model.compile import Compile, Outcome
+from shapelog.model.frame import Frame
 from shapelog.model.phase_events import PhaseEvent
-from shapelog.model.trace import Compile, Frame, Outcome
 from shapelog.reading.records import Metrics
 from shapelog.recompiles.explain import Recompile
 from shapelog.reporters.chrome_trace.event import INSTANT, SLICE, Event

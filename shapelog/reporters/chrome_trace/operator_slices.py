@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from shapelog.model.trace import Compile, Rank
+from shapelog.model.compile import Compile
+from shapelog.model.trace import Rank
 from shapelog.reading.payloads.collectives import TENSORS, Operation, operations
 from shapelog.reporters.chrome_trace.event import SLICE, Event
 

@@ -4,7 +4,7 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from datetime import datetime
 
-from shapelog.model.trace import Compile
+from shapelog.model.compile import Compile
 from shapelog.reading.reader import Reader
 
 _MICROSECONDS = 1e6

@@ -6,9 +6,11 @@ from typing import Any
 
 from shapelog import __version__
 from shapelog.errors import ShapelogError
+from shapelog.model.compile import Compile
+from shapelog.model.frame import Frame
 from shapelog.model.phase_events import Phases, phases_of
 from shapelog.model.record_index import RecordIndex, index_records
-from shapelog.model.trace import Compile, Frame, Rank
+from shapelog.model.trace import Rank
 from shapelog.recompiles.explain import Recompile
 from shapelog.report.report import Report
 from shapelog.reporters import Options

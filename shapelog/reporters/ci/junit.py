@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 from shapelog.check.check import CheckedAlert, CheckResult
 from shapelog.model.code_matching import Code
-from shapelog.model.trace import UNNAMED_CODE
+from shapelog.model.frame import UNNAMED_CODE
 from shapelog.reporters import Options
 from shapelog.reporters.ci.alert_text import message, place, problems, sentence, title
 from shapelog.rules import AlertKind

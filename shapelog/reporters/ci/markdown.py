@@ -7,7 +7,7 @@ from shapelog.advice.paste_formats import as_python, as_shell, effect_of, why_no
 from shapelog.check.check import BudgetUse, CheckedAlert, CheckResult
 from shapelog.check.policy import Metric
 from shapelog.model.code_matching import Code
-from shapelog.model.trace import Outcome
+from shapelog.model.compile import Outcome
 from shapelog.report.next_steps import next_steps
 from shapelog.report.report import FrameReport
 from shapelog.report.steps.step import NextStep, StepKind, saving_words

@@ -2,7 +2,9 @@
 
 import re
 
-from shapelog.model.trace import Compile, Frame, Trace
+from shapelog.model.compile import Compile
+from shapelog.model.frame import Frame
+from shapelog.model.trace import Trace
 
 _RANK_PREFIX = re.compile(r"^(?:rank|process)-\d+-")
 _SEPARATORS = re.compile(r"[^0-9A-Za-z]+")

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from operator import eq
 
-from shapelog.model.trace import Compile, Frame, resumed_by
+from shapelog.model.compile import Compile, resumed_by
+from shapelog.model.frame import Frame
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.reading.records import StackFrame
 from shapelog.report.merge_ranks import rank_label

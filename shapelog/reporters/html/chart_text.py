@@ -3,7 +3,8 @@
 import math
 from collections.abc import Hashable, Iterable
 
-from shapelog.model.trace import Compile, Frame, Outcome
+from shapelog.model.compile import Compile, Outcome
+from shapelog.model.frame import Frame
 from shapelog.recompiles.explain import Recompile
 from shapelog.rules import Verdict
 from shapelog.text import file_name, plural, seconds

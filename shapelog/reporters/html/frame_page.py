@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from shapelog.model.cache_uses import CacheUse
-from shapelog.model.trace import Compile, Frame
+from shapelog.model.compile import Compile
+from shapelog.model.frame import Frame
 from shapelog.reading.payloads.graphs import Graph
 from shapelog.recompiles.explain import Recompile
 from shapelog.recompiles.shape_table import ShapeRow

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from shapelog.advice.suggestions import Suggestion
-from shapelog.model.trace import Compile
+from shapelog.model.compile import Compile
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.report.interruptions import InterruptionKind
 from shapelog.report.report import Report

@@ -3,7 +3,8 @@
 import math
 from typing import NamedTuple
 
-from shapelog.model.trace import Compile, Frame
+from shapelog.model.compile import Compile
+from shapelog.model.frame import Frame
 from shapelog.recompiles.similar_graphs import Group
 from shapelog.report.merge_ranks import merged_groups, rank_label
 from shapelog.report.report import Report

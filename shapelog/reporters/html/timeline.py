@@ -7,7 +7,8 @@ from itertools import groupby
 from typing import NamedTuple
 
 from shapelog.grouping import grouped
-from shapelog.model.trace import Compile, Frame, resumed_by
+from shapelog.model.compile import Compile, resumed_by
+from shapelog.model.frame import Frame
 from shapelog.recompiles.explain import Recompile
 from shapelog.report.merge_ranks import rank_label
 from shapelog.report.report import Report

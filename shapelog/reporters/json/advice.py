@@ -14,7 +14,7 @@ from shapelog.advice.paste_formats import as_python, as_shell, why_nothing
 from shapelog.advice.pgo_comparison import PgoSuggestion
 from shapelog.advice.remaining_recompiles import Remaining
 from shapelog.advice.suggestions import Suggestion
-from shapelog.model.trace import Frame
+from shapelog.model.frame import Frame
 from shapelog.reporters.json.parts import line_data, range_data, time_data
 
 # 1: first shape. 2: the most that a prediction may come to. 3: predicted and avoidable seconds as ranges.

@@ -6,7 +6,8 @@ from typing import Any
 from shapelog.advice.compile_seconds import Seconds
 from shapelog.advice.remedies import Remedies
 from shapelog.errors import Problem
-from shapelog.model.trace import Compile, Outcome, Trace
+from shapelog.model.compile import Compile, Outcome
+from shapelog.model.trace import Trace
 from shapelog.reading.payloads.compiler_messages import CompilerMessage, RaisedException
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.reading.records import StackFrame

@@ -3,7 +3,8 @@
 from collections.abc import Collection
 from typing import Any
 
-from shapelog.model.trace import Compile, Rank, Trace
+from shapelog.model.compile import Compile
+from shapelog.model.trace import Rank, Trace
 from shapelog.recompiles.similar_graphs import Group
 from shapelog.report.alerts import Alert, collect_alerts
 from shapelog.report.next_steps import next_steps

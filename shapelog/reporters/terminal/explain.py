@@ -3,7 +3,7 @@
 from rich.text import Text
 
 from shapelog.grouping import grouped
-from shapelog.model.trace import Compile, Outcome
+from shapelog.model.compile import Compile, Outcome
 from shapelog.reading.payloads.properties import is_address
 from shapelog.recompiles.causes import Cause, EntryDifference
 from shapelog.report.explain_compile import CompileExplanation

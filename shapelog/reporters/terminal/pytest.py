@@ -4,7 +4,8 @@ import os
 from collections.abc import Mapping, Sequence
 
 from shapelog.advice.remedies import Remedies
-from shapelog.model.trace import Compile, Frame
+from shapelog.model.compile import Compile
+from shapelog.model.frame import Frame
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Recompile
 from shapelog.report.report import Report

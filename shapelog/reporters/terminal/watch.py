@@ -13,7 +13,8 @@ from rich.console import Console
 from rich.text import Text
 
 from shapelog.capture.watch import Event, Snapshot
-from shapelog.model.trace import Outcome, Rank
+from shapelog.model.compile import Outcome
+from shapelog.model.trace import Rank
 from shapelog.report.alerts import collect_alerts
 from shapelog.report.merge_ranks import MergedFrame, merged_frames, rank_label
 from shapelog.report.next_steps import next_steps

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from shapelog import load
-from shapelog.model.trace import Outcome
+from shapelog.model.compile import Outcome
 from shapelog.reading.payloads.properties import size
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.explain import explain_trace

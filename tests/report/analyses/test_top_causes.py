@@ -6,7 +6,7 @@ from make import explain, tensor, trace
 from payload_text import global_state, guard_manager, guard_tree, tensor_match
 from recorded import RECORDED, report_of
 
-from shapelog.model.trace import Outcome
+from shapelog.model.compile import Outcome
 from shapelog.report.analyses.top_causes import analyze, fold
 from shapelog.report.results import Table
 

@@ -5,7 +5,7 @@ import pytest
 from payload_text import size_mismatch
 from recorded import RECORDED, report_of
 
-from shapelog.model.trace import Outcome
+from shapelog.model.compile import Outcome
 from shapelog.recompiles.explain import Recompile
 from shapelog.report.report import Report
 from shapelog.report.source_code.line_marks import Changed, LineMark, MarkKind, line_marks

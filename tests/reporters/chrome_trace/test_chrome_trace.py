@@ -10,8 +10,8 @@ from payload_text import size_mismatch
 from recorded import RECORDED, report_of
 
 from shapelog.errors import ShapelogError
+from shapelog.model.compile import Outcome
 from shapelog.model.phase_events import phases_of
-from shapelog.model.trace import Outcome
 from shapelog.report.report import Report, analyze
 from shapelog.reporters import Options
 from shapelog.reporters.chrome_trace.event import INSTANT, SLICE, Event, nested

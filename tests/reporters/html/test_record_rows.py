@@ -8,9 +8,9 @@ from make import compile as compiled
 from markupsafe import escape
 from recorded import LAB, report_of
 
+from shapelog.model.compile import Compile
 from shapelog.model.load import build
 from shapelog.model.record_index import index_records
-from shapelog.model.trace import Compile
 from shapelog.reading.inputs import Selection
 from shapelog.reading.payloads.graphs import operation_count
 from shapelog.reading.trace_files import TraceFile

@@ -7,8 +7,10 @@ from typing import NamedTuple
 from shapelog.advice.alternatives import Alternative
 from shapelog.advice.remaining_recompiles import Remaining
 from shapelog.advice.suggestions import Suggestion
+from shapelog.model.compile import Compile
 from shapelog.model.exports import Export
-from shapelog.model.trace import Compile, Frame, Rank
+from shapelog.model.frame import Frame
+from shapelog.model.trace import Rank
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Explanations, Recompile
 from shapelog.report.report import FrameReport

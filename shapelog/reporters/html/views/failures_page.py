@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from shapelog.model.trace import Compile, Frame
+from shapelog.model.compile import Compile
+from shapelog.model.frame import Frame
 from shapelog.reading.payloads.compiler_messages import RaisedException
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.report.alerts import Alert

@@ -8,7 +8,8 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from shapelog.grouping import grouped
-from shapelog.model.trace import Compile, Frame, Outcome
+from shapelog.model.compile import Compile, Outcome
+from shapelog.model.frame import Frame
 from shapelog.report.annotated_source import TOP_LEVEL, AnnotatedSource, CodeFile, CodeFunction, CodeRow
 from shapelog.report.repository_paths import Repository, SourceLine
 from shapelog.report.source_code.files_on_disk import DiskState

@@ -9,7 +9,7 @@ from shapelog.advice.paste_formats import VARIABLE, marked_lines
 from shapelog.advice.replay import Cost, total_cost
 from shapelog.advice.what_if import Condition, FrameOutcomes, WhatIf, what_if
 from shapelog.grouping import grouped
-from shapelog.model.trace import Frame
+from shapelog.model.frame import Frame
 from shapelog.reporters.html.anchors import Anchors
 from shapelog.reporters.html.chart_text import file_and_line
 from shapelog.text import one_line, plural

@@ -1,0 +1,135 @@
+"""The compiles of one code, in the order in which they were made."""
+
+import math
+from dataclasses import dataclass
+from itertools import chain
+
+from shapelog.display import in_notebook
+from shapelog.model.compile import Compile, Outcome, resumed_by
+from shapelog.reading.payloads.source_names import Source
+from shapelog.reading.payloads.source_names import is_library as in_library
+from shapelog.reading.records import StackFrame
+from shapelog.text import cut, one_line, plural
+
+# In the one-line display of an object.
+_LONGEST_NAME = 80
+# The title of code whose name is in no record.
+UNNAMED_CODE = "code that the log does not name"
+_CAPTURED = "backward graph captured by compiled autograd"
+# How many compiles of a frame, from the first on, are asked for the frames that a stack lacks.
+_MOST_ASKED = 32
+_WRAPPERS = frozenset(("inner", "wrapper", "wrapped", "_fn", "fn", "_call_impl", "_wrapped_call_impl", "__call__", "forward", "<lambda>"))
+# Classes of torch whose objects a wrapper is given, and whose names are no help with its code.
+_NO_CLASS_OF_CODE = ("torch.Tensor", "torch.nn.parameter.", "torch._ops.")
+_CALLEES = tuple(map(Source, ("L['self']", "L['fn']", "L['func']", "L['args'][0]")))
+Function = tuple[int | None, int, str, str]
+"""A rank, a process, a file, and the name of a function."""
+
+
+def short_name(text: str) -> str:
+    """A name in the one-line display of an object."""
+    return cut(one_line(text), _LONGEST_NAME)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Frame:
+    """A piece of Python code that Dynamo compiled, once or more.
+
+    ``file``, ``line`` and ``name`` are those of the code object ("" and 0 where the trace does not name them).
+    """
+
+    number: int
+    rank: int | None
+    process: int
+    generation: int
+    name: str
+    file: str
+    line: int
+    compiles: tuple[Compile, ...]
+
+    def __repr__(self) -> str:
+        return f"<Frame {self.label} {short_name(self.title)}: {plural(len(self.entries), 'compilation')}>"
+
+    def _repr_html_(self) -> str:
+        return in_notebook("object", self)
+
+    @property
+    def seconds(self) -> float:
+        return math.fsum(compile.seconds for compile in self.compiles)
+
+    @property
+    def entries(self) -> tuple[Compile, ...]:
+        """The compiles that produced guarded code."""
+        return tuple([compile for compile in self.compiles if compile.outcome is Outcome.COMPILED])
+
+    @property
+    def function(self) -> Function:
+        """The function whose code it is, also where that goes on after a graph break."""
+        resumed = resumed_by(self.name)
+        return self.rank, self.process, self.file, resumed[0] if resumed else self.name
+
+    @property
+    def label(self) -> str:
+        number = str(self.number) if self.number >= 0 else "-"
+        return number if self.generation == 1 else f"{number}#{self.generation}"
+
+    @property
+    def shown_label(self) -> str:
+        """Its number as PyTorch wrote it; "" in a text log without ids."""
+        return self.label if any(compile.shown_label for compile in self.compiles) else ""
+
+    @property
+    def title(self) -> str:
+        """A name that the user knows: ``Net.forward`` for a method, the wrapped class for a wrapper such as ``inner``, and the
+        function or method itself for what resumes it after a graph break.
+        """
+        resumed = resumed_by(self.name)
+        name = self._name_with_class(resumed[0] if resumed else self.name)
+        return f"{name} (resumed at line {resumed[1]})" if resumed else name
+
+    def _name_with_class(self, name: str) -> str:
+        if name not in _WRAPPERS:
+            return name or (_CAPTURED if all(compile.is_capture for compile in self.compiles) else UNNAMED_CODE)
+        for compile in self.compiles:
+            tree = compile.guards
+            named = next((tree.types[source] for source in _CALLEES if source in tree.types), "") if tree else ""
+            if "." in named and not named.startswith(_NO_CLASS_OF_CODE):  # classes of Python such as function and int have no module
+                return f"{named.rsplit('.', 1)[-1]}.{name}"
+        return name
+
+    def caller(self, compile: Compile) -> StackFrame | None:
+        """The user's line that called this code when ``compile`` was made, None if the stack holds library code alone."""
+        start = compile.stack.frames
+        if compile.recorded_callers:
+            return self.called_from(compile.recorded_callers)
+        called = self.called_from(start)
+        if called is None:
+            return None
+        alike = (item for item in self.compiles[:_MOST_ASKED] if item.recorded_callers and item.stack.frames == start)
+        found = {self.called_from(item.recorded_callers) for item in alike} - {None}
+        return found.pop() if len(found) == 1 else called
+
+    def called_from(self, stack: tuple[StackFrame, ...]) -> StackFrame | None:
+        """The same of a stack. Resumed code is called where the whole function is, which calls its rest itself."""
+        resumed = resumed_by(self.name)
+        whole = (self.file, resumed[0]) if resumed else None
+        outer = stack[:-1] if stack and (stack[-1].file, stack[-1].name) == (self.file, self.name) else stack
+        callers = (item for item in reversed(outer) if (item.file, item.name) != whole and not in_library(item.file))
+        return next(callers, None)
+
+    @property
+    def called_at(self) -> StackFrame | None:
+        """The user's line that calls this code: of the first compile that has the innermost one recorded, else of the first with any."""
+        recorded = (self.called_from(item.recorded_callers) for item in self.compiles[:_MOST_ASKED])
+        return next((found for found in chain(recorded, map(self.caller, self.compiles)) if found), None)
+
+    @property
+    def is_in_thread(self) -> bool:
+        """Whether a thread that the program started calls this code: settings that other threads make do not hold there (torch 2.13)."""
+        outermost = (frame for compile in self.compiles[:_MOST_ASKED] for frame in compile.stack.frames[:1])
+        return any(frame.file.replace("\\", "/").endswith("/threading.py") for frame in outermost)
+
+    @property
+    def is_library(self) -> bool:
+        """Whether the code itself lies in torch or an installed package, so that its user knows it by the caller."""
+        return in_library(self.file)
