@@ -82,9 +82,11 @@ _IN_OWN_WORDS = {
     "AssertionError": re.compile(r"Guard failed on the same frame it was created[^\n]*"),
     "TorchRuntimeError": re.compile(r"Dynamo failed to run FX node with fake tensors: call_\w.*", re.S),
 }
+# The class of any exception, perhaps behind words of the program's own.
+_CLASS = re.compile(r"\b[A-Z]\w{0,80}(?:Error|Exception): ")
 _IN_STACK = re.compile(r'File "|^(?:File |Cell In|Input In|<ipython-)|^-{2,}> ?\d', re.M)
 _AFTER_MARK = re.compile(r"['\"\u2019\u201d](?=[\s,.;:?!}\]]|$)")
-_LONGEST_KEY = 200
+_LONGEST_KEY, _LONGEST_PRINTED = 200, 10_000
 
 
 class FailureText(NamedTuple):
@@ -262,8 +264,17 @@ def _nameless_failure(text: str, is_logged: bool) -> FailureText | None:
         return FailureText("Error", other or LOST_EXCEPTION, _unconverted(named), text)
     if is_logged and text.lstrip().startswith(_LOWERING):
         return FailureText("LoweringException", other or LOST_EXCEPTION, UNKNOWN_CODE, text)
+    if (printed := _printed_above(text)) and user_stack(text):
+        return FailureText("Error", printed, _compiled_code(text), text)
     is_rest = _STACK_LINE.match(text) or CHAINS.match(text)
     return FailureText("Error", other or LOST_EXCEPTION, UNKNOWN_CODE, text) if is_logged and is_rest else None
+
+
+def _printed_above(text: str) -> str:
+    """What a program printed of an exception above the user's stack, without its class or behind words of its own."""
+    message = text[:_LONGEST_PRINTED].partition(f"\n{_USER_STACK}")[0]
+    named = _CLASS.search(message)
+    return message[named.start() if named else 0 :].strip() if _USER_STACK not in message else ""
 
 
 def _as_violation(condition: re.Match[str]) -> str:

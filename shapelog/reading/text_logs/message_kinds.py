@@ -84,7 +84,7 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
             r"|\b(?:BackendCompilerFailed|InternalTorchDynamoError|TorchRuntimeError|FailOn(?:Recompile|Cache)LimitHit"
             r"|RecompileLimitExceeded): \S"
             r"|backend='[^']{1,80}' raised:|Not all values of .* are valid because |^\s*\w*Error: Failed running call_\w"
-            rf"|^{_EXPLAINS.pattern}"
+            rf"|^{_EXPLAINS.pattern}|^\s*from user code:\s*$"
         ),
     ),
     (
@@ -129,8 +129,8 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
 )
 _ANY_BEGIN = re.compile(
     r"Recompiling function |Detected recompile|torch\._dynamo|dynamo hit|Error: |Hit: |LimitExceeded|Constraints violated"
-    r"|from lowering|UserWarning: |WON'T CONVERT |^\s*function: |^\W*\d+/\d+: |^\s*last reason: |Traceback \(|Graph [Bb]reak"
-    r"|GuardFail\(|tensor '|TREE_GUARD|\+- |check_tensor\("
+    r"|from lowering|from user code:|UserWarning: |WON'T CONVERT |^\s*function: |^\W*\d+/\d+: |^\s*last reason: |Traceback \("
+    r"|Graph [Bb]reak|GuardFail\(|tensor '|TREE_GUARD|\+- |check_tensor\("
     r"|:\d{1,9}:[\w<>.]+:\s*$|Dynamo produced|ExplainOutput|Unsupported: |Explanation: |Recompile Reasons"
     r"|raised:|valid because|data-dependent exp|You marked |uard failed on|run FX node|[a-z]Error:$|check failed|Cache miss due to"
     r"|[Cc]udagraph|CUDAGraph|Re-recording |Profiler Report|torch\._inductor|torch\.fx|create_|set_repl|_update_var|track_sym|guard added"
@@ -163,6 +163,7 @@ _FAILURE_GOES_ON = re.compile(
 )
 # Between the heading of a stack and the exception, IPython has lines that are not indented.
 _OF_IPYTHON = re.compile(r"-{1,}> ?\d|-{20,}$|File \S.*:\d|(?:Cell )?In ?\[\d|Cell In|Input In|<ipython-input")
+_CLASS = re.compile(r"\b[A-Z]\w{0,80}(?:Error|Exception|Unsupported|Failed|Interrupt): ")
 _STACK_HEADING = re.compile(r"\W{0,8}Stack Trace\W{0,8}$")
 _AFTER_BLANK = {
     MessageKind.RECOMPILES: re.compile(r"\s*(?:triggered by|guard \d+ fail|- )"),
@@ -211,7 +212,7 @@ def goes_on(kind: MessageKind, text: str, begins: MessageKind) -> bool:
     """Whether a line without a head, which by itself would begin a message of the kind ``begins``, goes on with one of another kind."""
     if kind not in _CONTINUES or begins is MessageKind.INDUCTOR:
         return False
-    if begins is MessageKind.OTHER or (kind is MessageKind.BREAK and _EXPLAINS.match(text)):
+    if begins is MessageKind.OTHER or (kind is MessageKind.BREAK and (_EXPLAINS.match(text) or heads_user_stack(text))):
         return _CONTINUES[kind].match(text) is not None
     return begins is kind or (begins is MessageKind.BARE_REASON and kind in _WITH_REASONS)
 
@@ -249,6 +250,16 @@ def ends_stack(text: str) -> bool:
 def is_in_own_words(text: str) -> bool:
     """Whether a line is an exception by PyTorch's own words for it, without its class or a stack."""
     return _IN_OWN_WORDS.search(text[:_LOOKED_AT]) is not None
+
+
+def heads_user_stack(text: str) -> bool:
+    """Whether a line is the heading of the user's stack, which PyTorch writes below the message of an exception."""
+    return text.strip() == "from user code:"
+
+
+def is_exception(text: str) -> bool:
+    """Whether a line names the class of an exception, perhaps behind other words."""
+    return _CLASS.search(text[:_LOOKED_AT]) is not None
 
 
 def heads_stack(text: str) -> bool:

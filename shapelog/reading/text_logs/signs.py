@@ -8,6 +8,9 @@ import re
 
 from shapelog.reading.text_logs.whole_lines import LONGEST_LINE
 
+# Above it is an exception, of which some programs print the message alone.
+_HEADING = "from user code:"
+_LINES_ABOVE = 6
 # torch and Torch, recompile and BackendCompiler, graph break and cudagraph, the heading of a traceback, and parts of exceptions.
 _WORDS = (
     "orch",
@@ -22,6 +25,7 @@ _WORDS = (
     "nsupported: ",
     "data-dependent exp",
     "uard failed on the same frame",
+    _HEADING,
 )
 _WORDS_IN_BYTES = tuple(word.encode() for word in _WORDS)
 # Ids of compiles and words, with at most some characters in front of them that are no letters.
@@ -63,6 +67,15 @@ class Signs:
         """Where a word or form is next, the end of all where it is not."""
         if number < len(_WORDS):
             found = self._lines.find(_WORDS_IN_BYTES[number], place + 1)
+            if found >= 0 and _WORDS[number] == _HEADING:
+                found = self._above(found, place)
             return found if found >= 0 else len(self._lines)
         form = _IN_BYTES[number - len(_WORDS)].search(self._lines, place)
         return form.start() + 1 if form else len(self._lines)
+
+    def _above(self, found: int, place: int) -> int:
+        """A place in the first of the lines above the one at ``found``, or in the one at ``place`` where there are fewer."""
+        begin = self._lines.rfind(b"\n", place, found)
+        for _ in range(_LINES_ABOVE):
+            begin = max(place, self._lines.rfind(b"\n", place, begin))
+        return min(begin + 1, found)

@@ -6,6 +6,7 @@ names. What a log does not hold (times, graphs or guards that were not logged) i
 
 import re
 import tempfile
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import BinaryIO
@@ -29,8 +30,10 @@ from shapelog.reading.text_logs.message_kinds import (
     goes_on,
     goes_on_after_blank,
     heads_stack,
+    heads_user_stack,
     is_compiled_guard,
     is_cut_off,
+    is_exception,
     is_in_own_words,
     kind_of,
     kind_of_plain,
@@ -59,6 +62,8 @@ _LINE_BY_LINE = (MessageKind.SYMBOLS, MessageKind.START, MessageKind.OTHER)
 _MOST_FAILURE_LINES, _MOST_OPEN_LINES, _MOST_PROFILED = 2_000, 200_000, 1_000
 # Lines that may be the rest of a wrapped one, or a program's own.
 _MOST_WRAPPED = {MessageKind.RECOMPILES: 30, MessageKind.LIMIT: 30, MessageKind.PROFILE: 20_000, MessageKind.FAILURE: 20}
+# The lines above the heading of a stack that may have the message of an exception.
+_MOST_ABOVE = 6
 # Failures that others are compared with, and exceptions without a stack that are kept until the end.
 _MOST_QUOTED = 100
 # The recompiles that are looked at to tell the version; all of a log are of one.
@@ -166,6 +171,7 @@ class Transcriber:
         self._compiles = LoggedCompiles(Transcript(file), self.contents)
         self._open: dict[tuple[int, int | None], _Message] = {}
         self._last: _Message | None = None
+        self._above: deque[tuple[int, str]] = deque(maxlen=_MOST_ABOVE)
         self._broken: dict[Code, LoggedCompile] = {}
         self._failures: list[tuple[FailureText, LoggedCompile]] = []
         self._quoted: list[tuple[FailureText, int]] = []
@@ -183,6 +189,7 @@ class Transcriber:
                         continue
                     if self._last is not None or has_sign(raw[at]):
                         self._take_plain(without_launcher(text), number + at)
+                    self._above.append((number + at, text))
             else:
                 self._take(head, lines, number)
             self.contents.lines = number + len(lines) - 1
@@ -255,11 +262,23 @@ class Transcriber:
             self._compiles.line = number
             self._symbols(Head(), text)
         elif kind is not MessageKind.OTHER:
-            is_quoted = kind is MessageKind.FAILURE and names_exception(text)
-            message = self._last = self._open[_PLAIN] = _Message(None, kind, number, [text], has_raised=is_quoted)
+            above = self._message_above(number) if heads_user_stack(text) else []
+            is_quoted = kind is MessageKind.FAILURE and (names_exception(text) or heads_user_stack(text))
+            message = self._last = self._open[_PLAIN] = _Message(None, kind, number - len(above), [*above, text], has_raised=is_quoted)
             message.begin(text)
         elif self.contents.stated is None:
             self.contents.stated = versions.stated_in(text)
+
+    def _message_above(self, number: int) -> list[str]:
+        """The message of an exception in the lines right above one, of which the last names its class, or else is all of it."""
+        lines: list[str] = []
+        for at, text in reversed(self._above):
+            if at != number - len(lines) - 1 or is_fence(text) or (lines and lines[0].strip() and not text.strip()):
+                break
+            lines.insert(0, without_launcher(text))
+        own = next((at for at in range(len(lines) - 1, -1, -1) if is_exception(lines[at])), None)
+        own = own if own is not None else next((at for at in range(len(lines) - 1, -1, -1) if lines[at].strip()), len(lines))
+        return lines[own:]
 
     def _finish(self, message: _Message, is_end: bool = False) -> None:
         """Take what a message holds, without what is cut off where the text ends in it."""

@@ -338,3 +338,26 @@ def test_guards_that_could_not_be_made_are_about_the_size_that_the_log_has_as_fi
     (alone,) = failures(NOT_MADE, tmp_path)
     assert alone.rule.code == "SL403"
     assert "the guards on sizes could not be made" in alone.sentence
+
+
+@pytest.mark.parametrize("filler", ["", "loss 0.25\n" * 2_000, "x" * 3_000 + "\n"])
+@pytest.mark.parametrize(
+    ("printed", "title"),
+    [
+        ("Error compiling model: AttributeError: 'NoneType' object has no attribute 'shape'", "AttributeError: 'NoneType' object"),
+        ("NotImplementedError: CatVariable() is not\na constant", "NotImplementedError: CatVariable() is not"),
+        ("Compilation failed: call_function cat in skip files", "Compilation failed: call_function cat"),
+    ],
+)
+def test_what_a_program_prints_of_an_exception_above_the_users_stack_is_a_failure(
+    printed: str, title: str, filler: str, tmp_path: Path
+) -> None:
+    below = '   File "/srv/run.py", line 4, in forward\n    return x.cat()\n'
+    text = f"{filler}step 3\n{printed}\n\nfrom user code:\n{below}"
+    (found,) = failures(text, tmp_path)
+    assert f"forward failed to compile: {title}" in found.sentence
+    assert str(found.place) == "/srv/run.py:4"
+
+
+def test_words_above_a_stack_that_is_no_stack_are_no_failure() -> None:
+    assert failure(["This error is", "", "from user code:", "", "look there"]) is None
