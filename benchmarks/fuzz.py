@@ -91,7 +91,7 @@ class Finding(NamedTuple):
 
 
 def signature(error: BaseException) -> str:
-    """What tells findings apart: the kind of error, and the innermost line of shapelog."""
+    """What distinguishes findings: the kind of error, and the innermost line of shapelog."""
     places = [
         f"{Path(frame.filename).name}:{frame.lineno}"
         for frame in traceback.extract_tb(error.__traceback__)
@@ -102,7 +102,7 @@ def signature(error: BaseException) -> str:
 
 
 def attempt(kind: "Kind", data: bytes, outcome: Outcome, everything: bool = False) -> str:
-    """Run one input; gives what tells the finding apart, "" where nothing went wrong."""
+    """Run one input; gives what distinguishes the finding, "" where nothing went wrong."""
     from promises import Slow
 
     began, stages = time.process_time(), Counter[str]()

@@ -123,7 +123,7 @@ def judged(name: str, code: int, said: str, children: bool, left: list[str]) -> 
     said = said or f"nothing on standard error, code {code}"
     if (code, own) == (_DIED, []) or ("Traceback" in said and f"{os.sep}shapelog{os.sep}" not in said) or "Fatal Python error" in said:
         return Ended("Python's own", "a file is left" if left else "")
-    kept = [file for file in left if not any(file.split(os.sep)[0] in line for line in own)]  # run says where it keeps the trace
+    kept = [file for file in left if not any(file.split(os.sep)[0] in line for line in own)]  # run prints where it keeps the trace
     if "Traceback" in said:
         return Ended("traceback", said)
     if children:

@@ -87,7 +87,7 @@ def _bounded(subject: Subject, output: bytes, free: int = _FREE) -> str:
 def balanced(subject: Subject) -> None:
     (account,) = subject.trace.accounts
     demand(account.balances and account.size == len(subject.data), "the account does not balance")
-    demand(not account.unreadable_bytes or bool(subject.trace.problems), "bytes were unreadable, and no problem says so")
+    demand(not account.unreadable_bytes or bool(subject.trace.problems), "bytes were unreadable, and no problem reports it")
 
 
 def strict(subject: Subject) -> None:
@@ -132,7 +132,7 @@ def _valid(schema: str, text: bytes) -> None:
 
 
 def by_schema(subject: Subject) -> None:
-    """Everything that is written for programs is as its schema says."""
+    """Everything that is written for programs fits its schema."""
     _valid("report", renderer("report", "json")(subject.report, Options()))
     checked = check(subject.alerts, _BUDGETS)
     _valid("check", renderer("check", "json")(checked, Options()))

@@ -1,6 +1,6 @@
 """shapelog: why torch.compile recompiled, and what to mark dynamic.
 
-``load(path)`` reads a trace that PyTorch wrote under ``TORCH_TRACE``; ``analyze(trace)`` explains it; ``advise(trace)`` says what to mark
+``load(path)`` reads a trace that PyTorch wrote under ``TORCH_TRACE``; ``analyze(trace)`` explains it; ``advise(trace)`` finds what to mark
 dynamic; ``with record() as trace:`` records one in this process.
 """
 

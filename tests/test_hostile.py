@@ -113,7 +113,7 @@ def test_ids_that_restart_are_compiles_of_their_own() -> None:
     assert [compile.label for compile in trace.compiles] == ["0/0", "0/1", "0/0#2", "0/1#2"]
 
 
-def test_a_wrong_checksum_is_told_and_the_payload_used(tmp_path: Path) -> None:
+def test_a_wrong_checksum_is_reported_and_the_payload_used(tmp_path: Path) -> None:
     wrong = small_trace().replace(digest(size_mismatch("0/0", 8, 3)).encode(), b"0" * 32)
     loose, strict = reported(tmp_path, wrong), reported(tmp_path, wrong, "--strict")
     assert (loose.exit_code, strict.exit_code) == (0, 2)
@@ -129,7 +129,7 @@ def test_a_trace_in_another_encoding_is_refused_in_one_line(encoding: str, tmp_p
     assert done.stderr.count("\n") == 1
 
 
-def test_nul_bytes_between_records_are_told_and_cost_nothing_else(tmp_path: Path) -> None:
+def test_nul_bytes_between_records_are_reported_and_cost_nothing_else(tmp_path: Path) -> None:
     first, *rest = split_records(small_trace())
     done = reported(tmp_path, first + b"\0" * 4096 + b"\n" + b"".join(rest), "--format", "json")
     data = json.loads(done.stdout)
@@ -179,7 +179,7 @@ def test_a_header_that_is_too_long_costs_itself_and_no_memory(begin: bytes, kind
 
 
 @pytest.mark.parametrize("rest", [b"\n", b"\n" + compiled("1/0", tensor(8, 16)), b""], ids=["last", "inside", "cut off"])
-def test_a_payload_that_is_too_long_is_told_and_not_read(rest: bytes, tmp_path: Path) -> None:
+def test_a_payload_that_is_too_long_is_reported_and_not_read(rest: bytes, tmp_path: Path) -> None:
     reasons = make.record("artifact", {"name": "recompile_reasons"}, "", id="0/2").removesuffix(b"\n")
     trace, peak = loaded(with_a_hole(tmp_path / "long.log", small_trace() + dynamo_start(id="0/2") + reasons, rest))
     assert peak < HUGE // 10
@@ -438,7 +438,7 @@ def test_a_run_is_like_itself_whatever_its_files_are_called(file: str, tmp_path:
 # Streams, disks, files that change, and Ctrl-C.
 
 
-def test_a_directory_that_is_read_only_is_told_before_anything_is_read(tmp_path: Path) -> None:
+def test_a_directory_that_is_read_only_is_reported_before_anything_is_read(tmp_path: Path) -> None:
     folder = tmp_path / "closed"
     folder.mkdir()
     folder.chmod(0o500)
@@ -483,7 +483,7 @@ def test_a_pipe_that_is_closed_ends_without_a_word(tmp_path: Path) -> None:
     assert done.returncode in (0, 2)
 
 
-def test_a_file_that_is_gone_once_it_was_chosen_is_told(tmp_path: Path) -> None:
+def test_a_file_that_is_gone_once_it_was_chosen_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "made.log"
     path.write_bytes(small_trace())
     selection = select(str(path))
@@ -678,7 +678,7 @@ def test_without_a_directory_for_temporary_files_a_pipe_is_refused_in_one_line(p
 
 
 @pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
-def test_where_no_file_may_grow_the_exit_code_is_kept_though_nothing_can_be_said(python: Process) -> None:
+def test_where_no_file_may_grow_the_exit_code_is_kept_without_a_message(python: Process) -> None:
     limit = """
 import os, resource
 os.dup2(os.open("said", os.O_WRONLY | os.O_CREAT), 2)

@@ -226,7 +226,7 @@ def _where_blocked(code: str, causes: Sequence[Cause], blocked: Recompile) -> st
 
 
 def _dims_to_mark(rule: Rule, causes: Sequence[Cause]) -> str:
-    """The dims whose sizes varied, where the rule says to mark them and the list for this trace has none of them."""
+    """The dims whose sizes varied, where the rule is to mark them and the list for this trace has none of them."""
     what = _varying(causes) if rule.code == _SIZE else ""
     return f"mark {what} as dynamic so that one graph handles every size" if what else ""
 

@@ -169,8 +169,9 @@ def _suggestion(selected: _Selected, marks: list[Mark]) -> Suggestion:
     seen = tuple(selected.values.of(mark, frames) for mark in marks)
     dims = tuple(mark.dim for mark in marks if not mark.is_int)
     name = marks[0].source.display_name
-    causes = (cause for frame in frames for cause in selected.known.causes(frame, marks[0].source))
-    codes = tuple(dict.fromkeys(code for cause in causes for code in cause.codes))
+    causes = [cause for frame in frames for cause in selected.known.causes(frame, marks[0].source)]
+    of_sizes = [cause for cause in causes if cause.size_related]  # a mark does nothing about its dtype
+    codes = tuple(dict.fromkeys(code for cause in of_sizes or causes for code in cause.codes))
     confidence, reason = _confidence(served, selected.with_room)
     rank = selected.sources.ranks.get(marks[0].source) if not dims and selected.version.reads_dims else None
     beyond = f"The entry ends in :{rank}, a dimension that no tensor named {name} has, so that it marks the int alone."

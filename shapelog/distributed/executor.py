@@ -67,7 +67,7 @@ def gather(
 
     ``call`` is a function of a module; it, tasks and results are pickled. A task is Lost if ``call`` raises an exception, if its worker or
     the scheduler dies, or if there is no worker for ``patience`` seconds. Where no process can be started, this one runs the tasks, and
-    ``note`` is called with a line that says so. Raises ShapelogError if there is no scheduler.
+    ``note`` is called with a line about it. Raises ShapelogError if there is no scheduler.
     """
     remaining = iter(tasks)
     with _open_workers(executor, patience) as workers:

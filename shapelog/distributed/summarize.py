@@ -111,7 +111,7 @@ def _step(compile: Compile, code: Code, number: int, why: Recompile | None, sche
 
 
 def _qualifier(code: Code) -> str:
-    """Tells a library's code apart from the same code for another class or caller."""
+    """Distinguishes a library's code from the same code for another class or caller."""
     called = code.first.called_at
     return f"{called.file}:{called.line}" if code.has_bare_title and called else code.title
 

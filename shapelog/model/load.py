@@ -113,7 +113,8 @@ def _file_problems(builder: Builder, opened: OpenTrace) -> list[Problem]:
         found.append(Problem("mixed-processes", text, opened.name, count=len(builder.processes), severity=INFO))
     if builder.overlaps:
         ids = ", ".join(dict.fromkeys(builder.overlaps))
-        text = f"compile {ids} was started again before it ended: processes or threads that cannot be told apart wrote this file"
+        wrote = "several processes or threads wrote this file, and their records cannot be separated"
+        text = f"compile {ids} was started again before it ended: {wrote}"
         found.append(Problem("overlapping-compiles", text, opened.name, count=len(builder.overlaps)))
     if builder.outside:
         kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(builder.outside.items()))

@@ -93,7 +93,7 @@ class Summarized(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Trace:
-    """One run. ``torch_version`` is as written, or "" ; ``version_guess`` says in words what the records look like without one.
+    """One run. ``torch_version`` is as written, or "" ; ``version_guess`` has in words what the records look like without one.
 
     ``ranks`` are read in full. Of a large job those are a few that represent all: ``representatives`` has for each of them the ranks that
     did the same, itself among them; ``total_seconds`` the seconds that all those spent on each compile, by rank and label; and

@@ -68,7 +68,7 @@ def clock_time(seconds: float | None) -> float | None:
 
 
 def entry_within(handle: BinaryIO, name: str, start: int, size: int, modified: float | None = None, damage: str = "") -> FileEntry:
-    """A file that lies in an open one from ``start`` on. Reading it ends with a DamagedError that says ``damage``, if there is any."""
+    """A file that lies in an open one from ``start`` on. Reading it ends with a DamagedError about ``damage``, if there is any."""
 
     def read(first: int, last: int) -> bytes:
         return read_range(handle, start + first, start + min(last, size))

@@ -134,7 +134,7 @@ def test_another_version_than_that_of_the_trace_can_be_advised_for(version: Torc
     assert (advice.before.total, advice.after.total) == (2, 1)
 
 
-def test_a_whole_tensor_is_listed_once_and_the_advice_says_what_that_means() -> None:
+def test_a_whole_tensor_is_listed_once_and_the_advice_explains_what_that_means() -> None:
     advice = make.advice(trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(12, 9))), V210)
     assert (advice.env, only(advice).dims) == ("L['x']", (0, 1))
     assert only(advice).recommendation == "mark dims 0 and 1 of x as dynamic (torch before 2.13 can only list the whole tensor)"
@@ -180,7 +180,7 @@ def test_all_ranks_of_a_run_get_one_list(tmp_path: Path) -> None:
 # What a suggestion rests on.
 
 
-def test_a_suggestion_says_what_varied_what_goes_and_where_the_call_is() -> None:
+def test_a_suggestion_has_what_varied_what_goes_and_where_the_call_is() -> None:
     advice = make.advice(trace(static_sizes(10, 12, 14, 16, seconds=1.5)))
     found = only(advice)
     assert (found.id, found.source, found.name, found.dims, found.codes) == ("A1", "L['x']", "x", (0,), ("SL101",))
@@ -207,7 +207,7 @@ def test_what_saves_most_comes_first() -> None:
     assert advice.env == "L['b']:0,L['a']:0"
 
 
-def test_the_forecast_tells_each_frame() -> None:
+def test_the_forecast_has_each_frame() -> None:
     made = trace(static_sizes(10, 12, 14))
     made += static_sizes(7, frame=1, name="g")
     told = [(item.frame.title, item.before.total, item.after.total) for item in make.advice(made).forecasts]
@@ -266,7 +266,7 @@ def test_one_of_two_dims_that_shared_a_symbol_is_marked() -> None:
 # Where it ends.
 
 
-def test_the_guards_that_bound_a_size_are_told() -> None:
+def test_the_guards_that_bound_a_size_are_shown() -> None:
     made = trace(static_sizes(10), dynamic_size("0/1", 12, "4 <= L['x'].size()[0] <= 64", "2 <= L['x'].size()[0]"))
     found = only(make.advice(made))
     assert found.seen[0].bounds == ("4 <= L['x'].size()[0] <= 64",)
@@ -302,7 +302,7 @@ def widths() -> bytes:
     return made
 
 
-def test_a_parameter_varies_with_the_instance_and_the_advice_says_so() -> None:
+def test_a_parameter_varies_with_the_instance_which_the_advice_notes() -> None:
     found = only(make.advice(widths()))
     assert (found.name, found.codes, found.entries) == ("self.weight", ("SL101", "SL106"), ("L['self']._parameters['weight']:0",))
     assert found.caveats[0].startswith("A parameter has one width per instance, so this saves a compilation per instance, not per call")
@@ -422,7 +422,7 @@ def test_a_limit_hit_becomes_a_compile_where_marks_make_room() -> None:
     ],
     ids=["once", "one", "dtype", "harm"],
 )
-def test_an_empty_list_says_why(made: bytes, reason: str) -> None:
+def test_an_empty_list_has_its_reason(made: bytes, reason: str) -> None:
     advice = make.advice(made)
     assert (advice.suggestions, advice.env, advice.why_empty) == ((), "", reason)
     assert advice.before == advice.after

@@ -91,7 +91,7 @@ def test_an_int_that_was_symbolic_and_compiled_is_listed_whatever_the_lines_say(
     assert chosen(made).marks == {K}
 
 
-def test_a_mark_that_helps_only_together_with_a_harmful_one_is_not_listed_and_the_harm_is_told() -> None:
+def test_a_mark_that_helps_only_together_with_a_harmful_one_is_left_out_with_the_harm() -> None:
     """Size and int change in the same call: marking the size alone saves nothing."""
     made = trace()
     for number, (size, constant) in enumerate(((10, 3), (12, 4))):

@@ -46,7 +46,7 @@ def why(made: bytes, source: str = "L['x']") -> str:
 
 
 @pytest.mark.parametrize("name", [name for name in RECORDED if "pgo" in name])
-def test_each_source_on_which_the_lists_differ_is_told_once(name: str) -> None:
+def test_each_source_on_which_the_lists_differ_is_named_once(name: str) -> None:
     advice, trace = advice_of(name), report_of(name).trace
     assert advice.pgo is not None
     told = [item.source for item in advice.pgo.differences]
@@ -86,7 +86,7 @@ def test_a_warm_run_began_with_what_another_had_learned() -> None:
 # Where the lists differ.
 
 
-def test_lists_that_agree_are_not_told() -> None:
+def test_lists_that_agree_are_not_mentioned() -> None:
     assert differences(profiled(make.trace(make.static_sizes(10, 12)), "L['x']"), V28) == []
     assert advise(make.explain(make.trace(make.static_sizes(10, 12)))).pgo is None
 

@@ -45,7 +45,7 @@ def test_what_changed_beside_a_size_is_what_stands_in_the_way() -> None:
     assert found.remedy == RULES["SL305"].remedy
 
 
-def test_a_size_of_one_stays_and_its_rule_says_why() -> None:
+def test_a_size_of_one_stays_and_its_rule_explains_why() -> None:
     found = left(trace(static_sizes(10, 1)))
     assert (found.axis, found.rule.code, found.size_related) == ("x.size[0]", "SL104", True)
     assert found.sentence == "dim 0 of x changed from 10 to 1; PyTorch always specializes on sizes 0 and 1"
@@ -65,7 +65,7 @@ def test_another_path_of_the_code_is_a_branch_on_the_size() -> None:
     assert found.remedy == RULES["SL204"].remedy
 
 
-def test_what_the_trace_does_not_tell_is_unexplained() -> None:
+def test_what_the_trace_lacks_is_unexplained() -> None:
     found = left(trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(10, 8))))
     assert (found.rule.code, found.axis, found.verdict) == ("SL399", "", Verdict.UNEXPLAINED)
     assert found.sentence == "no reason is recorded for it"
@@ -100,7 +100,7 @@ def test_ints_have_another_remedy_in_a_version_without_a_list() -> None:
     assert left(made).remedy.startswith("pass a tensor in place of the int")
 
 
-def test_recompiles_for_the_same_reason_are_told_together_the_most_expensive_first() -> None:
+def test_recompiles_for_the_same_reason_are_grouped_the_most_expensive_first() -> None:
     made = trace(static_sizes(10, 12, 1, seconds=1.0))
     made += compiled("0/3", tensor(10, 8, dtype="torch.float64"), guards=guard_tree(tensor_match(dtype="float64")), seconds=5.0)
     made += compiled("0/4", tensor(1, 8, dtype="torch.float64"), guards=guard_tree(tensor_match(size=(1, 8), dtype="float64")), seconds=3.0)
@@ -108,7 +108,7 @@ def test_recompiles_for_the_same_reason_are_told_together_the_most_expensive_fir
     assert told == [("SL301", "x.dtype", ["0/3"], 5.0), ("SL104", "x.size[0]", ["0/2", "0/4"], 4.0)]
 
 
-def test_the_same_reason_in_another_function_is_told_apart() -> None:
+def test_the_same_reason_in_another_function_is_kept_apart() -> None:
     made = trace(static_sizes(10, 1), static_sizes(10, 1, frame=1, name="g"))
     assert [(item.frame.title, labels(item)) for item in make.advice(made).remaining] == [("f", ["0/1"]), ("g", ["1/1"])]
 

@@ -33,7 +33,7 @@ def test_a_failed_export_fails_the_check() -> None:
     assert found.failing[0].alert.labels == ()
 
 
-def test_an_export_that_succeeded_passes_and_nothing_is_said_to_be_missing() -> None:
+def test_an_export_that_succeeded_passes_and_nothing_is_missing() -> None:
     found = checked(GOOD)
     assert (failing(found), str(found.headline), found.notes) == ([], "Check passed: 1 export", ())
 

@@ -46,7 +46,7 @@ def test_a_graph_that_is_no_python_is_kept_as_text(text: bytes) -> None:
     assert (found.suffix, found.text, found.is_verbatim) == (".txt", text, True)
 
 
-def test_a_graph_is_told_by_its_first_line() -> None:
+def test_a_graph_is_recognized_by_its_first_line() -> None:
     assert is_graph(GRAPH)
     assert not is_graph(b"ExportedProgram:\n    class GraphModule(torch.nn.Module):\n")
     assert with_class_names(b"x = 'class <lambda>('") == b"x = 'class <lambda>('"

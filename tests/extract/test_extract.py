@@ -163,7 +163,7 @@ def test_events_are_one_file_for_trace_viewers(tmp_path: Path) -> None:
     assert data[at:].startswith(make.prefix())
 
 
-def test_a_payload_that_was_cut_off_is_written_and_said_to_be(tmp_path: Path) -> None:
+def test_a_payload_that_was_cut_off_is_written_and_marked_as_cut(tmp_path: Path) -> None:
     data = make.trace(make.compile("0/0", make.tensor(2)), make.artifact("notes", "one\ntwo\nthree", id="0/0"))[:-4]
     found = extracted(tmp_path, data)
     assert tree(tmp_path)["0_0/notes.txt"] == b"one\ntwo\nth"

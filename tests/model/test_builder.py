@@ -348,7 +348,7 @@ def test_thread_ids_of_old_versions_are_one_process() -> None:
 
 def test_indistinguishable_processes_of_old_versions_in_one_file_are_reported() -> None:
     problems = {problem.code: problem for problem in load(REAL / "2.4" / "r_fork_shared.log.gz").problems}
-    assert "cannot be told apart" in problems["overlapping-compiles"].message
+    assert "cannot be separated" in problems["overlapping-compiles"].message
 
 
 def test_the_rank_of_a_file_without_one_in_its_name_is_that_of_its_records() -> None:

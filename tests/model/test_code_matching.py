@@ -67,7 +67,7 @@ def test_methods_of_one_name_are_distinguished_by_class_and_not_by_line() -> Non
     assert pairs(before, after) == {"Encoder.forward:10": "Encoder.forward:30", "Decoder.forward:30": "Decoder.forward:50"}
 
 
-def test_a_method_whose_class_one_trace_does_not_tell_is_found_all_the_same() -> None:
+def test_a_method_whose_class_one_trace_lacks_is_found_all_the_same() -> None:
     assert pairs(recorded(("forward", 10, "app.Net")), recorded(("forward", 12))) == {"Net.forward:10": "forward:12"}
 
 
@@ -142,7 +142,7 @@ def test_a_graph_break_that_was_added_has_no_match() -> None:
     assert [place_of(pair.after) for pair in match(before, after) if pair.before is None] == ["f (resumed at line 9):9"]
 
 
-def test_resume_functions_of_one_line_are_told_apart_by_the_lines_in_their_names() -> None:
+def test_resume_functions_of_one_line_are_distinguished_by_the_lines_in_their_names() -> None:
     names = [("torch_dynamo_resume_in_f_at_2", 5), ("torch_dynamo_resume_in_f_at_1", 5)]
     paired = pairs(recorded(*names), recorded(*reversed(names)))
     assert paired == {place: place for place in ("f (resumed at line 2):5", "f (resumed at line 1):5")}

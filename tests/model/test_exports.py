@@ -65,7 +65,7 @@ def test_another_line_or_another_describer_begins_another_export() -> None:
     assert calls(loaded(source(10, 0), symbol(10), source(12, 1), source(12, 2))) == [10, 12, 12]
 
 
-def test_exports_with_ids_are_told_apart_by_their_tensors() -> None:
+def test_exports_with_ids_are_distinguished_by_their_tensors() -> None:
     trace = loaded(source(0, 0, id="0/0"), symbol(10, id="0/0"), source(0, 1, id="0/0"), symbol(12, id="0/0"))
     assert calls(trace) == [10, 12]
     assert trace.compiles == ()

@@ -92,7 +92,7 @@ def test_the_causes_of_the_lab_are_the_known_ones(name: str, label: str, truth: 
 
 
 @pytest.mark.parametrize("name", LAB)
-def test_the_lab_recompiles_are_all_told_of(name: str) -> None:
+def test_the_lab_recompiles_are_all_there(name: str) -> None:
     truth = TRUTH[name[4:].removesuffix(".log.gz")]
     assert {item.compile.label for item in report_of(name).recompiles} == {real["compile_id"] for real in truth["recompiles"]}
 
@@ -113,7 +113,7 @@ def resized(before: tuple[int, ...], after: tuple[int, ...], **more: Any) -> byt
     return trace(compiled("0/0", tensor(*before, **more)), compiled("0/1", tensor(*after, **more)))
 
 
-def test_a_size_is_told_with_both_values_and_pytorchs_own_word() -> None:
+def test_a_size_has_both_values_and_pytorchs_own_word() -> None:
     reason = "0/0: tensor 'x' size mismatch at index 0. expected 10, actual 12"
     cause = only(trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(12, 8), reasons=(reason,))))
     assert (cause.codes, cause.axis, cause.before, cause.after) == (("SL101",), "x.size[0]", "10", "12")
@@ -172,7 +172,7 @@ def test_the_range_of_a_mark_is_no_branch(origin: str, code: str) -> None:
         )
 
 
-def test_a_branch_on_a_size_is_told_with_the_line() -> None:
+def test_a_branch_on_a_size_has_its_line() -> None:
     guards = guard_tree(tensor_match(size=(None, 8)), shapes=("2 <= L['x'].size()[0] <= 30  # if x.size(0) <= 30:  # app/model.py:8 in f",))
     made = trace(
         compiled("0/0", tensor(10, 8), guards=guards, symbols=(("s77", "10", "L['x'].size()[0]"),)), compiled("0/1", tensor(40, 8))
@@ -251,7 +251,7 @@ def test_a_stride_that_was_tied_to_a_size_does_not_become_free_by_marking() -> N
     assert not last_recompile(made).size_related
 
 
-def test_a_size_that_a_static_partner_pins_is_told_to_be_marked_with_it() -> None:
+def test_a_size_that_a_static_partner_pins_is_marked_with_it() -> None:
     first, second = (tensor(rows, 8, source="L['y']") for rows in (10, 12))
     pinned = {"symbol": "s77", "sources": ["L['x'].size()[0]"], "value": "12"}
     made = trace(compiled("0/0", tensor(10, 8), first))
@@ -1318,7 +1318,7 @@ def test_a_guard_in_one_tree_alone_is_no_cause() -> None:
         ("h_training_inductor", "0/1", ("SL101",), ["args[0].size[0]"]),
     ],
 )
-def test_torch_2_4_writes_no_reasons_and_the_guards_tell_them(name: str, label: str, codes: tuple[str, ...], axes: list[str]) -> None:
+def test_torch_2_4_writes_no_reasons_and_the_guards_have_them(name: str, label: str, codes: tuple[str, ...], axes: list[str]) -> None:
     recompile = recompile_of(f"real/2.4/{name}.log.gz", label)
     assert recompile.codes == codes
     assert [cause.axis for cause in recompile.causes] == axes

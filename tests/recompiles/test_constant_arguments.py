@@ -70,7 +70,7 @@ def test_a_call_is_known_by_its_name_and_the_place_of_the_argument(code: str, ex
 
 @pytest.mark.torch
 @pytest.mark.parametrize(("code", "expected"), MEASURED)
-def test_pytorch_pins_what_is_said_to_be_pinned(code: str, expected: bool) -> None:
+def test_pytorch_pins_what_is_expected_to_be_pinned(code: str, expected: bool) -> None:
     torch = pytest.importorskip("torch", minversion="2.13")
     made: list[object] = []
 
@@ -124,7 +124,7 @@ def after(**numbers: int) -> tuple[str, ...]:
         ({}, (6, 6), "hann_window"),
     ],
 )
-def test_two_graphs_tell_which_operator_took_the_number_that_changed(
+def test_two_graphs_show_which_operator_took_the_number_that_changed(
     changed: dict[str, int], numbers: tuple[int, int], operator: str
 ) -> None:
     assert pinned_by(pinned_numbers(BEFORE), pinned_numbers(after(**changed)), *numbers) == operator

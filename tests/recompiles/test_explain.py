@@ -372,7 +372,7 @@ def test_a_failed_compile_is_no_entry_for_the_next_one() -> None:
     assert recompile.entries_checked == 0
 
 
-def test_no_known_difference_is_unexplained_and_says_what_is_missing() -> None:
+def test_no_known_difference_is_unexplained_and_names_what_is_missing() -> None:
     recompile = last_recompile(make.trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(10, 8))))
     assert (recompile.verdict, recompile.codes, recompile.nearest) == (Verdict.UNEXPLAINED, ("SL399",), None)
     assert recompile.unexplained_because
@@ -420,7 +420,7 @@ def saved(name: str) -> int:
 
 
 @pytest.mark.parametrize("name", LAB)
-def test_marking_is_said_to_avoid_as_many_compiles_as_experiments_avoided(name: str) -> None:
+def test_marking_avoids_as_many_compiles_as_experiments_did(name: str) -> None:
     report = report_of(name)
     captures = [frame for frame in report.trace.frames if frame.compiles[0].id.autograd is not None and len(frame.entries) == 1]
     gone_with_forward = len(captures[1:])  # first compiles, which are no recompiles

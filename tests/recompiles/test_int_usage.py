@@ -56,7 +56,7 @@ GRAPHS = {Use.PLAIN: 1, Use.PINS: 3, Use.FORMATS: 0, Use.FAILS: 0}
 
 @pytest.mark.torch
 @pytest.mark.parametrize(("code", "use"), MEASURED)
-def test_pytorch_does_with_a_dynamic_int_what_is_said_of_the_line(code: str, use: Use) -> None:
+def test_pytorch_does_with_a_dynamic_int_what_is_expected_of_the_line(code: str, use: Use) -> None:
     """One graph for three values, a graph for each, or none at all."""
     torch = pytest.importorskip("torch", minversion="2.13")
     made: list[object] = []

@@ -67,7 +67,7 @@ def test_a_restart_has_the_seconds_before_it() -> None:
     assert (item.kind, item.title, item.seconds) == (InterruptionKind.RESTART, "speculation diverged", 0.5)
 
 
-def test_a_compilation_that_the_trace_ends_in_is_not_said_to_have_failed() -> None:
+def test_a_compilation_that_the_trace_ends_in_is_no_failure() -> None:
     (item,) = made(make.dynamo_start("f", id="0/0"))
     assert item.kind is InterruptionKind.UNFINISHED
 

@@ -309,7 +309,7 @@ def test_a_log_of_a_version_without_traces_is_not_asked_for_one(tmp_path: Path) 
     assert "TORCH_TRACE=" not in words
 
 
-def test_a_cut_reason_in_a_list_is_none_and_the_others_are_told(tmp_path: Path) -> None:
+def test_a_cut_reason_in_a_list_is_left_out_and_the_others_are_kept(tmp_path: Path) -> None:
     reasons = (
         "0/2: len(L['x']) == 2",
         "0/1: tensor 'L['y']' size mismatch at index 1. expected 8, actual 4",

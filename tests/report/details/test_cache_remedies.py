@@ -122,7 +122,7 @@ def test_settings_that_a_program_changed_are_a_table() -> None:
     assert table.rows == (("0/0#2", "torch._inductor.config.max_fusion_size", "64", "8"),)
 
 
-def test_hits_of_remote_caches_are_told_from_local_ones() -> None:
+def test_hits_of_remote_caches_are_distinguished_from_local_ones() -> None:
     report = report_of("real/2.13/cache_remote.log.gz")
     table = report.table("cache_lookups")
     assert table is not None

@@ -83,7 +83,7 @@ def test_each_call_that_the_limit_made_raise_is_counted() -> None:
 
 
 @pytest.mark.torch
-def test_calls_did_what_the_trace_is_said_to_show() -> None:
+def test_calls_did_what_the_trace_is_taken_to_show() -> None:
     torch: Any = pytest.importorskip("torch")
 
     def loop(x: Any, breaks: bool) -> Any:

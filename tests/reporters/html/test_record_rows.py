@@ -152,7 +152,7 @@ def test_a_row_shows_its_title_as_text_and_opens_only_what_is_embedded() -> None
     assert "--embed all" in not_embedded
 
 
-def test_records_of_the_two_graphs_of_autograd_are_told_apart() -> None:
+def test_records_of_the_two_graphs_of_autograd_are_kept_apart() -> None:
     compile = report_of("real/demo.log.gz").trace.frames[0].compiles[0]
     found = record_rows(index_records(report_of("real/demo.log.gz").trace).of(compile), "a")
     notes = [row.note for row in found if row.title == "generated code"]

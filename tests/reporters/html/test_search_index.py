@@ -63,7 +63,7 @@ def test_a_break_that_several_compiles_met_is_one_entry() -> None:
     assert "normalize at demo.py:38 · 2/0, 2/1, 2/2 · GB0059" in found.text
 
 
-def test_failures_come_with_what_pytorch_says_about_them() -> None:
+def test_failures_come_with_pytorchs_words_about_them() -> None:
     assert any("Explanation" not in item.text and len(item.text) > 40 for item in entries_of("real/2.6/l_failures.log.gz", "failure"))
 
 

@@ -204,7 +204,7 @@ def test_twenty_four_frames_each_have_a_lane() -> None:
     assert [item.name for item in functions(*((float(item), 0.5) for item in range(24))).lanes][-1] == "f23"
 
 
-def test_lanes_of_several_ranks_say_whose_they_are() -> None:
+def test_lanes_of_several_ranks_are_labeled_with_them() -> None:
     names = [item.name for item in chart(report_of("real/2.13/n_dist_collpatched")).lanes]
     assert names == ["rank 1 · f", "rank 0 · f"]
 

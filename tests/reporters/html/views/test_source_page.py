@@ -104,7 +104,7 @@ def test_a_compilation_that_two_lines_are_about_is_listed_once() -> None:
     assert [row.row.number for row in marked.functions[0].rows if row.marks] == [5, 6, 7]
 
 
-def test_functions_with_one_name_are_told_apart_by_their_files() -> None:
+def test_functions_with_one_name_are_distinguished_by_their_files() -> None:
     parts = [
         make.compile(f"{number}/0", make.tensor(8), name="step", co_filename=f"/srv/app/{name}.py") for number, name in enumerate("ab")
     ]
