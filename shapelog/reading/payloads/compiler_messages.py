@@ -41,7 +41,8 @@ _NEXT_BREAK = "*** While handling this graph break, another graph break occurred
 _END = re.compile(
     r"^(?:User code traceback:|from user code:|Stack variable source attribution:|User [Ss]tack|Traceback \(most recent call last\):"
     r"|For more (?:information, run with|debugging help)|For extended logs|If you suspect the guard|For C\+\+ stack trace|Set TORCH"
-    r"|You can suppress this exception|Caused by: |Potential framework code culprit|NoneType: None)",
+    r"|You can suppress this exception|Caused by: |Potential framework code culprit|NoneType: None)"
+    r"|(?<=[\w.])Caused by: \(",
     re.M,
 )
 # Advice inside the one-line texts of older versions, and of errors that have no hints of their own.
@@ -378,7 +379,7 @@ _OUTSIDE = re.compile(r"(\d{1,18}) not in range \[(-?\d{1,18}), (\w{1,18})\]")
 def _caused_by(text: str) -> tuple[StackFrame, ...]:
     """The line that needed a value of the data, where symbolic shapes name it in a comment."""
     found = _CAUSE.search(text)
-    return (StackFrame(found["file"], int(found["line"]), found["name"], found["code"].strip()),) if found else ()
+    return (StackFrame(found["file"], int(found["line"]), found["name"], (found["code"] or "").strip()),) if found else ()
 
 
 # What is asked of a value that only the data has; behind it, the same once more and the symbols.
@@ -389,7 +390,11 @@ _ASKED = re.compile(
     r"(?:\.? {0,9}\(unhinted: (?P<unhinted>.*?)\)(?:\.? {0,9}\(Size-like symbols: .*|[. ]*$)"
     r"|\.? {0,9}\((?:unhinted|Size-like symbols): .*|$)"
 )
-_CAUSE = re.compile(r"^Caused by: (?P<code>[^\n#]{1,400})# (?P<file>[^\n:#]{1,400}):(?P<line>\d{1,9}) in (?P<name>[\w<>]{1,200})", re.M)
+_CAUSE = re.compile(
+    r"(?:^|(?<=[\w.]))Caused by: (?:(?P<code>[^\n#]{1,400})# |\()"
+    r"(?P<file>[^\n:#()]{1,400}):(?P<line>\d{1,9}) in (?P<name>[\w<>]{1,200})",
+    re.M,
+)
 
 
 def _inline_hints(text: str) -> Iterator[str]:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION, compiler_message, exception_chain, stack_lines, user_stack
 from shapelog.reading.payloads.source_names import is_library
+from shapelog.reading.records import StackFrame
 from shapelog.reading.text_logs.mentions import CLOSING, is_in_sentence
 from shapelog.reading.text_logs.message_kinds import CHAINS
 from shapelog.reading.text_logs.messages import UNKNOWN_CODE, Code, recompiled_code
@@ -224,7 +225,8 @@ def failure(lines: Iterable[str], is_logged: bool = False) -> FailureText | None
         recompiled = recompiled_code(message)
         code = recompiled if recompiled.name else _compiled_code(text)
     begin = text.find("Traceback (most recent call last):")
-    caller = UNKNOWN_CODE if code.name or compiler_message(message).stack else innermost_code(lines)
+    is_known = code.name or compiler_message(message).stack or _is_cut_below(text, last.start)
+    caller = UNKNOWN_CODE if is_known else innermost_code(lines)
     if kind == _VIOLATION and (alone := _VIOLATED_ALONE.match(message)):
         message = _as_violation(alone)
     whole = text[max(begin, 0) :] if exception_chain(text) else text
@@ -270,6 +272,12 @@ def _nameless_failure(text: str, is_logged: bool) -> FailureText | None:
     return FailureText("Error", other or LOST_EXCEPTION, UNKNOWN_CODE, text) if is_logged and is_rest else None
 
 
+def _is_cut_below(text: str, begin: int) -> bool:
+    """Whether the only stack is below an exception, as reports have it, and ends in the program before it comes to the compiler."""
+    frames = _frames_in(text[begin:].split("\n")) if _IN_STACK.search(text[:begin]) is None else []
+    return bool(frames) and not is_library(frames[-1].file)
+
+
 def _printed_above(text: str) -> str:
     """What a program printed of an exception above the user's stack, without its class or behind words of its own."""
     message = text[:_LONGEST_PRINTED].partition(f"\n{_USER_STACK}")[0]
@@ -295,6 +303,11 @@ def _unconverted(found: re.Match[str]) -> Code:
 
 def innermost_code(lines: list[str]) -> Code:
     """The function of the innermost line of a traceback that is not of a library."""
-    frames = [frame._replace(file=frame.file.replace("\\", "/")) for line in lines for frame in stack_lines([line])]
+    frames = _frames_in(lines)
     own = next((frame for frame in reversed(frames) if not is_library(frame.file) and "/torch/_dynamo/" not in frame.file), None)
     return Code(own.name, own.file, own.line) if own else UNKNOWN_CODE
+
+
+def _frames_in(lines: Iterable[str]) -> list[StackFrame]:
+    """The frames of all stacks in some lines."""
+    return [frame._replace(file=frame.file.replace("\\", "/")) for line in lines for frame in stack_lines([line])]

@@ -160,10 +160,12 @@ _FAILURE_GOES_ON = re.compile(
     r"\s|$|from user code|Set TORCH|You can suppress|Explanation|Hint|Developer|For more|The above exception|During handling|Traceback \("
     r"|Reason:|triggered by|Recompiling function|due to:|torch\.|E  |\w*Error|\w+: |Caused by|User Stack|If you suspect"
     r"|- (?:Not all values|You marked|The values|The constraints)|\W{0,8}Exception Message\W|\W{0,8}Stack Trace\W{0,8}$|import torch"
+    r"|consider using data-dep"
 )
 # Between the heading of a stack and the exception, IPython has lines that are not indented.
 _OF_IPYTHON = re.compile(r"-{1,}> ?\d|-{20,}$|File \S.*:\d|(?:Cell )?In ?\[\d|Cell In|Input In|<ipython-input")
 _CLASS = re.compile(r"\b[A-Z]\w{0,80}(?:Error|Exception|Unsupported|Failed|Interrupt): ")
+_EXCEPTION = re.compile(r"[A-Za-z_][\w.]{0,200}: ")
 _STACK_HEADING = re.compile(r"\W{0,8}Stack Trace\W{0,8}$")
 _AFTER_BLANK = {
     MessageKind.RECOMPILES: re.compile(r"\s*(?:triggered by|guard \d+ fail|- )"),
@@ -260,6 +262,21 @@ def heads_user_stack(text: str) -> bool:
 def is_exception(text: str) -> bool:
     """Whether a line names the class of an exception, perhaps behind other words."""
     return _CLASS.search(text[:_LOOKED_AT]) is not None
+
+
+def begins_with_exception(text: str) -> bool:
+    """Whether a line is the exception itself, as Python writes it below a stack."""
+    return _EXCEPTION.match(text) is not None
+
+
+def is_frame(text: str) -> bool:
+    """Whether a line of a stack names a file, a line and a function."""
+    return _IN_STACK.match(text) is not None
+
+
+def is_in_stack(text: str) -> bool:
+    """Whether a line may be one of a stack: it is indented."""
+    return text[:1].isspace() and bool(text.strip())
 
 
 def heads_stack(text: str) -> bool:

@@ -9,6 +9,7 @@ import tempfile
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import BinaryIO
 
 from shapelog.reading.payloads.compiler_messages import user_stack
@@ -25,6 +26,7 @@ from shapelog.reading.text_logs.log_lines import Head, log_runs
 from shapelog.reading.text_logs.logged_compiles import UNKNOWN, LoggedCompile, LoggedCompiles, number_of
 from shapelog.reading.text_logs.message_kinds import (
     MessageKind,
+    begins_with_exception,
     ends_stack,
     failure_goes_on,
     goes_on,
@@ -34,7 +36,9 @@ from shapelog.reading.text_logs.message_kinds import (
     is_compiled_guard,
     is_cut_off,
     is_exception,
+    is_frame,
     is_in_own_words,
+    is_in_stack,
     kind_of,
     kind_of_plain,
     lists_compiled_guards,
@@ -62,8 +66,10 @@ _LINE_BY_LINE = (MessageKind.SYMBOLS, MessageKind.START, MessageKind.OTHER)
 _MOST_FAILURE_LINES, _MOST_OPEN_LINES, _MOST_PROFILED = 2_000, 200_000, 1_000
 # Lines that may be the rest of a wrapped one, or a program's own.
 _MOST_WRAPPED = {MessageKind.RECOMPILES: 30, MessageKind.LIMIT: 30, MessageKind.PROFILE: 20_000, MessageKind.FAILURE: 20}
-# The lines above the heading of a stack that may have the message of an exception.
-_MOST_ABOVE = 6
+# The lines above the heading of a stack that may have the message of an exception, or above an exception those of its stack.
+_MOST_ABOVE, _MOST_IN_MESSAGE = 200, 6
+# Of a text that somebody pasted, which is read line by line.
+_LINES_OF_PASTE = 5_000
 # Failures that others are compared with, and exceptions without a stack that are kept until the end.
 _MOST_QUOTED = 100
 # The recompiles that are looked at to tell the version; all of a log are of one.
@@ -181,14 +187,15 @@ class Transcriber:
 
     def read(self, chunks: Iterable[bytes]) -> LogContents:
         """Take a whole log."""
-        for head, lines, number, raw in log_runs(chunks, lambda: self._last is None):
+        for head, lines, number, raw in log_runs(chunks, lambda: self._last is None and self.contents.lines > _LINES_OF_PASTE):
             self._compiles.line = number
             if head is None:
-                for at, text in enumerate(lines):
-                    if is_progress(raw[at], text):
+                for at, printed in enumerate(lines):
+                    if is_progress(raw[at], printed):
                         continue
+                    text = without_launcher(printed)
                     if self._last is not None or has_sign(raw[at]):
-                        self._take_plain(without_launcher(text), number + at)
+                        self._take_plain(text, number + at)
                     self._above.append((number + at, text))
             else:
                 self._take(head, lines, number)
@@ -263,6 +270,8 @@ class Transcriber:
             self._symbols(Head(), text)
         elif kind is not MessageKind.OTHER:
             above = self._message_above(number) if heads_user_stack(text) else []
+            if kind is MessageKind.FAILURE and begins_with_exception(text):
+                above = self._stack_above(number)
             is_quoted = kind is MessageKind.FAILURE and (names_exception(text) or heads_user_stack(text))
             message = self._last = self._open[_PLAIN] = _Message(None, kind, number - len(above), [*above, text], has_raised=is_quoted)
             message.begin(text)
@@ -272,13 +281,22 @@ class Transcriber:
     def _message_above(self, number: int) -> list[str]:
         """The message of an exception in the lines right above one, of which the last names its class, or else is all of it."""
         lines: list[str] = []
-        for at, text in reversed(self._above):
+        for at, text in islice(reversed(self._above), _MOST_IN_MESSAGE):
             if at != number - len(lines) - 1 or is_fence(text) or (lines and lines[0].strip() and not text.strip()):
                 break
-            lines.insert(0, without_launcher(text))
+            lines.insert(0, text)
         own = next((at for at in range(len(lines) - 1, -1, -1) if is_exception(lines[at])), None)
         own = own if own is not None else next((at for at in range(len(lines) - 1, -1, -1) if lines[at].strip()), len(lines))
         return lines[own:]
+
+    def _stack_above(self, number: int) -> list[str]:
+        """The stack right above an exception, where it has lost its heading."""
+        lines: list[str] = []
+        for at, text in reversed(self._above):
+            if at != number - len(lines) - 1 or not is_in_stack(text):
+                break
+            lines.insert(0, text)
+        return lines if any(map(is_frame, lines)) else []
 
     def _finish(self, message: _Message, is_end: bool = False) -> None:
         """Take what a message holds, without what is cut off where the text ends in it."""

@@ -361,3 +361,33 @@ def test_what_a_program_prints_of_an_exception_above_the_users_stack_is_a_failur
 
 def test_words_above_a_stack_that_is_no_stack_are_no_failure() -> None:
     assert failure(["This error is", "", "from user code:", "", "look there"]) is None
+
+
+MISSING = "torch._dynamo.exc.InternalTorchDynamoError: AttributeError: 'DynamicCache' object has no attribute 'key_cache'\n"
+OWN_FRAME = '  File "/srv/run.py", line 8, in __len__\n    return len(self.key_cache)\n'
+IN_TORCH = '  File "/usr/lib/python3/dist-packages/torch/nn/modules/module.py", line 1931, in __getattr__\n    raise AttributeError(\n'
+
+
+def test_the_stack_above_an_exception_is_its_own_where_the_heading_is_lost(tmp_path: Path) -> None:
+    (found,) = failures(f"step 3\n    if truth_fn(mod):\n{OWN_FRAME}{IN_TORCH}{MISSING}", tmp_path)
+    assert str(found.place) == "/srv/run.py:8"
+    (other,) = failures(f"{OWN_FRAME}done\n{MISSING}", tmp_path)
+    assert other.place is None
+
+
+def test_a_stack_below_an_exception_has_its_place_if_it_comes_to_the_compiler(tmp_path: Path) -> None:
+    report = f"- Exception Message: {MISSING}\n## Stack Trace\n```\n{OWN_FRAME}"
+    (cut,) = failures(f"{report}```\n", tmp_path)
+    assert cut.place is None
+    (whole,) = failures(f"{report}{IN_TORCH}```\n", tmp_path)
+    assert str(whole.place) == "/srv/run.py:8"
+
+
+def test_the_line_that_a_value_of_the_data_was_needed_for_is_read_behind_other_words(tmp_path: Path) -> None:
+    text = (
+        "torch.fx.experimental.symbolic_shapes.GuardOnDataDependentSymNode: Could not guard on data-dependent expression Eq(1, u6)\n\n"
+        "consider using data-dependent friendly APIs such as guard_or_false and statically_known_true"
+        "Caused by: (_meta_registrations.py:2449 in pick_memory_format)\n"
+    )
+    (found,) = failures(text, tmp_path)
+    assert str(found.place) == "_meta_registrations.py:2449"
