@@ -37,6 +37,15 @@ _KINDS = (
         rb"flex_attention called without torch\.compile",
         "a warning that flex_attention runs without torch.compile, as it does when the recompile limit is hit, which has its own warning",
     ),
+    (
+        rb"Dynamo detected a call to a `functools\.lru_cache`",
+        "a warning that Dynamo traces what a functools.lru_cache wraps; it needs no action unless the function depends on more than its "
+        "arguments",
+    ),
+    (
+        rb"Online softmax is disabled on the fly",
+        "a warning that Inductor leaves out an optimization of softmax; it has nothing about recompilations and needs no action",
+    ),
     (rb"\btorch[./](?:_dynamo|_inductor|_functorch|fx)[./]\w|___check_\w+\(", _NOTHING_IN_THEM),
     (rb'\A\s*[\[{]\s*"?(?:traceEvents|schemaVersion|ph|name)"', "JSON, such as a profiler trace"),
     (rb"(?m)\ATraceback |^(?:INFO|WARNING|ERROR)\b", "an ordinary program log"),

@@ -29,6 +29,14 @@ from shapelog.errors import DATA_LOSS
         (b'  File "/lib/torch/_dynamo/guards.py", line 2, in f\n', "paste the text up to the exception"),
         (b"You can suppress this exception and fall back to eager by setting:\n", "the end of an error of the compiler"),
         (b"Graph Count: 1\nGraph Break Count: 0\nOp Count: 0\nBreak Reasons:\n", "which found no graph breaks"),
+        (
+            b"/lib/torch/_dynamo/functions.py:1692: UserWarning: Dynamo detected a call to a `functools.lru_cache`-wrapped one.",
+            "it needs no action unless the function",
+        ),
+        (
+            b"/lib/torch/_inductor/lowering.py:7007: UserWarning: \nOnline softmax is disabled on the fly since Inductor decides to\n",
+            "leaves out an optimization of softmax",
+        ),
         (b"just some words\n", "plain text"),
     ],
 )

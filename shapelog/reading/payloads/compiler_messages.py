@@ -340,6 +340,8 @@ def _title(lines: list[str]) -> str:
         return ""
     if lines[0].startswith(_VIOLATED) and len(lines) > 1:
         return f"{lines[0].split('!')[0]}: {lines[1].removeprefix('- ')}"
+    if kernel := _uncompiled_kernel(lines):
+        return kernel
     if lines[0].endswith("raised:") and len(lines) > 1:
         return f"{lines[0]} {lines[1]}"
     if outside := _OUTSIDE.fullmatch(lines[0].rstrip(".")):
@@ -358,6 +360,20 @@ def _title(lines: list[str]) -> str:
     return line[advice.end() :].lstrip(". ") or line if advice else in_words(line)
 
 
+def _uncompiled_kernel(lines: list[str]) -> str:
+    """The line of a generated kernel that Triton stopped at, which is the one above the caret; "" for any other error."""
+    heading = next(((at, found) for at, line in enumerate(lines[:2]) if (found := _OF_TRITON.search(line))), None)
+    if heading is None:
+        return ""
+    at, found = heading
+    caret = next((number for number in range(at + 2, len(lines)) if lines[number] == "^"), 0)
+    if not caret:
+        return ""
+    error = f": {lines[caret + 1]}" if caret + 1 < len(lines) else ""
+    before = " ".join((*lines[:at], lines[at][: found.start()].strip())).strip()
+    return f"{before} {TRITON_STOPPED} `{lines[caret - 1]}`, line {found['line']} of a kernel{error}".strip()
+
+
 def _asked(line: str) -> str:
     """What was asked of a value of the data, without the advice above it and the notes below; any other line as it is.
 
@@ -372,6 +388,8 @@ def _asked(line: str) -> str:
     return f"{found['what']}{expression}"
 
 
+TRITON_STOPPED = "Triton cannot compile"
+_OF_TRITON = re.compile(r"(?:triton\.)?(?:compiler\.)?(?:errors\.)?CompilationError: at (?P<line>\d{1,6}):\d{1,6}:\s*$")
 OUTSIDE_OF_RANGE = " outside of the range"
 _OUTSIDE = re.compile(r"(\d{1,18}) not in range \[(-?\d{1,18}), (\w{1,18})\]")
 

@@ -1,5 +1,7 @@
 """Values that changed: ints, floats, strings, None, flags."""
 
+import re
+
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.classification.floats import float_value, is_compared_with_tensor
 from shapelog.recompiles.classification.objects import shown_object
@@ -12,6 +14,12 @@ from shapelog.recompiles.facts import CompileFacts
 _SCALARS = frozenset(("bool", "int", "float", "complex", "str", "bytes"))
 _COUNTER = "itertools.count"
 _PLAIN = "pass a plain {}: PyTorch treats an instance of a subclass as a constant"
+_OF_INSTANCE = (
+    "leave the value out of the compiled code where it only names the object; where it does not, each instance needs its own graph: "
+    "raise the recompile limit above their number"
+)
+# A path with a number in it, or a pair of a number and a name.
+_WITH_NUMBER = re.compile(r"'(?=[^']*\d)[\w-]{1,80}(?:[./][\w-]{1,80}){1,40}'|\(\d{1,9}, '[^',]{1,80}'\)|\('[^',]{1,80}', \d{1,9}\)")
 
 
 def value(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
@@ -40,7 +48,13 @@ def value(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -
         return _int(item, name, entry, call)
     if kind == "float" or is_compared_with_tensor(before):
         return float_value(item, name, entry, call)
-    return Classification(("SL311",), f"{name} changed from {before} to {after}" if after else f"{name} was {before} and has changed")
+    sentence = f"{name} changed from {before} to {after}" if after else f"{name} was {before} and has changed"
+    return Classification(("SL311",), sentence, remedy=_OF_INSTANCE if _names_instance(item.source, before) else "")
+
+
+def _names_instance(source: Source, constant: str) -> bool:
+    """Whether what an object holds looks like what names it among others of its class: ``blocks.6.attn``, ``(8, 'conv')``."""
+    return source.display_name.startswith("self.") and _WITH_NUMBER.fullmatch(constant) is not None
 
 
 def plain_value(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:

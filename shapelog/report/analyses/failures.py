@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from shapelog.advice.remedies import Remedies
 from shapelog.model.compile import Compile, Outcome
 from shapelog.model.frame import Frame
-from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION, OUTSIDE_OF_RANGE, CompilerMessage, RaisedException
+from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION, OUTSIDE_OF_RANGE, TRITON_STOPPED, CompilerMessage, RaisedException
 from shapelog.reading.payloads.source_names import Source, is_dynamo, is_library
 from shapelog.reading.records import StackFrame
 from shapelog.recompiles.became_dynamic import EarlierSymbols
@@ -42,6 +42,10 @@ _UNFINISHED = "let the process finish; if it hangs or is killed here, look at it
 _LEAVE_OUT = "rewrite it, or wrap it in a function with torch.compiler.disable"
 _OTHER_BACKEND = (
     'the error is one of the compiler: update PyTorch, compile this code with backend="aot_eager", or wrap it in torch.compiler.disable'
+)
+_OTHER_TRITON = (
+    "update PyTorch and Triton; a cast may be to or from a type that this GPU lacks, as fp8, which calls for another dtype; or compile "
+    'this code with backend="aot_eager", or wrap it in torch.compiler.disable'
 )
 _OF_BACKEND = frozenset(("the backend", "code generation", "Inductor", "AOTAutograd"))
 # What a traceback passes through, latest stage first.
@@ -154,6 +158,8 @@ def _what_to_do(message: CompilerMessage, reason: str, contradicts_mark: bool) -
         return _CREATE_BEFORE
     if message.is_raised_by_code:
         return _OWN_ERROR
+    if TRITON_STOPPED in message.title:
+        return _OTHER_TRITON
     if forbidden := _FORBIDDEN.search(message.title):
         return _BEFORE_THE_CALL.format(function=forbidden[1])
     if _STRICT_CACHE.search(message.title):

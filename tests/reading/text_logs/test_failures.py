@@ -391,3 +391,22 @@ def test_the_line_that_a_value_of_the_data_was_needed_for_is_read_behind_other_w
     )
     (found,) = failures(text, tmp_path)
     assert str(found.place) == "_meta_registrations.py:2449"
+
+
+@pytest.mark.parametrize(
+    "first", ["torch._dynamo.exc.BackendCompilerFailed: backend='inductor' raised:\n", "torch._inductor.exc.InductorError: "]
+)
+def test_the_line_that_triton_cannot_compile_is_in_the_title(first: str, tmp_path: Path) -> None:
+    kernel = "def triton_(in_ptr0, XBLOCK : tl.constexpr):\n    tmp0 = tl.load(in_ptr0 + (x0), None)\n    tmp1 = tmp0.to(tl.float32)\n"
+    text = f"{first}CompilationError: at 8:11:\n{kernel}           ^\n\nSet TORCH_LOGS for more\n"
+    (found,) = failures(text, tmp_path)
+    assert found.sentence.endswith("Triton cannot compile `tmp1 = tmp0.to(tl.float32)`, line 8 of a kernel")
+    assert "update PyTorch and Triton" in found.remedy
+
+
+def test_a_text_that_names_an_object_among_others_of_its_class_is_one_of_each_instance(tmp_path: Path) -> None:
+    hit = LIMIT.partition("    last reason")[0]
+    for value, words in (("'blocks.6.attn.weight'", "each instance needs its own graph"), ("'reflect'", "move the value out")):
+        report = report_of(f"{hit}    last reason: 1/7: self.key == {value}\n", tmp_path)
+        (found,) = (item for item in report.findings if item.rule.code == "SL401")
+        assert words in found.remedy
