@@ -191,7 +191,7 @@ def _explain_frame(
     What separates each from the entries that it was compared with is added to ``compared``.
     """
     found: list[Recompile] = []
-    reuse.differences.table.note_pins(frame)
+    reuse.differences.table.note(frame)
     entries, labels = Entries(), set[str]()
     backend = new_backend_each_time(frame, reuse.differences)
     is_trained = any(compile.backward for compile in frame.compiles)  # a backward graph is compiled when it is first run

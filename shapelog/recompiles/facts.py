@@ -5,7 +5,7 @@ A fact is *property of a source = value*. Facts come from guards, described tens
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import attrgetter
 from typing import NamedTuple
@@ -108,7 +108,7 @@ class CompileFacts:
     def number(self, key: Key) -> int | None:
         """A size or int of the call, None where that is not known."""
         source, prop = key
-        if prop.kind is not Kind.SIZE:
+        if prop.kind is not Kind.SIZE or self.compile.is_refused:  # whose tensors are not described
             return integer(str(self.facts.get(key, "")))
         tensor = self.input(source)
         size = tensor.size[prop.dim] if tensor and prop.dim < len(tensor.size) else -1
@@ -258,8 +258,24 @@ class FactTable:
             self._by_compile[compile] = found
         return found
 
-    def note_pins(self, frame: Frame) -> None:
-        """Note in which compiles of a frame a line pinned something; of many, the first count."""
+    def note(self, frame: Frame) -> None:
+        """Note what the compiles of a frame show about each other: to be called before what is known of one of them is used."""
+        self._complete_refused(frame)
+        self._note_pins(frame)
+
+    def _complete_refused(self, frame: Frame) -> None:
+        """Add the sizes of refused calls that equal one of those in their reasons, as they did in every compile of the frame."""
+        refused = [compile for compile in frame.compiles if compile.is_refused and not compile.inputs]
+        equal = _equal_sizes(frame) if refused else {}
+        for compile in refused if equal else ():
+            known = self.of(compile)
+            more = {other: fact for key, fact in known.facts.items() for other in equal.get(key, ()) if other not in known.facts}
+            if more:
+                tensors: dict[Key, Fact] = {(source, TENSOR): "Tensor" for source, _ in more}
+                self._by_compile[compile] = replace(known, facts={**tensors, **more, **known.facts}, static_values={}, new_tensors={})
+
+    def _note_pins(self, frame: Frame) -> None:
+        """Note in which compiles a line pinned something; of many, the first count."""
         for compile in frame.compiles:
             known = ref(self.of(compile))
             for pin in {pin_of(source, item) for item in compile.specializations for source in item.sources}:
@@ -283,6 +299,19 @@ class FactTable:
                 self._by_compiles[known] = _values_of(known)
             found = self._by_frame[frame] = self._by_compiles[known]
         return found
+
+
+def _equal_sizes(frame: Frame) -> dict[Key, list[Key]]:
+    """Sizes that vary in a frame, each with all that are equal to it in every compile. Of many compiles, the first count."""
+    described = [compile for compile in frame.compiles if compile.inputs][:_MOST_PINNED]
+    columns: dict[Key, list[int]] = {}
+    for compile in described:
+        for tensor in compile.inputs:
+            for dim, value in enumerate(tensor.size):
+                columns.setdefault((tensor.source, size(dim)), []).append(value)
+    varying = (key for key, values in columns.items() if len(values) == len(described) and len(set(values)) > 1)
+    groups = grouped(varying, lambda key: tuple(columns[key])).values()
+    return {key: group for group in groups if len(group) > 1 for key in group}
 
 
 def _values_of(compiles: Iterable[CompileFacts]) -> dict[Key, list[Fact]]:

@@ -126,7 +126,8 @@ def _static(known: CompileFacts, entry: CompileFacts, call: CompileFacts) -> Ite
             if before is not None and after is not None:
                 yield StaticValue((source, VALUE), source.display_name, before, after)
     for tensor in entry.compile.inputs:
-        now = call.input(tensor.source)
-        for dim, (size_before, size_now) in enumerate(zip(tensor.size, now.size if now else (), strict=False)):
-            if size_before != size_now and f"{tensor.source}.size()[{dim}]" not in symbolic:
-                yield StaticValue((tensor.source, size(dim)), f"{tensor.source.display_name}.size[{dim}]", size_before, size_now)
+        for dim, before in enumerate(tensor.size):
+            key = tensor.source, size(dim)
+            now = call.number(key)
+            if now is not None and before != now and f"{tensor.source}.size()[{dim}]" not in symbolic:
+                yield StaticValue(key, f"{tensor.source.display_name}.size[{dim}]", before, now)

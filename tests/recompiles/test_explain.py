@@ -339,6 +339,19 @@ def test_what_is_no_int_is_not_another_int() -> None:
     assert [cause.codes for cause in last_recompile(made + refused("0/3", *reasons)).causes] == [("SL310",)]
 
 
+@pytest.mark.parametrize(
+    ("others", "causes"), [((10, 12), ["x.size[0]", "y.size[0]"]), ((10, 13), ["x.size[0]"])], ids=["equal", "once apart"]
+)
+def test_a_refused_call_has_the_sizes_that_always_equal_the_one_in_its_reasons(others: tuple[int, int], causes: list[str]) -> None:
+    made = make.trace()
+    for number, (size, other) in enumerate(zip((10, 12), others, strict=True)):
+        made += compiled(f"0/{number}", tensor(size, 8), tensor(other, 4, source="L['y']"))
+    reasons = (f"0/{number}: tensor 'x' size mismatch at index 0. expected {size}, actual 14" for number, size in ((1, 12), (0, 10)))
+    recompile = last_recompile(made + refused("0/2", *reasons))
+    assert [cause.axis for cause in recompile.causes] == causes
+    assert {(cause.before, cause.after) for cause in recompile.causes} == {("12", "14")}
+
+
 def test_a_failed_compile_is_failed_whatever_its_cause() -> None:
     failure = {"fail_type": "Unsupported", "fail_reason": "no", "has_guarded_code": False}
     recompile = last_recompile(sized(3) + compiled("0/1", tensor(4, 8), guards="", **failure))
