@@ -7,7 +7,7 @@ from shapelog.reading.payloads.guards import ShapeGuard
 from shapelog.reading.payloads.source_names import Source, display_text
 from shapelog.recompiles.classification.floats import FLOAT_BRANCH, is_constant_of_float, is_of_float
 from shapelog.recompiles.classification.result import Classification, shown_guard
-from shapelog.recompiles.classification.sizes import LAYOUT, OWN_SYMBOLS, SLICE
+from shapelog.recompiles.classification.sizes import LAYOUT, NOT_WARMED_UP, OWN_SYMBOLS, SLICE
 from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts import CompileFacts
 from shapelog.recompiles.strides import same_order
@@ -15,6 +15,7 @@ from shapelog.rules import Verdict
 
 _ZERO_ONE = "0/1 specialization"
 _FROM_START = "clone() the slice or view before the call, or accept the extra graph (PyTorch always specializes on 0 and 1)"
+_INT = "accept the extra graph: PyTorch always specializes on ints of 0 and 1"
 _EQUAL_OR_NOT = "make them equal in every call, or accept one graph for equal sizes and one for different ones"
 _WIDER_RANGE = "widen the range that mark_dynamic is given (min=, max=), or leave it out"
 # Where in PyTorch a guard comes from, ``(_dynamo/variables/builder.py:4960 in <lambda>)``, and the file in which sizes become symbolic.
@@ -121,7 +122,8 @@ def _zero_one(guard: _Guard) -> Classification | None:
     is_offset = bool(guard.names) and all(name.endswith(".storage_offset()") for name in guard.names)
     what = "a storage offset" if is_offset else "a size" if guard.sizes or not guard.values else "an int"
     sentence = f"PyTorch always specializes on {what} of 0 or 1: the cache entry requires {guard.shown}"
-    return Classification(("SL104",), sentence, True, remedy=_FROM_START if is_offset else "")
+    remedy = _FROM_START if is_offset else _INT if what == "an int" else NOT_WARMED_UP
+    return Classification(("SL104",), sentence, True, remedy=remedy)
 
 
 def _range_of_mark(guard: _Guard) -> Classification | None:

@@ -13,7 +13,7 @@ _COPY_OR_LAYOUT = (
     "otherwise use one memory format"
 )
 SLICE, LAYOUT = "a slice of a different width", "a different memory layout (transposed, channels last, or a view)"
-_NOT_WARMED_UP = (
+NOT_WARMED_UP = (
     "make the dimension unbacked with torch._dynamo.decorators.mark_unbacked, or accept the extra graph "
     "(PyTorch always specializes on 0 and 1)"
 )
@@ -38,7 +38,7 @@ def size(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) ->
         words = ""  # what a size of 0 or 1 is tied to makes no difference
     remedy = MARK_FORWARD if call.compile.id.autograd is not None else ""  # the user does not pass its inputs
     if is_zero_one and item.actual in (0, 1):  # the first call had another size
-        remedy = _NOT_WARMED_UP
+        remedy = NOT_WARMED_UP
     tensor = call.input(item.source)
     if "SL103" in codes_of_pin and tensor and tensor.layout != "torch.strided":  # a mark of one size of a nested tensor does not help
         return Classification((*codes, *codes_of_pin), sentence + words, True, Verdict.CODE, OWN_SYMBOLS)
