@@ -45,9 +45,8 @@ def verdict_of(
     verdicts = {cause.verdict for cause in nearest.causes}
     # A size of 0 or 1, or a branch, needs a graph of its own with or without the mark.
     is_justified = Verdict.JUSTIFIED in verdicts or any(any_blocks_marking(cause.codes) for cause in nearest.causes)
-    is_static = statically_marked_dim(nearest) and not is_justified
     is_tied = broken_stride_tie(nearest, table, compile) or broken_base_tie(nearest, table, compile)
-    if is_static or is_tied or moved_to_start(nearest, table, compile):
+    if not is_justified and (statically_marked_dim(nearest) or is_tied or moved_to_start(nearest, table, compile)):
         return Verdict.CODE, None
     if any(_BY_LIBRARY in cause.codes and cause.verdict is not Verdict.CODE for cause in nearest.causes):
         verdicts.discard(Verdict.CODE)
