@@ -19,6 +19,7 @@ from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.properties import RANK, VALUE, size
 from shapelog.reading.payloads.source_names import Source, display_text
 from shapelog.recompiles.explain import Explanations
+from shapelog.recompiles.graph_reuse import similar
 from shapelog.text import plural, rank_list, seconds, some
 
 # The lower bound that every symbolic size has, because 0 and 1 are compiled on their own.
@@ -250,7 +251,9 @@ def _handed_on(replayed: Replay, marks: Marks) -> Iterator[str]:
 
 
 def _seconds_unsure(replayed: Replay, marks: Marks) -> Iterator[str]:
-    """Frames of which no compile shows how long a dynamic one takes, and those in which these take much longer than static ones."""
+    """Frames of which no compile shows how long a dynamic one takes, and those that may save no time, since these take much longer than
+    static ones of the same graph.
+    """
     assumed = [plan.frame.title for plan in replayed.plans if plan.frame.seconds and plan.assumes_seconds(marks)]
     if assumed:
         named = ", ".join(dict.fromkeys(assumed))
@@ -260,11 +263,14 @@ def _seconds_unsure(replayed: Replay, marks: Marks) -> Iterator[str]:
         )
     for plan in replayed.plans:
         dynamic = [call for index in plan.served(marks) if (call := plan.calls[index]).compile.is_dynamic]
-        static = [call for call in plan.calls if call.compile.outcome is Outcome.COMPILED and not call.compile.is_dynamic]
-        if not dynamic or not static:
+        saved = plan.cost(marks).seconds.left_of(plan.cost(frozenset()).seconds.least)
+        if not dynamic or saved.least:
             continue
-        slow, quick = max(dynamic, key=lambda call: call.seconds), min(static, key=lambda call: call.seconds)
-        if slow.seconds - quick.seconds > _NOTABLE and slow.seconds > _MUCH_SLOWER * quick.seconds:
+        slow = max(dynamic, key=lambda call: call.seconds)
+        static = [call for call in plan.calls if call.compile.outcome is Outcome.COMPILED and not call.compile.is_dynamic]
+        same = [call for call in static if similar(call.compile, slow.compile) or not (call.compile.graph and slow.compile.graph)]
+        quick = min(same, key=lambda call: call.seconds, default=None)
+        if quick and slow.seconds - quick.seconds > _NOTABLE and slow.seconds > _MUCH_SLOWER * quick.seconds:
             why = " (its shapes contain symbolic // or %)" if _divides(slow.compile) else ""
             yield (
                 f"{plan.frame.title} is slow to compile with dynamic sizes{why}: {slow.compile.reference} took {seconds(slow.seconds)}, "

@@ -3,9 +3,9 @@
 from typing import NamedTuple
 
 import pytest
-from make import advice, artifact, dynamic_size, explain, metrics, static_sizes, tensor, trace
+from make import advice, artifact, dynamic_size, explain, metrics, refused, static_sizes, tensor, trace
 from make import compile as compiled
-from payload_text import guard_tree, tensor_match
+from payload_text import graph_text, guard_tree, tensor_match
 
 from shapelog.advice.compile_seconds import DYNAMIC_OVER_STATIC, Seconds, when_dynamic
 from shapelog.advice.marks import Mark
@@ -135,13 +135,28 @@ def test_a_range_in_words() -> None:
 # Caveats.
 
 
-def test_a_dynamic_compile_that_takes_much_longer_is_named() -> None:
+def slow_caveats(seconds: float, *, is_refused: bool, graphs: tuple[str | None, str | None] = (None, None)) -> list[str]:
+    """A static compile of 1.7 s and a dynamic one; where a call of another dtype is refused, more of these may follow."""
     divided = "Eq(Mod(L['x'].size()[0], 2), 0)"
-    made = trace(static_sizes(10, seconds=1.7), dynamic_size("0/1", 12, divided, seconds=40.0))
+    made = trace(static_sizes(10, seconds=1.7, graph=graphs[0]), dynamic_size("0/1", 12, divided, seconds=seconds, graph=graphs[1]))
+    reasons = (f"0/{number}: tensor 'x' dtype mismatch. expected Float, actual Double" for number in (1, 0))
+    return [caveat for caveat in advice(made + (refused("0/2", *reasons) if is_refused else b"")).caveats if "is slow to compile" in caveat]
+
+
+def test_a_dynamic_compile_that_takes_much_longer_is_named_where_the_list_may_save_no_time() -> None:
     words = "f is slow to compile with dynamic sizes (its shapes contain symbolic // or %): 0/1 took 40.0 s, 0/0 1.70 s"
-    assert [caveat for caveat in advice(made).caveats if caveat.startswith(words)] == [f"{words}. Fewer compilations may not save time."]
-    quick = trace(static_sizes(10, seconds=1.7), dynamic_size("0/1", 12, divided, seconds=4.0))
-    assert not any("is slow to compile" in caveat for caveat in advice(quick).caveats)
+    assert slow_caveats(40.0, is_refused=True) == [f"{words}. Fewer compilations may not save time."]
+    assert not slow_caveats(40.0, is_refused=False)
+    assert not slow_caveats(4.0, is_refused=True)
+
+
+def test_compiles_of_two_graphs_do_not_show_that_a_dynamic_one_is_slow() -> None:
+    tanh, relu = (
+        graph_text('L_x_: "f32[10, 8][8, 1]cpu"', f'{name}: "f32[10, 8][8, 1]cpu" = torch.{name}(l_x_);  l_x_ = None', f"return ({name},)")
+        for name in ("tanh", "relu")
+    )
+    assert slow_caveats(40.0, is_refused=True, graphs=(tanh, tanh))
+    assert not slow_caveats(40.0, is_refused=True, graphs=(tanh, relu))
 
 
 def test_seconds_that_no_dynamic_compile_shows_are_named() -> None:
