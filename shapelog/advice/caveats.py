@@ -233,7 +233,9 @@ def _after_limit(replayed: Replay, marks: Marks) -> Iterator[str]:
     more = replayed.cost(marks).unrecorded
     often = f", up to {plural(more, 'time')}" if more else ""
     then = "raised errors" if all(compile.raised_at_limit for _, compile in hits) else "ran in eager mode and left no records"
-    yield f"After the recompile limit was hit, {named} {then}: calls with other values may compile again{often}."
+    may = f"calls with other values may compile again{often}"
+    first = ", and what only these calls run may compile for the first time" if more else ""
+    yield f"After the recompile limit was hit, {named} {then}: {may}{first}."
 
 
 def _handed_on(replayed: Replay, marks: Marks) -> Iterator[str]:

@@ -375,7 +375,7 @@ def test_a_call_beyond_the_limit_is_served_as_well() -> None:
     assert only(advice).gone == tuple(f"0/{number}" for number in range(1, 9))
     words = (
         "After the recompile limit was hit, f ran in eager mode and left no records: "
-        "calls with other values may compile again, up to 8 times."
+        "calls with other values may compile again, up to 8 times, and what only these calls run may compile for the first time."
     )
     assert words in advice.caveats
     assert (advice.after.total, advice.after.more, advice.after.at_most) == (1, 0, 9)
