@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from shapelog.advice.call_lines import Link, caller, link
 from shapelog.advice.marks import Mark
-from shapelog.grouping import grouped
+from shapelog.grouping import connected, grouped
 from shapelog.model.compile import Compile, Outcome, resumed_by
 from shapelog.model.frame import Frame, Function
 from shapelog.model.payloads import Payloads
@@ -124,11 +124,14 @@ class DynamismPropagation:
     trace: Trace
     _origins: dict[tuple[Frame, Source, int], tuple[Mark, ...]] = field(default_factory=dict)
     _guessed: set[tuple[Frame, Source, int]] = field(default_factory=set)
+    _of_kept: set[tuple[Frame, Source, int]] = field(default_factory=set)
+    _tied: dict[Mark, frozenset[Mark]] = field(default_factory=dict)
     _autograd: dict[Payloads, bool] = field(default_factory=dict)
     _makers: dict[Function, dict[str, list[Frame]]] = field(default_factory=dict)
     _guards: dict[Frame, Mapping[Source, list[tuple[Compile, GuardTree]]]] = field(default_factory=dict)
     _inputs: dict[Compile, _Inputs] = field(default_factory=dict)
     _kept_marks: dict[tuple[Compile, str, tuple[int, ...], int], tuple[tuple[Mark, ...], ...]] = field(default_factory=dict)
+    _makers_by_kept: dict[tuple[Frame, Mark], list[tuple[Frame, tuple[Mark, ...]]]] = field(default_factory=dict)
     _of_keepers: dict[Compile, _Kept] = field(default_factory=dict)
     _outputs: dict[Compile, list[_Output]] = field(default_factory=dict)
     _by_symbol: dict[Compile, dict[str, list[Mark]]] = field(default_factory=dict)
@@ -140,8 +143,19 @@ class DynamismPropagation:
         if key not in self._origins:
             self._origins[key] = ()  # a resumed function in a loop may lead back here
             found = self._with_its_tensor(frame, source, dim) or self._find_origins(frame, source, dim)
-            self._origins[key] = found or self._handed_on(frame, source, dim) or self._kept(frame, source, dim)
+            found = found or self._handed_on(frame, source, dim)
+            self._origins[key] = found or self._kept(frame, source, dim)
+            if not found and self._origins[key]:
+                self._of_kept.add(key)
         return self._origins[key]
+
+    def partners(self, frame: Frame, source: Source, dim: int) -> tuple[Mark, ...]:
+        """What else has to be marked with the origins of this dim: the code needs these sizes equal, and a static one makes all static."""
+        origins = self.origins(frame, source, dim)
+        if (frame, source, dim) not in self._of_kept:
+            return ()
+        needed = {partner for mark in origins for partner in self._tied.get(mark, ())}
+        return tuple(sorted(mark for mark in needed if not self._makers_of_kept(frame, mark)))
 
     def is_guessed(self, frame: Frame, source: Source, dim: int) -> bool:
         """Whether the origins of this dim are known by sizes alone: code in eager mode may have made a new tensor of the same sizes."""
@@ -318,25 +332,48 @@ class DynamismPropagation:
     def _kept(self, frame: Frame, source: Source, dim: int) -> tuple[Mark, ...]:
         """Marks behind a tensor that the function keeps for its next call, as an attribute or item of an object that it changes.
 
-        Every compile that takes it comes after one of the same function that changed its owner and has an output that it can be: first
-        one that did without the tensor, later those that made it anew, or of what was kept. One whose output had its very sizes when it
-        was compiled comes before those whose output would have them in another call.
+        What was made of other tensors that it keeps, as the keys of a cache look like its values, is made of what those are made of.
         """
+        first = frame, Mark(source, dim)
+        found: list[set[Mark]] = []
+        pending, asked = [first], {first}
+        while pending:
+            for maker, marks in self._makers_of_kept(*pending.pop()):
+                made_of = [(maker, mark) for mark in marks]
+                if all(item in asked or self._makers_of_kept(*item) for item in made_of):
+                    pending += [item for item in made_of if item not in asked]
+                    asked.update(made_of)
+                else:
+                    found.append(self._with_origins(maker, marks))
+        return tuple(sorted(set.intersection(*found))) if found else ()
+
+    def _makers_of_kept(self, frame: Frame, mark: Mark) -> list[tuple[Frame, tuple[Mark, ...]]]:
+        """The frames that may have made what a function keeps, each with the marks of which one makes the dim symbolic in it.
+
+        Every compile that takes it comes after one of the same function that changed its owner and has an output that it can be: first
+        one that did without the tensor, later those that made it anew, or of what was kept; [] where one has none. One whose output had
+        its very sizes when it was compiled comes before those whose output would have them in another call.
+        """
+        if (frame, mark) not in self._makers_by_kept:
+            self._makers_by_kept[frame, mark] = [] if mark.is_int else list(self._find_makers_of_kept(frame, mark))
+        return self._makers_by_kept[frame, mark]
+
+    def _find_makers_of_kept(self, frame: Frame, mark: Mark) -> Iterator[tuple[Frame, tuple[Mark, ...]]]:
         keepers = self._keepers[frame.function]
-        if not keepers or source.is_registered or not self._runs_autograd(frame):
-            return ()
-        own, found = Mark(source, dim), []
+        if not keepers or mark.source.is_registered or not self._runs_autograd(frame):
+            return
+        found: dict[tuple[Frame, tuple[Mark, ...]], None] = {}
         for compile in frame.entries:
-            tensor = self._inputs_of(compile).by_source.get(source)
+            tensor = self._inputs_of(compile).by_source.get(mark.source)
             if tensor is None:
                 continue
             earlier = keepers[: bisect_left(keepers, compile.order, key=lambda item: item.compile.order)][-_MOST_KEEPERS:]
-            made = [(keeper, marks) for keeper in earlier for marks in self._marks_of_kept(keeper.compile, tensor, dim)]
+            made = [(keeper, marks) for keeper in earlier for marks in self._marks_of_kept(keeper.compile, tensor, mark.dim)]
             if not made:
-                return ()
+                return
             exact = [item for item in made if (tensor.dtype, tensor.size) in self._kept_by(item[0].compile).made]
-            found += [self._with_origins(keeper.frame, marks) for keeper, marks in exact or made if own not in marks]
-        return tuple(sorted(set.intersection(*found))) if found else ()
+            found.update(dict.fromkeys((keeper.frame, marks) for keeper, marks in exact or made))
+        yield from found
 
     def _marks_of_kept(self, keeper: Compile, tensor: Input, dim: int) -> tuple[tuple[Mark, ...], ...]:
         """The marks behind a dim of each output that a tensor can be of a compile that changes its owner; () where none is known."""
@@ -369,6 +406,8 @@ class DynamismPropagation:
                     made.add((output.dtype, sizes))
             symbolic = frozenset(tuple(size is None for size in fixed) for _, fixed in numbers)
             alike = tuple((self._outputs_of(item), _marks_by_symbol(item)) for item in (keeper, *similar))
+            for mark, equal in (tie for item in (keeper, *similar) for tie in _tied(item).items()):
+                self._tied[mark] = self._tied.get(mark, frozenset()) | equal
             self._of_keepers[keeper] = _Kept(numbers, symbolic, frozenset(made), alike)
         return self._of_keepers[keeper]
 
@@ -526,3 +565,17 @@ def _marks_by_symbol(compile: Compile) -> dict[str, list[Mark]]:
             mark = Mark(part.tensor, part.dim) if part else Mark(symbol.source.unwrapped)
             found.setdefault(symbol.name, []).append(mark)
     return found
+
+
+def _tied(compile: Compile) -> dict[Mark, frozenset[Mark]]:
+    """The sizes of inputs that the code needs equal to another one, for each of them: where one of these is static, all are.
+
+    They are equal by an equation, or because neither may be the larger one, as where the code branches on that.
+    """
+    shapes = compile.guards.shapes if compile.guards else ()
+    places = {f"{item.source.canonical}.size()[{dim}]": Mark(item.source, dim) for item in compile.inputs for dim in range(len(item.size))}
+    bounds = Counter(frozenset(shape.parsed.names) for shape in shapes if not shape.parsed.is_equation and len(shape.parsed.names) > 1)
+    equal = [shape.parsed.names for shape in shapes if shape.parsed.is_equation and len(shape.parsed.names) > 1]
+    equal += [tuple(sorted(names)) for names, number in bounds.items() if number > 1]
+    groups = connected([[places[name] for name in names if name in places] for names in equal])
+    return {mark: frozenset(group) - {mark} for group in groups for mark in group}

@@ -99,7 +99,9 @@ class Router:
                 return frozenset((Mark(cause.source, 0),)), frozenset((Mark(Source(f"{cause.source}._offsets"), 0),))
             if tensor and tensor.layout != "torch.strided":
                 return ()  # sizes of other nested and of sparse tensors cannot be marked
-            return (frozenset((Mark(cause.source, dim), *self.propagation.origins(frame, cause.source, dim))),)
+            own, origins = Mark(cause.source, dim), self.propagation.origins(frame, cause.source, dim)
+            others = (partner for partner in self.propagation.partners(frame, cause.source, dim) if partner not in (own, *origins))
+            return (frozenset((own, *origins)), *(frozenset((own, partner)) for partner in others))
         if cause.codes[0] == "SL105":
             # any symbolic size makes the strides that follow from none symbolic too
             part = cause.source.tensor_part

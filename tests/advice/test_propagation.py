@@ -1,11 +1,12 @@
 """Dynamism travels through compiled outputs where AOTAutograd ran: the tensors of a resumed function need no mark of their own then."""
 
 import gzip
+from collections.abc import Sequence
 
 import make
 import pytest
 from dimensions import DIMENSIONS
-from payload_text import global_state, graph_text, guard_tree, tensor_match
+from payload_text import RETURN_LINE, global_state, graph_text, guard_tree, tensor_match
 from recorded import FIXTURES
 
 from shapelog.advice.advise import advise
@@ -349,6 +350,57 @@ def test_what_was_made_with_these_sizes_comes_before_what_could_have_had_them() 
 )
 def test_what_a_function_may_not_have_made_comes_from_nowhere(made: bytes) -> None:
     assert origins_of_kept(made) == ()
+
+
+def cache(shapes: Sequence[str] = ()) -> bytes:
+    """f makes the keys and values of a cache from its x, which look alike, and each other call adds a row to both."""
+    effects = "Mutating object of type Net (source name: L['self'])\n\n      File \"/srv/app/model.py\", line 6, in f\n        self.k = k\n"
+    row = make.tensor(1, 4, source="L['row']")
+    k, v = (f"L['self'].{name}" for name in "kv")
+
+    def made_of_x(id: str, rows: int, dim: str) -> bytes:
+        symbol = f'{dim}: "Sym({dim})", ' if dim[0] == "s" else ""
+        parts = (f'{name}: "f32[{dim}, 4][4, 1]cpu" = l_x_[:, :4].clone()' for name in "kv")
+        graph = graph_text(f'{symbol}L_x_: "f32[{dim}, 8][8, 1]cpu"', *parts, "return (k, v)")
+        symbols = [(dim, rows, "L['x'].size()[0]")] if symbol else ()
+        guards = guard_tree(tensor_match(size=(None if symbol else rows, 8)), shapes=[f"{shape}  {RETURN_LINE}" for shape in shapes])
+        mask = make.tensor(rows, 2, source="L['mask']")
+        return make.compile(id, make.tensor(rows, 8), mask, graph=graph, symbols=symbols, guards=guards if symbol else None)
+
+    def grown(id: str, rows: int, dims: tuple[str, str]) -> bytes:
+        symbols = [(dim, rows, f"{of}.size()[0]") for dim, of in zip(dims, (k, v), strict=True) if dim[0] == "s"]
+        inputs = [f'{dim}: "Sym({dim})"' for dim, _, _ in symbols]
+        inputs += [f'L_{name}_: "f32[{dim}, 4][4, 1]cpu"' for name, dim in zip("kv", dims, strict=True)]
+        after = [f"{dim} + 1" if symbols else str(rows + 1) for dim in dims]
+        parts = (f'{name}: "f32[{dim}, 4][4, 1]cpu" = torch.cat([l_{name}_, l_row_])' for name, dim in zip("kv", after, strict=True))
+        tensors = (make.tensor(rows, 4, source=k), make.tensor(rows, 4, source=v))
+        graph = graph_text(", ".join((*inputs, 'L_row_: "f32[1, 4][4, 1]cpu"')), *parts, "return (k, v)")
+        return make.compile(id, row, *tensors, graph=graph, symbols=symbols)
+
+    compiles = made_of_x("0/0", 10, "10"), grown("0/1", 10, ("10", "10")), grown("0/2", 11, ("s1", "s2")), made_of_x("0/3", 15, "s77")
+    made = make.trace()
+    for number, compile in enumerate(compiles):
+        made += compile + make.artifact("dynamo_side_effects", effects, id=f"0/{number}")
+    return made + b"".join(make.record("aot_inference_graph", {}, "a graph", id=f"0/{number}") for number in range(4))
+
+
+def test_tensors_that_are_kept_and_grow_together_have_their_sizes_from_what_the_first_were_made_of() -> None:
+    assert origins_of_kept(cache()) == (X,)
+
+
+@pytest.mark.parametrize(
+    ("shapes", "is_tied"),
+    [
+        (("L['mask'].size()[0] == L['x'].size()[0]",), True),
+        (("L['mask'].size()[0] <= L['x'].size()[0]", "L['x'].size()[0] + ((-1)*L['mask'].size()[0]) <= 0"), True),
+        (("L['mask'].size()[0] <= L['x'].size()[0]",), False),
+    ],
+    ids=["equal", "neither is larger", "one may be larger"],
+)
+def test_a_size_that_the_code_needs_equal_is_marked_with_the_one_behind_a_kept_tensor(shapes: tuple[str, ...], is_tied: bool) -> None:
+    trace = make.explain(cache(shapes)).trace
+    found = DynamismPropagation(trace).partners(trace.frames[0], Source("L['self'].k"), 0)
+    assert found == ((Mark(Source("L['mask']"), 0),) if is_tied else ())
 
 
 # Gradients.
