@@ -1,10 +1,18 @@
 """A graph break in the words of any version, in those of torch 2.8 and later."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from shapelog.reading.payloads.compiler_messages import UNSUPPORTED_BUILTIN
 from shapelog.reading.text_logs.failures import raised_in
+
+
+def each_break(lines: Sequence[str]) -> Iterator[Sequence[str]]:
+    """The lines of each break in a message: old versions write the time without fractions, so that several may have the same head."""
+    is_old = _BEGINS_OLD.match(lines[0]) is not None
+    starts = [0, *(at for at, line in enumerate(lines) if at and is_old and _BEGINS_OLD.match(line))]
+    for begin, end in zip(starts, [*starts[1:], len(lines)], strict=True):
+        yield from warnings_in(lines[begin:end])
 
 
 def break_text(text: str) -> str:
@@ -12,6 +20,7 @@ def break_text(text: str) -> str:
 
     What was met is the exception where nothing else names it, or a sentence of our own where the text has lost it.
     """
+    text = _ON_SAME_LINE.sub(r"\g<1>:\n  ", text, count=1)
     if warned := _WARNED.search(text):
         return text[warned.end() :]
     raised = next(filter(None, (text[found.begin :].partition("\n")[0].strip() for found in raised_in(text))), "")
@@ -41,6 +50,9 @@ def _stack_of_old(heading: re.Match[str], text: str) -> str:
     return f"User code traceback:\n{below.partition(_TRACEBACK)[0]}" if heading["at"] else f"{heading['traceback'] or ''}{below}"
 
 
+# Torch 2.0 and older have the first line of the stack on the one of the heading.
+_BEGINS_OLD = re.compile(r"\s*Graph break: \S")
+_ON_SAME_LINE = re.compile(r"^(\s*Graph break: [^\n]*\bfrom user code at)[ \t]+(?=File \")")
 _TRACEBACK = "Traceback (most recent call last):\n"
 # Torch 2.2 and later, in a warning of Python's.
 _WARNED = re.compile(rf"UserWarning: (?={UNSUPPORTED_BUILTIN.pattern})")

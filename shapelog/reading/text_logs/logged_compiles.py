@@ -11,7 +11,7 @@ from shapelog.reading.payloads.recompile_reasons import split_entry
 from shapelog.reading.text_logs.contents import LogContents
 from shapelog.reading.text_logs.failures import FailureText
 from shapelog.reading.text_logs.log_lines import Head
-from shapelog.reading.text_logs.messages import Code, PinnedText, Place
+from shapelog.reading.text_logs.messages import AddedText, Code, PinnedText, Place
 from shapelog.reading.text_logs.transcript import Transcript
 
 _ID = re.compile(r"(?:!(?P<autograd>\d+))?/?(?:(?P<frame>\d+)/(?P<compile>\d+))?(?:_(?P<attempt>\d+))?")
@@ -50,7 +50,7 @@ class LoggedCompile:
     sources: dict[str, list[str]] = field(default_factory=dict)
     pinned: dict[str, None] = field(default_factory=dict)
     waiting_pins: list[PinnedText] = field(default_factory=list)
-    last_guard: Place | None = None
+    last_guard: AddedText | None = None
     fixed: list[tuple[str, str, Place | None]] = field(default_factory=list)
     waiting: list[tuple[dict[str, Any], str | None, int]] = field(default_factory=list)
     listed: list[str] = field(default_factory=list)
@@ -322,9 +322,11 @@ class LoggedCompiles:
             listed = _entries_named(listed, compile.ids)
         self.write(compile, {"artifact": {"name": "recompile_reasons", "encoding": "json"}}, orjson.dumps(listed).decode())
 
-    def write_pins(self, compile: LoggedCompile, place: Place | None) -> None:
-        """Symbols that became a number, with the line of the guard that did it."""
-        pins, compile.waiting_pins = compile.waiting_pins, []
+    def write_pins(self, compile: LoggedCompile, guard: AddedText | None) -> None:
+        """Symbols that became a number, with the line of the guard that did it; at the end, those that no guard names have no line."""
+        pins = [pin for pin in compile.waiting_pins if guard is None or guard.names(pin.symbol)]
+        compile.waiting_pins = [pin for pin in compile.waiting_pins if pin not in pins]
+        place = guard.place if guard else None
         for pin in pins:
             body = {"symbol": pin.symbol, "sources": compile.sources.get(pin.symbol, []), "value": pin.value, "reason": pin.reason}
             self.write(compile, {"symbolic_shape_specialization": {**body, **self.stack(place)}})

@@ -380,6 +380,10 @@ class AddedText(NamedTuple):
     expression: str
     place: Place | None
 
+    def names(self, symbol: str) -> bool:
+        """Whether it is about a symbol, perhaps among others."""
+        return re.search(rf"\b{symbol}\b", self.expression) is not None
+
     @property
     def pinned(self) -> "PinnedText | None":
         """The symbol that the guard makes equal to a number: ``Eq(s0, 33)``."""

@@ -18,7 +18,7 @@ from shapelog.reading.payloads.pgo_state import parse as parse_code_state
 from shapelog.reading.payloads.recompile_reasons import RECOMPILE_FORBIDDEN, split_entry
 from shapelog.reading.payloads.recompile_reasons import parse as parse_reason
 from shapelog.reading.text_logs import versions
-from shapelog.reading.text_logs.breaks import break_text, warnings_in
+from shapelog.reading.text_logs.breaks import break_text, each_break
 from shapelog.reading.text_logs.captures import BACKWARD_PASS, cache_misses
 from shapelog.reading.text_logs.contents import LogContents
 from shapelog.reading.text_logs.failures import FailureText, failure, innermost_code, names_exception
@@ -500,7 +500,7 @@ class Transcriber:
             compile.code = Code(first["name"], first["file"], int(first["line"]))
 
     def _breaks(self, head: Head, lines: list[str]) -> None:
-        for part in warnings_in(lines):
+        for part in each_break(lines):
             self._break(head, part)
 
     def _break(self, head: Head, lines: Sequence[str]) -> None:
@@ -663,17 +663,17 @@ class Transcriber:
             compile.sources.setdefault(found.symbol, []).append(found.source)
             self._compiles.write(compile, {kind: {**body, **self._compiles.stack(found.place)}})
         elif isinstance(found, AddedText):
-            compile.last_guard = found.place
+            compile.last_guard = found
             self._compiles.write(compile, {"guard_added": {"expr": found.expression, **self._compiles.stack(found.place)}})
             pinned = found.pinned
             if pinned is not None and pinned.symbol not in compile.pinned:
                 compile.pinned[pinned.symbol] = None
                 compile.waiting_pins.append(pinned)
-            self._compiles.write_pins(compile, found.place)
+            self._compiles.write_pins(compile, found)
         elif found.symbol not in compile.pinned:
             compile.pinned[found.symbol] = None
             compile.waiting_pins.append(found)
-            if compile.last_guard is not None:  # torch 2.8 and later write the guard first
+            if compile.last_guard is not None and compile.last_guard.names(found.symbol):  # torch 2.8 and later write the guard first
                 self._compiles.write_pins(compile, compile.last_guard)
 
 

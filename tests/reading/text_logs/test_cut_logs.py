@@ -666,3 +666,19 @@ def test_ids_of_two_excerpts_are_explained_as_those_of_two_runs(tmp_path: Path) 
     assert (
         "#2: ids started again (in lines of another run, or after torch._dynamo.reset()), so PyTorch's own logs have 0/1 for 0/1#2" in shown
     )
+
+
+def test_the_line_that_fixes_a_symbol_is_that_of_a_guard_that_names_it(tmp_path: Path) -> None:
+    head = "[2024-03-02 18:11:44,258] [0/2] torch.fx.experimental.symbolic_shapes: [INFO] "
+    lines = (
+        "create_symbol s1 = 100 for L['x'].size()[0] [2, 9223372036854775806]",
+        "create_symbol s6 = 155 for L['y'].size()[0] [2, 9223372036854775806]",
+        "eval Eq(s4, s0) [guard added] at srv/passing.py:291 in _set_size (fx/experimental/sym_node.py:340 in guard_bool)",
+        "set_replacement s1 = 100",
+        "eval Eq(s1, 100) [guard added] at srv/linear.py:147 in forward (fx/experimental/sym_node.py:340 in guard_bool)",
+        "set_replacement s6 = 155",
+        "eval Eq(s4, 7) [guard added] at srv/passing.py:12 in _set_size (fx/experimental/sym_node.py:340 in guard_bool)",
+    )
+    text = terminal("".join(f"{head}{line}\n" for line in lines), tmp_path)
+    assert "x.size()[0] 100 linear.py:147" in text
+    assert "y.size()[0] 155 unknown" in text
