@@ -129,7 +129,8 @@ class CheckResult:
             return Headline(f"{plural(summary.compiles, 'compilation')}, {again}", "; ".join(self.reasons))
         exports = self.found.report.trace.exports
         if not summary.compiles:
-            return Headline("Check passed", plural(len(exports), "export") if exports else "nothing was compiled")
+            nothing = "no compilation is in this log" if self.found.report.trace.is_text else "nothing was compiled"
+            return Headline("Check passed", plural(len(exports), "export") if exports else nothing)
         known = sum(item.known for item in self.alerts)
         new = "nothing new; " if self.baseline and known else ""
         return Headline("Check passed", f"{new}{plural(summary.compiles, 'compilation')}, {plural(summary.recompiles, 'recompilation')}")
@@ -334,6 +335,8 @@ def _notes(found: Alerts, baseline: Baseline | None) -> Iterator[str]:
     unknown = sum(item.result is ExportResult.UNKNOWN for item in report.trace.exports)
     if unknown:
         yield f"{plural(unknown, 'export')} without a recorded result: record with TORCH_DTRACE instead of TORCH_TRACE to learn it"
+    elif report.trace.is_text and not report.summary.compiles and (others := len(report.findings)):
+        yield f"{plural(others, 'finding')} in it on which the check does not fail: see shapelog report"
     elif not report.trace.exports and not (report.summary.compiles or report.summary.failures or report.summary.limit_hits):
         yield "the trace contains no compilation: was a function under torch.compile called, and was TORCH_TRACE set before that?"
     lost = [item for item in report.problems if item.severity == "data loss"]

@@ -50,6 +50,8 @@ _OVERWRITTEN = re.compile(
     r"(?:.*?Stack trace:\s*(?P<stack>.*?)(?:\. (?:To prevent|This can happen)|$))?",
     re.S,
 )
+# A frame of a stack whose lines are joined, before its line of code.
+_JOINED = re.compile(r"(?:^| )(File \"[^\"\n]{1,400}\", line \d{1,9}, in (?:<\w{1,40}>|[\w.]{1,200})) ")
 _PENDING = re.compile(r"Unable to hit fast path of CUDAGraphs because of ([^.\n`]{1,200})")
 _FUNCTION = re.compile(r"^function (\d{1,9}) (exceeding max .*)", re.S)
 _FOUND_FROM = re.compile(r"\.?\s*Found from[ \t]*:?\s*(?P<stack>.*)", re.S)
@@ -73,7 +75,8 @@ def cuda_graph_message(text: str) -> CudaGraphMessage | None:
     overwritten = _OVERWRITTEN.search(text)
     if overwritten:
         written = (overwritten["stack"] or "").replace("\\n", "\n")  # a quoted text may have the escapes
-        stack = tuple(stack_lines(f"  {written}".split("\n")))
+        written = written if "\n" in written.strip() else _JOINED.sub(r"\n  \1\n    ", written)
+        stack = tuple(stack_lines(f"  {written}".strip("\n").split("\n")))
         return CudaGraphMessage(CudaGraphEvent.OVERWRITTEN, overwritten["what"], place=stack[-1] if stack else None)
     skipped = _SKIPPED.search(text)
     if skipped is None:

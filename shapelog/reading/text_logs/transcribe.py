@@ -183,6 +183,7 @@ class Transcriber:
         self._quoted: list[tuple[FailureText, int]] = []
         self._mentioned: list[tuple[LimitText, int]] = []
         self._captured: dict[tuple[int, str], None] = {}
+        self._bare: set[str] = set()
         self._is_end = False
 
     def read(self, chunks: Iterable[bytes]) -> LogContents:
@@ -399,8 +400,10 @@ class Transcriber:
                 continue
             reason = line.strip().lstrip('-*> "`').rstrip(" .`")
             reason = reason.removesuffix('"') if line.lstrip(" -*>").startswith('"') else reason
-            if parse_reason(reason).family == "other":
-                continue
+            if parse_reason(reason).family == "other" or (split_entry(reason)[0] and reason in self._bare):
+                continue  # a text may have the reason for an entry once more, as before and after a change
+            if len(self._bare) < _MOST_QUOTED:
+                self._bare.add(reason)
             if reasons and not _is_older(reason, reasons[-1]):
                 self._recompile(Head(), RecompileText(UNKNOWN, tuple(reasons)))
                 reasons = []

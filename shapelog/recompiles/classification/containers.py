@@ -4,7 +4,7 @@ import re
 
 from shapelog.reading.payloads.properties import LENGTH
 from shapelog.reading.payloads.source_names import display_text
-from shapelog.recompiles.classification.result import Classification
+from shapelog.recompiles.classification.result import Classification, code_of
 from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts import CompileFacts
 from shapelog.rules import Verdict
@@ -41,6 +41,12 @@ def has(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> 
     return Classification(("SL314",), sentence)
 
 
+def _is_used_as_dict(code: str, name: str) -> bool:
+    """Whether a line sets a key of a container, which a list could not get longer by."""
+    last = re.escape(name.rpartition(".")[2])
+    return re.search(rf"(?<!\w){last}\[(?!-?\d+\]|[^\[\]]*:)[^\[\]]+\] = ", code) is not None
+
+
 def range_object(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     before, after = str(item.expected), str(item.actual)
     how = f" from range{before} to range{after}" if before and after else f" (was range{before})" if before else ""
@@ -69,6 +75,7 @@ def length(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) 
     part = _MODULE_PART.fullmatch(item.source)
     if part:
         return Classification(("SL313",), f"{display_text(part['owner'])} had {before} {part['part']}{plural} {had}")
+    is_dict = is_dict or _is_used_as_dict(code_of(item), name)
     if is_dict or (item.reason is not None and "!=" in item.reason.code):
         return Classification(("SL314",), f"the dict {name} had {before} key{plural} {had}")
     return Classification(("SL313",), f"{name} had {before} item{plural} {had}")

@@ -86,7 +86,8 @@ def test_warnings_about_two_builtins_are_two_breaks_and_an_extension_is_no_built
 def test_old_breaks_of_the_same_second_are_two_and_have_their_line_on_that_of_the_heading(tmp_path: Path) -> None:
     head = "[2023-04-03 10:12:33,{}] torch._dynamo.symbolic_convert: [WARNING] Graph break: "
     text = (
-        f'{head.format(101)}call_function BuiltinVariable(print) [ConstantVariable(str)] {{}} from user code at   File "/srv/a.py", line 14, '
+        f"{head.format(101)}call_function BuiltinVariable(print) [ConstantVariable(str)] {{}} from user code at   "
+        'File "/srv/a.py", line 14, '
         f'in forward\n    print("shape")\n\n{head.format(770)}generic_jump TensorVariable() from user code at   File "/srv/a.py", line 20, '
         "in forward\n    if x.sum() > 0:\n\n"
     )

@@ -5,7 +5,11 @@ from pathlib import Path
 import pytest
 
 from shapelog import load
+from shapelog.check.check import check
+from shapelog.check.policy import Policy
+from shapelog.report.alerts import collect_alerts
 from shapelog.report.report import Report, analyze
+from shapelog.report.repository_paths import Repository
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.report import render
 from shapelog.rules import Verdict
@@ -682,3 +686,37 @@ def test_the_line_that_fixes_a_symbol_is_that_of_a_guard_that_names_it(tmp_path:
     text = terminal("".join(f"{head}{line}\n" for line in lines), tmp_path)
     assert "x.size()[0] 100 linear.py:147" in text
     assert "y.size()[0] 155 unknown" in text
+
+
+def test_a_reason_that_a_text_repeats_is_of_one_recompilation(tmp_path: Path) -> None:
+    lines = ["0/0: L['x'] == 1"] * 4 + ["", "0/0: L['x'] == 1", "0/1: L['x'] == 2", "0/2: L['x'] == 3"]
+    report = report_of("now we log\n\n" + "\n".join(lines), tmp_path)
+    assert [item.compile.label for item in report.explained.recompiles] == ["0/1", "0/2", "0/3"]
+    assert report.problems == ()
+
+
+BLANK = REASON.removesuffix("tensor 'x' ")
+
+
+@pytest.mark.parametrize(
+    ("code", "rule"), [("self._known[key] = value", "SL314"), ("self._known.append(value)", "SL313"), ("y[key] = value", "SL313")]
+)
+def test_setting_a_key_makes_a_container_a_dict(code: str, rule: str, tmp_path: Path) -> None:
+    (item,) = report_of(f"{RECOMPILING}{BLANK}len(self._known) == 2  # {code}  # a.py:3 in f\n", tmp_path).explained.recompiles
+    assert item.codes == (rule,)
+
+
+def test_a_recompilation_without_a_reason_is_not_explained_by_more_logs(tmp_path: Path) -> None:
+    (item,) = report_of(f"{RECOMPILING}{BLANK}\n", tmp_path).explained.recompiles
+    assert item.causes[0].own_remedy.startswith("run every call with the same backend")
+
+
+def test_a_text_without_a_compilation_passes_the_check_with_a_note(tmp_path: Path) -> None:
+    text = "accessing tensor output of CUDAGraphs that has been overwritten by a subsequent run. Stack trace: "
+    frames = 'File "/srv/a.py", line 5, in step y = f(x), File "/srv/b.py", line 7, in f return x @ x. To prevent overwriting'
+    report = report_of(f"{text}{frames}\n", tmp_path)
+    (finding,) = report.findings
+    assert str(finding.place) == "/srv/b.py:7"
+    result = check(collect_alerts(report, Repository()), Policy())
+    assert str(result.headline) == "Check passed: no compilation is in this log"
+    assert result.notes == ("1 finding in it on which the check does not fail: see shapelog report",)
