@@ -269,6 +269,9 @@ def _violated(text: str) -> str:
 def _narrower(found: re.Match[str]) -> str:
     """What the code allows of a range that was marked or declared; "" where the guard is about more than this one size."""
     name, _, source = found["named"].partition(" = ")
+    if (excluded := _EXCLUDED.fullmatch(found["guard"].strip())) and excluded[1] in (name, source):
+        least, what = int(excluded[2]) + 1, f"{_dim(found['named'])} is {_how(found['named'])} with a range"
+        return f"{what} that includes {excluded[2]}, which always has a graph of its own: set min={least}"
     marked = _bounds(found["range"], {name, source})
     allowed = _bounds(found["guard"], {name, source})
     if marked is None or allowed is None:
@@ -330,6 +333,7 @@ _OUT_OF_RANGE = re.compile(
     r"Not all values of (?P<named>[^()]*(?:\(\)[^()]*)*?) in the specified range ?(?P<range>[^()]*(?:\(\)[^()]*)*?)"
     r" satisfy the generated guard (?P<guard>.*?)(?=\.?(?: +-? ?(?:Not all|You marked|Suggested fixes)|\s*$))"
 )
+_EXCLUDED = re.compile(r"(\S{1,200}) != ([01])")
 _BOUND = re.compile(r"(?:(?P<least>\d{1,18}) (?P<above><=?) )?(?P<name>[^<>=!]+?)(?: (?P<below><=?) (?P<most>\d{1,18}))?")
 _SUGGESTED_FIXES = re.compile(r"^Suggested fixes:[ \t]*\n((?:[ \t]+\S[^\n]*(?:\n|$))+)", re.M)
 

@@ -28,9 +28,9 @@ _OF_DYNAMO_ALONE = (
 _QUALIFIED = rf"(?<![\w.]){_MODULE}(?:\w{{1,80}}\.){{1,6}}\w{{0,80}}(?:Error|Exception|Failed|Unsupported|Hit|Exceeded|SymNode)"
 # Exceptions of the compiler; one that the program itself raised is no failure of it.
 _RAISED = re.compile(
-    rf"(?:^|\n)[ \t]{{0,80}}(?:(?!except )\w{{1,20}} +)?(?P<alone>{_MODULE}[\w.]{{1,200}}|{_NAMES})(?:: (?P<message>[^\n]*)"
+    rf"(?:^|\n)[ \t]{{0,80}}(?:(?!except )\w{{1,20}} +)?(?P<alone>{_MODULE}(?:\w{{1,80}}\.){{0,6}}[A-Z]\w{{0,80}}|{_NAMES})(?:: (?P<message>[^\n]*)"
     rf"|:?[ \t]*\n[ \t]*(?P<below>\d[^\n]* not in range [^\n]*)|:?(?=\n|$))"
-    rf"|(?<!except )(?P<quoted>{_QUALIFIED}|(?<![\w.]){_OF_DYNAMO_ALONE})(?:: | (?=\w{{0,40}}Error: ))(?P<words>\S[^\n]*)"
+    rf"|(?<!except )(?P<quoted>{_QUALIFIED}|(?<![\w.]){_OF_DYNAMO_ALONE})(?:'>)?(?:: | (?=\w{{0,40}}Error: ))(?P<words>\S[^\n]*)"
     r"|(?<![\w.])(?P<unsupported>Unsupported): (?P<what>[^\n]{0,200}(?:Variable\b|\bcall_\w)[^\n]*)"
     # a field of a report, such as ``Exception Type:``, and the one below it that has the message
     rf"|(?<=[:* ])(?P<field>{_QUALIFIED})\W{{0,8}}(?:\n[^\n:]{{0,60}}\b[Mm]essage\W{{1,8}}(?P<said>[^\n]*)|(?=\n|$))"

@@ -32,7 +32,7 @@ _WORDS_IN_BYTES = tuple(word.encode() for word in _WORDS)
 _AT_BEGIN = (
     r"\n(?:\x1b\[[\d;]{0,9}m|\{\"log\":\")?[^\w\n]{0,%d}(?:function: |last reason: |tensor |GuardFail|TREE_GUARD|\+- |create_|set_repl"
     r"|_update_var|track_sym|eval |runtime_assert |dynamo hit|CacheLimit|Unsupported|UserError|Explanation: |TENSOR_MATCH|WON'T CONV"
-    r"|Constraints violated|You marked |Error while creating|Re-record|___check_"
+    r"|Constraints violated|Not all values of |You marked |Error while creating|Re-record|___check_"
     r"|GLOBAL_STATE|__\w|\d{1,9}/\d|(?:\d{1,9}: )?Cache miss due)"
 )
 _AFTER_A_PLACE = r"\] \[(?:__\w|\d{1,9}/\d)"

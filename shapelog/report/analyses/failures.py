@@ -19,6 +19,8 @@ from shapelog.text import enumerated
 
 _FAILED, _CONFLICT = RULES["SL403"], RULES["SL203"]
 _DECLARED = "declare it as Dim.AUTO or with this size, or change the line that requires a fixed size"
+_LARGER_EXAMPLE = "export with an example input whose size is 2 or more there, as sizes 0 and 1 are always fixed"
+_FIXED_TO_ONE = re.compile(r"\bfixes (?:it|them) to [01]$")
 _DECLARED_RANGE = "declare this range, or Dim.AUTO, or change the line that requires it"
 _WIDER_RANGE = "mark or declare a range with this size in it, or bring the input to a size within the range"
 _MARKED_RANGE = "mark this range, or change the line that requires it"
@@ -148,9 +150,13 @@ def _what_to_do(message: CompilerMessage, reason: str, contradicts_mark: bool) -
     if contradicts_mark:
         if OUTSIDE_OF_RANGE in message.title:
             return _WIDER_RANGE
-        is_declared, is_range = (words in message.title for words in (" declared ", " but the code only allows "))
-        if is_range:
+        is_declared, is_range, is_excluded = (
+            words in message.title for words in (" declared ", " but the code only allows ", ", which always has a graph of its own")
+        )
+        if is_range or is_excluded:
             return _DECLARED_RANGE if is_declared else _MARKED_RANGE
+        if is_declared and _FIXED_TO_ONE.search(message.title):
+            return f"{_LARGER_EXAMPLE}; otherwise {_DECLARED}"
         return _DECLARED if is_declared else ""
     if message.depends_on_data:
         return _OF_DATA

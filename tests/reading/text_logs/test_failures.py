@@ -410,3 +410,27 @@ def test_a_text_that_names_an_object_among_others_of_its_class_is_one_of_each_in
         report = report_of(f"{hit}    last reason: 1/7: self.key == {value}\n", tmp_path)
         (found,) = (item for item in report.findings if item.rule.code == "SL401")
         assert words in found.remedy
+
+
+def test_the_class_of_an_exception_may_be_printed_as_python_writes_it(tmp_path: Path) -> None:
+    text = (
+        "## Exception summary\n\n<class 'torch._dynamo.exc.UserError'>: Constraints violated (batch)! For more information, run with "
+        "TORCH_LOGS=\"+dynamic\".\n  - Not all values of batch = L['x'].size()[0] in the specified range satisfy the generated guard "
+        "L['x'].size()[0] != 1.\n\nThe error above occurred when calling torch.export.export.\n"
+    )
+    (found,) = failures(text, tmp_path)
+    assert found.sentence.endswith("is declared with a range that includes 1, which always has a graph of its own: set min=2")
+    assert found.remedy.startswith("declare this range")
+
+
+def test_a_size_that_is_fixed_to_one_calls_for_a_larger_example(tmp_path: Path) -> None:
+    text = (
+        "  - Not all values of n = L['x'].size()[0] in the specified range n <= 9 are valid because n was inferred to be a constant (1).\n"
+    )
+    (found,) = failures(f"{text}\nSuggested fixes:\n  n = None  # 1\n", tmp_path)
+    assert found.remedy.startswith("export with an example input whose size is 2 or more")
+
+
+def test_the_name_of_a_logger_is_no_exception(tmp_path: Path) -> None:
+    report = report_of(f"{LIMIT}> torch._dynamo.convert_frame: [WARNING] To log all\n> torch._dynamo.conv\n", tmp_path)
+    assert [item.rule.code for item in report.findings if item.rule.code in (*FAILED, "SL401")] == ["SL401"]

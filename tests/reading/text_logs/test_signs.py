@@ -37,6 +37,7 @@ BEGINNINGS = (
     "(EngineCore pid=3) ConstraintViolationError: Constraints violated",
     "Graph break in user code at a.py:3",
     "Traceback (most recent call last):",
+    "  - Not all values of n = L['x'].size()[0] in the specified range n <= 9 are valid because n was inferred to be a constant (1).",
     "train.py:12:forward:",
 )
 
