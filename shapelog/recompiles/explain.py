@@ -17,7 +17,7 @@ from shapelog.recompiles.facts import FactTable
 from shapelog.recompiles.graph_reuse import GraphReuse, marks_act
 from shapelog.recompiles.nearest_entry import MOST_COMPARED, Entries, entries_outside_trace, nearest, with_both_modes, with_shared_failures
 from shapelog.recompiles.similar_graphs import Group, groups_of
-from shapelog.recompiles.verdict import blocking_rule, verdict_of, verdict_of_outcome, verdict_without_graphs
+from shapelog.recompiles.verdict import blocking_rule, stays_static, verdict_of, verdict_of_outcome, verdict_without_graphs
 from shapelog.rules import Verdict
 from shapelog.text import cut, one_line, plural, some
 
@@ -249,9 +249,12 @@ def _explain_without_entries(frame: Frame, compile: Compile, differences: tuple[
     why += _of_other_entries(differences, best, with_labels=bool(compile.shown_label))
     causes, consequences = (best.causes, best.consequences) if best else ((), ())
     line = reuse.pinning_line(frame, best) if best else ""
+    fixed = f"marking does not help: {line}" if line else stays_static(frame, best, compile, reuse) if best and marks_act(best) else ""
     verdict = verdict_of_outcome(compile)
     if verdict is None and best is not None and reuse.serves(frame, best, compile):
         verdict = Verdict.MARKING
+    elif verdict is None and fixed:
+        verdict = Verdict.JUSTIFIED
     return Recompile(
         compile=compile,
         frame=frame,
@@ -261,8 +264,8 @@ def _explain_without_entries(frame: Frame, compile: Compile, differences: tuple[
         entries_checked=0,
         verdict=verdict or verdict_without_graphs(causes),
         unexplained_because=why,
-        why_not_markable=f"marking does not help: {line}; {why}" if line else why,
-        blocking_rule="SL201" if line else "",
+        why_not_markable=f"{fixed}; {why}" if fixed else why,
+        blocking_rule="SL201" if fixed else "",
     )
 
 

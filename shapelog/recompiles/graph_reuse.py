@@ -231,15 +231,24 @@ class GraphReuse:
 
 
 def _static_again(frame: Frame) -> dict[tuple[str, Property], str]:
-    """The sizes for which an entry was compiled that requires one value of them all the same, each with the id of such an entry."""
+    """The sizes for which an entry was compiled that requires one value of them all the same, each with the id of such an entry.
+
+    Of several entries that require other values of a size, all but the first were compiled because it varied.
+    """
     made: dict[tuple[str, Property], set[str]] = {}
     required: dict[tuple[str, Property], set[str]] = {}
     for compile in frame.compiles:
+        values: dict[tuple[str, Property], list[tuple[int, str, int]]] = {}
         for reason in compile.reasons:
             key, value = (reason.source.display_name, reason.prop), integer(reason.expected)
             if reason.prop.kind is Kind.SIZE and not reason.is_parameter and value is not None and value >= _FIRST_SYMBOLIC:
                 made.setdefault(key, set()).add(compile.label.partition("#")[0])
                 required.setdefault(key, set()).add(reason.entry)
+                number = reason.entry.rpartition("/")[2]
+                values.setdefault(key, []).append((int(number) if number.isdecimal() else -1, reason.entry, value))
+        for key, entries in values.items():
+            _, _, first = min(entries)
+            made[key].update(entry for number, entry, value in entries if number >= 0 and value != first)
     found = ((key, sorted(made[key] & entries)) for key, entries in required.items())
     return {key: both[0] for key, both in found if both}
 

@@ -64,6 +64,19 @@ def verdict_without_graphs(causes: Sequence[Cause]) -> Verdict:
     return next((known for known in (Verdict.CODE, Verdict.JUSTIFIED) if known in verdicts), Verdict.UNEXPLAINED)
 
 
+def stays_static(frame: Frame, nearest: EntryDifference, compile: Compile, reuse: GraphReuse) -> str:
+    """That a size does not become dynamic by itself, and which entry shows it; "" where none does."""
+    fixed = reuse.fixed_size(frame, nearest)
+    if not fixed:
+        return ""
+    axis, entry = fixed
+    return (
+        f"marking does not help: {entry if compile.shown_label else 'an earlier graph'} was compiled because {axis} varied, and is for one "
+        "value of it all the same. The code fixes that size, as a weight does; only with dynamic=False, where automatic dynamic shapes are "
+        "off, a mark helps"
+    )
+
+
 def blocking_rule(frame: Frame, nearest: EntryDifference, compile: Compile, reuse: GraphReuse) -> tuple[str, str]:
     """(code, sentence) of why marking is not enough although marks act on every cause; ("", "") where they do not act on one."""
     if not all(cause.size_related and cause.rule.markable and not any_blocks_marking(cause.codes) for cause in nearest.causes):
@@ -76,13 +89,8 @@ def blocking_rule(frame: Frame, nearest: EntryDifference, compile: Compile, reus
     constant = found_by_super(nearest)
     if constant:
         return "SL201", f"marking does not help: PyTorch treats values read through super(), such as {constant}, as constants"
-    fixed = reuse.fixed_size(frame, nearest)
-    if fixed:
-        return (
-            "SL201",
-            f"marking does not help: {fixed[1]} was compiled because {fixed[0]} varied, and is for one value of it all the same. The code "
-            "fixes that size, as a weight does; only with dynamic=False, where automatic dynamic shapes are off, a mark helps",
-        )
+    if fixed := stays_static(frame, nearest, compile, reuse):
+        return "SL201", fixed
     table = reuse.differences.table
     tensor = broken_stride_tie(nearest, table, compile)
     if tensor:

@@ -92,8 +92,8 @@ UNSUPPORTED_BUILTIN = re.compile(
     r"(?:Graph break due to unsupported builtin|Dynamo does not know how to trace the builtin) "
     r"`?(?P<name>(?:<[^<>\n`]{1,40}>)?[^\s`]*[^\s`.])[.`]*\s"
 )
-# The same of the function that breaks the graph, until torch 2.5; from 2.8 on with this hint.
-_ON_PURPOSE = re.compile(r"(?:call_function|skip function) graph_break in (?:file|skip_files) \S*_dynamo[/\\]decorators\.py")
+# The same of the function that breaks the graph, until torch 2.5, in 2.0 in another file; from 2.8 on with this hint.
+_ON_PURPOSE = re.compile(r"(?:call_function|skip function) graph_break in (?:file|skip_files) \S*_dynamo[/\\](?:decorators|__init__)\.py")
 _CONDITIONAL = re.compile(r"If it is an? [^\n]*?(?=\s+If it is an? |\n|$)")
 _OF_PYTHON, _OF_EXTENSION = "If it is a Python builtin", "If it is a third-party"
 _NEXT_CASE = " and see the next case for a workaround"

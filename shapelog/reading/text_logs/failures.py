@@ -28,8 +28,9 @@ _OF_DYNAMO_ALONE = (
 _QUALIFIED = rf"(?<![\w.]){_MODULE}(?:\w{{1,80}}\.){{1,6}}\w{{0,80}}(?:Error|Exception|Failed|Unsupported|Hit|Exceeded|SymNode)"
 # Exceptions of the compiler; one that the program itself raised is no failure of it.
 _RAISED = re.compile(
-    rf"(?:^|\n)[ \t]{{0,80}}(?:(?!except )\w{{1,20}} +)?(?P<alone>{_MODULE}(?:\w{{1,80}}\.){{0,6}}[A-Z]\w{{0,80}}|{_NAMES})(?:: (?P<message>[^\n]*)"
-    rf"|:?[ \t]*\n[ \t]*(?P<below>\d[^\n]* not in range [^\n]*)|:?(?=\n|$))"
+    rf"(?:^|\n)[ \t]{{0,80}}(?:(?!except )\w{{1,20}} +)?(?P<alone>{_MODULE}(?:\w{{1,80}}\.){{0,6}}[A-Z]\w{{0,80}}|{_NAMES})"
+    r"(?:: (?P<message>[^\n]*)"
+    r"|:?[ \t]*\n[ \t]*(?P<below>\d[^\n]* not in range [^\n]*)|:?(?=\n|$))"
     rf"|(?<!except )(?P<quoted>{_QUALIFIED}|(?<![\w.]){_OF_DYNAMO_ALONE})(?:'>)?(?:: | (?=\w{{0,40}}Error: ))(?P<words>\S[^\n]*)"
     r"|(?<![\w.])(?P<unsupported>Unsupported): (?P<what>[^\n]{0,200}(?:Variable\b|\bcall_\w)[^\n]*)"
     # a field of a report, such as ``Exception Type:``, and the one below it that has the message
@@ -217,7 +218,7 @@ def failure(lines: Iterable[str], is_logged: bool = False) -> FailureText | None
     if not raised:
         return _nameless_failure(text, is_logged)
     last = raised[-1]
-    message = text[last.begin : last.end].strip()
+    message = _without_indent(text, last)
     kind = last.type.rpartition(".")[2]
     if named := _NOT_CONVERTED.search(text):
         code = _unconverted(named)
@@ -231,6 +232,13 @@ def failure(lines: Iterable[str], is_logged: bool = False) -> FailureText | None
         message = _as_violation(alone)
     whole = text[max(begin, 0) :] if exception_chain(text) else text
     return FailureText(kind, message, code, whole, caller, is_in_sentence(text, last.start))
+
+
+def _without_indent(text: str, raised: _Raised) -> str:
+    """The message of an exception, without what indents all of it, as in a report of pytest."""
+    before = text[text.rfind("\n", 0, raised.start) + 1 : raised.start]
+    message = text[raised.begin : raised.end].strip()
+    return message if not before or before.strip() else re.sub(rf"\n[ \t]{{1,{len(before)}}}", "\n", message)
 
 
 def _parted(line: str) -> list[str]:

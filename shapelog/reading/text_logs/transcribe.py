@@ -392,6 +392,8 @@ class Transcriber:
         for line in lines:
             quoted = _QUOTED_REASON.search(line)
             if quoted:
+                if self._is_repeated(f"{quoted['name']} {quoted['reason']}"):
+                    continue
                 code = Code(quoted["name"], quoted["file"] or "", int(quoted["line"] or 0))
                 self._recompile(Head(), RecompileText(code, (quoted["reason"],)))
                 continue
@@ -400,16 +402,21 @@ class Transcriber:
                 continue
             reason = line.strip().lstrip('-*> "`').rstrip(" .`")
             reason = reason.removesuffix('"') if line.lstrip(" -*>").startswith('"') else reason
-            if parse_reason(reason).family == "other" or (split_entry(reason)[0] and reason in self._bare):
-                continue  # a text may have the reason for an entry once more, as before and after a change
-            if len(self._bare) < _MOST_QUOTED:
-                self._bare.add(reason)
+            if parse_reason(reason).family == "other" or (split_entry(reason)[0] and self._is_repeated(reason)):
+                continue
             if reasons and not _is_older(reason, reasons[-1]):
                 self._recompile(Head(), RecompileText(UNKNOWN, tuple(reasons)))
                 reasons = []
             reasons.append(reason)
         if reasons:
             self._recompile(Head(), RecompileText(UNKNOWN, tuple(reasons)))
+
+    def _is_repeated(self, reason: str) -> bool:
+        """Whether a text has the reason for an entry once more, as in a summary, or before and after a change."""
+        is_known = reason in self._bare
+        if len(self._bare) < _MOST_QUOTED:
+            self._bare.add(reason)
+        return is_known
 
     def _captures(self, head: Head, lines: list[str]) -> None:
         """Messages of compiled autograd, each of which is one capture of the backward pass; the first one is no recompile."""

@@ -97,3 +97,12 @@ def test_old_breaks_of_the_same_second_are_two_and_have_their_line_on_that_of_th
         "a branch on the value of a tensor (generic_jump)",
         "/srv/a.py:20",
     )
+
+
+def test_a_break_on_purpose_in_torch_2_0_is_to_be_removed(tmp_path: Path) -> None:
+    text = (
+        "[2023-03-29 07:54:55,549] torch._dynamo.output_graph: [WARNING] Graph break: call_function graph_break in skip_files "
+        '/lib/torch/_dynamo/__init__.py from user code at:\n  File "/srv/t.py", line 8, in f\n    torch._dynamo.graph_break()\n'
+    )
+    (found,) = breaks(text, tmp_path)
+    assert found.messages[0].hints == ("Remove the `torch._dynamo.graph_break()` call.",)

@@ -720,3 +720,21 @@ def test_a_text_without_a_compilation_passes_the_check_with_a_note(tmp_path: Pat
     result = check(collect_alerts(report, Repository()), Policy())
     assert str(result.headline) == "Check passed: no compilation is in this log"
     assert result.notes == ("1 finding in it on which the check does not fail: see shapelog report",)
+
+
+def test_a_guard_that_a_text_quotes_twice_is_of_one_recompilation(tmp_path: Path) -> None:
+    quoted = "GuardFail(reason=\"tensor 'L['x']' size mismatch at index 0. expected 146, actual 149\", orig_code=<code object f at 0x2)"
+    (item,) = report_of(f"the culprit is\n{quoted}\n\nError logs\n\n{quoted}\n", tmp_path).explained.recompiles
+    assert item.verdict is Verdict.MARKING
+
+
+@pytest.mark.parametrize(("sizes", "verdict"), [((16, 8, 4), Verdict.JUSTIFIED), ((16, 16), Verdict.MARKING), ((1, 16), Verdict.MARKING)])
+def test_entries_that_require_other_sizes_show_that_the_size_stays_static(sizes: tuple[int, ...], verdict: Verdict, tmp_path: Path) -> None:
+    head = RECOMPILING.partition("Recompiling")[0].replace("[0/1]", "[0/9]")
+    reasons = "".join(
+        f"{head}    - 0/{8 - at}: tensor 'x' size mismatch at index 0. expected {size}, actual 22\n" for at, size in enumerate(sizes)
+    )
+    text = f"{head}Recompiling function f in a.py:1\n{head}    triggered by the following guard failure(s):\n{reasons}"
+    (item,) = report_of(text, tmp_path).explained.recompiles
+    assert item.verdict is verdict
+    assert ("marking does not help: 0/7 was compiled because x.size[0] varied" in item.why_not_markable) is (verdict is Verdict.JUSTIFIED)

@@ -434,3 +434,21 @@ def test_a_size_that_is_fixed_to_one_calls_for_a_larger_example(tmp_path: Path) 
 def test_the_name_of_a_logger_is_no_exception(tmp_path: Path) -> None:
     report = report_of(f"{LIMIT}> torch._dynamo.convert_frame: [WARNING] To log all\n> torch._dynamo.conv\n", tmp_path)
     assert [item.rule.code for item in report.findings if item.rule.code in (*FAILED, "SL401")] == ["SL401"]
+
+
+def test_the_parts_of_a_message_that_is_indented_as_a_whole_are_read(tmp_path: Path) -> None:
+    lines = (
+        "torch._dynamo.exc.Unsupported: can't handle functions not implemented in python",
+        "  Explanation: Dynamo can only handle functions defined in python",
+        "  Hint: Move usage of this function out of `torch.compile` region",
+        "",
+        "from user code:",
+        '   File "/srv/a.py", line 5, in f',
+    )
+    text = "".join(f"E               {line}".rstrip() + "\n" for line in lines)
+    (found,) = failures(f"test_causal\n>               raise e from e.__cause__\n--\n{text}", tmp_path)
+    message = found.message
+    assert message is not None
+    assert message.explanation == "Dynamo can only handle functions defined in python"
+    assert message.hints == ("Move usage of this function out of `torch.compile` region",)
+    assert str(found.place) == "/srv/a.py:5"
