@@ -43,6 +43,11 @@ _KINDS = (
         "arguments",
     ),
     (
+        rb"in the cudagraph pool not tracked as outputs",
+        "an error of CUDA graphs: the compiled code keeps tensors that it does not return, as where it assigns to .data of a parameter; "
+        "write into it with copy_(), or compile without CUDA graphs",
+    ),
+    (
         rb"Online softmax is disabled on the fly",
         "a warning that Inductor leaves out an optimization of softmax; it has nothing about recompilations and needs no action",
     ),

@@ -37,6 +37,7 @@ from shapelog.errors import DATA_LOSS
             b"/lib/torch/_inductor/lowering.py:7007: UserWarning: \nOnline softmax is disabled on the fly since Inductor decides to\n",
             "leaves out an optimization of softmax",
         ),
+        (b"RuntimeError: Detected 6 tensor(s) in the cudagraph pool not tracked as outputs.\n", "an error of CUDA graphs"),
         (b"just some words\n", "plain text"),
     ],
 )

@@ -53,6 +53,12 @@ _OVERWRITTEN = re.compile(
 # A frame of a stack whose lines are joined, before its line of code.
 _JOINED = re.compile(r"(?:^| )(File \"[^\"\n]{1,400}\", line \d{1,9}, in (?:<\w{1,40}>|[\w.]{1,200})) ")
 _PENDING = re.compile(r"Unable to hit fast path of CUDAGraphs because of ([^.\n`]{1,200})")
+# What a message about it goes on with; alone, it is that of an exception.
+_MOVED = re.compile(
+    r"^\s*(?:\w+Error: )?static input data pointer changed\.?\s*"
+    r"(?:input name: (?P<name>\w+)\. data pointer changed from \d+ to \d+\.(?: input stack trace:\s*(?P<stack>File .*))?)?",
+    re.S | re.M,
+)
 _FUNCTION = re.compile(r"^function (\d{1,9}) (exceeding max .*)", re.S)
 _FOUND_FROM = re.compile(r"\.?\s*Found from[ \t]*:?\s*(?P<stack>.*)", re.S)
 
@@ -79,6 +85,10 @@ def cuda_graph_message(text: str) -> CudaGraphMessage | None:
         stack = tuple(stack_lines(f"  {written}".strip("\n").split("\n")))
         return CudaGraphMessage(CudaGraphEvent.OVERWRITTEN, overwritten["what"], place=stack[-1] if stack else None)
     skipped = _SKIPPED.search(text)
+    if skipped is None and (moved := _MOVED.search(text)):
+        stack = tuple(stack_lines(f"  {moved['stack'] or ''}".split("\n")))
+        reason = f"static input data pointer changed ({moved['name']})" if moved["name"] else "static input data pointer changed"
+        return CudaGraphMessage(CudaGraphEvent.RECORDED_AGAIN, reason, place=stack[-1] if stack else None)
     if skipped is None:
         return None
     reason, place = _with_place(skipped["reason"])

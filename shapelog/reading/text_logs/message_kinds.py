@@ -115,7 +115,7 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
         re.compile(
             r"skipping cudagraphs? (?:due to|because) |CUDAGraph supports dynamic shapes by |Re-recording (?:function[= ])?\w"
             r"|\brecording cudagraph tree for (?:symint key )?[\d(]|accessing (?:gradient )?tensor output of CUDAGraphs "
-            r"|Unable to hit fast path of CUDAGraphs because ",
+            r"|Unable to hit fast path of CUDAGraphs because |^\s*(?:\w+Error: )?static input data pointer changed",
             re.I,
         ),
     ),
@@ -133,7 +133,8 @@ _ANY_BEGIN = re.compile(
     r"|Graph [Bb]reak|GuardFail\(|tensor '|TREE_GUARD|\+- |check_tensor\("
     r"|:\d{1,9}:[\w<>.]+:\s*$|Dynamo produced|ExplainOutput|Unsupported: |Explanation: |Recompile Reasons"
     r"|raised:|valid because|data-dependent exp|You marked |uard failed on|run FX node|[a-z]Error:$|check failed|Cache miss due to"
-    r"|[Cc]udagraph|CUDAGraph|Re-recording |Profiler Report|torch\._inductor|torch\.fx|create_|set_repl|_update_var|track_sym|guard added"
+    r"|[Cc]udagraph|CUDAGraph|Re-recording |pointer changed|Profiler Report|torch\._inductor|torch\.fx"
+    r"|create_|set_repl|_update_var|track_sym|guard added"
 )
 _CONTINUES = {
     MessageKind.RECOMPILES: re.compile(
@@ -150,7 +151,7 @@ _CONTINUES = {
         r"\s*(?:(?:Graph Break )?Reason:|User code traceback|Explanation|Hint|Developer|For more|If it is an? )|\s+\S|\s*$"
     ),
     MessageKind.GUARDS: re.compile(r"\s*(?:(?:\| )*\+- |\| |[A-Z_]+: check_tensor\(|RootGuardManager|Guard latency|$)"),
-    MessageKind.INDUCTOR: re.compile(r"\s*File \"| {3,}\S|\s*$"),
+    MessageKind.INDUCTOR: re.compile(r"\s*File \"| {3,}\S|\s*$|input name: "),
     MessageKind.STATE: re.compile(
         r"\s*\S.*: (?:tensor size=|scalar |fully dynamic|auto unset|unusual)|\s*(?:hash\(\w+\))?\S.*:\d{1,9}:[\w<>.]+:\s*$"
         r"|PGO detected"

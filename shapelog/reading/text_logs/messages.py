@@ -330,7 +330,7 @@ def inductor_messages(lines: Iterable[str]) -> Iterator[str]:
     """Each message in the lines about CUDA graphs or speed: one a line, with the indented lines that follow, a stack."""
     held: list[str] = []
     for line in lines:
-        if held and line.strip() and not line[:1].isspace():
+        if held and line.strip() and not line[:1].isspace() and not line.startswith("input name: "):
             yield "\n".join(held)
             held.clear()
         held.append(line if held else line.lstrip())

@@ -25,6 +25,7 @@ _WORDS = (
     "nsupported: ",
     "data-dependent exp",
     "uard failed on the same frame",
+    "nput data pointer changed",
     _HEADING,
 )
 _WORDS_IN_BYTES = tuple(word.encode() for word in _WORDS)

@@ -49,6 +49,17 @@ _OTHER_TRITON = (
     "update PyTorch and Triton; a cast may be to or from a type that this GPU lacks, as fp8, which calls for another dtype; or compile "
     'this code with backend="aot_eager", or wrap it in torch.compiler.disable'
 )
+# What Inductor needs on the machine, and cannot find.
+_NOT_INSTALLED = (
+    (re.compile(r"Compiler: (\S+) is not found"), "install the C++ compiler {}, or put it on PATH; CXX names another one"),
+    (re.compile(r"Failed to find C compiler"), "install a C compiler, which Triton calls, or name one in CC"),
+    (
+        re.compile(r"Cannot find a working triton installation"),
+        'install Triton for this version of PyTorch and this GPU, or compile this code with backend="aot_eager"',
+    ),
+)
+# The guards on sizes, without the exception.
+_SHAPE_ENV_ALONE = re.compile(r"\(SHAPE_ENV\)$")
 _OF_BACKEND = frozenset(("the backend", "code generation", "Inductor", "AOTAutograd"))
 # What a traceback passes through, latest stage first.
 _STAGES = (
@@ -66,6 +77,7 @@ _TYPES = {
     "UserError": "Dynamo (tracing the code)",
     "UncapturedHigherOrderOpError": "Dynamo (tracing an operator that takes functions)",
     "InternalTorchDynamoError": "Dynamo (internal error)",
+    "InductorError": "Inductor",
 }
 
 
@@ -164,6 +176,11 @@ def _what_to_do(message: CompilerMessage, reason: str, contradicts_mark: bool) -
         return _CREATE_BEFORE
     if message.is_raised_by_code:
         return _OWN_ERROR
+    for words, missing in _NOT_INSTALLED:
+        if found := words.search(message.title):
+            return missing.format(*found.groups())
+    if _SHAPE_ENV_ALONE.search(message.title):
+        return _MORE_OF_TEXT
     if TRITON_STOPPED in message.title:
         return _OTHER_TRITON
     if forbidden := _FORBIDDEN.search(message.title):

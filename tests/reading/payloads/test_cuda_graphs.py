@@ -62,3 +62,17 @@ def test_pending_backwards_keep_cuda_graphs_from_being_used() -> None:
     found = cuda_graph_message("UserWarning: Unable to hit fast path of CUDAGraphs because of pending, uninvoked backwards. Consider")
     assert found is not None
     assert (found.event, found.reason) == (CudaGraphEvent.SKIPPED, "pending, uninvoked backwards")
+
+
+def test_static_inputs_that_moved_are_a_reason_of_their_own() -> None:
+    text = (
+        "static input data pointer changed.\ninput name: primals_2. data pointer changed from 140 to 141. "
+        'input stack trace:   File "/srv/a.py", line 18, in forward\n    return self.static + x\n'
+        '  File "/srv/a.py", line 16, in forward\n    return self.linear(x)\n\ninput name: primals_3. data pointer changed from 1 to 2. '
+        'input stack trace:   File "/srv/a.py", line 25, in forward\n'
+    )
+    found = cuda_graph_message(text)
+    assert found is not None
+    assert (found.event, found.reason) == (CudaGraphEvent.RECORDED_AGAIN, "static input data pointer changed (primals_2)")
+    assert found.place is not None
+    assert (found.place.line, found.place.code) == (16, "return self.linear(x)")

@@ -452,3 +452,18 @@ def test_the_parts_of_a_message_that_is_indented_as_a_whole_are_read(tmp_path: P
     assert message.explanation == "Dynamo can only handle functions defined in python"
     assert message.hints == ("Move usage of this function out of `torch.compile` region",)
     assert str(found.place) == "/srv/a.py:5"
+
+
+@pytest.mark.parametrize(
+    ("error", "remedy"),
+    [
+        ("RuntimeError: Compiler: cl is not found.", "install the C++ compiler cl"),
+        ("RuntimeError: Failed to find C compiler. Please specify via CC environment variable.", "install a C compiler"),
+        (TRITON, "install Triton for this version"),
+        ("RuntimeError: PassManager::run failed", "the error is one of the compiler: update PyTorch"),
+    ],
+)
+def test_what_inductor_cannot_find_is_to_be_installed(error: str, remedy: str, tmp_path: Path) -> None:
+    (found,) = failures(f"torch._inductor.exc.InductorError: {error}\n\nSet TORCH_LOGS for more\n", tmp_path)
+    assert found.remedy.startswith(remedy)
+    assert " failed to compile in Inductor: " in found.sentence
