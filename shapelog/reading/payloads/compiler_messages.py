@@ -118,6 +118,8 @@ _CONSTANT = re.compile(r"ConstantVariable\(\w+: (.*)\)")
 
 # What a text log that ends before the exception has in its place.
 LOST_EXCEPTION = "the text does not have the exception"
+# The cause of another exception, whose stack PyTorch leaves out.
+_WITHOUT_STACK = re.compile(r"\s*torch\._\w+\.[\w.]{1,200}: \S")
 
 
 class RaisedException(NamedTuple):
@@ -458,15 +460,16 @@ def stack_lines(lines: list[str]) -> Iterator[StackFrame]:
 
 def exception_chain(text: str) -> tuple[RaisedException, ...]:
     """The exceptions of a Python traceback, the one that was raised first before those that it caused; () for any other text."""
-    return tuple(filter(None, map(_exception, _CHAINED.split(text))))
+    parts = _CHAINED.split(text)
+    return tuple(filter(None, map(_exception, parts))) if "Traceback (most recent call last):\n" in text else ()
 
 
 def _exception(text: str) -> RaisedException | None:
-    """One of the chain: the first line after the stack that is not indented names it."""
+    """One of the chain: the first line after the stack that is not indented names it, or the first of all where it has no stack."""
     _, _, rest = text.partition("Traceback (most recent call last):\n")
-    if not rest:
+    if not rest and not _WITHOUT_STACK.match(text):
         return None
-    lines = rest.split("\n")
+    lines = (rest or text).split("\n")
     named = next((line for line in lines if line and not line.startswith(" ")), "")
     if not named:
         return None

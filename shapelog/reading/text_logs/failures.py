@@ -226,6 +226,8 @@ def failure(lines: Iterable[str], is_logged: bool = False) -> FailureText | None
         recompiled = recompiled_code(message)
         code = recompiled if recompiled.name else _compiled_code(text)
     begin = text.find("Traceback (most recent call last):")
+    if 0 <= raised[0].start < begin and any(map(CHAINS.match, text[raised[0].start : begin].split("\n"))):
+        begin = raised[0].start  # its cause, without a stack
     is_known = code.name or compiler_message(message).stack or _is_cut_below(text, last.start)
     caller = UNKNOWN_CODE if is_known else innermost_code(lines)
     if kind == _VIOLATION and (alone := _VIOLATED_ALONE.match(message)):

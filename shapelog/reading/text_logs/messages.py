@@ -197,6 +197,7 @@ _FUNCTION = re.compile(
     r"(?:function: ?|for function )['\"]?(?P<name>[^'\"(]*?)['\"]?"
     r"(?: \((?P<file>.*?):(?P<line>\d{1,9})\)| \((?P<path>[^()]+?)(?::\w{1,5})?\)|\s*$)"
 )
+_CUT_NAME = re.compile(r"function: '[^'\n]*$")
 _LAST_REASON = re.compile(r"(?:last reason: *|reasons?: *|due to the following guard failures: *)(?P<reason>.*)$")
 _QUOTED = re.compile(r"\[\s*(?P<quote>['\"])(?P<text>.*?)(?P=quote)\s*\]|(?<=, )(?P<other>['\"])(?P<more>.*?)(?P=other)\s*\]")
 
@@ -266,7 +267,7 @@ def limits(lines: Sequence[str]) -> Iterator[LimitText]:
             if not reason:
                 continue
             found = LimitText("recompile_limit", "", Code(), ())
-        if function and function["name"].strip():
+        if function and function["name"].strip() and not _CUT_NAME.search(line):
             code = Code(function["name"].strip(), function["file"] or function["path"] or "", int(function["line"] or 0))
             found = found._replace(code=code, is_mentioned=False)
         if reason:

@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 from shapelog.reading.payloads.recompile_reasons import parse, split_entry
 
+_INVALIDATED = "Cache line invalidated because "
+
 
 class Versions(NamedTuple):
     """The minor versions of torch 2 that write something: from ``oldest`` to ``newest``, None where there is no end."""
@@ -76,6 +78,8 @@ def of_reasons(reasons: Iterable[str]) -> Iterator[Versions]:
             yield WITHOUT_IDS
             if "L['" in reason:
                 yield Versions(None, 6)
+        elif _INVALIDATED in reason:  # written in C++, with sources in full
+            yield Versions(5)
         elif "L['" in reason.partition("  # ")[0]:
             yield Versions(5, 6)
         else:

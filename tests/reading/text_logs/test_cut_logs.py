@@ -738,3 +738,15 @@ def test_entries_that_require_other_sizes_show_that_the_size_stays_static(sizes:
     (item,) = report_of(text, tmp_path).explained.recompiles
     assert item.verdict is verdict
     assert ("marking does not help: 0/7 was compiled because x.size[0] varied" in item.why_not_markable) is (verdict is Verdict.JUSTIFIED)
+
+
+def test_a_function_whose_name_is_cut_has_none(tmp_path: Path) -> None:
+    text = terminal(LIMIT.format(rank=0, process=1).replace("'f' (/srv/a.py:1)\n", "'forwar"), tmp_path)
+    assert "code that the log does not name hit the recompile limit" in text
+
+
+def test_a_source_that_is_written_in_full_shows_no_version(tmp_path: Path) -> None:
+    reason = "1/0: Cache line invalidated because list.__getitem__(L['self'], 0) got deallocated"
+    text = terminal(LIMIT.format(rank=0, process=1) + LAST.format(front="", process=1, reason=reason), tmp_path)
+    assert "the last reason: self[0] was garbage-collected" in text
+    assert "raise torch._dynamo.config.recompile_limit" in text

@@ -467,3 +467,16 @@ def test_what_inductor_cannot_find_is_to_be_installed(error: str, remedy: str, t
     (found,) = failures(f"torch._inductor.exc.InductorError: {error}\n\nSet TORCH_LOGS for more\n", tmp_path)
     assert found.remedy.startswith(remedy)
     assert " failed to compile in Inductor: " in found.sentence
+
+
+def test_an_exception_without_a_stack_that_caused_another_begins_the_chain(tmp_path: Path) -> None:
+    text = (
+        "Output:\ntorch._dynamo.exc.Unsupported: Call to `torch._dynamo.graph_break()`\n  Explanation: User-inserted graph break.\n\n\n"
+        f"The above exception was the direct cause of the following exception:\n\n{STACK}"
+        "torch._dynamo.exc.Unsupported: Graph break under GenericContextWrappingVariable\n"
+    )
+    (found,) = failures(text, tmp_path)
+    assert [(item.type, item.message) for item in found.exceptions] == [
+        ("Unsupported", "Call to `torch._dynamo.graph_break()`"),
+        ("Unsupported", "Graph break under GenericContextWrappingVariable"),
+    ]
