@@ -24,11 +24,13 @@ from shapelog.report.repository_paths import Repository, SourceLine
 from shapelog.report.results import Finding
 from shapelog.report.weighted import WeightedCompile, weighted_compiles
 from shapelog.rules import RULES, UNEXPLAINED, AlertKind, Level, Remedy, Rule, Verdict
-from shapelog.text import enumerated, file_name, rank_list, shorten, some, taking
+from shapelog.text import cut, enumerated, file_name, one_line, rank_list, shorten, some, taking
 
 # The most values, other properties and compiles that a sentence names.
 _VALUES, _AXES, _LABELS = 8, 4, 4
 _LONGEST_CODE = 60
+# Other errors of one function in a note.
+_MOST_ERRORS, _LONGEST_ERROR = 2, 120
 _BREAK, _RESTART = RULES["SL501"], RULES["SL502"]
 # What differs from run to run and from machine to machine: addresses and ids, lines, and the directories of a file.
 _FLEETING = re.compile(r"0x[0-9a-fA-F]+|\d{6,}|(?<=\bline )\d+|(?:(?<=[\s`\"(])|^)(?:[A-Za-z]:)?[/\\](?:[^\s/\\]+[/\\])+")
@@ -229,6 +231,13 @@ def collect_alerts(report: Report, repository: Repository) -> Alerts:
     return replace(found, alerts=tuple(collected))
 
 
+def _other_errors(first: Finding, titles: Iterable[str]) -> Iterator[str]:
+    """With what else code failed to compile, where its calls met several errors."""
+    others = [title for title in titles if title and first.message and title != first.message.title]
+    if first.rule.alert_kind is AlertKind.FAILURE and others:
+        yield f"also failed: {some([cut(one_line(title), _LONGEST_ERROR) for title in others], _MOST_ERRORS, '; ')}"
+
+
 def digest(*parts: str) -> str:
     """A fingerprint: 32 hexadecimal digits."""
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
@@ -392,7 +401,7 @@ class _AlertBuilder(NamedTuple):
                 occurrences=occurrences,
                 messages=tuple(messages.values()),
                 exceptions=next((item.exceptions for item in members if item.exceptions), ()),
-                notes=tuple(dict.fromkeys(notes)),
+                notes=tuple(dict.fromkeys((*_other_errors(first, messages), *notes))),
             )
 
     def breaks(self) -> Iterator[Alert]:

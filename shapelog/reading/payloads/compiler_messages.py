@@ -354,7 +354,7 @@ def _title(lines: list[str]) -> str:
         return f"a size of {outside[1]} is{OUTSIDE_OF_RANGE} that is marked or declared, {outside[2]} to {outside[3]}"
     operation = _FAILED_OPERATION.fullmatch(lines[0])
     if operation and len(lines) > 1:
-        return f"{operation[1] or operation[2]} failed: {lines[1]}"
+        return f"{operation[1] or operation[2]} failed: {_asked(lines[1])}"
     on_fake_tensors = _FAILED_ON_FAKE_TENSORS.fullmatch(lines[0])
     called = _CALLED.match(on_fake_tensors[1]) if on_fake_tensors else None
     if on_fake_tensors and called:

@@ -114,6 +114,7 @@ def _forbidden(explained: Explanations, frame: Frame, compile: Compile, item: Re
         details=(("type", compile.metrics.fail_type),),
         frame=frame,
         own_remedy=remedy,
+        notes=(item.why_not_markable,) if item and item.blocking_rule else (),
     )
 
 

@@ -480,3 +480,19 @@ def test_an_exception_without_a_stack_that_caused_another_begins_the_chain(tmp_p
         ("Unsupported", "Call to `torch._dynamo.graph_break()`"),
         ("Unsupported", "Graph break under GenericContextWrappingVariable"),
     ]
+
+
+def test_another_error_of_code_without_a_name_is_listed_with_the_first(tmp_path: Path) -> None:
+    exception = "torch._dynamo.exc.Unsupported: "
+    text = f"1.\n```\n{exception}inline in skipfiles: f\n```\n2.\n```\n{exception}uninitialized nn.Module: Cache\n```\n"
+    (alert,) = collect_alerts(report_of(text, tmp_path), Repository()).alerts
+    assert alert.notes == ("also failed: uninitialized nn.Module: Cache",)
+
+
+def test_what_is_asked_of_a_value_of_the_data_has_no_notes_behind_an_operation(tmp_path: Path) -> None:
+    text = (
+        "torch._dynamo.exc.TorchRuntimeError: Failed running call_module observer(*(FakeTensor(..., size=(512,)),), **{}):\n"
+        "Could not guard on data-dependent expression Eq(u0, 1) (unhinted: Eq(u0, 1)).  (Size-like symbols: none)\n"
+    )
+    (found,) = failures(text, tmp_path)
+    assert found.sentence.endswith("observer failed: Could not guard on data-dependent expression Eq(u0, 1)")
