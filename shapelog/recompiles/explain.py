@@ -9,7 +9,7 @@ from shapelog.grouping import grouped
 from shapelog.model.compile import Compile, Outcome
 from shapelog.model.frame import Frame
 from shapelog.model.trace import Trace
-from shapelog.reading.payloads.properties import Kind, Property
+from shapelog.reading.payloads.properties import GRAD_MODE, INFERENCE_MODE, Kind, Property
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.backends import new_backend_each_time, with_backend
 from shapelog.recompiles.causes import Cause, Differences, EntryDifference
@@ -183,6 +183,16 @@ def _reasons_of(trace: Trace) -> _Reasons:
     return _Reasons(any(compile.has_reasons_record for compile in trace.compiles), trace.version.at_least(6) and is_whole)
 
 
+def _runs_in_both_modes(frame: Frame, table: FactTable) -> bool:
+    """Whether a function runs with gradients and without: it has a backward graph, which some backends make none of, or a mode came back.
+
+    In inference mode, which has graphs of its own, gradients are off as well.
+    """
+    modes, inference_modes = (table.values(frame, (Source(), prop)) for prop in (GRAD_MODE, INFERENCE_MODE))
+    came_back = len(modes) > len(set(modes)) and len(inference_modes) < 2
+    return came_back or any(compile.backward for compile in frame.compiles)
+
+
 def _explain_frame(
     frame: Frame, reuse: GraphReuse, reasons: _Reasons, compared: dict[Compile, tuple[EntryDifference, ...]]
 ) -> tuple[tuple[Recompile, ...], int]:
@@ -194,7 +204,7 @@ def _explain_frame(
     reuse.differences.table.note(frame)
     entries, labels = Entries(), set[str]()
     backend = new_backend_each_time(frame, reuse.differences)
-    is_trained = any(compile.backward for compile in frame.compiles)  # a backward graph is compiled when it is first run
+    in_both_modes = _runs_in_both_modes(frame, reuse.differences.table)
     for index, compile in enumerate(frame.compiles):
         outside = entries_outside_trace(labels, compile) if entries.are_bare else []
         labels.add(compile.label.partition("#")[0])
@@ -214,7 +224,7 @@ def _explain_frame(
                 [differences.between(entry, compile) for entry in entries.compared_with(compile, differences.table)]
             )
             separating = with_backend(earlier, backend)
-            compared[compile] = tuple(with_both_modes(separating) if is_trained else separating)
+            compared[compile] = tuple(with_both_modes(separating, in_both_modes))
             found.append(_explain_compile(frame, compile, compared[compile], reuse, reasons.are_there))
         if compile.outcome is Outcome.COMPILED:
             entries.add(compile)

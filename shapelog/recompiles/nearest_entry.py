@@ -109,9 +109,15 @@ def with_shared_failures(differences: Sequence[EntryDifference]) -> tuple[EntryD
     return tuple([_completed(item, named) for item in differences]) if named and len(differences) > 1 else tuple(differences)
 
 
-def with_both_modes(differences: Iterable[EntryDifference]) -> Iterator[EntryDifference]:
-    """The same differences of a function that was trained: calls with and without gradients each need a graph."""
+def with_both_modes(differences: Iterable[EntryDifference], in_both_modes: bool) -> Iterator[EntryDifference]:
+    """The same differences where calls with and without gradients each need a graph.
+
+    That is so of a function ``in_both_modes``, and where the mode changed with ``train()`` or ``eval()``.
+    """
     for item in differences:
+        if not in_both_modes and all(cause.codes[0] != _TRAINING for cause in item.causes):
+            yield item
+            continue
         causes = tuple(
             cause._replace(own_verdict=Verdict.JUSTIFIED, own_remedy=_BOTH_MODES) if cause.codes == (_GRAD_MODE,) else cause
             for cause in item.causes
@@ -119,7 +125,8 @@ def with_both_modes(differences: Iterable[EntryDifference]) -> Iterator[EntryDif
         yield item._replace(causes=causes)
 
 
-_GRAD_MODE, _BOTH_MODES = "SL305", "accept two graphs: the function is trained, and also runs without gradients"
+_GRAD_MODE, _TRAINING = "SL305", "SL316"
+_BOTH_MODES = "accept two graphs: the function runs with gradients and without"
 
 
 def _completed(item: EntryDifference, named: Mapping[tuple[Source, Property, str], Cause]) -> EntryDifference:

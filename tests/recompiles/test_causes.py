@@ -409,6 +409,11 @@ def test_a_guard_that_something_is_not_none() -> None:
         ("L['processor']", "ID_MATCH: ___check_obj_id(L['processor'], {})", "create the object once, outside the call"),
         ("L['self']", "ID_MATCH: ___check_obj_id(L['self'], {})", "create the object once and reuse it; several objects need a graph each"),
         ("L['self']", "TYPE_MATCH: ___check_type_id(L['self'], {})", "classes that share this method need a graph each"),
+        (
+            "L['self']._modules['mlp']",
+            "TYPE_MATCH: ___check_type_id(L['self']._modules['mlp'], {})",
+            "layers that hold modules of different",
+        ),
         ("L['model']", "TYPE_MATCH: ___check_type_id(L['model'], {})", "always pass the same type"),
     ],
 )
@@ -417,7 +422,7 @@ def test_what_instances_and_classes_do_not_share_needs_a_graph_for_each(source: 
     first, second = (guard_tree(tensor_match(), guard_manager(source, guard.format(140057847825888 + 4096 * number))) for number in (0, 1))
     cause = only(trace(compiled("0/0", tensor(10, 8), guards=first), compiled("0/1", tensor(10, 8), guards=second)))
     assert (cause.own_remedy or cause.remedy_rule.remedy).startswith(remedy)
-    assert (cause.verdict is Verdict.JUSTIFIED) is (source == "L['self']" and guard.startswith("TYPE"))
+    assert (cause.verdict is Verdict.JUSTIFIED) is (source.startswith("L['self']") and guard.startswith("TYPE"))
 
 
 def test_an_enum_member_is_a_constant() -> None:
@@ -1748,6 +1753,18 @@ def test_two_grad_modes_are_justified_where_the_function_is_trained() -> None:
     assert (only_run.codes, only_run.verdict) == (("SL305",), Verdict.CODE)
     assert (trained.codes, trained.verdict) == (("SL305",), Verdict.JUSTIFIED)
     assert trained.causes[0].own_remedy.startswith("accept two graphs")
+
+
+@pytest.mark.parametrize(("sizes", "verdict"), [((10, 10, 12), Verdict.JUSTIFIED), ((10, 10), Verdict.CODE)], ids=["came back", "once"])
+def test_a_mode_that_comes_back_is_no_other_warm_up(sizes: tuple[int, ...], verdict: Verdict) -> None:
+    """Without a backend that compiles a backward graph; a third size is compiled in the first mode again."""
+    compiles = (
+        make.compile(
+            f"0/{number}", make.tensor(rows, 8), guards=guard_tree(tensor_match(size=(rows, 8)), global_state(grad_mode=number == 1))
+        )
+        for number, rows in enumerate(sizes)
+    )
+    assert make.explain(make.trace(*compiles)).recompiles[0].verdict is verdict
 
 
 @pytest.mark.parametrize(

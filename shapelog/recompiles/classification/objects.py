@@ -30,6 +30,10 @@ _OWN_OBJECT = (
     "raise the recompile limit above their number"
 )
 _ITSELF = "create the object once and reuse it; several objects need a graph each: raise the recompile limit above their number"
+_MODULE_OF_SELF = re.compile(r"L\['self'\](?:\._modules\['[^']+'\])+")
+_OTHER_MODULES = (
+    "layers that hold modules of different classes need a graph each; a module that is replaced has to be so before the first compiled call"
+)
 _SHARED_METHOD = (
     "classes that share this method need a graph each: raise the recompile limit above their number, or compile one class alone"
 )
@@ -158,6 +162,8 @@ def object_type(item: Violation, name: str, entry: CompileFacts, call: CompileFa
     code = "SL322" if "None" in (before, after) or after == "NoneType" else "SL310"
     if name == "self" and code == "SL310":
         return Classification((code,), f"{name} changed {how}", verdict=Verdict.JUSTIFIED, remedy=_SHARED_METHOD)
+    if code == "SL310" and _MODULE_OF_SELF.fullmatch(item.source):
+        return Classification((code,), f"{name} changed {how}", verdict=Verdict.JUSTIFIED, remedy=_OTHER_MODULES)
     return Classification((code,), f"{name} changed {how}")
 
 
