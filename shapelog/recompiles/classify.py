@@ -7,13 +7,18 @@ from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.source_names import Source, display_text
 from shapelog.recompiles.classification import containers, objects, shape_guards, sizes, state, tensors, values
 from shapelog.recompiles.classification.result import Classification
-from shapelog.recompiles.classification.sizes import is_parameter
+from shapelog.recompiles.classification.sizes import is_computed_with_gradients, is_parameter
 from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts import CompileFacts
+from shapelog.rules import Verdict
 
 _CELL = re.compile(r"(?P<function>.+)\.__closure__\[\d+\]\.cell_contents(?:\.__code__)?")
 _NAMED_IN_HINT = re.compile(r'\(HINT: guard on "(\w+)"')
 _FIXED_PARAMETER = "keep requires_grad of this parameter fixed: set it once, before the first compiled call"
+_WITH_GRADIENTS = (
+    "accept two graphs: in some calls gradients flow back through it, which detach() would stop; requires_grad_() on it in the other calls "
+    "lets them share a graph"
+)
 _WITHOUT_REASON = (
     "PyTorch gave no reason, as it does where torch.compile was called with another backend, under another dispatch mode, "
     "or from another thread"
@@ -48,8 +53,11 @@ def classify(item: Violation, source: Source, entry: CompileFacts, call: Compile
         if not (before or after):  # older versions name what changed alone
             words = words.replace(" from {before} to {after}", "")
         sentence = words.format(name=name, before=before or "one value", after=after or "another")
-        is_frozen = item.prop.kind is Kind.REQUIRES_GRAD and is_parameter(item, entry, call)
-        return Classification((code,), sentence, remedy=_FIXED_PARAMETER if is_frozen else "")
+        if item.prop.kind is Kind.REQUIRES_GRAD and is_parameter(item, entry, call):
+            return Classification((code,), sentence, remedy=_FIXED_PARAMETER)
+        if item.prop.kind is Kind.REQUIRES_GRAD and (is_computed_with_gradients(item, entry) or is_computed_with_gradients(item, call)):
+            return Classification((code,), sentence, verdict=Verdict.JUSTIFIED, remedy=_WITH_GRADIENTS)
+        return Classification((code,), sentence)
     if not item.source:
         return state.global_state(item, entry, call)
     text = item.reason.text if item.reason else f"{source.display_name} {item.prop}"

@@ -37,7 +37,7 @@ from shapelog.recompiles.constant_arguments import Pinned, pinned_numbers
 _LOOK = attrgetter("source", "size", "stride", "storage_offset", "dtype", "requires_grad")
 _HINT = attrgetter("source", "hint")
 _SOURCES = attrgetter("sources")
-_OPERATORS = "torch/_ops.py"
+_OPERATORS, _DISPATCH = "torch/_ops.py", "__torch_dispatch__"
 # What only a tensor has.
 _OF_TENSORS = frozenset((Kind.SIZE, Kind.STRIDE, Kind.RANK, Kind.DTYPE, Kind.DEVICE, Kind.REQUIRES_GRAD, Kind.DISPATCH_KEYS))
 # Operators that take functions, such as torch.cond: outside of compiled code PyTorch compiles them itself.
@@ -133,8 +133,10 @@ class CompileFacts:
 
     @cached_property
     def is_in_operator(self) -> bool:
-        """Whether it was called from the kernel of an operator, where autograd's dispatch keys are excluded."""
-        return any(file.endswith(_OPERATORS) for file in self.files[1:])
+        """Whether it was called below autograd, where its dispatch keys are excluded: from an operator's kernel or a tensor subclass."""
+        return any(file.endswith(_OPERATORS) for file in self.files[1:]) or any(
+            frame.name == _DISPATCH for frame in self.compile.stack.frames
+        )
 
     @cached_property
     def is_operator(self) -> bool:

@@ -1285,9 +1285,10 @@ def test_a_cause_without_a_source_is_not_placed_at_a_value_from_data() -> None:
     assert (cause.codes, cause.place) == (("SL305",), None)
 
 
-def test_a_kernel_of_an_operator_is_no_inference_mode() -> None:
+@pytest.mark.parametrize(("name", "file"), [("__call__", "/env/torch/_ops.py"), ("__torch_dispatch__", MODEL)])
+def test_below_autograd_is_no_inference_mode(name: str, file: str) -> None:
     keys, state = "DispatchKeySet(CPU, BackendSelect)", global_state(grad_mode=False)
-    frames = [{"line": 9, "name": "__call__", "filename": "/env/torch/_ops.py"}, {"line": 5, "name": "f", "filename": MODEL}]
+    frames = [{"line": 9, "name": name, "filename": file}, {"line": 5, "name": "f", "filename": MODEL}]
     where = {"id": "0/0"}
     below = b"".join(
         (record("dynamo_start", {"stack": frames}, **where), describe(tensor(10, 8), **where), output_graph((10, 8), **where))
@@ -1295,7 +1296,7 @@ def test_a_kernel_of_an_operator_is_no_inference_mode() -> None:
     reason = f"0/0: tensor 'x' dispatch key set mismatch. expected {keys}, actual {CPU_KEYS}"
     above = compiled("0/1", tensor(10, 8), guards=guard_tree(state, tensor_match()), reasons=(reason,))
     cause = only(trace(below, metrics("0/0", has_guarded_code=True), above))
-    assert (cause.codes, cause.sentence) == (("SL303",), "x is now used with autograd again")
+    assert (cause.codes, cause.sentence, cause.verdict) == (("SL303",), "x is now used with autograd again", Verdict.JUSTIFIED)
 
 
 def test_a_guard_in_one_tree_alone_is_no_cause() -> None:
@@ -1693,15 +1694,28 @@ def test_a_size_that_satisfies_what_failed_is_no_size_of_the_call(size: int, now
     assert [sentence.split("only for ")[1] for sentence in sentences] == [f"x.size()[0] <= 20{now}"]
 
 
-def test_another_class_of_the_same_name_is_to_be_defined_once() -> None:
+@pytest.mark.parametrize(
+    ("type", "verdict", "remedy"),
+    [
+        ("app.make.<locals>.Cfg", Verdict.CODE, "define the class at module level"),
+        ("torch.nn.utils.parametrize.ParametrizedLinear", Verdict.JUSTIFIED, "each parametrized module has a class of its own"),
+    ],
+)
+def test_another_class_of_the_same_name_is_to_be_defined_once_unless_pytorch_makes_it(type: str, verdict: Verdict, remedy: str) -> None:
     checks = (f"TYPE_MATCH: ___check_type_id(L['cfg'], {address})" for address in (94416112235136, 94416112235200))
-    was, now = (guard_tree(tensor_match(), guard_manager("L['cfg']", check, type="app.make.<locals>.Cfg")) for check in checks)
+    was, now = (guard_tree(tensor_match(), guard_manager("L['cfg']", check, type=type)) for check in checks)
     cause = only(two(was, now, "___check_type_id(L['cfg'], 94416112235136)"))
-    assert (cause.codes, cause.sentence) == (
-        ("SL310",),
-        "cfg is an instance of a different class with the same name (app.make.<locals>.Cfg)",
-    )
-    assert cause.own_remedy.startswith("define the class at module level")
+    assert (cause.codes, cause.verdict) == (("SL310",), verdict)
+    assert cause.sentence == f"cfg is an instance of a different class with the same name ({type})"
+    assert cause.own_remedy.startswith(remedy)
+
+
+@pytest.mark.parametrize(("is_leaf", "verdict"), [(True, Verdict.CODE), (False, Verdict.JUSTIFIED)])
+def test_a_tensor_that_gradients_flow_through_is_not_detached(is_leaf: bool, verdict: Verdict) -> None:
+    other = tensor(10, 8, requires_grad=True, is_leaf=is_leaf)
+    cause = only(trace(compiled("0/0", tensor(10, 8, requires_grad=False, is_leaf=True)), compiled("0/1", other)))
+    assert (cause.codes, cause.verdict) == (("SL302",), verdict)
+    assert cause.own_remedy.startswith("accept two graphs") is not is_leaf
 
 
 @pytest.mark.parametrize(("size", "line"), [(100, 10), (9, 8)])

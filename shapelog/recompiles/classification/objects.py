@@ -30,6 +30,12 @@ _OWN_OBJECT = (
     "raise the recompile limit above their number"
 )
 _ITSELF = "create the object once and reuse it; several objects need a graph each: raise the recompile limit above their number"
+# Where torch.nn.utils.parametrize makes a class for each module (``_inject_new_class``).
+_PARAMETRIZED = "torch.nn.utils.parametrize."
+_OWN_CLASS = (
+    "each parametrized module has a class of its own and needs its own graph: raise the recompile limit above their number; for inference, "
+    "torch.nn.utils.parametrize.remove_parametrizations makes them plain modules"
+)
 _MODULE_OF_SELF = re.compile(r"L\['self'\](?:\._modules\['[^']+'\])+")
 _OTHER_MODULES = (
     "layers that hold modules of different classes need a graph each; a module that is replaced has to be so before the first compiled call"
@@ -143,7 +149,10 @@ def object_type(item: Violation, name: str, entry: CompileFacts, call: CompileFa
         how = "a fake tensor, as export traces with, and is now a real one" if was_traced(item) else "a real tensor, and is now a fake one"
         return Classification(("SL310",), f"{name} was {how}", verdict=Verdict.JUSTIFIED, remedy=TRACED)
     if before == after and not isinstance(item.expected, Described) and not is_address(item.prop, before):
-        return Classification(("SL310",), f"{name} is an instance of a different class with the same name ({after})", remedy=_SAME_CLASS)
+        sentence = f"{name} is an instance of a different class with the same name ({after})"
+        if after.startswith(_PARAMETRIZED):
+            return Classification(("SL310",), sentence, verdict=Verdict.JUSTIFIED, remedy=_OWN_CLASS)
+        return Classification(("SL310",), sentence, remedy=_SAME_CLASS)
     if "None" not in (before, after) and after != "NoneType" and _KINDS_OF_FUNCTIONS.keys() & {before, after}:
         return _another_callable(item, name, entry, call)
     now = "None" if after == "NoneType" else shown_object(after) if after else "another type"

@@ -46,9 +46,16 @@ def size(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) ->
 
 
 def is_parameter(item: Violation, entry: CompileFacts, call: CompileFacts) -> bool:
+    """Whether a tensor is a parameter, by its description, PyTorch's reason or its source."""
     tensor = call.input(item.source) or entry.input(item.source)
     is_known = bool(tensor and tensor.is_parameter) or bool(item.reason and item.reason.is_parameter)
     return is_known or "._parameters[" in item.source
+
+
+def is_computed_with_gradients(item: Violation, known: CompileFacts) -> bool:
+    """Whether a tensor is the result of operations that autograd recorded, through which gradients flow back."""
+    tensor = known.input(item.source)
+    return tensor is not None and tensor.requires_grad and not tensor.is_leaf
 
 
 def stride(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:

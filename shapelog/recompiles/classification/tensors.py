@@ -14,6 +14,7 @@ from shapelog.text import enumerated
 _SAME_OBJECTS = "pass objects that are always distinct or always the same, or accept one graph for each case"
 _OFFSETS = "._offsets"  # of a nested tensor, which shares them with others of the same shape
 _SAME_OFFSETS = "make the nested tensors with one offsets tensor in every call, or accept one graph for each case"
+_BOTH_LEVELS = "accept two graphs, or wrap what is called below autograd in torch.compiler.disable"
 _SAME_METADATA = "use the same metadata in every call, or accept one graph for each"
 INNER, _SAME_INNER = ".__tensor_flatten__()[0]", "give it the same tensors in every call, or accept one graph for each set"
 _OVERLAPPING = re.compile(r"check_overlapping\(overlapping=\[(?P<together>.+)\], non_overlapping=\[(?P<apart>.*)\]\)")
@@ -56,8 +57,8 @@ def dispatch_keys(item: Violation, name: str, entry: CompileFacts, call: Compile
         if not (entry if is_tracked else call).is_in_operator:  # outside of inference mode too, its tensors lack autograd's keys
             now = "is no longer" if is_tracked else "is now"
             return Classification(("SL303",), f"{name} {now} a tensor created in inference mode, which autograd does not track")
-        now = "with autograd again" if is_tracked else "below autograd, as in the kernel of a custom operator"
-        return Classification(("SL303",), f"{name} is now used {now}")
+        now = "with autograd again" if is_tracked else "below autograd, as in the kernel of a custom operator or in __torch_dispatch__"
+        return Classification(("SL303",), f"{name} is now used {now}", verdict=Verdict.JUSTIFIED, remedy=_BOTH_LEVELS)
     listed = ", ".join(sorted(differing)) or "the trace does not record how it differs"
     return Classification(("SL303",), f"{name} is a different kind of tensor than before: {listed}")
 
