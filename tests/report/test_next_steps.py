@@ -98,6 +98,14 @@ def test_a_setting_is_read_however_pytorch_writes_it(hint: str) -> None:
     assert [step.text for step in steps_of(make.report(made))] == [("torch._dynamo.config.trace_numpy = True",)]
 
 
+def test_a_setting_with_a_condition_is_a_hint_and_no_text_to_type() -> None:
+    hint = "It is kept. If you are ok with another result, try setting `torch._dynamo.config.trace_numpy = True`"
+    text = f"Graph break in user code at {make.MODEL}:79\nGraph Break Reason: g() is no op\n  Explanation: It is.\n  Hint: {hint}\n"
+    made = make.trace(make.artifact("dynamo_graph_break_reason", text, id="0/0"), make.compile("0/0", make.tensor(10, 8)))
+    made += make.compile("1/0", make.tensor(10, 8), name="torch_dynamo_resume_in_f_at_79")
+    assert [(step.text, step.hints) for step in steps_of(make.report(made))] == [((), (hint,))]
+
+
 @pytest.mark.parametrize(
     ("file", "hint", "is_listed"),
     [

@@ -14,6 +14,8 @@ from shapelog.report.steps.step import Confidence, NextStep, Saving, StepKind, S
 from shapelog.text import sentence_end, shorten
 
 # ``torch._dynamo.config.trace_numpy = True``, `` `torch._dynamo.config.trace_numpy` to `True` ``; one hint lacks the ``config``.
+# A setting that comes with a condition is for the reader of the hint to decide on: it may change what the program computes.
+_SENTENCE, _CONDITION = re.compile(r"(?<=\.)\s+"), "If "
 SETTING = re.compile(r"torch\._dynamo\.(?:config\.)?(\w+)(?: ?= ?|`? to `?(?=True|False))(\w+)")
 # A title that is longer than this ends with its first sentence.
 _LONG_TITLE = 120
@@ -44,7 +46,8 @@ def _title_of(alert: Alert) -> str:
 def _cure(alerts: Sequence[Alert]) -> tuple[Confidence, tuple[str, ...]]:
     """How sure PyTorch's hints make a step, and the settings that they name."""
     hints = [hint for alert in alerts for message in alert.messages for hint in message.specific_hints]
-    named = (f"torch._dynamo.config.{name} = {value}" for hint in hints for name, value in SETTING.findall(hint))
+    sentences = (sentence for hint in hints for sentence in _SENTENCE.split(hint) if not sentence.startswith(_CONDITION))
+    named = (f"torch._dynamo.config.{name} = {value}" for sentence in sentences for name, value in SETTING.findall(sentence))
     settings = tuple(dict.fromkeys((*named, *_logging_lines(alerts))))
     return Confidence(*(("medium", "PyTorch names a remedy") if hints else ("low", "PyTorch names no remedy"))), settings
 
