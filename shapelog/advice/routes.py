@@ -63,6 +63,7 @@ class Router:
     propagation: DynamismPropagation
     _varying: dict[tuple[Frame, Key], bool] = field(default_factory=dict)
     _keys_that_vary: dict[Frame, tuple[Key, ...]] = field(default_factory=dict)
+    _of_base: dict[Frame, dict[str, list[Mark]]] = field(default_factory=dict)
 
     def route(self, frame: Frame, difference: EntryDifference, compile: Compile) -> Route | None:
         """How the entry of a difference would serve this call, None if no mark makes it do so."""
@@ -100,8 +101,13 @@ class Router:
             if tensor and tensor.layout != "torch.strided":
                 return ()  # sizes of other nested and of sparse tensors cannot be marked
             own, origins = Mark(cause.source, dim), self.propagation.origins(frame, cause.source, dim)
-            others = (partner for partner in self.propagation.partners(frame, cause.source, dim) if partner not in (own, *origins))
-            return (frozenset((own, *origins)), *(frozenset((own, partner)) for partner in others))
+            partners = (other for other in self.propagation.partners(frame, cause.source, dim) if other not in (own, *origins))
+            base = self._sizes_of_base(frame).get(f"{cause.source.canonical}.size()[{dim}]", ())
+            return (
+                frozenset((own, *origins)),
+                *(frozenset((own, other)) for other in partners),
+                *(frozenset((other,)) for other in base),
+            )
         if cause.codes[0] == "SL105":
             # any symbolic size makes the strides that follow from none symbolic too
             part = cause.source.tensor_part
@@ -109,6 +115,30 @@ class Router:
             tensor = call.input(source)
             return (frozenset(Mark(source, dim) for dim, size in enumerate(tensor.size) if size > 1),) if tensor else ()
         return (frozenset((_mark_of(cause.source, call),)),)
+
+    def _sizes_of_base(self, frame: Frame) -> dict[str, list[Mark]]:
+        """The sizes that have to be marked with one of a view of a tensor subclass: those of its base, and of the tensors in that.
+
+        They have symbols of their own and stay static unless they are marked, while the base of a plain tensor follows its view.
+        """
+        if frame not in self._of_base:
+            found: dict[str, dict[Mark, None]] = {}
+            for compile in frame.entries:
+                nested = {item.source.canonical for item in compile.inputs if item.layout != "torch.strided"}
+                named = {
+                    place: mark_at(symbol.source)
+                    for symbol in compile.symbols
+                    if symbol.source.tensor_part and (place := symbol.source.canonical).partition("._base")[0] not in nested
+                }
+                if any(_BASE in name.partition(".size()")[0] for name in named):
+                    shapes = compile.guards.shapes if compile.guards else ()
+                    equal = (shape.parsed.names for shape in shapes if shape.parsed.is_equation)
+                    for group in connected([[name for name in names if name in named] for names in equal]):
+                        bases = dict.fromkeys(named[name] for name in group if "._base" in name)
+                        for name in group:
+                            found.setdefault(name, {}).update(bases)
+            self._of_base[frame] = {name: list(marks) for name, marks in found.items()}
+        return self._of_base[frame]
 
     def lost(self, frame: Frame, entry: CompileFacts, compile: Compile) -> tuple[tuple[Source, MarkChoice], ...]:
         """What varies in this frame, is symbolic in the compile that would go, and static in the entry that would take its place.

@@ -492,3 +492,18 @@ def test_a_name_of_an_int_and_of_a_tensor_that_varies_marks_other_tensors_too() 
     (item,) = found.suggestions
     assert item.entries == ("L['k']:0",)
     assert any(caveat.startswith("Entries match by name, so k of h is marked too") for caveat in item.caveats)
+
+
+@pytest.mark.parametrize(
+    ("inner", "env"),
+    [("._base.q", "L['w']:0,L['w']._base:0,L['w']._base.q:0"), ("._base", "L['w']:0")],
+    ids=["of a tensor subclass", "of a plain tensor"],
+)
+def test_the_base_of_a_view_is_marked_where_it_consists_of_tensors(inner: str, env: str) -> None:
+    """In a tensor subclass, the sizes of the base and of the tensors in it have symbols of their own."""
+    places = [f"L['w']{part}.size()[0]" for part in dict.fromkeys(("", "._base", inner))]
+    shapes = [f"{place} == {places[0]}  {RETURN_LINE}" for place in places[1:]]
+    tree = guard_tree(tensor_match("L['w']", size=(None, 8)), shapes=shapes)
+    symbols = [(f"s{number}", "12", place) for number, place in enumerate(places)]
+    made = compiled("0/0", tensor(10, 8, source="L['w']")) + compiled("0/1", tensor(12, 8, source="L['w']"), guards=tree, symbols=symbols)
+    assert make.advice(trace(made)).env == env
