@@ -1,5 +1,6 @@
 """Which marks it takes for an earlier entry to serve a later call."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, product
@@ -18,6 +19,8 @@ from shapelog.recompiles.causes import Cause, EntryDifference
 from shapelog.recompiles.explain import Explanations
 from shapelog.recompiles.facts import CompileFacts
 
+# The size of a dimension in which the rows of a nested tensor differ.
+_NESTED_INT = re.compile(r"j\d+")
 _OFFSET, _BASE = ".storage_offset()", "._base."
 _REQUIRED = frozenset((Kind.SIZE, Kind.STRIDE, Kind.VALUE, Kind.RANK, Kind.LENGTH, Kind.DTYPE, Kind.REQUIRES_GRAD, Kind.TYPE))
 # Of more dims that were equal, a route has no choice which to mark.
@@ -119,12 +122,15 @@ class Router:
     def _sizes_of_base(self, frame: Frame) -> dict[str, list[Mark]]:
         """The sizes that have to be marked with one of a view of a tensor subclass: those of its base, and of the tensors in that.
 
-        They have symbols of their own and stay static unless they are marked, while the base of a plain tensor follows its view.
+        They have symbols of their own and stay static unless they are marked, while the base of a plain tensor follows its view, and that
+        of a nested tensor what it consists of.
         """
         if frame not in self._of_base:
             found: dict[str, dict[Mark, None]] = {}
             for compile in frame.entries:
-                nested = {item.source.canonical for item in compile.inputs if item.layout != "torch.strided"}
+                nested = {
+                    symbol.source.canonical.partition("._base")[0] for symbol in compile.symbols if _NESTED_INT.fullmatch(symbol.hint)
+                }
                 named = {
                     place: mark_at(symbol.source)
                     for symbol in compile.symbols
