@@ -18,6 +18,7 @@ UNSAFE = re.compile(f"[{_CONTROL}{_IGNORABLE}]")
 # The first word is code: ``x.shape[0]``, ``self.step``, ``mark_dynamic``, ``train()``.
 _CODE = re.compile(r"\w+(?:[._\[]\w|\()")
 _SENTENCE_END = re.compile(r"(?<!\be\.g)(?<!\bi\.e)(?<!\bcf)\.(?=\s|$)")
+_WORD = re.compile(r"\w")
 _LINE_BREAKS = re.compile(r"[\t\n]+\s*")
 # Addresses and ids differ from process to process.
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]+|\d{9,}")
@@ -75,11 +76,15 @@ def shorten(text: str, width: int) -> str:
 
 
 def start_of(part: str, code: str) -> int:
-    """Where a line of code has a part of it: as a word of its own that is not assigned there, else anywhere; -1 where it does not."""
+    """Where a line of code has a part of it: as a word of its own that is not assigned there, else anywhere but in another word; -1 where
+    it does not. Next to the ellipsis of a shortened line, a word may be the rest of another one.
+    """
     if not part:
         return -1
-    whole = re.search(rf"(?<![\w.]){re.escape(part)}(?!\w)(?!\s*=[^=])", code)
-    return whole.start() if whole else code.find(part)
+    before, after = r"(?<![\w…])" if _WORD.match(part) else "", r"(?![\w…])" if _WORD.match(part[-1]) else ""
+    own = f"{before}{re.escape(part)}{after}"
+    found = re.search(rf"(?<![\w.…]){own}(?!\s*=[^=])", code) or re.search(own, code)
+    return found.start() if found else -1
 
 
 def cut(text: str, most: int) -> str:

@@ -258,6 +258,11 @@ def test_differences_of_printed_times_are_those_of_what_is_printed() -> None:
         ("f(x)", "return f(x)", 7),
         ("", "x", -1),
         ("z", "x", -1),
+        ("h", "torch.tanh(x)", -1),
+        ("h", "f = torch.com…h, n)", -1),
+        ("h", "f = lambda h…)", -1),
+        ("h", "f = torch.com…h(h)", 16),
+        (".item()", "x.item()", 1),
     ],
 )
 def test_a_part_of_a_line_is_where_the_line_uses_it(part: str, code: str, start: int) -> None:
