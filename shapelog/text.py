@@ -162,6 +162,11 @@ def some(parts: Sequence[str], most: int, between: str = ", ") -> str:
     return between.join(parts[:most]) + more
 
 
+def names_of(titles: Sequence[str]) -> str:
+    """``f``, ``f and g``, ``f and 3 more``."""
+    return " and ".join(titles) if len(titles) < 3 else f"{titles[0]} and {len(titles) - 1} more"
+
+
 def sentence_end(text: str, least: int = 0, most: int | None = None) -> int:
     """Where the last sentence ends that is whole within ``most`` characters (the first one without); -1 if none does.
 

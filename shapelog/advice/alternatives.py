@@ -136,7 +136,7 @@ def _conflict(context: AdviceContext, frame: Frame, compile: Compile, mark: Mark
     return Alternative(
         tool="maybe_mark_dynamic",
         codes=("SL203",),
-        subject=f"{mark.source.display_name}.size[{mark.dim}] in {frame.title}",
+        subject=f"{mark.source.display_name}.size[{mark.dim}] in {frame.title_of([compile])}",
         sentence=f"SL203 marked-dynamic-conflict: {compile.reference} failed because the code specializes the marked size to {value}."
         + (f" Static sizes of {value} in other inputs may be the reason: mark those as well." if partners else ""),
         lines=tuple(lines),
@@ -147,7 +147,7 @@ def _conflict(context: AdviceContext, frame: Frame, compile: Compile, mark: Mark
 def _stance(context: AdviceContext) -> Iterator[Alternative]:
     """The first call of a frame compiles statically, and the second one dynamically."""
     firsts = [
-        item.frame.title
+        item.frame.title_of([item.compile])
         for item in context.explained.recompiles
         if item.compile.outcome is Outcome.COMPILED
         and item.verdict is Verdict.MARKING
@@ -186,7 +186,8 @@ def _duck(context: AdviceContext) -> Iterator[Alternative]:
 
 
 def _parameters(context: AdviceContext) -> Iterator[Alternative]:
-    found = list(dict.fromkeys(f"{cause.source.display_name} in {item.frame.title}" for item, cause in context.with_code("SL106")))
+    named = (f"{cause.source.display_name} in {item.frame.title_of([item.compile])}" for item, cause in context.with_code("SL106"))
+    found = list(dict.fromkeys(named))
     if not found:
         return
     yield Alternative(

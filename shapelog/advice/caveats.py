@@ -274,8 +274,9 @@ def _seconds_unsure(replayed: Replay, marks: Marks) -> Iterator[str]:
         quick = min(same, key=lambda call: call.seconds, default=None)
         if quick and slow.seconds - quick.seconds > _NOTABLE and slow.seconds > _MUCH_SLOWER * quick.seconds:
             why = " (its shapes contain symbolic // or %)" if _divides(slow.compile) else ""
+            title = plan.frame.title_of([slow.compile])
             yield (
-                f"{plan.frame.title} is slow to compile with dynamic sizes{why}: {slow.compile.reference} took {seconds(slow.seconds)}, "
+                f"{title} is slow to compile with dynamic sizes{why}: {slow.compile.reference} took {seconds(slow.seconds)}, "
                 f"{quick.compile.reference} {seconds(quick.seconds)}. {MAY_NOT_SAVE}"
             )
 

@@ -142,10 +142,9 @@ class _Harm:
                 line = f"{found.place.file.rsplit('/', 1)[-1]}:{found.place.line}" if found.place else ""
                 where = f" at {line}" if line else ""
                 what = one_line(found.reason)[:80]
-                reason = f"{frame.title} has a graph break{where} once {name} is symbolic ({what}), as in {broken.reference}"
-                return HarmfulMark(
-                    mark, frame, reason, f"change {line or frame.title} so that it works when {name} is symbolic, then mark it"
-                )
+                title = frame.title_of(symbolic)
+                reason = f"{title} has a graph break{where} once {name} is symbolic ({what}), as in {broken.reference}"
+                return HarmfulMark(mark, frame, reason, f"change {line or title} so that it works when {name} is symbolic, then mark it")
         return None
 
     def _is_alike(self, mark: Mark, symbolic: Compile, static: Compile) -> bool:
@@ -162,7 +161,8 @@ class _Harm:
                 continue  # what failed on another branch failed there for another reason
             failed = self.index.first_symbolic(frame, mark.source, Outcome.FAILED)
             if failed is not None:
-                reason = f"compilation {failed.reference} of {frame.title} failed once {name} was symbolic, and the code ran in eager mode"
+                title = frame.title_of([failed])
+                reason = f"compilation {failed.reference} of {title} failed once {name} was symbolic, and the code ran in eager mode"
                 return HarmfulMark(mark, frame, reason, f"pass {name} as a tensor, or keep it out of strings and hashes")
             code = self._code_of(frame)
             use = code.use_of(mark.source)

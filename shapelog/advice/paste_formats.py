@@ -49,7 +49,7 @@ def as_python(advice: Advice) -> str:
 def marked_lines(item: Suggestion, is_comment: bool) -> list[str]:
     """The ``mark_dynamic`` calls of a suggestion, below a comment that names the code; all of it comments where they are an alternative."""
     place = f", called at {item.place.file}:{item.place.line}" if item.place else ""
-    titles = ", ".join(dict.fromkeys(frame.title for frame in item.frames))
+    titles = ", ".join(dict.fromkeys(map(item.title_in, item.frames)))
     calls = [f"# {line}" if is_comment and not line.startswith("#") else line for line in item.python]
     return list(map(visible, (f"# {titles}{place}", *calls)))
 

@@ -80,6 +80,11 @@ class Suggestion(NamedTuple):
         """The dims, or the int, to mark."""
         return tuple(item.mark for item in self.seen)
 
+    def title_in(self, frame: Frame) -> str:
+        """The title of a frame, with the classes for which it is to be marked there."""
+        gone = frozenset(self.gone)
+        return frame.title_of([compile for compile in frame.compiles if compile.label in gone] or frame.compiles)
+
     @property
     def subject(self) -> str:
         """``dim 0 of x``, ``the int k``. One name can be that of an int in one function and of a tensor in another."""

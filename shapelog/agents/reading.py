@@ -107,7 +107,7 @@ def _explanation(found: CompileExplanation, others: Sequence[str], most: int) ->
     causes = recompile.causes if recompile else ()
     return answers.ExplainAnswer(
         compilation=_words(found.compile),
-        function=short(found.frame.title),
+        function=short(found.frame.title_of([found.compile])),
         called_at=_line(found.frame.caller(found.compile)),
         outcome=found.compile.outcome.value,
         seconds=_seconds(found.compile.seconds),
@@ -192,7 +192,7 @@ def _suggestion(item: Suggestion, names: Mapping[str, str], most: int) -> answer
 
 def _remaining(item: Remaining, names: Mapping[str, str]) -> answers.Remaining:
     return answers.Remaining(
-        function=short(item.frame.title),
+        function=short(item.frame.title_of(item.compiles)),
         rule=f"{item.rule.code} {item.rule.name}",
         sentence=short(item.sentence),
         remedy=short(item.remedy),

@@ -1,6 +1,7 @@
 """The compiles of one code, in the order in which they were made."""
 
 import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 
@@ -9,7 +10,7 @@ from shapelog.model.compile import Compile, Outcome, resumed_by
 from shapelog.reading.payloads.source_names import Source
 from shapelog.reading.payloads.source_names import is_library as in_library
 from shapelog.reading.records import StackFrame
-from shapelog.text import cut, one_line, plural
+from shapelog.text import cut, names_of, one_line, plural
 
 # In the one-line display of an object.
 _LONGEST_NAME = 80
@@ -81,21 +82,40 @@ class Frame:
     @property
     def title(self) -> str:
         """A name that the user knows: ``Net.forward`` for a method, the wrapped class for a wrapper such as ``inner``, and the
-        function or method itself for what resumes it after a graph break.
+        function or method itself for what resumes it after a graph break. Where classes share the code, that of the first.
         """
+        return self._titled(next(self._classes(self.compiles), ""))
+
+    def titles_of(self, compiles: Iterable[Compile]) -> list[str]:
+        """The title for each class for which these compiles were made, of which several may share the code; without a class where it is
+        not known for which of them.
+        """
+        known = list(dict.fromkeys(self._classes(compiles)))
+        if not known and len(others := set(self._classes(self.compiles))) == 1:
+            known = list(others)
+        return list(map(self._titled, known or [""]))
+
+    def title_of(self, compiles: Iterable[Compile]) -> str:
+        """The same in words."""
+        return names_of(self.titles_of(compiles))
+
+    def _titled(self, owner: str) -> str:
+        """The name of the function with that of its class."""
         resumed = resumed_by(self.name)
-        name = self._name_with_class(resumed[0] if resumed else self.name)
+        name = resumed[0] if resumed else self.name
+        if not name:
+            name = _CAPTURED if all(compile.is_capture for compile in self.compiles) else UNNAMED_CODE
+        name = f"{owner}.{name}" if owner else name
         return f"{name} (resumed at line {resumed[1]})" if resumed else name
 
-    def _name_with_class(self, name: str) -> str:
-        if name not in _WRAPPERS:
-            return name or (_CAPTURED if all(compile.is_capture for compile in self.compiles) else UNNAMED_CODE)
-        for compile in self.compiles:
+    def _classes(self, compiles: Iterable[Compile]) -> Iterator[str]:
+        """The class that a method or wrapper worked for in each of these compiles, as far as guards have it."""
+        resumed = resumed_by(self.name)
+        for compile in compiles if (resumed[0] if resumed else self.name) in _WRAPPERS else ():
             tree = compile.guards
             named = next((tree.types[source] for source in _CALLEES if source in tree.types), "") if tree else ""
             if "." in named and not named.startswith(_NO_CLASS_OF_CODE):  # classes of Python such as function and int have no module
-                return f"{named.rsplit('.', 1)[-1]}.{name}"
-        return name
+                yield named.rsplit(".", 1)[-1]
 
     def caller(self, compile: Compile) -> StackFrame | None:
         """The user's line that called this code when ``compile`` was made, None if the stack holds library code alone."""

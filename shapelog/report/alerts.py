@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import NamedTuple
 
 from shapelog.grouping import grouped
@@ -23,8 +24,8 @@ from shapelog.report.report import Report
 from shapelog.report.repository_paths import Repository, SourceLine
 from shapelog.report.results import Finding
 from shapelog.report.weighted import WeightedCompile, weighted_compiles
-from shapelog.rules import RULES, UNEXPLAINED, AlertKind, Level, Remedy, Rule, Verdict
-from shapelog.text import cut, enumerated, file_name, one_line, rank_list, shorten, some, taking
+from shapelog.rules import RULES, UNEXPLAINED, AlertKind, Level, Remedy, Rule, Section, Verdict
+from shapelog.text import cut, enumerated, file_name, names_of, one_line, rank_list, shorten, some, taking
 
 # The most values, other properties and compiles that a sentence names.
 _VALUES, _AXES, _LABELS = 8, 4, 4
@@ -81,11 +82,12 @@ class Alert:
     ``why`` is what changed, without the code that was recompiled; "" where the rule is about something else.
 
     ``axes`` are the properties that changed together, each time the same; () where the rule is about none; ``subjects`` are these as a
-    title names them. ``codes`` are all codes of its
-    causes. ``sentence`` is what happened, ``facts`` has each different cause once, ``remedy`` is what to do. ``source_line`` is the user's
-    line, None where no file is known; ``snippet`` is that line as code, ``marked`` the part of it that the alert is about. ``fingerprint``
-    is made of the file, the name of the code, the rule and the property, never of a line or a compile id. ``messages`` are what PyTorch
-    wrote, ``exceptions`` those that it raised; ``notes`` are why marking does not remove some of it, ``rest`` is what to do about that.
+    title names them. ``codes`` are all codes of its causes. ``title`` is the name of the code, with the classes for which it was compiled
+    these times, ``sentence`` what happened, ``facts`` has each different cause once, ``remedy`` is what to do. ``source_line`` is the
+    user's line, None where no file is known; ``snippet`` is that line as code, ``marked`` the part of it that the alert is about.
+    ``fingerprint`` is made of the file, the name of the code, the rule and the property, never of a line or a compile id. ``messages``
+    are what PyTorch wrote, ``exceptions`` those that it raised; ``notes`` are why marking does not remove some of it, ``rest`` is what to
+    do about that.
     """
 
     rule: Rule
@@ -93,6 +95,7 @@ class Alert:
     level: Level
     code: Code
     axes: tuple[str, ...]
+    title: str
     sentence: str
     facts: tuple[str, ...]
     remedy: Remedy
@@ -108,10 +111,6 @@ class Alert:
     rest: Rest | None = None
     subjects: tuple[str, ...] = ()
     why: str = ""
-
-    @property
-    def title(self) -> str:
-        return self.code.title
 
     @property
     def call(self) -> RelatedLine | None:
@@ -340,6 +339,7 @@ class _AlertBuilder(NamedTuple):
             else facts[0]
         )
         why = why or "the cause is not known"
+        titles = self._titles(occurrences)
         place = next((cause.place for cause in causes if cause.place and self._is_own(cause.place.file)), None)
         remedy = self.found.report.remedies.of(recompiles, causes)
         return self._alert(
@@ -347,7 +347,8 @@ class _AlertBuilder(NamedTuple):
             codes=tuple(dict.fromkeys(code for cause in causes for code in cause.codes)) or (UNEXPLAINED.code,),
             axes=axes,
             subjects=tuple(dict.fromkeys(cause.short_subject for cause in causes if cause.axis)),
-            sentence=f"{self.code.title} was recompiled {_times(occurrences)}{cost}: {why}",
+            title=names_of(titles),
+            sentence=f"{names_of(titles)} {'were' if len(titles) > 1 else 'was'} recompiled {_times(occurrences)}{cost}: {why}",
             why=why,
             facts=facts,
             remedy=remedy,
@@ -392,6 +393,7 @@ class _AlertBuilder(NamedTuple):
             notes = (text for item in members for text in (*item.notes, *([_stopped_at(stopped)] if stopped else [])))
             yield self._alert(
                 rule=first.rule,
+                title=names_of(self._titles(self.compiles if first.rule.section is Section.LIMITS else occurrences)),
                 sentence=first.sentence,
                 facts=tuple(dict.fromkeys(details)),
                 remedy=Remedy(first.rule, first.remedy),
@@ -429,12 +431,14 @@ class _AlertBuilder(NamedTuple):
         for (rule, words), occurrences in found.items():
             reasons = tuple(dict.fromkeys(occurrences.values()))
             message, place, inside = messages.get((rule, words)), places.get((rule, words)), stopped.get((rule, words))
-            inside_code = "" if self.code.title == UNNAMED_CODE else f" in {self.code.title}"
-            what = f"graph break{inside_code}" if rule is _BREAK else f"Dynamo restarted its analysis of {self.code.title}"
+            title = names_of(self._titles(occurrences))
+            inside_code = "" if title == UNNAMED_CODE else f" in {title}"
+            what = f"graph break{inside_code}" if rule is _BREAK else f"Dynamo restarted its analysis of {title}"
             times = _times(occurrences, repeated[rule, words])
             yield self._alert(
                 rule=rule,
                 axes=(reasons[0],),
+                title=title,
                 sentence=f"{what} ({times}): {message.title if message else reasons[0]}",
                 facts=reasons,
                 remedy=Remedy(rule, rule.remedy),
@@ -454,6 +458,14 @@ class _AlertBuilder(NamedTuple):
             frame = finding.frame
             yield from by_label.get((frame, finding.compile)) or by_frame.get(frame, ())[:1] if frame else ()
 
+    def _titles(self, items: Iterable[Occurrence | WeightedCompile]) -> list[str]:
+        """The title of the code, once for each class for which it was compiled these times."""
+        titles = (
+            [self.code.title] if frame.title == frame.name else frame.titles_of(item.compile for item in own)
+            for frame, own in grouped(items, lambda item: item.frame).items()
+        )
+        return list(dict.fromkeys(chain.from_iterable(titles)))
+
     def _is_own(self, file: str) -> bool:
         """Whether a place lies in the file of this code. Guards shorten paths to their last two parts."""
         own = self.code.first.file.replace("\\", "/")
@@ -462,6 +474,7 @@ class _AlertBuilder(NamedTuple):
     def _alert(
         self,
         rule: Rule,
+        title: str,
         sentence: str,
         facts: tuple[str, ...],
         remedy: Remedy,
@@ -482,9 +495,9 @@ class _AlertBuilder(NamedTuple):
         called = occurrences[0].frame.caller(occurrences[0].compile) or first.called_at
         own = self.found.repository.source_line(first.file, first.line)
         call = self.found.repository.source_line(called.file, called.line) if called else None
-        lines = [RelatedLine(own, f"{self.code.title} begins here")] if own else []
+        lines = [RelatedLine(own, f"{title} begins here")] if own else []
         if call and called:
-            lines.append(RelatedLine(call, f"{self.code.title} is called here", called.code))
+            lines.append(RelatedLine(call, f"{title} is called here", called.code))
         if first.is_library:
             lines.reverse()
         chosen = source_line or (lines[0].place if lines else None)
@@ -497,6 +510,7 @@ class _AlertBuilder(NamedTuple):
             code=self.code,
             axes=axes,
             subjects=subjects or axes,
+            title=title,
             sentence=sentence,
             facts=facts,
             remedy=remedy,

@@ -24,7 +24,9 @@ def select_frames(report: Report, wanted: str, debug: bool = False) -> Report:
 
 
 def _matches(frame: Frame, wanted: str) -> bool:
-    return wanted == frame.label or (not wanted.isdigit() and (wanted in frame.title or wanted in frame.name))
+    if wanted == frame.label or wanted.isdigit():
+        return wanted == frame.label
+    return wanted in frame.name or any(wanted in title for title in (frame.title, *frame.titles_of(frame.compiles)))
 
 
 def _explanations_of(explained: Explanations, chosen: Collection[Frame]) -> Explanations:

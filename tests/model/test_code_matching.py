@@ -213,6 +213,16 @@ def test_a_wrapper_has_the_name_of_a_class_only_where_that_is_what_it_wraps(owne
     assert frame.title == title
 
 
+def test_a_compile_has_the_title_of_its_own_class() -> None:
+    trees = [guard_tree(guard_manager("L['self']", type=owner)) for owner in ("app.Vision", "app.Text")]
+    made = [make.compile(f"0/{number}", make.tensor(10, 8), guards=tree, name="wrapper") for number, tree in enumerate(trees)]
+    (frame,) = make.load(make.trace(*made, make.compile("0/2", name="wrapper", **make.FAILED))).frames
+    assert [frame.title_of([compile]) for compile in frame.compiles] == ["Vision.wrapper", "Text.wrapper", "wrapper"]
+    assert frame.title_of(frame.compiles) == "Vision.wrapper and Text.wrapper"
+    (frame,) = make.load(make.trace(made[0], make.compile("0/1", name="wrapper", **make.FAILED))).frames
+    assert [frame.title_of([compile]) for compile in frame.compiles] == ["Vision.wrapper", "Vision.wrapper"]
+
+
 def test_wrappers_without_a_known_class_are_distinguished_by_the_calling_line() -> None:
     before, after = wrapped(("", 20), ("", 60)), wrapped(("", 61), ("", 21), file=LIBRARY.replace("3.11", "3.12"))
     lines = {pair.before.position: pair.after.position for pair in match(before, after) if pair.before and pair.after}

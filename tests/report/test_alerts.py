@@ -211,6 +211,32 @@ def test_a_property_is_named_without_what_differs_from_run_to_run(axis: str, kep
     assert stable_text(axis) == kept
 
 
+# What it is called.
+
+
+def shared_by(*calls: tuple[str, int]) -> bytes:
+    """A wrapper that classes share: the class of each call ("" for a refused one), and the length of its tensor."""
+    made = []
+    for number, (owner, length) in enumerate(calls):
+        of_class = guard_manager("L['self']", f"TYPE_MATCH: ___check_type_id(L['self'], {len(owner)}), type=<class '{owner}'>", type=owner)
+        guards = guard_tree(of_class, tensor_match(size=(length, 8)))
+        made.append(compiled(f"0/{number}", tensor(length, 8), guards=guards, name="wrapper") if owner else make.refused(f"0/{number}"))
+    return make.trace(*made)
+
+
+def test_an_alert_has_the_title_of_the_class_that_was_compiled() -> None:
+    sizes = by_code(alerts_of(shared_by(("app.Vision", 6), ("app.Text", 6), ("app.Text", 7))))
+    assert {alert.title for alert in sizes.values()} == {"Text.wrapper"}
+    assert sizes["SL101"].sentence.startswith("Text.wrapper was recompiled once (1.00 s): dim 0 of x changed from 6 to 7")
+
+
+def test_an_alert_about_several_classes_names_each() -> None:
+    found = by_code(alerts_of(shared_by(("app.Vision", 6), ("app.Vision", 7), ("app.Text", 6), ("app.Text", 8), ("", 9))))
+    assert found["SL101"].sentence.startswith("Vision.wrapper and Text.wrapper were recompiled 2 times (2.00 s): dim 0 of x changed")
+    assert found["SL401"].title == "Vision.wrapper and Text.wrapper"
+    assert found["SL401"].sentence.startswith("Vision.wrapper and Text.wrapper hit the recompile limit at 0/4")
+
+
 # Where it is.
 
 

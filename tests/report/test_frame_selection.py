@@ -4,6 +4,7 @@ from pathlib import Path
 
 import make
 import pytest
+from payload_text import guard_manager, guard_tree, tensor_match
 from recorded import RECORDED, report_of
 
 import shapelog
@@ -25,6 +26,14 @@ def test_frames_keep_their_recompiles_and_the_others_are_left_out() -> None:
     assert chosen.advice
     assert chosen.advice.env == "L['self'].step"
     assert [row[2] for table in chosen.tables if table.name == "top_causes" for row in table.rows] == ["self.step"]
+
+
+def test_a_frame_is_found_by_each_class_that_shares_its_code() -> None:
+    trees = [guard_tree(guard_manager("L['self']", type=owner), tensor_match()) for owner in ("app.Vision", "app.Text")]
+    made = [make.compile(f"0/{number}", make.tensor(10, 8), guards=tree, name="wrapper") for number, tree in enumerate(trees)]
+    whole = make.report(make.trace(*made, make.compile("1/0", make.tensor(3, 8))))
+    for wanted in ("Vision", "Text.wrapper"):
+        assert [item.frame.label for item in select_frames(whole, wanted).frames] == ["0"]
 
 
 @pytest.mark.parametrize("name", RECORDED)

@@ -66,7 +66,7 @@ def _findings(uses: Iterable[CacheUse]) -> Iterator[Finding]:
         first, problem = pairs[0]
         caches = " and ".join(dict.fromkeys(f"the {use.event.cache}" for use, _ in pairs))
         labels = list(dict.fromkeys(use.compile.label for use, _ in pairs))
-        subject = _SUBJECTS[rule.code].format(frame=frame.title, caches=caches)
+        subject = _SUBJECTS[rule.code].format(frame=frame.title_of(use.compile for use, _ in pairs), caches=caches)
         times = f" ({plural(len(labels), 'compilation')})" if len(labels) > 1 else ""
         yield Finding(
             rule=rule,
@@ -93,7 +93,7 @@ def _short(reason: str) -> str:
 
 def _row_of(use: CacheUse) -> _Row:
     result = f"{use.event.result} ({use.storage})" if use.storage == "remote" else use.event.result
-    return _Row(use.frame.title, use.title, result, use.why)
+    return _Row(use.frame.title_of([use.compile]), use.title, result, use.why)
 
 
 def _cells(row: _Row, uses: list[CacheUse]) -> tuple[str | float | None, ...]:

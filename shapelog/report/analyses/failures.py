@@ -95,7 +95,7 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
                 elif compile.outcome is Outcome.UNFINISHED and compile.stack.header:
                     ended = "was still being compiled when the trace ended: the process exited or was killed"
                     how = ended if compile.order == last else "never finished compiling: the attempt was abandoned"
-                    sentence, place = f"{frame.title} {how}", location_of(frame)
+                    sentence, place = f"{frame.title_of([compile])} {how}", location_of(frame)
                     yield Finding(_FAILED, sentence, compile.label, place, frame=frame, own_remedy=_UNFINISHED)
                 earlier.add(compile)
 
@@ -108,7 +108,7 @@ def _forbidden(explained: Explanations, frame: Frame, compile: Compile, item: Re
     by = "the stance fail_on_recompile" if "fail_on_recompile" in compile.metrics.fail_reason else "error_on_recompile"
     return Finding(
         rule=_FAILED,
-        sentence=f"{frame.title} needed a recompilation, which the program forbids ({by}){changed}",
+        sentence=f"{frame.title_of([compile])} needed a recompilation, which the program forbids ({by}){changed}",
         compile=compile.label,
         place=location_of(frame),
         details=(("type", compile.metrics.fail_type),),
@@ -139,7 +139,7 @@ def _failure(frame: Frame, compile: Compile, earlier: EarlierSymbols, has_code: 
     remedy = _what_to_do(message, metrics.fail_reason, contradicts_mark)
     return Finding(
         rule=rule,
-        sentence=f"{frame.title} {how}: {message.title}",
+        sentence=f"{frame.title_of([compile])} {how}: {message.title}",
         compile=compile.label,
         place=place,
         details=(("type", metrics.fail_type),),

@@ -12,7 +12,7 @@ from shapelog.reading.payloads.source_names import is_library
 from shapelog.recompiles.explain import Explanations
 from shapelog.report.results import Finding, Location, Table, location_of
 from shapelog.rules import RULES
-from shapelog.text import cut, one_line, plural
+from shapelog.text import cut, names_of, one_line, plural
 
 _LONGEST = 200
 DEFAULT_LIMIT, DEFAULT_ACCUMULATED_LIMIT = 8, 256
@@ -38,17 +38,17 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
         entries = len(frame.entries)
         if hit is None and entries + 1 < limit:
             continue
+        titles = frame.titles_of(frame.compiles)
+        title, has = names_of(titles), "have" if len(titles) > 1 else "has"
         rule, compile = _HIT, hit or frame.compiles[-1]
         if hit is not None:
             kind = "accumulated recompile limit" if is_accumulated(hit) else "recompile limit"
             counted = f", with {plural(entries, 'cache entry')}" if entries >= hit.id.compile else ""
             then = "the call raised an error" if hit.raised_at_limit else "any call that misses the cache now runs in eager mode"
             at = f" at {hit.shown_label}{counted}" if hit.shown_label else ""
-            sentence = f"{frame.title} hit the {kind}{at}; {then}"
+            sentence = f"{title} hit the {kind}{at}; {then}"
         elif unrecorded and entries >= limit:
-            sentence = (
-                f"{frame.title} has {entries} cache entries, which is the limit; this torch version does not record when it is exceeded"
-            )
+            sentence = f"{title} {has} {entries} cache entries, which is the limit; this torch version does not record when it is exceeded"
         elif limit > 1 and entries <= limit:  # with more of them, several objects share the function, or the limit is another one
             rule = _NEAR
             room = (
@@ -56,7 +56,7 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
                 if entries == limit
                 else "one more fits, and the recompilation after that will be refused"
             )
-            sentence = f"{frame.title} has {plural(entries, 'cache entry')} (limit {limit}); {room}"
+            sentence = f"{title} {has} {plural(entries, 'cache entry')} (limit {limit}); {room}"
         else:
             continue
         axes = _varying_axes(explained, frame)

@@ -8,8 +8,8 @@ from shapelog.grouping import grouped
 from shapelog.model.cache_uses import CacheUse
 from shapelog.reading.payloads.cache_keys import AOT_AUTOGRAD, FX_GRAPH, HIT, MISS
 from shapelog.report.details.cache_remedies import cache_problem
-from shapelog.report.steps.step import COSTLY, Confidence, NextStep, Saving, StepKind, StepSources, middle, names_of
-from shapelog.text import capitalized
+from shapelog.report.steps.step import COSTLY, Confidence, NextStep, Saving, StepKind, StepSources, middle
+from shapelog.text import capitalized, names_of
 
 _SURE = "medium", "it holds for runs that find the cache directory of an earlier one"
 _UNSURE = "low", "it changes more than the cache, and holds only for runs that find the cache directory of an earlier one"
@@ -27,7 +27,7 @@ def cache_steps(run: StepSources) -> Iterator[NextStep]:
         saved = Seconds(0.0, math.fsum(_loadable(same, run) * run.weight(compile) for compile, same in uses.items()))
         if not saved.most or saved.most <= COSTLY * run.report.summary.seconds:
             continue
-        titles = list(dict.fromkeys(use.frame.title for use in concerned))
+        titles = list(dict.fromkeys(use.frame.title_of([use.compile]) for use in concerned))
         yield NextStep(
             kind=StepKind.CACHE,
             title=f"Let {names_of(titles)} be loaded from the compile cache: {remedy}",

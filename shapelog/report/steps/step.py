@@ -18,7 +18,7 @@ from shapelog.report.repository_paths import SourceLine
 from shapelog.report.resumed_code import ResumedCode
 from shapelog.report.weighted import weighted_compiles
 from shapelog.rules import Rule, Verdict
-from shapelog.text import plural
+from shapelog.text import names_of, plural
 
 # Rules about state that a program sets up once, before the first compiled call.
 SET_UP = frozenset(("SL301", "SL303", "SL305", "SL306", "SL307", "SL321"))
@@ -184,11 +184,6 @@ def subject_of_alerts(alerts: Sequence[Alert]) -> str:
     names = list(dict.fromkeys(alert.title for alert in alerts if alert.title != _LAMBDA))
     lambdas = len({alert.code for alert in alerts if alert.title == _LAMBDA})
     return names_of([*names, *([_LAMBDA if lambdas == 1 else plural(lambdas, "lambda")] if lambdas else [])])
-
-
-def names_of(titles: Sequence[str]) -> str:
-    """``f``, ``f and g``, ``f and 3 more``."""
-    return " and ".join(titles) if len(titles) < 3 else f"{titles[0]} and {len(titles) - 1} more"
 
 
 def saving_words(saving: Saving) -> str:

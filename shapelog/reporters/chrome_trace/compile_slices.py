@@ -45,7 +45,7 @@ def _whole(frame: Frame, compile: Compile, recompile: Recompile | None, remedies
     seconds = compile.metrics.seconds or 0.0
     return Event(
         phase=SLICE if seconds or compile.outcome is not Outcome.LIMIT else INSTANT,
-        name=f"{compile.label} {frame.title}" if compile.outcome is not Outcome.LIMIT else f"{compile.label} recompile limit reached",
+        name=f"{compile.label} {frame.title_of([compile]) if compile.outcome is not Outcome.LIMIT else 'recompile limit reached'}",
         category=recompile.verdict.value if recompile else compile.outcome.value,
         start=(compile.metrics.start_time or 0.0) * _MICROSECONDS,
         duration=seconds * _MICROSECONDS,
@@ -56,7 +56,7 @@ def _whole(frame: Frame, compile: Compile, recompile: Recompile | None, remedies
 def _args(frame: Frame, compile: Compile, recompile: Recompile | None, remedies: Remedies) -> dict[str, Any]:
     args: dict[str, Any] = {
         "compilation": compile.label,
-        "function": frame.title,
+        "function": frame.title_of([compile]),
         "place": f"{frame.file}:{frame.line}" if frame.file else "",
         "outcome": compile.outcome.value,
         "attempts": compile.attempts,
@@ -81,7 +81,7 @@ def _args(frame: Frame, compile: Compile, recompile: Recompile | None, remedies:
 def _backward(frame: Frame, compile: Compile, part: Metrics) -> Event:
     seconds = part.seconds or part.backward or 0.0
     start = (part.start_time or 0.0) * _MICROSECONDS
-    args = {"compilation": compile.label, "function": frame.title}
+    args = {"compilation": compile.label, "function": frame.title_of([compile])}
     return Event(SLICE, f"{compile.label} backward", "backward", start, seconds * _MICROSECONDS, args)
 
 

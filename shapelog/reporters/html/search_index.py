@@ -128,7 +128,7 @@ def _recompiles(found: Searchable) -> Iterator[SearchEntry]:
     pairs = ((view, item, item.recompile) for view, item in found.compiles if item.recompile)
     for view, item, recompile in islice(pairs, _MAX_RECOMPILES):
         reason = _clipped(item.compile.reasons[0].text, _MAX_REASON) if item.compile.reasons else ""
-        text = _listed(f"{' '.join(recompile.codes)} {view.frame.title}: {item.headline}", reason)
+        text = _listed(f"{' '.join(recompile.codes)} {view.frame.title_of([item.compile])}: {item.headline}", reason)
         yield SearchEntry(item.anchor, item.compile.reference, text, "recompilation")
 
 
@@ -159,7 +159,7 @@ def _lines_of(compile: Compile) -> Iterator[tuple[str, int, str]]:
 def _payloads(found: Searchable) -> Iterator[SearchEntry]:
     """The records of each compile, those of one name once."""
     for view, item in found.compiles:
-        owner = f"{item.compile.reference} {view.frame.title}"
+        owner = f"{item.compile.reference} {view.frame.title_of([item.compile])}"
         for title in dict.fromkeys(row.title for row in found.records.rows.get(item.anchor, ())):
             yield SearchEntry(f"{item.anchor}?record={quote(one_line(title))}", title, _listed(owner, kind_titled(title)), "record")
 

@@ -139,7 +139,7 @@ def _frame_data(frame: Frame) -> dict[str, Any]:
 def _remaining_data(item: Remaining, tool: str) -> dict[str, Any]:
     return {
         "frame": item.frame.label,
-        "title": item.frame.title,
+        "title": item.frame.title_of(item.compiles),
         "rank": item.frame.rank,
         "axis": item.axis or None,
         "code": item.rule.code,

@@ -21,7 +21,7 @@ def explanation_data(explanation: CompileExplanation) -> dict[str, Any]:
         "format_version": FORMAT_VERSION,
         "compile_id": compile.label,
         "has_id": bool(compile.shown_label),
-        "frame": {"title": frame.title, "file": frame.file or None, "line": frame.line or None, "rank": frame.rank},
+        "frame": {"title": frame.title_of([compile]), "file": frame.file or None, "line": frame.line or None, "rank": frame.rank},
         "called_at": line_data(frame.caller(compile)),
         "nearest_called_at": line_data(frame.caller(explanation.nearest)) if explanation.nearest else None,
         "outcome": compile.outcome.value,

@@ -77,7 +77,7 @@ def _suggestion(page: TextPage, group: list[Suggestion]) -> None:
     for member in page.listed(group, "source", 6):
         page.line((member.name, "bold"), f"  {_dims(member)}  {member.rationale}", indent=6)
         caveats |= dict.fromkeys(member.caveats)
-    named = (f"{frame.title} (frame {frame.shown_label})" if frame.shown_label else frame.title for frame in item.frames)
+    named = (f"{item.title_in(frame)}{f' (frame {frame.shown_label})' if frame.shown_label else ''}" for frame in item.frames)
     where = page.few(list(dict.fromkeys(named)))
     called = f", called at {item.place.file.rsplit('/', 1)[-1]}:{item.place.line}  {item.place.code}".rstrip() if item.place else ""
     page.line((f"in {where}{called}", "dim"), indent=6)
@@ -115,7 +115,7 @@ def _remaining(page: TextPage, advice: Advice) -> None:
     page.heading("What marking will not fix", ", ".join(filter(None, (counted, measured(spent)))))
     for item in page.listed(advice.remaining, "reason"):
         page.line(
-            (item.frame.title, "bold"),
+            (item.frame.title_of(item.compiles), "bold"),
             f"  {item.axis}  " if item.axis else "  ",
             (f"{item.rule.code} {item.rule.name}", COLORS[item.verdict]),
             (f"  {item.counted} {measured(item.seconds)}".rstrip(), "dim"),

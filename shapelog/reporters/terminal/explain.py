@@ -41,7 +41,7 @@ def render_explanation(explanation: CompileExplanation, options: Options) -> byt
 def _head(page: TextPage, explanation: CompileExplanation) -> None:
     compile, frame = explanation.compile, explanation.frame
     where = f"{frame.file}:{frame.line}" if frame.file else "code unknown"
-    page.line((id_words(compile), "bold"), "  ", (frame.title, "bold"), f"  {where}")
+    page.line((id_words(compile), "bold"), "  ", (frame.title_of([compile]), "bold"), f"  {where}")
     called = frame.caller(compile)
     if called:
         page.line((f"called at {called.file}:{called.line}  {called.code}", "dim"), indent=2)

@@ -275,7 +275,7 @@ def _line(events: Sequence[Event], is_job: bool) -> Text:
     return Text.assemble(
         (f"{_clock(event.when)} {owner}", "dim"),
         (f"{compile.reference} ", "bold"),
-        f"{one_line(event.frame.title)} ",
+        f"{one_line(event.frame.title_of([event.compile]))} ",
         (verb, style),
         f" ({seconds(spent)})" if spent >= 0.005 else "",
         f": {why}" if why else "",
