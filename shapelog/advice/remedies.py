@@ -1,6 +1,6 @@
 """What to do about a recompile: the very marks that remove it, or what its rule recommends. All formats take it from here."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -18,7 +18,7 @@ from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Recompile
 from shapelog.recompiles.int_usage import is_tested, spelled
 from shapelog.rules import RULES, UNEXPLAINED, Remedy, Rule, Verdict, any_blocks_marking, remedy_for
-from shapelog.text import enumerated
+from shapelog.text import enumerated, names_of
 
 # The most entries of the list that a sentence has in full, as characters, the most lines of code, and the most inputs.
 _ENTRIES, _LINES, _NAMED = 80, 6, 3
@@ -77,8 +77,8 @@ class Remedies:
             for label in dict.fromkeys(item.gone):
                 self._removing.setdefault(label, []).append(number)
         self._removals: dict[tuple[Compile, ...], _Removal] = {}
-        # The most dims that a tensor has in the entries of a frame.
-        self._ranks: dict[Frame, dict[Source, int]] = {}
+        # The compiles of a frame that take an int or a tensor, with the number of its dims.
+        self._inputs: dict[Frame, dict[Source, list[tuple[int, Compile]]]] = {}
         self._left_out = HarmfulMarks(left_out)
         # By the properties that they are about, and by their sources, which look different; the first counts.
         by_source: dict[str, Suggestion] = {item.source: item for item in reversed(suggestions)}
@@ -117,34 +117,39 @@ class Remedies:
         """The very marks that remove these recompiles, be some of them on what other causes are about; "" where that is not known."""
         compiles = tuple(item.compile for item in removable)
         if compiles not in self._removals:
-            self._removals[compiles] = self._removal(compiles, dict.fromkeys(item.frame for item in removable))
+            self._removals[compiles] = self._removal(removable)
         removal = self._removals[compiles]
         note = _taken_over(removal.taken_over, causes)
         return _what_to_set(removal.suggestions, note) if note else removal.text
 
-    def _removal(self, compiles: Sequence[Compile], frames: Collection[Frame]) -> _Removal:
-        routes = [route for item in compiles if (route := self._served.get(item))]
+    def _removal(self, recompiles: Sequence[Recompile]) -> _Removal:
+        routes = [route for item in recompiles if (route := self._served.get(item.compile))]
         marks = dict.fromkeys(mark for route in routes for mark in self._required(route))
         numbers = dict.fromkeys(self._by_mark[mark].id for mark in marks)
-        suggestions = tuple(self._named_for(frames, self._by_id[number].narrowed_to(marks, self._version)) for number in numbers)
+        suggestions = tuple(self._named_for(recompiles, self._by_id[number].narrowed_to(marks, self._version)) for number in numbers)
         needed = {mark.source for route in routes for choice in route.required_marks for mark in choice}
         taken_over = needed.difference(item.source for item in suggestions)
+        suggestions = tuple(sorted(suggestions, key=lambda item: bool(item.function)))
         return _Removal(suggestions, frozenset(taken_over), _what_to_set(suggestions) if suggestions else "")
 
-    def _named_for(self, frames: Collection[Frame], item: Suggestion) -> Suggestion:
-        """A suggestion for these frames, with the function that has the tensor where they have none of that name."""
-        if any(self._takes(frame, item) for frame in frames):
-            return item
-        owner = next((frame for frame in item.frames if self._takes(frame, item)), None)
-        return item.in_function(owner.title, self._version) if owner else item
-
-    def _takes(self, frame: Frame, item: Suggestion) -> bool:
-        """Whether code is called with the tensor that is to be marked, or with another one of its name and that many dims."""
+    def _named_for(self, recompiles: Sequence[Recompile], item: Suggestion) -> Suggestion:
+        """A suggestion for these, with the function that has the input where their own has none of that name."""
         mark = item.marks[-1]
-        if frame not in self._ranks:
-            inputs = [tensor for compile in frame.entries[:_MOST_ASKED] for tensor in compile.inputs]
-            self._ranks[frame] = {tensor.source: len(tensor.size) for tensor in sorted(inputs, key=lambda tensor: len(tensor.size))}
-        return mark.is_int or self._ranks[frame].get(mark.source, 0) > mark.dim
+        varied = {cause.source for each in recompiles for cause in each.causes} if mark.is_int else set[Source]()
+        if mark.source in varied or any(self._takers(each.frame, mark) for each in recompiles):
+            return item
+        title = next((frame.title_of(takers) for frame in item.frames if (takers := self._takers(frame, mark))), "")
+        return item.in_function(title, self._version) if title else item
+
+    def _takers(self, frame: Frame, mark: Mark) -> list[Compile]:
+        """The compiles for calls with the int or tensor that is to be marked, or with another one of its name and that many dims."""
+        if frame not in self._inputs:
+            found: dict[Source, list[tuple[int, Compile]]] = {}
+            for compile in frame.entries[:_MOST_ASKED]:
+                for source, dims in _inputs(compile):
+                    found.setdefault(source, []).append((dims, compile))
+            self._inputs[frame] = found
+        return [compile for dims, compile in self._inputs[frame].get(mark.source, ()) if mark.is_int or dims > mark.dim]
 
     def _required(self, route: Route) -> Iterator[Mark]:
         """One mark of the list for each that a route needs."""
@@ -175,11 +180,18 @@ class Remedies:
     def _other_mark(self, removable: Sequence[Recompile]) -> str:
         """The mark that removes one of them although it names something else: dynamism travels."""
         numbers = sorted({number for item in removable for number in self._removing.get(item.compile.label, ())})
-        for frame in dict.fromkeys(item.frame for item in removable):
+        for frame, own in grouped(removable, lambda item: item.frame).items():
             for number in numbers:
                 if frame in self._frames[number]:
-                    return _what_to_set([self._suggestions[number]])
+                    return _what_to_set([self._named_for(own, self._suggestions[number])])
         return ""
+
+
+def _inputs(compile: Compile) -> Iterator[tuple[Source, int]]:
+    """What a call was made with, as far as it is recorded, with the number of dims of tensors."""
+    yield from ((tensor.source, len(tensor.size)) for tensor in compile.inputs)
+    yield from ((source, 0) for source in (compile.guards.guarded_values if compile.guards else ()))
+    yield from ((symbol.source.unwrapped, 0) for symbol in compile.symbols)
 
 
 def _obstacle_first(item: Recompile) -> list[Cause]:
@@ -238,11 +250,20 @@ def _varying(causes: Sequence[Cause]) -> str:
     return _first_of(subjects, len(by_source))
 
 
-def _first_of(subjects: Iterable[str], number: int) -> str:
-    """All of a few subjects; of many the first, and how many more there are."""
+def _first_of(subjects: Iterable[str], number: int, whose: str = "") -> str:
+    """All of a few subjects; of many the first, and how many more there are, and ``whose`` these are."""
     named = list(islice(subjects, number if number <= _NAMED else 1))
     more = number - len(named)
-    return enumerated([*named, *([f"{more} more inputs"] if more else [])])
+    return enumerated([*named, *([f"{more} more inputs{whose}"] if more else [])])
+
+
+def _elsewhere(suggestions: Sequence[Suggestion]) -> str:
+    """Which of these inputs are those of other functions: `` in embed``, `` (2 of them in embed and head)``."""
+    others = [item.function for item in suggestions if item.function]
+    named = names_of(list(dict.fromkeys(others)))
+    if len(others) == len(suggestions):
+        return f" in {named}"
+    return f" ({len(others)} of them in {named})" if others else ""
 
 
 def _taken_over(sources: frozenset[str], causes: Sequence[Cause]) -> str:
@@ -258,7 +279,7 @@ def _what_to_set(suggestions: Sequence[Suggestion], note: str = "") -> str:
         words = f"{suggestions[0].recommendation}{note}"
     else:
         subjects = (item.subject.rstrip(",") for item in suggestions)
-        words = f"mark {_first_of(subjects, len(suggestions))} as dynamic{note}"
+        words = f"mark {_first_of(subjects, len(suggestions), _elsewhere(suggestions[1:]))} as dynamic{note}"
     listed = [entry for item in suggestions for entry in item.entries]
     if listed:
         if len(listed) > 1 and len(",".join(listed)) > _ENTRIES:

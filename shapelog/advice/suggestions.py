@@ -51,7 +51,7 @@ class Suggestion(NamedTuple):
 
     ``gone`` are the compile ids that would come back without it, ``compiles`` and ``limit_hits`` how many these are on all ranks, and
     ``seconds`` what they cost. ``python`` holds ``mark_dynamic`` lines for
-    ``place``, the user's line that makes the call; ints have none.
+    ``place``, the user's line that makes the call; ints have none. ``function`` is the one that has the input, where ``name`` includes it.
     """
 
     id: str
@@ -74,6 +74,7 @@ class Suggestion(NamedTuple):
     caveats: tuple[str, ...]
     place: StackFrame | None
     python: tuple[str, ...]
+    function: str = ""
 
     @property
     def marks(self) -> tuple[Mark, ...]:
@@ -106,7 +107,7 @@ class Suggestion(NamedTuple):
 
     def in_function(self, title: str, version: TorchVersion) -> "Suggestion":
         """The same under a name that holds outside of the function that has the input: ``x in embed``."""
-        named = self._replace(name=f"{self.name} in {title}")
+        named = self._replace(name=f"{self.name} in {title}", function=title)
         return named._replace(recommendation=_recommendation(named.subject, version))
 
     @property

@@ -107,10 +107,18 @@ def test_lines_of_different_functions_show_nothing() -> None:
     assert link(maker, taker, Source(H)) is Link.UNKNOWN
 
 
-def handed(making: str, taking: str, outputs: Sequence[str] = ("h",), between: int = 1, others: Sequence[str] = ()) -> bytes:
+def handed(
+    making: str,
+    taking: str,
+    outputs: Sequence[str] = ("h",),
+    between: int = 1,
+    others: Sequence[str] = (),
+    apart: Sequence[str] = (),
+) -> bytes:
     """encode and score are compiled for two sizes, and score takes what looks like the outputs of encode.
 
-    ``between`` is how many lines there are between the two that call them, ``others`` are tensors that score takes besides.
+    ``between`` is how many lines there are between the two that call them, ``others`` are tensors that score takes besides,
+    ``apart`` those of another width that vary with it.
     """
     made = make.trace()
     for number, rows in enumerate((10, 12)):
@@ -122,10 +130,12 @@ def handed(making: str, taking: str, outputs: Sequence[str] = ("h",), between: i
             made += symbol(line, "main", 7 if making == taking else 7 + (1 + between) * frame, source, id) if number else b""
             made_of_x = [f'{name}: "f32[{dim}, 8][8, 1]cpu" = l_x_ + 1' for name in outputs]
             graph = graph_text(f'L_x_: "f32[{dim}, 8][8, 1]cpu"', *made_of_x, f"return ({', '.join(outputs)},)")
-            guards = guard_tree(tensor_match(source, (length, 8)))
+            own = apart if frame else ()
+            guards = guard_tree(tensor_match(source, (length, 8)), *(tensor_match(item, (length, 3)) for item in own))
             made += make.compile(
                 id,
                 *(make.tensor(rows, 8, source=item) for item in (source, *(others if frame else ()))),
+                *(make.tensor(rows, 3, source=item) for item in own),
                 name=name,
                 is_started=False,
                 reasons=None,
@@ -157,6 +167,14 @@ def test_the_remedy_names_the_function_whose_input_is_marked() -> None:
     remedies = {item.frame.title: shown.remedies.of_recompile(item).text for item in shown.recompiles}
     assert remedies["encode"].startswith("mark dim 0 of x as dynamic: add L['x']:0")
     assert remedies["score"].startswith("mark dim 0 of x in encode as dynamic (h has its size from there): add L['x']:0")
+
+
+def test_of_many_inputs_the_first_is_one_of_the_recompiled_code_and_those_of_other_functions_are_counted() -> None:
+    shown = make.report(handed(*("y = score(encode(x))",) * 2, apart=("L['a']", "L['b']", "L['c']")))
+    (of_score,) = (item for item in shown.recompiles if item.frame.title == "score")
+    found = shown.remedies.of_recompile(of_score).text
+    assert found.startswith("mark dim 0 of a and 3 more inputs (1 of them in encode) as dynamic (h has its size from there): add L['a']:0")
+    assert found.endswith(",L['x']:0 to TORCH_COMPILE_DYNAMIC_SOURCES")
 
 
 @pytest.mark.parametrize(("between", "env"), [(0, "L['x']:0"), (1, "L['h']:0,L['x']:0")])

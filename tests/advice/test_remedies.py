@@ -306,6 +306,14 @@ def test_a_float_that_a_line_needs_as_a_number_is_not_wrapped_either(line: str, 
     assert remedy(trace(first, second)).text.startswith(remedy_begins)
 
 
+def test_an_int_of_another_function_is_named_with_it() -> None:
+    """What ``expand`` returns has its size from the int k, which ``gather`` does not have."""
+    report = report_of("lab/beam_step_tuples.log.gz")
+    texts = {item.compile.label: report.remedies.of_recompile(item).text for item in report.recompiles}
+    assert texts["0/1"].startswith("mark the int k as dynamic: add L['k']")
+    assert texts["1/2"].startswith("mark dim 1 of state['prefix'] and the int k in expand as dynamic (picked[0], ")
+
+
 def test_a_view_is_cloned_and_its_dims_are_named() -> None:
     report = report_of("causes/slices_of_a_buffer.log.gz")
     (of_h,) = [item for item in report.recompiles if item.frame.name == "h"]
