@@ -121,7 +121,8 @@ class Alert:
     def helps(self) -> tuple[str, ...]:
         """What to do, most specific first; with the code of the rule that it comes from where that is not the alert's own.
 
-        Hints of PyTorch that are about this very place replace what the rule recommends.
+        Of recompiles that need different things, those that marking removes come first, unless the sentence begins with one for which
+        the rule itself has the remedy. Hints of PyTorch that are about this very place replace what the rule recommends.
         """
         specific = dict.fromkeys(hint for message in self.messages for hint in message.specific_hints)
         general = dict.fromkeys(hint for message in self.messages for hint in message.hints if hint not in specific)
@@ -129,6 +130,8 @@ class Alert:
         if self.rest:
             removed, others = (some(labels, _LABELS) for labels in (self.rest.removed, self.rest.labels))
             own = [": ".join(filter(None, (removed, own[0]))), f"{others or 'the others'}: {_with_rule(self.rest.remedy, self.rule)}"]
+            if self.rest.remedy.rule is self.rule and self.occurrences[0].compile.shown_label in self.rest.labels:
+                own.reverse()
         return (*(specific or own), *general)
 
     @property
