@@ -441,12 +441,12 @@ def test_a_line_to_paste_is_whole_or_not_there(tmp_path: Path, fake: Machine) ->
 
 
 def test_a_screen_ranks_what_to_do_and_shows_as_many_steps_as_fit(tmp_path: Path, fake: Machine) -> None:
-    shutil.copy(FIXTURES / "lab" / "peft_lora_merge.log.gz", tmp_path / f"{NAME.format('aaaaaaaa')}.gz")
+    shutil.copy(FIXTURES / "real" / "demo.log.gz", tmp_path / f"{NAME.format('aaaaaaaa')}.gz")
     snapshot = next(watch(tmp_path, fake))
     tall, low = screen(snapshot, 120, 60), screen(snapshot, 120, 12)
-    assert "  1. Mark dim 0 of args[0] as dynamic  saves 2 compilations" in tall
-    assert "  2. PeftModel.forward: warm up in the grad mode" in tall
-    assert "  3. PeftModel.forward (len(self.base_model" in tall
+    assert "  1. Mark 3 inputs (4 entries) as dynamic\n     saves 11 compilations" in tall
+    assert "  2. normalize (resumed at line 38) and normalize: warm up with the dtype" in tall
+    assert "  3. Remove the graph break in normalize" in tall
     assert "Next steps, so far  1 of 3" in low
 
 
