@@ -1,12 +1,11 @@
 """Violation → rule codes and one sentence in English for a person who has never heard of dispatch keys."""
 
 import re
-from collections.abc import Callable
 
 from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.source_names import Source, display_text
 from shapelog.recompiles.classification import containers, objects, shape_guards, sizes, state, tensors, values
-from shapelog.recompiles.classification.result import Classification
+from shapelog.recompiles.classification.result import Classification, Classifier
 from shapelog.recompiles.classification.sizes import is_computed_with_gradients, is_parameter
 from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts import CompileFacts
@@ -79,29 +78,13 @@ def _unknown(item: Violation, name: str, entry: CompileFacts, call: CompileFacts
     return Classification(("SL399",), "PyTorch could not determine which guard failed: the state changed during the check")
 
 
-_CLASSIFIERS: dict[Kind, Callable[[Violation, str, CompileFacts, CompileFacts], Classification]] = {
-    Kind.SIZE: sizes.size,
-    Kind.STRIDE: sizes.stride,
-    Kind.SHAPE_GUARD: shape_guards.shape_guard,
-    Kind.DISPATCH_KEYS: tensors.dispatch_keys,
-    Kind.VIEW: tensors.view,
-    Kind.MARKING: tensors.marking,
-    Kind.FUNCTORCH_STATE: state.transforms,
-    Kind.METADATA: tensors.metadata,
+_CLASSIFIERS: dict[Kind, Classifier] = {
     Kind.UNKNOWN: _unknown,
-    Kind.ALIASING: tensors.aliasing,
-    Kind.BACKWARD_SIZES: state.backward_sizes,
-    Kind.AUTOGRAD_GRAPH: state.autograd_graph,
-    Kind.BACKEND: state.backend,
-    Kind.INFERENCE_MODE: state.inference_mode,
-    Kind.HAS: containers.has,
-    Kind.HAS_ATTRIBUTE: objects.has_attribute,
-    Kind.ATTRIBUTES: objects.attributes,
-    Kind.LENGTH: containers.length,
-    Kind.RANGE: containers.range_object,
-    Kind.ID: objects.identity,
-    Kind.TYPE: objects.object_type,
-    Kind.KEYS: containers.keys,
-    Kind.VALUE: values.value,
-    Kind.PLAIN_VALUE: values.plain_value,
+    **containers.CLASSIFIERS,
+    **objects.CLASSIFIERS,
+    **shape_guards.CLASSIFIERS,
+    **sizes.CLASSIFIERS,
+    **state.CLASSIFIERS,
+    **tensors.CLASSIFIERS,
+    **values.CLASSIFIERS,
 }

@@ -2,9 +2,9 @@
 
 import re
 
-from shapelog.reading.payloads.properties import LENGTH
+from shapelog.reading.payloads.properties import LENGTH, Kind
 from shapelog.reading.payloads.source_names import display_text
-from shapelog.recompiles.classification.result import Classification, code_of
+from shapelog.recompiles.classification.result import Classification, Classifier, code_of
 from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts import CompileFacts
 from shapelog.rules import Verdict
@@ -79,3 +79,11 @@ def length(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) 
     if is_dict or (item.reason is not None and "!=" in item.reason.code):
         return Classification(("SL314",), f"the dict {name} had {before} key{plural} {had}")
     return Classification(("SL313",), f"{name} had {before} item{plural} {had}")
+
+
+CLASSIFIERS: dict[Kind, Classifier] = {
+    Kind.HAS: has,
+    Kind.LENGTH: length,
+    Kind.RANGE: range_object,
+    Kind.KEYS: keys,
+}

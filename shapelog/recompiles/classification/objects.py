@@ -3,9 +3,9 @@
 import re
 
 from shapelog.reading.payloads.guard_expressions import integer
-from shapelog.reading.payloads.properties import TENSOR, is_address
+from shapelog.reading.payloads.properties import TENSOR, Kind, is_address
 from shapelog.reading.payloads.source_names import Source
-from shapelog.recompiles.classification.result import TRACED, Classification, code_of, short_type
+from shapelog.recompiles.classification.result import TRACED, Classification, Classifier, code_of, short_type
 from shapelog.recompiles.evidence.violation import THE_CLASS, Described, Known, Violation, was_traced
 from shapelog.recompiles.facts import COMPILED_FUNCTION, CompileFacts
 from shapelog.recompiles.passed_functions import functions_in, other_library_function
@@ -37,9 +37,7 @@ _OWN_CLASS = (
     "torch.nn.utils.parametrize.remove_parametrizations makes them plain modules"
 )
 _MODULE_OF_SELF = re.compile(r"L\['self'\](?:\._modules\['[^']+'\])+")
-_OTHER_MODULES = (
-    "layers that hold modules of different classes need a graph each; a module that is replaced has to be so before the first compiled call"
-)
+_OTHER_MODULES = "layers that hold modules of different classes need a graph each; replace a module before the first compiled call"
 _SHARED_METHOD = (
     "classes that share this method need a graph each: raise the recompile limit above their number, or compile one class alone"
 )
@@ -200,3 +198,11 @@ def _missing_attributes(source: Source, entry: CompileFacts, call: CompileFacts)
         return []
     inner = (part for known in entry.types if known.startswith(f"{source}.") and (part := known[len(source) + 1 :]).isidentifier())
     return [part for part in inner if f"{source}.{part}" not in call.types]
+
+
+CLASSIFIERS: dict[Kind, Classifier] = {
+    Kind.HAS_ATTRIBUTE: has_attribute,
+    Kind.ATTRIBUTES: attributes,
+    Kind.ID: identity,
+    Kind.TYPE: object_type,
+}

@@ -1,11 +1,13 @@
 """What every classifier returns, and the words that several of them use."""
 
 import re
+from collections.abc import Callable
 from typing import NamedTuple
 
 from shapelog.reading.payloads.guards import place_of
 from shapelog.reading.payloads.source_names import display_text
 from shapelog.recompiles.evidence.violation import Violation
+from shapelog.recompiles.facts import CompileFacts
 from shapelog.rules import Verdict
 from shapelog.text import cut
 
@@ -28,6 +30,10 @@ class Classification(NamedTuple):
     size_related: bool | None = None
     verdict: Verdict | None = None
     remedy: str = ""
+
+
+Classifier = Callable[[Violation, str, CompileFacts, CompileFacts], Classification]
+"""Takes a violation, the name of what changed, and what is known of the entry and of the call."""
 
 
 def short_type(text: str) -> str:

@@ -4,9 +4,10 @@ import re
 from typing import NamedTuple
 
 from shapelog.reading.payloads.guards import ShapeGuard
+from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.source_names import Source, display_text
 from shapelog.recompiles.classification.floats import FLOAT_BRANCH, is_constant_of_float, is_of_float
-from shapelog.recompiles.classification.result import Classification, shown_guard
+from shapelog.recompiles.classification.result import Classification, Classifier, shown_guard
 from shapelog.recompiles.classification.sizes import LAYOUT, NOT_WARMED_UP, OWN_SYMBOLS, SLICE
 from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts import CompileFacts
@@ -153,3 +154,8 @@ def _is_range_of_mark(shape: ShapeGuard) -> bool:
     """Whether bounds of a size come with its symbol, as those of ``mark_dynamic(min=, max=)`` do, and not from a line of code."""
     origins = _ORIGIN.findall(shape.comment)
     return bool(origins and _BOUNDS.fullmatch(shape.expression)) and all(origin.endswith(_MAKES_SYMBOLS) for origin in origins)
+
+
+CLASSIFIERS: dict[Kind, Classifier] = {
+    Kind.SHAPE_GUARD: shape_guard,
+}

@@ -1,7 +1,8 @@
 """Sizes and strides that changed."""
 
+from shapelog.reading.payloads.properties import Kind
 from shapelog.recompiles.classification.pins import pinned
-from shapelog.recompiles.classification.result import MARK_FORWARD, Classification
+from shapelog.recompiles.classification.result import MARK_FORWARD, Classification, Classifier
 from shapelog.recompiles.evidence.violation import Described, Violation
 from shapelog.recompiles.facts import CompileFacts
 from shapelog.recompiles.strides import is_free, layout, same_order
@@ -65,3 +66,9 @@ def stride(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) 
     if layout(entry, item.source) is None and layout(call, item.source) is None:
         return Classification(("SL105",), f"{changed}: {_LAYOUT_OR_SLICE}", remedy=_COPY_OR_LAYOUT)
     return Classification(("SL105",), f"{changed}: {SLICE if is_slice else LAYOUT}", is_slice)
+
+
+CLASSIFIERS: dict[Kind, Classifier] = {
+    Kind.SIZE: size,
+    Kind.STRIDE: stride,
+}

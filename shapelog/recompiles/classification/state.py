@@ -2,10 +2,10 @@
 
 import re
 
-from shapelog.reading.payloads.properties import AUTOCAST_CACHE, AUTOCAST_ENABLED, DUAL_LEVEL
+from shapelog.reading.payloads.properties import AUTOCAST_CACHE, AUTOCAST_ENABLED, DUAL_LEVEL, Kind
 from shapelog.reading.payloads.recompile_reasons import backend_named
 from shapelog.reading.payloads.source_names import Source
-from shapelog.recompiles.classification.result import MARK_FORWARD, TRACED, Classification
+from shapelog.recompiles.classification.result import MARK_FORWARD, TRACED, Classification, Classifier
 from shapelog.recompiles.evidence.violation import Described, Violation
 from shapelog.recompiles.facts import CompileFacts
 from shapelog.recompiles.global_state import autocast_pair, changed_fields, describe_change, is_of_cache, set_once
@@ -105,3 +105,12 @@ def _nested_transforms(state: str, with_options: bool = False) -> str:
         keyword = "randomness=" if name == "Vmap" else "grad_mode="
         found.append(f"inside of {name.lower()}{f'({keyword}{option})' if with_options and option else ''}")
     return " ".join(reversed(found)) or "outside of transforms such as vmap"
+
+
+CLASSIFIERS: dict[Kind, Classifier] = {
+    Kind.FUNCTORCH_STATE: transforms,
+    Kind.BACKWARD_SIZES: backward_sizes,
+    Kind.AUTOGRAD_GRAPH: autograd_graph,
+    Kind.BACKEND: backend,
+    Kind.INFERENCE_MODE: inference_mode,
+}

@@ -2,9 +2,9 @@
 
 import re
 
-from shapelog.reading.payloads.properties import MARKED_BY, TENSOR
+from shapelog.reading.payloads.properties import MARKED_BY, TENSOR, Kind
 from shapelog.reading.payloads.source_names import Source, display_text
-from shapelog.recompiles.classification.result import TRACED, Classification, short_type
+from shapelog.recompiles.classification.result import TRACED, Classification, Classifier, short_type
 from shapelog.recompiles.classification.state import WHOLE_TRANSFORM
 from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts import CompileFacts
@@ -118,3 +118,12 @@ def marking(item: Violation, name: str, entry: CompileFacts, call: CompileFacts)
         return Classification(("SL321",), f"{tensor} is marked by {function}, and was not when this was compiled")
     how = f"({function or 'mark_dynamic, maybe_mark_dynamic or mark_static'}) than when this was compiled"
     return Classification(("SL321",), f"{tensor} is marked differently {how}")
+
+
+CLASSIFIERS: dict[Kind, Classifier] = {
+    Kind.DISPATCH_KEYS: dispatch_keys,
+    Kind.VIEW: view,
+    Kind.MARKING: marking,
+    Kind.METADATA: metadata,
+    Kind.ALIASING: aliasing,
+}

@@ -2,11 +2,12 @@
 
 import re
 
+from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.classification.floats import float_value, is_compared_with_tensor
 from shapelog.recompiles.classification.objects import shown_object
 from shapelog.recompiles.classification.pins import pinned
-from shapelog.recompiles.classification.result import Classification, short_type
+from shapelog.recompiles.classification.result import Classification, Classifier, short_type
 from shapelog.recompiles.classification.tensors import INNER, inner_tensors
 from shapelog.recompiles.evidence.violation import Described, Violation, constant_type
 from shapelog.recompiles.facts import CompileFacts
@@ -83,3 +84,9 @@ def _is_module_attribute(source: Source, entry: CompileFacts, call: CompileFacts
     if owner.endswith("']") and "._modules[" in owner:
         return True
     return bool(dot) and entry.tree is not None and owner in entry.tree.modules
+
+
+CLASSIFIERS: dict[Kind, Classifier] = {
+    Kind.VALUE: value,
+    Kind.PLAIN_VALUE: plain_value,
+}
