@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -125,7 +125,6 @@ class DynamismPropagation:
     _origins: dict[tuple[Frame, Source, int], tuple[Mark, ...]] = field(default_factory=dict)
     _guessed: set[tuple[Frame, Source, int]] = field(default_factory=set)
     _of_kept: set[tuple[Frame, Source, int]] = field(default_factory=set)
-    _tied: dict[Mark, frozenset[Mark]] = field(default_factory=dict)
     _autograd: dict[Payloads, bool] = field(default_factory=dict)
     _makers: dict[Function, dict[str, list[Frame]]] = field(default_factory=dict)
     _guards: dict[Frame, Mapping[Source, list[tuple[Compile, GuardTree]]]] = field(default_factory=dict)
@@ -355,13 +354,13 @@ class DynamismPropagation:
         its very sizes when it was compiled comes before those whose output would have them in another call.
         """
         if (frame, mark) not in self._makers_by_kept:
-            self._makers_by_kept[frame, mark] = [] if mark.is_int else list(self._find_makers_of_kept(frame, mark))
+            self._makers_by_kept[frame, mark] = [] if mark.is_int else self._find_makers_of_kept(frame, mark)
         return self._makers_by_kept[frame, mark]
 
-    def _find_makers_of_kept(self, frame: Frame, mark: Mark) -> Iterator[tuple[Frame, tuple[Mark, ...]]]:
+    def _find_makers_of_kept(self, frame: Frame, mark: Mark) -> list[tuple[Frame, tuple[Mark, ...]]]:
         keepers = self._keepers[frame.function]
         if not keepers or mark.source.is_registered or not self._runs_autograd(frame):
-            return
+            return []
         found: dict[tuple[Frame, tuple[Mark, ...]], None] = {}
         for compile in frame.entries:
             tensor = self._inputs_of(compile).by_source.get(mark.source)
@@ -370,10 +369,10 @@ class DynamismPropagation:
             earlier = keepers[: bisect_left(keepers, compile.order, key=lambda item: item.compile.order)][-_MOST_KEEPERS:]
             made = [(keeper, marks) for keeper in earlier for marks in self._marks_of_kept(keeper.compile, tensor, mark.dim)]
             if not made:
-                return
+                return []
             exact = [item for item in made if (tensor.dtype, tensor.size) in self._kept_by(item[0].compile).made]
             found.update(dict.fromkeys((keeper.frame, marks) for keeper, marks in exact or made))
-        yield from found
+        return list(found)
 
     def _marks_of_kept(self, keeper: Compile, tensor: Input, dim: int) -> tuple[tuple[Mark, ...], ...]:
         """The marks behind a dim of each output that a tensor can be of a compile that changes its owner; () where none is known."""
@@ -406,8 +405,6 @@ class DynamismPropagation:
                     made.add((output.dtype, sizes))
             symbolic = frozenset(tuple(size is None for size in fixed) for _, fixed in numbers)
             alike = tuple((self._outputs_of(item), _marks_by_symbol(item)) for item in (keeper, *similar))
-            for mark, equal in (tie for item in (keeper, *similar) for tie in _tied(item).items()):
-                self._tied[mark] = self._tied.get(mark, frozenset()) | equal
             self._of_keepers[keeper] = _Kept(numbers, symbolic, frozenset(made), alike)
         return self._of_keepers[keeper]
 
@@ -445,6 +442,15 @@ class DynamismPropagation:
             )
             for function, frames in self._parts.items()
         }
+
+    @cached_property
+    def _tied(self) -> dict[Mark, set[Mark]]:
+        """The sizes of inputs that the code of keepers needs equal to each other."""
+        found: dict[Mark, set[Mark]] = {}
+        for keeper in chain.from_iterable(self._keepers.values()):
+            for mark, equal in _tied(keeper.compile).items():
+                found.setdefault(mark, set()).update(equal)
+        return found
 
     @cached_property
     def _frames(self) -> dict[Compile, Frame]:

@@ -25,6 +25,7 @@ _OFFSET, _BASE = ".storage_offset()", "._base."
 _REQUIRED = frozenset((Kind.SIZE, Kind.STRIDE, Kind.VALUE, Kind.RANK, Kind.LENGTH, Kind.DTYPE, Kind.REQUIRES_GRAD, Kind.TYPE))
 # Of more dims that were equal, a route has no choice which to mark.
 _MOST_PAIRED = 16
+# Fewer entries do not show that calls with other values take the same branches.
 _LEAST_ENTRIES = 2
 
 MarkChoice = frozenset[Mark]
