@@ -13,6 +13,7 @@ from shapelog.reading.records import StackFrame
 from shapelog.reading.text_logs.mentions import CLOSING, is_in_sentence
 from shapelog.reading.text_logs.message_kinds import CHAINS
 from shapelog.reading.text_logs.messages import UNKNOWN_CODE, Code, recompiled_code
+from shapelog.reading.text_logs.signs import USER_STACK
 
 _MODULE = r"torch\.(?:_dynamo|_inductor|fx|_subclasses|_functorch|_export)\."
 _NAMES = (
@@ -54,7 +55,6 @@ _OF_DYNAMO = re.compile(
 )
 _EXPLANATION = re.compile(r"^(?P<message>[ \t]*Explanation: .*?)^\s*from user code:", re.M | re.S)
 _NOT_CONVERTED = re.compile(r"WON'T CONVERT (?P<name>\S+) (?P<file>.*?) line (?P<line>\d{1,9})")
-_USER_STACK = "from user code:"
 # A frame of a stack whose lines are joined, with its line of code up to what follows.
 _JOINED_FRAME = re.compile(
     r"(?P<frame>File \"[^\"\n]{1,400}\", line \d{1,9}, in (?:<\w{1,40}>|[\w.]{1,200}))"
@@ -245,13 +245,13 @@ def _without_indent(text: str, raised: _Raised) -> str:
 
 def _parted(line: str) -> list[str]:
     """A line in which somebody joined an exception and the user's stack, as the lines that these were; any other line as it is."""
-    begin = line.find(_USER_STACK)
+    begin = line.find(USER_STACK)
     if begin <= 0 or not line[:begin].strip():
         return [line]
     frames = list(_JOINED_FRAME.finditer(line, begin))
     stack = [part for frame in frames for part in (f"  {frame['frame']}", f"    {frame['code'].strip()}") if part.strip()]
     rest = line[frames[-1].end() :].strip() if frames else ""
-    return [line[:begin].rstrip(), "", _USER_STACK, *stack, *(["", rest] if rest else [])] if frames else [line]
+    return [line[:begin].rstrip(), "", USER_STACK, *stack, *(["", rest] if rest else [])] if frames else [line]
 
 
 def _compiled_code(text: str) -> Code:
@@ -290,9 +290,9 @@ def _is_cut_below(text: str, begin: int) -> bool:
 
 def _printed_above(text: str) -> str:
     """What a program printed of an exception above the user's stack, without its class or behind words of its own."""
-    message = text[:_LONGEST_PRINTED].partition(f"\n{_USER_STACK}")[0]
+    message = text[:_LONGEST_PRINTED].partition(f"\n{USER_STACK}")[0]
     named = _CLASS.search(message)
-    return message[named.start() if named else 0 :].strip() if _USER_STACK not in message else ""
+    return message[named.start() if named else 0 :].strip() if USER_STACK not in message else ""
 
 
 def _as_violation(condition: re.Match[str]) -> str:

@@ -5,6 +5,7 @@ from enum import Enum
 
 from shapelog.reading.text_logs.log_lines import Head
 from shapelog.reading.text_logs.mentions import is_in_sentence
+from shapelog.reading.text_logs.signs import USER_STACK
 
 
 class MessageKind(Enum):
@@ -257,7 +258,7 @@ def is_in_own_words(text: str) -> bool:
 
 def heads_user_stack(text: str) -> bool:
     """Whether a line is the heading of the user's stack, which PyTorch writes below the message of an exception."""
-    return text.strip() == "from user code:"
+    return text.strip() == USER_STACK
 
 
 def is_exception(text: str) -> bool:

@@ -375,6 +375,9 @@ class SymbolText(NamedTuple):
     place: Place | None
 
 
+_WORD = re.compile(r"\w+")
+
+
 class AddedText(NamedTuple):
     """A guard over symbols that a line of code asked for."""
 
@@ -383,7 +386,7 @@ class AddedText(NamedTuple):
 
     def names(self, symbol: str) -> bool:
         """Whether it is about a symbol, perhaps among others."""
-        return re.search(rf"\b{symbol}\b", self.expression) is not None
+        return symbol in _WORD.findall(self.expression)
 
     @property
     def pinned(self) -> "PinnedText | None":

@@ -8,8 +8,8 @@ import re
 
 from shapelog.reading.text_logs.whole_lines import LONGEST_LINE
 
-# Above it is an exception, of which some programs print the message alone.
-_HEADING = "from user code:"
+# The heading of the user's stack. Above it is an exception, of which some programs print the message alone.
+USER_STACK = "from user code:"
 _LINES_ABOVE = 6
 # torch and Torch, recompile and BackendCompiler, graph break and cudagraph, the heading of a traceback, and parts of exceptions.
 _WORDS = (
@@ -26,7 +26,7 @@ _WORDS = (
     "data-dependent exp",
     "uard failed on the same frame",
     "nput data pointer changed",
-    _HEADING,
+    USER_STACK,
 )
 _WORDS_IN_BYTES = tuple(word.encode() for word in _WORDS)
 # Ids of compiles and words, with at most some characters in front of them that are no letters.
@@ -68,7 +68,7 @@ class Signs:
         """Where a word or form is next, the end of all where it is not."""
         if number < len(_WORDS):
             found = self._lines.find(_WORDS_IN_BYTES[number], place + 1)
-            if found >= 0 and _WORDS[number] == _HEADING:
+            if found >= 0 and _WORDS[number] == USER_STACK:
                 found = self._above(found, place)
             return found if found >= 0 else len(self._lines)
         form = _IN_BYTES[number - len(_WORDS)].search(self._lines, place)

@@ -46,12 +46,12 @@ _OTHER_BACKEND = (
     'the error is one of the compiler: update PyTorch, compile this code with backend="aot_eager", or wrap it in torch.compiler.disable'
 )
 _OTHER_TRITON = (
-    "update PyTorch and Triton; a cast may be to or from a type that this GPU lacks, as fp8, which calls for another dtype; or compile "
+    "update PyTorch and Triton; if the line casts to or from a type that this GPU lacks, such as fp8, use another dtype; or compile "
     'this code with backend="aot_eager", or wrap it in torch.compiler.disable'
 )
 # What Inductor needs on the machine, and cannot find.
 _NOT_INSTALLED = (
-    (re.compile(r"Compiler: (\S+) is not found"), "install the C++ compiler {}, or put it on PATH; CXX names another one"),
+    (re.compile(r"Compiler: (\S+) is not found"), "install the C++ compiler {} or put it on PATH, or name another one in CXX"),
     (re.compile(r"Failed to find C compiler"), "install a C compiler, which Triton calls, or name one in CC"),
     (
         re.compile(r"Cannot find a working triton installation"),
