@@ -266,7 +266,7 @@ class FactTable:
         self._note_pins(frame)
 
     def _complete_refused(self, frame: Frame) -> None:
-        """Add the sizes of refused calls that equal one of those in their reasons, as they did in every compile of the frame."""
+        """Add the sizes of refused calls that equal one of those in their reasons, as they do in the compiles of the frame."""
         refused = [compile for compile in frame.compiles if compile.is_refused and not compile.inputs]
         equal = _equal_sizes(frame) if refused else {}
         for compile in refused if equal else ():
@@ -304,16 +304,27 @@ class FactTable:
 
 
 def _equal_sizes(frame: Frame) -> dict[Key, list[Key]]:
-    """Sizes that vary in a frame, each with all that are equal to it in every compile. Of many compiles, the first count."""
+    """Sizes that vary and are known in every compile of a frame, each with the others that vary as it does wherever they are known.
+
+    Of many compiles, the first count.
+    """
     described = [compile for compile in frame.compiles if compile.inputs][:_MOST_PINNED]
-    columns: dict[Key, list[int]] = {}
-    for compile in described:
+    columns: dict[Key, dict[int, int]] = {}
+    for at, compile in enumerate(described):
         for tensor in compile.inputs:
             for dim, value in enumerate(tensor.size):
-                columns.setdefault((tensor.source, size(dim)), []).append(value)
-    varying = (key for key, values in columns.items() if len(values) == len(described) and len(set(values)) > 1)
-    groups = grouped(varying, lambda key: tuple(columns[key])).values()
-    return {key: group for group in groups if len(group) > 1 for key in group}
+                columns.setdefault((tensor.source, size(dim)), {})[at] = value
+    varying = {key: column for key, column in columns.items() if len(set(column.values())) > 1}
+    alike = grouped(varying, lambda key: tuple(varying[key].items()))
+    places = dict.fromkeys(tuple(column) for column in varying.values())
+    found = {}
+    for values, keys in alike.items():
+        if len(values) == len(described):
+            known = dict(values)
+            partners = [other for where in places for other in alike.get(tuple([(at, known[at]) for at in where]), ())]
+            if len(partners) > 1:
+                found.update(dict.fromkeys(keys, partners))
+    return found
 
 
 def _values_of(compiles: Iterable[CompileFacts]) -> dict[Key, list[Fact]]:

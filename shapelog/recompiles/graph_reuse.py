@@ -81,16 +81,18 @@ def complete_refused(difference: EntryDifference, others: Sequence[EntryDifferen
 
     What failed in another entry fails in this one as well where it holds the same value; a bool that is not False is True. Where it holds
     another value, the call's own is not known, and no mark acts on it (a float that is another at each call, say), None: nothing shows
-    that the entry could be used.
+    that the entry could be used. Guards on an object hold if one on something in it failed: they are checked before
+    (``GuardManager.check_nopybind`` in ``torch/csrc/dynamo/guards.cpp``).
     """
     tree = difference.entry.guards
+    failed = [cause.source for cause in difference.causes if cause.named_by_pytorch]
     causes = {(cause.source, cause.prop): cause for cause in difference.causes}
     for cause in (cause for other in others for cause in other.causes):
         key = cause.source, cause.prop
         fact = tree.facts.get(key) if tree else None
         if fact is None or fact == DYNAMIC or key in causes or (cause.after and str(fact) == cause.after):
             continue
-        if not cause.after and {str(fact), cause.before} == _BOOLS:
+        if any(source.is_below(cause.source) for source in failed) or (not cause.after and {str(fact), cause.before} == _BOOLS):
             continue
         if str(fact) == cause.before:
             causes[key] = cause

@@ -9,7 +9,7 @@ import make
 import pytest
 from make import compile as compiled
 from make import dynamic_size, int_values, load, static_sizes, tensor, trace
-from payload_text import RETURN_LINE, code_comment, equals_match, graph_text, guard_tree, tensor_match
+from payload_text import RETURN_LINE, code_comment, equals_match, graph_text, guard_manager, guard_tree, tensor_match
 from recorded import FIXTURES, LAB, RECORDED, advice_of, report_of
 
 import shapelog
@@ -21,6 +21,7 @@ from shapelog.advice.savings import Savings
 from shapelog.advice.suggestions import Suggestion
 from shapelog.model.ids import TorchVersion
 from shapelog.model.trace import merged
+from shapelog.reading.payloads.source_names import with_locals
 from shapelog.recompiles.explain import explain_trace
 
 TRUTH = json.loads((FIXTURES / "lab" / "truth.json").read_text(encoding="utf-8"))
@@ -475,6 +476,20 @@ def test_a_bool_that_a_refused_call_does_not_have_is_the_other_one(one: object, 
         compiled("0/0", tensor(10, 8), guards=first),
         compiled("0/1", tensor(10, 8), guards=second, graph=graph_text().replace("x + 1", "x + 2")),
         make.refused("0/2", f"0/1: L['mode'] == {other!r}", "0/0: tensor 'x' size mismatch at index 0. expected 10, actual 12"),
+    )
+    assert make.advice(made).after.total == cost
+
+
+@pytest.mark.parametrize(("failed", "cost"), [("d['x']", 2), ("x", 3)], ids=["of what is in the dict", "of something else"])
+def test_guards_on_a_dict_held_where_one_on_its_items_failed(failed: str, cost: int) -> None:
+    """The entry of two items serves the call only if it had two; that is known where a guard on an item of the dict failed."""
+    source = with_locals(failed)
+    lengths = (guard_manager("L['d']", f"DICT_LENGTH: len(L['d']) == {number}", type="dict") for number in (2, 3))
+    first, second = (guard_tree(tensor_match(source), length) for length in lengths)
+    made = trace(
+        compiled("0/0", tensor(10, 8, source=source), guards=first),
+        compiled("0/1", tensor(10, 8, source=source), guards=second, graph=graph_text().replace("x + 1", "x + 2")),
+        make.refused("0/2", "0/1: len(d) == 3", f"0/0: tensor '{failed}' size mismatch at index 0. expected 10, actual 12"),
     )
     assert make.advice(made).after.total == cost
 

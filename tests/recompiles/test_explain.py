@@ -352,6 +352,18 @@ def test_a_refused_call_has_the_sizes_that_always_equal_the_one_in_its_reasons(o
     assert {(cause.before, cause.after) for cause in recompile.causes} == {("12", "14")}
 
 
+def test_a_refused_call_has_the_sizes_that_are_equal_wherever_they_are_known() -> None:
+    made = make.trace()
+    for number, (size, more) in enumerate(((10, ()), (10, (10,)), (12, (12,)))):
+        made += compiled(f"0/{number}", tensor(size, 8), *(tensor(other, 4, source="L['y']") for other in more))
+    expected = ((2, 12), (1, 10), (0, 10))
+    reasons = (f"0/{number}: tensor 'x' size mismatch at index 0. expected {size}, actual 14" for number, size in expected)
+    explained = make.explain(made + refused("0/3", *reasons))
+    differences = explained.compared[make.only(explained.trace, "0/3")]
+    axes = {item.entry.label: [cause.axis for cause in item.causes] for item in differences}
+    assert axes == {"0/0": ["x.size[0]"], "0/1": ["x.size[0]", "y.size[0]"], "0/2": ["x.size[0]", "y.size[0]"]}
+
+
 def test_a_failed_compile_is_failed_whatever_its_cause() -> None:
     failure = {"fail_type": "Unsupported", "fail_reason": "no", "has_guarded_code": False}
     recompile = last_recompile(sized(3) + compiled("0/1", tensor(4, 8), guards="", **failure))
