@@ -37,21 +37,22 @@ def mark_function(codes: tuple[str, ...]) -> str:
     return "maybe_mark_dynamic" if _SPECIALIZED & set(codes) else "mark_dynamic"
 
 
-def mark_line(mark: Mark, values: list[str], codes: tuple[str, ...], is_resumed: bool = False) -> str:
+def mark_line(mark: Mark, values: list[str], codes: tuple[str, ...], *, is_resumed: bool = False, has_list: bool = True) -> str:
     """A call that marks one dim, with the sizes seen; a comment where no line of code could do it.
 
     As arguments, ``min=`` and ``max=`` shut out all other sizes, so the comment has them. ``is_resumed``: the tensor is a local one of
-    code after a graph break, and ``mark_dynamic`` fails where it is compiled.
+    code after a graph break, and ``mark_dynamic`` fails where it is compiled. ``has_list``: this version of torch reads a list of sources.
     """
+    or_list = ", or use the list" if has_list else ""
     name = expression(mark.source)
     if mark.source.startswith("___"):
         return f"# {mark.source.display_name} is not a tensor before the call: convert it (torch.from_numpy) and mark dim {mark.dim}"
     if mark.source.is_unnamed or not is_plain(name):
-        return f"# {mark.source.display_name} has no name in the program: mark dim {mark.dim} where it is created, or use the list"
+        return f"# {mark.source.display_name} has no name in the program: mark dim {mark.dim} where it is created{or_list}"
     if "SL106" in codes or mark.source.is_registered:
         return f"# {name} is a parameter or buffer, which mark_dynamic does not affect: use the list"
     if is_resumed and "." not in name:
-        return f"# {name} is created before a graph break: mark dim {mark.dim} in a function under @torch.compiler.disable, or use the list"
+        return f"# {name} is created before a graph break: mark dim {mark.dim} in a function under @torch.compiler.disable{or_list}"
     function = mark_function(codes)
     strict = function == "mark_dynamic"
     sizes = sorted({number for number in map(integer, values) if number is not None})

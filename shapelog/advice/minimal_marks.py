@@ -1,5 +1,6 @@
 """Which marks to put on the list: all that would help, without those that could do harm, and without those that save no compile."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Set
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ from shapelog.advice.replay import Marks, Replay
 from shapelog.advice.savings import Savings
 from shapelog.advice.source_index import SourceIndex
 from shapelog.grouping import grouped
-from shapelog.model.compile import Compile, Outcome, resumed_by
+from shapelog.model.compile import Compile, GraphBreak, Outcome, resumed_by
 from shapelog.model.frame import Frame
 from shapelog.model.ids import TorchVersion
 from shapelog.reading.payloads.guards import place_of
@@ -133,7 +134,7 @@ class _Harm:
             compared = product(symbolic[:MOST_COMPARED], static[:MOST_COMPARED])
             if not any(self._is_alike(mark, compile, other) for compile, other in compared):
                 continue  # the code took another path, on which it breaks anyway
-            known = {item.reason for compile in static for item in compile.breaks}
+            known = {item.reason for compile in static for item in compile.breaks if not _may_be_due_to(mark, item, static)}
             new = [{item.reason for item in compile.breaks} - known for compile in symbolic]
             if all(new):
                 broken = symbolic[0]
@@ -207,7 +208,7 @@ class _Harm:
     def _mark_alone(self, mark: Mark, frame: Frame, helped: list[Frame]) -> str:
         """The call that marks a tensor, and no other one of its name; to rename it where no line of code could do that."""
         codes = {code for item in helped for cause in self.index.causes(item, mark.source) for code in cause.codes}
-        line = mark_line(mark, [], tuple(codes), all(resumed_by(item.name) for item in helped))
+        line = mark_line(mark, [], tuple(codes), is_resumed=all(resumed_by(item.name) for item in helped))
         if line.startswith("#"):
             return _rename(mark.source.display_name, frame, helped)
         return f"entries match by name in every frame: call {line} instead, which marks this tensor alone"
@@ -219,6 +220,15 @@ class _Harm:
         if frame not in self.quoted:
             self.quoted[frame] = QuotedCode(frame)
         return self.quoted[frame]
+
+
+def _may_be_due_to(mark: Mark, item: GraphBreak, static: Iterable[Compile]) -> bool:
+    """Whether a line that broke the graph names an int, and not each call broke there in which the int was static.
+
+    Another int on that line may have been symbolic in those that did: ``math.gcd(n, m)`` breaks with either.
+    """
+    is_named = mark.is_int and item.place is not None and re.search(rf"(?<![\w.]){re.escape(spelled(mark.source))}(?!\w)", item.place.code)
+    return bool(is_named) and not all(item.reason in {other.reason for other in compile.breaks} for compile in static)
 
 
 def _keep_out(name: str, frame: Frame, helped: list[Frame], what: str = "") -> str:

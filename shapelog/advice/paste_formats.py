@@ -94,7 +94,7 @@ def effect_of(advice: Advice) -> str:
         parts.append(
             f"{after.limit_hits} of {plural(before.limit_hits, 'limit hit')} remain"
             if after.limit_hits
-            else "the recompile limit should no longer be reached"
+            else "the recompile limit might no longer be reached"
             if after.more or after.doubtful
             else "the recompile limit is no longer reached" + (" by the calls that were recorded" if after.unrecorded else "")
         )

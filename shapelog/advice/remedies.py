@@ -210,7 +210,7 @@ def _obstacle_beside(item: Recompile, causes: Sequence[Cause]) -> str:
     if item.verdict not in _NOT_BY_MARKS or not all(cause.verdict is Verdict.MARKING and _is_markable(cause) for cause in causes):
         return ""
     other = next((cause for cause in item.causes if not _is_markable(cause)), None)
-    return f"marking it alone saves no compilation: {other.axis} changed too ({other.remedy_rule.code})" if other else ""
+    return f"a mark alone does not help: {other.subject} changed too ({other.remedy_rule.code})" if other else ""
 
 
 def _unbroken(item: Recompile, cause: Cause) -> str:

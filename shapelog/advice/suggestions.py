@@ -206,15 +206,18 @@ def _suggestion(selected: _Selected, marks: list[Mark]) -> Suggestion:
         confidence_reason=reason,
         caveats=caveats,
         place=frames[0].called_at,
-        python=tuple(_mark_lines(seen, codes, frames)),
+        python=tuple(_mark_lines(seen, codes, frames, selected.version)),
     )
 
 
-def _mark_lines(seen: tuple[ObservedValues, ...], codes: tuple[str, ...], frames: tuple[Frame, ...]) -> Iterator[str]:
+def _mark_lines(
+    seen: tuple[ObservedValues, ...], codes: tuple[str, ...], frames: tuple[Frame, ...], version: TorchVersion
+) -> Iterator[str]:
     is_resumed = all(resumed_by(frame.name) for frame in frames)
     for item in seen:
         if not item.mark.is_int:
-            yield mark_line(item.mark, [value for _, value in item.values], codes, is_resumed)
+            values = [value for _, value in item.values]
+            yield mark_line(item.mark, values, codes, is_resumed=is_resumed, has_list=version.reads_sources)
 
 
 def _all_sources(explained: Explanations) -> SourceNames:

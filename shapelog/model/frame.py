@@ -1,12 +1,14 @@
 """The compiles of one code, in the order in which they were made."""
 
 import math
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 
 from shapelog.display import in_notebook
 from shapelog.model.compile import Compile, Outcome, resumed_by
+from shapelog.reading.payloads.guards import GuardTree
 from shapelog.reading.payloads.source_names import Source
 from shapelog.reading.payloads.source_names import is_library as in_library
 from shapelog.reading.records import StackFrame
@@ -15,7 +17,7 @@ from shapelog.text import cut, names_of, one_line, plural
 # In the one-line display of an object.
 _LONGEST_NAME = 80
 # The title of code whose name is in no record.
-UNNAMED_CODE = "code that the log does not name"
+UNNAMED_CODE = "a function that the log does not name"
 _CAPTURED = "backward graph captured by compiled autograd"
 # How many compiles of a frame, from the first on, are asked for the frames that a stack lacks.
 _MOST_ASKED = 32
@@ -23,6 +25,7 @@ _WRAPPERS = frozenset(("inner", "wrapper", "wrapped", "_fn", "fn", "_call_impl",
 # Classes of torch whose objects a wrapper is given, and whose names are no help with its code.
 _NO_CLASS_OF_CODE = ("torch.Tensor", "torch.nn.parameter.", "torch._ops.")
 _CALLEES = tuple(map(Source, ("L['self']", "L['fn']", "L['func']", "L['args'][0]")))
+_ARGUMENT = re.compile(r"L\['\w+'\]")
 Function = tuple[int | None, int, str, str]
 """A rank, a process, a file, and the name of a function."""
 
@@ -30,6 +33,12 @@ Function = tuple[int | None, int, str, str]
 def short_name(text: str) -> str:
     """A name in the one-line display of an object."""
     return cut(one_line(text), _LONGEST_NAME)
+
+
+def _module_of(tree: GuardTree) -> Source | None:
+    """The argument that is an nn.Module, where one is: the first of a method whose author does not call it ``self``."""
+    modules = [source for source in tree.modules if _ARGUMENT.fullmatch(source)]
+    return modules[0] if len(modules) == 1 else None
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -113,7 +122,8 @@ class Frame:
         resumed = resumed_by(self.name)
         for compile in compiles if (resumed[0] if resumed else self.name) in _WRAPPERS else ():
             tree = compile.guards
-            named = next((tree.types[source] for source in _CALLEES if source in tree.types), "") if tree else ""
+            callee = next((source for source in _CALLEES if source in tree.types), _module_of(tree)) if tree else None
+            named = tree.types.get(callee, "") if tree and callee else ""
             if "." in named and not named.startswith(_NO_CLASS_OF_CODE):  # classes of Python such as function and int have no module
                 yield named.rsplit(".", 1)[-1]
 

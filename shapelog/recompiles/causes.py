@@ -286,6 +286,7 @@ def _cause(item: Violation, entry: CompileFacts, call: CompileFacts) -> Cause:
 
 # contiguous() returns such a tensor as it is.
 _COPY = "pass a copy with the usual strides, .clone(memory_format=torch.contiguous_format), or make the tensor the same way every time"
+_REPEAT = "copy what expand() returns with contiguous(), or expand it in every call"
 
 
 def _layout_cause(cause: Cause, item: Violation, entry: CompileFacts, call: CompileFacts) -> Cause:
@@ -300,7 +301,13 @@ def _layout_cause(cause: Cause, item: Violation, entry: CompileFacts, call: Comp
     strides = f": strides {before}, now {after}" if before and after else ""
     is_same = layouts[0] is not None and layouts[1] is not None and layouts[0].is_in_memory_as(layouts[1])
     sentence = f"the memory layout of {name} changed (transposed, channels last, or a view){strides}"
-    if is_same:
+    own_remedy = ""
+    expanded = [found is not None and found.is_expanded for found in layouts]
+    if expanded[0] != expanded[1]:
+        when = "was expanded when this was compiled and is not now" if expanded[0] else "is an expanded tensor now and was none before"
+        sentence, own_remedy = f"{name} {when}{strides}", _REPEAT
+    elif is_same:
+        own_remedy = _COPY
         sentence = f"only the stride of a dimension of size 1 of {name} changed, which PyTorch guards all the same{strides}"
     return cause._replace(
         source=source,
@@ -309,7 +316,7 @@ def _layout_cause(cause: Cause, item: Violation, entry: CompileFacts, call: Comp
         before=before,
         after=after,
         sentence=sentence,
-        own_remedy=_COPY if is_same else "",
+        own_remedy=own_remedy,
     )
 
 

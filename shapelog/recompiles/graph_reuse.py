@@ -187,7 +187,8 @@ class GraphReuse:
     def _proof(self, frame: Frame, difference: EntryDifference, compile: Compile) -> bool | None:
         entry, table = difference.entry, self.differences.table
         known, call = table.of(entry), table.of(compile)
-        if broken_stride_tie(difference, table, compile) or moved_to_start(difference, table, compile) or index_of(difference, known, call):
+        is_tied = broken_stride_tie(difference, table, compile) or tied_stride(difference, table, compile)
+        if is_tied or moved_to_start(difference, table, compile) or index_of(difference, known, call):
             return None
         if broken_base_tie(difference, table, compile):
             return None
@@ -260,6 +261,23 @@ def broken_stride_tie(difference: EntryDifference, table: FactTable, compile: Co
     entry, call = table.of(difference.entry), table.of(compile)
     found = (source for source, dims in _symbolic_dims(difference).items() if broken_tie(source, dims, entry, call) is not None)
     return next((source.display_name for source in found), "")
+
+
+def tied_stride(difference: EntryDifference, table: FactTable, compile: Compile) -> str:
+    """A tensor whose strides follow from its sizes in this call, where the entry is for those that do not, "" without one.
+
+    Such an entry requires that they differ (``x.stride()[0] != x.size()[1]``), as code does that asks whether a tensor is contiguous.
+    """
+    entry, call = table.of(difference.entry), table.of(compile)
+    failed = (
+        shape
+        for shape in (entry.tree.shapes if entry.tree and any(cause.codes[0] == "SL105" for cause in difference.causes) else ())
+        if shape.parsed.is_inequality and shape.parsed.holds(call.numbers) is False
+    )
+    parts = (
+        part for shape in failed for name in shape.parsed.names if (part := Source(name).tensor_part) and part.prop.kind is Kind.STRIDE
+    )
+    return next((part.tensor.display_name for part in parts), "")
 
 
 def broken_base_tie(difference: EntryDifference, table: FactTable, compile: Compile) -> tuple[str, str] | None:

@@ -20,6 +20,11 @@ class Layout(NamedTuple):
         dims = [dim for dim, size in enumerate(self.sizes) if size > 1]
         return sorted(dims, key=lambda dim: (-self.strides[dim], dim))
 
+    @property
+    def is_expanded(self) -> bool:
+        """Whether elements repeat along a dim, as ``expand`` and broadcasting make them."""
+        return any(size > 1 and stride == 0 for size, stride in zip(self.sizes, self.strides, strict=True))
+
     def is_in_memory_as(self, other: "Layout") -> bool:
         """Whether the elements lie in memory alike, so that at most strides of dims of size 0 and 1 differ."""
         dims = [dim for dim, size in enumerate(self.sizes) if size > 1]

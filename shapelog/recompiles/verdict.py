@@ -16,6 +16,7 @@ from shapelog.recompiles.graph_reuse import (
     pinning_operator,
     similar,
     statically_marked_dim,
+    tied_stride,
 )
 from shapelog.rules import Verdict, any_blocks_marking
 
@@ -71,9 +72,9 @@ def stays_static(frame: Frame, nearest: EntryDifference, compile: Compile, reuse
         return ""
     axis, entry = fixed
     return (
-        f"marking does not help: {entry if compile.shown_label else 'an earlier graph'} was compiled because {axis} varied, and is for one "
-        "value of it all the same. The code fixes that size, as a weight does; only with dynamic=False, where automatic dynamic shapes are "
-        "off, a mark helps"
+        f"marking does not help: {entry if compile.shown_label else 'an earlier graph'} was compiled after {axis} had changed, and is "
+        "static all the same, so the code needs that size (it may be that of a weight); a mark helps only if the code is compiled with "
+        "dynamic=False"
     )
 
 
@@ -98,9 +99,12 @@ def blocking_rule(frame: Frame, nearest: EntryDifference, compile: Compile, reus
             "SL105",
             f"marking is not enough: the strides of {tensor} do not follow from its sizes",
         )
+    tensor = tied_stride(nearest, table, compile)
+    if tensor:
+        return "SL105", f"marking is not enough: the strides of {tensor} follow from its sizes now and did not when this was compiled"
     tied = broken_base_tie(nearest, table, compile)
     if tied:
-        return "SL317", "marking is not enough: {} was a view of {}, whose marked sizes its base would need, and no longer is".format(*tied)
+        return "SL317", "marking is not enough: {} was a view of {} when this was compiled, and no longer is".format(*tied)
     tensor = moved_to_start(nearest, table, compile)
     if tensor:
         return (

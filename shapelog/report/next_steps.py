@@ -2,18 +2,21 @@
 
 from shapelog.grouping import grouped
 from shapelog.model.compile import Outcome
-from shapelog.reading.payloads.compiler_messages import PLANNED_RESTARTS
+from shapelog.reading.payloads.compiler_messages import RESTART_REMEDIES
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.report.alerts import Alert, Alerts, stable_text
 from shapelog.report.steps.caches import cache_steps
 from shapelog.report.steps.code_changes import change_of, code_change
 from shapelog.report.steps.exports import export_steps
 from shapelog.report.steps.interruptions import SETTING, failure_step, graph_break_step, restart_step
-from shapelog.report.steps.limit import is_lifted, limit_step, of_all_objects
+from shapelog.report.steps.limit import is_lifted, limit_step, may_be_reached, of_all_objects
 from shapelog.report.steps.marks import mark_steps
 from shapelog.report.steps.ranks import rank_steps
 from shapelog.report.steps.step import CONFIDENCE, COSTLY, SET_UP, NextStep, StepKind, StepSources
 from shapelog.rules import AlertKind, Level, Verdict
+
+# How likely a step is to save what it is expected to.
+CHANCES = {"high": 1.0, "medium": 0.75, "low": 0.5}
 
 
 def next_steps(found: Alerts) -> tuple[NextStep, ...]:
@@ -34,7 +37,7 @@ def next_steps(found: Alerts) -> tuple[NextStep, ...]:
 
 
 def _rank(step: NextStep, notable: float) -> tuple[float, ...]:
-    """By the seconds at stake; where these are not ``notable``, what leaves no compiled code or no exported program comes first."""
+    """By the seconds at stake and how sure they are; where these are not ``notable``, what leaves no compiled code comes first."""
     hangs = any(rule.code == "SL703" for rule in step.rules)
     saving = step.saving
     stops_export = step.kind is StepKind.EXPORT and step.rules[0].level is Level.ERROR
@@ -44,7 +47,7 @@ def _rank(step: NextStep, notable: float) -> tuple[float, ...]:
         -hangs,
         is_minor and not without_code,
         is_minor,
-        -round(step.stake, 3),
+        -round(step.stake * CHANCES[step.confidence.level], 3),
         -saving.most,
         -without_code,
         CONFIDENCE.index(step.confidence.level),
@@ -67,9 +70,10 @@ def _key(run: StepSources, alert: Alert) -> tuple[StepKind, object] | None:
         return (kind, (alert.rule, stable_text(alert.messages[0].title), hints) if alert.messages else alert)
     if AlertKind.RESTART in kinds:
         is_costly = alert.seconds > COSTLY * run.report.summary.seconds
-        return (StepKind.RESTART, alert) if is_costly and alert.axis not in PLANNED_RESTARTS else None
+        return (StepKind.RESTART, alert) if is_costly and alert.axis in RESTART_REMEDIES else None
     if AlertKind.LIMIT in kinds:
-        return None if is_lifted(run, alert.code) else (StepKind.LIMIT, of_all_objects(alert))
+        lifted = is_lifted(run, alert.code)
+        return None if lifted and not may_be_reached(run, alert.code) else (StepKind.LIMIT, (of_all_objects(alert), lifted))
     is_avoidable = any(AlertKind.AVOIDABLE in item.kinds and run.needs_code(item.compile) for item in alert.occurrences)
     if is_avoidable and change_of(alert).change:  # accepting graphs saves nothing
         return (StepKind.SETUP, alert.rule) if alert.rule.code in SET_UP else (StepKind.CODE, change_of(alert))

@@ -242,15 +242,18 @@ def report_on(explained: Explanations, debug: bool = False) -> Report:
 
 def _with_marks(findings: Iterable[Finding], explained: Explanations, remedies: Remedies, advice: Advice | None) -> Iterator[Finding]:
     """The findings; those about the recompile limit and forbidden recompiles with the marks that prevent them, where marks do."""
-    below = advice.below_limit if advice else frozenset()
+    lifted = {item.frame: item for item in advice.forecasts if item.lifts_limit} if advice else {}
     forbidding = [(frame, found) for frame, recompiles in explained.by_frame.items() for found in recompiles if found.compile.is_forbidden]
     refused = {(frame, found.compile.label): found for frame, found in reversed(forbidding)}  # the first of a label
     for item in findings:
         recompiles = explained.of_frame(item.frame) if item.frame and item.rule.alert_kind is AlertKind.LIMIT else ()
-        removed = [found for found in recompiles if found.verdict is Verdict.MARKING] if item.frame in below else []
+        removed = [found for found in recompiles if found.verdict is Verdict.MARKING] if item.frame in lifted else []
         forbidden = refused.get((item.frame, item.compile)) if item.frame else None
-        if removed:
-            yield item._replace(own_remedy=remedies.of(removed, [cause for found in removed for cause in found.causes]).text)
+        if removed and item.frame:
+            text = remedies.of(removed, [cause for found in removed for cause in found.causes]).text
+            setting = explained.trace.version.limit_setting()
+            raise_it = f"; raise {setting} if calls are refused all the same" if lifted[item.frame].may_reach_limit else ""
+            yield item._replace(own_remedy=text + raise_it)
         elif forbidden and forbidden.causes:
             yield item._replace(own_remedy=remedies.of_recompile(forbidden).text)
         else:

@@ -454,7 +454,7 @@ def test_a_limit_hit_is_counted_beside_the_compilations_that_a_mark_saves() -> N
     ("name", "words"),
     [
         ("real/demo.log.gz", ""),
-        ("lab/graph_break_resume.log.gz", "some compilations go away only if several of these are marked"),
+        ("lab/graph_break_resume.log.gz", "a compilation that needs several of these marks is counted with each"),
     ],
 )
 def test_it_is_stated_where_savings_do_not_add_up(name: str, words: str) -> None:

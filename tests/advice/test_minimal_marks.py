@@ -4,7 +4,7 @@ import make
 import pytest
 from make import compile as compiled
 from make import explain, int_values, last_recompile, static_sizes, tensor, trace
-from payload_text import RETURN_LINE, code_comment, graph_text, guard_manager, guard_tree, tensor_match
+from payload_text import RETURN_LINE, code_comment, equals_match, graph_text, guard_manager, guard_tree, tensor_match
 from recorded import report_of
 
 from shapelog.advice.advise import advise
@@ -67,6 +67,25 @@ def test_a_graph_that_breaks_only_where_a_size_is_symbolic_breaks_by_the_mark(gu
         ["f has a graph break at model.py:7 once x.size[0] is symbolic"] if is_harm else []
     )
     assert found.marks == (frozenset() if is_harm else {Mark(Source("L['x']"), 0)})
+
+
+@pytest.mark.parametrize(("line", "names"), [("math.gcd(n, k)", ["n", "k"]), ("check(n)", ["n"])])
+def test_each_int_on_a_line_that_breaks_only_where_one_is_symbolic_may_break_it(line: str, names: list[str]) -> None:
+    """n varied first, so that it was symbolic already when k varied."""
+    text = "Graph break in user code at /srv/app/model.py:7\nGraph Break Reason: no tensor\nUser code traceback:\n"
+    text += f'  File "/srv/app/model.py", line 7, in f\n    {line}\n'
+    broken = [make.artifact("dynamo_graph_break_reason", text, id=f"0/{number}") for number in (1, 2)]
+    n, k = ("s0", "5", "L['n']"), ("s1", "6", "L['k']")
+    static = [
+        guard_tree(tensor_match(), *(equals_match(f"L['{name}']", value) for name, value in values))
+        for values in ((("n", 3), ("k", 4)), (("k", 4),), ())
+    ]
+    made = trace(
+        compiled("0/0", tensor(10, 8), guards=static[0]),
+        compiled("0/1", tensor(10, 8), guards=static[1], symbols=(n,), reasons=["0/0: L['n'] == 3"]) + broken[0],
+        compiled("0/2", tensor(10, 8), guards=static[2], symbols=(n, k), reasons=["0/1: L['k'] == 4", "0/0: L['n'] == 3"]) + broken[1],
+    )
+    assert [item.mark.source.display_name for item in chosen(made).left_out] == sorted(names)
 
 
 def test_an_int_that_pins_a_loop_is_nothing_to_mark() -> None:

@@ -252,7 +252,7 @@ def test_a_mark_that_another_cause_of_the_same_call_makes_useless_is_not_recomme
     )
     report, recompile = last(made)
     of_x = report.remedies.of((recompile,), recompile.causes[:1])
-    assert of_x == Remedy(RULES["SL101"], "marking it alone saves no compilation: y.size[0] changed too (SL104)")
+    assert of_x == Remedy(RULES["SL101"], "a mark alone does not help: dim 0 of y changed too (SL104)")
 
 
 @pytest.mark.parametrize(

@@ -244,6 +244,31 @@ def test_another_order_of_strides_is_one_cause_with_both_layouts() -> None:
     assert (cause.axis, cause.before, cause.after) == ("x.stride", "(8, 1)", "(1, 4)")
 
 
+def test_an_entry_for_strides_that_do_not_follow_from_sizes_does_not_serve_a_contiguous_tensor() -> None:
+    """The last columns of a tensor, and then all of it; the code asks whether it is contiguous."""
+    row, column = "L['x'].stride()[0]", "L['x'].size()[1]"
+    symbols = (("s0", "9", row), ("s1", "8", column))
+    free = guard_tree(tensor_match(size=(10, None), stride=(None, 1)), shapes=[f"{row} != {column}"])
+    made = trace(compiled("0/0", tensor(10, 8, stride=[9, 1]), guards=free, symbols=symbols))
+    made += compiled("0/1", tensor(10, 6, stride=[6, 1]), reasons=[f"0/0: {row} != {column}"])
+    recompile = last_recompile(made)
+    assert (recompile.verdict, recompile.blocking_rule) == (Verdict.CODE, "SL105")
+    assert recompile.why_not_markable.endswith("the strides of x follow from its sizes now and did not when this was compiled")
+    assert recompile.causes[0].sentence.startswith("the strides of x follow from its sizes, and did not before")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "what"),
+    [
+        ((0, 1), (8, 1), "x was expanded when this was compiled and is not now: strides (0, 1), now (8, 1)"),
+        ((8, 1), (0, 1), "x is an expanded tensor now and was none before: strides (8, 1), now (0, 1)"),
+    ],
+)
+def test_a_stride_of_0_is_that_of_an_expanded_tensor(first: tuple[int, int], second: tuple[int, int], what: str) -> None:
+    cause = only(trace(*(compiled(f"0/{number}", tensor(4, 8, stride=stride)) for number, stride in enumerate((first, second)))))
+    assert (cause.sentence, cause.own_remedy) == (what, "copy what expand() returns with contiguous(), or expand it in every call")
+
+
 def test_a_stride_that_was_tied_to_a_size_does_not_become_free_by_marking() -> None:
     """Rows one after the other, then every second row: a marked graph would still expect the product of the inner sizes."""
     made = trace(compiled("0/0", tensor(6, 4, stride=[4, 1])), compiled("0/1", tensor(6, 4, stride=[8, 1])))
@@ -258,7 +283,7 @@ def test_a_size_that_a_static_partner_pins_is_marked_with_it() -> None:
     made += compiled("0/1", tensor(12, 8), second, symbols=(("s77", "12", "L['x'].size()[0]"),), specializations=(pinned,))
     recompile = last_recompile(made)
     assert recompile.codes == ("SL101",)
-    assert "the code ties it to y.size[0], which is static: mark both" in recompile.causes[0].sentence
+    assert "the code ties it to y.size[0], which is static: mark that too" in recompile.causes[0].sentence
     assert recompile.verdict is Verdict.MARKING
 
 
@@ -274,7 +299,7 @@ def test_a_size_is_tied_to_a_tensor_that_the_entry_was_not_called_with() -> None
     (of_x,) = [cause for cause in recompile.causes if cause.source == "L['x']"]
     assert (of_x.codes, of_x.sentence) == (
         ("SL101",),
-        "dim 0 of x changed from 10 to 12; the code ties it to w.size[0], which is static: mark both",
+        "dim 0 of x changed from 10 to 12; the code ties it to w.size[0], which is static: mark that too",
     )
     assert recompile.verdict is not Verdict.MARKING
 
@@ -363,13 +388,13 @@ def sentence_about_x(sizes: tuple[int, ...], ints: list[tuple[int, ...]]) -> str
 def test_a_size_is_tied_to_an_int_that_it_is_always_a_part_or_a_multiple_of(sizes: tuple[int, ...], sides: tuple[int, ...]) -> None:
     ints = [(side,) for side in sides]
     assert "needs the exact value" in sentence_about_x(sizes[:2], ints[:2])
-    assert "the code ties it to self.h, which is static: mark both" in sentence_about_x(sizes, ints)
+    assert "the code ties it to self.h, which is static: mark that too" in sentence_about_x(sizes, ints)
 
 
 def test_a_size_is_tied_to_the_sides_of_an_image_that_windows_cover() -> None:
     images = [(16, 16), (8, 12), (18, 22), (9, 11)]
     windows = tuple(-(-height // 4) * -(-width // 4) for height, width in images)
-    assert "the code ties it to self.h and self.w, which are static: mark all of them" in sentence_about_x(windows, images)
+    assert "the code ties it to self.h and self.w, which are static: mark these too" in sentence_about_x(windows, images)
 
 
 def test_a_guard_on_an_item_belongs_to_the_length_of_its_list() -> None:
@@ -1618,6 +1643,7 @@ def test_a_switch_that_turns_all_off_is_off_where_it_is_true() -> None:
 def test_the_layers_of_a_module_are_the_items_of_a_container() -> None:
     cause = only(two(guard_tree(tensor_match()), guard_tree(tensor_match()), "len(self._modules['layers']._modules) != 2"))
     assert (cause.codes, cause.sentence) == (("SL313",), "self.layers had 2 modules and now has a different number")
+    assert (cause.verdict, cause.own_remedy.partition(":")[0]) == (Verdict.JUSTIFIED, "modules of another structure need a graph each")
 
 
 def test_the_tensors_of_a_subclass_have_its_new_size_where_they_became_dynamic() -> None:
@@ -1865,7 +1891,7 @@ def test_a_float_that_a_branch_is_on_cannot_be_a_tensor(guard: str, verdict: Ver
     ("code", "verdict", "remedy"),
     [
         ("return x * print(t)", Verdict.CODE, ""),
-        ("return x * int(t)", Verdict.JUSTIFIED, "rewrite the line that needs the exact value, or accept one graph per value"),
+        ("return x * int(t)", Verdict.JUSTIFIED, "rewrite the line that needs the exact value of t, or accept one graph per value"),
     ],
 )
 def test_a_float_that_is_pinned_after_tracing_can_be_a_tensor(code: str, verdict: Verdict, remedy: str) -> None:

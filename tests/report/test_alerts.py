@@ -62,7 +62,8 @@ def test_a_limit_that_every_rank_hit_is_an_event_of_each() -> None:
     alert = by_code(alerts_of(trace, trace))["SL401"]
     assert (alert.level, alert.kinds) == (Level.ERROR, {AlertKind.LIMIT})
     assert len({occurrence.compile for occurrence in alert.occurrences}) == len(alert.occurrences) == 2
-    assert alert.remedy.text == "mark dim 0 of x as dynamic: add L['x']:0 to TORCH_COMPILE_DYNAMIC_SOURCES"
+    mark = "mark dim 0 of x as dynamic: add L['x']:0 to TORCH_COMPILE_DYNAMIC_SOURCES"
+    assert alert.remedy.text == f"{mark}; raise torch._dynamo.config.recompile_limit if calls are refused all the same"
 
 
 def test_what_only_came_along_is_not_avoidable() -> None:

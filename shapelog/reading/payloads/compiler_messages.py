@@ -62,7 +62,7 @@ _CHAINED = re.compile(
 _GENERAL_HINT = re.compile(
     r"(?:If it is a Python builtin, p|P)lease (?:report|file) an issue|This is likely to be a Dynamo bug"
     r"|This graph break (?:may|is)|It may be possible to write Dynamo"
-    r"|Your code may result in an error|Dynamo has detected"
+    r"|Report an issue to the backend compiler repo|Your code may result in an error|Dynamo has detected"
 )
 
 
@@ -76,8 +76,13 @@ _RESTARTS = {
     "TensorifyScalarRestartAnalysis": "a float could not stay dynamic, so its value became a constant",
     "UnspecializeRestartAnalysis": "an nn.Module changed while its code was traced",
 }
-# Restarts that belong to how Dynamo works: nothing in the code avoids them.
-PLANNED_RESTARTS = frozenset((_RESTARTS["CompileCollectiveRestartAnalysis"], _RESTARTS["SpeculationRestartAnalysis"]))
+# What avoids a restart, by its reason; the others belong to how Dynamo works, or to a graph break.
+RESTART_REMEDIES = {
+    _RESTARTS["AutogradGradRestartAnalysis"]: "do not return what torch.autograd.grad consumes",
+    _RESTARTS["RequiresGradRestartAnalysis"]: "call requires_grad_() on tensors before they are passed to compiled code",
+    _RESTARTS["TensorifyScalarRestartAnalysis"]: "pass the float that varies as a tensor",
+    _RESTARTS["UnspecializeRestartAnalysis"]: "change modules outside compiled code",
+}
 # ``builtin: print [<class 'torch._dynamo.variables.constant.ConstantVariable'>] False``, as versions before 2.8 write it.
 _BUILTIN = re.compile(r"builtin: (\w+) \[.*\] (?:True|False)")
 
@@ -117,7 +122,7 @@ _CONSTANT = re.compile(r"ConstantVariable\(\w+: (.*)\)")
 
 
 # What a text log that ends before the exception has in its place.
-LOST_EXCEPTION = "the text does not have the exception"
+LOST_EXCEPTION = "the exception is missing from the text"
 # The cause of another exception, whose stack PyTorch leaves out.
 _WITHOUT_STACK = re.compile(r"\s*torch\._\w+\.[\w.]{1,200}: \S")
 

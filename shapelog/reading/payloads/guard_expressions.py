@@ -29,6 +29,9 @@ _BINARY: dict[type[ast.operator], Callable[[Value, Value], Value | None]] = {
     ast.Div: operator.truediv,
     ast.Mod: operator.mod,
     ast.Pow: lambda base, exponent: base**exponent if abs(exponent) <= _MAX_EXPONENT and abs(base) < 1 << 40 else None,
+    ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor,
 }
 _CALL: dict[str, Callable[..., Value]] = {
     "Eq": operator.eq,
@@ -55,7 +58,15 @@ _CALL: dict[str, Callable[..., Value]] = {
     "isnan": math.isnan,
     "floor": math.floor,
     "ceil": math.ceil,
+    "trunc": math.trunc,
+    "round": round,
+    "float": float,
+    "int": int,
+    "sqrt": math.sqrt,
+    **{name: getattr(math, name) for name in ("log", "log2", "exp", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh")},
 }
+# ``math.ceil``, ``torch.sym_float``, ``torch._sym_sqrt``: the modules and the beginnings of what they call the same.
+_MODULES, _OF_TORCH = ("math", "torch"), re.compile("^_?sym_")
 _MAX_EXPONENT = 64
 _FLOAT = re.compile(r"-?\d{1,400}(?:\.\d{0,400}(?:e[+-]?\d{1,3})?|e[+-]?\d{1,3})", re.A)
 # Sources that ``ast.unparse`` would not change, as most are.
@@ -164,21 +175,26 @@ def canonical(source: str) -> str:
     return ast.unparse(tree) if tree is not None else source
 
 
-def _is_function(node: ast.expr) -> bool:
-    return (isinstance(node, ast.Name) and node.id in _CALL) or (
-        isinstance(node, ast.Attribute) and node.attr in ("isnan", "floor", "ceil")
-    )
+def _function(node: ast.expr) -> Callable[..., Value] | None:
+    """What a guard calls, as ``PythonPrinter`` in ``torch/utils/_sympy/printers.py`` writes it; None for anything else."""
+    if isinstance(node, ast.Name):
+        return _CALL.get(node.id)
+    if isinstance(node, ast.Attribute):
+        is_of_module = isinstance(node.value, ast.Name) and node.value.id in _MODULES
+        name = _OF_TORCH.sub("", node.attr) if is_of_module else node.attr
+        return _CALL.get(name) if is_of_module or name in ("isnan", "floor", "ceil") else None
+    return None
 
 
 def _name_sources(node: ast.expr, names: list[str], code: str) -> ast.expr:
     """The tree with each source in it replaced by one name, its spelling in ``code`` (may be ""), which is added to ``names``."""
-    if isinstance(node, ast.Call) and _is_function(node.func):
+    if isinstance(node, ast.Call) and _function(node.func):
         node.args = [_name_sources(argument, names, code) for argument in node.args]
     elif isinstance(node, (ast.Name, ast.Attribute, ast.Subscript, ast.Call)):
         written = code[node.col_offset : node.end_col_offset]
         names.append(written if _CANONICAL.fullmatch(written) else ast.unparse(node))
         return ast.Name(names[-1])
-    elif isinstance(node, (ast.Compare, ast.BoolOp, ast.BinOp, ast.UnaryOp)):
+    elif isinstance(node, (ast.Compare, ast.BoolOp, ast.BinOp, ast.UnaryOp, ast.IfExp)):
         for name, part in ast.iter_fields(node):
             named = [_name_sources(item, names, code) for item in part] if isinstance(part, list) else _name_sources(part, names, code)
             setattr(node, name, named)
@@ -189,10 +205,9 @@ def _evaluate(node: ast.expr, values: Mapping[str, Value]) -> Value | None:
     """None means unknown, and makes the whole value unknown."""
     if isinstance(node, ast.Constant):
         return node.value if isinstance(node.value, (int, float)) else None
-    if isinstance(node, ast.Call) and _is_function(node.func):
-        name = node.func.id if isinstance(node.func, ast.Name) else node.func.attr  # type: ignore[attr-defined]
+    if isinstance(node, ast.Call) and (function := _function(node.func)):
         arguments = [_evaluate(argument, values) for argument in node.args]
-        return None if None in arguments or not arguments else _CALL[name](*arguments)
+        return None if None in arguments or not arguments else function(*arguments)
     if isinstance(node, ast.Name):
         return values.get(node.id)
     if isinstance(node, ast.Compare):
@@ -208,6 +223,9 @@ def _evaluate(node: ast.expr, values: Mapping[str, Value]) -> Value | None:
         if inner is None:
             return None
         return not inner if isinstance(node.op, ast.Not) else -inner if isinstance(node.op, ast.USub) else inner
+    if isinstance(node, ast.IfExp):
+        condition = _evaluate(node.test, values)
+        return None if condition is None else _evaluate(node.body if condition else node.orelse, values)
     if isinstance(node, ast.BinOp):
         left, right = _evaluate(node.left, values), _evaluate(node.right, values)
         operation = _BINARY.get(type(node.op))

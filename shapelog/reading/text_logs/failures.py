@@ -61,7 +61,7 @@ _JOINED_FRAME = re.compile(
     r"(?P<code>.*?)(?= File \"| Set TORCH| You can suppress|$)"
 )
 _STACK_LINE = re.compile(r"\s*(?:File \"|\^|~)")
-_SHAPE_ENV = "the guards on sizes could not be made, as where a size that is marked as dynamic cannot vary"
+_SHAPE_ENV = "PyTorch could not make the guards on sizes; most often a size is marked as dynamic that the code fixes"
 _LOST_VIOLATION = f"{_SHAPE_ENV} (SHAPE_ENV)"
 _LOWERING = "Error from lowering"
 # The heading, and below it one condition on each line; a person may have written on below these, or quote one alone.

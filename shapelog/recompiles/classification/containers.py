@@ -15,6 +15,7 @@ _CLASS_DICT, _MODULE_PART = (
     re.compile(r"dict\((?P<owner>.*)\.__dict__\)"),
     re.compile(r"(?P<owner>.*)\._(?P<part>module|parameter|buffer)s"),
 )
+_OTHER_PARTS = "modules of another structure need a graph each: raise the recompile limit above their number, or compile each by itself"
 _DEFAULTS, _SAME_DEFAULTS = ".__defaults__", "set the defaults of the function once, before the first call"
 _HOOKS, _SAME_HOOKS = re.compile(r"\._([a-z_]*hook)s$"), "register the hooks before the first call, and keep them"
 
@@ -74,7 +75,8 @@ def length(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) 
         return Classification(("SL313",), f"{function} had {before} default{plural} {had}", remedy=_SAME_DEFAULTS)
     part = _MODULE_PART.fullmatch(item.source)
     if part:
-        return Classification(("SL313",), f"{display_text(part['owner'])} had {before} {part['part']}{plural} {had}")
+        sentence = f"{display_text(part['owner'])} had {before} {part['part']}{plural} {had}"
+        return Classification(("SL313",), sentence, verdict=Verdict.JUSTIFIED, remedy=_OTHER_PARTS)
     is_dict = is_dict or _is_used_as_dict(code_of(item), name)
     if is_dict or (item.reason is not None and "!=" in item.reason.code):
         return Classification(("SL314",), f"the dict {name} had {before} key{plural} {had}")

@@ -15,7 +15,7 @@ _CUSTOM_OPERATOR = re.compile(r"\btorch\.ops\.((?!aten\b|prims\b|higher_order\b)
 FLOAT_BRANCH = "replace the branch on this float by torch.where on a tensor, or accept one graph per branch"
 _LEARNING_RATE = re.compile(r"\.param_groups\[\d+\]\['lr'\]$")
 _TENSOR_RATE = "pass the optimizer a tensor as its learning rate, lr=torch.tensor(value)"
-_PINNED_FLOAT = "rewrite the line that needs the exact value, or accept one graph per value"
+_PINNED_FLOAT = "rewrite the line that needs the exact value of {name}, or accept one graph per value"
 _IN_BRANCH = " in evaluate_expr)"  # where Dynamo decides which way a branch goes
 
 
@@ -35,10 +35,11 @@ def float_value(item: Violation, name: str, entry: CompileFacts, call: CompileFa
         sentence += "; PyTorch could not make it a tensor, and took its value as a constant"
         is_rounded = _is_rounded(item)
         return Classification(
-            ("SL312",), sentence, False, Verdict.JUSTIFIED if is_rounded else None, remedy=_PINNED_FLOAT if is_rounded else ""
+            ("SL312",), sentence, False, Verdict.JUSTIFIED if is_rounded else None, _PINNED_FLOAT.format(name=name) if is_rounded else ""
         )
     if pin is not None:
-        return Classification(("SL312",), f"{sentence}; {by_whom(pin)} needs the exact value", False, Verdict.JUSTIFIED, _PINNED_FLOAT)
+        sentence += f"; {by_whom(pin)} needs the exact value"
+        return Classification(("SL312",), sentence, False, Verdict.JUSTIFIED, _PINNED_FLOAT.format(name=name))
     branch = _branch_on_float(item.source, call)
     if branch is None:
         return Classification(("SL312",), sentence, remedy=_TENSOR_RATE if _LEARNING_RATE.search(item.source) else "")

@@ -24,7 +24,7 @@ def pinned(item: Violation, source: str, entry: CompileFacts, call: CompileFacts
     values = integer(str(item.expected)), integer(str(item.actual))
     partners = tied_to(item.key, values, pin_of(source, specialization), known, entry, call)
     if partners:
-        which = "which is static: mark both" if len(partners) == 1 else "which are static: mark all of them"
+        which = "which is static: mark that too" if len(partners) == 1 else "which are static: mark these too"
         return (), f"; the code ties it to {' and '.join(partners)}, {which}"
     return (_specializer(specialization),), f"; {by_whom(specialization)} needs the exact value"
 

@@ -103,7 +103,8 @@ def _strides(guard: _Guard) -> Classification | None:
         return None
     is_slice = same_order(guard.call.described(part.tensor), guard.entry, guard.call)
     seen = f" (now {display_text(guard.actual)})" if guard.actual else ""
-    tied = f"the strides of {part.tensor.display_name} no longer follow from its sizes ({shown_guard(guard.expression)}){seen}"
+    follow = "follow from its sizes, and did not before" if guard.shape.parsed.is_inequality else "no longer follow from its sizes"
+    tied = f"the strides of {part.tensor.display_name} {follow} ({shown_guard(guard.expression)}){seen}"
     return Classification(("SL105",), f"{tied}: {SLICE if is_slice else LAYOUT}", is_slice)
 
 

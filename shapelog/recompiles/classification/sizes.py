@@ -18,6 +18,7 @@ NOT_WARMED_UP = (
     "make the dimension unbacked with torch._dynamo.decorators.mark_unbacked, or accept the extra graph "
     "(PyTorch always specializes on 0 and 1)"
 )
+_OWN_GRAPH = "accept one graph for each: PyTorch always specializes on sizes 0 and 1"
 OWN_SYMBOLS = "set torch.fx.experimental._config.use_duck_shape = False"
 
 
@@ -38,7 +39,9 @@ def size(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) ->
     if is_zero_one:
         words = ""  # what a size of 0 or 1 is tied to makes no difference
     remedy = MARK_FORWARD if call.compile.id.autograd is not None else ""  # the user does not pass its inputs
-    if is_zero_one and item.actual in (0, 1):  # the first call had another size
+    if is_zero_one and is_parameter(item, entry, call):
+        remedy = _OWN_GRAPH
+    elif is_zero_one and item.actual in (0, 1):  # the first call had another size
         remedy = NOT_WARMED_UP
     tensor = call.input(item.source)
     if "SL103" in codes_of_pin and tensor and tensor.layout != "torch.strided":  # a mark of one size of a nested tensor does not help
@@ -64,7 +67,8 @@ def stride(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) 
     is_slice = is_free(item.source, dim, entry) and item.actual not in (0, 1) and same_order(item.source, entry, call)
     changed = f"the stride of {name} in dim {dim} changed from {item.expected} to {item.actual}"
     if layout(entry, item.source) is None and layout(call, item.source) is None:
-        return Classification(("SL105",), f"{changed}: {_LAYOUT_OR_SLICE}", remedy=_COPY_OR_LAYOUT)
+        # PyTorch compares all sizes first (``TensorCheck::check_verbose`` in ``guards.cpp``): none of them changed.
+        return Classification(("SL105",), f"{changed}: {_LAYOUT_OR_SLICE}", verdict=Verdict.CODE, remedy=_COPY_OR_LAYOUT)
     return Classification(("SL105",), f"{changed}: {SLICE if is_slice else LAYOUT}", is_slice)
 
 

@@ -12,6 +12,7 @@ from shapelog.recompiles.classification.tensors import INNER, inner_tensors
 from shapelog.recompiles.evidence.violation import Described, Violation, constant_type
 from shapelog.recompiles.facts import CompileFacts
 
+_OTHER_BOOL = {"True": "False", "False": "True"}
 _SCALARS = frozenset(("bool", "int", "float", "complex", "str", "bytes"))
 _COUNTER = "itertools.count"
 _PLAIN = "pass a plain {}: PyTorch treats an instance of a subclass as a constant"
@@ -49,6 +50,7 @@ def value(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -
         return _int(item, name, entry, call)
     if kind == "float" or is_compared_with_tensor(before):
         return float_value(item, name, entry, call)
+    after = after or _OTHER_BOOL.get(before, "")
     sentence = f"{name} changed from {before} to {after}" if after else f"{name} was {before} and has changed"
     return Classification(("SL311",), sentence, remedy=_OF_INSTANCE if _names_instance(item.source, before) else "")
 
@@ -70,7 +72,8 @@ def plain_value(item: Violation, name: str, entry: CompileFacts, call: CompileFa
 def _int(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     """Another value of an int."""
     before, after = str(item.expected), str(item.actual)
-    sentence = f"the int {name} changed from {before} to {after}" if after else f"the int {name} was {before} and has changed"
+    what = f"the global int {name}" if item.source.startswith("G[") else f"the int {name}"
+    sentence = f"{what} changed from {before} to {after}" if after else f"{what} was {before} and has changed"
     if _is_module_attribute(item.source, entry, call) or (item.reason and "nn.Module" in item.reason.text):
         return Classification(("SL315",), f"{sentence}; ints on an nn.Module are static by default", True)
     codes, words = pinned(item, item.source, entry, call)

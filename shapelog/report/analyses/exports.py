@@ -33,7 +33,7 @@ _NUMBER = re.compile(r"\d{1,15}")
 _ONE_SIZE = "Dim.AUTO allows that: the program accepts this size alone"
 _RAISES_IF_FIXED = "export raises for that, unless the dimension is Dim.AUTO"
 _RAISES_IF_MORE = "export raises for that if a Dim declares more; Dim.AUTO and Dim.DYNAMIC accept it"
-_UNRECORDED = "the trace does not hold whether a program came out: record it with TORCH_DTRACE instead of TORCH_TRACE"
+_UNRECORDED = "the trace does not record whether the export succeeded: record it with TORCH_DTRACE instead of TORCH_TRACE"
 
 
 def analyze(explained: Explanations) -> Iterator[Finding | Table]:

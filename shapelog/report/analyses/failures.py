@@ -43,7 +43,7 @@ _BUG = "report this bug to PyTorch, or avoid the calls that the guard rejects"
 _UNFINISHED = "let the process finish; if it hangs or is killed here, look at its own log and at the memory that compiling takes"
 _LEAVE_OUT = "rewrite it, or wrap it in a function with torch.compiler.disable"
 _OTHER_BACKEND = (
-    'the error is one of the compiler: update PyTorch, compile this code with backend="aot_eager", or wrap it in torch.compiler.disable'
+    'this is an error in the compiler: update PyTorch, compile this code with backend="aot_eager", or wrap it in torch.compiler.disable'
 )
 _OTHER_TRITON = (
     "update PyTorch and Triton; if the line casts to or from a type that this GPU lacks, such as fp8, use another dtype; or compile "

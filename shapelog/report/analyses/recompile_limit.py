@@ -136,7 +136,7 @@ def _remedy(explained: Explanations, frame: Frame, causes: str, of_all: bool) ->
         if _RAISING in text:
             return text.replace(_RAISING, f"raise {setting} above")
         return f"{text}; or raise {setting}" if text else f"raise {setting} above the number of graphs that the code needs"
-    return f"stop what keeps adding cache entries ({causes}), or raise {setting}"
+    return f"keep what adds cache entries the same in all calls ({causes}), or raise {setting}"
 
 
 def _last_reason(explained: Explanations, frame: Frame, hit: Compile, is_known: bool) -> str:

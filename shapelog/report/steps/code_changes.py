@@ -40,7 +40,9 @@ def code_change(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
     subjects = list(dict.fromkeys(shorten(alert.subjects[0], _LONGEST_NAME) for alert in alerts if alert.subjects))
     changed = some(subjects, _NAMED) if kind is StepKind.CODE else ""
     subject = f"{subject_of_alerts(alerts)}{f' ({changed})' if changed else ''}"
-    step = step_of(kind, f"{subject}: {_what_to_change(alerts)}", alerts, saving, middle(saved), confidence)
+    sizes = any(cause.is_size for item in own.values() for cause in run.recompiles[item.compile].causes)
+    marks_too = "; also mark the sizes that changed" if sizes and not sole else ""
+    step = step_of(kind, f"{subject}: {_what_to_change(alerts)}{marks_too}", alerts, saving, middle(saved), confidence)
     return replace(step, labels=tuple(dict.fromkeys(item.compile.label for item in own.values())))
 
 

@@ -7,16 +7,20 @@ from collections.abc import Iterator, Sequence
 from shapelog.advice.compile_seconds import Seconds
 from shapelog.model.compile import Outcome
 from shapelog.model.frame import UNNAMED_CODE
+from shapelog.reading.payloads.compiler_messages import RESTART_REMEDIES
+from shapelog.reading.payloads.source_names import is_library
 from shapelog.report.alerts import Alert
 from shapelog.report.details.logging_calls import lines_for_logging
 from shapelog.report.details.uncompiled_calls import fates
 from shapelog.report.steps.step import Confidence, NextStep, Saving, StepKind, StepSources, middle, step_of, subject_of_alerts
-from shapelog.text import sentence_end, shorten
+from shapelog.text import file_name, sentence_end, shorten
 
 # ``torch._dynamo.config.trace_numpy = True``, `` `torch._dynamo.config.trace_numpy` to `True` ``; one hint lacks the ``config``.
 # A setting that comes with a condition is for the reader of the hint to decide on: it may change what the program computes.
 _SENTENCE, _CONDITION = re.compile(r"(?<=\.)\s+"), "If "
 SETTING = re.compile(r"torch\._dynamo\.(?:config\.)?(\w+)(?: ?= ?|`? to `?(?=True|False))(\w+)")
+# With this one, Dynamo traces each time step of an RNN (``allow_rnn`` in ``torch/_dynamo/config.py``).
+_UNROLLING = "torch._dynamo.config.allow_rnn = True"
 # A title that is longer than this ends with its first sentence.
 _LONG_TITLE = 120
 _SHORTEST_SENTENCE = 20
@@ -25,10 +29,9 @@ _LONGEST_ERROR = 80
 
 
 def graph_break_step(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
-    """Without the break, what it cost goes away, and the code that goes on after it is compiled as part of the rest."""
+    """Without the break, what it cost goes away, but the code that goes on after it is compiled as part of the rest."""
     resumed = [item for code in run.resumed.after(alerts) for item in run.found.compiles(code)]
-    lost = math.fsum(alert.seconds for alert in alerts)
-    saved = Seconds(lost, lost + math.fsum(item.seconds for item in resumed))
+    saved = Seconds(0.0, math.fsum((*(alert.seconds for alert in alerts), *(item.seconds for item in resumed))))
     saving = Saving(0, sum(item.weight for item in resumed), saved)
     what = _title_of(alerts[0])
     places = {alert.source_line for alert in alerts}
@@ -49,6 +52,9 @@ def _cure(alerts: Sequence[Alert]) -> tuple[Confidence, tuple[str, ...]]:
     sentences = (sentence for hint in hints for sentence in _SENTENCE.split(hint) if not sentence.startswith(_CONDITION))
     named = (f"torch._dynamo.config.{name} = {value}" for sentence in sentences for name, value in SETTING.findall(sentence))
     settings = tuple(dict.fromkeys((*named, *_logging_lines(alerts))))
+    if _UNROLLING in settings:
+        longer = "it unrolls the loop over time steps, which may take longer to compile"
+        return Confidence("low", longer), tuple(f"{text}  # {longer}" if text == _UNROLLING else text for text in settings)
     return Confidence(*(("medium", "PyTorch names a remedy") if hints else ("low", "PyTorch names no remedy"))), settings
 
 
@@ -59,7 +65,7 @@ def _logging_lines(alerts: Sequence[Alert]) -> Iterator[str]:
 def restart_step(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
     """Without the restart, the analysis runs once; what it took is the most that goes away."""
     saved = Seconds(0.0, math.fsum(alert.seconds for alert in alerts))
-    title = f"Avoid the restarted analysis of {subject_of_alerts(alerts)}: {alerts[0].axis}"
+    title = f"{subject_of_alerts(alerts)}: {RESTART_REMEDIES[alerts[0].axis]}, to avoid a second analysis ({alerts[0].axis})"
     return step_of(StepKind.RESTART, title, alerts, Saving(seconds=saved), middle(saved), Confidence("low", "a restart may be needed"))
 
 
@@ -72,12 +78,25 @@ def failure_step(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
     error, _, words = _own_error(alerts[0]).partition(": ")
     subject = subject_of_alerts(alerts)
     title = f"{'Fix the error' if subject == UNNAMED_CODE else f'Fix what keeps {subject} from compiling'}: {_title_of(alerts[0])}"
+    if line := _line_of_library(alerts[0]):
+        title = f"{_title_of(alerts[0])} in library code ({line}) keeps {subject} from compiling: change what leads there, or wrap it in "
+        title += "torch.compiler.disable"
     if error:
         title = f"Fix the {error}{'' if subject == UNNAMED_CODE else f' in {subject}'}{f': {words}' if words else ''}"
     is_bug = any(message.is_bug for message in alerts[0].messages[:1])
     if is_bug or all(item.compile.is_forbidden for item in failures):
         title = f"{subject}: {alerts[0].remedy.text}"
     return step_of(StepKind.FAILURE, title, alerts, saving, stake, *_cure(alerts))
+
+
+def _line_of_library(alert: Alert) -> str:
+    """The line of an installed package other than torch at which Dynamo stopped, ``modeling_whisper.py:634``; "" for any other code.
+
+    There a user changes no line. What torch's own code rejects is most often what it was passed.
+    """
+    stack = next((message.stack for message in alert.messages if message.stack), ())
+    file = stack[-1].file.replace("\\", "/") if stack else ""
+    return f"{file_name(file)}:{stack[-1].line}" if is_library(file) and "/torch/" not in file else ""
 
 
 def _own_error(alert: Alert) -> str:

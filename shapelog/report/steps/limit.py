@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from shapelog.model.code_matching import Code
 from shapelog.model.compile import Outcome
@@ -14,9 +15,16 @@ from shapelog.rules import AlertKind
 
 
 def is_lifted(run: StepSources, code: Code) -> bool:
-    """Whether with the marks no call of this code is refused."""
+    """Whether with the marks no recorded call of this code is refused."""
     own = [run.forecasts[frame] for frame in code.frames if frame in run.forecasts]
-    return bool(own) and any(item.before.refused for item in own) and not any(item.after.refused for item in own)
+    return any(item.lifts_limit for item in own) and not any(item.after.refused for item in own)
+
+
+def may_be_reached(run: StepSources, code: Code) -> bool:
+    """Whether with the marks other calls of this code may be refused, and the step about the marks does not name the limit."""
+    advice = run.report.advice
+    saves_compiles = advice is not None and advice.after.compiles < advice.before.compiles
+    return saves_compiles and any(run.forecasts[frame].may_reach_limit for frame in code.frames if frame in run.forecasts)
 
 
 def limit_step(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
@@ -40,7 +48,11 @@ def limit_step(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
     settings = () if trace.is_text and not known else (f"{setting} = {2 * limit}",)
     subject = subject_of_alerts(alerts)
     title = f"{'Stay' if subject == UNNAMED_CODE else f'Keep {subject}'} below the recompile limit: {remedy}"
-    return step_of(StepKind.LIMIT, title, alerts, saving, stake, confidence, settings)
+    step = step_of(StepKind.LIMIT, title, alerts, saving, stake, confidence, settings)
+    if not any(is_lifted(run, alert.code) for alert in alerts):
+        return step
+    reach = "reaches" if len({alert.title for alert in alerts}) == 1 else "reach"
+    return replace(step, title=f"If {subject} still {reach} the recompile limit, raise it", places=())
 
 
 def of_all_objects(alert: Alert) -> bool:

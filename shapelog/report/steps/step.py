@@ -18,7 +18,7 @@ from shapelog.report.repository_paths import SourceLine
 from shapelog.report.resumed_code import ResumedCode
 from shapelog.report.weighted import weighted_compiles
 from shapelog.rules import Rule, Verdict
-from shapelog.text import names_of, plural
+from shapelog.text import names_of, plural, seconds
 
 # Rules about state that a program sets up once, before the first compiled call.
 SET_UP = frozenset(("SL301", "SL303", "SL305", "SL306", "SL307", "SL321"))
@@ -54,6 +54,7 @@ class Saving:
     """What a step saves: ``least`` to ``most`` compilations, their seconds, and compilations that were refused or failed.
 
     Of the calls for which these were made, ``raised`` are how many raised an error, and ``eager`` is what ran in eager mode from then on.
+    ``removed_seconds`` are those of what goes away, where what is left takes so much longer that a good part of them is not saved.
     ``is_later`` where only runs after this one save it, ``is_unsure`` where calls may be refused all the same.
     """
 
@@ -66,6 +67,7 @@ class Saving:
     eager: tuple[Eager, ...] = ()
     is_later: bool = False
     is_unsure: bool = False
+    removed_seconds: float = 0.0
 
     @property
     def is_any(self) -> bool:
@@ -190,11 +192,13 @@ def saving_words(saving: Saving) -> str:
     """``saves 10 compilations (0.51 s); 2 calls no longer raise``; "" where nothing is known of what it saves."""
     number = f"{saving.least} to " if 0 < saving.least < saving.most else "up to " if saving.least < saving.most else ""
     time = saving.seconds.as_saving
+    if time and saving.removed_seconds:
+        time += f": {seconds(saving.removed_seconds)} go, but dynamic compilations take longer"
     saved = f"{number}{plural(saving.most, 'compilation')}{f' ({time})' if time else ''}" if saving.most else time
     when = " in each later run" if saving.is_later else ""
     verb = "raises" if saving.raised == 1 and not saving.is_unsure else "raise"
     gains = [f"{plural(saving.raised, 'call')} no longer {verb}"] if saving.raised else []
     eager = (_NO_LONGER_EAGER[what] for what in saving.eager)
     gains += [words.replace("calls no longer", "others no longer") if saving.raised else words for words in eager]
-    sure = [words.replace("no longer", "should no longer") if saving.is_unsure else words for words in gains]
+    sure = [words.replace("no longer", "might no longer") if saving.is_unsure else words for words in gains]
     return "; ".join((*([f"saves {saved}{when}"] if saved else []), *sure))

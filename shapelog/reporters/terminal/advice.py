@@ -51,7 +51,7 @@ def _suggestions(page: TextPage, advice: Advice) -> None:
     groups = _together(advice.suggestions)
     page.heading("Suggestions", advice.how_savings_add_up if len(groups) > 1 else "")
     for group in page.listed(groups, "suggestion"):
-        _suggestion(page, group)
+        _suggestion(page, group, advice.is_saved_by_several)
 
 
 def _together(suggestions: tuple[Suggestion, ...]) -> list[list[Suggestion]]:
@@ -62,11 +62,12 @@ def _together(suggestions: tuple[Suggestion, ...]) -> list[list[Suggestion]]:
     return list(groups.values())
 
 
-def _suggestion(page: TextPage, group: list[Suggestion]) -> None:
+def _suggestion(page: TextPage, group: list[Suggestion], is_saved_by_several: bool) -> None:
     item = group[0]
+    removes = "together they remove " if len(group) > 1 else "removes "
     page.line(
         (f"{item.id}{f'-{group[-1].id}' if len(group) > 1 else ''}  ", "dim"),
-        "together they remove " if len(group) > 1 else "removes ",
+        "needed for " if is_saved_by_several else removes,
         (f"{item.saved}{taking(item.seconds)}", "green"),
         "  ",
         (f"{item.confidence} confidence", CONFIDENCE_COLORS[item.confidence]),

@@ -42,6 +42,8 @@ def fates_in(trace: Trace) -> list[Fate]:
         ((failed(fail_type="BackendCompilerFailed", **SUPPRESSED),), [Fate.EAGER]),
         ((failed(fail_type="UserError", **NOT_SUPPRESSED),), [Fate.UNKNOWN]),
         ((failed(fail_type="RecompileError"),), [Fate.RAISED]),
+        ((failed(fail_type="UserError", fail_reason="Constraints violated (batch)! For more information, ..."),), [Fate.RAISED]),
+        ((failed(fail_type="UserError", fail_reason="Constraints violated (L['x'].size()[0])!"),), [Fate.UNKNOWN]),
         ((make.compile("0/0", make.tensor(8)), make.refused("0/1")), [Fate.EAGER]),
     ],
 )
@@ -66,8 +68,8 @@ def test_calls_that_raised_are_counted_and_those_in_eager_mode_are_not() -> None
         (Saving(raised=2, eager=(Eager.ALL,)), "2 calls no longer raise; others no longer run eagerly"),
         (Saving(eager=(Eager.OR_RAISED,)), "calls no longer run eagerly or raise"),
         (Saving(eager=(Eager.RESUMED,)), "the code after the graph break no longer runs eagerly"),
-        (Saving(raised=1, is_unsure=True), "1 call should no longer raise"),
-        (Saving(eager=(Eager.LIMIT,), is_unsure=True), "calls beyond the recompile limit should no longer run eagerly"),
+        (Saving(raised=1, is_unsure=True), "1 call might no longer raise"),
+        (Saving(eager=(Eager.LIMIT,), is_unsure=True), "calls beyond the recompile limit might no longer run eagerly"),
         (Saving(2, 2, eager=(Eager.LIMIT,)), "saves 2 compilations; calls beyond the recompile limit no longer run eagerly"),
     ],
 )
