@@ -23,7 +23,7 @@ _SELF, _ARGUMENTS = "L['self']", ("L['args']", "L['kwargs']")
 _OWN_VARIABLES = (".__closure__", ".__defaults__", ".__kwdefaults__")
 _WRITTEN = re.compile(r"\d{1,18}")
 _NUMBERS = frozenset((Kind.VALUE, Kind.SIZE))
-_TEXTS = frozenset(("str", "bytes"))
+_TEXTS, _SWITCH = frozenset(("str", "bytes")), frozenset(("True", "False"))
 _WITH_OTHER_KEYS = frozenset((Kind.TENSOR, Kind.TYPE, Kind.DEVICE))
 
 
@@ -70,6 +70,7 @@ class Changes:
     traced: bool
     faked: frozenset[str]
     texts: frozenset[Source]
+    switched: frozenset[str]
 
     def has(self, kind: Kind) -> bool:
         return kind in self.kinds
@@ -123,6 +124,7 @@ def _changes(violations: Sequence[Violation], entry: CompileFacts, call: Compile
         numbers={before: after for _, before, after in static},
         static=static,
         texts=frozenset(item.source for item in violations if item.prop.kind is Kind.VALUE and constant_type(str(item.expected)) in _TEXTS),
+        switched=frozenset(_attribute(item) for item in violations if item.prop.kind is Kind.VALUE and str(item.expected) in _SWITCH),
         traced=bool(faked) or (call.is_operator and any(item.prop.kind is Kind.BACKEND for item in violations)),
         faked=faked,
     )
@@ -336,6 +338,16 @@ def stride_of_a_single_element(item: Violation, changes: Changes) -> bool:
     return sizes[0] != sizes[1] and min(sizes) <= 1
 
 
+def added_with_switch(item: Violation, changes: Changes) -> bool:
+    """An attribute that came or went with a switch of its name: ``gradient_checkpointing_enable()`` sets it on a model and its layers."""
+    return item.prop.kind is Kind.HAS_ATTRIBUTE and item.prop.name in changes.switched
+
+
+def _attribute(item: Violation) -> str:
+    """``training`` of ``self.training``."""
+    return item.source.rpartition(".")[2]
+
+
 def dispatch_keys_of_device(item: Violation, changes: Changes) -> bool:
     """A tensor on another device, or of another type (a subclass, say), has other dispatch keys."""
     return item.prop.kind is Kind.DISPATCH_KEYS and item.source in changes.converted
@@ -364,5 +376,6 @@ CONSEQUENCES: dict[str, Callable[[Violation, Changes], bool]] = {
         stride_follows_size,
         stride_of_a_single_element,
         dispatch_keys_of_device,
+        added_with_switch,
     )
 }

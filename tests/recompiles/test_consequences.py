@@ -66,6 +66,12 @@ def rows(x: int, y: int) -> list[make.Tensor]:
     return [make.tensor(x, 8), make.tensor(y, 8, source="L['y']")]
 
 
+def with_switch(is_on: bool) -> str:
+    """A tree with a switch of a model, and a layer that has an attribute of that name once it was on."""
+    has = f"NO_HASATTR: {'' if is_on else 'not '}hasattr(L['m'].layer, 'saves')"
+    return guard_tree(tensor_match(), equals_match("L['m'].saves", is_on, "bool"), guard_manager("L['m'].layer", has))
+
+
 CASES = {
     "below_replaced_object": (two(attribute(1, 1), attribute(2, 2)), "L['act'].inner id"),
     "variable_of_another_function": (
@@ -177,6 +183,7 @@ CASES = {
         ),
         "L['x'] dispatch keys",
     ),
+    "added_with_switch": (two(*map(with_switch, (False, True))), "L['m'].layer has attribute saves"),
 }
 
 

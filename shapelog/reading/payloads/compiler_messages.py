@@ -80,7 +80,6 @@ _RESTARTS = {
 RESTART_REMEDIES = {
     _RESTARTS["AutogradGradRestartAnalysis"]: "do not return what torch.autograd.grad consumes",
     _RESTARTS["RequiresGradRestartAnalysis"]: "call requires_grad_() on tensors before they are passed to compiled code",
-    _RESTARTS["TensorifyScalarRestartAnalysis"]: "pass the float that varies as a tensor",
     _RESTARTS["UnspecializeRestartAnalysis"]: "change modules outside compiled code",
 }
 # ``builtin: print [<class 'torch._dynamo.variables.constant.ConstantVariable'>] False``, as versions before 2.8 write it.

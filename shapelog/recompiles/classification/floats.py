@@ -16,6 +16,7 @@ FLOAT_BRANCH = "replace the branch on this float by torch.where on a tensor, or 
 _LEARNING_RATE = re.compile(r"\.param_groups\[\d+\]\['lr'\]$")
 _TENSOR_RATE = "pass the optimizer a tensor as its learning rate, lr=torch.tensor(value)"
 _PINNED_FLOAT = "rewrite the line that needs the exact value of {name}, or accept one graph per value"
+_ROUNDING = re.compile(r"(?<!\w)(?:int|round|floor|ceil|trunc)\(")
 _IN_BRANCH = " in evaluate_expr)"  # where Dynamo decides which way a branch goes
 
 
@@ -31,12 +32,11 @@ def float_value(item: Violation, name: str, entry: CompileFacts, call: CompileFa
     if operator and operator == _operator_with(after, call):
         return Classification(("SL312",), sentence, remedy=_FLOAT_OF_OPERATOR.format(operator=operator))
     pin = (call if item.source in call.specializations_by_source else entry).specializations_by_source.get(item.source)
+    if _is_rounded(item, entry, call):
+        rounded = f"{sentence}; the code makes an int of it, which a tensor in its place would not be"
+        return Classification(("SL312",), rounded, False, Verdict.JUSTIFIED, _PINNED_FLOAT.format(name=name))
     if pin is not None and not pin.user_stack.frames:  # after the code was traced: the backend takes no floats
-        sentence += "; PyTorch could not make it a tensor, and took its value as a constant"
-        is_rounded = _is_rounded(item)
-        return Classification(
-            ("SL312",), sentence, False, Verdict.JUSTIFIED if is_rounded else None, _PINNED_FLOAT.format(name=name) if is_rounded else ""
-        )
+        return Classification(("SL312",), f"{sentence}; PyTorch could not make it a tensor, and took its value as a constant", False)
     if pin is not None:
         sentence += f"; {by_whom(pin)} needs the exact value"
         return Classification(("SL312",), sentence, False, Verdict.JUSTIFIED, _PINNED_FLOAT.format(name=name))
@@ -55,10 +55,23 @@ def _operator_with(number: str, known: CompileFacts) -> str:
     return next((f"{space}::{name}" for space, name, arguments in found if number in re.split(r"[,\s=()\[\]]+", arguments)), "")
 
 
-def _is_rounded(item: Violation) -> bool:
-    """Whether the line that uses a float makes an int of it, which a tensor in its place would not be for Python."""
-    rounded = rf"(?<!\w)(?:int|round|floor|ceil|trunc)\({re.escape(item.source.display_name)}\s*[,)]"
-    return re.search(rounded, code_of(item)) is not None
+def _is_rounded(item: Violation, entry: CompileFacts, call: CompileFacts) -> bool:
+    """Whether the line that uses a float, or a guard, makes an int of it: a tensor in its place would break the graph there."""
+    code, named = code_of(item), re.compile(rf"(?<![\w.]){re.escape(item.source.display_name)}(?!\w)")
+    if any(named.search(_to_closing(code, match.end())) for match in _ROUNDING.finditer(code)):
+        return True
+    shapes = (shape for known in (entry, call) for shape in (known.tree.shapes if known.tree else ()))
+    return any(item.source.canonical in shape.parsed.names and _ROUNDING.search(shape.expression) for shape in shapes)
+
+
+def _to_closing(code: str, start: int) -> str:
+    """What is in the parentheses that were opened before ``start``."""
+    depth = 1
+    for at in range(start, len(code)):
+        depth += (code[at] == "(") - (code[at] == ")")
+        if not depth:
+            return code[start:at]
+    return code[start:]
 
 
 def _branch_on_float(source: Source, call: CompileFacts) -> ShapeGuard | None:

@@ -13,6 +13,7 @@ from shapelog.rules import Verdict
 from shapelog.text import some
 
 _ONE_CALL = "compile the code once, with one set of options, or accept one graph for each"
+_ONE_GRAD_MODE = "call it in one grad mode, as under torch.no_grad(): none of its inputs requires a gradient"
 _TRACED_OPERATOR = "accept it: PyTorch compiles this operator itself for every call that is traced, as by torch.export"
 WHOLE_TRANSFORM = "compile the transformed function as a whole, torch.compile(torch.func.vmap(f)), or accept one graph for each transform"
 _TRANSFORM = re.compile(r"\('(\w+)', \d+(?:, ([^()]*))?\)")
@@ -28,11 +29,18 @@ def global_state(item: Violation, entry: CompileFacts, call: CompileFacts) -> Cl
     """A setting; where it is the cache of autocast alone, and autocast is off, one of the two calls was traced."""
     is_on = any("True" in str(known.facts.get((Source(), AUTOCAST_ENABLED))) for known in (entry, call))
     if not is_of_cache(item) or is_on:
-        return Classification(*describe_change(item), remedy=set_once(changed_fields(item)))
+        fields = changed_fields(item)
+        needs_no_gradient = fields == ("grad_mode",) and _is_without_gradient(entry) and _is_without_gradient(call)
+        return Classification(*describe_change(item), remedy=_ONE_GRAD_MODE if needs_no_gradient else set_once(fields))
     values = autocast_pair(item) if item.prop == AUTOCAST_CACHE else None
     change = f"changed from {values[0]} to {values[1]}" if values else "changed"
     sentence = f"the cache of autocast alone {change}: torch.export and make_fx turn it off while they trace a call"
     return Classification(("SL307",), sentence, verdict=Verdict.JUSTIFIED, remedy=TRACED)
+
+
+def _is_without_gradient(known: CompileFacts) -> bool:
+    """Whether a call has tensors, of which none requires a gradient."""
+    return bool(known.compile.inputs) and not any(tensor.requires_grad for tensor in known.compile.inputs)
 
 
 def backward_sizes(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
