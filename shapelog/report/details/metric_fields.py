@@ -97,4 +97,9 @@ def _text(value: object) -> str:
         text = f"{value:g}"
     else:
         text = json.dumps(value, ensure_ascii=False, default=str) if value is not None else ""
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    if len(text) <= _LONGEST:
+        return text
+    whole = text[:_LONGEST].rpartition(",")[0]
+    if not whole or " " in text:
+        return f"{text[:_LONGEST]}…"
+    return f"{whole} and {text.count(',') - whole.count(',')} more"  # a list, as of dynamic sources

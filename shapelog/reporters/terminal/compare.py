@@ -1,5 +1,6 @@
 """Two runs side by side in a terminal: the answer and the totals first, then the frames by the size of the change."""
 
+import re
 from collections.abc import Sequence
 
 from rich.cells import cell_len
@@ -32,6 +33,10 @@ _DIMS = {
     (Since.LATER, Since.NEVER): "static (was dynamic from a later compilation on)",
     (Since.FIRST, Since.NEVER): "static (was dynamic from the first compilation on)",
 }
+# The most lines that the value of a setting takes.
+_VALUE = 2
+# Of a longer list, the trace's reader keeps the first entries and how many more there are.
+_LIST = re.compile(r"([^\s,]+(?:,[^\s,]+)+)(?: and (\d+) more)?")
 _WORDS = {Effect.BETTER: "better", Effect.WORSE: "worse", Effect.MIXED: "mixed", Effect.SAME: "changed"}
 
 
@@ -96,7 +101,18 @@ def _settings(page: TextPage, comparison: Comparison) -> None:
     if comparison.settings:
         page.heading("Settings that differ", "as recorded with the first compilation of each run")
     for item in page.listed(comparison.settings, "setting"):
-        page.line((f"{item.name}: ", "bold"), f"{item.before or 'not set'} → {item.value or 'not set'}", indent=2)
+        before, after = (_value(page, value) for value in (item.before, item.value))
+        page.line((f"{item.name}: ", "bold"), f"{before} → {after}", indent=2)
+
+
+def _value(page: TextPage, value: str) -> str:
+    """The value of a setting; of a long list how many entries it has, of a long text its ends, unless all is asked for."""
+    room = _VALUE * page.width
+    if page.verbose or len(value) <= room:
+        return value or "not set"
+    if listed := _LIST.fullmatch(value):
+        return f"{listed[1].count(',') + 1 + int(listed[2] or 0)} entries (shown with --verbose)"
+    return shorten(one_line(value), room)
 
 
 def _place(item: FrameChange) -> str:

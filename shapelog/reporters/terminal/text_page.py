@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TextIO, TypeVar
 
-from rich.cells import cell_len
+from rich.cells import cell_len, chop_cells
 from rich.console import Console
 from rich.style import Style
 from rich.text import Text
@@ -35,7 +35,11 @@ COLORS = {
     Verdict.SKIPPED: "dim",
     Verdict.UNFINISHED: "dim",
 }
-_ADDRESS = re.compile(r"https?://\S+")
+# What is copied is not folded, so that a terminal makes a link of an address and an entry of the list of dynamic sources stays whole.
+_COPIED = re.compile(r"https?://|[LG]\\?\[")
+_WORD = re.compile(r"\s*\S+\s*")
+# Of a word that no line has room for: addresses, and what ends with a comma.
+_PIECE = re.compile(r"https?://\S+\s*|(?:(?!https?://)[^,])+,*\s*|,+\s*")
 CONFIDENCE_COLORS = {"high": "green", "medium": "yellow", "low": "red"}
 # A longer line to copy is not put on the screen: suggest-dynamic --format shell prints it.
 LONGEST_COPIED = 2000
@@ -86,28 +90,9 @@ class TextPage:
         if cell_len(text.plain) <= room:
             self._put(text, indent)
             return
-        # An address that a line has no room for is not folded, so that a terminal makes it a link and a reader can copy it.
-        ends = [end for found in _ADDRESS.finditer(text.plain) if len(found[0]) > room - hanging for end in found.span()]
-        start, *others = text.divide(ends)
-        self._folded(start, indent, hanging)
-        for part in others:
-            part = part[len(part.plain) - len(part.plain.lstrip()) :]
-            if _ADDRESS.fullmatch(part.plain):
-                self._put(part, indent + hanging)
-            elif part.plain:
-                self._folded(part, indent + hanging, 0)
-
-    def _folded(self, text: Text, indent: int, hanging: int) -> None:
-        room = max(20, self.width - indent)
-        first = text.wrap(self.console, room)[0]
-        rest = text[len(first.plain) :]
-        first.rstrip()
-        self._put(first, indent)
-        if not rest.plain.strip():
-            return
-        for line in rest[len(rest.plain) - len(rest.plain.lstrip()) :].wrap(self.console, max(20, room - hanging)):
+        for number, line in enumerate(text.divide(_folds(text.plain, room, max(20, room - hanging)))):
             line.rstrip()
-            self._put(line, indent + hanging)
+            self._put(line, indent + hanging if number else indent)
 
     def remedy(self, remedy: Remedy, indent: int, codes: Sequence[str]) -> None:
         """What to do, behind the code of the rule that it comes from, unless that is the only one of the ``codes`` above it."""
@@ -224,6 +209,32 @@ class TextPage:
 
     def bytes(self) -> bytes:
         return self.buffer.getvalue().encode("utf-8", "replace")
+
+
+def _folds(plain: str, room: int, later: int) -> Iterator[int]:
+    """Where a text that has ``room`` in its first line, and less in ``later`` ones, is folded: between words, in a longer one after a
+    comma, and where it has none anywhere, unless it is to be copied.
+    """
+    used = 0
+    for start, piece in _pieces(plain, later):
+        width = cell_len(piece.rstrip())
+        if used and used + width > room:
+            yield start
+            used, room = 0, later
+        if width <= room or _COPIED.match(piece):
+            used += cell_len(piece)
+            continue
+        *parts, last = chop_cells(piece.rstrip(), later)
+        for part in parts:
+            start += len(part)
+            yield start
+        used, room = cell_len(last) + len(piece) - len(piece.rstrip()), later
+
+
+def _pieces(plain: str, width: int) -> Iterator[tuple[int, str]]:
+    for word in _WORD.finditer(plain):
+        pieces = _PIECE.finditer(plain, *word.span()) if cell_len(word[0].rstrip()) > width else [word]
+        yield from ((piece.start(), piece[0]) for piece in pieces)
 
 
 def first(items: Sequence[_T], limit: int) -> Sequence[_T]:

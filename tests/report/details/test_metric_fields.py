@@ -54,3 +54,14 @@ def test_a_moment_is_a_date() -> None:
     frame = trace.frames[0]
     fields = {field.name: field.value for field in metric_fields(frame, frame.compiles[0])}
     assert fields["start_time"] == "2026-11-20 10:42:12 UTC"
+
+
+def test_a_long_list_is_cut_after_a_whole_entry() -> None:
+    entries = [f"L['input_{number}']:0" for number in range(40)]
+    (frame,) = loaded(
+        {"compiler_config": '{"dynamic_sources": ""}'}, {"compiler_config": json.dumps({"dynamic_sources": ",".join(entries)})}
+    ).frames
+    ((_, _, value),) = setting_changes(frame, frame.compiles[1])
+    shown, _, rest = value.partition(" and ")
+    assert shown.split(",") == entries[: len(shown.split(","))]
+    assert rest == f"{40 - len(shown.split(','))} more"

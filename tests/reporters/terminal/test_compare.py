@@ -1,5 +1,6 @@
 """Two runs side by side in a terminal: the answer first, then what changed, folded where it repeats."""
 
+import json
 import re
 from pathlib import Path
 
@@ -192,3 +193,24 @@ def test_a_remedy_that_is_shown_already_is_referred_to() -> None:
     dtypes = section(shown(DEMO), "Still recompiling")
     assert dtypes.count("→ as above") == 1
     assert left.count("SL101") >= 2
+
+
+def with_list(*entries: str) -> Report:
+    settings = json.dumps({"dynamic_sources": ",".join(entries)})
+    return make.report(make.trace(make.compile("0/0", make.tensor(10, 8), dynamo_config="{}", compiler_config=settings)))
+
+
+def test_a_long_list_of_entries_is_counted_and_verbose_shows_it() -> None:
+    entries = [f"L['input_{number}']:0" for number in range(40)]
+    found = compare(with_list(), with_list(*entries))
+    assert section(shown(found, 80), "Settings").splitlines()[1:] == [
+        "  torch.compiler.config.dynamic_sources: not set → 40 entries (shown with",
+        "    --verbose)",
+    ]
+    lines = section(shown(found, 80, verbose=True), "Settings").splitlines()
+    assert all(set(line.strip().split(" and ")[0].rstrip(",").split(",")) <= set(entries) for line in lines[2:])
+    few = section(shown(compare(with_list(), with_list(*entries[:4])), 80), "Settings").splitlines()
+    assert few[1:] == [
+        "  torch.compiler.config.dynamic_sources: not set →",
+        "    L['input_0']:0,L['input_1']:0,L['input_2']:0,L['input_3']:0",
+    ]

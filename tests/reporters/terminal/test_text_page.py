@@ -117,6 +117,25 @@ def test_an_address_is_never_folded() -> None:
     assert [line for line in lines if len(line) > 40 and address not in line] == []
 
 
+def test_a_list_of_entries_is_folded_after_a_comma_and_an_entry_never() -> None:
+    entries = ["L['hidden_states']:0", "L['position_embeddings'][0]:1", "L['x']", f"L['{'long' * 20}']:1", "L['y']:0"]
+    page = TextPage(Options(width=50))
+    page.line(f"mark these: add {','.join(entries)} to TORCH_COMPILE_DYNAMIC_SOURCES", indent=2)
+    lines = [line.strip() for line in drawn(page)]
+    assert lines == [
+        "mark these: add L['hidden_states']:0,",
+        "L['position_embeddings'][0]:1,L['x'],",
+        f"{entries[3]},",
+        "L['y']:0 to TORCH_COMPILE_DYNAMIC_SOURCES",
+    ]
+
+
+def test_another_word_without_room_is_folded_anywhere() -> None:
+    page = TextPage(Options(width=40))
+    page.line("a " + "x" * 90, indent=2)
+    assert [len(line) for line in drawn(page)] == [3, 40, 40, 22]
+
+
 @pytest.mark.parametrize(("color", "is_terminal", "is_link"), [(True, True, True), (True, False, False), (False, True, False)])
 def test_the_code_of_a_rule_is_a_link_in_a_terminal_with_colors(color: bool, is_terminal: bool, is_link: bool) -> None:
     page = TextPage(Options(width=80, color=color, is_terminal=is_terminal))
