@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from shapelog.fix.callers import entry_line
 from shapelog.fix.edits import Edit
 from shapelog.fix.imports import IMPORT, after_imports, torch_name
-from shapelog.fix.source_files import CannotPlaceError, SourceFile, SourceTree
+from shapelog.fix.source_files import CannotPlaceError, FileNotFoundHereError, SourceFile, SourceTree
 from shapelog.model.frame import Frame
 from shapelog.reading.records import StackFrame
 
@@ -35,7 +35,7 @@ class ModuleLines:
             try:
                 file = self.tree.file(place.file)
             except CannotPlaceError as error:
-                refusal = error
+                refusal = refusal if isinstance(refusal, FileNotFoundHereError) else error
                 continue
             if place.name == "<module>" and place.line < after_imports(file):
                 raise CannotPlaceError(f"{file.name}:{place.line} runs before the imports end")

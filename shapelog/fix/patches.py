@@ -23,7 +23,7 @@ from shapelog.fix.marking import CallMarks, Marking, used_names
 from shapelog.fix.module_lines import ModuleLines, after_imports_edit
 from shapelog.fix.names import Names
 from shapelog.fix.settings import Setting, settings_of
-from shapelog.fix.source_files import CannotPlaceError, SourceFile, SourceTree, quoted_lines
+from shapelog.fix.source_files import CannotPlaceError, FileNotFoundHereError, SourceFile, SourceTree, quoted_lines
 from shapelog.model.compile import resumed_by
 from shapelog.model.frame import Frame
 from shapelog.report.alerts import collect_alerts
@@ -90,15 +90,20 @@ def patches_for(report: Report, advice: Advice, repository: Repository) -> Fix:
             planned.mark(suggestion)
             placed.append(Placed(suggestion, How.MARKED))
         except CannotPlaceError as error:
-            why = str(error)
             try:
                 planned.put_on_list(suggestion)
-                placed.append(Placed(suggestion, How.LISTED, why))
+                placed.append(Placed(suggestion, How.LISTED, str(error)))
             except CannotPlaceError as other:
-                not_placed.append(NotPlaced(suggestion, f"{why}; {other}" if str(other) != why else why))
+                not_placed.append(NotPlaced(suggestion, _why_neither(error, other)))
     planned.finish_list()
     settings = tuple(planned.set(item) for item in settings_of(next_steps(collect_alerts(report, repository))))
     return Fix(advice, tuple(placed), tuple(not_placed), settings, tuple(planned.patches()))
+
+
+def _why_neither(*refusals: CannotPlaceError) -> str:
+    """Why a suggestion gets neither marks nor an entry: where a file is not found, the rest is not known."""
+    missing = [item for item in refusals if isinstance(item, FileNotFoundHereError)]
+    return "; ".join(dict.fromkeys(map(str, missing[:1] or refusals)))
 
 
 @dataclass(slots=True)

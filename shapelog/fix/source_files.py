@@ -22,6 +22,14 @@ class CannotPlaceError(Exception):
     """Why an edit cannot be made, in words."""
 
 
+class FileNotFoundHereError(CannotPlaceError):
+    """The file is not below the source root: whatever else rules an edit out, this comes first."""
+
+    def __init__(self, name: str, root: str) -> None:
+        where = os.getcwd() if root == "." else root
+        super().__init__(f"{name} is not found below {where}: run this where the program ran, or pass --source-root")
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class SourceFile:
     """A source file. ``path`` is its real path, ``name`` that below the source root, with slashes; ``lines`` keep their ends."""
@@ -102,10 +110,14 @@ class SourceTree:
             raise CannotPlaceError(f"{shown} is not a file")
         root = os.path.realpath(self.repository.root)
         real = os.path.realpath(os.path.join(root, line.file))
-        if not line.is_inside or not real.startswith(os.path.join(root, "")):
+        if not line.is_inside:
+            raise FileNotFoundHereError(shown, self.repository.root)
+        if not real.startswith(os.path.join(root, "")):
             raise CannotPlaceError(f"{shown} is not below the source root (see --source-root)")
         if is_library(real) or not real.endswith(".py"):
             raise CannotPlaceError(f"{shown} is not a source file of the program")
+        if not os.path.exists(real):
+            raise FileNotFoundHereError(line.file, self.repository.root)
         file = read_source(real, os.path.relpath(real, root).replace(os.sep, "/"))
         self._compare(file, path)
         return file

@@ -209,8 +209,10 @@ def test_a_file_outside_of_the_source_root_is_refused(tmp_path: Path) -> None:
     path.write_text(text)
     report = analyze(make.load(recorded(path, text, "f(")))
     assert report.advice
-    found = patches_for(report, report.advice, Repository(str(tmp_path / "inside")))
-    assert [item.reason for item in found.not_placed] == ["train.py is not below the source root (see --source-root)"]
+    root = str(tmp_path / "inside")
+    found = patches_for(report, report.advice, Repository(root))
+    missing = f"train.py is not found below {root}: run this where the program ran, or pass --source-root"
+    assert [item.reason for item in found.not_placed] == [missing]
     (tmp_path / "inside" / "train.py").symlink_to(path)
     found = patches_for(report, report.advice, Repository(str(tmp_path / "inside")))
     assert [item.reason for item in found.not_placed] == ["train.py is not below the source root (see --source-root)"]

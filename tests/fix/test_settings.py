@@ -104,7 +104,9 @@ def test_code_that_runs_in_a_thread_has_settings_of_its_own(tmp_path: Path) -> N
 
 def test_a_program_that_is_not_there_gets_no_setting(tmp_path: Path) -> None:
     found = fixed(tmp_path, HEAD + REST, SCALARS, is_there=False)
-    assert [item.reason for item in found.settings] == ["train.py is not a source file of the program"]
+    assert [item.reason for item in found.settings] == [
+        f"train.py is not found below {tmp_path}: run this where the program ran, or pass --source-root"
+    ]
     assert (found.patches, found.is_any_placed) == ((), False)
 
 

@@ -51,11 +51,14 @@ def comments(fix: Fix) -> Iterator[str]:
         if not setting.reason:
             yield f"{_short_setting(setting)}, after the imports ({_places(fix, setting.id)})"
             yield f"   why: {setting.step.title}"
+    left_out: dict[str, list[str]] = {}
     for left in fix.not_placed:
-        yield f"not placed: {left.suggestion.id} {left.suggestion.name}: {left.reason}"
+        left_out.setdefault(left.reason, []).append(f"{left.suggestion.id} {left.suggestion.name}")
     for setting in fix.settings:
         if setting.reason:
-            yield f"not placed: {setting.id} {setting.name}: {setting.reason}"
+            left_out.setdefault(setting.reason, []).append(f"{setting.id} {setting.name}")
+    for reason, names in left_out.items():
+        yield f"not placed: {some(names, _MOST_IDS)}: {reason}"
 
 
 def _places(fix: Fix, id: str) -> str:
