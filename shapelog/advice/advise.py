@@ -130,6 +130,12 @@ class Advice(NamedTuple):
         return tuple(found)
 
     @property
+    def how_entries_are_written(self) -> str:
+        """What explains an entry that looks corrupted: the list is split at commas and blanks, and an entry may match other names."""
+        is_any = any(entry.rstrip("0123456789:").endswith("$") for entry in self.entries)
+        return "entries with backslashes are regular expressions: keep them as they are" if is_any else ""
+
+    @property
     def becomes_slower(self) -> bool:
         """Whether what is left takes so much longer that it takes away a good part of what is saved."""
         most = self.avoidable_seconds.most or 0.0

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from shapelog.advice.advise import Advice
 from shapelog.advice.compile_seconds import Seconds
 from shapelog.advice.paste_formats import as_python, as_shell
 from shapelog.model.compile import Outcome
@@ -44,9 +45,17 @@ def mark_steps(report: Report) -> Iterator[NextStep]:
         confidence=Confidence(unsure.confidence, unsure.confidence_reason),
         stake=middle(saved),
         text=text,
-        explanation="; ".join([*([f"estimated {advice.scope}"] if advice.scope else []), *advice.warnings]),
+        explanation="; ".join(_explained(advice)),
         labels=tuple(dict.fromkeys(label for item in items for label in item.gone)),
     )
+
+
+def _explained(advice: Advice) -> Iterator[str]:
+    if advice.scope:
+        yield f"estimated {advice.scope}"
+    yield from advice.warnings
+    if advice.how_entries_are_written:
+        yield advice.how_entries_are_written
 
 
 def _raised_at_limit(trace: Trace, refused: int, *, is_lifted: bool) -> int:

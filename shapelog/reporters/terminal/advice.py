@@ -43,6 +43,8 @@ def what_to_set(page: TextPage, advice: Advice, indent: int = 2) -> None:
     shell = as_shell(advice)
     if shell and len(shell) <= LONGEST_COPIED:
         page.raw(shell, indent=indent, style="cyan")
+        if advice.how_entries_are_written:
+            page.line((advice.how_entries_are_written, "dim"), indent=indent)
     else:
         page.line(where_to_get(advice) if shell else why_nothing(advice), indent=indent)
 

@@ -227,3 +227,9 @@ def test_names_of_a_trace_cannot_harm_the_terminal(form: str, version: TorchVers
 def test_marks_that_were_set_by_something_hostile_cannot_harm_it_either() -> None:
     advice = make.advice(trace(static_sizes(10, 12)))._replace(caveats=(HOSTILE,))
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", shown(advice))
+
+
+@pytest.mark.parametrize(("trace", "is_explained"), [("lab/dict_tuple_keys.log.gz", True), ("lab/dict_keys.log.gz", False)])
+def test_an_entry_that_is_a_regular_expression_is_called_one(trace: str, is_explained: bool) -> None:
+    text = shown(advice_of(trace), 80)
+    assert ("\n  entries with backslashes are regular expressions: keep them as they are\n" in text) is is_explained
