@@ -271,9 +271,4 @@ def file_size(count: int) -> str:
     """``812 bytes``, ``4.2 kB``, ``257.0 MB``."""
     if count < 1000:
         return plural(count, "byte")
-    return f"{count / 1e3:.1f} kB" if count < 1_000_000 else megabytes(count)
-
-
-def megabytes(count: int) -> str:
-    """Bytes in megabytes, however few: ``0.1 MB``."""
-    return f"{count / 1e6:.1f} MB"
+    return f"{count / 1e3:.1f} kB" if count < 1_000_000 else f"{count / 1e6:.1f} MB"

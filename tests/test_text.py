@@ -12,7 +12,6 @@ from shapelog.text import (
     file_name,
     file_size,
     is_visible,
-    megabytes,
     one_line,
     plural,
     plural_noun,
@@ -206,10 +205,6 @@ def test_addresses_and_long_ids_are_removed() -> None:
 @pytest.mark.parametrize(("size", "text"), [(1, "1 byte"), (812, "812 bytes"), (4200, "4.2 kB"), (257_000_000, "257.0 MB")])
 def test_file_sizes_have_a_unit(size: int, text: str) -> None:
     assert file_size(size) == text
-
-
-def test_megabytes_have_one_decimal() -> None:
-    assert megabytes(123_456) == "0.1 MB"
 
 
 @pytest.mark.parametrize(

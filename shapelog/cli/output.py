@@ -161,9 +161,9 @@ def write_outputs(output: Output, options: OutputOptions, stream: TextIO | None 
             content = output.render(target)
             write(content, target, stream)
             if target.is_announced:
-                from shapelog.text import megabytes
+                from shapelog.text import file_size
 
-                message(f"wrote {target.file}, {megabytes(len(content))}")
+                message(f"wrote {target.file}, {file_size(len(content))}")
         except ShapelogError as error:
             if options.debug:
                 raise

@@ -27,7 +27,7 @@ from shapelog.reporters.terminal.ranks import ranks_heading, what_ranks_share
 from shapelog.reporters.terminal.text_page import COLORS, LEVEL_COLORS, TextPage, first
 from shapelog.rule_docs import RULES_URL
 from shapelog.rules import UNEXPLAINED, Remedy, Section, Verdict, problem_rule
-from shapelog.text import measured, megabytes, one_line, plural, plural_noun, seconds, shorten, taking
+from shapelog.text import file_size, measured, one_line, plural, plural_noun, seconds, shorten, taking
 
 _MARKS = {State.DYNAMIC: ("~", "cyan"), State.SPECIALIZED: ("!", "magenta"), State.STATIC: ("", ""), State.ABSENT: ("", "dim")}
 _KINDS = (Column("kind", is_wide=True), Column("records", True, True), Column("bytes", True, True), Column("", is_wide=True))
@@ -135,8 +135,8 @@ def _ranks(page: TextPage, report: Report) -> None:
 
 def _head(page: TextPage, report: Report) -> None:
     trace = report.trace
-    version = trace.torch_version or f"{trace.version_guess} (not recorded; guessed from the records)"
-    parts = [f"torch {version}", megabytes(sum(book.size for book in report.accounts))]
+    version = trace.torch_version or f"{trace.version_guess} (guessed)"
+    parts = [f"torch {version}", file_size(sum(book.size for book in report.accounts))]
     if trace.is_text:
         parts = [f"torch {trace.version_guess}", "a text log"]
     if trace.rank_count > 1:

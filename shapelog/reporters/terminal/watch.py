@@ -24,7 +24,7 @@ from shapelog.report.steps.step import saving_words
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.text_page import COLORS, console
 from shapelog.rules import Verdict
-from shapelog.text import file_name, measured, megabytes, one_line, plural, seconds, shorten, taking
+from shapelog.text import file_name, file_size, measured, one_line, plural, seconds, shorten, taking
 
 # The most causes in a line, and values of an axis.
 _CAUSES, _VALUES = 2, 12
@@ -90,7 +90,7 @@ def _duration(value: float) -> str:
 
 def _head(snapshot: Snapshot, width: int) -> list[Text]:
     trace = snapshot.report.trace if snapshot.report else None
-    facts = f"  torch {one_line(trace.torch_version or trace.version_guess)}  {megabytes(snapshot.size)}" if trace else ""
+    facts = f"  torch {one_line(trace.torch_version or trace.version_guess)}  {file_size(snapshot.size)}" if trace else ""
     name = shorten(one_line(snapshot.where), max(12, width - max(2, len(facts))))
     parts = [f"watching for {_duration(snapshot.watched)}"]
     if snapshot.silent is not None and trace is not None:

@@ -10,7 +10,7 @@ import pytest
 from command_line import DEMO, FIXTURES, call, refusal
 
 from shapelog.errors import ShapelogError
-from shapelog.text import megabytes
+from shapelog.text import file_size
 
 
 def test_a_file_is_reported_on(made: Path) -> None:
@@ -34,7 +34,7 @@ def test_html_writes_the_page_in_addition_to_the_report(made: Path, tmp_path: Pa
     done = call("report", str(made), "--html", str(page))
     assert done.exit_code == 0
     assert "2 compilations" in done.stdout
-    assert done.stderr == f"shapelog: wrote {page}, {megabytes(page.stat().st_size)}\n"
+    assert done.stderr == f"shapelog: wrote {page}, {file_size(page.stat().st_size)}\n"
     assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
