@@ -44,6 +44,12 @@ def analyze(explained: Explanations) -> "Iterator[Finding | Table | RankReport]"
     yield from _tables(report)
 
 
+def behave_alike(report: "RankReport") -> bool:
+    """Whether all that is known of the ranks is the same, but for sizes and a few seconds."""
+    is_odd = report.unread or report.divergence or report.mismatches or report.parity or report.slow or any(_early_words(report))
+    return report.agrees and not is_odd and all(rank.processes < 2 for rank in report.ranks)
+
+
 def _findings(report: "RankReport", explained: Explanations) -> Iterator[Finding]:
     if report.divergence:
         first = report.divergence.sides[0]

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from shapelog.reporters.terminal.text_page import TextPage
-from shapelog.text import one_line, plural, rank_list, shorten
+from shapelog.text import capitalized, one_line, plural, rank_list, shorten, some
 
 if TYPE_CHECKING:
     from shapelog.distributed.agreement import ComparedProperty
@@ -11,14 +11,25 @@ if TYPE_CHECKING:
 
 # The most groups of ranks that are shown of each property.
 _GROUPS = 6
+# The most sizes that are named where nothing else differs.
+_SIZES = 3
 
 
 def ranks_heading(page: TextPage, ranks: "RankReport") -> None:
-    page.heading("Ranks", f"{rank_list(ranks.numbers)} (identical behavior is shown once; times are summed over ranks)")
+    page.heading("Ranks", f"{rank_list(ranks.numbers)} (identical behavior is shown once, with the time of all ranks)")
     if ranks.missing:
         page.line(("missing: ", "yellow"), f"{rank_list(ranks.missing)} left no trace", indent=2)
     if ranks.unread:
         page.line(("not read: ", "yellow"), f"the trace of {rank_list(ranks.unread)} could not be read (see Health)", indent=2)
+
+
+def ranks_alike(page: TextPage, ranks: "RankReport") -> None:
+    """One line where nothing but sizes differs, and one for these."""
+    page.blank()
+    page.line((f"{capitalized(rank_list(ranks.numbers))} behave alike", "bold"), ": shown once, with the time of all ranks")
+    sizes = [f"{item.axis} of {item.title} at {item.label}" for item in ranks.sizes]
+    if sizes:
+        page.line((f"sizes differ: {some(sizes, _SIZES)}{'' if page.verbose else '; --verbose has the tables'}", "dim"), indent=2)
 
 
 def what_ranks_share(page: TextPage, ranks: "RankReport") -> None:

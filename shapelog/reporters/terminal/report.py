@@ -1,6 +1,7 @@
 """The report in a terminal: what went wrong, worst first; then the verdict on the run and the next steps, where the eye is at the end."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
@@ -11,6 +12,7 @@ from shapelog.recompiles.explain import Recompile
 from shapelog.recompiles.shape_table import ShapeCell, ShapeTable, State
 from shapelog.report.alert_groups import alert_groups
 from shapelog.report.alerts import Alerts, collect_alerts
+from shapelog.report.analyses.ranks import behave_alike
 from shapelog.report.details.vllm_passes import vllm_words
 from shapelog.report.merge_ranks import MergedFrame, merged_findings, merged_frames, merged_groups, rank_label
 from shapelog.report.next_steps import next_steps
@@ -23,11 +25,14 @@ from shapelog.reporters import Options
 from shapelog.reporters.terminal.diagnostic import also, code_place, diagnostic, id_words, note
 from shapelog.reporters.terminal.exports import export_expressions, export_findings, export_tables, exports_summary
 from shapelog.reporters.terminal.next_steps import next_steps_list
-from shapelog.reporters.terminal.ranks import ranks_heading, what_ranks_share
+from shapelog.reporters.terminal.ranks import ranks_alike, ranks_heading, what_ranks_share
 from shapelog.reporters.terminal.text_page import COLORS, LEVEL_COLORS, TextPage, first
 from shapelog.rule_docs import RULES_URL
 from shapelog.rules import UNEXPLAINED, Remedy, Section, Verdict, problem_rule
 from shapelog.text import file_size, measured, one_line, plural, plural_noun, seconds, shorten, taking
+
+if TYPE_CHECKING:
+    from shapelog.distributed.compare_ranks import RankReport
 
 _MARKS = {State.DYNAMIC: ("~", "cyan"), State.SPECIALIZED: ("!", "magenta"), State.STATIC: ("", ""), State.ABSENT: ("", "dim")}
 _KINDS = (Column("kind", is_wide=True), Column("records", True, True), Column("bytes", True, True), Column("", is_wide=True))
@@ -53,6 +58,8 @@ def render(report: Report, options: Options) -> bytes:
         page.line((saved, "green"), ("; " if saved else "", "dim"), ("all steps are listed at the end", "dim"), indent=2)
     _ranks(page, report)
     _diagnostics(page, found)
+    if page.verbose and report.ranks and behave_alike(report.ranks):
+        _ranks_in_full(page, report, report.ranks)
     export_findings(page, report)
     _tables(page, report, *export_tables(page, report))
     export_expressions(page, report)
@@ -125,11 +132,21 @@ def _diagnostics(page: TextPage, found: Alerts) -> None:
 
 
 def _ranks(page: TextPage, report: Report) -> None:
+    """How ranks differ comes first; that they do not, in a line or two."""
     if report.ranks is None:
         return
-    ranks_heading(page, report.ranks)
-    _rank_findings(page, report)
-    what_ranks_share(page, report.ranks)
+    if behave_alike(report.ranks):
+        ranks_alike(page, report.ranks)
+        _rank_findings(page, report)
+    else:
+        _ranks_in_full(page, report, report.ranks)
+
+
+def _ranks_in_full(page: TextPage, report: Report, ranks: "RankReport") -> None:
+    ranks_heading(page, ranks)
+    if not behave_alike(ranks):
+        _rank_findings(page, report)
+    what_ranks_share(page, ranks)
     _tables(page, report, "ranks", "rank_sizes", "collective_parity", "rank_seconds", "rank_runtimes")
 
 

@@ -25,6 +25,7 @@ Golden = Callable[[str, bytes], None]
 
 ENCODER, DECODER = (make.compile("0/0", make.tensor(8, 16), name=name, line=line) for name, line in (("encode", 12), ("decode", 70)))
 LONGER = make.compile("0/1", make.tensor(24, 16), reasons=[size_mismatch("0/0", 8, 24)], name="decode", line=70, dynamic=[0])
+SIZES_ALONE = report(*((make.compile("0/0", make.tensor(length, 16), **FORWARD),) for length in (12, 10)))
 
 
 def test_the_stages_of_a_pipeline_are_compared_each_for_itself() -> None:
@@ -71,6 +72,15 @@ def test_ranks_that_agree_are_no_finding() -> None:
     assert ALIKE.ranks.agrees
 
 
+def test_ranks_that_agree_take_a_line_and_their_tables_are_verbose() -> None:
+    text = shown(ALIKE, 80)
+    assert "\nRanks 0-3 behave alike: shown once, with the time of all ranks\n\n" in text
+    assert "Compilations of each rank" not in text
+    assert shown(ALIKE, verbose=True).index("warning[SL101]") < shown(ALIKE, verbose=True).index("Compilations of each rank")
+    assert "\n  sizes differ: x.size[0] of forward at 0/0; --verbose has the tables\n" in shown(SIZES_ALONE)
+    assert shown(PARTED).index("Compilations of each rank") < shown(PARTED).index("warning[SL101]")
+
+
 def test_one_process_has_no_ranks_at_all() -> None:
     alone = analyze(make.load(make.small_trace()), debug=True)
     assert alone.ranks is None
@@ -97,9 +107,8 @@ def test_what_differs_between_ranks_is_a_finding_at_its_code(item: Report, code:
 
 
 def test_sizes_that_no_rank_recompiled_for_are_in_the_table_alone() -> None:
-    item = report(*((make.compile("0/0", make.tensor(length, 16), **FORWARD),) for length in (12, 10)))
-    assert of_ranks(item) == []
-    assert table(item, "rank_sizes").rows == (("0/0", "forward", "x.size[0]", "12 on rank 0; 10 on rank 1", "", "no"),)
+    assert of_ranks(SIZES_ALONE) == []
+    assert table(SIZES_ALONE, "rank_sizes").rows == (("0/0", "forward", "x.size[0]", "12 on rank 0; 10 on rank 1", "", "no"),)
 
 
 def test_with_compiler_collectives_sizes_that_differ_are_no_finding() -> None:
