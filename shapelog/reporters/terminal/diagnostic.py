@@ -16,10 +16,12 @@ from shapelog.text import file_name, one_line, plural_noun, rank_list, sentence_
 
 # The most lines that a text of PyTorch's takes, and the most hints, compiles and others, unless all is asked for.
 _TEXT, _HINTS, _LABELS, _OTHERS = 2, 2, 8, 3
+# The most causes that are listed although they are so elsewhere, too.
+_FACTS = 4
 
 
-def diagnostic(page: TextPage, alert: Alert, level: Level, notes: Iterable[str] = ()) -> None:
-    """``level`` is how bad it is here; ``notes`` are further facts."""
+def diagnostic(page: TextPage, alert: Alert, level: Level, notes: Iterable[str] = (), elsewhere: str = "") -> None:
+    """``level`` is how bad it is here; ``notes`` are further facts; ``elsewhere`` is where all that changed is listed, if anywhere."""
     page.diagnostic(level, alert.rule, alert.sentence)
     call = alert.call
     compiles = _compiles(page, alert)
@@ -33,8 +35,8 @@ def diagnostic(page: TextPage, alert: Alert, level: Level, notes: Iterable[str] 
         of_code = f"of the code at {file_name(str(alert.source_line))}" if alert.source_line else ""
         if compiles or of_code:
             note(page, " ".join(filter(None, (compiles, of_code))))
-    for fact in alert.facts[1:] if page.verbose else ():
-        note(page, f"also: {fact}")
+    for fact in _more_facts(alert, elsewhere) if page.verbose else ():
+        note(page, fact)
     at_limit = _limit_message(alert) if page.verbose else None
     for message in (*alert.messages, *filter(None, [at_limit])):
         explanation(page, message)
@@ -55,14 +57,23 @@ def diagnostic(page: TextPage, alert: Alert, level: Level, notes: Iterable[str] 
             _see(page, message.url)
 
 
-def also(page: TextPage, alert: Alert, others: Sequence[Alert]) -> Iterator[str]:
+def _more_facts(alert: Alert, elsewhere: str) -> Iterator[str]:
+    """Each cause with its values; a long list of those only where it is not elsewhere."""
+    facts = alert.facts[1:]
+    if alert.why and elsewhere and len(facts) > _FACTS:
+        yield f"also: {len(facts)} more, listed under {elsewhere}"
+    else:
+        yield from (f"also: {fact}" for fact in facts)
+
+
+def also(page: TextPage, alert: Alert, others: Sequence[Alert], elsewhere: str = "") -> Iterator[str]:
     """What else changed in the same recompilations, with the code of its rule, or where else the same happened."""
     shown = others if page.verbose else others[:_OTHERS]
     for item in shown:
         of_these = f"in {some(item.shown_labels, _LABELS)}: " if item.shown_labels != alert.shown_labels else ""
         yield f"also {of_these}{item.why} ({item.rule.code})" if item.why else _elsewhere(page, alert, item)
-        for fact in item.facts[1:] if item.why and page.verbose else ():
-            yield f"also: {fact}"
+        if item.why and page.verbose:
+            yield from _more_facts(item, elsewhere)
         if item.why and page.verbose and item.remedy.text != alert.remedy.text:
             yield f"help for {item.rule.code}: {item.remedy.text}"
     if len(shown) < len(others):

@@ -39,6 +39,9 @@ _KINDS = (Column("kind", is_wide=True), Column("records", True, True), Column("b
 _UNUSED = Column("known, not used", is_wide=True), Column("records", True)
 # More findings than this push the next steps off the first screen.
 _ONE_SCREEN = 3
+# The most sizes of parameters that are listed of one recompilation: those of another module are all others.
+_PARAMETERS = 3
+_FRAMES = "Frames"
 _LEGEND = "12 static   ~12 dynamic   !12 was symbolic, then specialized   12* kept it from using an earlier entry"
 
 
@@ -118,7 +121,7 @@ def _diagnostics(page: TextPage, found: Alerts) -> None:
     """Everything that went wrong, the worst first."""
     for alert, *others in page.listed(alert_groups(found.alerts), "finding", 0):
         page.blank()
-        diagnostic(page, alert, alert.level, also(page, alert, others))
+        diagnostic(page, alert, alert.level, also(page, alert, others, _FRAMES), _FRAMES)
     for item, owner in merged_findings([item for item in found.report.findings if item.frame is None], found.report.trace):
         if item.rule.section not in (Section.RANKS, Section.EXPORTS):
             page.blank()
@@ -260,7 +263,7 @@ def _frames(page: TextPage, report: Report) -> None:
     shown = [item for item in merged_frames(report) if not all(compile.is_capture for compile in item.first.frame.compiles)]
     if not shown:
         return
-    page.heading("Frames", "by avoidable compile time")
+    page.heading(_FRAMES, "by avoidable compile time")
     multi = report.trace.rank_count > 1
     shown_remedies: set[Remedy] = set()
     for merged in page.listed(shown, "frame"):
@@ -268,8 +271,9 @@ def _frames(page: TextPage, report: Report) -> None:
         _frame_head(page, merged, multi)
         _axes(page, merged.axes, page.limit, shown_remedies)
         if page.verbose:
+            quoted: set[str] = set()
             for entry in item.recompiles:
-                _recompile(page, entry, 4)
+                _recompile(page, entry, 4, quoted)
         else:
             _notes(page, item)
 
@@ -302,21 +306,30 @@ def _axes(page: TextPage, axes: Sequence[Axis], limit: int, shown_remedies: set[
     page.more(len(axes) - len(listed), "axis", 6)
 
 
-def _where(cause: Cause) -> str:
+def _where(cause: Cause, quoted: set[str]) -> str:
+    """The place of a cause, with the code where that is not ``quoted`` above already."""
     if cause.place is None:
         return ""
-    code = f"  {cause.place.code}" if cause.place.code else ""
-    return f"{Location(cause.place.file, cause.place.line).short}{code}"
+    place = Location(cause.place.file, cause.place.line).short
+    code = f"  {cause.place.code}" if cause.place.code and place not in quoted else ""
+    quoted.add(place)
+    return f"{place}{code}"
 
 
-def _recompile(page: TextPage, item: Recompile, indent: int) -> None:
+def _recompile(page: TextPage, item: Recompile, indent: int, quoted: set[str]) -> None:
     against = f" against {item.nearest.reference}" if item.nearest else ""
     spent = measured(item.compile.seconds)
     page.line((id_words(item.compile), "bold"), against, "  ", (item.verdict.value, COLORS[item.verdict]), f"  {spent}", indent=indent)
-    for cause in item.causes:
+    parameters = [cause for cause in item.causes if "SL106" in cause.codes]
+    left_out = set(parameters[1:]) if page.verbose and len(parameters) > _PARAMETERS else set()  # the axes above have them all
+    shown = [cause for cause in item.causes if cause not in left_out]
+    for number, cause in enumerate(shown):
         page.line((" ".join(cause.codes), "dim"), f" {cause.sentence}", indent=indent + 2)
-        if _where(cause):
-            page.line((f"at {_where(cause)}", "dim"), indent=indent + 4)
+        if left_out and cause == parameters[0]:
+            page.line((f"and {plural(len(left_out), 'more size')} of parameters changed", "dim"), indent=indent + 4)
+        is_last_there = cause.place and (number + 1 == len(shown) or shown[number + 1].place != cause.place)
+        if is_last_there and (where := _where(cause, quoted)):
+            page.line((f"at {where}", "dim"), indent=indent + 4)
     if not item.causes:
         page.line((UNEXPLAINED.code, "dim"), f" {UNEXPLAINED.name}: {item.unexplained_because}", indent=indent + 2)
     if item.why_not_markable:
@@ -412,8 +425,9 @@ def _one_frame(page: TextPage, report: Report, item: FrameReport) -> None:
     _shape_table(page, item.shapes)
     if item.recompiles:
         page.heading("Recompiles")
+    quoted: set[str] = set()
     for entry in item.recompiles:
-        _recompile(page, entry, 2)
+        _recompile(page, entry, 2, quoted)
         page.remedy(report.remedies.of_recompile(entry), 4, entry.codes)
 
 

@@ -146,3 +146,31 @@ def test_nothing_that_changed_is_left_out_of_a_diagnostic_of_several_rules(verbo
     lines = renderer("report", "terminal")(make.report(make.trace(first, second)), options).decode().splitlines()
     assert "   = also the int k changed from 3 to 4; n changed too (SL102)" in lines
     assert ("   = also: the int n changed from 5 to 6" in lines) is verbose
+
+
+def test_verbose_counts_the_parameters_of_another_module() -> None:
+    """A method that modules of two widths share: all their parameters differ."""
+    names = [f"L['self']._modules['{name}']._parameters['weight']" for name in "abcdef"]
+    first, second = (
+        make.compile(
+            f"0/{number}",
+            *(make.tensor(size, source=name, is_parameter=True) for name in names),
+            guards=guard_tree(*(tensor_match(name, size=(size,)) for name in names)),
+        )
+        for number, size in enumerate((10, 12))
+    )
+    options = Options(color=False, width=120, verbose=True)
+    text = renderer("report", "terminal")(make.report(make.trace(first, second)), options).decode()
+    diagnostic, frames = text.split("\nFrames  ")
+    assert "   = also: 5 more, listed under Frames\n" in diagnostic
+    assert [line.strip() for line in frames.partition("\nTop causes")[0].splitlines() if "parameter" in line] == [
+        "SL101 SL106 dim 0 of self.a.weight changed from 10 to 12; it is a parameter, and parameters are static by default",
+        "and 5 more sizes of parameters changed",
+    ]
+    assert all(f"self.{name}.weight.size[0]  10 12" in frames for name in "abcdef")
+
+
+def test_verbose_quotes_a_line_once_for_a_frame() -> None:
+    frames = shown("lab/optimizer_loop.log.gz", 120, verbose=True).partition("\nFrames  ")[2].partition("\nTop causes")[0]
+    places = [line.strip() for line in frames.splitlines() if line.startswith("        at ")]
+    assert len([place for place in places if "  " in place]) == len({place.partition("  ")[0] for place in places}) > 0
