@@ -16,6 +16,8 @@ from shapelog.text import seconds
 # A rank is slow if it compiled this many times as long as the median one, and this many seconds longer.
 _SLOW_FACTOR, _SLOW_SECONDS = 1.5, 1.0
 _MAX_SHOWN = 6
+# A rank whose trace ends this many seconds before the last one is reported.
+MUCH_EARLIER = 60.0
 # No known job has a higher rank, so a higher number is damaged and does not mean that those below it are missing.
 _MAX_RANK = 1 << 17
 
@@ -62,6 +64,13 @@ class RankReport(NamedTuple):
     def agrees(self) -> bool:
         """Whether all ranks have every known property in common."""
         return not any(item.differs for item in self.properties) and not self.missing
+
+    @property
+    def behave_alike(self) -> bool:
+        """Whether all that is known of them is the same, but for sizes and a few seconds."""
+        is_odd = self.unread or self.divergence or self.mismatches or self.parity or self.slow
+        is_early = any(value >= MUCH_EARLIER for _, value in self.early)
+        return self.agrees and not is_odd and not is_early and all(rank.processes < 2 for rank in self.ranks)
 
     @property
     def has_collectives_on(self) -> bool:

@@ -23,8 +23,8 @@ _AXES = 8
 _NARROW = 4
 # Below this, compile times differ by chance.
 _WIDE = 0.05
-# A rank that ends this many seconds before the last is reported; from an hour count on it may belong to another run.
-_SOON, _EARLY, _LONG = 1.0, 60.0, 12 * 3600.0
+# A rank that ends this many seconds before the last is shown; from an hour count on it may belong to another run.
+_SOON, _LONG = 1.0, 12 * 3600.0
 
 
 def analyze(explained: Explanations) -> "Iterator[Finding | Table | RankReport]":
@@ -42,12 +42,6 @@ def analyze(explained: Explanations) -> "Iterator[Finding | Table | RankReport]"
     yield _agreement(report)
     yield _overview(report)
     yield from _tables(report)
-
-
-def behave_alike(report: "RankReport") -> bool:
-    """Whether all that is known of the ranks is the same, but for sizes and a few seconds."""
-    is_odd = report.unread or report.divergence or report.mismatches or report.parity or report.slow or any(_early_words(report))
-    return report.agrees and not is_odd and all(rank.processes < 2 for rank in report.ranks)
 
 
 def _findings(report: "RankReport", explained: Explanations) -> Iterator[Finding]:
@@ -162,7 +156,9 @@ def _before(value: float) -> str:
 
 def _early_words(report: "RankReport") -> Iterator[str]:
     """Ranks whose trace ends much earlier than that of the last one."""
-    early = [number for number, value in report.early if _EARLY <= value < _LONG]
+    from shapelog.distributed.compare_ranks import MUCH_EARLIER
+
+    early = [number for number, value in report.early if MUCH_EARLIER <= value < _LONG]
     other = [number for number, value in report.early if value >= _LONG]
     if early:
         yield f"{rank_list(early)} wrote nothing in the last minute or longer: finished, hung, killed, or nothing left to compile"

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from rich.cells import cell_len
 from rich.text import Text
 
+from shapelog.grouping import grouped
 from shapelog.report.compare import Comparison, FrameChange
 from shapelog.report.frame_changes import CauseChange, Counts, DimChange, Effect, Since
 from shapelog.report.results import Cell, Column
@@ -196,7 +197,7 @@ def _dims(page: TextPage, dims: Sequence[DimChange]) -> None:
 
 
 def _left(page: TextPage, comparison: Comparison) -> None:
-    """What still recompiles in the second run, why, and the remedy; each remedy once."""
+    """What still recompiles in the second run and why, a row for each remedy; each remedy once."""
     groups = across_ranks(item for item in comparison.frames if any(cause.after for cause in item.causes))
     if not groups:
         return
@@ -206,18 +207,16 @@ def _left(page: TextPage, comparison: Comparison) -> None:
     for members in page.listed(groups, "frame"):
         item = members[0]
         _frame_line(page, members, _recompiles(item.now))
-        for code in dict.fromkeys(cause.code for cause in item.causes if cause.after):
-            own = [cause for cause in item.causes if cause.code == code and cause.after]
+        for own in grouped((cause for cause in item.causes if cause.after), lambda cause: (cause.code, cause.remedy)).values():
+            code, remedy = own[0].code, own[0].remedy
             names = [one_line(cause.axis) + (f" ×{cause.after}" if cause.after > 1 else "") for cause in own if cause.axis]
             listed = ", ".join(names) if page.verbose else some_in_width(names, page.width)
             page.line((f"{code} {own[0].rule.name}", "yellow"), (f"  {listed}" if listed else "", "cyan"), indent=4)
-            remedies = dict.fromkeys(cause.remedy for cause in own)
-            for remedy in remedies:
-                if remedy not in shown_remedies:
-                    page.remedy(remedy, 6, (code,))
-            if shown_remedies.issuperset(remedies):
+            if remedy in shown_remedies:
                 page.line(("→ as above", "dim"), indent=6)
-            shown_remedies.update(remedies)
+            else:
+                page.remedy(remedy, 6, (code,))
+                shown_remedies.add(remedy)
 
 
 def _recompiles(counts: Counts) -> str:

@@ -12,7 +12,6 @@ from shapelog.recompiles.explain import Recompile
 from shapelog.recompiles.shape_table import ShapeCell, ShapeTable, State
 from shapelog.report.alert_groups import alert_groups
 from shapelog.report.alerts import Alerts, collect_alerts
-from shapelog.report.analyses.ranks import behave_alike
 from shapelog.report.details.vllm_passes import vllm_words
 from shapelog.report.merge_ranks import MergedFrame, merged_findings, merged_frames, merged_groups, rank_label
 from shapelog.report.next_steps import next_steps
@@ -61,7 +60,7 @@ def render(report: Report, options: Options) -> bytes:
         page.line((saved, "green"), ("; " if saved else "", "dim"), ("all steps are listed at the end", "dim"), indent=2)
     _ranks(page, report)
     _diagnostics(page, found)
-    if page.verbose and report.ranks and behave_alike(report.ranks):
+    if page.verbose and report.ranks and report.ranks.behave_alike:
         _ranks_in_full(page, report, report.ranks)
     export_findings(page, report)
     _tables(page, report, *export_tables(page, report))
@@ -138,7 +137,7 @@ def _ranks(page: TextPage, report: Report) -> None:
     """How ranks differ comes first; that they do not, in a line or two."""
     if report.ranks is None:
         return
-    if behave_alike(report.ranks):
+    if report.ranks.behave_alike:
         ranks_alike(page, report.ranks)
         _rank_findings(page, report)
     else:
@@ -147,7 +146,7 @@ def _ranks(page: TextPage, report: Report) -> None:
 
 def _ranks_in_full(page: TextPage, report: Report, ranks: "RankReport") -> None:
     ranks_heading(page, ranks)
-    if not behave_alike(ranks):
+    if not ranks.behave_alike:
         _rank_findings(page, report)
     what_ranks_share(page, ranks)
     _tables(page, report, "ranks", "rank_sizes", "collective_parity", "rank_seconds", "rank_runtimes")

@@ -58,6 +58,23 @@ def test_what_still_recompiles_is_shown_with_a_remedy_once() -> None:
     assert "SL101" not in left
 
 
+def test_each_remedy_has_a_row_with_what_it_is_for() -> None:
+    report = report_of("causes/inference_mode.log.gz")
+    lines = section(shown(compare(report, report), 200), "Still recompiling").splitlines()
+    rows = [(line.strip(), lines[number + 1].strip()) for number, line in enumerate(lines) if line.startswith("    SL303")]
+    assert rows[:2] == [
+        (
+            "SL303 dispatch-keys-vary  inference mode",
+            "→ warm up in the mode used in production: inference mode needs its own graphs",
+        ),
+        (
+            "SL303 dispatch-keys-vary  x dispatch keys",
+            "→ warm up in the same mode and with the same kind of tensor (inference mode, tensor subclass, view) as in production",
+        ),
+    ]
+    assert set(rows[2:]) == {("SL303 dispatch-keys-vary  inference mode", "→ as above")}
+
+
 def test_dims_and_causes_of_one_kind_are_shown_together() -> None:
     found = compare(report_of("lab/optimizer_loop.log.gz"), report_of("real/2.13/optimizer_loop.pgo_warm.log.gz"))
     text = shown(found, 140)
