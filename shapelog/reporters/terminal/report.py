@@ -18,7 +18,7 @@ from shapelog.report.next_steps import next_steps
 from shapelog.report.report import Axis, FrameReport, Report
 from shapelog.report.repository_paths import Repository
 from shapelog.report.results import Column, Location
-from shapelog.report.steps.step import saving_words
+from shapelog.report.steps.step import NextStep, saving_words
 from shapelog.report.trace_health import health_of
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.diagnostic import also, code_place, diagnostic, id_words, note
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 _MARKS = {State.DYNAMIC: ("~", "cyan"), State.SPECIALIZED: ("!", "magenta"), State.STATIC: ("", ""), State.ABSENT: ("", "dim")}
 _KINDS = (Column("kind", is_wide=True), Column("records", True, True), Column("bytes", True, True), Column("", is_wide=True))
 _UNUSED = Column("known, not used", is_wide=True), Column("records", True)
-# More findings than this push the next steps off the first screen.
-_ONE_SCREEN = 3
 # The most sizes of parameters that are listed of one recompilation: those of another module are all others.
 _PARAMETERS = 3
 _FRAMES = "Frames"
+# The most lines of a report whose end is in view with its beginning.
+_SCREEN = 45
 _LEGEND = "12 static   ~12 dynamic   !12 was symbolic, then specialized   12* kept it from using an earlier entry"
 
 
@@ -53,11 +53,6 @@ def render(report: Report, options: Options) -> bytes:
         return page.bytes()
     found = collect_alerts(report, Repository())
     steps = next_steps(found)
-    _head(page, report)
-    if steps and (report.ranks or len(found.alerts) > _ONE_SCREEN):
-        saved = saving_words(steps[0].saving)
-        page.line(("Start here: ", "bold"), steps[0].title)
-        page.line((saved, "green"), ("; " if saved else "", "dim"), ("all steps are listed at the end", "dim"), indent=2)
     _ranks(page, report)
     _diagnostics(page, found)
     if page.verbose and report.ranks and report.ranks.behave_alike:
@@ -89,7 +84,19 @@ def render(report: Report, options: Options) -> bytes:
         page.blank()
     for text in dict.fromkeys(log.how_to_record for log in report.trace.text_logs):
         page.line(text)
-    return page.bytes()
+    top = TextPage(options)
+    _head(top, report)
+    if steps and top.lines + page.lines > _SCREEN:
+        _start(top, steps)
+    return top.bytes() + page.bytes()
+
+
+def _start(page: TextPage, steps: tuple[NextStep, ...]) -> None:
+    """The first step, where the list of them is below the first screen."""
+    saved = saving_words(steps[0].saving)
+    where = "all steps are listed at the end" if len(steps) > 1 else "details at the end"
+    page.line(("Start here: ", "bold"), steps[0].title)
+    page.line((saved, "green"), ("; " if saved else "", "dim"), (where, "dim"), indent=2)
 
 
 def _details(page: TextPage, report: Report) -> None:

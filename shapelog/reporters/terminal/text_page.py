@@ -207,6 +207,10 @@ class TextPage:
         is_readable = room >= _LEAST_CODE or cell_len(one_line(code)) <= room
         return f"{place}  {shorten(code, room)}" if code and is_readable else place
 
+    @property
+    def lines(self) -> int:
+        return self.buffer.getvalue().count("\n")
+
     def bytes(self) -> bytes:
         return self.buffer.getvalue().encode("utf-8", "replace")
 

@@ -63,6 +63,14 @@ def test_a_long_report_begins_with_the_first_step() -> None:
     assert first.startswith("demo.log.gz")
 
 
+def test_start_here_is_in_a_report_with_steps_that_is_longer_than_a_screen_and_in_no_other() -> None:
+    """By lines, whatever they are about; what a text log has to type is on its only screen."""
+    pages = {name: shown(name) for name in RECORDED}
+    starts = {name for name, page in pages.items() if "\nStart here: " in page}
+    assert starts == {name for name, page in pages.items() if "\nNext steps" in page and len(page.splitlines()) > LINES}
+    assert 20 < len(starts) < len(pages) // 2
+
+
 def test_the_health_of_a_trace_is_shown_where_something_is_wrong() -> None:
     harmless = next(name for name in RECORDED if {problem.severity for problem in report_of(name).problems} == {INFO})
     damaged = next(name for name in RECORDED if {problem.severity for problem in report_of(name).problems} - {INFO})
