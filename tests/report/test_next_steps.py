@@ -14,7 +14,7 @@ from shapelog.report.alerts import Alerts, collect_alerts
 from shapelog.report.next_steps import CHANCES, next_steps
 from shapelog.report.report import Report
 from shapelog.report.repository_paths import Repository
-from shapelog.report.steps.step import NextStep, StepKind, saving_words
+from shapelog.report.steps.step import NextStep, Saving, StepKind, saving_words
 from shapelog.reporters import Options, renderer
 from shapelog.rules import Verdict
 
@@ -370,3 +370,8 @@ def test_calls_that_raised_at_a_limit_are_counted_apart_from_those_that_ran_eage
     assert report.advice
     assert report.advice.after.limit_hits == 0
     assert (marks.saving.raised, bool(marks.saving.eager)) == (len(raised), True)
+
+
+def test_calls_that_raised_on_several_ranks_are_counted_over_these() -> None:
+    assert saving_words(Saving(failed=6, raised=6, ranks=2)) == "6 calls on 2 ranks no longer raise"
+    assert saving_words(Saving(failed=1, raised=1, ranks=1)) == "1 call no longer raises"

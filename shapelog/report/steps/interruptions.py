@@ -74,7 +74,8 @@ def failure_step(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
     failures = [item for alert in alerts for item in alert.occurrences if item.compile.outcome is Outcome.FAILED]
     stake = math.fsum(run.seconds[compile] for compile in {item.compile for item in failures})
     raised, eager = fates((item.frame, item.compile, item.times) for item in failures)
-    saving = Saving(failed=sum(item.times for item in failures), raised=raised, eager=eager)
+    ranks = {rank for alert in alerts for rank in alert.ranks}
+    saving = Saving(failed=sum(item.times for item in failures), raised=raised, ranks=len(ranks), eager=eager)
     error, _, words = _own_error(alerts[0]).partition(": ")
     subject = subject_of_alerts(alerts)
     title = f"{'Fix the error' if subject == UNNAMED_CODE else f'Fix what keeps {subject} from compiling'}: {_title_of(alerts[0])}"

@@ -53,9 +53,9 @@ class StepKind(Enum):
 class Saving:
     """What a step saves: ``least`` to ``most`` compilations, their seconds, and compilations that were refused or failed.
 
-    Of the calls for which these were made, ``raised`` are how many raised an error, and ``eager`` is what ran in eager mode from then on.
-    ``removed_seconds`` are those of what goes away, where what is left takes so much longer that a good part of them is not saved.
-    ``is_later`` where only runs after this one save it, ``is_unsure`` where calls may be refused all the same.
+    Of the calls for which these were made, ``raised`` are how many raised an error, on how many ``ranks``, and ``eager`` is what ran in
+    eager mode from then on. ``removed_seconds`` are those of what goes away, where what is left takes so much longer that a good part of
+    them is not saved. ``is_later`` where only runs after this one save it, ``is_unsure`` where calls may be refused all the same.
     """
 
     least: int = 0
@@ -64,6 +64,7 @@ class Saving:
     refused: int = 0
     failed: int = 0
     raised: int = 0
+    ranks: int = 0
     eager: tuple[Eager, ...] = ()
     is_later: bool = False
     is_unsure: bool = False
@@ -197,7 +198,8 @@ def saving_words(saving: Saving) -> str:
     saved = f"{number}{plural(saving.most, 'compilation')}{f' ({time})' if time else ''}" if saving.most else time
     when = " in each later run" if saving.is_later else ""
     verb = "raises" if saving.raised == 1 and not saving.is_unsure else "raise"
-    gains = [f"{plural(saving.raised, 'call')} no longer {verb}"] if saving.raised else []
+    where = f" on {saving.ranks} ranks" if saving.ranks > 1 else ""
+    gains = [f"{plural(saving.raised, 'call')}{where} no longer {verb}"] if saving.raised else []
     eager = (_NO_LONGER_EAGER[what] for what in saving.eager)
     gains += [words.replace("calls no longer", "others no longer") if saving.raised else words for words in eager]
     sure = [words.replace("no longer", "might no longer") if saving.is_unsure else words for words in gains]

@@ -179,19 +179,17 @@ def _summary(page: TextPage, report: Report) -> None:
     summary = report.summary
     if (report.trace.exports or report.trace.vllm) and not (summary.compiles or summary.limit_hits or summary.failures):
         return
-    number = plural(summary.compiles, "compilation")
-    over = f" on {plural(report.trace.rank_count, 'rank')}" if report.ranks else ""
     of_them = f", including {plural(summary.recompiles, 'recompilation')}{taking(summary.recompile_seconds)}"
     page.blank()
     if breaks := report.trace.breaks_alone:
         page.line((f"Summary: {plural(breaks, 'graph break')}", "bold"), f", {report.without_recompilations} in this text")
     elif summary.recompiles:
-        page.line((f"Summary: {number}", "bold"), f"{taking(summary.succeeded_seconds)}{of_them}{over}")
+        _totals(page, report, of_them)
     elif summary.compiles:
         later = _first_of_later(report)
         none = "no reasons of recompilations in this log" if later else "no recompilations in this log"
         none = none if report.trace.is_text else "no recompilations"
-        page.line((f"Summary: {number}", "bold"), f"{taking(summary.succeeded_seconds)}{over}, {none}")
+        _totals(page, report, f", {none}")
         if later:
             page.line(f"{later.label} is compilation no. {later.id.compile + 1} of its function: TORCH_LOGS=recompiles shows why", indent=2)
     elif not summary.limit_hits:
@@ -212,8 +210,21 @@ def _summary(page: TextPage, report: Report) -> None:
         page.line(*begin, (refused, "bold red"), f": recompile limit reached{taking(summary.limit_seconds)}", indent=0 if is_all else 2)
     elif not report.trace.shows_limit_hits:
         page.line(("this torch version does not record when the recompile limit is reached", "dim"), indent=2)
-    if summary.failures:
+    if summary.failures and (not summary.compiles or report.trace.breaks_alone):
         page.line((f"{plural(summary.failures, 'compilation')} failed", "bold red"), taking(summary.failed_seconds), indent=2)
+
+
+def _totals(page: TextPage, report: Report, of_them: str) -> None:
+    """All compilations; where some failed, how many of each kind. ``of_them`` is about those that succeeded."""
+    summary = report.summary
+    over = f" on {plural(report.trace.rank_count, 'rank')}" if report.ranks else ""
+    number = plural(summary.compiles + summary.failures, "compilation")
+    spent = taking(summary.succeeded_seconds)
+    if not summary.failures:
+        page.line((f"Summary: {number}", "bold"), f"{over}{spent}{of_them}")
+        return
+    failed = (f"{summary.failures} failed", "bold red"), taking(summary.failed_seconds)
+    page.line((f"Summary: {number}", "bold"), f"{over}: ", *failed, f", {summary.compiles} succeeded{spent}{of_them}")
 
 
 def _first_of_later(report: Report) -> Compile | None:

@@ -182,3 +182,14 @@ def test_verbose_quotes_a_line_once_for_a_frame() -> None:
     frames = shown("lab/optimizer_loop.log.gz", 120, verbose=True).partition("\nFrames  ")[2].partition("\nTop causes")[0]
     places = [line.strip() for line in frames.splitlines() if line.startswith("        at ")]
     assert len([place for place in places if "  " in place]) == len({place.partition("  ")[0] for place in places}) > 0
+
+
+def test_compilations_that_failed_count_in_the_first_sentence_of_the_summary() -> None:
+    failed = make.dynamo_start(id="1/0") + make.metrics("1/0", fail_type="Unsupported", fail_reason="no", has_guarded_code=False)
+    some = make.report(make.trace(make.static_sizes(10, 12), failed))
+    lines = renderer("report", "terminal")(some, Options(color=False, width=120)).decode().splitlines()
+    assert "Summary: 3 compilations: 1 failed (1.00 s), 2 succeeded (2.00 s), including 1 recompilation (1.00 s)" in lines
+    assert not [line for line in lines if line.endswith(" failed (1.00 s)")]
+    none = make.report(make.trace(failed))
+    lines = renderer("report", "terminal")(none, Options(color=False, width=120)).decode().splitlines()
+    assert lines[lines.index("Summary: no compilation succeeded") + 1] == "  1 compilation failed (1.00 s)"
