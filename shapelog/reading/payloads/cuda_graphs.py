@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from shapelog.reading.payloads.compiler_messages import stack_lines
 from shapelog.reading.records import StackFrame
+from shapelog.text import enumerated, file_name
 
 # The artifact in which the transcript of a text log has such a message.
 INDUCTOR_MESSAGE = "shapelog_inductor_message"
@@ -21,6 +22,7 @@ class CudaGraphEvent(Enum):
     RECORDED_AGAIN = "recorded again"
     MANY_SIZES = "recorded for many sizes"
     OVERWRITTEN = "output overwritten"
+    MOVED = "static input moved"
 
 
 class CudaGraphMessage(NamedTuple):
@@ -53,11 +55,12 @@ _OVERWRITTEN = re.compile(
 # A frame of a stack whose lines are joined, before its line of code.
 _JOINED = re.compile(r"(?:^| )(File \"[^\"\n]{1,400}\", line \d{1,9}, in (?:<\w{1,40}>|[\w.]{1,200})) ")
 _PENDING = re.compile(r"Unable to hit fast path of CUDAGraphs because of ([^.\n`]{1,200})")
-# What a message about it goes on with; alone, it is that of an exception.
-_MOVED = re.compile(
-    r"^\s*(?:\w+Error: )?static input data pointer changed\.?\s*"
-    r"(?:input name: (?P<name>\w+)\. data pointer changed from \d+ to \d+\.(?: input stack trace:\s*(?P<stack>File .*))?)?",
-    re.S | re.M,
+# What a message about recording again goes on with; alone, it is that of an exception, with the inputs below it.
+_MOVED = re.compile(r"^\s*(?:\w+Error: )?static input data pointer changed\.?\s*(?P<inputs>.*)", re.S | re.M)
+_MOVED_INPUT = re.compile(
+    r"input name: (?P<name>\w+)\. data pointer changed from \d+ to \d+\."
+    r"(?: input stack trace:\s*(?P<stack>File (?:(?!input name: ).)*))?",
+    re.S,
 )
 _FUNCTION = re.compile(r"^function (\d{1,9}) (exceeding max .*)", re.S)
 _FOUND_FROM = re.compile(r"\.?\s*Found from[ \t]*:?\s*(?P<stack>.*)", re.S)
@@ -86,14 +89,25 @@ def cuda_graph_message(text: str) -> CudaGraphMessage | None:
         return CudaGraphMessage(CudaGraphEvent.OVERWRITTEN, overwritten["what"], place=stack[-1] if stack else None)
     skipped = _SKIPPED.search(text)
     if skipped is None and (moved := _MOVED.search(text)):
-        stack = tuple(stack_lines(f"  {moved['stack'] or ''}".split("\n")))
-        reason = f"static input data pointer changed ({moved['name']})" if moved["name"] else "static input data pointer changed"
-        return CudaGraphMessage(CudaGraphEvent.RECORDED_AGAIN, reason, place=stack[-1] if stack else None)
+        return _moved(moved["inputs"])
     if skipped is None:
         return None
     reason, place = _with_place(skipped["reason"])
     limit = _FUNCTION.match(reason)
     return CudaGraphMessage(CudaGraphEvent.SKIPPED, limit[2] if limit else reason, f"function {limit[1]}" if limit else "", place)
+
+
+def _moved(inputs: str) -> CudaGraphMessage:
+    """The inputs that moved, with the line of each but the first, whose line is the place."""
+    names: list[str] = []
+    first = None
+    for item in _MOVED_INPUT.finditer(inputs):
+        stack = tuple(stack_lines(f"  {item['stack'] or ''}".split("\n")))
+        place = stack[-1] if stack else None
+        names.append(f"{item['name']} at {file_name(place.file)}:{place.line}" if names and place else item["name"])
+        first = first or place
+    reason = f"static input data pointer changed ({enumerated(names)})" if names else "static input data pointer changed"
+    return CudaGraphMessage(CudaGraphEvent.MOVED, reason, place=first)
 
 
 def _with_place(text: str) -> tuple[str, StackFrame | None]:

@@ -102,6 +102,8 @@ def _finding(event: CudaGraphEvent, members: list[_Item]) -> Finding:
         who = f"an output of {message.place.name}" if message.place and message.place.name else "an output of compiled code"
         gradient = " (a gradient)" if message.reason.startswith("gradient") else ""
         rule, sentence = _OVERWRITTEN, f"{who}{gradient} was read after the next run of its CUDA graph had overwritten it"
+    elif event is CudaGraphEvent.MOVED:
+        rule, sentence = _AGAIN, f"the CUDA graph of {who} could not be run again{because}"
     elif event is CudaGraphEvent.MANY_SIZES:
         rule, sentence = _AGAIN, f"{who} has recorded CUDA graphs for {plural(_sizes(members), 'input size')}"
     else:

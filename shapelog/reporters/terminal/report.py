@@ -17,7 +17,7 @@ from shapelog.report.merge_ranks import MergedFrame, merged_findings, merged_fra
 from shapelog.report.next_steps import next_steps
 from shapelog.report.report import Axis, FrameReport, Report
 from shapelog.report.repository_paths import Repository
-from shapelog.report.results import Column, Location
+from shapelog.report.results import Column, Finding, Location
 from shapelog.report.steps.step import NextStep, saving_words
 from shapelog.report.trace_health import health_of
 from shapelog.reporters import Options
@@ -75,9 +75,10 @@ def render(report: Report, options: Options) -> bytes:
     next_steps_list(page, steps, "(details: shapelog suggest-dynamic TRACE)" if report.summary.recompiles else "")
     _left_out(page, report)
     page.explain_restarted_ids(report.trace.is_text)
-    if found.alerts:
+    rules = [*(item.rule for item in found.alerts), *(item.rule for item in _without_code(report))]
+    if rules:
         page.blank()
-        typed = f"Explanation of a rule: shapelog rule {found.alerts[0].rule.code}"
+        typed = f"Explanation of a rule: shapelog rule {rules[0].code}"
         whole = f"{typed}, or {RULES_URL}"
         page.line((whole if page.verbose or len(whole) <= page.width else typed, "dim"))
     elif report.trace.text_logs:
@@ -128,16 +129,21 @@ def _diagnostics(page: TextPage, found: Alerts) -> None:
     for alert, *others in page.listed(alert_groups(found.alerts), "finding", 0):
         page.blank()
         diagnostic(page, alert, alert.level, also(page, alert, others, _FRAMES), _FRAMES)
-    for item, owner in merged_findings([item for item in found.report.findings if item.frame is None], found.report.trace):
-        if item.rule.section not in (Section.RANKS, Section.EXPORTS):
-            page.blank()
-            page.line((f"{item.rule.level.value}[{item.rule.code}]", LEVEL_COLORS[item.rule.level]), f": {item.sentence}")
-            if item.place:
-                line = item.message.stack[-1] if item.message and item.message.stack else None
-                code_place(page, str(item.place), line.code if line else "", line.marked if line else "")
-            if owner:
-                note(page, owner)
-            note(page, item.remedy, "help")
+    for item, owner in merged_findings(_without_code(found.report), found.report.trace):
+        page.blank()
+        page.line((f"{item.rule.level.value}[{item.rule.code}]", LEVEL_COLORS[item.rule.level]), f": {item.sentence}")
+        if item.place:
+            line = item.message.stack[-1] if item.message and item.message.stack else None
+            code_place(page, str(item.place), line.code if line else "", line.marked if line else "")
+        if owner:
+            note(page, owner)
+        note(page, item.remedy, "help")
+
+
+def _without_code(report: Report) -> list[Finding]:
+    """Findings about code that the trace does not name."""
+    elsewhere = (Section.RANKS, Section.EXPORTS)
+    return [item for item in report.findings if item.frame is None and item.rule.section not in elsewhere]
 
 
 def _ranks(page: TextPage, report: Report) -> None:

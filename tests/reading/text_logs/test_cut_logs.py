@@ -334,7 +334,7 @@ def test_ranks_do_not_differ_because_the_name_of_the_code_is_cut_off(tmp_path: P
     assert {finding.rule.code for finding in report.findings} == {"SL401"}
     shown = terminal(LIMIT.format(rank=2, process=143) + cut, tmp_path)
     assert "left no trace" not in shown
-    assert "ranks 2 and 3" in shown
+    assert "Ranks 2 and 3 behave alike" in shown
 
 
 @pytest.mark.parametrize(

@@ -79,3 +79,19 @@ def test_a_graph_for_each_of_many_sizes_is_counted_where_only_the_recordings_are
     path.write_text("".join(f"recording cudagraph tree for symint key {key}\n" for key in keys), encoding="utf-8")
     wanted = [f"compiled code has recorded CUDA graphs for {sizes} input sizes"] if sizes else []
     assert [finding.sentence for finding in findings(report_of(path))] == wanted
+
+
+def test_an_input_that_moved_is_an_error_and_each_is_named(tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = tmp_path_factory.mktemp("log") / "run.txt"
+    path.write_text(
+        "static input data pointer changed.\ninput name: primals_2. data pointer changed from 140 to 141. "
+        'input stack trace:   File "/srv/a.py", line 16, in forward\n    return self.linear(x)\n\n'
+        "input name: primals_3. data pointer changed from 1 to 2. "
+        'input stack trace:   File "/srv/a.py", line 25, in forward\n    self.static.add_(1)\n',
+        encoding="utf-8",
+    )
+    (found,) = findings(report_of(path))
+    assert found.sentence == (
+        "the CUDA graph of compiled code could not be run again: static input data pointer changed (primals_2 and primals_3 at a.py:25)"
+    )
+    assert found.place == Location("/srv/a.py", 16)
