@@ -319,8 +319,8 @@ def test_a_step_is_placed_at_the_calling_line_where_the_code_has_none() -> None:
     assert (place.line.line, place.code) == (20, "f(x)")
 
 
-@pytest.mark.parametrize(("reason", "is_step"), [("CompileCollectiveRestartAnalysis", False), ("TensorifyScalarRestartAnalysis", True)])
-def test_a_restart_that_dynamo_plans_is_no_step(reason: str, is_step: bool) -> None:
+@pytest.mark.parametrize(("reason", "is_step"), [("TensorifyScalarRestartAnalysis", False), ("RequiresGradRestartAnalysis", True)])
+def test_a_restart_is_a_step_where_something_avoids_it(reason: str, is_step: bool) -> None:
     restarted = make.compile(
         "0/0",
         make.tensor(10, 8),
