@@ -16,6 +16,7 @@ FLOAT_BRANCH = "replace the branch on this float by torch.where on a tensor, or 
 _LEARNING_RATE = re.compile(r"\.param_groups\[\d+\]\['lr'\]$")
 _TENSOR_RATE = "pass the optimizer a tensor as its learning rate, lr=torch.tensor(value)"
 _PINNED_FLOAT = "rewrite the line that needs the exact value of {name}, or accept one graph per value"
+_LONGEST_ARGUMENT = 500
 _ROUNDING = re.compile(r"(?<!\w)(?:int|round|floor|ceil|trunc)\(")
 _IN_BRANCH = " in evaluate_expr)"  # where Dynamo decides which way a branch goes
 
@@ -65,13 +66,13 @@ def _is_rounded(item: Violation, entry: CompileFacts, call: CompileFacts) -> boo
 
 
 def _to_closing(code: str, start: int) -> str:
-    """What is in the parentheses that were opened before ``start``."""
-    depth = 1
-    for at in range(start, len(code)):
-        depth += (code[at] == "(") - (code[at] == ")")
+    """What is in the parentheses that were opened before ``start``; of a long text the beginning."""
+    depth, end = 1, start + _LONGEST_ARGUMENT
+    for at, character in enumerate(code[start:end], start):
+        depth += (character == "(") - (character == ")")
         if not depth:
             return code[start:at]
-    return code[start:]
+    return code[start:end]
 
 
 def _branch_on_float(source: Source, call: CompileFacts) -> ShapeGuard | None:
