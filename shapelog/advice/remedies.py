@@ -40,11 +40,13 @@ _WHERE_BLOCKED = {
 class _Removal(NamedTuple):
     """What removes compiles: the suggestions with the marks that do, and the words for them; empty where nothing does.
 
-    ``taken_over`` are the sources of tensors that have their sizes from what is marked, and need no mark.
+    ``taken_over`` are the marks that are not needed, on tensors that have their sizes from what is marked; ``marked`` are the sources of
+    what is.
     """
 
     suggestions: tuple[Suggestion, ...]
-    taken_over: frozenset[str]
+    taken_over: frozenset[Mark]
+    marked: frozenset[str]
     text: str
 
 
@@ -119,7 +121,7 @@ class Remedies:
         if compiles not in self._removals:
             self._removals[compiles] = self._removal(removable)
         removal = self._removals[compiles]
-        note = _taken_over(removal.taken_over, causes)
+        note = _taken_over(removal, causes)
         return _what_to_set(removal.suggestions, note) if note else removal.text
 
     def _removal(self, recompiles: Sequence[Recompile]) -> _Removal:
@@ -127,10 +129,11 @@ class Remedies:
         marks = dict.fromkeys(mark for route in routes for mark in self._required(route))
         numbers = dict.fromkeys(self._by_mark[mark].id for mark in marks)
         suggestions = tuple(self._named_for(recompiles, self._by_id[number].narrowed_to(marks, self._version)) for number in numbers)
-        needed = {mark.source for route in routes for choice in route.required_marks for mark in choice}
-        taken_over = needed.difference(item.source for item in suggestions)
+        needed = {mark for route in routes for choice in route.required_marks for mark in choice}
+        taken_over = needed.difference(mark for item in suggestions for mark in item.marks)
+        marked = frozenset(item.source for item in suggestions)
         suggestions = tuple(sorted(suggestions, key=lambda item: bool(item.function)))
-        return _Removal(suggestions, frozenset(taken_over), _what_to_set(suggestions) if suggestions else "")
+        return _Removal(suggestions, frozenset(taken_over), marked, _what_to_set(suggestions) if suggestions else "")
 
     def _named_for(self, recompiles: Sequence[Recompile], item: Suggestion) -> Suggestion:
         """A suggestion for these, with the function that has the input where their own has none of that name."""
@@ -266,9 +269,13 @@ def _elsewhere(suggestions: Sequence[Suggestion]) -> str:
     return f" ({len(others)} of them in {named})" if others else ""
 
 
-def _taken_over(sources: frozenset[str], causes: Sequence[Cause]) -> str:
-    """What varied and is not marked itself, as it has its size from what is: the output of compiled code; "" where there is nothing."""
-    names = list(dict.fromkeys(cause.source.display_name for cause in causes if cause.prop.is_of_dim and cause.source in sources))
+def _taken_over(removal: _Removal, causes: Sequence[Cause]) -> str:
+    """What varied and is not marked itself, as it has its size from what is: the output of compiled code; "" where there is nothing.
+
+    A dim is named where another one of its tensor is marked.
+    """
+    found = [cause for cause in causes if cause.prop.is_of_dim and Mark(cause.source, cause.prop.dim) in removal.taken_over]
+    names = list(dict.fromkeys(cause.subject if cause.source in removal.marked else cause.source.display_name for cause in found))
     has = "have their sizes" if len(names) > 1 else "has its size"
     return f" ({_first_of(names, len(names))} {has} from there)" if names else ""
 
