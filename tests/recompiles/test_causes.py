@@ -38,6 +38,7 @@ from recorded import FIXTURES, LAB, recompile_of, report_of
 from shapelog.advice.advise import advise
 from shapelog.reading.payloads.guards import places_of
 from shapelog.recompiles.causes import Cause
+from shapelog.recompiles.classification.result import shown_guard
 from shapelog.rules import RULES, Remedy, Verdict
 
 TRUTH: dict[str, Any] = json.loads((FIXTURES / "lab" / "truth.json").read_text(encoding="utf-8"))
@@ -242,6 +243,18 @@ def test_another_order_of_strides_is_not_about_sizes() -> None:
 def test_another_order_of_strides_is_one_cause_with_both_layouts() -> None:
     cause = only(trace(compiled("0/0", tensor(4, 8, stride=[8, 1])), compiled("0/1", tensor(4, 8, stride=[1, 4]))))
     assert (cause.axis, cause.before, cause.after) == ("x.stride", "(8, 1)", "(1, 4)")
+
+
+@pytest.mark.parametrize(
+    ("guard", "shown"),
+    [
+        ("math.ceil(5.0*torch.sym_float(L['x'].size()[1]) / 4.0) == 20", "math.ceil(5.0*float(x.size()[1]) / 4.0) == 20"),
+        ("torch._sym_sqrt(L['n']) < 4.0", "sqrt(n) < 4.0"),
+        ("(-1)*L['n'] < 0", "-n < 0"),
+    ],
+)
+def test_a_guard_is_shown_without_what_pytorch_writes_for_symbols(guard: str, shown: str) -> None:
+    assert shown_guard(guard) == shown
 
 
 def test_an_entry_for_strides_that_do_not_follow_from_sizes_does_not_serve_a_contiguous_tensor() -> None:

@@ -15,6 +15,8 @@ TRACED = "accept one graph for calls that are traced, as by torch.export, and on
 MARK_FORWARD = "mark the sizes that vary in the inputs of the forward pass, or pass dynamic=True to torch.compile"
 
 
+# ``torch.sym_float(n)`` is ``float(n)`` of a symbol.
+_SYMBOLIC = re.compile(r"\btorch\._?sym_")
 # Characters of a guard in a sentence: sizes that were divided have very long ones.
 _LONGEST_GUARD = 120
 
@@ -50,4 +52,4 @@ def code_of(item: Violation) -> str:
 
 def shown_guard(expression: str) -> str:
     """A guard as a sentence has it: in the user's words, and without the middle of a very long one."""
-    return cut(display_text(expression), _LONGEST_GUARD)
+    return cut(_SYMBOLIC.sub("", display_text(expression)).replace("(-1)*", "-"), _LONGEST_GUARD)
