@@ -498,8 +498,8 @@ class _AlertBuilder(NamedTuple):
         called = occurrences[0].frame.caller(occurrences[0].compile) or first.called_at
         own = self.found.repository.source_line(first.file, first.line)
         call = self.found.repository.source_line(called.file, called.line) if called else None
-        lines = [RelatedLine(own, f"{title} begins here")] if own else []
-        if call and called:
+        lines = [RelatedLine(own, f"{title} begins here")] if own and own.line else []  # a text may have the file alone
+        if call and called and call.line:
             lines.append(RelatedLine(call, f"{title} is called here", called.code))
         if first.is_library:
             lines.reverse()

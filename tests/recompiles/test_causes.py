@@ -257,6 +257,14 @@ def test_a_guard_is_shown_without_what_pytorch_writes_for_symbols(guard: str, sh
     assert shown_guard(guard) == shown
 
 
+def test_a_tensor_that_was_guarded_by_its_id_has_no_other_type() -> None:
+    """An optimizer's parameters, which two entries guard in two ways; the flag is what changed."""
+    by_id = guard_manager("L['p']", "ID_MATCH: ___check_obj_id(L['p'], 1)", type="torch.nn.parameter.Parameter")
+    seen = tensor_match("L['p']").replace("type=<class 'torch.Tensor'>", "type=<class 'torch.nn.parameter.Parameter'>", 1)
+    trees = [guard_tree(equals_match("L['fused']", flag, "bool"), part) for flag, part in ((True, by_id), (False, seen))]
+    assert only(two(*trees, "fused == True")).sentence == "fused changed from True to False"
+
+
 def test_an_entry_for_strides_that_do_not_follow_from_sizes_does_not_serve_a_contiguous_tensor() -> None:
     """The last columns of a tensor, and then all of it; the code asks whether it is contiguous."""
     row, column = "L['x'].stride()[0]", "L['x'].size()[1]"
@@ -1423,7 +1431,7 @@ def test_a_dtensor_and_an_object_with_a_guard_of_its_own() -> None:
         cause = only(two(guards, guard_tree(tensor_match()), guard))
         sentences.append((cause.codes, cause.sentence))
     assert sentences == [
-        (("SL303",), "the DTensor w has a different mesh, placement, shape or dtype"),
+        (("SL303",), "the DTensor w has a different mesh, placement or dtype"),
         (("SL320",), "w (a Queue) is in a different state, as its own guard_fn reports"),
     ]
 

@@ -119,6 +119,12 @@ def test_a_title_names_no_id_and_no_cell(guards: tuple[str, str], subject: str) 
     assert alert.subjects == (subject,)
 
 
+def test_a_line_that_is_not_known_is_no_related_one() -> None:
+    """A text may have the file of a function alone."""
+    alerts = alerts_of(make.trace(*(make.compile(f"0/{number}", make.tensor(rows, 8), line=0) for number, rows in enumerate((10, 12)))))
+    assert [line.place.line for alert in alerts.alerts for line in alert.related] == [20]
+
+
 def test_a_mark_is_suggested_also_where_some_of_the_recompiles_remain() -> None:
     alert = by_code(of_fixture("lab/range_branch"))["SL101"]
     assert [AlertKind.MARKING in occurrence.kinds for occurrence in alert.occurrences] == [False, True]

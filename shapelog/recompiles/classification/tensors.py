@@ -75,7 +75,7 @@ def metadata(item: Violation, name: str, entry: CompileFacts, call: CompileFacts
     if family == "own_guard":
         return Classification(("SL320",), f"{name}{f' (a {known})' if known else ''} is in a different state, as its own guard_fn reports")
     if code.startswith("__dtensor"):
-        sentence = f"the DTensor {name} has a different mesh, placement, shape or dtype"
+        sentence = f"the DTensor {name.removesuffix('._spec')} has a different mesh, placement or dtype"
     else:
         sentence = f"the metadata of {name} changed: what {known or 'its class'}.__tensor_flatten__ returns in addition to its tensors"
     return Classification(("SL303",), sentence, remedy=_SAME_METADATA)

@@ -123,7 +123,7 @@ def _another_guard(
             return TYPE, own or Described.OTHER_TYPE, Described.TENSOR
         if isinstance(value, str) and (value == "None" or (own and constant_type(value) and own != constant_type(value))):
             return VALUE if value == "None" else TYPE, own or Described.OBJECT, type_of(value)
-    elif prop.kind is Kind.ID and (is_tensor or value is not None):
+    elif prop.kind is Kind.ID and (is_tensor or value is not None) and not (own and own == type_seen):
         return VALUE, own or Described.OBJECT, Described.TENSOR if is_tensor else str(value)
     return None
 
