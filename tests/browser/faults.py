@@ -17,6 +17,13 @@ BEYOND = """
 }
 """
 
+# Boxes that scroll sideways, apart from the sizes of all compilations and the charts.
+SCROLLING = """
+() => [...document.querySelectorAll("main .scroll")]
+  .filter((item) => item.checkVisibility() && item.scrollWidth > item.clientWidth + 1 && !item.querySelector(".shapes") && !item.closest(".chart"))
+  .slice(0, 3).map((item) => `${item.getAttribute("aria-label")}: ${item.scrollWidth} in ${item.clientWidth}`)
+"""
+
 # Links, buttons and labels of boxes of the report that are lower than a finger needs.
 LOW = """
 () => [...document.querySelectorAll("main a, main button, main summary, main label")]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from browser.conftest import PHONE, Visit
-from browser.faults import BEYOND, LOW, violations
+from browser.faults import BEYOND, LOW, SCROLLING, violations
 
 expect = pytest.importorskip("playwright.sync_api").expect
 
@@ -69,6 +69,26 @@ def test_on_a_phone_an_open_payload_and_what_the_search_found_fit(visit: Visit) 
     assert box["x"] >= 0
     assert box["x"] + box["width"] <= PHONE["width"]
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.parametrize("name", ["long names", "demo", "limits"])
+def test_on_a_large_screen_tables_of_functions_and_causes_fit(name: str, visit: Visit) -> None:
+    page = visit(name)
+    for part in parts(page, 1):
+        assert page.evaluate(SCROLLING) == [], part
+
+
+@pytest.mark.parametrize("name", ["long names", "demo"])
+def test_on_a_phone_only_shapes_scroll_sideways_in_a_frame(name: str, visit: Visit) -> None:
+    page = visit(name, "frame-0", viewport={"width": 390, "height": 844})
+    page.evaluate(OPEN)
+    assert page.locator("#frame-0 .diff").count() > 0
+    assert page.evaluate(SCROLLING) == []
+
+
+def test_the_underline_of_a_link_is_below_the_underscores_of_a_name(visit: Visit) -> None:
+    offset = "link => parseFloat(getComputedStyle(link).textUnderlineOffset) / parseFloat(getComputedStyle(link).fontSize)"
+    assert visit("demo", "frames").locator("#all-frames th a").first.evaluate(offset) > 0.25
 
 
 @pytest.mark.parametrize("width", [1280, 400])

@@ -113,6 +113,18 @@ def large(frames: int = 64, compiles: int = 5) -> bytes:
     return trace(*parts)
 
 
+def long_names() -> bytes:
+    """Functions and inputs with long names, and an input of each compilation that has another size."""
+    parts = []
+    for frame in range(2):
+        source = "L['past_key_values'].self_attention_cache_of_the_decoder"
+        for number in range(3):
+            why = [size_mismatch(f"{frame}/{before}", 8 + before, 8 + number, name=source) for before in reversed(range(number))]
+            name = f"ConditionalGenerationOfLongSequences_{frame}"
+            parts.append(compiled(f"{frame}/{number}", tensor(8 + number, 16, source=source), reasons=why, name=name))
+    return trace(*parts)
+
+
 def empty() -> bytes:
     return trace()
 
