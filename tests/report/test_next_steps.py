@@ -218,6 +218,9 @@ def test_a_failure_in_a_library_is_no_line_to_fix(file: str, title: str) -> None
     )
     (step,) = steps_of(make.report(make.trace(make.compile("0/0", make.tensor(10, 8), **{**make.FAILED, "fail_reason": reason}))))
     assert step.title.startswith(title)
+    hinted = reason.replace("\n", "\n  Hint: Set `torch._dynamo.config.trace_numpy = True`\n", 1)
+    (step,) = steps_of(make.report(make.trace(make.compile("0/0", make.tensor(10, 8), **{**make.FAILED, "fail_reason": hinted}))))
+    assert (step.title, step.text) == ("Fix what keeps f from compiling: no", ("torch._dynamo.config.trace_numpy = True",))
 
 
 def test_a_limit_that_no_mark_lifts_comes_with_the_setting_of_this_torch() -> None:

@@ -79,7 +79,8 @@ def failure_step(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
     error, _, words = _own_error(alerts[0]).partition(": ")
     subject = subject_of_alerts(alerts)
     title = f"{'Fix the error' if subject == UNNAMED_CODE else f'Fix what keeps {subject} from compiling'}: {_title_of(alerts[0])}"
-    if line := _line_of_library(alerts[0]):
+    confidence, settings = _cure(alerts)
+    if not settings and (line := _line_of_library(alerts[0])):
         title = f"{_title_of(alerts[0])} in library code ({line}) keeps {subject} from compiling: change what leads there, or wrap it in "
         title += "torch.compiler.disable"
     if error:
@@ -87,7 +88,7 @@ def failure_step(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
     is_bug = any(message.is_bug for message in alerts[0].messages[:1])
     if is_bug or all(item.compile.is_forbidden for item in failures):
         title = f"{subject}: {alerts[0].remedy.text}"
-    return step_of(StepKind.FAILURE, title, alerts, saving, stake, *_cure(alerts))
+    return step_of(StepKind.FAILURE, title, alerts, saving, stake, confidence, settings)
 
 
 def _line_of_library(alert: Alert) -> str:
