@@ -169,6 +169,14 @@
     location.hash = `#${all[next].id}`;
   };
 
+  // A compilation that is opened is in the address, so that a reload, or a link to it, opens it again.
+  document.addEventListener("click", (event) => {
+    const summary = event.target.closest("details.compile > summary");
+    if (!summary) return;
+    const details = summary.parentElement;
+    try { history.replaceState(history.state, "", `#${details.open ? details.closest(".page").id : details.id}`); } catch { /* as in address.js */ }
+  });
+
   withButtons(document);
   if (filter) {
     filter.addEventListener("input", sift);

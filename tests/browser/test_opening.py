@@ -172,3 +172,13 @@ def test_on_paper_details_are_open_and_nothing_is_left_to_press(visit: Visit) ->
     page.emulate_media(media="print")
     expect(page.locator("#frame-0")).to_be_visible()
     assert page.locator("nav:visible, button:visible, input:visible").count() == 0
+
+
+def test_a_compilation_that_is_opened_is_in_the_address(visit: Visit) -> None:
+    page = visit("demo", "frame-0")
+    page.locator("#compile-0-2 > summary").click()
+    expect(page).to_have_url(re.compile(r"#compile-0-2$"))
+    page.reload()
+    expect(page.locator("#compile-0-2 > .body")).to_be_visible()
+    page.locator("#compile-0-2 > summary").click()
+    expect(page).to_have_url(re.compile(r"#frame-0$"))

@@ -11,6 +11,7 @@ from markupsafe import Markup, escape
 from shapelog.advice.paste_formats import cost_of, effect_of
 from shapelog.grouping import grouped
 from shapelog.reading.payloads.source_names import is_library
+from shapelog.reading.records import StackFrame
 from shapelog.report.details.metric_fields import metric_fields, setting_changes
 from shapelog.report.report import Report
 from shapelog.reporters.html.anchors import Anchors
@@ -37,6 +38,8 @@ _COLUMN_WORDS = (
 # How PyTorch calls that a guard left a symbol a single value.
 _IN_PLAIN_WORDS = {"range refined to singleton": "by a guard"}
 _RANGE = re.compile(r"(?<=\d)-(?=\d)")
+# A line of code that computed a tensor, in an explanation of PyTorch's: the code goes on until the next.
+_COMPUTED = re.compile(r'# File "([^"\n]+)", line (\d+), in (\S+), code: (.*?)(?=# File "|$)', re.S)
 # Longer names and texts are too long to be read, or meant to fill the page.
 _MAX_VALUE = 30_000
 
@@ -53,6 +56,7 @@ def page_environment(context: PageContext) -> Environment:
     templates.filters.update(
         cell=_cell,
         code=highlighter.line,
+        computed_at=_computed_at,
         cost=cost_of,
         data=lambda value: _sanitized(value, sanitize),
         diff_rows=highlighter.diff_rows,
@@ -181,6 +185,15 @@ def _prose(text: str) -> Markup:
     if len(parts) % 2 == 0:
         return escape(text)
     return Markup("").join(Markup("<code>{}</code>").format(part) if number % 2 else part for number, part in enumerate(parts))
+
+
+def _computed_at(text: str) -> tuple[str, list[StackFrame]]:
+    """An explanation without the lines of code that follow it, ``# File "a.py", line 3, in f, code: ...``, and these."""
+    start = _COMPUTED.search(text)
+    if not start:
+        return text, []
+    lines = (StackFrame(file, int(line), name, code.strip()) for file, line, name, code in _COMPUTED.findall(text))
+    return text[: start.start()].rstrip(), list(lines)
 
 
 def _heading(column: str) -> str:

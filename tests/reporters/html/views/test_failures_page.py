@@ -167,3 +167,25 @@ def test_each_thing_is_on_one_card(name: str) -> None:
     found = cards(view_of(report_of(name)))
     assert len({card.anchor for card in found}) == len(found)
     assert all(card.places and card.costs for card in found)
+
+
+def test_the_lines_that_computed_a_tensor_are_below_the_explanation_one_by_one():
+    def computed(file: str, line: int, code: str) -> str:
+        return f'      # File "{file}", line {line}, in forward, code: {code}\n'
+
+    reason = (
+        "Data-dependent branching\n  Explanation: Detected data-dependent branching. The branch condition involves a tensor computed as follows:\n"
+        f"{computed('/home/me/net.py', 7, 'p = torch.rand([])')}      p = rand([])\n{computed('/home/me/net.py', 8, 'if p < q:')}"
+    )
+    broken = make.artifact("dynamo_graph_break_reason", f"Graph break in user code at /home/me/net.py:8\nReason: {reason}", id="0/0")
+    html = section(page(make.report(make.trace(broken + make.compile("0/0", make.tensor(8))))))
+    assert "computed as follows:</p>" in html
+    assert re.findall(r">(net\.py:\d)</\w+> <span class=\"dim\">in forward", html) == ["net.py:7", "net.py:8"]
+    assert "# File" not in html
+
+
+def test_functions_of_one_name_have_their_line_in_a_card():
+    failed = [make.compile(f"{number}/0", make.tensor(8), line=10 + number, **make.FAILED) for number in (0, 1)]
+    html = section(page(make.report(make.trace(*failed))))
+    assert ".py:10</" in html
+    assert ".py:11</" in html
