@@ -20,8 +20,8 @@ BEYOND = """
 # Boxes that scroll sideways, apart from the sizes of all compilations and the charts.
 SCROLLING = """
 () => [...document.querySelectorAll("main .scroll")]
-  .filter((item) => item.checkVisibility() && item.scrollWidth > item.clientWidth + 1)
-  .filter((item) => !item.querySelector(".shapes") && !item.closest(".chart"))
+  .filter((item) => item.checkVisibility() && !item.querySelector(".shapes") && !item.closest(".chart"))
+  .filter((item) => item.scrollWidth > item.clientWidth + 1)
   .slice(0, 3).map((item) => `${item.getAttribute("aria-label")}: ${item.scrollWidth} in ${item.clientWidth}`)
 """
 

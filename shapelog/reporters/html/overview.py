@@ -110,10 +110,12 @@ def _verdict(report: Report) -> tuple[str, str]:
         return f"{plural(breaks, 'graph break')}.", f"The text has {report.without_recompilations}."
     if not summary.recompiles:
         return _without_recompilations(report), _of_first_compilations(report)
-    spent = f"{plural(summary.compiles, 'compilation')}{taking(summary.succeeded_seconds)}"
-    recompiled = f"{spent}, including {plural(summary.recompiles, 'recompilation')}{taking(summary.recompile_seconds)}."
-    failed = f" {plural(summary.failures, 'compilation')} failed." if summary.failures else ""
-    return _avoidable(report), f"{_with_marks(report.advice)} {recompiled}{failed}"
+    over = f" on {plural(report.trace.rank_count, 'rank')}" if report.ranks else ""
+    number, spent = f"{plural(summary.compiles + summary.failures, 'compilation')}{over}", taking(summary.succeeded_seconds)
+    if summary.failures:
+        number = f"{number}: {summary.failures} failed{taking(summary.failed_seconds)}, {summary.compiles} succeeded"
+    again = f"including {plural(summary.recompiles, 'recompilation')}{taking(summary.recompile_seconds)}"
+    return _avoidable(report), f"{_with_marks(report.advice)} {number}{spent}, {again}."
 
 
 def _of_nothing_compiled(report: Report) -> tuple[str, str]:
@@ -140,9 +142,10 @@ def _without_recompilations(report: Report) -> str:
 
 def _of_first_compilations(report: Report) -> str:
     summary = report.summary
-    spent = f"{plural(summary.compiles, 'compilation')}{taking(summary.succeeded_seconds)}"
+    over = f" on {plural(report.trace.rank_count, 'rank')}" if report.ranks else ""
+    spent = f"{plural(summary.compiles, 'compilation')}{over}{taking(summary.succeeded_seconds)}"
     if not summary.failures and not summary.limit_hits:
-        return f"{spent}: every function was compiled once."
+        return f"{spent}: every function was compiled once{' on each' if over else ''}."
     marks = f"{_with_marks(report.advice)} " if report.advice and report.advice.suggestions else ""
     refused = f"; {plural(summary.limit_hits, 'compilation')} {_was(summary.limit_hits)} refused" if summary.limit_hits else ""
     none = "The log holds no compilation that succeeded" if report.trace.is_text else "No compilation succeeded"

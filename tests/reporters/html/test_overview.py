@@ -1,5 +1,6 @@
 """The verdict and the tiles of the first view count what there is."""
 
+import re
 from pathlib import Path
 
 import make
@@ -57,6 +58,18 @@ def test_where_all_fails_no_recompilation_is_counted() -> None:
     assert (found.title, found.lead) == ("2 of 2 compilations failed.", "No compilation succeeded.")
 
 
+def test_failed_compilations_are_counted_with_the_others() -> None:
+    again = make.compile("0/1", make.tensor(9, 16), reasons=[size_mismatch("0/0", 8, 9)])
+    failed = make.compile("1/0", make.tensor(8), **make.FAILED)
+    found = verdict(make.report(make.trace(make.compile("0/0", make.tensor(8, 16)), again, failed)))
+    assert "3 compilations: 1 failed (1.00 s), 2 succeeded (2.00 s), including 1 recompilation (1.00 s)." in found.lead
+
+
+def test_compilations_of_several_ranks_are_named_so() -> None:
+    found = verdict(report_of("real/2.13/n_dist_collpatched"))
+    assert re.fullmatch(r"2 compilations on 2 ranks \([\d.]+ s\): every function was compiled once on each\.", found.lead)
+
+
 def test_a_text_log_does_not_show_that_no_compilation_succeeded(tmp_path: Path) -> None:
     warning = "torch._dynamo hit config.recompile_limit (8)\n   function: 'forward' (/srv/model.py:12)\n"
     warning += "   last reason: 0/7: tensor 'x' size mismatch at index 0. expected 9, actual 10\n"
@@ -93,3 +106,10 @@ def test_what_compiled_autograd_captures_neither_failed_nor_stayed_unfinished() 
 def test_columns_of_times_are_sorted_by_seconds_whatever_their_unit() -> None:
     html = render(report_of("real/demo.log.gz"), Options()).decode()
     assert 'class="number" data-value="16.92' in html
+
+
+def test_a_payload_that_does_not_match_its_checksum_is_on_the_first_view() -> None:
+    damaged = make.compile("0/0", make.tensor(8, 16)).replace(b"l_x_ + 1", b"l_x_ - l_x_"[:8])
+    first = render(make.report(make.trace(damaged)), Options()).decode().partition('id="advice"')[0]
+    assert "The trace has 1 problem." in first
+    assert "The trace has" not in render(make.report(make.trace(make.compile("0/0", make.tensor(8, 16)))), Options()).decode()

@@ -174,7 +174,8 @@ def test_the_lines_that_computed_a_tensor_are_below_the_explanation_one_by_one()
         return f'      # File "{file}", line {line}, in forward, code: {code}\n'
 
     reason = (
-        "Data-dependent branching\n  Explanation: Detected data-dependent branching. The branch condition involves a tensor computed as follows:\n"
+        "Data-dependent branching\n"
+        "  Explanation: Detected data-dependent branching. The branch condition involves a tensor computed as follows:\n"
         f"{computed('/home/me/net.py', 7, 'p = torch.rand([])')}      p = rand([])\n{computed('/home/me/net.py', 8, 'if p < q:')}"
     )
     broken = make.artifact("dynamo_graph_break_reason", f"Graph break in user code at /home/me/net.py:8\nReason: {reason}", id="0/0")
