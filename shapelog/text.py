@@ -229,6 +229,12 @@ def seconds_or_unknown(value: float | None) -> str:
     return seconds(value) if value else "time unknown"
 
 
+def with_article(name: str) -> str:
+    """``a Queue``, ``an Adam``, ``an LBFGS``: an abbreviation is spelled."""
+    is_spelled = name[:2].isupper()
+    return f"{'an' if name[:1].upper() in ('AEFHILMNORSX' if is_spelled else 'AEIO') else 'a'} {name}"
+
+
 def taking(value: float | None) -> str:
     """The same behind what took it, `` (0.02 s)``; "" for 0 and None, which were not measured."""
     return f" ({seconds(value)})" if value else ""

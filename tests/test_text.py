@@ -26,6 +26,7 @@ from shapelog.text import (
     some_in_width,
     start_of,
     visible,
+    with_article,
     without_addresses,
 )
 
@@ -269,3 +270,8 @@ def test_the_end_of_a_sentence_and_names_in_a_width_are_found_in_long_texts() ->
     assert (sentence_end(open_bracket), sentence_end(open_bracket, most=len(open_bracket))) == (-1, -1)
     assert sentence_end(f"{open_bracket}) b. c", most=10**6) == len(open_bracket) + 4
     assert some_in_width(["name"] * 100_000, 30) == "name, name and 99998 more"
+
+
+@pytest.mark.parametrize(("name", "shown"), [("Queue", "a Queue"), ("Adam", "an Adam"), ("LBFGS", "an LBFGS"), ("UNet", "a UNet")])
+def test_the_article_fits_how_a_name_begins(name: str, shown: str) -> None:
+    assert with_article(name) == shown

@@ -103,10 +103,33 @@ def with_shared_failures(differences: Sequence[EntryDifference]) -> tuple[EntryD
 
     The call itself need not have looked at what failed, so its own guards may not show it: weights of another branch, say.
     """
+    differences = _with_metadata(differences)
     causes = (cause for item in differences for cause in item.causes if cause.named_by_pytorch)
     shared = (cause for cause in causes if (cause.source and cause.prop.kind in _SHARED and cause.before) or cause.prop.kind in _STATE)
     named = {(cause.source, cause.prop, cause.before): cause for cause in shared}
     return tuple([_completed(item, named) for item in differences]) if named and len(differences) > 1 else tuple(differences)
+
+
+def _with_metadata(differences: Sequence[EntryDifference]) -> Sequence[EntryDifference]:
+    """The same differences, where the metadata of a tensor subclass counts for every entry that was made for the same.
+
+    No trace holds it, and a call fails first on a size that an entry fixes: that entry has the metadata of a dynamic one which was
+    compiled after it, but not for its metadata.
+    """
+    failed = [(item.entry, cause) for item in differences for cause in item.causes if cause.prop.kind is Kind.METADATA]
+    found = []
+    for item in differences if failed else ():
+        known = {cause.source for cause in item.causes if cause.prop.kind is Kind.METADATA}
+        more = {cause.source: cause for entry, cause in failed if cause.source not in known and _has_metadata_of(item.entry, entry)}
+        found.append(item._replace(causes=(*item.causes, *more.values())))
+    return found or differences
+
+
+def _has_metadata_of(one: Compile, other: Compile) -> bool:
+    """Whether the later of two entries was compiled for something else than its metadata, as far as the earlier one is concerned."""
+    earlier, later = sorted((one, other), key=lambda compile: compile.order)
+    label = earlier.label.partition("#")[0]
+    return not any(reason.prop.kind is Kind.METADATA and reason.entry == label for reason in later.reasons)
 
 
 def with_both_modes(differences: Iterable[EntryDifference], in_both_modes: bool) -> Iterator[EntryDifference]:

@@ -1436,6 +1436,39 @@ def test_a_dtensor_and_an_object_with_a_guard_of_its_own() -> None:
     ]
 
 
+@pytest.mark.parametrize(("made_for", "axes"), [("x.size[0]", ["w metadata"]), ("metadata", ["w.size[0]"])], ids=["sizes", "metadata"])
+def test_metadata_counts_for_every_entry_that_was_made_for_the_same(made_for: str, axes: list[str]) -> None:
+    """A static entry, a dynamic one, and a call that fails on the size of one and on the metadata of the other."""
+    spec = guard_manager("L['w']", "LAMBDA_GUARD: __dtensor_spec_140057847825888", type="DTensor")
+    size = "0/0: tensor 'w' size mismatch at index 0. expected 10, actual {}"
+    made = trace(compiled("0/0", tensor(10, 8, source="L['w']"), guards=guard_tree(tensor_match("L['w']"), spec)))
+    first = size.format(12) if made_for == "x.size[0]" else "0/0: __dtensor_spec_140057847825888"
+    dynamic = guard_tree(tensor_match("L['w']", (None, 8)), spec)
+    made += compiled("0/1", tensor(12, 8, source="L['w']"), guards=dynamic, symbols=(("s0", "12", "L['w'].size()[0]"),), reasons=[first])
+    made += compiled("0/2", tensor(14, 8, source="L['w']"), reasons=["0/1: __dtensor_spec_140057847825888", size.format(14)])
+    assert [cause.axis for cause in last_recompile(made).causes] == axes
+
+
+def test_requires_grad_that_is_guarded_as_an_attribute_is_that_of_the_tensor() -> None:
+    trees = [guard_tree(tensor_match(), equals_match("L['w'].requires_grad", flag, "bool")) for flag in (True, False)]
+    cause = only(two(*trees, "w.requires_grad == True"))
+    assert (cause.codes, cause.sentence) == (("SL302",), "requires_grad of w changed from True to False")
+
+
+def test_an_optimizer_makes_its_state_in_its_first_step() -> None:
+    state = "L['self'].state[list(dict.keys(L['self'].state))[0]]"
+    trees = [guard_tree(tensor_match(), guard_manager(state, f"DICT_LENGTH: len({state}) == {number}", type="dict")) for number in (0, 1)]
+    cause = only(two(*trees))
+    assert (cause.codes, cause.own_remedy.partition(",")[0]) == (("SL314",), "take one step before the first compiled call")
+
+
+def test_another_size_of_a_nested_tensor_than_the_first_cannot_be_marked() -> None:
+    sizes = [tensor(3, 5, width, layout="torch.jagged") for width in (4, 6)]
+    cause = only(trace(*(compiled(f"0/{number}", item) for number, item in enumerate(sizes))))
+    assert (cause.axis, cause.verdict) == ("x.size[2]", Verdict.CODE)
+    assert cause.own_remedy.startswith("pass dynamic=True to torch.compile")
+
+
 def test_the_tensors_of_which_a_subclass_consists_are_no_constant() -> None:
     source = "L['w'].__tensor_flatten__()[0]"
     trees = [guard_tree(tensor_match(), equals_match(source, names, "list")) for names in (["_data"], ["_data", "_scale"])]

@@ -127,6 +127,20 @@ def test_a_graph_break_in_a_library_is_a_step_only_where_a_setting_avoids_it(fil
     assert bool([step for step in steps_of(make.report(made)) if step.kind is StepKind.GRAPH_BREAK]) is is_listed
 
 
+def test_a_graph_break_of_pytorch_itself_is_no_step() -> None:
+    """Where an optimizer's step is compiled as a part of the user's function."""
+    own = "/opt/venv/lib/python3.11/site-packages/torch/optim/optimizer.py"
+    call = "`torch._dynamo.graph_break()`"
+    text = f"Graph break in user code at {own}:79\nGraph Break Reason: Call to {call}\n  Explanation: User-inserted.\n"
+    text += f'  Hint: Remove the {call} call.\nUser code traceback:\n  File "{make.MODEL}", line 7, in f\n    opt.step()\n'
+    text += f'  File "{own}", line 79, in wrapper\n    torch._dynamo.graph_break()\n'
+    made = make.trace(make.artifact("dynamo_graph_break_reason", text, id="0/0"), make.compile("0/0", make.tensor(10, 8)))
+    report = make.report(made + make.compile("1/0", make.tensor(10, 8), name="torch_dynamo_resume_in_f_at_7"))
+    (alert,) = [alert for alert in alerts(report).alerts if alert.rule.code == "SL501"]
+    assert alert.messages[0].hints == ("Accept it: PyTorch breaks the graph here itself, so that this part has a graph of its own.",)
+    assert steps_of(report) == ()
+
+
 def test_the_same_change_in_two_places_is_one_step() -> None:
     first, second, mark = steps_of(report_of("causes/slices_of_a_buffer.log.gz"))
     assert first.title == "g and f (x.size[1]): clone() the slice or view, and mark dim 1 of x"

@@ -19,7 +19,7 @@ from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from shapelog.grouping import grouped
-from shapelog.reading.payloads.source_names import Source
+from shapelog.reading.payloads.source_names import Source, is_library
 from shapelog.reading.records import StackFrame
 from shapelog.text import enumerated
 
@@ -98,6 +98,9 @@ UNSUPPORTED_BUILTIN = re.compile(
 )
 # The same of the function that breaks the graph, until torch 2.5, in 2.0 in another file; from 2.8 on with this hint.
 _ON_PURPOSE = re.compile(r"(?:call_function|skip function) graph_break in (?:file|skip_files) \S*_dynamo[/\\](?:decorators|__init__)\.py")
+# ``_disable_dynamo_if_unsupported`` and ``step`` of an optimizer (torch/optim/optimizer.py) break it, so that it has a graph of its own.
+_OWN_BREAK = re.compile(r"\bgraph_break\b")
+KEPT_APART = "Accept it: PyTorch breaks the graph here itself, so that this part has a graph of its own."
 _CONDITIONAL = re.compile(r"If it is an? [^\n]*?(?=\s+If it is an? |\n|$)")
 _OF_PYTHON, _OF_EXTENSION = "If it is a Python builtin", "If it is a third-party"
 _NEXT_CASE = " and see the next case for a workaround"
@@ -195,6 +198,8 @@ def compiler_message(text: str) -> CompilerMessage:
     if not hints:
         hints = dict.fromkeys(_inline_hints(" ".join(body.split()) if body.startswith(_VIOLATED) else body))
     urls = _URL.findall(text) or _INLINE_URL.findall(text)
+    if stack and _OWN_BREAK.search(first.title) and is_library(stack[-1].file) and "/torch/" in stack[-1].file.replace("\\", "/"):
+        hints = {KEPT_APART: None}
     title, why, *helps = (_AT_ADDRESS.sub("", part) for part in (first.title, first.explanation, *hints))
     return CompilerMessage(title, why, tuple(dict.fromkeys(helps)), urls[0] if urls else "", stack)
 

@@ -16,6 +16,9 @@ _CLASS_DICT, _MODULE_PART = (
     re.compile(r"(?P<owner>.*)\._(?P<part>module|parameter|buffer)s"),
 )
 _OTHER_PARTS = "modules of another structure need a graph each: raise the recompile limit above their number, or compile each by itself"
+# What ``torch.optim.Optimizer.state`` holds for a parameter.
+_STATE = re.compile(r"\.state\[key \d+\]$")
+_FIRST_STEP = "take one step before the first compiled call, or accept the extra graph: an optimizer makes its state in its first step"
 _DEFAULTS, _SAME_DEFAULTS = ".__defaults__", "set the defaults of the function once, before the first call"
 _HOOKS, _SAME_HOOKS = re.compile(r"\._([a-z_]*hook)s$"), "register the hooks before the first call, and keep them"
 
@@ -79,7 +82,8 @@ def length(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) 
         return Classification(("SL313",), sentence, verdict=Verdict.JUSTIFIED, remedy=_OTHER_PARTS)
     is_dict = is_dict or _is_used_as_dict(code_of(item), name)
     if is_dict or (item.reason is not None and "!=" in item.reason.code):
-        return Classification(("SL314",), f"the dict {name} had {before} key{plural} {had}")
+        is_new_state = before == "no" and _STATE.search(name)
+        return Classification(("SL314",), f"the dict {name} had {before} key{plural} {had}", remedy=_FIRST_STEP if is_new_state else "")
     return Classification(("SL313",), f"{name} had {before} item{plural} {had}")
 
 

@@ -10,6 +10,7 @@ from shapelog.recompiles.evidence.violation import THE_CLASS, Described, Known, 
 from shapelog.recompiles.facts import COMPILED_FUNCTION, CompileFacts
 from shapelog.recompiles.passed_functions import functions_in, other_library_function
 from shapelog.rules import Verdict
+from shapelog.text import with_article
 
 _LIBRARY_FUNCTIONS = frozenset(("function", "builtin_function_or_method"))
 _KINDS_OF_FUNCTIONS = {
@@ -42,6 +43,8 @@ _SHARED_METHOD = (
     "classes that share this method need a graph each: raise the recompile limit above their number, or compile one class alone"
 )
 _SAME_TENSOR = "copy_() new values into the same tensor, or leave out guard=True where mark_static_address asks for this guard"
+# Dynamo marks the parameters and the state of an optimizer (``torch/_dynamo/variables/optimizer.py``).
+_IN_OPTIMIZER, _ONE_OPTIMIZER = re.compile(r"[/\\]torch[/\\]optim[/\\]"), "create the optimizer once: another one has other tensors"
 _WITHOUT_ID = "leave id() of it out of the compiled code, or accept one graph for each object"
 # Before torch 2.8 a bool is guarded by its id, and CPython has True and False next to each other, 32 bytes apart.
 _BOOL_DISTANCE = 32
@@ -80,10 +83,10 @@ def identity(item: Violation, name: str, entry: CompileFacts, call: CompileFacts
     before_id, after_id = integer(expected), integer(str(item.actual))
     if before_id is not None and after_id is not None and abs(before_id - after_id) == _BOOL_DISTANCE:
         return Classification(("SL311",), f"{name} changed between True and False")
-    kind = f" (a {short_type(expected)})" if expected and not expected.isdigit() else ""
+    kind = f" ({with_article(short_type(expected))})" if expected and not expected.isdigit() else ""
     remedy = _OWN_OBJECT if _is_of_instance(item.source) else _ITSELF if name == "self" else "" if kind else _UNKNOWN_OBJECT
     if expected == "torch.Tensor":
-        remedy = _SAME_TENSOR
+        remedy = _ONE_OPTIMIZER if _IN_OPTIMIZER.search(call.compile.metrics.code_file) else _SAME_TENSOR
     elif re.search(rf"(?<![\w.])id\({re.escape(name)}\)", code_of(item)):
         remedy = _WITHOUT_ID
     return Classification(("SL308",), f"{name}{kind} is a different object from the one this was compiled for", remedy=remedy)

@@ -18,6 +18,7 @@ NOT_WARMED_UP = (
     "make the dimension unbacked with torch._dynamo.decorators.mark_unbacked, or accept the extra graph "
     "(PyTorch always specializes on 0 and 1)"
 )
+_ALL_DYNAMIC = "pass dynamic=True to torch.compile: this size of a tensor that is nested or sparse cannot be marked"
 _OWN_GRAPH = "accept one graph for each: PyTorch always specializes on sizes 0 and 1"
 OWN_SYMBOLS = "set torch.fx.experimental._config.use_duck_shape = False"
 
@@ -46,6 +47,8 @@ def size(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) ->
     tensor = call.input(item.source)
     if "SL103" in codes_of_pin and tensor and tensor.layout != "torch.strided":  # a mark of one size of a nested tensor does not help
         return Classification((*codes, *codes_of_pin), sentence + words, True, Verdict.CODE, OWN_SYMBOLS)
+    if tensor and not codes_of_pin and not is_zero_one and tensor.layout not in ("torch.strided", *(("torch.jagged",) if dim == 0 else ())):
+        return Classification(tuple(codes), sentence + words, True, Verdict.CODE, _ALL_DYNAMIC)
     return Classification((*codes, *codes_of_pin), sentence + words, True, remedy=remedy)
 
 

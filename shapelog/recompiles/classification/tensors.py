@@ -9,7 +9,7 @@ from shapelog.recompiles.classification.state import WHOLE_TRANSFORM
 from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts import CompileFacts
 from shapelog.rules import Verdict
-from shapelog.text import enumerated
+from shapelog.text import enumerated, with_article
 
 _SAME_OBJECTS = "pass objects that are always distinct or always the same, or accept one graph for each case"
 _OFFSETS = "._offsets"  # of a nested tensor, which shares them with others of the same shape
@@ -73,7 +73,9 @@ def metadata(item: Violation, name: str, entry: CompileFacts, call: CompileFacts
     known = short_type(entry.types.get(item.source, ""))
     family, code = (item.reason.family, item.reason.code) if item.reason else ("", "")
     if family == "own_guard":
-        return Classification(("SL320",), f"{name}{f' (a {known})' if known else ''} is in a different state, as its own guard_fn reports")
+        return Classification(
+            ("SL320",), f"{name}{f' ({with_article(known)})' if known else ''} is in a different state, as its own guard_fn reports"
+        )
     if code.startswith("__dtensor"):
         sentence = f"the DTensor {name.removesuffix('._spec')} has a different mesh, placement or dtype"
     else:

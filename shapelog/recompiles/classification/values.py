@@ -39,6 +39,8 @@ def value(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -
     if entry.types.get(item.source) == _COUNTER:
         how = f"from {_COUNTER}{before} to {_COUNTER}{after}" if after else f"(was {_COUNTER}{before})"
         return Classification(("SL311",), f"{name} changed {how}")
+    if item.source.endswith(".requires_grad") and before in _OTHER_BOOL:
+        return Classification(("SL302",), f"requires_grad of {name.removesuffix('.requires_grad')} changed from {before} to {now}")
     if item.source.endswith(".training"):
         return Classification(("SL316",), f"{name} changed from {before} to {now}")
     if not before and not after:
