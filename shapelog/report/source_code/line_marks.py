@@ -1,6 +1,7 @@
 """What happened at each line of the user's code: compilations, calls that led to them, causes, graph breaks, specializations, failures."""
 
 import math
+import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator
 from enum import Enum
@@ -11,10 +12,14 @@ from shapelog.model.compile import Compile, GraphBreak, Outcome, resumed_by
 from shapelog.model.frame import Frame
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.reading.records import Specialization, Stack
+from shapelog.recompiles.causes import Cause
 from shapelog.report.report import FrameReport, Report
 from shapelog.report.source_code.quoted_lines import Place, QuotedLines
 from shapelog.report.weighted import WeightedCompile
 from shapelog.rules import Verdict
+
+# What a guard on a size has in place of a value: ``x.size()[0] = 1``.
+_SINGLE_VALUE = re.compile(r"[^,=<>]+ = (\d+)")
 
 
 class MarkKind(Enum):
@@ -181,9 +186,16 @@ def _caused(frame: Frame, compiled: WeightedCompile, lines: QuotedLines) -> Iter
                 title=cause.axis,
                 key=cause.axis,
                 compiled=compiled,
-                changed=(Changed(cause.axis, tuple(filter(None, (cause.before, cause.after)))),),
+                changed=(Changed(cause.axis, _values(cause)),),
                 rule=cause.rule.code,
             )
+
+
+def _values(cause: Cause) -> tuple[str, ...]:
+    """What the property was, and what it became; a size of 0 or 1, not the guard ``2 <= x.size()[0]`` that did not hold."""
+    if "SL104" in cause.codes and (single := _SINGLE_VALUE.fullmatch(cause.after)):
+        return (single[1],)
+    return tuple(filter(None, (cause.before, cause.after)))
 
 
 def _broke(found: GraphBreak, compiled: WeightedCompile) -> Iterator[_Event]:

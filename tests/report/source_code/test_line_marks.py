@@ -120,3 +120,10 @@ def test_a_cause_has_the_verdicts_of_its_recompilations_not_that_of_its_rule() -
         assert dict(mark.verdicts) == {verdict: found.count(verdict) for verdict in found}
         if mark.kind is MarkKind.RECOMPILED:
             assert mark.verdict in found
+
+
+def test_of_a_size_that_became_0_or_1_the_size_is_shown_and_not_the_guard() -> None:
+    every = [mark for marks in marks_of(report_of(DEMO)).values() for mark in marks if mark.kind is MarkKind.RECOMPILED]
+    sizes = {item.name: item.values for mark in every if mark.rule in ("SL101", "SL104") for item in mark.changed}
+    assert sizes["tokens.size[0]"][-1] == "1"
+    assert not any("<=" in value for values in sizes.values() for value in values)
