@@ -245,10 +245,10 @@ def seconds_in_column(value: float) -> str:
     return f"{value:.2f}" if round(value) < _LONG_IN_COLUMN else seconds(value)
 
 
-def seconds_as_printed(value: float) -> float:
-    """What ``seconds_in_column`` prints, as a number: differences of such times agree with what is printed."""
+def seconds_as_printed(value: float, *, in_column: bool = False) -> float:
+    """What ``seconds`` or ``seconds_in_column`` prints, as a number: differences of such times agree with what is printed."""
     whole = round(value)
-    if whole < _LONG_TIME:
+    if whole < (_LONG_IN_COLUMN if in_column else _LONG_TIME):
         return round(value, 2)
     part = next(unit for unit in _UNITS if whole >= unit[0])[2]
     return float(whole // part * part)

@@ -240,6 +240,7 @@ def test_names_are_left_out_whole_where_they_do_not_fit(names: list[str], width:
 def test_differences_of_printed_times_are_those_of_what_is_printed() -> None:
     assert f"{seconds_as_printed(37.474) - seconds_as_printed(19.056):.2f}" == "18.41"
     assert [seconds_as_printed(value) for value in (1.234, 125.4, 7322.0)] == [1.23, 125.0, 7320.0]
+    assert f"{seconds_as_printed(78.28, in_column=True) - seconds_as_printed(60.51, in_column=True):.2f}" == "17.77"
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from recorded import report_of
 
 from browser.conftest import Visit
-from browser.faults import BEYOND, LOW, violations
+from browser.faults import BEYOND, LOW, SCROLLING, violations
 from shapelog.report.compare import compare
 from shapelog.report.trend import NamedRun, trend
 from shapelog.reporters import Options
@@ -41,6 +41,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_nothing_is_cut_off_and_axe_finds_nothing(folder: Path, name: str, width: int, scheme: str, visit: Visit) -> None:
     page = visit(name, url=(folder / f"{name}.html").as_uri(), viewport={"width": width, "height": 900}, color_scheme=scheme)
     assert page.evaluate(BEYOND) == []
+    assert page.evaluate(SCROLLING) == []
     assert page.evaluate(LOW) == []
     assert violations(page) == []
 

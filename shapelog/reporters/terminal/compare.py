@@ -82,7 +82,7 @@ def _totals(page: TextPage, comparison: Comparison) -> None:
     if was.cached or now.cached:
         rows.append(_total("from a compile cache", was.cached, now.cached, True))
     spent = [seconds_in_column(side.seconds) if side.seconds else "not recorded" for side in (was, now)]
-    difference = seconds_as_printed(now.seconds) - seconds_as_printed(was.seconds)
+    difference = seconds_as_printed(now.seconds, in_column=True) - seconds_as_printed(was.seconds, in_column=True)
     change = f"{'+' if difference > 0 else '-'}{seconds_in_column(abs(difference))}"
     rows.append(("seconds", *spent, change if spent[0] != spent[1] and was.seconds and now.seconds else ""))
     page.blank()
