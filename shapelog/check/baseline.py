@@ -10,7 +10,7 @@ from typing import Any
 from shapelog.check.export_alerts import with_exports
 from shapelog.errors import ShapelogError
 from shapelog.grouping import grouped
-from shapelog.model.code_matching import Code, match_codes
+from shapelog.model.code_matching import Code, match_codes, without_installation
 from shapelog.model.compile import Compile, Outcome
 from shapelog.model.frame import Frame
 from shapelog.model.ids import CompileId
@@ -22,8 +22,6 @@ from shapelog.text import file_name
 FORMAT_VERSION = 1
 _FORMAT = "shapelog baseline"
 _HEAD = re.compile(rb'\s*\{\s*"format"\s*:\s*"shapelog baseline"')
-# Where a machine keeps its packages.
-_INSTALL = re.compile(r"^.*(?=/(?:site|dist)-packages/)")
 Key = tuple[str, str]
 
 
@@ -94,7 +92,7 @@ def _frame_data(found: Alerts, code: Code, alerts: Iterable[Alert]) -> dict[str,
     return {
         "title": code.title,
         "name": first.name,
-        "file": _INSTALL.sub("", file),
+        "file": without_installation(file),
         "line": first.line,
         "called_at": {"file": place.file, "line": place.line, "name": called.name} if called and place else None,
         "compiles": worst(compiles_of(found, code)),

@@ -1,5 +1,6 @@
 """Which frames of two traces are the same code, though lines shifted, the checkout moved, or compile ids started again."""
 
+import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -12,6 +13,8 @@ from shapelog.model.compile import resumed_by
 from shapelog.model.frame import Frame
 from shapelog.model.trace import Rank, Trace
 from shapelog.reading.payloads.source_names import is_notebook_cell
+
+_INSTALLATION = re.compile(r"^.*(?=[/\\](?:site|dist)-packages[/\\])")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,7 +118,14 @@ def file_of(path: str) -> str:
     """A path without what differs in each process. A notebook gives each cell a file of its own."""
     if is_notebook_cell(path):
         return "<notebook>"
-    return "<eval_with_key>" if path.startswith("<eval_with_key>") else path  # which is followed by a number
+    if path.startswith("<eval_with_key>"):  # which is followed by a number
+        return "<eval_with_key>"
+    return without_installation(path)
+
+
+def without_installation(path: str) -> str:
+    """A path from ``/site-packages`` on: each machine, and perhaps each rank, keeps its packages somewhere else."""
+    return _INSTALLATION.sub("", path)
 
 
 def _same_files(before: set[str], after: set[str]) -> dict[str, str]:

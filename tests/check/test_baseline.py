@@ -133,6 +133,13 @@ def test_more_ranks_that_do_the_same_are_nothing_new() -> None:
     assert is_the_same((small_trace(), small_trace()), small_trace())
 
 
+def test_ranks_may_have_their_packages_in_different_places() -> None:
+    homes = (f"/home/{name}/lib/python3.12/site-packages/torch/nn/modules/linear.py" for name in ("one", "two"))
+    run = tuple(trace(static_sizes(8, 3, file=file)) for file in homes)
+    assert len(alerts_of(*run).codes) == 1
+    assert is_the_same(run, run)
+
+
 def test_the_worst_rank_sets_what_each_may_do() -> None:
     before = (trace(static_sizes(8, 3, 5)), trace(static_sizes(8)))
     assert is_the_same(before, (trace(static_sizes(8)), trace(static_sizes(8, 3, 5))))
