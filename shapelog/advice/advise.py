@@ -39,14 +39,6 @@ class Forecast(NamedTuple):
         """Whether its calls were refused, and none of those that are recorded is with the suggestions."""
         return bool(self.before.refused) and not self.after.refused
 
-    @property
-    def may_reach_limit(self) -> bool:
-        """Whether calls that left no records, or not all of what they differ in, may be refused all the same.
-
-        In 8 of 15 runs that were measured the limit was hit as before where this was so.
-        """
-        return bool(self.after.more or self.after.doubtful)
-
 
 class Advice(NamedTuple):
     """The whole advice for one torch version. ``env`` is the value of TORCH_COMPILE_DYNAMIC_SOURCES, "" when nothing helps.

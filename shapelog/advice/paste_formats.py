@@ -95,7 +95,7 @@ def effect_of(advice: Advice) -> str:
             f"{after.limit_hits} of {plural(before.limit_hits, 'limit hit')} remain"
             if after.limit_hits
             else "the recompile limit might no longer be reached"
-            if after.more or after.doubtful
+            if after.may_reach_limit
             else "the recompile limit is no longer reached" + (" by the calls that were recorded" if after.unrecorded else "")
         )
     if after.forbidden < before.forbidden:

@@ -24,7 +24,7 @@ def may_be_reached(run: StepSources, code: Code) -> bool:
     """Whether with the marks other calls of this code may be refused, and the step about the marks does not name the limit."""
     advice = run.report.advice
     saves_compiles = advice is not None and advice.after.compiles < advice.before.compiles
-    return saves_compiles and any(run.forecasts[frame].may_reach_limit for frame in code.frames if frame in run.forecasts)
+    return saves_compiles and any(run.forecasts[frame].after.may_reach_limit for frame in code.frames if frame in run.forecasts)
 
 
 def limit_step(run: StepSources, alerts: Sequence[Alert]) -> NextStep:

@@ -39,7 +39,7 @@ def mark_steps(report: Report) -> Iterator[NextStep]:
             failed=forbidden,
             raised=forbidden + raised,
             eager=(Eager.LIMIT,) if refused > raised else (),
-            is_unsure=bool(advice.after.more or advice.after.doubtful),
+            is_unsure=advice.after.may_reach_limit,
             removed_seconds=advice.removed_seconds if fewer and advice.becomes_slower else 0.0,
         ),
         confidence=Confidence(unsure.confidence, unsure.confidence_reason),
