@@ -116,7 +116,7 @@ class Advice(NamedTuple):
         """What may make following the suggestions a mistake, in short."""
         found = []
         if any(STAYS_STATIC in item.caveats for item in self.suggestions):
-            found.append("marks override dynamic=False; a backend for static shapes only fails")
+            found.append("marks override dynamic=False, so a backend that needs static shapes fails")
         if any(caveat.endswith(MAY_NOT_SAVE) for caveat in self.caveats):
             found.append("dynamic graphs are slow to compile here, so this may save no time")
         return tuple(found)

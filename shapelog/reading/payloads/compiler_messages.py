@@ -19,7 +19,7 @@ from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from shapelog.grouping import grouped
-from shapelog.reading.payloads.source_names import Source, is_library
+from shapelog.reading.payloads.source_names import Source, is_torch
 from shapelog.reading.records import StackFrame
 from shapelog.text import enumerated
 
@@ -198,7 +198,7 @@ def compiler_message(text: str) -> CompilerMessage:
     if not hints:
         hints = dict.fromkeys(_inline_hints(" ".join(body.split()) if body.startswith(_VIOLATED) else body))
     urls = _URL.findall(text) or _INLINE_URL.findall(text)
-    if stack and _OWN_BREAK.search(first.title) and is_library(stack[-1].file) and "/torch/" in stack[-1].file.replace("\\", "/"):
+    if stack and _OWN_BREAK.search(first.title) and is_torch(stack[-1].file):
         hints = {KEPT_APART: None}
     title, why, *helps = (_AT_ADDRESS.sub("", part) for part in (first.title, first.explanation, *hints))
     return CompilerMessage(title, why, tuple(dict.fromkeys(helps)), urls[0] if urls else "", stack)

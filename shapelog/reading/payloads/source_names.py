@@ -43,6 +43,11 @@ def is_library(file: str) -> bool:
     return bool(_LIBRARY.search(file))
 
 
+def is_torch(file: str) -> bool:
+    """Whether a file belongs to torch itself."""
+    return is_library(file) and "/torch/" in file.replace("\\", "/")
+
+
 def is_dynamo(file: str) -> bool:
     """Whether a file belongs to Dynamo, which has stand-ins for functions of Python and torch."""
     return bool(_DYNAMO.search(file))

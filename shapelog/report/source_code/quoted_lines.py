@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from shapelog.model.compile import Compile, resumed_by
 from shapelog.reading.payloads.guards import UserLine
-from shapelog.reading.payloads.source_names import is_library
+from shapelog.reading.payloads.source_names import is_library, is_torch
 from shapelog.reading.records import GuardAdded, Stack, StackFrame
 from shapelog.report.report import Report
 from shapelog.text import file_name
@@ -131,7 +131,7 @@ def is_shown(file: str) -> bool:
     """Whether a file is the user's or that of a package other than PyTorch; generated code is neither."""
     if not file or (file.startswith("<") and not file.startswith("<ipython-input-")):
         return False
-    return not (is_library(file) and "/torch/" in file.replace("\\", "/"))
+    return not is_torch(file)
 
 
 def _is_same(one: str, other: str) -> bool:

@@ -8,7 +8,7 @@ from shapelog.advice.compile_seconds import Seconds
 from shapelog.model.compile import Outcome
 from shapelog.model.frame import UNNAMED_CODE
 from shapelog.reading.payloads.compiler_messages import RESTART_REMEDIES
-from shapelog.reading.payloads.source_names import is_library
+from shapelog.reading.payloads.source_names import is_library, is_torch
 from shapelog.report.alerts import Alert
 from shapelog.report.details.logging_calls import lines_for_logging
 from shapelog.report.details.uncompiled_calls import fates
@@ -97,8 +97,8 @@ def _line_of_library(alert: Alert) -> str:
     There a user changes no line. What torch's own code rejects is most often what it was passed.
     """
     stack = next((message.stack for message in alert.messages if message.stack), ())
-    file = stack[-1].file.replace("\\", "/") if stack else ""
-    return f"{file_name(file)}:{stack[-1].line}" if is_library(file) and "/torch/" not in file else ""
+    file = stack[-1].file if stack else ""
+    return f"{file_name(file)}:{stack[-1].line}" if is_library(file) and not is_torch(file) else ""
 
 
 def _own_error(alert: Alert) -> str:
