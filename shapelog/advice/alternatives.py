@@ -337,6 +337,8 @@ def _shapes_spec(context: AdviceContext) -> Iterator[Alternative]:
         mine = [mark for item in first.inputs for mark in marks.get(item.source, ())] if first else []
         if not first or not mine or frame.name.startswith("torch_dynamo_resume") or any(not _is_argument(mark.source) for mark in mine):
             continue
+        if any(_consists_of_others(frame, mark.source) for mark in mine):
+            continue
         codes = {code for item in context.explained.of_frame(frame) for code in item.codes}
         if not frame.called_at or frame.is_library or any_blocks_marking(codes) or codes & {"SL102", "SL103", "SL105", "SL107", "SL315"}:
             continue
@@ -438,6 +440,13 @@ def _callee(frame: Frame) -> str:
 
 def _is_argument(source: str) -> bool:
     return source.startswith("L['") and source.count("[") == 1 and source.endswith("']")
+
+
+def _consists_of_others(frame: Frame, source: str) -> bool:
+    """Whether a tensor is a DTensor or another subclass, such as of ``_local_tensor``: PyTorch refuses to declare its shape."""
+    parts = (symbol.source.tensor_part for compile in frame.compiles for symbol in compile.symbols)
+    inner = {part.tensor.canonical for part in parts if part is not None and not part.tensor.canonical.endswith("._base")}
+    return any(tensor.startswith(f"{source}.") for tensor in inner)
 
 
 def _dims(item: Input, marks: list[Mark]) -> str:

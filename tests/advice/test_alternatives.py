@@ -76,6 +76,13 @@ def test_the_argument_of_torch_compile_has_another_name_in_each_version() -> Non
     assert ["shapes_spec=" in tools(trace(static_sizes(10, 12)), version) for version in (V213, V214)] == [True, False]
 
 
+@pytest.mark.parametrize(("part", "is_offered"), [("_local_tensor", False), ("_base", True)], ids=["DTensor", "view"])
+def test_no_shape_is_declared_of_a_tensor_that_consists_of_others(part: str, is_offered: bool) -> None:
+    symbols = [("s0", 12, f"L['x'].{part}.size()[0]")]
+    made = trace(static_sizes(10, 12), compiled("0/2", tensor(14, 8), symbols=symbols, dynamic=[0]))
+    assert ("shapes_spec=" in tools(made, V213)) == is_offered
+
+
 # Lines.
 
 
