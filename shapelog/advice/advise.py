@@ -8,7 +8,7 @@ from shapelog.advice.compile_seconds import Seconds
 from shapelog.advice.marks import printable, split_list
 from shapelog.advice.minimal_marks import HarmfulMark, select_marks
 from shapelog.advice.pgo_comparison import PgoSuggestion, pgo_suggestion
-from shapelog.advice.remaining_recompiles import Remaining, remaining
+from shapelog.advice.remaining_recompiles import Remaining, WithOneRemedy, by_remedy, remaining
 from shapelog.advice.remedies import Remedies
 from shapelog.advice.replay import Cost, Replay, predicted, replay
 from shapelog.advice.suggestions import Suggestion, suggestions_for
@@ -75,6 +75,11 @@ class Advice(NamedTuple):
 
     def _repr_html_(self) -> str:
         return in_notebook("marks", self)
+
+    @property
+    def remaining_by_remedy(self) -> tuple[WithOneRemedy, ...]:
+        """``remaining``, with each remedy once, most expensive first."""
+        return by_remedy(self.remaining)
 
     @property
     def entries(self) -> tuple[str, ...]:

@@ -1,12 +1,14 @@
 """What marking will not fix: the recompiles that remain, each with its obstacle and the remedy."""
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from shapelog.advice.minimal_marks import HarmfulMark, HarmfulMarks, mark_for
 from shapelog.advice.remedies import Remedies
 from shapelog.advice.replay import Marks, Replay
 from shapelog.display import in_notebook
+from shapelog.grouping import grouped
 from shapelog.model.compile import Compile, Outcome
 from shapelog.model.frame import Frame
 from shapelog.model.ids import TorchVersion
@@ -48,6 +50,31 @@ class Remaining(NamedTuple):
     @property
     def seconds(self) -> float:
         return math.fsum(compile.seconds for compile in self.compiles)
+
+
+class WithOneRemedy(NamedTuple):
+    """Reasons of one rule that one remedy is for, most expensive first."""
+
+    rule: Rule
+    remedy: str
+    members: tuple[Remaining, ...]
+
+    @property
+    def counted(self) -> str:
+        """``7 recompilations and 1 limit hit``."""
+        refused = sum(item.limit_hits for item in self.members)
+        return compilations(sum(len(item.compiles) for item in self.members) - refused, refused, "recompilation")
+
+    @property
+    def seconds(self) -> float:
+        return math.fsum(item.seconds for item in self.members)
+
+
+def by_remedy(items: Sequence[Remaining]) -> tuple[WithOneRemedy, ...]:
+    """What remains, with each remedy once, most expensive first."""
+    alike = grouped(items, lambda item: (item.rule, item.remedy))
+    found = [WithOneRemedy(rule, remedy, tuple(members)) for (rule, remedy), members in alike.items()]
+    return tuple(sorted(found, key=lambda item: -item.seconds))
 
 
 def remaining(

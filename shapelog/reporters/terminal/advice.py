@@ -2,6 +2,7 @@
 
 from shapelog.advice.advise import Advice
 from shapelog.advice.paste_formats import as_shell, cost_of, effect_of, where_to_get, why_nothing
+from shapelog.advice.remaining_recompiles import Remaining
 from shapelog.advice.suggestions import Suggestion
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.text_page import COLORS, CONFIDENCE_COLORS, LONGEST_COPIED, TextPage
@@ -116,16 +117,27 @@ def _remaining(page: TextPage, advice: Advice) -> None:
     spent = sum(item.seconds for item in advice.remaining)
     counted = compilations(stay, refused, "recompilation")
     page.heading("What marking will not fix", ", ".join(filter(None, (counted, measured(spent)))))
-    for item in page.listed(advice.remaining, "reason"):
-        page.line(
-            (item.frame.title_of(item.compiles), "bold"),
-            f"  {item.axis}  " if item.axis else "  ",
-            (f"{item.rule.code} {item.rule.name}", COLORS[item.verdict]),
-            (f"  {item.counted} {measured(item.seconds)}".rstrip(), "dim"),
-            indent=2,
-        )
-        page.line(item.sentence, indent=4)
-        page.line(f"→ {item.remedy}", indent=4)
+    for group in page.listed(advice.remaining_by_remedy, "reason"):
+        rule = (f"{group.rule.code} {group.rule.name}", COLORS[group.members[0].verdict])
+        if len(group.members) == 1:
+            _remains(page, group.members[0], 2, rule)
+            page.line(f"→ {group.remedy}", indent=4)
+            continue
+        page.line(rule, (f"  {group.counted} {measured(group.seconds)}".rstrip(), "dim"), indent=2)
+        page.line(f"→ {group.remedy}", indent=4)
+        for item in page.listed(group.members, "place", indent=4):
+            _remains(page, item, 4)
+
+
+def _remains(page: TextPage, item: Remaining, indent: int, *rule: tuple[str, str]) -> None:
+    page.line(
+        (item.frame.title_of(item.compiles), "bold"),
+        f"  {item.axis}  " if item.axis else "  ",
+        *rule,
+        (f"{'  ' if rule else ''}{item.counted} {measured(item.seconds)}".rstrip(), "dim"),
+        indent=indent,
+    )
+    page.line(item.sentence, indent=indent + 2)
 
 
 def _alternatives(page: TextPage, advice: Advice) -> None:

@@ -139,6 +139,23 @@ def test_what_remains_is_shown_with_rule_sentence_and_remedy() -> None:
     ]
 
 
+def test_a_remedy_for_several_functions_is_shown_once() -> None:
+    made = trace()
+    for frame, seconds in enumerate((0.5, 1.5)):
+        made += compiled(f"{frame}/0", tensor(10, 8), guards=guard_tree(tensor_match()), name=f"f{frame}")
+        other = guard_tree(tensor_match(dtype="float64"))
+        made += compiled(f"{frame}/1", tensor(10, 8, dtype="torch.float64"), guards=other, name=f"f{frame}", seconds=seconds)
+    assert section(shown(make.advice(made)), "What marking will not fix").splitlines() == [
+        "What marking will not fix  2 recompilations, 2.00 s",
+        "  SL301 dtype-varies  2 recompilations 2.00 s",
+        "    → warm up with the dtype used in production, and use one dtype per compiled function",
+        "    f1  x.dtype  1 recompilation 1.50 s",
+        "      the dtype of x changed from float32 to float64",
+        "    f0  x.dtype  1 recompilation 0.50 s",
+        "      the dtype of x changed from float32 to float64",
+    ]
+
+
 def test_the_tools_of_this_torch_are_shown_with_lines_to_paste() -> None:
     tools = section(shown(advice_of("lab/one_first.log.gz")), "Alternatives")
     assert tools.startswith("Alternatives  in torch 2.13\n  unbacked source  x.size[0]\n")
@@ -178,7 +195,7 @@ def test_the_limit_cuts_each_list_and_shows_how_much_is_left() -> None:
     advice = make.advice(many(4))
     page = shown(advice, limit=1)
     assert "… 3 more suggestions, shown with --limit 0" in page
-    assert "… 3 more reasons, shown with --limit 0" in page
+    assert "… 3 more places, shown with --limit 0" in page
     assert "--limit 0" not in shown(advice, limit=0)
 
 
