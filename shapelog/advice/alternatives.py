@@ -87,13 +87,19 @@ def _unbacked(context: AdviceContext) -> Iterator[Alternative]:
     found = {mark: frame for mark, frame in found.items() if not mark.source.is_registered}
     if not found or not context.version.at_least(6):
         return
-    lines = [f"torch._dynamo.decorators.mark_unbacked({expression(mark.source)}, {mark.dim})" for mark in sorted(found)]
+    lines = [
+        f"torch._dynamo.decorators.mark_unbacked({expression(mark.source)}, {mark.dim})"
+        for mark in sorted(found)
+        if mark.source == mark.source.unwrapped  # a NumPy array takes no mark
+    ]
     if context.version.reads_sources:
         spelled = ",".join(entries(found, context.version))
         lines = [f"torch.compiler.config.unbacked_sources = {spelled!r}  # or TORCH_COMPILE_UNBACKED_SOURCES", *lines]
         lines.append(
             "torch.fx.experimental._config.backed_size_oblivious = True  # or, globally: every size that is dynamic from the start"
         )
+    if not lines:
+        return
     yield Alternative(
         tool="unbacked source",
         codes=("SL104",),

@@ -15,7 +15,15 @@ from shapelog.recompiles.backends import new_backend_each_time, with_backend
 from shapelog.recompiles.causes import Cause, Differences, EntryDifference
 from shapelog.recompiles.facts import FactTable
 from shapelog.recompiles.graph_reuse import GraphReuse, marks_act
-from shapelog.recompiles.nearest_entry import MOST_COMPARED, Entries, entries_outside_trace, nearest, with_both_modes, with_shared_failures
+from shapelog.recompiles.nearest_entry import (
+    MOST_COMPARED,
+    Entries,
+    entries_outside_trace,
+    is_what_marks_are_for,
+    nearest,
+    with_both_modes,
+    with_shared_failures,
+)
 from shapelog.recompiles.similar_graphs import Group, groups_of
 from shapelog.recompiles.verdict import blocking_rule, stays_static, verdict_of, verdict_of_outcome, verdict_without_graphs
 from shapelog.rules import Verdict
@@ -309,6 +317,7 @@ def _explain_compile(
             unexplained_because=_what_is_missing(compile, has_reasons) if differences else "",
         )
     verdict, served_by = verdict_of(frame, compile, best, differences, reuse)
+    best = next((item for item in differences if item.entry is served_by and is_what_marks_are_for(item, best)), best)
     code, why = blocking_rule(frame, best, compile, reuse) if verdict in (Verdict.JUSTIFIED, Verdict.CODE) else ("", "")
     return Recompile(
         compile=compile,

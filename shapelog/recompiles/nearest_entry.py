@@ -12,7 +12,7 @@ from shapelog.reading.records import Metrics
 from shapelog.recompiles.causes import Cause, EntryDifference
 from shapelog.recompiles.evidence.violation import Described, constant_type
 from shapelog.recompiles.facts import CompileFacts, FactTable
-from shapelog.recompiles.graph_reuse import similar
+from shapelog.recompiles.graph_reuse import marks_act, similar
 from shapelog.rules import Verdict
 
 # The entries that a call is compared with, and how many of them are the oldest.
@@ -199,3 +199,13 @@ def nearest(differences: Sequence[EntryDifference], compile: Compile) -> EntryDi
         return not similar(item.entry, compile), hard, len({cause.axis for cause in item.causes}), following, not has_any_value, unnamed
 
     return min(near, key=distance)
+
+
+def is_what_marks_are_for(served: EntryDifference, best: EntryDifference) -> bool:
+    """Whether to compare a call with the entry whose graph it could reuse if sizes were marked, and not with the nearest one.
+
+    The nearest may differ in what no mark removes, such as a size of 1. It stays the one where it differs in sizes alone, and the other
+    in ints.
+    """
+    is_of_sizes = all(cause.size_related for cause in best.causes)
+    return not marks_act(best) and (not is_of_sizes or served.non_size_causes <= best.non_size_causes)

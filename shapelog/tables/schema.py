@@ -113,7 +113,10 @@ class RecompileRow(NamedTuple):
     is_size_related: Annotated[bool, "Whether a size changed, or an int that could be symbolic."]
     called_file: _CalledFile = None
     called_line: _CalledLine = None
-    nearest: Annotated[str | None, "The earlier compilation that it is compared with: the one with the fewest causes."] = None
+    nearest: Annotated[
+        str | None,
+        "The earlier compilation that it is compared with: the one with the fewest causes, or the one that marks would let it reuse.",
+    ] = None
     served_by: Annotated[str | None, "The earlier compilation that would have served this call with the suggested marks."] = None
     remedy: Annotated[str | None, "What to do, in one sentence."] = None
     remedy_code: Annotated[str | None, "The rule that the remedy is from."] = None

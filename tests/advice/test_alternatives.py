@@ -130,6 +130,16 @@ def test_a_list_in_a_line_is_a_string_that_holds_it(key: object) -> None:
     assert torch.compiler.config.unbacked_sources == advise(explain(trace(static_sizes(10, 12, source=source)))).env
 
 
+def test_an_array_of_numpy_takes_no_mark_in_code() -> None:
+    made = trace(static_sizes(10, 1, source="___from_numpy(L['x'])"))
+    lines = tools(made, V213)["unbacked source"].lines
+    assert lines[0].startswith("torch.compiler.config.unbacked_sources = \"___from_numpy(L['x']):0\"")
+    assert not any("mark_unbacked" in line for line in lines)
+    assert "unbacked source" not in tools(made, V26)
+    (left,) = advise(explain(made)).remaining
+    assert left.remedy.startswith("convert the array with torch.from_numpy and make the dimension unbacked")
+
+
 def test_an_unbacked_size_is_marked_in_code_where_there_is_no_list() -> None:
     assert tools(trace(static_sizes(10, 1)), V26)["unbacked source"].lines == ("torch._dynamo.decorators.mark_unbacked(x, 0)",)
     assert len(tools(trace(static_sizes(10, 1)), V213)["unbacked source"].lines) == 3

@@ -123,14 +123,23 @@ def test_what_the_entry_that_would_serve_has_symbolic_does_not_have_its_size_fro
     calls = []
     for number, (k, m) in enumerate(((1, 7), (2, 7), (1, 9), (2, 9))):
         symbols = [("s0", k, "L['k'].size()[0]")] if k > 1 else ()
-        guards = guard_tree(
-            tensor_match("L['k']", size=(None if k > 1 else 1, 8)),
-            tensor_match("L['m']", size=(m, 8)),
-        )
-        calls.append(compiled(f"0/{number}", tensor(k, 8, source="L['k']"), tensor(m, 8, source="L['m']"), guards=guards, symbols=symbols))
+        guards = guard_tree(tensor_match("L['k']", size=(None if k > 1 else 1, 8)), equals_match("L['m']", m))
+        calls.append(compiled(f"0/{number}", tensor(k, 8, source="L['k']"), guards=guards, symbols=symbols))
     report, recompile = last(trace(*calls))
     assert [cause.axis for cause in recompile.causes] == ["k.size[0]"]
-    assert report.remedies.of_recompile(recompile).text == "mark dim 0 of m as dynamic: add L['m']:0 to TORCH_COMPILE_DYNAMIC_SOURCES"
+    assert report.remedies.of_recompile(recompile).text == "mark the int m as dynamic: add L['m'] to TORCH_COMPILE_DYNAMIC_SOURCES"
+
+
+def test_a_call_is_compared_with_the_entry_that_marks_let_it_reuse() -> None:
+    """The third call differs from the first entry in a size of 1 alone, which no mark removes, and from the second in two that marks do."""
+    calls = []
+    for number, (k, m, n) in enumerate(((1, 7, 5), (2, 6, 4), (2, 7, 5))):
+        tensors = [("L['k']", k), ("L['m']", m), ("L['n']", n)]
+        guards = guard_tree(*(tensor_match(source, size=(size, 8)) for source, size in tensors))
+        calls.append(compiled(f"0/{number}", *(tensor(size, 8, source=source) for source, size in tensors), guards=guards))
+    _, recompile = last(trace(*calls))
+    assert recompile.nearest is recompile.served_by is not None
+    assert (recompile.nearest.label, [cause.axis for cause in recompile.causes]) == ("0/1", ["m.size[0]", "n.size[0]"])
 
 
 def test_at_the_recompile_limit_it_is_the_marks_that_keep_the_function_below_it() -> None:

@@ -628,7 +628,22 @@ def test_the_entry_for_any_other_float_is_nearer_to_nan_than_one_for_a_single_va
     made += compiled("0/3", tensor(10, 8), guards=nan, reasons=("0/2: s == 5.0", "0/1: not math.isnan(s)", "0/0: s == 2.0"))
     recompile = last_recompile(made)
     assert recompile.nearest.label == "0/1"
-    assert recompile.causes[0].sentence == "the float s changed between NaN and a number"
+    assert recompile.causes[0].sentence == "the float s is now NaN"
+
+
+@pytest.mark.parametrize(
+    ("guard", "code", "sentence"),
+    [
+        ("EQUALS_MATCH: L['s'] == 3.0", "SL312", "the float s was NaN, and no longer is"),
+        ("EQUALS_MATCH: L['s'] == 3", "SL310", "s changed from type float to int"),
+        ("ID_MATCH: L['s'] is None", "SL322", "s changed from nan to None"),
+    ],
+)
+def test_what_was_nan_may_be_no_float_any_more(guard: str, code: str, sentence: str) -> None:
+    nan = guard_tree(tensor_match(), guard_manager("L['s']", "FLOAT_IS_NAN: (type(L['s']) is float and __math_isnan(L['s']))"))
+    other = guard_tree(tensor_match(), guard_manager("L['s']", guard))
+    (cause,) = last_recompile(two(nan, other, "(type(s) is float and __math_isnan(s))")).causes
+    assert (cause.codes, cause.sentence) == ((code,), sentence)
 
 
 @pytest.mark.parametrize(
@@ -778,6 +793,12 @@ def test_another_type() -> None:
     assert (cause.codes, cause.before, cause.after) == (("SL310",), "app.One", "app.Two")
 
 
+def test_an_object_whose_class_has_the_name_of_a_metaclass_is_no_class() -> None:
+    dtype = guard_tree(tensor_match(), identity("L['dt']", 7001, "numpy.dtypes.Float64DType"))
+    none = guard_tree(tensor_match(), guard_manager("L['dt']", "ID_MATCH: L['dt'] is None", type="NoneType"))
+    assert only(two(none, dtype, "dt is None")).sentence == "dt changed from None to numpy.dtypes.Float64DType"
+
+
 def test_a_parameter_in_place_of_a_tensor_is_another_type() -> None:
     trees = guard_tree(tensor_match()), guard_tree(tensor_match().replace("Tensor, ", "Parameter, "))
     cause = only(two(*trees))
@@ -844,11 +865,23 @@ def test_a_call_that_is_traced_with_symbolic_sizes_has_tensors_of_another_kind()
         ("Functionalize", "x is now functionalized, as by torch.func.functionalize"),
         ("Functionalize, FuncTorchDynamicLayerFrontMode", "x is now functionalized, as by torch.func.functionalize"),
         ("Functionalize, FuncTorchBatched, FuncTorchDynamicLayerFrontMode", "x is now inside a torch.func transform such as vmap"),
+        ("VmapMode", "x is now inside a torch.func transform such as vmap"),
     ],
 )
 def test_a_tensor_that_a_transform_does_not_wrap_is_inside_of_it_too(key: str, sentence: str) -> None:
     keys = CPU_KEYS, CPU_KEYS.replace(")", f", {key})")
     assert only(two(*[guard_tree(tensor_match(keys=text)) for text in keys])).sentence == sentence
+
+
+def test_a_tensor_whose_keys_name_no_device_is_on_the_same_device() -> None:
+    batched = tensor_match(keys="DispatchKeySet(BackendSelect, ADInplaceOrView, AutogradOther, Batched)")
+    assert only(two(guard_tree(tensor_match()), guard_tree(batched))).sentence == "x is now inside a torch.func transform such as vmap"
+
+
+def test_a_lazy_view_of_another_kind_was_one_before() -> None:
+    keys = [CPU_KEYS.replace(")", f", {key})") for key in ("Conjugate", "Negative")]
+    cause = only(two(*[guard_tree(tensor_match(keys=text)) for text in keys]))
+    assert cause.sentence == "x is no longer a lazily conjugated view"
 
 
 def test_a_tensor_subclass_of_a_program_is_named_without_a_module_and_its_dispatch_keys_follow() -> None:
@@ -1156,8 +1189,9 @@ def test_an_iterator_of_itertools_is_named() -> None:
         )
         for at in ("(3, 1)", "(4, 1)")
     ]
-    sentence = only(two(*trees, "___normalize_count_iter(c) == (3, 1)")).sentence
-    assert sentence == "c changed from itertools.count(3, 1) to itertools.count(4, 1)"
+    cause = only(two(*trees, "___normalize_count_iter(c) == (3, 1)"))
+    assert cause.sentence == "c changed from itertools.count(3, 1) to itertools.count(4, 1)"
+    assert (cause.verdict, cause.own_remedy) == (Verdict.CODE, "call next(c) outside of the compiled function, and pass the number")
 
 
 def test_keys_that_came_in_another_order() -> None:

@@ -21,7 +21,7 @@ ANSWERS: dict[str, tuple[dict[str, str], int, int]] = {
             "1/2": "SL101 JUSTIFIED",
             "1/3": "SL101 MARKING",
             "2/1": "SL102 JUSTIFIED",
-            "2/2": "SL204 MARKING",
+            "2/2": "SL102 MARKING",
             "3/1": "SL102 JUSTIFIED",
             "3/2": "SL102 MARKING",
             "4/1": "SL315 JUSTIFIED",

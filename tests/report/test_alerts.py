@@ -142,8 +142,7 @@ def test_where_marking_removes_some_of_the_recompiles_the_others_have_their_own_
 
 def test_the_remedy_of_the_rule_comes_first_where_the_sentence_is_about_what_it_helps() -> None:
     found = by_code(of_fixture("lab/ring_cache_steps"))
-    assert "dim 0 of x changed from 4 to 1 (then 3)" in found["SL104"].sentence
-    assert [text.partition(": ")[0] for text in found["SL104"].helps] == ["0/1", "0/3"]
+    assert "the int self.position changed from 0 to 4 (then 5, 6)" in found["SL315"].sentence
     assert [text.partition(": ")[0] for text in found["SL315"].helps] == ["0/2, 0/3", "0/1"]
 
 

@@ -876,7 +876,7 @@ FAMILIES = (
         (
             Case(
                 "(type(scale) is float and __math_isnan(scale))",
-                "The float was NaN when the entry was compiled, and is now a number.",
+                "The float was NaN when the entry was compiled, and no longer is.",
                 ("SL312",),
             ),
             Case(

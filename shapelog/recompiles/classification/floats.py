@@ -49,6 +49,12 @@ def float_value(item: Violation, name: str, entry: CompileFacts, call: CompileFa
     return Classification(("SL312",), sentence, False, verdict, FLOAT_BRANCH)
 
 
+def not_a_number(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
+    """A float that became NaN, or that was it."""
+    is_now = item.reason is not None and item.reason.code.startswith("not ")
+    return Classification(("SL312",), f"the float {name} {'is now NaN' if is_now else 'was NaN, and no longer is'}")
+
+
 def _operator_with(number: str, known: CompileFacts) -> str:
     """The operator of a program's own, ``lab::smooth``, that takes a number as it is in a graph; "" where none does."""
     statements = known.compile.graph.statements if known.compile.graph else ()

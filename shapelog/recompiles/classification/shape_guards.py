@@ -8,7 +8,7 @@ from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.source_names import Source, display_text
 from shapelog.recompiles.classification.floats import FLOAT_BRANCH, is_constant_of_float, is_of_float
 from shapelog.recompiles.classification.result import Classification, Classifier, shown_guard
-from shapelog.recompiles.classification.sizes import LAYOUT, NOT_WARMED_UP, OWN_SYMBOLS, SLICE
+from shapelog.recompiles.classification.sizes import LAYOUT, OWN_SYMBOLS, SLICE, unbacked
 from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts import CompileFacts
 from shapelog.recompiles.strides import same_order
@@ -124,7 +124,7 @@ def _zero_one(guard: _Guard) -> Classification | None:
     is_offset = bool(guard.names) and all(name.endswith(".storage_offset()") for name in guard.names)
     what = "a storage offset" if is_offset else "a size" if guard.sizes or not guard.values else "an int"
     sentence = f"PyTorch always specializes on {what} of 0 or 1: the cache entry requires {guard.shown}"
-    remedy = _FROM_START if is_offset else _INT if what == "an int" else NOT_WARMED_UP
+    remedy = _FROM_START if is_offset else _INT if what == "an int" else unbacked(guard.source)
     return Classification(("SL104",), sentence, True, remedy=remedy)
 
 

@@ -1,9 +1,10 @@
 """Sizes and strides that changed."""
 
 from shapelog.reading.payloads.properties import Kind
+from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.classification.pins import pinned
 from shapelog.recompiles.classification.result import MARK_FORWARD, Classification, Classifier
-from shapelog.recompiles.evidence.violation import Described, Violation
+from shapelog.recompiles.evidence.violation import FROM_NUMPY, Described, Violation
 from shapelog.recompiles.facts import CompileFacts
 from shapelog.recompiles.strides import is_free, layout, same_order
 from shapelog.rules import Verdict
@@ -14,7 +15,7 @@ _COPY_OR_LAYOUT = (
     "otherwise use one memory format"
 )
 SLICE, LAYOUT = "a slice of a different width", "a different memory layout (transposed, channels last, or a view)"
-NOT_WARMED_UP = (
+_UNBACKED = (
     "make the dimension unbacked with torch._dynamo.decorators.mark_unbacked, or accept the extra graph "
     "(PyTorch always specializes on 0 and 1)"
 )
@@ -43,13 +44,18 @@ def size(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) ->
     if is_zero_one and is_parameter(item, entry, call):
         remedy = _OWN_GRAPH
     elif is_zero_one and item.actual in (0, 1):  # the first call had another size
-        remedy = NOT_WARMED_UP
+        remedy = unbacked(item.source)
     tensor = call.input(item.source)
     if "SL103" in codes_of_pin and tensor and tensor.layout != "torch.strided":  # a mark of one size of a nested tensor does not help
         return Classification((*codes, *codes_of_pin), sentence + words, True, Verdict.CODE, OWN_SYMBOLS)
     if tensor and not codes_of_pin and not is_zero_one and tensor.layout not in ("torch.strided", *(("torch.jagged",) if dim == 0 else ())):
         return Classification(tuple(codes), sentence + words, True, Verdict.CODE, _ALL_DYNAMIC)
     return Classification((*codes, *codes_of_pin), sentence + words, True, remedy=remedy)
+
+
+def unbacked(source: Source) -> str:
+    """How a tensor may have a size of 0 or 1 and keep its graph. Only tensors take a mark, NumPy arrays do not."""
+    return f"convert the array with torch.from_numpy and {_UNBACKED}" if source.startswith(FROM_NUMPY) else _UNBACKED
 
 
 def is_parameter(item: Violation, entry: CompileFacts, call: CompileFacts) -> bool:

@@ -21,8 +21,10 @@ _OVERLAPPING = re.compile(r"check_overlapping\(overlapping=\[(?P<together>.+)\],
 _BACKEND = re.compile(r"^(?:CPU|CUDA|HIP|XLA|MPS|IPU|XPU|HPU|VE|Lazy|MTIA|MAIA|PrivateUse\d|Meta)$")
 _TRANSFORMED = "inside a torch.func transform such as vmap"
 _KEY_KINDS = (
-    (("Conjugate", "Negative", "ZeroTensor"), "a lazily conjugated or negated view", ""),
-    (("FuncTorchBatched", "FuncTorchGradWrapper", "BatchedNestedTensor"), _TRANSFORMED, WHOLE_TRANSFORM),
+    (("Conjugate",), "a lazily conjugated view", ""),
+    (("Negative",), "a lazily negated view", ""),
+    (("ZeroTensor",), "a tensor of zeros that has no memory", ""),
+    (("FuncTorchBatched", "FuncTorchGradWrapper", "BatchedNestedTensor", "Batched", "VmapMode"), _TRANSFORMED, WHOLE_TRANSFORM),
     (("Functionalize",), "functionalized, as by torch.func.functionalize", ""),
     (("FuncTorchDynamicLayerBackMode", "FuncTorchDynamicLayerFrontMode"), _TRANSFORMED, WHOLE_TRANSFORM),
     (("Python", "PythonTLSSnapshot"), "a tensor subclass, or used under a dispatch mode", ""),
@@ -36,8 +38,8 @@ def dispatch_keys(item: Violation, name: str, entry: CompileFacts, call: Compile
     was_on, is_on = (sorted(key for key in keys if _BACKEND.match(key)) for keys in (old, new))
     if any(key.startswith(("Sparse", "Nested", "Quantized", "Mkldnn")) for key in differing):
         return Classification(("SL303",), f"the layout of {name} changed (sparse, nested or quantized)")
-    if new and was_on != is_on:
-        return Classification(("SL304",), f"the device type of {name} changed from {'/'.join(was_on) or '?'} to {'/'.join(is_on) or '?'}")
+    if was_on and is_on and was_on != is_on:  # under a transform a tensor has none
+        return Classification(("SL304",), f"the device type of {name} changed from {'/'.join(was_on)} to {'/'.join(is_on)}")
     if any(key.startswith("Autocast") for key in differing):
         switched = "on" if any(key.startswith("Autocast") for key in new) else "off"
         return Classification(("SL306",), f"autocast was turned {switched} after this was compiled")

@@ -4,17 +4,19 @@ import re
 
 from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.source_names import Source
-from shapelog.recompiles.classification.floats import float_value, is_compared_with_tensor
+from shapelog.recompiles.classification.floats import float_value, is_compared_with_tensor, not_a_number
 from shapelog.recompiles.classification.objects import shown_object
 from shapelog.recompiles.classification.pins import pinned
 from shapelog.recompiles.classification.result import Classification, Classifier, short_type
 from shapelog.recompiles.classification.tensors import INNER, inner_tensors
 from shapelog.recompiles.evidence.violation import Described, Violation, constant_type
 from shapelog.recompiles.facts import CompileFacts
+from shapelog.rules import Verdict
 
 _OTHER_BOOL = {"True": "False", "False": "True"}
 _SCALARS = frozenset(("bool", "int", "float", "complex", "str", "bytes"))
 _COUNTER = "itertools.count"
+_NUMBER_OF_COUNTER = "call next({}) outside of the compiled function, and pass the number"
 _PLAIN = "pass a plain {}: PyTorch treats an instance of a subclass as a constant"
 _OF_INSTANCE = (
     "leave the value out of the compiled code where it only names the object; where it does not, each instance needs its own graph: "
@@ -38,7 +40,7 @@ def value(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -
         return inner_tensors(item, name)
     if entry.types.get(item.source) == _COUNTER:
         how = f"from {_COUNTER}{before} to {_COUNTER}{after}" if after else f"(was {_COUNTER}{before})"
-        return Classification(("SL311",), f"{name} changed {how}")
+        return Classification(("SL311",), f"{name} changed {how}", verdict=Verdict.CODE, remedy=_NUMBER_OF_COUNTER.format(name))
     if item.source.endswith(".requires_grad") and before in _OTHER_BOOL:
         return Classification(("SL302",), f"requires_grad of {name.removesuffix('.requires_grad')} changed from {before} to {now}")
     if item.source.endswith(".training"):
@@ -92,6 +94,7 @@ def _is_module_attribute(source: Source, entry: CompileFacts, call: CompileFacts
 
 
 CLASSIFIERS: dict[Kind, Classifier] = {
+    Kind.NAN: not_a_number,
     Kind.VALUE: value,
     Kind.PLAIN_VALUE: plain_value,
 }

@@ -54,7 +54,8 @@ def _class_of(tree: GuardTree | None, source: Source) -> str:
     """``the class A``, for a source that is guarded as a class; "" where the guards do not name it."""
     guard = tree.by_key.get((source, ID)) if tree else None
     _, named, text = guard.text.rpartition(", type=") if guard else ("", "", "")
-    return f"{THE_CLASS}{type_name(text)}" if named else ""
+    is_instance = tree is not None and type_name(text) == tree.types.get(source) != "type"  # as of numpy.dtypes.Float64DType
+    return f"{THE_CLASS}{type_name(text)}" if named and not is_instance else ""
 
 
 def type_of(value: str) -> str:

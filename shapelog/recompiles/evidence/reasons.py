@@ -96,6 +96,8 @@ def _named_values(entry: CompileFacts, call: CompileFacts, source: Source, reaso
         seen = kind_seen(call, source)
         known_type = type_of(seen) if kind is Kind.TYPE and isinstance(seen, str) else seen
         return objects(entry.tree, call, source, prop, reason.actual or reason.expected, known_type)
+    if kind is Kind.NAN and isinstance(seen := kind_seen(call, source), str) and type_of(seen) != "float":
+        return (VALUE, "nan", seen) if seen == "None" else (TYPE, "float", type_of(seen))
     expected: Known = reason.expected
     was, now = entry.types.get(source, ""), call.types.get(source, "")
     if reason.family == "iterator" and was and now and was != now:  # its check has the type in it
