@@ -77,11 +77,13 @@ def record(
     process: int = PROCESS,
     **envelope: Any,
 ) -> bytes:
-    """One record. ``id`` is a label such as ``0/1``; "" leaves the compile id out of the envelope."""
+    """One record. ``id`` is a label such as ``0/1`` or ``!0/1/0``; "" leaves the compile id out of the envelope."""
     header: dict[str, Any] = {kind: {} if body is None else body}
     if id:
-        frame, number = id.split("/")
+        *captured, frame, number = id.split("/")
         header.update(frame_id=int(frame), frame_compile_id=int(number), attempt=attempt)
+        if captured:
+            header["compiled_autograd_id"] = int(captured[0].removeprefix("!"))
     header.update(envelope)
     if payload is not None:
         header.setdefault("has_payload", digest(payload))
@@ -218,7 +220,7 @@ def compile(
     if unknown := fields.keys() - metrics_fields():
         raise TypeError(f"no fields of compilation_metrics: {', '.join(sorted(unknown))}")
     where: dict[str, Any] = {"id": id, "process": process}
-    describer = sum(int(part) for part in id.split("/"))
+    describer = sum(int(part) for part in id.removeprefix("!").split("/"))
     symbolic = {dim: f"s{70 + dim}" for dim in dynamic}
     if guards is None:
         guards = guard_tree(*_matches(inputs, dynamic), *more_guards) if is_started else ""

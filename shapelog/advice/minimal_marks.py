@@ -233,14 +233,15 @@ def _may_be_due_to(mark: Mark, item: GraphBreak, static: Iterable[Compile]) -> b
 
 def _keep_out(name: str, frame: Frame, helped: list[Frame], what: str = "") -> str:
     """What to do instead of marking an int: ``frame`` does ``what`` with it."""
-    if frame in helped:
-        return f"{what} outside the compiled code, or pass {name} as a tensor"
+    is_one_code = all((item.file, item.line, item.name) == (frame.file, frame.line, frame.name) for item in helped)
+    if frame in helped or is_one_code:  # it may have been compiled again, after a reset
+        return f"{f'{what} outside the compiled code' if what else 'accept one graph per value'}, or pass {name} as a tensor"
     return f"{_rename(name, frame, helped)}, or pass it as a tensor there"
 
 
 def _rename(name: str, frame: Frame, helped: list[Frame]) -> str:
     others = dict.fromkeys(f"{item.title}{_where(item) if item.title == frame.title else ''}" for item in helped)
-    return f"entries match by name in every frame: rename {name} in {', '.join(others)}"
+    return f"entries match by name in every frame: rename {name.partition('[')[0]} in {', '.join(others)}"
 
 
 def _where(frame: Frame) -> str:

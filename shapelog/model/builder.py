@@ -415,9 +415,11 @@ def _is_refusal(kind: str, header: dict[str, Any]) -> bool:
 
 
 def _frames(compiles: Iterable[Compile], rank: int | None) -> list[Frame]:
+    """The compiles of each code. A function that several captured backward graphs call has one frame id in all of them."""
     grouped: dict[tuple[int, int | None, int], list[Compile]] = {}
     for compile in compiles:
-        grouped.setdefault((compile.id.generation, compile.id.autograd, compile.id.frame), []).append(compile)
+        captured = compile.id.autograd if compile.is_capture else None
+        grouped.setdefault((compile.id.generation, captured, compile.id.frame), []).append(compile)
     frames = []
     for (generation, _, number), members in grouped.items():
         file, line, name = _code_of(members)

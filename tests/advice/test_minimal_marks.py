@@ -148,6 +148,19 @@ def test_an_int_that_another_frame_formats_is_left_out() -> None:
     assert item.remedy == "entries match by name in every frame: rename k in f, or pass it as a tensor there"
 
 
+def test_code_that_was_compiled_again_cannot_have_another_name() -> None:
+    made = trace(int_values(3, 4), int_values(7, frame=1, comment=code_comment(7, "y = helper(x, k)"), graph=body("x = x + 1", name="f")))
+    assert left_out(made).remedy == "accept one graph per value, or pass k as a tensor"
+
+
+def test_an_item_is_renamed_with_what_holds_it() -> None:
+    shape, handed_on = "L['shape'][1]", code_comment(7, "y = helper(x, shape[1])", "g")
+    made = trace(
+        int_values(3, 4, source=shape), int_values(7, frame=1, name="g", source=shape, comment=handed_on, graph=body("x = x + 1", name="g"))
+    )
+    assert left_out(made).remedy == "entries match by name in every frame: rename shape in f, or pass it as a tensor there"
+
+
 def test_arithmetic_in_another_frame_is_allowed_when_all_its_lines_are_seen() -> None:
     assert chosen(clash("y = x * k", "x = x + 1")).marks == {K}
 

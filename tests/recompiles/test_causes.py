@@ -799,6 +799,19 @@ def test_an_object_whose_class_has_the_name_of_a_metaclass_is_no_class() -> None
     assert only(two(none, dtype, "dt is None")).sentence == "dt changed from None to numpy.dtypes.Float64DType"
 
 
+def test_functions_whose_backward_passes_break_the_graph_need_a_graph_each() -> None:
+    made = trace()
+    for number, kind in enumerate(("One", "Two")):
+        guards = guard_tree(tensor_match(), guard_manager("L['backward_c_function']", f"TYPE_MATCH: {number}", type=f"app.{kind}Backward"))
+        reasons = ("!0/3/0: ___check_type_id(backward_c_function, 0)",) if number else ()
+        made += compiled(f"!{number}/3/{number}", tensor(10, 8), guards=guards, name="call_backward", reasons=reasons)
+    recompile = last_recompile(made)
+    assert recompile.nearest is not None  # frame 3 is one function in both captured graphs
+    assert recompile.verdict is Verdict.JUSTIFIED
+    assert recompile.causes[0].sentence == "backward_c_function changed from type app.OneBackward to app.TwoBackward"
+    assert recompile.causes[0].own_remedy.startswith("each torch.autograd.Function whose backward pass breaks the graph")
+
+
 def test_a_parameter_in_place_of_a_tensor_is_another_type() -> None:
     trees = guard_tree(tensor_match()), guard_tree(tensor_match().replace("Tensor, ", "Parameter, "))
     cause = only(two(*trees))
@@ -889,6 +902,21 @@ def test_a_tensor_subclass_of_a_program_is_named_without_a_module_and_its_dispat
     made = two(guard_tree(tensor_match()), guard_tree(subclass))
     assert only(made).sentence == "x changed from a tensor to TwoTensor"
     assert last_recompile(made).consequences == ("x dispatch keys",)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "end", "has_remedy"),
+    [(5, 1, "model.py:6 (return torch.zeros(n) + x) specialized on 1", True), (5, 7, "needs the exact value", False)],
+)
+def test_an_int_of_one_needs_a_graph_of_its_own_where_the_line_takes_others(before: int, after: int, end: str, has_remedy: bool) -> None:
+    line = {"line": 6, "name": "f", "filename": MODEL, "loc": "return torch.zeros(n) + x"}
+    made = trace(compiled("0/0", tensor(1), guards=guard_tree(tensor_match(size=(1,)), equals_match("L['n']", before))))
+    guards = guard_tree(tensor_match(size=(1,)), equals_match("L['n']", after))
+    pins = [{"symbol": "s0", "sources": ["L['n']"], "value": str(after), "user_stack": [line]}]
+    cause = only(made + compiled("0/1", tensor(1), guards=guards, symbols=[("s0", after, "L['n']")], specializations=pins))
+    assert cause.codes == ("SL102", "SL201")
+    assert cause.sentence.endswith(end)
+    assert cause.own_remedy.startswith("accept the extra graph") == has_remedy
 
 
 def test_a_class_that_is_made_anew_is_to_be_defined_once() -> None:

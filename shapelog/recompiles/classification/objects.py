@@ -42,6 +42,11 @@ _OTHER_MODULES = "layers that hold modules of different classes need a graph eac
 _SHARED_METHOD = (
     "classes that share this method need a graph each: raise the recompile limit above their number, or compile one class alone"
 )
+# What compiled autograd calls for the backward pass of a custom function (``call_backward`` in ``torch/_dynamo/external_utils.py``).
+_BACKWARD = "L['backward_c_function']"
+_FOR_BACKWARD = (
+    "each torch.autograd.Function whose backward pass breaks the graph needs one of its own: raise the recompile limit above their number"
+)
 _SAME_TENSOR = "copy_() new values into the same tensor, or leave out guard=True where mark_static_address asks for this guard"
 # Dynamo marks the parameters and the state of an optimizer (``torch/_dynamo/variables/optimizer.py``).
 _IN_OPTIMIZER, _ONE_OPTIMIZER = re.compile(r"[/\\]torch[/\\]optim[/\\]"), "create the optimizer once: another one has other tensors"
@@ -172,6 +177,8 @@ def object_type(item: Violation, name: str, entry: CompileFacts, call: CompileFa
     code = "SL322" if "None" in (before, after) or after == "NoneType" else "SL310"
     if name == "self" and code == "SL310":
         return Classification((code,), f"{name} changed {how}", verdict=Verdict.JUSTIFIED, remedy=_SHARED_METHOD)
+    if code == "SL310" and entry.compile.metrics.code_name == "call_backward" and item.source == _BACKWARD:
+        return Classification((code,), f"{name} changed {how}", verdict=Verdict.JUSTIFIED, remedy=_FOR_BACKWARD)
     if code == "SL310" and _MODULE_OF_SELF.fullmatch(item.source):
         return Classification((code,), f"{name} changed {how}", verdict=Verdict.JUSTIFIED, remedy=_OTHER_MODULES)
     return Classification((code,), f"{name} changed {how}")

@@ -41,7 +41,7 @@ def size(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) ->
     if is_zero_one:
         words = ""  # what a size of 0 or 1 is tied to makes no difference
     remedy = MARK_FORWARD if call.compile.id.autograd is not None else ""  # the user does not pass its inputs
-    if is_zero_one and is_parameter(item, entry, call):
+    if is_zero_one and (remedy or is_parameter(item, entry, call)):
         remedy = _OWN_GRAPH
     elif is_zero_one and item.actual in (0, 1):  # the first call had another size
         remedy = unbacked(item.source)

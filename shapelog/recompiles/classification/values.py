@@ -6,7 +6,7 @@ from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.classification.floats import float_value, is_compared_with_tensor, not_a_number
 from shapelog.recompiles.classification.objects import shown_object
-from shapelog.recompiles.classification.pins import pinned
+from shapelog.recompiles.classification.pins import is_of_zero_or_one, pinned
 from shapelog.recompiles.classification.result import Classification, Classifier, short_type
 from shapelog.recompiles.classification.tensors import INNER, inner_tensors
 from shapelog.recompiles.evidence.violation import Described, Violation, constant_type
@@ -17,6 +17,7 @@ _OTHER_BOOL = {"True": "False", "False": "True"}
 _SCALARS = frozenset(("bool", "int", "float", "complex", "str", "bytes"))
 _COUNTER = "itertools.count"
 _NUMBER_OF_COUNTER = "call next({}) outside of the compiled function, and pass the number"
+_ZERO_OR_ONE = "accept the extra graph, which 0 and 1 often need, or rewrite the line if it needs other values, too"
 _PLAIN = "pass a plain {}: PyTorch treats an instance of a subclass as a constant"
 _OF_INSTANCE = (
     "leave the value out of the compiled code where it only names the object; where it does not, each instance needs its own graph: "
@@ -81,7 +82,8 @@ def _int(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) ->
     if _is_module_attribute(item.source, entry, call) or (item.reason and "nn.Module" in item.reason.text):
         return Classification(("SL315",), f"{sentence}; ints on an nn.Module are static by default", True)
     codes, words = pinned(item, item.source, entry, call)
-    return Classification(("SL102", *codes), sentence + words, True)
+    remedy = _ZERO_OR_ONE if codes and is_of_zero_or_one(item, item.source, entry, call) else ""
+    return Classification(("SL102", *codes), sentence + words, True, remedy=remedy)
 
 
 def _is_module_attribute(source: Source, entry: CompileFacts, call: CompileFacts) -> bool:
