@@ -2112,6 +2112,21 @@ def test_a_built_in_function_and_one_of_python_need_a_graph_each(source: str, re
     assert cause.sentence.endswith(f" changed from {kinds[order[0]]} to {kinds[order[1]]}")
 
 
+def test_a_method_in_whose_place_the_call_recorded_nothing_is_no_longer_one() -> None:
+    check = "___check_type_id({}, 7001), type=<class 'method'>"
+    method = guard_manager("L['m']", "TYPE_MATCH: " + check.format("L['m']"), type="method")
+    made = two(guard_tree(tensor_match(), method), guard_tree(tensor_match()), check.format("m"))
+    cause = last_recompile(made).causes[0]
+    assert (cause.sentence, cause.verdict) == ("m is no longer a method", Verdict.JUSTIFIED)
+
+
+def test_a_member_of_an_enum_is_named_as_one() -> None:
+    none = guard_tree(tensor_match(), guard_manager("L['t']", "ID_MATCH: L['t'] is None", type="NoneType"))
+    member = "ID_MATCH: ___check_obj_id(L['t'], 7001), type=<enum 'LayerType'>"
+    other = guard_tree(tensor_match(), guard_manager("L['t']", member).replace(", tag_safe", ", type=<enum 'LayerType'>, tag_safe"))
+    assert only(two(none, other, "t is None")).sentence == "t changed from None to a member of the enum LayerType"
+
+
 def test_a_method_that_was_replaced_is_not_passed() -> None:
     trees = [guard_tree(tensor_match(), identity("type(L['fn']).__call__.__code__", number, "code")) for number in (7001, 7002)]
     call = "# File: /srv/app/model.py:{} in {}, code: return x"

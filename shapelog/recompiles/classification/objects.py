@@ -126,7 +126,7 @@ def _other_function(source: Source, name: str, entry: CompileFacts, call: Compil
 def _another_callable(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     """A function where something of another type is passed otherwise: with one type for both, each would still need its own graph."""
     was, now = _callable(item.expected, entry, call), _callable(item.actual, call, entry)
-    sentence = f"{name} changed from {was} to {now or 'something that is no Python function'}"
+    sentence = f"{name} changed from {was} to {now}" if now else f"{name} is no longer {was}"
     return Classification(("SL310",), sentence, verdict=Verdict.JUSTIFIED, remedy=_for_functions(item.source))
 
 
@@ -142,9 +142,13 @@ def _callable(known: Known, own: CompileFacts, other: CompileFacts) -> str:
 
 
 def shown_object(text: str) -> str:
-    """``the class numpy.float32`` → ``the class float32``, ``function`` → ``a Python function``; anything else as it is."""
+    """``the class numpy.float32`` → ``the class float32``, ``function`` → ``a Python function``, ``<enum 'Mode'>`` → ``a member of the enum
+    Mode``; anything else as it is.
+    """
     if text.startswith(THE_CLASS):
         return THE_CLASS + short_type(text.removeprefix(THE_CLASS))
+    if _ENUM.match(text):
+        return f"a member of the enum {short_type(text)}"
     return _KINDS_OF_FUNCTIONS.get(text, text)
 
 
@@ -162,7 +166,7 @@ def object_type(item: Violation, name: str, entry: CompileFacts, call: CompileFa
     if "None" not in (before, after) and after != "NoneType" and _KINDS_OF_FUNCTIONS.keys() & {before, after}:
         return _another_callable(item, name, entry, call)
     now = "None" if after == "NoneType" else shown_object(after) if after else "another type"
-    is_named = item.expected is Described.TENSOR or before == "None" or before.startswith(THE_CLASS) or before in _KINDS_OF_FUNCTIONS
+    is_named = item.expected is Described.TENSOR or before == "None" or before != shown_object(before) or before.startswith(THE_CLASS)
     named = shown_object(before) if is_named else f"type {before}"
     is_recorded = bool(after) and item.actual is not Described.OTHER_OBJECT
     how = (

@@ -15,7 +15,7 @@ _METACLASSES = ("type", "Meta", "Type")
 def tensor_type(entry: CompileFacts, source: Source) -> Known:
     """What kind of tensor an entry was compiled with."""
     if source.startswith(FROM_NUMPY):
-        return NDARRAY
+        return entry.types.get(source.unwrapped) or NDARRAY  # or a scalar, such as numpy.int64
     return tensor_kind(entry.guarded((source, TENSOR)))
 
 
