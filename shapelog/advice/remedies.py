@@ -34,6 +34,7 @@ _PINNED_INT = "a library, an operator or the backend needs the exact int: accept
 _WHERE_BLOCKED = {
     "SL105": "clone() the slice or view, and mark {what}",
     "SL321": "remove mark_static from what varies, or accept one graph per size",
+    UNEXPLAINED.code: "paste the whole message: it has the reasons for the later entries",
 }
 
 

@@ -8,6 +8,7 @@ from shapelog.errors import DATA_LOSS, INFO, Problem
 from shapelog.grouping import grouped
 from shapelog.model.compile import Compile, Outcome
 from shapelog.model.frame import Frame
+from shapelog.model.ids import parse_compile_id
 from shapelog.model.trace import Trace
 from shapelog.reading.payloads.properties import GRAD_MODE, INFERENCE_MODE, Kind, Property
 from shapelog.reading.payloads.source_names import Source
@@ -26,7 +27,7 @@ from shapelog.recompiles.nearest_entry import (
 )
 from shapelog.recompiles.similar_graphs import Group, groups_of
 from shapelog.recompiles.verdict import blocking_rule, stays_static, verdict_of, verdict_of_outcome, verdict_without_graphs
-from shapelog.rules import Verdict
+from shapelog.rules import UNEXPLAINED, Verdict
 from shapelog.text import cut, one_line, plural, some
 
 # The entries that a sentence names.
@@ -206,7 +207,7 @@ def _explain_frame(
 ) -> tuple[tuple[Recompile, ...], int]:
     """The recompiles of a frame, and the largest number of entries that one of them was not compared with.
 
-    What separates each from the entries that it was compared with is added to ``compared``.
+    What separates each from the entries that it was compared with is added to ``compared``, as far as the entries are known.
     """
     found: list[Recompile] = []
     reuse.differences.table.note(frame)
@@ -222,8 +223,9 @@ def _explain_frame(
             found.append(_explain_other_object(frame, compile))
         elif outside:
             named = [*(entries.compared_with(compile, reuse.differences.table) if entries else ()), *outside]
-            compared[compile] = tuple(reuse.differences.between(entry, compile) for entry in named)
-            found.append(_explain_without_entries(frame, compile, compared[compile], reuse))
+            separating = tuple(reuse.differences.between(entry, compile) for entry in named)
+            compared[compile] = () if _lacks_later_entries(compile) else separating
+            found.append(_explain_without_entries(frame, compile, separating, reuse))
         elif compile.outcome is Outcome.LIMIT and not entries and not compile.has_reasons_record:
             continue  # the cache was full, but nothing of its entries is recorded
         elif index:
@@ -231,8 +233,7 @@ def _explain_frame(
             earlier = with_shared_failures(
                 [differences.between(entry, compile) for entry in entries.compared_with(compile, differences.table)]
             )
-            separating = with_backend(earlier, backend)
-            compared[compile] = tuple(with_both_modes(separating, in_both_modes))
+            compared[compile] = tuple(with_both_modes(with_backend(earlier, backend), in_both_modes))
             found.append(_explain_compile(frame, compile, compared[compile], reuse, reasons.are_there))
         if compile.outcome is Outcome.COMPILED:
             entries.add(compile)
@@ -265,12 +266,15 @@ def _explain_without_entries(frame: Frame, compile: Compile, differences: tuple[
     names = some(outside, _MOST_NAMED) if compile.shown_label else "earlier entries"
     why = f"of {names}, only the first guard that failed is recorded"
     why += _of_other_entries(differences, best, with_labels=bool(compile.shown_label))
+    is_cut = _lacks_later_entries(compile)
+    if is_cut:
+        why += "; those of later entries, which may be dynamic already, are missing"
     causes, consequences = (best.causes, best.consequences) if best else ((), ())
     line = reuse.pinning_line(frame, best) if best else ""
     fixed = f"marking does not help: {line}" if line else stays_static(frame, best, compile, reuse) if best and marks_act(best) else ""
-    verdict = verdict_of_outcome(compile)
+    verdict, blocking = verdict_of_outcome(compile), "SL201" if fixed else ""
     if verdict is None and best is not None and reuse.serves(frame, best, compile):
-        verdict = Verdict.MARKING
+        verdict, blocking = (Verdict.UNEXPLAINED, UNEXPLAINED.code) if is_cut else (Verdict.MARKING, blocking)
     elif verdict is None and fixed:
         verdict = Verdict.JUSTIFIED
     return Recompile(
@@ -283,8 +287,14 @@ def _explain_without_entries(frame: Frame, compile: Compile, differences: tuple[
         verdict=verdict or verdict_without_graphs(causes),
         unexplained_because=why,
         why_not_markable=f"{fixed}; {why}" if fixed else why,
-        blocking_rule="SL201" if fixed else "",
+        blocking_rule=blocking,
     )
+
+
+def _lacks_later_entries(compile: Compile) -> bool:
+    """Whether the reasons of a compile, newest entry first, begin with an older one than the last: the message was cut off."""
+    named = [identity.compile for reason in compile.reasons if (identity := parse_compile_id(reason.entry)) is not None]
+    return bool(named) and max(named) + 1 < compile.id.compile
 
 
 def _of_other_entries(differences: tuple[EntryDifference, ...], best: EntryDifference | None, with_labels: bool) -> str:

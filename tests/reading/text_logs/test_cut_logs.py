@@ -753,3 +753,21 @@ def test_a_source_that_is_written_in_full_shows_no_version(tmp_path: Path) -> No
     text = terminal(LIMIT.format(rank=0, process=1) + LAST.format(front="", process=1, reason=reason), tmp_path)
     assert "the last reason: self[0] was garbage-collected" in text
     assert "raise torch._dynamo.config.recompile_limit" in text
+
+
+@pytest.mark.parametrize(
+    ("entry", "verdict", "help"),
+    [
+        ("0/3", Verdict.MARKING, "mark dim 0 of x as dynamic"),
+        ("0/0", Verdict.UNEXPLAINED, "paste the whole message: it has the reasons for the later entries"),
+    ],
+)
+def test_a_size_that_the_first_entry_alone_is_known_for_may_be_dynamic_in_later_ones(
+    entry: str, verdict: Verdict, help: str, tmp_path: Path
+) -> None:
+    reason = "size mismatch at index 0. expected 4, actual 5\n"
+    report = report_of((RECOMPILING + REASON + reason).replace("[0/1]", "[0/4]").replace("- 0/0", f"- {entry}"), tmp_path)
+    assert report.recompiles[0].verdict is verdict
+    assert report.remedies.of_recompile(report.recompiles[0]).text.startswith(help)
+    assert report.advice is not None
+    assert bool(report.advice.suggestions) == (verdict is Verdict.MARKING)
