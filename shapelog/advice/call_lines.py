@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from enum import Enum
 
 from shapelog.model.compile import Compile
+from shapelog.reading.payloads.graphs import outputs
 from shapelog.reading.payloads.guard_expressions import syntax_tree
 from shapelog.reading.payloads.source_names import Source
 from shapelog.reading.records import StackFrame
@@ -25,6 +26,10 @@ _COMPUTING = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.AugAssign)
 _NOT_COMPILED = frozenset(("torch", "print", "float", "int", "len", "range", "enumerate", "zip", "str"))
 # What may return or hold its arguments as they are.
 _PASSING_ON = frozenset(("list", "tuple", "dict", "next", "iter", "zip", "reversed", "enumerate", "map", "filter", "cast"))
+# Methods that return a tensor as it is where nothing has to be done.
+_SAME_TENSOR = frozenset(
+    ("contiguous", "to", "cuda", "cpu", "type", "type_as", "float", "double", "half", "bfloat16", "long", "int", "bool", "requires_grad_")
+)
 
 
 class Link(Enum):
@@ -55,8 +60,9 @@ def link(maker: Compile, taker: Compile, source: Source) -> Link:
     names, passed = _targets(around), _passed(use, source) if use else ()
     if not names or not passed:
         return Link.UNKNOWN
-    if names.isdisjoint(_names(passed)):
-        return Link.NONE
+    is_tensor = maker.graph is not None and len(outputs(maker.graph)) == 1
+    if all(_is_new(part, is_tensor) for part in passed if not names.isdisjoint(_names([part]))):
+        return Link.NONE  # also where no argument has one of the names
     is_next = taken.line == made.line + 1  # nothing is done to it in between
     return Link.DIRECT if is_next and any(_root(part) in names for part in passed) else Link.UNKNOWN
 
@@ -136,6 +142,16 @@ def _passed(call: ast.Call, source: Source) -> Sequence[ast.expr]:
         return [keywords[named[1]]]
     is_whole = None not in keywords and not any(isinstance(part, ast.Starred) for part in call.args)
     return call.args if is_whole and "kwargs" not in source else ()
+
+
+def _is_new(part: ast.expr, is_tensor: bool) -> bool:
+    """Whether an argument is a new tensor that is computed of what a variable holds, which ``is_tensor`` and no list of tensors."""
+    if isinstance(part, ast.Subscript):
+        return is_tensor and not isinstance(part.slice, ast.Constant) and isinstance(part.value, ast.Name)
+    if isinstance(part, ast.Call):
+        is_method = isinstance(part.func, ast.Attribute) and part.func.attr not in _SAME_TENSOR
+        return is_method and (is_tensor or _root(part.func) == "torch")
+    return isinstance(part, _COMPUTING)
 
 
 def _names(parts: Iterable[ast.expr]) -> frozenset[str]:

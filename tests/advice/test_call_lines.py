@@ -23,9 +23,12 @@ def symbol(line: str, function: str, number: int, source: str, id: str) -> bytes
     return make.record("create_symbol", {**body, "stack": [caller, WRAPPER, CONVERTS]}, id=id)
 
 
-def called(line: str, id: str, name: str, function: str = "main", number: int = 7, source: str = "L['x']") -> Compile:
+def called(
+    line: str, id: str, name: str, function: str = "main", number: int = 7, source: str = "L['x']", graph: str | None = None
+) -> Compile:
     made = make.record("dynamo_start", {"stack": []}, id=id) + symbol(line, function, number, source, id)
-    made += make.compile(id, make.tensor(12, 8, source=source), name=name, is_started=False, guards=guard_tree(tensor_match(source)))
+    guards = guard_tree(tensor_match(source))
+    made += make.compile(id, make.tensor(12, 8, source=source), name=name, is_started=False, guards=guards, graph=graph)
     return make.load(make.trace(made)).frames[0].compiles[0]
 
 
@@ -67,12 +70,33 @@ def test_what_two_lines_show(making: str, taking: str, source: str, expected: Li
     [
         ("h = model(torch.rand(n, 8))", 'print(f"{n}: {sure(h[0]):.2f}")', 8, Link.DIRECT),
         ("h = model(torch.rand(n, 8))", 'print(f"{n}: {sure(h):.2f}")', 9, Link.UNKNOWN),
-        ("h = model(torch.rand(n, 8))", "y = score(h * 2)", 8, Link.UNKNOWN),
+        ("h = model(torch.rand(n, 8))", "y = score(h * 2)", 8, Link.NONE),
         ("h = model(torch.rand(n, 8))", "y = score(g)", 8, Link.NONE),
     ],
 )
 def test_on_the_next_line_it_is_still_what_was_returned(making: str, taking: str, number: int, expected: Link) -> None:
     maker, taker = called(making, "0/0", "forward"), called(taking, "1/0", "score", number=number)
+    assert link(maker, taker, Source(H)) is expected
+
+
+@pytest.mark.parametrize(
+    ("taking", "outputs", "expected"),
+    [
+        ("y = score(h[live], a)", 1, Link.NONE),
+        ("y = score(h[live], a)", 2, Link.UNKNOWN),  # an item of what was returned
+        ("y = score(h[0], a)", 1, Link.UNKNOWN),
+        ("y = score(h.detach(), a)", 1, Link.NONE),
+        ("y = score(h.to(device), a)", 1, Link.UNKNOWN),  # the same tensor, if it is there already
+        ("y = score(h.get('k'), a)", 2, Link.UNKNOWN),
+        ("y = score(torch.relu(h), a)", 2, Link.NONE),
+        ("y = score(h + 1, a)", 2, Link.NONE),
+        ("y = score(h + 1, h)", 1, Link.UNKNOWN),
+    ],
+)
+def test_what_is_computed_of_it_in_the_call_is_a_new_tensor(taking: str, outputs: int, expected: Link) -> None:
+    names = ("a", "b")[:outputs]
+    graph = graph_text('L_x_: "f32[12, 8][8, 1]cpu"', *(f"{name} = l_x_ + 1" for name in names), f"return ({', '.join(names)},)")
+    maker, taker = called("h = encode(x)", "0/0", "encode", graph=graph), called(taking, "1/0", "score")
     assert link(maker, taker, Source(H)) is expected
 
 
