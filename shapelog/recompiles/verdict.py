@@ -49,9 +49,9 @@ def verdict_of(
     is_tied = broken_stride_tie(nearest, table, compile) or broken_base_tie(nearest, table, compile)
     if not is_justified and (statically_marked_dim(nearest) or is_tied or moved_to_start(nearest, table, compile)):
         return Verdict.CODE, None
-    if any(_BY_LIBRARY in cause.codes and cause.verdict is not Verdict.CODE for cause in nearest.causes):
-        verdicts.discard(Verdict.CODE)
-    return next((known for known in (Verdict.UNEXPLAINED, Verdict.CODE) if known in verdicts), Verdict.JUSTIFIED), None
+    if Verdict.UNEXPLAINED in verdicts:
+        return Verdict.UNEXPLAINED, None
+    return Verdict.CODE if Verdict.CODE in verdicts and not is_justified else Verdict.JUSTIFIED, None
 
 
 def verdict_of_outcome(compile: Compile) -> Verdict | None:

@@ -4,7 +4,7 @@ import re
 import warnings
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from odd_sources import SOURCES
 
@@ -179,6 +179,7 @@ def test_whatever_the_names_an_entry_finds_its_own_and_no_other(names: set[str],
 @example([r"L\['x"], "L['xy']", V28, 0)
 def test_an_entry_matches_as_pytorch_reads_it(listed: list[str], source: str, version: TorchVersion, dim: int) -> None:
     value = ",".join(listed)
+    assume(not re.search(r"\)[*+?{]", value))  # a repeated group, which could take for ever, is taken to match nothing
     mark = Mark(Source(source), dim)
     told = mark in matched(split_list(value), [mark, Mark(Source("another"))], version)
     try:

@@ -197,10 +197,16 @@ def test_of_several_causes_the_one_that_no_mark_removes_comes_first() -> None:
 
 
 def test_where_a_change_of_code_is_the_verdict_its_cause_comes_first() -> None:
-    made = trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(10, 8, 2, dtype="torch.float64")))
+    made = trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(12, 8, dtype="torch.float64")))
     report, recompile = last(made)
-    assert ([cause.rule.code for cause in recompile.causes], recompile.verdict) == (["SL107", "SL301"], Verdict.CODE)
+    assert ([cause.rule.code for cause in recompile.causes], recompile.verdict) == (["SL301", "SL101"], Verdict.CODE)
     assert report.remedies.of_recompile(recompile).rule.code == "SL301"
+
+
+def test_no_change_of_code_avoids_a_recompile_that_needs_a_graph_of_its_own_for_another_cause() -> None:
+    made = trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(10, 8, 2, dtype="torch.float64")))
+    _, recompile = last(made)
+    assert ([cause.rule.code for cause in recompile.causes], recompile.verdict) == (["SL107", "SL301"], Verdict.JUSTIFIED)
 
 
 def test_a_mark_that_would_do_harm_is_not_recommended() -> None:

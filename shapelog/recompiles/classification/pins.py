@@ -27,19 +27,16 @@ def pinned(item: Violation, source: str, entry: CompileFacts, call: CompileFacts
         which = "which is static: mark that too" if len(partners) == 1 else "which are static: mark these too"
         return (), f"; the code ties it to {' and '.join(partners)}, {which}"
     where = by_whom(specialization)
-    words = (
-        f"{where} specialized on {values[known is call]}"
-        if is_of_zero_or_one(item, source, entry, call)
-        else f"{where} needs the exact value"
-    )
+    words = f"{where} specialized on {specialization.value}" if is_of_zero_or_one(source, known) else f"{where} needs the exact value"
     return (_specializer(specialization),), f"; {words}"
 
 
-def is_of_zero_or_one(item: Violation, source: str, entry: CompileFacts, call: CompileFacts) -> bool:
-    """Whether a symbol was pinned at 0 or 1 alone, which have a graph of their own in much code that needs no other exact value."""
-    values = ((entry, item.expected), (call, item.actual))
-    pinned_at = [integer(str(value)) for known, value in values if source in known.specializations_by_source]
-    return bool(pinned_at) and {0, 1}.issuperset(pinned_at)
+def is_of_zero_or_one(source: str, known: CompileFacts) -> bool:
+    """Whether a line pinned a symbol at 0 or 1 alone, in all compiles: these need a graph of their own in code that takes other values."""
+    specialization = known.specializations_by_source.get(source)
+    alike = known.pinned_alike(pin_of(source, specialization)) if specialization else []
+    values = {integer(pin.value) for other in (known, *alike) if (pin := other.specializations_by_source.get(source))}
+    return bool(values) and {0, 1}.issuperset(values)
 
 
 def _pinned_with(source: str, entry: CompileFacts, call: CompileFacts) -> str:

@@ -82,7 +82,8 @@ def _int(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) ->
     if _is_module_attribute(item.source, entry, call) or (item.reason and "nn.Module" in item.reason.text):
         return Classification(("SL315",), f"{sentence}; ints on an nn.Module are static by default", True)
     codes, words = pinned(item, item.source, entry, call)
-    remedy = _ZERO_OR_ONE if codes and is_of_zero_or_one(item, item.source, entry, call) else ""
+    known = entry if item.source in entry.specializations_by_source else call
+    remedy = _ZERO_OR_ONE if codes and is_of_zero_or_one(item.source, known) else ""
     return Classification(("SL102", *codes), sentence + words, True, remedy=remedy)
 
 
