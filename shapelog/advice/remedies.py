@@ -32,7 +32,7 @@ _COMPILE_FAILED = RULES["SL403"]
 _PINNED_INT = "a library, an operator or the backend needs the exact int: accept one graph per value, or keep it out of the compiled code"
 # Where marking is not enough although what varies could be marked, for rules that recommend to mark something.
 _WHERE_BLOCKED = {
-    "SL105": "clone() the slice or view, and mark {what}",
+    "SL105": "copy the slice or view with clone(memory_format=torch.contiguous_format), and mark {what}",
     "SL321": "remove mark_static from what varies, or accept one graph per size",
     UNEXPLAINED.code: "paste the whole message: it has the reasons for the later entries",
 }

@@ -332,7 +332,10 @@ def test_an_int_of_another_function_is_named_with_it() -> None:
 def test_a_view_is_cloned_and_its_dims_are_named() -> None:
     report = report_of("causes/slices_of_a_buffer.log.gz")
     (of_h,) = [item for item in report.recompiles if item.frame.name == "h"]
-    assert report.remedies.of_recompile(of_h).text == "clone() the slice or view, and mark dims 2 and 3 of x"
+    assert (
+        report.remedies.of_recompile(of_h).text
+        == "copy the slice or view with clone(memory_format=torch.contiguous_format), and mark dims 2 and 3 of x"
+    )
 
 
 @pytest.mark.parametrize(

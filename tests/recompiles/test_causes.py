@@ -812,6 +812,49 @@ def test_functions_whose_backward_passes_break_the_graph_need_a_graph_each() -> 
     assert recompile.causes[0].own_remedy.startswith("each torch.autograd.Function whose backward pass breaks the graph")
 
 
+@pytest.mark.parametrize(
+    ("second", "operation", "verdict"),
+    [
+        ("L['kw']['emb']", "mul", Verdict.JUSTIFIED),
+        ("L['kw']['emb']", "add", Verdict.CODE),  # one graph would do for both
+        ("L['kw']['ids']", "mul", Verdict.CODE),  # nothing came in place of it
+    ],
+)
+def test_a_call_with_other_keywords_in_place_of_the_first_needs_its_own_graph(second: str, operation: str, verdict: Verdict) -> None:
+    made = trace()
+    for number, (source, operator) in enumerate((("L['kw']['ids']", "add"), (second, operation))):
+        leaf = guard_manager("L['kw']", f"DICT_LENGTH: len(L['kw']) == {number + 1}", type="dict")
+        graph = graph_text(
+            'L_x_: "f32[10, 8][8, 1]cpu"', f'{operator}: "f32[10, 8][8, 1]cpu" = torch.{operator}(l_x_, 1)', f"return ({operator},)"
+        )
+        guards = guard_tree(leaf, tensor_match(source))
+        reasons = ("0/0: len(kw) == 1",) if number else ()
+        made += compiled(f"0/{number}", tensor(10, 8, source=source), guards=guards, graph=graph, reasons=reasons)
+    recompile = last_recompile(made)
+    assert (recompile.causes[0].codes, recompile.verdict) == (("SL314",), verdict)
+
+
+@pytest.mark.parametrize(
+    ("caller", "verdict"),
+    [("/opt/venv/lib/python3.11/site-packages/lib/hooks.py", Verdict.JUSTIFIED), ("/srv/app/train.py", Verdict.CODE)],
+)
+def test_objects_that_library_code_passes_on_to_its_own_function_are_not_the_users_to_change(caller: str, verdict: Verdict) -> None:
+    own, converts = (
+        "/opt/venv/lib/python3.11/site-packages/lib/hooks.py",
+        "/opt/venv/lib/python3.11/site-packages/torch/_dynamo/convert_frame.py",
+    )
+    stack = [{"filename": file, "line": 9, "name": "main", "loc": "install(model)"} for file in (caller, converts)]
+    symbol = {"symbol": "s0", "val": "10", "vr": "[2, int_oo]", "source": "L['x'].size()[0]", "user_stack": [], "stack": stack}
+    made = trace()
+    for number, kind in enumerate(("Vision", "Text")):
+        guard = f"TYPE_MATCH: ___check_type_id(L['model'], 700{number}), type=<class 'lib.{kind}'>"
+        guards = guard_tree(tensor_match(), guard_manager("L['model']", guard, type=f"lib.{kind}"))
+        made += compiled(f"0/{number}", tensor(10, 8), guards=guards, name="install", file=own)
+        made += make.record("create_symbol", symbol, id=f"0/{number}")
+    cause = last_recompile(made).causes[0]
+    assert (cause.sentence, cause.verdict) == ("model changed from type lib.Vision to lib.Text", verdict)
+
+
 def test_a_parameter_in_place_of_a_tensor_is_another_type() -> None:
     trees = guard_tree(tensor_match()), guard_tree(tensor_match().replace("Tensor, ", "Parameter, "))
     cause = only(two(*trees))

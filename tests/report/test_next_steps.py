@@ -141,11 +141,24 @@ def test_a_graph_break_of_pytorch_itself_is_no_step() -> None:
     assert steps_of(report) == ()
 
 
+@pytest.mark.parametrize(("is_at_limit", "least", "level"), [(False, 1, "medium"), (True, 0, "low")])
+def test_a_call_that_was_refused_may_take_the_place_of_one_that_a_change_of_code_removes(is_at_limit: bool, least: int, level: str) -> None:
+    made = make.trace(make.compile("0/0", make.tensor(10, 8)), make.compile("0/1", make.tensor(10, 8, dtype="torch.float64")))
+    made += make.refused("0/2", "0/1: tensor 'L['x']' rank mismatch. expected 2, actual 3") if is_at_limit else b""
+    (step,) = [step for step in steps_of(make.report(made)) if step.title.startswith("f: warm up with the dtype")]
+    assert (step.saving.least, step.saving.most, step.confidence.level) == (least, 1, level)
+
+
 def test_the_same_change_in_two_places_is_one_step() -> None:
     first, second, mark = steps_of(report_of("causes/slices_of_a_buffer.log.gz"))
-    assert first.title == "g and f (x.size[1]): clone() the slice or view, and mark dim 1 of x"
+    assert (
+        first.title == "g and f (x.size[1]): copy the slice or view with clone(memory_format=torch.contiguous_format), and mark dim 1 of x"
+    )
     assert (first.labels, first.saving.least, first.saving.most, len(first.places)) == (("1/1", "0/1"), 2, 2, 2)
-    assert second.title == "h (x.size[2]): clone() the slice or view, and mark dims 2 and 3 of x"
+    assert (
+        second.title
+        == "h (x.size[2]): copy the slice or view with clone(memory_format=torch.contiguous_format), and mark dims 2 and 3 of x"
+    )
     assert (mark.kind, mark.saving.most) == (StepKind.MARK, 1)
 
 

@@ -9,6 +9,7 @@ from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts import CompileFacts
 from shapelog.rules import Verdict
 
+_KINDS_OF_CALLS = "accept one graph for each kind of call: the tensors of one came in place of those of the other"
 _ONE_ORDER = "insert the keys in the same order every time"
 _SETS, _SAME_MEMBERS = frozenset(("set", "frozenset")), "always pass a set with the same members, or accept one graph for each case"
 _CLASS_DICT, _MODULE_PART = (
@@ -28,7 +29,17 @@ def keys(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) ->
     before, after = (known.keys_by_dict.get(item.source, []) for known in (entry, call))
     if before != after and sorted(before) == sorted(after):
         return Classification(("SL314",), f"the keys of the dict {name} are in a different order", remedy=_ONE_ORDER)
-    return Classification(("SL314",), f"the keys of the dict {name} changed")
+    return _of_dict(item, f"the keys of the dict {name} changed", entry, call)
+
+
+def _of_dict(item: Violation, sentence: str, entry: CompileFacts, call: CompileFacts, remedy: str = "") -> Classification:
+    """Other keys of a dict. Where tensors went and others came in their place, and the graphs differ, each kind of call needs its own."""
+    had, has = ({tensor.source for tensor in known.compile.inputs if tensor.source.is_below(item.source)} for known in (entry, call))
+    graphs = [known.compile.graph for known in (entry, call)]
+    are_other_graphs = all(graphs) and len({graph.key for graph in graphs if graph}) == len(graphs)
+    if had - has and has - had and are_other_graphs and not remedy:
+        return Classification(("SL314",), sentence, verdict=Verdict.JUSTIFIED, remedy=_KINDS_OF_CALLS)
+    return Classification(("SL314",), sentence, remedy=remedy)
 
 
 def has(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
@@ -42,7 +53,7 @@ def has(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> 
     sentence = f"{name} {'no longer' if was_there else 'now'} contains {item.prop.name}"
     if _SETS.intersection((entry.types.get(item.source), call.types.get(item.source))):
         return Classification(("SL314",), sentence, verdict=Verdict.JUSTIFIED, remedy=_SAME_MEMBERS)
-    return Classification(("SL314",), sentence)
+    return _of_dict(item, sentence, entry, call)
 
 
 def _is_used_as_dict(code: str, name: str) -> bool:
@@ -83,7 +94,7 @@ def length(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) 
     is_dict = is_dict or _is_used_as_dict(code_of(item), name)
     if is_dict or (item.reason is not None and "!=" in item.reason.code):
         is_new_state = before == "no" and _STATE.search(name)
-        return Classification(("SL314",), f"the dict {name} had {before} key{plural} {had}", remedy=_FIRST_STEP if is_new_state else "")
+        return _of_dict(item, f"the dict {name} had {before} key{plural} {had}", entry, call, _FIRST_STEP if is_new_state else "")
     return Classification(("SL313",), f"{name} had {before} item{plural} {had}")
 
 

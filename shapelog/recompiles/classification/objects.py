@@ -4,7 +4,7 @@ import re
 
 from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.properties import TENSOR, Kind, is_address
-from shapelog.reading.payloads.source_names import Source
+from shapelog.reading.payloads.source_names import Source, is_library
 from shapelog.recompiles.classification.result import TRACED, Classification, Classifier, code_of, short_type
 from shapelog.recompiles.evidence.violation import THE_CLASS, Described, Known, Violation, was_traced
 from shapelog.recompiles.facts import COMPILED_FUNCTION, CompileFacts
@@ -44,6 +44,8 @@ _SHARED_METHOD = (
 )
 # What compiled autograd calls for the backward pass of a custom function (``call_backward`` in ``torch/_dynamo/external_utils.py``).
 _BACKWARD = "L['backward_c_function']"
+_ARGUMENT = re.compile(r"L\['\w+'\]")
+_FOR_LIBRARY = "library code calls this function with objects of several types, which need a graph each: accept them"
 _FOR_BACKWARD = (
     "each torch.autograd.Function whose backward pass breaks the graph needs one of its own: raise the recompile limit above their number"
 )
@@ -183,9 +185,18 @@ def object_type(item: Violation, name: str, entry: CompileFacts, call: CompileFa
         return Classification((code,), f"{name} changed {how}", verdict=Verdict.JUSTIFIED, remedy=_SHARED_METHOD)
     if code == "SL310" and entry.compile.metrics.code_name == "call_backward" and item.source == _BACKWARD:
         return Classification((code,), f"{name} changed {how}", verdict=Verdict.JUSTIFIED, remedy=_FOR_BACKWARD)
+    if code == "SL310" and _is_passed_by_library(item, call):
+        return Classification((code,), f"{name} changed {how}", verdict=Verdict.JUSTIFIED, remedy=_FOR_LIBRARY)
     if code == "SL310" and _MODULE_OF_SELF.fullmatch(item.source):
         return Classification((code,), f"{name} changed {how}", verdict=Verdict.JUSTIFIED, remedy=_OTHER_MODULES)
     return Classification((code,), f"{name} changed {how}")
+
+
+def _is_passed_by_library(item: Violation, call: CompileFacts) -> bool:
+    """Whether an object is the argument of a function of a library that code of a library calls, which the user passes nothing to."""
+    callers = call.compile.recorded_callers or call.compile.stack.frames[:-1]
+    is_argument = _ARGUMENT.fullmatch(item.source) is not None and Described.TENSOR not in (item.expected, item.actual)
+    return is_argument and bool(callers) and is_library(call.compile.metrics.code_file) and is_library(callers[-1].file)
 
 
 def attributes(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:

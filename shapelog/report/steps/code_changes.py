@@ -30,18 +30,22 @@ def code_change(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
             cured.setdefault(item.compile, set()).update(alert.codes)
             if run.needs_code(item.compile):
                 own[item.compile] = item
-    sole = [item for item in own.values() if cured[item.compile].issuperset(run.recompiles[item.compile].codes)]
+    alone = [item for item in own.values() if cured[item.compile].issuperset(run.recompiles[item.compile].codes)]
+    # at the recompile limit, a call that was refused takes the place of one that needs no compile any more
+    sole = [item for item in alone if not any(other.is_refused for other in run.recompiles[item.compile].frame.compiles)]
     saved = Seconds(math.fsum(item.seconds for item in sole), math.fsum(item.seconds for item in own.values()))
     confidence = Confidence("medium", "the cause is known; the changed code may meet other obstacles")
-    if len(sole) < len(own):
+    if len(alone) < len(own):
         confidence = Confidence("low", "some of these recompilations have other causes as well")
+    elif len(sole) < len(own):
+        confidence = Confidence("low", "calls that were refused at the recompile limit may be compiled in place of these")
     kind = StepKind.SETUP if alerts[0].rule.code in SET_UP else StepKind.CODE
     saving = Saving(sum(item.times for item in sole), sum(item.times for item in own.values()), saved)
     subjects = list(dict.fromkeys(shorten(alert.subjects[0], _LONGEST_NAME) for alert in alerts if alert.subjects))
     changed = some(subjects, _NAMED) if kind is StepKind.CODE else ""
     subject = f"{subject_of_alerts(alerts)}{f' ({changed})' if changed else ''}"
     sizes = any(cause.is_size for item in own.values() for cause in run.recompiles[item.compile].causes)
-    marks_too = "; also mark the sizes that changed" if sizes and not sole else ""
+    marks_too = "; also mark the sizes that changed" if sizes and not alone else ""
     step = step_of(kind, f"{subject}: {_what_to_change(alerts)}{marks_too}", alerts, saving, middle(saved), confidence)
     return replace(step, labels=tuple(dict.fromkeys(item.compile.label for item in own.values())))
 
