@@ -77,18 +77,18 @@ def where_to_get(advice: Advice) -> str:
 
 def cost_of(cost: Cost) -> str:
     """``2 compilations and 1 limit hit in 1.40 s``; ``8 to 10 compilations in 5.10-8.40 s`` where it is a prediction with two ends."""
-    number = f"{cost.compiles} to " if cost.more else ""
+    number = f"{cost.compiles} to " if cost.spread else ""
     hits = f" and {plural(cost.limit_hits, 'limit hit')}" if cost.limit_hits else ""
     time = f" in {cost.seconds}" if cost.seconds.most != 0 else ""
-    return f"{number}{plural(cost.compiles + cost.more, 'compilation')}{hits}{time}"
+    return f"{number}{plural(cost.compiles + cost.spread, 'compilation')}{hits}{time}"
 
 
 def effect_of(advice: Advice) -> str:
     """``11 of 19 compilations go away (saves 22.3–34.7 s of 67.3 s)``; of a large job also on which ranks."""
     before, after = advice.before, advice.after
     gone = before.compiles - after.compiles
-    least = gone - after.more
-    number = str(gone) if not after.more else f"{least} to {gone}" if least > 0 else f"up to {gone}"
+    least = gone - after.spread
+    number = str(gone) if not after.spread else f"{least} to {gone}" if least > 0 else f"up to {gone}"
     parts = [f"{number} of {plural(before.compiles, 'compilation')} go{'es' if number == '1' else ''} away"] if gone else []
     if after.limit_hits < before.limit_hits:
         parts.append(

@@ -32,7 +32,7 @@ _COMPILE_FAILED = RULES["SL403"]
 _PINNED_INT = "a library, an operator or the backend needs the exact int: accept one graph per value, or keep it out of the compiled code"
 # Where marking is not enough although what varies could be marked, for rules that recommend to mark something.
 _WHERE_BLOCKED = {
-    "SL105": "copy the slice or view with clone(memory_format=torch.contiguous_format), and mark {what}",
+    "SL105": "{clone}, and mark {what}",
     "SL321": "remove mark_static from what varies, or accept one graph per size",
     UNEXPLAINED.code: "paste the whole message: it has the reasons for the later entries",
 }
@@ -51,6 +51,7 @@ class _Removal(NamedTuple):
     text: str
 
 
+_COPY_OF_ROW = "copy the slice or view with clone(memory_format=torch.contiguous_format)"
 _PASTE_MORE = "add the lines of the log that follow this recompilation to the text: they have its reasons"
 
 
@@ -238,7 +239,10 @@ def _where_blocked(code: str, causes: Sequence[Cause], blocked: Recompile) -> st
     if code == _BY_FRAMEWORK and causes and all(cause.is_int for cause in causes):
         return _PINNED_INT
     text = _WHERE_BLOCKED.get(code)
-    return text.format(what=_varying(blocked.causes) or "what varies in it") if text else RULES[code].remedy
+    of = {cause.source.tensor_part.tensor if cause.source.tensor_part else cause.source for cause in causes}
+    has_row = any(1 in tensor.size for tensor in blocked.compile.inputs if tensor.source in of)  # of which clone() keeps the strides
+    clone = _COPY_OF_ROW if has_row else "clone() the slice or view"
+    return text.format(what=_varying(blocked.causes) or "what varies in it", clone=clone) if text else RULES[code].remedy
 
 
 def _dims_to_mark(rule: Rule, causes: Sequence[Cause]) -> str:

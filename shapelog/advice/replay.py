@@ -68,6 +68,11 @@ class Cost:
         return self.compiles + self.limit_hits
 
     @property
+    def spread(self) -> int:
+        """How many compiles more than predicted there may well be: a prediction is shown as a range of so many."""
+        return self.more + self.unsure
+
+    @property
     def unrecorded(self) -> int:
         """What calls may cost in addition that left no records, expected or not, or not all of what they differ in."""
         return self.more + self.unexpected + self.doubtful

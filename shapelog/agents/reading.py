@@ -161,7 +161,7 @@ def _suggestions(trace: str, advice: Advice, names: Mapping[str, str], most: int
         python=pasted(as_python(advice).splitlines() if advice.suggestions else [], "shapelog suggest-dynamic TRACE --format python"),
         effect=effect_of(advice) if advice.suggestions else "",
         compilations_before=advice.before.compiles,
-        compilations_after=f"{after.compiles} to {after.compiles + after.more}" if after.more else str(after.compiles),
+        compilations_after=f"{after.compiles} to {after.compiles + after.spread}" if after.spread else str(after.compiles),
         seconds_before=_seconds(advice.before.seconds.least),
         seconds_after=str(after.seconds) if advice.before.seconds.least else "",
         suggestions=[_suggestion(item, names, most) for item in advice.suggestions[:most]],

@@ -23,7 +23,7 @@ class CommandResult:
 class FrameProof:
     """One frame: compiles and limit hits before, as predicted, and as measured; ``predicted`` is None for one that was not there before.
 
-    The prediction is a range of ``more`` where calls left no records, and ``at_most`` is what holds in any case.
+    The prediction may be a range of ``more``, and ``at_most`` is what holds in any case.
     """
 
     change: FrameChange
@@ -103,7 +103,7 @@ def _proof(change: FrameChange, advice: Advice) -> FrameProof:
         change=change,
         before=sum(item.before.total for item in known),
         predicted=sum(item.after.total for item in known) if own else None,
-        more=sum(item.after.more for item in known),
+        more=sum(item.after.spread for item in known),
         at_most=sum(item.after.at_most for item in known),
         measured=measured,
     )

@@ -1,6 +1,7 @@
 """What to do about a recompile: the same words from one place in every format, with the rule that they come from."""
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import make
@@ -209,6 +210,17 @@ def test_no_change_of_code_avoids_a_recompile_that_needs_a_graph_of_its_own_for_
     assert ([cause.rule.code for cause in recompile.causes], recompile.verdict) == (["SL107", "SL301"], Verdict.JUSTIFIED)
 
 
+def test_a_slice_of_one_row_is_copied_with_its_format() -> None:
+    """``clone()`` keeps the stride of a dim of size 1, which does not follow from the sizes."""
+    report = report_of("causes/slices_of_a_buffer.log.gz")
+    (recompile,) = [item for item in report.recompiles if item.compile.label == "0/1"]
+    assert report.remedies.of_recompile(recompile).text == "clone() the slice or view, and mark dim 1 of x"
+    inputs = tuple(item._replace(size=(1, *item.size[1:])) for item in recompile.compile.inputs)
+    of_row = recompile._replace(compile=replace(recompile.compile, inputs=inputs))
+    copied = "copy the slice or view with clone(memory_format=torch.contiguous_format)"
+    assert report.remedies.of_recompile(of_row).text == f"{copied}, and mark dim 1 of x"
+
+
 def test_a_mark_that_would_do_harm_is_not_recommended() -> None:
     made = trace(int_values(3, 4, comment=code_comment(7, "name = f'{k}'")))
     assert remedy(made) == Remedy(RULES["SL102"], "build the string outside the compiled code, or pass k as a tensor")
@@ -332,10 +344,7 @@ def test_an_int_of_another_function_is_named_with_it() -> None:
 def test_a_view_is_cloned_and_its_dims_are_named() -> None:
     report = report_of("causes/slices_of_a_buffer.log.gz")
     (of_h,) = [item for item in report.recompiles if item.frame.name == "h"]
-    assert (
-        report.remedies.of_recompile(of_h).text
-        == "copy the slice or view with clone(memory_format=torch.contiguous_format), and mark dims 2 and 3 of x"
-    )
+    assert report.remedies.of_recompile(of_h).text == "clone() the slice or view, and mark dims 2 and 3 of x"
 
 
 @pytest.mark.parametrize(

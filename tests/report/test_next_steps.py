@@ -151,14 +151,9 @@ def test_a_call_that_was_refused_may_take_the_place_of_one_that_a_change_of_code
 
 def test_the_same_change_in_two_places_is_one_step() -> None:
     first, second, mark = steps_of(report_of("causes/slices_of_a_buffer.log.gz"))
-    assert (
-        first.title == "g and f (x.size[1]): copy the slice or view with clone(memory_format=torch.contiguous_format), and mark dim 1 of x"
-    )
+    assert first.title == "g and f (x.size[1]): clone() the slice or view, and mark dim 1 of x"
     assert (first.labels, first.saving.least, first.saving.most, len(first.places)) == (("1/1", "0/1"), 2, 2, 2)
-    assert (
-        second.title
-        == "h (x.size[2]): copy the slice or view with clone(memory_format=torch.contiguous_format), and mark dims 2 and 3 of x"
-    )
+    assert second.title == "h (x.size[2]): clone() the slice or view, and mark dims 2 and 3 of x"
     assert (mark.kind, mark.saving.most) == (StepKind.MARK, 1)
 
 

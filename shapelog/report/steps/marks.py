@@ -32,7 +32,7 @@ def mark_steps(report: Report) -> Iterator[NextStep]:
         title=title if fewer or not refused else f"{title}; or raise {advice.version.limit_setting()}",
         rules=(),
         saving=Saving(
-            least=max(0, fewer - advice.after.more),
+            least=max(0, fewer - advice.after.spread),
             most=fewer,
             seconds=saved,
             refused=refused,

@@ -176,7 +176,7 @@ def _avoidable(report: Report) -> str:
     summary, advice = report.summary, report.advice
     saved, changed = _avoided_by_marks(advice), _avoidable_by_code(report)
     if advice and saved > 0:
-        most = "Up to " if advice.after.more else ""
+        most = "Up to " if advice.after.spread else ""
         where = f" {advice.scope}" if advice.scope else ""
         by = f" by marking, {changed} more by a code change" if changed else ""
         return f"{most}{saved} of {plural(advice.before.compiles, 'compilation')}{where} {_are(saved)} avoidable{by}."

@@ -43,7 +43,7 @@ def _surety(found: Verification) -> str:
     after = found.advice.after
     if not found.is_exact:
         return f"{compilations(after.compiles, after.limit_hits)} predicted"
-    is_exact = found.measured == after.total and not after.more
+    is_exact = found.measured == after.total and not after.spread
     return "exactly as predicted" if is_exact else f"as predicted ({_range(after.total, after.at_most - after.total)})"
 
 
@@ -53,7 +53,7 @@ def _totals(page: TextPage, found: Verification) -> None:
         (
             "compiles",
             advice.before.compiles,
-            _range(advice.after.compiles, advice.after.more),
+            _range(advice.after.compiles, advice.after.spread),
             _measured(now.compiles, 0 <= now.compiles - advice.after.compiles <= advice.after.at_most - advice.after.total),
         ),
         ("limit hits", advice.before.limit_hits, advice.after.limit_hits, "?" if now.limit_hits is None else now.limit_hits),

@@ -115,7 +115,7 @@ def _effect(found: WhatIf, every: frozenset[int], places: set[int]) -> str:
     known = [(without, with_all) for without, with_all in costs if without and with_all]
     compiles = sum(without.compiles - with_all.compiles for without, with_all in known)
     refused = sum(without.limit_hits - with_all.limit_hits for without, with_all in known)
-    is_sure = all(without.more == with_all.more for without, with_all in known)
+    is_sure = all(without.spread == with_all.spread for without, with_all in known)
     if compiles + refused <= 0:
         return "no effect alone"
     # Where more would be refused than now, what is saved is their difference.
@@ -123,8 +123,8 @@ def _effect(found: WhatIf, every: frozenset[int], places: set[int]) -> str:
 
 
 def number_of(cost: Cost) -> str:
-    """``8 + 1 refused``, ``1–3`` where calls that left no records may cost more."""
-    return _number(cost.compiles, cost.limit_hits, cost.more)
+    """``8 + 1 refused``, ``1–3`` where a prediction is a range."""
+    return _number(cost.compiles, cost.limit_hits, cost.spread)
 
 
 def _number(compiles: int, refused: int, more: int = 0) -> str:
@@ -194,7 +194,7 @@ def _key(held: frozenset[int]) -> str:
 def _figures(cost: Cost) -> _Figures:
     """Times to the microsecond."""
     most = cost.seconds.most
-    return cost.compiles, cost.limit_hits, cost.more, round(cost.seconds.least, 6), None if most is None else round(most, 6)
+    return cost.compiles, cost.limit_hits, cost.spread, round(cost.seconds.least, 6), None if most is None else round(most, 6)
 
 
 def _with_literal(entry: str) -> tuple[str, str]:
