@@ -212,6 +212,7 @@ def caveats_of_list(
         yield f"The run already had a list ({explained.trace.config.dynamic_sources}); the suggestion includes it."
     yield from _after_limit(replayed, marks)
     yield from _handed_on(replayed, marks)
+    yield from _kept(replayed, marks)
     yield from _seconds_unsure(replayed, marks)
     if any(compile.metrics.inductor for compile in explained.trace.compiles):
         yield "Dynamic-shape kernels can be slower than specialized ones; measure step time before and after."
@@ -250,6 +251,19 @@ def _handed_on(replayed: Replay, marks: Marks) -> Iterator[str]:
         f"By {whose} sizes, {names} {are} what other compiled code returned. Where eager code makes a new tensor of that, "
         f"up to {number} will not go away: mark {them} as well."
     )
+
+
+def _kept(replayed: Replay, marks: Marks) -> Iterator[str]:
+    """Tensors that are taken to be what a function keeps for its next call."""
+    served = [route for compile, route in replayed.served(marks) if not compile.is_refused and route.may_be_replaced(marks)]
+    sources = list(dict.fromkeys(mark.source for route in served for mark in route.kept if mark not in marks))
+    if sources:
+        names, number = some([source.display_name for source in sources], _SHOWN), plural(len(served), "compilation")
+        are, them = ("is", "it") if len(sources) == 1 else ("are", "them")
+        yield (
+            f"{names} {are} taken to be what compiled code keeps. Where code outside replaces {them}, as beam search reorders a cache, "
+            f"up to {number} will not go away: mark {them} as well."
+        )
 
 
 def _seconds_unsure(replayed: Replay, marks: Marks) -> Iterator[str]:

@@ -160,6 +160,10 @@ class DynamismPropagation:
         """Whether the origins of this dim are known by sizes alone: code in eager mode may have made a new tensor of the same sizes."""
         return bool(self.origins(frame, source, dim)) and (frame, source, dim) in self._guessed
 
+    def is_kept(self, frame: Frame, source: Source, dim: int) -> bool:
+        """Whether a tensor is taken to be what the function kept in an earlier call: code outside may have put another one in its place."""
+        return bool(self.origins(frame, source, dim)) and (frame, source, dim) in self._of_kept
+
     def _with_its_tensor(self, frame: Frame, source: Source, dim: int) -> tuple[Mark, ...]:
         """The mark on the tensor whose gradient this is: it has the symbols of that, as PyTorch describes both at once."""
         found: frozenset[Source] | None = None

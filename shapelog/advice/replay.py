@@ -41,6 +41,7 @@ class Cost:
     what they may cost all the same is ``unexpected``, without their seconds. Refused calls that are served as far as their record shows,
     which has one failed guard for each entry, may be left: ``doubtful`` is how many. ``unsure`` are other calls that may: a tensor is
     taken to be what another function returned, by its sizes, or the compile that goes may have served calls that left no records.
+    ``replaced`` are calls that are not served if code outside puts other tensors in place of those that a function keeps.
     """
 
     compiles: int = 0
@@ -50,6 +51,7 @@ class Cost:
     unexpected: int = 0
     doubtful: int = 0
     unsure: int = 0
+    replaced: int = 0
     forbidden: int = 0
     kept: float = field(default=0.0, compare=False)
 
@@ -87,7 +89,7 @@ class Cost:
 
     @property
     def at_most(self) -> int:
-        return self.total + self.unrecorded + self.unsure
+        return self.total + self.unrecorded + self.unsure + self.replaced
 
 
 def total_cost(costs: Sequence[Cost]) -> Cost:
@@ -100,6 +102,7 @@ def total_cost(costs: Sequence[Cost]) -> Cost:
         unexpected=sum([cost.unexpected for cost in costs]),
         doubtful=sum([cost.doubtful for cost in costs]),
         unsure=sum([cost.unsure for cost in costs]),
+        replaced=sum([cost.replaced for cost in costs]),
         forbidden=sum([cost.forbidden for cost in costs]),
         kept=math.fsum([cost.kept for cost in costs]),
     )
@@ -177,6 +180,9 @@ class FramePlan:
         doubtful = [
             self.calls[index].compile.is_refused for index, route in served.items() if route.is_doubtful(marks) or route.narrows(marks)
         ]
+        replaced = [
+            route for route in served.values() if route.may_be_replaced(marks) and not (route.is_doubtful(marks) or route.narrows(marks))
+        ]
         return Cost(
             compiles=self.weight * (len(left) - hits - forbidden),
             limit_hits=self.weight * hits,
@@ -185,6 +191,7 @@ class FramePlan:
             unexpected=0 if more else self.weight * room,
             doubtful=self.weight * sum(doubtful),
             unsure=self.weight * (len(doubtful) - sum(doubtful)),
+            replaced=self.weight * len(replaced),
             forbidden=self.weight * forbidden,
             kept=self.fixed_seconds + math.fsum([call.seconds for call in left]),
         )
@@ -387,7 +394,9 @@ def _through_others(
                 required = (*route.required_marks, *other.required_marks, *(choice for _, choice in other.lost))
                 lost = router.lost(frame, router.explained.facts.of(other.entry), compile)
                 doubts = tuple(dict.fromkeys((*route.doubts, *other.doubts)))
-                yield Route(other.entry, tuple(dict.fromkeys(required)), route.is_proven and other.is_proven, lost, doubts=doubts)
+                kept = tuple(dict.fromkeys((*route.kept, *other.kept)))
+                is_proven = route.is_proven and other.is_proven
+                yield Route(other.entry, tuple(dict.fromkeys(required)), is_proven, lost, doubts=doubts, kept=kept)
 
 
 def _routes(frame: Frame, compile: Compile, router: Router) -> tuple[Route, ...]:

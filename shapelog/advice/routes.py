@@ -40,7 +40,8 @@ class Route(NamedTuple):
     So is one that the trace does not hold.
 
     ``lost`` are sources that vary and that the call's own compile had symbolic where the entry has not, each with what keeps it so.
-    ``doubts`` is what may separate the two as well without being in the trace, each with the marks that settle it.
+    ``doubts`` is what may separate the two as well without being in the trace, each with the marks that settle it. ``kept`` are sizes of
+    tensors that the function is taken to have kept.
     """
 
     entry: Compile
@@ -49,6 +50,11 @@ class Route(NamedTuple):
     lost: tuple[tuple[Source, MarkChoice], ...] = ()
     is_elsewhere: bool = False
     doubts: tuple[MarkChoice, ...] = ()
+    kept: tuple[Mark, ...] = ()
+
+    def may_be_replaced(self, chosen: frozenset[Mark]) -> bool:
+        """Whether the entry does not serve the call if code outside puts another tensor in place of what the function keeps."""
+        return not chosen.issuperset(self.kept)
 
     def is_doubtful(self, chosen: frozenset[Mark]) -> bool:
         """Whether the entry may not serve the call after all, were these marked."""
@@ -85,14 +91,11 @@ class Router:
             partners = _partners(cause, difference, entry) if difference.entry is frame.compiles[0] else frozenset()
             choices.update(dict.fromkeys(choice | partners for choice in found))
         is_outside = difference.entry.order < 0
-        guessed = (self._guessed_mark(cause, frame) for cause in left)
-        doubts = tuple(dict.fromkeys(frozenset((mark,)) for mark in guessed if mark))
-        return Route(difference.entry, tuple(choices), is_proven, self.lost(frame, entry, compile), is_outside, doubts)
-
-    def _guessed_mark(self, cause: Cause, frame: Frame) -> Mark | None:
-        """The mark on a size that a function is taken to be handed on, which settles whether that is so."""
-        is_guessed = cause.prop.kind is Kind.SIZE and self.propagation.is_guessed(frame, cause.source, cause.prop.dim)
-        return Mark(cause.source, cause.prop.dim) if is_guessed else None
+        sizes = dict.fromkeys(Mark(cause.source, cause.prop.dim) for cause in left if cause.prop.kind is Kind.SIZE)
+        # a function may be handed on another tensor than it is taken to be, which a mark on that settles
+        doubts = tuple(frozenset((mark,)) for mark in sizes if self.propagation.is_guessed(frame, mark.source, mark.dim))
+        kept = tuple(mark for mark in sizes if self.propagation.is_kept(frame, mark.source, mark.dim))
+        return Route(difference.entry, tuple(choices), is_proven, self.lost(frame, entry, compile), is_outside, doubts, kept)
 
     def _choices(self, cause: Cause, frame: Frame, entry: CompileFacts, call: CompileFacts) -> tuple[MarkChoice, ...]:
         """The marks that a cause requires; () where no mark acts on it."""

@@ -522,3 +522,12 @@ def test_the_base_of_a_view_is_marked_where_it_consists_of_tensors(inner: str, e
     symbols = [(f"s{number}", "12", place) for number, place in enumerate(places)]
     made = compiled("0/0", tensor(10, 8, source="L['w']")) + compiled("0/1", tensor(12, 8, source="L['w']"), guards=tree, symbols=symbols)
     assert make.advice(trace(made)).env == env
+
+
+def test_what_a_function_keeps_may_be_replaced_outside() -> None:
+    """As beam search reorders a cache between the steps, which leaves no record."""
+    advice = report_of("lab/kept_kv_cache.log.gz").advice
+    assert advice is not None
+    (caveat,) = [text for text in advice.caveats if "taken to be what compiled code keeps" in text]
+    assert caveat.endswith("up to 3 compilations will not go away: mark them as well.")
+    assert advice.after.at_most == advice.after.total + 3
