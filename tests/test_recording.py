@@ -199,7 +199,7 @@ def test_a_list_that_is_too_long_is_not_shown_but_where_to_get_it() -> None:
     for number, size in enumerate((10, 12)):
         made += make.compile(f"0/{number}", *(make.tensor(size, 8, source=f"L['{'x' * 40}{index}']") for index in range(60)))
     text = shown(make.report(made))
-    assert '<p class="dim">60 entries: run shapelog suggest-dynamic with --format shell, env, or python to print them</p>' in text
+    assert '<p class="dim">60 entries: print(advice.env) shows them, and print(trace.advice.env) those of a recording</p>' in text
     assert "export " not in text
 
 

@@ -37,11 +37,14 @@ def mark_function(codes: tuple[str, ...]) -> str:
     return "maybe_mark_dynamic" if _SPECIALIZED & set(codes) else "mark_dynamic"
 
 
-def mark_line(mark: Mark, values: list[str], codes: tuple[str, ...], *, is_resumed: bool = False, has_list: bool = True) -> str:
+def mark_line(
+    mark: Mark, values: list[str], codes: tuple[str, ...], *, is_resumed: bool = False, has_list: bool = True, is_always: bool = True
+) -> str:
     """A call that marks one dim, with the sizes seen; a comment where no line of code could do it.
 
     As arguments, ``min=`` and ``max=`` shut out all other sizes, so the comment has them. ``is_resumed``: the tensor is a local one of
     code after a graph break, and ``mark_dynamic`` fails where it is compiled. ``has_list``: this version of torch reads a list of sources.
+    ``is_always``: each call had such a tensor.
     """
     or_list = ", or use the list" if has_list else ""
     name = expression(mark.source)
@@ -59,4 +62,6 @@ def mark_line(mark: Mark, values: list[str], codes: tuple[str, ...], *, is_resum
     note = f"  # sizes {sizes[0]}–{sizes[-1]} seen" if len(sizes) > 1 else ""
     if note and strict and sizes[0] > 1 and _COMPARED not in codes:
         note += "; add min=/max= only if no other sizes occur"
+    if not is_always:
+        return f"# in calls in which {name} is a tensor with dim {mark.dim}: torch._dynamo.{function}({name}, {mark.dim}){note}"
     return f"torch._dynamo.{function}({name}, {mark.dim}){note}"

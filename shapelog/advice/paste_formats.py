@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from shapelog.advice.advise import Advice
 from shapelog.advice.replay import Cost
 from shapelog.advice.suggestions import Suggestion
+from shapelog.grouping import grouped
 from shapelog.text import plural, seconds, visible
 
 VARIABLE = "TORCH_COMPILE_DYNAMIC_SOURCES"
@@ -38,11 +39,11 @@ def as_python(advice: Advice) -> str:
         ]
     marked = [item for item in advice.suggestions if item.python]
     if has_list and marked:
-        lines += ["", "# or, instead of the list, in code before each call:"]
+        lines += ["", "# or, instead of the list, in code before each call (the names are the function's, the caller may have others):"]
     elif any(not line.startswith("#") for item in marked for line in item.python):
         lines += ["import torch._dynamo", ""]
-    for item in marked:
-        lines += marked_lines(item, has_list)
+    for heading, alike in grouped((marked_lines(item, has_list) for item in marked), lambda item: item[0]).items():
+        lines += [heading, *dict.fromkeys(line for item in alike for line in item[1:])]
     return "\n".join(lines)
 
 

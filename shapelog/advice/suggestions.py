@@ -206,18 +206,20 @@ def _suggestion(selected: _Selected, marks: list[Mark]) -> Suggestion:
         confidence_reason=reason,
         caveats=caveats,
         place=frames[0].called_at,
-        python=tuple(_mark_lines(seen, codes, frames, selected.version)),
+        python=tuple(_mark_lines(seen, codes, frames, selected.version, selected.known)),
     )
 
 
 def _mark_lines(
-    seen: tuple[ObservedValues, ...], codes: tuple[str, ...], frames: tuple[Frame, ...], version: TorchVersion
+    seen: tuple[ObservedValues, ...], codes: tuple[str, ...], frames: tuple[Frame, ...], version: TorchVersion, known: SourceIndex
 ) -> Iterator[str]:
     is_resumed = all(resumed_by(frame.name) for frame in frames)
     for item in seen:
         if not item.mark.is_int:
             values = [value for _, value in item.values]
-            yield mark_line(item.mark, values, codes, is_resumed=is_resumed, has_list=version.reads_sources)
+            having = [sum(len(sizes) > item.mark.dim for sizes in known.sizes(frame, item.mark.source)) for frame in frames]
+            is_always = all(number in (0, len(frame.entries)) for frame, number in zip(frames, having, strict=True))
+            yield mark_line(item.mark, values, codes, is_resumed=is_resumed, has_list=version.reads_sources, is_always=is_always)
 
 
 def _all_sources(explained: Explanations) -> SourceNames:

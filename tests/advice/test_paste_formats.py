@@ -235,6 +235,25 @@ def test_python_marks_nothing_by_itself_where_there_is_a_list(torch: SimpleNames
 
 
 @pytest.mark.parametrize("version", [V26, V213])
+def test_python_marks_what_is_not_a_tensor_in_every_call_only_where_it_is_one() -> None:
+    x, cache = make.tensor(10, 8), make.tensor(10, 8, source="L['cache']")
+    first = make.compile("0/0", x)
+    others = [make.compile(f"0/{number}", x, cache._replace(size=(size, 8))) for number, size in ((1, 10), (2, 12))]
+    lines = as_python(make.advice(make.trace(first, *others))).splitlines()
+    assert [line.partition("  #")[0] for line in lines if "cache" in line and "mark_dynamic" in line] == [
+        "# in calls in which cache is a tensor with dim 0: torch._dynamo.mark_dynamic(cache, 0)"
+    ]
+
+
+def test_suggestions_for_the_same_code_have_one_heading() -> None:
+    made = [
+        make.compile(f"0/{number}", make.tensor(size, 8), make.tensor(size + 1, 8, source="L['y']")) for number, size in ((0, 10), (1, 12))
+    ]
+    lines = as_python(make.advice(make.trace(*made))).splitlines()
+    assert len([line for line in lines if line.startswith("# f, called at")]) == 1
+    assert len([line for line in lines if "mark_dynamic(" in line]) == 2
+
+
 def test_names_of_a_trace_stay_in_their_comments(torch: SimpleNamespace, version: TorchVersion) -> None:
     text = as_python(advice_on("L['x']", version=version, name=HOSTILE, file=f"/srv/{HOSTILE}.py"))
     assert "raise SystemExit" in text

@@ -3,7 +3,7 @@
 import math
 
 from shapelog.advice.advise import Advice
-from shapelog.advice.paste_formats import as_python, effect_of, where_to_get, why_nothing
+from shapelog.advice.paste_formats import as_python, effect_of, why_nothing
 from shapelog.model.trace import Trace
 from shapelog.report.alerts import collect_alerts
 from shapelog.report.next_steps import next_steps
@@ -78,7 +78,7 @@ def _about_advice(advice: Advice) -> dict[str, object]:
         "advice": advice,
         "effect": effect_of(advice),
         "code": _code_to_paste(advice),
-        "why_no_code": where_to_get(advice) if advice.env else why_nothing(advice),
+        "why_no_code": _where_to_get(advice) if advice.env else why_nothing(advice),
     }
 
 
@@ -96,6 +96,11 @@ def _headline(report: Report) -> str:
         else "no recompilations"
     )
     return f"{plural(summary.compiles, 'compilation')}{taking(summary.seconds)}, {of_them}"
+
+
+def _where_to_get(advice: Advice) -> str:
+    """What is shown in place of a list that is too long."""
+    return f"{plural(len(advice.entries), 'entry')}: print(advice.env) shows them, and print(trace.advice.env) those of a recording"
 
 
 def _code_to_paste(advice: Advice) -> str:
