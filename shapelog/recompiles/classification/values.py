@@ -17,7 +17,7 @@ _OTHER_BOOL = {"True": "False", "False": "True"}
 _SCALARS = frozenset(("bool", "int", "float", "complex", "str", "bytes"))
 _COUNTER = "itertools.count"
 _NUMBER_OF_COUNTER = "call next({}) outside of the compiled function, and pass the number"
-_ZERO_OR_ONE = "accept the extra graph, which 0 and 1 often need, or rewrite the line if it needs other values, too"
+_ZERO_OR_ONE = "accept the extra graph: 0 and 1 often need one each; rewrite the line if other values recompile, too"
 _PLAIN = "pass a plain {}: PyTorch treats an instance of a subclass as a constant"
 _OF_INSTANCE = (
     "leave the value out of the compiled code where it only names the object; where it does not, each instance needs its own graph: "
