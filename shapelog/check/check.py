@@ -13,7 +13,9 @@ from shapelog.model.code_matching import Code
 from shapelog.model.compile import Compile, Outcome
 from shapelog.model.exports import ExportResult
 from shapelog.report.alerts import Alert, Alerts, Occurrence, digest
+from shapelog.report.next_steps import next_steps
 from shapelog.report.results import Headline
+from shapelog.report.steps.step import NextStep, StepKind
 from shapelog.rules import RULES, AlertKind, Level, Remedy, Section
 from shapelog.text import plural, seconds, taking
 
@@ -99,6 +101,17 @@ class CheckResult:
     @property
     def failing(self) -> tuple[CheckedAlert, ...]:
         return tuple(item for item in self.alerts if item.fails)
+
+    @property
+    def next_steps(self) -> tuple[NextStep, ...]:
+        """What to do; if the check failed, what is about the rules that failed it comes first."""
+        failed = {rule for item in self.failing for rule in (item.alert.rule, item.alert.remedy.rule)}
+        is_for_marks = any(rule.markable for rule in failed)
+
+        def is_about_others(step: NextStep) -> bool:
+            return not (is_for_marks if step.kind is StepKind.MARK else failed.intersection(step.rules))
+
+        return tuple(sorted(next_steps(self.found), key=is_about_others) if failed else next_steps(self.found))
 
     @property
     def exceeded(self) -> tuple[BudgetUse, ...]:

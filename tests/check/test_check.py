@@ -10,6 +10,7 @@ from shapelog.check.check import CheckResult, check, without_policy
 from shapelog.check.policy import Budget, Metric, Policy
 from shapelog.model.trace import merged
 from shapelog.report.alerts import Alerts, collect_alerts
+from shapelog.report.next_steps import next_steps
 from shapelog.report.report import analyze
 from shapelog.report.repository_paths import Repository
 from shapelog.rules import AlertKind, Level
@@ -87,6 +88,14 @@ def test_what_came_along_with_a_size_of_one_does_not_fail() -> None:
     assert not checked.has_failed
     assert [(item.alert.rule.code, item.level) for item in checked.alerts] == [("SL301", Level.NOTE), ("SL104", Level.NOTE)]
     assert failing(check(found, Policy(fail_on=(AlertKind.RECOMPILE,)))) == ["SL301", "SL104"]
+
+
+def test_the_next_steps_begin_with_what_failed() -> None:
+    found = of_fixture("real/demo")
+    breaks = check(found, Policy(fail_on=(AlertKind.BREAK,))).next_steps
+    assert [step.kind.name for step in breaks[:2]] == ["GRAPH_BREAK", "MARK"]
+    assert check(found, Policy()).next_steps[0].kind.name == "MARK"
+    assert len(breaks) == len(next_steps(found))
 
 
 # Rules.

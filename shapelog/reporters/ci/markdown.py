@@ -8,7 +8,6 @@ from shapelog.check.check import BudgetUse, CheckedAlert, CheckResult
 from shapelog.check.policy import Metric
 from shapelog.model.code_matching import Code
 from shapelog.model.compile import Outcome
-from shapelog.report.next_steps import next_steps
 from shapelog.report.report import FrameReport
 from shapelog.report.steps.step import NextStep, StepKind, saving_words
 from shapelog.reporters import Options
@@ -79,7 +78,7 @@ def _sections(checked: CheckResult) -> Iterator[Section]:
     failing = [item for item in failing if AlertKind.BUDGET not in item.alert.kinds] or failing
     others = [item for item in checked.alerts if not item.fails]
     yield Section(0, "\n\n".join(_answer(checked)), noun="answer")
-    steps = next_steps(checked.found)
+    steps = checked.next_steps
     beyond = tuple(map(_step, [step for step in steps if step.kind is not StepKind.MARK][:_STEPS]))
     answers = [*_what_helps(checked), *([Section(2, "### Beyond marking", beyond, "step")] if beyond else [])]
     # What saves most comes first.

@@ -3,7 +3,6 @@
 from rich.text import Text
 
 from shapelog.check.check import BudgetUse, CheckedAlert, CheckResult
-from shapelog.report.next_steps import next_steps
 from shapelog.report.results import Column
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.diagnostic import diagnostic
@@ -27,7 +26,7 @@ def render_check(checked: CheckResult, options: Options) -> bytes:
     if page.verbose:
         _alerts(page, "What does not fail the check", rest_of, checked)
     if checked.has_failed:
-        next_steps_list(page, next_steps(checked.found))
+        next_steps_list(page, checked.next_steps)
     _tail(page, checked, rest_of, options.again)
     return page.bytes()
 
