@@ -43,6 +43,14 @@ def test_few_entries_are_far_from_the_limit() -> None:
     assert found(sized(1)) == []
 
 
+def test_a_function_that_has_more_entries_elsewhere_is_not_near_a_limit_of_8() -> None:
+    """Such as on another rank: either the limit is another one, or several objects share the function."""
+    more = b"".join(make.compile(f"1/{number}", make.tensor(number + 2, 8)) for number in range(9))
+    assert found(sized(8) + more) == []
+    other = b"".join(make.compile(f"1/{number}", make.tensor(number + 2, 8), name="g") for number in range(9))
+    assert [item.rule.code for item in found(sized(8) + other)] == ["SL402"]
+
+
 @pytest.mark.parametrize("name", ["recompile_limit", "cache_size_limit"])
 def test_the_limit_is_the_one_of_the_configuration(name: str) -> None:
     assert [item.rule.code for item in found(sized(3, dynamo_config=f'{{"{name}": 3}}'))] == ["SL402"]
