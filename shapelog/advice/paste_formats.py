@@ -104,5 +104,5 @@ def effect_of(advice: Advice) -> str:
     scope = f", {advice.scope}" if advice.scope else ""
     words = ", and ".join(parts)
     saved = advice.avoidable_seconds.as_saving
-    longer = f": {seconds(advice.removed_seconds)} go, but dynamic compilations take longer" if advice.becomes_slower else ""
+    longer = f": {seconds(advice.removed_seconds)} go away, but dynamic compilations take longer" if advice.becomes_slower else ""
     return f"{words} (saves {saved} of {before.seconds}{longer}{scope})" if saved else words + scope

@@ -618,13 +618,13 @@ def _with_rule(remedy: Remedy, rule: Rule) -> str:
 
 
 def _cost(occurrences: Sequence[Occurrence], recompiles: Iterable[Recompile]) -> str:
-    """What recompiles took, `` (10.9 s)``; where not all are avoidable, with how many are: `` (10.9 s, of which 1 avoidable: 2.14 s)``."""
+    """What recompiles took, `` (10.9 s)``; where not all are avoidable, with how many are: `` (10.9 s; 1 of them avoidable: 2.14 s)``."""
     total = math.fsum(item.seconds for item in occurrences)
     avoidable = {item.compile for item in recompiles if item.verdict in (Verdict.MARKING, Verdict.CODE)}
     own = [item for item in occurrences if item.compile in avoidable]
     if not total or not 0 < len(own) < len(occurrences):
         return taking(total)
-    return f" ({seconds(total)}, of which {sum(item.times for item in own)} avoidable: {seconds(math.fsum(item.seconds for item in own))})"
+    return f" ({seconds(total)}; {sum(item.times for item in own)} of them avoidable: {seconds(math.fsum(item.seconds for item in own))})"
 
 
 def _times(occurrences: Iterable[Occurrence], more: int = 0) -> str:

@@ -194,7 +194,7 @@ def saving_words(saving: Saving) -> str:
     number = f"{saving.least} to " if 0 < saving.least < saving.most else "up to " if saving.least < saving.most else ""
     time = saving.seconds.as_saving
     if time and saving.removed_seconds:
-        time += f": {seconds(saving.removed_seconds)} go, but dynamic compilations take longer"
+        time += f": {seconds(saving.removed_seconds)} go away, but dynamic compilations take longer"
     saved = f"{number}{plural(saving.most, 'compilation')}{f' ({time})' if time else ''}" if saving.most else time
     when = " in each later run" if saving.is_later else ""
     verb = "raises" if saving.raised == 1 and not saving.is_unsure else "raise"
