@@ -991,6 +991,7 @@ def test_a_tensor_that_is_no_view_any_more_is_named() -> None:
     (cause,) = last_recompile(made).causes
     assert (cause.codes, cause.axis) == (("SL303",), "x view")
     assert cause.sentence == "x was a view of another tensor when this was compiled, and no longer is one"
+    assert cause.own_remedy == "pass a copy where it is a view, as clone() makes one, so that it is a view in no call"
 
 
 def test_a_storage_offset_of_0_is_no_int_and_no_size() -> None:
