@@ -217,6 +217,12 @@ def _comparison(found: Comparison, most: int) -> answers.CompareAnswer:
     changed = [item for item in found.frames if item.is_changed]
     causes = [item for item in found.causes if item.before != item.after]
     unrecorded_by_old = (("limit hits", was.limit_hits, now.limit_hits), ("graph breaks", was.breaks, now.breaks))
+    one, other = found.exports.was, found.exports.now
+    of_exports = (
+        ("exports", one.number, other.number),
+        ("failed exports", one.failed, other.failed),
+        ("problems in exports", one.problems, other.problems),
+    )
     return answers.CompareAnswer(
         outcome=found.outcome.value,
         headline=short(str(found.headline)),
@@ -225,6 +231,7 @@ def _comparison(found: Comparison, most: int) -> answers.CompareAnswer:
             f"recompilations {was.recompiles} -> {now.recompiles}",
             *(f"{name} {one} -> {other}" for name, one, other in unrecorded_by_old if None not in (one, other)),
             f"failures {was.failures} -> {now.failures}",
+            *(f"{name} {one} -> {other}" for name, one, other in of_exports if one or other),
             f"seconds {measured(was.seconds) or 'unknown'} -> {measured(now.seconds) or 'unknown'}",
         ],
         changes=[answers.Change(short(item.title), item.effect.value, short(item.verdict)) for item in changed[:most]],

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from shapelog.grouping import grouped
 from shapelog.model.cache_uses import cache_uses
 from shapelog.model.code_matching import Code, Pair, match
+from shapelog.model.exports import ExportResult
 from shapelog.model.trace import Trace
 from shapelog.reading.payloads.cache_keys import MISS
 from shapelog.report.break_changes import BreakChange, break_changes
 from shapelog.report.details.cache_remedies import cache_problem
 from shapelog.report.details.metric_fields import Setting
 from shapelog.report.details.run_settings import settings_of_runs
+from shapelog.report.export_changes import ExportChanges, export_changes
 from shapelog.report.frame_changes import (
     CauseChange,
     Counts,
@@ -117,8 +119,8 @@ class FrameChange:
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
     """Two runs of a program. ``frames`` are ordered by the size of the change, lost graphs first; ``causes`` are those of all frames
-    together; ``settings`` are versions and settings of PyTorch that the runs began with and that differ; ``notes`` are what else differs,
-    and what makes the comparison less sure.
+    together; ``exports`` is what became of calls of ``torch.export``; ``settings`` are versions and settings of PyTorch that the runs began
+    with and that differ; ``notes`` are what else differs, and what makes the comparison less sure.
     """
 
     before: Report
@@ -130,6 +132,7 @@ class Comparison:
     outcome: Effect
     headline: Headline
     notes: tuple[str, ...]
+    exports: ExportChanges
     settings: tuple[Setting, ...] = ()
 
     @property
@@ -150,6 +153,11 @@ class Comparison:
         return tuple(item for item in self.frames if item.kind == "gone")
 
     @property
+    def is_of_exports(self) -> bool:
+        """Whether exports are all that there is in the two runs."""
+        return not self.frames and not self.exports.is_empty
+
+    @property
     def lost_graphs(self) -> tuple[FrameChange, ...]:
         """Frames where compiled code was lost, so that fewer compiles of theirs are no gain."""
         return tuple(item for item in self.frames if item.lost_graph)
@@ -166,7 +174,8 @@ def compare(before: Report, after: Report) -> Comparison:
     frames = tuple(matched.get(pair) or _change(*sides[pair], breaks[pair], matched[pair.owner] if pair.owner else None) for pair in pairs)
     was = summed([item.was for item in frames], old[0])
     now = summed([item.now for item in frames], old[1])
-    outcome = _outcome(frames, was, now)
+    of_frames, exports = _outcome(frames, was, now), export_changes(before, after)
+    outcome = _together(of_frames, exports.effect)
     settings = settings_of_runs(before.trace, after.trace)
     return Comparison(
         before=before,
@@ -176,8 +185,9 @@ def compare(before: Report, after: Report) -> Comparison:
         was=was,
         now=now,
         outcome=outcome,
-        headline=_headline(frames, was, now, outcome),
+        headline=_with_exports(_headline(frames, was, now, of_frames), exports, outcome, bool(frames)),
         notes=tuple(_notes(before, after, settings, was.cached, now.cached)),
+        exports=exports,
         settings=settings,
     )
 
@@ -258,6 +268,22 @@ def _outcome(frames: tuple[FrameChange, ...], was: Counts, now: Counts) -> Effec
     if gains:
         return Effect.MIXED if is_compiled and now.compiles > was.compiles else Effect.BETTER
     return Effect.MIXED if is_compiled else Effect.SAME
+
+
+def _together(*effects: Effect) -> Effect:
+    found = {*effects} - {Effect.SAME}
+    return Effect.MIXED if len(found) > 1 else next(iter(found), Effect.SAME)
+
+
+def _with_exports(found: Headline, exports: ExportChanges, outcome: Effect, has_frames: bool) -> Headline:
+    """The answer about frames, where there are any, then what became of exports."""
+    if exports.is_empty or (has_frames and not exports.facts):
+        return found
+    if not exports.facts:
+        return Headline("No difference", exports.sameness)
+    of_frames = (found.rest or found.subject[:1].lower() + found.subject[1:],) if has_frames else ()
+    subject = "Neither better nor worse" if outcome is Effect.SAME else outcome.value.capitalize()
+    return Headline(subject, "; ".join((*of_frames, *exports.facts)))
 
 
 def _headline(frames: tuple[FrameChange, ...], was: Counts, now: Counts, outcome: Effect) -> Headline:
@@ -348,6 +374,10 @@ def _notes(before: Report, after: Report, settings: tuple[Setting, ...], *cached
         if trace.covered_ranks < trace.rank_count:
             compared = f"{trace.covered_ranks:,} of {trace.rank_count:,} ranks are compared"
             yield f"in the {when} run, {compared}; together they cover every cause found on any rank"
+    unknown = [sum(export.result is ExportResult.UNKNOWN for export in trace.exports) for trace in (one, other)]
+    if any(unknown):
+        without = f"{plural(unknown[0], 'export')} before and {unknown[1]} after without a recorded result"
+        yield f"{without}: record with TORCH_DTRACE instead of TORCH_TRACE"
     yield from _cache_notes(one, other)
     if cached[0] != cached[1]:
         yield f"{cached[0]} compilations before and {cached[1]} after came from a compile cache, so the times are not comparable"

@@ -44,7 +44,7 @@ class NamedRun(NamedTuple):
 class RunChange:
     """What is different from the run before: the causes that it did not have, and those of the run before that are gone.
 
-    ``is_comparable`` is False where no code was compiled in both runs; then no cause came or went.
+    ``is_comparable`` is False where no code was compiled in both runs, nor exports made; then no cause came or went.
     """
 
     is_comparable: bool
@@ -129,7 +129,7 @@ def _figures(report: Report) -> RunFigures:
 
 def _change(before: Report, after: Report) -> RunChange:
     compared = compare(before, after)
-    is_comparable = any(item.kind == "matched" for item in compared.frames)
+    is_comparable = any(item.kind == "matched" for item in compared.frames) or bool(before.trace.exports and after.trace.exports)
     causes = compared.causes if is_comparable else ()
     return RunChange(
         is_comparable=is_comparable,

@@ -12,6 +12,7 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from command_line import DEMO, MARKED
 from mcp import Client, StdioServerParameters, stdio_client
 from mcp.types import TextContent, Tool
+from recorded import FIXTURES
 
 from shapelog.agents.bounds import MOST
 from shapelog.rules import RULES
@@ -113,6 +114,13 @@ def test_a_comparison_names_what_went_away(agent: Agent) -> None:
     assert answer["headline"] == "Better: 8 compilations instead of 19; the recompile limit is no longer hit"
     assert answer["totals"][2:4] == ["limit hits 1 -> 0", "graph breaks 1 -> 1"]
     assert answer["causes"][0].startswith("SL315 self.step: 8 -> 0")
+
+
+def test_a_comparison_counts_exports(agent: Agent) -> None:
+    before, after = (str(FIXTURES / f"real/2.13/export_{name}.log.gz") for name in ("violation", "good"))
+    answer = agent.ask("compare", before=before, after=after)
+    assert answer["headline"].startswith("Better: 1 export succeeds that failed")
+    assert answer["totals"][-3:-1] == ["failed exports 1 -> 0", "problems in exports 3 -> 0"]
 
 
 def test_all_rules_fit_into_one_answer_and_so_does_each_of_them(agent: Agent) -> None:

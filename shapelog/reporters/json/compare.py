@@ -7,10 +7,11 @@ from shapelog.model.code_matching import Code
 from shapelog.report.compare import Comparison, FrameChange
 from shapelog.report.frame_changes import CauseChange, Counts
 from shapelog.report.report import Report
+from shapelog.report.results import Finding
 from shapelog.reporters.json.parts import message_data, time_data, trace_data
 
-# 1: first shape. 2: settings; null for seconds that are not known. 3: graph breaks that came or went.
-FORMAT_VERSION = 3
+# 1: first shape. 2: settings; null for seconds that are not known. 3: graph breaks that came or went. 4: exports.
+FORMAT_VERSION = 4
 
 
 def comparison_data(comparison: Comparison) -> dict[str, Any]:
@@ -25,6 +26,13 @@ def comparison_data(comparison: Comparison) -> dict[str, Any]:
         "after": _trace_data(comparison.after, comparison.now),
         "causes": [_cause_data(item) for item in comparison.causes],
         "frames": [_frame_data(item, comparison) for item in comparison.frames],
+        "exports": {
+            "before": asdict(comparison.exports.was),
+            "after": asdict(comparison.exports.now),
+            "effect": comparison.exports.effect.value,
+            "went": [_problem_data(item) for item in comparison.exports.went],
+            "came": [_problem_data(item) for item in comparison.exports.came],
+        },
     }
 
 
@@ -34,6 +42,17 @@ def _trace_data(report: Report, counts: Counts) -> dict[str, Any]:
 
 def _counts_data(counts: Counts, is_timed: bool) -> dict[str, Any]:
     return {**asdict(counts), "seconds": time_data(counts.seconds, counts.number) if is_timed else None}
+
+
+def _problem_data(item: Finding) -> dict[str, Any]:
+    return {
+        "code": item.rule.code,
+        "rule": item.rule.name,
+        "sentence": item.sentence,
+        "place": str(item.place) if item.place else None,
+        "code_line": item.code or None,
+        "remedy": item.remedy,
+    }
 
 
 def _cause_data(item: CauseChange) -> dict[str, Any]:

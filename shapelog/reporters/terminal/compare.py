@@ -8,8 +8,9 @@ from rich.text import Text
 
 from shapelog.grouping import grouped
 from shapelog.report.compare import Comparison, FrameChange
+from shapelog.report.export_changes import ExportChanges
 from shapelog.report.frame_changes import CauseChange, Counts, DimChange, Effect, Since
-from shapelog.report.results import Cell, Column
+from shapelog.report.results import Cell, Column, Finding
 from shapelog.report.same_changes import across_ranks, ranks_of
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.text_page import READABLE, TextPage
@@ -45,6 +46,7 @@ def render_comparison(comparison: Comparison, options: Options) -> bytes:
     page = TextPage(options)
     _head(page, comparison)
     _totals(page, comparison)
+    _exports(page, comparison.exports)
     for title, note, frames in (
         ("Frames that changed", "lost graphs first, then the largest change", comparison.changed),
         ("Only in the second run", "", tuple(item for item in comparison.new if item.is_changed)),
@@ -72,30 +74,60 @@ def _head(page: TextPage, comparison: Comparison) -> None:
 
 def _totals(page: TextPage, comparison: Comparison) -> None:
     was, now = comparison.was, comparison.now
-    rows: list[tuple[Cell | Text, ...]] = [
-        _total("compiles", was.compiles, now.compiles, bool(comparison.lost_graphs)),
-        _total("recompiles", was.recompiles, now.recompiles, bool(comparison.lost_graphs)),
-        _total("limit hits", was.limit_hits, now.limit_hits),
-        _total("failures", was.failures, now.failures),
-        _total("graph breaks", was.breaks, now.breaks),
-    ]
+    one, other = comparison.exports.was, comparison.exports.now
+    rows: list[tuple[Cell | Text, ...]] = []
+    if not comparison.is_of_exports:
+        fewer = "" if comparison.lost_graphs else "green"
+        rows += [
+            _total("compiles", was.compiles, now.compiles, fewer),
+            _total("recompiles", was.recompiles, now.recompiles, fewer),
+            _total("limit hits", was.limit_hits, now.limit_hits),
+            _total("failures", was.failures, now.failures),
+            _total("graph breaks", was.breaks, now.breaks),
+        ]
     if was.cached or now.cached:
-        rows.append(_total("from a compile cache", was.cached, now.cached, True))
+        rows.append(_total("from a compile cache", was.cached, now.cached, ""))
+    if not comparison.exports.is_empty:
+        rows += [
+            _total("exports", one.number, other.number, "", ""),
+            _total("failed exports", one.failed, other.failed),
+            _total("problems in exports", one.problems, other.problems),
+        ]
     spent = [seconds_in_column(side.seconds) if side.seconds else "not recorded" for side in (was, now)]
     difference = seconds_as_printed(now.seconds, in_column=True) - seconds_as_printed(was.seconds, in_column=True)
     change = f"{'+' if difference > 0 else '-'}{seconds_in_column(abs(difference))}"
-    rows.append(("seconds", *spent, change if spent[0] != spent[1] and was.seconds and now.seconds else ""))
+    if not comparison.is_of_exports:
+        rows.append(("seconds", *spent, change if spent[0] != spent[1] and was.seconds and now.seconds else ""))
     page.blank()
     page.table((Column(""), Column("before", True), Column("after", True), Column("difference", True)), rows)
 
 
-def _total(name: str, before: int | None, after: int | None, is_neutral: bool = False) -> tuple[Cell | Text, ...]:
-    """One row; what is no gain, as compiles that were lost, gets no color."""
+def _total(name: str, before: int | None, after: int | None, fewer: str = "green", more: str = "red") -> tuple[Cell | Text, ...]:
+    """One row, with a color for fewer and for more: what is no gain, as compiles that were lost, gets none."""
     change = after - before if before is not None and after is not None else 0
-    style = "" if is_neutral and change < 0 else "green" if change < 0 else "red"
+    style = fewer if change < 0 else more
     known = [name, *("not recorded" if number is None else str(number) for number in (before, after))]
     dim = "dim" if not before and not after else ""
     return (*(Text(word, style=dim) for word in known), Text(f"{change:+d}" if change else "", style=style))
+
+
+def _exports(page: TextPage, exports: ExportChanges) -> None:
+    """The problems that went and those that came, each with its line; what came with what to do."""
+    if exports.went or exports.came:
+        page.heading("Exports", "problems that went, then those that came")
+    for item in page.listed(exports.went, "problem"):
+        _problem(page, "gone", "green" if exports.effect is Effect.BETTER else "", item)
+    for item in page.listed(exports.came, "problem"):
+        _problem(page, "new", "red", item)
+        page.remedy(Remedy(item.rule, item.remedy), 6, (item.rule.code,))
+
+
+def _problem(page: TextPage, what: str, style: str, item: Finding) -> None:
+    where = f"  {item.place.short}" if item.place else ""
+    sentence = shorten(one_line(item.sentence), 2 * page.width)
+    page.line((f"{what:<6}", style), (f"{item.rule.code} {item.rule.name}", "dim"), f"  {sentence}", (where, "dim"), indent=2)
+    if item.code:
+        page.line((f"| {shorten(one_line(item.code), page.width - 8)}", "dim"), indent=6)
 
 
 def _settings(page: TextPage, comparison: Comparison) -> None:

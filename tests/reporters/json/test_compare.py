@@ -57,3 +57,11 @@ def test_a_program_finds_graph_breaks_that_came_or_went() -> None:
     (found,) = data["frames"][0]["graph_breaks"]
     assert (found["is_new"], found["message"]["title"], found["message"]["place"]) == (True, "builtin: print", "/srv/app/model.py:7")
     assert faults("comparison", data) == []
+
+
+def test_exports_have_their_counts_and_the_problems_that_went_and_came() -> None:
+    failed, good = (report_of(f"real/2.13/export_{name}.log.gz") for name in ("data_dependent", "good"))
+    found = comparison_data(compare(failed, good))["exports"]
+    assert (found["before"]["failed"], found["after"]["failed"], found["effect"], found["came"]) == (1, 0, "better", [])
+    (problem,) = found["went"]
+    assert (problem["code"], problem["code_line"]) == ("SL602", "if n > 4:")

@@ -231,3 +231,29 @@ def test_a_long_list_of_entries_is_counted_and_verbose_shows_it() -> None:
         "  torch.compiler.config.dynamic_sources: not set →",
         "    L['input_0']:0,L['input_1']:0,L['input_2']:0,L['input_3']:0",
     ]
+
+
+def test_exports_have_totals_and_the_problems_that_went_and_came() -> None:
+    failed, good = (report_of(f"real/2.13/export_{name}.log.gz") for name in ("data_dependent", "good"))
+    text = shown(compare(good, failed))
+    totals = [line.split() for line in text.splitlines() if re.match(r"  \D+ \d+ +\d+", line)]
+    assert totals == [
+        ["exports", "1", "1"],
+        ["failed", "exports", "0", "1", "+1"],
+        ["problems", "in", "exports", "0", "1", "+1"],
+    ]
+    assert (
+        section(text, "Exports")
+        == "\n".join(
+            (
+                "Exports  problems that went, then those that came",
+                "  new   SL602 export-depends-on-data  export 1 stopped at a data-dependent expression: n > 4",
+                "    exports.py:28",
+                "      | if n > 4:",
+                "      → assert n > 4 or n <= 4 with torch._check, use torch.cond if both happen, or keep the branch",
+                "        out of the model",
+            )
+        )
+        + "\n"
+    )
+    assert "  gone  SL602 export-depends-on-data" in shown(compare(failed, good))

@@ -134,16 +134,26 @@ def _card(anchor: str, members: Sequence[FrameChange]) -> FrameCard:
 def _totals(comparison: Comparison) -> list[Total]:
     was, now = comparison.was, comparison.now
     lost = bool(comparison.lost_graphs)
-    counts = [
-        ("compilations", was.compiles, now.compiles, lost),
-        ("recompilations", was.recompiles, now.recompiles, lost),
-        ("recompile limit hits", was.limit_hits, now.limit_hits, False),
-        ("failed compilations", was.failures, now.failures, False),
-        ("places with graph breaks", was.breaks, now.breaks, False),
-    ]
+    found = []
+    if not comparison.is_of_exports:
+        found = [
+            _total("compilations", was.compiles, now.compiles, is_neutral=lost),
+            _total("recompilations", was.recompiles, now.recompiles, is_neutral=lost),
+            _total("recompile limit hits", was.limit_hits, now.limit_hits),
+            _total("failed compilations", was.failures, now.failures),
+            _total("places with graph breaks", was.breaks, now.breaks),
+        ]
     if was.cached or now.cached:
-        counts.append(("from a compile cache", was.cached, now.cached, True))
-    found = [_total(*count) for count in counts]
+        found.append(_total("from a compile cache", was.cached, now.cached, is_neutral=True))
+    if not comparison.exports.is_empty:
+        one, other = comparison.exports.was, comparison.exports.now
+        found += [
+            _total("exports", one.number, other.number, is_neutral=True)._replace(kind=""),
+            _total("failed exports", one.failed, other.failed),
+            _total("problems in exports", one.problems, other.problems),
+        ]
+    if comparison.is_of_exports:
+        return found
     change = seconds_as_printed(now.seconds) - seconds_as_printed(was.seconds)
     found.append(
         Total(
@@ -158,7 +168,7 @@ def _totals(comparison: Comparison) -> list[Total]:
     return found
 
 
-def _total(name: str, before: int | None, after: int | None, is_neutral: bool) -> Total:
+def _total(name: str, before: int | None, after: int | None, is_neutral: bool = False) -> Total:
     """What is no gain, as compilations that were lost, gets no color."""
     change = after - before if before is not None and after is not None else 0
     kind = "failed" if change > 0 else "marking" if change < 0 and not is_neutral else ""

@@ -180,3 +180,13 @@ def test_names_in_a_trace_are_only_text(with_source: bool) -> None:
         assert "x</script>" not in page.decode()
         assert not {"\x1b", "\u202e"} & set(page.decode())
         assert "1337" not in page.decode()
+
+
+def test_the_page_of_two_runs_has_the_problems_of_exports_that_went_and_came() -> None:
+    failed, good = (report_of(f"real/2.13/export_{name}.log.gz") for name in ("data_dependent", "good"))
+    page = render_comparison(compare(good, failed), OPTIONS)
+    Tags(page)
+    shown = text(page)
+    assert "failed exports 0 1 +1" in shown
+    assert "New SL602 export-depends-on-data exports.py:28: export 1 stopped at a data-dependent expression: n &gt; 4 if n &gt; 4:" in shown
+    assert "if n &gt; 4:" not in text(render_comparison(compare(good, failed), Options(with_source=False)))
