@@ -24,7 +24,8 @@ _TYPES = {str: "VARCHAR", int: "BIGINT", float: "DOUBLE", bool: "BOOLEAN", datet
 class Totals(NamedTuple):
     """Jobs that were read, and what they compiled; seconds are those of all ranks, None where no job has times.
 
-    ``untimed`` are the jobs without: those that were read from text logs, and those that compiled nothing to its end.
+    ``untimed`` are the jobs without: those that were read from text logs, and those that compiled nothing to its end. ``exports`` are calls
+    of ``torch.export``.
     """
 
     jobs: int
@@ -40,6 +41,8 @@ class Totals(NamedTuple):
     avoidable_least: float | None
     avoidable_most: float | None
     untimed: int
+    exports: int
+    failed_exports: int
     first: datetime | None
     last: datetime | None
 
@@ -147,6 +150,18 @@ class FleetFailure(NamedTuple):
     often: int
 
 
+class FleetExport(NamedTuple):
+    """Exports that failed for the same reason on the same line: how ``often`` in how many ``jobs``. The line is that of the call."""
+
+    code: str
+    message: str | None
+    file: str | None
+    line: int | None
+    remedy: str | None
+    jobs: int
+    often: int
+
+
 class Fleet(NamedTuple):
     """What the tables of many jobs show together, most expensive first. ``since`` is None where all jobs began within a week."""
 
@@ -155,6 +170,7 @@ class Fleet(NamedTuple):
     causes: tuple[FleetCause, ...]
     advice: tuple[FleetAdvice, ...]
     failures: tuple[FleetFailure, ...]
+    exports: tuple[FleetExport, ...]
     unreadable: tuple[Unreadable, ...]
     since: Since | None = None
 
@@ -194,6 +210,7 @@ def _fleet(connection: "duckdb.DuckDBPyConnection", folder: str, since: datetime
         causes=tuple(FleetCause(*row) for row in rows(queries.CAUSES)),
         advice=tuple(FleetAdvice(*row) for row in rows(queries.ADVICE)),
         failures=tuple(FleetFailure(*row) for row in rows(queries.FAILURES)),
+        exports=tuple(FleetExport(*row) for row in rows(queries.EXPORTS)),
         unreadable=tuple(Unreadable(*row) for row in rows(queries.UNREADABLE)),
         since=_since(rows, date) if date else None,
     )

@@ -4,7 +4,7 @@ Functions are the same where their names and the names of their files are, witho
 """
 
 # The tables that they ask.
-ASKED = ("jobs", "frames", "causes", "suggestions", "failures")
+ASKED = ("jobs", "frames", "causes", "suggestions", "failures", "exports")
 # What two runs of the same program may differ in, as a factor, and the seconds that are worth a line.
 _NOISE, _WORTH = 1.35, 0.5
 
@@ -18,6 +18,7 @@ SELECT count(*) FILTER (status = 'read'), count(*) FILTER (status <> 'read'), co
     coalesce(sum(failures), 0)::BIGINT, coalesce(sum(graph_breaks), 0)::BIGINT, sum(seconds),
     sum(recompile_seconds), sum(avoidable_seconds_least), sum(avoidable_seconds_most),
     count(*) FILTER (status = 'read' AND seconds IS NULL),
+    (SELECT count(*) FROM exports), (SELECT count(*) FROM exports WHERE result = 'failed'),
     epoch(min(started)), epoch(max(started))
 FROM jobs
 """
@@ -80,6 +81,16 @@ SELECT outcome, function, any_value(file), any_value(line), message, count(DISTI
 FROM failures
 GROUP BY outcome, function, {_FILE.format("")}, message
 ORDER BY jobs DESC, number DESC, outcome, function, message
+"""
+
+# The same error of another export of the job, or of another job, differs in the number of the export alone.
+EXPORTS = f"""
+SELECT split_part(any_value(codes), ' ', 1) AS code, regexp_replace(error, '^(draft )?export \\S+ ', '') AS message,
+    any_value(called_file), any_value(called_line), any_value(remedy), count(DISTINCT job) AS jobs, count(*) AS number
+FROM exports
+WHERE result = 'failed'
+GROUP BY message, {_FILE.format("called_")}, called_line
+ORDER BY jobs DESC, number DESC, code, message, called_line
 """
 
 UNREADABLE = "SELECT job, source, error FROM jobs WHERE status <> 'read' ORDER BY source"

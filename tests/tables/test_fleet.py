@@ -1,11 +1,13 @@
 """What many jobs have in common, and what is worse since a date."""
 
+import gzip
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import make
 import pytest
 from fleets import LATE, put, trace, write
+from recorded import FIXTURES
 
 from shapelog.errors import ShapelogError
 from shapelog.tables.files import Form
@@ -173,3 +175,14 @@ def test_tables_without_a_job_are_refused(tmp_path: Path) -> None:
 def test_only_unreadable_jobs_make_a_report_of_their_errors(tmp_path: Path) -> None:
     found = reported(tmp_path, b"no trace", b"nor this")
     assert (found.totals.jobs, len(found.unreadable), found.causes, found.advice) == (0, 2, (), ())
+
+
+@forms
+def test_exports_that_failed_for_one_reason_are_one(form: Form, tmp_path: Path) -> None:
+    exports = [gzip.decompress((FIXTURES / f"real/2.13/export_{name}.log.gz").read_bytes()) for name in ("violation", "good", "violation")]
+    found = reported(tmp_path, *exports, trace(8), form=form)
+    assert (found.totals.exports, found.totals.failed_exports, found.totals.compiles) == (3, 2, 1)
+    (failed,) = found.exports
+    assert (failed.code, failed.jobs, failed.often, failed.line) == ("SL601", 2, 2, 91)
+    assert failed.message == "failed: the code restricts sizes that dynamic_shapes declares as dynamic"
+    assert failed.remedy

@@ -5,8 +5,8 @@ from typing import Any
 
 from shapelog.tables.fleet import Fleet, Since
 
-# 1: first shape. 2: null for seconds that are not known.
-FORMAT_VERSION = 2
+# 1: first shape. 2: null for seconds that are not known. 3: exports.
+FORMAT_VERSION = 3
 
 
 def fleet_data(fleet: Fleet) -> dict[str, Any]:
@@ -20,6 +20,7 @@ def fleet_data(fleet: Fleet) -> dict[str, Any]:
         "advice": [item._asdict() for item in fleet.advice],
         "causes": [item._asdict() for item in fleet.causes],
         "failures": [item._asdict() for item in fleet.failures],
+        "exports": [item._asdict() for item in fleet.exports],
         "unreadable": [item._asdict() for item in fleet.unreadable],
     }
 

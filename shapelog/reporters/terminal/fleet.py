@@ -21,6 +21,7 @@ def render_fleet(fleet: Fleet, options: Options) -> bytes:
     _advice(page, fleet)
     _causes(page, fleet)
     _failures(page, fleet)
+    _exports(page, fleet)
     _unreadable(page, fleet)
     if fleet.totals.first and not fleet.since:
         page.blank()
@@ -34,11 +35,14 @@ def _head(page: TextPage, folder: str, totals: Totals) -> None:
     page.line((_many(totals.jobs, "job"), "bold"), f" in {folder}", (when, "dim"), (unread, "bold red"))
     counts = (totals.failures, "failed"), (totals.limit_hits, "refused at the limit")
     more = [f"{number:,} {word}" for number, word in counts if number]
-    more += [f"{_many(totals.untimed, 'job')} without times"] if totals.untimed else []
-    page.line(
-        f"{_many(totals.compiles, 'compilation')}{taking(totals.seconds)}, including {_many(totals.recompiles, 'recompilation')}"
-        f"{taking(totals.recompile_seconds)}" + "".join(f"; {item}" for item in more)
-    )
+    if totals.compiles or more or not totals.exports:
+        more += [f"{_many(totals.untimed, 'job')} without times"] if totals.untimed else []
+        page.line(
+            f"{_many(totals.compiles, 'compilation')}{taking(totals.seconds)}, including {_many(totals.recompiles, 'recompilation')}"
+            f"{taking(totals.recompile_seconds)}" + "".join(f"; {item}" for item in more)
+        )
+    if totals.exports:
+        page.line(_many(totals.exports, "export") + (f"; {totals.failed_exports:,} failed" if totals.failed_exports else ""))
 
 
 def _many(number: int, noun: str) -> str:
@@ -162,6 +166,17 @@ def _failures(page: TextPage, fleet: Fleet) -> None:
 
 def _outcome(outcome: str) -> str:
     return "refused: recompile limit reached" if outcome == "limit" else "failed"
+
+
+def _exports(page: TextPage, fleet: Fleet) -> None:
+    if not fleet.exports:
+        return
+    page.heading("Failed exports", "those in most jobs first")
+    for item in page.listed(fleet.exports, "failed export"):
+        where = f"{file_name(item.file)}:{item.line}  " if item.file else ""
+        page.line((where, "bold"), (f"{_many(item.often, 'export')} in {_many(item.jobs, 'job')}", "dim"), indent=2)
+        page.line(item.message or "failed", indent=4)
+        page.line("→ ", (f"{item.code}: ", "dim"), item.remedy or "", indent=4)
 
 
 def _unreadable(page: TextPage, fleet: Fleet) -> None:

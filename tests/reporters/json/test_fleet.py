@@ -30,3 +30,10 @@ def test_recorded_jobs_give_what_the_schema_requires(since: datetime | None, tmp
 def test_unreadable_jobs_alone_give_what_the_schema_requires(tmp_path: Path) -> None:
     write(tmp_path / "out", put(tmp_path / "a", b"no trace"), form="csv")
     assert faults("fleet", fleet_data(fleet(tmp_path / "out"))) == []
+
+
+def test_failed_exports_give_what_the_schema_requires(tmp_path: Path) -> None:
+    write(tmp_path / "out", *sorted(FIXTURES.glob("real/2.13/*export*.log.gz")), form="csv")
+    data = fleet_data(fleet(tmp_path / "out"))
+    assert faults("fleet", data) == []
+    assert {item["code"] for item in data["exports"]} == {"SL601", "SL602", "SL604"}

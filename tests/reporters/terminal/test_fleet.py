@@ -6,6 +6,7 @@ from pathlib import Path
 import make
 import pytest
 from fleets import LATE, put, trace, write
+from recorded import FIXTURES
 from rich.cells import cell_len
 
 from shapelog.reporters import Options
@@ -85,3 +86,14 @@ def test_lists_are_cut_and_may_be_shown_whole(found: Fleet, tmp_path: Path) -> N
     assert "more cause" not in shown(found, limit=0)
     many = found._replace(causes=found.causes * 9)
     assert "… 3 more causes, shown with --limit 0" in shown(many)
+
+
+def test_exports_are_counted_and_failed_ones_listed(tmp_path: Path) -> None:
+    write(tmp_path / "out", *(FIXTURES / f"real/2.13/export_{name}.log.gz" for name in ("good", "data_dependent")), form="csv")
+    text = shown(fleet(tmp_path / "out")._replace(folder="out"))
+    assert text.splitlines()[1:3] == ["2 exports; 1 failed", ""]
+    assert section(text, "Failed exports")[:2] == [
+        "  exports.py:70  1 export in 1 job",
+        "    stopped at a data-dependent expression: n > 4",
+    ]
+    assert "compilation" not in text
