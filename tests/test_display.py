@@ -7,6 +7,7 @@ from typing import Any
 import make
 import pytest
 from recorded import FIXTURES, report_of
+from vllm_traces import llama
 
 import shapelog
 from shapelog.model.trace import Trace
@@ -29,6 +30,16 @@ def test_a_trace_shows_its_functions_and_what_to_do_with_it(trace: Trace) -> Non
     assert "demo.log.gz torch 2.13.0+cpu · 19 compilations in 1 min 7 s" in text
     assert text.index("Classifier.forward demo.py:14") < text.index("MovingAverage.forward demo.py:28")
     assert "shapelog.analyze(trace)" in text
+
+
+def test_what_was_compiled_outside_of_frames_is_no_empty_trace() -> None:
+    found = report_of("real/2.13/export_violation.log.gz")
+    assert "torch 2.13.0+cpu · 1 export shapelog.analyze" in " ".join(read(found.trace._repr_html_()).split())
+    assert "1 export failed. torch" in read(found._repr_html_())
+    found = make.report(make.trace(llama()))
+    assert "torch 2.13.0+cpu · 8 piecewise compilations of vLLM" in read(found.trace._repr_html_())
+    assert "8 piecewise compilations of vLLM. torch" in read(found._repr_html_())
+    assert "Nothing was compiled in this run." in read(make.report(make.trace())._repr_html_())
 
 
 def test_a_report_and_the_advice_show_python_to_paste_and_no_shell(trace: Trace) -> None:

@@ -47,7 +47,7 @@ class Advice(NamedTuple):
     suggestions; ``removed_seconds`` are those of the compiles that go away, ``avoidable_seconds`` what that saves of the seconds of this
     run, since others become dynamic and take longer. ``scope`` names the ranks where those are not all. ``remedies`` are what to do
     about each recompile of this run, ``replayed`` is the run to ask what other marks would do. ``is_from_text``: a text log may lack
-    recompilations.
+    recompilations. ``why_no_frames`` is why there is nothing to advise on, "" where a frame was compiled.
     """
 
     version: TorchVersion
@@ -69,6 +69,7 @@ class Advice(NamedTuple):
     failures: int = 0
     scope: str = ""
     is_from_text: bool = False
+    why_no_frames: str = ""
 
     def __repr__(self) -> str:
         return f"<Advice for torch {self.version}: {f'mark {self.what_to_mark}' if self.suggestions else 'nothing to mark'}>"
@@ -159,6 +160,8 @@ class Advice(NamedTuple):
         if not self.remaining:
             if self.is_from_text:
                 return "the text has no recompilations with their reasons"
+            if self.why_no_frames:
+                return self.why_no_frames
             return "nothing recompiled" + (
                 " (failed compilations are listed by shapelog report)" if self.failures else ": every frame was compiled once"
             )
@@ -198,6 +201,7 @@ def advise(explained: Explanations, version: TorchVersion | None = None) -> Advi
         set_already=tuple(map(printable, split_list(explained.trace.config.dynamic_sources))) if used.reads_sources else (),
         scope=scope(explained.trace),
         is_from_text=explained.trace.is_text,
+        why_no_frames=explained.trace.why_no_frames,
         failures=sum(compile.outcome is Outcome.FAILED for compile in explained.trace.compiles),
         forecasts=tuple(Forecast(plan.frame, plan.cost(frozenset()), predicted(plan, choice.marks)) for plan in replayed.plans),
     )

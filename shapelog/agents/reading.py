@@ -92,6 +92,8 @@ def explain(trace: str, compilation: str = "", rank: int | None = None, run: str
     loaded = _load(trace, run)
     if compilation:
         found, others = explain_compile(loaded, compilation, rank), []
+    elif loaded.why_no_frames:
+        raise ShapelogError(f"{loaded.name}: {loaded.why_no_frames}")
     else:
         explained = explain_trace(loaded)
         recompiles = costliest_first(explained, rank)

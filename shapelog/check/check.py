@@ -140,10 +140,10 @@ class CheckResult:
         if not self.is_check:
             again = f"{plural(summary.recompiles, 'recompilation')}{taking(summary.recompile_seconds)}"
             return Headline(f"{plural(summary.compiles, 'compilation')}, {again}", "; ".join(self.reasons))
-        exports = self.found.report.trace.exports
+        trace = self.found.report.trace
         if not summary.compiles:
-            nothing = "no compilation is in this log" if self.found.report.trace.is_text else "nothing was compiled"
-            return Headline("Check passed", plural(len(exports), "export") if exports else nothing)
+            nothing = "no compilation is in this log" if trace.is_text else "nothing was compiled"
+            return Headline("Check passed", trace.outside_frames or nothing)
         known = sum(item.known for item in self.alerts)
         new = "nothing new; " if self.baseline and known else ""
         return Headline("Check passed", f"{new}{plural(summary.compiles, 'compilation')}, {plural(summary.recompiles, 'recompilation')}")
@@ -351,7 +351,7 @@ def _notes(found: Alerts, baseline: Baseline | None) -> Iterator[str]:
         yield f"{plural(unknown, 'export')} without a recorded result: record with TORCH_DTRACE instead of TORCH_TRACE to learn it"
     elif report.trace.is_text and not report.summary.compiles and (others := len(report.findings)):
         yield f"{plural(others, 'finding')} in it on which the check does not fail: see shapelog report"
-    elif not report.trace.exports and not (report.summary.compiles or report.summary.failures or report.summary.limit_hits):
+    elif not report.trace.outside_frames and not (report.summary.compiles or report.summary.failures or report.summary.limit_hits):
         yield "the trace contains no compilation: was a function under torch.compile called, and was TORCH_TRACE set before that?"
     lost = [item for item in report.problems if item.severity == "data loss"]
     if lost:

@@ -210,6 +210,23 @@ class Trace:
         return tuple([compilation for rank in self.ranks for compilation in rank.vllm])
 
     @property
+    def outside_frames(self) -> str:
+        """What was compiled outside of frames: ``2 exports``, ``8 piecewise compilations of vLLM``; "" where nothing was."""
+        pieces = sum(len(item.pieces) for item in self.vllm)
+        of_vllm = plural(pieces, "piecewise compilation") if pieces else plural(len(self.vllm), "model part") if self.vllm else ""
+        exports = plural(len(self.exports), "export") if self.exports else ""
+        return " and ".join(filter(None, (exports, f"{of_vllm} of vLLM" if of_vllm else "")))
+
+    @property
+    def why_no_frames(self) -> str:
+        """Why nothing can have recompiled, "" where a frame was compiled."""
+        if self.frames:
+            return ""
+        if self.outside_frames:
+            return f"the trace has {self.outside_frames}, but no frame that could recompile"
+        return "no compilation is in this log" if self.is_text else "nothing was compiled"
+
+    @property
     def compiles(self) -> tuple[Compile, ...]:
         return tuple([compile for frame in self.frames for compile in frame.compiles])
 

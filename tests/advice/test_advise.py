@@ -11,6 +11,7 @@ from make import compile as compiled
 from make import dynamic_size, int_values, load, static_sizes, tensor, trace
 from payload_text import RETURN_LINE, code_comment, equals_match, graph_text, guard_manager, guard_tree, tensor_match
 from recorded import FIXTURES, LAB, RECORDED, advice_of, report_of
+from vllm_traces import llama
 
 import shapelog
 from shapelog.advice.advise import Advice, advise
@@ -119,6 +120,7 @@ def test_a_list_or_the_reason_why_there_is_none() -> None:
         ("real/2.15/a_auto.log.gz", "2.15", "L['x']:0", ""),
         ("real/2.15/k_pgo_warm.log.gz", "2.15", "L['self'].k", ""),
         ("real/2.13/a_dynamic.log.gz", "2.13", "", "nothing recompiled: every frame was compiled once"),
+        ("real/2.13/export_good.log.gz", "2.13", "", "the trace has 1 export, but no frame that could recompile"),
     ],
 )
 def test_the_version_of_the_trace_decides_about_the_list(name: str, version: str, env: str, reason: str) -> None:
@@ -407,6 +409,8 @@ def test_a_limit_hit_becomes_a_compile_where_marks_make_room() -> None:
 @pytest.mark.parametrize(
     ("made", "reason"),
     [
+        (trace(), "nothing was compiled"),
+        (trace(llama()), "the trace has 8 piecewise compilations of vLLM, but no frame that could recompile"),
         (trace(static_sizes(10)), "nothing recompiled: every frame was compiled once"),
         (trace(static_sizes(10, 1)), "no mark would remove any of the recompilations; the reason is listed for each"),
         (
@@ -421,7 +425,7 @@ def test_a_limit_hit_becomes_a_compile_where_marks_make_room() -> None:
             "the only marks that would save a compilation would do harm (see what was left out)",
         ),
     ],
-    ids=["once", "one", "dtype", "harm"],
+    ids=["none", "vllm", "once", "one", "dtype", "harm"],
 )
 def test_an_empty_list_has_its_reason(made: bytes, reason: str) -> None:
     advice = make.advice(made)

@@ -93,6 +93,11 @@ def test_without_an_id_the_most_expensive_recompilation_is_explained(agent: Agen
     assert agent.ask("explain", trace=DEMO, compilation="0/0")["verdict"] == "the first compilation of this function"
 
 
+def test_of_exports_alone_there_is_nothing_to_explain(agent: Agent) -> None:
+    message = agent.refusal("explain", trace=str(FIXTURES / "real/2.13/export_good.log.gz"))
+    assert message.endswith("export_good.log.gz: the trace has 1 export, but no frame that could recompile")
+
+
 def test_a_suggestion_has_the_line_to_set_and_what_it_will_not_fix(agent: Agent) -> None:
     answer = agent.ask("suggest", trace=DEMO)
     assert answer["shell"][0].startswith("export TORCH_COMPILE_DYNAMIC_SOURCES=")

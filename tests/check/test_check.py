@@ -4,6 +4,7 @@ import make
 import pytest
 from payload_text import graph_text, guard_tree, size_mismatch, tensor_match
 from recorded import RECORDED, report_of
+from vllm_traces import llama_with_passes, part
 
 from shapelog.check.baseline import as_bytes, parse
 from shapelog.check.check import CheckResult, check, without_policy
@@ -46,6 +47,14 @@ def test_a_run_without_compiles_passes_with_a_note() -> None:
     assert not checked.has_failed
     assert str(checked.headline) == "Check passed: nothing was compiled"
     assert checked.notes[0].startswith("the trace contains no compilation: ")
+
+
+def test_pieces_that_vllm_compiled_are_no_empty_trace() -> None:
+    checked = check(make.alerts_of(make.trace(llama_with_passes())), Policy())
+    assert str(checked.headline) == "Check passed: 8 piecewise compilations of vLLM"
+    assert checked.notes == ()
+    part_alone = check(make.alerts_of(make.trace(*part(event="aot_cache_hit"))), Policy())
+    assert (str(part_alone.headline), part_alone.notes) == ("Check passed: 1 model part of vLLM", ())
 
 
 @pytest.mark.parametrize(

@@ -67,6 +67,8 @@ def _costliest(trace: "Trace", rank: int | None, process: int | None) -> "Compil
     from shapelog.recompiles.explain import explain_trace
     from shapelog.report.explain_compile import costliest_first, explanation_of, some_ids
 
+    if trace.why_no_frames:
+        raise ShapelogError(f"{trace.name}: {trace.why_no_frames}" + (" (see shapelog report)" if trace.outside_frames else ""))
     explained = explain_trace(trace)
     recompiles = costliest_first(explained, rank, process)
     if not recompiles:

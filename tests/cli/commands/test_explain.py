@@ -6,6 +6,7 @@ from pathlib import Path
 import make
 import pytest
 from command_line import DEMO, SMALL, call, refusal
+from recorded import FIXTURES
 
 
 def test_explain_shows_which_entry_a_compile_was_compared_with() -> None:
@@ -52,6 +53,13 @@ def test_without_an_id_and_a_recompile_the_compiles_are_listed(here: Path) -> No
     assert "fine.log: nothing recompiled; to explain a first compilation: shapelog explain TRACE ID (ids: 0/0)" in refusal(
         "explain", "fine.log"
     )
+
+
+def test_without_any_frame_there_is_nothing_to_explain(here: Path) -> None:
+    (here / "none.log").write_bytes(make.trace())
+    assert "none.log: nothing was compiled\n" in refusal("explain", "none.log")
+    export = str(FIXTURES / "real/2.13/export_good.log.gz")
+    assert "the trace has 1 export, but no frame that could recompile (see shapelog report)\n" in refusal("explain", export)
 
 
 def test_long_lists_show_a_few_entries_with_the_remedy_and_how_many_more_there_are(here: Path) -> None:

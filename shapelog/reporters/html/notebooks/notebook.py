@@ -11,8 +11,9 @@ from shapelog.report.report import Report
 from shapelog.report.repository_paths import Repository
 from shapelog.reporters import Options
 from shapelog.reporters.html.environment import environment
+from shapelog.reporters.html.overview import export_verdict
 from shapelog.rules import UNEXPLAINED, Verdict
-from shapelog.text import is_visible, one_line, plural, shorten, taking
+from shapelog.text import as_sentence, is_visible, one_line, plural, seconds_or_unknown, shorten, taking
 
 # Of a middle brightness, to be readable on white and on black.
 _COLORS = {
@@ -60,10 +61,16 @@ def render_trace(trace: Trace, options: Options) -> bytes:
         "notebook_trace.html.j2",
         trace=trace,
         version=f"torch {trace.torch_version or f'{trace.version_guess} (guessed)'}",
-        compiles=sum(len(frame.entries) for frame in trace.frames),
-        spent=math.fsum(map(trace.seconds, trace.compiles)),
+        compiled=_compiled(trace),
         frames=sorted(trace.frames, key=lambda frame: -frame.seconds),
     )
+
+
+def _compiled(trace: Trace) -> str:
+    number = sum(len(frame.entries) for frame in trace.frames)
+    if not trace.frames:
+        return trace.outside_frames or "nothing was compiled"
+    return f"{plural(number, 'compilation')} in {seconds_or_unknown(math.fsum(map(trace.seconds, trace.compiles)))}"
 
 
 def rendered(options: Options, template: str, **values: object) -> bytes:
@@ -89,7 +96,8 @@ def _text(value: object) -> str:
 def _headline(report: Report) -> str:
     summary = report.summary
     if not summary.compiles and not summary.failures:
-        return "Nothing was compiled in this run."
+        exports = report.trace.exports
+        return export_verdict(exports) if exports else as_sentence(report.trace.outside_frames or "nothing was compiled in this run")
     of_them = (
         f"including {plural(summary.recompiles, 'recompilation')}{taking(summary.recompile_seconds)}"
         if summary.recompiles
