@@ -68,11 +68,6 @@ class Export:
         return ExportResult.FAILED if failed else ExportResult.UNKNOWN
 
     @property
-    def guess_count(self) -> int:
-        """How many things it took from the example inputs: what only data decide, and the results of operators."""
-        return len(self.assumptions) + len(self.missing_kernels) + len({item.op for item in self.mismatched_kernels})
-
-    @property
     def failure(self) -> CompilerMessage | None:
         """PyTorch's message, where the trace has it: with ``strict=True`` alone."""
         return compiler_message(self.metrics.fail_reason) if self.metrics.fail_reason else None

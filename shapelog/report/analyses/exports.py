@@ -290,8 +290,8 @@ def _overview(exports: tuple[Export, ...]) -> Table:
 
 
 def _result(export: Export) -> str:
-    if export.result is ExportResult.EXPORTED and export.guess_count:
-        return f"exported with {plural(export.guess_count, 'assumption')}"
+    if export.result is ExportResult.EXPORTED and export.assumptions:
+        return f"exported with {plural(len(export.assumptions), 'assumption')}"
     return export.result.value
 
 

@@ -81,8 +81,8 @@ def export_verdict(exports: tuple[Export, ...]) -> str:
     """How many exports there were, what came of them, and on what they rely."""
     counted = [(sum(export.result is result for export in exports), words) for result, words in _RESULTS.items()]
     parts = [f"{plural(count, 'export')} {words}" for count, words in counted if count]
-    guesses = sum(export.guess_count for export in exports)
-    return ", ".join(parts) + (f", with {plural(guesses, 'assumption')}" if guesses else "") + "."
+    assumptions = sum(len(export.assumptions) for export in exports)
+    return ", ".join(parts) + (f", with {plural(assumptions, 'assumption')}" if assumptions else "") + "."
 
 
 def _guessed(report: Report) -> str:
@@ -231,9 +231,9 @@ def _tiles(report: Report, recompiled: str) -> Iterator[Tile]:
         if count:
             kind = "failed" if result is ExportResult.FAILED else ""
             yield Tile(count, f"{plural_noun(count, 'export')} {words}", "", "exports", kind)
-    guesses = sum(export.guess_count for export in exports)
-    if guesses:
-        yield Tile(guesses, plural_noun(guesses, "assumption"), "from the example inputs", "exports", "code")
+    assumptions = sum(len(export.assumptions) for export in exports)
+    if assumptions:
+        yield Tile(assumptions, plural_noun(assumptions, "assumption"), "from the example inputs", "exports", "code")
     unfinished = _unfinished(report)
     if not (summary.compiles or summary.failures or summary.limit_hits or unfinished):
         yield from () if exports else _vllm_tiles(report.trace.vllm)

@@ -71,9 +71,11 @@ def exports_summary(page: TextPage, report: Report) -> None:
     page.line((f"{'Summary' if is_all else 'Exports'}: {plural(len(exports), 'export')}", "bold"), f", {words}")
     if results[ExportResult.UNKNOWN] and "exports" not in export_tables(page, report):
         page.line("whether a program came out is recorded with TORCH_DTRACE instead of TORCH_TRACE", indent=2)
-    guesses = sum(export.guess_count for export in exports)
-    if guesses:
-        page.line(f"{plural(guesses, 'assumption')} from the example inputs: torch.export.export fails until they are resolved", indent=2)
+    assumptions = sum(len(export.assumptions) for export in exports)
+    if assumptions:
+        page.line(
+            f"{plural(assumptions, 'assumption')} from the example inputs: torch.export.export fails until they are resolved", indent=2
+        )
 
 
 _WORDS = {

@@ -11,7 +11,7 @@ def page(name: str, with_source: bool = True) -> str:
 
 def test_the_page_answers_first_what_came_of_the_exports() -> None:
     text = page("export_draft")
-    assert "1 export succeeded, with 4 assumptions." in text
+    assert "1 export succeeded, with 2 assumptions." in text
     assert 'id="exports"' in text
     assert "ExportedProgram:" in text
 
