@@ -176,7 +176,7 @@ def _counted_kinds(failing: list[CheckedAlert], matters: Callable[[Occurrence], 
     """Limits by the name of the code, then each occurrence once, under the first of its kinds."""
     of_exports = sum(item.alert.rule.section is Section.EXPORTS for item in failing)
     if of_exports:
-        yield plural(of_exports, "problem") + " of torch.export"
+        yield plural(of_exports, "problem") + " in exports"
     failing = [item for item in failing if item.alert.rule.section is not Section.EXPORTS]
     for kind, words in _OF_CODE.items():
         titles = list(dict.fromkeys(item.alert.title for item in failing if kind in item.alert.kinds))

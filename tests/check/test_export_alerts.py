@@ -29,7 +29,7 @@ def failing(found: CheckResult) -> list[str]:
 def test_a_failed_export_fails_the_check() -> None:
     found = checked(UNDECIDED)
     assert failing(found) == ["SL602"]
-    assert str(found.headline) == "Check failed: 1 problem of torch.export"
+    assert str(found.headline) == "Check failed: 1 problem in exports"
     assert found.failing[0].alert.labels == ()
 
 
