@@ -234,7 +234,6 @@ def test_python_marks_nothing_by_itself_where_there_is_a_list(torch: SimpleNames
     assert torch.marks == []
 
 
-@pytest.mark.parametrize("version", [V26, V213])
 def test_python_marks_what_is_not_a_tensor_in_every_call_only_where_it_is_one() -> None:
     x, cache = make.tensor(10, 8), make.tensor(10, 8, source="L['cache']")
     first = make.compile("0/0", x)
@@ -254,6 +253,7 @@ def test_suggestions_for_the_same_code_have_one_heading() -> None:
     assert len([line for line in lines if "mark_dynamic(" in line]) == 2
 
 
+@pytest.mark.parametrize("version", [V26, V213])
 def test_names_of_a_trace_stay_in_their_comments(torch: SimpleNamespace, version: TorchVersion) -> None:
     text = as_python(advice_on("L['x']", version=version, name=HOSTILE, file=f"/srv/{HOSTILE}.py"))
     assert "raise SystemExit" in text

@@ -103,7 +103,7 @@ def _headline(report: Report) -> str:
         if summary.recompiles
         else "no recompilations"
     )
-    return f"{plural(summary.compiles, 'compilation')}{taking(summary.seconds)}, {of_them}"
+    return f"{summary.compiled}, {of_them}"
 
 
 def _where_to_get(advice: Advice) -> str:
