@@ -107,6 +107,10 @@ class Advice(NamedTuple):
         """Whether some compilations go away only with several suggestions, each of which is needed for them."""
         return self._saved_one_by_one > self.before.compiles - self.after.compiles
 
+    def needs_others(self, suggestion: Suggestion) -> bool:
+        """Whether some of the compilations that go away with it do so only with another suggestion, too."""
+        return any(other is not suggestion and not {*suggestion.gone}.isdisjoint(other.gone) for other in self.suggestions)
+
     @property
     def _saved_one_by_one(self) -> int:
         return sum({(item.gone, item.frames): item.compiles for item in self.suggestions}.values())

@@ -80,12 +80,12 @@ class ExplainAnswer:
 
 @dataclass(frozen=True)
 class Suggestion:
-    """One input to mark as dynamic."""
+    """One input to mark as dynamic; the compilations that it is ``needed_for`` may need others of the suggestions, too."""
 
     id: str
     mark: str
     values_seen: list[str]
-    saves_compilations: list[str]
+    needed_for: list[str]
     seconds: float | None
     confidence: str
     because: str

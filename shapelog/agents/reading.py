@@ -182,7 +182,7 @@ def _suggestion(item: Suggestion, names: Mapping[str, str], most: int) -> answer
         values_seen=[
             short(f"{seen.name}: {some([str(value) for _, value in seen.values], 6)}", 120) for seen in item.seen[:most] if seen.values
         ],
-        saves_compilations=_ids(item.gone, names),
+        needed_for=_ids(item.gone, names),
         seconds=_seconds(item.seconds),
         confidence=item.confidence,
         because=short(item.confidence_reason),

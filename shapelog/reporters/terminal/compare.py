@@ -235,7 +235,7 @@ def _left(page: TextPage, comparison: Comparison) -> None:
         return
     page.heading("Still recompiling", "in the second run, with remedies")
     groups.sort(key=lambda members: -sum(member.now.recompiles for member in members))
-    shown_remedies: set[Remedy] = set()
+    shown_for: dict[Remedy, str] = {}
     for members in page.listed(groups, "frame"):
         item = members[0]
         _frame_line(page, members, _recompiles(item.now))
@@ -244,11 +244,11 @@ def _left(page: TextPage, comparison: Comparison) -> None:
             names = [one_line(cause.axis) + (f" ×{cause.after}" if cause.after > 1 else "") for cause in own if cause.axis]
             listed = ", ".join(names) if page.verbose else some_in_width(names, page.width)
             page.line((f"{code} {own[0].rule.name}", "yellow"), (f"  {listed}" if listed else "", "cyan"), indent=4)
-            if remedy in shown_remedies:
-                page.line(("→ as above", "dim"), indent=6)
+            if remedy in shown_for:
+                page.line((f"→ as for {shown_for[remedy]}", "dim"), indent=6)
             else:
                 page.remedy(remedy, 6, (code,))
-                shown_remedies.add(remedy)
+                shown_for[remedy] = f"{code} of {shorten(one_line(item.title), 60)}"
 
 
 def _recompiles(counts: Counts) -> str:

@@ -16,6 +16,8 @@ from shapelog.text import escape_controls, one_line, plural, some, taking
 
 # How many compile ids a line names.
 _MOST_IDS = 8
+# How many suggestions the header of a hunk names.
+_MOST_NAMES = 2
 _STYLES = {"@@": "36", "+": "32", "-": "31", "#": "2", "I": "1", "=": "1"}
 
 
@@ -24,10 +26,11 @@ def render_fix(fix: Fix, options: Options) -> bytes:
     has_color = options.color if options.color is not None else options.is_terminal and "NO_COLOR" not in os.environ
     width = TextPage(options).width
     found = [f"{line}\n".encode() for text in comments(fix) for line in _comment(text, width)]
-    headings = {item.suggestion.id: _short(item) for item in fix.placed} | {item.id: _short_setting(item) for item in fix.settings}
+    headings = {item.suggestion.id: _short(fix, item) for item in fix.placed} | {item.id: _short_setting(item) for item in fix.settings}
+    names = {id: heading.partition(":")[0] for id, heading in headings.items()}
     for patch in fix.patches:
         encoding = patch.file.encoding.removesuffix("-sig")
-        for line in patch.diff(lambda ids: "; ".join(map(headings.__getitem__, ids))):
+        for line in patch.diff(lambda ids: headings[ids[0]] if len(ids) == 1 else some([names[id] for id in ids], _MOST_NAMES)):
             found.append((escape_controls(line) if options.is_terminal else line).encode(encoding, "replace"))
     return b"".join(map(_colored, found)) if has_color else b"".join(found)
 
@@ -44,7 +47,7 @@ def comments(fix: Fix) -> Iterator[str]:
         yield f"the marks alone: {effect}" if fix.settings else effect
     for item in fix.placed:
         how = "list of dynamic sources" if item.is_listed else "before the call"
-        yield f"{_short(item)}, {how} ({_places(fix, item.suggestion.id)})"
+        yield f"{_short(fix, item)}, {how} ({_places(fix, item.suggestion.id)})"
         if item.is_listed and item.because:
             yield f"   why not before the call: {item.because}"
     for setting in fix.settings:
@@ -71,9 +74,10 @@ def _short_setting(item: Setting) -> str:
     return one_line(f"{item.id} {item.name}: removes {item.removes}{f'; {saved}' if saved else ''}")
 
 
-def _short(item: Placed) -> str:
-    """``A1 tokens: removes 0/1 0/2 (16.9 s)``."""
-    gone = f"removes {some(item.suggestion.gone, _MOST_IDS, ' ')}{taking(item.suggestion.seconds)}" if item.suggestion.gone else ""
+def _short(fix: Fix, item: Placed) -> str:
+    """``A1 tokens: removes 0/1 0/2 (16.9 s)``, or ``needed for`` them where other suggestions are, too."""
+    verb = "needed for" if fix.advice.needs_others(item.suggestion) else "removes"
+    gone = f"{verb} {some(item.suggestion.gone, _MOST_IDS, ' ')}{taking(item.suggestion.seconds)}" if item.suggestion.gone else ""
     return one_line(f"{item.suggestion.id} {item.suggestion.name}: {gone or 'saves no compilation alone'}")
 
 
