@@ -78,6 +78,6 @@ def record_baseline(found: Alerts, path: str) -> Baseline:
     content = as_bytes(found)
     write(content, Target("json", path), sys.stdout)
     baseline = parse(content, path)
-    codes, alerts = plural(len(baseline.known), "code"), plural(len(found.alerts), "alert")
-    message(f"wrote {path}: {codes}, {alerts} that will no longer fail the check")
+    codes, alerts = plural(len(baseline.known), "function"), plural(len(found.alerts), "finding")
+    message(f"wrote {path}: {codes}, {alerts} that {'is' if len(found.alerts) == 1 else 'are'} known from now on")
     return baseline

@@ -93,7 +93,7 @@ def group_runs(entries: Sequence[FileEntry]) -> list[Run]:
 def choose(runs: Sequence[Run], requested: str, where: str, option: str = "--run") -> Sequence[Run]:
     """The newest run; or the one with the requested number, 1 for the newest; or with a file whose name contains that text; or ``all``.
 
-    Raises ShapelogError that lists the runs if none matches; ``option`` is the command-line option that it mentions.
+    Raises ShapelogError that lists the runs if none matches; ``option`` is the command-line option that it mentions, "" for none.
     """
     if requested in ("", "1"):
         return runs[:1]
@@ -106,7 +106,10 @@ def choose(runs: Sequence[Run], requested: str, where: str, option: str = "--run
     if not found:
         known = "; ".join(f"{number}: {run.description}" for number, run in enumerate(runs[:_MAX_LISTED_RUNS], 1))
         more = f"; and {len(runs) - _MAX_LISTED_RUNS} older ones" if runs[_MAX_LISTED_RUNS:] else ""
-        raise ShapelogError(f"{option} {requested}: no such run in {where}; runs, newest first: {known}{more}")
+        asked = f"{option} {requested}: " if option else ""
+        if len(runs) == 1:
+            raise ShapelogError(f"{asked}{where} has only one run ({runs[0].description})")
+        raise ShapelogError(f"{asked}no such run in {where}; runs, newest first: {known}{more}")
     return found
 
 

@@ -120,7 +120,8 @@ class FrameChange:
 class Comparison:
     """Two runs of a program. ``frames`` are ordered by the size of the change, lost graphs first; ``causes`` are those of all frames
     together; ``exports`` is what became of calls of ``torch.export``; ``settings`` are versions and settings of PyTorch that the runs began
-    with and that differ; ``notes`` are what else differs, and what makes the comparison less sure.
+    with and that differ; ``notes`` are what else differs, and what makes the comparison less sure; ``paths`` are the directories that were
+    given as the runs, "" for none.
     """
 
     before: Report
@@ -134,6 +135,13 @@ class Comparison:
     notes: tuple[str, ...]
     exports: ExportChanges
     settings: tuple[Setting, ...] = ()
+    paths: tuple[str, str] = ("", "")
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """What to call the two runs: the directory that the user gave, else the name of the trace."""
+        before, after = self.paths
+        return before or self.before.trace.name, after or self.after.trace.name
 
     @property
     def changed(self) -> tuple[FrameChange, ...]:
@@ -163,7 +171,7 @@ class Comparison:
         return tuple(item for item in self.frames if item.lost_graph)
 
 
-def compare(before: Report, after: Report) -> Comparison:
+def compare(before: Report, after: Report, paths: tuple[str, str] = ("", "")) -> Comparison:
     """What changed from one run to another, frames matched by their code. Times decide nothing: two runs of one program differ in them."""
     old = [_is_unrecorded(report.trace) for report in (before, after)]
     by_frame = [{item.frame: item for item in report.frames} for report in (before, after)]
@@ -189,6 +197,7 @@ def compare(before: Report, after: Report) -> Comparison:
         notes=tuple(_notes(before, after, settings, was.cached, now.cached)),
         exports=exports,
         settings=settings,
+        paths=paths,
     )
 
 
@@ -210,6 +219,7 @@ def _change(before: Side, after: Side, breaks: tuple[BreakChange, ...], owner: F
     else:
         gains, losses, fact = _lone(before, after, owner)
         facts = (fact,)
+        breaks = breaks if after.code or owner else ()  # code that nothing calls anymore may break as before
     return FrameChange(
         before=before.code,
         after=after.code,

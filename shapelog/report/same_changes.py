@@ -23,7 +23,7 @@ def across_ranks(frames: Iterable[FrameChange]) -> list[list[FrameChange]]:
 
 def ranks_of(members: Sequence[FrameChange]) -> str:
     """Whose change it is, where there are several ranks."""
-    ranks = [item.code.first.rank for item in members]
-    if ranks[0] is None:
+    ranks = sorted(rank for item in members if (rank := item.code.first.rank) is not None)
+    if len(ranks) < len(members):
         return plural(len(members), "process") if len(members) > 1 else ""
     return f"{plural_noun(len(ranks), 'rank')} {' '.join(map(str, ranks))}"

@@ -26,7 +26,7 @@ from command_line import call, refusal
 def test_a_baseline_is_written_and_the_next_check_passes(here: Path, arguments: tuple[str, ...], written: str) -> None:
     done = call("check", *arguments)
     assert done.exit_code == 0
-    assert done.stderr == f"shapelog: wrote {written}: 1 code, 1 alert that will no longer fail the check\n"
+    assert done.stderr == f"shapelog: wrote {written}: 1 function, 1 finding that is known from now on\n"
     content = (here / written).read_bytes()
     assert call("check", *arguments).exit_code == 0
     assert (here / written).read_bytes() == content

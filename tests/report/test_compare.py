@@ -448,3 +448,8 @@ def test_a_graph_break_counts_once_however_often_its_code_is_compiled() -> None:
     assert report(before).table("graph_breaks") is not None
     found = compared(before, broken(sizes(10)))
     assert (found.was.breaks, found.now.breaks, found.outcome) == (1, 1, Effect.BETTER)
+
+
+def test_code_that_nothing_calls_anymore_has_not_lost_its_graph_breaks() -> None:
+    other = make.static_sizes(10, frame=1, name="g", line=30)
+    assert breaks_of(compared(sizes(10) + quoted(7, "print(x)"), make.trace(other))) == []

@@ -1,5 +1,6 @@
 """``shapelog compare``, and which two traces it compares."""
 
+import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -62,9 +63,15 @@ def compare(before: str, after: str | None, before_run: str | None, after_run: s
     reject_overwriting(options.targets, (before, after or before))
     pair = _two_runs(before, first, second) if after is None else (select(before, first), select(after, second))
     old, new = (load_report(selection, options) for selection in pair)
-    comparison = compare(old, new)
+    given = (before, after) if after is not None else ("", "")
+    comparison = compare(old, new, (_directory(given[0]), _directory(given[1])))
     output = Output(rendering("comparison", comparison, options), lambda: old.has_problems or new.has_problems)
     return write_outputs(output, options)
+
+
+def _directory(path: str) -> str:
+    """The path, if it is that of a directory, whose files have names that nobody chose."""
+    return path.rstrip("/") if os.path.isdir(path) else ""
 
 
 def _trend(path: str, options: CommonOptions) -> int:
@@ -102,7 +109,7 @@ def _two_runs(path: str, first: CommonOptions, second: CommonOptions) -> "tuple[
     if path == "-":
         raise ShapelogError("compare -: a second trace is missing; use shapelog compare BEFORE AFTER")
     newer = select(path, second)
-    older = select(path, replace(first, run=first.run or "2"))
+    older = select(path, first if first.run else replace(first, run="2", run_option=""))
     if _places(newer) == _places(older):
         why = "selects the same run twice" if newer.notes else "contains only one run"
         raise ShapelogError(f"compare {path}: this {why}; use shapelog compare BEFORE AFTER, or --before-run and --after-run")

@@ -49,7 +49,7 @@ def render_check(checked: CheckResult, options: Options) -> bytes:
     suite = ElementTree.SubElement(root, "testsuite", {"name": _SUITE, **counts, "skipped": "0"})
     for group, name, case in _apart(cases):
         _add(suite, group, name, case)
-    gone = (f"Fixed since the baseline: {text}" for text in checked.fixed)
+    gone = (f"In the baseline, but not in this run: {text}" for text in checked.fixed)
     lines = (str(checked.headline), checked.remedy, *checked.notes, *gone)
     _text(suite, "system-out", "\n".join(one_line(line) for line in lines if line))
     # A damaged trace fails no check, so here it is no error either: tests fail when shapelog ends with 1, and only then.

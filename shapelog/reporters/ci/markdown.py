@@ -92,7 +92,7 @@ def _sections(checked: CheckResult) -> Iterator[Section]:
         head = "More findings that do not fail the check" if checked.is_check else "More findings"
         yield _folded(6, f"{head}: {len(others)}", map(_item, others), "other finding")
     if checked.fixed:
-        words = f"Fixed since {cell(checked.baseline.name if checked.baseline else '')}: {len(checked.fixed)}"
+        words = f"In {cell(checked.baseline.name if checked.baseline else '')}, but not in this run: {len(checked.fixed)}"
         yield _folded(4, words, (listed(text) for text in checked.fixed), "fixed finding")
     faults = problems(checked)
     if faults:

@@ -60,23 +60,27 @@ def _notes(item: CheckedAlert, checked: CheckResult) -> list[str]:
 
 def _tail(page: TextPage, checked: CheckResult, rest: tuple[CheckedAlert, ...], again: str) -> None:
     """What is not shown, what is fixed, and where to read on."""
-    lines = []
+    lines: list[str] = []
+    commands: list[tuple[str, str]] = []
     if rest and not page.verbose:
         known = sum(not item.new for item in rest)
         some = f"{known} of them " if known < len(rest) else ""
         of_baseline = f", {some}already in {checked.baseline.name}" if checked.baseline and known else ""
         do = "does" if len(rest) == 1 else "do"
-        lines.append(f"{plural(len(rest), 'more finding')} that {do} not fail{of_baseline} (shown with --verbose)")
+        noun = "more finding" if checked.failing else "finding"
+        lines.append(f"{plural(len(rest), noun)} that {do} not fail{of_baseline} (shown with --verbose)")
     if checked.ignored:
-        lines.append(f"{plural(checked.ignored, 'finding')} not selected or ignored")
+        options = [name for name, given in (("--select", checked.policy.select), ("--ignore", checked.policy.ignore)) if given]
+        lines.append(f"{plural(checked.ignored, 'finding')} left out by {' and '.join(options)}")
     if checked.fixed and checked.baseline:
         shown = "; ".join(checked.fixed[:3]) + (f"; and {len(checked.fixed) - 3} more" if len(checked.fixed) > 3 else "")
-        lines.append(f"Better than the baseline {checked.baseline.name} ({shown}). Run with --write-baseline to update it.")
+        lines.append(f"In the baseline {checked.baseline.name}, but not in this run: {shown}. Run with --write-baseline to update it.")
     if checked.failing:
         code = checked.failing[0].alert.rule.code
-        command = f"shapelog report {again}".strip()
-        lines.append(f"Run `shapelog rule {code}` for an explanation of {code}, or `{command}` for the full report.")
-    if lines:
+        commands = [(f"An explanation of {code}: ", f"shapelog rule {code}"), ("The full report: ", f"shapelog report {again}".strip())]
+    if lines or commands:
         page.blank()
     for line in lines:
         page.line((line, "dim"))
+    for what, command in commands:  # to be copied
+        page.raw(f"{what}{command}", style="dim")

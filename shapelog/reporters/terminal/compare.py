@@ -1,6 +1,7 @@
 """Two runs side by side in a terminal: the answer and the totals first, then the frames by the size of the change."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 from rich.cells import cell_len
@@ -61,7 +62,7 @@ def render_comparison(comparison: Comparison, options: Options) -> bytes:
 
 def _head(page: TextPage, comparison: Comparison) -> None:
     traces = comparison.before.trace, comparison.after.trace
-    names = [shorten(one_line(trace.name), max(20, page.width // 2 - 3)) for trace in traces]
+    names = [shorten(one_line(name), max(20, page.width // 2 - 3)) for name in comparison.names]
     versions = {trace.torch_version or trace.version_guess for trace in traces}  # where they differ, there is a note
     version = f"  torch {versions.pop()}" if len(versions) == 1 else ""
     page.line((names[0], "bold"), " → ", (names[1], "bold"), (version, "dim"))
@@ -266,6 +267,7 @@ def _unchanged(page: TextPage, comparison: Comparison) -> None:
         for members in groups:
             _frame_line(page, members, f"{members[0].verdict}  {_times(members)}")
         return
-    names = ", ".join(dict.fromkeys(one_line(members[0].title) for members in groups))
+    counts = Counter(one_line(members[0].title) for members in groups)
+    names = ", ".join(f"{name} ×{count}" if count > 1 else name for name, count in counts.items())
     page.blank()
     page.line((f"Unchanged: {plural(len(groups), 'frame')}", "bold"), (f"  {shorten(names, 2 * page.width)}", "dim"))

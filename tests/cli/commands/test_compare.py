@@ -60,12 +60,19 @@ def test_a_run_of_each_of_two_directories_can_be_named(runs: str, tmp_path: Path
     assert "--after-run 2 reads the run that started 11-20 10:27:33\n" in call("compare", str(other), runs).stderr
 
 
+def test_a_directory_is_named_as_it_was_given(runs: str, tmp_path: Path) -> None:
+    other = tmp_path / "made.log"
+    other.write_bytes(make.small_trace())
+    os.chdir(tmp_path)
+    assert call("compare", "traces/", str(other)).stdout.startswith("traces → made.log  torch")
+
+
 def test_one_run_alone_has_nothing_to_be_compared_with(runs: str, tmp_path: Path) -> None:
     alone = tmp_path / "one" / "dedicated_log_torch_trace_a.log"
     alone.parent.mkdir()
     alone.write_bytes(make.small_trace())
     assert "this contains only one run; use shapelog compare BEFORE AFTER" in refusal("compare", str(alone))
-    assert "--before-run 2: no such run in" in refusal("compare", str(alone.parent))
+    assert f"{alone.parent} has only one run (" in refusal("compare", str(alone.parent))
     assert "compare -: a second trace is missing" in refusal("compare", "-")
     for options in (["--before-run", "1"], ["--after-run", "2"], ["--before-run", "3", "--after-run", "run0"]):
         assert "selects the same run twice" in refusal("compare", runs, *options)

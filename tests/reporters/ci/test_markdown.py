@@ -72,7 +72,7 @@ def test_a_report_neither_passed_nor_failed() -> None:
 def test_a_baseline_is_named_with_what_is_gone() -> None:
     text = text_of(ci.checked(ci.varying(1), baseline=ci.varying(2)))
     assert "compared with the baseline `baseline.json`" in text
-    assert "Fixed since <code>baseline.json</code>: 1" in text
+    assert "In <code>baseline.json</code>, but not in this run: 1" in text
     assert "- The baseline already contains this" in text
 
 

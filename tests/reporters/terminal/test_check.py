@@ -91,10 +91,9 @@ def test_what_a_baseline_knows_is_distinguished() -> None:
     assert "1 of 1 were there" not in text
     same = check(alerts_of(small_trace()), Policy(), known)
     assert "Check passed: nothing new; 2 compilations, 1 recompilation" in shown(same)
+    assert "1 finding that does not fail, already in known.json (shown with --verbose)" in shown(same)
     better = check(alerts_of(make.trace(compiled("0/0", tensor(8, 16)))), Policy(), known)
-    assert "Better than the baseline known.json (f: SL101 x.size[0], 1 before, 0 now). Run with --write-baseline\n  to update it." in shown(
-        better
-    )
+    assert "In the baseline known.json, but not in this run: f: SL101 x.size[0], 1 before, 0 now. Run with" in shown(better)
 
 
 def test_ranks_are_named_where_there_are_several() -> None:
@@ -118,3 +117,15 @@ def test_every_fixture_can_be_shown(name: str) -> None:
     )
     text = shown(checked, 60, limit=0, verbose=True)
     assert all(item.alert.rule.code in text for item in checked.alerts)
+
+
+def test_a_finding_that_was_left_out_is_counted_with_the_option() -> None:
+    found = alerts_of(small_trace())
+    assert "1 finding left out by --select" in shown(check(found, Policy(select=("SL4",))))
+    assert "1 finding left out by --ignore" in shown(check(found, Policy(ignore=("SL101",))))
+
+
+def test_commands_to_copy_are_in_one_piece() -> None:
+    again = "a/long/path/to/the/traces/of/a/job/train.log.gz"
+    text = render_check(check(DEMO, Policy()), Options(width=60, again=again)).decode()
+    assert "\nThe full report: shapelog report a/long/path/to/the/traces/of/a/job/train.log.gz\n" in text

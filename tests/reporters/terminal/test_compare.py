@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import make
@@ -96,6 +97,16 @@ def test_unchanged_frames_are_folded_into_one_line_and_verbose_unfolds_them() ->
     )
 
 
+def test_functions_of_one_name_that_did_not_change_are_counted() -> None:
+    report = make.report(sizes(10) + make.static_sizes(10, frame=1, name="f", line=30))
+    assert shown(compare(report, report)).splitlines()[-1] == "Unchanged: 2 frames  f ×2"
+
+
+def test_directories_are_named_as_they_were_given() -> None:
+    report = make.report(sizes(10))
+    assert shown(compare(report, report, ("runs/before", ""))).startswith("runs/before → made.log  torch")
+
+
 def test_a_lost_graph_is_red_and_what_went_with_it_is_not_green() -> None:
     found = compare(report_of("lab/int_drives_python.log.gz"), report_of("real/2.13/int_drives_python.marked.log.gz"))
     text = render_comparison(found, Options(width=100, color=True)).decode()
@@ -142,9 +153,11 @@ def distributed(where: Path, *ranks: bytes) -> Report:
 def test_the_same_change_in_several_ranks_is_shown_once(tmp_path: Path) -> None:
     before = distributed(tmp_path / "before", *(sizes(10, 12) for _ in range(3)))
     after = distributed(tmp_path / "after", sizes(10), sizes(10, 12), sizes(10))
-    changed = section(shown(compare(before, after)), "Frames that changed")
+    compared = compare(before, after)
+    changed = section(shown(compared), "Frames that changed")
     assert changed.count("model.py:5") == 1
     assert "f  model.py:5  ranks 0 2" in changed
+    assert changed == section(shown(replace(compared, frames=compared.frames[::-1])), "Frames that changed")
     assert "4.00 → 2.00 s" in changed
 
 

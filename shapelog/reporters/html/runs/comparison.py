@@ -90,7 +90,7 @@ def _render(comparison: Comparison, verification: Verification | None, options: 
         comparison=comparison,
         verification=verification,
         proofs=_proofs(verification) if verification else (),
-        names=[report.trace.name for report in reports],
+        names=comparison.names,
         versions=[report.trace.torch_version or report.trace.version_guess for report in reports],
         totals=_totals(comparison),
         has_common_code=any(item.kind == "matched" for item in comparison.frames),

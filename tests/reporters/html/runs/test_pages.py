@@ -145,8 +145,12 @@ def test_the_difference_of_times_is_that_of_what_is_printed() -> None:
 
 
 def test_graph_breaks_that_came_or_went_have_their_line_and_its_number() -> None:
-    gone = text(render_comparison(compare(report_of("lab/graph_break_resume.log.gz"), DEMO), OPTIONS))
-    assert "Graph break gone graph_break_resume.py:16: Skip calling `torch.compiler.disable()`d function GB0098 log(" in gone
+    reason = "Graph break in user code at /srv/app/model.py:7\nGraph Break Reason: builtin: print\nUser code traceback:\n"
+    reason += '  File "/srv/app/model.py", line 7, in f\n    print(x)\n'
+    reason += "\n For more details about this graph break, please visit: https://docs.pytorch.org/compile/gb/gb0059.html\n"
+    broken = make.static_sizes(8) + make.artifact("dynamo_graph_break_reason", reason, id="0/0")
+    gone = text(render_comparison(compared(make.trace(broken), make.trace(make.static_sizes(8))), OPTIONS))
+    assert "Graph break gone model.py:7: builtin: print GB0059 print(x)" in gone
     shared = render_comparison(compare(DEMO, report_of("lab/graph_break_resume.log.gz")), OPTIONS._replace(with_source=False)).decode()
     assert "New graph break" in shared
     assert BREAKS_URL not in shared
