@@ -51,7 +51,7 @@ def _report(found: Report, steps: Sequence[NextStep], alerts: Sequence[Alert], m
     return answers.ReportAnswer(
         trace=short(found.trace.name),
         torch=short(found.trace.torch_version),
-        summary=f"{totals.compiled}, including {recompiled}",
+        summary=found.trace.why_no_frames or f"{totals.compiled}, including {recompiled}",
         verdicts=[f"{part.count} {found.words_of(part.verdict)}{taking(part.seconds)}" for part in totals.parts],
         steps=[_step(item, names, most) for item in steps[:most]],
         diagnostics=[_diagnostic(item, names, most) for item in alerts[:most]],
