@@ -77,5 +77,9 @@ def _costliest(trace: "Trace", rank: int | None, process: int | None) -> "Compil
     first, *others = recompiles
     if others:
         ids = some_ids(item.compile for item in others)
-        message(f"{first.compile.label} is the most expensive recompilation; for another: shapelog explain TRACE ID (ids: {ids})")
+        of_rank = f" of rank {first.frame.rank}" if first.frame.rank is not None else ""
+        more = ", with --rank that of another rank" if len({item.frame.rank for item in recompiles}) > 1 else ""
+        message(
+            f"{first.compile.label}{of_rank} is the most expensive recompilation; for another: shapelog explain TRACE ID (ids: {ids}){more}"
+        )
     return explanation_of(explained, advise(explained).remedies, first.frame, first.compile)

@@ -430,6 +430,10 @@ _CAUSE = re.compile(
 )
 
 
+# PyTorch marks a line to its end: with the colon of a compound statement, and a comment.
+_BEYOND_CODE = re.compile(r":?(?:\s+#[^'\"]*)?$")
+
+
 def _inline_hints(text: str) -> Iterator[str]:
     for found in _INLINE_HINT.finditer(text):
         words = found[1].strip()
@@ -460,7 +464,7 @@ def stack_lines(lines: list[str]) -> Iterator[StackFrame]:
                 current = current._replace(code=line.strip())
             elif not line.strip(" ^~"):
                 start = len(line) - len(line.lstrip())
-                current = current._replace(marked=code_line[start : len(line.rstrip())].strip())
+                current = current._replace(marked=_BEYOND_CODE.sub("", code_line[start : len(line.rstrip())].strip()))
         elif current or (line.strip() and not line.startswith(" ")):
             break
     if current:

@@ -4,6 +4,7 @@ from rich.text import Text
 
 from shapelog.grouping import grouped
 from shapelog.model.compile import Compile, Outcome
+from shapelog.reading.payloads.compiler_messages import CompilerMessage
 from shapelog.reading.payloads.properties import is_address
 from shapelog.recompiles.causes import Cause, EntryDifference
 from shapelog.report.explain_compile import CompileExplanation
@@ -41,12 +42,13 @@ def render_explanation(explanation: CompileExplanation, options: Options) -> byt
 def _head(page: TextPage, explanation: CompileExplanation) -> None:
     compile, frame = explanation.compile, explanation.frame
     where = f"{frame.file}:{frame.line}" if frame.file else "code unknown"
-    page.line((id_words(compile), "bold"), "  ", (frame.title_of([compile]), "bold"), f"  {where}")
+    rank = (f"  rank {frame.rank}", "dim") if frame.rank is not None else ("", "")
+    page.line((id_words(compile), "bold"), "  ", (frame.title_of([compile]), "bold"), f"  {where}", rank)
     called = frame.caller(compile)
     if called:
         page.line((f"called at {called.file}:{called.line}  {called.code}", "dim"), indent=2)
     before = frame.caller(explanation.nearest) if explanation.nearest else None
-    if before and before != called:
+    if before and (called is None or (before.file, before.line) != (called.file, called.line)):
         page.line((f"the nearest cache entry was compiled at {before.file}:{before.line}  {before.code}", "dim"), indent=2)
     metrics = compile.metrics
     parts = [
@@ -61,14 +63,23 @@ def _head(page: TextPage, explanation: CompileExplanation) -> None:
     if metrics.guard_count is not None:
         parts.append(plural(metrics.guard_count, "guard"))
     page.line(" · ".join(parts), indent=2)
-    for item in page.listed(compile.breaks, "graph break"):
+    is_failed = compile.outcome in (Outcome.FAILED, Outcome.LIMIT)
+    failure = compile.failure
+    same = [item for item in compile.breaks if is_failed and _is_same(item.message, failure)]  # the failure itself
+    for item in page.listed([item for item in compile.breaks if item not in same], "graph break"):
         page.blank()
         page.line(("graph break", "bold yellow"), (f": {item.reason}", "bold"))
         pytorch_message(page, item.message, item.place)
-    if compile.outcome in (Outcome.FAILED, Outcome.LIMIT):
+    if is_failed:
         page.blank()
-        page.line(("failed" if compile.outcome is Outcome.FAILED else "refused", "bold red"), (f": {compile.failure.title}", "bold"))
-        pytorch_message(page, compile.failure, compile.failure.stack[-1] if compile.failure.stack else None, compile.exceptions)
+        page.line(("failed" if compile.outcome is Outcome.FAILED else "refused", "bold red"), (f": {failure.title}", "bold"))
+        place = failure.stack[-1] if failure.stack else same[0].place if same else None
+        pytorch_message(page, failure, place, compile.exceptions)
+
+
+def _is_same(one: CompilerMessage, other: CompilerMessage) -> bool:
+    """Whether the text is the same, whatever part of the stack each has."""
+    return one._replace(stack=()) == other._replace(stack=())
 
 
 def _dynamism(compile: Compile) -> tuple[str, ...]:

@@ -157,18 +157,19 @@ class TextPage:
         cells = [[_cell(value) for value in row] for row in shown]
         whole = [max([cell_len(column.name), *(cell_len(row[i].plain) for row in cells)]) for i, column in enumerate(columns)]
         widths = self._fitted(whole, columns, indent)
-        name_below = Text()
-        below = next((i for i, column in enumerate(columns) if column.is_wide and widths[i] < min(whole[i], READABLE)), None)
-        if below is not None:  # too narrow to be read: this column gets lines of its own
-            name_below = Text(f"{columns[below].name}: " if columns[below].name else "", style="dim")
-            columns = [column._replace(is_wide=False) for i, column in enumerate(columns) if i != below]
-            widths = self._fitted([width for i, width in enumerate(whole) if i != below], columns, indent)
-        if any(column.name for column in columns):
-            self._row([Text(column.name, style="dim") for column in columns], widths, columns, indent)
+        beside = list(range(len(columns)))
+        while narrow := [i for i, width in zip(beside, widths, strict=True) if columns[i].is_wide and width < min(whole[i], READABLE)]:
+            beside.remove(narrow[0])  # too narrow to be read: this column gets lines of its own
+            widths = self._fitted([whole[i] for i in beside], [columns[i] for i in beside], indent)
+        shown_beside = [columns[i] for i in beside]
+        below = [(i, Text(f"{column.name}: " if column.name else "", style="dim")) for i, column in enumerate(columns) if i not in beside]
+        if any(column.name for column in shown_beside):
+            self._row([Text(column.name, style="dim") for column in shown_beside], widths, shown_beside, indent)
         for row in cells:
-            self._row([cell for i, cell in enumerate(row) if i != below], widths, columns, indent)
-            if below is not None:
-                self.text(name_below + row[below], indent + 2)
+            self._row([row[i] for i in beside], widths, shown_beside, indent)
+            for i, name in below:
+                if row[i].plain:
+                    self.text(name + row[i], indent + 2)
         self.more(len(rows) - len(shown), noun, indent)
 
     def _fitted(self, whole: Sequence[int], columns: Sequence[Column], indent: int) -> list[int]:

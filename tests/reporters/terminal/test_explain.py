@@ -78,3 +78,21 @@ def test_no_line_consists_of_blanks(name: str) -> None:
     for compile in list(found.compiles)[:4]:
         lines = explained(found, compile.label).split("\n")
         assert [line for line in lines if line and not line.strip()] == []
+
+
+BREAK = "Data-dependent branching\n  Explanation: Dynamo does not support it.\n  Hint: Use `torch.cond`.\n"
+STACK = '\nUser code traceback:\n  File "/srv/app/model.py", line 7, in f\n    if x.sum() < k:  # skip it\n       ^^^^^^^^^^^^^^^^^^^^^^^^^^^\n'
+
+
+def test_a_graph_break_that_is_the_failure_itself_is_shown_once() -> None:
+    failed = compiled("0/0", tensor(10, 8), **{**make.FAILED, "fail_reason": BREAK + STACK})
+    reason = f"Graph break in user code at /srv/app/model.py:7\nGraph Break Reason: {BREAK}{STACK}"
+    text = explained(trace(failed, make.artifact("dynamo_graph_break_reason", reason, id="0/0")), "0/0")
+    assert text.count("Data-dependent branching") == 1
+    assert "   | if x.sum() < k:  # skip it\n   |    ^^^^^^^^^^^\n" in text
+
+
+def test_the_rank_is_named() -> None:
+    ranks = make.load_ranks(make.small_trace(), make.small_trace())
+    text = renderer("explanation", "terminal")(explain_compile(ranks, "0/1", rank=1), Options(color=False, width=80)).decode()
+    assert text.splitlines()[0] == "0/1  f  /srv/app/model.py:5  rank 1"

@@ -74,6 +74,12 @@ def test_without_jobs_on_both_sides_there_is_nothing_to_compare(found: Fleet) ->
     assert "none of 1 function compiled both before and since is worse" in better
 
 
+def test_names_are_whole_where_there_is_little_room(found: Fleet) -> None:
+    cause = found.causes[0]._replace(function="ConditionalModel.forward", file="/srv/app/conditional_model.py", line=300)
+    text = shown(found._replace(causes=(cause,)), 80)
+    assert "\n    longest in: ConditionalModel.forward conditional_model.py:300\n" in text
+
+
 @pytest.mark.parametrize("width", [80, 140])
 def test_no_line_is_wider_than_the_terminal_and_no_name_harms_it(found: Fleet, width: int) -> None:
     text = shown(found, width)
