@@ -28,8 +28,8 @@ def test_a_failed_check_shows_the_command_for_the_whole_report(tmp_path: Path) -
         (where / f"dedicated_log_torch_trace_run{number}.log").write_bytes(make.small_trace())
     for options, typed in (([], f"'{where}'"), (["--run", "run0"], f"'{where}' --run run0"), (["--all-runs"], f"'{where}' --all-runs")):
         done = call("check", str(where), *options, "--width", "300")
-        assert f", or `shapelog report {typed}` for the full report.\n" in done.stdout
-    assert "or `shapelog report` for the full report." in call("check", "-", stdin=make.small_trace()).stdout
+        assert f"\nThe full report: shapelog report {typed}\n" in done.stdout
+    assert "\nThe full report: shapelog report\n" in call("check", "-", stdin=make.small_trace()).stdout
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,8 @@ def test_no_line_consists_of_blanks(name: str) -> None:
 
 
 BREAK = "Data-dependent branching\n  Explanation: Dynamo does not support it.\n  Hint: Use `torch.cond`.\n"
-STACK = '\nUser code traceback:\n  File "/srv/app/model.py", line 7, in f\n    if x.sum() < k:  # skip it\n       ^^^^^^^^^^^^^^^^^^^^^^^^^^^\n'
+STACK = '\nUser code traceback:\n  File "/srv/app/model.py", line 7, in f\n'
+STACK += "    if x.sum() < k:  # skip it\n       ^^^^^^^^^^^^^^^^^^^^^^^^^^^\n"
 
 
 def test_a_graph_break_that_is_the_failure_itself_is_shown_once() -> None:
