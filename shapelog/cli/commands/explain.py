@@ -73,13 +73,18 @@ def _costliest(trace: "Trace", rank: int | None, process: int | None) -> "Compil
     recompiles = costliest_first(explained, rank, process)
     if not recompiles:
         ids = some_ids(trace.compiles)
+        if all(compile.is_refused for compile in trace.compiles):
+            raise ShapelogError(
+                f"{trace.name}: calls were refused at the recompile limit, for reasons that are not recorded (see shapelog report)"
+            )
         raise ShapelogError(f"{trace.name}: nothing recompiled; to explain a first compilation: shapelog explain TRACE ID (ids: {ids})")
     first, *others = recompiles
     if others:
         ids = some_ids(item.compile for item in others)
         of_rank = f" of rank {first.frame.rank}" if first.frame.rank is not None else ""
         more = ", with --rank that of another rank" if len({item.frame.rank for item in recompiles}) > 1 else ""
-        message(
-            f"{first.compile.label}{of_rank} is the most expensive recompilation; for another: shapelog explain TRACE ID (ids: {ids}){more}"
+        which = (
+            "the most expensive recompilation" if trace.seconds(first.compile) else "one of the recompilations, of which no times are known"
         )
+        message(f"{first.compile.label}{of_rank} is {which}; for another: shapelog explain TRACE ID (ids: {ids}){more}")
     return explanation_of(explained, advise(explained).remedies, first.frame, first.compile)

@@ -24,7 +24,7 @@ def render_explanation(explanation: CompileExplanation, options: Options) -> byt
     page = TextPage(options, "--verbose")
     _head(page, explanation)
     _why(page, explanation)
-    if explanation.nearest:
+    if explanation.nearest and not explanation.compile.is_refused:  # a refused call has neither guards nor a graph
         _guards(page, explanation, explanation.nearest)
         _graph(page, explanation, options)
     _symbols(page, explanation)
@@ -95,6 +95,9 @@ def _why(page: TextPage, explanation: CompileExplanation) -> None:
         for reason in explanation.compile.capture_reasons or ("not recorded: set TORCH_LOGS=compiled_autograd_verbose",):
             page.line(reason, indent=2)
         return
+    if item is None and explanation.compile.is_refused:
+        page.heading("Why", "the cache was full; nothing of its entries is recorded")
+        return
     if item is None:
         page.heading("First compilation of this code", "no earlier cache entry to compare with")
         return
@@ -112,8 +115,9 @@ def _why(page: TextPage, explanation: CompileExplanation) -> None:
         else "the only earlier cache entry"
     )
     page.heading(f"Why: compared with {item.nearest.reference}", checked)
-    served = f": this call could reuse the graph of {item.served_by.reference}" if item.served_by else ""
-    page.line((item.verdict.words, COLORS[item.verdict]), served, indent=2)
+    is_probable = item.verdict is Verdict.MARKING and not (item.compile.graph_span or item.compile.guards_span)  # nothing shows its code
+    served = f": this call could reuse the graph of {item.served_by.reference}" if item.served_by and not is_probable else ""
+    page.line((f"{'probably ' if is_probable else ''}{item.verdict.words}", COLORS[item.verdict]), served, indent=2)
     shown = first(item.causes, min(page.limit, _MOST))
     is_enough = item.verdict is Verdict.MARKING  # then the marks against all causes are one remedy
     remedies = [explanation.remedies.of((item,), (cause,)) for cause in shown]
@@ -166,6 +170,9 @@ def _cause(page: TextPage, cause: Cause) -> None:
 
 def _guards(page: TextPage, explanation: CompileExplanation, nearest: Compile) -> None:
     before, after = nearest.reference, explanation.compile.reference
+    if nearest.guards is None or explanation.compile.guards is None:
+        page.heading("Guards", "not recorded")
+        return
     page.heading("Guards that differ", f"{before} → {after}")
     for change in page.listed(explanation.guard_changes):
         name = f"{change.source.display_name} {change.prop}" if change.source else change.prop

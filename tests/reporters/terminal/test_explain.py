@@ -1,5 +1,7 @@
 """The explanation of one compile in a terminal: only what is known, and what has a name."""
 
+from typing import Any
+
 import make
 import pytest
 from make import compile as compiled
@@ -97,3 +99,28 @@ def test_the_rank_is_named() -> None:
     ranks = make.load_ranks(make.small_trace(), make.small_trace())
     text = renderer("explanation", "terminal")(explain_compile(ranks, "0/1", rank=1), Options(color=False, width=80)).decode()
     assert text.splitlines()[0] == "0/1  f  /srv/app/model.py:5  rank 1"
+
+
+def unrecorded(*lengths: int) -> bytes:
+    """Compiles without guards and graphs, as a text log has them."""
+    reason = "0/0: tensor 'x' size mismatch at index 0. expected 10, actual 12"
+    kept: dict[str, Any] = {"guards": "", "graph": "", "has_guarded_code": True}
+    return trace(*(compiled(f"0/{number}", tensor(length, 8), reasons=(reason,) * number, **kept) for number, length in enumerate(lengths)))
+
+
+def test_guards_that_are_not_recorded_are_not_the_same() -> None:
+    text = explained(unrecorded(10, 12), "0/1")
+    assert "\nGuards  not recorded\n" in text
+    assert "Guards that differ" not in text
+
+
+def test_without_graphs_and_guards_it_is_only_probable_that_marking_is_enough() -> None:
+    assert "probably avoidable by marking inputs as dynamic\n" in explained(unrecorded(10, 12), "0/1")
+
+
+def test_a_refused_call_has_neither_guards_nor_a_graph() -> None:
+    made = trace(compiled("0/0", tensor(10, 8)), make.refused("0/1", "0/0: tensor 'x' size mismatch at index 0. expected 10, actual 12"))
+    text = explained(made, "0/1")
+    assert "\nGuards" not in text
+    assert "\nGraph" not in text
+    assert "compared with 0/0" in text
