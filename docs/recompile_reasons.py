@@ -40,15 +40,15 @@ def _beginnings(family: Family) -> list[str]:
 
 def _entry(family: Family) -> Iterator[str]:
     yield from (f'<a id="{family.name}"></a>', "", f"### {family.title}", "")
-    for rules, cases in groupby(family.cases, lambda case: case.rules):
+    for (rules, remedy), cases in groupby(family.cases, lambda case: (case.rules, case.remedy)):
         for case in cases:
             yield from ("```text", f"0/0: {case.example}".rstrip(), "```", "", case.meaning, "")
-        yield from (*map(_remedy, rules), "")
+        yield from (*(_remedy(code, remedy) for code in rules), "")
 
 
-def _remedy(code: str) -> str:
+def _remedy(code: str, remedy: str) -> str:
     rule = RULES[code]
-    return f"- [{code} {rule.name}](rules.md#{anchor(rule)}): {plain(rule.remedy)}"
+    return f"- [{code} {rule.name}](rules.md#{anchor(rule)}): {plain(remedy or rule.remedy)}"
 
 
 if __name__ == "__main__":

@@ -320,9 +320,10 @@ def _values_list(context: AdviceContext) -> Iterator[Alternative]:
         codes=("SL101",),
         subject=f"{len(context.marks)} marks",
         sentence=(
-            "Instead of a long list, warm up with a size that occurs nowhere else and name that number: everything equal to it is dynamic."
+            "Instead of a long list, warm up with a size that the model accepts and that occurs nowhere else, and name that number: "
+            "everything equal to it is dynamic."
         ),
-        lines=('torch.compiler.config.dynamic_values = "1111"  # or TORCH_COMPILE_DYNAMIC_VALUES; and make the first call with 1111',),
+        lines=('torch.compiler.config.dynamic_values = "1111"  # or TORCH_COMPILE_DYNAMIC_VALUES; and make the first call with this size',),
         warning="Matches by value alone, so pick an unlikely number. Parameters stay static.",
     )
 

@@ -89,8 +89,8 @@ class Trend:
         runs = plural(len(self.rows), "run")
         if first.compiles == last.compiles and first.recompiles == last.recompiles:
             return Headline(f"{runs.capitalize()}", f"{plural(last.compiles, 'compilation')} in the first and in the last")
-        compiles = f"{first.compiles} → {plural(last.compiles, 'compilation')}"
-        return Headline(f"{runs.capitalize()}", f"{compiles}, {first.recompiles} → {plural(last.recompiles, 'recompilation')}")
+        recompiles = f"recompilations {first.recompiles} → {last.recompiles}"
+        return Headline(f"{runs.capitalize()}", f"compilations {first.compiles} → {last.compiles}, {recompiles}")
 
 
 def trend(name: str, runs: Iterable[NamedRun], unreadable: Iterable[str] = ()) -> Trend:

@@ -294,7 +294,7 @@ def test_a_value_that_a_graph_break_made_an_input_goes_with_the_break(source: st
         )
     )
     assert found.rule.code == "SL312"
-    assert found.text.startswith("remove the graph break" if is_nameless else "wrap it in a tensor")
+    assert found.text.startswith("remove the graph break" if is_nameless else "wrap the float in a tensor")
 
 
 @pytest.mark.parametrize(
@@ -316,7 +316,7 @@ def test_a_float_that_a_line_branches_on_is_not_wrapped_in_a_tensor(line: str, i
     )
     found = remedy(trace(first, second))
     assert found.rule.code == "SL312"
-    assert found.text.startswith("replace the branch on this float by torch.where" if is_branch else "wrap it in a tensor")
+    assert found.text.startswith("replace the branch on this float by torch.where" if is_branch else "wrap the float in a tensor")
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,6 @@ def test_between_runs_of_other_code_nothing_came_or_went() -> None:
 
 
 def test_the_headline_goes_from_the_first_run_to_the_last() -> None:
-    assert str(of(ONCE, INTS, TWICE).headline) == "3 runs: 1 → 2 compilations, 0 → 1 recompilation"
+    assert str(of(ONCE, INTS, TWICE).headline) == "3 runs: compilations 1 → 2, recompilations 0 → 1"
     assert str(of(ONCE, TWICE, ONCE).headline) == "3 runs: 1 compilation in the first and in the last"
     assert str(of(ONCE).headline) == "Only one run: there is nothing to compare it with"

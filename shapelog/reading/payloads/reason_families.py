@@ -26,12 +26,13 @@ class Case(NamedTuple):
     """One way in which a reason of a family reads.
 
     ``example`` is the text after the compile id. ``meaning`` is Markdown: what it means, and the usual causes. ``rules`` are the codes
-    under which such a recompilation is reported, the usual one first.
+    under which such a recompilation is reported, the usual one first. ``remedy`` is what helps, "" for what the rules have.
     """
 
     example: str
     meaning: str
     rules: tuple[str, ...]
+    remedy: str = ""
 
 
 class Template(NamedTuple):
@@ -305,6 +306,7 @@ FAMILIES = (
                 "The object is of an opaque type that returns the values to guard on (`guard_fn`), and one of them changed. The text does "
                 "not name the object.",
                 ("SL320",),
+                "pass an object in the same state in every call",
             ),
         ),
         (Template(Kind.METADATA, r"___check_opaque_guard_fn_\d+_c\S+"),),
@@ -331,6 +333,7 @@ FAMILIES = (
                 "The cache of autocast alone: one of the two calls was traced by `torch.export` or `make_fx`, which turn it off. An "
                 "operator such as `torch.cond` is compiled for both.",
                 ("SL307",),
+                "accept the second graph, or export in a process of its own",
             ),
             Case(
                 "GLOBAL_STATE changed: default_dtype num_threads",
@@ -351,6 +354,7 @@ FAMILIES = (
                 "Another torch function mode is active, or none is. The usual one is a default device: `with torch.device(...)` or "
                 "`torch.set_default_device(...)`.",
                 ("SL307",),
+                "set the default device once, before the first compiled call, or enter the same function mode for every call",
             ),
         ),
         (Template(Kind.FUNCTION_MODES, r"___check_torch_function_mode_stack\(\)"),),
@@ -378,6 +382,7 @@ FAMILIES = (
                 "This call runs under `torch.autograd.graph.saved_tensors_hooks`, which offloading and compression of activations use, "
                 "and the entry was compiled without them or with others; or the other way round.",
                 ("SL307",),
+                "use the same hooks in every call, or accept a graph for each",
             ),
         ),
         (Template(Kind.SAVED_TENSOR_HOOKS, r"torch\._functorch\.aot_autograd\.utils\.top_saved_tensors_hooks.*"),),
@@ -392,6 +397,7 @@ FAMILIES = (
                 "The code was compiled outside of `torch.func.vmap`, `grad` and the like and is now called inside of one, or the other "
                 "way round. For forward-mode AD the text is `torch.autograd.forward_ad._current_level == -1`.",
                 ("SL307",),
+                "call the code inside of the same transforms every time, or accept a graph for each",
             ),
         ),
         (
@@ -726,6 +732,7 @@ FAMILIES = (
                 "KeyError on G['SCALE']",
                 "The code uses the global variable `SCALE`, which no longer exists.",
                 ("SL320",),
+                "define the variable before the first call, and do not delete it",
             ),
         ),
         (Template(Kind.PRESENT, r"(?:KeyError|IndexError) on (?P<source>.*)"),),
@@ -762,6 +769,7 @@ FAMILIES = (
                 "A guard cannot reach what it is about, since an object that it goes through is gone or is of another kind. `not a tensor "
                 "- grad field is accessed` is about the `.grad` of what is no longer a tensor.",
                 ("SL320",),
+                "keep the object alive, and pass one of the same kind in every call",
             ),
         ),
         (Template(Kind.PRESENT, r"(?:Not a weakref|Not a weakref obj|Weakref_GetRef failed|not a tensor - .*)"),),

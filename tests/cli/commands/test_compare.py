@@ -138,7 +138,7 @@ def test_all_runs_are_shown_in_order_of_time(runs: str, tmp_path: Path) -> None:
         ("11-20 11:27:33", 3),
     ]
     assert [[cause["code"] for cause in run["change"]["came"]] for run in data["runs"][1:]] == [["SL101"], []]
-    assert call("compare", runs, "--all").stdout.splitlines()[2] == "3 runs: 1 → 3 compilations, 0 → 2 recompilations"
+    assert call("compare", runs, "--all").stdout.splitlines()[2] == "3 runs: compilations 1 → 3, recompilations 0 → 2"
     out = tmp_path / "trend.html"
     assert call("compare", runs, "--all", "-o", str(out)).exit_code == 0
     assert out.read_bytes().count(b"<title>run ") == 3

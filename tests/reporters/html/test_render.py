@@ -435,7 +435,7 @@ def test_the_page_of_a_passed_check_shows_so_and_what_a_baseline_has_too_much() 
     passed = ci.checked(make.trace(make.compile("0/0", make.tensor(8, 16))), baseline=trace)
     text = Outline(render.render_check(passed, Options()).decode()).text
     assert "Check passed" in text
-    assert "Better than baseline.json" in text
+    assert "In baseline.json, but not in this run: 1 finding" in text
 
 
 def test_names_of_a_hostile_trace_stay_text_in_the_page_of_a_check() -> None:

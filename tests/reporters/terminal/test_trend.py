@@ -14,7 +14,7 @@ RUNS = [NamedRun("11-20 08:27:33", report_of(f"real/{name}.log.gz")) for name in
 @pytest.mark.parametrize("width", [80, 140])
 def test_each_run_has_a_line_that_fits(width: int) -> None:
     lines = render_trend(trend("runs", RUNS), Options(width=width)).decode().splitlines()
-    assert lines[2] == "2 runs: 19 → 8 compilations, 15 → 4 recompilations"
+    assert lines[2] == "2 runs: compilations 19 → 8, recompilations 15 → 4"
     rows = [line.split() for line in lines if line.split()[1:2] == ["11-20"]]
     began = ["11-20", "08:27:33" if width == 140 else "08:27"]
     assert rows == [["1", *began, "19", "15", "11", "67.28", "1", "0"], ["2", *began, "8", "4", "0", "25.13", "0", "0", "better"]]

@@ -76,7 +76,7 @@ def _compiled(trace: Trace) -> str:
 def rendered(options: Options, template: str, **values: object) -> bytes:
     """A template with these values, ``options.limit`` and the filters of notebooks."""
     templates = environment()
-    templates.filters.update(color=_COLORS.__getitem__, text=_text)
+    templates.filters.update(color=_COLORS.__getitem__, text=_text, title=_title)
     return templates.get_template(template).render(limit=options.limit or None, **values).encode("utf-8", "replace")
 
 
@@ -91,6 +91,11 @@ def _about_advice(advice: Advice) -> dict[str, object]:
 
 def _text(value: object) -> str:
     return shorten(one_line(value), _MAX_TEXT)
+
+
+def _title(value: object) -> str:
+    """That of a step, which names functions and what to do: whole unless it is absurdly long."""
+    return shorten(one_line(value), 4 * _MAX_TEXT)
 
 
 def _headline(report: Report) -> str:

@@ -47,7 +47,7 @@ class Chart(NamedTuple):
 
     bars: tuple[Bar, ...]
     ticks: tuple[tuple[float, str], ...]
-    legend: tuple[tuple[str, str, int], ...]
+    legend: tuple[tuple[str, str], ...]
     height: int
     summary: str
 
@@ -94,11 +94,11 @@ def _chart(trend: Trend) -> Chart:
                 number=row.number,
             )
         )
-    sums = {kind: sum(dict(_parts(row.figures)).get(kind, 0) for row in rows) for kind in _KINDS}
+    kinds = {kind for row in rows for kind, _ in _parts(row.figures)}
     return Chart(
         bars=tuple(bars),
         ticks=tuple((_HEIGHT - _HEIGHT * number / top, str(number)) for number in range(0, top + 1, step)),
-        legend=tuple((kind, _label(kind), number) for kind, number in sums.items() if number),
+        legend=tuple((kind, _label(kind)) for kind in _KINDS if kind in kinds),
         height=_HEIGHT,
         summary=f"Compilations of {len(rows)} runs, the oldest on the left. The table has the same figures.",
     )

@@ -159,6 +159,7 @@ def test_graph_breaks_that_came_or_went_have_their_line_and_its_number() -> None
 def test_the_trend_has_a_row_and_a_bar_for_each_run() -> None:
     page = PAGES["trend"]()
     assert page.count(b"<title>run ") == 3
+    assert "first compilations avoidable by marking" in text(page)  # the legend, without sums over the runs
     assert "1 11-20 08:27:33 19 15 11 1 min 7 s 1 0 demo.log.gz" in text(page)
     assert "<title>run 1, 11-20 08:27:33: 4 first compilations, 11 avoidable by marking, 4 other recompilations" in page.decode()
 
