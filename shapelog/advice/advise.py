@@ -174,6 +174,13 @@ class Advice(NamedTuple):
         return "none of these recompilations is caused by a changing size"
 
 
+def _saved(before: Cost, after: Cost, left: Seconds) -> Seconds:
+    """The seconds that marks save. Compiles that may stay all the same take their share of the least."""
+    saved, gone = left.left_of(before.seconds.least), before.compiles - after.compiles
+    sure = max(0.0, 1 - after.unsure / gone) if gone > 0 else 1.0
+    return Seconds(saved.least * sure, saved.most)
+
+
 def advise(explained: Explanations, version: TorchVersion | None = None) -> Advice:
     """The minimal list of marks for this trace, its predicted effect, and what it leaves.
 
@@ -198,7 +205,7 @@ def advise(explained: Explanations, version: TorchVersion | None = None) -> Advi
         pgo=pgo_suggestion(explained, replayed, choice, used),
         before=before,
         after=after,
-        avoidable_seconds=with_marks.seconds.left_of(before.seconds.least),
+        avoidable_seconds=_saved(before, after, with_marks.seconds),
         removed_seconds=max(0.0, before.kept - with_marks.kept),
         remedies=remedies,
         replayed=replayed,

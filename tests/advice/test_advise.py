@@ -535,3 +535,10 @@ def test_what_a_function_keeps_may_be_replaced_outside() -> None:
     (caveat,) = [text for text in advice.caveats if "taken to be what compiled code keeps" in text]
     assert caveat.endswith("up to 3 compilations will not go away: mark them as well.")
     assert advice.after.at_most == advice.after.total + 3
+
+
+def test_compiles_that_may_stay_take_their_share_of_the_least_that_is_saved() -> None:
+    advice = advice_of("lab/encoder_decoder_dicts.log.gz")
+    assert (advice.before.compiles - advice.after.compiles, advice.after.unsure) == (4, 2)
+    assert advice.avoidable_seconds.most is not None
+    assert advice.avoidable_seconds.least == pytest.approx(advice.avoidable_seconds.most / 2, rel=0.01)
