@@ -344,7 +344,7 @@ def _shapes_spec(context: AdviceContext) -> Iterator[Alternative]:
         mine = [mark for item in first.inputs for mark in marks.get(item.source, ())] if first else []
         if not first or not mine or frame.name.startswith("torch_dynamo_resume") or any(not _is_argument(mark.source) for mark in mine):
             continue
-        if any(_consists_of_others(frame, mark.source) for mark in mine):
+        if not _of_other_tensors(frame).isdisjoint(mark.source for mark in mine):
             continue
         codes = {code for item in context.explained.of_frame(frame) for code in item.codes}
         if not frame.called_at or frame.is_library or any_blocks_marking(codes) or codes & {"SL102", "SL103", "SL105", "SL107", "SL315"}:
@@ -449,11 +449,11 @@ def _is_argument(source: str) -> bool:
     return source.startswith("L['") and source.count("[") == 1 and source.endswith("']")
 
 
-def _consists_of_others(frame: Frame, source: str) -> bool:
-    """Whether a tensor is a DTensor or another subclass, such as of ``_local_tensor``: PyTorch refuses to declare its shape."""
+def _of_other_tensors(frame: Frame) -> set[str]:
+    """The inputs that are DTensors or other subclasses, by tensors such as ``_local_tensor``: PyTorch refuses to declare their shape."""
     parts = (symbol.source.tensor_part for compile in frame.compiles for symbol in compile.symbols)
-    inner = {part.tensor.canonical for part in parts if part is not None and not part.tensor.canonical.endswith("._base")}
-    return any(tensor.startswith(f"{source}.") for tensor in inner)
+    inner = {part.tensor.canonical for part in parts if part is not None}
+    return {tensor.rpartition(".")[0] for tensor in inner if not tensor.endswith("._base")}
 
 
 def _dims(item: Input, marks: list[Mark]) -> str:
