@@ -10,6 +10,7 @@ from shapelog.grouping import grouped
 from shapelog.text import plural, seconds, visible
 
 VARIABLE = "TORCH_COMPILE_DYNAMIC_SOURCES"
+OR_IN_CODE = "# or, instead of the list, in code before each call (the names are the function's, the caller may have others):"
 _EACH_THREAD = ", in each thread that makes one: threads do not share settings"
 # What goes into quotes of one kind, and what is escaped in double ones.
 _PARTS = re.compile("[!`]+|[^!`]+")
@@ -39,7 +40,7 @@ def as_python(advice: Advice) -> str:
         ]
     marked = [item for item in advice.suggestions if item.python]
     if has_list and marked:
-        lines += ["", "# or, instead of the list, in code before each call (the names are the function's, the caller may have others):"]
+        lines += ["", OR_IN_CODE]
     elif any(not line.startswith("#") for item in marked for line in item.python):
         lines += ["import torch._dynamo", ""]
     for heading, alike in grouped((marked_lines(item, has_list) for item in marked), lambda item: item[0]).items():

@@ -116,8 +116,13 @@
       lines.push(`torch.compiler.config.dynamic_sources = ${list}`);
     }
     if (code.length) {
-      lines.push(...(entries.length ? ["", "# or, instead of the list, in code before each call:"] : ["import torch._dynamo", ""]));
-      code.forEach((item) => lines.push(...item[entries.length ? 0 : 1]));
+      lines.push(...(entries.length ? ["", data.or_in_code] : ["import torch._dynamo", ""]));
+      const byHeading = new Map();
+      code.forEach((item) => {
+        const [heading, ...own] = item[entries.length ? 0 : 1];
+        byHeading.set(heading, [...(byHeading.get(heading) || []), ...own]);
+      });
+      byHeading.forEach((own, heading) => lines.push(heading, ...new Set(own)));
     }
     return lines.join("\n");
   };

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from shapelog.advice.advise import Advice
 from shapelog.advice.compile_seconds import Seconds
-from shapelog.advice.paste_formats import VARIABLE, marked_lines
+from shapelog.advice.paste_formats import OR_IN_CODE, VARIABLE, marked_lines
 from shapelog.advice.replay import Cost, total_cost
 from shapelog.advice.what_if import Condition, FrameOutcomes, WhatIf, what_if
 from shapelog.grouping import grouped
@@ -83,6 +83,7 @@ class WhatIfView(NamedTuple):
             ],
             "others": _figures(self.others),
             "variable": VARIABLE,
+            "or_in_code": OR_IN_CODE,
             "already": [_with_literal(entry) for entry in self.advice.set_already],
             "entries": [[_with_literal(entry) for entry in item.visible_entries] for item in suggestions],
             "code": [[marked_lines(item, is_comment) for is_comment in (True, False)] if item.python else [] for item in suggestions],
