@@ -127,12 +127,12 @@ def caveats_of_source(
     source, name = marks[0].source, marks[0].source.display_name
     yield from _across_ranks(seen, frames, values)
     helped = set(frames)
-    codes_helped = {(frame.file, frame.line, frame.name) for frame in frames if frame.rank is not None}
+    codes_helped = {frame.origin for frame in frames if frame.rank is not None}
     is_int_alone = version.reads_dims and all(mark.is_int for mark in marks)
     others = [
         frame
         for frame in (index.with_int(source) if is_int_alone else index.with_tensor_or_value(source))
-        if frame not in helped and (frame.file, frame.line, frame.name) not in codes_helped and not index.varied(frame, source)
+        if frame not in helped and frame.origin not in codes_helped and not index.varied(frame, source)
     ]
     if others and version.reads_sources:
         named = ", ".join(list(dict.fromkeys(frame.title for frame in others))[:4])

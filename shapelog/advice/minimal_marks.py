@@ -233,7 +233,7 @@ def _may_be_due_to(mark: Mark, item: GraphBreak, static: Iterable[Compile]) -> b
 
 def _keep_out(name: str, frame: Frame, helped: list[Frame], what: str = "") -> str:
     """What to do instead of marking an int: ``frame`` does ``what`` with it."""
-    is_one_code = all((item.file, item.line, item.name) == (frame.file, frame.line, frame.name) for item in helped)
+    is_one_code = all(item.origin == frame.origin for item in helped)
     if frame in helped or is_one_code:  # it may have been compiled again, after a reset
         return f"{f'{what} outside the compiled code' if what else 'accept one graph per value'}, or pass {name} as a tensor"
     return f"{_rename(name, frame, helped)}, or pass it as a tensor there"

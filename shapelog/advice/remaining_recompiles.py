@@ -94,8 +94,7 @@ def remaining(
                 continue  # there is room for it now
             cause, note = _obstacle(item, marks, instead, version)
             # one code may have a frame for each rank, and one more after every torch._dynamo.reset()
-            code = (plan.frame.file, plan.frame.line, plan.frame.name)
-            key = (*code, cause.remedy_rule.code if cause else "SL399", cause.axis if cause else note)
+            key = (plan.frame.origin, cause.remedy_rule.code if cause else "SL399", cause.axis if cause else note)
             groups.setdefault(key, []).append((item, cause, note))
     found = [_joined(members, instead, remedies) for members in groups.values()]
     return tuple(sorted(found, key=lambda item: (-item.seconds, item.compiles[0].order)))

@@ -177,12 +177,9 @@ class FramePlan:
         forbidden = sum([call.compile.is_forbidden for call in left])
         room = len(served) if has_room and self.is_full else 0
         more = room * (1 + self.followers) if len(left) > 1 else 0
-        doubtful = [
-            self.calls[index].compile.is_refused for index, route in served.items() if route.is_doubtful(marks) or route.narrows(marks)
-        ]
-        replaced = [
-            route for route in served.values() if route.may_be_replaced(marks) and not (route.is_doubtful(marks) or route.narrows(marks))
-        ]
+        in_doubt = {index for index, route in served.items() if route.is_doubtful(marks) or route.narrows(marks)}
+        doubtful = [self.calls[index].compile.is_refused for index in in_doubt]
+        replaced = [index for index in served.keys() - in_doubt if served[index].may_be_replaced(marks)]
         return Cost(
             compiles=self.weight * (len(left) - hits - forbidden),
             limit_hits=self.weight * hits,

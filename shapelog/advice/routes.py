@@ -92,7 +92,7 @@ class Router:
             choices.update(dict.fromkeys(choice | partners for choice in found))
         is_outside = difference.entry.order < 0
         sizes = dict.fromkeys(Mark(cause.source, cause.prop.dim) for cause in left if cause.prop.kind is Kind.SIZE)
-        # a function may be handed on another tensor than it is taken to be, which a mark on that settles
+        # the function may get another tensor than it is taken to get: a mark on that tensor settles it
         doubts = tuple(frozenset((mark,)) for mark in sizes if self.propagation.is_guessed(frame, mark.source, mark.dim))
         kept = tuple(mark for mark in sizes if self.propagation.is_kept(frame, mark.source, mark.dim))
         return Route(difference.entry, tuple(choices), is_proven, self.lost(frame, entry, compile), is_outside, doubts, kept)

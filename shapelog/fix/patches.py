@@ -173,7 +173,7 @@ class _Plan:
         if caller.is_certain:
             return
         for other in self.report.trace.frames:
-            same_code = (other.file, other.line, other.name) == (frame.file, frame.line, frame.name)
+            same_code = other.origin == frame.origin
             if not same_code and any(found.place == caller.place for found in callers(other)):
                 raise CannotPlaceError("the trace does not name the line of the call with certainty")
 
@@ -250,7 +250,7 @@ def _codes(frames: Sequence[Frame]) -> list[Frame]:
     found: dict[tuple[str, int, str], Frame] = {}
     for frame in frames:
         if not resumed_by(frame.name):
-            found.setdefault((frame.file, frame.line, frame.name), frame)
+            found.setdefault(frame.origin, frame)
     if not found:
         raise CannotPlaceError("it is created before a graph break")
     return list(found.values())

@@ -26,6 +26,10 @@ _WRAPPERS = frozenset(("inner", "wrapper", "wrapped", "_fn", "fn", "_call_impl",
 _NO_CLASS_OF_CODE = ("torch.Tensor", "torch.nn.parameter.", "torch._ops.")
 _CALLEES = tuple(map(Source, ("L['self']", "L['fn']", "L['func']", "L['args'][0]")))
 _ARGUMENT = re.compile(r"L\['\w+'\]")
+
+Origin = tuple[str, int, str]
+"""The file, the first line and the name of code."""
+
 Function = tuple[int | None, int, str, str]
 """A rank, a process, a file, and the name of a function."""
 
@@ -71,6 +75,11 @@ class Frame:
     def entries(self) -> tuple[Compile, ...]:
         """The compiles that produced guarded code."""
         return tuple([compile for compile in self.compiles if compile.outcome is Outcome.COMPILED])
+
+    @property
+    def origin(self) -> Origin:
+        """Where its code is from: the same on all ranks, and when the code is compiled again after a reset."""
+        return self.file, self.line, self.name
 
     @property
     def function(self) -> Function:

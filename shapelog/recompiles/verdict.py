@@ -20,8 +20,6 @@ from shapelog.recompiles.graph_reuse import (
 )
 from shapelog.rules import Verdict, any_blocks_marking
 
-# A size that a library needs as a number: whatever else is changed about the code, such a call needs a graph of its own.
-_BY_LIBRARY = "SL202"
 _BY_OUTCOME = {
     Outcome.LIMIT: Verdict.LIMIT,
     Outcome.SKIPPED: Verdict.SKIPPED,

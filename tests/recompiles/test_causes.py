@@ -991,7 +991,7 @@ def test_a_tensor_that_is_no_view_any_more_is_named() -> None:
     (cause,) = last_recompile(made).causes
     assert (cause.codes, cause.axis) == (("SL303",), "x view")
     assert cause.sentence == "x was a view of another tensor when this was compiled, and no longer is one"
-    assert cause.own_remedy == "pass a copy where it is a view, as clone() makes one, so that it is a view in no call"
+    assert cause.own_remedy == "pass a copy of it, made with clone(), in the calls in which it is a view"
 
 
 def test_a_storage_offset_of_0_is_no_int_and_no_size() -> None:
@@ -1263,7 +1263,7 @@ def test_an_iterator_of_itertools_is_named() -> None:
     ]
     cause = only(two(*trees, "___normalize_count_iter(c) == (3, 1)"))
     assert cause.sentence == "c changed from itertools.count(3, 1) to itertools.count(4, 1)"
-    assert (cause.verdict, cause.own_remedy) == (Verdict.CODE, "call next(c) outside of the compiled function, and pass the number")
+    assert (cause.verdict, cause.own_remedy) == (Verdict.CODE, "call next(c) outside the compiled function, and pass the number")
 
 
 def test_keys_that_came_in_another_order() -> None:

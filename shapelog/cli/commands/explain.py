@@ -83,8 +83,6 @@ def _costliest(trace: "Trace", rank: int | None, process: int | None) -> "Compil
         ids = some_ids(item.compile for item in others)
         of_rank = f" of rank {first.frame.rank}" if first.frame.rank is not None else ""
         more = ", with --rank that of another rank" if len({item.frame.rank for item in recompiles}) > 1 else ""
-        which = (
-            "the most expensive recompilation" if trace.seconds(first.compile) else "one of the recompilations, of which no times are known"
-        )
+        which = "the most expensive recompilation" if trace.seconds(first.compile) else "one of the recompilations (no times are recorded)"
         message(f"{first.compile.label}{of_rank} is {which}; for another: shapelog explain TRACE ID (ids: {ids}){more}")
     return explanation_of(explained, advise(explained).remedies, first.frame, first.compile)

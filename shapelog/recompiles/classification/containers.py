@@ -9,7 +9,7 @@ from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts import CompileFacts
 from shapelog.rules import Verdict
 
-_KINDS_OF_CALLS = "accept one graph for each kind of call: the tensors of one came in place of those of the other"
+_KINDS_OF_CALLS = "accept one graph for each kind of call: each passes tensors that the other does not"
 _ONE_ORDER = "insert the keys in the same order every time"
 _SETS, _SAME_MEMBERS = frozenset(("set", "frozenset")), "always pass a set with the same members, or accept one graph for each case"
 _CLASS_DICT, _MODULE_PART = (
@@ -35,9 +35,8 @@ def keys(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) ->
 def _of_dict(item: Violation, sentence: str, entry: CompileFacts, call: CompileFacts, remedy: str = "") -> Classification:
     """Other keys of a dict. Where tensors went and others came in their place, and the graphs differ, each kind of call needs its own."""
     had, has = ({tensor.source for tensor in known.compile.inputs if tensor.source.is_below(item.source)} for known in (entry, call))
-    graphs = [known.compile.graph for known in (entry, call)]
-    are_other_graphs = all(graphs) and len({graph.key for graph in graphs if graph}) == len(graphs)
-    if had - has and has - had and are_other_graphs and not remedy:
+    graph, other = entry.compile.graph, call.compile.graph
+    if not remedy and had - has and has - had and graph and other and graph.key != other.key:
         return Classification(("SL314",), sentence, verdict=Verdict.JUSTIFIED, remedy=_KINDS_OF_CALLS)
     return Classification(("SL314",), sentence, remedy=remedy)
 

@@ -50,7 +50,7 @@ def float_value(item: Violation, name: str, entry: CompileFacts, call: CompileFa
 
 
 def not_a_number(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
-    """A float that became NaN, or that was it."""
+    """A float that became NaN, or that was NaN."""
     is_now = item.reason is not None and item.reason.code.startswith("not ")
     return Classification(("SL312",), f"the float {name} {'is now NaN' if is_now else 'was NaN, and no longer is'}")
 

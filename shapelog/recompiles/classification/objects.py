@@ -45,7 +45,7 @@ _SHARED_METHOD = (
 # What compiled autograd calls for the backward pass of a custom function (``call_backward`` in ``torch/_dynamo/external_utils.py``).
 _BACKWARD = "L['backward_c_function']"
 _ARGUMENT = re.compile(r"L\['\w+'\]")
-_FOR_LIBRARY = "library code calls this function with objects of several types, which need a graph each: accept them"
+_FOR_LIBRARY = "accept one graph for each type: library code calls this function with several"
 _FOR_BACKWARD = (
     "each torch.autograd.Function whose backward pass breaks the graph needs one of its own: raise the recompile limit above their number"
 )

@@ -15,7 +15,7 @@ _SAME_OBJECTS = "pass objects that are always distinct or always the same, or ac
 _OFFSETS = "._offsets"  # of a nested tensor, which shares them with others of the same shape
 _SAME_OFFSETS = "make the nested tensors with one offsets tensor in every call, or accept one graph for each case"
 _BOTH_LEVELS = "accept two graphs, or wrap what is called below autograd in torch.compiler.disable"
-_NO_VIEW = "pass a copy where it is a view, as clone() makes one, so that it is a view in no call"
+_NO_VIEW = "pass a copy of it, made with clone(), in the calls in which it is a view"
 _SAME_METADATA = "use the same metadata in every call, or accept one graph for each"
 INNER, _SAME_INNER = ".__tensor_flatten__()[0]", "give it the same tensors in every call, or accept one graph for each set"
 _OVERLAPPING = re.compile(r"check_overlapping\(overlapping=\[(?P<together>.+)\], non_overlapping=\[(?P<apart>.*)\]\)")

@@ -16,7 +16,7 @@ from shapelog.rules import Verdict
 _OTHER_BOOL = {"True": "False", "False": "True"}
 _SCALARS = frozenset(("bool", "int", "float", "complex", "str", "bytes"))
 _COUNTER = "itertools.count"
-_NUMBER_OF_COUNTER = "call next({}) outside of the compiled function, and pass the number"
+_NUMBER_OF_COUNTER = "call next({}) outside the compiled function, and pass the number"
 _ZERO_OR_ONE = "accept the extra graph: 0 and 1 often need one each; rewrite the line if other values recompile, too"
 _PLAIN = "pass a plain {}: PyTorch treats an instance of a subclass as a constant"
 _OF_INSTANCE = (

@@ -33,7 +33,8 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
     config = explained.trace.config
     limit = config.recompile_limit or DEFAULT_LIMIT
     unrecorded = not explained.trace.shows_limit_hits
-    has_more = {_code(frame) for frame in explained.trace.frames if len(frame.entries) > limit}  # on another rank, or after a reset
+    # several objects share such a function, or the limit is another one, also for the frames that it has on other ranks
+    beyond = {frame.origin for frame in explained.trace.frames if len(frame.entries) > limit}
     for frame in explained.trace.frames:
         hit = next((compile for compile in frame.compiles if compile.outcome is Outcome.LIMIT), None)
         entries = len(frame.entries)
@@ -50,9 +51,7 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
             sentence = f"{title} hit the {kind}{at}; {then}"
         elif unrecorded and entries >= limit:
             sentence = f"{title} {has} {entries} cache entries, which is the limit; this torch version does not record when it is exceeded"
-        elif (
-            limit > 1 and _code(frame) not in has_more
-        ):  # with more of them, several objects share the function, or the limit is another one
+        elif limit > 1 and frame.origin not in beyond:
             rule = _NEAR
             room = (
                 "the next recompilation will be refused"
@@ -77,10 +76,6 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
             notes=tuple(_notes(explained, frame, hit)) if hit is not None else (),
             own_remedy=_remedy(explained, frame, causes, is_accumulated(compile)),
         )
-
-
-def _code(frame: Frame) -> tuple[str, int, str]:
-    return frame.file, frame.line, frame.name
 
 
 def _notes(explained: Explanations, frame: Frame, hit: Compile) -> Iterator[str]:
