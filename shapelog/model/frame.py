@@ -137,7 +137,7 @@ class Frame:
                 yield named.rsplit(".", 1)[-1]
 
     def caller(self, compile: Compile) -> StackFrame | None:
-        """The user's line that called this code when ``compile`` was made, None if the stack holds library code alone."""
+        """The user's line that called this code when ``compile`` was made, None if that is not recorded or all callers are libraries."""
         start = compile.stack.frames
         if compile.recorded_callers:
             return self.called_from(compile.recorded_callers)
@@ -146,7 +146,20 @@ class Frame:
             return None
         alike = (item for item in self.compiles[:_MOST_ASKED] if item.recorded_callers and item.stack.frames == start)
         found = {self.called_from(item.recorded_callers) for item in alike} - {None}
-        return found.pop() if len(found) == 1 else called
+        if len(found) == 1:
+            return found.pop()
+        return None if self._lacks_caller(compile) else called
+
+    def _lacks_caller(self, compile: Compile) -> bool:
+        """Whether the line that called this code is missing in the stack that its start has.
+
+        From torch 2.10 on (the first to write its version among the metrics), that stack ends two calls before the code itself. Those
+        two are PyTorch's own only for the ``forward`` of a module and for resumed code; a plain function is called by the user's line
+        and ``compile_wrapper``.
+        """
+        outer = compile.stack.frames[:-1]
+        is_cut = bool(compile.metrics.torch_version and outer) and not in_library(outer[-1].file)
+        return is_cut and self.name != "forward" and resumed_by(self.name) is None
 
     def called_from(self, stack: tuple[StackFrame, ...]) -> StackFrame | None:
         """The same of a stack. Resumed code is called where the whole function is, which calls its rest itself."""

@@ -83,8 +83,8 @@ def test_a_function_has_the_compilations_of_all_its_parts() -> None:
 def test_functions_are_in_the_order_of_their_lines_and_the_top_level_is_last() -> None:
     (file,) = source_of(report_of(DEMO)).files
     assert [item.title for item in file.functions] == ["Classifier.forward", "MovingAverage.forward", "normalize", "main"]
-    (file,) = source_of(report_of("lab/no_recompiles.log.gz")).files
-    assert [item.title for item in file.functions] == ["<lambda>", "main", TOP_LEVEL]
+    (file,) = source_of(report_of("causes/isolate_recompiles.log.gz")).files
+    assert [item.title for item in file.functions] == ["Layer.forward", "block", TOP_LEVEL]
 
 
 def test_functions_of_one_name_end_where_the_code_of_another_frame_begins() -> None:

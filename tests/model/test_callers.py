@@ -1,0 +1,30 @@
+"""The line that calls compiled code: from the records that have it, and none where PyTorch left it out of the stack."""
+
+from recorded import report_of
+
+from shapelog.model.frame import Frame
+
+
+def frame_of(trace: str, name: str) -> Frame:
+    return next(frame for frame in report_of(trace).trace.frames if frame.name == name)
+
+
+def test_a_stack_of_a_newer_torch_lacks_the_line_that_calls_a_function() -> None:
+    block = frame_of("lab/autocast_toggle.log.gz", "block")
+    assert [(item.name, item.code) for item in block.compiles[0].stack.frames[-2:]] == [("<module>", "main()"), ("block", "")]
+    assert [block.caller(compile) for compile in block.compiles] == [None, None, None]
+    assert block.called_at is None
+
+
+def test_a_stack_of_an_older_torch_has_it() -> None:
+    called = frame_of("real/2.6/l_failures.log.gz", "bf").called_at
+    assert called is not None
+    assert (called.name, called.line) == ("step", 10)
+
+
+def test_the_line_is_that_of_an_entry_with_the_same_stack_whose_symbols_have_it() -> None:
+    frame = frame_of("lab/beam_step_tuples.log.gz", "gather")
+    first = frame.compiles[0]
+    assert not first.recorded_callers
+    assert (called := frame.caller(first)) is not None
+    assert (called.line, called.code) == (21, 'state = gather(state, expand(state["scores"], state["h"] @ w, k))')
