@@ -23,7 +23,7 @@ from shapelog.model.frame import Frame, Function
 from shapelog.model.payloads import Payloads
 from shapelog.model.trace import Trace
 from shapelog.reading.payloads.graphs import outputs
-from shapelog.reading.payloads.guard_expressions import parse
+from shapelog.reading.payloads.guard_expressions import parse, split_items
 from shapelog.reading.payloads.guards import GuardTree
 from shapelog.reading.payloads.properties import GRAD_MODE, RANK, TENSOR, size
 from shapelog.reading.payloads.source_names import Source
@@ -34,6 +34,7 @@ _STACK = re.compile(r"^L\['___stack(\d{1,9})'\]")
 # Graph breaks after which nothing is on Python's stack that the broken instruction returned.
 _WITHOUT_RESULT = re.compile(r"branch|jump|store|setattr|setitem|delattr|delitem|assert|context manager", re.I)
 _LOCAL = re.compile(r"^L\['(\w+)'\]$")
+_ITEM_OF_LIST = re.compile(r"^L\['(?!args'|_)\w+'\](?:\[\d{1,9}\])+$")
 # How fx writes dtypes.
 _DTYPES = {
     "f16": "float16",
@@ -95,12 +96,17 @@ class _Kept(NamedTuple):
 class _Inputs(NamedTuple):
     """The tensors of a compile by their sources, and, by size, the sources of those whose gradients are described with them.
 
-    ``alike`` is how many have a size and dtype, without parameters and buffers.
+    ``alike`` is how many have a size and dtype, without parameters and buffers; ``with_history`` how many of these autograd knows.
     """
 
     by_source: dict[Source, Input]
     with_grad: Mapping[tuple[int, ...], frozenset[Source]]
     alike: Mapping[tuple[tuple[int, ...], str], int]
+    with_history: Mapping[tuple[tuple[int, ...], str], int]
+
+    def like(self, tensor: Input) -> int:
+        """How many inputs look like a tensor, itself included. One with a history is not like those without."""
+        return (self.with_history if tensor.has_history else self.alike).get((tensor.size, tensor.dtype), 0)
 
 
 class _Through(NamedTuple):
@@ -192,8 +198,10 @@ class DynamismPropagation:
             inputs = compile.inputs
             with_grad = grouped((item for item in inputs if item.has_grad), lambda item: item.size)
             by_size = {sizes: frozenset(item.source for item in items) for sizes, items in with_grad.items()}
-            alike = Counter((item.size, item.dtype) for item in inputs if not item.source.is_registered)
-            self._inputs[compile] = _Inputs({item.source: item for item in inputs}, by_size, alike)
+            passed = [item for item in inputs if not item.source.is_registered]
+            alike = Counter((item.size, item.dtype) for item in passed)
+            with_history = Counter((item.size, item.dtype) for item in passed if item.has_history)
+            self._inputs[compile] = _Inputs({item.source: item for item in inputs}, by_size, alike, with_history)
         return self._inputs[compile]
 
     def _find_origins(self, frame: Frame, source: Source, dim: int) -> tuple[Mark, ...]:
@@ -289,7 +297,7 @@ class DynamismPropagation:
         """
         look = tensor.size, tensor.dtype
         alike = self._dims_by_look_of(maker).get(look, [])
-        if self._inputs_of(compile).alike.get(look, 0) > len(alike) or link(maker, compile, tensor.source) is not Link.DIRECT:
+        if self._inputs_of(compile).like(tensor) > len(alike) or link(maker, compile, tensor.source) is not Link.DIRECT:
             return ()
         return _shared([self._marks(dims[dim], maker) for dims in alike])
 
@@ -297,12 +305,15 @@ class DynamismPropagation:
         """The marks behind a dim of the outputs one of which this input is: those that all makers of such outputs share.
 
         () where there are more or fewer such inputs, or the dim is not symbolic in the outputs. One input that looks like each of two
-        outputs may be a new tensor that was computed from both, such as a sample by its mean and deviation.
+        outputs may be a new tensor that was computed from both, such as a sample by its mean and deviation. The items of lists may be
+        what several calls of each maker returned.
         """
         look = tensor.size, tensor.dtype
-        able = (maker for maker in makers if tensor.is_leaf or not tensor.requires_grad or _may_require_grad(maker))
+        able = (maker for maker in makers if not tensor.has_history or _may_require_grad(maker))
         found = {maker: dims for maker in able if (dims := self._dims_by_look_of(maker).get(look))}
-        if not 0 < self._inputs_of(compile).alike.get(look, 0) == sum(map(len, found.values())):
+        alike, made = self._inputs_of(compile).like(tensor), sum(map(len, found.values()))
+        calls, rest = divmod(alike, made) if made else (0, 0)
+        if rest or not calls or (calls > 1 and not _ITEM_OF_LIST.match(tensor.source)):
             return ()
         return _shared([self._marks(dims[0][dim], maker) for maker, dims in found.items()])
 
@@ -539,8 +550,7 @@ def _output(output: tuple[str, str]) -> _Output:
     shape = _SHAPE.match(annotation)
     if not shape:
         return _Output("", (), ())
-    dims, strides = (tuple(part.strip() for part in text.split(",")) if text.strip() else () for text in (shape[1], shape[2] or ""))
-    return _Output(_DTYPES.get(annotation.partition("[")[0], ""), dims, strides)
+    return _Output(_DTYPES.get(annotation.partition("[")[0], ""), split_items(shape[1]), split_items(shape[2] or ""))
 
 
 def _sizes(dims: tuple[str, ...], compile: Compile) -> tuple[int, ...] | None:

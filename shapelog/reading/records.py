@@ -98,6 +98,11 @@ class Input(NamedTuple):
         """Whether it is a view of a tensor that has other sizes or is not known."""
         return self.is_view and self.base_size != self.size
 
+    @property
+    def has_history(self) -> bool:
+        """Whether autograd recorded how it was computed."""
+        return self.requires_grad and not self.is_leaf
+
 
 def described_input(body: Body, source: str) -> Input:
     """``describe_tensor``, with the source that a ``describe_source`` gave it and the sizes of its base."""

@@ -258,7 +258,7 @@ def computed_under_other_grad_mode(item: Violation, changes: Changes) -> bool:
     if item.prop.kind is not Kind.REQUIRES_GRAD or not changes.grad_mode_changed:
         return False
     found = (changes.entry.input(item.source), changes.call.input(item.source))
-    return any(tensor is not None and tensor.requires_grad and not tensor.is_leaf for tensor in found)
+    return any(tensor is not None and tensor.has_history for tensor in found)
 
 
 def changed_by_inference_mode(item: Violation, changes: Changes) -> bool:

@@ -156,6 +156,41 @@ def test_as_many_outputs_as_inputs_of_one_size_come_from_what_their_makers_share
     assert origins(two_towers("L['x']"), "L['a']") == ()
 
 
+def listed(*sources: str, **fields: bool) -> bytes:
+    """A function with one output is called for each of these inputs of another one, which also takes a tensor of the same sizes."""
+    made, weight = make.trace(), make.tensor(5, source="L['self'].weight", requires_grad=True)
+    for number, (rows, dim) in enumerate(((10, "10"), (12, "s77"))):
+        symbols = [("s77", rows, "L['x'].size()[0]")] if number else ()
+        graph = returning(f'h: "f32[{dim}, 8][8, 1]cpu"', inputs=BATCH if number else 'L_x_: "f32[10, 8][8, 1]cpu"')
+        made += make.compile(f"0/{number}", make.tensor(rows, 8), weight, graph=graph, symbols=symbols)
+        passed = [make.tensor(rows, 8, source=source, **fields) for source in sources]
+        made += make.compile(f"1/{number}", *passed, make.tensor(rows, 8, source="L['target']"), name="loss")
+        made += b"".join(make.record("aot_inference_graph", {}, "a graph", id=f"{frame}/{number}") for frame in (0, 1))
+    return made
+
+
+def test_a_tensor_that_autograd_knows_is_told_apart_from_one_that_it_does_not() -> None:
+    assert origins(listed("L['h']", requires_grad=True, is_leaf=False), "L['h']") == (X,)
+    assert origins(listed("L['h']"), "L['h']") == origins(listed("L['h']", requires_grad=True, is_leaf=False), "L['target']") == ()
+
+
+@pytest.mark.parametrize(
+    ("sources", "expected"),
+    [
+        (("L['real'][0][0]", "L['fake'][0][0]"), (X,)),
+        (("L['preds'][0]", "L['preds'][1]", "L['preds'][2]"), (X,)),
+        (("L['a']", "L['b']"), ()),
+        (("L['args'][0]", "L['args'][1]"), ()),
+    ],
+)
+def test_the_items_of_a_list_may_be_what_several_calls_returned(sources: tuple[str, ...], expected: tuple[Mark, ...]) -> None:
+    made = listed(*sources, requires_grad=True, is_leaf=False)
+    trace = make.explain(made).trace
+    found, loss = DynamismPropagation(trace), trace.frames[1]
+    assert [found.origins(loss, Source(source), 0) for source in sources] == [expected] * len(sources)
+    assert all(found.is_guessed(loss, Source(source), 0) for source in sources) is bool(expected)
+
+
 def test_a_local_of_resumed_code_is_an_output_that_fx_may_name_after_an_operation() -> None:
     """Only the call that broke the graph lies between them. Of two outputs of its sizes it may be either."""
     made = broken('view: "f32[s77, 8][8, 1]cpu"', 'other: "f32[s77, 8][8, 1]cpu"')

@@ -46,6 +46,17 @@ _CALL: dict[str, Callable[..., Value]] = {
     "CeilDiv": lambda a, b: -(-a // b),
     "CleanDiv": operator.floordiv,
     "IntTrueDiv": operator.truediv,
+    "FloatTrueDiv": operator.truediv,
+    "ToFloat": float,
+    "CeilToInt": math.ceil,
+    "FloorToInt": math.floor,
+    "TruncToInt": math.trunc,
+    "TruncToFloat": lambda value: float(math.trunc(value)),
+    "RoundToInt": round,
+    "RoundDecimal": round,
+    "Identity": lambda value: value,
+    "Where": lambda condition, then, otherwise: then if condition else otherwise,
+    "ModularIndexing": lambda base, divisor, modulus: base // divisor % modulus,
     "Max": max,
     "Min": min,
     "max": max,
@@ -71,6 +82,7 @@ _MAX_EXPONENT = 64
 _FLOAT = re.compile(r"-?\d{1,400}(?:\.\d{0,400}(?:e[+-]?\d{1,3})?|e[+-]?\d{1,3})", re.A)
 # Sources that ``ast.unparse`` would not change, as most are.
 _CANONICAL = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*(?:\(\))?|\['[A-Za-z0-9_.]*'\]|\[(?:0|[1-9]\d{0,8})\])*", re.A)
+_SEPARATORS = re.compile(r"([(),])")
 # Real guards and lines have a few hundred characters and about ten levels. Python 3.10 crashes on the nesting that a megabyte can hold.
 _MAX_LENGTH, _MAX_DEPTH = 10_000, 100
 
@@ -167,6 +179,18 @@ def number(text: str) -> int | float | None:
     if _FLOAT.fullmatch(text):
         return float(text)
     return integer(text)
+
+
+def split_items(text: str) -> tuple[str, ...]:
+    """The items of a list without its brackets, such as the sizes ``s0, Max(1, s1)``: commas in parentheses separate arguments."""
+    items, depth = [""], 0
+    for part in _SEPARATORS.split(text):
+        depth += (part == "(") - (part == ")")
+        if part == "," and not depth:
+            items.append("")
+        else:
+            items[-1] += part
+    return tuple(item.strip() for item in items) if text.strip() else ()
 
 
 def canonical(source: str) -> str:

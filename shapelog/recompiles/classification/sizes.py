@@ -68,7 +68,7 @@ def is_parameter(item: Violation, entry: CompileFacts, call: CompileFacts) -> bo
 def is_computed_with_gradients(item: Violation, known: CompileFacts) -> bool:
     """Whether a tensor is the result of operations that autograd recorded, through which gradients flow back."""
     tensor = known.input(item.source)
-    return tensor is not None and tensor.requires_grad and not tensor.is_leaf
+    return tensor is not None and tensor.has_history
 
 
 def stride(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from shapelog.model.exports import Export, user_line
 from shapelog.reading.export_records import Assumed
+from shapelog.reading.payloads.guard_expressions import split_items
 from shapelog.reading.records import Symbol
 
 _CALL = re.compile(r"^(Eq|Ne)\((.*)\)$", re.S)
@@ -97,7 +98,7 @@ def in_variables(assumed: Assumed, names: Mapping[str, str]) -> str:
     text, held = assumed.expression, dict[str, str]()
     for variable, value in assumed.values:
         shape = _SHAPE.match(value)
-        sizes = [part.strip() for part in shape[1].split(",")] if shape else [value]
+        sizes = split_items(shape[1]) if shape else (value,)
         parts = [(size, f"{variable}.shape[{dim}]" if shape else variable) for dim, size in enumerate(sizes)]
         held |= {size: name for size, name in parts if symbols_in(size) and size not in held}
     for value in sorted(held, key=len, reverse=True):

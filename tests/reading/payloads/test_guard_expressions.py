@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from shapelog.reading.payloads.guard_expressions import canonical, integer, parse
+from shapelog.reading.payloads.guard_expressions import canonical, integer, parse, split_items
 
 X = "L['x'].size()[0]"
 Y = "L['y'].size()[0]"
@@ -31,6 +31,11 @@ SIZES = {X: 10, Y: 5, "L['k']": 3, "L['p']": -3, "s0": 12, "L['f']": 1.5}
         f"CeilDiv({X}, 3) == 4",
         f"CleanDiv({X}, 2) == 5",
         f"IntTrueDiv({X}, 4) == 2.5",
+        f"CeilToInt(FloatTrueDiv(ToFloat({X} - 1), 4.0)) == 3",
+        f"FloorToInt(ToFloat({X}) * 0.25) == TruncToInt(TruncToFloat(2.9)) == 2",
+        f"RoundToInt(ToFloat({X}) / 4.0) == Identity(2)",
+        f"ModularIndexing({X}, 3, 2) == 1",
+        f"Where({X} > 5, {Y}, 0) == 5",
         f"Max({X}, {Y}) == 10",
         f"min({X}, {Y}) == 5",
         f"{Y}**2 == 25",
@@ -60,6 +65,20 @@ SIZES = {X: 10, Y: 5, "L['k']": 3, "L['p']": -3, "s0": 12, "L['f']": 1.5}
 )
 def test_the_guard_holds(text: str) -> None:
     assert parse(text).holds(SIZES) is True
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", ()),
+        ("3", ("3",)),
+        ("s0, 8*s1, 1", ("s0", "8*s1", "1")),
+        ("s0, 2*Max(1, FloorDiv(s1, 2)), Max(1, s0)", ("s0", "2*Max(1, FloorDiv(s1, 2))", "Max(1, s0)")),
+        ("Max(1, s0", ("Max(1, s0",)),
+    ],
+)
+def test_commas_in_parentheses_separate_no_items(text: str, expected: tuple[str, ...]) -> None:
+    assert split_items(text) == expected
 
 
 @pytest.mark.parametrize(
