@@ -137,8 +137,8 @@ _ALL = (
         "SL104",
         "zero-one-size",
         _FINE,
-        "warm up with a size of 2 or more if only the warm-up has another, make the dimension unbacked with "
-        "torch._dynamo.decorators.mark_unbacked, or accept the extra graph (PyTorch always specializes on 0 and 1)",
+        "warm up with a size of 2 or more if only the warm-up has another; otherwise accept the extra graph (PyTorch always specializes on "
+        "0 and 1), or try torch._dynamo.decorators.mark_unbacked on the dimension",
         size_related=True,
         blocks_marking=True,
     ),
@@ -195,7 +195,7 @@ _ALL = (
         "SL204",
         "branch-on-size",
         _FINE,
-        "accept one graph per branch: marking does not merge the graphs of different branches",
+        "accept one graph per branch (of your code or of a PyTorch operation): marking does not merge the graphs of different branches",
         size_related=True,
         blocks_marking=True,
     ),
@@ -544,7 +544,7 @@ def remedy_for(rule: Rule, supports_dynamic_sources: bool) -> str:
     return rule.remedy if supports_dynamic_sources else rule.remedy_without_sources or rule.remedy
 
 
-_ACCEPTING = re.compile(r",? or accept [^;]*$")
+_ACCEPTING = re.compile(r",? or accept [^;]*$|^(?:otherwise )?accept [^;]*?, or ")
 
 
 class Remedy(NamedTuple):
@@ -556,8 +556,8 @@ class Remedy(NamedTuple):
     @property
     def change(self) -> str:
         """What to change, without the alternative to accept more graphs; "" where nothing else is left."""
-        parts = (part for part in self.text.split("; ") if not part.startswith(("accept ", "otherwise accept ")))
-        return "; ".join(_ACCEPTING.sub("", part).removeprefix("otherwise ") for part in parts)
+        parts = (_ACCEPTING.sub("", part) for part in self.text.split("; "))
+        return "; ".join(part.removeprefix("otherwise ") for part in parts if not part.startswith(("accept ", "otherwise accept ")))
 
 
 def any_blocks_marking(codes: Iterable[str]) -> bool:

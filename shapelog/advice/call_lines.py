@@ -11,7 +11,7 @@ from enum import Enum
 
 from shapelog.model.compile import Compile
 from shapelog.reading.payloads.graphs import outputs
-from shapelog.reading.payloads.guard_expressions import syntax_tree
+from shapelog.reading.payloads.guard_expressions import line_tree
 from shapelog.reading.payloads.source_names import Source
 from shapelog.reading.records import StackFrame
 
@@ -76,9 +76,8 @@ class _Line:
     """A line of code as a tree, empty where it is only a part of a statement."""
 
     def __init__(self, code: str) -> None:
-        text = code.strip()
-        tree = syntax_tree(text, "exec") or syntax_tree(f"{text} pass", "exec") or ast.Module(body=[], type_ignores=[])
-        self._last = tree.body[-1] if isinstance(tree, ast.Module) and tree.body else None
+        tree = line_tree(code)
+        self._last = tree.body[-1] if tree.body else None
         self._parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
         self._calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _root(node.func) not in _NOT_COMPILED]
 

@@ -19,6 +19,7 @@ from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from shapelog.grouping import grouped
+from shapelog.reading.payloads.number_branches import branches_on_number
 from shapelog.reading.payloads.source_names import Source, is_torch
 from shapelog.reading.records import StackFrame
 from shapelog.text import enumerated
@@ -100,6 +101,8 @@ UNSUPPORTED_BUILTIN = re.compile(
 _ON_PURPOSE = re.compile(r"(?:call_function|skip function) graph_break in (?:file|skip_files) \S*_dynamo[/\\](?:decorators|__init__)\.py")
 # ``_disable_dynamo_if_unsupported`` and ``step`` of an optimizer (torch/optim/optimizer.py) break it, so that it has a graph of its own.
 _OWN_BREAK = re.compile(r"\bgraph_break\b")
+_NUMBER_SETTING = "capture_scalar_outputs"
+MOVE_BRANCH = "Move this branch out of the compiled code: with capture_scalar_outputs, the graph would break at the branch itself."
 KEPT_APART = "Accept it: PyTorch breaks the graph here itself, so that this part has a graph of its own."
 _CONDITIONAL = re.compile(r"If it is an? [^\n]*?(?=\s+If it is an? |\n|$)")
 _OF_PYTHON, _OF_EXTENSION = "If it is a Python builtin", "If it is a third-party"
@@ -200,6 +203,8 @@ def compiler_message(text: str) -> CompilerMessage:
     urls = _URL.findall(text) or _INLINE_URL.findall(text)
     if stack and _OWN_BREAK.search(first.title) and is_torch(stack[-1].file):
         hints = {KEPT_APART: None}
+    elif stack and any(_NUMBER_SETTING in hint for hint in hints) and branches_on_number(stack[-1].code):
+        hints = {MOVE_BRANCH: None}
     title, why, *helps = (_AT_ADDRESS.sub("", part) for part in (first.title, first.explanation, *hints))
     return CompilerMessage(title, why, tuple(dict.fromkeys(helps)), urls[0] if urls else "", stack)
 

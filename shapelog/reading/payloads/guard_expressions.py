@@ -161,6 +161,13 @@ def syntax_tree(text: str, mode: str = "eval") -> ast.AST | None:
     return tree if len(text) <= _MAX_DEPTH or not _is_deep(tree) else None
 
 
+def line_tree(code: str) -> ast.Module:
+    """The statements of a line of code, of which a block may lack its body; none where the line is only a part of a statement."""
+    text = code.strip().removeprefix("el") if code.lstrip().startswith("elif ") else code.strip()
+    tree = syntax_tree(text, "exec") or syntax_tree(f"{text} pass", "exec")
+    return tree if isinstance(tree, ast.Module) else ast.Module(body=[], type_ignores=[])
+
+
 def _is_deep(tree: ast.AST) -> bool:
     level: list[ast.AST] = [tree]
     for _ in range(_MAX_DEPTH):

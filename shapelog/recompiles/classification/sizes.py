@@ -15,10 +15,8 @@ _COPY_OR_LAYOUT = (
     "otherwise use one memory format"
 )
 SLICE, LAYOUT = "a slice of a different width", "a different memory layout (transposed, channels last, or a view)"
-_UNBACKED = (
-    "make the dimension unbacked with torch._dynamo.decorators.mark_unbacked, or accept the extra graph "
-    "(PyTorch always specializes on 0 and 1)"
-)
+_ACCEPT = "accept the extra graph (PyTorch always specializes on 0 and 1), or"
+_UNBACKED = "try torch._dynamo.decorators.mark_unbacked on the dimension"
 _ALL_DYNAMIC = "pass dynamic=True to torch.compile: this size of a tensor that is nested or sparse cannot be marked"
 _OWN_GRAPH = "accept one graph for each: PyTorch always specializes on sizes 0 and 1"
 OWN_SYMBOLS = "set torch.fx.experimental._config.use_duck_shape = False"
@@ -55,7 +53,8 @@ def size(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) ->
 
 def unbacked(source: Source) -> str:
     """How a tensor may have a size of 0 or 1 and keep its graph. Only tensors take a mark, NumPy arrays do not."""
-    return f"convert the array with torch.from_numpy and {_UNBACKED}" if source.startswith(FROM_NUMPY) else _UNBACKED
+    array = "convert the array with torch.from_numpy and " if source.startswith(FROM_NUMPY) else ""
+    return f"{_ACCEPT} {array}{_UNBACKED}"
 
 
 def is_parameter(item: Violation, entry: CompileFacts, call: CompileFacts) -> bool:
