@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, field
 from itertools import product
 from typing import NamedTuple
@@ -58,7 +58,8 @@ class HarmfulMarks:
 
 
 class MarkSelection(NamedTuple):
-    """A minimal list: each unit of ``marks`` (one dim, or from torch 2.7 to 2.12 one source) saves at least one compile.
+    """A minimal list: each unit of ``marks`` (one dim, or from torch 2.7 to 2.12 one source) saves at least one compile, or keeps one that
+    goes from coming back.
 
     ``is_minimal`` is False where so many calls depend on one another that not all of them were followed.
     """
@@ -88,7 +89,29 @@ def select_marks(explained: Explanations, replayed: Replay, version: TorchVersio
     every = frozenset(wanted.union(item.mark for item in left_out))  # a mark may help only together with others
     with_harmful = Savings(replayed, every)
     saving = [item for item in left_out if with_harmful.lost_without([item.mark]).total > 0]
-    return MarkSelection(frozenset(savings.chosen), tuple(saving), savings.steps_left > 0)
+    chosen = frozenset(savings.chosen)
+    widening = {mark for mark in _widening(replayed, chosen) if harm.of(mark) is None and (version.reads_dims or not version.reads_sources)}
+    return MarkSelection(chosen | widening, tuple(saving), savings.steps_left > 0)
+
+
+def _widening(replayed: Replay, chosen: Marks) -> Iterator[Mark]:
+    """Further sizes of the tensors on the list that a compile which goes had symbolic, and that had several values above 1 in its frame.
+
+    Without them, what takes its place is for one of these values alone, and calls that hit the cache before compile again.
+    """
+    listed = {mark.source for mark in chosen}
+    for plan in replayed.plans:
+        for route in plan.served(chosen).values():
+            for source in route.narrows(chosen):
+                mark = mark_at(source)
+                if not mark.is_int and mark.source in listed and _has_several(plan.frame, mark):
+                    yield mark
+
+
+def _has_several(frame: Frame, mark: Mark) -> bool:
+    """Whether a size of a tensor had two values or more, 0 and 1 not counted, which need graphs of their own."""
+    sizes = (item.size for compile in frame.compiles for item in compile.inputs if item.source == mark.source)
+    return len({size[mark.dim] for size in sizes if len(size) > mark.dim} - {0, 1}) > 1
 
 
 def _drop_useless(savings: Savings, replayed: Replay, version: TorchVersion, named: Set[Mark]) -> None:

@@ -166,7 +166,7 @@ def suggestions_for(explained: Explanations, replayed: Replay, choice: MarkSelec
 
 
 def _suggestion(selected: _Selected, marks: list[Mark]) -> Suggestion:
-    plans = list(dict.fromkeys(plan for mark in marks for plan in selected.replayed.by_mark[mark]))
+    plans = list(dict.fromkeys(plan for mark in marks for plan in selected.replayed.by_mark.get(mark, ())))
     lost = selected.savings.lost_without(marks)
     gone, trace = tuple(dict.fromkeys(lost.calls)), selected.explained.trace
     helped = dict.fromkeys(lost.plans or plans)
