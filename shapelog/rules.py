@@ -263,7 +263,7 @@ _ALL = (
         "SL317",
         "aliasing-varies",
         _CODE,
-        "pass tensors that are always distinct or always the same; clone() a tensor that is passed twice",
+        "pass tensors that are always distinct or always the same; clone() a tensor that is passed twice and only read",
     ),
     Rule("SL318", "backend-changed", _CODE, "pass the same backend function or object to every torch.compile call for this code"),
     Rule("SL319", "object-died", _CODE, "create the object once, and keep it alive as long as the compiled function is in use"),

@@ -286,6 +286,7 @@ def _cause(item: Violation, entry: CompileFacts, call: CompileFacts) -> Cause:
 
 # contiguous() returns such a tensor as it is.
 _COPY = "pass a copy with the usual strides, .clone(memory_format=torch.contiguous_format), or make the tensor the same way every time"
+_COPY_OF_ROW = "copy the slice or view with clone(memory_format=torch.contiguous_format), or use one memory format"
 _REPEAT = "copy what expand() returns with contiguous(), or expand it in every call"
 
 
@@ -301,7 +302,8 @@ def _layout_cause(cause: Cause, item: Violation, entry: CompileFacts, call: Comp
     strides = f": strides {before}, now {after}" if before and after else ""
     is_same = layouts[0] is not None and layouts[1] is not None and layouts[0].is_in_memory_as(layouts[1])
     sentence = f"the memory layout of {name} changed (transposed, channels last, or a view){strides}"
-    own_remedy = ""
+    has_row = any(found is not None and 1 in found.sizes for found in layouts)  # a mark on it does not help
+    own_remedy = _COPY_OF_ROW if has_row else ""
     expanded = [found is not None and found.is_expanded for found in layouts]
     if expanded[0] != expanded[1]:
         when = "was expanded when this was compiled and is not now" if expanded[0] else "is an expanded tensor now and was none before"

@@ -13,7 +13,9 @@ from shapelog.rules import Verdict
 
 _CELL = re.compile(r"(?P<function>.+)\.__closure__\[\d+\]\.cell_contents(?:\.__code__)?")
 _NAMED_IN_HINT = re.compile(r'\(HINT: guard on "(\w+)"')
-_FIXED_PARAMETER = "keep requires_grad of this parameter fixed: set it once, before the first compiled call"
+_FIXED_PARAMETER = (
+    "set requires_grad of this parameter once, before the first compiled call; a frozen copy of a model and a trained one need a graph each"
+)
 _WITH_GRADIENTS = (
     "accept two graphs: in some calls gradients flow back through it, which detach() would stop; requires_grad_() on it in the other calls "
     "lets them share a graph"

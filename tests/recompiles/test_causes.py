@@ -290,6 +290,11 @@ def test_a_stride_of_0_is_that_of_an_expanded_tensor(first: tuple[int, int], sec
     assert (cause.sentence, cause.own_remedy) == (what, "copy what expand() returns with contiguous(), or expand it in every call")
 
 
+def test_a_mark_on_a_slice_of_one_column_does_not_help() -> None:
+    made = trace(*(compiled(f"0/{number}", tensor(4, 1, stride=[stride, 1])) for number, stride in enumerate((1, 2))))
+    assert only(made).own_remedy == "copy the slice or view with clone(memory_format=torch.contiguous_format), or use one memory format"
+
+
 def test_a_stride_that_was_tied_to_a_size_does_not_become_free_by_marking() -> None:
     """Rows one after the other, then every second row: a marked graph would still expect the product of the inner sizes."""
     made = trace(compiled("0/0", tensor(6, 4, stride=[4, 1])), compiled("0/1", tensor(6, 4, stride=[8, 1])))
@@ -597,10 +602,14 @@ def test_inputs_that_overlap_are_named() -> None:
     ("source", "remedy"),
     [
         ("L['self'].param_groups[0]['lr']", "pass the optimizer a tensor as its learning rate, lr=torch.tensor(value)"),
+        (
+            "L['self'].param_groups[0]['betas'][0]",
+            "pass cycle_momentum=False to the scheduler that sets it (OneCycleLR, CyclicLR), or accept one graph per value",
+        ),
         ("L['self'].param_groups[0]['eps']", ""),
     ],
 )
-def test_a_learning_rate_is_given_to_the_optimizer_as_a_tensor(source: str, remedy: str) -> None:
+def test_a_float_of_an_optimizer_is_set_by_a_scheduler(source: str, remedy: str) -> None:
     first, second = (guard_tree(tensor_match(), equals_match(source, value, "float")) for value in (0.1, 0.2))
     assert only(two(first, second)).own_remedy == remedy
 
@@ -1178,6 +1187,35 @@ def test_what_became_one_or_two_is_named(guards: tuple[str, ...], reason: str, s
     assert cause.codes == ("SL317",)
     assert cause.sentence.endswith(sentence)
     assert ("clone()" in (cause.own_remedy or cause.rule.remedy)) is ("object" not in sentence)
+
+
+def test_tensors_that_are_keys_of_a_dict_and_parameters_are_not_copied() -> None:
+    """Nothing is found under a copy, and what changes a copy does not change the parameter."""
+    guards = guard_tree(tensor_match(), tensor_match("list(dict.keys(L['self'].state))[0]"))
+    cause = only(two(guards, guards, "x is list(dict.keys(self.state))[0]"))
+    assert cause.sentence == "x and list(self.state)[0] were the same tensor, and now differ"
+    assert cause.own_remedy.startswith("look up what belongs to the tensor before the call")
+    inputs = [tensor(4, source=f"L['{name}']", is_parameter=True) for name in "ab"]
+    made = trace(compiled("0/0", *inputs), compiled("0/1", *inputs, reasons=["0/0: a is b"]))
+    assert only(made).own_remedy == "pass parameters that are always distinct or always the same, or accept one graph for each case"
+
+
+@pytest.mark.parametrize(
+    ("is_changed", "reason", "remedy"),
+    [
+        (True, "len(d) != 1", "the code adds keys to this dict itself: add them before the first call, or return the values"),
+        (True, "len(d) == 1", "the code adds items to it itself: return them, and add them outside"),
+        (False, "len(d) == 1", ""),
+        (False, "len(d) == 1  # return y * len(d)  # app/m.py:3 in f", "pass the number of items as an int, which can be dynamic"),
+        (False, "len(d) == 1  # return y * len(old_d)  # app/m.py:3 in f", ""),
+    ],
+)
+def test_a_container_that_the_code_fills_or_only_counts_has_a_remedy_of_its_own(is_changed: bool, reason: str, remedy: str) -> None:
+    made = two(guard_tree(tensor_match()), guard_tree(tensor_match()), reason)
+    effects = "Mutating object of type dict (source name: L['d'])\n" if is_changed else ""
+    cause = only(made + (make.artifact("dynamo_side_effects", effects, id="0/0") if effects else b""))
+    assert cause.own_remedy.startswith(remedy)
+    assert bool(cause.own_remedy) is bool(remedy)
 
 
 def a_class(name: str, number: int) -> str:

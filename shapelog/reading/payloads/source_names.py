@@ -17,6 +17,7 @@ _BUILTIN = re.compile(r"G\['__builtins_dict__[^']*'\]\['([^']*)'\]")
 # A key of a dict by its place, and the item of a dict subclass that has it.
 _ITEM_BY_PLACE = re.compile(r"dict\.__getitem__\(([^ ]{1,200}), list\(dict\.keys\(\1\)\)\[(\d+)\]\)")
 _ITEM_OF_LIST = re.compile(r"(?:list|tuple)\.__getitem__\(([^ ()]{1,200}), (-?\d{1,9})\)")
+_KEY_ITSELF = re.compile(r"list\(dict\.keys\(([^()]{1,200})\)\)(?=\[\d+\])")
 _KEY_BY_PLACE = re.compile(r"(?<=\[)list\(dict\.keys\([^()]{1,200}\)\)\[(\d+)\](?=\])")
 _CLASS_ATTRIBUTE = re.compile(r"dict\((type\([^()]*\)(?:\.__mro__\[\d+\])?)\.__dict__\)\['(\w+)'\]")
 # A local variable as torch 2.7 and later write it, and how a source begins that is written in full.
@@ -81,6 +82,7 @@ def display_text(text: str) -> str:
         text = _keep_groups(_MODULE_DICT, text)
     if "(dict.keys(" in text:
         text = _KEY_BY_PLACE.sub(r"key \1", _ITEM_BY_PLACE.sub(r"\1[key \2]", text))
+        text = _KEY_ITSELF.sub(r"list(\1)", text)
     if ".__getitem__(" in text:
         text = _ITEM_OF_LIST.sub(r"\1[\2]", text)
     if "_mode_stack_at(" in text:

@@ -10,6 +10,9 @@ from shapelog.recompiles.facts import CompileFacts
 from shapelog.rules import Verdict
 
 _KINDS_OF_CALLS = "accept one graph for each kind of call: each passes tensors that the other does not"
+_OWN_KEYS = "the code adds keys to this dict itself: add them before the first call, or return the values and store them outside"
+_OWN_ITEMS = "the code adds items to it itself: return them, and add them outside"
+_NUMBER_OF_ITEMS = "pass the number of items as an int, which can be dynamic, in place of len() inside"
 _ONE_ORDER = "insert the keys in the same order every time"
 _SETS, _SAME_MEMBERS = frozenset(("set", "frozenset")), "always pass a set with the same members, or accept one graph for each case"
 _CLASS_DICT, _MODULE_PART = (
@@ -38,7 +41,7 @@ def _of_dict(item: Violation, sentence: str, entry: CompileFacts, call: CompileF
     graph, other = entry.compile.graph, call.compile.graph
     if not remedy and had - has and has - had and graph and other and graph.key != other.key:
         return Classification(("SL314",), sentence, verdict=Verdict.JUSTIFIED, remedy=_KINDS_OF_CALLS)
-    return Classification(("SL314",), sentence, remedy=remedy)
+    return Classification(("SL314",), sentence, remedy=remedy or (_OWN_KEYS if _changes_it_itself(item, entry, call) else ""))
 
 
 def has(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
@@ -94,7 +97,21 @@ def length(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) 
     if is_dict or (item.reason is not None and "!=" in item.reason.code):
         is_new_state = before == "no" and _STATE.search(name)
         return _of_dict(item, f"the dict {name} had {before} key{plural} {had}", entry, call, _FIRST_STEP if is_new_state else "")
-    return Classification(("SL313",), f"{name} had {before} item{plural} {had}")
+    return Classification(("SL313",), f"{name} had {before} item{plural} {had}", remedy=_of_items(item, name, entry, call))
+
+
+def _of_items(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> str:
+    """What to do about another number of items, where the code changes it or asks for nothing else; "" for any other."""
+    if _changes_it_itself(item, entry, call):
+        return _OWN_ITEMS
+    has_tensors = any(tensor.source.is_below(item.source) for known in (entry, call) for tensor in known.compile.inputs)
+    counted = re.search(rf"\blen\([\w.]*(?<!\w){re.escape(name.rpartition('.')[2])}\)", code_of(item))
+    return _NUMBER_OF_ITEMS if counted and not has_tensors else ""
+
+
+def _changes_it_itself(item: Violation, entry: CompileFacts, call: CompileFacts) -> bool:
+    """Whether the compiled code changes the container that its caller passed."""
+    return any(item.source in known.compile.changed_objects for known in (entry, call))
 
 
 CLASSIFIERS: dict[Kind, Classifier] = {

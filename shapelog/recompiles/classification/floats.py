@@ -14,6 +14,8 @@ _FLOAT_OF_OPERATOR = "let the operator {operator} take it as a tensor, or accept
 _CUSTOM_OPERATOR = re.compile(r"\btorch\.ops\.((?!aten\b|prims\b|higher_order\b)\w+)\.(\w+)[\w.]*\((.*)\)")
 FLOAT_BRANCH = "replace the branch on this float by torch.where on a tensor, or accept one graph per branch"
 _LEARNING_RATE = re.compile(r"\.param_groups\[\d+\]\['lr'\]$")
+_CYCLED = re.compile(r"\.param_groups\[\d+\]\['(?:betas'\]\[\d+\]|momentum'\])$")
+_FIXED_MOMENTUM = "pass cycle_momentum=False to the scheduler that sets it (OneCycleLR, CyclicLR), or accept one graph per value"
 _TENSOR_RATE = "pass the optimizer a tensor as its learning rate, lr=torch.tensor(value)"
 _PINNED_FLOAT = "rewrite the line that needs the exact value of {name}, or accept one graph per value"
 _LONGEST_ARGUMENT = 500
@@ -37,16 +39,25 @@ def float_value(item: Violation, name: str, entry: CompileFacts, call: CompileFa
         rounded = f"{sentence}; the code makes an int of it, which a tensor in its place would not be"
         return Classification(("SL312",), rounded, False, Verdict.JUSTIFIED, _PINNED_FLOAT.format(name=name))
     if pin is not None and not pin.user_stack.frames:  # after the code was traced: the backend takes no floats
-        return Classification(("SL312",), f"{sentence}; PyTorch could not make it a tensor, and took its value as a constant", False)
+        constant = f"{sentence}; PyTorch could not make it a tensor, and took its value as a constant"
+        return Classification(("SL312",), constant, False, remedy=_remedy_of_group(item.source))
     if pin is not None:
         sentence += f"; {by_whom(pin)} needs the exact value"
         return Classification(("SL312",), sentence, False, Verdict.JUSTIFIED, _PINNED_FLOAT.format(name=name))
     branch = _branch_on_float(item.source, call)
     if branch is None:
-        return Classification(("SL312",), sentence, remedy=_TENSOR_RATE if _LEARNING_RATE.search(item.source) else "")
+        return Classification(("SL312",), sentence, remedy=_remedy_of_group(item.source))
     verdict = Verdict.JUSTIFIED if branch.parsed.holds(entry.numbers) is False else None
     sentence += f"; the code branches on it ({shown_guard(branch.expression)})"
     return Classification(("SL312",), sentence, False, verdict, FLOAT_BRANCH)
+
+
+def _remedy_of_group(source: Source) -> str:
+    """What to do about a float in the parameter group of an optimizer, where a scheduler may replace a tensor by the next float.
+
+    ``OneCycleLR`` and ``CyclicLR`` (torch/optim/lr_scheduler.py) set floats as momentum; a rate that is a tensor stays one. "" for others.
+    """
+    return _TENSOR_RATE if _LEARNING_RATE.search(source) else _FIXED_MOMENTUM if _CYCLED.search(source) else ""
 
 
 def not_a_number(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:

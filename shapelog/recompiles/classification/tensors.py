@@ -12,6 +12,8 @@ from shapelog.rules import Verdict
 from shapelog.text import enumerated, with_article
 
 _SAME_OBJECTS = "pass objects that are always distinct or always the same, or accept one graph for each case"
+_AS_KEYS = "look up what belongs to the tensor before the call, and pass that: a dict with tensors as keys needs a graph for each of them"
+_SAME_PARAMETERS = "pass parameters that are always distinct or always the same, or accept one graph for each case"
 _OFFSETS = "._offsets"  # of a nested tensor, which shares them with others of the same shape
 _SAME_OFFSETS = "make the nested tensors with one offsets tensor in every call, or accept one graph for each case"
 _BOTH_LEVELS = "accept two graphs, or wrap what is called below autograd in torch.compiler.disable"
@@ -108,7 +110,7 @@ def aliasing(item: Violation, name: str, entry: CompileFacts, call: CompileFacts
             is_tensor = is_named_tensor or any((Source(name), TENSOR) in known.facts for name in (*others, last) for known in (entry, call))
             happened = now.format("tensor" if is_tensor else "object", "some of them " if len(others) > 1 else "")
             words = f"{', '.join(map(display_text, others))} and {display_text(last)} {happened}"
-            remedy = _SAME_OFFSETS if last.endswith(_OFFSETS) else "" if is_tensor else _SAME_OBJECTS
+            remedy = _remedy_of_alias([*map(Source, (*others, last))], is_tensor, entry, call)
             return Classification(("SL317",), words, remedy=remedy)
     overlapping = _OVERLAPPING.search(item.reason.code) if item.reason else None
     if overlapping and overlapping["apart"]:
@@ -116,6 +118,18 @@ def aliasing(item: Violation, name: str, entry: CompileFacts, call: CompileFacts
         sentence = f"{together} overlapped in memory when this was compiled, and {apart} did not; that has changed"
         return Classification(("SL317",), sentence)
     return Classification(("SL317",), "the set of inputs that are the same tensor (or overlap in memory) changed")
+
+
+def _remedy_of_alias(names: list[Source], is_tensor: bool, entry: CompileFacts, call: CompileFacts) -> str:
+    """What to do about values that are one object in some calls; "" where a copy of a tensor does no harm."""
+    if any(name.endswith(_OFFSETS) for name in names):
+        return _SAME_OFFSETS
+    if any(name.dict_of_key for name in names):
+        return _AS_KEYS
+    tensors = (tensor for name in names for known in (entry, call) if (tensor := known.input(name)))
+    if any(tensor.is_parameter for tensor in tensors):  # what changes a copy does not change the parameter
+        return _SAME_PARAMETERS
+    return "" if is_tensor else _SAME_OBJECTS
 
 
 def marking(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
