@@ -292,6 +292,15 @@ class _Blamed(NamedTuple):
     kinds: frozenset[AlertKind]
 
 
+class _Interruption(NamedTuple):
+    """What a graph break or a restart is known by: its rule, what PyTorch writes, and the user's line, ("", 0) where none is known."""
+
+    rule: Rule
+    words: str
+    file: str = ""
+    line: int = 0
+
+
 class _AlertBuilder(NamedTuple):
     """Makes the alerts of one code. ``suggestions`` are those that help it, ``marks`` all by what they name."""
 
@@ -410,37 +419,40 @@ class _AlertBuilder(NamedTuple):
             )
 
     def breaks(self) -> Iterator[Alert]:
-        """Graph breaks by reason, and restarts of the analysis for other reasons; where only addresses differ, one for all."""
-        found: dict[tuple[Rule, str], dict[Occurrence, str]] = {}
-        places: dict[tuple[Rule, str], StackFrame | None] = {}
-        stopped: dict[tuple[Rule, str], StackFrame | None] = {}
-        messages: dict[tuple[Rule, str], CompilerMessage] = {}
-        repeated = Counter[tuple[Rule, str]]()
+        """Graph breaks by reason and line, and restarts of the analysis for other reasons; where only addresses differ, one for all."""
+        found: dict[_Interruption, dict[Occurrence, str]] = {}
+        places: dict[_Interruption, StackFrame | None] = {}
+        stopped: dict[_Interruption, StackFrame | None] = {}
+        messages: dict[_Interruption, CompilerMessage] = {}
+        repeated = Counter[_Interruption]()
         for compiled in self.compiles:
             lost = compiled.seconds_before_restart
             broke, again = (self.found.occurrence(compiled, frozenset((kind,)), lost) for kind in (AlertKind.BREAK, AlertKind.RESTART))
             for item in compiled.compile.breaks:
                 if is_the_failure(item, compiled.compile):
                     continue
-                key = (_BREAK, stable_text(item.words))
+                place = line_of_user(item, self.code.first)
+                key = _Interruption(_BREAK, stable_text(item.words), place.file if place else "", place.line if place else 0)
                 # Where one stands for all compiles of a text, each is one more; else it is met in each attempt.
                 repeated[key] += broke in found.get(key, {}) and compiled.compile.metrics.is_unnumbered
                 found.setdefault(key, {}).setdefault(broke, item.words)
-                places.setdefault(key, line_of_user(item, self.code.first))
+                places.setdefault(key, place)
                 stopped.setdefault(key, item.place)
                 messages.setdefault(key, item.message)
             for reason in compiled.compile.restarts:
-                found.setdefault((_RESTART, stable_text(reason)), {}).setdefault(again, reason)
-        for (rule, words), occurrences in found.items():
-            reasons = tuple(dict.fromkeys(occurrences.values()))
-            message, place, inside = messages.get((rule, words)), places.get((rule, words)), stopped.get((rule, words))
+                found.setdefault(_Interruption(_RESTART, stable_text(reason)), {}).setdefault(again, reason)
+        first = {(key.rule, key.words): key for key in reversed(found)}
+        for key, occurrences in found.items():
+            rule, reasons = key.rule, tuple(dict.fromkeys(occurrences.values()))
+            message, place, inside = messages.get(key), places.get(key), stopped.get(key)
+            is_first = first[rule, key.words] == key  # others have their line as well, so that a baseline knows them apart
             title = names_of(self._titles(occurrences))
             inside_code = "" if title == UNNAMED_CODE else f" in {title}"
             what = f"graph break{inside_code}" if rule is _BREAK else f"Dynamo restarted its analysis of {title}"
-            times = _times(occurrences, repeated[rule, words])
+            times = _times(occurrences, repeated[key])
             yield self._alert(
                 rule=rule,
-                axes=(reasons[0],),
+                axes=(reasons[0] if is_first or place is None else f"{reasons[0]} at {place.code or f'line {place.line}'}",),
                 title=title,
                 sentence=f"{what} ({times}): {message.title if message else reasons[0]}",
                 facts=reasons,

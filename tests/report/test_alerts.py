@@ -200,6 +200,27 @@ def test_a_break_in_a_library_is_placed_on_the_line_of_the_user_that_calls_it(fi
     assert alert.notes == (("Dynamo stopped at modules/linear.py:108: own(x)",) if is_users else ())
 
 
+def test_a_break_at_another_line_is_another_one() -> None:
+    """The first has the property that it has alone, so that a baseline that knows it still does."""
+    text = "Graph break in user code at {line}\nReason: no item()\nUser code traceback:\n  {stack}\n    y = x.{call}().item()\n"
+    lines = ((8, "mean"), (10, "max"), (8, "mean"))
+    breaks = [
+        artifact(
+            "dynamo_graph_break_reason",
+            text.format(line=f"{make.MODEL}:{line}", stack=f'File "{make.MODEL}", line {line}, in f', call=call),
+            id=f"0/{number}",
+        )
+        + compiled(f"0/{number}", tensor(8 + number, 16), line=7)
+        for number, (line, call) in enumerate(lines)
+    ]
+    found = [alert for alert in alerts_of(make.trace(*breaks)).alerts if alert.rule.code == "SL501"]
+    assert [(alert.source_line.line, len(alert.occurrences), alert.axes) for alert in found if alert.source_line] == [
+        (8, 2, ("no item()",)),
+        (10, 1, ("no item() at y = x.max().item()",)),
+    ]
+    assert len({alert.fingerprint for alert in found}) == 2
+
+
 def test_breaks_that_differ_in_an_address_or_a_directory_are_one() -> None:
     one, other = (f"call <function f at 0x7f{number}> in file /home/{number}/x.py, line 1{number}" for number in range(2))
     (alert,) = alerts_of(broken(one, other)).alerts

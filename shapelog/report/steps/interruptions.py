@@ -35,8 +35,9 @@ def graph_break_step(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
     saving = Saving(0, sum(item.weight for item in resumed), saved)
     what = _title_of(alerts[0])
     places = {alert.source_line for alert in alerts}
-    which = f"the graph break in {alerts[0].title}" if len(places) == 1 else f"{len(places)} graph breaks"
-    return step_of(StepKind.GRAPH_BREAK, f"Remove {which}: {what}", alerts, saving, middle(saved), *_cure(alerts))
+    which = "the graph break" if len(places) == 1 else f"{len(places)} graph breaks"
+    where = f" in {alerts[0].title}" if len({alert.title for alert in alerts}) == 1 or len(places) == 1 else ""
+    return step_of(StepKind.GRAPH_BREAK, f"Remove {which}{where}: {what}", alerts, saving, middle(saved), *_cure(alerts))
 
 
 def _title_of(alert: Alert) -> str:
