@@ -15,6 +15,7 @@ from shapelog.reading.payloads.properties import MARKED_BY, Kind, Property, is_a
 from shapelog.reading.payloads.recompile_reasons import NamedBackend, Reason, backend_named
 from shapelog.reading.payloads.source_names import Source, display_text, is_library
 from shapelog.recompiles.classification.floats import is_compared_with_tensor
+from shapelog.recompiles.classification.sizes import EXPANDED
 from shapelog.recompiles.classify import classify
 from shapelog.recompiles.consequences import separate
 from shapelog.recompiles.evidence.violation import Violation
@@ -287,7 +288,6 @@ def _cause(item: Violation, entry: CompileFacts, call: CompileFacts) -> Cause:
 # contiguous() returns such a tensor as it is.
 _COPY = "pass a copy with the usual strides, .clone(memory_format=torch.contiguous_format), or make the tensor the same way every time"
 _COPY_OF_ROW = "copy the slice or view with clone(memory_format=torch.contiguous_format), or use one memory format"
-_REPEAT = "copy what expand() returns with contiguous(), or expand it in every call"
 
 
 def _layout_cause(cause: Cause, item: Violation, entry: CompileFacts, call: CompileFacts) -> Cause:
@@ -307,7 +307,7 @@ def _layout_cause(cause: Cause, item: Violation, entry: CompileFacts, call: Comp
     expanded = [found is not None and found.is_expanded for found in layouts]
     if expanded[0] != expanded[1]:
         when = "was expanded when this was compiled and is not now" if expanded[0] else "is an expanded tensor now and was none before"
-        sentence, own_remedy = f"{name} {when}{strides}", _REPEAT
+        sentence, own_remedy = f"{name} {when}{strides}", EXPANDED
     elif is_same:
         own_remedy = _COPY
         sentence = f"only the stride of a dimension of size 1 of {name} changed, which PyTorch guards all the same{strides}"

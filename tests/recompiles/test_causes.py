@@ -287,7 +287,7 @@ def test_an_entry_for_strides_that_do_not_follow_from_sizes_does_not_serve_a_con
 )
 def test_a_stride_of_0_is_that_of_an_expanded_tensor(first: tuple[int, int], second: tuple[int, int], what: str) -> None:
     cause = only(trace(*(compiled(f"0/{number}", tensor(4, 8, stride=stride)) for number, stride in enumerate((first, second)))))
-    assert (cause.sentence, cause.own_remedy) == (what, "copy what expand() returns with contiguous(), or expand it in every call")
+    assert (cause.sentence, cause.own_remedy) == (what, "copy what expand() returns with contiguous(), or expand it in the compiled code")
 
 
 def test_a_mark_on_a_slice_of_one_column_does_not_help() -> None:

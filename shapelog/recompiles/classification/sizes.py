@@ -15,6 +15,8 @@ _COPY_OR_LAYOUT = (
     "otherwise use one memory format"
 )
 SLICE, LAYOUT = "a slice of a different width", "a different memory layout (transposed, channels last, or a view)"
+# What to do about a stride of 0, which only expand() and broadcasting make.
+EXPANDED = "copy what expand() returns with contiguous(), or expand it in the compiled code"
 _ACCEPT = "accept the extra graph (PyTorch always specializes on 0 and 1), or"
 _UNBACKED = "try torch._dynamo.decorators.mark_unbacked on the dimension"
 _ALL_DYNAMIC = "pass dynamic=True to torch.compile: this size of a tensor that is nested or sparse cannot be marked"
@@ -75,6 +77,10 @@ def stride(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) 
     is_slice = is_free(item.source, dim, entry) and item.actual not in (0, 1) and same_order(item.source, entry, call)
     changed = f"the stride of {name} in dim {dim} changed from {item.expected} to {item.actual}"
     if layout(entry, item.source) is None and layout(call, item.source) is None:
+        if 0 in (item.expected, item.actual):
+            when = "was expanded when this was compiled and is not now" if item.expected == 0 else "is expanded now and was not before"
+            words = f"dim {dim} of {name} {when}: stride {item.expected}, now {item.actual}"
+            return Classification(("SL105",), words, verdict=Verdict.CODE, remedy=EXPANDED)
         # PyTorch compares all sizes first (``TensorCheck::check_verbose`` in ``guards.cpp``): none of them changed.
         return Classification(("SL105",), f"{changed}: {_LAYOUT_OR_SLICE}", verdict=Verdict.CODE, remedy=_COPY_OR_LAYOUT)
     return Classification(("SL105",), f"{changed}: {SLICE if is_slice else LAYOUT}", is_slice)

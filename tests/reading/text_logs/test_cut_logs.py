@@ -52,6 +52,18 @@ def test_a_stride_alone_may_be_that_of_a_slice(tmp_path: Path) -> None:
     assert item.causes[0].own_remedy.startswith("copy a slice with clone(memory_format=torch.contiguous_format)")
 
 
+@pytest.mark.parametrize(
+    ("was", "now", "words"),
+    [(8, 0, "is expanded now and was not before"), (0, 8, "was expanded when this was compiled and is not now")],
+)
+def test_a_stride_of_0_alone_is_that_of_an_expanded_tensor(was: int, now: int, words: str, tmp_path: Path) -> None:
+    reason = f"stride mismatch at index 1. expected {was}, actual {now}"
+    (item,) = report_of(f"{RECOMPILING}{REASON}{reason}", tmp_path).explained.recompiles
+    assert (item.codes, item.verdict) == (("SL105",), Verdict.CODE)
+    assert item.causes[0].sentence == f"dim 1 of x {words}: stride {was}, now {now}"
+    assert item.causes[0].own_remedy == "copy what expand() returns with contiguous(), or expand it in the compiled code"
+
+
 def test_equal_sizes_of_old_versions_share_a_symbol(tmp_path: Path) -> None:
     """The comment of torch 2.4 has no line of the code, and does not have why the guard is there."""
     guard = "L['v'].size()[3] == L['v'].size()[2]  # _dynamo/output_graph.py:451 in init_ambient_guards"
