@@ -193,9 +193,7 @@ def _summary(page: TextPage, report: Report) -> None:
         _totals(page, report, of_them)
     elif summary.compiles:
         later = _first_of_later(report)
-        none = "no reasons of recompilations in this log" if later else "no recompilations in this log"
-        none = none if report.trace.is_text else "no recompilations"
-        _totals(page, report, f", {none}")
+        _totals(page, report, _without_recompilations(report, later is not None))
         if later:
             page.line(f"{later.label} is compilation no. {later.id.compile + 1} of its function: TORCH_LOGS=recompiles shows why", indent=2)
     elif not summary.limit_hits:
@@ -233,11 +231,22 @@ def _totals(page: TextPage, report: Report, of_them: str) -> None:
     page.line((f"Summary: {number}", "bold"), f"{over}: ", *failed, f", {summary.compiles} succeeded{spent}{of_them}")
 
 
+def _without_recompilations(report: Report, lacks_reasons: bool) -> str:
+    """That no compilation that succeeded is known as a recompilation; of those that did not, some may be one."""
+    where = " in this log" if report.trace.is_text else ""
+    if lacks_reasons:
+        return f", no reasons of {'earlier ' if report.recompiles else ''}recompilations{where}"
+    return "" if report.recompiles else f", no recompilations{where}"
+
+
 def _first_of_later(report: Report) -> Compile | None:
-    """The compilation with the highest number in a text log, by its id, that is not the first of its function."""
+    """The compilation with the highest number in a text log, by its id, up to which the reasons of some of its function are missing."""
     if not report.trace.is_text:
         return None
-    found = [compile for frame in report.trace.frames for compile in frame.compiles if compile.shown_label and compile.id.compile > 0]
+    explained = {frame: sum(bool(compile.reasons) for compile in frame.compiles) for frame in report.trace.frames}
+    found = [
+        compile for frame, number in explained.items() for compile in frame.compiles if compile.shown_label and compile.id.compile > number
+    ]
     return max(found, key=lambda compile: compile.id.compile, default=None)
 
 

@@ -606,6 +606,22 @@ def test_ranks_do_not_differ_because_the_reason_of_one_is_cut_off(tmp_path: Path
     assert [item.name for item in report.ranks.properties if item.differs] == []
 
 
+def test_a_recompile_that_is_refused_with_its_reasons_is_none_without_them(tmp_path: Path) -> None:
+    error = "torch._dynamo.exc.RecompileError: Recompiling function f in /srv/a.py:1\n    triggered by the following guard failure(s):\n"
+    error += "    - 0/0: tensor 'x' size mismatch at index 0. expected 4, actual 5\n"
+    shown = terminal(error, tmp_path)
+    assert "Summary: 2 compilations: 1 failed, 1 succeeded Next steps" in shown
+    assert "TORCH_LOGS=recompiles shows why" not in shown
+
+
+def test_a_recompile_whose_reasons_are_known_has_earlier_ones_without(tmp_path: Path) -> None:
+    error = "torch._dynamo.exc.RecompileError: Recompiling function f in /srv/a.py:1\n    triggered by the following guard failure(s):\n"
+    error += "    - 0/2: tensor 'x' size mismatch at index 0. expected 4, actual 5\n"
+    other = "[7/0] torch.fx.experimental.symbolic_shapes: [INFO] create_env\n"
+    shown = terminal(other + error, tmp_path)
+    assert "1 succeeded, no reasons of earlier recompilations in this log 0/3 is compilation no. 4 of its function" in shown
+
+
 def test_a_symbol_that_an_old_version_replaces_is_pinned(tmp_path: Path) -> None:
     head = "[0/1] torch.fx.experimental.symbolic_shapes: [INFO] "
     text = f"{head}create_env\n{head}create_symbol s0 = 3 for L['t'].size()[1] [2, 9223372036854775806]\n{head}set_replacement s0 = 3\n"
