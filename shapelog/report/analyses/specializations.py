@@ -8,6 +8,9 @@ from shapelog.reading.records import Specialization, Stack
 from shapelog.recompiles.explain import Explanations
 from shapelog.report.results import Column, Finding, Table
 
+# How PyTorch calls that a guard left a symbol a single value.
+_IN_PLAIN_WORDS = {"range_refined_to_singleton": "by a guard"}
+
 
 def analyze(explained: Explanations) -> Iterator[Finding | Table]:
     found: dict[tuple[str, str, str], list[tuple[Compile, Specialization]]] = {}
@@ -20,7 +23,8 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
         values = " ".join(dict.fromkeys(item.value for _, item in members))
         ids = " ".join(dict.fromkeys(compile.label for compile, _ in members))
         code = "SL201" if where else "SL202"
-        rows.append((source, values, where or framework_place(members[0][1].stack), reason.replace("_", " "), ids, code))
+        how = _IN_PLAIN_WORDS.get(reason, reason.replace("_", " "))
+        rows.append((source, values, where or framework_place(members[0][1].stack), how, ids, code))
     if rows:
         columns = (Column("source"), Column("pinned to"), Column("by", is_wide=True), Column("how"), Column("compiles"), Column("rule"))
         yield Table("specializations", "Specializations: symbols fixed to one value", columns, tuple(rows))

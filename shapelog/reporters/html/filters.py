@@ -35,8 +35,6 @@ _COLUMN_WORDS = (
     (re.compile(r"\b(re)?compiles\b"), r"\1compilations"),
     (re.compile(r"\b(re)?compile\b"), r"\1compilation"),
 )
-# How PyTorch calls that a guard left a symbol a single value.
-_IN_PLAIN_WORDS = {"range refined to singleton": "by a guard"}
 _RANGE = re.compile(r"(?<=\d)-(?=\d)")
 # A line of code that computed a tensor, in an explanation of PyTorch's: the code goes on until the next.
 _COMPUTED = re.compile(r'# File "([^"\n]+)", line (\d+), in (\S+), code: (.*?)(?=# File "|$)', re.S)
@@ -206,7 +204,7 @@ def _heading(column: str) -> str:
 def _cell(value: str | int | float | None) -> str:
     """A cell of a table, whose floats are seconds."""
     if isinstance(value, str):
-        return one_line(_IN_PLAIN_WORDS.get(value, value))
+        return one_line(value)
     return "" if value is None else seconds_in_column(value) if isinstance(value, float) else str(value)
 
 

@@ -27,7 +27,7 @@ from shapelog.reporters.terminal.next_steps import next_steps_list
 from shapelog.reporters.terminal.ranks import ranks_alike, ranks_heading, what_ranks_share
 from shapelog.reporters.terminal.text_page import COLORS, LEVEL_COLORS, TextPage, first
 from shapelog.rule_docs import RULES_URL
-from shapelog.rules import UNEXPLAINED, Remedy, Section, Verdict, problem_rule
+from shapelog.rules import RULES, UNEXPLAINED, Remedy, Rule, Section, Verdict, problem_rule
 from shapelog.text import file_size, measured, one_line, plural, plural_noun, seconds, shorten, taking
 
 if TYPE_CHECKING:
@@ -65,7 +65,10 @@ def render(report: Report, options: Options) -> bytes:
     if page.verbose:
         _details(page, report)
     elif report.trace.is_text and not found.alerts:
-        _tables(page, report, "specializations", "pgo", "performance_hints")
+        _tables(page, report, "specializations")
+        for rule in _of_pinned(report):
+            note(page, rule.remedy, "help")
+        _tables(page, report, "pgo", "performance_hints")
     _health(page, report)
     exports_summary(page, report)
     if report.trace.vllm:
@@ -76,6 +79,7 @@ def render(report: Report, options: Options) -> bytes:
     _left_out(page, report)
     page.explain_restarted_ids(report.trace.is_text)
     rules = [*(item.rule for item in found.alerts), *(item.rule for item in _without_code(report))]
+    rules = rules or (_of_pinned(report) if report.trace.is_text else [])
     if rules:
         page.blank()
         typed = f"Explanation of a rule: shapelog rule {rules[0].code}"
@@ -144,6 +148,12 @@ def _without_code(report: Report) -> list[Finding]:
     """Findings about code that the trace does not name."""
     elsewhere = (Section.RANKS, Section.EXPORTS)
     return [item for item in report.findings if item.frame is None and item.rule.section not in elsewhere]
+
+
+def _of_pinned(report: Report) -> list[Rule]:
+    """The rules of symbols that were fixed to one value."""
+    pinned = report.table("specializations")
+    return [RULES[code] for code in dict.fromkeys(str(row[-1]) for row in pinned.rows)] if pinned else []
 
 
 def _ranks(page: TextPage, report: Report) -> None:

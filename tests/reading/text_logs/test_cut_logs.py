@@ -622,6 +622,14 @@ def test_a_recompile_whose_reasons_are_known_has_earlier_ones_without(tmp_path: 
     assert "1 succeeded, no reasons of earlier recompilations in this log 0/3 is compilation no. 4 of its function" in shown
 
 
+def test_the_line_that_fixes_a_size_is_shown_with_what_to_do(tmp_path: Path) -> None:
+    """Of several blanks in a line, a page leaves one."""
+    text = "I0210 20:26:04.076000 12259 torch/fx/experimental/symbolic_shapes.py:7292] [8/47] eval Eq(s13, 256) [guard added] "
+    shown = terminal(f"{text}y = pack(x) # /srv/net.py:25 in forward (_ops.py:1209 in call), for more info run with A=B\n", tmp_path)
+    assert "s13 256 net.py:25 y = pack(x) by a guard 8/47 SL201 = help: rewrite the line that needs the exact value" in shown
+    assert "Explanation of a rule: shapelog rule SL201" in shown
+
+
 def test_a_symbol_that_an_old_version_replaces_is_pinned(tmp_path: Path) -> None:
     head = "[0/1] torch.fx.experimental.symbolic_shapes: [INFO] "
     text = f"{head}create_env\n{head}create_symbol s0 = 3 for L['t'].size()[1] [2, 9223372036854775806]\n{head}set_replacement s0 = 3\n"

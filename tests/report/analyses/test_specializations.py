@@ -21,7 +21,7 @@ def tables(recording: bytes) -> list[Table]:
 def test_the_line_of_the_user_that_pinned_a_size() -> None:
     (table,) = tables(make.trace(make.compile("0/0", make.tensor(10, 8), specializations=({**PINNED, "user_stack": USER},))))
     assert table.name == "specializations"
-    assert table.rows == (("x.size()[0]", "10", "model.py:8  if x.size(0) == 10:", "range refined to singleton", "0/0", "SL201"),)
+    assert table.rows == (("x.size()[0]", "10", "model.py:8  if x.size(0) == 10:", "by a guard", "0/0", "SL201"),)
 
 
 def test_without_a_user_the_frame_of_the_framework() -> None:
@@ -36,7 +36,7 @@ def test_the_same_line_in_several_compiles_is_one_row() -> None:
     for number, size in enumerate((10, 12)):
         made += make.compile(f"0/{number}", make.tensor(size, 8), specializations=({**PINNED, "value": str(size), "user_stack": USER},))
     (table,) = tables(made)
-    assert table.rows == (("x.size()[0]", "10 12", "model.py:8  if x.size(0) == 10:", "range refined to singleton", "0/0 0/1", "SL201"),)
+    assert table.rows == (("x.size()[0]", "10 12", "model.py:8  if x.size(0) == 10:", "by a guard", "0/0 0/1", "SL201"),)
 
 
 def test_a_symbol_without_a_source_is_named_by_itself() -> None:

@@ -41,7 +41,6 @@ def without_source(report: shapelog.report.report.Report) -> Environment:
         ("'compiles'|heading", "compilations"),
         ("'recompiles'|heading", "recompilations"),
         ("'pinned to'|heading", "fixed to"),
-        ("'range refined to singleton'|cell", "by a guard"),
         ("(0, 1, 2, 3)|rank_list", "ranks 0–3"),
         ("none|cell", ""),
         ("1.234|cell", "1.23"),
