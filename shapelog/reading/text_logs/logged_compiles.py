@@ -38,6 +38,7 @@ class LoggedCompile:
     code: Code = field(default_factory=Code)
     reasons: bool = False
     lost_reasons: str = ""
+    assumes_entries: bool = False
     started: bool = False
     has_env: bool = False
     has_guards: bool = False
@@ -278,6 +279,8 @@ class LoggedCompiles:
             metrics |= {"co_name": code.name, "co_filename": code.file, "co_firstlineno": code.line}
         if compile.lost_reasons:
             metrics["lost_reasons"] = compile.lost_reasons
+        if compile.assumes_entries:
+            metrics["assumes_entries"] = True
         if compile.limit is not None:
             metrics |= {"fail_type": "RecompileLimitExceeded", "fail_reason": compile.limit}
             if compile.limit_value:
@@ -318,7 +321,8 @@ class LoggedCompiles:
         """The reasons of a compile, with the entries that they are about, which old versions do not write."""
         compile.reasons = True
         listed = list(reasons)
-        if compile.ids is not None and not any(split_entry(reason)[0] for reason in listed):
+        compile.assumes_entries = not any(split_entry(reason)[0] for reason in listed)
+        if compile.ids is not None and compile.assumes_entries:
             listed = _entries_named(listed, compile.ids)
         self.write(compile, {"artifact": {"name": "recompile_reasons", "encoding": "json"}}, orjson.dumps(listed).decode())
 

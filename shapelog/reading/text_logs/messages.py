@@ -196,6 +196,7 @@ _WRAPPED_LIMIT = re.compile(r"dynamo hit\s*$")
 _FUNCTION = re.compile(
     r"(?:function: ?|for function )['\"]?(?P<name>[^'\"(]*?)['\"]?"
     r"(?: \((?P<file>.*?):(?P<line>\d{1,9})\)| \((?P<path>[^()]+?)(?::\w{1,5})?\)|\s*$)"
+    r"|function: ?'(?P<quoted>[^'\n(]{1,200})'"  # of a line to which somebody joined the next one
 )
 _CUT_NAME = re.compile(r"function: '[^'\n]*$")
 _LAST_REASON = re.compile(r"(?:last reason: *|reasons?: *|due to the following guard failures: *)(?P<reason>.*)$")
@@ -267,8 +268,9 @@ def limits(lines: Sequence[str]) -> Iterator[LimitText]:
             if not reason:
                 continue
             found = LimitText("recompile_limit", "", Code(), ())
-        if function and function["name"].strip() and not _CUT_NAME.search(line):
-            code = Code(function["name"].strip(), function["file"] or function["path"] or "", int(function["line"] or 0))
+        name = (function["name"] or function["quoted"] or "").strip() if function else ""
+        if function and name and not _CUT_NAME.search(line):
+            code = Code(name, function["file"] or function["path"] or "", int(function["line"] or 0))
             found = found._replace(code=code, is_mentioned=False)
         if reason:
             found = found._replace(

@@ -92,6 +92,7 @@ def _notes(explained: Explanations, frame: Frame, hit: Compile) -> Iterator[str]
         or not (cause.is_size or cause.is_int)
         or cause.own_verdict
         or len(entries) > 1
+        or hit.metrics.assumes_entries
         or frame.entries
         or hit.id.compile < _MANY
     ):

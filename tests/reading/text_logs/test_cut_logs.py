@@ -389,6 +389,14 @@ def test_the_last_reason_is_that_of_one_graph_of_many(entry: str, reason: str, n
     assert [note in item for item in finding.notes] == ([True] if note else [])
 
 
+def test_a_reason_without_its_entry_is_not_that_of_the_newest(tmp_path: Path) -> None:
+    """A person joined the lines, and left out what they had in common."""
+    text = "[1/8] torch._dynamo hit config.recompile_limit (8)\n   function: 'g'  last reason: tensor 'x' size mismatch at index 0. "
+    (finding,) = report_of(f"{text}expected 10, actual 12\n", tmp_path).findings
+    assert finding.sentence.startswith("g hit the recompile limit at 1/8;")
+    assert finding.notes == ()
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [

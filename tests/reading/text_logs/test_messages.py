@@ -37,6 +37,13 @@ Recompiling function f in /srv/train.py:4
     assert found.reasons == ("0/1: k == 3", SIZE)
 
 
+@pytest.mark.parametrize("rest", ["  last reason: 0/7: k == 3", " ()", ""])
+def test_the_function_at_the_limit_has_its_name_whatever_follows(rest: str) -> None:
+    (found,) = limits(["torch._dynamo hit config.recompile_limit (8)", f"   function: 'step'{rest}"])
+    assert found.code == Code("step")
+    assert found.reasons == (("0/7: k == 3",) if "reason" in rest else ())
+
+
 def test_the_stack_of_a_reason_belongs_to_it() -> None:
     (found,) = recompiles(
         lines("""
