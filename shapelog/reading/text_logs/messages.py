@@ -199,7 +199,7 @@ _FUNCTION = re.compile(
     r"|function: ?'(?P<quoted>[^'\n(]{1,200})'"  # of a line to which somebody joined the next one
 )
 _CUT_NAME = re.compile(r"function: '[^'\n]*$")
-_LAST_REASON = re.compile(r"(?:last reason: *|reasons?: *|due to the following guard failures: *)(?P<reason>.*)$")
+_LAST_REASON = re.compile(r"(?:last reason: *|reasons?: *|due to the following guard failures: *)(?:reasons?: *)*(?P<reason>.*)$")
 _QUOTED = re.compile(r"\[\s*(?P<quote>['\"])(?P<text>.*?)(?P=quote)\s*\]|(?<=, )(?P<other>['\"])(?P<more>.*?)(?P=other)\s*\]")
 
 
@@ -213,7 +213,7 @@ _IN_PART = re.compile(r"\w*|tensor '.*|[LG]\[[^\s()]*|[^()]*\([^()]*(?:\([^()]*\
 # A guard with both of its values, and behind it words that are not a comment of PyTorch's.
 _WHOLE_GUARD = re.compile(
     r"(?P<guard>(?:\d{1,9}/\d{1,9}: )?tensor '.{1,400}?' (?:[\w ]{1,40}mismatch|mismatch)(?: at index \d{1,3})?"
-    r"\. expected [^\s,]{1,200}, actual \S{0,200}?\w)[.,;:!?`'\")]{0,4}(?=\s+[^\s#]|\s*$)(?!\s+(?:actual|expected)\b)"
+    r"[.,] expected [^\s,]{1,200}, actual \S{0,200}?\w)[.,;:!?`'\")]{0,4}(?=\s+[^\s#]|\s*$)(?!\s+(?:actual|expected)\b)"
 )
 
 
@@ -229,7 +229,7 @@ def without_cut_end(line: str) -> str:
     if place and not re.search(r":\d{1,9}\s*$", line):
         return place["before"] or place["function"]
     found = _ENDS_IN_REASON.match(line)
-    if not found or parse(whole_guard(found["reason"])).family != "other":
+    if not found or _WHOLE_GUARD.match(found["reason"]) or parse(found["reason"]).family != "other":
         return line
     if not _IN_PART.fullmatch(split_entry(found["reason"].strip())[1].lstrip("[\"'")):  # old versions write a list
         return line

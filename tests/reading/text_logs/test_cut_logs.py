@@ -389,6 +389,13 @@ def test_the_last_reason_is_that_of_one_graph_of_many(entry: str, reason: str, n
     assert [note in item for item in finding.notes] == ([True] if note else [])
 
 
+def test_a_guard_with_both_of_its_values_is_not_cut_off(tmp_path: Path) -> None:
+    reason = "tensor 'x' storage_offset mismatch, expected 63, actual 64"
+    text = f"torch._dynamo hit config.cache_size_limit (64)\n   function: 'f' (/srv/a.py:1)\n   reasons: reasons: {reason}"
+    (finding,) = report_of(text, tmp_path).findings
+    assert finding.sentence.endswith(f"the last reason: {reason}")
+
+
 def test_a_reason_without_its_entry_is_not_that_of_the_newest(tmp_path: Path) -> None:
     """A person joined the lines, and left out what they had in common."""
     text = "[1/8] torch._dynamo hit config.recompile_limit (8)\n   function: 'g'  last reason: tensor 'x' size mismatch at index 0. "

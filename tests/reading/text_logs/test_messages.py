@@ -44,6 +44,12 @@ def test_the_function_at_the_limit_has_its_name_whatever_follows(rest: str) -> N
     assert found.reasons == (("0/7: k == 3",) if "reason" in rest else ())
 
 
+@pytest.mark.parametrize("label", ["last reason: ", "reasons:    reasons: ", "   last reason: reason: "])
+def test_the_reason_at_the_limit_is_what_follows_all_labels(label: str) -> None:
+    (found,) = limits(["torch._dynamo hit config.cache_size_limit (64)", f"   {label}k == 3"])
+    assert found.reasons == ("k == 3",)
+
+
 def test_the_stack_of_a_reason_belongs_to_it() -> None:
     (found,) = recompiles(
         lines("""
