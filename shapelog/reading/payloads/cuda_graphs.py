@@ -46,6 +46,14 @@ _SKIPPED = re.compile(
 )
 _AGAIN = re.compile(r"Re-recording (?:function[= ])?(?P<function>[\w.<>]+)(?:,? mode=\w+)?(?:,? reason=(?P<reason>.*))?", re.S)
 _SIZES = re.compile(r"CUDAGraph supports dynamic shapes by recording a new graph .*?observed (\d{1,9}) distinct", re.S)
+# That message, with N for the number.
+_MANY_SIZES = (
+    "CUDAGraph supports dynamic shapes by recording a new graph for each distinct input size. Recording too many CUDAGraphs may lead to "
+    "extra overhead. We have observed N distinct sizes. Please consider the following options for better performance: a) padding inputs "
+    "to a few fixed number of shapes; or b) set torch._inductor.config.triton.cudagraph_skip_dynamic_graphs=True. Set "
+    "torch._inductor.config.triton.cudagraph_dynamic_shape_warn_limit=None to silence this warning."
+)
+_NUMBER, _LOOKED_AT = re.compile(r"\b\d{1,9}\b"), 20
 _RECORDED = re.compile(r"recording cudagraph tree for (?:symint key )?(?P<key>[\d(][\d(), ]*)", re.I)
 _OVERWRITTEN = re.compile(
     r"accessing (?P<what>(?:gradient )?tensor) output of CUDAGraphs that has been overwritten"
@@ -95,6 +103,12 @@ def cuda_graph_message(text: str) -> CudaGraphMessage | None:
     reason, place = _with_place(skipped["reason"])
     limit = _FUNCTION.match(reason)
     return CudaGraphMessage(CudaGraphEvent.SKIPPED, limit[2] if limit else reason, f"function {limit[1]}" if limit else "", place)
+
+
+def goes_on_about_sizes(line: str) -> bool:
+    """Whether a line begins with words from the middle of the message about many sizes, which a person wrapped there."""
+    words = _NUMBER.sub("N", " ".join(line.split()))[:_LOOKED_AT]
+    return bool(words) and f" {words}" in _MANY_SIZES
 
 
 def _moved(inputs: str) -> CudaGraphMessage:

@@ -3,6 +3,7 @@
 import re
 from enum import Enum
 
+from shapelog.reading.payloads.cuda_graphs import goes_on_about_sizes
 from shapelog.reading.text_logs.log_lines import Head
 from shapelog.reading.text_logs.mentions import is_in_sentence
 from shapelog.reading.text_logs.signs import USER_STACK
@@ -114,7 +115,7 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
     (
         MessageKind.INDUCTOR,
         re.compile(
-            r"skipping cudagraphs? (?:due to|because) |CUDAGraph supports dynamic shapes by |Re-recording (?:function[= ])?\w"
+            r"skipping cudagraphs? (?:due to|because) |CUDAGraph supports dynamic shapes by\b|Re-recording (?:function[= ])?\w"
             r"|\brecording cudagraph tree for (?:symint key )?[\d(]|accessing (?:gradient )?tensor output of CUDAGraphs "
             r"|Unable to hit fast path of CUDAGraphs because |^\s*(?:\w+Error: )?static input data pointer changed",
             re.I,
@@ -216,6 +217,8 @@ def goes_on(kind: MessageKind, text: str, begins: MessageKind) -> bool:
     """Whether a line without a head, which by itself would begin a message of the kind ``begins``, goes on with one of another kind."""
     if kind not in _CONTINUES or begins is MessageKind.INDUCTOR:
         return False
+    if kind is MessageKind.INDUCTOR and goes_on_about_sizes(text):
+        return True
     if begins is MessageKind.OTHER or (kind is MessageKind.BREAK and (_EXPLAINS.match(text) or heads_user_stack(text))):
         return _CONTINUES[kind].match(text) is not None
     return begins is kind or (begins is MessageKind.BARE_REASON and kind in _WITH_REASONS)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from shapelog.reading.payloads.cuda_graphs import goes_on_about_sizes
 from shapelog.reading.payloads.recompile_reasons import parse, split_entry
 from shapelog.reading.text_logs.mentions import is_in_sentence
 
@@ -333,6 +334,9 @@ def inductor_messages(lines: Iterable[str]) -> Iterator[str]:
     """Each message in the lines about CUDA graphs or speed: one a line, with the indented lines that follow, a stack."""
     held: list[str] = []
     for line in lines:
+        if held and goes_on_about_sizes(line):
+            held[-1] = f"{held[-1].rstrip()} {line.strip()}"
+            continue
         if held and line.strip() and not line[:1].isspace() and not line.startswith("input name: "):
             yield "\n".join(held)
             held.clear()

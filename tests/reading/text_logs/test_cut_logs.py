@@ -1,5 +1,6 @@
 """Logs that end, begin or go on where a person cut them still get the answer that is left in them."""
 
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -387,6 +388,21 @@ def test_the_last_reason_is_that_of_one_graph_of_many(entry: str, reason: str, n
     last = LAST.format(front="[rank0]:", process=143, reason=reason).replace("1/0:", f"{entry}:")
     (finding,) = report_of(LIMIT.format(rank=0, process=143) + last, tmp_path).findings
     assert [note in item for item in finding.notes] == ([True] if note else [])
+
+
+@pytest.mark.parametrize("width", [37, 44, 60, 78, 120])
+@pytest.mark.parametrize("front", ["", "  ", "> "])
+def test_the_message_about_many_sizes_is_one_however_it_is_wrapped(width: int, front: str, tmp_path: Path) -> None:
+    message = (
+        "CUDAGraph supports dynamic shapes by recording a new graph for each distinct input size. Recording too many CUDAGraphs may lead "
+        "to extra overhead. We have observed 12 distinct sizes. Please consider the following options for better performance: a) padding "
+        "inputs to a few fixed number of shapes; or b) set torch._inductor.config.triton.cudagraph_skip_dynamic_graphs=True."
+    )
+    lines = textwrap.wrap(message, width, break_long_words=False)
+    report = report_of("".join(f"{front}{line}\n" for line in ("I see:", *lines, "We use a T4.")), tmp_path)
+    (finding,) = report.findings
+    assert (finding.rule.code, finding.sentence) == ("SL504", "compiled code has recorded CUDA graphs for 12 input sizes")
+    assert report.table("performance_hints") is None
 
 
 def test_a_guard_with_both_of_its_values_is_not_cut_off(tmp_path: Path) -> None:
