@@ -20,6 +20,7 @@ _HIT, _NEAR = RULES["SL401"], RULES["SL402"]
 # Of fewer entries, each may have been made for the same reason.
 _MANY = 3
 _ALL_REASONS = 'TORCH_LOGS="recompiles"'
+_RECORD_AGAIN = "record again with TORCH_LOGS=recompiles, which shows the causes of the recompilations, and remove these"
 _RAISING = "raise the recompile limit above"
 # What torch.compile wraps modules and library functions in.
 _WRAPPERS = "torch/_dynamo/external_utils.py"
@@ -111,6 +112,11 @@ def _notes(explained: Explanations, frame: Frame, hit: Compile) -> Iterator[str]
         )
 
 
+def has_reasons(frame: Frame) -> bool:
+    """Whether PyTorch's reason for any recompilation of this code is known."""
+    return any(compile.reasons for compile in frame.compiles)
+
+
 def is_accumulated(compile: Compile) -> bool:
     """Whether a compile was refused since the entries of all objects that share its function are too many."""
     return compile.outcome is Outcome.LIMIT and "accumulated" in compile.metrics.fail_reason
@@ -132,6 +138,8 @@ def _remedy(explained: Explanations, frame: Frame, causes: str, of_all: bool) ->
     """What to do about the entries that fill the cache. Where the hit is all that is known, that is what helps against its own cause."""
     setting = explained.trace.version.limit_setting(of_all)
     own = explained.of_frame(frame)
+    if explained.trace.is_text and not has_reasons(frame):
+        return f"{_RECORD_AGAIN}; or raise {setting}"
     if not causes:
         return f"remove the causes of the recompilations, or raise {setting}"
     if len(own) == 1 and own[0].causes:

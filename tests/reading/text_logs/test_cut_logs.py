@@ -690,7 +690,7 @@ def test_code_without_a_name_is_left_out_of_sentences(tmp_path: Path) -> None:
     shown = terminal(f"{head}Graph break in user code at /srv/model.py:102\n{head}Graph Break Reason: Data dependent operator\n", tmp_path)
     assert "graph break (once): Data dependent operator --> /srv/model.py:102" in shown
     shown = terminal("torch._dynamo.exc.FailOnRecompileLimitHit: Hard failure due to fullgraph=True\n", tmp_path)
-    assert "1. Stay below the recompile limit:" in shown
+    assert "1. Stay below the recompile limit: record again with TORCH_LOGS=recompiles, which shows the causes" in shown
     assert "Summary: 1 compilation refused: recompile limit reached" in shown
 
 
