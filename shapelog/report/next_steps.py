@@ -9,7 +9,7 @@ from shapelog.report.steps.caches import cache_steps
 from shapelog.report.steps.code_changes import change_of, code_change
 from shapelog.report.steps.exports import export_steps
 from shapelog.report.steps.interruptions import SETTING, failure_step, graph_break_step, restart_step
-from shapelog.report.steps.limit import is_lifted, limit_step, may_be_reached, of_all_objects
+from shapelog.report.steps.limit import has_no_cause, is_lifted, limit_step, may_be_reached, of_all_objects
 from shapelog.report.steps.marks import mark_steps
 from shapelog.report.steps.ranks import rank_steps
 from shapelog.report.steps.step import CONFIDENCE, COSTLY, SET_UP, NextStep, StepKind, StepSources
@@ -75,7 +75,8 @@ def _key(run: StepSources, alert: Alert) -> tuple[StepKind, object] | None:
         return (StepKind.RESTART, alert) if is_costly and alert.axis in RESTART_REMEDIES else None
     if AlertKind.LIMIT in kinds:
         lifted = is_lifted(run, alert.code)
-        return None if lifted and not may_be_reached(run, alert.code) else (StepKind.LIMIT, (of_all_objects(alert), lifted))
+        group = of_all_objects(alert), lifted, has_no_cause(run, alert.code)
+        return None if lifted and not may_be_reached(run, alert.code) else (StepKind.LIMIT, group)
     is_avoidable = any(AlertKind.AVOIDABLE in item.kinds and run.needs_code(item.compile) for item in alert.occurrences)
     if is_avoidable and change_of(alert).change:  # accepting graphs saves nothing
         return (StepKind.SETUP, alert.rule) if alert.rule.code in SET_UP else (StepKind.CODE, change_of(alert))

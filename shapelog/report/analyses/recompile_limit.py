@@ -112,9 +112,9 @@ def _notes(explained: Explanations, frame: Frame, hit: Compile) -> Iterator[str]
         )
 
 
-def has_reasons(frame: Frame) -> bool:
-    """Whether PyTorch's reason for any recompilation of this code is known."""
-    return any(compile.reasons for compile in frame.compiles)
+def lacks_reasons(explained: Explanations, frame: Frame) -> bool:
+    """Whether a text has no reason for any recompilation of this code."""
+    return explained.trace.is_text and not any(compile.reasons for compile in frame.compiles)
 
 
 def is_accumulated(compile: Compile) -> bool:
@@ -138,7 +138,7 @@ def _remedy(explained: Explanations, frame: Frame, causes: str, of_all: bool) ->
     """What to do about the entries that fill the cache. Where the hit is all that is known, that is what helps against its own cause."""
     setting = explained.trace.version.limit_setting(of_all)
     own = explained.of_frame(frame)
-    if explained.trace.is_text and not has_reasons(frame):
+    if lacks_reasons(explained, frame):
         return f"{_RECORD_AGAIN}; or raise {setting}"
     if not causes:
         return f"remove the causes of the recompilations, or raise {setting}"

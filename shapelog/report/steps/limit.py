@@ -8,7 +8,7 @@ from shapelog.model.code_matching import Code
 from shapelog.model.compile import Outcome
 from shapelog.model.frame import UNNAMED_CODE
 from shapelog.report.alerts import Alert
-from shapelog.report.analyses.recompile_limit import DEFAULT_ACCUMULATED_LIMIT, DEFAULT_LIMIT, is_accumulated
+from shapelog.report.analyses.recompile_limit import DEFAULT_ACCUMULATED_LIMIT, DEFAULT_LIMIT, is_accumulated, lacks_reasons
 from shapelog.report.details.uncompiled_calls import Eager
 from shapelog.report.steps.step import Confidence, NextStep, Saving, StepKind, StepSources, step_of, subject_of_alerts
 from shapelog.rules import AlertKind
@@ -25,6 +25,11 @@ def may_be_reached(run: StepSources, code: Code) -> bool:
     advice = run.report.advice
     saves_compiles = advice is not None and advice.after.compiles < advice.before.compiles
     return saves_compiles and any(run.forecasts[frame].after.may_reach_limit for frame in code.frames if frame in run.forecasts)
+
+
+def has_no_cause(run: StepSources, code: Code) -> bool:
+    """Whether a text has nothing about why this code was recompiled, which then takes a step of its own."""
+    return all(lacks_reasons(run.report.explained, frame) for frame in code.frames)
 
 
 def limit_step(run: StepSources, alerts: Sequence[Alert]) -> NextStep:

@@ -710,8 +710,14 @@ def test_a_guard_in_part_in_the_list_of_an_old_version_is_no_reason(tmp_path: Pa
 
 
 def test_functions_at_the_limit_for_other_reasons_are_not_given_the_remedy_of_one(tmp_path: Path) -> None:
-    shown = terminal(OLD_LIMITS, tmp_path)
+    shown = terminal(OLD_LIMITS.removesuffix("""["tensor 'x""") + "['n == 4']\n", tmp_path)
     assert "Keep fold and scale below the recompile limit: remove the cause of each, or raise torch._dynamo." in shown
+
+
+def test_a_function_at_the_limit_without_a_reason_leaves_the_others_their_remedy(tmp_path: Path) -> None:
+    shown = terminal(OLD_LIMITS, tmp_path)
+    assert "1. Keep fold below the recompile limit: keep the length fixed" in shown
+    assert "2. Keep scale below the recompile limit: record again with TORCH_LOGS=recompiles" in shown
 
 
 @pytest.mark.parametrize(
