@@ -2,6 +2,7 @@
 
 import re
 
+from shapelog.model.compile import resumed_by
 from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.source_names import Source, display_text
 from shapelog.recompiles.classification import containers, objects, shape_guards, sizes, state, tensors, values
@@ -9,7 +10,7 @@ from shapelog.recompiles.classification.result import Classification, Classifier
 from shapelog.recompiles.classification.sizes import is_computed_with_gradients, is_parameter
 from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts import CompileFacts
-from shapelog.rules import Verdict
+from shapelog.rules import RULES, Verdict
 
 _CELL = re.compile(r"(?P<function>.+)\.__closure__\[\d+\]\.cell_contents(?:\.__code__)?")
 _NAMED_IN_HINT = re.compile(r'\(HINT: guard on "(\w+)"')
@@ -45,8 +46,11 @@ def classify(item: Violation, source: Source, entry: CompileFacts, call: Compile
         return containers.keys(item._replace(source=source), source.display_name, entry, call)
     classifier = _CLASSIFIERS.get(item.prop.kind)
     name = _closure_variable(item, source) or source.display_name or "an object"  # whose name was cut off in a text
+    if source.is_on_stack and (resumed := resumed_by(call.compile.metrics.code_name)):
+        name += f" (from line {resumed[1]})"
     if classifier is not None:
-        return classifier(item, name, entry, call)
+        found = classifier(item, name, entry, call)
+        return _of_break(found) if source.is_on_stack and item.prop.kind is Kind.VALUE else found
     if item.prop.kind in _SIMPLE:
         code, words = _SIMPLE[item.prop.kind]
         before, after = str(item.expected), str(item.actual)
@@ -62,6 +66,11 @@ def classify(item: Violation, source: Source, entry: CompileFacts, call: Compile
         return state.global_state(item, entry, call)
     text = item.reason.text if item.reason else f"{source.display_name} {item.prop}"
     return Classification(("SL399",), f"PyTorch reports a guard that shapelog does not know: {text}")
+
+
+def _of_break(found: Classification) -> Classification:
+    """The same of a value that only a graph break makes an input: without the break, it is no longer one. An int can be marked."""
+    return found if RULES[found.codes[0]].markable else found._replace(verdict=Verdict.CODE, remedy="")
 
 
 def _closure_variable(item: Violation, source: Source) -> str:

@@ -1,5 +1,6 @@
 """What to do first: everything that costs a run compilations, seconds or compiled code, as one list of steps, the most worthwhile first."""
 
+from shapelog.advice.remedies import UNBROKEN
 from shapelog.grouping import grouped
 from shapelog.model.compile import Outcome
 from shapelog.reading.payloads.compiler_messages import KEPT_APART, RESTART_REMEDIES
@@ -26,8 +27,12 @@ def next_steps(found: Alerts) -> tuple[NextStep, ...]:
     # Sizes that differ across ranks are marked by the same list.
     steps = marks + [step for step in rank_steps(report.findings) if not (marks and step.rules[0].verdict is Verdict.MARKING)]
     run = StepSources(found)
-    for kind, members in grouped(found.alerts, lambda alert: _key(run, alert)).items():
-        if kind is not None:
+    by_kind = grouped(found.alerts, lambda alert: _key(run, alert))
+    broken = (alert for kind, members in by_kind.items() if kind and kind[0] is StepKind.GRAPH_BREAK for alert in members)
+    resumed = frozenset(run.resumed.after(broken))
+    for kind, alerts in by_kind.items():
+        members = [alert for alert in alerts if not (alert.code in resumed and change_of(alert).text == UNBROKEN)]  # gone with the break
+        if kind is not None and members:
             steps.append(_MAKERS[kind[0]](run, members))
     steps += export_steps(report.findings, found.repository)
     steps += cache_steps(run)

@@ -360,7 +360,7 @@ def test_another_warm_up_is_recommended_only_where_the_first_call_had_a_size_of_
 def test_requires_grad_of_a_parameter_is_not_detached() -> None:
     source = "L['self']._parameters['weight']"
     made = [compiled(f"0/{n}", tensor(4, 4, source=source, requires_grad=bool(n))) for n in (0, 1)]
-    assert remedy_of(trace(*made)).startswith("keep requires_grad of this parameter fixed")
+    assert remedy_of(trace(*made)).startswith("set requires_grad of this parameter once")
     made = [compiled(f"0/{n}", tensor(4, 4, requires_grad=bool(n))) for n in (0, 1)]
     assert "detach()" in remedy_of(trace(*made))
 

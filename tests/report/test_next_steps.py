@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import make
 import pytest
+from payload_text import equals_match, guard_tree, tensor_match
 from recorded import FIXTURES, RECORDED, report_of
 
 from shapelog.model.compile import Compile, Outcome
@@ -208,6 +209,28 @@ def test_a_limit_that_other_calls_may_reach_although_marks_are_set_is_a_step() -
     assert "calls beyond the recompile limit might no longer run eagerly" in saving_words(steps[StepKind.MARK].saving)
     assert steps[StepKind.LIMIT].title == "If f still reaches the recompile limit, raise it"
     assert steps[StepKind.LIMIT].text == ("torch._dynamo.config.cache_size_limit = 16",)
+
+
+def numbers_of_a_tensor() -> bytes:
+    """A line asks a tensor for a number, which is another one in each call, and the rest of the function is compiled for each."""
+    text = f"Graph break in user code at {make.MODEL}:79\nGraph Break Reason: Unsupported item()\n  Hint: Move the line.\n"
+    made = make.trace(make.artifact("dynamo_graph_break_reason", text, id="0/0"), make.compile("0/0", make.tensor(10, 8)))
+    resumed = {"name": "torch_dynamo_resume_in_f_at_79"}
+    for number in range(8):
+        guards = guard_tree(tensor_match(), equals_match("L['___stack1']", number / 10, "float"))
+        made += make.compile(f"1/{number}", make.tensor(10, 8), guards=guards, **resumed)
+    return made + make.refused("1/8", "1/7: ___stack1 == 0.7")
+
+
+def test_a_number_that_a_graph_break_makes_an_input_goes_with_the_break() -> None:
+    """A higher limit would take as many graphs as there are calls."""
+    report = make.report(numbers_of_a_tensor())
+    assert {item.verdict for item in report.explained.recompiles} == {Verdict.CODE, Verdict.LIMIT}
+    assert report.explained.recompiles[0].causes[0].sentence == "the float ___stack1 (from line 79) changed from 0.0 to 0.1"
+    (limit,) = [item for item in report.findings if item.rule.code == "SL401"]
+    assert limit.remedy == "remove the graph break that makes this value an input, or keep it in a tensor"
+    (step,) = steps_of(report)
+    assert (step.kind, step.saving.most) == (StepKind.GRAPH_BREAK, 8)
 
 
 def test_a_setting_that_unrolls_loops_is_less_sure_and_explained() -> None:

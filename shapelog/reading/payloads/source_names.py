@@ -133,6 +133,11 @@ class Source(str):
         return self.startswith(("L['___stack", "L['__nested_frame_values']"))
 
     @property
+    def is_on_stack(self) -> bool:
+        """Whether resumed code took this value, or what holds it, over from Python's stack."""
+        return self.startswith("L['___stack")
+
+    @property
     def is_attribute(self) -> bool:
         """Whether it is reached through an attribute of an object, as ``L['self'].cache[0]`` is."""
         return "]." in self

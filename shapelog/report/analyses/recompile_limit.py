@@ -1,7 +1,7 @@
 """Which code ran into the recompile limit, from which compile on, and which axes filled the entries?"""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from shapelog.advice.remedies import Remedies
 from shapelog.model.compile import Compile, Outcome
@@ -9,9 +9,9 @@ from shapelog.model.frame import Frame
 from shapelog.reading.payloads.guards import UserLine
 from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.source_names import is_library
-from shapelog.recompiles.explain import Explanations
+from shapelog.recompiles.explain import Explanations, Recompile
 from shapelog.report.results import Finding, Location, Table, location_of
-from shapelog.rules import RULES
+from shapelog.rules import RULES, Verdict
 from shapelog.text import cut, names_of, one_line, plural
 
 _LONGEST = 200
@@ -19,6 +19,9 @@ DEFAULT_LIMIT, DEFAULT_ACCUMULATED_LIMIT = 8, 256
 _HIT, _NEAR = RULES["SL401"], RULES["SL402"]
 # Of fewer entries, each may have been made for the same reason.
 _MANY = 3
+# One reason stands for all where at most one recompile in so many has another.
+_NEARLY_ALL = 5
+_FLOAT = "SL312"
 _ALL_REASONS = 'TORCH_LOGS="recompiles"'
 _RECORD_AGAIN = "record again with TORCH_LOGS=recompiles, which shows the causes of the recompilations, and remove these"
 _RAISING = "raise the recompile limit above"
@@ -142,12 +145,34 @@ def _remedy(explained: Explanations, frame: Frame, causes: str, of_all: bool) ->
         return f"{_RECORD_AGAIN}; or raise {setting}"
     if not causes:
         return f"remove the causes of the recompilations, or raise {setting}"
-    if len(own) == 1 and own[0].causes:
-        text = Remedies(explained.trace.version).of_recompile(own[0]).change  # accepting graphs keeps no code below the limit
+    main = _main(own)
+    if main is not None:
+        text = Remedies(explained.trace.version).of_recompile(main).change  # accepting graphs keeps no code below the limit
+        if text and _never_ends(own):
+            return text
         if _RAISING in text:
             return text.replace(_RAISING, f"raise {setting} above")
         return f"{text}; or raise {setting}" if text else f"raise {setting} above the number of graphs that the code needs"
     return f"keep what adds cache entries the same in all calls ({causes}), or raise {setting}"
+
+
+def _main(own: Sequence[Recompile]) -> Recompile | None:
+    """One that stands for nearly all recompiles of a frame, by what it is blamed on first; None where they have several reasons."""
+    blamed = [(item.verdict is Verdict.MARKING, item.causes[0].axis) for item in own if item.causes]
+    (axis, number), *_ = Counter(blamed).most_common(1) or [((False, ""), 0)]
+    if number * _NEARLY_ALL < len(own) * (_NEARLY_ALL - 1) or (len(own) > 1 and axis[0]):
+        return None
+    return next((item for item in own if item.causes and (item.verdict is Verdict.MARKING, item.causes[0].axis) == axis), None)
+
+
+def _never_ends(own: Sequence[Recompile]) -> bool:
+    """Whether a value that a graph break made an input, or a float, was another one each time: so it will be, however high the limit.
+
+    A float of an object may be one for each of several.
+    """
+    found = [item.causes[0] for item in own if item.causes]
+    is_open = all(cause.source.is_on_stack or (cause.rule.code == _FLOAT and not cause.source.is_attribute) for cause in found)
+    return is_open and len(found) >= _MANY and len({cause.after for cause in found}) == len(found)
 
 
 def _last_reason(explained: Explanations, frame: Frame, hit: Compile, is_known: bool) -> str:

@@ -49,8 +49,8 @@ def limit_step(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
     remedy = remedies.pop() if len(remedies) == 1 else f"remove the cause of each, or raise {setting}"
     known = trace.config.accumulated_recompile_limit if of_all else trace.config.recompile_limit
     limit = known or (DEFAULT_ACCUMULATED_LIMIT if of_all else DEFAULT_LIMIT)
-    # A text without the limit may be of a program that raised it.
-    settings = () if trace.is_text and not known else (f"{setting} = {2 * limit}",)
+    # A text without the limit may be of a program that raised it; and it is not raised where each call needs a graph.
+    settings = () if (trace.is_text and not known) or setting not in remedy else (f"{setting} = {2 * limit}",)
     subject = subject_of_alerts(alerts)
     title = f"{'Stay' if subject == UNNAMED_CODE else f'Keep {subject}'} below the recompile limit: {remedy}"
     step = step_of(StepKind.LIMIT, title, alerts, saving, stake, confidence, settings)

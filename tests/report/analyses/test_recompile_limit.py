@@ -2,6 +2,7 @@
 
 import make
 import pytest
+from payload_text import equals_match, guard_tree, tensor_match
 from recorded import report_of
 
 from shapelog.report.analyses.recompile_limit import analyze
@@ -26,6 +27,21 @@ def test_a_refused_call_is_a_hit_and_its_axis_is_named() -> None:
     assert finding.place == Location("/srv/app/model.py", 5)
     assert "f hit the recompile limit at 0/8, with 8 cache entries" in finding.sentence
     assert finding.details == (("x.size[0]", "in 8 of 8 recompilations"),)
+
+
+def valued(*values: str) -> bytes:
+    guards = [guard_tree(tensor_match(), equals_match("L['name']", value, "str")) for value in values]
+    made = [make.compile(f"0/{number}", make.tensor(10, 8), guards=tree) for number, tree in enumerate(guards)]
+    return make.trace(*made) + make.refused(f"0/{len(values)}", f"0/{len(values) - 1}: name == {values[-1]!r}")
+
+
+def test_what_helps_against_nearly_all_recompilations_helps_against_the_limit() -> None:
+    (finding,) = found(valued(*"abcdefgh"))
+    assert finding.remedy == "move the value out of the compiled function; or raise torch._dynamo.config.recompile_limit"
+    (finding,) = found(
+        valued(*"abcd") + make.compile("0/5", make.tensor(10, 8, dtype="torch.float64")) + make.compile("0/6", make.tensor(10))
+    )
+    assert finding.remedy.startswith("keep what adds cache entries the same in all calls (name, ")
 
 
 def test_several_refused_calls_of_one_frame_are_one_hit() -> None:
