@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from shapelog.grouping import grouped
-from shapelog.model.compile import Compile
+from shapelog.model.compile import Compile, Outcome
 from shapelog.model.frame import Frame
 from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.guards import DYNAMIC, Key, ShapeGuard
@@ -31,6 +31,8 @@ _OF_SUPER = re.compile(r"\.__mro__\[\d+\]\.(?!__dict__\b)")
 # The dynamic entries that are tried for one graph.
 _MOST_DYNAMIC = 32
 _FIRST_SYMBOLIC = 2  # 0 and 1 are constants
+# The first entry is static in any case, and the second where another size varied.
+_LATE = 2
 _BOOLS = {"True", "False"}
 _STATIC_MARKS = Property(Kind.MARKING, name="_dynamo_static_indices")
 
@@ -236,10 +238,12 @@ class GraphReuse:
 def _static_again(frame: Frame) -> dict[tuple[str, Property], str]:
     """The sizes for which an entry was compiled that requires one value of them all the same, each with the id of such an entry.
 
-    Of several entries that require other values of a size, all but the first were compiled because it varied.
+    Of several entries that require other values of a size, all but the first were compiled because it varied. Where all that is known is
+    the reason at the recompile limit, that holds for an entry that came after two others or more.
     """
     made: dict[tuple[str, Property], set[str]] = {}
     required: dict[tuple[str, Property], set[str]] = {}
+    is_alone = is_known_by_limit(frame)
     for compile in frame.compiles:
         values: dict[tuple[str, Property], list[tuple[int, str, int]]] = {}
         for reason in compile.reasons:
@@ -249,11 +253,20 @@ def _static_again(frame: Frame) -> dict[tuple[str, Property], str]:
                 required.setdefault(key, set()).add(reason.entry)
                 number = reason.entry.rpartition("/")[2]
                 values.setdefault(key, []).append((int(number) if number.isdecimal() else -1, reason.entry, value))
+                if is_alone and len(compile.reasons) == 1 and values[key][0][0] >= _LATE:
+                    made[key].add(reason.entry)
         for key, entries in values.items():
             _, _, first = min(entries)
             made[key].update(entry for number, entry, value in entries if number >= 0 and value != first)
     found = ((key, sorted(made[key] & entries)) for key, entries in required.items())
     return {key: both[0] for key, both in found if both}
+
+
+def is_known_by_limit(frame: Frame) -> bool:
+    """Whether a text has of a function that it hit the recompile limit, with the entries that its reason names, and no compile."""
+    return not frame.entries and any(
+        compile.outcome is Outcome.LIMIT and compile.reasons and not compile.metrics.assumes_entries for compile in frame.compiles
+    )
 
 
 def broken_stride_tie(difference: EntryDifference, table: FactTable, compile: Compile) -> str:

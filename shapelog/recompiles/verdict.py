@@ -12,6 +12,7 @@ from shapelog.recompiles.graph_reuse import (
     broken_base_tie,
     broken_stride_tie,
     found_by_super,
+    is_known_by_limit,
     moved_to_start,
     pinning_operator,
     similar,
@@ -69,10 +70,13 @@ def stays_static(frame: Frame, nearest: EntryDifference, compile: Compile, reuse
     if not fixed:
         return ""
     axis, entry = fixed
+    named = entry if compile.shown_label else "an earlier graph"
+    when = f"was compiled after {axis} had changed"
+    if is_known_by_limit(frame):
+        when = f"came after {entry.rpartition('/')[2]} other graphs"
     return (
-        f"marking does not help: {entry if compile.shown_label else 'an earlier graph'} was compiled after {axis} had changed, and is "
-        "static all the same, so the code needs that size (it may be that of a weight); a mark helps only if the code is compiled with "
-        "dynamic=False"
+        f"marking does not help: {named} {when}, and is static all the same, so the code needs that size (it may be that of a weight); a "
+        "mark helps only if the code is compiled with dynamic=False"
     )
 
 

@@ -25,6 +25,7 @@ _FLOAT = "SL312"
 _ALL_REASONS = 'TORCH_LOGS="recompiles"'
 _RECORD_AGAIN = "record again with TORCH_LOGS=recompiles, which shows the causes of the recompilations, and remove these"
 _RAISING = "raise the recompile limit above"
+_ABOVE_GRAPHS = "above the number of graphs that the code needs"
 # What torch.compile wraps modules and library functions in.
 _WRAPPERS = "torch/_dynamo/external_utils.py"
 _SHARED = (
@@ -102,16 +103,12 @@ def _notes(explained: Explanations, frame: Frame, hit: Compile) -> Iterator[str]
     ):
         return
     entry = entries.pop() if entries else ""
-    number = entry.rpartition("/")[2].partition("#")[0]
-    if number == "0":
+    if found[0].blocking_rule:
+        yield found[0].why_not_markable
+    elif entry.rpartition("/")[2].partition("#")[0] == "0":
         yield (
             f"this is why {entry}, the first of {hit.id.compile} cached graphs, was not reused; unless automatic dynamic shapes are off, "
             f"what changed is symbolic in later ones, and they were not reused for other reasons, which {_ALL_REASONS} prints"
-        )
-    elif number.isdecimal() and int(number) > 1 and cause.prop.kind is Kind.SIZE and not any(item.is_parameter for item in hit.reasons):
-        yield (
-            f"{entry} came after {number} other graphs and is still for one size: the code needs a graph for each, as a weight of that "
-            "size does, and marking it does not help; only with dynamic=False, where automatic dynamic shapes are off, marking does"
         )
 
 
@@ -145,6 +142,8 @@ def _remedy(explained: Explanations, frame: Frame, causes: str, of_all: bool) ->
         return f"{_RECORD_AGAIN}; or raise {setting}"
     if not causes:
         return f"remove the causes of the recompilations, or raise {setting}"
+    if len(own) == 1 and own[0].blocking_rule and own[0].causes[0].is_size:  # the code needs each of them
+        return f"raise {setting} {_ABOVE_GRAPHS}"
     main = _main(own)
     if main is not None:
         text = Remedies(explained.trace.version).of_recompile(main).change  # accepting graphs keeps no code below the limit
@@ -152,7 +151,7 @@ def _remedy(explained: Explanations, frame: Frame, causes: str, of_all: bool) ->
             return text
         if _RAISING in text:
             return text.replace(_RAISING, f"raise {setting} above")
-        return f"{text}; or raise {setting}" if text else f"raise {setting} above the number of graphs that the code needs"
+        return f"{text}; or raise {setting}" if text else f"raise {setting} {_ABOVE_GRAPHS}"
     return f"keep what adds cache entries the same in all calls ({causes}), or raise {setting}"
 
 

@@ -377,7 +377,7 @@ def test_what_the_text_does_not_have_is_not_put_in_its_place(tmp_path: Path) -> 
     [
         ("1/0", "tensor 'x' size mismatch at index 0. expected 10, actual 12", "not reused for other reasons"),
         ("1/0", "n == 10", "not reused for other reasons"),
-        ("1/7", "tensor 'x' size mismatch at index 0. expected 10, actual 12", "the code needs a graph for each"),
+        ("1/7", "tensor 'x' size mismatch at index 0. expected 10, actual 12", "1/7 came after 7 other graphs, and is static"),
         ("1/1", "tensor 'x' size mismatch at index 0. expected 10, actual 12", ""),
         ("1/7", "n == 10", ""),
         ("1/0", "d == 'a'", ""),
@@ -388,6 +388,17 @@ def test_the_last_reason_is_that_of_one_graph_of_many(entry: str, reason: str, n
     last = LAST.format(front="[rank0]:", process=143, reason=reason).replace("1/0:", f"{entry}:")
     (finding,) = report_of(LIMIT.format(rank=0, process=143) + last, tmp_path).findings
     assert [note in item for item in finding.notes] == ([True] if note else [])
+
+
+def test_a_size_that_is_static_in_a_late_graph_is_no_reason_to_mark(tmp_path: Path) -> None:
+    reason = "tensor 'x' size mismatch at index 1. expected 1920, actual 1280"
+    last = LAST.format(front="[rank0]:", process=143, reason=reason).replace("1/0:", "1/7:")
+    text = LIMIT.format(rank=0, process=143) + last
+    assert "1. Keep f below the recompile limit: raise torch._dynamo.config.recompile_limit above the number" in terminal(text, tmp_path)
+    report = report_of(text, tmp_path)
+    assert report.findings[0].remedy.startswith("raise torch._dynamo.config.recompile_limit above the number of graphs")
+    assert report.advice is not None
+    assert report.advice.suggestions == ()
 
 
 @pytest.mark.parametrize("width", [37, 44, 60, 78, 120])
