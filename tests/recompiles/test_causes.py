@@ -1790,7 +1790,8 @@ def test_vmap_takes_a_dim_from_a_tensor() -> None:
 @pytest.mark.parametrize(
     ("reason", "sentence"),
     [
-        ("KeyError on self._modules['relu']", "self no longer has the module relu"),
+        ("KeyError on self._modules['relu']", "self has no module relu, and the one that this was compiled for had it"),
+        ("KeyError on self._parameters['bias']", "self has no parameter bias, and the one that this was compiled for had it"),
         ("KeyError on dict(type(self).__dict__)['scale']", "type(self) no longer has the attribute scale"),
         ("len(self._forward_pre_hooks) != 1", "self had 1 forward pre hook and now has a different number"),
         ("not self._forward_hooks", "self had no forward hooks and now has some"),
@@ -1799,6 +1800,7 @@ def test_vmap_takes_a_dim_from_a_tensor() -> None:
 def test_what_a_module_or_a_class_has_is_no_key_of_a_dict(reason: str, sentence: str) -> None:
     cause = only(two(guard_tree(tensor_match()), guard_tree(tensor_match()), reason))
     assert (cause.codes, cause.sentence) == (("SL320",), sentence)
+    assert cause.own_remedy.startswith("modules with and without it need a graph each") is ("the one that" in sentence)
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ _CLASS_DICT, _MODULE_PART = (
     re.compile(r"(?P<owner>.*)\._(?P<part>module|parameter|buffer)s"),
 )
 _OTHER_PARTS = "modules of another structure need a graph each: raise the recompile limit above their number, or compile each by itself"
+_WITH_AND_WITHOUT = "modules with and without it need a graph each; if one module gains or loses it, do that before the first compiled call"
 # What ``torch.optim.Optimizer.state`` holds for a parameter.
 _STATE = re.compile(r"\.state\[key \d+\]$")
 _FIRST_STEP = "take one step before the first compiled call, or accept the extra graph: an optimizer makes its state in its first step"
@@ -47,11 +48,13 @@ def _of_dict(item: Violation, sentence: str, entry: CompileFacts, call: CompileF
 def has(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     """Another set of members, keys, parameters or attributes of a class."""
     was_there, key = str(item.expected) == "True", item.prop.name.strip("'")
-    owner = _CLASS_DICT.fullmatch(item.source) or _MODULE_PART.fullmatch(item.source)
-    if owner:  # an attribute of a class, a submodule, a parameter or a buffer
-        what = "the attribute" if owner.re is _CLASS_DICT else f"the {owner['part']}"
+    if owner := _CLASS_DICT.fullmatch(item.source):
         now = "no longer has" if was_there else "now has"
-        return Classification(("SL320",), f"{display_text(owner['owner'])} {now} {what} {key}")
+        return Classification(("SL320",), f"{display_text(owner['owner'])} {now} the attribute {key}")
+    if owner := _MODULE_PART.fullmatch(item.source):  # often of another module of the same class
+        now, then = ("has no", "had it") if was_there else ("has the", "did not")
+        sentence = f"{display_text(owner['owner'])} {now} {owner['part']} {key}, and the one that this was compiled for {then}"
+        return Classification(("SL320",), sentence, remedy=_WITH_AND_WITHOUT)
     sentence = f"{name} {'no longer' if was_there else 'now'} contains {item.prop.name}"
     if _SETS.intersection((entry.types.get(item.source), call.types.get(item.source))):
         return Classification(("SL314",), sentence, verdict=Verdict.JUSTIFIED, remedy=_SAME_MEMBERS)
