@@ -15,6 +15,7 @@ from shapelog.model.ids import TorchVersion
 from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.causes import Cause
+from shapelog.recompiles.classification.sizes import NO_BREAK
 from shapelog.recompiles.explain import Recompile
 from shapelog.recompiles.int_usage import is_tested, spelled
 from shapelog.rules import RULES, UNEXPLAINED, Remedy, Rule, Verdict, any_blocks_marking, remedy_for
@@ -222,7 +223,11 @@ def _obstacle_beside(item: Recompile, causes: Sequence[Cause]) -> str:
 def _unbroken(item: Recompile, cause: Cause) -> str:
     """What to do about a value that has no name: it was on the stack where a graph break ended the code before."""
     is_nameless = cause.source.is_unnamed and item.verdict is Verdict.CODE
+<<<<<<< HEAD
     return UNBROKEN if is_nameless else ""
+=======
+    return f"{NO_BREAK}, or keep it in a tensor" if is_nameless else ""
+>>>>>>> 0ecd6962 (A value without a name is not to be marked as unbacked: remove the graph break that makes it an input)
 
 
 def _tested_float(cause: Cause) -> str:

@@ -130,7 +130,7 @@ class Source(str):
         """Whether resumed code took this value over from where a graph break left it: Python's stack, ``L['___stack0']``, or the functions
         that were called on the way to the break, ``L['__nested_frame_values'][0][3]``.
         """
-        return self.startswith(("L['___stack", "L['__nested_frame_values']"))
+        return self.removeprefix("L['").startswith(("___stack", "__nested_frame_values"))  # in guards on sizes without L[...]
 
     @property
     def is_on_stack(self) -> bool:

@@ -19,6 +19,8 @@ SLICE, LAYOUT = "a slice of a different width", "a different memory layout (tran
 EXPANDED = "copy what expand() returns with contiguous(), or expand it in the compiled code"
 _ACCEPT = "accept the extra graph (PyTorch always specializes on 0 and 1), or"
 _UNBACKED = "try torch._dynamo.decorators.mark_unbacked on the dimension"
+# Of a value that was on the stack where a graph break ended the code before.
+NO_BREAK = "remove the graph break that makes this value an input"
 _ALL_DYNAMIC = "pass dynamic=True to torch.compile: this size of a tensor that is nested or sparse cannot be marked"
 _OWN_GRAPH = "accept one graph for each: PyTorch always specializes on sizes 0 and 1"
 OWN_SYMBOLS = "set torch.fx.experimental._config.use_duck_shape = False"
@@ -43,7 +45,7 @@ def size(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) ->
     remedy = MARK_FORWARD if call.compile.id.autograd is not None else ""  # the user does not pass its inputs
     if is_zero_one and (remedy or is_parameter(item, entry, call)):
         remedy = _OWN_GRAPH
-    elif is_zero_one and item.actual in (0, 1):  # the first call had another size
+    elif is_zero_one and (item.actual in (0, 1) or item.source.is_unnamed):  # the first call had another size
         remedy = unbacked(item.source)
     tensor = call.input(item.source)
     if "SL103" in codes_of_pin and tensor and tensor.layout != "torch.strided":  # a mark of one size of a nested tensor does not help
@@ -54,7 +56,9 @@ def size(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) ->
 
 
 def unbacked(source: Source) -> str:
-    """How a tensor may have a size of 0 or 1 and keep its graph. Only tensors take a mark, NumPy arrays do not."""
+    """How a tensor may have a size of 0 or 1 and keep its graph. Only tensors that have a name take a mark, NumPy arrays do not."""
+    if source.is_unnamed:
+        return f"{_ACCEPT} {NO_BREAK}"
     array = "convert the array with torch.from_numpy and " if source.startswith(FROM_NUMPY) else ""
     return f"{_ACCEPT} {array}{_UNBACKED}"
 

@@ -366,6 +366,21 @@ def test_accepting_graphs_keeps_no_code_below_the_limit(reason: str, remedy: str
     assert "accept" not in finding.remedy
 
 
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "2 <= ___stack0[0].size()[0]",
+        "tensor '___stack0' size mismatch at index 0. expected 1, actual 4",
+        "tensor '___stack0' size mismatch at index 0. expected 4, actual 1",
+    ],
+)
+def test_a_value_without_a_name_is_not_to_be_marked(reason: str, tmp_path: Path) -> None:
+    """It is what a call returned before a graph break."""
+    text = LIMIT.format(rank=0, process=143) + LAST.format(front="[rank0]:", process=143, reason=reason)
+    (finding,) = report_of(text, tmp_path).findings
+    assert finding.remedy.startswith("remove the graph break that makes this value an input; or raise")
+
+
 def test_what_the_text_does_not_have_is_not_put_in_its_place(tmp_path: Path) -> None:
     text = LIMIT.format(rank=0, process=143) + LAST.format(front="[rank0]:", process=143, reason="tensor 'key' requires_grad mismatch")
     (recompile,) = report_of(text, tmp_path).explained.recompiles
