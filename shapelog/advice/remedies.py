@@ -28,7 +28,7 @@ _MOST_ASKED = 8
 _NOT_BY_MARKS = (Verdict.CODE, Verdict.JUSTIFIED)
 _SIZE, _BY_FRAMEWORK, _FLOAT = "SL101", "SL202", "SL312"
 _INTS = frozenset(("SL102", "SL315"))
-UNBROKEN = "remove the graph break that makes this value an input, or keep it in a tensor"
+UNBROKEN = f"{NO_BREAK}, or keep it in a tensor"
 _COMPILE_FAILED = RULES["SL403"]
 # What to do about that where it is an int, which cannot be unbacked.
 _PINNED_INT = "a library, an operator or the backend needs the exact int: accept one graph per value, or keep it out of the compiled code"
@@ -223,11 +223,7 @@ def _obstacle_beside(item: Recompile, causes: Sequence[Cause]) -> str:
 def _unbroken(item: Recompile, cause: Cause) -> str:
     """What to do about a value that has no name: it was on the stack where a graph break ended the code before."""
     is_nameless = cause.source.is_unnamed and item.verdict is Verdict.CODE
-<<<<<<< HEAD
     return UNBROKEN if is_nameless else ""
-=======
-    return f"{NO_BREAK}, or keep it in a tensor" if is_nameless else ""
->>>>>>> 0ecd6962 (A value without a name is not to be marked as unbacked: remove the graph break that makes it an input)
 
 
 def _tested_float(cause: Cause) -> str:

@@ -135,7 +135,7 @@ class Source(str):
     @property
     def is_on_stack(self) -> bool:
         """Whether resumed code took this value, or what holds it, over from Python's stack."""
-        return self.startswith("L['___stack")
+        return self.removeprefix("L['").startswith("___stack")
 
     @property
     def is_attribute(self) -> bool:
