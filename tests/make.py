@@ -263,6 +263,22 @@ def refused(id: str, *reasons: str) -> bytes:
     return compile(id, reasons=reasons, is_started=False, seconds=0.0, **fields)
 
 
+def run_at_limit(*lengths: int, version: str = "2.13.0", more: bytes = b"") -> bytes:
+    """A function that was refused after 8 sizes, then ``more``, then another compiled function that it calls in eager mode, compiled for
+    ``lengths``: its stack ends at the wrapper of the first.
+    """
+    reasons = [f"0/{number}: tensor 'x' size mismatch at index 0. expected {number + 3}, actual 20" for number in reversed(range(8))]
+    stack: list[dict[str, Any]] = [{"line": 20, "name": "main", "filename": 1}, {"line": 30, "name": "step", "filename": 1}]
+    stack += [{"line": 1166, "name": "compile_wrapper", "filename": "/lib/torch/_dynamo/eval_frame.py"}]
+    stack += [{"line": 40, "name": "inside", "filename": 0}]
+    made = static_sizes(*range(3, 11), pytorch_version=version) + refused("0/8", *reasons) + more
+    for number, length in enumerate(lengths):
+        own: dict[str, Any] = {"name": "inside", "line": 40, "guards": guard_tree(tensor_match(size=(length, 8))), "graph": graph_text()}
+        made += record("dynamo_start", {"stack": stack}, id=f"7/{number}")
+        made += compile(f"7/{number}", tensor(length, 8), reasons=None, is_started=False, pytorch_version=version, **own)
+    return made
+
+
 def static_sizes(*lengths: int, frame: int = 0, source: str = "L['x']", **more: Any) -> bytes:
     """A function compiled for each of these lengths of its tensor, without recompile reasons."""
     return b"".join(compile(f"{frame}/{number}", tensor(length, 8, source=source), **more) for number, length in enumerate(lengths))

@@ -18,7 +18,7 @@ from shapelog.advice.propagation import DynamismPropagation
 from shapelog.advice.routes import Route, Router
 from shapelog.grouping import grouped
 from shapelog.model.compile import Compile, Outcome, resumed_by
-from shapelog.model.frame import Frame, Function
+from shapelog.model.frame import Frame, Function, refused_caller
 from shapelog.model.trace import Trace
 from shapelog.recompiles.explain import Explanations
 from shapelog.recompiles.graph_reuse import complete_refused
@@ -263,7 +263,7 @@ def replay(explained: Explanations) -> Replay:
     """Work out, for each call of each frame, which earlier entries would serve it under which marks."""
     router = Router(explained, DynamismPropagation(explained.trace))
     first = first_compiles(explained.trace)
-    plans = _with_captures(_with_followers([_plan(frame, router, first) for frame in explained.trace.frames]))
+    plans = _with_captures(_with_called(_with_followers([_plan(frame, router, first) for frame in explained.trace.frames])))
     by_mark: dict[Mark, list[FramePlan]] = {}
     for plan in plans:
         for mark in plan.marks:
@@ -327,6 +327,20 @@ def _running(plan: FramePlan, by_function: Mapping[Function, Sequence[FramePlan]
         starts = [other.frame.line for other in alike if not resumed_by(other.frame.name)]  # methods of several classes
         start, end = max((at for at in starts if at <= line), default=0), min((at for at in starts if at > line), default=math.inf)
         yield from (other for other in alike if start <= other.frame.line < end)
+
+
+def _with_called(plans: list[FramePlan]) -> list[FramePlan]:
+    """The plans with routes for what was compiled only because the code that calls it had been refused: it goes with the limit hit."""
+    of_frame = {plan.frame: plan for plan in plans}
+    if not any(plan.is_full for plan in plans):
+        return plans
+    found = []
+    for plan in plans:
+        refused = refused_caller(plan.frame, of_frame)
+        hit = next(call for call in of_frame[refused].calls if call.compile.outcome is Outcome.LIMIT) if refused else None
+        calls = tuple(call._replace(routes=(*call.routes, *_routes_of_capture([hit]))) for call in plan.calls) if hit else plan.calls
+        found.append(replace(plan, calls=calls, marks=_marks_of(calls), settling=_settling(calls)) if hit else plan)
+    return found
 
 
 def _with_captures(plans: list[FramePlan]) -> tuple[FramePlan, ...]:

@@ -10,7 +10,7 @@ from operator import itemgetter
 from shapelog.grouping import grouped
 from shapelog.model.alignment import align_lines, align_paths
 from shapelog.model.compile import resumed_by
-from shapelog.model.frame import Frame
+from shapelog.model.frame import Frame, refused_caller
 from shapelog.model.trace import Rank, Trace
 from shapelog.reading.payloads.source_names import is_notebook_cell
 
@@ -243,4 +243,13 @@ def _owned(pairs: list[Pair]) -> Iterator[Pair]:
         stack = code.first.compiles[0].stack.frames
         places += [(place.file, *(resumed_by(place.name) or (place.name, place.line))) for place in reversed(stack)]
         found = (_enclosing(known[pair.before is None], *place) for place in places)
-        yield Pair(pair.before, pair.after, next((item[0] for item in found if item), None))
+        owner = next((item[0] for item in found if item), None)
+        yield Pair(pair.before, pair.after, owner or _refused_owner(code, pairs, pair.before is None))
+
+
+def _refused_owner(code: Code, pairs: list[Pair], side: int) -> Pair | None:
+    """The code, there in both traces, that this one was compiled for in one of them since it was at the recompile limit there."""
+    codes = [(pair, (pair.before, pair.after)[side]) for pair in pairs]
+    owners = {frame: pair for pair, own in codes if own for frame in own.frames}
+    caller = refused_caller(code.first, owners)
+    return owners[caller] if caller and owners[caller].before and owners[caller].after else None

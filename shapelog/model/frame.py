@@ -24,6 +24,8 @@ _MOST_ASKED = 32
 _WRAPPERS = frozenset(("inner", "wrapper", "wrapped", "_fn", "fn", "_call_impl", "_wrapped_call_impl", "__call__", "forward", "<lambda>"))
 # Classes of torch whose objects a wrapper is given, and whose names are no help with its code.
 _NO_CLASS_OF_CODE = ("torch.Tensor", "torch.nn.parameter.", "torch._ops.")
+# What runs the code of a function that ``torch.compile`` was called on.
+_RUNS_COMPILED = "torch/_dynamo/eval_frame.py"
 _CALLEES = tuple(map(Source, ("L['self']", "L['fn']", "L['func']", "L['args'][0]")))
 _ARGUMENT = re.compile(r"L\['\w+'\]")
 
@@ -175,6 +177,25 @@ class Frame:
         recorded = (self.called_from(item.recorded_callers) for item in self.compiles[:_MOST_ASKED])
         return next((found for found in chain(recorded, map(self.caller, self.compiles)) if found), None)
 
+    def calls(self, other: "Frame") -> bool:
+        """Whether this code was running when the other was first compiled, as far as that one's stack shows.
+
+        From torch 2.10 on, a stack ends two calls before the code. Where compiled code calls a function that is compiled by itself, these
+        two are the calls of that code and of the wrapper around the function: what is above them is above the code as well.
+        """
+        known, inside = other.compiles[0], self.compiles[0].stack.frames
+        outer = known.stack.frames[:-1]
+        if any((item.file, item.name) == self.function[2:] for item in outer):
+            return True
+        is_in_compiled = any(item.file.replace("\\", "/").endswith(_RUNS_COMPILED) for item in outer)
+        above = [[(item.file, item.name) for item in stack] for stack in (inside[:-1], outer[:-2])]
+        return bool(inside and is_in_compiled and known.metrics.torch_version) and above[0] == above[1]
+
+    @property
+    def refused_at(self) -> int | None:
+        """When a call of it was first refused at the recompile limit, as the order of that compile; None if none was."""
+        return next((compile.order for compile in self.compiles if compile.outcome is Outcome.LIMIT), None)
+
     @property
     def is_in_thread(self) -> bool:
         """Whether a thread that the program started calls this code: settings that other threads make do not hold there (torch 2.13)."""
@@ -185,3 +206,13 @@ class Frame:
     def is_library(self) -> bool:
         """Whether the code itself lies in torch or an installed package, so that its user knows it by the caller."""
         return in_library(self.file)
+
+
+def refused_caller(frame: Frame, others: Iterable[Frame]) -> Frame | None:
+    """The code at the recompile limit that ``frame`` was compiled for: run in eager mode, it called this function, which is part of its
+    graphs elsewhere. None where other code may have called it.
+    """
+    same = [other for other in others if other is not frame and (other.rank, other.process) == (frame.rank, frame.process)]
+    first = frame.compiles[0].order
+    refused = next((other for other in same if other.refused_at is not None and other.refused_at < first and other.calls(frame)), None)
+    return refused if refused and all(other.refused_at is not None for other in same if other.calls(frame)) else None

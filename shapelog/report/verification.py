@@ -23,7 +23,8 @@ class CommandResult:
 class FrameProof:
     """One frame: compiles and limit hits before, as predicted, and as measured; ``predicted`` is None for one that was not there before.
 
-    The prediction may be a range of ``more``, and ``at_most`` is what holds in any case.
+    The prediction may be a range of ``more``, and ``at_most`` is what holds in any case: the range reaches that far where the measured
+    number needs it.
     """
 
     change: FrameChange
@@ -57,6 +58,18 @@ class Verification:
     def measured(self) -> int:
         """Compiles and limit hits of the second run."""
         return self.comparison.now.compiles + (self.comparison.now.limit_hits or 0)
+
+    @property
+    def more(self) -> int:
+        """The range of the prediction, as for a frame."""
+        after = self.advice.after
+        return _more(after.total, after.spread, after.at_most, self.measured)
+
+    @property
+    def slower(self) -> str:
+        """``the command took 21.5 s, then 22.4 s``; "" where the second run took less time than the first."""
+        first, second = seconds(self.first.seconds), seconds(self.second.seconds)
+        return f"the command took {first}, then {second}" if self.second.seconds >= self.first.seconds else ""
 
     @property
     def helped(self) -> bool:
@@ -99,14 +112,20 @@ def _proof(change: FrameChange, advice: Advice) -> FrameProof:
     own = frozenset(change.before.frames if change.before else ())
     known = [item for item in advice.forecasts if item.frame in own]
     measured = change.now.compiles + (change.now.limit_hits or 0)
+    predicted, at_most = sum(item.after.total for item in known), sum(item.after.at_most for item in known)
     return FrameProof(
         change=change,
         before=sum(item.before.total for item in known),
-        predicted=sum(item.after.total for item in known) if own else None,
-        more=sum(item.after.spread for item in known),
-        at_most=sum(item.after.at_most for item in known),
+        predicted=predicted if own else None,
+        more=_more(predicted, sum(item.after.spread for item in known), at_most, measured),
+        at_most=at_most,
         measured=measured,
     )
+
+
+def _more(predicted: int, spread: int, at_most: int, measured: int) -> int:
+    """How many more than predicted there may be: what is expected, or what holds in any case where it is only that which came true."""
+    return at_most - predicted if predicted + spread < measured <= at_most else spread
 
 
 def _faults(comparison: Comparison, advice: Advice, first: CommandResult, second: CommandResult) -> Iterator[str]:

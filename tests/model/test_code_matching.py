@@ -183,6 +183,17 @@ def test_code_that_compiled_code_calls_belongs_to_it() -> None:
     assert found("g", make.load(called_from("main", 8)), alone).owner is None
 
 
+def test_code_that_was_compiled_because_its_caller_was_refused_belongs_to_it() -> None:
+    """The stack of torch 2.10 and later lacks the calls of that caller and of the wrapper around the code."""
+    after = make.load(make.trace(make.dynamic_size("0/0")))
+    pair = found("inside", make.load(make.trace(make.run_at_limit(20))), after)
+    assert place_of(pair.owner.before if pair.owner else None) == "f:5"
+    older = make.load(make.trace(make.run_at_limit(20, version="")))
+    assert found("inside", older, after).owner is None
+    other = make.static_sizes(3, frame=1, name="g", line=60, pytorch_version="2.13.0")  # which may have called it as well
+    assert found("inside", make.load(make.trace(make.run_at_limit(20, more=other))), after).owner is None
+
+
 LIBRARY = "/opt/python3.11/lib/python3.11/site-packages/torch/_dynamo/external_utils.py"
 
 

@@ -2,12 +2,13 @@
 
 import json
 
+import make
 import pytest
-from make import FAILED, dynamic_size, refused, static_sizes, tensor, trace, verification
+from make import FAILED, dynamic_size, refused, run_at_limit, static_sizes, tensor, trace, verification
 from make import compile as compiled
 from recorded import report_of
 
-from shapelog.report.verification import Verification
+from shapelog.report.verification import CommandResult, Verification, verify
 
 THREE = trace(static_sizes(10, 12, 14))
 
@@ -41,6 +42,27 @@ def test_a_limit_that_is_no_longer_hit_counts() -> None:
     found = verification(trace(static_sizes(*range(3, 11)), refused("0/8", *reasons)), trace(dynamic_size("0/0", 3)))
     assert (found.helped, found.is_exact) == (True, True)
     assert frame_counts(found) == [("f", 9, 1, 1)]
+
+
+def test_code_that_was_compiled_because_of_the_limit_goes_with_it_and_is_not_lost() -> None:
+    found = verification(trace(run_at_limit(20, 21)), trace(dynamic_size("0/0", 3)))
+    assert (found.helped, found.is_exact, found.faults, found.notes) == (True, True, (), ())
+    assert frame_counts(found) == [("f", 9, 1, 1), ("inside", 2, 0, 0)]
+    assert str(found.comparison.headline).startswith("Better: 1 compilation instead of 10")
+
+
+def test_code_that_something_else_may_call_is_lost_as_any_other() -> None:
+    other = static_sizes(3, frame=1, name="g", line=60, pytorch_version="2.13.0")
+    found = verification(trace(run_at_limit(20, 21, more=other)), trace(dynamic_size("0/0", 3), other))
+    assert [fault.partition(":")[0] for fault in found.faults] == ["inside lost compiled code"]
+
+
+def test_the_second_run_may_take_no_less_time() -> None:
+    before, after = make.report(THREE), make.report(trace(dynamic_size("0/0")))
+    assert before.advice
+    for spent, slower in ((1.9, ""), (2.5, "the command took 2.00 s, then 2.50 s")):
+        found = verify(before, after, before.advice, CommandResult(0, 2.0), CommandResult(0, spent))
+        assert (found.helped, found.slower) == (True, slower)
 
 
 def test_frames_that_were_not_there_before_are_shown() -> None:

@@ -32,7 +32,8 @@ def _verdict(page: TextPage, found: Verification) -> None:
         before, now = found.advice.before, found.comparison.now
         surety = _surety(found)
         after = compilations(now.compiles, now.limit_hits) if before.limit_hits or now.limit_hits else str(now.compiles)
-        change = f": {compilations(before.compiles, before.limit_hits)} became {after}, {surety}"
+        unsaved = f", but no time was saved: {found.slower}" if found.slower else ""
+        change = f": {compilations(before.compiles, before.limit_hits)} became {after}, {surety}{unsaved}"
         page.line(("It helped", "bold green"), change)
         page.line(f"Compile time: {found.timing}")
     else:
@@ -43,8 +44,7 @@ def _surety(found: Verification) -> str:
     after = found.advice.after
     if not found.is_exact:
         return f"{compilations(after.compiles, after.limit_hits)} predicted"
-    is_exact = found.measured == after.total and not after.spread
-    return "exactly as predicted" if is_exact else f"as predicted ({_range(after.total, after.at_most - after.total)})"
+    return f"as predicted ({_range(after.total, found.more)})" if found.more else "exactly as predicted"
 
 
 def _totals(page: TextPage, found: Verification) -> None:
@@ -53,7 +53,7 @@ def _totals(page: TextPage, found: Verification) -> None:
         (
             "compiles",
             advice.before.compiles,
-            _range(advice.after.compiles, advice.after.spread),
+            _range(advice.after.compiles, found.more),
             _measured(now.compiles, 0 <= now.compiles - advice.after.compiles <= advice.after.at_most - advice.after.total),
         ),
         ("limit hits", advice.before.limit_hits, advice.after.limit_hits, "?" if now.limit_hits is None else now.limit_hits),

@@ -8,7 +8,7 @@ from make import compile as compiled
 from make import dynamic_size, refused, static_sizes, tensor, trace, verification
 from recorded import RECORDED, report_of
 
-from shapelog.report.verification import Verification
+from shapelog.report.verification import CommandResult, Verification, verify
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.verification import render_verification
 from shapelog.text import plural
@@ -46,6 +46,15 @@ def test_it_helped_otherwise_than_predicted() -> None:
     assert page.endswith("Not as predicted\n  f: 1 predicted, 2 measured; still recompiling because of x.size[0] (size-varies)\n")
 
 
+def test_it_helped_without_saving_time() -> None:
+    before, after = make.report(trace(static_sizes(10, 12, 14))), make.report(trace(dynamic_size("0/0")))
+    assert before.advice
+    page = shown(verify(before, after, before.advice, CommandResult(0, 21.5), CommandResult(0, 22.4)), 200)
+    assert page.startswith(
+        "It helped: 3 compilations became 1, exactly as predicted, but no time was saved: the command took 21.5 s, then 22.4 s\n"
+    )
+
+
 def test_it_did_not_help_and_why() -> None:
     assert shown(verification(trace(static_sizes(10, 12)), trace(static_sizes(10, 12)), (0, 1)), 200).startswith(
         "It did not help: the command exited with 1 instead of 0; 2 compilations, no fewer than the 2 before\n"
@@ -61,10 +70,10 @@ def test_a_limit_that_is_no_longer_hit_is_shown(after: int) -> None:
     reasons = [f"0/{number}: tensor 'x' size mismatch at index 0. expected {number + 3}, actual 20" for number in reversed(range(8))]
     before = trace(static_sizes(*range(3, 11)), refused("0/8", *reasons))
     page = shown(verification(before, trace(static_sizes(*range(3, 3 + after)))))
-    surety = "exactly as predicted" if after == 1 else "as predicted (1 to 9)"
+    surety, predicted = ("exactly as predicted", "1") if after == 1 else ("as predicted (1 to 9)", "1 to 9")
     assert page.startswith(f"It helped: 8 compilations and 1 limit hit became {plural(after, 'compilation')}, {surety}\n")
-    assert re.search(rf"\n  compiles +8 +1 +{after}\n", page)
-    assert re.search(rf"\n  f  model\.py:5 +9 +1 +{after}\n", page)
+    assert re.search(rf"\n  compiles +8 +{predicted} +{after}\n", page)
+    assert re.search(rf"\n  f  model\.py:5 +9 +{predicted} +{after}\n", page)
     assert "Not as predicted" not in page
 
 

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import make
@@ -134,6 +135,9 @@ def test_without_source_there_are_no_directories() -> None:
 def test_a_verification_begins_with_what_was_predicted_and_measured() -> None:
     page = text(PAGES["verification"]())
     assert "It helped" in page
+    slower = make.verification(DEMO, MARKED)
+    slower = replace(slower, second=slower.first)
+    assert "It helped , but no time was saved" in text(render_verification(slower, OPTIONS))
     assert "Predicted and measured" in page
     assert "L['tokens']:0,L['tokens']:1,L['self'].step,L[&#39;" not in page
     assert "MovingAverage.forward" in page.split("Totals")[0]
