@@ -3,7 +3,7 @@
 from shapelog.advice.remedies import UNBROKEN
 from shapelog.grouping import grouped
 from shapelog.model.compile import Outcome
-from shapelog.reading.payloads.compiler_messages import KEPT_APART, RESTART_REMEDIES
+from shapelog.reading.payloads.compiler_messages import ACCEPTED, RESTART_REMEDIES
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.report.alerts import Alert, Alerts, stable_text
 from shapelog.report.steps.caches import cache_steps
@@ -70,7 +70,7 @@ def _key(run: StepSources, alert: Alert) -> tuple[StepKind, object] | None:
     is_elsewhere = alert.source_line is not None and is_library(alert.source_line.file) and not any(map(SETTING.search, hints))
     if AlertKind.BREAK in kinds and is_elsewhere:
         return None  # in a library, where a user changes no line, and no setting avoids it
-    if AlertKind.BREAK in kinds and KEPT_APART in hints:
+    if AlertKind.BREAK in kinds and not ACCEPTED.isdisjoint(hints):
         return None
     if AlertKind.FAILURE in kinds or AlertKind.BREAK in kinds:
         kind = StepKind.FAILURE if AlertKind.FAILURE in kinds else StepKind.GRAPH_BREAK

@@ -142,6 +142,17 @@ def test_a_graph_break_of_pytorch_itself_is_no_step() -> None:
     assert steps_of(report) == ()
 
 
+def test_a_wrapper_of_pytorch_that_is_not_traced_is_no_step() -> None:
+    """The step of an optimizer that has a scheduler."""
+    text = "Attempted to call function marked as skipped\n  Explanation: It should not be traced.\n  Hint: Avoid calling it.\n\n"
+    text += "  Developer debug context: module: torch.optim.adam, qualname: Adam.step, skip reason: file is force-skipped"
+    text += (
+        f' (/lib/site-packages/torch/optim/lr_scheduler.py)\n\nUser code traceback:\n  File "{make.MODEL}", line 7, in f\n    opt.step()\n'
+    )
+    made = make.trace(make.artifact("dynamo_graph_break_reason", text, id="0/0"), make.compile("0/0", make.tensor(10, 8)))
+    assert steps_of(make.report(made + make.compile("1/0", make.tensor(10, 8), name="torch_dynamo_resume_in_f_at_7"))) == ()
+
+
 @pytest.mark.parametrize(("is_at_limit", "least", "level"), [(False, 1, "medium"), (True, 0, "low")])
 def test_a_call_that_was_refused_may_take_the_place_of_one_that_a_change_of_code_removes(is_at_limit: bool, least: int, level: str) -> None:
     made = make.trace(make.compile("0/0", make.tensor(10, 8)), make.compile("0/1", make.tensor(10, 8, dtype="torch.float64")))

@@ -104,6 +104,11 @@ _OWN_BREAK = re.compile(r"\bgraph_break\b")
 _NUMBER_SETTING = "capture_scalar_outputs"
 MOVE_BRANCH = "Move this branch out of the compiled code: with capture_scalar_outputs, the graph would break at the branch itself."
 KEPT_APART = "Accept it: PyTorch breaks the graph here itself, so that this part has a graph of its own."
+WRAPPED = "Accept it: PyTorch put this wrapper, which Dynamo does not trace, around the function; what it calls has graphs of its own."
+ACCEPTED = frozenset((KEPT_APART, WRAPPED))
+# A function that Dynamo does not trace, with the module that defines it and the file of its code.
+_SKIPPED = re.compile(r"(?:module: (?P<module>[\w.]+), )?qualname: (?P<name>[\w.]+), .*?\bskip reason: file is [^()]*\((?P<file>[^()]+)\)")
+_OF_OPTIMIZERS = re.compile(r"[/\\]torch[/\\]optim[/\\]")
 _CONDITIONAL = re.compile(r"If it is an? [^\n]*?(?=\s+If it is an? |\n|$)")
 _OF_PYTHON, _OF_EXTENSION = "If it is a Python builtin", "If it is a third-party"
 _NEXT_CASE = " and see the next case for a workaround"
@@ -249,7 +254,22 @@ def _one_break(text: str) -> CompilerMessage:
     what, label, own_guard = _title(title).partition(_OWN_GUARD)
     if _ON_PURPOSE.match(what):
         hints = ("Remove the `torch._dynamo.graph_break()` call.",)
+    elif skipped := _SKIPPED.match(by_name.get("Developer debug context", [""])[0]):
+        hints = _hints_of_skipped(skipped) or hints
     return CompilerMessage(what, f"{label}{own_guard}" or _error_first(explanation), hints)
+
+
+def _hints_of_skipped(found: re.Match[str]) -> tuple[str, ...]:
+    """What to do about a function of PyTorch's own that Dynamo does not trace; () where its own hints have that.
+
+    A function whose code is in another file than the module that defines it is a wrapper, such as a scheduler's of an optimizer's step.
+    """
+    file, module = found["file"], found["module"]
+    if not is_torch(file):
+        return ()
+    if module and not file.replace("\\", "/").removesuffix(".py").endswith(module.replace(".", "/")):
+        return (WRAPPED,)
+    return (f"Call `{found['name']}` outside of the compiled function.",) if _OF_OPTIMIZERS.search(file) else ()
 
 
 def _error_first(explanation: str) -> str:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shapelog.reading.payloads.compiler_messages import compiler_message, exception_chain, in_words, user_stack
+from shapelog.reading.payloads.compiler_messages import WRAPPED, compiler_message, exception_chain, in_words, user_stack
 from shapelog.reading.records import StackFrame
 
 PRINT = """Failed to trace builtin operator
@@ -219,6 +219,25 @@ def test_advice_about_a_builtin_is_that_for_its_kind(name: str, hints: list[str]
 )
 def test_a_graph_that_the_code_breaks_on_purpose_has_the_hint_of_newer_versions(text: str) -> None:
     assert compiler_message(text).hints == ("Remove the `torch._dynamo.graph_break()` call.",)
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "file", "hint"),
+    [
+        ("torch.optim.adam", "Adam.step", "torch/optim/lr_scheduler.py", WRAPPED),
+        ("torch.optim.lr_scheduler", "StepLR.step", "torch/optim/lr_scheduler.py", "Call `StepLR.step` outside of the compiled function."),
+        ("", "CyclicLR.step", "torch/optim/lr_scheduler.py", "Call `CyclicLR.step` outside of the compiled function."),
+        ("torch.random", "seed", "torch/random.py", "Avoid calling it."),
+        ("lib.step", "step", "lib/other.py", "Avoid calling it."),
+    ],
+)
+def test_a_function_of_pytorch_that_is_not_traced_is_accepted_or_called_elsewhere(module: str, name: str, file: str, hint: str) -> None:
+    """Where a scheduler wraps the step of an optimizer, the user compiles the very function that PyTorch's hint is to avoid."""
+    path = f"/opt/venv/lib/python3.11/site-packages/{file}"
+    context = f"module: {module}, qualname: {name}, " if module else f"qualname: {name}, name: step, filename: `{path}`, "
+    text = "Attempted to call function marked as skipped\n  Explanation: It should not be traced.\n  Hint: Avoid calling it.\n\n"
+    text += f"  Developer debug context: {context}skip reason: file is force-skipped ({path})\n"
+    assert compiler_message(text).hints == (hint,)
 
 
 @pytest.mark.parametrize(
