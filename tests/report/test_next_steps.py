@@ -199,6 +199,16 @@ def test_a_change_that_two_functions_need_is_sure_only_where_nothing_else_change
     assert (step.saving.least, step.saving.most, step.confidence.level) == (1, 2, "low")
 
 
+def test_a_change_of_code_also_removes_what_it_repeats_for_other_sizes() -> None:
+    """Each size was compiled for each of two floats: with the float in a tensor, one graph for each size is left."""
+    made = make.trace()
+    for number, (rows, rate) in enumerate(((8, 0.1), (8, 0.2), (9, 0.2), (9, 0.1), (8, 0.3))):
+        guards = guard_tree(tensor_match(size=(rows, 8)), equals_match("L['rate']", rate, "float"))
+        made += make.compile(f"0/{number}", make.tensor(rows, 8), guards=guards)
+    (step,) = [step for step in steps_of(make.report(made)) if step.kind is StepKind.CODE]
+    assert (step.saving.least, step.saving.most) == (3, 3)
+
+
 def test_code_that_was_cut_off_while_it_compiled_is_nothing_to_fix() -> None:
     started = make.record("dynamo_start", {"stack": [{"line": 5, "name": "f", "filename": 0}]}, id="0/1")
     report = make.report(make.trace(make.compile("0/0", make.tensor(10, 8))) + started)

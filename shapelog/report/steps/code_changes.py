@@ -1,19 +1,29 @@
 """Steps that change the code, or what is set up before it, so that it is not recompiled."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from shapelog.advice.compile_seconds import Seconds
-from shapelog.model.compile import Compile
+from shapelog.grouping import grouped
+from shapelog.model.compile import Compile, Outcome
+from shapelog.reading.payloads.properties import Kind
 from shapelog.recompiles.global_state import set_once
 from shapelog.report.alerts import Alert, Occurrence
 from shapelog.report.steps.step import SET_UP, Confidence, NextStep, Saving, StepKind, StepSources, middle, step_of, subject_of_alerts
+from shapelog.report.weighted import WeightedCompile
 from shapelog.rules import Remedy
 from shapelog.text import shorten, some
 
+# What is one thing by itself; other items of a list, say, come with another length.
+_SINGLE = (Kind.VALUE, Kind.STRIDE)
 # How many of the properties that changed a title names, and how much of each.
 _NAMED, _LONGEST_NAME = 2, 40
+
+
+def _times(item: Occurrence | WeightedCompile) -> int:
+    """On how many ranks."""
+    return item.weight if isinstance(item, WeightedCompile) else item.times
 
 
 def change_of(alert: Alert) -> Remedy:
@@ -24,13 +34,16 @@ def change_of(alert: Alert) -> Remedy:
 def code_change(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
     """Recompilations that go away when the code, or what is set up before it, changes."""
     cured: dict[Compile, set[str]] = {}
-    own: dict[Compile, Occurrence] = {}
+    own: dict[Compile, Occurrence | WeightedCompile] = {}
     for alert in alerts:
         for item in alert.occurrences:
             cured.setdefault(item.compile, set()).update(alert.codes)
             if run.needs_code(item.compile):
                 own[item.compile] = item
-    alone = [item for item in own.values() if cured[item.compile].issuperset(run.recompiles[item.compile].codes)]
+    repeated = {item.compile: item for item in _repeated(run, alerts) if item.compile not in own}
+    named = [item for item in own.values() if cured[item.compile].issuperset(run.recompiles[item.compile].codes)]
+    own |= repeated
+    alone = [*named, *repeated.values()]
     # at the recompile limit, a call that was refused takes the place of one that needs no compile any more
     sole = [item for item in alone if not any(other.is_refused for other in run.recompiles[item.compile].frame.compiles)]
     saved = Seconds(math.fsum(item.seconds for item in sole), math.fsum(item.seconds for item in own.values()))
@@ -40,7 +53,7 @@ def code_change(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
     elif len(sole) < len(own):
         confidence = Confidence("low", "calls that were refused at the recompile limit may be compiled in place of these")
     kind = StepKind.SETUP if alerts[0].rule.code in SET_UP else StepKind.CODE
-    saving = Saving(sum(item.times for item in sole), sum(item.times for item in own.values()), saved)
+    saving = Saving(sum(map(_times, sole)), sum(map(_times, own.values())), saved)
     subjects = list(dict.fromkeys(shorten(alert.subjects[0], _LONGEST_NAME) for alert in alerts if alert.subjects))
     changed = some(subjects, _NAMED) if kind is StepKind.CODE else ""
     subject = f"{subject_of_alerts(alerts)}{f' ({changed})' if changed else ''}"
@@ -48,6 +61,21 @@ def code_change(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
     marks_too = "; also mark the sizes that changed" if sizes and not alone else ""
     step = step_of(kind, f"{subject}: {_what_to_change(alerts)}{marks_too}", alerts, saving, middle(saved), confidence)
     return replace(step, labels=tuple(dict.fromkeys(item.compile.label for item in own.values())))
+
+
+def _repeated(run: StepSources, alerts: Sequence[Alert]) -> Iterator[WeightedCompile]:
+    """Compiles that differ from an entry in nothing but what these alerts are about, be another entry nearer to them.
+
+    Such as those for each size that was compiled for each value of a float before. What is set up happens once.
+    """
+    for code, members in grouped((alert for alert in alerts if alert.rule.code not in SET_UP), lambda alert: alert.code).items():
+        axes = frozenset(axis for alert in members for axis in alert.axes)
+        for item in run.found.compiles(code):
+            is_about_others = item.recompile is not None and axes.isdisjoint(cause.axis for cause in item.recompile.causes)
+            is_left = is_about_others and item.compile.outcome is Outcome.COMPILED
+            compared = run.report.explained.compared.get(item.compile, ()) if is_left else ()
+            if any(other.causes and all(cause.axis in axes and cause.prop.kind in _SINGLE for cause in other.causes) for other in compared):
+                yield item
 
 
 def _what_to_change(alerts: Sequence[Alert]) -> str:
