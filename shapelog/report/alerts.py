@@ -19,6 +19,7 @@ from shapelog.reading.payloads.source_names import is_library
 from shapelog.reading.records import StackFrame
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Recompile
+from shapelog.report.details.restarts import constant_floats, restart_remedy
 from shapelog.report.details.uncompiled_calls import is_the_failure
 from shapelog.report.report import Report
 from shapelog.report.repository_paths import Repository, SourceLine
@@ -450,19 +451,23 @@ class _AlertBuilder(NamedTuple):
             inside_code = "" if title == UNNAMED_CODE else f" in {title}"
             what = f"graph break{inside_code}" if rule is _BREAK else f"Dynamo restarted its analysis of {title}"
             times = _times(occurrences, repeated[key])
+            restarted = [item.compile for item in occurrences if rule is _RESTART]
+            remedy = restart_remedy(reasons[0], restarted)
+            if lost := math.fsum(item.seconds for item in occurrences if rule is _RESTART):
+                times += f", {seconds(lost)}"
             yield self._alert(
                 rule=rule,
                 axes=(reasons[0] if is_first or place is None else f"{reasons[0]} at {place.code or f'line {place.line}'}",),
                 title=title,
                 sentence=f"{what} ({times}): {message.title if message else reasons[0]}",
                 facts=reasons,
-                remedy=Remedy(rule, rule.remedy),
+                remedy=Remedy(rule, f"one restart is normal; if it is expensive, {remedy}" if remedy else rule.remedy),
                 source_line=self.found.repository.source_line(place.file, place.line) if place else None,
                 snippet=place.code if place else "",
                 marked=place.marked if place else "",
                 occurrences=tuple(occurrences),
                 messages=(message,) if message else (),
-                notes=(_stopped_at(inside),) if inside and inside is not place else (),
+                notes=(_stopped_at(inside),) if inside and inside is not place else constant_floats(reasons[0], restarted),
             )
 
     def _compiles_of(self, findings: Iterable[Finding]) -> Iterator[WeightedCompile]:

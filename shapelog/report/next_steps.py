@@ -3,13 +3,13 @@
 from shapelog.advice.remedies import UNBROKEN
 from shapelog.grouping import grouped
 from shapelog.model.compile import Outcome
-from shapelog.reading.payloads.compiler_messages import ACCEPTED, RESTART_REMEDIES
+from shapelog.reading.payloads.compiler_messages import ACCEPTED
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.report.alerts import Alert, Alerts, stable_text
 from shapelog.report.steps.caches import cache_steps
 from shapelog.report.steps.code_changes import change_of, code_change
 from shapelog.report.steps.exports import export_steps
-from shapelog.report.steps.interruptions import SETTING, failure_step, graph_break_step, restart_step
+from shapelog.report.steps.interruptions import SETTING, failure_step, graph_break_step, remedy_of_restart, restart_step
 from shapelog.report.steps.limit import has_no_cause, is_lifted, limit_step, may_be_reached, of_all_objects
 from shapelog.report.steps.marks import mark_steps
 from shapelog.report.steps.ranks import rank_steps
@@ -77,7 +77,7 @@ def _key(run: StepSources, alert: Alert) -> tuple[StepKind, object] | None:
         return (kind, (alert.rule, stable_text(alert.messages[0].title), hints) if alert.messages else alert)
     if AlertKind.RESTART in kinds:
         is_costly = alert.seconds > COSTLY * run.report.summary.seconds
-        return (StepKind.RESTART, alert) if is_costly and alert.axis in RESTART_REMEDIES else None
+        return (StepKind.RESTART, alert) if is_costly and remedy_of_restart(alert) else None
     if AlertKind.LIMIT in kinds:
         lifted = is_lifted(run, alert.code)
         group = of_all_objects(alert), lifted, has_no_cause(run, alert.code)

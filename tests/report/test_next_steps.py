@@ -388,13 +388,21 @@ def test_a_step_is_placed_at_the_calling_line_where_the_code_has_none() -> None:
     assert (place.line.line, place.code) == (20, "f(x)")
 
 
-@pytest.mark.parametrize(("reason", "is_step"), [("TensorifyScalarRestartAnalysis", False), ("RequiresGradRestartAnalysis", True)])
-def test_a_restart_is_a_step_where_something_avoids_it(reason: str, is_step: bool) -> None:
+@pytest.mark.parametrize(
+    ("reason", "is_static", "is_step"),
+    [
+        ("TensorifyScalarRestartAnalysis", True, False),
+        ("TensorifyScalarRestartAnalysis", False, True),
+        ("RequiresGradRestartAnalysis", True, True),
+    ],
+)
+def test_a_restart_is_a_step_where_something_avoids_it(reason: str, is_static: bool, is_step: bool) -> None:
     restarted = make.compile(
         "0/0",
         make.tensor(10, 8),
         restart_reasons=[f"<class 'torch._dynamo.exc.{reason}'>"],
         dynamo_time_before_restart_s=0.5,
+        dynamo_config=json.dumps({"assume_static_by_default": is_static}),
     )
     steps = steps_of(make.report(make.trace(restarted)))
     assert any(step.kind is StepKind.RESTART for step in steps) == is_step

@@ -67,6 +67,7 @@ _GENERAL_HINT = re.compile(
 )
 
 
+FLOAT_RESTART = "a float could not stay dynamic, so its value became a constant"
 # Restarts that PyTorch records as a class, without words.
 _RESTART_CLASS = re.compile(r"<class 'torch\._dynamo\.exc\.(\w+)'>")
 _RESTARTS = {
@@ -74,7 +75,7 @@ _RESTARTS = {
     "CompileCollectiveRestartAnalysis": "the ranks agreed on what is dynamic (compiler collectives)",
     "RequiresGradRestartAnalysis": "requires_grad_() was called on an intermediate tensor that is returned",
     "SpeculationRestartAnalysis": "a graph break was found later in the code",
-    "TensorifyScalarRestartAnalysis": "a float could not stay dynamic, so its value became a constant",
+    "TensorifyScalarRestartAnalysis": FLOAT_RESTART,
     "UnspecializeRestartAnalysis": "an nn.Module changed while its code was traced",
 }
 # What avoids a restart, by its reason; the others belong to how Dynamo works, or to a graph break.

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from shapelog.advice.compile_seconds import Seconds
 from shapelog.model.compile import Outcome
 from shapelog.model.frame import UNNAMED_CODE
-from shapelog.reading.payloads.compiler_messages import RESTART_REMEDIES
 from shapelog.reading.payloads.source_names import is_library, is_torch
 from shapelog.report.alerts import Alert
 from shapelog.report.details.logging_calls import lines_for_logging
+from shapelog.report.details.restarts import restart_remedy
 from shapelog.report.details.uncompiled_calls import fates
 from shapelog.report.steps.step import Confidence, NextStep, Saving, StepKind, StepSources, middle, step_of, subject_of_alerts
 from shapelog.text import file_name, sentence_end, shorten
@@ -63,10 +63,14 @@ def _logging_lines(alerts: Sequence[Alert]) -> Iterator[str]:
     return (line for alert in alerts for message in alert.messages for line in lines_for_logging(message, alert.snippet))
 
 
+def remedy_of_restart(alert: Alert) -> str:
+    return restart_remedy(alert.axis, (item.compile for item in alert.occurrences))
+
+
 def restart_step(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
     """Without the restart, the analysis runs once; what it took is the most that goes away."""
     saved = Seconds(0.0, math.fsum(alert.seconds for alert in alerts))
-    title = f"{subject_of_alerts(alerts)}: {RESTART_REMEDIES[alerts[0].axis]}, to avoid a second analysis ({alerts[0].axis})"
+    title = f"{subject_of_alerts(alerts)}: {remedy_of_restart(alerts[0])}, to avoid a second analysis ({alerts[0].axis})"
     return step_of(StepKind.RESTART, title, alerts, Saving(seconds=saved), middle(saved), Confidence("low", "a restart may be needed"))
 
 
