@@ -110,14 +110,14 @@ def is_measured(own: Timed, served: Sequence[Timed]) -> bool:
 
 
 def _shows_dynamic(item: Timed) -> bool:
-    return item.compile.is_dynamic and not _was_cached(item.compile)
+    return item.compile.is_dynamic and not item.compile.is_cached
 
 
 def _from_static(own: Timed, others: Sequence[Timed]) -> Seconds:
     """At least what it took when it was static. There is no upper end where it did not even take that, since a cache had it."""
-    if _was_cached(own.compile):
+    if own.compile.is_cached:
         return Seconds(own.seconds, None)
-    usual = [item.seconds for item in others if not _was_cached(item.compile)]
+    usual = [item.seconds for item in others if not item.compile.is_cached]
     return Seconds(own.seconds, own.seconds + (DYNAMIC_OVER_STATIC - 1) * max(usual, default=own.seconds))
 
 
@@ -130,8 +130,3 @@ def _paid_once(first: Timed, others: Sequence[Timed]) -> Seconds:
         return Seconds(0.0, first.seconds)
     alone = (first.compile.metrics.seconds or 0.0) / first.compile.seconds if first.compile.seconds else 1.0
     return Seconds(max(0.0, first.seconds * alone - max(usual)), max(0.0, first.seconds - min(usual)))
-
-
-def _was_cached(compile: Compile) -> bool:
-    """Whether its code came out of a cache of Inductor's or of AOTAutograd's, so that its time is not that of compiling."""
-    return any(name.endswith("_hit") for name, _ in compile.caches)

@@ -88,7 +88,10 @@ def _diagnostic(item: Alert, names: Mapping[str, str], most: int) -> answers.Dia
 
 
 def explain(trace: str, compilation: str = "", rank: int | None = None, run: str = "") -> answers.ExplainAnswer:
-    """Why one compilation was needed, or the most expensive recompilation without an id. Raises ShapelogError if there is none."""
+    """Why one compilation was needed; without an id, the most expensive recompilation, or compilation where nothing recompiled.
+
+    Raises ShapelogError if there is none.
+    """
     loaded = _load(trace, run)
     if compilation:
         found, others = explain_compile(loaded, compilation, rank), []
@@ -96,11 +99,11 @@ def explain(trace: str, compilation: str = "", rank: int | None = None, run: str
         raise ShapelogError(f"{loaded.name}: {loaded.why_no_frames}")
     else:
         explained = explain_trace(loaded)
-        recompiles = costliest_first(explained, rank)
-        if not recompiles:
-            raise ShapelogError(f"{loaded.name}: nothing recompiled; ids of first compilations: {some_ids(loaded.compiles)}")
-        found = explanation_of(explained, advise(explained).remedies, recompiles[0].frame, recompiles[0].compile)
-        others = [item.compile.label for item in recompiles[1:]]
+        costliest = costliest_first(explained, rank)
+        if not costliest:
+            raise ShapelogError(f"{loaded.name}: nothing recompiled; ids of compilations: {some_ids(loaded.compiles)}")
+        found = explanation_of(explained, advise(explained).remedies, *costliest[0])
+        others = [compile.label for _, compile in costliest[1:]]
     return fitting(lambda most: _explanation(found, others, most))
 
 

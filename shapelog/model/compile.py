@@ -172,6 +172,11 @@ class Compile:
         )
 
     @property
+    def is_cached(self) -> bool:
+        """Whether its code came out of a cache of Inductor's or of AOTAutograd's, so that its time is not that of compiling."""
+        return any(name.endswith("_hit") for name, _ in self.caches)
+
+    @property
     def guards(self) -> GuardTree | None:
         """What this entry checks before it is used; None if it has no code, or the record is not there."""
         return self.payloads.tree(self.guards_span, self.guards_are_list) if self.payloads and self.guards_span else None

@@ -90,10 +90,16 @@ class CompileExplanation(NamedTuple):
         return tuple(difflib.unified_diff(graph_lines(one.graph), graph_lines(other.graph), one.label, other.label, lineterm="", n=2))
 
 
-def costliest_first(explained: Explanations, rank: int | None = None, process: int | None = None) -> list[Recompile]:
-    """The recompiles, of one rank or process where that is given, by the seconds that they took."""
-    own = [item for item in explained.recompiles if rank in (None, item.frame.rank) and process in (None, item.frame.process)]
-    return sorted(own, key=lambda item: -explained.trace.seconds(item.compile))
+def costliest_first(explained: Explanations, rank: int | None = None, process: int | None = None) -> list[tuple[Frame, Compile]]:
+    """The recompiles, of one rank or process where that is given, by the seconds that they took; all compiles where nothing recompiled."""
+    trace = explained.trace
+    recompiles = [(item.frame, item.compile) for item in explained.recompiles]
+    first = [(frame, compile) for frame in trace.frames for compile in frame.compiles if not compile.is_refused]
+    for found in recompiles, first:
+        own = [(frame, compile) for frame, compile in found if rank in (None, frame.rank) and process in (None, frame.process)]
+        if own:
+            return sorted(own, key=lambda pair: -trace.seconds(pair[1]))
+    return []
 
 
 def explain_compile(trace: Trace, label: str, rank: int | None = None, process: int | None = None) -> CompileExplanation:

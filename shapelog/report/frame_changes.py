@@ -131,7 +131,7 @@ def side_of(code: Code | None, report: Report, reports: Mapping[Frame, FrameRepo
         limit_hits=None if is_unrecorded else sum(item.weight for item in compiles if item.compile.outcome is Outcome.LIMIT),
         failures=sum(item.weight for item in compiles if _failed(item.compile)),
         breaks=None if is_unrecorded else len(breaks_of(code.frames)),
-        cached=sum(item.weight for item in compiles if any(name.endswith("_hit") for name, _ in item.compile.caches)),
+        cached=sum(item.weight for item in compiles if item.compile.is_cached),
         seconds=math.fsum(report.seconds for report in own),
     )
     return Side(code, report.remedies, own, counts)

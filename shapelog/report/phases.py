@@ -1,11 +1,15 @@
 """The seconds of each phase of the compiler: those of first compiles, and those of recompiles."""
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from shapelog.recompiles.explain import Explanations
 from shapelog.report.weighted import WeightedCompile, weighted_compiles
+from shapelog.text import seconds
 
+# The least share of all seconds that words name.
+_NOTABLE = 0.01
 # The sum of all phases.
 ALL = "all"
 _PHASES = ("Dynamo", "AOTAutograd", "Inductor", "code generation", "backend", "backward", ALL)
@@ -34,6 +38,13 @@ def seconds_by_phase(compiles: Sequence[WeightedCompile]) -> tuple[PhaseSeconds,
     again = _phases(item for item in compiles if item.recompile)
     found = (PhaseSeconds(name, first[name], again[name]) for name in _PHASES)
     return tuple(item for item in found if item.total or item.name == ALL) if first[ALL] or again[ALL] else ()
+
+
+def phase_words(phases: Iterable[tuple[str, float]]) -> str:
+    """``backward 44.3 s, Inductor 6.02 s``: the phases by their seconds, without those that are next to nothing."""
+    found = sorted(phases, key=lambda item: -item[1])
+    least = _NOTABLE * math.fsum(spent for _, spent in found)
+    return ", ".join(f"{name} {seconds(spent)}" for name, spent in found if spent > least)
 
 
 def _phases(compiles: Iterable[WeightedCompile]) -> dict[str, float]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import make
 import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from command_line import DEMO, MARKED
@@ -91,6 +92,14 @@ def test_without_an_id_the_most_expensive_recompilation_is_explained(agent: Agen
     assert answer["causes"][0]["sentence"] == "dim 0 of tokens changed from 16 to 7"
     assert answer["other_compilations"][-1] == "and 7 more"
     assert agent.ask("explain", trace=DEMO, compilation="0/0")["verdict"] == "the first compilation of this function"
+
+
+def test_without_an_id_and_a_recompilation_the_most_expensive_compilation_is_explained(agent: Agent, tmp_path: Path) -> None:
+    made = make.trace(*(make.compile(f"{number}/0", make.tensor(8), name="fg"[number], seconds=1.0 + number) for number in range(2)))
+    (tmp_path / "made.log").write_bytes(made)
+    answer = agent.ask("explain", trace=str(tmp_path / "made.log"))
+    assert (answer["compilation"], answer["verdict"]) == ("1/0", "the first compilation of this function")
+    assert answer["other_compilations"] == ["0/0"]
 
 
 def test_of_exports_alone_there_is_nothing_to_explain(agent: Agent) -> None:

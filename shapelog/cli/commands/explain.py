@@ -29,8 +29,8 @@ def explain(arguments: tuple[str, ...], rank: int | None, process: int | None, o
     """Explain one compilation in full.
 
     COMPILE_ID is an id such as 2/3, as the report shows it, or [2/3] as TORCH_LOGS does. The explanation lists the cache entries that it
-    was compared with, what differed, and PyTorch's own reasons. Without an id, the most expensive recompilation is explained. TRACE may
-    be a text log; without TRACE, the directory in TORCH_TRACE is read.
+    was compared with, what differed, and PyTorch's own reasons. Without an id, the most expensive recompilation is explained, or
+    compilation where nothing recompiled. TRACE may be a text log; without TRACE, the directory in TORCH_TRACE is read.
 
     \b
     Examples:
@@ -62,7 +62,7 @@ def _traces_and_id(arguments: tuple[str, ...]) -> tuple[tuple[str, ...], str | N
 
 
 def _costliest(trace: "Trace", rank: int | None, process: int | None) -> "CompileExplanation":
-    """The explanation of the recompile that took longest; a message names the others."""
+    """The explanation of the recompile that took longest, of the compile where nothing recompiled; a message names the others."""
     from shapelog.advice.advise import advise
     from shapelog.recompiles.explain import explain_trace
     from shapelog.report.explain_compile import costliest_first, explanation_of, some_ids
@@ -70,19 +70,22 @@ def _costliest(trace: "Trace", rank: int | None, process: int | None) -> "Compil
     if trace.why_no_frames:
         raise ShapelogError(f"{trace.name}: {trace.why_no_frames}" + (" (see shapelog report)" if trace.outside_frames else ""))
     explained = explain_trace(trace)
-    recompiles = costliest_first(explained, rank, process)
-    if not recompiles:
+    costliest = costliest_first(explained, rank, process)
+    if not costliest:
         ids = some_ids(trace.compiles)
         if all(compile.is_refused for compile in trace.compiles):
             raise ShapelogError(
                 f"{trace.name}: calls were refused at the recompile limit, for reasons that are not recorded (see shapelog report)"
             )
-        raise ShapelogError(f"{trace.name}: nothing recompiled; to explain a first compilation: shapelog explain TRACE ID (ids: {ids})")
-    first, *others = recompiles
+        raise ShapelogError(f"{trace.name}: nothing recompiled; to explain a compilation: shapelog explain TRACE ID (ids: {ids})")
+    (frame, first), *others = costliest
+    nothing, noun = ("", "recompilation") if explained.recompiles else ("nothing recompiled; ", "compilation")
     if others:
-        ids = some_ids(item.compile for item in others)
-        of_rank = f" of rank {first.frame.rank}" if first.frame.rank is not None else ""
-        more = ", with --rank that of another rank" if len({item.frame.rank for item in recompiles}) > 1 else ""
-        which = "the most expensive recompilation" if trace.seconds(first.compile) else "one of the recompilations (no times are recorded)"
-        message(f"{first.compile.label}{of_rank} is {which}; for another: shapelog explain TRACE ID (ids: {ids}){more}")
-    return explanation_of(explained, advise(explained).remedies, first.frame, first.compile)
+        ids = some_ids(compile for _, compile in others)
+        of_rank = f" of rank {frame.rank}" if frame.rank is not None else ""
+        more = ", with --rank that of another rank" if len({frame.rank for frame, _ in costliest}) > 1 else ""
+        which = f"the most expensive {noun}" if trace.seconds(first) else f"one of the {noun}s (no times are recorded)"
+        message(f"{nothing}{first.label}{of_rank} is {which}; for another: shapelog explain TRACE ID (ids: {ids}){more}")
+    elif nothing:
+        message(f"{nothing}{first.label} is the only compilation")
+    return explanation_of(explained, advise(explained).remedies, frame, first)

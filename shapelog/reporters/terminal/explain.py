@@ -8,6 +8,7 @@ from shapelog.reading.payloads.compiler_messages import CompilerMessage
 from shapelog.reading.payloads.properties import is_address
 from shapelog.recompiles.causes import Cause, EntryDifference
 from shapelog.report.explain_compile import CompileExplanation
+from shapelog.report.phases import phase_words
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.diagnostic import id_words, pytorch_message
 from shapelog.reporters.terminal.text_page import COLORS, TextPage, first
@@ -63,6 +64,8 @@ def _head(page: TextPage, explanation: CompileExplanation) -> None:
     if metrics.guard_count is not None:
         parts.append(plural(metrics.guard_count, "guard"))
     page.line(" · ".join(parts), indent=2)
+    if explanation.recompile is None and compile.measured_seconds:
+        page.line(("time: ", "dim"), phase_words(compile.phases), indent=2)
     is_failed = compile.outcome in (Outcome.FAILED, Outcome.LIMIT)
     failure = compile.failure
     same = [item for item in compile.breaks if is_failed and _is_same(item.message, failure)]  # the failure itself

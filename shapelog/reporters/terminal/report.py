@@ -15,6 +15,7 @@ from shapelog.report.alerts import Alerts, collect_alerts
 from shapelog.report.details.vllm_passes import vllm_words
 from shapelog.report.merge_ranks import MergedFrame, merged_findings, merged_frames, merged_groups, rank_label
 from shapelog.report.next_steps import next_steps
+from shapelog.report.phases import ALL, phase_seconds, phase_words
 from shapelog.report.report import Axis, FrameReport, Report
 from shapelog.report.repository_paths import Repository
 from shapelog.report.results import Column, Finding, Location
@@ -27,7 +28,7 @@ from shapelog.reporters.terminal.next_steps import next_steps_list
 from shapelog.reporters.terminal.ranks import ranks_alike, ranks_heading, what_ranks_share
 from shapelog.reporters.terminal.text_page import COLORS, LEVEL_COLORS, TextPage, first
 from shapelog.rule_docs import RULES_URL
-from shapelog.rules import RULES, UNEXPLAINED, Remedy, Rule, Section, Verdict, problem_rule
+from shapelog.rules import RULES, UNEXPLAINED, Level, Remedy, Rule, Section, Verdict, problem_rule
 from shapelog.text import file_size, measured, one_line, plural, plural_noun, seconds, shorten, taking
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ _PARAMETERS = 3
 _FRAMES = "Frames"
 # The most lines of a report whose end is in view with its beginning.
 _SCREEN = 45
+# The seconds of compiling from which on a report without warnings has the phases.
+_LONG = 5.0
 _LEGEND = "12 static   ~12 dynamic   !12 was symbolic, then specialized   12* kept it from using an earlier entry"
 
 
@@ -75,6 +78,8 @@ def render(report: Report, options: Options) -> bytes:
         page.blank()
         page.line(("vLLM: ", "bold"), vllm_words(report.trace.vllm))
     _summary(page, report)
+    if all(alert.level is Level.NOTE for alert in found.alerts):
+        _where_time_went(page, report)
     next_steps_list(page, steps, "(details: shapelog suggest-dynamic TRACE)" if report.summary.recompiles else "")
     _left_out(page, report)
     page.explain_restarted_ids(report.trace.is_text)
@@ -209,6 +214,9 @@ def _summary(page: TextPage, report: Report) -> None:
     elif not summary.limit_hits:
         nothing = "no compilation is in this log" if report.trace.is_text else "nothing was compiled in this run"
         page.line((f"Summary: {'no compilation succeeded' if summary.failures else nothing}", "bold"))
+    if cached := sum(item.weight for frame in report.frames for item in frame.compiles if item.compile.is_cached):
+        which = f"{cached} " if cached != summary.compiles else "all " if cached > 1 else ""
+        page.line(f"{which}from a compile cache: what is left is tracing and loading", indent=2)
     has_times = summary.recompile_seconds > 0
     rows: list[list[Text | str]] = []
     for part in summary.parts:
@@ -226,6 +234,21 @@ def _summary(page: TextPage, report: Report) -> None:
         page.line(("this torch version does not record when the recompile limit is reached", "dim"), indent=2)
     if summary.failures and (not summary.compiles or report.trace.breaks_alone):
         page.line((f"{plural(summary.failures, 'compilation')} failed", "bold red"), taking(summary.failed_seconds), indent=2)
+
+
+def _where_time_went(page: TextPage, report: Report) -> None:
+    """The phases of the compiler, and the compilation that took longest: what there is to look at where nothing needs to be mended."""
+    phases = {item.name: item.total for item in phase_seconds(report.explained)}
+    if phases.pop(ALL, 0.0) < _LONG:
+        return
+    page.line(("time: ", "dim"), phase_words(phases.items()), indent=2)
+    pairs = [(frame, compile) for frame in report.trace.frames for compile in frame.compiles]
+    if pairs[1:]:
+        frame, compile = max(pairs, key=lambda pair: pair[1].seconds)
+        rank = f" on rank {frame.rank}" if report.ranks and frame.rank is not None else ""
+        name, spent = max(compile.phases, key=lambda phase: phase[1])
+        words = f" {frame.title_of([compile])}{rank}, {seconds(compile.seconds)}, of which {name} {seconds(spent)}"
+        page.line(("most expensive: ", "dim"), (compile.label, "bold"), words, indent=2)
 
 
 def _totals(page: TextPage, report: Report, of_them: str) -> None:

@@ -49,10 +49,23 @@ def test_without_an_id_the_most_expensive_recompile_is_explained() -> None:
     )
 
 
-def test_without_an_id_and_a_recompile_the_compiles_are_listed(here: Path) -> None:
-    assert "fine.log: nothing recompiled; to explain a first compilation: shapelog explain TRACE ID (ids: 0/0)" in refusal(
-        "explain", "fine.log"
+def test_without_an_id_and_a_recompile_the_most_expensive_compile_is_explained(here: Path) -> None:
+    done = call("explain", "fine.log")
+    assert (done.exit_code, done.stdout) == (0, call("explain", "fine.log", "0/0").stdout)
+    assert done.stderr == "shapelog: nothing recompiled; 0/0 is the only compilation\n"
+    several = make.trace(*(make.compile(f"{number}/0", make.tensor(8), name="fgh"[number], seconds=1 + number % 2) for number in range(3)))
+    (here / "several.log").write_bytes(several)
+    done = call("explain", "several.log")
+    assert done.stdout == call("explain", "several.log", "1/0").stdout
+    assert done.stderr == (
+        "shapelog: nothing recompiled; 1/0 is the most expensive compilation; for another: shapelog explain TRACE ID (ids: 0/0 2/0)\n"
     )
+
+
+def test_the_phases_of_a_first_compile_are_shown(here: Path) -> None:
+    times = {"backend_compile_time_s": 6.0, "inductor_compile_time_s": 4.0, "aot_autograd_cumulative_compile_time_us": 6_000_000}
+    (here / "slow.log").write_bytes(make.trace(make.compile("0/0", make.tensor(8), seconds=6.05, **times)))
+    assert "\n  time: Inductor 4.00 s, AOTAutograd 2.00 s\n" in call("explain", "slow.log").stdout
 
 
 def test_without_any_frame_there_is_nothing_to_explain(here: Path) -> None:

@@ -184,6 +184,36 @@ def test_verbose_quotes_a_line_once_for_a_frame() -> None:
     assert len([place for place in places if "  " in place]) == len({place.partition("  ")[0] for place in places}) > 0
 
 
+def summary_of(made: bytes) -> list[str]:
+    """The lines from the summary on."""
+    lines = renderer("report", "terminal")(make.report(made), Options(color=False, width=100)).decode().splitlines()
+    return lines[next(number for number, line in enumerate(lines) if line.startswith("Summary: ")) :]
+
+
+def timed(label: str, seconds: float, name: str = "f") -> bytes:
+    times = {"inductor_compile_time_s": seconds / 2, "aot_autograd_cumulative_compile_time_us": int(750_000 * seconds)}
+    return make.compile(label, make.tensor(8, 8), name=name, seconds=seconds, backend_compile_time_s=0.75 * seconds, **times)
+
+
+def test_where_the_time_went_is_shown_where_nothing_needs_to_be_mended() -> None:
+    assert summary_of(make.trace(timed("0/0", 4.0), timed("1/0", 12.0, "g"))) == [
+        "Summary: 2 compilations (16.0 s), no recompilations",
+        "  time: Inductor 8.00 s, Dynamo 4.00 s, AOTAutograd 4.00 s",
+        "  most expensive: 1/0 g, 12.0 s, of which Inductor 6.00 s",
+    ]
+    assert summary_of(make.trace(timed("0/0", 8.0)))[1:] == ["  time: Inductor 4.00 s, Dynamo 2.00 s, AOTAutograd 2.00 s"]
+    assert summary_of(make.trace(timed("0/0", 2.0), timed("1/0", 2.5, "g")))[1:] == []
+    warned = summary_of(make.trace(make.static_sizes(10, 12, seconds=20.0)))
+    assert not any(line.startswith(("  time: ", "  most expensive: ")) for line in warned)
+
+
+@pytest.mark.parametrize(("hits", "line"), [("", None), ("0", "  1 from"), ("01", "  all from")])
+def test_compilations_from_a_compile_cache_are_counted(hits: str, line: str | None) -> None:
+    made = make.trace(timed("0/0", 1.0), timed("1/0", 1.0, "g"))
+    made += b"".join(make.artifact("fx_graph_cache_hit", "{}", id=f"{number}/0") for number in hits)
+    assert summary_of(made)[1:] == ([f"{line} a compile cache: what is left is tracing and loading"] if line else [])
+
+
 def test_compilations_that_failed_count_in_the_first_sentence_of_the_summary() -> None:
     failed = make.dynamo_start(id="1/0") + make.metrics("1/0", fail_type="Unsupported", fail_reason="no", has_guarded_code=False)
     some = make.report(make.trace(make.static_sizes(10, 12), failed))
