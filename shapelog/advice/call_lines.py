@@ -17,8 +17,6 @@ from shapelog.reading.records import StackFrame
 
 _POSITIONAL = re.compile(r"^L\['args'\]\[(\d{1,4})\]$")
 _KEYWORD = re.compile(r"^L\['(?:kwargs'\]\[')?(\w+)'\]$")
-# A function that passes its arguments on as they are, such as Module.__call__.
-_PASSES_ON = re.compile(r"\(\s*(?:\w+,\s*)?\*args\b")
 # Code around a call that leaves what it returned as it is, and code that computes something else of it.
 _UNCHANGED = (ast.Await, ast.Starred, ast.Subscript, ast.Attribute, ast.NamedExpr, ast.keyword, ast.Tuple, ast.List)
 _COMPUTING = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.AugAssign)
@@ -69,7 +67,7 @@ def link(maker: Compile, taker: Compile, source: Source) -> Link:
 
 def caller(compile: Compile) -> StackFrame | None:
     """The innermost line that calls compiled code and does more than pass its arguments on, None where it is not recorded."""
-    return next((frame for frame in reversed(compile.recorded_callers) if not _PASSES_ON.search(frame.code)), None)
+    return next((frame for frame in reversed(compile.recorded_callers) if not frame.passes_on), None)
 
 
 class _Line:

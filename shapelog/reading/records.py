@@ -19,6 +19,8 @@ from shapelog.reading.payloads.source_names import Source
 
 Body = Mapping[str, Any]
 
+_PASSES_ON = re.compile(r"\(\s*(?:\w+,\s*)?\*args\b")
+
 
 class StackFrame(NamedTuple):
     """A place in code: file as PyTorch wrote it, 1-based line, function, source line where known.
@@ -31,6 +33,11 @@ class StackFrame(NamedTuple):
     name: str
     code: str = ""
     marked: str = ""
+
+    @property
+    def passes_on(self) -> bool:
+        """Whether its line passes arguments on as they are, as that of ``Module.__call__`` does."""
+        return _PASSES_ON.search(self.code) is not None
 
 
 @dataclass(slots=True, eq=False)

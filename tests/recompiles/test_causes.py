@@ -864,6 +864,30 @@ def test_objects_that_library_code_passes_on_to_its_own_function_are_not_the_use
     assert (cause.sentence, cause.verdict) == ("model changed from type lib.Vision to lib.Text", verdict)
 
 
+def test_a_function_of_a_library_that_the_user_compiles_takes_what_the_user_passes() -> None:
+    """Between the line of the user and the function is what torch.compile returned, where the stack of a symbol has it."""
+    packages = "/opt/venv/lib/python3.11/site-packages"
+    stack = [
+        {"filename": "/srv/app/train.py", "line": 9, "name": "main", "loc": "psnr(x, data_range=2.0)"},
+        {
+            "filename": f"{packages}/torch/_dynamo/eval_frame.py",
+            "line": 1166,
+            "name": "compile_wrapper",
+            "loc": "result = fn(*args, **kwargs)",
+        },
+        {"filename": f"{packages}/torch/_dynamo/convert_frame.py", "line": 2, "name": "__call__", "loc": ""},
+    ]
+    symbol = {"symbol": "s0", "val": "10", "vr": "[2, int_oo]", "source": "L['x'].size()[0]", "user_stack": [], "stack": stack}
+    made = trace()
+    for number, kind in enumerate(("tuple", "float")):
+        guard = f"TYPE_MATCH: ___check_type_id(L['data_range'], 700{number}), type=<class '{kind}'>"
+        guards = guard_tree(tensor_match(), guard_manager("L['data_range']", guard, type=kind))
+        made += compiled(f"0/{number}", tensor(10, 8), guards=guards, name="psnr", file=f"{packages}/lib/psnr.py")
+        made += make.record("create_symbol", symbol, id=f"0/{number}")
+    cause = last_recompile(made).causes[0]
+    assert (cause.sentence, cause.verdict) == ("data_range changed from type tuple to float", Verdict.CODE)
+
+
 def test_a_parameter_in_place_of_a_tensor_is_another_type() -> None:
     trees = guard_tree(tensor_match()), guard_tree(tensor_match().replace("Tensor, ", "Parameter, "))
     cause = only(two(*trees))

@@ -194,7 +194,8 @@ def object_type(item: Violation, name: str, entry: CompileFacts, call: CompileFa
 
 def _is_passed_by_library(item: Violation, call: CompileFacts) -> bool:
     """Whether an object is the argument of a function of a library that code of a library calls, which the user passes nothing to."""
-    callers = call.compile.recorded_callers or call.compile.stack.frames[:-1]
+    recorded = call.compile.recorded_callers or call.compile.stack.frames[:-1]
+    callers = [frame for frame in recorded if not frame.passes_on]  # as what torch.compile returned does, which the user may call
     is_argument = _ARGUMENT.fullmatch(item.source) is not None and Described.TENSOR not in (item.expected, item.actual)
     return is_argument and bool(callers) and is_library(call.compile.metrics.code_file) and is_library(callers[-1].file)
 
