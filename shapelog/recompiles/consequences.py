@@ -38,14 +38,14 @@ class Consequence(NamedTuple):
 class Changes:
     """All that separates a call from an entry, and what the consequences are recognized by.
 
-    ``replaced`` has, by source, the first sign that an object was replaced, ``replaced_objects`` only the sources. ``functions`` have other
-    code; ``class_changed``: ``self`` is of another class. ``collected`` are objects that are gone, ``converted`` those of another type or
-    on another device. ``resized`` are tensors of which a size, stride or the rank changed, ``rank_changed`` those of another rank,
-    ``length_changed`` containers; these are spelled as in guard expressions. ``batched`` are tensors that vmap wraps on one side only,
-    ``transforms`` the changes of the state of torch.func. ``numbers`` has the new value of each static int and size that changed, by its
-    old one, ``static`` the name that each has in guards, its old and its new value. ``traced``: one side alone was traced with fake
-    tensors, or by an operator that PyTorch compiles itself. ``faked`` are the tensors that are fake ones on one side, ``texts`` strings
-    and bytes with another value.
+    ``replaced`` has, by source, the first sign that an object was replaced, ``replaced_objects`` only the sources. ``functions`` have
+    other code; ``class_changed``: ``self`` is of another class. ``callee`` is what Dynamo's own wrapper calls, if that is another one.
+    ``collected`` are objects that are gone, ``converted`` those of another type or on another device. ``resized`` are tensors of which
+    a size, stride or the rank changed, ``rank_changed`` those of another rank, ``length_changed`` containers; these are spelled as in
+    guard expressions. ``batched`` are tensors that vmap wraps on one side only, ``transforms`` the changes of the state of torch.func.
+    ``numbers`` has the new value of each static int and size that changed, by its old one, ``static`` the name that each has in guards,
+    its old and its new value. ``traced``: one side alone was traced with fake tensors, or by an operator that PyTorch compiles itself.
+    ``faked`` are the tensors that are fake ones on one side, ``texts`` strings and bytes with another value.
     """
 
     violations: Sequence[Violation]
@@ -56,6 +56,7 @@ class Changes:
     replaced_objects: Owners
     functions: Owners
     class_changed: bool
+    callee: str
     collected: Owners
     converted: frozenset[Source]
     resized: frozenset[str]
@@ -112,6 +113,7 @@ def _changes(violations: Sequence[Violation], entry: CompileFacts, call: Compile
         replaced_objects=Owners(replaced),
         functions=Owners(_owner(item) for item in violations if item.prop.kind is Kind.ID and item.source.endswith(".__code__")),
         class_changed=any(item.source == _SELF and item.prop.kind is Kind.TYPE for item in violations),
+        callee=_other_callee(violations, entry, call),
         collected=Owners(item.source for item in violations if item.prop.kind is Kind.LIFETIME and item.source),
         converted=frozenset(item.source for item in violations if item.prop.kind in _WITH_OTHER_KEYS),
         resized=frozenset(resized),
@@ -128,6 +130,12 @@ def _changes(violations: Sequence[Violation], entry: CompileFacts, call: Compile
         traced=bool(faked) or (call.is_operator and any(item.prop.kind is Kind.BACKEND for item in violations)),
         faked=faked,
     )
+
+
+def _other_callee(violations: Sequence[Violation], entry: CompileFacts, call: CompileFacts) -> str:
+    """What the wrapper calls, where that is another function or module; "" where it is not, and for other code."""
+    callee = entry.wrapped or call.wrapped
+    return callee if any(_replaces(item) and callee == _owner(item) for item in violations) else ""
 
 
 def _numbers(violations: Sequence[Violation]) -> Iterator[tuple[str, int, int]]:
@@ -174,6 +182,11 @@ def belongs_to_another_class(item: Violation, changes: Changes) -> bool:
         return False
     is_arguments = item.source in _ARGUMENTS and item.prop.kind in (Kind.LENGTH, Kind.KEYS, Kind.HAS)
     return is_arguments or (item.prop.kind is Kind.ID and item.source.endswith(".__code__"))
+
+
+def passed_to_another_callee(item: Violation, changes: Changes) -> bool:
+    """What Dynamo's own wrapper passes on to another function or module, and what that has of its own."""
+    return bool(changes.callee) and bool(item.source) and item.source not in (changes.callee, f"{changes.callee}.__code__")
 
 
 def rank_changed(item: Violation, changes: Changes) -> bool:
@@ -359,6 +372,7 @@ CONSEQUENCES: dict[str, Callable[[Violation, Changes], bool]] = {
         below_replaced_object,
         variable_of_another_function,
         belongs_to_another_class,
+        passed_to_another_callee,
         rank_changed,
         strides_follow_resized_tensor,
         in_container_of_other_length,

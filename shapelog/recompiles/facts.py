@@ -38,6 +38,8 @@ _LOOK = attrgetter("source", "size", "stride", "storage_offset", "dtype", "requi
 _HINT = attrgetter("source", "hint")
 _SOURCES = attrgetter("sources")
 _OPERATORS, _DISPATCH = "torch/_ops.py", "__torch_dispatch__"
+# The function of Dynamo that calls, as ``fn``, what it does not enter by itself: functions and modules of torch, say (``wrap_inline``).
+_WRAPPER, _WRAPPED = ("torch/_dynamo/external_utils.py", "inner"), "L['fn']"
 # What only a tensor has.
 _OF_TENSORS = frozenset((Kind.SIZE, Kind.STRIDE, Kind.RANK, Kind.DTYPE, Kind.DEVICE, Kind.REQUIRES_GRAD, Kind.DISPATCH_KEYS))
 # Operators that take functions, such as torch.cond: outside of compiled code PyTorch compiles them itself.
@@ -142,6 +144,15 @@ class CompileFacts:
     def is_operator(self) -> bool:
         """Whether it is code that PyTorch compiles by itself: an operator that takes functions, called outside of compiled code."""
         return bool(_OF_FUNCTIONS.search(self.compile.metrics.code_file))
+
+    @cached_property
+    def wrapped(self) -> str:
+        """What it was compiled for, if its code is Dynamo's own wrapper, which all functions and modules share that it is put around; ""
+        for any other code.
+        """
+        file, name = _WRAPPER
+        metrics = self.compile.metrics
+        return _WRAPPED if metrics.code_name == name and metrics.code_file.replace("\\", "/").endswith(file) else ""
 
     @cached_property
     def specializations_by_source(self) -> dict[str, Specialization]:

@@ -821,6 +821,29 @@ def test_functions_whose_backward_passes_break_the_graph_need_a_graph_each() -> 
     assert recompile.causes[0].own_remedy.startswith("each torch.autograd.Function whose backward pass breaks the graph")
 
 
+@pytest.mark.parametrize("file", ["/opt/venv/lib/python3.11/site-packages/torch/_dynamo/external_utils.py", "/srv/app/model.py"])
+@pytest.mark.parametrize("is_named", [True, False])
+def test_what_shares_the_wrapper_of_pytorch_needs_a_graph_each(file: str, is_named: bool) -> None:
+    """A function of torch, and then a module in its place, which PyTorch need not name as what failed."""
+    linear = guard_manager("L['fn']", "TYPE_MATCH: ___check_type_id(L['fn'], 7002), type=<class 'torch.nn.Linear'>", type="torch.nn.Linear")
+    function = "\n".join((guard_manager("L['fn']", type="function"), identity("L['fn'].__code__", 7001, "code")))
+    made = trace()
+    for number, (callee, count) in enumerate(((function, 2), (linear, 1))):
+        guards = guard_tree(guard_manager("L['args']", f"LENGTH_CHECK: len(L['args']) == {count}", type="tuple"), callee)
+        reasons = ("0/0: CodeGuardAccessor: Not a function on fn.__code__" if is_named else "0/0: len(args) == 2",) if number else ()
+        made += compiled(f"0/{number}", guards=guards, name="inner", file=file, reasons=reasons)
+    recompile = last_recompile(made)
+    causes = {cause.sentence: cause.own_remedy for cause in recompile.causes}
+    if file.startswith("/srv"):  # a wrapper of the user's own
+        assert len(causes) == 2
+        assert "wrapper" not in causes["fn changed from a Python function to type torch.nn.Linear"]
+    else:
+        (remedy,) = causes.values()
+        assert recompile.verdict is Verdict.JUSTIFIED
+        assert remedy.startswith("functions and modules that share this wrapper of PyTorch need a graph each")
+        assert recompile.consequences == ("len(args)",)
+
+
 @pytest.mark.parametrize(
     ("second", "operation", "verdict"),
     [

@@ -19,10 +19,10 @@ JVP_LEVEL = "G['__import_torch_dot__functorch_dot_eager_transforms'].JVP_NESTING
 COMPUTED = {"is_leaf": False}
 
 
-def two(before: str, after: str, *reasons: str, inputs: tuple[list[make.Tensor], list[make.Tensor]] = ([], [])) -> bytes:
+def two(before: str, after: str, *reasons: str, inputs: tuple[list[make.Tensor], list[make.Tensor]] = ([], []), **code: str) -> bytes:
     """An entry with one guard tree, and a call that was compiled with another."""
-    made = make.trace(make.compile("0/0", *inputs[0], guards=before))
-    return made + make.compile("0/1", *inputs[1], guards=after, reasons=tuple(f"0/0: {reason}" for reason in reasons))
+    made = make.trace(make.compile("0/0", *inputs[0], guards=before, **code))
+    return made + make.compile("0/1", *inputs[1], guards=after, reasons=tuple(f"0/0: {reason}" for reason in reasons), **code)
 
 
 def resized(before: tuple[int, ...], after: tuple[int, ...], guards: str | None = None) -> bytes:
@@ -48,6 +48,12 @@ def method(name: str, number: int, length: int) -> str:
     code = guard_manager("L['func'].__code__", f"ID_MATCH: ___check_obj_id(L['func'].__code__, {number})", type="code")
     own = guard_manager("L['self']", f"TYPE_MATCH: ___check_type_id(L['self'], {number})", type=name)
     return guard_tree(own, code, guard_manager("L['args']", f"LENGTH_CHECK: len(L['args']) == {length}", type="tuple"))
+
+
+def wrapper(number: int, length: int) -> str:
+    """A tree with the function that Dynamo's own wrapper calls, and positional arguments."""
+    code = guard_manager("L['fn'].__code__", f"ID_MATCH: ___check_obj_id(L['fn'].__code__, {number})", type="code")
+    return guard_tree(code, guard_manager("L['args']", f"LENGTH_CHECK: len(L['args']) == {length}", type="tuple"))
 
 
 def keys_of(*keys: str) -> str:
@@ -79,6 +85,10 @@ CASES = {
         "L['fn'].__closure__[0].cell_contents value",
     ),
     "belongs_to_another_class": (two(method("app.Encoder", 1, 2), method("app.Decoder", 2, 3)), "L['args'] len"),
+    "passed_to_another_callee": (
+        two(wrapper(1, 2), wrapper(2, 1), name="inner", file="/opt/venv/lib/python3.11/site-packages/torch/_dynamo/external_utils.py"),
+        "L['args'] len",
+    ),
     "rank_changed": (resized((10, 8), (10, 8, 2)), "L['x'] stride[0]"),
     "strides_follow_resized_tensor": (
         resized((4, 6, 8), (4, 6, 9), guard_tree(tensor_match(size=(None, None, 8), stride=(None, 8, 1)), shapes=(TIED,))),

@@ -42,6 +42,7 @@ _OTHER_MODULES = "layers that hold modules of different classes need a graph eac
 _SHARED_METHOD = (
     "classes that share this method need a graph each: raise the recompile limit above their number, or compile one class alone"
 )
+_SHARED_WRAPPER = "functions and modules that share this wrapper of PyTorch need a graph each: raise the recompile limit above their number"
 # What compiled autograd calls for the backward pass of a custom function (``call_backward`` in ``torch/_dynamo/external_utils.py``).
 _BACKWARD = "L['backward_c_function']"
 _ARGUMENT = re.compile(r"L\['\w+'\]")
@@ -66,6 +67,17 @@ def has_attribute(item: Violation, name: str, entry: CompileFacts, call: Compile
 
 
 def identity(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
+    return _of_wrapper(_identity(item, name, entry, call), item, entry, call)
+
+
+def _of_wrapper(found: Classification, item: Violation, entry: CompileFacts, call: CompileFacts) -> Classification:
+    """The same, where Dynamo's own wrapper calls another function or module."""
+    if item.source.removesuffix(".__code__") != (entry.wrapped or call.wrapped):
+        return found
+    return found._replace(verdict=Verdict.JUSTIFIED, remedy=_SHARED_WRAPPER)
+
+
+def _identity(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     expected = str(item.expected)
     if item.source.endswith("__code__") or "code" in expected.split("'")[-2:]:
         function = name.removesuffix(".__code__")
@@ -155,6 +167,10 @@ def shown_object(text: str) -> str:
 
 
 def object_type(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
+    return _of_wrapper(_object_type(item, name, entry, call), item, entry, call)
+
+
+def _object_type(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     """Another type, None, or a real tensor in place of a fake one."""
     before, after = str(item.expected), str(item.actual)
     if was_traced(item) is not None:

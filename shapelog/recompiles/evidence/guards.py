@@ -11,6 +11,8 @@ from shapelog.recompiles.evidence.object_types import another_type, objects, ten
 from shapelog.recompiles.evidence.violation import ALIASING, IDENTITY, Described, Known, Violation, constant_type
 from shapelog.recompiles.facts import CompileFacts
 
+_FUNCTION, _CODE = "function", ".__code__"
+
 
 def against_guards(entry: CompileFacts, tree: GuardTree, call: CompileFacts) -> Iterator[Violation]:
     """Every fact of a call that a guard of the entry does not accept."""
@@ -90,6 +92,8 @@ def _base_of(names: Sequence[str], entry: CompileFacts) -> str | None:
 def _another_kind(tree: GuardTree, call: CompileFacts, source: Source, prop: Property, expected: Fact) -> Iterator[Violation]:
     """A source that is guarded as one kind of thing in the entry, and as another in the new compile."""
     comment = tree.by_key[source, prop].comment
+    if source.endswith(_CODE) and call.types.get(Source(source.removesuffix(_CODE)), _FUNCTION) != _FUNCTION:
+        source = Source(source.removesuffix(_CODE))  # it has no code: another kind of thing, called in place of a function
     was, now = tree.types.get(source, ""), call.types.get(source, "")
     found = another_type(was, now, tree, call, source) if was and now and was != now else _another_guard(tree, call, source, prop, expected)
     if found is not None:
