@@ -10,6 +10,7 @@ from shapelog.reading.payloads.properties import TYPE, VALUE, Kind, Property
 from shapelog.reading.payloads.source_names import Source, without_locals
 from shapelog.reading.records import Metrics
 from shapelog.recompiles.causes import Cause, EntryDifference
+from shapelog.recompiles.classification.objects import KINDS_OF_FUNCTIONS
 from shapelog.recompiles.evidence.violation import Described, constant_type
 from shapelog.recompiles.facts import CompileFacts, FactTable
 from shapelog.recompiles.graph_reuse import marks_act, similar
@@ -148,7 +149,7 @@ def with_both_modes(differences: Iterable[EntryDifference], in_both_modes: bool)
         yield item._replace(causes=causes)
 
 
-_GRAD_MODE, _TRAINING = "SL305", "SL316"
+_GRAD_MODE, _TRAINING, _OTHER_TYPE = "SL305", "SL316", "SL310"
 _BOTH_MODES = "accept two graphs: the function runs with gradients and without"
 
 
@@ -180,14 +181,15 @@ def _requires_the_same(entry: Compile, tree: GuardTree, cause: Cause) -> bool:
 
 
 def nearest(differences: Sequence[EntryDifference], compile: Compile) -> EntryDifference | None:
-    """Fewest causes that are not sizes, then a similar graph, then fewest causes that are not even ints, then fewest size causes, then
-    fewest consequences, then one for any float but NaN, then fewest changes to what the guards do not name, then the most recently used.
+    """Fewest objects of another type, then fewest causes that are not sizes, then a similar graph, then fewest causes that are not even
+    ints, then fewest size causes, then fewest consequences, then one for any float but NaN, then fewest changes to what the guards do not
+    name, then the most recently used.
     """
-    explained = [(item.non_size_causes, item) for item in differences if item.causes]
+    explained = [((_other_types(item), item.non_size_causes), item) for item in differences if item.causes]
     if not explained:
         return None
-    fewest = min(number for number, _ in explained)
-    near = [item for number, item in explained if number == fewest]
+    fewest = min(numbers for numbers, _ in explained)
+    near = [item for numbers, item in explained if numbers == fewest]
     if len(near) == 1:
         return near[0]
 
@@ -199,6 +201,14 @@ def nearest(differences: Sequence[EntryDifference], compile: Compile) -> EntryDi
         return not similar(item.entry, compile), hard, len({cause.axis for cause in item.causes}), following, not has_any_value, unnamed
 
     return min(near, key=distance)
+
+
+def _other_types(item: EntryDifference) -> int:
+    """How many objects are of another type: an entry for other values of the same types is for calls of the same kind. Two functions are
+    two values, however they are made.
+    """
+    types = [{cause.before, cause.after} for cause in item.causes if cause.codes[0] == _OTHER_TYPE]
+    return sum([not known <= KINDS_OF_FUNCTIONS.keys() for known in types])
 
 
 def is_what_marks_are_for(served: EntryDifference, best: EntryDifference) -> bool:

@@ -2,7 +2,7 @@
 
 import pytest
 from make import compile, explain, int_values, last_recompile, load, report, tensor, trace
-from payload_text import graph_text, guard_manager, guard_tree, size_mismatch, tensor_match
+from payload_text import equals_match, graph_text, guard_manager, guard_tree, size_mismatch, tensor_match
 
 from shapelog.model.compile import Compile
 from shapelog.recompiles.facts import FactTable
@@ -102,3 +102,19 @@ def test_of_entries_as_near_the_one_whose_difference_is_known_comes_first() -> N
     ]
     found = last_recompile(trace(*made))
     assert [cause.sentence for cause in found.causes] == ["k changed between True and False"]
+
+
+def test_an_entry_for_other_values_is_nearer_than_one_for_another_type() -> None:
+    """The second call of the second kind of cache, after both calls of the first kind."""
+
+    def tree(kind: str, is_filled: bool) -> str:
+        own = guard_manager("L['cache']", f"TYPE_MATCH: ___check_type_id(L['cache'], {len(kind)}), type=<class 'app.{kind}'>", type=kind)
+        return guard_tree(
+            tensor_match(), own, equals_match("L['cache'].is_filled", is_filled, "bool"), equals_match("L['mode']", str(is_filled), "str")
+        )
+
+    kinds = [("Dynamic", False), ("Dynamic", True), ("Fixed", False), ("Fixed", True)]
+    made = trace(*(compile(f"0/{number}", tensor(10, 8), guards=tree(*kind)) for number, kind in enumerate(kinds)))
+    found = last_recompile(made)
+    assert found.nearest is not None
+    assert (found.nearest.label, [cause.axis for cause in found.causes]) == ("0/2", ["cache.is_filled", "mode"])

@@ -13,7 +13,7 @@ from shapelog.rules import Verdict
 from shapelog.text import with_article
 
 _LIBRARY_FUNCTIONS = frozenset(("function", "builtin_function_or_method"))
-_KINDS_OF_FUNCTIONS = {
+KINDS_OF_FUNCTIONS = {
     "function": "a Python function",
     "builtin_function_or_method": "a built-in function",
     "method": "a method",
@@ -152,7 +152,7 @@ def _callable(known: Known, own: CompileFacts, other: CompileFacts) -> str:
         ((function, place),) = functions
         return f"the function {function} ({place})"
     is_named = isinstance(known, Described) or text.startswith(THE_CLASS)
-    return _KINDS_OF_FUNCTIONS.get(text) or (shown_object(text) if is_named else f"type {text}")
+    return KINDS_OF_FUNCTIONS.get(text) or (shown_object(text) if is_named else f"type {text}")
 
 
 def shown_object(text: str) -> str:
@@ -163,7 +163,7 @@ def shown_object(text: str) -> str:
         return THE_CLASS + short_type(text.removeprefix(THE_CLASS))
     if _ENUM.match(text):
         return f"a member of the enum {short_type(text)}"
-    return _KINDS_OF_FUNCTIONS.get(text, text)
+    return KINDS_OF_FUNCTIONS.get(text, text)
 
 
 def object_type(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
@@ -181,7 +181,7 @@ def _object_type(item: Violation, name: str, entry: CompileFacts, call: CompileF
         if after.startswith(_PARAMETRIZED):
             return Classification(("SL310",), sentence, verdict=Verdict.JUSTIFIED, remedy=_OWN_CLASS)
         return Classification(("SL310",), sentence, remedy=_SAME_CLASS)
-    if "None" not in (before, after) and after != "NoneType" and _KINDS_OF_FUNCTIONS.keys() & {before, after}:
+    if "None" not in (before, after) and after != "NoneType" and KINDS_OF_FUNCTIONS.keys() & {before, after}:
         return _another_callable(item, name, entry, call)
     now = "None" if after == "NoneType" else shown_object(after) if after else "another type"
     is_named = item.expected is Described.TENSOR or before == "None" or before != shown_object(before) or before.startswith(THE_CLASS)
