@@ -158,9 +158,10 @@ class Differences:
         """What keeps the call of ``compile`` from using ``entry``. No cause at all means that the trace does not hold it."""
         reasons = self._reasons_about(entry, compile)
         one, other = self.table.of(entry), self.table.of(compile)
-        key = (one, other, *[reason.text for reason in reasons])
+        of_others = compile.reasons if other.tree is None and one.tree else ()
+        key = (one, other, *[reason.text for reason in reasons], len(reasons), *[reason.text for reason in of_others])
         if key not in self._by_facts:
-            self._by_facts[key] = difference(one, other, reasons)
+            self._by_facts[key] = difference(one, other, reasons, of_others)
         return EntryDifference(entry, *self._by_facts[key])
 
     def _reasons_about(self, entry: Compile, compile: Compile) -> tuple[Reason, ...]:
@@ -171,9 +172,11 @@ class Differences:
         return tuple(self._reasons.get(label, ()))
 
 
-def difference(entry: CompileFacts, call: CompileFacts, reasons: tuple[Reason, ...] = ()) -> tuple[tuple[Cause, ...], tuple[str, ...]]:
+def difference(
+    entry: CompileFacts, call: CompileFacts, reasons: tuple[Reason, ...] = (), of_others: tuple[Reason, ...] = ()
+) -> tuple[tuple[Cause, ...], tuple[str, ...]]:
     """(causes, axes that follow from them) of the violations of an entry by a call."""
-    own, following = separate(violations(entry, call, reasons), entry, call)
+    own, following = separate(violations(entry, call, reasons, of_others), entry, call)
     causes: dict[tuple[str, str], Cause] = {}
     for item in own:
         owner = item.source.dict_of_key

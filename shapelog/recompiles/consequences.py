@@ -8,6 +8,7 @@ from typing import NamedTuple
 from shapelog.reading.payloads.guard_expressions import Expression, integer
 from shapelog.reading.payloads.properties import AUTOCAST_ENABLED, DUAL_LEVEL, TRANSFORMS, Kind
 from shapelog.reading.payloads.source_names import Owners, Source
+from shapelog.recompiles.classification.result import code_of
 from shapelog.recompiles.evidence.violation import Described, Violation, constant_type, was_traced
 from shapelog.recompiles.facts import CompileFacts
 from shapelog.recompiles.global_state import is_of_cache
@@ -180,8 +181,21 @@ def belongs_to_another_class(item: Violation, changes: Changes) -> bool:
     """
     if not changes.class_changed:
         return False
-    is_arguments = item.source in _ARGUMENTS and item.prop.kind in (Kind.LENGTH, Kind.KEYS, Kind.HAS)
-    return is_arguments or (item.prop.kind is Kind.ID and item.source.endswith(".__code__"))
+    return _is_arguments(item) or (item.prop.kind is Kind.ID and item.source.endswith(".__code__"))
+
+
+def passed_to_another_function(item: Violation, changes: Changes) -> bool:
+    """The arguments of a wrapper, on the line that passes them on to a function which is another one: ``fn(*args, **kwargs)``."""
+    if not _is_arguments(item):
+        return False
+    codes = (other.source for other in changes.violations if other.prop.kind is Kind.ID and other.source.endswith(".__code__"))
+    called = (re.escape(code.display_name.removesuffix(".__code__")) for code in codes)
+    return any(re.search(rf"(?<![\w.]){name}\([^()]*\*{item.source.display_name}\b", code_of(item)) for name in called)
+
+
+def _is_arguments(item: Violation) -> bool:
+    """Whether it is the number or the names of the arguments of a function that takes any."""
+    return item.source in _ARGUMENTS and item.prop.kind in (Kind.LENGTH, Kind.KEYS, Kind.HAS)
 
 
 def passed_to_another_callee(item: Violation, changes: Changes) -> bool:
@@ -372,6 +386,7 @@ CONSEQUENCES: dict[str, Callable[[Violation, Changes], bool]] = {
         below_replaced_object,
         variable_of_another_function,
         belongs_to_another_class,
+        passed_to_another_function,
         passed_to_another_callee,
         rank_changed,
         strides_follow_resized_tensor,

@@ -11,14 +11,21 @@ from shapelog.reading.payloads.recompile_reasons import Reason
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.evidence.guards import against_guards
 from shapelog.recompiles.evidence.inputs import against_inputs
-from shapelog.recompiles.evidence.reasons import from_reason
+from shapelog.recompiles.evidence.reasons import from_reason, holds_for
 from shapelog.recompiles.evidence.violation import IDENTITY, Violation
 from shapelog.recompiles.facts import CompileFacts
 
 
-def violations(entry: CompileFacts, call: CompileFacts, reasons: Sequence[Reason]) -> tuple[Violation, ...]:
-    """Every fact in which a call is known not to satisfy the guards of an entry, the failures that PyTorch named (``reasons``) first."""
+def violations(
+    entry: CompileFacts, call: CompileFacts, reasons: Sequence[Reason], of_others: Sequence[Reason] = ()
+) -> tuple[Violation, ...]:
+    """Every fact in which a call is known not to satisfy the guards of an entry, the failures that PyTorch named (``reasons``) first.
+
+    ``of_others`` are those that it named of other entries, which show the objects of a call that left no guards.
+    """
     named = [from_reason(entry, call, reason) for reason in reasons]
+    shared = [from_reason(entry, call, reason)._replace(reason=None) for reason in of_others if holds_for(entry, reason)]
+    named += {item.key: item for item in shared if all(item.key != known.key for known in named)}.values()
     found = list(against_guards(entry, entry.tree, call) if entry.tree else against_inputs(entry, call))
     named, found = _with_marked_tensor(named, found)
     named = [_with_values(item, found) for item in named]

@@ -821,6 +821,22 @@ def test_functions_whose_backward_passes_break_the_graph_need_a_graph_each() -> 
     assert recompile.causes[0].own_remedy.startswith("each torch.autograd.Function whose backward pass breaks the graph")
 
 
+@pytest.mark.parametrize("is_refused", [True, False])
+def test_another_class_that_pytorch_names_of_one_entry_of_a_call_without_guards_is_so_for_all(is_refused: bool) -> None:
+    """Its reason for the other entry is what fails first there."""
+    own = guard_manager("L['self']", "TYPE_MATCH: ___check_type_id(L['self'], 7001), type=<class 'app.Mean'>", type="app.Mean")
+    arguments = guard_manager("L['args']", "LENGTH_CHECK: len(L['args']) == 2", type="tuple")
+    made = trace(*(compiled(f"0/{n}", tensor(n + 5, 8), guards=guard_tree(arguments, own, tensor_match(size=(n + 5, 8)))) for n in (0, 1)))
+    reasons = ("0/1: len(args) == 2", "0/0: ___check_type_id(self, 7001), type=<class 'app.Mean'>  (HINT: type Mean)")
+    last = make.refused("0/2", *reasons) if is_refused else compiled("0/2", tensor(5, 8), reasons=reasons)
+    explained = explain(made + last)
+    compared = {item.entry.label: item for item in explained.compared[explained.recompiles[-1].compile]}
+    sentences = {label: [cause.sentence for cause in item.causes] for label, item in compared.items()}
+    assert sentences["0/0"][0] == "self changed from type app.Mean to another type"
+    assert (sentences["0/1"] == sentences["0/0"]) is is_refused
+    assert compared["0/1"].consequences == (("len(args)",) if is_refused else ())
+
+
 @pytest.mark.parametrize("file", ["/opt/venv/lib/python3.11/site-packages/torch/_dynamo/external_utils.py", "/srv/app/model.py"])
 @pytest.mark.parametrize("is_named", [True, False])
 def test_what_shares_the_wrapper_of_pytorch_needs_a_graph_each(file: str, is_named: bool) -> None:

@@ -56,6 +56,11 @@ def wrapper(number: int, length: int) -> str:
     return guard_tree(code, guard_manager("L['args']", f"LENGTH_CHECK: len(L['args']) == {length}", type="tuple"))
 
 
+def passing(number: int, length: int) -> str:
+    """A tree with a function and positional arguments, which the user's code passes on to it."""
+    return wrapper(number, length).replace("# return x + 1 ", "# return fn(self, *args, **kwargs) ")
+
+
 def keys_of(*keys: str) -> str:
     return CPU_KEYS.replace("AutogradCPU", ", ".join(("AutogradCPU", *keys)))
 
@@ -85,6 +90,7 @@ CASES = {
         "L['fn'].__closure__[0].cell_contents value",
     ),
     "belongs_to_another_class": (two(method("app.Encoder", 1, 2), method("app.Decoder", 2, 3)), "L['args'] len"),
+    "passed_to_another_function": (two(passing(1, 2), passing(2, 1)), "L['args'] len"),
     "passed_to_another_callee": (
         two(wrapper(1, 2), wrapper(2, 1), name="inner", file="/opt/venv/lib/python3.11/site-packages/torch/_dynamo/external_utils.py"),
         "L['args'] len",

@@ -30,6 +30,7 @@ _DTYPES = {
 }
 # The dicts of a torch.nn.Module.
 _KINDS_OF_TENSORS = {"_parameters": "torch.nn.Parameter", "_buffers": "torch.nn.Buffer"}
+_OBJECTS = frozenset((Kind.TYPE, Kind.ID))
 _REGISTERED, _QUOTES = ("_parameters", "_buffers", "_modules"), "'\""
 
 
@@ -51,6 +52,12 @@ def from_reason(entry: CompileFacts, call: CompileFacts, reason: Reason) -> Viol
         return attribute
     prop, expected, actual = _named_values(entry, call, source, reason)
     return Violation(source, prop, expected, actual, reason.comment, reason=reason)
+
+
+def holds_for(entry: CompileFacts, reason: Reason) -> bool:
+    """Whether an entry, too, requires the object or type that a call does not have by the reason that PyTorch gave for another entry."""
+    key = _full_source(entry, reason.source), reason.prop
+    return reason.prop.kind in _OBJECTS and bool(reason.expected) and entry.guarded(key) == reason.expected
 
 
 def _source_of(entry: CompileFacts, reason: Reason) -> Source:
