@@ -39,14 +39,15 @@ class Consequence(NamedTuple):
 class Changes:
     """All that separates a call from an entry, and what the consequences are recognized by.
 
-    ``replaced`` has, by source, the first sign that an object was replaced, ``replaced_objects`` only the sources. ``functions`` have
-    other code; ``class_changed``: ``self`` is of another class. ``callee`` is what Dynamo's own wrapper calls, if that is another one.
-    ``collected`` are objects that are gone, ``converted`` those of another type or on another device. ``resized`` are tensors of which
-    a size, stride or the rank changed, ``rank_changed`` those of another rank, ``length_changed`` containers; these are spelled as in
-    guard expressions. ``batched`` are tensors that vmap wraps on one side only, ``transforms`` the changes of the state of torch.func.
-    ``numbers`` has the new value of each static int and size that changed, by its old one, ``static`` the name that each has in guards,
-    its old and its new value. ``traced``: one side alone was traced with fake tensors, or by an operator that PyTorch compiles itself.
-    ``faked`` are the tensors that are fake ones on one side, ``texts`` strings and bytes with another value.
+    ``replaced`` has, by source, the first sign that an object was replaced, ``replaced_objects`` only the sources, ``of_other_types``
+    those of which the type is another one. ``functions`` have other code; ``class_changed``: ``self`` is of another class. ``callee``
+    is what Dynamo's own wrapper calls, if that is another one. ``collected`` are objects that are gone, ``converted`` those of another
+    type or on another device. ``resized`` are tensors of which a size, stride or the rank changed, ``rank_changed`` those of another
+    rank, ``length_changed`` containers; these are spelled as in guard expressions. ``batched`` are tensors that vmap wraps on one side
+    only, ``transforms`` the changes of the state of torch.func. ``numbers`` has the new value of each static int and size that changed,
+    by its old one, ``static`` the name that each has in guards, its old and its new value. ``traced``: one side alone was traced with
+    fake tensors, or by an operator that PyTorch compiles itself. ``faked`` are the tensors that are fake ones on one side, ``texts``
+    strings and bytes with another value.
     """
 
     violations: Sequence[Violation]
@@ -55,6 +56,7 @@ class Changes:
     kinds: frozenset[Kind]
     replaced: dict[str, Violation]
     replaced_objects: Owners
+    of_other_types: Owners
     functions: Owners
     class_changed: bool
     callee: str
@@ -112,6 +114,7 @@ def _changes(violations: Sequence[Violation], entry: CompileFacts, call: Compile
         kinds=frozenset(item.prop.kind for item in violations),
         replaced=replaced,
         replaced_objects=Owners(replaced),
+        of_other_types=Owners(item.source for item in violations if item.prop.kind is Kind.TYPE),
         functions=Owners(_owner(item) for item in violations if item.prop.kind is Kind.ID and item.source.endswith(".__code__")),
         class_changed=any(item.source == _SELF and item.prop.kind is Kind.TYPE for item in violations),
         callee=_other_callee(violations, entry, call),
@@ -168,6 +171,11 @@ def below_replaced_object(item: Violation, changes: Changes) -> bool:
     if item.prop.kind not in _OBJECT_KINDS and not item.source.endswith(_OF_ENUM):
         return False
     return any(owner is not item for owner in owners)
+
+
+def of_another_class(item: Violation, changes: Changes) -> bool:
+    """What is looked up in the class of an object that is of another one: ``type(x).mode``."""
+    return any(f"type({owner})" in item.source for owner in changes.of_other_types.of(item.source))
 
 
 def variable_of_another_function(item: Violation, changes: Changes) -> bool:
@@ -384,6 +392,7 @@ CONSEQUENCES: dict[str, Callable[[Violation, Changes], bool]] = {
     follows.__name__: follows
     for follows in (
         below_replaced_object,
+        of_another_class,
         variable_of_another_function,
         belongs_to_another_class,
         passed_to_another_function,

@@ -56,6 +56,12 @@ def wrapper(number: int, length: int) -> str:
     return guard_tree(code, guard_manager("L['args']", f"LENGTH_CHECK: len(L['args']) == {length}", type="tuple"))
 
 
+def of_class(name: str, width: int) -> str:
+    """A tree with an object of a class, and an int that the class has from its parent."""
+    own = guard_manager("L['o']", f"TYPE_MATCH: ___check_type_id(L['o'], {len(name)})", type=f"app.{name}")
+    return guard_tree(own, equals_match("dict(type(L['o']).__mro__[1].__dict__)['width']", width))
+
+
 def passing(number: int, length: int) -> str:
     """A tree with a function and positional arguments, which the user's code passes on to it."""
     return wrapper(number, length).replace("# return x + 1 ", "# return fn(self, *args, **kwargs) ")
@@ -85,6 +91,10 @@ def with_switch(is_on: bool) -> str:
 
 CASES = {
     "below_replaced_object": (two(attribute(1, 1), attribute(2, 2)), "L['act'].inner id"),
+    "of_another_class": (
+        two(of_class("One", 3), of_class("Other", 5)),
+        "dict(type(L['o']).__mro__[1].__dict__)['width'] value",
+    ),
     "variable_of_another_function": (
         two(function(1, 3), function(2, 9)),
         "L['fn'].__closure__[0].cell_contents value",
