@@ -1693,6 +1693,27 @@ def test_a_tensor_that_was_created_in_inference_mode_is_used_outside_of_it(is_fi
     assert (cause.codes, cause.sentence) == (("SL303",), f"x {now} a tensor created in inference mode, which autograd does not track")
 
 
+@pytest.mark.parametrize(
+    ("state", "keys", "sentence"),
+    [
+        ("[('Vmap', 1, 'error')]", "FuncTorchGradWrapper, ", "inside of vmap and is now called inside of other transforms"),
+        ("[('Vmap', 1, 'error')]", "", "inside of vmap and is now called elsewhere"),
+        ("[]", "FuncTorchBatched, ", "outside of transforms such as vmap and is now called inside of one"),
+    ],
+)
+def test_a_call_that_failed_left_no_state_of_transforms(state: str, keys: str, sentence: str) -> None:
+    """That it is inside of one is known from what PyTorch names of an entry that was made outside of them."""
+    function = f"torch._functorch.pyfunctorch.compare_functorch_state({state})"
+    inside = guard_tree(f"| +- LAMBDA_GUARD: {function}  # app/model.py:6 in f", tensor_match())
+    actual = CPU_KEYS.replace("BackendSelect, ", f"BackendSelect, {keys}")
+    expected = CPU_KEYS.replace("BackendSelect, ", "")
+    mismatch = f"tensor 'x' dispatch key set mismatch. expected {expected}, actual {actual}"
+    made = trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(10, 8), guards=inside))
+    explained = explain(made + make.refused("0/2", f"0/1: {function}", f"0/0: {mismatch}"))
+    found = next(item for item in explained.compared[explained.recompiles[-1].compile] if item.entry.label == "0/1")
+    assert found.causes[0].sentence == f"the code was compiled {sentence}"
+
+
 TRANSFORMS = "| +- LAMBDA_GUARD: torch._functorch.pyfunctorch.compare_functorch_state({})  # app/model.py:6 in f"
 VMAP, SAME, NESTED = "[('Vmap', 1, 'error')]", "[('Vmap', 1, 'same')]", "[('Vmap', 1, 'error'), ('Grad', 2, True)]"
 

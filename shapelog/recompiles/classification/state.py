@@ -97,10 +97,18 @@ def transforms(item: Violation, name: str, entry: CompileFacts, call: CompileFac
     states = str(item.expected), str(item.actual)
     before, after = (_nested_transforms(state) for state in states)
     if item.actual is Described.UNKNOWN:
-        return Classification(("SL307",), f"the code was compiled {before} and is now called elsewhere", remedy=WHOLE_TRANSFORM)
+        inside = "inside of one" if states[0] == "[]" else "inside of other transforms"
+        now = inside if _is_in_transform(call) else "elsewhere"
+        return Classification(("SL307",), f"the code was compiled {before} and is now called {now}", remedy=WHOLE_TRANSFORM)
     if before == after:
         before, after = (_nested_transforms(state, with_options=True) for state in states)
     return Classification(("SL307",), f"the code was compiled {before} and is now called {after}", remedy=WHOLE_TRANSFORM)
+
+
+def _is_in_transform(call: CompileFacts) -> bool:
+    """Whether a call without guards has a tensor that a transform wraps, by what PyTorch named of an entry made outside of transforms."""
+    keys = (reason.actual for reason in call.compile.reasons if reason.prop.kind is Kind.DISPATCH_KEYS)
+    return any("FuncTorch" in text for text in keys)
 
 
 def _nested_transforms(state: str, with_options: bool = False) -> str:

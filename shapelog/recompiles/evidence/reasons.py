@@ -158,9 +158,11 @@ def _registered(call: CompileFacts, source: Source) -> Known | None:
 
 
 def _transforms(call: CompileFacts, reason: Reason) -> tuple[Property, Known, Known]:
-    """The transforms of torch.func, or the level of forward-mode AD. Outside of all of them, only code that uses them has the guard."""
+    """The transforms of torch.func, or the level of forward-mode AD. Outside of all of them, only code that uses them has the guard; a
+    call that was refused, or failed, has none.
+    """
     prop = DUAL_LEVEL if "forward_ad" in reason.code else TRANSFORMS
-    actual = call.facts.get((Source(), prop), "[]" if prop == TRANSFORMS else Described.UNKNOWN)
+    actual = call.facts.get((Source(), prop), "[]" if prop == TRANSFORMS and call.tree else Described.UNKNOWN)
     return prop, reason.expected, Described.UNKNOWN if actual == reason.expected else actual
 
 
