@@ -26,6 +26,7 @@ from shapelog.recompiles.int_usage import QuotedCode, Use, spelled, use_in
 from shapelog.recompiles.nearest_entry import MOST_COMPARED
 from shapelog.text import one_line
 
+_NOT_YOURS = "entries match by name in every frame, and the code that needs the mark is a library's, where you cannot rename it"
 _NOT_ALL_SEEN = "and the trace does not show everything it does with it"
 
 
@@ -233,7 +234,8 @@ class _Harm:
         codes = {code for item in helped for cause in self.index.causes(item, mark.source) for code in cause.codes}
         line = mark_line(mark, [], tuple(codes), is_resumed=all(resumed_by(item.name) for item in helped))
         if line.startswith("#"):
-            return _rename(mark.source.display_name, frame, helped)
+            is_library = any(item.is_library for item in helped)
+            return f"accept one graph per size: {_NOT_YOURS}" if is_library else _rename(mark.source.display_name, frame, helped)
         return f"entries match by name in every frame: call {line} instead, which marks this tensor alone"
 
     def _helped(self, mark: Mark) -> list[Frame]:
@@ -256,10 +258,19 @@ def _may_be_due_to(mark: Mark, item: GraphBreak, static: Iterable[Compile]) -> b
 
 def _keep_out(name: str, frame: Frame, helped: list[Frame], what: str = "") -> str:
     """What to do instead of marking an int: ``frame`` does ``what`` with it."""
-    is_one_code = all(item.origin == frame.origin for item in helped)
-    if frame in helped or is_one_code:  # it may have been compiled again, after a reset
-        return f"{f'{what} outside the compiled code' if what else 'accept one graph per value'}, or pass {name} as a tensor"
+    if frame in helped or all(_is_same_function(item, frame) for item in helped):
+        is_passed = not (frame.is_library and "." in name)
+        otherwise = f", or pass {name} as a tensor" if is_passed else ""
+        return f"{what} outside the compiled code{otherwise}" if what and is_passed else f"accept one graph per value{otherwise}"
+    if any(item.is_library for item in helped):
+        return f"accept one graph per value: {_NOT_YOURS}"
     return f"{_rename(name, frame, helped)}, or pass it as a tensor there"
+
+
+def _is_same_function(one: Frame, other: Frame) -> bool:
+    """Whether two frames are one function, which may have been compiled again after a reset, or go on after a graph break."""
+    is_resumed = resumed_by(one.name) is not None or resumed_by(other.name) is not None
+    return one.origin == other.origin or (is_resumed and one.function[2:] == other.function[2:])
 
 
 def _rename(name: str, frame: Frame, helped: list[Frame]) -> str:

@@ -153,6 +153,32 @@ def test_code_that_was_compiled_again_cannot_have_another_name() -> None:
     assert left_out(made).remedy == "accept one graph per value, or pass k as a tensor"
 
 
+SCHEDULER = "/opt/venv/lib/python3.11/site-packages/lib/scheduler.py"
+
+
+@pytest.mark.parametrize(
+    ("source", "file", "remedy"),
+    [
+        ("L['k']", make.MODEL, "accept one graph per value, or pass k as a tensor"),
+        ("L['k']", SCHEDULER, "accept one graph per value, or pass k as a tensor"),
+        ("L['self'].k", SCHEDULER, "accept one graph per value"),  # nobody passes it
+    ],
+)
+def test_parts_of_one_function_cannot_have_names_of_their_own(source: str, file: str, remedy: str) -> None:
+    """What goes on after a graph break has the variables of the function itself."""
+    first, second = (f"torch_dynamo_resume_in_f_at_{line}" for line in (6, 8))
+    handed_on = code_comment(7, f"y = helper(x, {Source(source).display_name})", second)
+    varying = int_values(3, 4, name=first, source=source, file=file)
+    other = int_values(7, frame=1, name=second, source=source, file=file, comment=handed_on, graph=body("x = x + 1", name=second))
+    assert left_out(trace(varying, other)).remedy == remedy
+
+
+def test_nothing_is_to_be_renamed_in_a_library() -> None:
+    other = int_values(7, frame=1, name="g", comment=code_comment(7, "name = f'{k:02d}'", "g"))
+    item = left_out(trace(int_values(3, 4, file=SCHEDULER), other))
+    assert item.remedy.startswith("accept one graph per value: entries match by name in every frame, and the code that needs the mark")
+
+
 def test_an_item_is_renamed_with_what_holds_it() -> None:
     shape, handed_on = "L['shape'][1]", code_comment(7, "y = helper(x, shape[1])", "g")
     made = trace(
