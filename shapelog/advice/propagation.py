@@ -24,7 +24,7 @@ from shapelog.model.payloads import Payloads
 from shapelog.model.trace import Trace
 from shapelog.reading.payloads.graphs import outputs
 from shapelog.reading.payloads.guard_expressions import parse, split_items
-from shapelog.reading.payloads.guards import GuardTree
+from shapelog.reading.payloads.guards import GuardTree, place_of
 from shapelog.reading.payloads.properties import GRAD_MODE, RANK, TENSOR, size
 from shapelog.reading.payloads.source_names import Source
 from shapelog.reading.records import Input
@@ -110,10 +110,11 @@ class _Inputs(NamedTuple):
 
 
 class _Through(NamedTuple):
-    """The marks behind a dim of an output that an input may be, and what the lines of their callers show about that."""
+    """The marks behind a dim of an output that an input may be, what the lines of their callers show about that, and its makers."""
 
     marks: tuple[Mark, ...]
     link: Link
+    makers: tuple[Compile, ...] = ()
 
 
 class _Keeper(NamedTuple):
@@ -131,6 +132,7 @@ class DynamismPropagation:
     _origins: dict[tuple[Frame, Source, int], tuple[Mark, ...]] = field(default_factory=dict)
     _guessed: set[tuple[Frame, Source, int]] = field(default_factory=set)
     _of_kept: set[tuple[Frame, Source, int]] = field(default_factory=set)
+    _needed: dict[tuple[Frame, Source, int], set[Mark]] = field(default_factory=dict)
     _autograd: dict[Payloads, bool] = field(default_factory=dict)
     _makers: dict[Function, dict[str, list[Frame]]] = field(default_factory=dict)
     _guards: dict[Frame, Mapping[Source, list[tuple[Compile, GuardTree]]]] = field(default_factory=dict)
@@ -158,7 +160,7 @@ class DynamismPropagation:
         """What else has to be marked with the origins of this dim: the code needs these sizes equal, and a static one makes all static."""
         origins = self.origins(frame, source, dim)
         if (frame, source, dim) not in self._of_kept:
-            return ()
+            return tuple(sorted(self._needed.get((frame, source, dim), ())))
         needed = {partner for mark in origins for partner in self._tied.get(mark, ())}
         return tuple(sorted(mark for mark in needed if not self._makers_of_kept(frame, mark)))
 
@@ -280,14 +282,23 @@ class DynamismPropagation:
             if any(found and (found.file, found.name) in self._eager for found in callers):
                 return ()
             self._guessed.add((frame, source, dim))
+        self._needed[frame, source, dim] = {mark for item in through for maker in item.makers for mark in self._tied_to(maker, item.marks)}
         return tuple(dict.fromkeys(mark for item in through for mark in item.marks))
+
+    def _tied_to(self, maker: Compile, marks: Sequence[Mark]) -> Iterator[Mark]:
+        """The sizes that a line of the code of a maker needs equal to one of these, and that come from nowhere else."""
+        tied, frame = _tied(maker, by_code=True), self._frames[maker]
+        for other in dict.fromkeys(other for mark in marks for other in tied.get(mark, ())):
+            if not self.origins(frame, other.source, other.dim):
+                yield other
 
     def _last_made(self, makers: Sequence[Compile], compile: Compile, tensor: Input, dim: int) -> _Through:
         """The marks behind a dim of the last output that this input is, or of those of all makers together."""
         for maker in reversed(makers):
             marks = self._only_output([maker], compile, tensor, dim) or self._one_of_outputs(maker, compile, tensor, dim)
             if marks:
-                return _Through(tuple(sorted(self._with_origins(self._frames[maker], marks))), link(maker, compile, tensor.source))
+                origins = tuple(sorted(self._with_origins(self._frames[maker], marks)))
+                return _Through(origins, link(maker, compile, tensor.source), (maker,))
         return _Through(self._only_output(makers, compile, tensor, dim), Link.UNKNOWN)
 
     def _one_of_outputs(self, maker: Compile, compile: Compile, tensor: Input, dim: int) -> tuple[Mark, ...]:
@@ -587,12 +598,15 @@ def _marks_by_symbol(compile: Compile) -> dict[str, list[Mark]]:
     return found
 
 
-def _tied(compile: Compile) -> dict[Mark, frozenset[Mark]]:
+def _tied(compile: Compile, by_code: bool = False) -> dict[Mark, frozenset[Mark]]:
     """The sizes of inputs that the code needs equal to another one, for each of them: where one of these is static, all are.
 
-    They are equal by an equation, or because neither may be the larger one, as where the code branches on that.
+    They are equal by an equation, or because neither may be the larger one, as where the code branches on that. Those ``by_code`` have a
+    line that needs it; others may share a symbol because they were equal.
     """
     shapes = compile.guards.shapes if compile.guards else ()
+    if by_code:
+        shapes = tuple(shape for shape in shapes if place_of(shape.comment))
     places = {f"{item.source.canonical}.size()[{dim}]": Mark(item.source, dim) for item in compile.inputs for dim in range(len(item.size))}
     bounds = Counter(frozenset(shape.parsed.names) for shape in shapes if not shape.parsed.is_equation and len(shape.parsed.names) > 1)
     equal = [shape.parsed.names for shape in shapes if shape.parsed.is_equation and len(shape.parsed.names) > 1]
