@@ -320,7 +320,7 @@ class DynamismPropagation:
         what several calls of each maker returned.
         """
         look = tensor.size, tensor.dtype
-        able = (maker for maker in makers if not tensor.has_history or _may_require_grad(maker))
+        able = (maker for maker in makers if tensor.requires_grad is tensor.is_leaf or _may_require_grad(maker) is tensor.requires_grad)
         found = {maker: dims for maker in able if (dims := self._dims_by_look_of(maker).get(look))}
         alike, made = self._inputs_of(compile).like(tensor), sum(map(len, found.values()))
         calls, rest = divmod(alike, made) if made else (0, 0)

@@ -230,9 +230,11 @@ def test_a_view_of_all_of_a_tensor_may_be_an_output(rows: int, expected: tuple[M
         (False, True, {"requires_grad": True, "is_leaf": False}, ()),
         (True, False, {"requires_grad": True, "is_leaf": False}, ()),
         (False, True, {}, (X,)),
+        (True, False, {}, (X,)),
+        (True, True, {}, ()),
         (False, True, {"requires_grad": True, "is_leaf": True}, (X,)),
     ],
-    ids=["trained", "no_grad", "nothing to train", "no gradient", "leaf"],
+    ids=["trained", "no_grad", "nothing to train", "no gradient", "without weights", "output of a trained graph", "leaf"],
 )
 def test_what_requires_grad_comes_from_a_graph_that_is_trained(
     grad_mode: bool, weight: bool, tensor: dict[str, bool], expected: tuple[Mark, ...]
@@ -248,6 +250,27 @@ def test_what_requires_grad_comes_from_a_graph_that_is_trained(
         made += make.compile(f"1/{number}", make.tensor(rows, 8, source="L['h']", **tensor), name="layer")
         made += b"".join(make.record("aot_inference_graph", {}, "a graph", id=f"{frame}/{number}") for frame in (0, 1))
     assert origins(made, "L['h']") == expected
+
+
+@pytest.mark.parametrize(
+    ("comment", "needed"), [(RETURN_LINE, (Mark(Source("L['mask']"), 0),)), ("  # (unknown var s77, please file a bug)", ())]
+)
+def test_a_size_that_the_code_ties_to_the_origin_is_needed_with_it(comment: str, needed: tuple[Mark, ...]) -> None:
+    """Where one of the two is static, both are. Sizes that were equal by chance may share a symbol without a line that needs it."""
+    made = make.trace()
+    for number, (rows, dim) in enumerate(((10, "10"), (12, "s77"))):
+        symbols = [("s77", rows, "L['x'].size()[0]")] if number else ()
+        graph = returning(f'h: "f32[{dim}, 8][8, 1]cpu"', inputs=BATCH if number else 'L_x_: "f32[10, 8][8, 1]cpu"')
+        tie = f"L['mask'].size()[0] == L['x'].size()[0]{comment}"
+        guards = guard_tree(tensor_match(size=(None if number else rows, 8)), shapes=[tie] if number else [])
+        inputs = make.tensor(rows, 8), make.tensor(rows, source="L['mask']")
+        made += make.compile(f"0/{number}", *inputs, name="embed", graph=graph, symbols=symbols, guards=guards)
+        made += make.compile(f"1/{number}", make.tensor(rows, 8, source="L['h']"), name="layer")
+        made += b"".join(make.record("aot_inference_graph", {}, "a graph", id=f"{frame}/{number}") for frame in (0, 1))
+    trace = make.explain(made).trace
+    found, layer = DynamismPropagation(trace), trace.frames[1]
+    assert found.origins(layer, Source("L['h']"), 0) == (X,)
+    assert found.partners(layer, Source("L['h']"), 0) == needed
 
 
 def layers(source: str) -> bytes:
