@@ -566,6 +566,22 @@ def test_a_float_that_an_operator_takes_as_a_number_is_pinned() -> None:
     assert report(made).recompiles[0].verdict is Verdict.JUSTIFIED
 
 
+@pytest.mark.parametrize("is_rounded", [True, False])
+def test_a_float_that_a_library_needs_the_exact_value_of_has_no_line_to_rewrite(is_rounded: bool) -> None:
+    library = "/opt/venv/lib/python3.11/site-packages/lib/layers.py"
+    frames = [{"filename": 0, "line": 8, "name": "f", "loc": "return layer(x)"}, {"filename": library, "line": 9, "name": "g", "loc": ""}]
+    pinned = () if is_rounded else ({"symbol": "zf1", "sources": ["L['p']"], "value": "0.2", "user_stack": frames},)
+    line = code_comment(6, "k = int(p * 8)").replace("app/model.py", "lib/layers.py") if is_rounded else RETURN_LINE
+    made = trace()
+    for number, value in enumerate((0.1, 0.2)):
+        guards = guard_tree(tensor_match(), equals_match("L['p']", value, "float", line))
+        file = library if is_rounded else make.MODEL
+        made += compiled(f"0/{number}", tensor(10, 8), guards=guards, file=file, specializations=pinned if number else ())
+    cause = only(made)
+    assert cause.verdict is Verdict.JUSTIFIED
+    assert cause.own_remedy == "a library needs the exact float: accept one graph per value"
+
+
 @pytest.mark.parametrize("guard", ["LAMBDA_GUARD: __math_isnan(L['s'])", "FLOAT_IS_NAN: (type(L['s']) is float and __math_isnan(L['s']))"])
 @pytest.mark.parametrize("is_nan_first", [False, True])
 def test_a_float_that_is_not_a_number(guard: str, is_nan_first: bool) -> None:

@@ -3,7 +3,7 @@
 import re
 
 from shapelog.reading.payloads.guards import ShapeGuard, place_of
-from shapelog.reading.payloads.source_names import Source
+from shapelog.reading.payloads.source_names import Source, is_library
 from shapelog.recompiles.classification.pins import by_whom
 from shapelog.recompiles.classification.result import Classification, code_of, shown_guard
 from shapelog.recompiles.evidence.violation import Violation
@@ -18,6 +18,7 @@ _CYCLED = re.compile(r"\.param_groups\[\d+\]\['(?:betas'\]\[\d+\]|momentum'\])$"
 _FIXED_MOMENTUM = "pass cycle_momentum=False to the scheduler that sets it (OneCycleLR, CyclicLR), or accept one graph per value"
 _TENSOR_RATE = "pass the optimizer a tensor as its learning rate, lr=torch.tensor(value)"
 _PINNED_FLOAT = "rewrite the line that needs the exact value of {name}, or accept one graph per value"
+_PINNED_BY_LIBRARY = "a library needs the exact float: accept one graph per value"
 _LONGEST_ARGUMENT = 500
 _ROUNDING = re.compile(r"(?<!\w)(?:int|round|floor|ceil|trunc)\(")
 _IN_BRANCH = " in evaluate_expr)"  # where Dynamo decides which way a branch goes
@@ -37,19 +38,28 @@ def float_value(item: Violation, name: str, entry: CompileFacts, call: CompileFa
     pin = (call if item.source in call.specializations_by_source else entry).specializations_by_source.get(item.source)
     if _is_rounded(item, entry, call):
         rounded = f"{sentence}; the code makes an int of it, which a tensor in its place would not be"
-        return Classification(("SL312",), rounded, False, Verdict.JUSTIFIED, _PINNED_FLOAT.format(name=name))
+        place = (item.reason.place if item.reason else None) or place_of(item.comment)
+        own = call.compile.metrics.code_file  # whose path the comment of a guard shortens
+        remedy = _remedy_of_pin(name, own if place is None or own.endswith(place.file) else place.file)
+        return Classification(("SL312",), rounded, False, Verdict.JUSTIFIED, remedy)
     if pin is not None and not pin.user_stack.frames:  # after the code was traced: the backend takes no floats
         constant = f"{sentence}; PyTorch could not make it a tensor, and took its value as a constant"
         return Classification(("SL312",), constant, False, remedy=_remedy_of_group(item.source))
     if pin is not None:
         sentence += f"; {by_whom(pin)} needs the exact value"
-        return Classification(("SL312",), sentence, False, Verdict.JUSTIFIED, _PINNED_FLOAT.format(name=name))
+        remedy = _remedy_of_pin(name, pin.user_stack.frames[-1].file)
+        return Classification(("SL312",), sentence, False, Verdict.JUSTIFIED, remedy)
     branch = _branch_on_float(item.source, call)
     if branch is None:
         return Classification(("SL312",), sentence, remedy=_remedy_of_group(item.source))
     verdict = Verdict.JUSTIFIED if branch.parsed.holds(entry.numbers) is False else None
     sentence += f"; the code branches on it ({shown_guard(branch.expression)})"
     return Classification(("SL312",), sentence, False, verdict, FLOAT_BRANCH)
+
+
+def _remedy_of_pin(name: str, file: str) -> str:
+    """What to do about a float whose exact value a line of ``file`` needs."""
+    return _PINNED_BY_LIBRARY if is_library(file) else _PINNED_FLOAT.format(name=name)
 
 
 def _remedy_of_group(source: Source) -> str:
