@@ -853,6 +853,14 @@ def test_another_class_that_pytorch_names_of_one_entry_of_a_call_without_guards_
     assert compared["0/1"].consequences == (("len(args)",) if is_refused else ())
 
 
+@pytest.mark.parametrize("is_first", [True, False])
+def test_an_ellipsis_is_of_another_type_than_a_number(is_first: bool) -> None:
+    leaves = [equals_match("L['i']", Ellipsis, "ellipsis"), equals_match("L['i']", 1)]
+    made = two(*(guard_tree(tensor_match(), leaf) for leaf in (leaves if is_first else leaves[::-1])))
+    sentence = "i changed from Ellipsis to 1" if is_first else "i changed from the int 1 to Ellipsis"
+    assert (only(made).codes, only(made).sentence) == (("SL310",), sentence)
+
+
 @pytest.mark.parametrize("file", ["/opt/venv/lib/python3.11/site-packages/torch/_dynamo/external_utils.py", "/srv/app/model.py"])
 @pytest.mark.parametrize("is_named", [True, False])
 def test_what_shares_the_wrapper_of_pytorch_needs_a_graph_each(file: str, is_named: bool) -> None:

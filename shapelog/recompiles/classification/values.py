@@ -50,7 +50,8 @@ def value(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -
         return Classification(("SL311",), f"{name} changed (its values are not recorded)")
     kind, kind_now = constant_type(before), constant_type(after)
     if after and kind_now != kind and (kind in _SCALARS or (kind and kind_now in _SCALARS)):
-        return Classification(("SL310",), f"{name} changed from the {kind} {before} to {shown_object(now)}")
+        was = f"the {kind} {before}" if kind in _SCALARS else before
+        return Classification(("SL310",), f"{name} changed from {was} to {shown_object(now)}")
     if kind == "int":
         return _int(item, name, entry, call)
     if kind == "float" or is_compared_with_tensor(before):

@@ -10,7 +10,7 @@ from shapelog.reading.payloads.properties import Kind, Property
 from shapelog.reading.payloads.recompile_reasons import Reason
 from shapelog.reading.payloads.source_names import Source
 
-_CONSTANT_TYPES = {"True": "bool", "False": "bool", "None": "NoneType"}
+_CONSTANT_TYPES = {"True": "bool", "False": "bool", "None": "NoneType", "Ellipsis": "ellipsis"}
 _BRACKET_TYPES = {"(": "tuple", "[": "list", "{": "set"}
 # What other constants are made with: ``device(type='cpu')``, ``frozenset({1, 2})``.
 _CALLED = re.compile(r"(?:device|frozenset|range|slice)(?=\()")
