@@ -853,6 +853,18 @@ def test_another_class_that_pytorch_names_of_one_entry_of_a_call_without_guards_
     assert compared["0/1"].consequences == (("len(args)",) if is_refused else ())
 
 
+@pytest.mark.parametrize(("file", "code"), [("/opt/venv/lib/python3.11/site-packages/lib/warp.py", "SL202"), ("/srv/app/warp.py", "SL201")])
+def test_a_guard_of_a_number_that_a_library_pinned_is_the_library_s(file: str, code: str) -> None:
+    """As where PyTorch names the number itself as what failed."""
+    pinned = {"symbol": "s77", "sources": ["L['n']"], "value": "10", "user_stack": [{"filename": file, "line": 9, "name": "g", "loc": ""}]}
+    line = code_comment(6, "y = linspace(n)").replace("app/model.py", file)
+    guards = guard_tree(tensor_match(), shapes=(f"L['n'] == 10  {line}",))
+    symbols = (("s77", "10", "L['n']"),)
+    made = trace(compiled("0/0", tensor(10, 8), guards=guards, symbols=symbols, specializations=(pinned,)))
+    cause = only(made + compiled("0/1", tensor(10, 8), symbols=(("s77", "12", "L['n']"),), reasons=("0/0: n == 10",)))
+    assert cause.codes == ("SL102", code)
+
+
 @pytest.mark.parametrize("is_first", [True, False])
 def test_an_ellipsis_is_of_another_type_than_a_number(is_first: bool) -> None:
     leaves = [equals_match("L['i']", Ellipsis, "ellipsis"), equals_match("L['i']", 1)]

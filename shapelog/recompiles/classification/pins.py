@@ -28,7 +28,7 @@ def pinned(item: Violation, source: str, entry: CompileFacts, call: CompileFacts
         return (), f"; the code ties it to {' and '.join(partners)}, {which}"
     where = by_whom(specialization)
     words = f"{where} specialized on {specialization.value}" if is_of_zero_or_one(source, known) else f"{where} needs the exact value"
-    return (_specializer(specialization),), f"; {words}"
+    return (specializer(specialization),), f"; {words}"
 
 
 def is_of_zero_or_one(source: str, known: CompileFacts) -> bool:
@@ -51,7 +51,7 @@ def _pinned_with(source: str, entry: CompileFacts, call: CompileFacts) -> str:
     return next((f"dim {part.dim} of {part.tensor.display_name}" for part in parts), "")
 
 
-def _specializer(item: Specialization) -> str:
+def specializer(item: Specialization) -> str:
     """The rule that fits who pinned it: the code of the user, or a library."""
     frames = item.user_stack.frames
     return "SL202" if not frames or is_library(frames[-1].file) or _is_pinned_by_vmap(item) else "SL201"

@@ -7,6 +7,7 @@ from shapelog.reading.payloads.guards import ShapeGuard
 from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.source_names import Source, display_text
 from shapelog.recompiles.classification.floats import FLOAT_BRANCH, is_constant_of_float, is_of_float
+from shapelog.recompiles.classification.pins import specializer
 from shapelog.recompiles.classification.result import Classification, Classifier, shown_guard
 from shapelog.recompiles.classification.sizes import LAYOUT, OWN_SYMBOLS, SLICE, unbacked
 from shapelog.recompiles.evidence.violation import Violation
@@ -139,7 +140,9 @@ def _range_of_mark(guard: _Guard) -> Classification | None:
 def _specialized(guard: _Guard) -> Classification | None:
     if not _EXACT.fullmatch(guard.expression):
         return None
-    what, codes = ("a size", ("SL201",)) if guard.source.tensor_part else ("an int", ("SL102", "SL201"))
+    pinned = (item for item in guard.entry.compile.specializations if any(source.canonical == guard.source for source in item.sources))
+    code = next(map(specializer, pinned), "SL201")
+    what, codes = ("a size", (code,)) if guard.source.tensor_part else ("an int", ("SL102", code))
     return Classification(codes, f"the code specialized on {what}: the cache entry requires {guard.shown}", True)
 
 
