@@ -24,7 +24,7 @@ _SELF, _ARGUMENTS = "L['self']", ("L['args']", "L['kwargs']")
 _OWN_VARIABLES = (".__closure__", ".__defaults__", ".__kwdefaults__")
 _WRITTEN = re.compile(r"\d{1,18}")
 _NUMBERS = frozenset((Kind.VALUE, Kind.SIZE))
-_TEXTS, _SWITCH = frozenset(("str", "bytes")), frozenset(("True", "False"))
+_WHOLE, _SWITCH = frozenset(("str", "bytes", "tuple", "list", "set", "frozenset")), frozenset(("True", "False"))
 _WITH_OTHER_KEYS = frozenset((Kind.TENSOR, Kind.TYPE, Kind.DEVICE))
 
 
@@ -46,8 +46,8 @@ class Changes:
     rank, ``length_changed`` containers; these are spelled as in guard expressions. ``batched`` are tensors that vmap wraps on one side
     only, ``transforms`` the changes of the state of torch.func. ``numbers`` has the new value of each static int and size that changed,
     by its old one, ``static`` the name that each has in guards, its old and its new value. ``traced``: one side alone was traced with
-    fake tensors, or by an operator that PyTorch compiles itself. ``faked`` are the tensors that are fake ones on one side, ``texts``
-    strings and bytes with another value.
+    fake tensors, or by an operator that PyTorch compiles itself. ``faked`` are the tensors that are fake ones on one side, ``whole``
+    texts and containers with another value.
     """
 
     violations: Sequence[Violation]
@@ -73,7 +73,7 @@ class Changes:
     static: tuple[tuple[str, int, int], ...]
     traced: bool
     faked: frozenset[str]
-    texts: frozenset[Source]
+    whole: frozenset[Source]
     switched: frozenset[str]
 
     def has(self, kind: Kind) -> bool:
@@ -129,7 +129,7 @@ def _changes(violations: Sequence[Violation], entry: CompileFacts, call: Compile
         autocast_changed=any(item.prop.kind is Kind.AUTOCAST or "autocast" in str(item.expected) for item in violations if not item.source),
         numbers={before: after for _, before, after in static},
         static=static,
-        texts=frozenset(item.source for item in violations if item.prop.kind is Kind.VALUE and constant_type(str(item.expected)) in _TEXTS),
+        whole=frozenset(item.source for item in violations if item.prop.kind is Kind.VALUE and constant_type(str(item.expected)) in _WHOLE),
         switched=frozenset(_attribute(item) for item in violations if item.prop.kind is Kind.VALUE and str(item.expected) in _SWITCH),
         traced=bool(faked) or (call.is_operator and any(item.prop.kind is Kind.BACKEND for item in violations)),
         faked=faked,
@@ -236,9 +236,9 @@ def in_container_of_other_length(item: Violation, changes: Changes) -> bool:
     return any(any(changes.length_changed.of(Source(name))) for name in names)
 
 
-def length_of_another_text(item: Violation, changes: Changes) -> bool:
-    """Texts and bytes are compared as a whole, and so is their length."""
-    return item.prop.kind is Kind.LENGTH and item.source in changes.texts
+def length_of_another_value(item: Violation, changes: Changes) -> bool:
+    """Texts, tuples and the like that are compared as a whole have another length with another value."""
+    return item.prop.kind is Kind.LENGTH and item.source in changes.whole
 
 
 def constant_in_guard_changed(item: Violation, changes: Changes) -> bool:
@@ -400,7 +400,7 @@ CONSEQUENCES: dict[str, Callable[[Violation, Changes], bool]] = {
         rank_changed,
         strides_follow_resized_tensor,
         in_container_of_other_length,
-        length_of_another_text,
+        length_of_another_value,
         constant_in_guard_changed,
         object_was_collected,
         below_collected_object,

@@ -118,7 +118,7 @@ CASES = {
         ),
         "L['xs'][2].size()[0] shape L['xs'][2].size()[0] <= 30",
     ),
-    "length_of_another_text": (
+    "length_of_another_value": (
         two(
             guard_tree(equals_match("L['text']", b"abc", type="bytes"), guard_manager("L['text']", "LENGTH_CHECK: len(L['text']) == 3")),
             guard_tree(equals_match("L['text']", b"abcd", type="bytes"), guard_manager("L['text']", "LENGTH_CHECK: len(L['text']) == 4")),
@@ -256,6 +256,15 @@ def test_the_containers_of_another_object_may_have_other_items() -> None:
 
     assert separated(two(optimizer(1, 2), optimizer(2, 1))) == (["L['self'] id"], {"below_replaced_object": ["L['self'].groups len"]})
     assert separated(two(optimizer(1, 2), optimizer(1, 1))) == (["L['self'].groups len"], {})
+
+
+def test_a_tuple_that_is_compared_as_a_whole_has_another_length_with_another_value() -> None:
+    def order(*items: int) -> str:
+        length = f"LENGTH_CHECK: len(L['self'].order) == {len(items)}"
+        return guard_tree(guard_manager("L['self'].order", f"EQUALS_MATCH: L['self'].order == {items}", length, type="tuple"))
+
+    made = two(order(0), order(0, 1), "len(self.order) == 1")
+    assert separated(made) == (["L['self'].order value"], {"length_of_another_value": ["L['self'].order len"]})
 
 
 def test_what_only_follows_from_itself_is_a_cause() -> None:
