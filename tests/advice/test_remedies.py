@@ -283,6 +283,23 @@ def test_a_mark_that_another_cause_of_the_same_call_makes_useless_is_not_recomme
 
 
 @pytest.mark.parametrize(
+    ("guard", "what"),
+    [
+        ("NO_HASATTR: {}hasattr(L['c'], 'available')", "the attributes of c changed too (SL320)"),
+        ("DIMENSION_DYNAMIC_MARKING_GUARD: hasattr(L['c'], '_dynamo_dynamic_indices') == {}", "the marks of c changed too (SL321)"),
+    ],
+)
+def test_what_else_changed_is_named_in_words(guard: str, what: str) -> None:
+    values = ("not ", "") if guard.startswith("NO_") else ("False", "True")
+    trees = [
+        guard_tree(tensor_match(size=(n, 8)), guard_manager("L['c']", guard.format(text))) for n, text in zip((10, 12), values, strict=True)
+    ]
+    made = trace(compiled("0/0", tensor(10, 8), guards=trees[0]), compiled("0/1", tensor(12, 8), guards=trees[1]))
+    report, recompile = last(made)
+    assert report.remedies.of((recompile,), recompile.causes[:1]).text == f"a mark alone does not help: {what}"
+
+
+@pytest.mark.parametrize(
     ("source", "is_nameless"), [("L['___stack0']", True), ("L['__nested_frame_values'][0][3]", True), ("L['scale']", False)]
 )
 def test_a_value_that_a_graph_break_made_an_input_goes_with_the_break(source: str, is_nameless: bool) -> None:
