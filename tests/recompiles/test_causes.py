@@ -325,7 +325,7 @@ def test_a_size_is_tied_to_a_tensor_that_the_entry_was_not_called_with() -> None
     (of_x,) = [cause for cause in recompile.causes if cause.source == "L['x']"]
     assert (of_x.codes, of_x.sentence) == (
         ("SL101",),
-        "dim 0 of x changed from 10 to 12; the code ties it to w.size[0], which is static: mark that too",
+        "dim 0 of x changed from 10 to 12; the code ties it to w.size[0], which only this call has",
     )
     assert recompile.verdict is not Verdict.MARKING
 

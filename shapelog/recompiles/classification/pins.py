@@ -24,7 +24,10 @@ def pinned(item: Violation, source: str, entry: CompileFacts, call: CompileFacts
     values = integer(str(item.expected)), integer(str(item.actual))
     partners = tied_to(item.key, values, pin_of(source, specialization), known, entry, call)
     if partners:
+        new = tuple([f"{tensor.source.display_name}.size[" for tensor in call.tensors_not_in(entry)])
         which = "which is static: mark that too" if len(partners) == 1 else "which are static: mark these too"
+        if any(name.startswith(new) for name in partners):
+            which = "which only this call has"
         return (), f"; the code ties it to {' and '.join(partners)}, {which}"
     where = by_whom(specialization)
     words = f"{where} specialized on {specialization.value}" if is_of_zero_or_one(source, known) else f"{where} needs the exact value"
