@@ -14,7 +14,7 @@ from shapelog.recompiles.classification.objects import KINDS_OF_FUNCTIONS
 from shapelog.recompiles.evidence.violation import Described, constant_type
 from shapelog.recompiles.facts import CompileFacts, FactTable
 from shapelog.recompiles.graph_reuse import marks_act, similar
-from shapelog.rules import Verdict
+from shapelog.rules import Verdict, any_blocks_marking
 
 # The entries that a call is compared with, and how many of them are the oldest.
 MOST_COMPARED, _OLDEST = 32, 8
@@ -149,7 +149,7 @@ def with_both_modes(differences: Iterable[EntryDifference], in_both_modes: bool)
         yield item._replace(causes=causes)
 
 
-_GRAD_MODE, _TRAINING, _OTHER_TYPE = "SL305", "SL316", "SL310"
+_STRIDES, _GRAD_MODE, _TRAINING, _OTHER_TYPE = "SL105", "SL305", "SL316", "SL310"
 _BOTH_MODES = "accept two graphs: the function runs with gradients and without"
 
 
@@ -183,13 +183,16 @@ def _requires_the_same(entry: Compile, tree: GuardTree, cause: Cause) -> bool:
 def nearest(differences: Sequence[EntryDifference], compile: Compile) -> EntryDifference | None:
     """Fewest objects of another type, then fewest causes that are not sizes, then a similar graph, then fewest causes that are not even
     ints, then fewest size causes, then fewest consequences, then one for any float but NaN, then fewest changes to what the guards do not
-    name, then the most recently used.
+    name, then the most recently used. One that differs in strides alone comes before one for other sizes that a mark does not merge.
     """
     explained = [((_other_types(item), item.non_size_causes), item) for item in differences if item.causes]
     if not explained:
         return None
     fewest = min(numbers for numbers, _ in explained)
     near = [item for numbers, item in explained if numbers == fewest]
+    if any(any_blocks_marking(cause.codes) for item in near for cause in item.causes):
+        copied = [item for _, item in explained if all(cause.codes == (_STRIDES,) for cause in item.causes)]
+        near = copied or near
     if len(near) == 1:
         return near[0]
 

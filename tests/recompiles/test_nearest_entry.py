@@ -7,6 +7,7 @@ from payload_text import equals_match, graph_text, guard_manager, guard_tree, si
 from shapelog.model.compile import Compile
 from shapelog.recompiles.facts import FactTable
 from shapelog.recompiles.nearest_entry import MOST_COMPARED, Entries
+from shapelog.rules import Verdict
 
 
 def entries_of(compiles: tuple[Compile, ...]) -> Entries:
@@ -118,3 +119,17 @@ def test_an_entry_for_other_values_is_nearer_than_one_for_another_type() -> None
     found = last_recompile(made)
     assert found.nearest is not None
     assert (found.nearest.label, [cause.axis for cause in found.causes]) == ("0/2", ["cache.is_filled", "mode"])
+
+
+def test_an_entry_that_differs_in_strides_alone_is_nearer_than_one_for_another_branch_on_a_size() -> None:
+    """A copy of a slice would be served by it: ``idx[:, -8:]`` of a sentence that has grown, after one of 8 words."""
+    size = "L['idx'].size()[1]"
+    dynamic = guard_tree(tensor_match("L['idx']", size=(1, None)), shapes=[f"{size} != 8"])
+    made = trace(
+        compile("0/0", tensor(1, 6, source="L['idx']"), guards=dynamic, symbols=[("s75", 6, size)]),
+        compile("0/1", tensor(1, 8, source="L['idx']")),
+        compile("0/2", tensor(1, 8, source="L['idx']", stride=[9, 1])),
+    )
+    recompile = last_recompile(made)
+    assert recompile.nearest is not None
+    assert (recompile.nearest.label, recompile.codes, recompile.verdict) == ("0/1", ("SL105",), Verdict.CODE)
