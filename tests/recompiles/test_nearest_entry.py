@@ -2,7 +2,7 @@
 
 import pytest
 from make import compile, explain, int_values, last_recompile, load, report, tensor, trace
-from payload_text import equals_match, graph_text, guard_manager, guard_tree, size_mismatch, tensor_match
+from payload_text import RETURN_LINE, equals_match, graph_text, guard_manager, guard_tree, size_mismatch, tensor_match
 
 from shapelog.model.compile import Compile
 from shapelog.recompiles.facts import FactTable
@@ -124,11 +124,12 @@ def test_an_entry_for_other_values_is_nearer_than_one_for_another_type() -> None
 def test_an_entry_that_differs_in_strides_alone_is_nearer_than_one_for_another_branch_on_a_size() -> None:
     """A copy of a slice would be served by it: ``idx[:, -8:]`` of a sentence that has grown, after one of 8 words."""
     size = "L['idx'].size()[1]"
-    dynamic = guard_tree(tensor_match("L['idx']", size=(1, None)), shapes=[f"{size} != 8"])
+    dynamic = guard_tree(tensor_match("L['idx']", size=(1, None), stride=(None, 1)), shapes=[f"{size} != 8  {RETURN_LINE}"])
+    graphs = [graph_text(f'L_idx_: "i64[1, {length}][{stride}, 1]cpu"') for length, stride in (("s75", "s75"), (8, 8), (8, 9))]
     made = trace(
-        compile("0/0", tensor(1, 6, source="L['idx']"), guards=dynamic, symbols=[("s75", 6, size)]),
-        compile("0/1", tensor(1, 8, source="L['idx']")),
-        compile("0/2", tensor(1, 8, source="L['idx']", stride=[9, 1])),
+        compile("0/0", tensor(1, 6, source="L['idx']"), guards=dynamic, symbols=[("s75", 6, size)], graph=graphs[0]),
+        compile("0/1", tensor(1, 8, source="L['idx']"), graph=graphs[1]),
+        compile("0/2", tensor(1, 8, source="L['idx']", stride=[9, 1]), graph=graphs[2]),
     )
     recompile = last_recompile(made)
     assert recompile.nearest is not None
