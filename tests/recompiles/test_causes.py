@@ -865,6 +865,17 @@ def test_a_guard_of_a_number_that_a_library_pinned_is_the_library_s(file: str, c
     assert cause.codes == ("SL102", code)
 
 
+@pytest.mark.parametrize("kind", ["weakref.ReferenceType", "app.Getter"])
+def test_the_object_of_a_weak_reference_may_be_gone(kind: str) -> None:
+    owner = guard_manager("L['r']", f"TYPE_MATCH: ___check_type_id(L['r'], 7001), type=<class '{kind}'>", type=kind)
+    check = "___check_type_id({}, 7002), type=<class 'app.O'>"
+    referred = guard_manager("L['r']()", "TYPE_MATCH: " + check.format("L['r']()"), type="app.O")
+    cause = only(two(guard_tree(tensor_match(), owner, referred), guard_tree(tensor_match(), owner), check.format("r()")))
+    assert (cause.codes, cause.verdict) == (("SL310",), Verdict.CODE)
+    assert (cause.sentence == "the object that r refers to is gone, or of another type") is (kind != "app.Getter")
+    assert cause.own_remedy.startswith("keep the object alive") is (kind != "app.Getter")
+
+
 @pytest.mark.parametrize("is_first", [True, False])
 def test_an_ellipsis_is_of_another_type_than_a_number(is_first: bool) -> None:
     leaves = [equals_match("L['i']", Ellipsis, "ellipsis"), equals_match("L['i']", 1)]

@@ -38,6 +38,7 @@ _OWN_CLASS = (
     "torch.nn.utils.parametrize.remove_parametrizations makes them plain modules"
 )
 _MODULE_OF_SELF = re.compile(r"L\['self'\](?:\._modules\['[^']+'\])+")
+_REFERRED_TO = "keep the object alive as long as the compiled function is in use, or accept one graph for calls without it"
 _OTHER_MODULES = "layers that hold modules of different classes need a graph each; replace a module before the first compiled call"
 _SHARED_METHOD = (
     "classes that share this method need a graph each: raise the recompile limit above their number, or compile one class alone"
@@ -196,6 +197,9 @@ def _object_type(item: Violation, name: str, entry: CompileFacts, call: CompileF
         if is_recorded
         else "type (the new type is not recorded)"
     )
+    if item.source.endswith("()") and not after and _is_weak_reference(item.source.removesuffix("()"), entry):
+        sentence = f"the object that {name.removesuffix('()')} refers to is gone, or of another type"
+        return Classification(("SL310",), sentence, remedy=_REFERRED_TO)
     code = "SL322" if "None" in (before, after) or after == "NoneType" else "SL310"
     if name == "self" and code == "SL310":
         return Classification((code,), f"{name} changed {how}", verdict=Verdict.JUSTIFIED, remedy=_SHARED_METHOD)
@@ -206,6 +210,10 @@ def _object_type(item: Violation, name: str, entry: CompileFacts, call: CompileF
     if code == "SL310" and _MODULE_OF_SELF.fullmatch(item.source):
         return Classification((code,), f"{name} changed {how}", verdict=Verdict.JUSTIFIED, remedy=_OTHER_MODULES)
     return Classification((code,), f"{name} changed {how}")
+
+
+def _is_weak_reference(source: str, known: CompileFacts) -> bool:
+    return known.types.get(Source(source), "").startswith("weakref.")
 
 
 def _is_passed_by_library(item: Violation, call: CompileFacts) -> bool:
