@@ -876,6 +876,20 @@ def test_the_object_of_a_weak_reference_may_be_gone(kind: str) -> None:
     assert cause.own_remedy.startswith("keep the object alive") is (kind != "app.Getter")
 
 
+def test_a_module_that_got_a_parameter_is_named_in_place_of_its_own_dict() -> None:
+    module, kind = "L['self']._modules['weights']", "torch.nn.modules.container.ParameterDict"
+    made = trace()
+    for count in (1, 2):
+        keys = [equals_match(f"list(dict.keys({module}._keys))[{n}]", f"w{n}", "str") for n in range(count)]
+        own = guard_manager(module, f"TYPE_MATCH: ___check_type_id({module}, 7001), type=<class '{kind}'>", type=kind)
+        parameters = [tensor(4, source=f"{module}._parameters['w{n}']", is_parameter=True) for n in range(count)]
+        reasons = ("0/0: len(self._modules['weights']._keys) != 1",) if count == 2 else ()
+        made += compiled(f"0/{count - 1}", tensor(10, 8), *parameters, more_guards=[own, *keys], reasons=reasons)
+    cause = only(made)
+    assert (cause.codes, cause.sentence) == (("SL314",), "self.weights (a ParameterDict) had 1 key and now has 2")
+    assert cause.own_remedy == "add its parameters before the first compiled call"
+
+
 @pytest.mark.parametrize("is_first", [True, False])
 def test_an_ellipsis_is_of_another_type_than_a_number(is_first: bool) -> None:
     leaves = [equals_match("L['i']", Ellipsis, "ellipsis"), equals_match("L['i']", 1)]

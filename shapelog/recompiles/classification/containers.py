@@ -3,11 +3,12 @@
 import re
 
 from shapelog.reading.payloads.properties import LENGTH, Kind
-from shapelog.reading.payloads.source_names import display_text
-from shapelog.recompiles.classification.result import Classification, Classifier, code_of
+from shapelog.reading.payloads.source_names import Source, display_text
+from shapelog.recompiles.classification.result import Classification, Classifier, code_of, short_type
 from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts import CompileFacts
 from shapelog.rules import Verdict
+from shapelog.text import with_article
 
 _KINDS_OF_CALLS = "accept one graph for each kind of call: each passes tensors that the other does not"
 _OWN_KEYS = "the code adds keys to this dict itself: add them before the first call, or return the values and store them outside"
@@ -25,6 +26,7 @@ _WITH_AND_WITHOUT = "modules with and without it need a graph each; if one modul
 _STATE = re.compile(r"\.state\[key \d+\]$")
 _FIRST_STEP = "take one step before the first compiled call, or accept the extra graph: an optimizer makes its state in its first step"
 _DEFAULTS, _SAME_DEFAULTS = ".__defaults__", "set the defaults of the function once, before the first call"
+_ADDED_PARAMETERS = "add its parameters before the first compiled call"
 _HOOKS, _SAME_HOOKS = re.compile(r"\._([a-z_]*hook)s$"), "register the hooks before the first call, and keep them"
 
 
@@ -96,11 +98,24 @@ def length(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) 
     if part:
         sentence = f"{display_text(part['owner'])} had {before} {part['part']}{plural} {had}"
         return Classification(("SL313",), sentence, verdict=Verdict.JUSTIFIED, remedy=_OTHER_PARTS)
+    holder = _added_to(item.source, entry, call)
+    if holder:
+        sentence = f"{holder.display_name} ({with_article(short_type(entry.types[holder]))}) had {before} key{plural} {had}"
+        return Classification(("SL314",), sentence, remedy=_ADDED_PARAMETERS)
     is_dict = is_dict or _is_used_as_dict(code_of(item), name)
     if is_dict or (item.reason is not None and "!=" in item.reason.code):
         is_new_state = before == "no" and _STATE.search(name)
         return _of_dict(item, f"the dict {name} had {before} key{plural} {had}", entry, call, _FIRST_STEP if is_new_state else "")
     return Classification(("SL313",), f"{name} had {before} item{plural} {had}", remedy=_of_items(item, name, entry, call))
+
+
+def _added_to(source: Source, entry: CompileFacts, call: CompileFacts) -> Source | None:
+    """The module that has a private attribute, as ``torch.nn.ParameterDict`` has its keys, and got a parameter; None for others."""
+    holder, _, attribute = source.rpartition(".")
+    if not attribute.startswith("_") or Source(holder) not in entry.types:
+        return None
+    is_added = any(tensor.source.is_below(f"{holder}._parameters") for tensor in call.tensors_not_in(entry))
+    return Source(holder) if is_added else None
 
 
 def _of_items(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> str:
