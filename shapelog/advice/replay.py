@@ -332,12 +332,13 @@ def _running(plan: FramePlan, by_function: Mapping[Function, Sequence[FramePlan]
 def _with_called(plans: list[FramePlan]) -> list[FramePlan]:
     """The plans with routes for what was compiled only because the code that calls it had been refused: it goes with the limit hit."""
     of_frame = {plan.frame: plan for plan in plans}
-    if not any(plan.is_full for plan in plans):
+    full = [plan.frame for plan in plans if plan.is_full]
+    if not full:
         return plans
     found = []
     for plan in plans:
-        refused = refused_caller(plan.frame, of_frame)
-        hit = next(call for call in of_frame[refused].calls if call.compile.outcome is Outcome.LIMIT) if refused else None
+        caller = refused_caller(plan.frame, full, of_frame)
+        hit = next(call for call in of_frame[caller].calls if call.compile.outcome is Outcome.LIMIT) if caller else None
         calls = tuple(call._replace(routes=(*call.routes, *_routes_of_capture([hit]))) for call in plan.calls) if hit else plan.calls
         found.append(replace(plan, calls=calls, marks=_marks_of(calls), settling=_settling(calls)) if hit else plan)
     return found

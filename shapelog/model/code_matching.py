@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from operator import itemgetter
+from typing import NamedTuple
 
 from shapelog.grouping import grouped
 from shapelog.model.alignment import align_lines, align_paths
@@ -234,6 +235,7 @@ def _owned(pairs: list[Pair]) -> Iterator[Pair]:
     """The pairs, new and gone codes with the matched one that they belong to."""
     matched = [pair for pair in pairs if pair.before and pair.after]
     known = _by_name(matched, 0), _by_name(matched, 1)
+    owners = _owners(pairs, 0), _owners(pairs, 1)
     for pair in pairs:
         code = pair.after or pair.before
         if code is None or (pair.before and pair.after):
@@ -244,12 +246,23 @@ def _owned(pairs: list[Pair]) -> Iterator[Pair]:
         places += [(place.file, *(resumed_by(place.name) or (place.name, place.line))) for place in reversed(stack)]
         found = (_enclosing(known[pair.before is None], *place) for place in places)
         owner = next((item[0] for item in found if item), None)
-        yield Pair(pair.before, pair.after, owner or _refused_owner(code, pairs, pair.before is None))
+        yield Pair(pair.before, pair.after, owner or owners[pair.before is None].of(code))
 
 
-def _refused_owner(code: Code, pairs: list[Pair], side: int) -> Pair | None:
-    """The code, there in both traces, that this one was compiled for in one of them since it was at the recompile limit there."""
+class _Owners(NamedTuple):
+    """The frames of one run, each with the pair of its code, and those of them at the recompile limit."""
+
+    pairs: dict[Frame, Pair]
+    refused: list[Frame]
+
+    def of(self, code: Code) -> Pair | None:
+        """The code, there in both runs, that this one was compiled for in this run since it was at the recompile limit."""
+        caller = refused_caller(code.first, self.refused, self.pairs)
+        pair = self.pairs[caller] if caller else None
+        return pair if pair and pair.before and pair.after else None
+
+
+def _owners(pairs: list[Pair], side: int) -> _Owners:
     codes = [(pair, (pair.before, pair.after)[side]) for pair in pairs]
     owners = {frame: pair for pair, own in codes if own for frame in own.frames}
-    caller = refused_caller(code.first, owners)
-    return owners[caller] if caller and owners[caller].before and owners[caller].after else None
+    return _Owners(owners, [frame for frame in owners if frame.refused_at is not None])

@@ -208,11 +208,18 @@ class Frame:
         return in_library(self.file)
 
 
-def refused_caller(frame: Frame, others: Iterable[Frame]) -> Frame | None:
+def refused_caller(frame: Frame, refused: Iterable[Frame], others: Iterable[Frame]) -> Frame | None:
     """The code at the recompile limit that ``frame`` was compiled for: run in eager mode, it called this function, which is part of its
-    graphs elsewhere. None where other code may have called it.
+    graphs elsewhere. ``refused`` are those of ``others`` at the limit. None where other code may have called it, or its graph breaks.
     """
-    same = [other for other in others if other is not frame and (other.rank, other.process) == (frame.rank, frame.process)]
+
+    def calling(frames: Iterable[Frame]) -> Iterator[Frame]:
+        same = (other for other in frames if (other.rank, other.process) == (frame.rank, frame.process))
+        return (other for other in same if other is not frame and other.calls(frame))
+
     first = frame.compiles[0].order
-    refused = next((other for other in same if other.refused_at is not None and other.refused_at < first and other.calls(frame)), None)
-    return refused if refused and all(other.refused_at is not None for other in same if other.calls(frame)) else None
+    found = next((other for other in calling(refused) if (other.refused_at or first) < first), None)
+    if found is None:
+        return None
+    is_only = all(other.refused_at is not None and not any(item.breaks for item in other.compiles) for other in calling(others))
+    return found if is_only else None

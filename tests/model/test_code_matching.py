@@ -192,6 +192,8 @@ def test_code_that_was_compiled_because_its_caller_was_refused_belongs_to_it() -
     assert found("inside", older, after).owner is None
     other = make.static_sizes(3, frame=1, name="g", line=60, pytorch_version="2.13.0")  # which may have called it as well
     assert found("inside", make.load(make.trace(make.run_at_limit(20, more=other))), after).owner is None
+    broken = make.artifact("dynamo_graph_break_reason", "Call to print", id="0/1")  # then its own graphs call it
+    assert found("inside", make.load(make.trace(make.run_at_limit(20, more=broken))), after).owner is None
 
 
 LIBRARY = "/opt/python3.11/lib/python3.11/site-packages/torch/_dynamo/external_utils.py"
