@@ -20,7 +20,8 @@ from shapelog.reading.payloads.properties import RANK, VALUE, size
 from shapelog.reading.payloads.source_names import Source, display_text
 from shapelog.recompiles.explain import Explanations
 from shapelog.recompiles.graph_reuse import similar
-from shapelog.text import plural, rank_list, seconds, some
+from shapelog.recompiles.int_usage import QuotedCode, spelled
+from shapelog.text import file_name, plural, rank_list, seconds, some
 
 # The lower bound that every symbolic size has, because 0 and 1 are compiled on their own.
 _ONLY_NOT_SMALL = re.compile(r"^[012] <= [^<>=]+$")
@@ -114,6 +115,19 @@ def rationale(seen: tuple[ObservedValues, ...], codes: tuple[str, ...]) -> str:
     return "; ".join(parts)
 
 
+def _harm_of_size(source: Source, frames: list[Frame]) -> str:
+    """What may come of symbolic sizes of a tensor in code in which they never changed."""
+    name = spelled(source)
+    reading = re.compile(rf"(?<![\w.]){re.escape(name)}\.(?:shape\b|size\()")
+    for frame in frames:
+        line = next((number for number, code in sorted(QuotedCode(frame).lines.items()) if reading.search(code)), 0)
+        if line:
+            where = f"{file_name(frame.file)}:{line}"
+            instead = "torch._dynamo.mark_dynamic marks the tensor alone"
+            return f"The code there reads its sizes ({where}), which may fail or break the graph once they are symbolic; {instead}."
+    return "This is harmless: PyTorch specializes it again if needed."
+
+
 def caveats_of_source(
     marks: list[Mark],
     seen: tuple[ObservedValues, ...],
@@ -136,7 +150,7 @@ def caveats_of_source(
     ]
     if others and version.reads_sources:
         named = ", ".join(list(dict.fromkeys(frame.title for frame in others))[:4])
-        harm = "No code there formats it into a string." if marks[0].is_int else "This is harmless: PyTorch specializes it again if needed."
+        harm = "No code there formats it into a string." if marks[0].is_int else _harm_of_size(source, others)
         if not marks[0].is_int and not set(others).isdisjoint(index.with_int(source)):
             harm = "There it is an int, which may break a graph once it is symbolic; torch._dynamo.mark_dynamic marks the tensor alone."
         yield f"Entries match by name, so {name} of {named} is marked too, although it did not change there. {harm}"

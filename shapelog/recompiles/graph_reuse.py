@@ -201,6 +201,8 @@ class GraphReuse:
             return True
         if not (similar(entry, compile) or not (has_operations(entry) or has_operations(compile))):
             return None
+        if _registered(entry) != _registered(compile):  # graphs of one form, through other layers
+            return None
         dynamic = self._dynamic_entries(frame, compile)
         wide = [item for item in dynamic if _is_dynamic_in(item, difference)]
         if not wide and (pinning_operator(difference, compile, table) or other_path(difference, known, call)):
@@ -233,6 +235,11 @@ class GraphReuse:
             self._dynamic[frame] = grouped(entries, lambda entry: entry.graph.key if entry.graph else "")
         found = self._dynamic[frame].get(compile.graph.key, []) if compile.graph else []
         return found[:_MOST_DYNAMIC]
+
+
+def _registered(compile: Compile) -> frozenset[Source]:
+    """The parameters and buffers that a graph takes."""
+    return frozenset(item.source for item in compile.inputs if item.source.is_registered)
 
 
 def _static_again(frame: Frame) -> dict[tuple[str, Property], str]:

@@ -324,6 +324,27 @@ def test_a_tensor_of_that_name_in_another_frame_is_named() -> None:
     assert only(make.advice(trace(static_sizes(10, 12), static_sizes(7, frame=1, name="g", source="L['y']")))).caveats == (NEVER_SYMBOLIC,)
 
 
+def test_code_that_reads_the_sizes_of_a_tensor_of_that_name_may_fail_with_symbols() -> None:
+    """Such as ``(side == "short") ^ (w / h < 1.0)``."""
+    reads = guard_tree(tensor_match(size=(7, 8)).replace(RETURN_LINE, code_comment(6, "h, w = x.shape", "g")))
+    found = only(make.advice(trace(static_sizes(10, 12), compiled("1/0", tensor(7, 8), name="g", guards=reads))))
+    assert found.caveats[0].endswith(
+        "The code there reads its sizes (model.py:6), which may fail or break the graph once they are symbolic; "
+        "torch._dynamo.mark_dynamic marks the tensor alone."
+    )
+
+
+def test_an_int_that_selects_other_layers_is_not_marked() -> None:
+    """The graphs have one form, through other parameters: one does not serve the call of the other."""
+    made = b""
+    for number, layer in enumerate("ab"):
+        weight = tensor(8, 8, source=f"L['self']._modules['{layer}']._parameters['weight']")
+        guards = guard_tree(tensor_match(), equals_match("L['self'].which", number + 2))
+        graph = graph_text(f'L_x_: "f32[10, 8][8, 1]cpu", L_self_modules_{layer}_parameters_weight_: "f32[8, 8][8, 1]cpu"')
+        made += compiled(f"0/{number}", tensor(10, 8), weight, guards=guards, graph=graph)
+    assert make.advice(trace(made)).suggestions == ()
+
+
 def test_a_frame_where_it_varied_as_well_is_no_caveat() -> None:
     found = only(make.advice(trace(static_sizes(10, 12), static_sizes(7, 8, frame=1, name="g"))))
     assert [frame.title for frame in found.frames] == ["f", "g"]
