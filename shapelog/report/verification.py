@@ -7,6 +7,7 @@ from shapelog.advice.advise import Advice
 from shapelog.advice.marks import split_list
 from shapelog.advice.paste_formats import VARIABLE
 from shapelog.report.compare import Comparison, FrameChange, compare
+from shapelog.report.frame_changes import Loss
 from shapelog.report.report import Report
 from shapelog.text import seconds
 
@@ -131,13 +132,25 @@ def _more(predicted: int, spread: int, at_most: int, measured: int) -> int:
 def _faults(comparison: Comparison, advice: Advice, first: CommandResult, second: CommandResult) -> Iterator[str]:
     if second.returncode != first.returncode:
         yield f"the command exited with {second.returncode} instead of {first.returncode}"
-    for item in comparison.lost_graphs:
+    for item in _lost(comparison):
         lost = f"more graph breaks in {item.title}" if item.is_only_broken else f"{item.title} lost compiled code"
         yield f"{lost}: {item.verdict}"
     measured = comparison.now.compiles + (comparison.now.limit_hits or 0)
     if measured >= advice.before.total:
         noun = "compilations and limit hits" if comparison.now.limit_hits or advice.before.limit_hits else "compilations"
         yield f"{measured} {noun}, no fewer than the {advice.before.total} before"
+
+
+def _lost(comparison: Comparison) -> Iterator[FrameChange]:
+    """The frames that lost compiled code. One that is gone is part of what calls it, where graph breaks went with it, and no other code
+    runs in more pieces or eagerly: both runs are of one command, which makes the same calls.
+    """
+    found = comparison.lost_graphs
+    if all(change.is_new for item in comparison.frames for change in item.breaks):
+        return iter(found)
+    new = (item for item in comparison.frames if item.is_fresh)
+    is_worse = any(item.kind == "matched" for item in found) or any({*item.losses} - {Loss.COMPILES} for item in new)
+    return (item for item in found if is_worse or item.kind == "matched")
 
 
 def _notes(comparison: Comparison, advice: Advice, proofs: tuple[FrameProof, ...]) -> Iterator[str]:

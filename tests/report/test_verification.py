@@ -4,7 +4,7 @@ import json
 
 import make
 import pytest
-from make import FAILED, dynamic_size, refused, run_at_limit, static_sizes, tensor, trace, verification
+from make import FAILED, artifact, dynamic_size, refused, run_at_limit, static_sizes, tensor, trace, verification
 from make import compile as compiled
 from recorded import report_of
 
@@ -125,6 +125,16 @@ def test_code_that_is_gone_is_no_help() -> None:
     found = verification(trace(static_sizes(10, 12, 14), static_sizes(3, frame=1, name="g")), trace(dynamic_size("0/0")))
     assert not found.helped
     assert [fault.partition(":")[0] for fault in found.faults] == ["g lost compiled code"]
+
+
+@pytest.mark.parametrize("stays_broken", [False, True])
+def test_code_that_a_graph_break_split_off_is_part_of_what_calls_it_without_the_break(stays_broken: bool) -> None:
+    """In the second run, f is compiled whole and takes g in."""
+    broken = artifact("dynamo_graph_break_reason", "Graph break in user code at /srv/app/model.py:6\nReason: print", id="0/0")
+    split = broken + static_sizes(3, frame=1, name="g")
+    found = verification(trace(static_sizes(10, 12, 14), split), trace(dynamic_size("0/0"), broken if stays_broken else b""))
+    assert found.helped is not stays_broken
+    assert [fault.partition(":")[0] for fault in found.faults] == (["g lost compiled code"] if stays_broken else [])
 
 
 @pytest.mark.parametrize(("codes", "helped"), [((0, 1), False), ((0, 137), False), ((3, 3), True)])
