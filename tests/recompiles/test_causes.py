@@ -1313,6 +1313,25 @@ def test_what_became_one_or_two_is_named(guards: tuple[str, ...], reason: str, s
     assert ("clone()" in (cause.own_remedy or cause.rule.remedy)) is ("object" not in sentence)
 
 
+@pytest.mark.parametrize(
+    ("use", "verdict"),
+    [
+        ("torch.add(l_x_, l_x_, alpha = item)", Verdict.JUSTIFIED),
+        ("torch.nn.functional.leaky_relu(l_x_, item)", Verdict.JUSTIFIED),
+        ("l_x_ * item", Verdict.CODE),
+        ("torch.clamp(l_x_, min = item)", Verdict.CODE),
+        ("torch.add(l_x_, l_x_, alpha = other)", Verdict.CODE),
+    ],
+)
+def test_a_float_that_an_operator_takes_as_a_number_is_not_wrapped_in_a_tensor(use: str, verdict: Verdict) -> None:
+    trees = [guard_tree(tensor_match(), equals_match("L['s']", value, "float")) for value in (0.1, 0.2)]
+    graph = graph_text(
+        INPUT, "l_s_ = L_s_", 'item: "Sym(zf72)" = l_s_.item();  l_s_ = None', f'y: "f32[10, 8][8, 1]cpu" = {use}', "return (y,)"
+    )
+    made = trace(compiled("0/0", tensor(10, 8), guards=trees[0]), compiled("0/1", tensor(10, 8), guards=trees[1], graph=graph))
+    assert (only(made).verdict, only(made).own_remedy.startswith("accept one more graph")) == (verdict, verdict is Verdict.JUSTIFIED)
+
+
 def test_tensors_that_are_keys_of_a_dict_and_parameters_are_not_copied() -> None:
     """Nothing is found under a copy, and what changes a copy does not change the parameter."""
     guards = guard_tree(tensor_match(), tensor_match("list(dict.keys(L['self'].state))[0]"))

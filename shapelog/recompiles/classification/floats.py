@@ -14,6 +14,15 @@ _FLOAT_OF_OPERATOR = "let the operator {operator} take it as a tensor, or accept
 _CUSTOM_OPERATOR = re.compile(r"\btorch\.ops\.((?!aten\b|prims\b|higher_order\b)\w+)\.(\w+)[\w.]*\((.*)\)")
 FLOAT_BRANCH = "replace the branch on this float by torch.where on a tensor, or accept one graph per branch"
 _LEARNING_RATE = re.compile(r"\.param_groups\[\d+\]\['lr'\]$")
+# A float that is dynamic, as its graph takes it out of a tensor, and what passes it on as a number: keywords of operators, and functions
+# of ``torch.nn.functional``. With a tensor in its place, these break the graph (measured with torch 2.13).
+_TAKEN_OUT = re.compile(r'^(\w+): "Sym\([^"]*\)" = (\w+)\.item\(\)')
+_NUMBER_ONLY = (
+    r"\b(?:alpha|beta|value|p) = {name}\b|\btorch\.(?:nn\.functional|_C\._nn)\.\w+\(.*\b{name}\b|\btorch\.threshold\(.*\b{name}\b"
+)
+_ONE_MORE = (
+    "accept one more graph: PyTorch made this float dynamic when it changed, and the operator that it goes to takes no tensor in its place"
+)
 _CYCLED = re.compile(r"\.param_groups\[\d+\]\['(?:betas'\]\[\d+\]|momentum'\])$")
 _FIXED_MOMENTUM = "pass cycle_momentum=False to the scheduler that sets it (OneCycleLR, CyclicLR), or accept one graph per value"
 _TENSOR_RATE = "pass the optimizer a tensor as its learning rate, lr=torch.tensor(value)"
@@ -50,6 +59,8 @@ def float_value(item: Violation, name: str, entry: CompileFacts, call: CompileFa
         remedy = _remedy_of_pin(name, pin.user_stack.frames[-1].file)
         return Classification(("SL312",), sentence, False, Verdict.JUSTIFIED, remedy)
     branch = _branch_on_float(item.source, call)
+    if branch is None and _goes_as_number(item.source, call):
+        return Classification(("SL312",), sentence, False, Verdict.JUSTIFIED, _ONE_MORE)
     if branch is None:
         return Classification(("SL312",), sentence, remedy=_remedy_of_group(item.source))
     verdict = Verdict.JUSTIFIED if branch.parsed.holds(entry.numbers) is False else None
@@ -60,6 +71,16 @@ def float_value(item: Violation, name: str, entry: CompileFacts, call: CompileFa
 def _remedy_of_pin(name: str, file: str) -> str:
     """What to do about a float whose exact value a line of ``file`` needs."""
     return _PINNED_BY_LIBRARY if is_library(file) else _PINNED_FLOAT.format(name=name)
+
+
+def _goes_as_number(source: Source, call: CompileFacts) -> bool:
+    """Whether the graph passes a dynamic float to what takes a number alone: ``torch.add(x, y, alpha = item)``, ``leaky_relu(x, item)``."""
+    statements = call.compile.graph.statements if call.compile.graph else ()
+    slug = re.sub(r"\W+", "_", source).strip("_").lower()
+    taken = (match for statement in statements if (match := _TAKEN_OUT.match(statement)))
+    names = [re.escape(match[1]) for match in taken if match[2].strip("_").lower() == slug]
+    patterns = [re.compile(_NUMBER_ONLY.format(name=name)) for name in names]
+    return any(pattern.search(statement.partition(";  ")[0]) for pattern in patterns for statement in statements)
 
 
 def _remedy_of_group(source: Source) -> str:
