@@ -890,6 +890,20 @@ def test_a_module_that_got_a_parameter_is_named_in_place_of_its_own_dict() -> No
     assert cause.own_remedy == "add its parameters before the first compiled call"
 
 
+@pytest.mark.parametrize("setting", ["", "0/0", "0/0 0/1"])
+def test_an_attribute_that_the_compiled_code_set_once_costs_one_more_graph(setting: str) -> None:
+    """A cache that the first call fills. Code that sets it in each call has the object as its own state."""
+    made = trace()
+    for number, text in enumerate(("not ", "")):
+        label, has = f"0/{number}", f"NO_HASATTR: {text}hasattr(L['c'], 'found')"
+        made += compiled(label, tensor(10, 8), guards=guard_tree(tensor_match(), guard_manager("L['c']", has, type="app.Cache")))
+        effects = "Mutating object of type Cache (source name: L['c'])\n"
+        made += make.artifact("dynamo_side_effects", effects, id=label) if label in setting else b""
+    cause = only(made)
+    assert (cause.codes, cause.sentence) == (("SL320",), "c now has the attribute found")
+    assert (cause.verdict is Verdict.JUSTIFIED) is cause.own_remedy.startswith("accept one more graph") is (setting == "0/0")
+
+
 @pytest.mark.parametrize("is_first", [True, False])
 def test_an_ellipsis_is_of_another_type_than_a_number(is_first: bool) -> None:
     leaves = [equals_match("L['i']", Ellipsis, "ellipsis"), equals_match("L['i']", 1)]

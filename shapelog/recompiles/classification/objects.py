@@ -24,6 +24,7 @@ _EACH_FUNCTION = "pass fewer functions, or accept one graph for each"
 _SET_FUNCTION_ONCE = "set the function once, before the first compiled call, or accept one graph for each"
 _COMPILE_FIRST = "replace the function by its compiled version before the first call, or accept one more graph"
 _SAME_TENSORS = "set this attribute on every tensor that is passed, or on none"
+_SET_ITSELF = "accept one more graph: the compiled code itself set the attribute, in an earlier call"
 _SAME_CLASS = "define the class at module level"
 _UNKNOWN_OBJECT = "create the object once, outside the call, and reuse it; if it is a class or an enum member, accept one graph for each"
 _OWN_OBJECT = (
@@ -64,6 +65,8 @@ def has_attribute(item: Violation, name: str, entry: CompileFacts, call: Compile
     """An attribute that the code asks for with ``hasattr``."""
     now = "no longer has" if str(item.expected) == "True" else "now has"
     is_tensor = any((item.source, TENSOR) in known.facts for known in (entry, call))
+    if now == "now has" and item.source in entry.compile.changed_objects - call.compile.changed_objects:
+        return Classification(("SL320",), f"{name} {now} the attribute {item.prop.name}", verdict=Verdict.JUSTIFIED, remedy=_SET_ITSELF)
     return Classification(("SL320",), f"{name} {now} the attribute {item.prop.name}", remedy=_SAME_TENSORS if is_tensor else "")
 
 
