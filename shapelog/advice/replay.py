@@ -18,7 +18,7 @@ from shapelog.advice.propagation import DynamismPropagation
 from shapelog.advice.routes import Route, Router
 from shapelog.grouping import grouped
 from shapelog.model.compile import Compile, Outcome, resumed_by
-from shapelog.model.frame import Frame, Function, refused_caller
+from shapelog.model.frame import Callers, Frame, Function
 from shapelog.model.trace import Trace
 from shapelog.recompiles.explain import Explanations
 from shapelog.recompiles.graph_reuse import complete_refused
@@ -332,12 +332,11 @@ def _running(plan: FramePlan, by_function: Mapping[Function, Sequence[FramePlan]
 def _with_called(plans: list[FramePlan]) -> list[FramePlan]:
     """The plans with routes for what was compiled only because the code that calls it had been refused: it goes with the limit hit."""
     of_frame = {plan.frame: plan for plan in plans}
-    full = [plan.frame for plan in plans if plan.is_full]
-    if not full:
+    if not any(plan.is_full for plan in plans):
         return plans
-    found = []
+    found, callers = [], Callers(of_frame)
     for plan in plans:
-        caller = refused_caller(plan.frame, full, of_frame)
+        caller = callers.refused(plan.frame)
         hit = next(call for call in of_frame[caller].calls if call.compile.outcome is Outcome.LIMIT) if caller else None
         calls = tuple(call._replace(routes=(*call.routes, *_routes_of_capture([hit]))) for call in plan.calls) if hit else plan.calls
         found.append(replace(plan, calls=calls, marks=_marks_of(calls), settling=_settling(calls)) if hit else plan)

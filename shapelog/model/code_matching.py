@@ -11,7 +11,7 @@ from typing import NamedTuple
 from shapelog.grouping import grouped
 from shapelog.model.alignment import align_lines, align_paths
 from shapelog.model.compile import resumed_by
-from shapelog.model.frame import Frame, refused_caller
+from shapelog.model.frame import Callers, Frame
 from shapelog.model.trace import Rank, Trace
 from shapelog.reading.payloads.source_names import is_notebook_cell
 
@@ -250,14 +250,14 @@ def _owned(pairs: list[Pair]) -> Iterator[Pair]:
 
 
 class _Owners(NamedTuple):
-    """The frames of one run, each with the pair of its code, and those of them at the recompile limit."""
+    """The frames of one run, each with the pair of its code, and who called them."""
 
     pairs: dict[Frame, Pair]
-    refused: list[Frame]
+    callers: Callers
 
     def of(self, code: Code) -> Pair | None:
         """The code, there in both runs, that this one was compiled for in this run since it was at the recompile limit."""
-        caller = refused_caller(code.first, self.refused, self.pairs)
+        caller = self.callers.refused(code.first)
         pair = self.pairs[caller] if caller else None
         return pair if pair and pair.before and pair.after else None
 
@@ -265,4 +265,4 @@ class _Owners(NamedTuple):
 def _owners(pairs: list[Pair], side: int) -> _Owners:
     codes = [(pair, (pair.before, pair.after)[side]) for pair in pairs]
     owners = {frame: pair for pair, own in codes if own for frame in own.frames}
-    return _Owners(owners, [frame for frame in owners if frame.refused_at is not None])
+    return _Owners(owners, Callers(owners))

@@ -2,11 +2,12 @@
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
 from shapelog.display import in_notebook
+from shapelog.grouping import grouped
 from shapelog.model.compile import Compile, Outcome, resumed_by
 from shapelog.reading.payloads.guards import GuardTree
 from shapelog.reading.payloads.source_names import Source
@@ -177,20 +178,6 @@ class Frame:
         recorded = (self.called_from(item.recorded_callers) for item in self.compiles[:_MOST_ASKED])
         return next((found for found in chain(recorded, map(self.caller, self.compiles)) if found), None)
 
-    def calls(self, other: "Frame") -> bool:
-        """Whether this code was running when the other was first compiled, as far as that one's stack shows.
-
-        From torch 2.10 on, a stack ends two calls before the code. Where compiled code calls a function that is compiled by itself, these
-        two are the calls of that code and of the wrapper around the function: what is above them is above the code as well.
-        """
-        known, inside = other.compiles[0], self.compiles[0].stack.frames
-        outer = known.stack.frames[:-1]
-        if any((item.file, item.name) == self.function[2:] for item in outer):
-            return True
-        is_in_compiled = any(item.file.replace("\\", "/").endswith(_RUNS_COMPILED) for item in outer)
-        above = [[(item.file, item.name) for item in stack] for stack in (inside[:-1], outer[:-2])]
-        return bool(inside and is_in_compiled and known.metrics.torch_version) and above[0] == above[1]
-
     @property
     def refused_at(self) -> int | None:
         """When a call of it was first refused at the recompile limit, as the order of that compile; None if none was."""
@@ -208,18 +195,48 @@ class Frame:
         return in_library(self.file)
 
 
-def refused_caller(frame: Frame, refused: Iterable[Frame], others: Iterable[Frame]) -> Frame | None:
-    """The code at the recompile limit that ``frame`` was compiled for: run in eager mode, it called this function, which is part of its
-    graphs elsewhere. ``refused`` are those of ``others`` at the limit. None where other code may have called it, or its graph breaks.
+class Callers:
+    """Which of these frames were running when another one was first compiled, as far as that one's stack shows.
+
+    From torch 2.10 on, a stack ends two calls before the code. Where compiled code calls a function that is compiled by itself, these
+    two are the calls of that code and of the wrapper around the function: what is above them is above the code as well.
     """
 
-    def calling(frames: Iterable[Frame]) -> Iterator[Frame]:
-        same = (other for other in frames if (other.rank, other.process) == (frame.rank, frame.process))
-        return (other for other in same if other is not frame and other.calls(frame))
+    def __init__(self, frames: Iterable[Frame]) -> None:
+        frames = list(frames)
+        self._by_function = grouped(frames, lambda frame: frame.function)
+        started = [frame for frame in frames if frame.compiles[0].stack.frames]
+        self._refused: dict[Frame, int | None] = {}
+        self._by_stack = grouped(started, lambda frame: (frame.rank, frame.process, _places(frame.compiles[0].stack.frames[:-1])))
 
-    first = frame.compiles[0].order
-    found = next((other for other in calling(refused) if (other.refused_at or first) < first), None)
-    if found is None:
-        return None
-    is_only = all(other.refused_at is not None and not any(item.breaks for item in other.compiles) for other in calling(others))
-    return found if is_only else None
+    def of(self, frame: Frame) -> Iterator[Frame]:
+        """The frames that called this one, each once."""
+        first = frame.compiles[0]
+        outer = first.stack.frames[:-1]
+        found = {
+            other: None for file, name in _places(outer) for other in self._by_function.get((frame.rank, frame.process, file, name), ())
+        }
+        if first.metrics.torch_version and any(item.file.replace("\\", "/").endswith(_RUNS_COMPILED) for item in outer):
+            found |= dict.fromkeys(self._by_stack.get((frame.rank, frame.process, _places(outer[:-2])), ()))
+        return (other for other in found if other is not frame)
+
+    def refused(self, frame: Frame) -> Frame | None:
+        """The code at the recompile limit that a frame was compiled for: run in eager mode, it called this function, which is part of its
+        graphs elsewhere. None where other code may have called it, or its graph breaks.
+        """
+        callers = list(self.of(frame))
+        refused = [self._refused_whole(other) for other in callers]
+        if None in refused:
+            return None
+        return next((other for other, at in zip(callers, refused, strict=True) if at is not None and at < frame.compiles[0].order), None)
+
+    def _refused_whole(self, frame: Frame) -> int | None:
+        """When a call of code without graph breaks was first refused, as the order of that compile; None of any other code."""
+        if frame not in self._refused:
+            is_broken = any(item.breaks for item in frame.compiles)
+            self._refused[frame] = None if is_broken else frame.refused_at
+        return self._refused[frame]
+
+
+def _places(stack: Sequence[StackFrame]) -> tuple[tuple[str, str], ...]:
+    return tuple((item.file, item.name) for item in stack)

@@ -1,6 +1,6 @@
-"""The code with which functions go on after a graph break."""
+"""The code that a graph break makes frames of their own: what goes on after it, and what a function calls that ran in eager mode for it."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -8,9 +8,14 @@ from itertools import product
 from shapelog.grouping import grouped
 from shapelog.model.code_matching import Code
 from shapelog.model.compile import Compile
+from shapelog.model.frame import Frame, Function
 from shapelog.reading.payloads.compiler_messages import CompilerMessage
 from shapelog.reading.records import StackFrame
 from shapelog.report.alerts import Alert, Alerts
+from shapelog.rules import AlertKind
+
+# The compiles of a frame that are asked who called it.
+_MOST_ASKED = 8
 
 
 @dataclass(frozen=True)
@@ -40,3 +45,33 @@ class ResumedCode:
             for occurrence, message in product(alert.occurrences, alert.messages):
                 lines |= dict.fromkeys((place.file, place.line) for place in self._broken_at.get((occurrence.compile, message), ()))
         return (code for line in lines for code in self._by_line.get(line, ()))
+
+    def within(self, alerts: Iterable[Alert]) -> Iterator[Code]:
+        """The code that a function calls which failed at the line of such a graph break, and ran in eager mode.
+
+        What it calls is compiled by itself then, and is part of its graph without the break.
+        """
+        lines = {alert.source_line for alert in alerts if alert.source_line}
+        failed = [alert for alert in self.found.alerts if AlertKind.FAILURE in alert.kinds and alert.source_line in lines]
+        frames = dict.fromkeys(item.frame for alert in failed for item in alert.occurrences)
+        names = {frame.function for frame in frames}
+        stacks = {(frame.rank, frame.process, _above(compile)) for frame in frames for compile in frame.compiles if _above(compile)}
+        for code in self.found.codes if frames else ():
+            if all(frame not in frames and _is_run_by(frame, names, stacks) for frame in code.frames):
+                yield code
+
+
+def _above(compile: Compile) -> tuple[StackFrame, ...]:
+    """The calls that lead to it, as far as the stack of its start has them."""
+    return compile.stack.frames[:-1]
+
+
+def _is_run_by(frame: Frame, names: Container[Function], stacks: Container[tuple[int | None, int, tuple[StackFrame, ...]]]) -> bool:
+    """Whether functions of these names called a frame each time that its callers are recorded; without such records, whether it was called
+    further inside than one of these stacks. From torch 2.10 on, a stack lacks the last two calls of both.
+    """
+    recorded = [compile.recorded_callers for compile in frame.compiles[:_MOST_ASKED] if compile.recorded_callers]
+    if recorded:
+        return all(any((frame.rank, frame.process, item.file, item.name) in names for item in stack) for stack in recorded)
+    above = _above(frame.compiles[0])
+    return any((frame.rank, frame.process, above[:end]) in stacks for end in range(1, len(above)))

@@ -232,6 +232,23 @@ def test_a_limit_that_other_calls_may_reach_although_marks_are_set_is_a_step() -
     assert steps[StepKind.LIMIT].text == ("torch._dynamo.config.cache_size_limit = 16",)
 
 
+@pytest.mark.parametrize(("is_inside", "saved"), [(True, 2), (False, 0)])
+def test_what_runs_by_itself_since_a_break_made_its_caller_fail_goes_with_the_break(is_inside: bool, saved: int) -> None:
+    """A branch in a loop: the function around it fails, and each function that it calls in the loop is compiled by itself."""
+    line = f'  File "{make.MODEL}", line 79, in decoder\n    if torch.rand(()) < 0.0:\n'
+    what = "Graph Break Reason: a branch\n  Explanation: It is.\n  Hint: Move it.\n"
+    text = f"Graph break in user code at {make.MODEL}:79\n{what}User code traceback:\n{line}"
+    failed = {**make.FAILED, "fail_reason": f"{what}\nfrom user code:\n{line}"}
+    made = make.trace(make.artifact("dynamo_graph_break_reason", text, id="0/0"), make.compile("0/0", make.tensor(10, 8), name="model"))
+    made += make.compile("1/0", make.tensor(10, 8), name="decoder", **failed)
+    caller = b'{"line": 20, "name": "main", "filename": 1, "loc": "f(x)"}'
+    for number, rows in enumerate((10, 12)):
+        inner = make.compile(f"2/{number}", make.tensor(rows, 8), name="attention")
+        assert caller in inner
+        made += inner.replace(caller, caller + b', {"line": 1166, "name": "compile_wrapper", "filename": 1}') if is_inside else inner
+    assert sum(step.saving.most for step in steps_of(make.report(made)) if step.kind is StepKind.GRAPH_BREAK) == saved
+
+
 def numbers_of_a_tensor() -> bytes:
     """A line asks a tensor for a number, which is another one in each call, and the rest of the function is compiled for each."""
     text = f"Graph break in user code at {make.MODEL}:79\nGraph Break Reason: Unsupported item()\n  Hint: Move the line.\n"

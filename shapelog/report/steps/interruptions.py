@@ -29,8 +29,9 @@ _LONGEST_ERROR = 80
 
 
 def graph_break_step(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
-    """Without the break, what it cost goes away, but the code that goes on after it is compiled as part of the rest."""
-    resumed = [item for code in run.resumed.after(alerts) for item in run.found.compiles(code)]
+    """Without the break, what it cost goes away, but the code that goes on after it, and what ran by itself, is part of the rest."""
+    codes = dict.fromkeys((*run.resumed.after(alerts), *run.resumed.within(alerts)))
+    resumed = [item for code in codes for item in run.found.compiles(code)]
     saved = Seconds(0.0, math.fsum((*(alert.seconds for alert in alerts), *(item.seconds for item in resumed))))
     saving = Saving(0, sum(item.weight for item in resumed), saved)
     what = _title_of(alerts[0])
