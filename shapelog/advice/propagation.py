@@ -320,7 +320,7 @@ class DynamismPropagation:
         what several calls of each maker returned.
         """
         look = tensor.size, tensor.dtype
-        able = (maker for maker in makers if tensor.requires_grad is tensor.is_leaf or _may_require_grad(maker) is tensor.requires_grad)
+        able = (maker for maker in makers if _may_be_of(tensor, maker))
         found = {maker: dims for maker in able if (dims := self._dims_by_look_of(maker).get(look))}
         alike, made = self._inputs_of(compile).like(tensor), sum(map(len, found.values()))
         calls, rest = divmod(alike, made) if made else (0, 0)
@@ -527,6 +527,14 @@ class DynamismPropagation:
         if tensor is None or not made or not made[-1].is_dynamic:
             return ()
         return _shared([self._marks(dims[dim], made[-1]) for dims in _outputs_like(tensor, made[-1], name)[: 1 if name else None]])
+
+
+def _may_be_of(tensor: Input, maker: Compile) -> bool:
+    """Whether a tensor may be an output of a compile, as far as autograd is concerned.
+
+    What a graph that is trained returns has a history, what another one returns has none; a leaf that requires grad shows nothing.
+    """
+    return (tensor.requires_grad and tensor.is_leaf) or _may_require_grad(maker) is tensor.has_history
 
 
 def _may_require_grad(maker: Compile) -> bool:

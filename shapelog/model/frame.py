@@ -179,6 +179,11 @@ class Frame:
         return next((found for found in chain(recorded, map(self.caller, self.compiles)) if found), None)
 
     @property
+    def has_one_caller(self) -> bool:
+        """Whether all calls of which the line is known are made by one."""
+        return len({self.caller(compile) for compile in self.compiles[:_MOST_ASKED]} - {None}) <= 1
+
+    @property
     def refused_at(self) -> int | None:
         """When a call of it was first refused at the recompile limit, as the order of that compile; None if none was."""
         return next((compile.order for compile in self.compiles if compile.outcome is Outcome.LIMIT), None)

@@ -512,7 +512,9 @@ class _AlertBuilder(NamedTuple):
         why: str = "",
     ) -> Alert:
         first = self.code.first
-        called = occurrences[0].frame.caller(occurrences[0].compile) or first.called_at
+        called = occurrences[0].frame.caller(occurrences[0].compile)
+        if called is None and (first.is_library or not occurrences[0].compile.is_refused or first.has_one_caller):
+            called = first.called_at  # a refused call has no stack, and may be another line's
         own = self.found.repository.source_line(first.file, first.line)
         call = self.found.repository.source_line(called.file, called.line) if called else None
         lines = [RelatedLine(own, f"{title} begins here")] if own and own.line else []  # a text may have the file alone

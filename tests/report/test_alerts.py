@@ -200,6 +200,15 @@ def test_a_break_in_a_library_is_placed_on_the_line_of_the_user_that_calls_it(fi
     assert alert.notes == (("Dynamo stopped at modules/linear.py:108: own(x)",) if is_users else ())
 
 
+@pytest.mark.parametrize(("second", "lines"), [(20, [20]), (30, [])])
+def test_a_refused_call_is_placed_at_a_line_that_calls_only_where_there_is_one(second: int, lines: list[int]) -> None:
+    """It has no stack. Training and evaluation may call from lines of their own."""
+    made = make.trace(*(compiled(f"0/{number}", tensor(8 + number, 16), call=call) for number, call in enumerate((20, second))))
+    found = alerts_of(made + make.refused("0/2", "0/1: tensor 'x' size mismatch at index 0. expected 9, actual 10"))
+    (alert,) = [alert for alert in found.alerts if alert.rule.code == "SL401"]
+    assert [item.place.line for item in alert.related] == lines
+
+
 def test_a_break_at_another_line_is_another_one() -> None:
     """The first has the property that it has alone, so that a baseline that knows it still does."""
     text = "Graph break in user code at {line}\nReason: no item()\nUser code traceback:\n  {stack}\n    y = x.{call}().item()\n"

@@ -64,9 +64,9 @@ def code_change(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
 
 
 def _repeated(run: StepSources, alerts: Sequence[Alert]) -> Iterator[WeightedCompile]:
-    """Compiles that differ from an entry in nothing but what these alerts are about, be another entry nearer to them.
+    """Compiles that differ from an entry in nothing but what these alerts are about, where another entry is nearer.
 
-    Such as those for each size that was compiled for each value of a float before. What is set up happens once.
+    Such are those for each value of a float that was compiled for other sizes before. What is set up happens once.
     """
     for code, members in grouped((alert for alert in alerts if alert.rule.code not in SET_UP), lambda alert: alert.code).items():
         axes = frozenset(axis for alert in members for axis in alert.axes)
