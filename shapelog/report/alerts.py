@@ -33,6 +33,8 @@ _VALUES, _AXES, _LABELS = 8, 4, 4
 _LONGEST_CODE = 60
 # Other errors of one function in a note.
 _MOST_ERRORS, _LONGEST_ERROR = 2, 120
+# The calls that are asked for the lines that make them.
+_MOST_ASKED = 32
 _BREAK, _RESTART = RULES["SL501"], RULES["SL502"]
 # What differs from run to run and from machine to machine: addresses and ids, lines, and the directories of a file.
 _FLEETING = re.compile(r"0x[0-9a-fA-F]+|\d{6,}|(?<=\bline )\d+|(?:(?<=[\s`\"(])|^)(?:[A-Za-z]:)?[/\\](?:[^\s/\\]+[/\\])+")
@@ -117,6 +119,13 @@ class Alert:
     def call(self) -> RelatedLine | None:
         """The line that calls the code, None where the trace does not have it."""
         return next((line for line in self.related if line.code), None)
+
+    @property
+    def other_calls(self) -> int:
+        """How many other lines made calls that it is about, as far as the first of these show."""
+        asked = self.occurrences[:_MOST_ASKED]
+        found = {(called.file, called.line) for item in asked if (called := item.frame.caller(item.compile))}
+        return max(0, len(found) - 1)
 
     @property
     def helps(self) -> tuple[str, ...]:

@@ -200,6 +200,12 @@ def test_a_break_in_a_library_is_placed_on_the_line_of_the_user_that_calls_it(fi
     assert alert.notes == (("Dynamo stopped at modules/linear.py:108: own(x)",) if is_users else ())
 
 
+def test_the_lines_that_call_are_counted() -> None:
+    made = make.trace(*(compiled(f"0/{number}", tensor(8 + number, 16), call=call) for number, call in enumerate((20, 20, 30, 40))))
+    (alert,) = [alert for alert in alerts_of(made).alerts if alert.rule.code == "SL101"]
+    assert (alert.call and alert.call.place.line, alert.other_calls) == (20, 2)
+
+
 @pytest.mark.parametrize(("second", "lines"), [(20, [20]), (30, [])])
 def test_a_refused_call_is_placed_at_a_line_that_calls_only_where_there_is_one(second: int, lines: list[int]) -> None:
     """It has no stack. Training and evaluation may call from lines of their own."""

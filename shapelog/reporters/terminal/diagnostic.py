@@ -12,7 +12,7 @@ from shapelog.reading.records import StackFrame
 from shapelog.report.alerts import Alert
 from shapelog.reporters.terminal.text_page import TextPage
 from shapelog.rules import AlertKind, Level
-from shapelog.text import file_name, one_line, plural_noun, rank_list, sentence_end, shorten, some, start_of
+from shapelog.text import file_name, one_line, plural, plural_noun, rank_list, sentence_end, shorten, some, start_of
 
 # The most lines that a text of PyTorch's takes, and the most hints, compiles and others, unless all is asked for.
 _TEXT, _HINTS, _LABELS, _OTHERS = 2, 2, 8, 3
@@ -27,7 +27,8 @@ def diagnostic(page: TextPage, alert: Alert, level: Level, notes: Iterable[str] 
     compiles = _compiles(page, alert)
     if alert.snippet or call is None:
         code_place(page, str(alert.source_line) if alert.source_line else _in_cell(alert), alert.snippet, alert.marked)
-        start = ", ".join(filter(None, (compiles, f"called at {file_name(str(call.place))}" if call else "")))
+        more = f" and {plural(alert.other_calls, 'other line')}" if call and alert.other_calls else ""
+        start = ", ".join(filter(None, (compiles, f"called at {file_name(str(call.place))}{more}" if call else "")))
         if start:
             note(page, page.code(start, call.code, page.width - len(start) - 8) if call else start)
     else:

@@ -56,7 +56,7 @@ def test_each_alert_has_its_place_its_sentence_and_its_cure() -> None:
     at = next(number for number, line in enumerate(lines) if line.startswith("error[SL315]: "))
     assert "MovingAverage.forward was recompiled 7 times (9.69 s): the int self.step changed from 2 to 3" in lines[at]
     assert lines[at + 1 : at + 4] == ["--> demo/demo.py:29", "| self.step += 1", "| ^^^^^^^^^"]
-    assert lines[at + 4].startswith("= compiles 1/1, 1/2, 1/3, 1/4, 1/5, 1/6, 1/7, called at demo.py:57  ")
+    assert lines[at + 4].startswith("= compiles 1/1, 1/2, 1/3, 1/4, 1/5, 1/6, 1/7, called at demo.py:57 and 1 other line  ")
     assert lines[at + 5] == "= help: mark the int self.step as dynamic: add L['self'].step to TORCH_COMPILE_DYNAMIC_SOURCES"
 
 
