@@ -1,9 +1,9 @@
 """The code that a graph break makes frames of their own: what goes on after it, and what a function calls that ran in eager mode for it."""
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
+from itertools import chain, product
 
 from shapelog.grouping import grouped
 from shapelog.model.code_matching import Code
@@ -12,10 +12,12 @@ from shapelog.model.frame import Frame, Function
 from shapelog.reading.payloads.compiler_messages import CompilerMessage
 from shapelog.reading.records import StackFrame
 from shapelog.report.alerts import Alert, Alerts
+from shapelog.report.repository_paths import SourceLine
 from shapelog.rules import AlertKind
 
 # The compiles of a frame that are asked who called it.
 _MOST_ASKED = 8
+_Runner = Function | tuple[int | None, int, tuple[StackFrame, ...]]
 
 
 @dataclass(frozen=True)
@@ -46,19 +48,32 @@ class ResumedCode:
                 lines |= dict.fromkeys((place.file, place.line) for place in self._broken_at.get((occurrence.compile, message), ()))
         return (code for line in lines for code in self._by_line.get(line, ()))
 
+    @cached_property
+    def _failed_at(self) -> Mapping[SourceLine, Sequence[Alert]]:
+        """The failures at each line."""
+        failed = (alert for alert in self.found.alerts if AlertKind.FAILURE in alert.kinds and alert.source_line)
+        return {line: items for line, items in grouped(failed, lambda alert: alert.source_line).items() if line}
+
+    @cached_property
+    def _run_by(self) -> Mapping[_Runner, Sequence[Code]]:
+        """The code that each function called each time that its callers are recorded; without such records, what was called further inside
+        than each stack. From torch 2.10 on, stacks lack the last two calls.
+        """
+        called = ((runner, code) for code in self.found.codes for runner in _runners(code.first))
+        return {runner: [code for _, code in items] for runner, items in grouped(called, lambda item: item[0]).items()}
+
     def within(self, alerts: Iterable[Alert]) -> Iterator[Code]:
-        """The code that a function calls which failed at the line of such a graph break, and ran in eager mode.
+        """The code that a function calls which failed at the line of such a graph break, and ran in eager mode, each once.
 
         What it calls is compiled by itself then, and is part of its graph without the break.
         """
-        lines = {alert.source_line for alert in alerts if alert.source_line}
-        failed = [alert for alert in self.found.alerts if AlertKind.FAILURE in alert.kinds and alert.source_line in lines]
+        lines = dict.fromkeys(alert.source_line for alert in alerts if alert.source_line)
+        failed = [alert for line in lines for alert in self._failed_at.get(line, ())]
         frames = dict.fromkeys(item.frame for alert in failed for item in alert.occurrences)
-        names = {frame.function for frame in frames}
-        stacks = {(frame.rank, frame.process, _above(compile)) for frame in frames for compile in frame.compiles if _above(compile)}
-        for code in self.found.codes if frames else ():
-            if all(frame not in frames and _is_run_by(frame, names, stacks) for frame in code.frames):
-                yield code
+        runners: list[_Runner] = [frame.function for frame in frames]
+        runners += [(frame.rank, frame.process, _above(compile)) for frame in frames for compile in frame.compiles[:_MOST_ASKED]]
+        found = chain.from_iterable(self._run_by.get(runner, ()) for runner in runners)
+        return (code for code in dict.fromkeys(found) if code.first not in frames)
 
 
 def _above(compile: Compile) -> tuple[StackFrame, ...]:
@@ -66,12 +81,12 @@ def _above(compile: Compile) -> tuple[StackFrame, ...]:
     return compile.stack.frames[:-1]
 
 
-def _is_run_by(frame: Frame, names: Container[Function], stacks: Container[tuple[int | None, int, tuple[StackFrame, ...]]]) -> bool:
-    """Whether functions of these names called a frame each time that its callers are recorded; without such records, whether it was called
-    further inside than one of these stacks. From torch 2.10 on, a stack lacks the last two calls of both.
-    """
+def _runners(frame: Frame) -> Iterator[_Runner]:
+    """The functions, or the stacks, that a frame was called by."""
     recorded = [compile.recorded_callers for compile in frame.compiles[:_MOST_ASKED] if compile.recorded_callers]
     if recorded:
-        return all(any((frame.rank, frame.process, item.file, item.name) in names for item in stack) for stack in recorded)
+        names = set.intersection(*({(item.file, item.name) for item in stack} for stack in recorded))
+        yield from ((frame.rank, frame.process, *name) for name in sorted(names))
+        return
     above = _above(frame.compiles[0])
-    return any((frame.rank, frame.process, above[:end]) in stacks for end in range(1, len(above)))
+    yield from ((frame.rank, frame.process, above[:end]) for end in range(1, len(above)))
