@@ -360,7 +360,7 @@ class Builder:
         for process in self.processes.values():
             rank = process.rank if self.file_rank is None else self.file_rank
             exports = process.exports.exports(rank, self.payloads)
-            compiles = [item.compile(rank, self.payloads) for item in process.compiles if item not in process.exports]
+            compiles = [item.compile(rank, self.payloads, self.torch_version) for item in process.compiles if item not in process.exports]
             found.append(
                 Rank(
                     number=rank,

@@ -98,8 +98,8 @@ class CompileBuilder:
             return Outcome.COMPILED
         return Outcome.COMPILED if self.guards_span else Outcome.SKIPPED
 
-    def compile(self, rank: int | None, payloads: Payloads) -> Compile:
-        """The finished compile; ``rank`` is that of its process, for records that state none."""
+    def compile(self, rank: int | None, payloads: Payloads, torch_version: str = "") -> Compile:
+        """The finished compile; ``rank`` is that of its process, for records that state none, ``torch_version`` that of its file."""
         parsed = {kind: tuple(found) for kind, found in self.parsed.items()}
         taken_over: dict[str, Any] = {name: getattr(self, name) for name in _TAKEN_OVER}
         taken_over |= {name: tuple(value) for name, value in taken_over.items() if isinstance(value, list)}
@@ -114,7 +114,7 @@ class CompileBuilder:
             specializations=parsed.pop(Specialization, ()),
             other_records=parsed,
             caches=tuple(sorted(self.caches.items())),
-            metrics=self.metrics or Metrics(),
+            metrics=self.metrics or Metrics(torch_version=torch_version),
             outcome=self.outcome(),
             payloads=payloads,
             code_states=tuple(CodeStateRecord(name, str(self.id), span, payloads) for name, span in self.code_states),

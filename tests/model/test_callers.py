@@ -1,7 +1,9 @@
 """The line that calls compiled code: from the records that have it, and none where PyTorch left it out of the stack."""
 
+import make
 from recorded import report_of
 
+from shapelog.model.compile import Outcome
 from shapelog.model.frame import Frame
 
 
@@ -28,3 +30,12 @@ def test_the_line_is_that_of_an_entry_with_the_same_stack_whose_symbols_have_it(
     assert not first.recorded_callers
     assert (called := frame.caller(first)) is not None
     assert (called.line, called.code) == (21, 'state = gather(state, expand(state["scores"], state["h"] @ w, k))')
+
+
+def test_what_was_still_being_compiled_has_the_version_of_its_file() -> None:
+    """Its metrics, which have the version, are written at the end."""
+    made = make.trace(make.compile("0/0", make.tensor(8), pytorch_version="2.13.0"), make.dynamo_start("g", 7, id="1/0"))
+    unfinished = make.load(made).frames[1]
+    assert [compile.outcome for compile in unfinished.compiles] == [Outcome.UNFINISHED]
+    assert unfinished.compiles[0].stack.frames[0].code == "f(x)"
+    assert unfinished.called_at is None

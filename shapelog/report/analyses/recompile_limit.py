@@ -19,7 +19,7 @@ DEFAULT_LIMIT, DEFAULT_ACCUMULATED_LIMIT = 8, 256
 _HIT, _NEAR = RULES["SL401"], RULES["SL402"]
 # Of fewer entries, each may have been made for the same reason.
 _MANY = 3
-# One reason stands for all where at most one recompile in so many has another.
+# One reason stands for all if at most one recompile in five has another.
 _NEARLY_ALL = 5
 _FLOAT = "SL312"
 _ALL_REASONS = 'TORCH_LOGS="recompiles"'
@@ -167,7 +167,7 @@ def _main(own: Sequence[Recompile]) -> Recompile | None:
 def _never_ends(own: Sequence[Recompile]) -> bool:
     """Whether a value that a graph break made an input, or a float, was another one each time: so it will be, however high the limit.
 
-    A float of an object may be one for each of several.
+    A float that is an attribute may differ only because the object is another one of a few.
     """
     found = [item.causes[0] for item in own if item.causes]
     is_open = all(cause.source.is_on_stack or (cause.rule.code == _FLOAT and not cause.source.is_attribute) for cause in found)

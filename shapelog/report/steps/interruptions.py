@@ -11,7 +11,7 @@ from shapelog.reading.payloads.source_names import is_library, is_torch
 from shapelog.report.alerts import Alert
 from shapelog.report.details.logging_calls import lines_for_logging
 from shapelog.report.details.restarts import restart_remedy
-from shapelog.report.details.uncompiled_calls import fates
+from shapelog.report.details.uncompiled_calls import Eager, fates
 from shapelog.report.steps.step import Confidence, NextStep, Saving, StepKind, StepSources, middle, step_of, subject_of_alerts
 from shapelog.text import file_name, sentence_end, shorten
 
@@ -33,7 +33,10 @@ def graph_break_step(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
     codes = dict.fromkeys((*run.resumed.after(alerts), *run.resumed.within(alerts)))
     resumed = [item for code in codes for item in run.found.compiles(code)]
     saved = Seconds(0.0, math.fsum((*(alert.seconds for alert in alerts), *(item.seconds for item in resumed))))
-    saving = Saving(0, sum(item.weight for item in resumed), saved)
+    refused = sum(item.weight for item in resumed if item.compile.outcome is Outcome.LIMIT)
+    raised = sum(item.weight for item in resumed if item.compile.raised_at_limit)
+    gone = sum(item.weight for item in resumed if not item.compile.is_refused)
+    saving = Saving(0, gone, saved, refused=refused, raised=raised, eager=(Eager.LIMIT,) if raised < refused else ())
     what = _title_of(alerts[0])
     places = {alert.source_line for alert in alerts}
     which = "the graph break" if len(places) == 1 else f"{len(places)} graph breaks"
