@@ -1,4 +1,4 @@
-"""What the guards of an entry, held against the facts of a call, show."""
+"""What the guards of an entry show when they are compared with the facts of a call."""
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
