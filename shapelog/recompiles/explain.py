@@ -242,8 +242,15 @@ def _explain_frame(
 
 def _without_list(item: Recompile) -> Recompile:
     """The same before torch 2.7, which reads no list of sources: ints and parameters cannot be marked, so that the code has to change."""
-    is_out_of_reach = any(cause.is_int or "SL106" in cause.codes for cause in item.causes)
-    return item._replace(verdict=Verdict.CODE, served_by=None) if item.verdict is Verdict.MARKING and is_out_of_reach else item
+    if item.verdict is not Verdict.MARKING or not any(map(_needs_list, item.causes)):
+        return item
+    causes = tuple(cause._replace(own_verdict=Verdict.CODE) if _needs_list(cause) else cause for cause in item.causes)
+    return item._replace(verdict=Verdict.CODE, causes=causes, served_by=None)
+
+
+def _needs_list(cause: Cause) -> bool:
+    """Whether a mark removes it only by way of the list of sources: no function marks an int or a parameter."""
+    return cause.is_int or "SL106" in cause.codes
 
 
 def _explain_other_object(frame: Frame, compile: Compile) -> Recompile:

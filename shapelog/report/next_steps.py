@@ -7,13 +7,13 @@ from shapelog.reading.payloads.compiler_messages import ACCEPTED
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.report.alerts import Alert, Alerts, stable_text
 from shapelog.report.steps.caches import cache_steps
-from shapelog.report.steps.code_changes import change_of, code_change
+from shapelog.report.steps.code_changes import code_change
 from shapelog.report.steps.exports import export_steps
 from shapelog.report.steps.interruptions import SETTING, failure_step, graph_break_step, remedy_of_restart, restart_step
-from shapelog.report.steps.limit import has_no_cause, is_lifted, limit_step, may_be_reached, of_all_objects
+from shapelog.report.steps.limit import is_lifted, limit_group, limit_step
 from shapelog.report.steps.marks import mark_steps
 from shapelog.report.steps.ranks import rank_steps
-from shapelog.report.steps.step import CONFIDENCE, COSTLY, SET_UP, NextStep, StepKind, StepSources
+from shapelog.report.steps.step import CONFIDENCE, COSTLY, SET_UP, NextStep, StepKind, StepSources, change_of
 from shapelog.rules import AlertKind, Level, Verdict
 
 # How likely a step is to save what it is expected to.
@@ -79,11 +79,9 @@ def _key(run: StepSources, alert: Alert) -> tuple[StepKind, object] | None:
         is_costly = alert.seconds > COSTLY * run.report.summary.seconds
         return (StepKind.RESTART, alert) if is_costly and remedy_of_restart(alert) else None
     if AlertKind.LIMIT in kinds:
-        lifted = is_lifted(run, alert.code)
-        group = of_all_objects(alert), lifted, has_no_cause(run, alert.code)
-        return None if lifted and not may_be_reached(run, alert.code) else (StepKind.LIMIT, group)
-    is_avoidable = any(AlertKind.AVOIDABLE in item.kinds and run.needs_code(item.compile) for item in alert.occurrences)
-    if is_avoidable and change_of(alert).change:  # accepting graphs saves nothing
+        group = limit_group(run, alert)
+        return (StepKind.LIMIT, group) if group else None
+    if run.is_code_change(alert):
         return (StepKind.SETUP, alert.rule) if alert.rule.code in SET_UP else (StepKind.CODE, change_of(alert))
     return None
 

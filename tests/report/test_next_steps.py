@@ -232,6 +232,23 @@ def test_a_limit_that_other_calls_may_reach_although_marks_are_set_is_a_step() -
     assert steps[StepKind.LIMIT].text == ("torch._dynamo.config.cache_size_limit = 16",)
 
 
+def test_a_limit_that_one_cause_fills_has_its_remedy_once() -> None:
+    """What removes that cause also keeps the code below the limit; the other step is for where it cannot be removed."""
+    change, limit = steps_of(report_of("lab/fresh_classes.log.gz"))
+    assert (change.kind, change.title) == (StepKind.CODE, "f (type(cfg)): define the class at module level")
+    assert "calls beyond the recompile limit might no longer run eagerly" in saving_words(change.saving)
+    assert (limit.kind, limit.title) == (StepKind.LIMIT, "If f still reaches the recompile limit, raise it")
+    assert limit.text == ("torch._dynamo.config.recompile_limit = 16",)
+
+
+def test_before_torch_2_7_an_int_is_to_blame_for_what_a_size_came_with() -> None:
+    """A function marks the size, but only the list of sources the int, and 2.6 has none: one step has both."""
+    report = report_of("real/2.6/w_kill.log.gz")
+    change = [step for step in steps_of(report) if step.kind is StepKind.CODE]
+    assert [step.title.partition(": ")[0] for step in change] == ["<lambda> (i)"]
+    assert change[0].title.endswith("; also mark the sizes that changed")
+
+
 @pytest.mark.parametrize(("is_inside", "saved"), [(True, 2), (False, 0)])
 def test_what_runs_by_itself_since_a_break_made_its_caller_fail_goes_with_the_break(is_inside: bool, saved: int) -> None:
     """A branch in a loop: the function around it fails, and each function that it calls in the loop is compiled by itself."""

@@ -10,9 +10,20 @@ from shapelog.model.compile import Compile, Outcome
 from shapelog.reading.payloads.properties import Kind
 from shapelog.recompiles.global_state import set_once
 from shapelog.report.alerts import Alert, Occurrence
-from shapelog.report.steps.step import SET_UP, Confidence, NextStep, Saving, StepKind, StepSources, middle, step_of, subject_of_alerts
+from shapelog.report.details.uncompiled_calls import Eager
+from shapelog.report.steps.step import (
+    SET_UP,
+    Confidence,
+    NextStep,
+    Saving,
+    StepKind,
+    StepSources,
+    change_of,
+    middle,
+    step_of,
+    subject_of_alerts,
+)
 from shapelog.report.weighted import WeightedCompile
-from shapelog.rules import Remedy
 from shapelog.text import shorten, some
 
 # What is one thing by itself; other items of a list, say, come with another length.
@@ -24,11 +35,6 @@ _NAMED, _LONGEST_NAME = 2, 40
 def _times(item: Occurrence | WeightedCompile) -> int:
     """On how many ranks."""
     return item.weight if isinstance(item, WeightedCompile) else item.times
-
-
-def change_of(alert: Alert) -> Remedy:
-    """What to change about the code where marking is not enough."""
-    return alert.rest.remedy if alert.rest else alert.remedy
 
 
 def code_change(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
@@ -53,7 +59,8 @@ def code_change(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
     elif len(sole) < len(own):
         confidence = Confidence("low", "calls that were refused at the recompile limit may be compiled in place of these")
     kind = StepKind.SETUP if alerts[0].rule.code in SET_UP else StepKind.CODE
-    saving = Saving(sum(map(_times, sole)), sum(map(_times, own.values())), saved)
+    eager = (Eager.LIMIT,) if any(run.keeps_below_limit(alert) for alert in alerts) else ()
+    saving = Saving(sum(map(_times, sole)), sum(map(_times, own.values())), saved, eager=eager, is_unsure=bool(eager))
     subjects = list(dict.fromkeys(shorten(alert.subjects[0], _LONGEST_NAME) for alert in alerts if alert.subjects))
     changed = some(subjects, _NAMED) if kind is StepKind.CODE else ""
     subject = f"{subject_of_alerts(alerts)}{f' ({changed})' if changed else ''}"

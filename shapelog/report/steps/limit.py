@@ -20,16 +20,31 @@ def is_lifted(run: StepSources, code: Code) -> bool:
     return any(item.lifts_limit for item in own) and not any(item.after.refused for item in own)
 
 
-def may_be_reached(run: StepSources, code: Code) -> bool:
+def _may_be_reached(run: StepSources, code: Code) -> bool:
     """Whether with the marks other calls of this code may be refused, and the step about the marks does not name the limit."""
     advice = run.report.advice
     saves_compiles = advice is not None and advice.after.compiles < advice.before.compiles
     return saves_compiles and any(run.forecasts[frame].after.may_reach_limit for frame in code.frames if frame in run.forecasts)
 
 
-def has_no_cause(run: StepSources, code: Code) -> bool:
+def _has_no_cause(run: StepSources, code: Code) -> bool:
     """Whether a text has nothing about why this code was recompiled, which then takes a step of its own."""
     return all(lacks_reasons(run.report.explained, frame) for frame in code.frames)
+
+
+def _is_answered(run: StepSources, code: Code) -> bool:
+    """Whether another step removes what filled the cache."""
+    return is_lifted(run, code) or code in run.kept_below_limit
+
+
+def limit_group(run: StepSources, alert: Alert) -> tuple[bool, ...] | None:
+    """The same for limits that one step is about; None where another step is all that there is to do."""
+    of_all = _of_all_objects(alert)
+    setting = run.report.trace.version.limit_setting(of_all)
+    marked = is_lifted(run, alert.code) and not _may_be_reached(run, alert.code)
+    if marked or (alert.code in run.kept_below_limit and setting not in alert.remedy.text):
+        return None
+    return of_all, _is_answered(run, alert.code), _has_no_cause(run, alert.code)
 
 
 def limit_step(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
@@ -43,7 +58,7 @@ def limit_step(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
     others = {alert.code for alert in run.found.alerts if AlertKind.AVOIDABLE in alert.kinds}
     stake = math.fsum(item.seconds for alert in alerts if alert.code not in others for item in run.found.compiles(alert.code))
     confidence = Confidence("low", "how many compilations a higher limit costs is not in the trace")
-    of_all = of_all_objects(alerts[0])
+    of_all = _of_all_objects(alerts[0])
     setting = trace.version.limit_setting(of_all)
     remedies = {alert.remedy.text for alert in alerts}
     remedy = remedies.pop() if len(remedies) == 1 else f"remove the cause of each, or raise {setting}"
@@ -54,13 +69,13 @@ def limit_step(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
     subject = subject_of_alerts(alerts)
     title = f"{'Stay' if subject == UNNAMED_CODE else f'Keep {subject}'} below the recompile limit: {remedy}"
     step = step_of(StepKind.LIMIT, title, alerts, saving, stake, confidence, settings)
-    if not any(is_lifted(run, alert.code) for alert in alerts):
+    if not any(_is_answered(run, alert.code) for alert in alerts):
         return step
     reach = "reaches" if len({alert.title for alert in alerts}) == 1 else "reach"
     return replace(step, title=f"If {subject} still {reach} the recompile limit, raise it", places=())
 
 
-def of_all_objects(alert: Alert) -> bool:
+def _of_all_objects(alert: Alert) -> bool:
     """Whether the limit that code hit is the one for the entries of all objects that share it."""
     hits = [item.compile for item in alert.occurrences if item.compile.outcome is Outcome.LIMIT]
     return bool(hits) and all(map(is_accumulated, hits))

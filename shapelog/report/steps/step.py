@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from shapelog.advice.advise import Forecast
 from shapelog.advice.compile_seconds import Seconds
+from shapelog.model.code_matching import Code
 from shapelog.model.compile import Compile
 from shapelog.model.frame import Frame
 from shapelog.recompiles.explain import Recompile
@@ -17,7 +18,7 @@ from shapelog.report.report import Report
 from shapelog.report.repository_paths import SourceLine
 from shapelog.report.resumed_code import ResumedCode
 from shapelog.report.weighted import weighted_compiles
-from shapelog.rules import Rule, Verdict
+from shapelog.rules import AlertKind, Remedy, Rule, Verdict
 from shapelog.text import names_of, plural, seconds
 
 # Rules about state that a program sets up once, before the first compiled call.
@@ -143,9 +144,33 @@ class StepSources:
         """Whether a change of the code removes a recompile."""
         return self.recompiles[compile].verdict is Verdict.CODE
 
+    def is_code_change(self, alert: Alert) -> bool:
+        """Whether recompiles of an alert go away with a change of the code, or of what is set up before it."""
+        is_avoidable = any(AlertKind.AVOIDABLE in item.kinds and self.needs_code(item.compile) for item in alert.occurrences)
+        return is_avoidable and bool(change_of(alert).change)  # accepting graphs saves nothing
+
+    def keeps_below_limit(self, alert: Alert) -> bool:
+        """Whether a change of the code also removes nearly all that filled its cache up to the recompile limit."""
+        return self.limits.get(alert.code, "").startswith(change_of(alert).text) and self.is_code_change(alert)
+
+    @cached_property
+    def limits(self) -> Mapping[Code, str]:
+        """What to do about the recompile limits that code hit."""
+        return {alert.code: alert.remedy.text for alert in self.found.alerts if AlertKind.LIMIT in alert.kinds}
+
+    @cached_property
+    def kept_below_limit(self) -> frozenset[Code]:
+        """The code for which a step of its own also removes what filled its cache."""
+        return frozenset(alert.code for alert in self.found.alerts if self.keeps_below_limit(alert))
+
     @cached_property
     def forecasts(self) -> Mapping[Frame, Forecast]:
         return {item.frame: item for item in self.report.advice.forecasts} if self.report.advice else {}
+
+
+def change_of(alert: Alert) -> Remedy:
+    """What to change about the code where marking is not enough."""
+    return alert.rest.remedy if alert.rest else alert.remedy
 
 
 def middle(saved: Seconds) -> float:
