@@ -83,8 +83,8 @@ def complete_refused(difference: EntryDifference, others: Sequence[EntryDifferen
 
     What failed in another entry fails in this one as well where it holds the same value; a bool that is not False is True. Where it holds
     another value, the call's own is not known, and no mark acts on it (a float that is another at each call, say), None: nothing shows
-    that the entry could be used. Guards on an object hold if one on something in it failed: they are checked before
-    (``GuardManager.check_nopybind`` in ``torch/csrc/dynamo/guards.cpp``).
+    that the entry could be used. The same holds for an int or size of which another entry needs the exact value. Guards on an object
+    hold if one on something in it failed: they are checked before (``GuardManager.check_nopybind`` in ``torch/csrc/dynamo/guards.cpp``).
     """
     tree = difference.entry.guards
     failed = [cause.source for cause in difference.causes if cause.named_by_pytorch]
@@ -100,6 +100,9 @@ def complete_refused(difference: EntryDifference, others: Sequence[EntryDifferen
             causes[key] = cause
         elif not cause.size_related or not cause.rule.markable:
             return None
+    pinned = {(cause.source, cause.prop) for other in others for cause in other.causes if any_blocks_marking(cause.codes)}
+    if not pinned.isdisjoint(causes):
+        return None
     return EntryDifference(difference.entry, tuple(causes.values()), difference.consequences)
 
 

@@ -4,6 +4,9 @@ from collections.abc import Sequence
 
 from shapelog.model.compile import Compile, Outcome
 from shapelog.model.frame import Frame
+from shapelog.reading.payloads.guard_expressions import Expression, integer
+from shapelog.reading.payloads.guards import place_of
+from shapelog.reading.payloads.properties import Kind
 from shapelog.recompiles.branches import index_of, other_path
 from shapelog.recompiles.causes import Cause, EntryDifference
 from shapelog.recompiles.classification.result import shown_guard
@@ -20,7 +23,11 @@ from shapelog.recompiles.graph_reuse import (
     tied_stride,
 )
 from shapelog.rules import Verdict, any_blocks_marking
+from shapelog.text import file_name
 
+# Other values that are tried in a guard.
+_AROUND = 64
+_LONGEST_CODE = 60
 _BY_OUTCOME = {
     Outcome.LIMIT: Verdict.LIMIT,
     Outcome.SKIPPED: Verdict.SKIPPED,
@@ -120,7 +127,7 @@ def blocking_rule(frame: Frame, nearest: EntryDifference, compile: Compile, reus
     operator = pinning_operator(nearest, compile, table)
     if operator:
         return "SL202", f"marking is not enough: {operator} takes it as a constant and needs a graph for each value"
-    line = reuse.pinning_line(frame, nearest)
+    line = reuse.pinning_line(frame, nearest) or _pinning_guard(nearest, compile)
     if line:
         return "SL201", f"marking does not help: {line}"
     if not similar(nearest.entry, compile):
@@ -133,3 +140,23 @@ def blocking_rule(frame: Frame, nearest: EntryDifference, compile: Compile, reus
         return "SL105", f"marking is not enough: the dynamic graph {broken[0].label} is only for its own strides ({shown_guard(broken[1])})"
     limit = f"is only for {shown_guard(broken[1])}" if broken else "does not serve this call"
     return "SL204", f"marking is not enough: the dynamic graph{f' {broken[0].label}' if broken else ''} {limit}"
+
+
+def _pinning_guard(difference: EntryDifference, compile: Compile) -> str:
+    """What varied, and the line with a guard that holds for this value of it alone, as ``-t / 10 == -0.4`` does; "" without one."""
+    shapes = compile.guards.shapes if compile.guards else ()
+    for cause in difference.causes:
+        name = f"{cause.source}.size()[{cause.prop.dim}]" if cause.prop.kind is Kind.SIZE else cause.source.canonical
+        value = integer(cause.after)
+        for shape in shapes:
+            if value is not None and shape.parsed.names == (name,) and _holds_for_one(shape.parsed, name, value):
+                line = place_of(shape.comment)
+                where = f"{file_name(line.file)}:{line.line} ({line.code[:_LONGEST_CODE]})" if line else "the code"
+                return f"{where} needs the exact value of {cause.axis}"
+    return ""
+
+
+def _holds_for_one(guard: Expression, name: str, value: int) -> bool:
+    """Whether a guard holds for this value of the one symbol in it, and for none of those around it."""
+    around = (value + sign * offset for offset in range(1, _AROUND + 1) for sign in (1, -1))
+    return guard.holds({name: value}) is True and not any(guard.holds({name: other}) for other in around)

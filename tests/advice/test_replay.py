@@ -55,6 +55,18 @@ def test_a_size_that_automatic_dynamic_made_symbolic_needs_no_mark_of_its_own(fi
     assert [set(choice) for choice in route.required_marks] == needed
 
 
+def test_a_mark_serves_no_refused_call_where_other_entries_need_the_exact_value() -> None:
+    """A step count that ``math.pow`` needs: the first entries, with no symbol for it yet, do not show that, but all others do."""
+    stack = [{"line": 9, "name": "f", "filename": 0, "loc": "c = 1 - math.pow(beta, k)"}]
+    made = trace(int_values(1, 2))
+    for value in (3, 4, 5):
+        pin = {"symbol": "s1", "sources": ["L['k']"], "value": str(value), "user_stack": stack}
+        own = guard_tree(tensor_match(), equals_match("L['k']", value))
+        made += compiled(f"0/{value - 1}", tensor(10, 8), guards=own, symbols=[("s1", value, "L['k']")], specializations=[pin])
+    made += refused("0/5", *(f"0/{number}: k == {number + 1}" for number in reversed(range(5))))
+    assert calls(made)[-1].routes == ()
+
+
 def test_an_int_and_a_size_that_differ_together_are_both_needed() -> None:
     made = trace()
     for number, (size, constant) in enumerate(((10, 3), (12, 4))):

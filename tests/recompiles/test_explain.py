@@ -108,6 +108,24 @@ def test_marking_does_not_serve_a_call_that_takes_another_path() -> None:
     assert "takes a different path" in recompile.why_not_markable
 
 
+@pytest.mark.parametrize(
+    ("guard", "why"),
+    [
+        ("((-1*L['t']) / 10) == (-0.3)", "model.py:9 (return x * math.exp(-t / 10)) needs the exact value of t"),
+        ("(L['t'] % 8) == 3", "the code takes a different path"),  # holds for 11 too
+    ],
+)
+def test_a_guard_that_holds_for_one_value_alone_is_that_of_a_line_which_needs_it(guard: str, why: str) -> None:
+    """``math.exp(-t / 10)`` needs a number: PyTorch pins what is computed from the int, not the int."""
+    comment = code_comment(9, "return x * math.exp(-t / 10)")
+    first = compiled("0/0", tensor(10, 8), guards=guard_tree(tensor_match(), equals_match("L['t']", 2)))
+    shape = guard_tree(tensor_match(), shapes=[f"{guard}  {comment}"])
+    then = compiled("0/1", tensor(10, 8), guards=shape, graph=TANH, symbols=[("s1", 3, "L['t']")], reasons=["0/0: t == 2"])
+    recompile = last_recompile(make.trace(first, then))
+    assert recompile.verdict is Verdict.JUSTIFIED
+    assert why in recompile.why_not_markable
+
+
 @pytest.mark.parametrize("key", ["[{}]", "['{}']"])
 def test_an_int_that_picks_an_element_cannot_be_marked(key: str) -> None:
     def picked(number: int, index: int) -> bytes:
