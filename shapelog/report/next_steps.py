@@ -1,11 +1,14 @@
 """What to do first: everything that costs a run compilations, seconds or compiled code, as one list of steps, the most worthwhile first."""
 
+from collections.abc import Mapping
+
 from shapelog.advice.remedies import UNBROKEN
 from shapelog.grouping import grouped
 from shapelog.model.compile import Outcome
 from shapelog.reading.payloads.compiler_messages import ACCEPTED
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.report.alerts import Alert, Alerts, stable_text
+from shapelog.report.resumed_code import innermost
 from shapelog.report.steps.caches import cache_steps
 from shapelog.report.steps.code_changes import code_change
 from shapelog.report.steps.exports import export_steps
@@ -16,6 +19,7 @@ from shapelog.report.steps.ranks import rank_steps
 from shapelog.report.steps.step import CONFIDENCE, COSTLY, SET_UP, NextStep, StepKind, StepSources, change_of
 from shapelog.rules import AlertKind, Level, Verdict
 
+_Key = tuple[StepKind, object] | None
 # How likely a step is to save what it is expected to.
 CHANCES = {"high": 1.0, "medium": 0.75, "low": 0.5}
 
@@ -27,7 +31,7 @@ def next_steps(found: Alerts) -> tuple[NextStep, ...]:
     # Sizes that differ across ranks are marked by the same list.
     steps = marks + [step for step in rank_steps(report.findings) if not (marks and step.rules[0].verdict is Verdict.MARKING)]
     run = StepSources(found)
-    by_kind = grouped(found.alerts, lambda alert: _key(run, alert))
+    by_kind = _with_failures_at_breaks(grouped(found.alerts, lambda alert: _key(run, alert)))
     broken = (alert for kind, members in by_kind.items() if kind and kind[0] is StepKind.GRAPH_BREAK for alert in members)
     resumed = frozenset(run.resumed.after(broken))
     for kind, alerts in by_kind.items():
@@ -39,6 +43,24 @@ def next_steps(found: Alerts) -> tuple[NextStep, ...]:
     useful = [step for step in steps if step.saving.is_any or step.kind in (StepKind.RANKS, StepKind.EXPORT)]
     notable = COSTLY * report.summary.seconds
     return tuple(sorted(useful, key=lambda step: _rank(step, notable)))
+
+
+def _with_failures_at_breaks(by_kind: Mapping[_Key, list[Alert]]) -> Mapping[_Key, list[Alert]]:
+    """The same, code that failed to compile at the lines of a graph break together with that: one change cures both."""
+    found = dict(by_kind)
+    at_line = {
+        line: key
+        for key, alerts in by_kind.items()
+        if key and key[0] is StepKind.GRAPH_BREAK
+        for alert in alerts
+        for line in innermost(alert)
+    }
+    for key, alerts in by_kind.items():
+        lines = {line for alert in alerts for line in innermost(alert)} if key and key[0] is StepKind.FAILURE else set()
+        broken = {at_line.get(line) for line in lines}
+        if len(broken) == 1 and (other := broken.pop()):
+            found[other] = [*found[other], *found.pop(key)]
+    return found
 
 
 def _rank(step: NextStep, notable: float) -> tuple[float, ...]:
@@ -59,7 +81,7 @@ def _rank(step: NextStep, notable: float) -> tuple[float, ...]:
     )
 
 
-def _key(run: StepSources, alert: Alert) -> tuple[StepKind, object] | None:
+def _key(run: StepSources, alert: Alert) -> _Key:
     """The same for alerts that one step cures; None for those that no step does."""
     kinds = alert.kinds
     hints = tuple(hint for message in alert.messages for hint in message.specific_hints)

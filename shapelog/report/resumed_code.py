@@ -12,11 +12,11 @@ from shapelog.model.frame import Frame, Function
 from shapelog.reading.payloads.compiler_messages import CompilerMessage
 from shapelog.reading.records import StackFrame
 from shapelog.report.alerts import Alert, Alerts
-from shapelog.report.repository_paths import SourceLine
 from shapelog.rules import AlertKind
 
 # The compiles of a frame that are asked who called it.
 _MOST_ASKED = 8
+_Line = tuple[str, int]
 _Runner = Function | tuple[int | None, int, tuple[StackFrame, ...]]
 
 
@@ -49,10 +49,14 @@ class ResumedCode:
         return (code for line in lines for code in self._by_line.get(line, ()))
 
     @cached_property
-    def _failed_at(self) -> Mapping[SourceLine, Sequence[Alert]]:
+    def _failed_at(self) -> Mapping[_Line, Sequence[Alert]]:
         """The failures at each line."""
-        failed = (alert for alert in self.found.alerts if AlertKind.FAILURE in alert.kinds and alert.source_line)
-        return {line: items for line, items in grouped(failed, lambda alert: alert.source_line).items() if line}
+        failed = [(line, alert) for alert in self.found.alerts if AlertKind.FAILURE in alert.kinds for line in innermost(alert)]
+        return {line: [alert for _, alert in items] for line, items in grouped(failed, lambda item: item[0]).items()}
+
+    @cached_property
+    def _by_function(self) -> Mapping[Function, Sequence[Code]]:
+        return grouped(self.found.codes, lambda code: code.first.function)
 
     @cached_property
     def _run_by(self) -> Mapping[_Runner, Sequence[Code]]:
@@ -62,18 +66,35 @@ class ResumedCode:
         called = ((runner, code) for code in self.found.codes for runner in _runners(code.first))
         return {runner: [code for _, code in items] for runner, items in grouped(called, lambda item: item[0]).items()}
 
-    def within(self, alerts: Iterable[Alert]) -> Iterator[Code]:
-        """The code that a function calls which failed at the line of such a graph break, and ran in eager mode, each once.
+    def within(self, alerts: Sequence[Alert]) -> Iterator[Code]:
+        """The code that is compiled by itself because of such graph breaks, and is part of a graph without them, each once.
 
-        What it calls is compiled by itself then, and is part of its graph without the break.
+        That is what lies between the code that broke and the line where it did, and what a function calls that failed at that line and
+        ran in eager mode.
         """
-        lines = dict.fromkeys(alert.source_line for alert in alerts if alert.source_line)
+        lines = dict.fromkeys(line for alert in alerts for line in innermost(alert))
         failed = [alert for line in lines for alert in self._failed_at.get(line, ())]
         frames = dict.fromkeys(item.frame for alert in failed for item in alert.occurrences)
         runners: list[_Runner] = [frame.function for frame in frames]
         runners += [(frame.rank, frame.process, _above(compile)) for frame in frames for compile in frame.compiles[:_MOST_ASKED]]
-        found = chain.from_iterable(self._run_by.get(runner, ()) for runner in runners)
+        found = chain(self._between(alerts), chain.from_iterable(self._run_by.get(runner, ()) for runner in runners))
         return (code for code in dict.fromkeys(found) if code.first not in frames)
+
+    def _between(self, alerts: Iterable[Alert]) -> Iterator[Code]:
+        """The functions that the code which broke was to inline when it did: each runs up to the break as code of its own."""
+        for alert in alerts:
+            for function, message in product(dict.fromkeys(item.frame.function for item in alert.occurrences), alert.messages):
+                rank, process, *own = function
+                broke = [at for at, line in enumerate(message.stack) if [line.file, line.name] == own]
+                for line in message.stack[broke[-1] + 1 :] if broke else ():
+                    yield from self._by_function.get((rank, process, line.file, line.name), ())
+
+
+def innermost(alert: Alert) -> tuple[_Line, ...]:
+    """The lines at which Dynamo met what an alert is about, which may be in a library; else the line that it is shown at."""
+    found = dict.fromkeys((message.stack[-1].file, message.stack[-1].line) for message in alert.messages if message.stack)
+    shown = alert.source_line
+    return tuple(found) or (((shown.file, shown.line),) if shown else ())
 
 
 def _above(compile: Compile) -> tuple[StackFrame, ...]:

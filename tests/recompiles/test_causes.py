@@ -631,6 +631,21 @@ def test_a_float_of_an_optimizer_is_set_by_a_scheduler(source: str, remedy: str)
 
 
 @pytest.mark.parametrize(
+    ("file", "source", "is_of_optimizer"),
+    [
+        ("/lib/python3.11/site-packages/torch/optim/_adafactor.py", "L['lr']", True),
+        ("/lib/python3.11/site-packages/torch/optim/optimizer.py", "L['kwargs']['lr']", True),
+        ("/lib/python3.11/site-packages/torch/optim/_adafactor.py", "L['d']", False),
+        ("/srv/app/training.py", "L['lr']", False),
+    ],
+)
+def test_the_rate_that_functions_of_an_optimizer_get_is_set_where_that_is_made(file: str, source: str, is_of_optimizer: bool) -> None:
+    trees = [guard_tree(tensor_match(), equals_match(source, value, "float")) for value in (0.1, 0.2)]
+    made = trace(*(compiled(f"0/{number}", tensor(10, 8), guards=tree, file=file) for number, tree in enumerate(trees)))
+    assert only(made).own_remedy.startswith("pass the optimizer a tensor as its learning rate") is is_of_optimizer
+
+
+@pytest.mark.parametrize(
     ("source", "verdict"),
     [
         ("dict(type(L['b']).__mro__[2].__dict__)['scale']", Verdict.MARKING),

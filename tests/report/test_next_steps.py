@@ -266,6 +266,35 @@ def test_what_runs_by_itself_since_a_break_made_its_caller_fail_goes_with_the_br
     assert sum(step.saving.most for step in steps_of(make.report(made)) if step.kind is StepKind.GRAPH_BREAK) == saved
 
 
+def broken_below(step: str) -> bytes:
+    """``update`` calls ``step``, that ``single``, whose line 79 breaks the graph; each is compiled by itself, ``step`` twice."""
+    stack = [(6, "update"), (40, step), (79, "single")]
+
+    def lines(calls: list[tuple[int, str]]) -> str:
+        return "".join(f'  File "{make.MODEL}", line {number}, in {name}\n    x.item()\n' for number, name in calls)
+
+    what = "Graph Break Reason: Unsupported item()\n  Hint: Move the line.\n"
+    text = f"Graph break in user code at {make.MODEL}:79\n{what}User code traceback:\n{lines(stack)}"
+    made = make.trace()
+    for label, name in (("0/0", "update"), ("1/0", "step"), ("1/1", "step")):
+        made += make.artifact("dynamo_graph_break_reason", text, id=label)
+        made += make.compile(label, make.tensor(10, 8 + int(label[-1])), name=name)
+    failed = {**make.FAILED, "fail_reason": f"{what}\nfrom user code:\n{lines(stack[2:])}"}
+    return made + make.compile("2/0", make.tensor(10, 8), name="single", **failed)
+
+
+def test_code_that_fails_at_the_line_of_a_break_has_one_step_with_it() -> None:
+    (step,) = [step for step in steps_of(make.report(broken_below("step"))) if step.kind in (StepKind.GRAPH_BREAK, StepKind.FAILURE)]
+    assert step.title == "Remove the graph break in update, which keeps single from compiling: Unsupported item()"
+    assert (step.saving.most, step.saving.failed) == (2, 1)
+    assert saving_words(step.saving) == "saves up to 2 compilations (up to 2.00 s); calls no longer run eagerly or raise"
+
+
+def test_only_the_functions_on_the_way_to_a_break_go_with_it() -> None:
+    (step,) = [step for step in steps_of(make.report(broken_below("other"))) if step.kind is StepKind.GRAPH_BREAK]
+    assert (step.saving.most, step.saving.failed) == (0, 1)
+
+
 def numbers_of_a_tensor() -> bytes:
     """A line asks a tensor for a number, which is another one in each call, and the rest of the function is compiled for each."""
     text = f"Graph break in user code at {make.MODEL}:79\nGraph Break Reason: Unsupported item()\n  Hint: Move the line.\n"

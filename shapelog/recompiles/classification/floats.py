@@ -14,6 +14,7 @@ _FLOAT_OF_OPERATOR = "let the operator {operator} take it as a tensor, or accept
 _CUSTOM_OPERATOR = re.compile(r"\btorch\.ops\.((?!aten\b|prims\b|higher_order\b)\w+)\.(\w+)[\w.]*\((.*)\)")
 FLOAT_BRANCH = "replace the branch on this float by torch.where on a tensor, or accept one graph per branch"
 _LEARNING_RATE = re.compile(r"\.param_groups\[\d+\]\['lr'\]$")
+_RATE_IN_TORCH, _OPTIMIZERS = re.compile(r"^L(?:\['kwargs'\])?\['lr'\]$"), "/torch/optim/"
 # A float that is dynamic, as its graph takes it out of a tensor, and what passes it on as a number: keywords of operators, and functions
 # of ``torch.nn.functional``. With a tensor in its place, these break the graph (measured with torch 2.13).
 _TAKEN_OUT = re.compile(r'^(\w+): "Sym\([^"]*\)" = (\w+)\.item\(\)')
@@ -53,7 +54,7 @@ def float_value(item: Violation, name: str, entry: CompileFacts, call: CompileFa
         return Classification(("SL312",), rounded, False, Verdict.JUSTIFIED, remedy)
     if pin is not None and not pin.user_stack.frames:  # after the code was traced: the backend takes no floats
         constant = f"{sentence}; PyTorch could not make it a tensor, and took its value as a constant"
-        return Classification(("SL312",), constant, False, remedy=_remedy_of_group(item.source))
+        return Classification(("SL312",), constant, False, remedy=_remedy_of_group(item.source, call.compile.metrics.code_file))
     if pin is not None:
         sentence += f"; {by_whom(pin)} needs the exact value"
         remedy = _remedy_of_pin(name, pin.user_stack.frames[-1].file)
@@ -62,7 +63,7 @@ def float_value(item: Violation, name: str, entry: CompileFacts, call: CompileFa
     if branch is None and _goes_as_number(item.source, call):
         return Classification(("SL312",), sentence, False, Verdict.JUSTIFIED, _ONE_MORE)
     if branch is None:
-        return Classification(("SL312",), sentence, remedy=_remedy_of_group(item.source))
+        return Classification(("SL312",), sentence, remedy=_remedy_of_group(item.source, call.compile.metrics.code_file))
     verdict = Verdict.JUSTIFIED if branch.parsed.holds(entry.numbers) is False else None
     sentence += f"; the code branches on it ({shown_guard(branch.expression)})"
     return Classification(("SL312",), sentence, False, verdict, FLOAT_BRANCH)
@@ -83,12 +84,15 @@ def _goes_as_number(source: Source, call: CompileFacts) -> bool:
     return any(pattern.search(statement.partition(";  ")[0]) for pattern in patterns for statement in statements)
 
 
-def _remedy_of_group(source: Source) -> str:
+def _remedy_of_group(source: Source, file: str) -> str:
     """What to do about a float in the parameter group of an optimizer, where a scheduler may replace a tensor by the next float.
+
+    The functions of an optimizer of PyTorch, which are in ``file``, get the rate from there as an argument.
 
     ``OneCycleLR`` and ``CyclicLR`` (torch/optim/lr_scheduler.py) set floats as momentum; a rate that is a tensor stays one. "" for others.
     """
-    return _TENSOR_RATE if _LEARNING_RATE.search(source) else _FIXED_MOMENTUM if _CYCLED.search(source) else ""
+    is_rate = _LEARNING_RATE.search(source) or (_OPTIMIZERS in file.replace("\\", "/") and _RATE_IN_TORCH.search(source))
+    return _TENSOR_RATE if is_rate else _FIXED_MOMENTUM if _CYCLED.search(source) else ""
 
 
 def not_a_number(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:

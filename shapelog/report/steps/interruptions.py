@@ -2,17 +2,19 @@
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from shapelog.advice.compile_seconds import Seconds
 from shapelog.model.compile import Outcome
 from shapelog.model.frame import UNNAMED_CODE
 from shapelog.reading.payloads.source_names import is_library, is_torch
-from shapelog.report.alerts import Alert
+from shapelog.report.alerts import Alert, Occurrence
 from shapelog.report.details.logging_calls import lines_for_logging
 from shapelog.report.details.restarts import restart_remedy
 from shapelog.report.details.uncompiled_calls import Eager, fates
 from shapelog.report.steps.step import Confidence, NextStep, Saving, StepKind, StepSources, middle, step_of, subject_of_alerts
+from shapelog.rules import AlertKind
 from shapelog.text import file_name, sentence_end, shorten
 
 # ``torch._dynamo.config.trace_numpy = True``, `` `torch._dynamo.config.trace_numpy` to `True` ``; one hint lacks the ``config``.
@@ -28,20 +30,32 @@ _SHORTEST_SENTENCE = 20
 _LONGEST_ERROR = 80
 
 
-def graph_break_step(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
-    """Without the break, what it cost goes away, but the code that goes on after it, and what ran by itself, is part of the rest."""
+def graph_break_step(run: StepSources, found: Sequence[Alert]) -> NextStep:
+    """Without the break, what it cost goes away, but the code that goes on after it, and what ran by itself, is part of the rest.
+
+    Code that failed to compile at the line of the break compiles without it.
+    """
+    failed = [alert for alert in found if AlertKind.FAILURE in alert.kinds]
+    alerts = [alert for alert in found if alert not in failed]
     codes = dict.fromkeys((*run.resumed.after(alerts), *run.resumed.within(alerts)))
     resumed = [item for code in codes for item in run.found.compiles(code)]
-    saved = Seconds(0.0, math.fsum((*(alert.seconds for alert in alerts), *(item.seconds for item in resumed))))
+    taken = {item.compile: item.seconds for alert in alerts for item in alert.occurrences}
+    saved = Seconds(0.0, math.fsum((taken | {item.compile: item.seconds for item in resumed}).values()))
     refused = sum(item.weight for item in resumed if item.compile.outcome is Outcome.LIMIT)
     raised = sum(item.weight for item in resumed if item.compile.raised_at_limit)
-    gone = sum(item.weight for item in resumed if not item.compile.is_refused)
+    gone = sum(item.weight for item in resumed if item.compile.outcome is Outcome.COMPILED)
     saving = Saving(0, gone, saved, refused=refused, raised=raised, eager=(Eager.LIMIT,) if raised < refused else ())
-    what = _title_of(alerts[0])
+    if failed:
+        fate = _saved_failures(failed)
+        saving = replace(fate, most=gone, seconds=saved, refused=refused, raised=raised + fate.raised, eager=(*fate.eager, *saving.eager))
+    first = next((alert for alert in alerts if alert.code not in codes), alerts[0])  # the others break only because this one does
+    what = _title_of(first)
     places = {alert.source_line for alert in alerts}
     which = "the graph break" if len(places) == 1 else f"{len(places)} graph breaks"
-    where = f" in {alerts[0].title}" if len({alert.title for alert in alerts}) == 1 or len(places) == 1 else ""
-    return step_of(StepKind.GRAPH_BREAK, f"Remove {which}{where}: {what}", alerts, saving, middle(saved), *_cure(alerts))
+    where = f" in {first.title}" if len({alert.title for alert in alerts}) == 1 or len(places) == 1 else ""
+    keeps = f", which {'keeps' if len(places) == 1 else 'keep'} {subject_of_alerts(failed)} from compiling" if failed else ""
+    stake = max(middle(saved), _seconds_in_vain(run, failed))
+    return step_of(StepKind.GRAPH_BREAK, f"Remove {which}{where}{keeps}: {what}", found, saving, stake, *_cure(found))
 
 
 def _title_of(alert: Alert) -> str:
@@ -80,11 +94,6 @@ def restart_step(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
 
 def failure_step(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
     """Where the error is fixed, the code runs compiled."""
-    failures = [item for alert in alerts for item in alert.occurrences if item.compile.outcome is Outcome.FAILED]
-    stake = math.fsum(run.seconds[compile] for compile in {item.compile for item in failures})
-    raised, eager = fates((item.frame, item.compile, item.times) for item in failures)
-    ranks = {rank for alert in alerts for rank in alert.ranks}
-    saving = Saving(failed=sum(item.times for item in failures), raised=raised, ranks=len(ranks), eager=eager)
     error, _, words = _own_error(alerts[0]).partition(": ")
     subject = subject_of_alerts(alerts)
     title = f"{'Fix the error' if subject == UNNAMED_CODE else f'Fix what keeps {subject} from compiling'}: {_title_of(alerts[0])}"
@@ -95,9 +104,26 @@ def failure_step(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
     if error:
         title = f"Fix the {error}{'' if subject == UNNAMED_CODE else f' in {subject}'}{f': {words}' if words else ''}"
     is_bug = any(message.is_bug for message in alerts[0].messages[:1])
-    if is_bug or all(item.compile.is_forbidden for item in failures):
+    if is_bug or all(item.compile.is_forbidden for item in _failures(alerts)):
         title = f"{subject}: {alerts[0].remedy.text}"
-    return step_of(StepKind.FAILURE, title, alerts, saving, stake, confidence, settings)
+    return step_of(StepKind.FAILURE, title, alerts, _saved_failures(alerts), _seconds_in_vain(run, alerts), confidence, settings)
+
+
+def _failures(alerts: Iterable[Alert]) -> list[Occurrence]:
+    return [item for alert in alerts for item in alert.occurrences if item.compile.outcome is Outcome.FAILED]
+
+
+def _seconds_in_vain(run: StepSources, alerts: Iterable[Alert]) -> float:
+    """What compiles took that failed."""
+    return math.fsum(run.seconds[compile] for compile in {item.compile for item in _failures(alerts)})
+
+
+def _saved_failures(alerts: Sequence[Alert]) -> Saving:
+    """The calls that no longer fail to compile, and what became of them."""
+    failures = _failures(alerts)
+    raised, eager = fates((item.frame, item.compile, item.times) for item in failures)
+    ranks = {rank for alert in alerts for rank in alert.ranks}
+    return Saving(failed=sum(item.times for item in failures), raised=raised, ranks=len(ranks), eager=eager)
 
 
 def _line_of_library(alert: Alert) -> str:
