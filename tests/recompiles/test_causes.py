@@ -1380,6 +1380,8 @@ def test_tensors_that_are_keys_of_a_dict_and_parameters_are_not_copied() -> None
         (False, "len(d) == 1", ""),
         (False, "len(d) == 1  # return y * len(d)  # app/m.py:3 in f", "pass the number of items as an int, which can be dynamic"),
         (False, "len(d) == 1  # return y * len(old_d)  # app/m.py:3 in f", ""),
+        (False, "len(d) == 1  # d.append(y.item())  # app/m.py:3 in f", "the code adds items to it itself: return them"),
+        (False, "len(d) == 1  # old_d.append(y.item())  # app/m.py:3 in f", ""),
     ],
 )
 def test_a_container_that_the_code_fills_or_only_counts_has_a_remedy_of_its_own(is_changed: bool, reason: str, remedy: str) -> None:

@@ -13,6 +13,8 @@ from shapelog.text import with_article
 _KINDS_OF_CALLS = "accept one graph for each kind of call: each passes tensors that the other does not"
 _OWN_KEYS = "the code adds keys to this dict itself: add them before the first call, or return the values and store them outside"
 _OWN_ITEMS = "the code adds items to it itself: return them, and add them outside"
+# A call on a list that makes it longer; after a graph break, it is the resumed code that makes it.
+_ADDS = r"\.(?:append|extend|insert)\("
 _NUMBER_OF_ITEMS = "pass the number of items as an int, which can be dynamic, in place of len() inside"
 _ONE_ORDER = "insert the keys in the same order every time"
 _SETS, _SAME_MEMBERS = frozenset(("set", "frozenset")), "always pass a set with the same members, or accept one graph for each case"
@@ -120,10 +122,11 @@ def _added_to(source: Source, entry: CompileFacts, call: CompileFacts) -> Source
 
 def _of_items(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> str:
     """What to do about another number of items, where the code changes it or asks for nothing else; "" for any other."""
-    if _changes_it_itself(item, entry, call):
+    last = re.escape(name.rpartition(".")[2])
+    if _changes_it_itself(item, entry, call) or re.search(rf"(?<!\w){last}{_ADDS}", code_of(item)):
         return _OWN_ITEMS
     has_tensors = any(tensor.source.is_below(item.source) for known in (entry, call) for tensor in known.compile.inputs)
-    counted = re.search(rf"\blen\([\w.]*(?<!\w){re.escape(name.rpartition('.')[2])}\)", code_of(item))
+    counted = re.search(rf"\blen\([\w.]*(?<!\w){last}\)", code_of(item))
     return _NUMBER_OF_ITEMS if counted and not has_tensors else ""
 
 
