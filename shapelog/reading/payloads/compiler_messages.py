@@ -68,6 +68,9 @@ _GENERAL_HINT = re.compile(
 
 
 FLOAT_RESTART = "a float could not stay dynamic, so its value became a constant"
+# A call of a builtin with a symbolic int or float: Dynamo moves none of these to the end of the graph (can_reorder_logs).
+_SYMBOLIC_ARGUMENT = re.compile(r"builtin \S+ \[.*\bSymNodeVariable\b")
+_LONGEST_CONTEXT = 2000
 # Restarts that PyTorch records as a class, without words.
 _RESTART_CLASS = re.compile(r"<class 'torch\._dynamo\.exc\.(\w+)'>")
 _RESTARTS = {
@@ -253,10 +256,13 @@ def _one_break(text: str) -> CompilerMessage:
     if not title and explanation:  # what was met is cut off
         return CompilerMessage(parts[0][1][0], "", hints)
     what, label, own_guard = _title(title).partition(_OWN_GUARD)
+    context = by_name.get("Developer debug context", [""])[0][:_LONGEST_CONTEXT]
     if _ON_PURPOSE.match(what):
         hints = ("Remove the `torch._dynamo.graph_break()` call.",)
-    elif skipped := _SKIPPED.match(by_name.get("Developer debug context", [""])[0]):
+    elif skipped := _SKIPPED.match(context):
         hints = _hints_of_skipped(skipped) or hints
+    elif _SYMBOLIC_ARGUMENT.match(context):
+        hints = tuple(hint for hint in hints if "reorderable_logging_functions" not in hint)
     return CompilerMessage(what, f"{label}{own_guard}" or _error_first(explanation), hints)
 
 

@@ -32,3 +32,15 @@ def test_a_logger_is_ignored_by_the_method_that_the_line_calls() -> None:
     made = make.trace(make.compile("0/0", make.tensor(10, 8), guards="", fail_type="Unsupported", fail_reason=reason))
     (step,) = next_steps(make.alerts_of(made))
     assert step.text == ("import logging", "torch._dynamo.config.ignore_logging_functions.add(logging.Logger.info)")
+
+
+@pytest.mark.parametrize(("kind", "is_moved"), [("constant.ConstantVariable", True), ("tensor.SymNodeVariable", False)])
+def test_a_call_with_a_symbolic_int_is_not_moved(kind: str, is_moved: bool) -> None:
+    setting = "torch._dynamo.config.reorderable_logging_functions"
+    reason = "No\n  Explanation: Dynamo cannot trace `print` with argument types ['int'].\n"
+    reason += f"  Hint: Avoid calling `print`.\n  Hint: If you call a logging function (e.g. `print`), add it to `{setting}`.\n"
+    reason += f"\n  Developer debug context: builtin print [<class 'torch._dynamo.variables.{kind}'>] False\n"
+    made = make.trace(make.compile("0/0", make.tensor(10, 8), guards="", fail_type="Unsupported", fail_reason=reason))
+    (step,) = next_steps(make.alerts_of(made))
+    assert step.text == ((f"{setting}.add(print)",) if is_moved else ())
+    assert any(setting in hint for hint in step.hints) is is_moved
