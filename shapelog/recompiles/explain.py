@@ -6,8 +6,8 @@ from typing import NamedTuple
 from shapelog.display import in_notebook
 from shapelog.errors import DATA_LOSS, INFO, Problem
 from shapelog.grouping import grouped
-from shapelog.model.compile import Compile, Outcome
-from shapelog.model.frame import Frame
+from shapelog.model.compile import Compile, Outcome, resumed_by
+from shapelog.model.frame import Frame, Function
 from shapelog.model.ids import parse_compile_id
 from shapelog.model.trace import Trace
 from shapelog.reading.payloads.properties import GRAD_MODE, INFERENCE_MODE, Kind, Property
@@ -143,13 +143,14 @@ def explain_trace(trace: Trace, debug: bool = False) -> Explanations:
     differences = Differences()
     reuse = GraphReuse(differences)
     reasons = _reasons_of(trace)
+    trained = frozenset(frame.function for frame in trace.frames if any(compile.backward for compile in frame.compiles))
     by_frame: dict[Frame, tuple[Recompile, ...]] = {}
     compared: dict[Compile, tuple[EntryDifference, ...]] = {}
     problems: list[Problem] = []
     unexplained: set[Frame] = set()
     for frame in trace.frames:
         try:
-            found, left_out = _explain_frame(frame, reuse, reasons, compared)
+            found, left_out = _explain_frame(frame, reuse, reasons, trained, compared)
             by_frame[frame] = found if trace.version.reads_sources else tuple(map(_without_list, found))
         except Exception as error:
             if debug:
@@ -203,17 +204,23 @@ def _runs_in_both_modes(frame: Frame, table: FactTable) -> bool:
 
 
 def _explain_frame(
-    frame: Frame, reuse: GraphReuse, reasons: _Reasons, compared: dict[Compile, tuple[EntryDifference, ...]]
+    frame: Frame,
+    reuse: GraphReuse,
+    reasons: _Reasons,
+    trained: frozenset[Function],
+    compared: dict[Compile, tuple[EntryDifference, ...]],
 ) -> tuple[tuple[Recompile, ...], int]:
     """The recompiles of a frame, and the largest number of entries that one of them was not compared with.
 
+    ``trained`` are functions that have a backward graph: what resumes one of them after a graph break runs in the modes of the whole.
     What separates each from the entries that it was compared with is added to ``compared``, as far as the entries are known.
     """
     found: list[Recompile] = []
     reuse.differences.table.note(frame)
     entries, labels = Entries(), set[str]()
     backend = new_backend_each_time(frame, reuse.differences)
-    in_both_modes = _runs_in_both_modes(frame, reuse.differences.table)
+    is_part = resumed_by(frame.name) is not None and frame.function in trained
+    in_both_modes = is_part or _runs_in_both_modes(frame, reuse.differences.table)
     for index, compile in enumerate(frame.compiles):
         outside = entries_outside_trace(labels, compile) if entries.are_bare else []
         labels.add(compile.label.partition("#")[0])

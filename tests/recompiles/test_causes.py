@@ -2190,6 +2190,17 @@ def test_two_grad_modes_are_justified_where_the_function_is_trained() -> None:
     assert trained.causes[0].own_remedy.startswith("accept two graphs")
 
 
+@pytest.mark.parametrize(("trained", "verdict"), [("f", Verdict.JUSTIFIED), ("g", Verdict.CODE)])
+def test_code_after_a_graph_break_runs_in_the_grad_modes_of_the_function_that_it_resumes(trained: str, verdict: Verdict) -> None:
+    rest = "torch_dynamo_resume_in_f_at_7"
+    first, second = (guard_tree(tensor_match(), global_state(grad_mode=mode)) for mode in (True, False))
+    whole = make.compile("0/0", make.tensor(10, 8, requires_grad=True), name=trained)
+    whole += make.metrics("0/0", kind="bwd_compilation_metrics", fail_type=None)
+    compiles = [make.compile(f"1/{number}", make.tensor(10, 8), guards=guards, name=rest) for number, guards in enumerate((first, second))]
+    found = make.last_recompile(make.trace(whole, *compiles))
+    assert (found.codes, found.verdict) == (("SL305",), verdict)
+
+
 @pytest.mark.parametrize(("sizes", "verdict"), [((10, 10, 12), Verdict.JUSTIFIED), ((10, 10), Verdict.CODE)], ids=["came back", "once"])
 def test_a_mode_that_comes_back_is_no_other_warm_up(sizes: tuple[int, ...], verdict: Verdict) -> None:
     """Without a backend that compiles a backward graph; a third size is compiled in the first mode again."""
