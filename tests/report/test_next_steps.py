@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import make
 import pytest
-from payload_text import equals_match, guard_tree, tensor_match
+from payload_text import equals_match, graph_text, guard_manager, guard_tree, tensor_match
 from recorded import FIXTURES, RECORDED, report_of
 
 from shapelog.model.compile import Compile, Outcome
@@ -439,6 +439,28 @@ def test_an_export_that_failed_comes_before_minor_savings() -> None:
     for size, kinds in ((0.5, [StepKind.EXPORT, StepKind.MARK]), (50.0, [StepKind.MARK, StepKind.EXPORT])):
         sizes = make.static_sizes(10, seconds=size) + make.dynamic_size("0/1", 12, seconds=size)
         assert [step.kind for step in steps_of(make.report(make.trace(sizes, other) + failed))] == kinds
+
+
+PLUS, RELU = (f'y: "f32[10, 8][8, 1]cpu" = {code}' for code in ("l_x_ + 1", "torch.relu(l_x_)"))
+
+
+@pytest.mark.parametrize(
+    ("value", "operation", "least"),
+    [(("size", 3), PLUS, 1), (("t", 0.7, "float"), PLUS, 0), (("size", 3), RELU, 0)],
+    ids=["same graph", "a float under the key", "other operations"],
+)
+def test_the_same_keys_may_not_be_enough(value: tuple[str, object], operation: str, least: int) -> None:
+    name, *constant = value
+    no_keys = guard_manager("L['kw']", type="dict", kind="DictGuardManager")
+    trees = guard_tree(tensor_match(), no_keys), guard_tree(tensor_match(), equals_match(f"L['kw']['{name}']", *constant))
+    graphs = (graph_text('L_x_: "f32[10, 8][8, 1]cpu"', "l_x_ = L_x_", code, "return (y,)") for code in (PLUS, operation))
+    first, second = (
+        make.compile(f"0/{number}", make.tensor(10, 8), guards=guards, graph=graph, reasons=["0/0: len(kw) != 0"] * number)
+        for number, (guards, graph) in enumerate(zip(trees, graphs, strict=True))
+    )
+    (step,) = steps_of(make.report(make.trace(first, second)))
+    assert (step.rules[0].code, step.saving.least, step.saving.most) == ("SL314", least, 1)
+    assert step.confidence.level == ("medium" if least else "low")
 
 
 GRAD_MODE = "0/0: GLOBAL_STATE changed: grad_mode "

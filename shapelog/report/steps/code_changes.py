@@ -7,7 +7,9 @@ from dataclasses import replace
 from shapelog.advice.compile_seconds import Seconds
 from shapelog.grouping import grouped
 from shapelog.model.compile import Compile, Outcome
+from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.properties import Kind
+from shapelog.recompiles.explain import Recompile
 from shapelog.recompiles.global_state import set_once
 from shapelog.report.alerts import Alert, Occurrence
 from shapelog.report.details.uncompiled_calls import Eager
@@ -24,10 +26,12 @@ from shapelog.report.steps.step import (
     subject_of_alerts,
 )
 from shapelog.report.weighted import WeightedCompile
+from shapelog.rules import RULES
 from shapelog.text import shorten, some
 
 # What is one thing by itself; other items of a list, say, come with another length.
 _SINGLE = (Kind.VALUE, Kind.STRIDE)
+_KEYS = RULES["SL314"]
 # How many of the properties that changed a title names, and how much of each.
 _NAMED, _LONGEST_NAME = 2, 40
 
@@ -50,12 +54,15 @@ def code_change(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
     named = [item for item in own.values() if cured[item.compile].issuperset(run.recompiles[item.compile].codes)]
     own |= repeated
     alone = [*named, *repeated.values()]
+    sure = [item for item in alone if not _differ_in_values(run, run.recompiles[item.compile])]
     # at the recompile limit, a call that was refused takes the place of one that needs no compile any more
-    sole = [item for item in alone if not any(other.is_refused for other in run.recompiles[item.compile].frame.compiles)]
+    sole = [item for item in sure if not any(other.is_refused for other in run.recompiles[item.compile].frame.compiles)]
     saved = Seconds(math.fsum(item.seconds for item in sole), math.fsum(item.seconds for item in own.values()))
     confidence = Confidence("medium", "the cause is known; the changed code may meet other obstacles")
     if len(alone) < len(own):
         confidence = Confidence("low", "some of these recompilations have other causes as well")
+    elif len(sure) < len(own):
+        confidence = Confidence("low", "calls with the same keys may still differ in the values, or the code may branch on these")
     elif len(sole) < len(own):
         confidence = Confidence("low", "calls that were refused at the recompile limit may be compiled in place of these")
     kind = StepKind.SETUP if alerts[0].rule.code in SET_UP else StepKind.CODE
@@ -83,6 +90,26 @@ def _repeated(run: StepSources, alerts: Sequence[Alert]) -> Iterator[WeightedCom
             compared = run.report.explained.compared.get(item.compile, ()) if is_left else ()
             if any(other.causes and all(cause.axis in axes and cause.prop.kind in _SINGLE for cause in other.causes) for other in compared):
                 yield item
+
+
+def _differ_in_values(run: StepSources, item: Recompile) -> bool:
+    """Whether two calls with other keys in a dict also differ in what is done with them, or in a constant that is stored under one."""
+    dicts = [cause.source for cause in item.causes if cause.rule is _KEYS and not cause.own_remedy]
+    entry, call = item.nearest, item.compile
+    if not dicts or entry is None:
+        return False
+    if entry.graph and call.graph and entry.graph.key != call.graph.key:
+        return True
+    stored = tuple(f"{source}[" for source in dicts)
+    constants = (
+        {
+            key: fact
+            for key, fact in run.report.explained.facts.of(known).facts.items()
+            if key[1].kind is Kind.VALUE and integer(str(fact)) is None and key[0].startswith(stored)
+        }
+        for known in (entry, call)
+    )
+    return next(constants) != next(constants)
 
 
 def _what_to_change(alerts: Sequence[Alert]) -> str:
