@@ -5,7 +5,7 @@ of that graph, the guards of one of them must hold for both calls.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -216,6 +216,8 @@ class GraphReuse:
             return False
         marked = tuple((cause.source, cause.prop) for cause in difference.causes if cause.is_int or cause.prop.kind is Kind.SIZE)
         tried = [table.of(item) for item in wide or dynamic]
+        if not wide and any(_fails_alone(item, (call, known), marked) for item in tried):
+            return None
         if any(all(guards_hold(item, one, marked) for one in (call, known)) for item in tried):
             return bool(wide)
         # where all dynamic entries are on another path than the two calls, only a guard on what separates these counts against them
@@ -367,6 +369,18 @@ def _is_dynamic_in(entry: Compile, difference: EntryDifference) -> bool:
     tree = entry.guards
     keys = [(cause.source, cause.prop) for cause in difference.causes if cause.prop.kind is Kind.SIZE or cause.is_int]
     return tree is not None and all(tree.facts.get(key, DYNAMIC) == DYNAMIC for key in keys)
+
+
+def _fails_alone(entry: CompileFacts, calls: Iterable[CompileFacts], marked: tuple[Key, ...]) -> bool:
+    """Whether an entry that is dynamic in a part of what separates two calls has a guard over nothing else that fails for one of them.
+
+    Such as ``k != 1``, which no constant of the entry takes part in.
+    """
+    names = {f"{source.canonical}.size()[{prop.dim}]" if prop.kind is Kind.SIZE else source.canonical for source, prop in marked}
+    names &= entry.symbolic
+    shapes = entry.tree.shapes if entry.tree and names else ()
+    others = frozenset(shape.expression for shape in shapes if not shape.parsed.names or not names.issuperset(shape.parsed.names))
+    return len(others) < len(shapes) and not all(guards_hold(entry, call, marked, others) for call in calls)
 
 
 def guards_hold(entry: CompileFacts, call: CompileFacts, marked: tuple[Key, ...] = (), without: frozenset[str] = frozenset()) -> bool:

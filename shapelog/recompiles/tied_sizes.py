@@ -47,12 +47,36 @@ def tied_to(
         call.static_values[known, entry] = tuple(islice(_static(known, entry, call), _MOST + 1))
     static = [item for item in call.static_values[known, entry] if item.key != key][:_MOST]
     pinned = known.pinned_alike(pin)
+    equal = _in_equation(key, static, call) if known is entry else None
+    if equal and all(_holds(equal, key, call, other) for other in pinned):
+        return (equal.parts[0].name,)
     seen = {before, after, *(other.number(key) for other in pinned)}
     for tie in _ties(static, before, after, is_sure=len(seen - {None}) >= _SURE):
         if all(_holds(tie, key, call, other) for other in pinned):
             return tuple(item.name for item in tie.parts if item.before != item.after)
     alike = (item for item in (_only_in_call(entry, call, before) if known is call else ()) if item.after == after)
     return next(((item.name,) for item in alike if all(_holds(_Tie((item,), int), key, call, other) for other in pinned)), ())
+
+
+def _in_equation(key: Key, static: list[StaticValue], call: CompileFacts) -> _Tie | None:
+    """What a later graph, in which both are symbolic, requires to be so much more or less: ``x.size()[1] == 1 + y.size()[1]``."""
+    source, prop = key
+    parts = {_name(item.key): item for item in static if item.before != item.after}
+    for shape in call.tree.shapes if call.tree and prop.kind is Kind.SIZE else ():
+        others = [name for name in shape.parsed.names if name != _name(key)]
+        item = parts.get(others[0]) if len(others) == 1 and len(shape.parsed.names) == 2 else None
+        if item and shape.parsed.is_equation:
+            numbers = call.number(key), call.number(item.key)
+            if None not in numbers:
+                more = (numbers[0] or 0) - (numbers[1] or 0)
+                return _Tie((item,), partial(add, more))
+    return None
+
+
+def _name(key: Key) -> str:
+    """How guards spell it."""
+    source, prop = key
+    return f"{source.canonical}.size()[{prop.dim}]" if prop.kind is Kind.SIZE else source.canonical
 
 
 def _ties(static: list[StaticValue], before: int, after: int, is_sure: bool) -> Iterator[_Tie]:

@@ -330,6 +330,39 @@ def test_a_size_is_tied_to_a_tensor_that_the_entry_was_not_called_with() -> None
     assert recompile.verdict is not Verdict.MARKING
 
 
+@pytest.mark.parametrize("more", [1, 2])
+def test_a_size_that_a_later_graph_takes_from_another_one_is_tied_to_it(more: int) -> None:
+    """Where one of the two was static at first, PyTorch pins the other: ``scores[:, :-1] == draft``."""
+    pinned = {"symbol": "s3", "sources": ["L['x'].size()[0]"], "value": "5"}
+    trees = [
+        guard_tree(tensor_match(size=(5, 8)), tensor_match("L['y']", size=(5 - more, 8))),
+        guard_tree(
+            tensor_match(size=(None, 8)), tensor_match("L['y']", size=(None, 8)), shapes=[f"L['x'].size()[0] == {more} + L['y'].size()[0]"]
+        ),
+    ]
+    symbols = ("s3", "5", "L['x'].size()[0]"), ("s12", str(7 - more), "L['y'].size()[0]")
+    made = trace(
+        compiled("0/0", tensor(5, 8), tensor(5 - more, 8, source="L['y']"), guards=trees[0], symbols=symbols[:1], specializations=(pinned,)),
+        compiled("0/1", tensor(7, 8), tensor(7 - more, 8, source="L['y']"), guards=trees[1], symbols=symbols),
+    )
+    recompile = last_recompile(made)
+    (of_x,) = [cause for cause in recompile.causes if cause.source == "L['x']"]
+    assert of_x.sentence.endswith("; the code ties it to y.size[0], which is static: mark that too")
+    assert recompile.verdict is Verdict.MARKING
+
+
+@pytest.mark.parametrize(("guard", "verdict"), [("L['k'] != 1", Verdict.JUSTIFIED), ("1 <= L['k']", Verdict.MARKING)])
+def test_a_guard_over_what_varies_counts_where_something_else_that_varies_is_static(guard: str, verdict: Verdict) -> None:
+    made = trace()
+    for number, (k, rows, width) in enumerate(((1, 10, 8), (1, 11, 8), (5, 12, 16))):
+        x, y = tensor(rows, 4), tensor(width, source="L['y']")
+        parts = tensor_match(size=(None if number else rows, 4)), tensor_match("L['y']", size=(width,))
+        tree = guard_tree(*parts, shapes=[guard]) if number == 2 else guard_tree(*parts, equals_match("L['k']", k))
+        symbols = [("s7", str(rows), "L['x'].size()[0]"), *([("s85", "5", "L['k']")] if number == 2 else [])]
+        made += compiled(f"0/{number}", x, y, guards=tree, symbols=symbols if number else ())
+    assert last_recompile(made).verdict is verdict
+
+
 DOCS, PART = "L['docs']", "L['q']"
 
 
