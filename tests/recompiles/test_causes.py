@@ -342,7 +342,9 @@ def test_a_size_that_a_later_graph_takes_from_another_one_is_tied_to_it(more: in
     ]
     symbols = ("s3", "5", "L['x'].size()[0]"), ("s12", str(7 - more), "L['y'].size()[0]")
     made = trace(
-        compiled("0/0", tensor(5, 8), tensor(5 - more, 8, source="L['y']"), guards=trees[0], symbols=symbols[:1], specializations=(pinned,)),
+        compiled(
+            "0/0", tensor(5, 8), tensor(5 - more, 8, source="L['y']"), guards=trees[0], symbols=symbols[:1], specializations=(pinned,)
+        ),
         compiled("0/1", tensor(7, 8), tensor(7 - more, 8, source="L['y']"), guards=trees[1], symbols=symbols),
     )
     recompile = last_recompile(made)
