@@ -457,7 +457,10 @@ class _AlertBuilder(NamedTuple):
             message, place, inside = messages.get(key), places.get(key), stopped.get(key)
             is_first = first[rule, key.words] == key  # others have their line as well, so that a baseline knows them apart
             title = names_of(self._titles(occurrences))
-            inside_code = "" if title == UNNAMED_CODE else f" in {title}"
+            source_line = self.found.repository.source_line(place.file, place.line) if place else None
+            inside_code = f" in {title}"
+            if title == UNNAMED_CODE:  # code that lies in no file has its place in the sentence
+                inside_code = f" at {place.file}:{place.line}" if place and place.file.startswith("<") else ""
             what = f"graph break{inside_code}" if rule is _BREAK else f"Dynamo restarted its analysis of {title}"
             times = _times(occurrences, repeated[key])
             restarted = [item.compile for item in occurrences if rule is _RESTART]
@@ -471,7 +474,7 @@ class _AlertBuilder(NamedTuple):
                 sentence=f"{what} ({times}): {message.title if message else reasons[0]}",
                 facts=reasons,
                 remedy=Remedy(rule, f"one restart is normal; if it is expensive, {remedy}" if remedy else rule.remedy),
-                source_line=self.found.repository.source_line(place.file, place.line) if place else None,
+                source_line=source_line,
                 snippet=place.code if place else "",
                 marked=place.marked if place else "",
                 occurrences=tuple(occurrences),

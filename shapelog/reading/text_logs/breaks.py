@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from shapelog.reading.payloads.compiler_messages import UNSUPPORTED_BUILTIN
+from shapelog.reading.payloads.source_names import is_dynamo
 from shapelog.reading.text_logs.failures import raised_in
 
 
@@ -36,6 +37,12 @@ def break_text(text: str) -> str:
     return f"{_LOST_REASON}\n" if _IN_STACK.match(text) else _DUPLICATE.sub(r"\1 ", text)
 
 
+def has_cut_stack(text: str, file: str, line: str) -> bool:
+    """Whether a stack that ends at a line does not go on to the one that the heading names, in the user's code."""
+    headed = _HEADED_PLACE.match(text)
+    return headed is not None and not is_dynamo(headed["file"]) and (headed["file"], headed["line"]) != (file, line)
+
+
 def warnings_in(lines: Sequence[str]) -> list[Sequence[str]]:
     """The lines of each warning about a builtin, of those about different ones; all lines where they are no such warnings."""
     found = ((at, UNSUPPORTED_BUILTIN.match(line, warned.end())) for at, line in enumerate(lines) if (warned := _WARNED.search(line)))
@@ -59,6 +66,7 @@ _WARNED = re.compile(rf"UserWarning: (?={UNSUPPORTED_BUILTIN.pattern})")
 _IN_STACK = re.compile(r' *File "| {4,}\S[^\n]*\n +File "')
 _LOST_REASON = "the text does not have the reason"
 _BREAK_HEADING = re.compile(r"\s*Graph [Bb]reak")
+_HEADED_PLACE = re.compile(r"\s*Graph [Bb]reak in user code at (?P<file>.*):(?P<line>\d{1,9})\s*$", re.M)
 _DUPLICATE = re.compile(r"^(Graph break) \([^()]*\) (?=in user code at)")
 # How torch 2.0 to 2.7 begins it: ``Graph break: call_function print in skip_files from user code at:``, or with the exception below.
 _OLD_BREAK = re.compile(

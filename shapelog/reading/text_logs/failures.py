@@ -10,6 +10,7 @@ from typing import NamedTuple
 from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION, compiler_message, exception_chain, stack_lines, user_stack
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.reading.records import StackFrame
+from shapelog.reading.text_logs.joined import joined_parts
 from shapelog.reading.text_logs.mentions import CLOSING, is_in_sentence
 from shapelog.reading.text_logs.message_kinds import CHAINS
 from shapelog.reading.text_logs.messages import UNKNOWN_CODE, Code, recompiled_code
@@ -55,11 +56,6 @@ _OF_DYNAMO = re.compile(
 )
 _EXPLANATION = re.compile(r"^(?P<message>[ \t]*Explanation: .*?)^\s*from user code:", re.M | re.S)
 _NOT_CONVERTED = re.compile(r"WON'T CONVERT (?P<name>\S+) (?P<file>.*?) line (?P<line>\d{1,9})")
-# A frame of a stack whose lines are joined, with its line of code up to what follows.
-_JOINED_FRAME = re.compile(
-    r"(?P<frame>File \"[^\"\n]{1,400}\", line \d{1,9}, in (?:<\w{1,40}>|[\w.]{1,200}))"
-    r"(?P<code>.*?)(?= File \"| Set TORCH| You can suppress|$)"
-)
 _STACK_LINE = re.compile(r"\s*(?:File \"|\^|~)")
 _SHAPE_ENV = "PyTorch could not make the guards on sizes; most often a size is marked as dynamic that the code fixes"
 _LOST_VIOLATION = f"{_SHAPE_ENV} (SHAPE_ENV)"
@@ -210,7 +206,7 @@ def failure(lines: Iterable[str], is_logged: bool = False) -> FailureText | None
 
     What PyTorch itself logs (``is_logged``) is a failure, even if the log ends before the exception.
     """
-    lines = [part for line in lines for part in _parted(line)]
+    lines = [part for line in lines for part in joined_parts(line)]
     text = "\n".join(lines)
     raised = [found for found in raised_in(text) if found.type not in _OF_ANY_PROGRAM or _OF_DYNAMO.search(text)]
     if not raised and (explained := _EXPLANATION.search(text)):  # from Explanation on, the message of an exception
@@ -241,17 +237,6 @@ def _without_indent(text: str, raised: _Raised) -> str:
     before = text[text.rfind("\n", 0, raised.start) + 1 : raised.start]
     message = text[raised.begin : raised.end].strip()
     return message if not before or before.strip() else re.sub(rf"\n[ \t]{{1,{len(before)}}}", "\n", message)
-
-
-def _parted(line: str) -> list[str]:
-    """A line in which somebody joined an exception and the user's stack, as the lines that these were; any other line as it is."""
-    begin = line.find(USER_STACK)
-    if begin <= 0 or not line[:begin].strip():
-        return [line]
-    frames = list(_JOINED_FRAME.finditer(line, begin))
-    stack = [part for frame in frames for part in (f"  {frame['frame']}", f"    {frame['code'].strip()}") if part.strip()]
-    rest = line[frames[-1].end() :].strip() if frames else ""
-    return [line[:begin].rstrip(), "", USER_STACK, *stack, *(["", rest] if rest else [])] if frames else [line]
 
 
 def _compiled_code(text: str) -> Code:

@@ -18,10 +18,11 @@ from shapelog.reading.payloads.pgo_state import parse as parse_code_state
 from shapelog.reading.payloads.recompile_reasons import RECOMPILE_FORBIDDEN, split_entry
 from shapelog.reading.payloads.recompile_reasons import parse as parse_reason
 from shapelog.reading.text_logs import versions
-from shapelog.reading.text_logs.breaks import break_text, each_break
+from shapelog.reading.text_logs.breaks import break_text, each_break, has_cut_stack
 from shapelog.reading.text_logs.captures import BACKWARD_PASS, cache_misses
 from shapelog.reading.text_logs.contents import LogContents
 from shapelog.reading.text_logs.failures import FailureText, failure, innermost_code, names_exception
+from shapelog.reading.text_logs.joined import joined_parts
 from shapelog.reading.text_logs.log_lines import Head, log_runs
 from shapelog.reading.text_logs.logged_compiles import UNKNOWN, LoggedCompile, LoggedCompiles, number_of
 from shapelog.reading.text_logs.message_kinds import (
@@ -515,13 +516,13 @@ class Transcriber:
 
     def _break(self, head: Head, lines: Sequence[str]) -> None:
         compile = self._compiles.compile_of(head, "") if head.compile else None
-        text = break_text("\n".join(lines))
+        text = break_text("\n".join(part for line in lines for part in joined_parts(line)))
         stack = user_stack(text) if compile is not None and not compile.code.name and any(_OLD_STACK in line for line in lines) else ()
         if stack and compile is not None:
             self._compiles.name(compile, Code(stack[0].name, stack[0].file, stack[0].line))
         if compile is None:
             *_, found = (None, *re.finditer(r'File "(.*)", line (\d{1,9}), in ([^\s,]+)', text))
-            code = Code(found[3], found[1], int(found[2])) if found else UNKNOWN
+            code = Code(found[3], found[1], int(found[2])) if found and not has_cut_stack(text, found[1], found[2]) else UNKNOWN
             compile = self._broken.get(code)
             if compile is None:
                 compile = self._broken[code] = self._compiles.unnumbered(head, code, is_recompile=False)

@@ -106,3 +106,32 @@ def test_a_break_on_purpose_in_torch_2_0_is_to_be_removed(tmp_path: Path) -> Non
     )
     (found,) = breaks(text, tmp_path)
     assert found.messages[0].hints == ("Remove the `torch._dynamo.graph_break()` call.",)
+
+
+HEADED = "Graph break in user code at {place}\nGraph Break Reason: Call of print\n  Explanation: it prints\n  Hint: remove it\n\n"
+
+
+def test_a_break_is_where_its_heading_has_it_and_not_where_the_text_ends_in_its_stack(tmp_path: Path) -> None:
+    """In a notebook, the stack begins with the lines of the kernel; a person leaves them out, or all that follows them."""
+    stack = 'User code traceback:\n  File "/opt/launch.py", line 18, in <module>\n    start()\n  File "/opt/loop.py", line 7, in run\n'
+    (found,) = breaks(HEADED.format(place="/srv/net.py:6") + stack, tmp_path)
+    assert (found.sentence, str(found.source_line)) == ("graph break (once): Call of print", "/srv/net.py:6")
+
+
+def test_code_that_lies_in_no_file_has_its_line_in_the_sentence(tmp_path: Path) -> None:
+    (found,) = breaks(HEADED.format(place="<stdin>:39"), tmp_path)
+    assert found.sentence == "graph break at <stdin>:39 (once): Call of print"
+
+
+def test_a_break_whose_lines_a_page_joined_has_the_same_parts(tmp_path: Path) -> None:
+    stack = 'User code traceback:\n  File "/srv/main.py", line 5, in <module>\n    f(x)\n  File "/srv/net.py", line 6, in f\n    print(x)\n'
+    (apart,) = breaks(HEADED.format(place="/srv/net.py:6") + stack, tmp_path)
+    joined = " ".join(line.strip() for line in (HEADED.format(place="/srv/net.py:6") + stack).split("\n") if line.strip())
+    for text in (joined, joined.replace(":6 Graph", ":6Graph").replace("it User", "itUser")):
+        (found,) = breaks(text, tmp_path)
+        assert (found.sentence, str(found.source_line), found.helps, found.snippet) == (
+            apart.sentence,
+            "/srv/net.py:6",
+            apart.helps,
+            "print(x)",
+        )

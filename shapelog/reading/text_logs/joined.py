@@ -1,0 +1,42 @@
+"""A graph break or an exception whose lines a page or a person joined to one, as the lines that these were."""
+
+import re
+
+from shapelog.reading.text_logs.signs import USER_STACK
+
+# A frame of a stack whose lines are joined, with its line of code up to what follows.
+_FRAME = re.compile(
+    r"(?P<frame>File \"[^\"\n]{1,400}\", line \d{1,9}, in (?:<\w{1,40}>|[\w.]{1,200}))"
+    r"(?P<code>.*?)(?= File \"| Set TORCH| You can suppress|$)"
+)
+_BREAK_STACK = "User code traceback:"
+# The parts of what torch 2.8 and later write about a graph break.
+_BREAK = re.compile(r"(?P<heading>\bGraph [Bb]reak(?: \([^()\n]*\))? in user code at \S.*?:\d{1,9})\s*(?=(?:Graph Break )?Reason: )")
+_FIELD = re.compile(r"\s+(?=(?:Explanation|Hint|Developer debug context): |For more details about this graph break, please visit: )")
+_FIELDS = re.compile(r"\S {1,9}Explanation: .{0,4000} (?:Hint|Developer debug context): ")
+
+
+def joined_parts(line: str) -> list[str]:
+    """The lines that one line was, above all the fields of a break and the frames of the user's stack; any other line alone."""
+    lines = [line]
+    if found := _BREAK.search(line):
+        lines = [found["heading"], line[found.end() :]]
+    heading = _BREAK_STACK if found and _BREAK_STACK in lines[-1] else USER_STACK
+    before, below = _with_stack(lines.pop(), heading)
+    if found or _FIELDS.search(before):
+        first, *fields = _FIELD.split(before)
+        lines += [first, *("\n" * part.startswith("For more") + f"  {part}" for part in fields)]
+    else:
+        lines.append(before)
+    return [*lines, *below]
+
+
+def _with_stack(line: str, heading: str) -> tuple[str, list[str]]:
+    """What is in front of the heading of a stack, and below it the frames, on lines of their own; () for a line without both."""
+    begin = line.find(heading)
+    frames = list(_FRAME.finditer(line, begin)) if begin > 0 and line[:begin].strip() else []
+    if not frames:
+        return line, []
+    stack = [part for frame in frames for part in (f"  {frame['frame']}", f"    {frame['code'].strip()}") if part.strip()]
+    rest = line[frames[-1].end() :].strip()
+    return line[:begin].rstrip(), ["", heading, *stack, *(["", rest] if rest else [])]
