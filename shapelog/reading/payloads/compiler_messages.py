@@ -40,7 +40,8 @@ _NUMBER = re.compile(r"/(gb\d+)\.html$")
 _NEXT_BREAK = "*** While handling this graph break, another graph break occurred: ***"
 # What ends the text about the break or failure itself.
 _END = re.compile(
-    r"^(?:User code traceback:|from user code:|Stack variable source attribution:|User [Ss]tack|Traceback \(most recent call last\):"
+    r"^(?:User code traceback:|FX node stack trace:|from user code:|Stack variable source attribution:|User [Ss]tack"
+    r"|Traceback \(most recent call last\):"
     r"|For more (?:information, run with|debugging help)|For extended logs|If you suspect the guard|For C\+\+ stack trace|Set TORCH"
     r"|You can suppress this exception|Caused by: |Potential framework code culprit|NoneType: None)"
     r"|(?<=[\w.])Caused by: \(",
@@ -51,7 +52,7 @@ _INLINE_HINT = re.compile(
     r"(?:^|; |\. +)((?:to enable, set|please use|consider (?:using|annotating)|if you're using mark_dynamic)\b.*?)(?=\.(?:\s|$)|$)",
     re.I | re.M,
 )
-_STACK_HEADS = ("User code traceback:", "from user code:", "User stack:", "User Stack (most recent call last):")
+_STACK_HEADS = ("FX node stack trace:", "User code traceback:", "from user code:", "User stack:", "User Stack (most recent call last):")
 _STACK_LINE = re.compile(r'^ +File "(.*)"(?:, line (\d{1,9})(?:, in (<[^<>]*>|\S+).*|, ?)?|, in ([\w.<>]+))$')
 _CHAINED = re.compile(
     r"\n\n(?:The above exception was the direct cause of the following exception"
@@ -124,6 +125,8 @@ _AT_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+(?=>)")
 # An operation that failed on fake tensors, and below it why, as ``torch._dynamo.utils.get_fake_value`` wrote it until torch 2.6:
 # ``Failed running call_function <built-in function matmul>(*(FakeTensor(...), ...), **{}):``.
 _FAILED_OPERATION = re.compile(r"Failed running call_\w+ (?:<(?:built-in )?[a-z]+ ([\w.]+)[^>]*>|([\w.]+))\(.*\):")
+# The same where somebody joined these lines.
+_FAILED_ON_ONE_LINE = re.compile(_FAILED_OPERATION.pattern.replace(r"\(.*\):", r"\(\*\(.*\), \*\*\{[^{}]*\}\):") + r"\s+(\S.*)")
 _CALLED = re.compile(r"call_\w+ (?:<(?:built-in )?[a-z]+ ([\w.]+)[^>]*>|([\w.]+))\(")
 # The same since torch 2.7, from 2.9 on as an explanation.
 _FAILED_ON_FAKE_TENSORS = re.compile(r"Dynamo failed to run FX node with fake tensors: (call_\w+ .*): got (\w+)\((.*)\)", re.S)
@@ -390,12 +393,13 @@ def _title(lines: list[str]) -> str:
     if kernel := _uncompiled_kernel(lines):
         return kernel
     if lines[0].endswith("raised:") and len(lines) > 1:
-        return f"{lines[0]} {lines[1]}"
+        return _with_next(f"{lines[0]} {lines[1]}", lines[2:])
     if outside := _OUTSIDE.fullmatch(lines[0].rstrip(".")):
         return f"a size of {outside[1]} is{OUTSIDE_OF_RANGE} that is marked or declared, {outside[2]} to {outside[3]}"
-    operation = _FAILED_OPERATION.fullmatch(lines[0])
-    if operation and len(lines) > 1:
-        return f"{operation[1] or operation[2]} failed: {_asked(lines[1])}"
+    operation = _FAILED_OPERATION.fullmatch(lines[0]) or _FAILED_ON_ONE_LINE.fullmatch(lines[0])
+    error = (*operation.groups()[2:], *lines[1:])[:1] if operation else ()
+    if operation and error:
+        return f"{operation[1] or operation[2]} failed: {_asked(error[0])}"
     on_fake_tensors = _FAILED_ON_FAKE_TENSORS.fullmatch(lines[0])
     called = _CALLED.match(on_fake_tensors[1]) if on_fake_tensors else None
     if on_fake_tensors and called:
@@ -404,7 +408,12 @@ def _title(lines: list[str]) -> str:
     line = _asked(line)
     advice = _INLINE_HINT.match(line)
     # What was met comes first, also where the text begins with advice.
-    return line[advice.end() :].lstrip(". ") or line if advice else in_words(line)
+    return line[advice.end() :].lstrip(". ") or line if advice else in_words(_with_next(line, lines[1:]))
+
+
+def _with_next(line: str, lines: list[str]) -> str:
+    """A line, with the one below it where it ends with a colon."""
+    return f"{line} {lines[0]}" if line.endswith(":") and lines else line
 
 
 def _uncompiled_kernel(lines: list[str]) -> str:

@@ -32,7 +32,8 @@ _QUALIFIED = rf"(?<![\w.]){_MODULE}(?:\w{{1,80}}\.){{1,6}}\w{{0,80}}(?:Error|Exc
 _RAISED = re.compile(
     rf"(?:^|\n)[ \t]{{0,80}}(?:(?!except )\w{{1,20}} +)?(?P<alone>{_MODULE}(?:\w{{1,80}}\.){{0,6}}[A-Z]\w{{0,80}}|{_NAMES})"
     r"(?:: (?P<message>[^\n]*)"
-    r"|:?[ \t]*\n[ \t]*(?P<below>\d[^\n]* not in range [^\n]*)|:?(?=\n|$))"
+    r"|:?[ \t]*\n[ \t]*(?P<below>\d[^\n]* not in range [^\n]*)"
+    rf"|:\n[ \t]*(?P<wrapped>(?!{USER_STACK}|Set TORCH|You can suppress|File \")\S[^\n]*)|:?(?=\n|$))"
     rf"|(?<!except )(?P<quoted>{_QUALIFIED}|(?<![\w.]){_OF_DYNAMO_ALONE})(?:'>)?(?:: | (?=\w{{0,40}}Error: ))(?P<words>\S[^\n]*)"
     r"|(?<![\w.])(?P<unsupported>Unsupported): (?P<what>[^\n]{0,200}(?:Variable\b|\bcall_\w)[^\n]*)"
     # a field of a report, such as ``Exception Type:``, and the one below it that has the message
@@ -55,7 +56,7 @@ _OF_DYNAMO = re.compile(
     r"\w+Variable\b|\bcall_(?:function|method|module)\b|^from user code:|TORCH_LOGS|TORCHDYNAMO|torch[/\\]_dynamo", re.M
 )
 _EXPLANATION = re.compile(r"^(?P<message>[ \t]*Explanation: .*?)^\s*from user code:", re.M | re.S)
-_NOT_CONVERTED = re.compile(r"WON'T CONVERT (?P<name>\S+) (?P<file>.*?) line (?P<line>\d{1,9})")
+_NOT_CONVERTED = re.compile(r"WON'T CONVERT (?P<name><[^<>\n]{1,200}>|\S+) (?P<file>.*?) line (?P<line>\d{1,9})")
 _STACK_LINE = re.compile(r"\s*(?:File \"|\^|~)")
 _SHAPE_ENV = "PyTorch could not make the guards on sizes; most often a size is marked as dynamic that the code fixes"
 _LOST_VIOLATION = f"{_SHAPE_ENV} (SHAPE_ENV)"
@@ -83,6 +84,8 @@ _IN_OWN_WORDS = {
 # The class of any exception, perhaps behind words of the program's own.
 _CLASS = re.compile(r"\b[A-Z]\w{0,80}(?:Error|Exception): ")
 _IN_STACK = re.compile(r'File "|^(?:File |Cell In|Input In|<ipython-)|^-{2,}> ?\d', re.M)
+# How IPython heads a stack, below which the exception follows.
+_IPYTHON = re.compile(r" {2,200}Traceback \(most recent call last\)")
 _AFTER_MARK = re.compile(r"['\"\u2019\u201d](?=[\s,.;:?!}\]]|$)")
 _LONGEST_KEY, _LONGEST_PRINTED = 200, 10_000
 
@@ -164,7 +167,7 @@ def raised_in(text: str) -> Iterator[_Raised]:
     """The exceptions of the compiler that a text names."""
     for found in _RAISED.finditer(text):
         part = next(name for name in ("alone", "quoted", "unsupported", "field", "heading", *_TYPES) if found[name])
-        message = "below" if found["below"] else _MESSAGES.get(part, part)
+        message = next((name for name in ("below", "wrapped") if found[name]), _MESSAGES.get(part, part))
         begin = found.start(message) if part != "heading" and found[message] is not None else len(text)
         end = _end_of_quote(text, found.start(part), begin) if part in ("quoted", "unsupported") else len(text)
         yield _Raised(_TYPES.get(part) or found[part], found.start(part), begin, end)
@@ -215,6 +218,8 @@ def failure(lines: Iterable[str], is_logged: bool = False) -> FailureText | None
         return _nameless_failure(text, is_logged)
     last = raised[-1]
     message = _without_indent(text, last)
+    if message.endswith("raised:") or (not message and _IPYTHON.match(text, last.start + len(last.type))):
+        message = f"{message} {LOST_EXCEPTION}".strip()
     kind = last.type.rpartition(".")[2]
     if named := _NOT_CONVERTED.search(text):
         code = _unconverted(named)
@@ -253,7 +258,8 @@ def _nameless_failure(text: str, is_logged: bool) -> FailureText | None:
         return FailureText(_VIOLATION, _as_violation(violated), UNKNOWN_CODE, text)
     for kind, words in _IN_OWN_WORDS.items():
         if said := words.search(text):
-            return FailureText(kind, said[0].strip(), _compiled_code(text), text)
+            end = _end_of_quote(text, said.start(), said.start())
+            return FailureText(kind, text[said.start() : min(said.end(), end)].strip(), _compiled_code(text), text)
     other = next((f"{item.type}: {item.message}" for item in reversed(exception_chain(text)) if item.message), "")
     if guard := _GUARD_ERROR.search(text):
         return FailureText("Error", _guard_error(guard, other), UNKNOWN_CODE, text)

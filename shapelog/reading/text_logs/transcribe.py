@@ -9,7 +9,7 @@ import tempfile
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, pairwise
 from typing import BinaryIO
 
 from shapelog.reading.payloads.compiler_messages import user_stack
@@ -94,6 +94,7 @@ _TENSOR = re.compile(
 _START = re.compile(r"start tracing (?P<name>\S+)(?: (?P<file>.+):(?P<line>\d{1,9}))?\s*$")
 # Torch 2.6 and later, under ``torch.compiler.set_stance("fail_on_recompile")``.
 _FORBIDDEN = "Detected recompile when"
+_UNCONVERTED = "WON'T CONVERT "
 # Above a stack that begins in the compiled function; those of torch 2.8 and later begin outside of it.
 _OLD_STACK = " from user code at:"
 _IN_TEXT = re.compile(r"\[(?P<id>!?\d{1,9}/\d{1,9}(?:_\d{1,9})?)\] (?=Re-recording|[Ss]kipping)")
@@ -551,6 +552,12 @@ class Transcriber:
         for item in profiled_recompiles(lines):
             self._recompile(head, item)
 
+    def _failures_of(self, head: Head, lines: list[str]) -> None:
+        """Old versions write the time without fractions, so that several failures may have the same head."""
+        starts = [at for at, line in enumerate(lines) if at and _UNCONVERTED in line]
+        for begin, end in pairwise((0, *starts, len(lines))):
+            self._failure(head, lines[begin:end])
+
     def _failure(self, head: Head, lines: list[str]) -> None:
         refused = next((at for at, line in enumerate(lines) if _FORBIDDEN in line), None)
         if refused is not None:
@@ -708,7 +715,7 @@ _HANDLERS: dict[MessageKind, Callable[[Transcriber, Head, list[str]], None]] = {
     MessageKind.GUARDS: Transcriber._guards,
     MessageKind.GRAPH: Transcriber._graph,
     MessageKind.BREAK: Transcriber._breaks,
-    MessageKind.FAILURE: Transcriber._failure,
+    MessageKind.FAILURE: Transcriber._failures_of,
     MessageKind.STATE: Transcriber._state,
     MessageKind.EXPLANATION: Transcriber._explanation,
     MessageKind.PROFILE: Transcriber._profile,

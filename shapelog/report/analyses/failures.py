@@ -188,7 +188,7 @@ def _what_to_do(message: CompilerMessage, reason: str, contradicts_mark: bool) -
         return _BEFORE_THE_CALL.format(function=forbidden[1])
     if _STRICT_CACHE.search(message.title):
         return _CACHED.format(remedy=remedy_of_reason(reason) or _MAKE_CACHEABLE)
-    return _MORE_OF_TEXT if message.title == LOST_EXCEPTION else ""
+    return _MORE_OF_TEXT if message.title.endswith(LOST_EXCEPTION) else ""
 
 
 def _is_own_init(message: CompilerMessage) -> bool:

@@ -496,3 +496,75 @@ def test_what_is_asked_of_a_value_of_the_data_has_no_notes_behind_an_operation(t
     )
     (found,) = failures(text, tmp_path)
     assert found.sentence.endswith("observer failed: Could not guard on data-dependent expression Eq(u0, 1)")
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("torch._dynamo.exc.Unsupported:\ncall_method split from user code", "call_method split from user code"),
+        ("    torch._inductor.exc.InductorError: AssertionError:\n        node is gone\n", "AssertionError: node is gone"),
+        (
+            "torch._dynamo.exc.BackendCompilerFailed: backend='mine' raised:\nRuntimeError: set up failed:\nno device\n",
+            "backend='mine' raised: RuntimeError: set up failed: no device",
+        ),
+    ],
+)
+def test_a_message_may_begin_or_go_on_below_a_line_that_ends_with_a_colon(text: str, title: str, tmp_path: Path) -> None:
+    (found,) = failures(f"It fails:\n\n```\n{text}\n```\nThanks\n", tmp_path)
+    assert found.message is not None
+    assert found.message.title == title
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "---------\nInductorError                             Traceback (most recent call last)\nCell In[6], line 1\n----> 1 model(x)\n",
+        "FAILED [0.07s] test_x.py::T::test_y - torch._dynamo.exc.BackendCompilerFailed: backend='inductor' raised:\n",
+    ],
+)
+def test_an_exception_that_only_its_heading_names_is_missing(text: str, tmp_path: Path) -> None:
+    (found,) = failures(text, tmp_path)
+    assert found.sentence.endswith("the exception is missing from the text")
+    assert found.own_remedy.startswith("add the lines up to the exception")
+
+
+def test_words_of_an_exception_in_a_cell_of_a_table_end_with_their_quotation(tmp_path: Path) -> None:
+    (found,) = failures("| `unbacked` | `Could not guard on data-dependent expression Ne(128*u0, 0)` (a layer) |\n", tmp_path)
+    assert found.sentence.endswith("failed to compile: Could not guard on data-dependent expression Ne(128*u0, 0)")
+
+
+def test_functions_that_were_not_converted_in_the_same_second_are_two_failures(tmp_path: Path) -> None:
+    head = "[2023-12-04 03:58:40,{}] torch._dynamo.convert_frame: [WARNING] "
+    first = ("WON'T CONVERT <resume in near> /srv/net.py line 120 ", "due to: ", "Traceback (most recent call last):", '  File "/srv/x.py"')
+    error = ("torch._dynamo.exc.BackendCompilerFailed: backend='inductor' raised:", "FileNotFoundError: 'ldconfig'", "")
+    second = ("WON'T CONVERT <listcomp> /srv/net.py line 126 ", "due to: ")
+    lines = [f"{head.format(327)}{line}\n" for line in (*first, *error)] + [f"{head.format(492)}{line}\n" for line in second]
+    one, other = failures("".join(lines), tmp_path)
+    assert (one.sentence, str(one.place)) == (
+        "<resume in near> failed to compile in the backend: backend='inductor' raised: FileNotFoundError: 'ldconfig'",
+        "/srv/net.py:120",
+    )
+    assert (other.sentence, str(other.place)) == ("<listcomp> failed to compile: the exception is missing from the text", "/srv/net.py:126")
+
+
+ON_ONE_LINE = "Failed running call_function <built-in function mul>(*(FakeTensor(..., size=(1, s3)), 2), **{}):"
+
+
+def test_an_operation_and_its_error_may_be_on_one_line(tmp_path: Path) -> None:
+    """As where a page joined them; that a size is followed by a bracket and a colon ends nothing."""
+    text = (
+        f'torch._dynamo.exc.TorchRuntimeError: {ON_ONE_LINE} got (4): no\n\nfrom user code:\n   File "/srv/a.py", line 4, in f\n    x * 2\n'
+    )
+    (found,) = failures(text, tmp_path)
+    assert found.sentence.endswith("mul failed: got (4): no")
+
+
+def test_the_stack_of_an_operation_is_that_of_the_user(tmp_path: Path) -> None:
+    text = (
+        "torch._dynamo.exc.TorchRuntimeError: Dynamo failed to run FX node with fake tensors: call_function <built-in function mul>"
+        "(*(FakeTensor(..., size=(3,)), FakeTensor(..., size=(4,))), **{}): got RuntimeError('sizes differ')\n\n"
+        'FX node stack trace:\n  File "/srv/main.py", line 9, in g\n    f(x)\n  File "/srv/net.py", line 13, in f\n    x * y\n'
+    )
+    (found,) = failures(text, tmp_path)
+    assert found.sentence.endswith("mul failed: RuntimeError: sizes differ")
+    assert str(found.place) == "/srv/net.py:13"
