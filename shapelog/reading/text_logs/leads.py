@@ -8,6 +8,8 @@ import re
 
 # Of how many lines the form is taken, and of how many characters of each.
 _SAMPLED, _LONGEST = 1_000, 160
+# An empty line may have no more than the sign in front of it.
+_WORD = re.compile(rb"[^\s!-/:-@\[-`{-~]")
 _NUMBER = re.compile(rb"(?:^ +)?\d+")
 _LEVEL = re.compile(rb"\b(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|debug|info|warning|error|critical)\b *")
 _MASKED = re.compile(rb"0|\x00| +|[^0\x00 ]+")
@@ -23,7 +25,7 @@ _ENDS = re.compile(rb".*(?:[\])}|:>+][ \t]?|\s-[ \t]|^\W{1,4}[ \t]|\t)", re.S)
 
 def lead_of(text: bytes) -> re.Pattern[bytes] | None:
     """What at least four of five lines begin with, as it can be removed from each line; None where they have nothing in common."""
-    lines = [line[:_LONGEST] for line in text.split(b"\n") if line.strip()]
+    lines = [line[:_LONGEST] for line in text.split(b"\n") if _WORD.search(line)]
     lines = lines if len(lines) <= 2 * _SAMPLED else lines[:_SAMPLED] + lines[-_SAMPLED:]
     masked = sorted(_LEVEL.sub(b"\x00", _NUMBER.sub(b"0", line)) for line in lines)
     if len(masked) < 3:

@@ -2,11 +2,11 @@
 
 import codecs
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import chain, compress
+from itertools import chain
 from typing import NamedTuple
 
+from shapelog.reading.text_logs.copied import as_written
 from shapelog.reading.text_logs.leads import lead_of
 
 # What is read of one line; a longer one is cut there.
@@ -16,10 +16,8 @@ _KEPT = 4 * LONGEST_LINE  # a character has four bytes at most
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
-# What people paste is no longer than this; only that is unwrapped.
+# What people paste is no longer than this; only that is changed to what it was before.
 LONGEST_PASTE = 1 << 19
-_NARROWEST, _WIDEST = 50, 300
-_BEGINS_ANEW = re.compile(rb"(?:\[rank\d+\]:? ?)?[VDIWEC]\d{4} \d\d:\d\d:|\[\d{4}-\d\d-\d\d |\s*$|\[\d+/\d")
 
 
 class Piece(NamedTuple):
@@ -42,26 +40,8 @@ def whole_lines(chunks: Iterable[bytes]) -> Iterator[Piece]:
             return
     if first:
         lead = lead_of(first)
-        yield Piece(_unwrapped((lead.sub(b"", first) if lead else first).removesuffix(b"\n") + b"\n"))
-
-
-def _unwrapped(text: bytes) -> bytes:
-    """A text without the line breaks of a terminal, where it was copied from one."""
-    lines = text.split(b"\n")
-    columns = max(map(len, lines))
-    if not _NARROWEST <= columns <= _WIDEST or text.count(b"\r") > 0:
-        return text
-    is_full = [len(line) == columns and not line.endswith(b"  ") for line in lines]  # some terminals fill up the last part with blanks
-    wrapped = Counter(_BEGINS_ANEW.match(after) is None for full, after in zip(is_full, lines[1:], strict=False) if full)
-    if wrapped[True] < 2 or wrapped[True] < 4 * wrapped[False] or not any(map(_BEGINS_ANEW.match, compress(lines, is_full))):
-        return text
-    joined = [lines[0]]
-    for full, after in zip(is_full, lines[1:], strict=False):
-        if full and not _BEGINS_ANEW.match(after):
-            joined[-1] += after
-        else:
-            joined.append(after)
-    return b"\n".join(joined)
+        text = (lead.sub(b"", first) if lead else first).decode("utf-8", "surrogateescape")
+        yield Piece((as_written(text.removesuffix("\n")) + "\n").encode("utf-8", "surrogateescape"))
 
 
 def _whole_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:

@@ -123,3 +123,10 @@ def test_what_lines_begin_with_is_found_in_the_beginning_of_a_long_log_whatever_
     sizes = (LONGEST_PASTE + 1, len(log))
     leads = [next(iter(whole_lines(log[at : at + size] for at in range(0, len(log), size)))).lead for size in sizes]
     assert leads[0] == leads[1] == lead_of(known * 100) != lead_of(log)
+
+
+def test_a_comment_in_code_begins_each_line_and_an_empty_one_has_nothing_else() -> None:
+    text = "# The log has this error:\n#\n# .. code:: shell\n#\n# \tA: 1\n#\n# and so on\n#\n"
+    lead = lead_of(text.encode())
+    assert lead is not None
+    assert lead.sub(b"", text.encode()).decode() == text.replace("# ", "").replace("#", "")

@@ -1,0 +1,131 @@
+"""A text that somebody pasted, without the line breaks and the margin that a terminal, a mail or Markdown gave it."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+
+# How wide terminals and mails are.
+_NARROWEST, _WIDEST, _WIDEST_OF_WORDS = 50, 300, 140
+# The head of PyTorch's logging, a blank line, the id of a compile.
+_HEADED = re.compile(
+    r"(?:(?:\[rank\d+\]:? ?)?[VDIWEC]\d{4} \d\d:\d\d:|\[\d{4}-\d\d-\d\d |\[\d+/\d"
+    r"| ?[^\s\[\]]{0,200}torch[/.\\]\w\S*(?:\.py:\d+\] \[|: \[[A-Z]))"
+)
+# The head of a line in part; the id of the compile follows.
+_IN_HEAD = re.compile(r"\.py:\d+\]$")
+_BEGINS_ANEW = re.compile(rf"\s*$|{_HEADED.pattern}|Traceback \(most recent|\s*(?:`{{3}}|~{{3}})")
+# A line of a log of PyTorch's that a terminal or a mail broke, and what goes on below it.
+_IN_FRAME = re.compile(r'\s*File "[^"]+",?$'), re.compile(r"line \d+, in ")
+# What only a whole log of one kind has in common: lines of a table, of a list, messages that are repeated.
+_SAME, _DIGIT = 12, re.compile(r"\d")
+_OPENING, _CLOSING = tuple("([{"), tuple(")]},;:.")
+_FENCE = re.compile(r"([ \t]*)(`{3,}|~{3,})")
+# What belongs to a line that is not in the text: a frame to the heading of its stack, a field to what it is about.
+_NEEDS_MARGIN = re.compile(r'File "|~*\^|Explanation: |Hint: |Developer debug context: ')
+
+
+def as_written(text: str) -> str:
+    """The text as it was before somebody copied it."""
+    lines = text.split("\n")
+    return "\n".join(_without_margins(_unwrapped(_unfolded(lines))))
+
+
+def _unwrapped(lines: Sequence[str]) -> Sequence[str]:
+    """Without the line breaks of a terminal, which has the same number of characters in front of each."""
+    columns = max(map(len, lines))
+    if not _NARROWEST <= columns <= _WIDEST or any("\r" in line for line in lines):
+        return lines
+    # some terminals fill up the last part with blanks
+    pairs = [(line, after) for line, after in pairwise(lines) if len(line) == columns and not line.endswith("  ")]
+    counted = Counter(_BEGINS_ANEW.match(after) is None for _, after in pairs)
+    if counted[True] < 2 or counted[True] < 4 * counted[False]:
+        return lines
+    if not any(_HEADED.match(line) for line, _ in pairs) and not _is_of_terminal(lines, pairs, columns):
+        return lines
+    return _joined(lines, lambda line, after: len(line) == columns and not line.endswith("  "), "")
+
+
+def _is_of_terminal(lines: Sequence[str], pairs: Sequence[tuple[str, str]], columns: int) -> bool:
+    """Whether it was a terminal that broke some lines of equal length, none of which has a head of PyTorch's.
+
+    It breaks many of them in words or after a blank, and none before the last column; lines of a table or of a list have their beginning in common.
+    """
+    others = sum(len(line) < columns and _is_full(columns, line, after) for line, after in _flush(lines))
+    in_word = sum(_is_in_word(pair) or pair[0].endswith(" ") for pair in pairs)
+    beginnings = {_DIGIT.sub("0", line[:_SAME]) for line, _ in pairs}
+    return len(pairs) > 2 and 3 * in_word >= len(pairs) and 2 * len(beginnings) > len(pairs) and 4 * others <= len(pairs)
+
+
+def _flush(lines: Sequence[str]) -> list[tuple[str, str]]:
+    """Lines of a paragraph, each with the next one of it, which is not indented and begins nothing new."""
+    return [pair for pair in pairwise(lines) if pair[0].strip() and not _BEGINS_ANEW.match(pair[1]) and not pair[1][:1].isspace()]
+
+
+def _unfolded(lines: Sequence[str]) -> Sequence[str]:
+    """Without the line breaks of a mail or an editor, where the next word would have been too long for the line.
+
+    That is so of most lines, and in lines of PyTorch's, which are longer than any mail is wide.
+    """
+    columns = max((len(line) for line in lines if len(line.split(None, 1)) > 1), default=0)  # a path alone may be longer
+    if not _NARROWEST <= columns <= _WIDEST_OF_WORDS:
+        return lines
+    flush = _flush(lines)
+    full = [(line, after) for line, after in flush if _is_full(columns, line, after)]
+    begin, end = _IN_FRAME
+    broken = sum(bool(_HEADED.match(line) or (begin.match(line) and end.match(after))) for line, after in full)
+    filled = [pair for pair in full if len(pair[0]) >= columns]
+    # A terminal fills every line, most often in the middle of a word.
+    shorter = len(full) - len(filled)
+    is_by_words = 4 * shorter >= len(full) or (shorter and 3 * sum(map(_is_in_word, filled)) <= len(filled))
+    if not is_by_words or not broken or len(full) < 2 or (len(full) < len(flush) if broken == 1 else 2 * len(full) < len(flush)):
+        return lines
+    return _joined(lines, lambda line, after: _is_full(columns, line, after) and not after[:1].isspace(), " ")
+
+
+def _is_in_word(pair: tuple[str, str]) -> bool:
+    """Whether a line ends, and the next one begins, with a letter or a digit, or with a bracket or a sign that has no blank there."""
+    line, after = pair
+    return (line[-1:].isalnum() and after[:1].isalnum()) or line[-1:] in _OPENING or after[:1] in _CLOSING
+
+
+def _is_full(columns: int, line: str, after: str) -> bool:
+    return len(line) + 1 + len(after.split(None, 1)[0] if after.strip() else "") > columns
+
+
+def _joined(lines: Sequence[str], is_broken: Callable[[str, str], bool], by: str) -> list[str]:
+    joined = [lines[0]]
+    for line, after in pairwise(lines):
+        if is_broken(line, after) and (not _BEGINS_ANEW.match(after) or (_IN_HEAD.search(line) and after.startswith("["))):
+            joined[-1] += by + after
+        else:
+            joined.append(after)
+    return joined
+
+
+def _without_margins(lines: Sequence[str]) -> Iterator[str]:
+    """Without what indents all of the text, or a whole block of code in it."""
+    block: list[str] = []
+    mark = ""
+    for line in _without_margin(lines):
+        fence = _FENCE.match(line)
+        if fence and not mark:
+            block, mark = [line], fence[2]
+        elif mark:
+            block.append(line)
+            if fence and fence[2].startswith(mark):
+                yield from _without_margin(block)
+                block, mark = [], ""
+        else:
+            yield line
+    yield from _without_margin(block)
+
+
+def _without_margin(lines: Sequence[str]) -> Sequence[str]:
+    margin = min(map(_margin, filter(str.strip, lines)), default=0)
+    outer = (line.lstrip() for line in lines if line.strip() and _margin(line) == margin)
+    return lines if not margin or any(map(_NEEDS_MARGIN.match, outer)) else [line[margin:] for line in lines]
+
+
+def _margin(line: str) -> int:
+    return len(line) - len(line.lstrip(" \t"))

@@ -1,0 +1,70 @@
+"""What a terminal, a mail or Markdown did to the lines of a text is undone, and other texts stay as they are."""
+
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from shapelog.reading.text_logs.copied import as_written
+
+HEAD = "V0228 12:04:24.190000 2990033 torch/_dynamo/guards.py:2813] [0/1] [__recompiles] "
+LOG = "\n".join(
+    HEAD + line
+    for line in (
+        "Recompiling function forward_with_attention in /home/somebody/projects/model/attention.py:37",
+        "    triggered by the following guard failure(s):",
+        "    - 0/0: tensor 'L['positions']' size mismatch at index 0. expected 3560, actual 3570",
+    )
+)
+TRACEBACK = """Traceback (most recent call last):
+  File "/home/somebody/projects/training/examples/language/train.py", line 250, in <module>
+    trainer.fit(model, datamodule=data, ckpt_path=arguments.checkpoint if arguments.resume else None)
+  File "/home/somebody/projects/training/library/training/loops/epoch.py", line 1007, in advance
+    self.outputs = self.trainer.strategy.training_step(*self.batch_arguments, **self.keyword_arguments)
+torch._dynamo.exc.Unsupported: call_method UserDefinedObjectVariable(Sampler) __contains__ [ConstantVariable(str)] {}"""
+PROSE = "\n".join(textwrap.wrap("Nobody has to mark any of these sizes, because the code is always called with the same ones. " * 20, 80))
+ROWS = "\n".join(f"Recording cudagraph tree for symint key {size}, of the function that is called {size}" for size in range(10, 16))
+DUMP = "\n".join(f"step {step:04} loss {1 / (step + 1):.8f} " + "x" * 44 for step in range(30))
+
+
+def by_words(text: str, width: int) -> str:
+    return "\n".join(part for line in text.split("\n") for part in textwrap.wrap(line, width, break_long_words=False))
+
+
+def by_columns(text: str, width: int) -> str:
+    return "\n".join(line[at : at + width] for line in text.split("\n") for at in range(0, len(line), width))
+
+
+@pytest.mark.parametrize("width", [72, 80, 100])
+@pytest.mark.parametrize("text", [LOG, TRACEBACK])
+def test_lines_that_a_terminal_broke_are_whole(text: str, width: int) -> None:
+    assert as_written(by_columns(text, width)) == text
+
+
+@pytest.mark.parametrize("width", [72, 80, 100])
+def test_lines_of_a_log_that_a_mail_broke_are_whole_but_for_their_blanks(width: int) -> None:
+    assert [line.split() for line in as_written(by_words(LOG, width)).split("\n")] == [line.split() for line in LOG.split("\n")]
+
+
+@pytest.mark.parametrize(
+    "text", [LOG, TRACEBACK, PROSE, f"{PROSE}\n\n```\n{LOG}\n```", ROWS, DUMP, Path(__file__).read_text(encoding="utf-8")]
+)
+def test_what_nobody_broke_stays_as_it_is(text: str) -> None:
+    assert as_written(text) == text
+
+
+@pytest.mark.parametrize("margin", ["    ", "\t", " "])
+def test_what_indents_all_of_a_text_or_a_block_is_left_out(margin: str) -> None:
+    assert as_written(textwrap.indent(TRACEBACK, margin)) == TRACEBACK
+    fenced = f"```pytb\n{TRACEBACK}\n```"
+    listed = f"- It fails:\n\n{textwrap.indent(fenced, margin)}\n\n- It has:\n\n{textwrap.indent(fenced, margin)}"
+    assert as_written(listed) == f"- It fails:\n\n{fenced}\n\n- It has:\n\n{fenced}"
+
+
+def test_a_block_that_is_not_closed_has_a_margin_too() -> None:
+    assert as_written("Before\n  ~~~\n  f\n    g") == "Before\n~~~\nf\n  g"
+
+
+def test_a_stack_without_its_heading_keeps_its_margin() -> None:
+    stack = '  File "/srv/net.py", line 7, in f\n    return x\n'
+    assert as_written(stack) == stack
