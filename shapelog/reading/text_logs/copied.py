@@ -49,7 +49,7 @@ def _unwrapped(lines: Sequence[str]) -> Sequence[str]:
 def _is_of_terminal(lines: Sequence[str], pairs: Sequence[tuple[str, str]], columns: int) -> bool:
     """Whether it was a terminal that broke some lines of equal length, none of which has a head of PyTorch's.
 
-    It breaks many of them in words or after a blank, and none before the last column; lines of a table or of a list have their beginning in common.
+    It breaks many of them in words or after a blank, and none before the last column; lines of a table or a list begin in the same way.
     """
     others = sum(len(line) < columns and _is_full(columns, line, after) for line, after in _flush(lines))
     in_word = sum(_is_in_word(pair) or pair[0].endswith(" ") for pair in pairs)

@@ -48,14 +48,21 @@ _USUAL_LINE = re.compile(r"\n(?:\[rank\d{1,6}\]: ?)?[VDIWEC]\d{4} \d\d:\d\d:\d\d
 _MORE_OF_HEAD = re.compile(r" ?\[")
 _WHOLE_MESSAGE = re.compile(
     r"Recompiling function [^\n]*triggered by|triggered by[^\n]*Recompiling function |dynamo hit config\.[^\n]*\] \[[^\n]*last reason: "
+    r"|dynamo hit config\.\w{1,60} \(\d{1,9}\)\s+function: '[^\n]*(?:last reason|reasons): "
+    r"|\bGraph [Bb]reak(?: \([^()\n]*\))? in user code at [^\n]*?:\d{1,9}\s*(?:Graph Break )?Reason: "
 )
 _JOINED = re.compile(
     r"(?=\[rank\d{1,6}\]: ?[VDIWEC]\d{4} \d\d:\d\d:)|(?<!\]:)(?<!\]: )(?=\b[VDIWEC]\d{4} \d\d:\d\d:\d\d[.\d]* +\d+ )"
     r"|(?=\[[-\d]{10} [\d:,]{8,15}\] )"
-    r"|(?<=[^\d\s] )(?=torch/_dynamo/\w{1,40}\.py:\d{1,9}\] \[)"
+    r"|(?<=[^\d\s] )(?=(?:\.\.\./|site-packages/)?torch/_dynamo/\w{1,40}\.py:\d{1,9}\] \[)"
+    r"|(?<=\d\))\s+(?=function: ')|(?<=\d\))\s+(?=(?:last reason|reasons): )|(?<=[^\]\s])\s+(?=[Tt]o (?:log all|diagnose) recompilation)"
+    r"|(?<=\S)\s+(?=Graph [Bb]reak(?: \([^()\n]*\))? in user code at )"
     r"|(?<=\S)(?=Recompiling function )|(?=triggered by the following guard)"
     r"|(?<=[\s:])(?=- (?:!\d+/)?\d+/\d+: )|(?<=: )(?=- (?:tensor '|L\['))"
 )
+_IN_WHOLE = ("triggered by", "last reason", " reasons: ", "reak Reason: ")
+# The sign of a quote in front of the next line, or the beginning of its head where the text ends.
+_OF_NEXT = re.compile(r"(?:\s(?:>|[VDIWEC]\d{4}(?: [\d:.]{1,15})?))+\s*$")
 _RANK = re.compile(r"(?i)\brank[ =:_]?(\d{1,6})\b|\[default(\d{1,6})\]|^\s*(\d{1,6}): ")
 _ARTIFACT_OF_LOGGER = re.compile(r"\.__(\w{1,40})$")
 
@@ -219,13 +226,13 @@ def _parts(text: str) -> list[str]:
     if "\r" in text:
         return text.split("\r")
     if _is_joined(text):
-        return list(filter(str.strip, _JOINED.split(text)))
+        return [_OF_NEXT.sub("", part) for part in _JOINED.split(text) if part.strip()]
     return [text]
 
 
 def _is_joined(text: str) -> bool:
     """Whether one of these lines is a whole message, which PyTorch writes on several."""
-    return ("triggered by" in text or "last reason" in text) and _WHOLE_MESSAGE.search(text) is not None
+    return any(map(text.__contains__, _IN_WHOLE)) and _WHOLE_MESSAGE.search(text) is not None
 
 
 def _head(text: str) -> tuple[Head, str] | None:

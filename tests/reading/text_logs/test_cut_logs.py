@@ -870,3 +870,28 @@ def test_a_size_that_the_first_entry_alone_is_known_for_may_be_dynamic_in_later_
     assert report.remedies.of_recompile(report.recompiles[0]).text.startswith(help)
     assert report.advice is not None
     assert bool(report.advice.suggestions) == (verdict is Verdict.MARKING)
+
+
+@pytest.mark.parametrize(
+    "place", ["torch/_dynamo/guards.py:7] ", ".../torch/_dynamo/guards.py:7] ", "site-packages/torch/_dynamo/guards.py:7] "]
+)
+def test_lines_that_somebody_joined_end_where_the_head_or_the_quote_of_the_next_one_begins(place: str, tmp_path: Path) -> None:
+    head = f"{place}[2/2] [__recompiles_verbose] "
+    lines = (
+        "Recompiling function f in /srv/a.py:1",
+        "    triggered by the following guard failure(s):",
+        "    guard 0 failures:",
+        "    - 2/1: n == 4",
+    )
+    (item,) = report_of(" > ".join(head + line for line in lines) + " > V0228", tmp_path).explained.recompiles
+    assert (item.compile.label, item.frame.name, item.causes[0].sentence) == ("2/2", "f", "the int n was 4 and has changed")
+
+
+@pytest.mark.parametrize("words", ["last reason: 3/7: ", "reasons:  "])
+def test_a_warning_that_somebody_joined_has_no_more_than_its_reason(words: str, tmp_path: Path) -> None:
+    joined = (
+        "It prints: torch._dynamo hit config.cache_size_limit (8) function: 'draw' (/srv/a.py:212) "
+        f"{words}d == 2.0 to diagnose recompilation issues, see https://pytorch.org/docs/master/dynamo/troubleshooting.html. Thanks!"
+    )
+    (item,) = report_of(joined, tmp_path).explained.recompiles
+    assert (item.frame.name, item.causes[0].sentence) == ("draw", "the float d was 2.0 and has changed")
