@@ -78,12 +78,16 @@ def stays_static(frame: Frame, nearest: EntryDifference, compile: Compile, reuse
         return ""
     axis, entry = fixed
     named = entry if compile.shown_label else "an earlier graph"
-    when = f"was compiled after {axis} had changed"
+    static = "and is static all the same"
     if is_known_by_limit(frame):
-        when = f"came after {entry.rpartition('/')[2]} other graphs"
+        return (
+            f"a mark may not help: {named} came after {entry.rpartition('/')[2]} other graphs, {static}: the code needs that size (it may "
+            f"be that of a weight), it is compiled with dynamic=False, or {axis} had not changed before, and the other graphs differ in "
+            'something else; TORCH_LOGS="recompiles" shows which'
+        )
     return (
-        f"marking does not help: {named} {when}, and is static all the same, so the code needs that size (it may be that of a weight); a "
-        "mark helps only if the code is compiled with dynamic=False"
+        f"marking does not help: {named} was compiled after {axis} had changed, {static}, so the code needs that size (it may be that of a "
+        "weight); a mark helps only if the code is compiled with dynamic=False"
     )
 
 

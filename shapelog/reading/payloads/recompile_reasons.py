@@ -87,6 +87,9 @@ _TEMPLATES: tuple[tuple[str, Kind, str], ...] = tuple(
 _SHAPE_WORDS = re.compile(r"\.(?:size|stride)\(\)\[|\.storage_offset\(\)| (?:<=|>=|<|>|!=) |^.+ % \d+\)* ==")
 _EMPTY = re.compile(r"^not (?P<source>[^\s()]\S*)$")
 _VALUE = re.compile(r"^(?P<source>.+?) (?P<operator>==|is)(?: (?P<expected>.*)|(?<===))$", re.S)
+# What no source has: two names with nothing but a blank between them.
+_TWO_WORDS = re.compile(r"(?!\b(?:not|and|or|in|is|if|else|for|lambda)\b)\b\w+ +(?!(?:not|and|or|in|is|if|else|for|lambda)\b)['\"\w]")
+_ITEM = re.compile(r"\[[^\[\]]*\]")
 
 
 def split_entry(text: str) -> tuple[str, str]:
@@ -142,7 +145,7 @@ def _classify(code: str) -> tuple[str, str, Property, str, str]:
     if is_empty:
         return "length", is_empty["source"], LENGTH, "0", ""
     value = _VALUE.match(code)
-    if value and value["operator"] == "is" and not re.fullmatch(r"\S+", value["source"]):
+    if value and (_TWO_WORDS.search(_ITEM.sub("", value["source"])) or (value["operator"] == "is" and " " in value["source"])):
         return "other", "", UNNAMED, code, ""  # a sentence
     if value and value["operator"] == "is" and value["expected"] not in ("None", "not None", "True", "False", "Ellipsis"):
         return "aliasing", value["source"], Property(Kind.ALIASING), value["expected"], ""

@@ -17,10 +17,10 @@ _BREAK_AS_OBJECT = re.compile(
 
 
 class BreakText(NamedTuple):
-    """A graph break that ``torch._dynamo.explain`` lists: PyTorch's text about it, and the innermost line of its stack."""
+    """A graph break that ``torch._dynamo.explain`` lists: PyTorch's text about it, and the innermost line of its stack, None without one."""
 
     reason: str
-    place: Place
+    place: Place | None
 
 
 _COUNTED = re.compile(
@@ -35,10 +35,10 @@ def counted_breaks(lines: Iterable[str]) -> CountedBreaks:
 
 
 def explained_breaks(lines: Iterable[str]) -> Iterator[BreakText]:
-    """The breaks below ``Break Reasons:`` in the output of ``torch._dynamo.explain``; those without a stack are left out."""
+    """The breaks below ``Break Reasons:`` in the output of ``torch._dynamo.explain``; of torch 2.0, the last may be cut, without a stack."""
     reason: list[str] | None = None
     place: Place | None = None
-    is_framed = False
+    is_framed = is_old = False
     for line in (*lines, "  Break Reason 0:"):
         was_framed, is_framed = is_framed, False
         for item in _BREAK_AS_OBJECT.finditer(line):
@@ -46,9 +46,10 @@ def explained_breaks(lines: Iterable[str]) -> Iterator[BreakText]:
                 yield BreakText(item["reason"], Place(summaries[-1]["file"], int(summaries[-1]["line"]), summaries[-1]["name"]))
         old = _OLD_BREAK_REASON.match(line)
         if old or _BREAK_REASON.match(line):
-            if reason and place:
-                yield BreakText("\n".join(reason).strip().removeprefix("Reason: "), place)
-            reason, place = [old[1]] if old else [], None
+            what = "\n".join(reason or ()).strip().removeprefix("Reason: ")
+            if what and (place or not is_old):
+                yield BreakText(what, place)
+            reason, place, is_old = [old[1]] if old else [], None, old is not None
         elif reason is not None and (frames := list(stack_lines([line]))):  # torch 2.0
             place, is_framed = Place(frames[0].file, frames[0].line, frames[0].name), True
         elif place and was_framed and line.startswith("    "):

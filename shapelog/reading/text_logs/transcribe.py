@@ -538,6 +538,9 @@ class Transcriber:
         if counted.breaks and not found:
             self._break(head, ["Graph break: "])
         for item in found:
+            if item.place is None:
+                self._break(head, [f"Graph break: {item.reason}"])
+                continue
             text = f"Graph break in user code at {item.place.file}:{item.place.line}\nGraph Break Reason: {item.reason}\n"
             text += f'User code traceback:\n  File "{item.place.file}", line {item.place.line}, in {item.place.name}\n'
             text += f"    {item.place.code}\n" if item.place.code else ""

@@ -452,3 +452,14 @@ def test_any_text_is_a_reason(text: str) -> None:
     assert isinstance(found, Reason)
     assert found.family
     assert all(isinstance(item, str) for item in split(text))
+
+
+@pytest.mark.parametrize("text", ["local 'x' shape[1] == 64", "tensor 'x' device == cuda:0", "the loss is nan", "number of tokens == 3"])
+def test_words_without_an_operator_between_them_are_no_source(text: str) -> None:
+    """A person or a model wrote them, not PyTorch."""
+    assert parse(text).family == "other"
+
+
+@pytest.mark.parametrize("source", ["x['a b']", "f(x, y)", "(a if b else c)", "self.a[0].b", "not x"])
+def test_blanks_in_an_item_or_around_an_operator_are_in_sources(source: str) -> None:
+    assert (parse(f"{source} == 3").family, str(parse(f"{source} == 3").source)) == ("value", source)

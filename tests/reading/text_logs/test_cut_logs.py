@@ -410,6 +410,7 @@ def test_a_size_that_is_static_in_a_late_graph_is_no_reason_to_mark(tmp_path: Pa
     last = LAST.format(front="[rank0]:", process=143, reason=reason).replace("1/0:", "1/7:")
     text = LIMIT.format(rank=0, process=143) + last
     assert "1. Keep f below the recompile limit: raise torch._dynamo.config.recompile_limit above the number" in terminal(text, tmp_path)
+    assert "or x.size[1] had not changed before, and the other graphs differ in something else" in terminal(text, tmp_path)
     report = report_of(text, tmp_path)
     assert report.findings[0].remedy.startswith("raise torch._dynamo.config.recompile_limit above the number of graphs")
     assert report.advice is not None

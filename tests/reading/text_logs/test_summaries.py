@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from shapelog import load
+from shapelog.reading.text_logs.summaries import explained_breaks
 from shapelog.report.report import analyze
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.report import render
@@ -38,3 +39,9 @@ def test_breaks_are_in_words_with_their_lines_and_stand_for_no_compilations(tmp_
     assert 'graph break in f (once): a call of print() --> t2.py:16 | print("woo")' in shown
     assert "graph break in f (once): a branch on the value of a tensor (generic_jump) --> t2.py:17 | if b.sum() < 0:" in shown
     assert "Summary: 2 graph breaks, nothing about recompilations in this text" in shown
+
+
+def test_a_break_without_a_stack_has_its_reason() -> None:
+    lines = ["Graph Break Count: 1", "Break Reasons:", "  Break Reason 1:", "    Reason: generic_jump TensorVariable()", "Ops per Graph:"]
+    (found,) = explained_breaks(lines)
+    assert (found.reason.split("\n")[0], found.place) == ("generic_jump TensorVariable()", None)
