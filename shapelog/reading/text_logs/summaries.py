@@ -17,7 +17,7 @@ _BREAK_AS_OBJECT = re.compile(
 
 
 class BreakText(NamedTuple):
-    """A graph break that ``torch._dynamo.explain`` lists: PyTorch's text about it, and the innermost line of its stack, None without one."""
+    """A break that ``torch._dynamo.explain`` lists: PyTorch's text about it, and the innermost line of its stack; None without one."""
 
     reason: str
     place: Place | None
@@ -35,7 +35,7 @@ def counted_breaks(lines: Iterable[str]) -> CountedBreaks:
 
 
 def explained_breaks(lines: Iterable[str]) -> Iterator[BreakText]:
-    """The breaks below ``Break Reasons:`` in the output of ``torch._dynamo.explain``; of torch 2.0, the last may be cut, without a stack."""
+    """Those below ``Break Reasons:`` in what ``torch._dynamo.explain`` prints; of torch 2.0, the last may be cut, without a stack."""
     reason: list[str] | None = None
     place: Place | None = None
     is_framed = is_old = False
