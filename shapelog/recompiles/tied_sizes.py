@@ -60,7 +60,7 @@ def tied_to(
 
 def _in_equation(key: Key, static: list[StaticValue], call: CompileFacts) -> _Tie | None:
     """What a later graph, in which both are symbolic, requires to be so much more or less: ``x.size()[1] == 1 + y.size()[1]``."""
-    source, prop = key
+    prop = key[1]
     parts = {_name(item.key): item for item in static if item.before != item.after}
     for shape in call.tree.shapes if call.tree and prop.kind is Kind.SIZE else ():
         others = [name for name in shape.parsed.names if name != _name(key)]
