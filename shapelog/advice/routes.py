@@ -11,7 +11,7 @@ from shapelog.advice.propagation import DynamismPropagation
 from shapelog.grouping import connected, grouped
 from shapelog.model.compile import Compile
 from shapelog.model.frame import Frame
-from shapelog.reading.payloads.guard_expressions import integer
+from shapelog.reading.payloads.guard_expressions import canonical, integer
 from shapelog.reading.payloads.guards import DYNAMIC, Key, ShapeGuard
 from shapelog.reading.payloads.properties import VALUE, Kind
 from shapelog.reading.payloads.source_names import Source
@@ -108,10 +108,11 @@ class Router:
             if tensor and tensor.layout != "torch.strided":
                 return ()  # sizes of other nested and of sparse tensors cannot be marked
             own, origins = Mark(cause.source, dim), self.propagation.origins(frame, cause.source, dim)
+            tied = _symbolic_by_itself(own, entry, call) if entry.compile is frame.compiles[0] else ()
             partners = (other for other in self.propagation.partners(frame, cause.source, dim) if other not in (own, *origins))
             base = self._sizes_of_base(frame).get(f"{cause.source.canonical}.size()[{dim}]", ())
             return (
-                frozenset((own, *origins)),
+                frozenset((own, *origins, *tied)),
                 *(frozenset((own, other)) for other in partners),
                 *(frozenset((other,)) for other in base),
             )
@@ -247,6 +248,20 @@ def _partners(cause: Cause, difference: EntryDifference, entry: CompileFacts) ->
         and (other.before, other.after) == (cause.before, cause.after)
         and f"{other.source}.size()[{other.prop.dim}]" not in symbolic
     )
+
+
+def _symbolic_by_itself(mark: Mark, entry: CompileFacts, call: CompileFacts) -> Iterator[Mark]:
+    """What a size is tied to that had a symbol in the entry without being marked, as the output of compiled code has.
+
+    That symbol was pinned, since the other size was static: a mark on the other one is enough.
+    """
+    name = f"{mark.source.canonical}.size()[{mark.dim}]"
+    is_pinned = name in map(canonical, entry.specializations_by_source)
+    for shape in call.tree.shapes if call.tree and is_pinned else ():
+        others = [other for other in shape.parsed.names if other != name]
+        part = Source(others[0]).tensor_part if len(others) == 1 and shape.parsed.is_equation and name in shape.parsed.names else None
+        if part is not None and part.is_size:
+            yield mark_at(Source(others[0]))
 
 
 def _unequal_pairs(entry: CompileFacts, call: CompileFacts) -> tuple[MarkChoice, ...]:
