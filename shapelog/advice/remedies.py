@@ -214,9 +214,9 @@ def _obstacle_first(item: Recompile) -> list[Cause]:
 
 def _obstacle_beside(item: Recompile, causes: Sequence[Cause]) -> str:
     """Why it saves nothing to mark what varied, where marks act on that and the call needs a graph of its own for another cause."""
-    if item.verdict not in _NOT_BY_MARKS or not all(cause.verdict is Verdict.MARKING and _is_markable(cause) for cause in causes):
+    if item.verdict not in _NOT_BY_MARKS or not all(cause.verdict is Verdict.MARKING and marks_act_on(cause) for cause in causes):
         return ""
-    other = next((cause for cause in item.causes if not _is_markable(cause)), None)
+    other = next((cause for cause in item.causes if not marks_act_on(cause)), None)
     return f"a mark alone does not help: {other.subject} changed too ({other.remedy_rule.code})" if other else ""
 
 
@@ -232,7 +232,8 @@ def _tested_float(cause: Cause) -> str:
     return "replace the branch on this float by torch.where on a tensor, or accept one graph per value" if is_branch else ""
 
 
-def _is_markable(cause: Cause) -> bool:
+def marks_act_on(cause: Cause) -> bool:
+    """Whether a mark on what varied is all that this cause needs."""
     return cause.size_related and cause.rule.markable and not any_blocks_marking(cause.codes) and not cause.own_verdict
 
 

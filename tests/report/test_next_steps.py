@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import make
 import pytest
-from payload_text import equals_match, graph_text, guard_manager, guard_tree, tensor_match
+from payload_text import code_comment, equals_match, graph_text, guard_manager, guard_tree, tensor_match
 from recorded import FIXTURES, RECORDED, report_of
 
 from shapelog.model.compile import Compile, Outcome
@@ -461,6 +461,13 @@ def test_the_same_keys_may_not_be_enough(value: tuple[str, object], operation: s
     (step,) = steps_of(make.report(make.trace(first, second)))
     assert (step.rules[0].code, step.saving.least, step.saving.most) == ("SL314", least, 1)
     assert step.confidence.level == ("medium" if least else "low")
+
+
+@pytest.mark.parametrize(("code", "least"), [("return x * s", 1), ("if s > 0:", 0)])
+def test_a_float_that_the_code_branches_on_may_need_a_graph_for_each_value(code: str, least: int) -> None:
+    trees = (guard_tree(tensor_match(), equals_match("L['s']", value, "float", comment=code_comment(6, code))) for value in (0.5, 0.25))
+    (step,) = steps_of(make.report(make.trace(*(make.compile(f"0/{n}", make.tensor(10, 8), guards=tree) for n, tree in enumerate(trees)))))
+    assert (step.rules[0].code, step.saving.least, step.saving.most) == ("SL312", least, 1)
 
 
 GRAD_MODE = "0/0: GLOBAL_STATE changed: grad_mode "

@@ -14,6 +14,7 @@ from shapelog.text import some
 
 _ONE_CALL = "compile the code once, with one set of options, or accept one graph for each"
 _ONE_GRAD_MODE = "call it in one grad mode, as under torch.no_grad(): none of its inputs requires a gradient"
+_ONE_INFERENCE_MODE = "use the same mode in all calls without gradients, also to warm up: inference mode needs its own graphs"
 _TRACED_OPERATOR = "accept it: PyTorch compiles this operator itself for every call that is traced, as by torch.export"
 WHOLE_TRANSFORM = "compile the transformed function as a whole, torch.compile(torch.func.vmap(f)), or accept one graph for each transform"
 _TRANSFORM = re.compile(r"\('(\w+)', \d+(?:, ([^()]*))?\)")
@@ -84,7 +85,7 @@ def backend(item: Violation, name: str, entry: CompileFacts, call: CompileFacts)
 def inference_mode(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     """Compiled in inference mode and called outside of it, or the other way round."""
     sentence = "compiled outside inference mode, called inside it" if item.actual else "compiled in inference mode, called outside it"
-    return Classification(("SL303",), sentence, remedy="warm up in the mode used in production: inference mode needs its own graphs")
+    return Classification(("SL303",), sentence, remedy=_ONE_INFERENCE_MODE)
 
 
 def transforms(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:

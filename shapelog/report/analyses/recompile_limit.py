@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from shapelog.advice.remedies import Remedies
+from shapelog.advice.remedies import Remedies, marks_act_on
 from shapelog.model.compile import Compile, Outcome
 from shapelog.model.frame import Frame
 from shapelog.reading.payloads.guards import UserLine
@@ -152,7 +152,20 @@ def _remedy(explained: Explanations, frame: Frame, causes: str, of_all: bool) ->
         if _RAISING in text:
             return text.replace(_RAISING, f"raise {setting} above")
         return f"{text}; or raise {setting}" if text else f"raise {setting} {_ABOVE_GRAPHS}"
+    others = _beside_marks(own)
+    if others:
+        return f"mark the sizes and ints that vary, keep what else adds cache entries the same in all calls ({others}), or raise {setting}"
     return f"keep what adds cache entries the same in all calls ({causes}), or raise {setting}"
+
+
+def _beside_marks(own: Sequence[Recompile]) -> str:
+    """What fills the cache although marks remove some of the recompiles; "" where they remove none or all."""
+    left = [item for item in own if item.verdict is not Verdict.MARKING]
+    if len(left) == len(own):
+        return ""
+    causes = ([cause for cause in item.causes if not marks_act_on(cause)] for item in left)
+    count = Counter(axis for found in causes for axis in dict.fromkeys(cause.axis for cause in found if cause.axis))
+    return ", ".join(axis for axis, _ in count.most_common(3))
 
 
 def _main(own: Sequence[Recompile]) -> Recompile | None:

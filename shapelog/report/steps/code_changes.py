@@ -54,13 +54,16 @@ def code_change(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
     named = [item for item in own.values() if cured[item.compile].issuperset(run.recompiles[item.compile].codes)]
     own |= repeated
     alone = [*named, *repeated.values()]
-    sure = [item for item in alone if not _differ_in_values(run, run.recompiles[item.compile])]
+    may_be_accepted = any(change_of(alert).change != change_of(alert).text for alert in alerts)
+    sure = [item for item in alone if not (may_be_accepted or _differ_in_values(run, run.recompiles[item.compile]))]
     # at the recompile limit, a call that was refused takes the place of one that needs no compile any more
     sole = [item for item in sure if not any(other.is_refused for other in run.recompiles[item.compile].frame.compiles)]
     saved = Seconds(math.fsum(item.seconds for item in sole), math.fsum(item.seconds for item in own.values()))
     confidence = Confidence("medium", "the cause is known; the changed code may meet other obstacles")
     if len(alone) < len(own):
         confidence = Confidence("low", "some of these recompilations have other causes as well")
+    elif may_be_accepted:
+        confidence = Confidence("low", "the code may need a graph for each value")
     elif len(sure) < len(own):
         confidence = Confidence("low", "calls with the same keys may still differ in the values, or the code may branch on these")
     elif len(sole) < len(own):

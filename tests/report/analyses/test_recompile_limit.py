@@ -44,6 +44,18 @@ def test_what_helps_against_nearly_all_recompilations_helps_against_the_limit() 
     assert finding.remedy.startswith("keep what adds cache entries the same in all calls (name, ")
 
 
+def test_what_marks_remove_is_not_to_be_kept_the_same() -> None:
+    def called(number: int, length: int, name: str, part: str) -> bytes:
+        leaves = (equals_match(f"L['{key}']", value, "str") for key, value in (("name", name), ("part", part)))
+        return make.compile(f"0/{number}", make.tensor(length, 8), guards=guard_tree(tensor_match(size=(length, 8)), *leaves))
+
+    calls = [(10, "a", "x"), (11, "a", "x"), (11, "b", "x"), (12, "b", "x"), (12, "b", "y"), (13, "b", "y"), (13, "c", "y")]
+    (finding,) = found(make.trace(*(called(number, *call) for number, call in enumerate(calls))))
+    assert finding.rule.code == "SL402"
+    kept = "mark the sizes and ints that vary, keep what else adds cache entries the same in all calls (name, part), or raise "
+    assert finding.remedy.startswith(kept)
+
+
 def test_several_refused_calls_of_one_frame_are_one_hit() -> None:
     reason = "0/7: tensor 'x' size mismatch at index 0. expected 9, actual 10"
     assert [item.compile for item in found(sized(8) + make.refused("0/8", reason) + make.refused("0/9", reason))] == ["0/8"]

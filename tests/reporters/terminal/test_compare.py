@@ -66,7 +66,7 @@ def test_each_remedy_has_a_row_with_what_it_is_for() -> None:
     assert rows[:2] == [
         (
             "SL303 dispatch-keys-vary  inference mode",
-            "→ warm up in the mode used in production: inference mode needs its own graphs",
+            "→ use the same mode in all calls without gradients, also to warm up: inference mode needs its own graphs",
         ),
         (
             "SL303 dispatch-keys-vary  x dispatch keys",
