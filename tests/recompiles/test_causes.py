@@ -352,7 +352,8 @@ def test_a_size_that_a_later_graph_takes_from_another_one_is_tied_to_it(more: in
     assert of_x.sentence.endswith("; the code ties it to y.size[0], which is static: mark that too")
     assert recompile.verdict is Verdict.MARKING
     advice = make.report(made).advice
-    assert advice and advice.env == "L['y']:0"  # x was symbolic without a mark
+    assert advice
+    assert advice.env == "L['y']:0"  # x was symbolic without a mark
 
 
 @pytest.mark.parametrize(("guard", "verdict"), [("L['k'] != 1", Verdict.JUSTIFIED), ("1 <= L['k']", Verdict.MARKING)])
