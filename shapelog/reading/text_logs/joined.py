@@ -13,7 +13,10 @@ _BREAK_STACK = "User code traceback:"
 # The parts of what torch 2.8 and later write about a graph break.
 _BREAK = re.compile(r"(?P<heading>\bGraph [Bb]reak(?: \([^()\n]*\))? in user code at \S.*?:\d{1,9})\s*(?=(?:Graph Break )?Reason: )")
 _FIELD = re.compile(r"\s+(?=(?:Explanation|Hint|Developer debug context): |For more details about this graph break, please visit: )")
-_FIELDS = re.compile(r"\S {1,9}Explanation: .{0,4000} (?:Hint|Developer debug context): ")
+_FIELDS = re.compile(
+    r"\S {1,9}(?:Explanation: .{0,4000} (?:Hint|Developer debug context): "
+    rf"|Hint: .{{0,4000}}(?:Developer debug context: |{USER_STACK}))"
+)
 
 
 def joined_parts(line: str) -> list[str]:
@@ -23,7 +26,7 @@ def joined_parts(line: str) -> list[str]:
         lines = [found["heading"], line[found.end() :]]
     heading = _BREAK_STACK if found and _BREAK_STACK in lines[-1] else USER_STACK
     before, below = _with_stack(lines.pop(), heading)
-    if found or _FIELDS.search(before):
+    if found or _FIELDS.search(line):
         first, *fields = _FIELD.split(before)
         lines += [first, *("\n" * part.startswith("For more") + f"  {part}" for part in fields)]
     else:

@@ -47,7 +47,8 @@ _USUAL_RUN = re.compile(
 _USUAL_LINE = re.compile(r"\n(?:\[rank\d{1,6}\]: ?)?[VDIWEC]\d{4} \d\d:\d\d:\d\d")
 _MORE_OF_HEAD = re.compile(r" ?\[")
 _WHOLE_MESSAGE = re.compile(
-    r"Recompiling function [^\n]*triggered by|triggered by[^\n]*Recompiling function |dynamo hit config\.[^\n]*\] \[[^\n]*last reason: "
+    r"(?:Recompiling function |Detected recompile when )[^\n]*triggered by|triggered by[^\n]*Recompiling function "
+    r"|dynamo hit config\.[^\n]*\] \[[^\n]*last reason: "
     r"|dynamo hit config\.\w{1,60} \(\d{1,9}\)\s+function: '[^\n]*(?:last reason|reasons): "
     r"|\bGraph [Bb]reak(?: \([^()\n]*\))? in user code at [^\n]*?:\d{1,9}\s*(?:Graph Break )?Reason: "
 )
@@ -62,7 +63,7 @@ _JOINED = re.compile(
 )
 _IN_WHOLE = ("triggered by", "last reason", " reasons: ", "reak Reason: ")
 # The sign of a quote in front of the next line, or the beginning of its head where the text ends.
-_OF_NEXT = re.compile(r"(?:\s(?:>|[VDIWEC]\d{4}(?: [\d:.]{1,15})?))+\s*$")
+_OF_NEXT = re.compile(r"(?<=reason: )(?P<reason>.*?)\s`{3}.*|(?:\s(?:>|[VDIWEC]\d{4}(?: [\d:.]{1,15})?))+\s*$")
 _RANK = re.compile(r"(?i)\brank[ =:_]?(\d{1,6})\b|\[default(\d{1,6})\]|^\s*(\d{1,6}): ")
 _ARTIFACT_OF_LOGGER = re.compile(r"\.__(\w{1,40})$")
 
@@ -226,7 +227,7 @@ def _parts(text: str) -> list[str]:
     if "\r" in text:
         return text.split("\r")
     if _is_joined(text):
-        return [_OF_NEXT.sub("", part) for part in _JOINED.split(text) if part.strip()]
+        return [_OF_NEXT.sub(r"\g<reason>", part) for part in _JOINED.split(text) if part.strip()]
     return [text]
 
 

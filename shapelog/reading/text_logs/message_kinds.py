@@ -143,7 +143,8 @@ _CONTINUES = {
         r"\s*(?:triggered by|guard \d+ fail|- |User stack trace|\^|~)|\s*File \"| {4,}\S|\S+\d\s*$|\s*\w[^.]{0,60}$"
     ),
     MessageKind.LIMIT: re.compile(
-        r"\s*(?:config\.|function: |(?:last )?reasons?:|To log all|[Tt]o diagnose|See http|- |expected )| {3,}\S|\S+ (?:==|is) "
+        r"\s*(?:config\.|function: |(?:last )?reasons?:|To log all|[Tt]o diagnose|See http|- )| {3,}\S|\S+ (?:==|is) "
+        r"|\s*(?:mismatch |at index |index \d|expected |actual )|\d{1,18}(?:\. expected |, actual |\.?\s*$)"
         r"|\S+ rank mismatch"
     ),
     MessageKind.EXPLANATION: re.compile(r"\s|$|Op Count|Break [Rr]easons|\d+\. "),

@@ -318,7 +318,7 @@ def _unwrapped(lines: Sequence[str]) -> Iterator[str]:
 
 
 _GOES_ON = re.compile(r"\s*(?:mismatch|at index|index \d|expected|actual|\d)")
-_HALF_REASON = re.compile(r"tensor '[^']*'? ?\S* (?:mismatch(?: at(?: index(?: \d+\.?)?)?)?)?\s*$")
+_HALF_REASON = re.compile(r"tensor '[^']*'? ?\S* (?:mismatch(?: at(?: index(?: \d+\.?)?)?)?)?(?: expected(?: [^\s,]+,?(?: actual)?)?)?\s*$")
 
 
 def _listed(text: str) -> tuple[str, ...]:

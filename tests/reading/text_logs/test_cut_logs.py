@@ -896,3 +896,32 @@ def test_a_warning_that_somebody_joined_has_no_more_than_its_reason(words: str, 
     )
     (item,) = report_of(joined, tmp_path).explained.recompiles
     assert (item.frame.name, item.causes[0].sentence) == ("draw", "the float d was 2.0 and has changed")
+
+
+WRAPPED = "torch._dynamo hit config.recompile_limit (8)\n   function: 'f' (/srv/a.py:1)\n   last reason: 0/7: {reason}\n\nThis goes on.\n"
+
+
+@pytest.mark.parametrize("at", ["mismatch ", "at ", "index ", "4. ", "expected ", "5, ", "actual "])
+def test_the_last_reason_is_whole_wherever_a_mail_wrapped_it(at: str, tmp_path: Path) -> None:
+    reason = "tensor 'x' size mismatch at index 4. expected 5, actual 7".replace(at, f"{at.rstrip()}\n", 1)
+    (item,) = report_of(WRAPPED.format(reason=reason), tmp_path).explained.recompiles
+    assert item.causes[0].sentence == "dim 4 of x changed from 5 to 7"
+
+
+def test_a_joined_error_about_a_recompilation_that_is_forbidden_has_its_reasons(tmp_path: Path) -> None:
+    text = (
+        "RuntimeError: Detected recompile when torch.compile stance is 'fail_on_recompile'. filename: 'a.py', "
+        "function name: 'f', line number: 8 triggered by the following guard failure(s): "
+        "- 0/0: tensor 'x' size mismatch at index 0. expected 4, actual 7"
+        " - 0/1: tensor 'x' size mismatch at index 0. expected 5, actual 7"
+    )
+    (item,) = report_of(text, tmp_path).explained.recompiles
+    assert (item.frame.name, item.codes, len(item.compile.reasons)) == ("f", ("SL101",), 2)
+
+
+def test_hints_of_a_joined_error_are_no_part_of_what_it_met(tmp_path: Path) -> None:
+    stack = 'from user code: File "/srv/a.py", line 6, in f g(x)'
+    text = f"torch._dynamo.exc.Unsupported: Observed exception Hint: run it without compile. {stack}"
+    (finding,) = report_of(text, tmp_path).findings
+    assert finding.message is not None
+    assert (finding.message.title, finding.message.hints) == ("Observed exception", ("run it without compile.",))
