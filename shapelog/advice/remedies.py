@@ -9,7 +9,7 @@ from shapelog.advice.minimal_marks import HarmfulMark, HarmfulMarks
 from shapelog.advice.routes import Route
 from shapelog.advice.suggestions import Suggestion, subject_of
 from shapelog.grouping import grouped
-from shapelog.model.compile import Compile
+from shapelog.model.compile import Compile, Outcome
 from shapelog.model.frame import Frame
 from shapelog.model.ids import TorchVersion
 from shapelog.reading.payloads.properties import Kind
@@ -17,6 +17,7 @@ from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.classification.sizes import NO_BREAK
 from shapelog.recompiles.explain import Recompile
+from shapelog.recompiles.graph_reuse import is_known_by_limit
 from shapelog.recompiles.int_usage import is_tested, spelled
 from shapelog.rules import RULES, UNEXPLAINED, Remedy, Rule, Verdict, any_blocks_marking, remedy_for
 from shapelog.text import enumerated, names_of
@@ -32,6 +33,10 @@ UNBROKEN = f"{NO_BREAK}, or keep it in a tensor"
 _COMPILE_FAILED = RULES["SL403"]
 # What to do about that where it is an int, which cannot be unbacked.
 _PINNED_INT = "a library, an operator or the backend needs the exact int: accept one graph per value, or keep it out of the compiled code"
+# Where the last reason at the recompile limit is about a size, and nothing shows what the other graphs are for.
+_UNKNOWN_GRAPHS = (
+    "record again with TORCH_LOGS=recompiles, which shows what the graphs of this code differ in, or raise the recompile limit"
+)
 # Where marking is not enough although what varies could be marked, for rules that recommend to mark something.
 _WHERE_BLOCKED = {
     "SL105": "{clone}, and mark {what}",
@@ -241,6 +246,8 @@ def _where_blocked(code: str, causes: Sequence[Cause], blocked: Recompile) -> st
     """What to do where this rule is the obstacle."""
     if code == _BY_FRAMEWORK and causes and all(cause.is_int for cause in causes):
         return _PINNED_INT
+    if blocked.compile.outcome is Outcome.LIMIT and is_known_by_limit(blocked.frame):
+        return _UNKNOWN_GRAPHS
     text = _WHERE_BLOCKED.get(code)
     of = {cause.source.tensor_part.tensor if cause.source.tensor_part else cause.source for cause in causes}
     has_row = any(1 in tensor.size for tensor in blocked.compile.inputs if tensor.source in of)  # of which clone() keeps the strides

@@ -109,7 +109,7 @@ def _why(page: TextPage, explanation: CompileExplanation) -> None:
         for cause in page.listed(item.causes, "cause", most=_MOST):
             _cause(page, cause)
         if item.unexplained_because:
-            page.line(item.unexplained_because, indent=2)
+            page.line(item.why_not_markable if item.blocking_rule else item.unexplained_because, indent=2)
         page.remedy(explanation.remedies.of_recompile(item), 2, item.codes)
         return
     checked = (

@@ -9,9 +9,10 @@ from shapelog import load
 from shapelog.check.check import check
 from shapelog.check.policy import Policy
 from shapelog.report.alerts import collect_alerts
+from shapelog.report.explain_compile import explain_compile
 from shapelog.report.report import Report, analyze
 from shapelog.report.repository_paths import Repository
-from shapelog.reporters import Options
+from shapelog.reporters import Options, renderer
 from shapelog.reporters.terminal.report import render
 from shapelog.rules import Verdict
 
@@ -415,6 +416,9 @@ def test_a_size_that_is_static_in_a_late_graph_is_no_reason_to_mark(tmp_path: Pa
     assert report.findings[0].remedy.startswith("raise torch._dynamo.config.recompile_limit above the number of graphs")
     assert report.advice is not None
     assert report.advice.suggestions == ()
+    shown = renderer("explanation", "terminal")(explain_compile(report.trace, "1/8"), Options()).decode()
+    assert "a mark may not help: 1/7 came after 7 other graphs" in " ".join(shown.split())
+    assert "SL201: record again with TORCH_LOGS=recompiles, which shows what the graphs" in " ".join(shown.split())
 
 
 @pytest.mark.parametrize("width", [37, 44, 60, 78, 120])
