@@ -113,6 +113,8 @@ class Remedies:
             is_cut = all(item.compile.metrics.lost_reasons for item in recompiles)
             return Remedy(UNEXPLAINED, _PASTE_MORE if is_cut else UNEXPLAINED.remedy)
         rule = causes[0].remedy_rule
+        if failed := next((cause for cause in causes if all(_failed_dynamic(item, cause) for item in recompiles)), None):
+            return Remedy(rule, f"a mark does not help: {failed.axis} was dynamic in the compilation that failed")
         is_markable = removable or (rule.markable and not all(item.verdict in _NOT_BY_MARKS for item in recompiles))
         text = (
             self._marks_that_remove(removable, causes)
@@ -223,6 +225,13 @@ def _obstacle_beside(item: Recompile, causes: Sequence[Cause]) -> str:
         return ""
     other = next((cause for cause in item.causes if not marks_act_on(cause)), None)
     return f"a mark alone does not help: {other.subject} changed too ({other.remedy_rule.code})" if other else ""
+
+
+def _failed_dynamic(item: Recompile, cause: Cause) -> bool:
+    """Whether PyTorch had made dynamic what varied, and the compilation failed."""
+    place = cause.source, "scalar" if cause.is_int else str(cause.prop.dim)
+    is_dynamic = any((event.source, event.dim) == place for event in item.compile.automatic_dynamic)
+    return is_dynamic and item.verdict is Verdict.FAILED and not item.compile.is_forbidden
 
 
 def _unbroken(item: Recompile, cause: Cause) -> str:

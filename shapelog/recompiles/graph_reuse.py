@@ -166,8 +166,9 @@ class GraphReuse:
             if frame not in self._quoted:
                 self._quoted[frame] = QuotedCode(frame)
             code = self._quoted[frame]
-            is_pinned = source not in self._symbolic_sources(frame) and code.use_of(source) is Use.PINS
-            self._pinning[key] = (code.line_with(source, Use.PINS) or "the code") if is_pinned else ""
+            use = Use.UNSEEN if source in self._symbolic_sources(frame) else code.use_of(source)
+            is_pinned = use is Use.PINS or (use is Use.FAILS and code.range_with(source))
+            self._pinning[key] = (code.line_with(source, use) or "the code") if is_pinned else ""
         return self._pinning[key]
 
     def _symbolic_sources(self, frame: Frame) -> frozenset[Source]:

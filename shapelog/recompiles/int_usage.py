@@ -3,12 +3,13 @@
 Measured with torch 2.13 (2.8 and 2.10 differ in a few, which count as the worst of the three): f-strings, ``format`` and ``%`` lose the
 graph once the int is symbolic, ``str`` and ``repr`` break it in two, and so do or fail the calls of ``_FAILING``; ``range``, ``hash``,
 list and dict look-ups, sequence repetition and the operators of ``pinning`` pin it to its value, so that marking it gains nothing;
-arithmetic, comparisons, slices and sizes are fine, and so is a message that is not shown.
+arithmetic, comparisons, slices and sizes are fine, and so is a message that is not shown. A range whose ints are symbolic fails wherever it
+is used as a whole.
 """
 
 import ast
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from enum import IntEnum
 from functools import cached_property
 from itertools import chain
@@ -41,6 +42,8 @@ _LOOKING_UP = frozenset(("get", "setdefault", "pop", "index", "count"))
 _OF_TYPE = frozenset(("isinstance", "issubclass", "hasattr", "callable", "type"))
 _FAILING = frozenset(("divmod", "sorted", "bin", "hex", "oct", "chr"))
 _FAILING_ATTRIBUTES = frozenset(("size", "stride", "gcd", "lcm", "comb", "perm", "factorial", "isqrt", "isclose"))
+_RANGE_PARTS = frozenset(("start", "stop", "step"))
+_OVER_RANGES = frozenset(("len", "sum", "list", "tuple", "set", "iter", "enumerate", "zip", "reversed", "min", "max", "any", "all", "map"))
 _HARMLESS_CALLS = frozenset(
     ("int", "float", "bool", "abs", "min", "max", "len", "isinstance", "print", "sum", "pow", "round", "getattr", "enumerate")
 )
@@ -68,6 +71,25 @@ def use_in(code: str, name: str, containers: frozenset[str] = frozenset(), is_ea
         elif is_named:
             found = max(found, _use_by(node, name))
     return max(found, Use.PLAIN) if is_named else found
+
+
+def uses_whole_range(code: str, name: str) -> bool:
+    """Whether a line of code goes over a range, takes items from it, or asks for its length or members."""
+    tree = _parsed(code)
+    return tree is not None and any(_is(part, name) for node in ast.walk(tree) for part in _ranges_of(node))
+
+
+def _ranges_of(node: ast.AST) -> Sequence[ast.AST]:
+    """The parts of a node that are used as a whole if they are ranges."""
+    if isinstance(node, (ast.For, ast.comprehension)):
+        return (node.iter,)
+    if isinstance(node, (ast.If, ast.IfExp, ast.While)):
+        return (node.test,)
+    if isinstance(node, (ast.Subscript, ast.Starred)):
+        return (node.value,)
+    if isinstance(node, ast.Compare):
+        return node.comparators
+    return node.args if isinstance(node, ast.Call) and _called(node) in _OVER_RANGES else ()
 
 
 def is_tested(code: str, name: str) -> bool:
@@ -211,13 +233,22 @@ class QuotedCode:
 
     def use_of(self, source: Source) -> Use:
         """The most harmful use of the int at a source, wherever it was looked at first."""
-        name = spelled(source)
         guarded = self._guarded.get(source, set())
-        own = {code for code in self._lines_with(name) if name in code}
+        names = (spelled(source), self.range_with(source))
+        own = {code for name in names if name for code in self._lines_with(name) if name in code}
         return max((self._use_in(code, source) for code in guarded | own), default=Use.UNSEEN)
 
     def _use_in(self, code: str, source: Source) -> Use:
+        whole = self.range_with(source)
+        if whole and uses_whole_range(code, whole):
+            return Use.FAILS
         return use_in(code, spelled(source), self._containers, source.startswith(("L['self'].", "G[")))
+
+    def range_with(self, source: Source) -> str:
+        """The range, as the code names it, that an int belongs to; "" for other ints."""
+        owner, _, part = source.rpartition(".")
+        is_range = part in _RANGE_PARTS and any(tree.types.get(Source(owner)) == "range" for tree in self._trees)
+        return spelled(Source(owner)) if is_range else ""
 
     def line_with(self, source: Source, use: Use) -> str:
         """The first line with this use of the int at a source, ``model.py:12 (cache[self.index] = x)``; "" where no line has it."""

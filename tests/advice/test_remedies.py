@@ -1,5 +1,6 @@
 """What to do about a recompile: the same words from one place in every format, with the rule that they come from."""
 
+import json
 import re
 from dataclasses import replace
 from typing import Any
@@ -240,6 +241,17 @@ def test_a_recompile_that_failed_asks_to_fix_the_error_whatever_led_to_it() -> N
     made = trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(12, 8), **make.FAILED))
     report, recompile = last(made)
     assert (recompile.codes, report.remedies.of_recompile(recompile)) == (("SL101",), Remedy(RULES["SL403"], RULES["SL403"].remedy))
+
+
+@pytest.mark.parametrize(("dim", "is_known"), [(0, True), (1, False)])
+def test_a_mark_on_what_was_dynamic_when_the_compilation_failed_is_not_recommended(dim: int, is_known: bool) -> None:
+    arguments = {"name": "L['x']", "dim_changed": dim, "reason": "size change", "cached": "10", "new": "12"}
+    event = {"name": "automatic_dynamic", "args": arguments}
+    became = make.record("chromium_event", {}, json.dumps(event, indent=0), id="0/1")
+    report, recompile = last(trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(12, 8), **make.FAILED), became))
+    assert recompile.compile.automatic_dynamic
+    text = report.remedies.of((recompile,), recompile.causes).text
+    assert (text == "a mark does not help: x.size[0] was dynamic in the compilation that failed") is is_known
 
 
 def test_before_torch_2_8_it_is_the_line_of_code() -> None:

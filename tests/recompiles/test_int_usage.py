@@ -4,11 +4,11 @@ import math
 
 import make
 import pytest
-from payload_text import graph_text, guard_manager, guard_tree, tensor_match
+from payload_text import equals_match, graph_text, guard_manager, guard_tree, tensor_match
 
 from shapelog.model.frame import Frame
 from shapelog.reading.payloads.source_names import Source
-from shapelog.recompiles.int_usage import QuotedCode, Use, spelled, use_in
+from shapelog.recompiles.int_usage import QuotedCode, Use, spelled, use_in, uses_whole_range
 
 # Lines that use k, as PyTorch 2.13 takes them when k is a dynamic source.
 MEASURED = (
@@ -250,3 +250,53 @@ def test_of_many_lines_with_self_only_those_with_the_int_are_looked_at() -> None
     code = QuotedCode(frame(*(quoted(7 + number, f"x = x * self.k{number}") for number in range(50))))
     assert list(code._lines_with("self.k7")) == ["x = x * self.k7"]
     assert code.use_of(Source("L['self'].k7")) is Use.PLAIN
+
+
+# Lines that use r, and whether PyTorch 2.13 fails on them when its ints are dynamic sources.
+RANGES = (
+    ("y = x * r.stop", False),
+    ("y = x[r.start : r.stop]", False),
+    ("y = x * len(r)", True),
+    ("y = x + sum(list(r))", True),
+    ("y = x + sum([i * 2 for i in r])", True),
+    ("y = x * r[0]", True),
+    ("y = x if 3 in r else -x", True),
+    ("y = x if r else -x", True),
+    ("for i, j in enumerate(r): y = x + i", True),
+)
+
+
+@pytest.mark.parametrize(("code", "fails"), RANGES)
+def test_a_range_is_used_as_a_whole_where_the_line_goes_over_it_or_takes_items(code: str, fails: bool) -> None:
+    assert uses_whole_range(code, "r") is fails
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(("code", "fails"), RANGES)
+def test_pytorch_fails_on_a_range_of_dynamic_ints_that_is_used_as_a_whole(code: str, fails: bool) -> None:
+    torch = pytest.importorskip("torch")
+    if not hasattr(torch.compiler.config, "dynamic_sources"):
+        pytest.skip("this torch has no dynamic sources")
+    scope: dict = {}
+    exec(f"def f(x, r):\n    {code}\n    return y\n", scope)  # lines of this test
+    made = []
+    torch._dynamo.reset()
+    with torch.compiler.config.patch(dynamic_sources="L['r'].start,L['r'].stop,L['r'].step"):
+        compiled = torch.compile(scope["f"], backend=lambda module, inputs: made.append(module) or module.forward)
+        for stop in (4, 5, 6):
+            try:
+                compiled(torch.ones(9), range(2, stop))
+            except torch._dynamo.exc.InternalTorchDynamoError:
+                assert fails
+    assert (len(made) != 1) is fails
+
+
+def test_the_ints_of_a_range_cannot_be_symbolic_where_it_is_used_as_a_whole() -> None:
+    def of(kind: str) -> QuotedCode:
+        of_range = (guard_manager("L['r']", type=kind), equals_match("L['r'].stop", 3, comment=quoted(8, "for i in r:")))
+        made = make.trace(make.compile("0/0", make.tensor(10, 8), guards=guard_tree(tensor_match(), *of_range)))
+        return QuotedCode(make.load(made).frames[0])
+
+    assert of("range").use_of(Source("L['r'].stop")) is Use.FAILS
+    assert of("list").use_of(Source("L['r'].stop")) is Use.UNSEEN
+    assert of("range").use_of(Source("L['r'].size")) is Use.UNSEEN
