@@ -43,11 +43,11 @@ class Changes:
     those of which the type is another one. ``functions`` have other code; ``class_changed``: ``self`` is of another class. ``callee``
     is what Dynamo's own wrapper calls, if that is another one. ``collected`` are objects that are gone, ``converted`` those of another
     type or on another device. ``resized`` are tensors of which a size, stride or the rank changed, ``rank_changed`` those of another
-    rank, ``length_changed`` containers; these are spelled as in guard expressions. ``batched`` are tensors that vmap wraps on one side
-    only, ``transforms`` the changes of the state of torch.func. ``numbers`` has the new value of each static int and size that changed,
-    by its old one, ``static`` the name that each has in guards, its old and its new value. ``traced``: one side alone was traced with
-    fake tensors, or by an operator that PyTorch compiles itself. ``faked`` are the tensors that are fake ones on one side, ``whole``
-    texts and containers with another value.
+    rank, ``length_changed`` containers; these are spelled as in guard expressions. ``batched`` and ``differentiated`` are tensors that
+    vmap or grad wraps on one side only, ``transforms`` the changes of the state of torch.func. ``numbers`` has the new value of each
+    static int and size that changed, by its old one, ``static`` the name that each has in guards, its old and its new value. ``traced``:
+    one side alone was traced with fake tensors, or by an operator that PyTorch compiles itself. ``faked`` are the tensors that are fake
+    ones on one side, ``whole`` texts and containers with another value.
     """
 
     violations: Sequence[Violation]
@@ -66,6 +66,7 @@ class Changes:
     rank_changed: frozenset[str]
     length_changed: Owners
     batched: frozenset[Source]
+    differentiated: frozenset[Source]
     transforms: tuple[Violation, ...]
     grad_mode_changed: bool
     autocast_changed: bool
@@ -123,7 +124,8 @@ def _changes(violations: Sequence[Violation], entry: CompileFacts, call: Compile
         resized=frozenset(resized),
         rank_changed=frozenset(item.source.canonical for item in violations if item.prop.kind is Kind.RANK),
         length_changed=Owners(item.source.canonical for item in violations if item.prop.kind is Kind.LENGTH),
-        batched=frozenset(item.source for item in violations if ("Batched" in str(item.expected)) != ("Batched" in str(item.actual))),
+        batched=_wrapped(violations, "Batched"),
+        differentiated=_wrapped(violations, "GradWrapper"),
         transforms=tuple(item for item in violations if item.prop.kind is Kind.FUNCTORCH_STATE),
         grad_mode_changed=any("grad_mode" in text for text in states),
         autocast_changed=any(item.prop.kind is Kind.AUTOCAST or "autocast" in str(item.expected) for item in violations if not item.source),
@@ -134,6 +136,11 @@ def _changes(violations: Sequence[Violation], entry: CompileFacts, call: Compile
         traced=bool(faked) or (call.is_operator and any(item.prop.kind is Kind.BACKEND for item in violations)),
         faked=faked,
     )
+
+
+def _wrapped(violations: Sequence[Violation], key: str) -> frozenset[Source]:
+    """The tensors that have a dispatch key with this in its name on one side alone."""
+    return frozenset(item.source for item in violations if (key in str(item.expected)) != (key in str(item.actual)))
 
 
 def _other_callee(violations: Sequence[Violation], entry: CompileFacts, call: CompileFacts) -> str:
@@ -314,6 +321,8 @@ def changed_by_transform(item: Violation, changes: Changes) -> bool:
     """
     states, kind = changes.transforms, item.prop.kind
     if kind is Kind.RANK and item.source in changes.batched:
+        return True
+    if kind is Kind.REQUIRES_GRAD and item.source in changes.differentiated:
         return True
     if not states:
         return False

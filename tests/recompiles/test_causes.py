@@ -1227,6 +1227,34 @@ def test_the_length_of_a_dict_is_its_keys() -> None:
     assert only(two(*trees, "len(d) != 2")).codes == ("SL314",)
 
 
+@pytest.mark.parametrize(
+    ("line", "operator", "verdict"),
+    [
+        ("if d:", "mul", Verdict.JUSTIFIED),
+        ("if d:", "add", Verdict.CODE),  # one graph does for both
+        ("for key in d:", "mul", Verdict.CODE),
+    ],
+)
+def test_code_that_asks_for_keys_and_does_something_else_needs_a_graph_for_each_case(line: str, operator: str, verdict: Verdict) -> None:
+    made = trace()
+    for number, (kind, name) in enumerate((("not ", "add"), ("", operator))):
+        asked = guard_manager("L['d']", f"BOOL_MATCH: {kind}L['d']", type="dict", comment=code_comment(6, line))
+        keys = guard_manager("L['d']", f"DICT_LENGTH: len(L['d']) == {number}", type="dict", comment=code_comment(6, line))
+        graph = graph_text('L_x_: "f32[10, 8][8, 1]cpu"', f'{name}: "f32[10, 8][8, 1]cpu" = torch.{name}(l_x_, 1)', f"return ({name},)")
+        reasons = (f"0/0: len(d) == 0  {code_comment(6, line)}",) if number else ()
+        made += compiled(f"0/{number}", tensor(10, 8), guards=guard_tree(tensor_match(), asked, keys), graph=graph, reasons=reasons)
+    recompile = last_recompile(made)
+    assert (recompile.causes[0].codes, recompile.verdict) == (("SL314",), verdict)
+
+
+def test_a_group_of_parameters_is_added_to_an_optimizer_before_its_first_step() -> None:
+    groups = "L['self'].param_groups"
+    lengths = [guard_manager(groups, f"LENGTH_CHECK: len({groups}) == {number}", type="list") for number in (1, 2)]
+    trees = [guard_tree(tensor_match(), length) for length in lengths]
+    cause = only(two(*trees, "len(self.param_groups) == 1"))
+    assert (cause.codes, cause.own_remedy.partition(" to ")[0]) == (("SL313",), "add all groups of parameters")
+
+
 def test_a_key_that_is_gone() -> None:
     trees = [
         guard_tree(tensor_match(), guard_manager("L['d']", f"DICT_CONTAINS: {no}___dict_contains('k', L['d'])", type="dict"))

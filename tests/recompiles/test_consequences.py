@@ -247,6 +247,12 @@ def test_without_its_predicate_it_is_a_cause(name: str, monkeypatch: pytest.Monk
     assert name not in following
 
 
+def test_a_tensor_that_grad_wraps_requires_a_gradient() -> None:
+    wrapped = guard_tree(tensor_match(keys=keys_of("FuncTorchDynamicLayerBackMode", "FuncTorchGradWrapper"), requires_grad=True))
+    made = make.last_recompile(two(guard_tree(tensor_match()), wrapped, "tensor 'x' dispatch key set mismatch."))
+    assert ([cause.codes for cause in made.causes], made.consequences) == ([("SL303",)], ("x.requires_grad",))
+
+
 def test_the_containers_of_another_object_may_have_other_items() -> None:
     """Two optimizers of one class, one with more groups; a list that grew in the same object is a cause."""
 

@@ -7,10 +7,12 @@ from shapelog.reading.payloads.source_names import Source, display_text
 from shapelog.recompiles.classification.result import Classification, Classifier, code_of, short_type
 from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts import CompileFacts
+from shapelog.recompiles.int_usage import is_tested, spelled
 from shapelog.rules import Verdict
 from shapelog.text import with_article
 
 _KINDS_OF_CALLS = "accept one graph for each kind of call: each passes tensors that the other does not"
+_EACH_CASE = "accept one graph for each case: the code asks which keys there are, and does something else"
 _OWN_KEYS = "the code adds keys to this dict itself: add them before the first call, or return the values and store them outside"
 _OWN_ITEMS = "the code adds items to it itself: return them, and add them outside"
 # A call on a list that makes it longer; after a graph break, it is the resumed code that makes it.
@@ -27,6 +29,7 @@ _WITH_AND_WITHOUT = "modules with and without it need a graph each; if one modul
 # What ``torch.optim.Optimizer.state`` holds for a parameter.
 _STATE = re.compile(r"\.state\[key \d+\]$")
 _FIRST_STEP = "take one step before the first compiled call, or accept the extra graph: an optimizer makes its state in its first step"
+_GROUPS, _SAME_GROUPS = ".param_groups", "add all groups of parameters to the optimizer before its first compiled step"
 _DEFAULTS, _SAME_DEFAULTS = ".__defaults__", "set the defaults of the function once, before the first call"
 _ADDED_PARAMETERS = "add its parameters before the first compiled call"
 _HOOKS, _SAME_HOOKS = re.compile(r"\._([a-z_]*hook)s$"), "register the hooks before the first call, and keep them"
@@ -41,11 +44,17 @@ def keys(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) ->
 
 
 def _of_dict(item: Violation, sentence: str, entry: CompileFacts, call: CompileFacts, remedy: str = "") -> Classification:
-    """Other keys of a dict. Where tensors went and others came in their place, and the graphs differ, each kind of call needs its own."""
+    """Other keys of a dict.
+
+    Each kind of call needs its own graph where the graphs differ, and tensors went and others came in their place or a line asks for keys.
+    """
     had, has = ({tensor.source for tensor in known.compile.inputs if tensor.source.is_below(item.source)} for known in (entry, call))
     graph, other = entry.compile.graph, call.compile.graph
-    if not remedy and had - has and has - had and graph and other and graph.key != other.key:
-        return Classification(("SL314",), sentence, verdict=Verdict.JUSTIFIED, remedy=_KINDS_OF_CALLS)
+    if not remedy and graph and other and graph.key != other.key:
+        if had - has and has - had:
+            return Classification(("SL314",), sentence, verdict=Verdict.JUSTIFIED, remedy=_KINDS_OF_CALLS)
+        if is_tested(code_of(item), spelled(item.source)):
+            return Classification(("SL314",), sentence, verdict=Verdict.JUSTIFIED, remedy=_EACH_CASE)
     return Classification(("SL314",), sentence, remedy=remedy or (_OWN_KEYS if _changes_it_itself(item, entry, call) else ""))
 
 
@@ -96,6 +105,8 @@ def length(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) 
     if item.source.endswith(_DEFAULTS):
         function = display_text(item.source.removesuffix(_DEFAULTS))
         return Classification(("SL313",), f"{function} had {before} default{plural} {had}", remedy=_SAME_DEFAULTS)
+    if item.source.endswith(_GROUPS):  # of an optimizer
+        return Classification(("SL313",), f"{name} had {before} item{plural} {had}", remedy=_SAME_GROUPS)
     part = _MODULE_PART.fullmatch(item.source)
     if part:
         sentence = f"{display_text(part['owner'])} had {before} {part['part']}{plural} {had}"
