@@ -1235,16 +1235,20 @@ def test_the_length_of_a_dict_is_its_keys() -> None:
         ("for key in d:", "mul", Verdict.CODE),
     ],
 )
-def test_code_that_asks_for_keys_and_does_something_else_needs_a_graph_for_each_case(line: str, operator: str, verdict: Verdict) -> None:
+@pytest.mark.parametrize(("kind_of", "code"), [("dict", "SL314"), ("list", "SL313")])
+def test_code_that_asks_what_is_there_and_does_something_else_needs_a_graph_for_each_case(
+    kind_of: str, code: str, line: str, operator: str, verdict: Verdict
+) -> None:
     made = trace()
     for number, (kind, name) in enumerate((("not ", "add"), ("", operator))):
-        asked = guard_manager("L['d']", f"BOOL_MATCH: {kind}L['d']", type="dict", comment=code_comment(6, line))
-        keys = guard_manager("L['d']", f"DICT_LENGTH: len(L['d']) == {number}", type="dict", comment=code_comment(6, line))
+        asked = guard_manager("L['d']", f"BOOL_MATCH: {kind}L['d']", type=kind_of, comment=code_comment(6, line))
+        check = "DICT_LENGTH" if kind_of == "dict" else "LENGTH_CHECK"
+        keys = guard_manager("L['d']", f"{check}: len(L['d']) == {number}", type=kind_of, comment=code_comment(6, line))
         graph = graph_text('L_x_: "f32[10, 8][8, 1]cpu"', f'{name}: "f32[10, 8][8, 1]cpu" = torch.{name}(l_x_, 1)', f"return ({name},)")
         reasons = (f"0/0: len(d) == 0  {code_comment(6, line)}",) if number else ()
         made += compiled(f"0/{number}", tensor(10, 8), guards=guard_tree(tensor_match(), asked, keys), graph=graph, reasons=reasons)
     recompile = last_recompile(made)
-    assert (recompile.causes[0].codes, recompile.verdict) == (("SL314",), verdict)
+    assert (recompile.causes[0].codes, recompile.verdict) == ((code,), verdict)
 
 
 def test_a_group_of_parameters_is_added_to_an_optimizer_before_its_first_step() -> None:

@@ -13,6 +13,7 @@ from shapelog.text import with_article
 
 _KINDS_OF_CALLS = "accept one graph for each kind of call: each passes tensors that the other does not"
 _EACH_CASE = "accept one graph for each case: the code asks which keys there are, and does something else"
+_EACH_LENGTH = "accept one graph for each case: the code asks how many items there are, and does something else"
 _OWN_KEYS = "the code adds keys to this dict itself: add them before the first call, or return the values and store them outside"
 _OWN_ITEMS = "the code adds items to it itself: return them, and add them outside"
 # A call on a list that makes it longer; after a graph break, it is the resumed code that makes it.
@@ -50,12 +51,17 @@ def _of_dict(item: Violation, sentence: str, entry: CompileFacts, call: CompileF
     """
     had, has = ({tensor.source for tensor in known.compile.inputs if tensor.source.is_below(item.source)} for known in (entry, call))
     graph, other = entry.compile.graph, call.compile.graph
-    if not remedy and graph and other and graph.key != other.key:
-        if had - has and has - had:
-            return Classification(("SL314",), sentence, verdict=Verdict.JUSTIFIED, remedy=_KINDS_OF_CALLS)
-        if is_tested(code_of(item), spelled(item.source)):
-            return Classification(("SL314",), sentence, verdict=Verdict.JUSTIFIED, remedy=_EACH_CASE)
+    if not remedy and had - has and has - had and graph and other and graph.key != other.key:
+        return Classification(("SL314",), sentence, verdict=Verdict.JUSTIFIED, remedy=_KINDS_OF_CALLS)
+    if not remedy and _takes_another_way(item, entry, call):
+        return Classification(("SL314",), sentence, verdict=Verdict.JUSTIFIED, remedy=_EACH_CASE)
     return Classification(("SL314",), sentence, remedy=remedy or (_OWN_KEYS if _changes_it_itself(item, entry, call) else ""))
+
+
+def _takes_another_way(item: Violation, entry: CompileFacts, call: CompileFacts) -> bool:
+    """Whether a line asks what is in a container, and the graphs differ."""
+    graph, other = entry.compile.graph, call.compile.graph
+    return bool(graph and other and graph.key != other.key and is_tested(code_of(item), spelled(item.source)))
 
 
 def has(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
@@ -119,7 +125,10 @@ def length(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) 
     if is_dict or (item.reason is not None and "!=" in item.reason.code):
         is_new_state = before == "no" and _STATE.search(name)
         return _of_dict(item, f"the dict {name} had {before} key{plural} {had}", entry, call, _FIRST_STEP if is_new_state else "")
-    return Classification(("SL313",), f"{name} had {before} item{plural} {had}", remedy=_of_items(item, name, entry, call))
+    sentence = f"{name} had {before} item{plural} {had}"
+    if _takes_another_way(item, entry, call):
+        return Classification(("SL313",), sentence, verdict=Verdict.JUSTIFIED, remedy=_EACH_LENGTH)
+    return Classification(("SL313",), sentence, remedy=_of_items(item, name, entry, call))
 
 
 def _added_to(source: Source, entry: CompileFacts, call: CompileFacts) -> Source | None:
