@@ -63,7 +63,7 @@ def code_change(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
     if len(alone) < len(own):
         confidence = Confidence("low", "some of these recompilations have other causes as well")
     elif may_be_accepted:
-        confidence = Confidence("low", "the code may need a graph for each value")
+        confidence = Confidence("low", "the code may need each of these graphs")
     elif len(sure) < len(own):
         confidence = Confidence("low", "calls with the same keys may still differ in the values, or the code may branch on these")
     elif len(sole) < len(own):
