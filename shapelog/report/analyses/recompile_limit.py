@@ -12,7 +12,7 @@ from shapelog.reading.payloads.source_names import is_library
 from shapelog.recompiles.explain import Explanations, Recompile
 from shapelog.report.results import Finding, Location, Table, location_of
 from shapelog.rules import RULES, Verdict
-from shapelog.text import cut, names_of, one_line, plural
+from shapelog.text import cut, enumerated, names_of, one_line, plural
 
 _LONGEST = 200
 DEFAULT_LIMIT, DEFAULT_ACCUMULATED_LIMIT = 8, 256
@@ -154,7 +154,7 @@ def _remedy(explained: Explanations, frame: Frame, causes: str, of_all: bool) ->
         return f"{text}; or raise {setting}" if text else f"raise {setting} {_ABOVE_GRAPHS}"
     others = _beside_marks(own)
     if others:
-        return f"mark the sizes and ints that vary, keep what else adds cache entries the same in all calls ({others}), or raise {setting}"
+        return f"mark the sizes and ints that vary and keep {others} the same in all calls, or raise {setting}"
     return f"keep what adds cache entries the same in all calls ({causes}), or raise {setting}"
 
 
@@ -165,7 +165,7 @@ def _beside_marks(own: Sequence[Recompile]) -> str:
         return ""
     causes = ([cause for cause in item.causes if not marks_act_on(cause)] for item in left)
     count = Counter(axis for found in causes for axis in dict.fromkeys(cause.axis for cause in found if cause.axis))
-    return ", ".join(axis for axis, _ in count.most_common(3))
+    return enumerated([axis for axis, _ in count.most_common(3)])
 
 
 def _main(own: Sequence[Recompile]) -> Recompile | None:

@@ -52,7 +52,7 @@ def test_what_marks_remove_is_not_to_be_kept_the_same() -> None:
     calls = [(10, "a", "x"), (11, "a", "x"), (11, "b", "x"), (12, "b", "x"), (12, "b", "y"), (13, "b", "y"), (13, "c", "y")]
     (finding,) = found(make.trace(*(called(number, *call) for number, call in enumerate(calls))))
     assert finding.rule.code == "SL402"
-    kept = "mark the sizes and ints that vary, keep what else adds cache entries the same in all calls (name, part), or raise "
+    kept = "mark the sizes and ints that vary and keep name and part the same in all calls, or raise "
     assert finding.remedy.startswith(kept)
 
 
