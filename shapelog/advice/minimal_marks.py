@@ -18,6 +18,7 @@ from shapelog.model.frame import Frame
 from shapelog.model.ids import TorchVersion
 from shapelog.reading.payloads.guards import place_of
 from shapelog.reading.payloads.properties import Kind, size
+from shapelog.reading.payloads.source_names import is_library
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Explanations
 from shapelog.recompiles.facts import FactTable
@@ -169,7 +170,9 @@ class _Harm:
                 what = one_line(found.reason)[:80]
                 title = frame.title_of(symbolic)
                 reason = f"{title} has a graph break{where} once {name} is symbolic ({what}), as in {broken.reference}"
-                return HarmfulMark(mark, frame, reason, f"change {line or title} so that it works when {name} is symbolic, then mark it")
+                is_elsewhere = found.place is not None and is_library(found.place.file)
+                what = f"what leads to {line} (library code)" if is_elsewhere else line or title
+                return HarmfulMark(mark, frame, reason, f"change {what} so that it works when {name} is symbolic, then mark it")
         return None
 
     def _is_alike(self, mark: Mark, symbolic: Compile, static: Compile) -> bool:

@@ -69,6 +69,20 @@ def test_a_graph_that_breaks_only_where_a_size_is_symbolic_breaks_by_the_mark(gu
     assert found.marks == (frozenset() if is_harm else {Mark(Source("L['x']"), 0)})
 
 
+@pytest.mark.parametrize(
+    ("file", "whose"),
+    [
+        ("/srv/app/model.py", "model.py:7"),
+        ("/opt/venv/lib/python3.11/site-packages/transformers/import_utils.py", "what leads to import_utils.py:7 (library code)"),
+    ],
+)
+def test_nobody_is_asked_to_change_a_line_of_a_library(file: str, whose: str) -> None:
+    text = f"Graph break in user code at {file}:7\nGraph Break Reason: is_causal is no bool\nUser code traceback:\n"
+    made = trace(static_sizes(10), make.dynamic_size("0/1", 12, "2 <= L['x'].size()[0]"))
+    item = left_out(made + make.artifact("dynamo_graph_break_reason", text, id="0/1") + static_sizes(10, 12, frame=1, name="g"))
+    assert item.remedy == f"change {whose} so that it works when x.size[0] is symbolic, then mark it"
+
+
 @pytest.mark.parametrize(("line", "names"), [("math.gcd(n, k)", ["n", "k"]), ("check(n)", ["n"])])
 def test_each_int_on_a_line_that_breaks_only_where_one_is_symbolic_may_break_it(line: str, names: list[str]) -> None:
     """n varied first, so that it was symbolic already when k varied."""
