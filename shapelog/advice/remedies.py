@@ -229,9 +229,10 @@ def _obstacle_beside(item: Recompile, causes: Sequence[Cause]) -> str:
 
 def _failed_dynamic(item: Recompile, cause: Cause) -> bool:
     """Whether PyTorch had made dynamic what varied, and the compilation failed."""
+    if item.verdict is not Verdict.FAILED or item.compile.is_forbidden:
+        return False
     place = cause.source, "scalar" if cause.is_int else str(cause.prop.dim)
-    is_dynamic = any((event.source, event.dim) == place for event in item.compile.automatic_dynamic)
-    return is_dynamic and item.verdict is Verdict.FAILED and not item.compile.is_forbidden
+    return any((event.source, event.dim) == place for event in item.compile.automatic_dynamic)
 
 
 def _unbroken(item: Recompile, cause: Cause) -> str:

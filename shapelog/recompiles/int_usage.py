@@ -247,8 +247,7 @@ class QuotedCode:
     def range_with(self, source: Source) -> str:
         """The range, as the code names it, that an int belongs to; "" for other ints."""
         owner, _, part = source.rpartition(".")
-        is_range = part in _RANGE_PARTS and any(tree.types.get(Source(owner)) == "range" for tree in self._trees)
-        return spelled(Source(owner)) if is_range else ""
+        return spelled(Source(owner)) if part in _RANGE_PARTS and owner in self._ranges else ""
 
     def line_with(self, source: Source, use: Use) -> str:
         """The first line with this use of the int at a source, ``model.py:12 (cache[self.index] = x)``; "" where no line has it."""
@@ -290,6 +289,10 @@ class QuotedCode:
                 if place and place.code:
                     found.setdefault(guard.source, set()).add(place.code)
         return found
+
+    @cached_property
+    def _ranges(self) -> frozenset[str]:
+        return frozenset(source for tree in self._trees for source, kind in tree.types.items() if kind == "range")
 
     @cached_property
     def _containers(self) -> frozenset[str]:
