@@ -1,4 +1,4 @@
-"""Every program of the handbook is run: the example shows its rule, and the fixed one does not."""
+"""Every program of the handbook is run: the example shows its rule, and the fixed one does not. So are the patterns that compile once."""
 
 import re
 import runpy
@@ -41,6 +41,13 @@ NOT_RUN = {
 }
 # What comments of a fixed program promise.
 ONE_COMPILE = re.compile(r"# (?:compiles once|the same graph|one graph|one compile)$", re.M)
+# The last line of a pattern.
+COMPILES = re.compile(r"^# (\d+) compilations?$", re.M)
+PATTERNS = [
+    text
+    for kind, text in blocks((Path(__file__).parents[1] / "docs" / "patterns.md").read_text(encoding="utf-8"))
+    if kind == "python" and "from peft" not in text  # peft is not installed where the tests run
+]
 
 
 @pytest.fixture(autouse=True)
@@ -109,3 +116,12 @@ def test_a_fixed_program_no_longer_shows_it(code: str, tmp_path: Path, monkeypat
     assert (summary.failures, summary.limit_hits) == (0, 0)
     if ONE_COMPILE.search(program):
         assert summary.compiles == 1
+
+
+@pytest.mark.parametrize("program", PATTERNS)
+def test_a_pattern_compiles_as_often_as_its_last_line_states(program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (compiles,) = COMPILES.findall(program)
+    trace, error = ran("pattern", program, tmp_path, monkeypatch)
+    assert error == ""
+    summary = trace.report.summary
+    assert (summary.compiles, summary.failures, summary.limit_hits) == (int(compiles), 0, 0)
