@@ -159,11 +159,11 @@ def _remedy(explained: Explanations, frame: Frame, causes: str, of_all: bool) ->
 
 
 def _beside_marks(own: Sequence[Recompile]) -> str:
-    """What fills the cache although marks remove some of the recompiles; "" where they remove none or all."""
+    """What else than sizes and ints fills the cache, where marks remove some of the recompiles; "" where they remove none or all."""
     left = [item for item in own if item.verdict is not Verdict.MARKING]
     if len(left) == len(own):
         return ""
-    causes = ([cause for cause in item.causes if not marks_act_on(cause)] for item in left)
+    causes = ([cause for cause in item.causes if not (cause.is_size or cause.is_int or marks_act_on(cause))] for item in left)
     count = Counter(axis for found in causes for axis in dict.fromkeys(cause.axis for cause in found if cause.axis))
     return enumerated([axis for axis, _ in count.most_common(3)])
 
