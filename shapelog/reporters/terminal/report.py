@@ -216,7 +216,7 @@ def _summary(page: TextPage, report: Report) -> None:
         page.line((f"Summary: {'no compilation succeeded' if summary.failures else nothing}", "bold"))
     if cached := sum(item.weight for frame in report.frames for item in frame.compiles if item.compile.is_cached):
         which = f"{cached} " if cached != summary.compiles else "all " if cached > 1 else ""
-        page.line(f"{which}from a compile cache: what is left is tracing and loading", indent=2)
+        page.line(f"{which}from a compile cache, so no kernels were generated", indent=2)
     has_times = summary.recompile_seconds > 0
     rows: list[list[Text | str]] = []
     for part in summary.parts:
