@@ -27,7 +27,8 @@ _WRAPPERS = frozenset(("inner", "wrapper", "wrapped", "_fn", "fn", "_call_impl",
 _NO_CLASS_OF_CODE = ("torch.Tensor", "torch.nn.parameter.", "torch._ops.")
 # What runs the code of a function that ``torch.compile`` was called on.
 _RUNS_COMPILED = "torch/_dynamo/eval_frame.py"
-_CALLEES = tuple(map(Source, ("L['self']", "L['fn']", "L['func']", "L['args'][0]")))
+_SELF = Source("L['self']")
+_CALLEES = (_SELF, *map(Source, ("L['fn']", "L['func']", "L['args'][0]")))
 _ARGUMENT = re.compile(r"L\['\w+'\]")
 
 Origin = tuple[str, int, str]
@@ -130,11 +131,15 @@ class Frame:
         return f"{name} (resumed at line {resumed[1]})" if resumed else name
 
     def _classes(self, compiles: Iterable[Compile]) -> Iterator[str]:
-        """The class that a method or wrapper worked for in each of these compiles, as far as guards have it."""
+        """The class that a method or wrapper worked for in each of these compiles, as far as guards have it.
+
+        Only what is called ``self`` makes any other function a method.
+        """
         resumed = resumed_by(self.name)
-        for compile in compiles if (resumed[0] if resumed else self.name) in _WRAPPERS else ():
+        is_wrapper = (resumed[0] if resumed else self.name) in _WRAPPERS
+        for compile in compiles:
             tree = compile.guards
-            callee = next((source for source in _CALLEES if source in tree.types), _module_of(tree)) if tree else None
+            callee = next((source for source in _CALLEES if source in tree.types), _module_of(tree)) if tree and is_wrapper else _SELF
             named = tree.types.get(callee, "") if tree and callee else ""
             if "." in named and not named.startswith(_NO_CLASS_OF_CODE):  # classes of Python such as function and int have no module
                 yield named.rsplit(".", 1)[-1]

@@ -226,6 +226,13 @@ def test_a_wrapper_has_the_name_of_a_class_only_where_that_is_what_it_wraps(owne
     assert frame.title == title
 
 
+@pytest.mark.parametrize(("source", "title"), [("L['self']", "Trainer.step"), ("L['model']", "step")])
+def test_a_method_of_any_class_has_its_name_and_a_function_that_takes_an_object_has_not(source: str, title: str) -> None:
+    tree = guard_tree(guard_manager(source, type="app.Trainer"))
+    (frame,) = make.load(make.trace(make.compile("0/0", make.tensor(10, 8), guards=tree, name="step"))).frames
+    assert frame.title == title
+
+
 def test_a_compile_has_the_title_of_its_own_class() -> None:
     trees = [guard_tree(guard_manager("L['self']", type=owner)) for owner in ("app.Vision", "app.Text")]
     made = [make.compile(f"0/{number}", make.tensor(10, 8), guards=tree, name="wrapper") for number, tree in enumerate(trees)]
