@@ -30,7 +30,8 @@ _KEY = re.compile(r"^list\((?:dict\.keys\()?(.*?)(?:\.keys\(\))?\)\)?\[\d+\]$", 
 _OPEN = re.compile(r"\(")
 # The paths of the last line are those that the comment of a guard shortens.
 _LIBRARY = re.compile(
-    r"/(?:site|dist)-packages/|/torch/(?!\w*test)|<eval_with_key>|<frozen |/lib/python3\.\d+/|<string>"
+    r"[\\/](?:site|dist)-packages[\\/]|[\\/]torch[\\/](?!\w*test)|<eval_with_key>|<frozen |/lib/python3\.\d+/|<string>"
+    r"|\\(?:Python3\d+|x64)\\[Ll]ib\\"
     r"|^(?:nn|optim|_library|_logging|_dynamo|_functorch|_higher_order_ops|_subclasses|_prims_common|_refs|_inductor)/"
     r"|^(?:torch|transformers|diffusers|peft)/"
 )

@@ -1,12 +1,12 @@
 """Which compiles failed, and at which stage?"""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from shapelog.advice.remedies import Remedies
 from shapelog.model.compile import Compile, Outcome
 from shapelog.model.frame import Frame
-from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION, OUTSIDE_OF_RANGE, TRITON_STOPPED, CompilerMessage, RaisedException
+from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION, OUTSIDE_OF_RANGE, TRITON_STOPPED, CompilerMessage
 from shapelog.reading.payloads.source_names import Source, is_dynamo, is_library
 from shapelog.reading.records import StackFrame
 from shapelog.recompiles.became_dynamic import EarlierSymbols
@@ -15,7 +15,7 @@ from shapelog.recompiles.int_usage import Use, spelled, use_in
 from shapelog.report.details.cache_remedies import remedy_of_reason
 from shapelog.report.results import Finding, Location, Table, location_of
 from shapelog.rules import RULES
-from shapelog.text import enumerated
+from shapelog.text import enumerated, file_name
 
 _FAILED, _CONFLICT = RULES["SL403"], RULES["SL203"]
 _DECLARED = "declare it as Dim.AUTO or with this size, or change the line that requires a fixed size"
@@ -69,8 +69,9 @@ _STAGES = (
     ("torch/_dynamo/guards.py", "guards"),
     ("torch/_dynamo", "Dynamo"),
 )
+_OF_ANY_BACKEND = "BackendCompilerFailed"
 _TYPES = {
-    "BackendCompilerFailed": "the backend",
+    _OF_ANY_BACKEND: "the backend",
     "ConstraintViolationError": "",
     "Unsupported": "Dynamo (tracing the code)",
     "TorchRuntimeError": "Dynamo (running an operation on fake tensors)",
@@ -146,7 +147,7 @@ def _failure(frame: Frame, compile: Compile, earlier: EarlierSymbols, has_code: 
         frame=frame,
         message=message,
         own_remedy=remedy
-        or _about_exceptions(compile.exceptions)
+        or _about_exceptions(compile)
         or (_keep_constant(compile, earlier, line) if has_code else "")
         or _by_stage(compile),
         exceptions=compile.exceptions,
@@ -198,9 +199,16 @@ def _is_own_init(message: CompilerMessage) -> bool:
     return message.title == "Uninitialized nn.Module" and bool(message.stack) and "super().__init__(" in message.stack[-1].code
 
 
-def _about_exceptions(raised: Iterable[RaisedException]) -> str:
-    """About an operator whose output has a size that only the data decide, where the backend met it: a masked assignment, say."""
-    return _SIZE_OF_DATA if any(item.type == "DynamicOutputShapeException" for item in raised) else ""
+def _about_exceptions(compile: Compile) -> str:
+    """About an operator whose output has a size that only the data decide, where the backend met it (a masked assignment, say), and about
+    a backend that is a function of the program and raised the error itself.
+    """
+    if any(item.type == "DynamicOutputShapeException" for item in compile.exceptions):
+        return _SIZE_OF_DATA
+    is_own = compile.metrics.fail_type == _OF_ANY_BACKEND and stage(compile) == _TYPES[_OF_ANY_BACKEND]
+    innermost = [item.stack[-1] for item in compile.exceptions if item.stack] if is_own else []
+    own = [line for line in innermost if not is_library(line.file)]
+    return f"fix this backend, which raises the error at {file_name(own[0].file)}:{own[0].line}" if own else ""
 
 
 def _keep_constant(compile: Compile, earlier: EarlierSymbols, line: StackFrame | None) -> str:
@@ -244,8 +252,8 @@ def _by_stage(compile: Compile) -> str:
 def stage(compile: Compile) -> str:
     """The part of the compiler that gave up, "" where nothing shows that."""
     text, kind = compile.error, compile.metrics.fail_type
-    if kind in _TYPES and kind != "BackendCompilerFailed":
+    if kind in _TYPES and kind != _OF_ANY_BACKEND:
         return _TYPES[kind]
-    stages = _STAGES[:3] if kind == "BackendCompilerFailed" else _STAGES
+    stages = _STAGES[:3] if kind == _OF_ANY_BACKEND else _STAGES
     deepest = max(((text.rfind(path), name) for path, name in stages if path in text), default=(-1, ""))
     return deepest[1] or _TYPES.get(kind, "")

@@ -101,6 +101,22 @@ def test_the_stage_of_the_backend_is_the_deepest_in_the_traceback(traceback: str
     assert "RuntimeError: boom" in finding.sentence
 
 
+@pytest.mark.parametrize(
+    ("file", "help"),
+    [
+        ("/srv/ml/backend.py", "fix this backend, which raises the error at backend.py:3"),
+        ("/lib/python3.11/subprocess.py", "this is an error in the compiler"),
+        ("C:\\Python311\\Lib\\subprocess.py", "this is an error in the compiler"),
+        ("D:\\app\\Lib\\site-packages\\triton\\backend.py", "this is an error in the compiler"),
+    ],
+)
+def test_a_backend_of_the_program_that_raises_an_error_is_to_be_fixed(file: str, help: str) -> None:
+    raised = "torch._dynamo.exc.BackendCompilerFailed: backend='mine' raised:\nRuntimeError: boom\n"
+    called = '  File "/opt/torch/_dynamo/output_graph.py", line 9, in call_user_compiler\n    compiled_fn = compiler_fn(gm)\n'
+    traceback = f'Traceback (most recent call last):\n{called}  File "{file}", line 3, in mine\n    raise RuntimeError("boom")\n{raised}'
+    assert failed("BackendCompilerFailed", "backend='mine' raised:\nRuntimeError: boom", traceback).remedy.startswith(help)
+
+
 def test_a_failure_without_a_message_is_reported_as_such() -> None:
     assert "no message was recorded" in failed("Unsupported", "").sentence
 
