@@ -1,6 +1,7 @@
 """Failures, recompile limits, graph breaks and restarts as cards: what PyTorch met, what it cost, where, and what helps."""
 
 from collections.abc import Iterable, Iterator
+from itertools import product
 from typing import NamedTuple
 
 from shapelog.model.compile import Compile
@@ -11,8 +12,10 @@ from shapelog.report.alerts import Alert
 from shapelog.report.details.uncompiled_calls import Eager, fates
 from shapelog.report.interruptions import Interruption, InterruptionKind
 from shapelog.report.source_code.line_marks import MarkKind
+from shapelog.report.steps.step import NextStep
 from shapelog.reporters.html.anchors import Anchors
 from shapelog.reporters.html.views.source_page import SourcePage
+from shapelog.rules import Rule
 from shapelog.text import plural, seconds, taking
 
 # The color of each kind, its heading, and what it means for the program.
@@ -88,11 +91,14 @@ class CardGroup(NamedTuple):
 
 
 class FailuresPage(NamedTuple):
-    """The view, without groups where everything was compiled in one piece. ``by_line`` leads from lines of the source to cards."""
+    """The view, without groups where everything was compiled in one piece. ``by_line`` leads from lines of the source to cards,
+    ``by_label`` from rules and ids of compiles.
+    """
 
     groups: tuple[CardGroup, ...]
     lead: str
     by_line: dict[tuple[str, InterruptionKind], str]
+    by_label: dict[tuple[Rule, str], str]
 
     @property
     def number(self) -> int:
@@ -102,6 +108,10 @@ class FailuresPage(NamedTuple):
     def card_at(self, line: str, kind: MarkKind) -> str:
         """The card about a mark at a line of the source, by the line's anchor; "" without one."""
         return self.by_line.get((line, _KIND_OF_MARK[kind]), "") if kind in _KIND_OF_MARK else ""
+
+    def card_of(self, step: NextStep) -> str:
+        """The first card about what a step is against; "" without one."""
+        return next((self.by_label[key] for key in product(step.rules, step.labels) if key in self.by_label), "")
 
     @property
     def anchors(self) -> frozenset[str]:
@@ -124,7 +134,9 @@ def failures_page(found: Iterable[Interruption], source: SourcePage, anchors: An
     by_line = {
         (place.source, card.item.kind): card.anchor for own in cards.values() for card in own for place in card.places if place.source
     }
-    return FailuresPage(groups, _lead(groups, breaks), by_line)
+    about = [(card, alert) for own in cards.values() for card in own for alert in card.item.alerts]
+    by_label = {(card.item.rule, label): card.anchor for card, alert in reversed(about) for label in alert.labels}
+    return FailuresPage(groups, _lead(groups, breaks), by_line, by_label)
 
 
 def _lead(groups: tuple[CardGroup, ...], breaks: int) -> str:

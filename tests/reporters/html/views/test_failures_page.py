@@ -7,6 +7,7 @@ import pytest
 from recorded import RECORDED, report_of
 
 from shapelog.report.alerts import collect_alerts
+from shapelog.report.next_steps import next_steps
 from shapelog.report.report import Report
 from shapelog.report.repository_paths import Repository
 from shapelog.reporters import Options
@@ -122,6 +123,19 @@ def test_the_page_about_the_trace_leads_to_the_cards_and_does_not_repeat_them() 
 def test_a_compilation_leads_to_its_first_card() -> None:
     found = view_of(report_of(DEMO)).of_compiles
     assert {compile.label for compile in found} == {"1/8", "2/0", "2/1", "2/2"}
+
+
+@pytest.mark.parametrize("name", [DEMO, FAILURES])
+def test_a_step_leads_to_the_card_of_what_it_is_against(name: str) -> None:
+    context = context_of(report_of(name))
+    items = {card.anchor: card.item for card in cards(context.failures)}
+    led = [(step, anchor) for step in next_steps(context.found) if (anchor := context.failures.card_of(step))]
+    assert led
+    for step, anchor in led:
+        assert items[anchor].rule in step.rules
+        assert not {label for alert in items[anchor].alerts for label in alert.labels}.isdisjoint(step.labels)
+    linked = re.findall(r'<a href="#(interruption-\d+)">all about it</a>', page(report_of(name)))
+    assert linked == [anchor for _, anchor in led]
 
 
 def test_the_navigation_has_the_view_only_where_there_is_something_in_it() -> None:
