@@ -20,7 +20,7 @@ _LONGEST_NAME = 80
 # The title of code whose name is in no record.
 UNNAMED_CODE = "a function that the log does not name"
 _CAPTURED = "backward graph captured by compiled autograd"
-# How many compiles of a frame, from the first on, are asked for the frames that a stack lacks.
+# How many compiles of a frame, from the first on, are asked for its class, and for the frames that a stack lacks.
 _MOST_ASKED = 32
 _WRAPPERS = frozenset(("inner", "wrapper", "wrapped", "_fn", "fn", "_call_impl", "_wrapped_call_impl", "__call__", "forward", "<lambda>"))
 # Classes of torch whose objects a wrapper is given, and whose names are no help with its code.
@@ -106,14 +106,14 @@ class Frame:
         """A name that the user knows: ``Net.forward`` for a method, the wrapped class for a wrapper such as ``inner``, and the
         function or method itself for what resumes it after a graph break. Where classes share the code, that of the first.
         """
-        return self._titled(next(self._classes(self.compiles), ""))
+        return self._titled(next(self._classes(self.compiles[:_MOST_ASKED]), ""))
 
     def titles_of(self, compiles: Iterable[Compile]) -> list[str]:
         """The title for each class for which these compiles were made, of which several may share the code; without a class where it is
         not known for which of them.
         """
         known = list(dict.fromkeys(self._classes(compiles)))
-        if not known and len(others := set(self._classes(self.compiles))) == 1:
+        if not known and len(others := set(self._classes(self.compiles[:_MOST_ASKED]))) == 1:
             known = list(others)
         return list(map(self._titled, known or [""]))
 
