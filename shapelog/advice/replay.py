@@ -412,9 +412,13 @@ def _through_others(
 
 def _routes(frame: Frame, compile: Compile, router: Router) -> tuple[Route, ...]:
     differences = router.explained.compared.get(compile, ())
-    if compile.is_refused:
-        differences = tuple([known for item in differences if (known := complete_refused(item, differences))])
-    found = [route for item in differences if (route := router.route(frame, item, compile)) is not None]
-    if compile.is_refused:
-        found = [route._replace(doubts=(*route.doubts, *router.doubts(frame, route.entry, differences))) for route in found]
+    if not compile.is_refused:
+        return tuple([route for item in differences if (route := router.route(frame, item, compile)) is not None])
+    differences = tuple([known for item in differences if (known := complete_refused(item, differences))])
+    found: list[Route] = []
+    for item in differences:
+        route = router.route(frame, item, compile)
+        if route is not None:
+            required = (*route.required_marks, *router.following(frame, item, differences))
+            found.append(route._replace(required_marks=required, doubts=(*route.doubts, *router.doubts(frame, item.entry, differences))))
     return tuple(found)

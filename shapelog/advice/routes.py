@@ -74,6 +74,7 @@ class Router:
     _varying: dict[tuple[Frame, Key], bool] = field(default_factory=dict)
     _keys_that_vary: dict[Frame, tuple[Key, ...]] = field(default_factory=dict)
     _of_base: dict[Frame, dict[str, list[Mark]]] = field(default_factory=dict)
+    _together: dict[tuple[Frame, Key, Key], bool] = field(default_factory=dict)
 
     def route(self, frame: Frame, difference: EntryDifference, compile: Compile) -> Route | None:
         """How the entry of a difference would serve this call, None if no mark makes it do so."""
@@ -194,6 +195,26 @@ class Router:
             found[frozenset() if is_pinned else frozenset(self._settling(frame, known, key))] = None
         return tuple(found)
 
+    def following(self, frame: Frame, difference: EntryDifference, differences: Sequence[EntryDifference]) -> tuple[MarkChoice, ...]:
+        """The marks of ints in which a call that was refused is taken to differ from an entry, besides the one that its record names.
+
+        In the compiles of the frame they change whenever that int does, as the settings of several layers do.
+        """
+        known = self.explained.facts.of(difference.entry)
+        named = {(cause.source, cause.prop) for item in differences for cause in item.causes}
+        failed = [(cause.source, cause.prop) for cause in difference.causes if cause.prop.kind is Kind.VALUE and cause.is_int]
+        open_ints = (key for key in self._varying_keys(frame) if failed and key not in named and _is_int(known, key))
+        found = (key for key in open_ints if any(self._change_together(frame, key, other) for other in failed))
+        return tuple(frozenset((Mark(source),)) for source, _ in found)
+
+    def _change_together(self, frame: Frame, one: Key, other: Key) -> bool:
+        """Whether two ints had several values in the compiles of a frame, and each value of one goes with a single value of the other."""
+        if (frame, one, other) not in self._together:
+            entries = [known for compile in frame.entries if _is_int(known := self.explained.facts.of(compile), one)]
+            pairs = {(str(known.guarded(one)), str(known.guarded(other))) for known in entries if _is_int(known, other)}
+            self._together[frame, one, other] = len(pairs) > 1 and all(len(set(side)) == len(pairs) for side in zip(*pairs, strict=True))
+        return self._together[frame, one, other]
+
     def _settling(self, frame: Frame, known: CompileFacts, key: Key) -> Iterator[Mark]:
         """The marks with which an entry requires no value of this; a stride follows from any marked size of its tensor."""
         source, prop = key
@@ -218,6 +239,11 @@ class Router:
         if (frame, key) not in self._varying:
             self._varying[frame, key] = len(set(map(str, self.explained.facts.values(frame, key)))) > 1
         return self._varying[frame, key]
+
+
+def _is_int(known: CompileFacts, key: Key) -> bool:
+    """Whether an entry requires the value of an int."""
+    return key[1].kind is Kind.VALUE and integer(str(known.guarded(key))) is not None
 
 
 def _becomes_dynamic(cause: Cause, frame: Frame, entry: CompileFacts) -> bool:

@@ -14,7 +14,7 @@ from shapelog.advice.replay import Call, Cost, Replay, replay
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.explain import explain_trace
 
-X0, X1, K = Mark(Source("L['x']"), 0), Mark(Source("L['x']"), 1), Mark(Source("L['k']"))
+X0, X1, K, N = Mark(Source("L['x']"), 0), Mark(Source("L['x']"), 1), Mark(Source("L['k']")), Mark(Source("L['n']"))
 K0 = Mark(Source("L['keys']"), 0)
 TANH = graph_text('L_x_: "f32[10, 8][8, 1]cpu"', 'tanh: "f32[10, 8][8, 1]cpu" = torch.tanh(l_x_);  l_x_ = None', "return (tanh,)")
 DUCK = "L['y'].size()[0] == L['x'].size()[0]  # duck sizing added this equality because these variables had the same size 10"
@@ -248,6 +248,20 @@ def test_a_refused_call_may_differ_in_what_its_record_does_not_have(first: int, 
     cost = replayed(made + refused("0/2", *reasons)).cost(marks)
     assert (cost.limit_hits, cost.doubtful) == (0, doubtful)
     assert cost.at_most - cost.total == cost.unrecorded >= doubtful
+
+
+@pytest.mark.parametrize(
+    ("last", "marks", "hits"), [(4, {K}, 1), (4, {K, N}, 0), (8, {K}, 0)], ids=["one of two", "both", "only the other changed"]
+)
+def test_a_refused_call_differs_in_the_ints_that_change_whenever_one_it_names_does(last: int, marks: set[Mark], hits: int) -> None:
+    """Two layers have the same number of bits in each compile, so that a call with other bits in one has them in the other as well."""
+    made = trace()
+    for number, (mode, k, n) in enumerate(((True, 8, 8), (False, last, 4))):
+        values = (("mode", mode), ("k", k), ("n", n))
+        tree = guard_tree(tensor_match(), *(equals_match(f"L['{name}']", value, type(value).__name__) for name, value in values))
+        made += compiled(f"0/{number}", tensor(10, 8), guards=tree, graph=graph_text().replace("x + 1", f"x + {number}"))
+    cost = replayed(made + refused("0/2", "0/1: L['mode'] == False", "0/0: k == 8")).cost(marks)
+    assert cost.limit_hits == hits
 
 
 @pytest.mark.parametrize(("sizes", "doubtful"), [((10,), 1), ((10, 12), 0)], ids=["one entry", "two entries"])
