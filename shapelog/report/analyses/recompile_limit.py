@@ -1,7 +1,7 @@
 """Which code ran into the recompile limit, from which compile on, and which axes filled the entries?"""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from shapelog.advice.remedies import Remedies, marks_act_on
 from shapelog.model.compile import Compile, Outcome
@@ -9,6 +9,7 @@ from shapelog.model.frame import Frame
 from shapelog.reading.payloads.guards import UserLine
 from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.source_names import is_library
+from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Explanations, Recompile
 from shapelog.report.results import Finding, Location, Table, location_of
 from shapelog.rules import RULES, Verdict
@@ -155,7 +156,7 @@ def _remedy(explained: Explanations, frame: Frame, causes: str, of_all: bool) ->
     others = _beside_marks(own)
     if others:
         return f"mark the sizes and ints that vary and keep {others} the same in all calls, or raise {setting}"
-    return f"keep what adds cache entries the same in all calls ({causes}), or raise {setting}"
+    return f"keep what adds cache entries the same in all calls ({_needing_entries(own) or causes}), or raise {setting}"
 
 
 def _beside_marks(own: Sequence[Recompile]) -> str:
@@ -164,8 +165,19 @@ def _beside_marks(own: Sequence[Recompile]) -> str:
     if len(left) == len(own):
         return ""
     causes = ([cause for cause in item.causes if not (cause.is_size or cause.is_int or marks_act_on(cause))] for item in left)
+    return enumerated(_most_common(causes))
+
+
+def _needing_entries(own: Sequence[Recompile]) -> str:
+    """What keeps recompiles from sharing entries: what marks do not remove, and anything only where that is all a recompile has."""
+    causes = ([cause for cause in item.causes if not marks_act_on(cause)] or item.causes for item in own)
+    return ", ".join(_most_common(causes))
+
+
+def _most_common(causes: Iterable[Sequence[Cause]]) -> list[str]:
+    """The axes of the causes that the most recompiles have."""
     count = Counter(axis for found in causes for axis in dict.fromkeys(cause.axis for cause in found if cause.axis))
-    return enumerated([axis for axis, _ in count.most_common(3)])
+    return [axis for axis, _ in count.most_common(3)]
 
 
 def _main(own: Sequence[Recompile]) -> Recompile | None:

@@ -44,13 +44,25 @@ def test_what_helps_against_nearly_all_recompilations_helps_against_the_limit() 
     assert finding.remedy.startswith("keep what adds cache entries the same in all calls (name, ")
 
 
-def test_what_marks_remove_is_not_to_be_kept_the_same() -> None:
+def called_with(*calls: tuple[int, str, str]) -> bytes:
+    """Compiles for a length and two strings."""
+
     def called(number: int, length: int, name: str, part: str) -> bytes:
         leaves = (equals_match(f"L['{key}']", value, "str") for key, value in (("name", name), ("part", part)))
         return make.compile(f"0/{number}", make.tensor(length, 8), guards=guard_tree(tensor_match(size=(length, 8)), *leaves))
 
+    return make.trace(*(called(number, *call) for number, call in enumerate(calls)))
+
+
+def test_sizes_that_changed_together_with_something_else_are_not_to_be_kept_the_same() -> None:
+    calls = [(10, "a", "x"), (10, "b", "x"), (11, "c", "x"), (12, "d", "x"), (12, "d", "y"), (13, "d", "z"), (14, "e", "z")]
+    (finding,) = found(called_with(*calls))
+    assert finding.remedy.startswith("keep what adds cache entries the same in all calls (name, part), or raise ")
+
+
+def test_what_marks_remove_is_not_to_be_kept_the_same() -> None:
     calls = [(10, "a", "x"), (11, "a", "x"), (11, "b", "x"), (12, "b", "x"), (12, "b", "y"), (13, "b", "y"), (13, "c", "y")]
-    (finding,) = found(make.trace(*(called(number, *call) for number, call in enumerate(calls))))
+    (finding,) = found(called_with(*calls))
     assert finding.rule.code == "SL402"
     kept = "mark the sizes and ints that vary and keep name and part the same in all calls, or raise "
     assert finding.remedy.startswith(kept)
