@@ -124,6 +124,11 @@ class Cause(NamedTuple):
         return RULES[self.codes[-1]] if self.size_related else self.rule
 
     @property
+    def number_of_changes(self) -> int:
+        """Of global state, how many settings changed: a reason may name several."""
+        return len(self.axis.split(", ")) if self.prop.kind is Kind.GLOBAL_STATE and not self.prop.name else 1
+
+    @property
     def is_int(self) -> bool:
         """Whether what changed is an int that can be symbolic."""
         return self.codes[0] in _INT_RULES
@@ -148,7 +153,7 @@ class EntryDifference(NamedTuple):
     @property
     def non_size_causes(self) -> int:
         """How many causes are not sizes; an int that could be symbolic is not one either."""
-        return sum([not cause.is_size for cause in self.causes])
+        return sum([cause.number_of_changes for cause in self.causes if not cause.is_size])
 
 
 @dataclass(slots=True, eq=False, repr=False)

@@ -24,6 +24,7 @@ from shapelog.recompiles.nearest_entry import (
     nearest,
     with_both_modes,
     with_shared_failures,
+    without_replaced,
 )
 from shapelog.recompiles.similar_graphs import Group, groups_of
 from shapelog.recompiles.verdict import blocking_rule, stays_static, verdict_of, verdict_of_outcome, verdict_without_graphs
@@ -230,7 +231,7 @@ def _explain_frame(
             found.append(_explain_other_object(frame, compile))
         elif outside:
             named = [*(entries.compared_with(compile, reuse.differences.table) if entries else ()), *outside]
-            separating = tuple(reuse.differences.between(entry, compile) for entry in named)
+            separating = without_replaced([reuse.differences.between(entry, compile) for entry in named])
             compared[compile] = () if _lacks_later_entries(compile) else separating
             found.append(_explain_without_entries(frame, compile, separating, reuse))
         elif compile.outcome is Outcome.LIMIT and not entries and not compile.has_reasons_record:
@@ -240,6 +241,7 @@ def _explain_frame(
             earlier = with_shared_failures(
                 [differences.between(entry, compile) for entry in entries.compared_with(compile, differences.table)]
             )
+            earlier = without_replaced(earlier) if entries.are_bare else earlier
             compared[compile] = tuple(with_both_modes(with_backend(earlier, backend), in_both_modes))
             found.append(_explain_compile(frame, compile, compared[compile], reuse, reasons.are_there))
         if compile.outcome is Outcome.COMPILED:

@@ -7,7 +7,7 @@ from shapelog.model.compile import Compile, Outcome
 from shapelog.model.ids import parse_compile_id
 from shapelog.reading.payloads.guards import DYNAMIC, GuardTree, Key
 from shapelog.reading.payloads.properties import TYPE, VALUE, Kind, Property
-from shapelog.reading.payloads.source_names import Source, without_locals
+from shapelog.reading.payloads.source_names import Source, with_locals, without_locals
 from shapelog.reading.records import Metrics
 from shapelog.recompiles.causes import Cause, EntryDifference
 from shapelog.recompiles.classification.objects import KINDS_OF_FUNCTIONS
@@ -178,6 +178,30 @@ def _requires_the_same(entry: Compile, tree: GuardTree, cause: Cause) -> bool:
         value = tree.facts.get((cause.source, VALUE))
         return value is not None and constant_type(str(value)) == cause.before
     return required is not None and str(required) == cause.before
+
+
+def without_replaced(differences: Sequence[EntryDifference]) -> tuple[EntryDifference, ...]:
+    """The same differences, without entries of which a later one is a dynamic version that does not accept the call either.
+
+    A reason names the first guard that failed alone. The later entry was made because of the very size or int that is named of the
+    earlier one, and fails in something else: so would the earlier one with that marked.
+    """
+    made_for = {
+        (reason.entry, with_locals(reason.source), reason.prop): item
+        for item in differences
+        for reason in item.entry.reasons
+        if reason.entry
+    }
+    return tuple(item for item in differences if not _is_replaced(item, made_for))
+
+
+def _is_replaced(item: EntryDifference, made_for: Mapping[tuple[str, Source, Property], EntryDifference]) -> bool:
+    if not item.causes or not marks_act(item):
+        return False
+    label = item.entry.label.partition("#")[0]
+    keys = [(cause.source, cause.prop) for cause in item.causes]
+    later = [made_for.get((label, *key)) for key in keys]
+    return all(found and found.causes and all((cause.source, cause.prop) not in keys for cause in found.causes) for found in later)
 
 
 def nearest(differences: Sequence[EntryDifference], compile: Compile) -> EntryDifference | None:

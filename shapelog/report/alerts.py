@@ -622,7 +622,11 @@ def _with_other_values(fact: str, members: list[_Blamed], others: list[str]) -> 
 
 
 def _is_same_change(cause: Cause, first: Cause) -> bool:
-    """Whether a cause differs from the first one in what the property changed to alone: of guards, the same one failed."""
+    """Whether a cause differs from the first one in what the property changed to alone: of guards, the same one failed. Sets of dispatch
+    keys are no values to list.
+    """
+    if first.prop.kind is Kind.DISPATCH_KEYS:
+        return False
     is_guard = first.prop.kind is Kind.SHAPE_GUARD
     return cause.prop.kind is first.prop.kind and not is_address(cause.prop, cause.after) and (not is_guard or cause.before == first.before)
 

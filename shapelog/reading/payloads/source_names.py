@@ -67,6 +67,8 @@ def without_locals(text: str) -> str:
 
 def with_locals(name: str) -> "Source":
     """``L['x'].k`` for the ``x.k`` that torch 2.7 and later write in recompile reasons; what is written in full as it is."""
+    if wrapped := _WRAPPER.match(name):
+        return Source(f"{name[: wrapped.start(1)]}{with_locals(wrapped[1])}{name[wrapped.end(1) :]}")
     return Source(name if name.startswith(_FULL) else _LOCAL_ROOT.sub(r"L['\1']", name))
 
 

@@ -103,6 +103,9 @@ def _identity(item: Violation, name: str, entry: CompileFacts, call: CompileFact
         return Classification(("SL311",), f"{name} changed from the class {before} to {after}")
     if _ENUM.search(expected):
         return Classification(("SL311",), f"{name} is a different member of the enum {short_type(expected)}")
+    class_name = short_type(expected)
+    if re.search(rf"(?<!\w)(?:is|is not|==|!=) (?:\w+\.)*{re.escape(class_name)}\.[A-Za-z]\w*(?!\w|\(|\.)", code_of(item)):
+        return Classification(("SL311",), f"{name} is another object than before, which the code compares with those of {class_name}")
     before_id, after_id = integer(expected), integer(str(item.actual))
     if before_id is not None and after_id is not None and abs(before_id - after_id) == _BOOL_DISTANCE:
         return Classification(("SL311",), f"{name} changed between True and False")

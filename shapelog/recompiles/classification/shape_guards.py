@@ -26,6 +26,7 @@ _EQUALITY = re.compile(r"[^<>=!%*/+]+ == [^<>=!%*/+]+")
 _EXACT = re.compile(r"[^=<>!%*/+()]+(?:\(\)\[\d+\]|\.item\(\))? == -?\d+")
 _OLD_ZERO_ONE = re.compile(r"2 <= [^<>=]+|Ne\([^()]+, [01]\)")
 _BOUNDS = re.compile(r"(?:\d+ <= )?[^<>=]+(?: <= \d+)?")
+_UPPER_BOUND = re.compile(r" <= \d{1,15}$")  # shorter than that of an int64
 
 
 class _Guard(NamedTuple):
@@ -117,9 +118,12 @@ def _equal_unbacked(guard: _Guard) -> Classification | None:
 
 
 def _zero_one(guard: _Guard) -> Classification | None:
-    """0/1 specialization; torch 2.4 gives no comment, but has two forms for it. A size of 1 that broadcasts fails an equality."""
+    """0/1 specialization; torch 2.4 gives no comment, but has two forms for it. A size of 1 that broadcasts fails an equality.
+
+    Where the size of the call is not known, an upper bound is the one that more likely failed.
+    """
     is_zero_one = _ZERO_ONE in guard.shape.comment or _OLD_ZERO_ONE.fullmatch(guard.expression)
-    values = guard.values or ([0] if is_zero_one else [])
+    values = guard.values or ([0] if is_zero_one and not _UPPER_BOUND.search(guard.expression) else [])
     if not (is_zero_one or guard.is_equality) or all(value not in (0, 1) for value in values):
         return None
     is_offset = bool(guard.names) and all(name.endswith(".storage_offset()") for name in guard.names)

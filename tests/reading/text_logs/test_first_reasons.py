@@ -1,0 +1,109 @@
+"""Causes and verdicts of text logs, where of each entry the first reason alone is known."""
+
+from pathlib import Path
+
+import pytest
+
+from shapelog import load
+from shapelog.report.alerts import collect_alerts
+from shapelog.report.report import Report, analyze
+from shapelog.report.repository_paths import Repository
+
+# What torch 2.13 appends to the bounds of a size, as TORCH_LOGS=recompiles shows it.
+_OF_SYMBOL = "the guard itself is not due user code but due to 0/1 specialization in the framework"
+_BOUNDS = (
+    f"# return x * 2  # model.py:6 in f ({_OF_SYMBOL}) and return x * 2  # model.py:6 in f (_dynamo/variables/builder.py:4960 in <lambda>)"
+)
+_SIZE = "tensor 'x' size mismatch at index 0. expected {}, actual {}"
+
+
+def report_of(folder: Path, *recompiles: tuple[str, ...]) -> Report:
+    """The report on a log in which each recompilation of a function has these reasons."""
+    lines = []
+    for number, reasons in enumerate(recompiles, start=1):
+        lines.append(f"[0/{number}] [__recompiles] Recompiling function f in /srv/model.py:5")
+        lines.append(f"[0/{number}] [__recompiles]     triggered by the following guard failure(s):")
+        lines += [f"[0/{number}] [__recompiles]     - {reason}" for reason in reasons]
+    start = "V0101 00:00:00.000000 1 torch/_dynamo/guards.py:5396] "
+    path = folder / "run.txt"
+    path.write_text("".join(f"{start}{line}\n" for line in lines), encoding="utf-8")
+    return analyze(load(path), debug=True)
+
+
+def codes_of(report: Report) -> list[str]:
+    return [item.codes[0] for item in report.recompiles]
+
+
+@pytest.mark.parametrize(
+    ("later", "code"),
+    [
+        ("r == False  # g(x, r)  # model.py:6 in f", "SL311"),
+        ("len(xs) == 2  # for y in xs:  # model.py:6 in f", "SL313"),
+        ("tensor 'x' dtype mismatch. expected Float, actual Half", "SL301"),
+        ("Eq(Mod(x.size()[0], 2), 0)  # if x.shape[0] % 2 == 0:  # model.py:6 in f", "SL204"),
+    ],
+)
+def test_what_the_dynamic_version_of_an_entry_does_not_accept_is_the_cause(later: str, code: str, tmp_path: Path) -> None:
+    """0/1 is the dynamic version of 0/0, so the size of the call is not why it needs another one."""
+    report = report_of(tmp_path, (f"0/0: {_SIZE.format(3, 4)}",), (f"0/1: {later}", f"0/0: {_SIZE.format(3, 5)}"))
+    assert codes_of(report) == ["SL101", code]
+
+
+def test_an_entry_that_was_made_for_something_else_is_no_dynamic_version(tmp_path: Path) -> None:
+    mode = "GLOBAL_STATE changed: grad_mode "
+    report = report_of(tmp_path, (f"0/0: {mode}",), (f"0/1: {mode}", f"0/0: {_SIZE.format(3, 5)}"))
+    assert codes_of(report) == ["SL305", "SL101"]
+
+
+def test_one_that_is_static_again_is_none_either(tmp_path: Path) -> None:
+    report = report_of(tmp_path, (f"0/0: {_SIZE.format(3, 4)}",), (f"0/1: {_SIZE.format(4, 5)}", f"0/0: {_SIZE.format(3, 5)}"))
+    assert codes_of(report) == ["SL101", "SL101"]
+
+
+def test_an_entry_that_differs_in_fewer_settings_is_nearer(tmp_path: Path) -> None:
+    state = "GLOBAL_STATE changed: "
+    report = report_of(
+        tmp_path,
+        (f"0/0: {state}deterministic_algorithms ",),
+        (f"0/1: {state}deterministic_algorithms num_threads ", f"0/0: {state}num_threads "),
+    )
+    assert [cause.sentence for cause in report.recompiles[-1].causes] == ["the number of threads changed after this was compiled"]
+
+
+@pytest.mark.parametrize(("bounds", "code"), [("2 <= x.size()[0] <= 16", "SL321"), ("2 <= x.size()[0]", "SL104")])
+def test_an_upper_bound_is_not_that_of_sizes_0_and_1(bounds: str, code: str, tmp_path: Path) -> None:
+    assert codes_of(report_of(tmp_path, (f"0/0: {bounds}  {_BOUNDS}",))) == [code]
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("if m is Mode.A:", "SL311"),
+        ("if m == config.Mode.A:", "SL311"),
+        ("if m is Mode.make():", "SL308"),
+        ("return m.scale * x", "SL308"),
+    ],
+)
+def test_an_object_that_the_code_compares_with_those_of_its_class_is_not_made_anew(line: str, code: str, tmp_path: Path) -> None:
+    report = report_of(tmp_path, (f"0/0: ___check_obj_id(m, 140059548995216), type=<class 'app.Mode'>  # {line}  # model.py:6 in f",))
+    assert codes_of(report) == [code]
+
+
+def test_an_array_is_listed_as_pytorch_names_it(tmp_path: Path) -> None:
+    """Measured with torch 2.13: ``___from_numpy(a)`` matches nothing."""
+    report = report_of(tmp_path, ("0/0: tensor '___from_numpy(a)' size mismatch at index 0. expected 4, actual 5",))
+    (suggestion,) = report.advice.suggestions
+    assert suggestion.entries == ("___from_numpy(L['a'])",)
+
+
+def test_dispatch_keys_are_not_listed_as_values(tmp_path: Path) -> None:
+    plain, normal, made_there = (
+        f"DispatchKeySet(CPU, BackendSelect{more})" for more in (", ADInplaceOrView, AutogradCPU", ", ADInplaceOrView", "")
+    )
+    differing = "tensor 'x' dispatch key set mismatch. expected {}, actual {}"
+    report = report_of(
+        tmp_path,
+        (f"0/0: {differing.format(plain, normal)}",),
+        (f"0/1: {differing.format(normal, made_there)}", "0/0: GLOBAL_STATE changed: grad_mode "),
+    )
+    assert [alert.sentence for alert in collect_alerts(report, Repository()).alerts if "DispatchKeySet" in alert.sentence] == []
