@@ -20,6 +20,7 @@ from shapelog.grouping import grouped
 from shapelog.model.compile import Compile, Outcome, resumed_by
 from shapelog.model.frame import Callers, Frame, Function
 from shapelog.model.trace import Trace
+from shapelog.recompiles.backends import has_backends
 from shapelog.recompiles.explain import Explanations
 from shapelog.recompiles.graph_reuse import complete_refused
 
@@ -126,7 +127,7 @@ class FramePlan:
 
     ``marks`` are those that its routes require, ``settling`` those that settle what is in doubt about them; ``weight`` is the number of
     ranks that the frame represents, each of which compiles what it does. ``followers`` is how many other frames are run by it, and so
-    compile nothing more once it is at the recompile limit.
+    compile nothing more once it is at the recompile limit. ``has_backends`` is whether its code is compiled with more than one backend.
     """
 
     frame: Frame
@@ -136,6 +137,7 @@ class FramePlan:
     settling: Marks = frozenset()
     weight: int = 1
     followers: int = 0
+    has_backends: bool = False
     _served: dict[Marks, dict[int, Route]] = field(default_factory=dict)
     _costs: dict[Marks, Cost] = field(default_factory=dict)
 
@@ -287,6 +289,7 @@ def _plan(frame: Frame, router: Router, first: frozenset[Compile]) -> FramePlan:
         marks=_marks_of(calls),
         settling=_settling(calls),
         weight=trace.rank_weight(frame.rank),
+        has_backends=has_backends(frame),
     )
 
 

@@ -30,6 +30,7 @@ class _Basis(Enum):
 
     REFUSED = "refused"
     REASONS = "reasons"
+    BACKENDS = "several backends"
     SIMILAR_GRAPHS = "similar graphs"
     HANDED_ON = "what another function returned"
     BEFORE_LIMIT = "calls before a limit hit"
@@ -42,6 +43,7 @@ _CONFIDENCE = {
     _Basis.HANDED_ON: ("medium", "by its sizes, a tensor is what another function returned; eager code may have made a new one of it"),
     _Basis.BEFORE_LIMIT: ("medium", "calls after the limit hit left no records, and may need graphs of their own"),
     _Basis.REASONS: ("low", "sizes differ, but neither graphs nor guards are recorded, so one graph may not be enough"),
+    _Basis.BACKENDS: ("low", "this code is compiled with several backends, and the trace does not record which one each call came with"),
     _Basis.REFUSED: ("low", "only a refused call is saved, and the trace records little about it"),
 }
 
@@ -270,6 +272,8 @@ def _basis_of(call: ServedCall, with_room: frozenset[FramePlan]) -> _Basis:
         return _Basis.REFUSED
     if not compile.graph_span and not compile.guards_span:
         return _Basis.REASONS
+    if call.plan.has_backends:
+        return _Basis.BACKENDS
     if not call.route.is_proven or call.narrowed:
         return _Basis.SIMILAR_GRAPHS
     if call.is_doubtful:

@@ -22,6 +22,11 @@ def new_backend_each_time(frame: Frame, differences: Differences) -> Cause | Non
     return None
 
 
+def has_backends(frame: Frame) -> bool:
+    """Whether a reason names a change of backend. Which of them other calls came with is not recorded."""
+    return any(reason.prop.kind is Kind.BACKEND for compile in frame.compiles for reason in compile.reasons)
+
+
 def _is_made_anew(reason: Reason) -> bool:
     """Whether two backends are objects of one kind or functions of one name, which PyTorch writes with and without their addresses."""
     before, after = backend_named(reason.expected), backend_named(reason.actual)

@@ -9,7 +9,7 @@ import make
 import pytest
 from make import compile as compiled
 from make import dynamic_size, int_values, load, static_sizes, tensor, trace
-from payload_text import RETURN_LINE, code_comment, equals_match, graph_text, guard_manager, guard_tree, tensor_match
+from payload_text import RETURN_LINE, code_comment, equals_match, graph_text, guard_manager, guard_tree, size_mismatch, tensor_match
 from recorded import FIXTURES, LAB, RECORDED, advice_of, report_of
 from vllm_traces import llama
 
@@ -230,6 +230,20 @@ def test_the_time_of_failed_compiles_stays() -> None:
         compiled("1/0", tensor(10, 8), guards="", graph="", seconds=4.0, name="g", fail_type="E", fail_reason="no"),
     )
     assert (make.advice(made).before.seconds, make.advice(made).after.seconds) == (Seconds(6.0, 6.0), Seconds(5.0, 9.0).in_another_run)
+
+
+def test_a_mark_is_unsure_where_code_has_several_backends() -> None:
+    """PyTorch names a changed backend only where all other guards hold, so that marks may bring it to light (measured: nothing saved)."""
+    names = [f"_TorchCompileWrapper(compiler='{name}', dynamic=None) (id=0x7e{name})" for name in ("eager", "aot_eager")]
+    changed = f"0/0: BACKEND_MATCH failure: torch.compile detected different backend callables. Cached backend: {names[0]}. New backend: "
+    guards = guard_tree(tensor_match(size=(10, 8)))
+    other = compiled("0/1", tensor(10, 8), guards=guards, reasons=(f"{changed}{names[1]}. If ...",))
+    last = compiled(
+        "0/2", tensor(12, 8), guards=guard_tree(tensor_match(size=(None, 8))), dynamic=[0], reasons=(size_mismatch("0/1", 10, 12),)
+    )
+    found = only(make.advice(trace(compiled("0/0", tensor(10, 8), guards=guards), other, last)))
+    assert found.confidence == "low"
+    assert "several backends" in found.confidence_reason
 
 
 @pytest.mark.parametrize(
