@@ -274,6 +274,7 @@ class FactTable:
     def note(self, frame: Frame) -> None:
         """Note what the compiles of a frame show about each other: to be called before what is known of one of them is used."""
         self._complete_refused(frame)
+        self._add_required(frame)
         self._note_pins(frame)
 
     def _complete_refused(self, frame: Frame) -> None:
@@ -286,6 +287,18 @@ class FactTable:
             if more:
                 tensors: dict[Key, Fact] = {(source, TENSOR): "Tensor" for source, _ in more}
                 self._by_compile[compile] = replace(known, facts={**tensors, **more, **known.facts}, static_values={}, new_tensors={})
+
+    def _add_required(self, frame: Frame) -> None:
+        """Add the constants that later reasons name of an entry whose guards are not recorded: its own call came with them."""
+        bare = {compile.label.partition("#")[0]: compile for compile in frame.compiles if not (compile.guards_span or compile.inputs)}
+        required: dict[Compile, dict[Key, Fact]] = {}
+        for reason in (reason for compile in frame.compiles for reason in compile.reasons) if bare else ():
+            entry = bare.get(reason.entry)
+            if entry and reason.prop == VALUE and reason.source and reason.expected not in ("", "not None"):
+                required.setdefault(entry, {})[with_locals(reason.source), VALUE] = reason.expected
+        for entry, more in required.items():
+            known = self.of(entry)
+            self._by_compile[entry] = replace(known, facts={**more, **known.facts}, static_values={}, new_tensors={})
 
     def _note_pins(self, frame: Frame) -> None:
         """Note in which compiles a line pinned something; of many, the first count."""

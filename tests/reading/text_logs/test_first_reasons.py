@@ -107,3 +107,15 @@ def test_dispatch_keys_are_not_listed_as_values(tmp_path: Path) -> None:
         (f"0/1: {differing.format(normal, made_there)}", "0/0: GLOBAL_STATE changed: grad_mode "),
     )
     assert [alert.sentence for alert in collect_alerts(report, Repository()).alerts if "DispatchKeySet" in alert.sentence] == []
+
+
+def test_what_an_entry_requires_is_what_its_own_call_came_with(tmp_path: Path) -> None:
+    """Later reasons name the constants of entries, which show another type or value."""
+    line = "# return x * v  # model.py:6 in f"
+    report = report_of(
+        tmp_path,
+        (f"0/0: v == 2  {line}",),
+        (f"0/1: v == 2.0  {line}", f"0/0: v == 2  {line}"),
+    )
+    first = report.recompiles[0]
+    assert (first.codes[0], first.causes[0].sentence) == ("SL310", "v changed from the int 2 to 2.0")
