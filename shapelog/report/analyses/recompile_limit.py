@@ -175,8 +175,9 @@ def _needing_entries(own: Sequence[Recompile]) -> str:
 
 
 def _most_common(causes: Iterable[Sequence[Cause]]) -> list[str]:
-    """The axes of the causes that the most recompiles have."""
-    count = Counter(axis for found in causes for axis in dict.fromkeys(cause.axis for cause in found if cause.axis))
+    """The axes of the causes that the most recompiles have, without earlier failures."""
+    axes = (dict.fromkeys(cause.axis for cause in found if cause.axis and cause.prop.kind is not Kind.FAILURE) for found in causes)
+    count = Counter(axis for found in axes for axis in found)
     return [axis for axis, _ in count.most_common(3)]
 
 
