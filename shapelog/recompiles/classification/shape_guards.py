@@ -26,6 +26,7 @@ _EQUALITY = re.compile(r"[^<>=!%*/+]+ == [^<>=!%*/+]+")
 _EXACT = re.compile(r"[^=<>!%*/+()]+(?:\(\)\[\d+\]|\.item\(\))? == -?\d+")
 _OLD_ZERO_ONE = re.compile(r"2 <= [^<>=]+|Ne\([^()]+, [01]\)")
 _BOUNDS = re.compile(r"(?:\d+ <= )?[^<>=]+(?: <= \d+)?")
+_FIXED_AT_ONE = re.compile(r"specialized it to be a constant \([01]\)")  # an error about a mark
 _UPPER_BOUND = re.compile(r" <= \d{1,15}$")  # shorter than that of an int64
 
 
@@ -120,10 +121,11 @@ def _equal_unbacked(guard: _Guard) -> Classification | None:
 def _zero_one(guard: _Guard) -> Classification | None:
     """0/1 specialization; torch 2.4 gives no comment, but has two forms for it. A size of 1 that broadcasts fails an equality.
 
-    Where the size of the call is not known, an upper bound is the one that more likely failed.
+    Where the size of the call is not known, an upper bound is the one that more likely failed, unless the compile failed for a size of 1.
     """
     is_zero_one = _ZERO_ONE in guard.shape.comment or _OLD_ZERO_ONE.fullmatch(guard.expression)
-    values = guard.values or ([0] if is_zero_one and not _UPPER_BOUND.search(guard.expression) else [])
+    is_small = _FIXED_AT_ONE.search(guard.call.compile.metrics.fail_reason) or not _UPPER_BOUND.search(guard.expression)
+    values = guard.values or ([0] if is_zero_one and is_small else [])
     if not (is_zero_one or guard.is_equality) or all(value not in (0, 1) for value in values):
         return None
     is_offset = bool(guard.names) and all(name.endswith(".storage_offset()") for name in guard.names)
