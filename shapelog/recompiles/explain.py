@@ -241,9 +241,10 @@ def _explain_frame(
             earlier = with_shared_failures(
                 [differences.between(entry, compile) for entry in entries.compared_with(compile, differences.table)]
             )
-            earlier = without_replaced(earlier) if entries.are_bare else earlier
+            checked, earlier = len(earlier), without_replaced(earlier) if entries.are_bare else earlier
             compared[compile] = tuple(with_both_modes(with_backend(earlier, backend), in_both_modes))
-            found.append(_explain_compile(frame, compile, compared[compile], reuse, reasons.are_there))
+            item = _explain_compile(frame, compile, compared[compile], reuse, reasons.are_there)
+            found.append(item._replace(entries_checked=checked) if item.entries_checked else item)
         if compile.outcome is Outcome.COMPILED:
             entries.add(compile)
     return tuple(found), entries.left_out

@@ -47,6 +47,7 @@ def test_what_the_dynamic_version_of_an_entry_does_not_accept_is_the_cause(later
     """0/1 is the dynamic version of 0/0, so the size of the call is not why it needs another one."""
     report = report_of(tmp_path, (f"0/0: {_SIZE.format(3, 4)}",), (f"0/1: {later}", f"0/0: {_SIZE.format(3, 5)}"))
     assert codes_of(report) == ["SL101", code]
+    assert report.recompiles[-1].entries_checked == 2
 
 
 def test_an_entry_that_was_made_for_something_else_is_no_dynamic_version(tmp_path: Path) -> None:
