@@ -66,10 +66,9 @@ def _in_equation(key: Key, static: list[StaticValue], call: CompileFacts) -> _Ti
         others = [name for name in shape.parsed.names if name != _name(key)]
         item = parts.get(others[0]) if len(others) == 1 and len(shape.parsed.names) == 2 else None
         if item and shape.parsed.is_equation:
-            numbers = call.number(key), call.number(item.key)
-            if None not in numbers:
-                more = (numbers[0] or 0) - (numbers[1] or 0)
-                return _Tie((item,), partial(add, more))
+            own, other = call.number(key), call.number(item.key)
+            if own is not None and other is not None:
+                return _Tie((item,), partial(add, own - other))
     return None
 
 

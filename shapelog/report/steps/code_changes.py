@@ -104,7 +104,7 @@ def _differ_in_values(run: StepSources, item: Recompile) -> bool:
     if entry.graph and call.graph and entry.graph.key != call.graph.key:
         return True
     stored = tuple(f"{source}[" for source in dicts)
-    constants = (
+    before, after = (
         {
             key: fact
             for key, fact in run.report.explained.facts.of(known).facts.items()
@@ -112,7 +112,7 @@ def _differ_in_values(run: StepSources, item: Recompile) -> bool:
         }
         for known in (entry, call)
     )
-    return next(constants) != next(constants)
+    return before != after
 
 
 def _what_to_change(alerts: Sequence[Alert]) -> str:
