@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from shapelog.grouping import grouped
 from shapelog.model.cache_uses import cache_uses
 from shapelog.model.code_matching import Code, Pair, match
+from shapelog.model.compile import Outcome
 from shapelog.model.exports import ExportResult
 from shapelog.model.trace import Trace
 from shapelog.reading.payloads.cache_keys import MISS
@@ -95,6 +96,12 @@ class FrameChange:
     def lost_graph(self) -> bool:
         """Whether code that was compiled before runs eagerly or in pieces now, at least in some calls."""
         return self.kind != "new" and any(loss is not Loss.COMPILES for loss in self.losses)
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Whether the later run ended while it was compiled."""
+        compiles = [compile for frame in (self.after.frames if self.after else ()) for compile in frame.compiles]
+        return any(compile.outcome is Outcome.UNFINISHED for compile in compiles)
 
     @property
     def is_only_broken(self) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from signal import Signals
 
 from shapelog.advice.advise import Advice
 from shapelog.advice.marks import split_list
@@ -9,7 +10,7 @@ from shapelog.advice.paste_formats import VARIABLE
 from shapelog.report.compare import Comparison, FrameChange, compare
 from shapelog.report.frame_changes import Loss
 from shapelog.report.report import Report
-from shapelog.text import seconds
+from shapelog.text import names_of, seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,7 @@ def verify(before: Report, after: Report, advice: Advice, first: CommandResult, 
         second=second,
         frames=proofs,
         faults=tuple(_faults(comparison, advice, first, second)),
-        notes=tuple(_notes(comparison, advice, proofs)),
+        notes=tuple(_notes(comparison, advice, proofs, first, second)),
     )
 
 
@@ -130,15 +131,31 @@ def _more(predicted: int, spread: int, at_most: int, measured: int) -> int:
 
 
 def _faults(comparison: Comparison, advice: Advice, first: CommandResult, second: CommandResult) -> Iterator[str]:
+    unreached = _unreached(comparison, first, second)
     if second.returncode != first.returncode:
-        yield f"the command exited with {second.returncode} instead of {first.returncode}"
+        yield f"the command exited with {_exit(second.returncode)} instead of {first.returncode}"
     for item in _lost(comparison):
+        if item in unreached:
+            continue
         lost = f"more graph breaks in {item.title}" if item.is_only_broken else f"{item.title} lost compiled code"
         yield f"{lost}: {item.verdict}"
     measured = comparison.now.compiles + (comparison.now.limit_hits or 0)
     if measured >= advice.before.total:
         noun = "compilations and limit hits" if comparison.now.limit_hits or advice.before.limit_hits else "compilations"
         yield f"{measured} {noun}, no fewer than the {advice.before.total} before"
+
+
+def _exit(code: int) -> str:
+    """``1``, ``137 (SIGKILL)``: an exit code, and the signal that a shell makes it of."""
+    names = {128 + number: number.name for number in Signals}
+    return f"{code} ({names[code]})" if code in names else str(code)
+
+
+def _unreached(comparison: Comparison, first: CommandResult, second: CommandResult) -> list[FrameChange]:
+    """The frames of the first run that a second run which ended in another way may not have come to, or not have come through."""
+    if second.returncode == first.returncode:
+        return []
+    return [item for item in comparison.lost_graphs if item.kind == "gone" or item.is_unfinished]
 
 
 def _lost(comparison: Comparison) -> Iterator[FrameChange]:
@@ -153,8 +170,15 @@ def _lost(comparison: Comparison) -> Iterator[FrameChange]:
     return (item for item in found if is_worse or item.kind == "matched")
 
 
-def _notes(comparison: Comparison, advice: Advice, proofs: tuple[FrameProof, ...]) -> Iterator[str]:
+def _notes(
+    comparison: Comparison, advice: Advice, proofs: tuple[FrameProof, ...], first: CommandResult, second: CommandResult
+) -> Iterator[str]:
+    unreached = _unreached(comparison, first, second)
+    if unreached:
+        yield f"not compiled before the command ended: {names_of([item.title for item in unreached])}"
     for item in proofs:
+        if item.change in unreached:
+            continue
         if item.predicted is not None and not item.is_exact:
             yield f"{item.change.title}: {item.predicted} predicted, {item.measured} measured{_why(item)}"
         elif item.predicted is None and item.measured:

@@ -65,6 +65,22 @@ def test_the_second_run_may_take_no_less_time() -> None:
         assert (found.helped, found.slower) == (True, slower)
 
 
+def test_what_a_killed_command_did_not_come_to_is_not_lost() -> None:
+    before = trace(static_sizes(10, 12, 14), static_sizes(3, frame=1, name="g", line=60))
+    found = verification(before, trace(dynamic_size("0/0")), codes=(0, 137))
+    assert found.faults == ("the command exited with 137 (SIGKILL) instead of 0",)
+    assert found.notes == ("not compiled before the command ended: g",)
+    whole = verification(before, trace(dynamic_size("0/0")))
+    assert [fault.partition(":")[0] for fault in whole.faults] == ["g lost compiled code"]
+
+
+def test_what_was_being_compiled_when_the_command_was_killed_is_not_lost() -> None:
+    started = compiled("1/0", tensor("L['x']", 3), name="g", line=60).partition(b"\n")[0] + b"\n"  # no more than its start
+    before = trace(static_sizes(10, 12, 14), static_sizes(3, frame=1, name="g", line=60))
+    found = verification(before, trace(dynamic_size("0/0"), started), codes=(0, 137))
+    assert (len(found.faults), found.notes) == (1, ("not compiled before the command ended: g",))
+
+
 def test_frames_that_were_not_there_before_are_shown() -> None:
     found = verification(THREE, trace(dynamic_size("0/0"), static_sizes(3, frame=1, name="g")))
     assert (found.helped, found.is_exact, found.notes) == (True, False, ("g: not in the first run",))
@@ -137,7 +153,7 @@ def test_code_that_a_graph_break_split_off_is_part_of_what_calls_it_without_the_
     assert [fault.partition(":")[0] for fault in found.faults] == (["g lost compiled code"] if stays_broken else [])
 
 
-@pytest.mark.parametrize(("codes", "helped"), [((0, 1), False), ((0, 137), False), ((3, 3), True)])
+@pytest.mark.parametrize(("codes", "helped"), [((0, 1), False), ((0, 2), False), ((3, 3), True)])
 def test_another_exit_code_is_no_help(codes: tuple[int, int], helped: bool) -> None:
     found = verification(THREE, trace(dynamic_size("0/0")), codes)
     assert found.helped is helped
@@ -145,7 +161,8 @@ def test_another_exit_code_is_no_help(codes: tuple[int, int], helped: bool) -> N
 
 
 def test_all_that_went_wrong_is_shown() -> None:
-    assert len(verification(THREE, trace(static_sizes(3, 4, 5, frame=1, name="g")), (0, 1)).faults) == 3
+    second = trace(compiled("0/0", tensor("L['x']", 3), **FAILED), static_sizes(3, 4, 5, frame=1, name="g"))
+    assert len(verification(THREE, second, (0, 1)).faults) == 3
 
 
 # What the program made of the list.
