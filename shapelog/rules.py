@@ -320,6 +320,13 @@ _ALL = (
         alert_kind=AlertKind.FAILURE,
     ),
     Rule(
+        "SL404",
+        "nothing-to-compile",
+        _CODE,
+        "set torch._dynamo.config.allow_empty_graphs = True, or leave the compiled call out where there is nothing to compute",
+        section=Section.FAILURES,
+    ),
+    Rule(
         "SL501",
         "graph-break",
         _CODE,

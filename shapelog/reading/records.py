@@ -305,8 +305,9 @@ class Metrics(NamedTuple):
     """``compilation_metrics`` of one compile. Times are in seconds, None where the version or the backend does not measure them.
 
     ``seconds`` is the whole frame compile; ``aot`` contains ``inductor``, which contains ``codegen``.
-    ``has_guarded_code`` is None before torch 2.6. ``cache_lookups`` has only caches that were used; ``remote_read`` and ``remote_write``
-    are times of the remote FX graph cache, ``remote_backend`` is what stores it. ``settings_checksum`` is the same for the same settings.
+    ``has_guarded_code`` is None before torch 2.6. ``is_empty``: nothing failed and no guards were made, as the call ran no tensor operation
+    or the graph broke in a loop. ``cache_lookups`` has only caches that were used; ``remote_read`` and ``remote_write`` are times of the
+    remote FX graph cache, ``remote_backend`` is what stores it. ``settings_checksum`` is the same for the same settings.
     """
 
     seconds: float | None = None
@@ -321,6 +322,7 @@ class Metrics(NamedTuple):
     op_count: int | None = None
     cache_size: int | None = None
     has_guarded_code: bool | None = None
+    is_empty: bool = False
     is_forward: bool | None = None
     is_unnumbered: bool = False
     assumes_entries: bool = False
@@ -367,9 +369,14 @@ def metrics(body: Body) -> Metrics:
         flag = get(name)
         if type(flag) is bool:
             found[name] = flag
+    ended = "has_guarded_code" in found and not fail_type
+    is_empty = ended and get("guard_count", 0) is None  # later versions than 2.6 take it for a success
+    if is_empty:
+        found["has_guarded_code"] = False
     kernels = get("triton_kernel_compile_times_us")
     return Metrics(
         **found,
+        is_empty=is_empty,
         fail_type=fail_type,
         restart_reasons=tuple(map(str, get("restart_reasons") or ())),
         triton_kernels=len(kernels) if isinstance(kernels, list) else 0,

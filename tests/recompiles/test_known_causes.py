@@ -31,7 +31,7 @@ ANSWERS: dict[str, tuple[dict[str, str], int, int]] = {
         16,
         10,
     ),
-    "dict_types_and_kwargs": ({"0/1": "SL314 CODE", "1/1": "SL310 CODE", "1/2": "SL310 CODE", "2/1": "SL314 FAILED"}, 6, 6),
+    "dict_types_and_kwargs": ({"0/1": "SL314 SKIPPED", "1/1": "SL310 CODE", "1/2": "SL310 CODE", "2/1": "SL314 FAILED"}, 5, 5),
     "duck_in_njt": ({"0/1": "SL103 CODE"}, 2, 2),
     "float_branch": ({"0/1": "SL312 CODE", "0/2": "SL312 JUSTIFIED"}, 3, 3),
     "functions_passed": (
