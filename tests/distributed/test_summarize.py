@@ -259,7 +259,7 @@ def test_a_real_job_has_findings_for_divergence_and_sizes_and_none_for_collectiv
     assert [item.rule.code for item in found.findings if item.rule.code.startswith("SL7")] == ["SL701", "SL702"]
     assert found.advice is not None
     assert found.advice.env == "L['rows']:0,L['args'][0]:0"
-    assert (found.advice.before.total, found.advice.after.total) == (26, 24)  # and 28 they are, when the program runs with it
+    assert (found.advice.before.total, found.advice.after.total) == (26, 24)  # so it is when the program runs with it
 
 
 # Records of Inductor.
