@@ -184,7 +184,9 @@ class LoggedCompiles:
         first = key[0], f"{key[1].rpartition('/')[0]}/0"
         known = self._current.get(first)
         last = self._current.get(key)
-        if known is None or (last is not None and known.line < last.line):
+        if known is None or (last is not None and known.line <= last.line):
+            if known is not None:  # what ends it comes before the next one of that id begins
+                self._close(known)
             compile = self._new({**ids, "frame_compile_id": 0}, head, first)
             compile.code, compile.is_implied = code, True
             self.start(compile)

@@ -93,3 +93,20 @@ def test_ranks_of_a_log_without_ids_are_compared_by_function(tmp_path: Path) -> 
     (found,) = (item for item in report.findings if item.rule.code == "SL701")
     assert found.sentence.startswith("the ranks agree on the first 2 compilations; then rank 1 recompiled step at no. 3 because")
     assert "ending at no. 2" in render(report, Options()).decode()
+
+
+def test_each_run_of_ids_has_a_first_compile_of_its_own(tmp_path: Path) -> None:
+    """As after several calls of torch._dynamo.reset(), of a log that holds recompiles alone."""
+    head = "V1127 00:30:36.{}000 9334 torch/_dynamo/guards.py:3508] [0/1] [__recompiles] "
+    lines = ["Recompiling function f in /srv/train.py:5", "    triggered by the following guard failure(s):"]
+    reasons = (
+        "tensor 'x' dtype mismatch. expected Float, actual Double",
+        "tensor 'x' requires_grad mismatch. expected requires_grad=0",
+        "tensor 'x' rank mismatch. expected 2, actual 3",
+    )
+    log = "\n".join(head.format(300 + at) + line for at, reason in enumerate(reasons) for line in [*lines, f"    - 0/0: {reason}"])
+    shown, _ = texts(log + "\n", tmp_path)
+    assert "Summary: 6 compilations, including 3 recompilations" in shown
+    assert all(rule in shown for rule in ("SL301", "SL302", "SL107"))
+    assert "never finished" not in shown
+    assert "only the first guard that failed" not in shown
