@@ -86,6 +86,7 @@ class LoggedCompiles:
         self._others: dict[tuple[int, int], list[Code]] = {}
         self._keys: dict[tuple[int, int], list[tuple[int, str]]] = {}
         self._frames: set[tuple[int, int]] = set()
+        self._entries: set[tuple[int, str]] = set()
         self._largest_frame = -1
 
     def __len__(self) -> int:
@@ -306,11 +307,18 @@ class LoggedCompiles:
                 if (caller := compile.failure.caller).name:
                     metrics |= {"fail_user_frame_filename": caller.file, "fail_user_frame_lineno": caller.line}
                 self.write(compile, {"artifact": {"name": "dynamo_error", "encoding": "string"}}, compile.failure.text)
-            elif compile.has_guards or compile.is_implied or not self._contents.messages["guards"]:
+            elif compile.has_guards or compile.is_implied or not self._contents.messages["guards"] or self._left_entry(compile):
                 metrics["has_guarded_code"] = True
             elif not is_end or self._latest.get(compile.process) is not compile:  # the log may end before its guards
                 metrics["has_guarded_code"] = False
+            elif compile.reasons:
+                metrics["has_guarded_code"] = True
         self.write(compile, {"compilation_metrics": metrics})
+
+    def _left_entry(self, compile: LoggedCompile) -> bool:
+        """Whether later calls were compared with the entry of a compile whose guards are not in the log."""
+        ids = compile.ids or {}
+        return (compile.process, f"{ids.get('frame_id')}/{ids.get('frame_compile_id')}") in self._entries
 
     def name(self, compile: LoggedCompile, code: Code) -> None:
         """Note the function of a compile, and of all others of its frame."""
@@ -323,7 +331,9 @@ class LoggedCompiles:
         """The reasons of a compile, with the entries that they are about, which old versions do not write."""
         compile.reasons = True
         listed = list(reasons)
-        compile.assumes_entries = not any(split_entry(reason)[0] for reason in listed)
+        entries = {entry for reason in listed if (entry := split_entry(reason)[0])}
+        self._entries |= {(compile.process, entry) for entry in entries}
+        compile.assumes_entries = not entries
         if compile.ids is not None and compile.assumes_entries:
             listed = _entries_named(listed, compile.ids)
         self.write(compile, {"artifact": {"name": "recompile_reasons", "encoding": "json"}}, orjson.dumps(listed).decode())

@@ -1,0 +1,43 @@
+"""Logs that have the guards of some compilations, as where a person pasted one tree of them, or the log ends before the last one."""
+
+from pathlib import Path
+
+import pytest
+
+from shapelog import load
+from shapelog.model.compile import Outcome
+from shapelog.report.report import analyze
+
+HEAD = "V0715 13:55:12.206660 807339 torch/_dynamo/guards.py:2906]"
+TENSOR = "check_tensor(L['x'], Tensor, DispatchKeySet(CPU), torch.float32, device=None, requires_grad=False, size=[{}], stride=[1])"
+
+
+def guards(id: str, size: int) -> list[str]:
+    tree = ("TREE_GUARD_MANAGER:", "+- RootGuardManager", f"| +- TENSOR_MATCH: {TENSOR.format(size)}")
+    return [f"{HEAD} [{id}] [__guards] {line}" for line in tree]
+
+
+def recompile(number: int, reason: str) -> list[str]:
+    lines = (
+        "Recompiling function f in /w/net.py:16",
+        "    triggered by the following guard failure(s):",
+        f"    - 0/{number - 1}: {reason}",
+    )
+    return [f"{HEAD} [0/{number}] [__recompiles] {line}" for line in lines]
+
+
+def size(before: int, after: int) -> str:
+    return f"tensor 'x' size mismatch at index 0. expected {before}, actual {after}"
+
+
+@pytest.mark.parametrize("reason", [size(3, 4), ""])
+def test_a_recompilation_whose_guards_the_log_does_not_reach_counts(reason: str, tmp_path: Path) -> None:
+    (tmp_path / "log.txt").write_text("\n".join([*guards("0/0", 3), *recompile(1, reason)]) + "\n")
+    [one] = analyze(load(tmp_path / "log.txt"), debug=True).explained.recompiles
+    assert one.compile.outcome is Outcome.COMPILED
+
+
+def test_an_entry_that_a_later_reason_names_was_made(tmp_path: Path) -> None:
+    lines = [*guards("0/0", 3), *recompile(1, size(3, 4)), *recompile(2, size(4, 5)), *recompile(3, size(5, 6)), *guards("0/3", 6)]
+    (tmp_path / "log.txt").write_text("\n".join(lines) + "\n")
+    assert [item.compile.outcome for item in analyze(load(tmp_path / "log.txt"), debug=True).explained.recompiles] == [Outcome.COMPILED] * 3
