@@ -21,13 +21,6 @@ _WITH_GRADIENTS = (
     "accept two graphs: in some calls gradients flow back through it, which detach() would stop; requires_grad_() on it in the other calls "
     "lets them share a graph"
 )
-_WITHOUT_REASON = (
-    "PyTorch gave no reason, as it does where torch.compile was called with another backend, under another dispatch mode, "
-    "or from another thread"
-)
-_SAME_SURROUNDINGS = (
-    "run every call with the same backend and in the same thread, under the same dispatch modes (DebugMode, FakeTensorMode, ...)"
-)
 # Where one sentence is enough, with the names of what changed.
 _SIMPLE = {
     Kind.RANK: ("SL107", "the number of dimensions of {name} changed from {before} to {after}"),
@@ -82,7 +75,7 @@ def _closure_variable(item: Violation, source: Source) -> str:
 
 def _unknown(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     if item.reason and not item.reason.code:
-        return Classification(("SL399",), _WITHOUT_REASON, remedy=_SAME_SURROUNDINGS)
+        return Classification(("SL399",), state.WITHOUT_REASON, remedy=state.SAME_SURROUNDINGS)
     if item.reason and item.reason.family == "other":
         return Classification(("SL399",), f"PyTorch reports a guard that shapelog does not know: {item.reason.text}")
     return Classification(("SL399",), "PyTorch could not determine which guard failed: the state changed during the check")

@@ -13,6 +13,12 @@ from shapelog.rules import Verdict
 from shapelog.text import some
 
 _ONE_CALL = "compile the code once, with one set of options, or accept one graph for each"
+_OTHER_SURROUNDINGS = "torch.compile was called with another backend, under another dispatch mode, or from another thread"
+_NO_GUARD_FAILED = f"no guard failed, as where {_OTHER_SURROUNDINGS}"
+WITHOUT_REASON = f"PyTorch gave no reason, as it does where {_OTHER_SURROUNDINGS}"
+SAME_SURROUNDINGS = (
+    "run every call with the same backend and in the same thread, under the same dispatch modes (DebugMode, FakeTensorMode, ...)"
+)
 _ONE_GRAD_MODE = "call it in one grad mode, as under torch.no_grad(): none of its inputs requires a gradient"
 _ONE_INFERENCE_MODE = "use the same mode in all calls without gradients, also to warm up: inference mode needs its own graphs"
 _TRACED_OPERATOR = "accept it: PyTorch compiles this operator itself for every call that is traced, as by torch.export"
@@ -78,6 +84,8 @@ def backend(item: Violation, name: str, entry: CompileFacts, call: CompileFacts)
             return Classification(("SL318",), sentence, remedy=_ONE_CALL)
         sentence = f"torch.compile was called for the same code with a new backend object ({after.compiler}), {unused}"
         return Classification(("SL318",), sentence)
+    if item.reason and not item.reason.code:
+        return Classification(("SL318",), _NO_GUARD_FAILED, remedy=SAME_SURROUNDINGS)
     which = f" ({after.compiler} instead of {before.compiler})" if before.compiler and after.compiler else " object"
     return Classification(("SL318",), f"torch.compile was called for the same code with a different backend{which}, {unused}")
 

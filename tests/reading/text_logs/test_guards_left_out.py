@@ -41,3 +41,10 @@ def test_an_entry_that_a_later_reason_names_was_made(tmp_path: Path) -> None:
     lines = [*guards("0/0", 3), *recompile(1, size(3, 4)), *recompile(2, size(4, 5)), *recompile(3, size(5, 6)), *guards("0/3", 6)]
     (tmp_path / "log.txt").write_text("\n".join(lines) + "\n")
     assert [item.compile.outcome for item in analyze(load(tmp_path / "log.txt"), debug=True).explained.recompiles] == [Outcome.COMPILED] * 3
+
+
+def test_an_entry_whose_guards_hold_leaves_open_what_around_them_changed(tmp_path: Path) -> None:
+    (tmp_path / "log.txt").write_text("\n".join([*guards("0/0", 3), *recompile(1, "")]) + "\n")
+    [one] = analyze(load(tmp_path / "log.txt"), debug=True).explained.recompiles
+    assert one.codes == ("SL318",)
+    assert one.causes[0].sentence.startswith("no guard failed, as where torch.compile was called with another backend, under another")
