@@ -12,6 +12,7 @@ _HEADED = re.compile(
     r"(?:(?:\[rank\d+\]:? ?)?[VDIWEC]\d{4} \d\d:\d\d:|\[\d{4}-\d\d-\d\d |\[\d+/\d"
     r"| ?[^\s\[\]]{0,200}torch[/.\\]\w\S*(?:\.py:\d+\] \[|: \[[A-Z]))"
 )
+_HEAD_ALONE = re.compile(r"\] \[__\w+\]\s+$")
 # The head of a line in part; the id of the compile follows.
 _IN_HEAD = re.compile(r"\.py:\d+\]$")
 _BEGINS_ANEW = re.compile(rf"\s*$|{_HEADED.pattern}|Traceback \(most recent|\s*(?:`{{3}}|~{{3}})")
@@ -37,13 +38,18 @@ def _unwrapped(lines: Sequence[str]) -> Sequence[str]:
     if not _NARROWEST <= columns <= _WIDEST or any("\r" in line for line in lines):
         return lines
     # some terminals fill up the last part with blanks
-    pairs = [(line, after) for line, after in pairwise(lines) if len(line) == columns and not line.endswith("  ")]
+    pairs = [(line, after) for line, after in pairwise(lines) if _is_filled(columns, line)]
     counted = Counter(_BEGINS_ANEW.match(after) is None for _, after in pairs)
     if counted[True] < 2 or counted[True] < 4 * counted[False]:
         return lines
     if not any(_HEADED.match(line) for line, _ in pairs) and not _is_of_terminal(lines, pairs, columns):
         return lines
-    return _joined(lines, lambda line, after: len(line) == columns and not line.endswith("  "), "")
+    return _joined(lines, lambda line, after: _is_filled(columns, line), "")
+
+
+def _is_filled(columns: int, line: str) -> bool:
+    """Whether a line is as wide as the terminal, by more than the blanks that it was filled up with; a head alone is no whole line."""
+    return len(line) == columns and (not line.endswith("  ") or _HEAD_ALONE.search(line) is not None)
 
 
 def _is_of_terminal(lines: Sequence[str], pairs: Sequence[tuple[str, str]], columns: int) -> bool:

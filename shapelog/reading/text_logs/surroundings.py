@@ -11,6 +11,9 @@ _ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[A-Za-z]|\][^\x07\x1b]{0,999}(?:\x07|\x1b\
 _QUOTE = re.compile(r"[ \t]{0,8}(?:> ?){1,9}")
 _QUOTED_LINE = re.compile(r"(?:\n|\A)[ \t]{0,8}>")
 _PROGRESS = re.compile(r"\s*\b\d{1,3}%\|[^|\n]{0,400}\|[^\[\n]{0,80}\[[^\]\n]{0,99}\] ?")
+# Behind the first of equal lines of several workers, which Ray shows once.
+_REPEATED = re.compile(r" ?\[repeated \d{1,9}x across cluster\](?: \(Ray deduplicates logs by default\.[^()]*\))?")
+_CLUSTER = "x across cluster]"
 # A path that an editor or a page made a link of, in Markdown.
 _LINK = re.compile(r"\[([^\[\]\n]{1,400})\]\((?:https?|file|vscode)[^()\s]{0,2000}\)?")
 _ENTITIES = ("&lt;", "&gt;", "&amp;", "&quot;", "&#")
@@ -45,6 +48,8 @@ def as_printed(line: str) -> str:
         line = _ANSI.sub("", line)
     if "%|" in line:
         line = _PROGRESS.sub("", line)
+    if _CLUSTER in line:
+        line = _REPEATED.sub("", line)
     if "&" in line and any(map(line.__contains__, _ENTITIES)):
         line = html.unescape(line)
     if "](" in line:
@@ -65,7 +70,7 @@ def is_as_printed(text: str) -> bool:
     """Whether ``as_printed`` leaves every line of a text as it is; then it need not be asked for each."""
     return (
         text[0] not in ">\ufeff{"
-        and not any(mark in text for mark in ("\r", "\x1b", "\n>", '\n{"', "%|", "]("))
+        and not any(mark in text for mark in ("\r", "\x1b", "\n>", '\n{"', "%|", "](", _CLUSTER))
         and not ((" >" in text or "\t>" in text) and _QUOTED_LINE.search(text))
         and ("&" not in text or not any(map(text.__contains__, _ENTITIES)))
         and (text.isascii() or not _RARE.search(text))

@@ -68,3 +68,8 @@ def test_a_block_that_is_not_closed_has_a_margin_too() -> None:
 def test_a_stack_without_its_heading_keeps_its_margin() -> None:
     stack = '  File "/srv/net.py", line 7, in f\n    return x\n'
     assert as_written(stack) == stack
+
+
+@pytest.mark.parametrize("blanks", [2, 3, 4])
+def test_lines_that_a_terminal_broke_within_their_margin_are_whole(blanks: int) -> None:
+    assert as_written(by_columns(LOG, len(HEAD) + blanks)) == LOG

@@ -38,6 +38,10 @@ CHANGES: dict[str, Callable[[str], str]] = {
     "torchrun": each("[rank2]: "),
     "mpirun": each("[1,3]<stderr>: "),
     "Ray": each("(RayTrainWorker pid=12345, ip=10.0.0.3) "),
+    "Ray for equal lines of several workers": lambda text: text.replace("\n", " [repeated 7x across cluster]\n"),
+    "Ray for the first of these": lambda text: text.replace(
+        "\n", " [repeated 7x across cluster] (Ray deduplicates logs by default. Set RAY_DEDUP_LOGS=0 to disable it.)\n"
+    ),
     "vLLM": each("(EngineCore_DP0 pid=77) ERROR 06-18 08:08:25 [core.py:712] "),
     "the logging of Python": each("2026-01-05 10:11:12,123 - INFO - "),
     "loguru": each("2026-01-05 10:11:12.123 | WARNING  | logging:callHandlers:1706 - "),
