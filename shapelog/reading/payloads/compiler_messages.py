@@ -259,6 +259,8 @@ def _one_break(text: str) -> CompilerMessage:
     if not title and explanation:  # what was met is cut off
         return CompilerMessage(parts[0][1][0], "", hints)
     what, label, own_guard = _title(title).partition(_OWN_GUARD)
+    if not label and len(title) > 1 and title[1].startswith(_OWN_GUARD):
+        label, own_guard = _OWN_GUARD, title[1].removeprefix(_OWN_GUARD)
     context = by_name.get("Developer debug context", [""])[0][:_LONGEST_CONTEXT]
     if _ON_PURPOSE.match(what):
         hints = ("Remove the `torch._dynamo.graph_break()` call.",)
@@ -390,7 +392,7 @@ def _title(lines: list[str]) -> str:
         return ""
     if lines[0].startswith(_VIOLATED) and len(lines) > 1:
         return f"{lines[0].split('!')[0]}: {lines[1].removeprefix('- ')}"
-    if kernel := _uncompiled_kernel(lines):
+    if kernel := _uncompiled_kernel(lines) or _uncompiled_source(lines):
         return kernel
     if lines[0].endswith("raised:") and len(lines) > 1:
         return _with_next(f"{lines[0]} {lines[1]}", lines[2:])
@@ -430,6 +432,16 @@ def _uncompiled_kernel(lines: list[str]) -> str:
     return f"{before} {TRITON_STOPPED} `{lines[caret - 1]}`, line {found['line']} of a kernel{error}".strip()
 
 
+def _uncompiled_source(lines: list[str]) -> str:
+    """That Inductor's C++ could not be compiled, with the first error that the compiler printed; "" for any other message."""
+    heading = next((at for at, line in enumerate(lines[:2]) if line.endswith(_OF_CPP)), None)
+    if heading is None or _OUTPUT not in lines:
+        return ""
+    output = lines[lines.index(_OUTPUT) + 1 :]
+    error = next((found[0] for line in output if (found := _CPP_ERROR.search(line))), "")
+    return f"{' '.join(lines[: heading + 1])}: {error.removeprefix('error: ')}" if error else ""
+
+
 def _asked(line: str) -> str:
     """What was asked of a value of the data, without the advice above it and the notes below; any other line as it is.
 
@@ -446,6 +458,9 @@ def _asked(line: str) -> str:
 
 TRITON_STOPPED = "Triton cannot compile"
 _OF_TRITON = re.compile(r"(?:triton\.)?(?:compiler\.)?(?:errors\.)?CompilationError: at (?P<line>\d{1,6}):\d{1,6}:\s*$")
+# ``torch._inductor.exc.CppCompileError``; gcc, clang, MSVC and linkers write errors in this way.
+_OF_CPP, _OUTPUT = "C++ compile error", "Output:"
+_CPP_ERROR = re.compile(r"\bld: (?:cannot find |library )\S.*|\b(?:fatal )?error(?: [A-Z]{1,4}\d{4})?: \S.*")
 OUTSIDE_OF_RANGE = " outside of the range"
 _OUTSIDE = re.compile(r"(\d{1,18}) not in range \[(-?\d{1,18}), (\w{1,18})\]")
 

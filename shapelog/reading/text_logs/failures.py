@@ -46,6 +46,8 @@ _TYPES = {"of_backend": "BackendCompilerFailed", "of_operation": "TorchRuntimeEr
 _MESSAGES = {"alone": "message", "quoted": "words", "unsupported": "what", "field": "said"}
 _VIOLATION = "ConstraintViolationError"
 _AT_LIMIT = frozenset(("FailOnRecompileLimitHit", "FailOnCacheLimitHit", "RecompileLimitExceeded", "CacheLimitExceeded"))
+# The second one is of torch 2.1 to 2.5, where the whole function has to be compiled.
+_REACHED = re.compile(r"Dynamo recompile limit exceeded|(?:accumulated_)?cache_size_limit reached\b")
 _LIMIT_IN_MESSAGE = re.compile(r"currently\s+set\s+to\s+(\d{1,9})\)|(?:recompile|cache_size)_limit \((\d{1,9})\)")
 _GUARD_ERROR = re.compile(
     r"Error while creating guard:\s*\n\s*Name: (?P<name>[^\n]*)(?:\n(?:[^\n]*\n){0,3}?\s*Create Function: (?P<kind>\w+))?"
@@ -78,7 +80,7 @@ _IN_OWN_WORDS = {
         r"Could not (?:guard on|extract specialized integer from) data-dependent expression .*",
         re.S,
     ),
-    "AssertionError": re.compile(r"Guard failed on the same frame it was created[^\n]*"),
+    "AssertionError": re.compile(r"Guard failed on the same frame it was created[^\n]*(?:\n\s*Guard fail reason: [^\n]*)?"),
     "TorchRuntimeError": re.compile(r"Dynamo failed to run FX node with fake tensors: call_\w.*", re.S),
 }
 # The class of any exception, perhaps behind words of the program's own.
@@ -112,7 +114,7 @@ class FailureText(NamedTuple):
 
     @property
     def is_at_limit(self) -> bool:
-        return self.type in _AT_LIMIT or self.message.startswith("Dynamo recompile limit exceeded")
+        return self.type in _AT_LIMIT or _REACHED.match(self.message) is not None
 
     @property
     def is_quoted(self) -> bool:

@@ -91,7 +91,10 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
     ),
     (
         MessageKind.EXPLANATION,
-        re.compile(r"^\s*(?:Graph Break Count: \d+\s*$|Dynamo produced \d+ graphs?,? ?with \d+ graph break|ExplainOutput\(graphs=)"),
+        re.compile(
+            r"^\s*(?:Graph Break Count: \d+\s*$|Dynamo produced \d+ graphs?,? ?with \d+ graph break|ExplainOutput\(graphs=)"
+            r"|\breason=['\"].*, user_stack=\[<FrameSummary file |^\s*Break Reason \d+:\s*$"
+        ),
     ),
     (MessageKind.CAPTURE, re.compile(r"Cache miss due to (?:new autograd node|dynamic shapes|\d+ changed tensor)")),
     (MessageKind.PROFILE, re.compile(r"^\s*(?:Torchdynamo Profiler Report\s*$|Function +Recompiles +Recompile Reasons)")),
@@ -133,7 +136,7 @@ _ANY_BEGIN = re.compile(
     r"Recompiling function |Detected recompile|torch\._dynamo|dynamo hit|Error: |Hit: |LimitExceeded|Constraints violated"
     r"|from lowering|from user code:|UserWarning: |WON'T CONVERT |^\s*function: |^\W*\d+/\d+: |^\s*last reason: |Traceback \("
     r"|Graph [Bb]reak|GuardFail\(|tensor '|TREE_GUARD|\+- |check_tensor\("
-    r"|:\d{1,9}:[\w<>.]+:\s*$|Dynamo produced|ExplainOutput|Unsupported: |Explanation: |Recompile Reasons"
+    r"|:\d{1,9}:[\w<>.]+:\s*$|Dynamo produced|ExplainOutput|<FrameSummary |Break Reason |Unsupported: |Explanation: |Recompile Reasons"
     r"|raised:|valid because|data-dependent exp|You marked |uard failed on|run FX node|[a-z]Error:$|check failed|Cache miss due to"
     r"|[Cc]udagraph|CUDAGraph|Re-recording |pointer changed|Profiler Report|torch\._inductor|torch\.fx"
     r"|create_|set_repl|_update_var|track_sym|guard added"
@@ -152,6 +155,7 @@ _CONTINUES = {
     MessageKind.CAPTURE: re.compile(r"(?!)"),
     MessageKind.BREAK: re.compile(
         r"\s*(?:(?:Graph Break )?Reason:|User code traceback|Explanation|Hint|Developer|For more|If it is an? )|\s+\S|\s*$"
+        r"|or:\s*$|to include these operations in the captured graph"
     ),
     MessageKind.GUARDS: re.compile(r"\s*(?:(?:\| )*\+- |\| |[A-Z_]+: check_tensor\(|RootGuardManager|Guard latency|$)"),
     MessageKind.INDUCTOR: re.compile(r"\s*File \"| {3,}\S|\s*$|input name: "),
@@ -161,7 +165,7 @@ _CONTINUES = {
     ),
 }
 _FAILURE_GOES_ON = re.compile(
-    r"\s|$|from user code|Set TORCH|You can suppress|Explanation|Hint|Developer|For more|FX node|The above exception"
+    r"\s|$|from user code|Set TORCH|You can suppress|Explanation|Hint|Developer|For (?:more|extended|C\+\+)|FX node|The above exception"
     r"|During handling|Traceback \("
     r"|Reason:|triggered by|Recompiling function|due to:|torch\.|E  |\w*Error|\w+: |Caused by|User Stack|If you suspect"
     r"|- (?:Not all values|You marked|The values|The constraints)|\W{0,8}Exception Message\W|\W{0,8}Stack Trace\W{0,8}$|import torch"
@@ -289,6 +293,11 @@ def is_in_stack(text: str) -> bool:
 def heads_stack(text: str) -> bool:
     """Whether a line is the heading of a stack in a report."""
     return _STACK_HEADING.match(text) is not None
+
+
+def heads_output(text: str) -> bool:
+    """Whether a line is the heading of what Inductor ran or of what that printed, which follows up to an empty line."""
+    return text.strip() in ("Command:", "Output:")
 
 
 def failure_goes_on(text: str) -> bool:

@@ -26,6 +26,8 @@ _WORDS = (
     "data-dependent exp",
     "uard failed on the same frame",
     "nput data pointer changed",
+    "<FrameSummary file",
+    "Break Reason ",
     USER_STACK,
 )
 _WORDS_IN_BYTES = tuple(word.encode() for word in _WORDS)

@@ -11,8 +11,9 @@ from shapelog.reading.text_logs.messages import Code, Place, RecompileText
 _BREAK_REASON = re.compile(r"^\s*Break Reason \d{1,9}:\s*$")
 _OLD_BREAK_REASON = re.compile(r"^\s{0,8}\d{1,9}\. (.*\S)")
 _FRAME_SUMMARY = re.compile(r"<FrameSummary file (?P<file>[^>]*), line (?P<line>\d{1,9}) in (?P<name>[^>]*)>")
+# A person may have copied a part of ``GraphCompileReason(...)``.
 _BREAK_AS_OBJECT = re.compile(
-    r"GraphCompileReason\(reason=(?P<quote>['\"])(?P<reason>.*?)(?P=quote), user_stack=\[(?P<stack>[^\]]*)\], graph_break=True\)"
+    r"\breason=(?P<quote>['\"])(?P<reason>.*?)(?P=quote), user_stack=\[(?P<stack>[^\]\n]*)(?:\]|$)(?!, graph_break=False)"
 )
 
 

@@ -32,6 +32,7 @@ from shapelog.reading.text_logs.message_kinds import (
     failure_goes_on,
     goes_on,
     goes_on_after_blank,
+    heads_output,
     heads_stack,
     heads_user_stack,
     is_compiled_guard,
@@ -114,7 +115,7 @@ class _Message:
 
     ``also`` is another head that some of its lines have, ``wrapped`` how many lines came last that begin nothing by themselves,
     ``is_in_words`` whether the message of the exception may still go on, ``has_guards`` whether guards are listed in it,
-    ``ends_block`` whether a block of code ends below it.
+    ``ends_block`` whether a block of code ends below it, ``is_in_output`` whether the output of a compiler may still go on.
     """
 
     head: Head | None
@@ -127,6 +128,7 @@ class _Message:
     is_in_words: bool = False
     ends_block: bool = False
     has_guards: bool = False
+    is_in_output: bool = False
     wrapped: int = 0
 
     @property
@@ -156,6 +158,9 @@ class _Message:
         if len(self.lines) >= _MOST_FAILURE_LINES:
             return False
         if self.has_raised:
+            self.is_in_output = heads_output(text) or (self.is_in_output and bool(text.strip()))
+            if self.is_in_output:
+                return True
             self.wrapped += 1
             self.is_in_words = self.is_in_words and bool(text.strip()) and self.wrapped <= _MOST_WRAPPED[self.kind]
             return failure_goes_on(text) or (self.is_in_words and begins in (MessageKind.OTHER, MessageKind.FAILURE))

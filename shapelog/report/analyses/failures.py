@@ -54,6 +54,11 @@ _NOT_INSTALLED = (
     (re.compile(r"Compiler: (\S+) is not found"), "install the C++ compiler {} or put it on PATH, or name another one in CXX"),
     (re.compile(r"Failed to find C compiler"), "install a C compiler, which Triton calls, or name one in CC"),
     (
+        re.compile(r"(?:Cannot open include file|fatal error): '?([\w./+-]+)'?(?:: No such file|' file not found)"),
+        "install what the header {} belongs to, or run from a prompt where the C++ compiler finds it (on Windows, that of Visual Studio)",
+    ),
+    (re.compile(r"\bld: cannot find (-l\S+)"), "install the library that the linker does not find ({}), or put it on LIBRARY_PATH"),
+    (
         re.compile(r"Cannot find a working triton installation"),
         'install Triton for this version of PyTorch and this GPU, or compile this code with backend="aot_eager"',
     ),
@@ -79,6 +84,7 @@ _TYPES = {
     "UncapturedHigherOrderOpError": "Dynamo (tracing an operator that takes functions)",
     "InternalTorchDynamoError": "Dynamo (internal error)",
     "InductorError": "Inductor",
+    "LoweringException": "Inductor",
 }
 
 

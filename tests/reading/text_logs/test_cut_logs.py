@@ -152,6 +152,12 @@ def test_an_old_graph_break_without_an_artifact_has_its_hint_and_its_line(lost: 
     assert (broken.place.file, broken.place.line) == ("/srv/net.py", 17)
 
 
+def test_an_old_graph_break_without_heads_is_one(tmp_path: Path) -> None:
+    report = report_of(f"Why is that?\n{ITEM.format('')}", tmp_path)
+    (broken,) = (item for frame in report.trace.frames for compile in frame.compiles for item in compile.breaks)
+    assert (broken.message.title, broken.place and broken.place.line) == ("Unsupported Tensor.item() call", 17)
+
+
 HEADING = "V0520 14:53:14.120000 13 torch/_dynamo/symbolic_convert.py:530] [0/0] [__graph_breaks] "
 BREAKS = [
     (["Graph break: from user code at:", '  File "/srv/a.py", line 5, in f', "    x = g(x)"], "the text does not have the reason"),

@@ -568,3 +568,78 @@ def test_the_stack_of_an_operation_is_that_of_the_user(tmp_path: Path) -> None:
     (found,) = failures(text, tmp_path)
     assert found.sentence.endswith("mul failed: RuntimeError: sizes differ")
     assert str(found.place) == "/srv/net.py:13"
+
+
+CPP = """torch._inductor.exc.InductorError: CppCompileError: C++ compile error
+
+Command:
+g++ /tmp/a.cpp -shared -fPIC -o /tmp/a.so
+
+Output:
+{output}
+
+Set TORCHDYNAMO_VERBOSE=1 for the internal stack trace
+"""
+
+
+@pytest.mark.parametrize(
+    ("output", "error", "remedy"),
+    [
+        ("/tmp/a.cpp: In function 'void kernel()':\n/tmp/a.cpp:57:46: error: 'tmp12' was not declared", "'tmp12' was not declared", None),
+        (
+            "Microsoft (R) C/C++\nC:/t/a.h(3): fatal error C1083: Cannot open include file: 'omp.h': No such file or directory",
+            "fatal error C1083: Cannot open include file: 'omp.h': No such file or directory",
+            "install what the header omp.h belongs to",
+        ),
+        (
+            "/tmp/a.cpp:1:10: fatal error: Python.h: No such file or directory",
+            "fatal error: Python.h: No such file or directory",
+            "install what the header Python.h belongs to",
+        ),
+        (
+            "/tmp/a.cpp:2:10: fatal error: 'omp.h' file not found\n1 error generated.",
+            "fatal error: 'omp.h' file not found",
+            "install what the header omp.h belongs to",
+        ),
+        ("/usr/bin/ld: cannot find -lgomp\ncollect2: error: ld returned 1 exit status", "ld: cannot find -lgomp", "install the library"),
+    ],
+)
+def test_what_the_compiler_of_cpp_printed_is_the_error(output: str, error: str, remedy: str | None, tmp_path: Path) -> None:
+    (finding,) = failures(CPP.format(output=output), tmp_path)
+    assert finding.message is not None
+    assert finding.message.title == f"CppCompileError: C++ compile error: {error}"
+    assert finding.own_remedy.startswith(remedy or "this is an error in the compiler")
+
+
+def test_an_operator_that_cannot_be_lowered_failed_in_inductor(tmp_path: Path) -> None:
+    (finding,) = failures("torch._inductor.exc.LoweringException: AssertionError: \n  target: aten.embedding.default\n", tmp_path)
+    assert (
+        finding.sentence
+        == "a function that the log does not name failed to compile in Inductor: AssertionError: target: aten.embedding.default"
+    )
+
+
+@pytest.mark.parametrize("between", ["", "\n  "])
+def test_an_entry_that_does_not_accept_its_own_call_has_the_guard(between: str, tmp_path: Path) -> None:
+    words = "Guard failed on the same frame it was created. This is a bug - please create an issue."
+    (finding,) = failures(f"  AssertionError: {words}{between}Guard fail reason: 0/0: modes(0).count == 5\n", tmp_path)
+    assert finding.message is not None
+    assert finding.message.explanation == "Guard fail reason: 0/0: modes(0).count == 5"
+
+
+def test_notes_between_the_stacks_of_one_error_make_no_second_failure(tmp_path: Path) -> None:
+    user = '  File "/srv/eagle.py", line 41, in f\n    x[i] = c\n'
+    text = (
+        "torch._dynamo.exc.UserError: Could not guard on data-dependent expression Eq(u7 - 1, 1) (unhinted: Eq(u7 - 1, 1)).\n\n"
+        f"User Stack (most recent call last):\n  (snipped, see stack below for prefix)\n{user}\n"
+        "For C++ stack trace, run with TORCHDYNAMO_EXTENDED_DEBUG_CPP=1\nFor more information about this error, see: "
+        f"https://pytorch.org/docs/main/generated/exportdb/index.html\n\nfrom user code:\n {user}"
+    )
+    (finding,) = failures(text, tmp_path)
+    assert finding.sentence.endswith("Could not guard on data-dependent expression Eq(u7 - 1, 1)")
+
+
+@pytest.mark.parametrize("limit", ["cache_size_limit", "accumulated_cache_size_limit"])
+def test_an_old_error_about_the_limit_is_that_of_the_warning(limit: str, tmp_path: Path) -> None:
+    report = report_of(f"{LIMIT}{STACK}torch._dynamo.exc.Unsupported: {limit} reached\n", tmp_path)
+    assert [(item.rule.code, "the call raised an error" in item.sentence) for item in report.findings] == [("SL401", True)]

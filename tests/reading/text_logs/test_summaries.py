@@ -45,3 +45,22 @@ def test_a_break_without_a_stack_has_its_reason() -> None:
     lines = ["Graph Break Count: 1", "Break Reasons:", "  Break Reason 1:", "    Reason: generic_jump TensorVariable()", "Ops per Graph:"]
     (found,) = explained_breaks(lines)
     assert (found.reason.split("\n")[0], found.place) == ("generic_jump TensorVariable()", None)
+
+
+OBJECT = "reason='Logger not supported', user_stack=[<FrameSummary file /srv/utils.py, line 21 in prepare>"
+
+
+@pytest.mark.parametrize(
+    "text", [OBJECT, f"{OBJECT}]", f"GraphCompileReason({OBJECT}], graph_break=True)", f"Why? GraphCompileReason({OBJECT}])"]
+)
+def test_a_reason_of_explain_is_a_break_without_its_surroundings(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "run.txt"
+    path.write_text(f"It says:\n{text}\n", encoding="utf-8")
+    (broken,) = (item for frame in load(path).frames for compile in frame.compiles for item in compile.breaks)
+    assert broken.message.title == "Logger not supported"
+    assert broken.place is not None
+    assert (broken.place.file, broken.place.line, broken.place.name) == ("/srv/utils.py", 21, "prepare")
+
+
+def test_a_reason_of_explain_that_is_no_break_is_none() -> None:
+    assert list(explained_breaks([f"GraphCompileReason({OBJECT}], graph_break=False)"])) == []
