@@ -14,6 +14,10 @@ _COPY_OR_LAYOUT = (
     "copy a slice with clone(memory_format=torch.contiguous_format): contiguous() leaves one with a size of 1 as it is; "
     "otherwise use one memory format"
 )
+# Torch 2.0 and older compare the size and the stride of each dim in turn: the sizes of later dims, which make the stride, come after it.
+_CHECKED_IN_TURN = " strides mismatch at index "
+_SIZE_OR_LAYOUT = "a later dim has another size, or else the tensor another memory layout"
+_ALLOW_DYNAMIC = "pass dynamic=True to torch.compile, or use torch 2.1 or newer, which makes a size dynamic when it changes"
 SLICE, LAYOUT = "a slice of a different width", "a different memory layout (transposed, channels last, or a view)"
 # What to do about a stride of 0, which only expand() and broadcasting make.
 EXPANDED = "copy what expand() returns with contiguous(), or expand it in the compiled code"
@@ -85,6 +89,8 @@ def stride(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) 
             when = "was expanded when this was compiled and is not now" if item.expected == 0 else "is expanded now and was not before"
             words = f"dim {dim} of {name} {when}: stride {item.expected}, now {item.actual}"
             return Classification(("SL105",), words, verdict=Verdict.CODE, remedy=EXPANDED)
+        if item.reason and _CHECKED_IN_TURN in item.reason.code and 1 not in (item.expected, item.actual):
+            return Classification(("SL105",), f"{changed}: {_SIZE_OR_LAYOUT}", verdict=Verdict.CODE, remedy=_ALLOW_DYNAMIC)
         # PyTorch compares all sizes first (``TensorCheck::check_verbose`` in ``guards.cpp``): none of them changed.
         return Classification(("SL105",), f"{changed}: {_LAYOUT_OR_SLICE}", verdict=Verdict.CODE, remedy=_COPY_OR_LAYOUT)
     return Classification(("SL105",), f"{changed}: {SLICE if is_slice else LAYOUT}", is_slice)

@@ -54,6 +54,13 @@ def test_a_stride_alone_may_be_that_of_a_slice(tmp_path: Path) -> None:
     assert item.causes[0].own_remedy.startswith("copy a slice with clone(memory_format=torch.contiguous_format)")
 
 
+@pytest.mark.parametrize(("now", "remedy"), [(51470, "pass dynamic=True to torch.compile, or use torch 2.1"), (1, "copy a slice")])
+def test_a_stride_of_an_old_version_may_be_that_of_a_later_size(now: int, remedy: str, tmp_path: Path) -> None:
+    (item,) = report_of(f"{RECOMPILING}{REASON}strides mismatch at index 0. expected 52637, actual {now}", tmp_path).explained.recompiles
+    assert (item.codes, item.size_related) == (("SL105",), True)
+    assert item.causes[0].own_remedy.startswith(remedy)
+
+
 @pytest.mark.parametrize(
     ("was", "now", "words"),
     [(8, 0, "is expanded now and was not before"), (0, 8, "was expanded when this was compiled and is not now")],
