@@ -109,7 +109,7 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
     (
         MessageKind.BARE_REASON,
         re.compile(
-            r"GuardFail\(reason=|GuardManager check failed|^\W*\d{1,9}/\d{1,9}: \S"
+            r"GuardFail\(reason=|GuardManager check failed|(?:^\W*|[|\t]\s*`?)\d{1,9}/\d{1,9}: \S"
             r"|^\W*tensor '.+?' (?:size|strides?|rank|dtype|requires_grad|dispatch key set|Tensor device index) mismatch"
         ),
     ),
@@ -134,7 +134,8 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
 )
 _ANY_BEGIN = re.compile(
     r"Recompiling function |Detected recompile|torch\._dynamo|dynamo hit|Error: |Hit: |LimitExceeded|Constraints violated"
-    r"|from lowering|from user code:|UserWarning: |WON'T CONVERT |^\s*function: |^\W*\d+/\d+: |^\s*last reason: |Traceback \("
+    r"|from lowering|from user code:|UserWarning: |WON'T CONVERT |^\s*function: |(?:^\W*|[|\t]\s*`?)\d+/\d+: "
+    r"|^\s*last reason: |Traceback \("
     r"|Graph [Bb]reak|GuardFail\(|tensor '|TREE_GUARD|\+- |check_tensor\("
     r"|:\d{1,9}:[\w<>.]+:\s*$|Dynamo produced|ExplainOutput|<FrameSummary |Break Reason |Unsupported: |Explanation: |Recompile Reasons"
     r"|raised:|valid because|data-dependent exp|You marked |uard failed on|run FX node|[a-z]Error:$|check failed|Cache miss due to"
@@ -152,6 +153,7 @@ _CONTINUES = {
     ),
     MessageKind.EXPLANATION: re.compile(r"\s|$|Op Count|Break [Rr]easons|\d+\. "),
     MessageKind.PROFILE: re.compile(r""),
+    MessageKind.BARE_REASON: re.compile(r"(?!)"),  # others, below it
     MessageKind.CAPTURE: re.compile(r"(?!)"),
     MessageKind.BREAK: re.compile(
         r"\s*(?:(?:Graph Break )?Reason:|User code traceback|Explanation|Hint|Developer|For more|If it is an? )|\s+\S|\s*$"

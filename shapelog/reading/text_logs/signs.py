@@ -39,10 +39,11 @@ _AT_BEGIN = (
     r"|GLOBAL_STATE|__\w|\d{1,9}/\d|(?:\d{1,9}: )?Cache miss due)"
 )
 _AFTER_A_PLACE = r"\] \[(?:__\w|\d{1,9}/\d)"
+_IN_A_CELL = r"[|\t][ \t]{0,9}`?\d{1,9}/\d{1,9}: "
 _FUNCTION_OF_PGO = r":\d{1,9}:[\w<>.%s]{1,200}:\s*\n"
-_IN_LINE = re.compile("|".join((_AT_BEGIN % 10, _AFTER_A_PLACE, _FUNCTION_OF_PGO % "")), re.A)
+_IN_LINE = re.compile("|".join((_AT_BEGIN % 10, _AFTER_A_PLACE, _IN_A_CELL, _FUNCTION_OF_PGO % "")), re.A)
 # In bytes, which are up to four for a character.
-_IN_BYTES = tuple(re.compile(text.encode()) for text in (_AT_BEGIN % 40, _AFTER_A_PLACE, _FUNCTION_OF_PGO % r"\x80-\xff"))
+_IN_BYTES = tuple(re.compile(text.encode()) for text in (_AT_BEGIN % 40, _AFTER_A_PLACE, _IN_A_CELL, _FUNCTION_OF_PGO % r"\x80-\xff"))
 
 
 def has_sign(line: str) -> bool:

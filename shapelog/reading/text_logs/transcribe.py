@@ -62,6 +62,7 @@ from shapelog.reading.text_logs.messages import (
 from shapelog.reading.text_logs.signs import has_sign
 from shapelog.reading.text_logs.summaries import counted_breaks, explained_breaks, profiled_breaks, profiled_recompiles
 from shapelog.reading.text_logs.surroundings import is_fence, is_progress, without_launcher
+from shapelog.reading.text_logs.table_rows import reasons_in_row
 from shapelog.reading.text_logs.transcript import Transcript
 
 _LINE_BY_LINE = (MessageKind.SYMBOLS, MessageKind.START, MessageKind.OTHER)
@@ -407,8 +408,12 @@ class Transcriber:
             if checked := _CHECKED.match(line, max(line.find(_CHECKER), 0)):
                 self._recompile(Head(), RecompileText(UNKNOWN, (checked["reason"],)), shows_version=False)
                 continue
+            named, cells = reasons_in_row(line)
+            if cells:
+                self._recompile(Head(compile=named), RecompileText(UNKNOWN, cells))
+                continue
             reason = line.strip().lstrip('-*> "`').rstrip(" .`")
-            reason = reason.removesuffix('"') if line.lstrip(" -*>").startswith('"') else reason
+            reason = reason.rstrip(",").removesuffix('"') if line.lstrip(" -*>").startswith('"') else reason
             if parse_reason(reason).family == "other" or (split_entry(reason)[0] and self._is_repeated(reason)):
                 continue
             if reasons and not _is_older(reason, reasons[-1]):
