@@ -123,7 +123,7 @@ _ALL = (
         "add the int to TORCH_COMPILE_DYNAMIC_SOURCES (mark_dynamic only works on tensors)",
         size_related=True,
         markable=True,
-        remedy_without_sources="pass a tensor in place of the int, or use torch 2.7 or newer: its list of dynamic sources takes ints",
+        remedy_without_sources="pass a tensor instead of the int, or use torch 2.7 or newer (TORCH_COMPILE_DYNAMIC_SOURCES accepts ints)",
     ),
     Rule(
         "SL103",
@@ -137,7 +137,7 @@ _ALL = (
         "SL104",
         "zero-one-size",
         _FINE,
-        "warm up with a size of 2 or more if only the warm-up has another; otherwise accept the extra graph (PyTorch always specializes on "
+        "if only the warm-up has a size of 0 or 1, warm up with 2 or more; otherwise accept the extra graph (PyTorch always specializes on "
         "0 and 1), or try torch._dynamo.decorators.mark_unbacked on the dimension",
         size_related=True,
         blocks_marking=True,
@@ -163,7 +163,7 @@ _ALL = (
         "SL107",
         "rank-varies",
         _FINE,
-        "reshape inputs (unsqueeze, flatten) to one number of dimensions, which cannot be made dynamic, or accept one graph for each",
+        "the number of dimensions cannot be dynamic: reshape inputs (unsqueeze, flatten) to the same number, or accept one graph for each",
     ),
     Rule(
         "SL201",
@@ -226,10 +226,10 @@ _ALL = (
         "SL307",
         "global-state-varies",
         _CODE,
-        "set it once, before the first compiled call: the default dtype or device, determinism, or threads",
+        "set the global state once, before the first compiled call: the default dtype or device, determinism, or threads",
     ),
     Rule("SL308", "object-identity-varies", _CODE, "create the object once, outside the call, and reuse it"),
-    Rule("SL309", "function-recreated", _CODE, "define the function once, not in the loop or as a new lambda or closure per call"),
+    Rule("SL309", "function-recreated", _CODE, "define the function once, not in a loop or as a new lambda or closure per call"),
     Rule("SL310", "type-varies", _CODE, "always pass the same type, or compile one function per type"),
     Rule(
         "SL311",
@@ -244,7 +244,7 @@ _ALL = (
         "wrap the float in a tensor, torch.tensor(value); TORCH_COMPILE_DYNAMIC_SOURCES does not make this float dynamic",
         remedy_without_sources="wrap the float in a tensor, torch.tensor(value)",
     ),
-    Rule("SL313", "container-length-varies", _CODE, "keep the length fixed, pad it, or compile the code for a single item"),
+    Rule("SL313", "container-length-varies", _CODE, "keep the length fixed, pad to a fixed length, or compile the code for a single item"),
     Rule("SL314", "dict-keys-vary", _CODE, "always pass the same keys, or only the values that are used"),
     Rule(
         "SL315",
@@ -273,13 +273,13 @@ _ALL = (
         "SL322",
         "none-or-value",
         _FINE,
-        "accept two graphs if the code branches on None; otherwise give it a value before the first call and in every later one",
+        "accept two graphs if the code branches on None; otherwise provide a value from the first call on",
     ),
     Rule(
         "SL323",
         "other-compiled-object",
         _FINE,
-        "compile the code once and share the compiled object, if one cache is enough; dropped entries are compiled again once",
+        "if one cache is enough, compile the code once and share the compiled object; dropped entries are recompiled only once",
     ),
     Rule(
         "SL324",
@@ -337,7 +337,7 @@ _ALL = (
         "SL502",
         "analysis-restart",
         _FINE,
-        "one restart is normal; if restarts are expensive, their reason shows what to pass in a different way",
+        "one restart is normal; if restarts are expensive, their reasons show what to pass differently",
         alert_kind=AlertKind.RESTART,
     ),
     Rule(
@@ -378,7 +378,7 @@ _ALL = (
         "SL508",
         "cuda-graph-output-overwritten",
         _CODE,
-        "clone() what is kept of the output outside of compiled code, or call torch.compiler.cudagraph_mark_step_begin() before each step",
+        "clone() outputs that are kept outside of compiled code, or call torch.compiler.cudagraph_mark_step_begin() before each step",
         level=Level.ERROR,
     ),
     Rule(

@@ -256,7 +256,7 @@ def test_a_recompile_against_an_entry_that_was_not_recorded_is_explained_in_the_
     (cause,) = recompile.causes
     assert (cause.codes, cause.source, cause.axis, cause.before, cause.after) == (("SL101",), "L['x']", "x.size[0]", "4", "5")
     assert (recompile.nearest, recompile.entries_checked, report.summary.recompiles) == (None, 0, 1)
-    assert recompile.unexplained_because.startswith("of 0/1, only the first guard that failed is recorded")
+    assert recompile.unexplained_because.startswith("for 0/1, only the first failed guard is recorded")
 
 
 def test_whether_marking_is_enough_is_not_promised_without_the_graph_of_the_entry() -> None:
@@ -268,7 +268,7 @@ def test_of_several_entries_that_were_not_recorded_the_nearest_counts_and_all_ar
     size = "0/0: tensor 'x' size mismatch at index 0. expected 4, actual 5"
     (recompile,) = late("GLOBAL_STATE changed: grad_mode", size).recompiles
     assert recompile.codes == ("SL101",)
-    assert recompile.unexplained_because.startswith("of 0/1, 0/0, only the first guard that failed is recorded")
+    assert recompile.unexplained_because.startswith("for 0/1, 0/0, only the first failed guard is recorded")
 
 
 def test_a_recorded_entry_is_compared_with_and_the_others_left_aside() -> None:
@@ -289,7 +289,7 @@ def test_a_recorded_entry_is_compared_with_and_the_others_left_aside() -> None:
 def test_unknown_facts_are_reported_in_the_terminal_and_in_a_notebook(tmp_path: Path) -> None:
     report = late("tensor 'x' size mismatch at index 0. expected 4, actual 5")
     for render in (renderer("report", "terminal"), renderer("recording", "notebook")):
-        assert "of 0/1, only the first guard that failed is recorded" in " ".join(render(report, Options(width=300)).decode().split())
+        assert "for 0/1, only the first failed guard is recorded" in " ".join(render(report, Options(width=300)).decode().split())
 
 
 # Without PyTorch, or with one that cannot be recorded.
@@ -374,7 +374,7 @@ def test_an_entry_from_before_the_block_is_known_from_its_reasons(compiled: Call
         compiled(7)
     assert verdicts(trace) == [("0/1", ("SL101",), Verdict.UNEXPLAINED)]
     assert "dim 0 of x" in str(trace)
-    assert "of 0/0, only the first guard that failed is recorded" in str(trace)
+    assert "for 0/0, only the first failed guard is recorded" in str(trace)
 
 
 @pytest.mark.torch

@@ -39,7 +39,7 @@ def other_path(difference: EntryDifference, entry: CompileFacts, call: CompileFa
     if one is None or other is None:
         return ""
     if len(one.operation_comments) == len(other.operation_comments) and one.operation_comments != other.operation_comments:
-        return "the code takes a different path for this value: the operations come from different lines"
+        return "the code takes a different path for this value (the operations come from different lines)"
     written = set(_NUMBER.findall(" ".join(line.code for line in one.user_lines)))
     for before, after in zip(one.numbers, other.numbers, strict=False) if len(one.numbers) == len(other.numbers) else ():
         if before != after and "." in before and {before, after} <= written:

@@ -320,11 +320,11 @@ def _layout_cause(cause: Cause, item: Violation, entry: CompileFacts, call: Comp
     own_remedy = _COPY_OF_ROW if has_row else ""
     expanded = [found is not None and found.is_expanded for found in layouts]
     if expanded[0] != expanded[1]:
-        when = "was expanded when this was compiled and is not now" if expanded[0] else "is an expanded tensor now and was none before"
+        when = "was expanded when this was compiled and is not now" if expanded[0] else "is an expanded tensor now and was not before"
         sentence, own_remedy = f"{name} {when}{strides}", EXPANDED
     elif is_same:
         own_remedy = _COPY
-        sentence = f"only the stride of a dimension of size 1 of {name} changed, which PyTorch guards all the same{strides}"
+        sentence = f"only the stride of a dimension of size 1 of {name} changed, which PyTorch guards anyway{strides}"
     return cause._replace(
         source=source,
         prop=_LAYOUT,

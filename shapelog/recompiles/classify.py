@@ -15,11 +15,12 @@ from shapelog.rules import RULES, Verdict
 _CELL = re.compile(r"(?P<function>.+)\.__closure__\[\d+\]\.cell_contents(?:\.__code__)?")
 _NAMED_IN_HINT = re.compile(r'\(HINT: guard on "(\w+)"')
 _FIXED_PARAMETER = (
-    "set requires_grad of this parameter once, before the first compiled call; a frozen copy of a model and a trained one need a graph each"
+    "set requires_grad of this parameter once, before the first compiled call; "
+    "a frozen copy of a model and a trained one need separate graphs"
 )
 _WITH_GRADIENTS = (
-    "accept two graphs: in some calls gradients flow back through it, which detach() would stop; requires_grad_() on it in the other calls "
-    "lets them share a graph"
+    "accept two graphs: in some calls gradients flow back through this tensor, and detach() would stop them; "
+    "calling requires_grad_() on it in the other calls lets them share a graph"
 )
 # Where one sentence is enough, with the names of what changed.
 _SIMPLE = {

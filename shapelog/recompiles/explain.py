@@ -42,10 +42,11 @@ _AFTER_FAILURE = Cause(
     before="",
     after="",
     size_related=False,
-    sentence="no earlier compilation left a cache entry (it failed, or broke before its first operation), so PyTorch tried again",
+    sentence="no earlier compilation left a cache entry (each failed, or hit a graph break before its first operation), "
+    "so PyTorch tried again",
     place=None,
     named_by_pytorch=False,
-    own_remedy="fix what made the earlier compilation fail or break; it is reported as a failure or graph break of its own",
+    own_remedy="fix the earlier failure or graph break, which is reported separately",
 )
 
 _OTHER_OBJECT = Cause(
@@ -281,7 +282,7 @@ def _explain_without_entries(frame: Frame, compile: Compile, differences: tuple[
     best = nearest([item for item in differences if marks_act(item)] or differences, compile)
     outside = [item.entry.label for item in differences if item.entry.order < 0]
     names = some(outside, _MOST_NAMED) if compile.shown_label else "earlier entries"
-    why = f"of {names}, only the first guard that failed is recorded"
+    why = f"for {names}, only the first failed guard is recorded"
     why += _of_other_entries(differences, best, with_labels=bool(compile.shown_label))
     is_cut = _lacks_later_entries(compile)
     if is_cut:

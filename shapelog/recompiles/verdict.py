@@ -78,16 +78,16 @@ def stays_static(frame: Frame, nearest: EntryDifference, compile: Compile, reuse
         return ""
     axis, entry = fixed
     named = entry if compile.shown_label else "an earlier graph"
-    static = "and is static all the same"
+    static = "and is static nevertheless"
     if is_known_by_limit(frame):
         return (
-            f"a mark may not help: {named} came after {entry.rpartition('/')[2]} other graphs, {static}: the code needs that size (it may "
-            f"be that of a weight), it is compiled with dynamic=False, or {axis} had not changed before, and the other graphs differ in "
-            'something else; TORCH_LOGS="recompiles" shows which'
+            f"a mark may not help: {named} came after {entry.rpartition('/')[2]} other graphs, {static}: either the code needs that exact "
+            f"size (perhaps to match a weight), it is compiled with dynamic=False, or {axis} had not changed before and the other graphs "
+            'differ in something else; TORCH_LOGS="recompiles" shows which'
         )
     return (
-        f"marking does not help: {named} was compiled after {axis} had changed, {static}, so the code needs that size (it may be that of a "
-        "weight); a mark helps only if the code is compiled with dynamic=False"
+        f"marking does not help: {named} was compiled after {axis} had changed, {static}, so the code needs that exact size (perhaps to "
+        "match a weight); a mark helps only if the code is compiled with dynamic=False"
     )
 
 
@@ -141,8 +141,8 @@ def blocking_rule(frame: Frame, nearest: EntryDifference, compile: Compile, reus
         return "SL204", f"marking is not enough: {path}"
     broken = reuse.broken_guard(frame, nearest, compile)
     if broken and ".stride()[" in broken[1]:
-        return "SL105", f"marking is not enough: the dynamic graph {broken[0].label} is only for its own strides ({shown_guard(broken[1])})"
-    limit = f"is only for {shown_guard(broken[1])}" if broken else "does not serve this call"
+        return "SL105", f"marking is not enough: the dynamic graph {broken[0].label} requires its own strides ({shown_guard(broken[1])})"
+    limit = f"requires {shown_guard(broken[1])}" if broken else "does not serve this call"
     return "SL204", f"marking is not enough: the dynamic graph{f' {broken[0].label}' if broken else ''} {limit}"
 
 

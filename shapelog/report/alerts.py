@@ -616,7 +616,8 @@ def _with_other_values(fact: str, members: list[_Blamed], others: list[str]) -> 
     if of_ranks:
         change = f"{causes[0].subject} changed: {of_ranks}"
     elif later:
-        change += f" (then {', '.join([*later[:_VALUES], *['…'][: len(later) > _VALUES]])})"
+        then = f"then {', '.join([*later[:_VALUES], *['…'][: len(later) > _VALUES]])})"
+        change = f"{change[:-1]}, {then}" if " (now " in change and change.endswith(")") else f"{change} ({then}"
     named = others if len(others) <= _AXES else [*others[:_AXES], f"{len(others) - _AXES} more"]
     return f"{change}{mark}{why}" + (f"; {enumerated(named)} changed too" if others else "")
 

@@ -259,7 +259,7 @@ def _with_marks(findings: Iterable[Finding], explained: Explanations, remedies: 
         if removed and item.frame:
             text = remedies.of(removed, [cause for found in removed for cause in found.causes]).text
             setting = explained.trace.version.limit_setting()
-            raise_it = f"; raise {setting} if calls are refused all the same" if lifted[item.frame].after.may_reach_limit else ""
+            raise_it = f"; if calls are still refused, raise {setting}" if lifted[item.frame].after.may_reach_limit else ""
             yield item._replace(own_remedy=text + raise_it)
         elif forbidden and forbidden.causes:
             yield item._replace(own_remedy=remedies.of_recompile(forbidden).text)

@@ -168,7 +168,7 @@ def test_the_range_of_a_mark_is_no_branch(origin: str, code: str) -> None:
     assert cause.codes == (code,)
     if code == "SL321":
         assert (cause.sentence, cause.verdict) == (
-            "dim 0 of x is marked dynamic with a limited range: 2 <= x.size()[0] <= 16 (now x.size()[0] = 20)",
+            "dim 0 of x is marked as dynamic with a limited range: 2 <= x.size()[0] <= 16 (now x.size()[0] = 20)",
             Verdict.CODE,
         )
 
@@ -282,7 +282,7 @@ def test_an_entry_for_strides_that_do_not_follow_from_sizes_does_not_serve_a_con
     ("first", "second", "what"),
     [
         ((0, 1), (8, 1), "x was expanded when this was compiled and is not now: strides (0, 1), now (8, 1)"),
-        ((8, 1), (0, 1), "x is an expanded tensor now and was none before: strides (8, 1), now (0, 1)"),
+        ((8, 1), (0, 1), "x is an expanded tensor now and was not before: strides (8, 1), now (0, 1)"),
     ],
 )
 def test_a_stride_of_0_is_that_of_an_expanded_tensor(first: tuple[int, int], second: tuple[int, int], what: str) -> None:
@@ -496,8 +496,12 @@ def test_a_guard_that_something_is_not_none() -> None:
             "create the object once and reuse it; where each instance",
         ),
         ("L['processor']", "ID_MATCH: ___check_obj_id(L['processor'], {})", "create the object once, outside the call"),
-        ("L['self']", "ID_MATCH: ___check_obj_id(L['self'], {})", "create the object once and reuse it; several objects need a graph each"),
-        ("L['self']", "TYPE_MATCH: ___check_type_id(L['self'], {})", "classes that share this method need a graph each"),
+        (
+            "L['self']",
+            "ID_MATCH: ___check_obj_id(L['self'], {})",
+            "create the object once and reuse it; several objects need one graph each",
+        ),
+        ("L['self']", "TYPE_MATCH: ___check_type_id(L['self'], {})", "classes that share this method need one graph each"),
         (
             "L['self']._modules['mlp']",
             "TYPE_MATCH: ___check_type_id(L['self']._modules['mlp'], {})",
@@ -849,7 +853,7 @@ def test_a_function_that_was_compiled_after_its_first_call() -> None:
     wrapped = guard_tree(tensor_match(), identity("G['crop']._torchdynamo_inline.__code__", 7002, "code"))
     cause = only(two(plain, wrapped))
     assert (cause.codes, cause.size_related) == (("SL309",), False)
-    assert cause.sentence == "crop was replaced by what torch.compile made of a function, after this was compiled"
+    assert cause.sentence == "crop was replaced by the result of torch.compile after this was compiled"
 
 
 def test_a_processor_for_each_layer_is_another_object() -> None:
@@ -984,7 +988,7 @@ def test_what_shares_the_wrapper_of_pytorch_needs_a_graph_each(file: str, is_nam
     else:
         (remedy,) = causes.values()
         assert recompile.verdict is Verdict.JUSTIFIED
-        assert remedy.startswith("functions and modules that share this wrapper of PyTorch need a graph each")
+        assert remedy.startswith("functions and modules that share this wrapper of PyTorch need one graph each")
         assert recompile.consequences == ("len(args)",)
 
 
@@ -1369,7 +1373,7 @@ def test_a_mark_that_an_entry_was_made_without(attribute: str, function: str) ->
     )
     cause = only(made)
     assert (cause.codes, cause.axis) == (("SL321",), f"x {function}")
-    assert cause.sentence == f"x is marked by {function}, and was not when this was compiled"
+    assert cause.sentence == f"x is now marked by {function}, but was not when this was compiled"
 
 
 def test_a_marking_that_pytorch_names_without_its_tensor_is_one_cause() -> None:
@@ -1445,12 +1449,12 @@ def test_tensors_that_are_keys_of_a_dict_and_parameters_are_not_copied() -> None
 @pytest.mark.parametrize(
     ("is_changed", "reason", "remedy"),
     [
-        (True, "len(d) != 1", "the code adds keys to this dict itself: add them before the first call, or return the values"),
-        (True, "len(d) == 1", "the code adds items to it itself: return them, and add them outside"),
+        (True, "len(d) != 1", "the code itself adds keys to this dict: add them before the first call, or return the values"),
+        (True, "len(d) == 1", "the code itself adds items: return them, and add them outside"),
         (False, "len(d) == 1", ""),
         (False, "len(d) == 1  # return y * len(d)  # app/m.py:3 in f", "pass the number of items as an int, which can be dynamic"),
         (False, "len(d) == 1  # return y * len(old_d)  # app/m.py:3 in f", ""),
-        (False, "len(d) == 1  # d.append(y.item())  # app/m.py:3 in f", "the code adds items to it itself: return them"),
+        (False, "len(d) == 1  # d.append(y.item())  # app/m.py:3 in f", "the code itself adds items: return them"),
         (False, "len(d) == 1  # old_d.append(y.item())  # app/m.py:3 in f", ""),
     ],
 )
@@ -1972,7 +1976,7 @@ def test_a_guard_over_an_int_is_no_branch_on_a_size() -> None:
     shape = "(L['k'] % 2) == 0  # if k % 2 == 0:  # app/model.py:6 in f"
     trees = guard_tree(guard_manager("L['k']", type="int"), shapes=(shape,)), guard_tree(equals_match("L['k']", 5))
     cause = only(two(*trees, shape.replace("L['k']", "k"), same=False))
-    assert cause.sentence.startswith("the code branches on an int: the cache entry is only for (k % 2) == 0")
+    assert cause.sentence.startswith("the code branches on an int: the cache entry requires (k % 2) == 0")
 
 
 def test_none_in_place_of_a_tensor_is_written_as_users_write_it() -> None:
@@ -2065,7 +2069,7 @@ def test_vmap_takes_a_dim_from_a_tensor() -> None:
 def test_what_a_module_or_a_class_has_is_no_key_of_a_dict(reason: str, sentence: str) -> None:
     cause = only(two(guard_tree(tensor_match()), guard_tree(tensor_match()), reason))
     assert (cause.codes, cause.sentence) == (("SL320",), sentence)
-    assert cause.own_remedy.startswith("modules with and without it need a graph each") is ("the one that" in sentence)
+    assert cause.own_remedy.startswith("modules with and without it need separate graphs") is ("the one that" in sentence)
 
 
 @pytest.mark.parametrize(
@@ -2108,7 +2112,10 @@ def test_a_switch_that_turns_all_off_is_off_where_it_is_true() -> None:
 def test_the_layers_of_a_module_are_the_items_of_a_container() -> None:
     cause = only(two(guard_tree(tensor_match()), guard_tree(tensor_match()), "len(self._modules['layers']._modules) != 2"))
     assert (cause.codes, cause.sentence) == (("SL313",), "self.layers had 2 modules and now has a different number")
-    assert (cause.verdict, cause.own_remedy.partition(":")[0]) == (Verdict.JUSTIFIED, "modules of another structure need a graph each")
+    assert (cause.verdict, cause.own_remedy.partition(":")[0]) == (
+        Verdict.JUSTIFIED,
+        "modules of a different structure need their own graphs",
+    )
 
 
 def test_the_tensors_of_a_subclass_have_its_new_size_where_they_became_dynamic() -> None:
@@ -2182,7 +2189,7 @@ def test_a_size_that_satisfies_what_failed_is_no_size_of_the_call(size: int, now
     entry = compiled("0/0", tensor(10, 8), guards=guard_tree(tensor_match(), shapes=(shape,)))
     call = compiled("0/1", tensor(size, 8), guards=guard_tree(tensor_match()), reasons=(f"0/0: {shape}",))
     sentences = [cause.sentence for cause in last_recompile(trace(entry, call)).causes if "SL204" in cause.codes]
-    assert [sentence.split("only for ")[1] for sentence in sentences] == [f"x.size()[0] <= 20{now}"]
+    assert [sentence.split("requires ")[1] for sentence in sentences] == [f"x.size()[0] <= 20{now}"]
 
 
 @pytest.mark.parametrize(
@@ -2330,7 +2337,7 @@ def test_a_size_that_shared_its_symbol_with_a_pinned_one_needs_a_symbol_of_its_o
     )
 
 
-@pytest.mark.parametrize(("guard", "kept"), [("L['t'] == 0.5", "its value"), ("(0.1 + L['t']) == 0.6", "what is computed from it")])
+@pytest.mark.parametrize(("guard", "kept"), [("L['t'] == 0.5", "its value"), ("(0.1 + L['t']) == 0.6", "the value computed from it")])
 def test_a_float_that_was_taken_as_a_constant_is_no_branch(guard: str, kept: str) -> None:
     """The pass that makes tensors of floats leaves an equation where an operator takes no tensor (torch 2.13)."""
     where = "(fx/passes/_tensorify_python_scalars.py:429 in _tensorify_impl)"
@@ -2341,7 +2348,9 @@ def test_a_float_that_was_taken_as_a_constant_is_no_branch(guard: str, kept: str
     )
     cause = only(trace(first, second))
     assert (cause.codes, cause.verdict) == (("SL312",), Verdict.CODE)
-    assert cause.sentence.startswith(f"PyTorch could not make the float t a tensor, and took {kept} as a constant: the cache entry is only")
+    assert cause.sentence.startswith(
+        f"PyTorch could not turn the float t into a tensor, so {kept} became a constant: the cache entry requires"
+    )
 
 
 @pytest.mark.parametrize(("guard", "verdict"), [("L['t'] <= 0.0", Verdict.JUSTIFIED), ("L['t'] < 3.0", Verdict.CODE)])
@@ -2380,7 +2389,7 @@ def test_a_float_that_is_pinned_after_tracing_can_be_a_tensor(code: str, verdict
     cause = only(
         trace(compiled("0/0", tensor(10, 8), guards=first), compiled("0/1", tensor(10, 8), guards=second, specializations=(pinned,)))
     )
-    kept = "PyTorch could not make it a tensor, and took its value as a constant"
+    kept = "PyTorch could not turn it into a tensor, so its value became a constant"
     rounded = "the code makes an int of it, which a tensor in its place would not be"
     assert cause.sentence == f"the float t changed from 0.1 to 0.2; {kept if verdict is Verdict.CODE else rounded}"
     assert (cause.codes, cause.verdict, cause.own_remedy) == (("SL312",), verdict, remedy)
@@ -2509,7 +2518,7 @@ def test_entering_autocast_is_one_cause() -> None:
 def test_what_made_the_earlier_compilation_fail_is_to_be_fixed() -> None:
     cause = only(trace(compiled("0/0", tensor(10, 8), **make.FAILED), compiled("0/1", tensor(10, 8))))
     assert cause.codes == ("SL403",)
-    assert cause.own_remedy.startswith("fix what made the earlier compilation fail or break")
+    assert cause.own_remedy.startswith("fix the earlier failure or graph break")
 
 
 @pytest.mark.parametrize(

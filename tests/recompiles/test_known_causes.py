@@ -105,7 +105,7 @@ def test_the_cost_is_the_measured_one(name: str) -> None:
         ("aliasing_with_size", "0/1", "a and b were different tensors, and are now the same one"),
         ("dict_types_and_kwargs", "1/2", "d changed from type collections.OrderedDict to collections.defaultdict"),
         ("dict_types_and_kwargs", "2/1", "kw no longer contains 'a'"),
-        ("float_branch", "0/2", "the code branches on a float: the cache entry is only for t <= 0.5"),
+        ("float_branch", "0/2", "the code branches on a float: the cache entry requires t <= 0.5"),
         ("functions_passed", "0/1", "act changed from the function <lambda> (m06_functions_passed.py:7) to a built-in function"),
         ("functions_passed", "1/1", "act is a different library function: torch.relu, now torch.sin"),
         ("functions_passed", "2/1", "act changed from the function a1 (m06_functions_passed.py:16) to a2 (m06_functions_passed.py:17)"),

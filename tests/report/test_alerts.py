@@ -40,6 +40,11 @@ def fingerprints(*traces: bytes, **more: object) -> list[str]:
 # What there is.
 
 
+def test_later_values_of_a_guard_are_listed_with_the_first_one() -> None:
+    alert = by_code(of_fixture("lab/detections_maybe_none"))["SL104"]
+    assert alert.sentence.endswith("(now labels.size()[0] = 0, then labels.size()[0] = 1)")
+
+
 def test_one_alert_covers_every_recompile_of_one_property() -> None:
     (alert,) = alerts_of(make.trace(static_sizes(8, 3, 5, 7))).alerts
     assert (alert.rule.code, alert.axes, alert.level) == ("SL101", ("x.size[0]",), Level.WARNING)
@@ -63,7 +68,7 @@ def test_a_limit_that_every_rank_hit_is_an_event_of_each() -> None:
     assert (alert.level, alert.kinds) == (Level.ERROR, {AlertKind.LIMIT})
     assert len({occurrence.compile for occurrence in alert.occurrences}) == len(alert.occurrences) == 2
     mark = "mark dim 0 of x as dynamic: add L['x']:0 to TORCH_COMPILE_DYNAMIC_SOURCES"
-    assert alert.remedy.text == f"{mark}; raise torch._dynamo.config.recompile_limit if calls are refused all the same"
+    assert alert.remedy.text == f"{mark}; if calls are still refused, raise torch._dynamo.config.recompile_limit"
 
 
 def test_what_came_along_with_a_size_of_one_is_not_avoidable() -> None:

@@ -139,7 +139,7 @@ _CONSTANT = re.compile(r"ConstantVariable\(\w+: (.*)\)")
 
 
 # What a text log that ends before the exception has in its place.
-LOST_EXCEPTION = "the exception is missing from the text"
+LOST_EXCEPTION = "the exception is missing from the log"
 # The cause of another exception, whose stack PyTorch leaves out.
 _WITHOUT_STACK = re.compile(r"\s*torch\._\w+\.[\w.]{1,200}: \S")
 

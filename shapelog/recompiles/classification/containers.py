@@ -12,10 +12,10 @@ from shapelog.rules import Verdict
 from shapelog.text import with_article
 
 _KINDS_OF_CALLS = "accept one graph for each kind of call: each passes tensors that the other does not"
-_EACH_CASE = "accept one graph for each case: the code asks which keys there are, and does something else"
-_EACH_LENGTH = "accept one graph for each case: the code asks how many items there are, and does something else"
-_OWN_KEYS = "the code adds keys to this dict itself: add them before the first call, or return the values and store them outside"
-_OWN_ITEMS = "the code adds items to it itself: return them, and add them outside"
+_EACH_CASE = "accept one graph for each case: the code behaves differently depending on which keys there are"
+_EACH_LENGTH = "accept one graph for each case: the code behaves differently depending on how many items there are"
+_OWN_KEYS = "the code itself adds keys to this dict: add them before the first call, or return the values and store them outside"
+_OWN_ITEMS = "the code itself adds items: return them, and add them outside"
 # A call on a list that makes it longer; after a graph break, it is the resumed code that makes it.
 _ADDS = r"\.(?:append|extend|insert)\("
 _NUMBER_OF_ITEMS = "pass the number of items as an int, which can be dynamic, in place of len() inside"
@@ -25,8 +25,12 @@ _CLASS_DICT, _MODULE_PART = (
     re.compile(r"dict\((?P<owner>.*)\.__dict__\)"),
     re.compile(r"(?P<owner>.*)\._(?P<part>module|parameter|buffer)s"),
 )
-_OTHER_PARTS = "modules of another structure need a graph each: raise the recompile limit above their number, or compile each by itself"
-_WITH_AND_WITHOUT = "modules with and without it need a graph each; if one module gains or loses it, do that before the first compiled call"
+_OTHER_PARTS = (
+    "modules of a different structure need their own graphs: raise the recompile limit above their number, or compile each by itself"
+)
+_WITH_AND_WITHOUT = (
+    "modules with and without it need separate graphs; if one module gains or loses it, do that before the first compiled call"
+)
 # What ``torch.optim.Optimizer.state`` holds for a parameter.
 _STATE = re.compile(r"\.state\[key \d+\]$")
 _FIRST_STEP = "take one step before the first compiled call, or accept the extra graph: an optimizer makes its state in its first step"

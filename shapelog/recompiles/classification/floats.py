@@ -22,7 +22,7 @@ _NUMBER_ONLY = (
     r"\b(?:alpha|beta|value|p) = {name}\b|\btorch\.(?:nn\.functional|_C\._nn)\.\w+\(.*\b{name}\b|\btorch\.threshold\(.*\b{name}\b"
 )
 _ONE_MORE = (
-    "accept one more graph: PyTorch made this float dynamic when it changed, and the operator that it goes to takes no tensor in its place"
+    "accept one more graph: PyTorch made this float dynamic when it changed, and the operator that receives it does not accept a tensor"
 )
 _CYCLED = re.compile(r"\.param_groups\[\d+\]\['(?:betas'\]\[\d+\]|momentum'\])$")
 _FIXED_MOMENTUM = "pass cycle_momentum=False to the scheduler that sets it (OneCycleLR, CyclicLR), or accept one graph per value"
@@ -53,7 +53,7 @@ def float_value(item: Violation, name: str, entry: CompileFacts, call: CompileFa
         remedy = _remedy_of_pin(name, own if place is None or own.endswith(place.file) else place.file)
         return Classification(("SL312",), rounded, False, Verdict.JUSTIFIED, remedy)
     if pin is not None and not pin.user_stack.frames:  # after the code was traced: the backend takes no floats
-        constant = f"{sentence}; PyTorch could not make it a tensor, and took its value as a constant"
+        constant = f"{sentence}; PyTorch could not turn it into a tensor, so its value became a constant"
         return Classification(("SL312",), constant, False, remedy=_remedy_of_group(item.source, call.compile.metrics.code_file))
     if pin is not None:
         sentence += f"; {by_whom(pin)} needs the exact value"

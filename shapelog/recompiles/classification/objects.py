@@ -29,9 +29,9 @@ _SAME_CLASS = "define the class at module level"
 _UNKNOWN_OBJECT = "create the object once, outside the call, and reuse it; if it is a class or an enum member, accept one graph for each"
 _OWN_OBJECT = (
     "create the object once and reuse it; where each instance of the class has its own, each needs its own graph: "
-    "raise the recompile limit above their number"
+    "raise the recompile limit above the number of instances"
 )
-_ITSELF = "create the object once and reuse it; several objects need a graph each: raise the recompile limit above their number"
+_ITSELF = "create the object once and reuse it; several objects need one graph each: raise the recompile limit above the number of objects"
 # Where torch.nn.utils.parametrize makes a class for each module (``_inject_new_class``).
 _PARAMETRIZED = "torch.nn.utils.parametrize."
 _OWN_CLASS = (
@@ -40,11 +40,13 @@ _OWN_CLASS = (
 )
 _MODULE_OF_SELF = re.compile(r"L\['self'\](?:\._modules\['[^']+'\])+")
 _REFERRED_TO = "keep the object alive as long as the compiled function is in use, or accept one graph for calls without it"
-_OTHER_MODULES = "layers that hold modules of different classes need a graph each; replace a module before the first compiled call"
+_OTHER_MODULES = "layers that hold modules of different classes need separate graphs; replace a module before the first compiled call"
 _SHARED_METHOD = (
-    "classes that share this method need a graph each: raise the recompile limit above their number, or compile one class alone"
+    "classes that share this method need one graph each: raise the recompile limit above the number of classes, or compile one class alone"
 )
-_SHARED_WRAPPER = "functions and modules that share this wrapper of PyTorch need a graph each: raise the recompile limit above their number"
+_SHARED_WRAPPER = (
+    "functions and modules that share this wrapper of PyTorch need one graph each: raise the recompile limit above their number"
+)
 # What compiled autograd calls for the backward pass of a custom function (``call_backward`` in ``torch/_dynamo/external_utils.py``).
 _BACKWARD = "L['backward_c_function']"
 _ARGUMENT = re.compile(r"L\['\w+'\]")
@@ -86,13 +88,13 @@ def _identity(item: Violation, name: str, entry: CompileFacts, call: CompileFact
     if item.source.endswith("__code__") or "code" in expected.split("'")[-2:]:
         function = name.removesuffix(".__code__")
         if item.actual == COMPILED_FUNCTION:
-            sentence = f"{function} was replaced by what torch.compile made of a function, after this was compiled"
+            sentence = f"{function} was replaced by the result of torch.compile after this was compiled"
             return Classification(("SL309",), sentence, remedy=_COMPILE_FIRST)
         return _other_function(item.source, function, entry, call)
     if short_type(expected) in _LIBRARY_FUNCTIONS:
         return Classification(("SL311",), other_library_function(name, entry, call), remedy=_for_functions(item.source))
     if operator := _OPERATOR.search(expected):
-        return Classification(("SL311",), f"{name} is another operator than {operator[1]}", remedy=_EACH_FUNCTION)
+        return Classification(("SL311",), f"{name} is a different operator than {operator[1]}", remedy=_EACH_FUNCTION)
     if expected.startswith(THE_CLASS):
         before = short_type(expected.removeprefix(THE_CLASS))
         if not str(item.actual).startswith(THE_CLASS):
@@ -105,7 +107,7 @@ def _identity(item: Violation, name: str, entry: CompileFacts, call: CompileFact
         return Classification(("SL311",), f"{name} is a different member of the enum {short_type(expected)}")
     class_name = short_type(expected)
     if re.search(rf"(?<!\w)(?:is|is not|==|!=) (?:\w+\.)*{re.escape(class_name)}\.[A-Za-z]\w*(?!\w|\(|\.)", code_of(item)):
-        return Classification(("SL311",), f"{name} is another object than before, which the code compares with those of {class_name}")
+        return Classification(("SL311",), f"{name} is a different object than before, and the code compares it with those of {class_name}")
     before_id, after_id = integer(expected), integer(str(item.actual))
     if before_id is not None and after_id is not None and abs(before_id - after_id) == _BOOL_DISTANCE:
         return Classification(("SL311",), f"{name} changed between True and False")

@@ -85,12 +85,12 @@ def _of_float(guard: _Guard) -> Classification | None:
     if not is_of_float(guard.names, guard.entry):
         return None
     if not is_constant_of_float(guard.shape):
-        sentence = f"the code branches on a float: the cache entry is only for {guard.shown}"
+        sentence = f"the code branches on a float: the cache entry requires {guard.shown}"
         return Classification(("SL312",), sentence, False, Verdict.JUSTIFIED, FLOAT_BRANCH)
     floats = " and ".join(Source(name).display_name for name in guard.names)
-    what = "its value" if guard.expression.startswith(f"{guard.names[0]} ==") else "what is computed from it"
-    kept = f"PyTorch could not make the float {floats} a tensor, and took {what} as a constant"
-    return Classification(("SL312",), f"{kept}: the cache entry is only for {guard.shown}", False)
+    what = "its value" if guard.expression.startswith(f"{guard.names[0]} ==") else "the value computed from it"
+    kept = f"PyTorch could not turn the float {floats} into a tensor, so {what} became a constant"
+    return Classification(("SL312",), f"{kept}: the cache entry requires {guard.shown}", False)
 
 
 def _square_nested_tensor(guard: _Guard) -> Classification | None:
@@ -139,7 +139,7 @@ def _range_of_mark(guard: _Guard) -> Classification | None:
     part = guard.source.tensor_part
     if part is None or len(guard.names) != 1 or not _is_range_of_mark(guard.shape):
         return None
-    sentence = f"dim {part.prop.dim} of {part.tensor.display_name} is marked dynamic with a limited range: {guard.shown}"
+    sentence = f"dim {part.prop.dim} of {part.tensor.display_name} is marked as dynamic with a limited range: {guard.shown}"
     return Classification(("SL321",), sentence, True, Verdict.CODE, _WIDER_RANGE)
 
 
@@ -154,7 +154,7 @@ def _specialized(guard: _Guard) -> Classification | None:
 
 def _branch(guard: _Guard) -> Classification:
     what = "an int" if guard.names and not guard.sizes else "a size"
-    return Classification(("SL204",), f"the code branches on {what}: the cache entry is only for {guard.shown}", True)
+    return Classification(("SL204",), f"the code branches on {what}: the cache entry requires {guard.shown}", True)
 
 
 _FORMS = (_duck_shape, _of_float, _square_nested_tensor, _strides, _equal_unbacked, _zero_one, _range_of_mark, _specialized)

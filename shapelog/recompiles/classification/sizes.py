@@ -11,7 +11,7 @@ from shapelog.rules import Verdict
 
 _LAYOUT_OR_SLICE = "a slice of a different width, or a different memory layout"
 _COPY_OR_LAYOUT = (
-    "copy a slice with clone(memory_format=torch.contiguous_format): contiguous() leaves one with a size of 1 as it is; "
+    "copy a slice with clone(memory_format=torch.contiguous_format), since contiguous() does not copy one with a size of 1; "
     "otherwise use one memory format"
 )
 # Torch 2.0 and older compare the size and the stride of each dim in turn: the sizes of later dims, which make the stride, come after it.

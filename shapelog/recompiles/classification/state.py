@@ -15,12 +15,12 @@ from shapelog.text import some
 _ONE_CALL = "compile the code once, with one set of options, or accept one graph for each"
 _OTHER_SURROUNDINGS = "torch.compile was called with another backend, under another dispatch mode, or from another thread"
 _NO_GUARD_FAILED = f"no guard failed, as where {_OTHER_SURROUNDINGS}"
-WITHOUT_REASON = f"PyTorch gave no reason, as it does where {_OTHER_SURROUNDINGS}"
+WITHOUT_REASON = f"PyTorch gave no reason, which happens when {_OTHER_SURROUNDINGS}"
 SAME_SURROUNDINGS = (
     "run every call with the same backend and in the same thread, under the same dispatch modes (DebugMode, FakeTensorMode, ...)"
 )
-_ONE_GRAD_MODE = "call it in one grad mode, as under torch.no_grad(): none of its inputs requires a gradient"
-_ONE_INFERENCE_MODE = "use the same mode in all calls without gradients, also to warm up: inference mode needs its own graphs"
+_ONE_GRAD_MODE = "always call it in the same grad mode, for example under torch.no_grad(): none of its inputs requires a gradient"
+_ONE_INFERENCE_MODE = "use the same mode in all calls without gradients, including warm-up calls: inference mode needs its own graphs"
 _TRACED_OPERATOR = "accept it: PyTorch compiles this operator itself for every call that is traced, as by torch.export"
 WHOLE_TRANSFORM = "compile the transformed function as a whole, torch.compile(torch.func.vmap(f)), or accept one graph for each transform"
 _TRANSFORM = re.compile(r"\('(\w+)', \d+(?:, ([^()]*))?\)")

@@ -135,7 +135,7 @@ def _remedy_of_alias(names: list[Source], is_tensor: bool, entry: CompileFacts, 
 def marking(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     tensor, function = name or "a tensor", MARKED_BY.get(item.prop.name, "")
     if function and str(item.expected) == "False":
-        return Classification(("SL321",), f"{tensor} is marked by {function}, and was not when this was compiled")
+        return Classification(("SL321",), f"{tensor} is now marked by {function}, but was not when this was compiled")
     how = f"({function or 'mark_dynamic, maybe_mark_dynamic or mark_static'}) than when this was compiled"
     return Classification(("SL321",), f"{tensor} is marked differently {how}")
 

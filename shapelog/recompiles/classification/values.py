@@ -20,8 +20,8 @@ _NUMBER_OF_COUNTER = "call next({}) outside the compiled function, and pass the 
 _ZERO_OR_ONE = "accept the extra graph: 0 and 1 often need one each; rewrite the line if other values recompile, too"
 _PLAIN = "pass a plain {}: PyTorch treats an instance of a subclass as a constant"
 _OF_INSTANCE = (
-    "leave the value out of the compiled code where it only names the object; where it does not, each instance needs its own graph: "
-    "raise the recompile limit above their number"
+    "leave the value out of the compiled code if it only names the object; if not, each instance needs its own graph: "
+    "raise the recompile limit above the number of instances"
 )
 # A path with a number in it, or a pair of a number and a name.
 _WITH_NUMBER = re.compile(r"'(?=[^']*\d)[\w-]{1,80}(?:[./][\w-]{1,80}){1,40}'|\(\d{1,9}, '[^',]{1,80}'\)|\('[^',]{1,80}', \d{1,9}\)")

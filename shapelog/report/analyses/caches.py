@@ -23,7 +23,7 @@ _COLUMNS = (
     Column("compiling", True),
     Column("saved", True),
 )
-_NOTE = "a miss is explained by what its key does not share with the most similar earlier key; times in seconds"
+_NOTE = "for a miss, the parts of its key that differ from the most similar earlier key are shown; times in seconds"
 _LOOKUP_COLUMNS = (
     Column("cache"),
     Column("where"),

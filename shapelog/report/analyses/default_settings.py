@@ -23,5 +23,5 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
         )
         for item in found
     ]
-    note = f"as recorded when the run began to compile; of {plural(len(DEFAULTS), 'setting')} with one default in torch 2.6 to 2.15"
+    note = f"recorded at the first compilation; covers {plural(len(DEFAULTS), 'setting')} whose default is the same in torch 2.6 to 2.15"
     yield Table("settings", "Settings that are not at their defaults", columns, tuple(rows), note)

@@ -30,9 +30,11 @@ _SIZE_OF_DATA = (
     "set torch._dynamo.config.capture_dynamic_output_shape_ops = True, or rewrite it without an output whose size depends on the data, "
     "as torch.where in place of a boolean mask"
 )
-_MORE_OF_TEXT = "add the lines up to the exception to the text: they name the error"
+_MORE_OF_TEXT = "add the log lines up to the exception: they name the error"
 _NO_REASON = "run the same calls without this setting and with TORCH_LOGS=recompiles, which shows the reason"
-_OWN_ERROR = "check this before the compiled call and raise there: code that raises while it is compiled runs in eager mode from then on"
+_OWN_ERROR = (
+    "check this before the compiled call and raise there: a function that raises while it is compiled runs in eager mode from then on"
+)
 _CONSTANT = "move this line out of the compiled code, or compile with dynamic=False, which keeps {what} constant (one graph per value)"
 _FORBIDDEN = re.compile(r"Attempt to trace forbidden callable <function (\w+)")
 _BEFORE_THE_CALL = "call {function} before the compiled code is called, not in it"

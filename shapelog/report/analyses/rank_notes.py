@@ -24,7 +24,7 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
         order = {words: number for number, words in enumerate((*_WORDS.values(), _EXCHANGED))}
         columns = (Column("compiles"), Column("rank"), Column("what"), Column("in PyTorch's words", is_wide=True))
         rows.sort(key=lambda row: order.get(row[2], len(order)))
-        yield Table("rank_notes", "What ranks compared while they compiled", columns, tuple(rows))
+        yield Table("rank_notes", "What ranks compared during compilation", columns, tuple(rows))
 
 
 def _shortened(text: str) -> str:

@@ -62,7 +62,7 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
             room = (
                 "the next recompilation will be refused"
                 if entries == limit
-                else "one more fits, and the recompilation after that will be refused"
+                else "one more is allowed, and the recompilation after that will be refused"
             )
             sentence = f"{title} {has} {plural(entries, 'cache entry')} (limit {limit}); {room}"
         else:

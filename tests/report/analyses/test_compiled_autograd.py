@@ -54,5 +54,5 @@ def test_a_capture_is_explained_with_pytorchs_reason(reasons: tuple[str, ...], w
 
 def test_a_capture_is_no_function_without_a_name() -> None:
     page = shown(make.trace(captured(0)))
-    assert "a function that the log does not name" not in page
+    assert "a function not named in the log" not in page
     assert "0 compilations" not in page

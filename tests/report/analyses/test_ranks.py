@@ -74,7 +74,7 @@ def test_ranks_that_agree_are_no_finding() -> None:
 
 def test_ranks_that_agree_take_a_line_and_their_tables_are_verbose() -> None:
     text = shown(ALIKE, 80)
-    assert "\nRanks 0-3 behave alike: shown once, with the time of all ranks\n\n" in text
+    assert "\nRanks 0-3 behave the same: shown once, with summed times\n\n" in text
     assert "Compilations of each rank" not in text
     assert shown(ALIKE, verbose=True).index("warning[SL101]") < shown(ALIKE, verbose=True).index("Compilations of each rank")
     assert "\n  sizes differ: x.size[0] of forward at 0/0; --verbose has the tables\n" in shown(SIZES_ALONE)
