@@ -163,11 +163,11 @@ class Advice(NamedTuple):
             return "the recompile limit was hit, but no reason is recorded"
         if not self.remaining:
             if self.is_from_text:
-                return "the text has no recompilations with their reasons"
+                return "the log has no recompilations with reasons"
             if self.why_no_frames:
                 return self.why_no_frames
             return "nothing recompiled" + (
-                " (failed compilations are listed by shapelog report)" if self.failures else ": every frame was compiled once"
+                " (failed compilations are listed by shapelog report)" if self.failures else " (every frame was compiled once)"
             )
         if any(item.size_related for item in self.remaining):
             return "no mark would remove any of the recompilations; the reason is listed for each"

@@ -200,7 +200,7 @@ def _parameters(context: AdviceContext) -> Iterator[Alternative]:
         tool="force_parameter_static_shapes",
         codes=("SL106",),
         subject=", ".join(found[:4]),
-        sentence="Lets parameters become dynamic automatically from the second width on; needs one compilation more than the list.",
+        sentence="Lets parameters become dynamic automatically from the second width on; needs one more compilation than the list.",
         lines=(
             "torch._dynamo.config.force_parameter_static_shapes = False",
             "torch._dynamo.config.force_nn_module_property_static_shapes = False  # also needed for torch.nn modules such as Linear",
@@ -252,7 +252,7 @@ def _profile(context: AdviceContext) -> Iterator[Alternative]:
             tool="PGO",
             codes=("SL312", "SL101", "SL102") if floats else ("SL101", "SL102"),
             subject=", ".join(subject[:_SHOWN]) + (f" and {len(subject) - _SHOWN} more" if len(subject) > _SHOWN else ""),
-            sentence=f"Remembers what became dynamic in this run{', floats too,' if floats else ''} for the next run of the same job.",
+            sentence=f"Remembers what became dynamic{', including floats,' if floats else ''} for the next run of the same job.",
             lines=("TORCH_COMPILE_JOB_ID=my_job python ...  # not 0 or 1: torch 2.8 to 2.15 parse these as booleans and fail",),
             warning="The first run does not change."
             + (" Frames with closures are not recognized in another process." if context.version.at_least(13) else ""),
@@ -368,7 +368,7 @@ def _shapes_spec(context: AdviceContext) -> Iterator[Alternative]:
             ),
             warning=(
                 "A branch on such a size causes a graph break (an error with fullgraph=True). "
-                "Everything it does not name is static, even if the list has it."
+                "Dimensions that it does not name are static, even if they are in the list."
             ),
         )
         return

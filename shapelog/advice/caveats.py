@@ -157,7 +157,7 @@ def caveats_of_source(
     if marks and not marks[0].is_int and "SL106" not in codes and any(_stays_static(frame, source, index) for frame in frames):
         yield STAYS_STATIC
     if "SL106" in codes:
-        yield "A parameter has one width per instance, so this saves a compilation per instance, not per call. One graph each may be fine."
+        yield "A parameter has one width per instance, so this saves a compilation per instance, not per call. One graph each may do."
     bounds = dict.fromkeys(display_text(text) for item in seen for text in item.bounds)
     if bounds:
         yield f"A dynamic graph covers a limited range: {'; '.join(list(bounds)[:4])}{'; …' if len(bounds) > 4 else ''}"
@@ -246,10 +246,10 @@ def _after_limit(replayed: Replay, marks: Marks) -> Iterator[str]:
         return
     named = ", ".join(dict.fromkeys(title for title, _ in hits))
     more = replayed.cost(marks).unrecorded
-    often = f", up to {plural(more, 'time')}" if more else ""
+    often = "" if not more else ", once" if more == 1 else f", up to {more} times"
     then = "raised errors" if all(compile.raised_at_limit for _, compile in hits) else "ran in eager mode and left no records"
     may = f"calls with other values may compile again{often}"
-    first = ", and what only these calls run may compile for the first time" if more else ""
+    first = ", and functions that only these calls reach may compile for the first time" if more else ""
     yield f"After the recompile limit was hit, {named} {then}: {may}{first}."
 
 
@@ -262,8 +262,8 @@ def _handed_on(replayed: Replay, marks: Marks) -> Iterator[str]:
     names, number = some([source.display_name for source in sources], _SHOWN), plural(len(served), "compilation")
     whose, are, them = ("its", "is", "it") if len(sources) == 1 else ("their", "are", "them")
     yield (
-        f"By {whose} sizes, {names} {are} what other compiled code returned. Where eager code makes a new tensor of that, "
-        f"up to {number} will not go away: mark {them} as well."
+        f"Judging by {whose} sizes, {names} {are} returned by other compiled code. If eager code makes a new tensor from {them}, "
+        f"up to {number} will remain: mark {them} as well."
     )
 
 
@@ -275,8 +275,8 @@ def _kept(replayed: Replay, marks: Marks) -> Iterator[str]:
         names, number = some([source.display_name for source in sources], _SHOWN), plural(len(served), "compilation")
         are, them = ("is", "it") if len(sources) == 1 else ("are", "them")
         yield (
-            f"{names} {are} taken to be what compiled code keeps. Where code outside replaces {them}, as beam search reorders a cache, "
-            f"up to {number} will not go away: mark {them} as well."
+            f"{names} {are} assumed to be kept by compiled code. If other code replaces {them}, as when beam search reorders a cache, "
+            f"up to {number} will remain: mark {them} as well."
         )
 
 

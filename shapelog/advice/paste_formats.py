@@ -98,12 +98,14 @@ def effect_of(advice: Advice) -> str:
             if after.limit_hits
             else "the recompile limit might no longer be reached"
             if after.may_reach_limit
-            else "the recompile limit is no longer reached" + (" by the calls that were recorded" if after.unrecorded else "")
+            else (
+                "the recorded calls no longer reach the recompile limit" if after.unrecorded else "the recompile limit is no longer reached"
+            )
         )
     if after.forbidden < before.forbidden:
         parts.append(f"{plural(before.forbidden - after.forbidden, 'forbidden recompilation')} no longer needed")
     scope = f", {advice.scope}" if advice.scope else ""
     words = ", and ".join(parts)
     saved = advice.avoidable_seconds.as_saving
-    longer = f": {seconds(advice.removed_seconds)} go away, but dynamic compilations take longer" if advice.becomes_slower else ""
+    longer = f": removes {seconds(advice.removed_seconds)}, but dynamic compilations take longer" if advice.becomes_slower else ""
     return f"{words} (saves {saved} of {before.seconds}{longer}{scope})" if saved else words + scope

@@ -40,7 +40,7 @@ _UNKNOWN_GRAPHS = (
 # Where marking is not enough although what varies could be marked, for rules that recommend to mark something.
 _WHERE_BLOCKED = {
     "SL105": "{clone}, and mark {what}",
-    "SL321": "remove mark_static from what varies, or accept one graph per size",
+    "SL321": "remove mark_static from the sizes that vary, or accept one graph per size",
     UNEXPLAINED.code: "paste the whole message: it has the reasons for the later entries",
 }
 
@@ -59,7 +59,7 @@ class _Removal(NamedTuple):
 
 
 _COPY_OF_ROW = "copy the slice or view with clone(memory_format=torch.contiguous_format)"
-_PASTE_MORE = "add the lines of the log that follow this recompilation to the text: they have its reasons"
+_PASTE_MORE = "add the log lines that follow this recompilation: they have its reasons"
 
 
 class Remedies:
@@ -301,8 +301,8 @@ def _taken_over(removal: _Removal, causes: Sequence[Cause]) -> str:
     """
     found = [cause for cause in causes if cause.prop.is_of_dim and Mark(cause.source, cause.prop.dim) in removal.taken_over]
     names = list(dict.fromkeys(cause.subject if cause.source in removal.marked else cause.source.display_name for cause in found))
-    has = "have their sizes" if len(names) > 1 else "has its size"
-    return f" ({_first_of(names, len(names))} {has} from there)" if names else ""
+    size, follow = ("sizes", "follow") if len(names) > 1 else ("size", "follows")
+    return f" (the {size} of {_first_of(names, len(names))} {follow} from this)" if names else ""
 
 
 def _what_to_set(suggestions: Sequence[Suggestion], note: str = "") -> str:

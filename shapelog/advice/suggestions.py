@@ -40,7 +40,10 @@ class _Basis(Enum):
 _CONFIDENCE = {
     _Basis.DYNAMIC_GRAPH: ("high", "a dynamic graph in the trace handles all these calls"),
     _Basis.SIMILAR_GRAPHS: ("medium", "the graphs match, but the trace contains no dynamic graph that handles all these calls"),
-    _Basis.HANDED_ON: ("medium", "by its sizes, a tensor is what another function returned; eager code may have made a new one of it"),
+    _Basis.HANDED_ON: (
+        "medium",
+        "judging by its sizes, a tensor was returned by another function; eager code may have made a new one from it",
+    ),
     _Basis.BEFORE_LIMIT: ("medium", "calls after the limit hit left no records, and may need graphs of their own"),
     _Basis.REASONS: ("low", "sizes differ, but neither graphs nor guards are recorded, so one graph may not be enough"),
     _Basis.BACKENDS: ("low", "this code is compiled with several backends, and the trace does not record which one each call came with"),
@@ -237,7 +240,7 @@ def _all_sources(explained: Explanations) -> SourceNames:
 def _recommendation(subject: str, version: TorchVersion) -> str:
     """What to mark, in one sentence."""
     whole = subject.startswith("dim") and version.reads_sources and not version.reads_dims
-    return f"mark {subject} as dynamic" + (" (torch before 2.13 can only list the whole tensor)" if whole else "")
+    return f"mark {subject} as dynamic" + (" (before torch 2.13, an entry covers the whole tensor)" if whole else "")
 
 
 def subject_of(name: str, dims: Sequence[int], is_int: bool) -> str:

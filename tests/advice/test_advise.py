@@ -121,7 +121,7 @@ def test_a_list_or_the_reason_why_there_is_none() -> None:
         ("real/2.10/user_triton.log.gz", "2.10", "L['x']", ""),
         ("real/2.15/a_auto.log.gz", "2.15", "L['x']:0", ""),
         ("real/2.15/k_pgo_warm.log.gz", "2.15", "L['self'].k", ""),
-        ("real/2.13/a_dynamic.log.gz", "2.13", "", "nothing recompiled: every frame was compiled once"),
+        ("real/2.13/a_dynamic.log.gz", "2.13", "", "nothing recompiled (every frame was compiled once)"),
         ("real/2.13/export_good.log.gz", "2.13", "", "the trace has 1 export, but no frame that could recompile"),
     ],
 )
@@ -142,7 +142,7 @@ def test_another_version_than_that_of_the_trace_can_be_advised_for(version: Torc
 def test_a_whole_tensor_is_listed_once_and_the_advice_explains_what_that_means() -> None:
     advice = make.advice(trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(12, 9))), V210)
     assert (advice.env, only(advice).dims) == ("L['x']", (0, 1))
-    assert only(advice).recommendation == "mark dims 0 and 1 of x as dynamic (torch before 2.13 can only list the whole tensor)"
+    assert only(advice).recommendation == "mark dims 0 and 1 of x as dynamic (before torch 2.13, an entry covers the whole tensor)"
     assert any(caveat.startswith("torch before 2.13 can only list whole tensors") for caveat in advice.caveats)
 
 
@@ -425,7 +425,8 @@ def test_a_call_beyond_the_limit_is_served_as_well() -> None:
     assert only(advice).gone == tuple(f"0/{number}" for number in range(1, 9))
     words = (
         "After the recompile limit was hit, f ran in eager mode and left no records: "
-        "calls with other values may compile again, up to 8 times, and what only these calls run may compile for the first time."
+        "calls with other values may compile again, up to 8 times, "
+        "and functions that only these calls reach may compile for the first time."
     )
     assert words in advice.caveats
     assert (advice.after.total, advice.after.more, advice.after.at_most) == (1, 0, 9)
@@ -458,7 +459,7 @@ def test_a_limit_hit_becomes_a_compile_where_marks_make_room() -> None:
     [
         (trace(), "nothing was compiled"),
         (trace(llama()), "the trace has 8 piecewise compilations of vLLM, but no frame that could recompile"),
-        (trace(static_sizes(10)), "nothing recompiled: every frame was compiled once"),
+        (trace(static_sizes(10)), "nothing recompiled (every frame was compiled once)"),
         (trace(static_sizes(10, 1)), "no mark would remove any of the recompilations; the reason is listed for each"),
         (
             trace(
@@ -579,8 +580,8 @@ def test_what_a_function_keeps_may_be_replaced_outside() -> None:
     """As beam search reorders a cache between the steps, which leaves no record."""
     advice = report_of("lab/kept_kv_cache.log.gz").advice
     assert advice is not None
-    (caveat,) = [text for text in advice.caveats if "taken to be what compiled code keeps" in text]
-    assert caveat.endswith("up to 3 compilations will not go away: mark them as well.")
+    (caveat,) = [text for text in advice.caveats if "assumed to be kept by compiled code" in text]
+    assert caveat.endswith("up to 3 compilations will remain: mark them as well.")
     assert advice.after.at_most == advice.after.total + 3
 
 

@@ -182,7 +182,7 @@ def test_a_tensor_that_the_lines_contradict_is_marked_by_itself(lines: tuple[str
     """Where they leave it open, the prediction is a range, and a caveat has the reason."""
     advice = advise(make.explain(handed(*lines)))
     assert (advice.env, advice.after.total, advice.after.at_most) == (env, 2, 2 if is_sure else 3)
-    assert any("By its sizes, h is what other compiled code returned" in item for item in advice.caveats) is not is_sure
+    assert any("Judging by its sizes, h is returned by other compiled code" in item for item in advice.caveats) is not is_sure
 
 
 def test_the_remedy_names_the_function_whose_input_is_marked() -> None:
@@ -190,14 +190,16 @@ def test_the_remedy_names_the_function_whose_input_is_marked() -> None:
     shown = make.report(handed(*("y = score(encode(x))",) * 2))
     remedies = {item.frame.title: shown.remedies.of_recompile(item).text for item in shown.recompiles}
     assert remedies["encode"].startswith("mark dim 0 of x as dynamic: add L['x']:0")
-    assert remedies["score"].startswith("mark dim 0 of x in encode as dynamic (h has its size from there): add L['x']:0")
+    assert remedies["score"].startswith("mark dim 0 of x in encode as dynamic (the size of h follows from this): add L['x']:0")
 
 
 def test_of_many_inputs_the_first_is_one_of_the_recompiled_code_and_those_of_other_functions_are_counted() -> None:
     shown = make.report(handed(*("y = score(encode(x))",) * 2, apart=("L['a']", "L['b']", "L['c']")))
     (of_score,) = (item for item in shown.recompiles if item.frame.title == "score")
     found = shown.remedies.of_recompile(of_score).text
-    assert found.startswith("mark dim 0 of a and 3 more inputs (1 of them in encode) as dynamic (h has its size from there): add L['a']:0")
+    assert found.startswith(
+        "mark dim 0 of a and 3 more inputs (1 of them in encode) as dynamic (the size of h follows from this): add L['a']:0"
+    )
     assert found.endswith(",L['x']:0 to TORCH_COMPILE_DYNAMIC_SOURCES")
 
 

@@ -42,7 +42,7 @@ def test_what_changed_beside_a_size_is_what_stands_in_the_way() -> None:
     made += compiled("0/1", tensor(12, 8), guards=guard_tree(global_state(grad_mode=False), tensor_match(size=(12, 8))))
     found = left(made)
     assert (found.axis, found.rule.code, found.size_related, found.verdict) == ("grad_mode", "SL305", True, Verdict.CODE)
-    assert found.remedy == "call it in one grad mode, as under torch.no_grad(): none of its inputs requires a gradient"
+    assert found.remedy == "always call it in the same grad mode, for example under torch.no_grad(): none of its inputs requires a gradient"
 
 
 def test_a_size_of_one_stays_and_its_rule_explains_why() -> None:
@@ -97,7 +97,7 @@ def test_ints_have_another_remedy_in_a_version_without_a_list() -> None:
             guards=guard_tree(tensor_match(), guard_manager("L['k']", f"EQUALS_MATCH: L['k'] == {constant}", type="int")),
         )
     assert not load(made).version.reads_sources
-    assert left(made).remedy.startswith("pass a tensor in place of the int")
+    assert left(made).remedy.startswith("pass a tensor instead of the int")
 
 
 def test_recompiles_for_the_same_reason_are_grouped_the_most_expensive_first() -> None:

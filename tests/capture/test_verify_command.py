@@ -144,7 +144,7 @@ def test_a_first_run_that_compiles_nothing_cannot_be_tried(case: Case) -> None:
 @pytest.mark.parametrize(
     ("made", "reason"),
     [
-        (trace(static_sizes(10)), "nothing recompiled: every frame was compiled once"),
+        (trace(static_sizes(10)), "nothing recompiled (every frame was compiled once)"),
         (
             trace(int_values(3, 4, comment=code_comment(7, "name = f'{k}'"))),
             "the only marks that would save a compilation would do harm (see what was left out)",

@@ -273,7 +273,7 @@ def test_as_many_compiles_for_other_reasons() -> None:
     found = compared(before, after)
     assert found.outcome is Effect.SAME
     assert str(found.headline) == "Neither better nor worse: 2 compilations as before, but 1 frame changed"
-    one_mode = "call it in one grad mode, as under torch.no_grad(): none of its inputs requires a gradient"
+    one_mode = "always call it in the same grad mode, for example under torch.no_grad(): none of its inputs requires a gradient"
     assert only(found).causes == (cause_change("SL305", "grad_mode", 0, 1, one_mode), cause_change("SL101", "x.size[0]", 1, 0, MARK))
     assert only(found).verdict == "2 compilations as before, for other reasons"
 

@@ -184,7 +184,7 @@ def test_an_int_that_varies_is_a_change_of_the_code_where_torch_has_no_list_of_s
     old, new = (steps_of(make.report(make.trace(ints, version=version))) for version in ("2.6.0", "2.13.0"))
     ((step,), (mark,)) = old, new
     assert (step.kind, step.rules[0].code, step.saving.least, step.labels) == (StepKind.CODE, "SL102", 2, ("0/1", "0/2"))
-    assert "pass a tensor in place of the int, or use torch 2.7" in step.title
+    assert "pass a tensor instead of the int, or use torch 2.7" in step.title
     assert (mark.kind, mark.saving.most) == (StepKind.MARK, 2)
 
 
@@ -334,10 +334,10 @@ def test_a_setting_that_unrolls_loops_is_less_sure_and_explained() -> None:
     [
         (
             "/opt/venv/lib/python3.11/site-packages/models/t5.py",
-            "no in library code (t5.py:7) keeps f from compiling: change what leads there",
+            "no in library code (t5.py:7) keeps f from compiling: change the code that leads there",
         ),
-        ("/opt/venv/lib/python3.11/site-packages/torch/nn/modules/linear.py", "Fix what keeps f from compiling: no"),
-        (make.MODEL, "Fix what keeps f from compiling: no"),
+        ("/opt/venv/lib/python3.11/site-packages/torch/nn/modules/linear.py", "Fix the compile error in f: no"),
+        (make.MODEL, "Fix the compile error in f: no"),
     ],
     ids=["of a package", "of torch", "of the user"],
 )
@@ -349,7 +349,7 @@ def test_a_failure_in_a_library_is_no_line_to_fix(file: str, title: str) -> None
     assert step.title.startswith(title)
     hinted = reason.replace("\n", "\n  Hint: Set `torch._dynamo.config.trace_numpy = True`\n", 1)
     (step,) = steps_of(make.report(make.trace(make.compile("0/0", make.tensor(10, 8), **{**make.FAILED, "fail_reason": hinted}))))
-    assert (step.title, step.text) == ("Fix what keeps f from compiling: no", ("torch._dynamo.config.trace_numpy = True",))
+    assert (step.title, step.text) == ("Fix the compile error in f: no", ("torch._dynamo.config.trace_numpy = True",))
 
 
 def test_a_limit_that_no_mark_lifts_comes_with_the_setting_of_this_torch() -> None:
@@ -507,7 +507,7 @@ def test_a_step_whose_code_has_no_line_names_the_call() -> None:
 
 def test_a_long_title_ends_with_its_first_sentence() -> None:
     titles = [step.title for step in steps_of(report_of("real/2.6/l_failures.log.gz"))]
-    assert "Fix what keeps fg2 from compiling: Dynamic control flow is not supported at the moment" in titles
+    assert "Fix the compile error in fg2: Dynamic control flow is not supported at the moment" in titles
 
 
 def test_settings_that_changed_are_named_and_set_together() -> None:
@@ -527,7 +527,7 @@ def test_failures_for_one_cause_are_one_step() -> None:
     names = ("f", "<lambda>", "<lambda>")
     parts = [make.compile(f"{number}/0", make.tensor(8), name=name, line=5 + number, **make.FAILED) for number, name in enumerate(names)]
     (step,) = steps_of(make.report(make.trace(*parts)))
-    assert step.title.startswith("Fix what keeps f and 2 lambdas from compiling")
+    assert step.title.startswith("Fix the compile error in f and 2 lambdas")
     assert step.saving.failed == 3
 
 
@@ -544,3 +544,8 @@ def test_calls_that_raised_at_a_limit_are_counted_apart_from_those_that_ran_eage
 def test_calls_that_raised_on_several_ranks_are_counted_over_these() -> None:
     assert saving_words(Saving(failed=6, raised=6, ranks=2)) == "6 calls on 2 ranks no longer raise"
     assert saving_words(Saving(failed=1, raised=1, ranks=1)) == "1 call no longer raises"
+
+
+def test_a_single_compilation_that_may_stay_is_one_that_a_step_may_save() -> None:
+    assert saving_words(Saving(least=0, most=1)) == "may save 1 compilation"
+    assert saving_words(Saving(least=0, most=2)) == "saves up to 2 compilations"

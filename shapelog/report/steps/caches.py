@@ -30,7 +30,7 @@ def cache_steps(run: StepSources) -> Iterator[NextStep]:
         titles = list(dict.fromkeys(use.frame.title_of([use.compile]) for use in concerned))
         yield NextStep(
             kind=StepKind.CACHE,
-            title=f"Let {names_of(titles)} be loaded from the compile cache: {remedy}",
+            title=f"Make {names_of(titles)} loadable from the compile cache: {remedy}",
             rules=(rule,),
             saving=Saving(seconds=saved, is_later=True),
             confidence=Confidence(*_SURE if problem.is_sure else _UNSURE),

@@ -96,11 +96,11 @@ def failure_step(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
     """Where the error is fixed, the code runs compiled."""
     error, _, words = _own_error(alerts[0]).partition(": ")
     subject = subject_of_alerts(alerts)
-    title = f"{'Fix the error' if subject == UNNAMED_CODE else f'Fix what keeps {subject} from compiling'}: {_title_of(alerts[0])}"
+    title = f"{'Fix the error' if subject == UNNAMED_CODE else f'Fix the compile error in {subject}'}: {_title_of(alerts[0])}"
     confidence, settings = _cure(alerts)
     if not settings and (line := _line_of_library(alerts[0])):
-        title = f"{_title_of(alerts[0])} in library code ({line}) keeps {subject} from compiling: change what leads there, or wrap it in "
-        title += "torch.compiler.disable"
+        title = f"{_title_of(alerts[0])} in library code ({line}) keeps {subject} from compiling: "
+        title += "change the code that leads there, or wrap it in torch.compiler.disable"
     if error:
         title = f"Fix the {error}{'' if subject == UNNAMED_CODE else f' in {subject}'}{f': {words}' if words else ''}"
     is_bug = any(message.is_bug for message in alerts[0].messages[:1])

@@ -216,10 +216,13 @@ def subject_of_alerts(alerts: Sequence[Alert]) -> str:
 
 def saving_words(saving: Saving) -> str:
     """``saves 10 compilations (0.51 s); 2 calls no longer raise``; "" where nothing is known of what it saves."""
-    number = f"{saving.least} to " if 0 < saving.least < saving.most else "up to " if saving.least < saving.most else ""
+    is_one_unsure = saving.most == 1 and saving.least < 1
+    number = (
+        "" if is_one_unsure else f"{saving.least} to " if 0 < saving.least < saving.most else "up to " if saving.least < saving.most else ""
+    )
     time = saving.seconds.as_saving
     if time and saving.removed_seconds:
-        time += f": {seconds(saving.removed_seconds)} go away, but dynamic compilations take longer"
+        time += f": removes {seconds(saving.removed_seconds)}, but dynamic compilations take longer"
     saved = f"{number}{plural(saving.most, 'compilation')}{f' ({time})' if time else ''}" if saving.most else time
     when = " in each later run" if saving.is_later else ""
     verb = "raises" if saving.raised == 1 and not saving.is_unsure else "raise"
@@ -228,4 +231,5 @@ def saving_words(saving: Saving) -> str:
     eager = (_NO_LONGER_EAGER[what] for what in saving.eager)
     gains += [words.replace("calls no longer", "others no longer") if saving.raised else words for words in eager]
     sure = [words.replace("no longer", "might no longer") if saving.is_unsure else words for words in gains]
-    return "; ".join((*([f"saves {saved}{when}"] if saved else []), *sure))
+    saves = "may save" if is_one_unsure else "saves"
+    return "; ".join((*([f"{saves} {saved}{when}"] if saved else []), *sure))

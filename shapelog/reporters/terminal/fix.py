@@ -69,7 +69,7 @@ def _places(fix: Fix, id: str) -> str:
 
 
 def _short_setting(item: Setting) -> str:
-    """``S1 capture_scalar_outputs = True: removes 1 graph break; saves up to 1 compilation (0.30 s)``."""
+    """``S1 capture_scalar_outputs = True: removes 1 graph break; may save 1 compilation (up to 0.30 s)``."""
     saved = saving_words(item.saving)
     return one_line(f"{item.id} {item.name}: removes {item.removes}{f'; {saved}' if saved else ''}")
 
