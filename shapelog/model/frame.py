@@ -18,7 +18,7 @@ from shapelog.text import cut, names_of, one_line, plural
 # In the one-line display of an object.
 _LONGEST_NAME = 80
 # The title of code whose name is in no record.
-UNNAMED_CODE = "a function that the log does not name"
+UNNAMED_CODE = "a function not named in the log"
 _CAPTURED = "backward graph captured by compiled autograd"
 # How many compiles of a frame, from the first on, are asked for its class, and for the frames that a stack lacks.
 _MOST_ASKED = 32

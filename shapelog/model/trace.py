@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from shapelog.model.rank_summary import RankSummary
 
 # What a trace without a version is taken for, by the builder's guess.
-UNKNOWN_VERSION = "of an unknown version"
+UNKNOWN_VERSION = "of unknown version"
 # The oldest version that is supported.
 _OLDEST = TorchVersion(2, 4)
 

@@ -63,5 +63,5 @@ def describe_non_trace(head: bytes) -> str:
         return f"the file is empty: the process compiled nothing, or TORCH_TRACE was set after torch was imported; {HOW_TO_RECORD}"
     kind = next((kind for pattern, kind in _KINDS if re.search(pattern, head)), None)
     if kind is None:
-        kind = "a binary file" if b"\0" in head else "plain text, without a line of the compiler"
+        kind = "a binary file" if b"\0" in head else "plain text without torch.compile messages"
     return f"not a torch.compile trace ({kind}). {HOW_TO_RECORD[0].upper()}{HOW_TO_RECORD[1:]}"

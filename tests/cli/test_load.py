@@ -91,7 +91,7 @@ def test_readable_traces_are_reported_on_when_another_is_not_readable(made: Path
         done = call(*arguments)
         assert done.exit_code == 2
         assert "0/1" in done.stdout or "2 compilations" in done.stdout
-        assert done.stderr.startswith("shapelog: foreign.log: not a torch.compile trace (plain text, without a line of the compiler).")
+        assert done.stderr.startswith("shapelog: foreign.log: not a torch.compile trace (plain text without torch.compile messages).")
     assert "gone.log: no such file or directory" in refusal("report", str(made), str(made.with_name("gone.log")))
 
 

@@ -12,10 +12,10 @@ _ARTIFACTS = {
     "recompiles": "recompile reasons",
     "guards": "guards",
     "graph_code": "graphs",
-    "dynamic": "sizes and symbols",
+    "dynamic": "shape symbols",
     "graph_breaks": "graph breaks",
-    "code state": "a state of PGO",
-    "compiled_autograd": "messages of compiled autograd",
+    "code state": "PGO state",
+    "compiled_autograd": "compiled autograd messages",
     "cudagraphs": "messages about CUDA graphs",
     "perf_hints": "performance hints",
 }
@@ -87,7 +87,7 @@ class LogContents:
         unknown = ["times", *(_ARTIFACTS[name] for name in ("recompiles", "guards", "graph_code") if not self.messages[name])]
         if self.limits and not self.messages["recompiles"]:
             unknown[1] = "reasons of earlier recompilations"
-        return f"This text holds {enumerated(held or ['messages of the compiler'])}, but no {enumerated(unknown, 'or')}."
+        return f"This log has {enumerated(held or ['compiler messages'])}, but no {enumerated(unknown, 'or')}."
 
     @property
     def how_to_record(self) -> str:

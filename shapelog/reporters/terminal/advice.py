@@ -179,7 +179,7 @@ def _pgo(page: TextPage, advice: Advice) -> None:
     else:
         page.line("none: no size or int had changed", indent=4)
     for item in page.listed(found.differences, "difference"):
-        ours = f"lists {item.ours}" if item.ours else "does not list it"
+        ours = f"lists {item.ours}" if item.ours else "does not"
         page.line((item.source, "bold"), f": PGO {'lists it' if item.theirs else 'does not list it'}, shapelog {ours}", indent=2)
         page.line(item.why, indent=4)
     for source, state in found.states if page.verbose else ():

@@ -77,7 +77,7 @@ def _tail(page: TextPage, checked: CheckResult, rest: tuple[CheckedAlert, ...], 
         lines.append(f"In the baseline {checked.baseline.name}, but not in this run: {shown}. Run with --write-baseline to update it.")
     if checked.failing:
         code = checked.failing[0].alert.rule.code
-        commands = [(f"An explanation of {code}: ", f"shapelog rule {code}"), ("The full report: ", f"shapelog report {again}".strip())]
+        commands = [(f"More about {code}: ", f"shapelog rule {code}"), ("The full report: ", f"shapelog report {again}".strip())]
     if lines or commands:
         page.blank()
     for line in lines:

@@ -115,7 +115,7 @@ def _total(name: str, before: int | None, after: int | None, fewer: str = "green
 def _exports(page: TextPage, exports: ExportChanges) -> None:
     """The problems that went and those that came, each with its line; what came with what to do."""
     if exports.went or exports.came:
-        page.heading("Exports", "problems that went, then those that came")
+        page.heading("Exports", "resolved problems first, then new ones")
     for item in page.listed(exports.went, "problem"):
         _problem(page, "gone", "green" if exports.effect is Effect.BETTER else "", item)
     for item in page.listed(exports.came, "problem"):

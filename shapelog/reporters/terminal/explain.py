@@ -151,9 +151,10 @@ def _differences(others: list[EntryDifference]) -> str:
     if len(others) == 1 or not all(cause.before for other in others for cause in other.causes[:2]):
         shown = [cause.sentence for cause in first.causes[:2]]
     else:
+        values = [[other.causes[place].before for other in others] for place in range(len(first.causes[:2]))]
         shown = [
-            f"{cause.axis} was {some([other.causes[place].before for other in others], _VALUES)}"
-            for place, cause in enumerate(first.causes[:2])
+            f"{cause.axis} was {some(of_entries, _VALUES)}" if len(set(of_entries)) > 1 else cause.sentence
+            for cause, of_entries in zip(first.causes, values, strict=False)
         ]
     if len(first.causes) > 2:
         shown.append(f"and {len(first.causes) - 2} more ({', '.join(dict.fromkeys(cause.codes[0] for cause in first.causes[2:]))})")
@@ -181,7 +182,7 @@ def _guards(page: TextPage, explanation: CompileExplanation, nearest: Compile) -
         name = f"{change.source.display_name} {change.prop}" if change.source else change.prop
         page.line(f"{name}: ", (change.before or "not checked", "red"), " → ", (change.after or "not checked", "green"), indent=2)
     if not explanation.guard_changes:
-        objects = "only other objects of the same types" if explanation.has_other_objects else "none of those that both check"
+        objects = "only object identities differ (same types)" if explanation.has_other_objects else "none of those that both check"
         page.line((objects, "dim"), indent=2)
     sides = (explanation.guards_only_before, before), (explanation.guards_only_after, after)
     only = [f"{plural(count, 'source')} guarded in {label} only" for count, label in sides if count]

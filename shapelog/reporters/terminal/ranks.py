@@ -16,7 +16,7 @@ _SIZES = 3
 
 
 def ranks_heading(page: TextPage, ranks: "RankReport") -> None:
-    page.heading("Ranks", f"{rank_list(ranks.numbers)} (identical behavior is shown once, with the time of all ranks)")
+    page.heading("Ranks", f"{rank_list(ranks.numbers)} (identical behavior is shown once, with summed times)")
     if ranks.missing:
         page.line(("missing: ", "yellow"), f"{rank_list(ranks.missing)} left no trace", indent=2)
     if ranks.unread:
@@ -26,7 +26,7 @@ def ranks_heading(page: TextPage, ranks: "RankReport") -> None:
 def ranks_alike(page: TextPage, ranks: "RankReport") -> None:
     """One line where nothing but sizes differs, and one for these."""
     page.blank()
-    page.line((f"{capitalized(rank_list(ranks.numbers))} behave alike", "bold"), ": shown once, with the time of all ranks")
+    page.line((f"{capitalized(rank_list(ranks.numbers))} behave the same", "bold"), ": shown once, with summed times")
     sizes = [f"{item.axis} of {item.title} at {item.label}" for item in ranks.sizes]
     if sizes:
         page.line((f"sizes differ: {some(sizes, _SIZES)}{'' if page.verbose else '; --verbose has the tables'}", "dim"), indent=2)
@@ -49,7 +49,7 @@ def what_ranks_share(page: TextPage, ranks: "RankReport") -> None:
         _differ(page, items)
     unknown = [item for item in ranks.properties if not item.is_known]
     for item in unknown if page.verbose else ():
-        page.line((f"not recorded: {item.title}; {item.note}", "dim"), indent=2)
+        page.line((f"{item.title}: {item.note}", "dim"), indent=2)
     if unknown and not page.verbose:
         names = ", ".join(item.title for item in unknown)
         page.line((f"not recorded: {names} (see --verbose for how to record them)", "dim"), indent=2)

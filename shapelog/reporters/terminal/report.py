@@ -87,7 +87,7 @@ def render(report: Report, options: Options) -> bytes:
     rules = rules or (_of_pinned(report) if report.trace.is_text else [])
     if rules:
         page.blank()
-        typed = f"Explanation of a rule: shapelog rule {rules[0].code}"
+        typed = f"More about a rule: shapelog rule {rules[0].code}"
         whole = f"{typed}, or {RULES_URL}"
         page.line((whole if page.verbose or len(whole) <= page.width else typed, "dim"))
     elif report.trace.text_logs:
@@ -185,7 +185,7 @@ def _head(page: TextPage, report: Report) -> None:
     version = trace.torch_version or f"{trace.version_guess} (guessed)"
     parts = [f"torch {version}", file_size(sum(book.size for book in report.accounts))]
     if trace.is_text:
-        parts = [f"torch {trace.version_guess}", "a text log"]
+        parts = [f"torch {trace.version_guess}", "text log"]
     if trace.rank_count > 1:
         parts.append(plural(trace.rank_count, "rank" if any(rank.number is not None for rank in trace.ranks) else "process"))
     files = [book.name for book in report.accounts]
@@ -416,7 +416,7 @@ def _groups(page: TextPage, report: Report) -> None:
     if not groups:
         return
     groups.sort(key=lambda same: (-sum(member.seconds for member in same[0].members[1:]), same[0].members[0].order))
-    page.heading("Similar graphs", "the same operations on the same tensors; numbers and sizes do not count")
+    page.heading("Similar graphs", "the same operations on the same tensors; only sizes and constants differ")
     room = max(20, page.width - 30)
     for same in page.listed(groups, "group"):
         group = same[0]

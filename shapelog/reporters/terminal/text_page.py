@@ -199,7 +199,7 @@ class TextPage:
         found = _RESTARTED.search(self.buffer.getvalue())
         if found:
             why = "in lines of another run, or after torch._dynamo.reset()" if is_text else "as after torch._dynamo.reset()"
-            words = f"ids started again ({why}), so PyTorch's own logs have {found[1]} for {found[0]}"
+            words = f"compile ids restarted ({why}), so PyTorch's own logs show {found[1]} for {found[0]}"
             self.blank()
             self.line((f"#{found[2]}: {words}", "dim"))
 

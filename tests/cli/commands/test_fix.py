@@ -62,7 +62,7 @@ def test_json_agrees_with_its_schema(root: Path) -> None:
 def test_without_a_suggestion_nothing_is_printed_but_the_reason() -> None:
     done = call("fix", ONCE)
     assert (done.exit_code, done.stdout) == (0, "")
-    assert done.stderr == "shapelog: nothing to change: nothing recompiled: every frame was compiled once\n"
+    assert done.stderr == "shapelog: nothing to change: nothing recompiled (every frame was compiled once)\n"
 
 
 def test_what_is_no_trace_is_refused() -> None:

@@ -242,12 +242,12 @@ def test_the_version_that_a_line_names_counts(line: str, tmp_path: Path) -> None
 FAILED = [
     (
         "WON'T CONVERT f /srv/a.py line 9\ndue to:\nTraceback (most recent call last):\n",
-        "f failed to compile: the exception is missing from the text",
+        "f failed to compile: the exception is missing from the log",
     ),
     (
         "Constraints violated (batch)!\nNot all values of batch = L['x'].size()[0] in the specified range batch <= 128 are valid because "
         "batch was inferred to be a constant (3).\n\nI wonder why.\n",
-        "a function that the log does not name failed to compile: dim 0 of x is declared as dynamic, but the code fixes it to 3",
+        "a function not named in the log failed to compile: dim 0 of x is declared as dynamic, but the code fixes it to 3",
     ),
 ]
 
@@ -255,7 +255,7 @@ FAILED = [
 FAILED.append(
     (
         FAILED[1][0].replace("(batch)!", "(L['x'].size()[0])!").replace("of batch =", "of L['x'].size()[0] ="),
-        "a function that the log does not name failed to compile: dim 0 of x is marked as dynamic, but the code fixes it to 3",
+        "a function not named in the log failed to compile: dim 0 of x is marked as dynamic, but the code fixes it to 3",
     )
 )
 
@@ -369,7 +369,7 @@ def test_ranks_do_not_differ_because_the_name_of_the_code_is_cut_off(tmp_path: P
     [
         ("tensor 'x' size mismatch at index 0. expected 1, actual 3", "mark_unbacked on the dimension; or raise torch._dynamo.config"),
         ("len(x) == 2", "or compile the code for a single item; or raise torch._dynamo.config"),
-        ("___check_obj_id(self.processor, 140057847825888)", "raise torch._dynamo.config.recompile_limit above their number"),
+        ("___check_obj_id(self.processor, 140057847825888)", "raise torch._dynamo.config.recompile_limit above the number of instances"),
         ("d == 'a'", "move the value out of the compiled function; or raise torch._dynamo.config"),
     ],
 )
@@ -702,7 +702,7 @@ def test_the_line_that_fixes_a_size_is_shown_with_what_to_do(tmp_path: Path) -> 
     text = "I0210 20:26:04.076000 12259 torch/fx/experimental/symbolic_shapes.py:7292] [8/47] eval Eq(s13, 256) [guard added] "
     shown = terminal(f"{text}y = pack(x) # /srv/net.py:25 in forward (_ops.py:1209 in call), for more info run with A=B\n", tmp_path)
     assert "s13 256 net.py:25 y = pack(x) by a guard 8/47 SL201 = help: rewrite the line that needs the exact value" in shown
-    assert "Explanation of a rule: shapelog rule SL201" in shown
+    assert "More about a rule: shapelog rule SL201" in shown
 
 
 def test_a_symbol_that_an_old_version_replaces_is_pinned(tmp_path: Path) -> None:
@@ -786,7 +786,8 @@ def test_ids_of_two_excerpts_are_explained_as_those_of_two_runs(tmp_path: Path) 
     text = RECOMPILING + REASON + "size mismatch at index 0. expected 4, actual 5\n\n"
     shown = terminal(text + text.replace("function f in a.py", "function g in b.py"), tmp_path)
     assert (
-        "#2: ids started again (in lines of another run, or after torch._dynamo.reset()), so PyTorch's own logs have 0/1 for 0/1#2" in shown
+        "#2: compile ids restarted (in lines of another run, or after torch._dynamo.reset()), so PyTorch's own logs show 0/1 for 0/1#2"
+        in shown
     )
 
 
@@ -862,7 +863,7 @@ def test_entries_that_require_other_sizes_show_that_the_size_stays_static(sizes:
 
 def test_a_function_whose_name_is_cut_has_none(tmp_path: Path) -> None:
     text = terminal(LIMIT.format(rank=0, process=1).replace("'f' (/srv/a.py:1)\n", "'forwar"), tmp_path)
-    assert "a function that the log does not name hit the recompile limit" in text
+    assert "a function not named in the log hit the recompile limit" in text
 
 
 def test_a_source_that_is_written_in_full_shows_no_version(tmp_path: Path) -> None:

@@ -136,7 +136,7 @@ def test_a_logged_stack_that_begins_within_a_chain_is_a_failure(tmp_path: Path) 
     head = "W0317 14:27:33.399000 26412 site-packages\\torch\\_dynamo\\convert_frame.py:1125] "
     lines = ("The above exception was the direct cause of the following exception:", "", *STACK.splitlines()[:2])
     (found,) = failures("".join(f"{head}{line}\n" for line in lines), tmp_path)
-    assert found.sentence.endswith("the exception is missing from the text")
+    assert found.sentence.endswith("the exception is missing from the log")
 
 
 def test_an_exception_of_python_below_the_heading_of_lowering_is_the_one() -> None:
@@ -524,7 +524,7 @@ def test_a_message_may_begin_or_go_on_below_a_line_that_ends_with_a_colon(text: 
 )
 def test_an_exception_that_only_its_heading_names_is_missing(text: str, tmp_path: Path) -> None:
     (found,) = failures(text, tmp_path)
-    assert found.sentence.endswith("the exception is missing from the text")
+    assert found.sentence.endswith("the exception is missing from the log")
     assert found.own_remedy.startswith("add the lines up to the exception")
 
 
@@ -544,7 +544,7 @@ def test_functions_that_were_not_converted_in_the_same_second_are_two_failures(t
         "<resume in near> failed to compile in the backend: backend='inductor' raised: FileNotFoundError: 'ldconfig'",
         "/srv/net.py:120",
     )
-    assert (other.sentence, str(other.place)) == ("<listcomp> failed to compile: the exception is missing from the text", "/srv/net.py:126")
+    assert (other.sentence, str(other.place)) == ("<listcomp> failed to compile: the exception is missing from the log", "/srv/net.py:126")
 
 
 ON_ONE_LINE = "Failed running call_function <built-in function mul>(*(FakeTensor(..., size=(1, s3)), 2), **{}):"

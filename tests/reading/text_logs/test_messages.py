@@ -293,7 +293,7 @@ def test_a_logged_stack_without_its_exception_is_a_failure() -> None:
     assert failure(lines) is None
     found = failure(lines, is_logged=True)
     assert found is not None
-    assert found.message == "the exception is missing from the text"
+    assert found.message == "the exception is missing from the log"
 
 
 def test_a_stance_without_a_place() -> None:

@@ -28,7 +28,7 @@ SEE = "To diagnose recompilation issues, see https://pytorch.org/docs/main/{}"
         ("torch._dynamo.exc.FailOnRecompileLimitHit: recompile_limit reached with fullgraph=True.", "2.9 or 2.10"),
         ("torch._dynamo.exc.FailOnRecompileLimitHit: Hard failure due to fullgraph=True", "2.11 or newer"),
         ("0/0: tensor 'x' requires_grad mismatch. expected requires_grad=0", "2.7 or newer"),
-        ("Traceback (most recent call last):\ntorch._dynamo.exc.Unsupported: x", "of an unknown version"),
+        ("Traceback (most recent call last):\ntorch._dynamo.exc.Unsupported: x", "of unknown version"),
     ],
 )  # fmt: skip
 def test_the_version_that_writes_all_of_a_text(text: str, guess: str, tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def test_each_remedy_has_a_row_with_what_it_is_for() -> None:
     assert rows[:2] == [
         (
             "SL303 dispatch-keys-vary  inference mode",
-            "→ use the same mode in all calls without gradients, also to warm up: inference mode needs its own graphs",
+            "→ use the same mode in all calls without gradients, including warm-up calls: inference mode needs its own graphs",
         ),
         (
             "SL303 dispatch-keys-vary  x dispatch keys",
@@ -260,7 +260,7 @@ def test_exports_have_totals_and_the_problems_that_went_and_came() -> None:
         section(text, "Exports")
         == "\n".join(
             (
-                "Exports  problems that went, then those that came",
+                "Exports  resolved problems first, then new ones",
                 "  new   SL602 export-depends-on-data  export 1 stopped at a data-dependent expression: n > 4",
                 "    exports.py:28",
                 "      | if n > 4:",

@@ -30,8 +30,13 @@ def test_objects_are_shown_by_their_types_and_never_by_their_addresses() -> None
     trees = [guard_tree(tensor_match(), guard_manager("L['fn']", guard, type="function")) for guard in guards]
     made = trace(*[compiled(f"0/{number}", tensor(10, 8), guards=trees[number]) for number in (0, 1)])
     text = explained(made, "0/1")
-    assert section(text, "Guards that differ").endswith("only other objects of the same types")
+    assert section(text, "Guards that differ").endswith("only object identities differ (same types)")
     assert "9300000000" not in text.partition("\nIn PyTorch's words")[0]
+
+
+def test_other_entries_with_the_same_value_have_the_sentence_of_their_cause() -> None:
+    text = " ".join(explained(report_of("lab/callable_identity").trace, "0/7").split())
+    assert "other entries 0/5 0/4 0/3 0/2 0/1 0/0: fn is a different function: its code object changed" in text
 
 
 def test_a_change_of_which_neither_value_is_known_has_no_line_of_its_own() -> None:

@@ -92,7 +92,7 @@ def test_an_id_of_a_compile_after_a_reset_is_explained_once() -> None:
     page = TextPage(Options(width=140))
     page.line("compiles 0/1, 0/1#2, 0/1#3")
     page.explain_restarted_ids()
-    ids = "#2: ids started again (as after torch._dynamo.reset()), so PyTorch's own logs have 0/1 for 0/1#2"
+    ids = "#2: compile ids restarted (as after torch._dynamo.reset()), so PyTorch's own logs show 0/1 for 0/1#2"
     assert page.bytes().decode().split("\n") == ["compiles 0/1, 0/1#2, 0/1#3", "", ids, ""]
     page = TextPage(Options(width=140))
     page.line("compiles 0/1, 0/2  # 3")
