@@ -47,4 +47,6 @@ def test_an_entry_whose_guards_hold_leaves_open_what_around_them_changed(tmp_pat
     (tmp_path / "log.txt").write_text("\n".join([*guards("0/0", 3), *recompile(1, "")]) + "\n")
     [one] = analyze(load(tmp_path / "log.txt"), debug=True).explained.recompiles
     assert one.codes == ("SL318",)
-    assert one.causes[0].sentence.startswith("no guard failed, as where torch.compile was called with another backend, under another")
+    assert one.causes[0].sentence.startswith(
+        "no guard failed, which happens when torch.compile was called with another backend, under another"
+    )
