@@ -1,6 +1,6 @@
 """What to do about a recompile: the very marks that remove it, or what its rule recommends. All formats take it from here."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -46,16 +46,16 @@ _WHERE_BLOCKED = {
 
 
 class _Removal(NamedTuple):
-    """What removes compiles: the suggestions with the marks that do, and the words for them; empty where nothing does.
+    """What removes compiles: the words for the marks that do, and how to set them; "" where nothing does.
 
     ``taken_over`` are the marks that are not needed, on tensors that have their sizes from what is marked; ``marked`` are the sources of
     what is.
     """
 
-    suggestions: tuple[Suggestion, ...]
+    what: str
+    how: str
     taken_over: frozenset[Mark]
     marked: frozenset[str]
-    text: str
 
 
 _COPY_OF_ROW = "copy the slice or view with clone(memory_format=torch.contiguous_format)"
@@ -132,25 +132,29 @@ class Remedies:
         if compiles not in self._removals:
             self._removals[compiles] = self._removal(removable)
         removal = self._removals[compiles]
-        note = _taken_over(removal, causes)
-        return _what_to_set(removal.suggestions, note) if note else removal.text
+        return f"{removal.what}{_taken_over(removal, causes)}{removal.how}" if removal.what else ""
 
     def _removal(self, recompiles: Sequence[Recompile]) -> _Removal:
         routes = [route for item in recompiles if (route := self._served.get(item.compile))]
         marks = dict.fromkeys(mark for route in routes for mark in self._required(route))
         numbers = dict.fromkeys(self._by_mark[mark].id for mark in marks)
-        suggestions = tuple(self._named_for(recompiles, self._by_id[number].narrowed_to(marks, self._version)) for number in numbers)
+        narrowed = (self._by_id[number].narrowed_to(marks, self._version) for number in numbers)
+        suggestions = self._named_for(recompiles, narrowed)
         needed = {mark for route in routes for choice in route.required_marks for mark in choice}
         taken_over = needed.difference(mark for item in suggestions for mark in item.marks)
         marked = frozenset(item.source for item in suggestions)
-        suggestions = tuple(sorted(suggestions, key=lambda item: bool(item.function)))
-        return _Removal(suggestions, frozenset(taken_over), marked, _what_to_set(suggestions) if suggestions else "")
+        what, how = _what_and_how(sorted(suggestions, key=lambda item: bool(item.function))) if suggestions else ("", "")
+        return _Removal(what, how, frozenset(taken_over), marked)
 
-    def _named_for(self, recompiles: Sequence[Recompile], item: Suggestion) -> Suggestion:
-        """A suggestion for these, with the function that has the input where their own has none of that name."""
+    def _named_for(self, recompiles: Sequence[Recompile], suggestions: Iterable[Suggestion]) -> list[Suggestion]:
+        """Suggestions for these, each with the function that has the input where their own have none of that name."""
+        frames = dict.fromkeys(each.frame for each in recompiles)
+        varied = {cause.source for each in recompiles for cause in each.causes}
+        return [self._with_function(item, frames, varied) for item in suggestions]
+
+    def _with_function(self, item: Suggestion, frames: Iterable[Frame], varied: Container[Source]) -> Suggestion:
         mark = item.marks[-1]
-        varied = {cause.source for each in recompiles for cause in each.causes} if mark.is_int else set[Source]()
-        if mark.source in varied or any(self._takers(each.frame, mark) for each in recompiles):
+        if (mark.is_int and mark.source in varied) or any(self._takers(frame, mark) for frame in frames):
             return item
         title = next((frame.title_of(takers) for frame in item.frames if (takers := self._takers(frame, mark))), "")
         return item.in_function(title, self._version) if title else item
@@ -197,7 +201,7 @@ class Remedies:
         for frame, own in grouped(removable, lambda item: item.frame).items():
             for number in numbers:
                 if frame in self._frames[number]:
-                    return _what_to_set([self._named_for(own, self._suggestions[number])])
+                    return _what_to_set(self._named_for(own, [self._suggestions[number]]))
         return ""
 
 
@@ -305,20 +309,24 @@ def _taken_over(removal: _Removal, causes: Sequence[Cause]) -> str:
     return f" (the {size} of {_first_of(names, len(names))} {follow} from this)" if names else ""
 
 
-def _what_to_set(suggestions: Sequence[Suggestion], note: str = "") -> str:
-    """The words and the entries of suggestions; where there are many, how many."""
+def _what_to_set(suggestions: Sequence[Suggestion]) -> str:
+    return "".join(_what_and_how(suggestions))
+
+
+def _what_and_how(suggestions: Sequence[Suggestion]) -> tuple[str, str]:
+    """The words for suggestions, and what to type, behind a colon; where there are many of either, how many."""
     if len(suggestions) == 1:
-        words = f"{suggestions[0].recommendation}{note}"
+        words = suggestions[0].recommendation
     else:
         subjects = (item.subject.rstrip(",") for item in suggestions)
-        words = f"mark {_first_of(subjects, len(suggestions), _elsewhere(suggestions[1:]))} as dynamic{note}"
+        words = f"mark {_first_of(subjects, len(suggestions), _elsewhere(suggestions[1:]))} as dynamic"
     listed = [entry for item in suggestions for entry in item.entries]
     if listed:
         if len(listed) > 1 and len(",".join(listed)) > _ENTRIES:
-            return f"{words}: shapelog suggest-dynamic lists the {len(listed)} entries for TORCH_COMPILE_DYNAMIC_SOURCES"
-        return f"{words}: {_to_add(listed)}"
+            return words, f": shapelog suggest-dynamic lists the {len(listed)} entries for TORCH_COMPILE_DYNAMIC_SOURCES"
+        return words, f": {_to_add(listed)}"
     lines = [line.partition("  #")[0] for item in suggestions for line in item.python if not line.startswith("#")]
-    return f"{words}: {'; '.join(lines[:_LINES])}{'; …' if len(lines) > _LINES else ''}" if lines else words
+    return words, f": {'; '.join(lines[:_LINES])}{'; …' if len(lines) > _LINES else ''}" if lines else ""
 
 
 def _to_add(listed: Sequence[str]) -> str:
