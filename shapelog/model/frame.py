@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 
 from shapelog.display import in_notebook
@@ -53,7 +53,8 @@ def _module_of(tree: GuardTree) -> Source | None:
 class Frame:
     """A piece of Python code that Dynamo compiled, once or more.
 
-    ``file``, ``line`` and ``name`` are those of the code object ("" and 0 where the trace does not name them).
+    ``file``, ``line`` and ``name`` are those of the code object ("" and 0 where the trace does not name them). ``entries`` are the compiles
+    that produced guarded code.
     """
 
     number: int
@@ -64,6 +65,10 @@ class Frame:
     file: str
     line: int
     compiles: tuple[Compile, ...]
+    entries: tuple[Compile, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "entries", tuple(compile for compile in self.compiles if compile.outcome is Outcome.COMPILED))
 
     def __repr__(self) -> str:
         return f"<Frame {self.label} {short_name(self.title)}: {plural(len(self.entries), 'compilation')}>"
@@ -74,11 +79,6 @@ class Frame:
     @property
     def seconds(self) -> float:
         return math.fsum(compile.seconds for compile in self.compiles)
-
-    @property
-    def entries(self) -> tuple[Compile, ...]:
-        """The compiles that produced guarded code."""
-        return tuple([compile for compile in self.compiles if compile.outcome is Outcome.COMPILED])
 
     @property
     def origin(self) -> Origin:
