@@ -235,11 +235,15 @@ class GraphReuse:
         return all(_is_over_offset(str(cause.prop)) for cause in self.differences.between(entry, call).causes)
 
     def _dynamic_entries(self, frame: Frame, compile: Compile) -> list[Compile]:
-        """The dynamic entries of a frame that have a graph similar to this one; of many only the first."""
+        """The dynamic entries of a frame that have a graph similar to this one; of many only the first.
+
+        All dynamic ones where no graphs are recorded, as in a text log with guards alone.
+        """
         if frame not in self._dynamic:
-            entries = (entry for entry in frame.entries if entry.is_dynamic and has_operations(entry))
+            are_bare = all(entry.graph_span is None for entry in frame.entries)
+            entries = (entry for entry in frame.entries if entry.is_dynamic and (are_bare or has_operations(entry)))
             self._dynamic[frame] = grouped(entries, lambda entry: entry.graph.key if entry.graph else "")
-        found = self._dynamic[frame].get(compile.graph.key, []) if compile.graph else []
+        found = self._dynamic[frame].get(compile.graph.key if compile.graph else "", [])
         return found[:_MOST_DYNAMIC]
 
 

@@ -1,0 +1,62 @@
+"""Logs that have guards and no graphs, as ``TORCH_LOGS=+recompiles,guards,dynamic`` writes them."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from shapelog import load
+from shapelog.recompiles.explain import explain_trace
+from shapelog.rules import Verdict
+
+TENSOR = "check_tensor(L['x'], Tensor, DispatchKeySet(CPU), torch.float32, device=None, requires_grad=False, size=[{}], stride=[1])"
+OF_X = "| +- GuardManager: source=L['x'], accessed_by=FrameLocalsGuardAccessor(key='x', framelocals_idx=0)"
+WHERE = "# if n <= 16:  # srv/net.py:8 in f"
+
+
+def first(size: int) -> Iterator[str]:
+    tree = ("TREE_GUARD_MANAGER:", "+- RootGuardManager", OF_X, f"| | +- TENSOR_MATCH: {TENSOR.format(size)}")
+    yield from (f"V1127 00:29:10.211000 8756 torch/_dynamo/guards.py:2863] [0/0] [__guards] {line}" for line in tree)
+
+
+def dynamic(number: int, size: int, guard: str, *reasons: str) -> Iterator[str]:
+    guards, symbols = "V1127 00:29:11.752000 8756 torch/_dynamo/guards.py:3508]", "torch/fx/experimental/symbolic_shapes.py:5110]"
+    yield f"{guards} [0/{number}] [__recompiles] Recompiling function f in /srv/net.py:4"
+    yield f"{guards} [0/{number}] [__recompiles]     triggered by the following guard failure(s):"
+    yield from (f"{guards} [0/{number}] [__recompiles]     - {reason}" for reason in reasons)
+    symbol = f"create_symbol s77 = {size} for L['x'].size()[0] [2, int_oo] {WHERE[2:]} (_dynamo/variables/builder.py:3382 in <lambda>)"
+    yield f"I1127 00:29:12.138000 8756 {symbols} [0/{number}] {symbol}"
+    tree = (
+        "TREE_GUARD_MANAGER:",
+        "+- RootGuardManager",
+        OF_X,
+        f"| | +- TENSOR_MATCH: {TENSOR.format(None)}",
+        f"+- LAMBDA_GUARD: {guard}  {WHERE}",
+    )
+    yield from (f"{guards} [0/{number}] [__guards] {line}" for line in tree)
+
+
+def size(entry: str, before: int, after: int) -> str:
+    return f"{entry}: tensor 'x' size mismatch at index 0. expected {before}, actual {after}"
+
+
+def test_a_dynamic_entry_that_does_not_accept_a_call_rules_out_the_static_one_on_its_path(tmp_path: Path) -> None:
+    lines = (
+        *first(10),
+        *dynamic(1, 20, "2 <= L['x'].size()[0] <= 30", size("0/0", 10, 20)),
+        *dynamic(2, 40, "31 <= L['x'].size()[0]", f"0/1: 2 <= x.size()[0] <= 30  {WHERE}", size("0/0", 10, 40)),
+    )
+    (tmp_path / "log.txt").write_text("\n".join(lines) + "\n")
+    _, other = explain_trace(load(tmp_path / "log.txt"), debug=True).recompiles
+    assert other.codes == ("SL204",)
+    assert other.verdict is Verdict.JUSTIFIED
+
+
+def test_one_on_another_path_does_not(tmp_path: Path) -> None:
+    lines = (
+        *first(4),
+        *dynamic(1, 20, "17 <= L['x'].size()[0] <= 63", size("0/0", 4, 20)),
+        *dynamic(2, 9, "2 <= L['x'].size()[0] <= 16", f"0/1: 17 <= x.size()[0] <= 63  {WHERE}", size("0/0", 4, 9)),
+    )
+    (tmp_path / "log.txt").write_text("\n".join(lines) + "\n")
+    _, same = explain_trace(load(tmp_path / "log.txt"), debug=True).recompiles
+    assert same.codes == ("SL101",)
+    assert same.verdict is Verdict.MARKING
