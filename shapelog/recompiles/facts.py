@@ -397,7 +397,8 @@ def _facts_of(compile: Compile, pins: Mapping[Pin, Sequence[ref[CompileFacts]]])
             facts.setdefault((source, VALUE), symbol.hint)
             if value is not None:
                 numbers.setdefault(source.canonical, value)
-        elif part and part.is_size and isinstance(value, int):  # of a tensor that is not described, in text logs
+        elif part and (part.is_size or _is_undescribed_stride(part.prop, compile)) and isinstance(value, int):
+            # of a tensor that is not described, in text logs
             facts.setdefault((part.tensor, part.prop), value)
             numbers.setdefault(source.canonical, value)
     for event in compile.automatic_dynamic:
@@ -414,6 +415,10 @@ def _facts_of(compile: Compile, pins: Mapping[Pin, Sequence[ref[CompileFacts]]])
     if tree and (mode := inference_mode(tree)) is not None and not (mode and found.is_in_operator):
         facts[Source(), INFERENCE_MODE] = mode
     return found
+
+
+def _is_undescribed_stride(prop: Property, compile: Compile) -> bool:
+    return prop.kind is Kind.STRIDE and not compile.inputs
 
 
 def _facts_in_reasons(compile: Compile) -> Iterator[tuple[Key, Fact]]:

@@ -88,10 +88,13 @@ def stride(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) 
         if 0 in (item.expected, item.actual):
             when = "was expanded when this was compiled and is not now" if item.expected == 0 else "is expanded now and was not before"
             words = f"dim {dim} of {name} {when}: stride {item.expected}, now {item.actual}"
-            return Classification(("SL105",), words, verdict=Verdict.CODE, remedy=EXPANDED)
-        if item.reason and _CHECKED_IN_TURN in item.reason.code and 1 not in (item.expected, item.actual):
+            return Classification(("SL105",), words, False, Verdict.CODE, EXPANDED)
+        is_checked_in_turn = bool(item.reason and _CHECKED_IN_TURN in item.reason.code)
+        if is_checked_in_turn and 1 not in (item.expected, item.actual):
             return Classification(("SL105",), f"{changed}: {_SIZE_OR_LAYOUT}", verdict=Verdict.CODE, remedy=_ALLOW_DYNAMIC)
         # PyTorch compares all sizes first (``TensorCheck::check_verbose`` in ``guards.cpp``): none of them changed.
+        if 1 in (item.expected, item.actual) and not is_checked_in_turn:  # that of the innermost dim, which stays static
+            return Classification(("SL105",), f"{changed}: {LAYOUT}", False, Verdict.CODE, _COPY_OR_LAYOUT)
         return Classification(("SL105",), f"{changed}: {_LAYOUT_OR_SLICE}", verdict=Verdict.CODE, remedy=_COPY_OR_LAYOUT)
     return Classification(("SL105",), f"{changed}: {SLICE if is_slice else LAYOUT}", is_slice)
 

@@ -54,6 +54,14 @@ def test_a_stride_alone_may_be_that_of_a_slice(tmp_path: Path) -> None:
     assert item.causes[0].own_remedy.startswith("copy a slice with clone(memory_format=torch.contiguous_format)")
 
 
+@pytest.mark.parametrize(("was", "now"), [(4, 1), (1, 8)])
+def test_a_stride_of_1_is_that_of_another_layout(was: int, now: int, tmp_path: Path) -> None:
+    """PyTorch specializes on it, as on one of 0: no mark of a size would make it symbolic."""
+    (item,) = report_of(f"{RECOMPILING}{REASON}stride mismatch at index 0. expected {was}, actual {now}", tmp_path).explained.recompiles
+    assert (item.codes, item.size_related, item.verdict) == (("SL105",), False, Verdict.CODE)
+    assert item.causes[0].sentence.endswith(": a different memory layout (transposed, channels last, or a view)")
+
+
 @pytest.mark.parametrize(("now", "remedy"), [(51470, "pass dynamic=True to torch.compile, or use torch 2.1"), (1, "copy a slice")])
 def test_a_stride_of_an_old_version_may_be_that_of_a_later_size(now: int, remedy: str, tmp_path: Path) -> None:
     (item,) = report_of(f"{RECOMPILING}{REASON}strides mismatch at index 0. expected 52637, actual {now}", tmp_path).explained.recompiles
@@ -68,7 +76,7 @@ def test_a_stride_of_an_old_version_may_be_that_of_a_later_size(now: int, remedy
 def test_a_stride_of_0_alone_is_that_of_an_expanded_tensor(was: int, now: int, words: str, tmp_path: Path) -> None:
     reason = f"stride mismatch at index 1. expected {was}, actual {now}"
     (item,) = report_of(f"{RECOMPILING}{REASON}{reason}", tmp_path).explained.recompiles
-    assert (item.codes, item.verdict) == (("SL105",), Verdict.CODE)
+    assert (item.codes, item.size_related, item.verdict) == (("SL105",), False, Verdict.CODE)
     assert item.causes[0].sentence == f"dim 1 of x {words}: stride {was}, now {now}"
     assert item.causes[0].own_remedy == "copy what expand() returns with contiguous(), or expand it in the compiled code"
 

@@ -60,3 +60,23 @@ def test_one_on_another_path_does_not(tmp_path: Path) -> None:
     _, same = explain_trace(load(tmp_path / "log.txt"), debug=True).recompiles
     assert same.codes == ("SL101",)
     assert same.verdict is Verdict.MARKING
+
+
+def test_a_stride_that_has_a_symbol_is_known(tmp_path: Path) -> None:
+    """As of windows of larger tensors, which differ in it alone."""
+    guards, head = "V1127 00:35:11.072000 114 torch/_dynamo/guards.py:2863]", "torch/fx/experimental/symbolic_shapes.py:5110]"
+    window = TENSOR.replace("[{}]", "[4, 32]").replace("stride=[1]", "stride=[{}, 1]")
+    lines = (
+        *(f"{guards} [0/0] [__guards] {line}" for line in ("TREE_GUARD_MANAGER:", "+- RootGuardManager", OF_X)),
+        f"{guards} [0/0] [__guards] | | +- TENSOR_MATCH: {window.format(100)}",
+        f"{guards} [0/1] [__recompiles] Recompiling function f in /srv/net.py:4",
+        f"{guards} [0/1] [__recompiles]     triggered by the following guard failure(s):",
+        f"{guards} [0/1] [__recompiles]     - 0/0: tensor 'x' stride mismatch at index 0. expected 100, actual 130",
+        f"I1127 00:35:11.623000 114 {head} [0/1] create_symbol s89 = 130 for L['x'].stride()[0] [2, int_oo] return x.sum()  # srv/net.py:8 in f",
+        *(f"{guards} [0/1] [__guards] {line}" for line in ("TREE_GUARD_MANAGER:", "+- RootGuardManager", OF_X)),
+        f"{guards} [0/1] [__guards] | | +- TENSOR_MATCH: {window.format(None)}",
+    )
+    (tmp_path / "log.txt").write_text("\n".join(lines) + "\n")
+    [item] = explain_trace(load(tmp_path / "log.txt"), debug=True).recompiles
+    assert item.causes[0].sentence == "the stride of x in dim 0 changed from 100 to 130: a slice of a different width"
+    assert item.verdict is Verdict.MARKING
