@@ -9,9 +9,10 @@ from itertools import pairwise
 _NARROWEST, _WIDEST, _WIDEST_OF_WORDS = 50, 300, 140
 # The head of PyTorch's logging, a blank line, the id of a compile.
 _HEADED = re.compile(
-    r"(?:(?:\[rank\d+\]:? ?)?[VDIWEC]\d{4} \d\d:\d\d:|\[\d{4}-\d\d-\d\d |\[\d+/\d"
+    r"(?:(?:.{0,60}[^\w\n])?[VDIWEC]\d{4} \d\d:\d\d:|\[\d{4}-\d\d-\d\d |\[\d+/\d"
     r"| ?[^\s\[\]]{0,200}torch[/.\\]\w\S*(?:\.py:\d+\] \[|: \[[A-Z]))"
 )
+_BEGINS_HEAD = re.compile(r"\b[VDIWEC]\d{4} \d\d:\d\d:[\d.]* +\d+ [^\s\]]*$")
 _HEAD_ALONE = re.compile(r"\] \[__\w+\]\s+$")
 # The head of a line in part; the id of the compile follows.
 _IN_HEAD = re.compile(r"\.py:\d+\]$")
@@ -39,7 +40,7 @@ def _unwrapped(lines: Sequence[str]) -> Sequence[str]:
         return lines
     # some terminals fill up the last part with blanks
     pairs = [(line, after) for line, after in pairwise(lines) if _is_filled(columns, line)]
-    counted = Counter(_BEGINS_ANEW.match(after) is None for _, after in pairs)
+    counted = Counter(not _begins_anew(*pair) for pair in pairs)
     if counted[True] < 2 or counted[True] < 4 * counted[False]:
         return lines
     if not any(_HEADED.match(line) for line, _ in pairs) and not _is_of_terminal(lines, pairs, columns):
@@ -99,10 +100,16 @@ def _is_full(columns: int, line: str, after: str) -> bool:
     return len(line) + 1 + len(after.split(None, 1)[0] if after.strip() else "") > columns
 
 
+def _begins_anew(line: str, after: str) -> bool:
+    """Whether a line begins something new, and is not the rest of a head that the one above it has in part."""
+    is_rest = (_IN_HEAD.search(line) and after.startswith("[")) or _BEGINS_HEAD.search(line)
+    return not is_rest and _BEGINS_ANEW.match(after) is not None
+
+
 def _joined(lines: Sequence[str], is_broken: Callable[[str, str], bool], by: str) -> list[str]:
     joined = [lines[0]]
     for line, after in pairwise(lines):
-        if is_broken(line, after) and (not _BEGINS_ANEW.match(after) or (_IN_HEAD.search(line) and after.startswith("["))):
+        if is_broken(line, after) and not _begins_anew(line, after):
             joined[-1] += by + after
         else:
             joined.append(after)

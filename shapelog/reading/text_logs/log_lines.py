@@ -57,13 +57,17 @@ _JOINED = re.compile(
     r"|(?=\[[-\d]{10} [\d:,]{8,15}\] )"
     r"|(?<=[^\d\s] )(?=(?:\.\.\./|site-packages/)?torch/_dynamo/\w{1,40}\.py:\d{1,9}\] \[)"
     r"|(?<=\d\))\s+(?=function: ')|(?<=\d\))\s+(?=(?:last reason|reasons): )|(?<=[^\]\s])\s+(?=[Tt]o (?:log all|diagnose) recompilation)"
+    r"|(?<=['\"]\])\s+(?=to diagnose recompilation)|(?<=[^\]\s])\s+(?=torch[\w.]{1,60}: \[WARNING\] )"
     r"|(?<=\S)\s+(?=Graph [Bb]reak(?: \([^()\n]*\))? in user code at )"
     r"|(?<=\S)(?=Recompiling function )|(?=triggered by the following guard)"
     r"|(?<=[\s:])(?=- (?:!\d+/)?\d+/\d+: )|(?<=: )(?=- (?:tensor '|L\['))"
 )
 _IN_WHOLE = ("triggered by", "last reason", " reasons: ", "reak Reason: ")
-# The sign of a quote in front of the next line, or the beginning of its head where the text ends.
-_OF_NEXT = re.compile(r"(?<=reason: )(?P<reason>.*?)\s`{3}.*|(?:\s(?:>|[VDIWEC]\d{4}(?: [\d:.]{1,15})?))+\s*$")
+# The sign of a quote or the process in front of the next line, or the beginning of its head where the text ends.
+_OF_NEXT = re.compile(
+    r"(?<=reason: )(?P<reason>.*?)\s`{3}.*"
+    r"|(?:\s(?:>|[VDIWEC]\d{4}(?: [\d:.]{1,15})?|\([A-Za-z][\w.:-]{0,60} [^()]{0,60}\bpid=\d{1,9}[^()]{0,60}\)))+\s*$"
+)
 _RANK = re.compile(r"(?i)\brank[ =:_]?(\d{1,6})\b|\[default(\d{1,6})\]|^\s*(\d{1,6}): ")
 _ARTIFACT_OF_LOGGER = re.compile(r"\.__(\w{1,40})$")
 

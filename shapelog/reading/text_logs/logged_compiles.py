@@ -242,7 +242,7 @@ class LoggedCompiles:
             numbers[key] = number + 1
             for header, payload, line in compile.waiting:
                 if payload is not None and header.get("artifact", {}).get("name") == "recompile_reasons":
-                    payload = _with_entries(payload, compile.ids)
+                    payload = _with_entries(payload, compile)
                 self.write(compile, header, payload, line)
 
     def write(self, compile: LoggedCompile | None, header: dict[str, Any], payload: str | None = None, line: int = 0) -> None:
@@ -335,7 +335,7 @@ class LoggedCompiles:
         self._entries |= {(compile.process, entry) for entry in entries}
         compile.assumes_entries = not entries
         if compile.ids is not None and compile.assumes_entries:
-            listed = _entries_named(listed, compile.ids)
+            listed = _entries_named(listed, compile)
         self.write(compile, {"artifact": {"name": "recompile_reasons", "encoding": "json"}}, orjson.dumps(listed).decode())
 
     def write_pins(self, compile: LoggedCompile, guard: AddedText | None) -> None:
@@ -383,15 +383,20 @@ def _comes_again(compile: LoggedCompile, begins: str, attempt: int) -> bool:
     return begins == "guards" and compile.has_guards
 
 
-def _entries_named(reasons: list[str], ids: dict[str, int]) -> list[str]:
-    """Reasons with the entries that they are about, where the version writes none: the newest entry was checked first."""
+def _entries_named(reasons: list[str], compile: LoggedCompile) -> list[str]:
+    """Reasons with the entries that they are about, where the version writes none: the newest entry was checked first.
+
+    Calls that were refused at the limit have numbers, too, and leave no entry.
+    """
+    ids = compile.ids or {}
     frame, newest = ids.get("frame_id", 0), ids.get("frame_compile_id", 0) - 1
+    newest = min(newest, int(compile.limit_value) - 1) if compile.limit_value else newest
     return [f"{frame}/{max(0, newest - at)}: {reason}" for at, reason in enumerate(reasons)]
 
 
-def _with_entries(payload: str, ids: dict[str, int]) -> str:
+def _with_entries(payload: str, compile: LoggedCompile) -> str:
     reasons = orjson.loads(payload)
-    return payload if any(split_entry(reason)[0] for reason in reasons) else orjson.dumps(_entries_named(reasons, ids)).decode()
+    return payload if any(split_entry(reason)[0] for reason in reasons) else orjson.dumps(_entries_named(reasons, compile)).decode()
 
 
 def number_of(reason: str) -> int:

@@ -77,6 +77,8 @@ _LINES_OF_PASTE = 5_000
 _MOST_QUOTED = 100
 # The recompiles that are looked at to tell the version; all of a log are of one.
 _ENOUGH_FOR_VERSION = 100
+# Messages of which each is one event.
+_COPIED = (MessageKind.RECOMPILES, MessageKind.GUARDS, MessageKind.GRAPH, MessageKind.BREAK, MessageKind.LIMIT)
 # How a text has none of the reasons that PyTorch writes below each recompilation.
 _ENDS, _LEAVES_OUT = "the text ends before its reasons", "the text leaves out its reasons"
 # The message of lines without heads among those that are open.
@@ -192,6 +194,7 @@ class Transcriber:
         self._mentioned: list[tuple[LimitText, int]] = []
         self._captured: dict[tuple[int, str], None] = {}
         self._bare: set[str] = set()
+        self._messages: set[int] = set()
         self._is_end = False
 
     def read(self, chunks: Iterable[bytes]) -> LogContents:
@@ -315,10 +318,20 @@ class Transcriber:
             lines[-1] = without_cut_end(lines[-1])
         if message.head and message.head.time and message.head.place.startswith("torch."):
             self.contents.signs.add(versions.DATED)
-        if lines:
+        if lines and not self._is_copy(message, lines):
             line, self._compiles.line = self._compiles.line, message.number
             _HANDLERS[message.kind](self, message.head or Head(), lines)
             self._compiles.line = line
+
+    def _is_copy(self, message: _Message, lines: list[str]) -> bool:
+        """Whether a text has the same message of the same process and millisecond once more, as where somebody pasted it twice."""
+        head = message.head
+        if head is None or not _is_exact(head) or message.kind not in _COPIED:
+            return False
+        copied = hash((head, *filter(str.strip, lines)))
+        is_known = copied in self._messages
+        self._messages.add(copied)
+        return is_known
 
     def _start(self, head: Head, text: str) -> None:
         """The line with which Dynamo begins, if ``dynamo`` itself is logged."""
@@ -334,7 +347,8 @@ class Transcriber:
         if any(_FORBIDDEN in line for line in lines):
             self._failure(head, lines)
             return
-        for item in recompiles(lines):
+        items = list(recompiles(lines))
+        for item in dict.fromkeys(items) if _is_exact(head) else items:
             if head == Head() and not item.reasons and item.is_mentioned:
                 continue
             if item.suggested:
@@ -706,6 +720,11 @@ class Transcriber:
             compile.waiting_pins.append(found)
             if compile.last_guard is not None and compile.last_guard.names(found.symbol):  # torch 2.8 and later write the guard first
                 self._compiles.write_pins(compile, compile.last_guard)
+
+
+def _is_exact(head: Head) -> bool:
+    """Whether a head has a process, a compile and a millisecond, in which no other message has the same words."""
+    return bool(head.process and head.compile) and "." in head.time
 
 
 def _is_older(reason: str, other: str) -> bool:

@@ -204,7 +204,9 @@ def _last_reason(explained: Explanations, frame: Frame, hit: Compile, is_known: 
     """Why the call that was refused needed another entry, where that is all that is known of the frame."""
     own = explained.of_frame(frame)
     if is_known:
-        return own[0].causes[0].sentence if len(own) == 1 else ""
+        sentences = {cause.sentence for item in own for cause in item.causes[:1]}
+        is_all = len(own) == 1 or all(item.compile.outcome is Outcome.LIMIT for item in own)
+        return sentences.pop() if is_all and len(sentences) == 1 else ""
     return (cut(one_line(hit.reasons[0].code), _LONGEST) or "blank, PyTorch gives none") if hit.reasons else ""
 
 
