@@ -88,7 +88,7 @@ def _diagnostic(item: Alert, names: Mapping[str, str], most: int) -> answers.Dia
 
 
 def explain(trace: str, compilation: str = "", rank: int | None = None, run: str = "") -> answers.ExplainAnswer:
-    """Why one compilation was needed; without an id, the most expensive recompilation, or compilation where nothing recompiled.
+    """Why one compilation was needed; without an id, the most expensive recompilation, or compilation if nothing recompiled.
 
     Raises ShapelogError if there is none.
     """

@@ -75,8 +75,8 @@ def cli() -> None:
     """Show why torch.compile recompiled, what it cost, and how to avoid it.
 
     Record a trace with TORCH_TRACE=DIR python your_script.py, then run shapelog report DIR and shapelog suggest-dynamic DIR. Or do
-    everything at once: shapelog verify -- python your_script.py. In CI, run shapelog check DIR. A log with TORCH_LOGS output may take
-    the place of a trace.
+    everything at once: shapelog verify -- python your_script.py. In CI, run shapelog check DIR. A log with TORCH_LOGS output works
+    in place of a trace.
     """
 
 

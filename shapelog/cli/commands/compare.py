@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     help="Which run of BEFORE to read, as with --run in shapelog report.  [default: the newest; with BEFORE alone: 2]",
 )
 @click.option("--after-run", metavar="RUN", help="Which run of AFTER (or of BEFORE alone) to read.  [default: the newest]")
-@click.option("--all", "is_trend", is_flag=True, help="Show how all runs of the directory or archive BEFORE compare, in order of time.")
+@click.option("--all", "is_trend", is_flag=True, help="Compare all runs of the directory or archive BEFORE, in chronological order.")
 @no_source_option
 @list_options("Show everything, including frames and causes that did not change.")
 @transfer_options
@@ -42,8 +42,8 @@ def compare(before: str, after: str | None, before_run: str | None, after_run: s
     run), an archive, a URL, or - for standard input. With a single directory or archive, shapelog compare DIR compares its
     newest run with the previous one, and --before-run 3 with the one before that.
 
-    With --all, shapelog compare DIR --all shows one row for each run of DIR, and the causes that came and went from each run to the
-    next. With -o FILE.html, the result is a page.
+    With --all, shapelog compare DIR --all shows one row for each run of DIR, and the causes that are new or gone compared with the
+    run before it. With -o FILE.html, the result is a page.
 
     \b
     Examples:

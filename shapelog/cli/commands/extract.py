@@ -47,7 +47,7 @@ def extract(
     """Write every payload of TRACE to a file in DIR.
 
     Graphs, guards, generated code, and artifacts of compilation 2/3 are in DIR/2_3; DIR/index.html and DIR/index.json list all files.
-    With several ranks, each has a directory. Graphs are Python modules with the imports that they need; all other payloads are as
+    With several ranks, each has its own directory. Graphs are Python modules with the imports that they need; all other payloads are as
     PyTorch wrote them. Records without a payload are in records.jsonl.
     """
     from shapelog.extract.output_directory import discard_mark, mark, prepare

@@ -12,10 +12,10 @@ _CONFIGURATION = '{"mcpServers": {"shapelog": {"command": "shapelog", "args": ["
 
 @click.command(short_help="Answer a coding agent over the Model Context Protocol.")
 def mcp() -> None:
-    """Answer the questions of a coding agent, over the Model Context Protocol.
+    """Answer a coding agent's questions over the Model Context Protocol.
 
     An agent starts this command itself and talks to it on standard input and output. The tools are report, explain, suggest, compare,
-    rules and verify. All but verify only read; verify runs the command that the agent gives it, twice. Answers hold at most 12,000
+    rules and verify. All but verify only read; verify runs the command that the agent gives it, twice. Answers have at most 12,000
     characters. Needs the official SDK: pip install "shapelog[mcp]".
     """
     try:

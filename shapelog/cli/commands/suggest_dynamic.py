@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def suggest_dynamic(traces: tuple[str, ...], torch_version: str | None, options: CommonOptions) -> int:
     """Show exactly what to mark as dynamic, what it saves, and what it does not fix.
 
-    Several traces or text logs of one program (different inputs, different ranks) give one list; without TRACE, the directory in
+    Several traces or text logs of one program (different inputs, different ranks) produce one list; without TRACE, the directory in
     TORCH_TRACE is read. Formats: env is the bare value of TORCH_COMPILE_DYNAMIC_SOURCES, shell an export line for eval "$(...)", python
     lines to paste, json everything. If no mark helps, they are empty, the reason goes to standard error, and the exit code is 0.
     """

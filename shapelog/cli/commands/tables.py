@@ -33,9 +33,9 @@ _AGO = re.compile(r"(\d{1,6})([hdw])")
 _HOURS = {"h": 1, "d": 24, "w": 168}
 
 
-@click.command(short_help="Write what many jobs compiled as Parquet or CSV.")
+@click.command(short_help="Write tables of what many jobs compiled.")
 @click.argument("sources", metavar="SOURCE...", nargs=-1, required=True, shell_complete=files)
-@click.option("--each-run", is_flag=True, help="Make each run of a local directory a job of its own.")
+@click.option("--each-run", is_flag=True, help="Treat each run in a local directory as a separate job.")
 @run_options
 @executor_option("the jobs", "one process per core")
 @transfer_options
@@ -50,8 +50,8 @@ def tables(sources: tuple[str, ...], each_run: bool, options: CommonOptions) -> 
     file for each job and rank: DIR/compiles/job=NAME/rank=0/part-0.parquet. The table jobs has one row for each job, with the error of
     one that could not be read. A job that is already in DIR is replaced. See docs/tables.md for every column.
 
-    Each process reads one job at a time. Exits with 2 if no job could be read, or with --strict if one could not, or if a trace has
-    problems.
+    Each process reads one job at a time. Exits with 2 if no job could be read; with --strict, also if any job could not be read or a
+    trace has problems.
     """
     which = [f"--run {options.run}"] * bool(options.run) + ["--all-runs"] * options.all_runs + ["--each-run"] * each_run
     if which[1:]:
@@ -108,7 +108,7 @@ def _left_out(done: "list[JobResult]") -> list[str]:
     return [f"{plural(len(older), 'directory')} with more than one run: the newest is read, --each-run makes each a job"] if older else []
 
 
-@click.command(short_help="Report on what the jobs in such tables have in common.")
+@click.command(short_help="Report what the jobs in such tables have in common.")
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False))
 @click.option(
     "--since",

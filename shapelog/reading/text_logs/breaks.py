@@ -64,7 +64,7 @@ _TRACEBACK = "Traceback (most recent call last):\n"
 # Torch 2.2 and later, in a warning of Python's.
 _WARNED = re.compile(rf"UserWarning: (?={UNSUPPORTED_BUILTIN.pattern})")
 _IN_STACK = re.compile(r' *File "| {4,}\S[^\n]*\n +File "')
-_LOST_REASON = "the text does not have the reason"
+_LOST_REASON = "the log does not have the reason"
 _BREAK_HEADING = re.compile(r"\s*Graph [Bb]reak")
 _HEADED_PLACE = re.compile(r"\s*Graph [Bb]reak in user code at (?P<file>.*):(?P<line>\d{1,9})\s*$", re.M)
 _DUPLICATE = re.compile(r"^(Graph break) \([^()]*\) (?=in user code at)")

@@ -80,7 +80,7 @@ _ENOUGH_FOR_VERSION = 100
 # Messages of which each is one event.
 _COPIED = (MessageKind.RECOMPILES, MessageKind.GUARDS, MessageKind.GRAPH, MessageKind.BREAK, MessageKind.LIMIT)
 # How a text has none of the reasons that PyTorch writes below each recompilation.
-_ENDS, _LEAVES_OUT = "the text ends before its reasons", "the text leaves out its reasons"
+_ENDS, _LEAVES_OUT = "the log ends before its reasons", "the log leaves out its reasons"
 # The message of lines without heads among those that are open.
 _PLAIN = -1, None
 _IN_TREE = re.compile(r"\s*(?:\| ?)*\+- \w")

@@ -70,7 +70,7 @@ def exports_summary(page: TextPage, report: Report) -> None:
     page.blank()
     page.line((f"{'Summary' if is_all else 'Exports'}: {plural(len(exports), 'export')}", "bold"), f", {words}")
     if results[ExportResult.UNKNOWN] and "exports" not in export_tables(page, report):
-        page.line("whether a program came out is recorded with TORCH_DTRACE instead of TORCH_TRACE", indent=2)
+        page.line("whether an export succeeded is recorded with TORCH_DTRACE instead of TORCH_TRACE", indent=2)
     assumptions = sum(len(export.assumptions) for export in exports)
     if assumptions:
         page.line(

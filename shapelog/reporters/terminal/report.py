@@ -203,7 +203,7 @@ def _summary(page: TextPage, report: Report) -> None:
     of_them = f", including {plural(summary.recompiles, 'recompilation')}{taking(summary.recompile_seconds)}"
     page.blank()
     if breaks := report.trace.breaks_alone:
-        page.line((f"Summary: {plural(breaks, 'graph break')}", "bold"), f", {report.without_recompilations} in this text")
+        page.line((f"Summary: {plural(breaks, 'graph break')}", "bold"), f", {report.without_recompilations} in this log")
     elif summary.recompiles:
         _totals(page, report, of_them)
     elif summary.compiles:

@@ -42,7 +42,7 @@ def render_trend(trend: Trend, options: Options) -> bytes:
     page.table(columns, [_row(row, is_wide) for row in shown])
     changed = [row for row in shown if row.change and (row.change.came or row.change.went)]
     if changed:
-        page.heading("Causes that came and went", "from each run to the next")
+        page.heading("Causes that are new or gone", "from each run to the next")
     for row in changed:
         _causes(page, row)
     return page.bytes()

@@ -175,7 +175,7 @@ def test_an_old_graph_break_without_heads_is_one(tmp_path: Path) -> None:
 
 HEADING = "V0520 14:53:14.120000 13 torch/_dynamo/symbolic_convert.py:530] [0/0] [__graph_breaks] "
 BREAKS = [
-    (["Graph break: from user code at:", '  File "/srv/a.py", line 5, in f', "    x = g(x)"], "the text does not have the reason"),
+    (["Graph break: from user code at:", '  File "/srv/a.py", line 5, in f', "    x = g(x)"], "the log does not have the reason"),
     (
         [
             "Graph break: from user code at:",
@@ -188,7 +188,7 @@ BREAKS = [
         ],
         "call torch._dynamo.disable() wrapped function",
     ),
-    (["    return inner_fn(self, inst)", '  File "/opt/torch/x.py", line 4, in g', "    h("], "the text does not have the reason"),
+    (["    return inner_fn(self, inst)", '  File "/opt/torch/x.py", line 4, in g', "    h("], "the log does not have the reason"),
     (
         ["Graph break: call_function print in skip_files from user code at:", '  File "/srv/a.py", line 5, in f'],
         "call_function print in skip_files",
@@ -571,18 +571,18 @@ def test_the_head_of_a_line_that_is_cut_off_is_no_reason(tmp_path: Path) -> None
         "torch/_dynamo/guards.py:2813] [1/4] [__recompiles] Recompiling function forward in /srv/llama.py:267 "
         "torch/_dynamo/guards.py:2813] [1/4] [__recompiles] triggered by the following guard failure(s): torch/_dynamo/guard..."
     )
-    assert "the text ends before its reasons" in terminal(text, tmp_path)
+    assert "the log ends before its reasons" in terminal(text, tmp_path)
 
 
 @pytest.mark.parametrize(
     ("rest", "why"),
     [
-        ("", "the text ends before its reasons"),
-        ("```\nThis is what I get.\n", "the text ends before its reasons"),
+        ("", "the log ends before its reasons"),
+        ("```\nThis is what I get.\n", "the log ends before its reasons"),
         (
             RECOMPILING.replace("[0/1]", "[0/2]")
             + RECOMPILING.replace("[0/1]", "[0/2]").replace("Recompiling function f in a.py:1", "    - 0/1: L['n'] == 4"),
-            "the text leaves out its reasons",
+            "the log leaves out its reasons",
         ),
     ],
 )
@@ -649,7 +649,7 @@ def test_a_function_that_hit_the_limit_twice_has_the_cause_of_it_alone(tmp_path:
 def test_a_graph_break_whose_traceback_is_cut_off_lacks_its_reason(tmp_path: Path) -> None:
     head = "[2024-02-06 10:32:24,334] [0/0] torch._dynamo.symbolic_convert.__graph_breaks: [DEBUG] "
     (compile,) = report_of(f"{head}Graph break: Traceback (most recent call last):", tmp_path).trace.compiles
-    assert [item.message.title for item in compile.breaks] == ["the text does not have the reason"]
+    assert [item.message.title for item in compile.breaks] == ["the log does not have the reason"]
 
 
 @pytest.mark.parametrize("place", ["src/models/net.py", "src/models/net.py:N"])

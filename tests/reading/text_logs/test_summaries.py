@@ -38,7 +38,7 @@ def test_breaks_are_in_words_with_their_lines_and_stand_for_no_compilations(tmp_
     shown = " ".join(render(analyze(load(path), debug=True), Options()).decode().split())
     assert 'graph break in f (once): a call of print() --> t2.py:16 | print("woo")' in shown
     assert "graph break in f (once): a branch on the value of a tensor (generic_jump) --> t2.py:17 | if b.sum() < 0:" in shown
-    assert "Summary: 2 graph breaks, nothing about recompilations in this text" in shown
+    assert "Summary: 2 graph breaks, nothing about recompilations in this log" in shown
 
 
 def test_a_break_without_a_stack_has_its_reason() -> None:

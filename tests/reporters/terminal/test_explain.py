@@ -35,7 +35,7 @@ def test_objects_are_shown_by_their_types_and_never_by_their_addresses() -> None
 
 
 def test_other_entries_with_the_same_value_have_the_sentence_of_their_cause() -> None:
-    text = " ".join(explained(report_of("lab/callable_identity").trace, "0/7").split())
+    text = " ".join(explained(report_of("lab/callable_identity.log.gz").trace, "0/7").split())
     assert "other entries 0/5 0/4 0/3 0/2 0/1 0/0: fn is a different function: its code object changed" in text
 
 
