@@ -241,7 +241,7 @@ unpacking_option = click.option(
     "--max-unpacked",
     type=_size,
     metavar="SIZE",
-    help="Refuse inputs that unpack to more than this, such as 500M or 100G.  [default: 250 times the size of the input, from 100 MB to 64 GB]",
+    help="Refuse inputs that unpack to more than this, such as 500M or 100G.  [default: 250 times the input size, from 100 MB to 64 GB]",
 )
 
 # How traces are got that are packed or behind a URL.

@@ -118,7 +118,7 @@ def test_a_suggestion_has_the_line_to_set_and_what_it_will_not_fix(agent: Agent)
 def test_a_suggestion_counts_compilations_as_the_report_does(agent: Agent) -> None:
     answer = agent.ask("suggest", trace=DEMO)
     assert (answer["compilations_before"], answer["compilations_after"]) == (19, "8")
-    assert answer["effect"].startswith("11 of 19 compilations go away, and the recompile limit is no longer reached")
+    assert answer["effect"].startswith("11 of 19 compilations go away, and the recorded calls no longer reach the recompile limit")
     assert agent.ask("report", trace=DEMO)["steps"][0]["saves"].startswith("11 compilations (")
     assert [item["mark"] for item in answer["suggestions"]] == ["tokens dims 0, 1", "self.step", "features dim 0"]
 

@@ -82,7 +82,7 @@ class LogContents:
     def what_it_holds(self) -> str:
         """One sentence for the head of a report: what was read, what is unknown."""
         held = [words + self._counted(name) for name, words in _ARTIFACTS.items() if self.messages[name]]
-        held += ["the recompile limit"] if self.limits else []
+        held += ["recompile limit hits"] if self.limits else []
         held += ["exceptions"] if self.failures else []
         unknown = ["times", *(_ARTIFACTS[name] for name in ("recompiles", "guards", "graph_code") if not self.messages[name])]
         if self.limits and not self.messages["recompiles"]:

@@ -15,7 +15,7 @@ LISTED = "L['tokens']:0,L['tokens']:1,L['self'].step,L['features']:0"
 
 def test_the_advice_is_given_in_each_format() -> None:
     assert call("suggest-dynamic", DEMO).stdout.startswith(
-        "Mark 3 inputs (4 entries) as dynamic: 11 of 19 compilations go away, and the recompile limit is"
+        "Mark 3 inputs (4 entries) as dynamic: 11 of 19 compilations go away, and the recorded calls no"
     )
     env, shell, python = (call("suggest-dynamic", DEMO, "--format", form) for form in ("env", "shell", "python"))
     assert env.stdout == f"{LISTED}\n"

@@ -369,7 +369,7 @@ def test_ranks_do_not_differ_because_the_name_of_the_code_is_cut_off(tmp_path: P
     assert {finding.rule.code for finding in report.findings} == {"SL401"}
     shown = terminal(LIMIT.format(rank=2, process=143) + cut, tmp_path)
     assert "left no trace" not in shown
-    assert "Ranks 2 and 3 behave alike" in shown
+    assert "Ranks 2 and 3 behave the same" in shown
 
 
 @pytest.mark.parametrize(
@@ -432,7 +432,7 @@ def test_a_size_that_is_static_in_a_late_graph_is_no_reason_to_mark(tmp_path: Pa
     last = LAST.format(front="[rank0]:", process=143, reason=reason).replace("1/0:", "1/7:")
     text = LIMIT.format(rank=0, process=143) + last
     assert "1. Keep f below the recompile limit: raise torch._dynamo.config.recompile_limit above the number" in terminal(text, tmp_path)
-    assert "or x.size[1] had not changed before, and the other graphs differ in something else" in terminal(text, tmp_path)
+    assert "or x.size[1] had not changed before and the other graphs differ in something else" in terminal(text, tmp_path)
     report = report_of(text, tmp_path)
     assert report.findings[0].remedy.startswith("raise torch._dynamo.config.recompile_limit above the number of graphs")
     assert report.advice is not None
@@ -478,7 +478,7 @@ def test_a_reason_without_its_entry_is_not_that_of_the_newest(tmp_path: Path) ->
         (LIMIT.format(rank=0, process=143), "the recompile limit was hit, but no reason is recorded"),
         (
             "[0/0] [__graph_breaks] Graph break in user code at /srv/a.py:3\n[0/0] [__graph_breaks] Reason: print\n",
-            "the text has no recompilations",
+            "the log has no recompilations",
         ),
     ],
 )
@@ -589,7 +589,7 @@ def test_the_head_of_a_line_that_is_cut_off_is_no_reason(tmp_path: Path) -> None
 def test_lines_that_are_missing_are_asked_for_where_a_text_has_no_reasons(rest: str, why: str, tmp_path: Path) -> None:
     shown = terminal(RECOMPILING + rest, tmp_path)
     assert f"was recompiled once: {why}" in shown
-    assert "help: add the lines of the log that follow this recompilation to the text" in shown
+    assert "help: add the log lines that follow this recompilation" in shown
     assert "recompiles_verbose" not in shown
 
 
@@ -623,7 +623,7 @@ def test_an_exception_that_only_the_compiler_has_counts_without_its_module(text:
 def test_an_object_whose_address_is_left_out_is_one(tmp_path: Path) -> None:
     limit = "torch._dynamo hit config.accumulated_recompile_limit (256)\n   last reason: 0/255: ___check_obj_id(fn, ...)"
     operator = ", type=<OpOverload(op='aten.rsqrt', overload='default')>"
-    assert "fn is another operator than aten.rsqrt" in terminal(limit + operator, tmp_path)
+    assert "fn is a different operator than aten.rsqrt" in terminal(limit + operator, tmp_path)
     assert "fn is a different object" in terminal(f"{limit}\nTo log all recompilation reasons, use", tmp_path)
 
 
@@ -725,7 +725,7 @@ def test_the_first_screen_is_the_answer_and_the_last_line_records_more(tmp_path:
     path = tmp_path / "run.txt"
     path.write_text(LIMIT.format(rank=0, process=1), encoding="utf-8")
     lines = render(analyze(load(path)), Options()).decode().splitlines()
-    assert lines[1].startswith("This text holds")
+    assert lines[1].startswith("This log has")
     assert lines.index("") < 4
     assert lines[lines.index("") + 1].startswith("error[SL401]")
     assert lines[-1] == "To record everything: TORCH_TRACE=/tmp/trace python your_script.py"

@@ -525,7 +525,7 @@ def test_a_message_may_begin_or_go_on_below_a_line_that_ends_with_a_colon(text: 
 def test_an_exception_that_only_its_heading_names_is_missing(text: str, tmp_path: Path) -> None:
     (found,) = failures(text, tmp_path)
     assert found.sentence.endswith("the exception is missing from the log")
-    assert found.own_remedy.startswith("add the lines up to the exception")
+    assert found.own_remedy.startswith("add the log lines up to the exception")
 
 
 def test_words_of_an_exception_in_a_cell_of_a_table_end_with_their_quotation(tmp_path: Path) -> None:
