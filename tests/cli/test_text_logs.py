@@ -110,7 +110,7 @@ def test_a_baseline_of_a_text_log_holds_for_the_same_log(run: Path, tmp_path: Pa
 def test_text_logs_and_traces_are_compared(run: Path) -> None:
     same = call("compare", str(run), str(LIMIT))
     assert same.exit_code == 0
-    assert "No difference: 19 compilations in both runs" in same.stdout
+    assert "No difference: 20 compilations in both runs" in same.stdout
     mixed = call("compare", str(run), str(TRACE))
     assert mixed.exit_code == 0
     assert "Mixed: " in mixed.stdout
