@@ -176,6 +176,7 @@ class LoggedCompiles:
         self._all.append(compile)
         self._latest[process] = compile
         if key is not None:
+            self._entries.discard(key)  # of a run of ids before this one
             self._current[key] = compile
             self._keys.setdefault((key[0], (ids or {}).get("frame_id", -1)), []).append(key)
         return compile

@@ -72,7 +72,7 @@ def test_a_stride_that_has_a_symbol_is_known(tmp_path: Path) -> None:
         f"{guards} [0/1] [__recompiles] Recompiling function f in /srv/net.py:4",
         f"{guards} [0/1] [__recompiles]     triggered by the following guard failure(s):",
         f"{guards} [0/1] [__recompiles]     - 0/0: tensor 'x' stride mismatch at index 0. expected 100, actual 130",
-        f"I1127 00:35:11.623000 114 {head} [0/1] create_symbol s89 = 130 for L['x'].stride()[0] [2, int_oo] return x.sum()  # srv/net.py:8 in f",
+        f"I1127 00:35:11.623000 114 {head} [0/1] create_symbol s89 = 130 for L['x'].stride()[0] [2, int_oo] x.sum()  # srv/net.py:8 in f",
         *(f"{guards} [0/1] [__guards] {line}" for line in ("TREE_GUARD_MANAGER:", "+- RootGuardManager", OF_X)),
         f"{guards} [0/1] [__guards] | | +- TENSOR_MATCH: {window.format(None)}",
     )

@@ -50,3 +50,13 @@ def test_an_entry_whose_guards_hold_leaves_open_what_around_them_changed(tmp_pat
     assert one.causes[0].sentence.startswith(
         "no guard failed, which happens when torch.compile was called with another backend, under another"
     )
+
+
+def test_an_entry_of_an_earlier_run_of_ids_is_none_of_this_one(tmp_path: Path) -> None:
+    """Code that breaks before its first operation leaves no entry, whatever had its id before torch._dynamo.reset()."""
+    begins = "I0715 13:55:13.206660 807339 torch/fx/experimental/symbolic_shapes.py:4058] [{}] create_env"
+    run = [*guards("0/0", 3), *recompile(1, size(3, 4)), *guards("0/1", 4)]
+    lines = [*run, *map(begins.format, ("0/0", "0/1")), *guards("1/0", 3)]
+    (tmp_path / "log.txt").write_text("\n".join(lines) + "\n")
+    *_, one = analyze(load(tmp_path / "log.txt"), debug=True).explained.recompiles
+    assert one.codes == ("SL403",)
