@@ -294,7 +294,8 @@ class FactTable:
         required: dict[Compile, dict[Key, Fact]] = {}
         for reason in (reason for compile in frame.compiles for reason in compile.reasons) if bare else ():
             entry = bare.get(reason.entry)
-            if entry and reason.prop == VALUE and reason.source and reason.expected not in ("", "not None"):
+            is_constant = reason.expected not in ("", "not None") and not reason.expected.startswith("___as_tensor(")  # any float but NaN
+            if entry and reason.prop == VALUE and reason.source and is_constant:
                 required.setdefault(entry, {})[with_locals(reason.source), VALUE] = reason.expected
         for entry, more in required.items():
             known = self.of(entry)

@@ -120,3 +120,13 @@ def test_what_an_entry_requires_is_what_its_own_call_came_with(tmp_path: Path) -
     )
     first = report.recompiles[0]
     assert (first.codes[0], first.causes[0].sentence) == ("SL310", "v changed from the int 2 to 2.0")
+
+
+def test_a_guard_that_holds_for_any_float_but_nan_is_no_constant_of_its_entry(tmp_path: Path) -> None:
+    report = report_of(
+        tmp_path,
+        ("0/0: s == 1.5  # return x * s  # model.py:6 in f",),
+        ("0/1: s == ___as_tensor(s).item()  # (unknown var zf72, please file a bug)", "0/0: s == 1.5  # return x * s  # model.py:6 in f"),
+    )
+    first = report.recompiles[0]
+    assert (first.codes[0], first.causes[0].sentence) == ("SL312", "the float s was 1.5 and has changed")
