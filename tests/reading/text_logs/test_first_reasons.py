@@ -130,3 +130,17 @@ def test_a_guard_that_holds_for_any_float_but_nan_is_no_constant_of_its_entry(tm
     )
     first = report.recompiles[0]
     assert (first.codes[0], first.causes[0].sentence) == ("SL312", "the float s was 1.5 and has changed")
+
+
+def test_an_int_that_changed_before_does_not_hide_what_the_newest_entry_lacks(tmp_path: Path) -> None:
+    """An int of a module is static in each entry. The newest was made for it, and requires another mode."""
+    k = "self.k == {}  # return x * self.k  # model.py:8 in forward"
+    mode = "self.mode == 'a'  # if self.mode == 'a':  # model.py:6 in forward"
+    report = report_of(
+        tmp_path,
+        (f"0/0: {k.format(2)}",),
+        (f"0/1: {k.format(3)}", f"0/0: {k.format(2)}"),
+        (f"0/2: {mode}", f"0/1: {k.format(3)}", f"0/0: {k.format(2)}"),
+    )
+    last = report.recompiles[-1]
+    assert (last.nearest.label if last.nearest else "", last.codes) == ("0/2", ("SL311",))
