@@ -69,6 +69,7 @@ class Advice(NamedTuple):
     failures: int = 0
     scope: str = ""
     is_from_text: bool = False
+    what_is_missing: tuple[str, ...] = ()
     why_no_frames: str = ""
 
     def __repr__(self) -> str:
@@ -212,6 +213,7 @@ def advise(explained: Explanations, version: TorchVersion | None = None) -> Advi
         set_already=tuple(map(printable, split_list(explained.trace.config.dynamic_sources))) if used.reads_sources else (),
         scope=scope(explained.trace),
         is_from_text=explained.trace.is_text,
+        what_is_missing=explained.trace.what_is_missing,
         why_no_frames=explained.trace.why_no_frames,
         failures=sum(compile.outcome is Outcome.FAILED for compile in explained.trace.compiles),
         forecasts=tuple(Forecast(plan.frame, plan.cost(frozenset()), predicted(plan, choice.marks)) for plan in replayed.plans),

@@ -114,6 +114,7 @@ def _answer(checked: CheckResult) -> Iterator[str]:
     if checked.baseline:
         known.append(f"compared with the baseline {code(checked.baseline.name)}")
     yield ", ".join(known)
+    yield from map(escaped, trace.what_is_missing)
     rows = [
         ("Compilations", summary.compiles, measured(summary.succeeded_seconds)),
         ("Recompilations", summary.recompiles, measured(summary.recompile_seconds)),

@@ -28,6 +28,9 @@ def render_advice(advice: Advice, options: Options) -> bytes:
     _pgo(page, advice)
     _alternatives(page, advice)
     page.explain_restarted_ids()
+    for text in advice.what_is_missing:
+        page.blank()
+        page.line((text, "dim"))
     return page.bytes()
 
 

@@ -1,6 +1,7 @@
 """Markdown: the answer first, nothing of a trace is markup, and it fits where it has to."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import ci
 import pytest
@@ -10,8 +11,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from shapelog import load
 from shapelog.check.check import CheckResult, check, without_policy
 from shapelog.check.policy import Policy
+from shapelog.report.alerts import collect_alerts
+from shapelog.report.report import analyze
+from shapelog.report.repository_paths import Repository
 from shapelog.reporters import Options
 from shapelog.reporters.ci import markdown
 from shapelog.reporters.ci.markdown import Section, fitted
@@ -208,3 +213,10 @@ def test_a_summary_of_a_megabyte_is_as_full_as_can_be() -> None:
     checked = ci.checked(ci.varying(40))
     section = Section(2, "head", ("x" * 10_000,) * 500, "finding")
     assert 1024 * 1024 - 20_000 < len(fitted([Section(0, text_of(checked)), section], 1024 * 1024)) <= 1024 * 1024
+
+
+def test_what_a_text_log_leaves_out_is_below_its_name(tmp_path: Path) -> None:
+    warning = "torch._dynamo hit config.recompile_limit (8)\n   function: 'f' (/srv/a.py:1)\n   last reason: 3/7: self.mode == 2\n"
+    (tmp_path / "run.txt").write_text(warning, encoding="utf-8")
+    text = text_of(without_policy(collect_alerts(analyze(load(tmp_path / "run.txt")), Repository())))
+    assert "guards or graphs. To record everything: TORCH" in text

@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import make
 import pytest
@@ -11,9 +12,11 @@ from odd_sources import SOURCES
 from payload_text import code_comment, guard_tree, tensor_match
 from recorded import RECORDED, advice_of
 
-from shapelog.advice.advise import Advice
+from shapelog import load
+from shapelog.advice.advise import Advice, advise
 from shapelog.advice.paste_formats import as_shell
 from shapelog.model.ids import TorchVersion
+from shapelog.recompiles.explain import explain_trace
 from shapelog.reporters import Options, formats, renderer
 from shapelog.reporters.terminal.advice import render_advice
 
@@ -252,3 +255,17 @@ def test_marks_that_were_set_by_something_hostile_cannot_harm_it_either() -> Non
 def test_an_entry_that_is_a_regular_expression_is_called_one(trace: str, is_explained: bool) -> None:
     text = shown(advice_of(trace), 80)
     assert ("\n  entries with backslashes are regular expressions: keep them as they are\n" in text) is is_explained
+
+
+LOG = """V0711 09:01:22.000000 2 torch/_dynamo/guards.py:2] [1/1] [__recompiles] Recompiling function f in /srv/a.py:7
+V0711 09:01:22.000000 2 torch/_dynamo/guards.py:2] [1/1] [__recompiles]     triggered by the following guard failure(s):
+V0711 09:01:22.000000 2 torch/_dynamo/guards.py:2] [1/1] [__recompiles]     - 1/0: tensor 'x' size mismatch at index 0. expected 4, actual 7
+"""
+
+
+def test_what_a_text_log_leaves_out_is_below_the_advice(tmp_path: Path) -> None:
+    (tmp_path / "run.txt").write_text(LOG, encoding="utf-8")
+    page = shown(advise(explain_trace(load(tmp_path / "run.txt"))))
+    assert " ".join(page.split()).endswith(
+        "but no times, guards or graphs. To record everything: TORCH_TRACE=/tmp/trace python your_script.py"
+    )
