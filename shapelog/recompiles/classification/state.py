@@ -13,7 +13,7 @@ from shapelog.rules import Verdict
 from shapelog.text import some
 
 _ONE_CALL = "compile the code once, with one set of options, or accept one graph for each"
-_OTHER_SURROUNDINGS = "torch.compile was called with another backend, under another dispatch mode, or from another thread"
+_OTHER_SURROUNDINGS = "torch.compile is called with another backend, under another dispatch mode, or from another thread"
 _NO_GUARD_FAILED = f"no guard failed, which happens when {_OTHER_SURROUNDINGS}"
 WITHOUT_REASON = f"PyTorch gave no reason, which happens when {_OTHER_SURROUNDINGS}"
 SAME_SURROUNDINGS = (

@@ -48,7 +48,7 @@ def test_an_entry_whose_guards_hold_leaves_open_what_around_them_changed(tmp_pat
     [one] = analyze(load(tmp_path / "log.txt"), debug=True).explained.recompiles
     assert one.codes == ("SL318",)
     assert one.causes[0].sentence.startswith(
-        "no guard failed, which happens when torch.compile was called with another backend, under another"
+        "no guard failed, which happens when torch.compile is called with another backend, under another"
     )
 
 
