@@ -615,7 +615,7 @@ def test_an_operator_that_cannot_be_lowered_failed_in_inductor(tmp_path: Path) -
     (finding,) = failures("torch._inductor.exc.LoweringException: AssertionError: \n  target: aten.embedding.default\n", tmp_path)
     assert (
         finding.sentence
-        == "a function that the log does not name failed to compile in Inductor: AssertionError: target: aten.embedding.default"
+        == "a function not named in the log failed to compile in Inductor: AssertionError: target: aten.embedding.default"
     )
 
 
