@@ -20,6 +20,8 @@ KINDS_OF_FUNCTIONS = {
     "functools.partial": "a functools.partial",
 }
 _ENUM = re.compile(r"<(?:enum|flag) '")
+# As torch 2.10 writes a member: ``<Mode.A: 1>``.
+_MEMBER = re.compile(r"<([A-Za-z_]\w*)\.[A-Za-z_][\w.|]*: .+>", re.S)
 _EACH_FUNCTION = "pass fewer functions, or accept one graph for each"
 _SET_FUNCTION_ONCE = "set the function once, before the first compiled call, or accept one graph for each"
 _COMPILE_FIRST = "replace the function by its compiled version before the first call, or accept one more graph"
@@ -105,6 +107,8 @@ def _identity(item: Violation, name: str, entry: CompileFacts, call: CompileFact
         return Classification(("SL311",), f"{name} changed from the class {before} to {after}")
     if _ENUM.search(expected):
         return Classification(("SL311",), f"{name} is a different member of the enum {short_type(expected)}")
+    if member := _MEMBER.fullmatch(expected):
+        return Classification(("SL311",), f"{name} is a different member of the enum {member[1]}")
     class_name = short_type(expected)
     if re.search(rf"(?<!\w)(?:is|is not|==|!=) (?:\w+\.)*{re.escape(class_name)}\.[A-Za-z]\w*(?!\w|\(|\.)", code_of(item)):
         return Classification(("SL311",), f"{name} is a different object than before, and the code compares it with those of {class_name}")
@@ -172,6 +176,8 @@ def shown_object(text: str) -> str:
         return THE_CLASS + short_type(text.removeprefix(THE_CLASS))
     if _ENUM.match(text):
         return f"a member of the enum {short_type(text)}"
+    if member := _MEMBER.fullmatch(text):
+        return f"a member of the enum {member[1]}"
     return KINDS_OF_FUNCTIONS.get(text, text)
 
 

@@ -144,3 +144,9 @@ def test_an_int_that_changed_before_does_not_hide_what_the_newest_entry_lacks(tm
     )
     last = report.recompiles[-1]
     assert (last.nearest.label if last.nearest else "", last.codes) == ("0/2", ("SL311",))
+
+
+def test_a_member_of_an_enum_is_one_as_torch_2_10_writes_it(tmp_path: Path) -> None:
+    report = report_of(tmp_path, ("0/0: ___check_obj_id(e, 140465252839248), type=<Mode.A: 1>  # if e is A: x = x - 1  # model.py:6 in f",))
+    (item,) = report.recompiles
+    assert (item.codes, item.causes[0].sentence) == (("SL311",), "e is a different member of the enum Mode")
