@@ -29,11 +29,12 @@ class MetricField(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """A setting that is not as it was in the compile before."""
+    """A setting that is not as it was in the compile before. ``is_in_both``: both versions of PyTorch have it."""
 
     name: str
     before: str
     value: str
+    is_in_both: bool = True
 
 
 def metric_fields(frame: Frame, compile: Compile) -> tuple[MetricField, ...]:
@@ -70,9 +71,16 @@ def settings_between(before: Mapping[str, Any], after: Mapping[str, Any]) -> tup
         text, old = after.get(group), before.get(group)
         if text != old and isinstance(text, str) and isinstance(old, str):
             now, was = settings_in(text), settings_in(old)
-            names = [name for name in dict.fromkeys((*was, *now)) if was.get(name) != now.get(name)]
-            found += [Setting(f"{module}.{name}", _text(was.get(name)), _text(now.get(name))) for name in names]
+            names = [name for name in dict.fromkeys((*was, *now)) if _in_one_order(was.get(name)) != _in_one_order(now.get(name))]
+            found += [
+                Setting(f"{module}.{name}", _text(was.get(name)), _text(now.get(name)), name in was and name in now) for name in names
+            ]
     return tuple(found)
+
+
+def _in_one_order(value: object) -> object:
+    """A list of texts may have been a set, whose order is another one in each process."""
+    return sorted(value) if isinstance(value, list) and all(isinstance(item, str) for item in value) else value
 
 
 def _before(frame: Frame, compile: Compile) -> Mapping[str, Any]:

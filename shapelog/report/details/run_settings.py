@@ -20,14 +20,17 @@ class ChangedSetting(NamedTuple):
 
 
 def settings_of_runs(before: Trace, after: Trace) -> tuple[Setting, ...]:
-    """Versions and settings with which two runs began, where both record them and they differ. Versions come first."""
+    """Versions and settings with which two runs began, where both record them and they differ.
+
+    Versions come first, and settings that one version of PyTorch alone has come last.
+    """
     one, other = _first_fields(before), _first_fields(after)
     versions = [
         Setting(name, str(one[field]).split()[0], str(other[field]).split()[0])
         for field, name in _VERSIONS.items()
         if one.get(field) and other.get(field) and one[field] != other[field]
     ]
-    return (*versions, *settings_between(one, other))
+    return (*versions, *sorted(settings_between(one, other), key=lambda setting: not setting.is_in_both))
 
 
 def changed_settings(trace: Trace) -> Iterator[ChangedSetting]:

@@ -134,9 +134,12 @@ def _problem(page: TextPage, what: str, style: str, item: Finding) -> None:
 def _settings(page: TextPage, comparison: Comparison) -> None:
     if comparison.settings:
         page.heading("Settings that differ", "as recorded with the first compilation of each run")
-    for item in page.listed(comparison.settings, "setting"):
+    alone = [item for item in comparison.settings if not item.is_in_both and not page.verbose]
+    for item in page.listed(comparison.settings[: len(comparison.settings) - len(alone)], "setting"):
         before, after = (_value(page, value) for value in (item.before, item.value))
         page.line((f"{item.name}: ", "bold"), f"{before} → {after}", indent=2)
+    if alone:
+        page.line((f"{plural(len(alone), 'setting')} of only one of the two versions, shown with --verbose", "dim"), indent=2)
 
 
 def _value(page: TextPage, value: str) -> str:

@@ -614,8 +614,7 @@ def test_what_the_compiler_of_cpp_printed_is_the_error(output: str, error: str, 
 def test_an_operator_that_cannot_be_lowered_failed_in_inductor(tmp_path: Path) -> None:
     (finding,) = failures("torch._inductor.exc.LoweringException: AssertionError: \n  target: aten.embedding.default\n", tmp_path)
     assert (
-        finding.sentence
-        == "a function not named in the log failed to compile in Inductor: AssertionError: target: aten.embedding.default"
+        finding.sentence == "a function not named in the log failed to compile in Inductor: AssertionError: target: aten.embedding.default"
     )
 
 
