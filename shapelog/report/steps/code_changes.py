@@ -53,7 +53,7 @@ def code_change(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
     repeated = {item.compile: item for item in _repeated(run, alerts) if item.compile not in own}
     named = [item for item in own.values() if cured[item.compile].issuperset(run.recompiles[item.compile].codes)]
     own |= repeated
-    alone = [*named, *repeated.values()]
+    alone = [*named, *(item for item in repeated.values() if _is_compared(run.recompiles[item.compile]))]
     may_be_accepted = any(change_of(alert).change != change_of(alert).text for alert in alerts)
     sure = [item for item in alone if not (may_be_accepted or _differ_in_values(run, run.recompiles[item.compile]))]
     # at the recompile limit, a call that was refused takes the place of one that needs no compile any more
@@ -93,6 +93,11 @@ def _repeated(run: StepSources, alerts: Sequence[Alert]) -> Iterator[WeightedCom
             compared = run.report.explained.compared.get(item.compile, ()) if is_left else ()
             if any(other.causes and all(cause.axis in axes and cause.prop.kind in _SINGLE for cause in other.causes) for other in compared):
                 yield item
+
+
+def _is_compared(item: Recompile) -> bool:
+    """Whether all that an entry requires is known, and not only the first guard that failed."""
+    return item.nearest is not None and item.nearest.guards is not None
 
 
 def _differ_in_values(run: StepSources, item: Recompile) -> bool:
