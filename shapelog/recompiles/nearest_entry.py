@@ -186,21 +186,22 @@ def without_replaced(differences: Sequence[EntryDifference]) -> tuple[EntryDiffe
     A reason names the first guard that failed alone. The later entry was made because of the very size or int that is named of the
     earlier one, and fails in something else: so would the earlier one with that marked.
     """
-    made_for: dict[tuple[str, Source, Property], list[EntryDifference]] = {}
-    for item in differences:
-        for reason in item.entry.reasons:
-            if reason.entry:
-                made_for.setdefault((reason.entry, with_locals(reason.source), reason.prop), []).append(item)
+    made_for = {
+        (reason.entry, with_locals(reason.source), reason.prop): item
+        for item in reversed(differences)  # of several, the most recently used one counts
+        for reason in item.entry.reasons
+        if reason.entry
+    }
     return tuple(item for item in differences if not _is_replaced(item, made_for))
 
 
-def _is_replaced(item: EntryDifference, made_for: Mapping[tuple[str, Source, Property], list[EntryDifference]]) -> bool:
+def _is_replaced(item: EntryDifference, made_for: Mapping[tuple[str, Source, Property], EntryDifference]) -> bool:
     if not item.causes or not marks_act(item):
         return False
     label = item.entry.label.partition("#")[0]
     keys = [(cause.source, cause.prop) for cause in item.causes]
-    later = [made_for.get((label, *key), []) for key in keys]
-    return all(any(one.causes and all((cause.source, cause.prop) not in keys for cause in one.causes) for one in found) for found in later)
+    later = [made_for.get((label, *key)) for key in keys]
+    return all(found and found.causes and all((cause.source, cause.prop) not in keys for cause in found.causes) for found in later)
 
 
 def nearest(differences: Sequence[EntryDifference], compile: Compile) -> EntryDifference | None:
