@@ -2378,6 +2378,9 @@ def test_a_float_that_a_branch_is_on_cannot_be_a_tensor(guard: str, verdict: Ver
         ("return x * print(t)", Verdict.CODE, ""),
         ("return x.view(int(2), -1) * t", Verdict.CODE, ""),
         ("return x * int(t)", Verdict.JUSTIFIED, "rewrite the line that needs the exact value of t, or accept one graph per value"),
+        ("return torch.round(x / t)", Verdict.CODE, ""),
+        ("return (x * t).floor() + x.mul(t).round(decimals=int(2))", Verdict.CODE, ""),
+        ("k = math.floor(t)", Verdict.JUSTIFIED, "rewrite the line that needs the exact value of t, or accept one graph per value"),
         ("k = ceil((t + 1) * n)", Verdict.JUSTIFIED, "rewrite the line that needs the exact value of t, or accept one graph per value"),
     ],
 )

@@ -30,7 +30,8 @@ _TENSOR_RATE = "pass the optimizer a tensor as its learning rate, lr=torch.tenso
 _PINNED_FLOAT = "rewrite the line that needs the exact value of {name}, or accept one graph per value"
 _PINNED_BY_LIBRARY = "a library needs the exact float: accept one graph per value"
 _LONGEST_ARGUMENT = 500
-_ROUNDING = re.compile(r"(?<!\w)(?:int|round|floor|ceil|trunc)\(")
+# Of a float alone: ``torch.round`` and the methods of a tensor return tensors.
+_ROUNDING = re.compile(r"(?<![\w.])(?:math\.)?(?:int|round|floor|ceil|trunc)\(")
 _IN_BRANCH = " in evaluate_expr)"  # where Dynamo decides which way a branch goes
 
 
