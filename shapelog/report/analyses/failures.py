@@ -45,7 +45,7 @@ _BUG = "report this bug to PyTorch, or avoid the calls that the guard rejects"
 _UNFINISHED = "let the process finish; if it hangs or is killed here, look at its own log and at the memory that compiling takes"
 _LEAVE_OUT = "rewrite it, or wrap it in a function with torch.compiler.disable"
 _OTHER_BACKEND = (
-    'this is an error in the compiler: update PyTorch, compile this code with backend="aot_eager", or wrap it in torch.compiler.disable'
+    'this is an error in the compiler: update PyTorch, compile this code with backend="{}", or wrap it in torch.compiler.disable'
 )
 _OTHER_TRITON = (
     "update PyTorch and Triton; if the line casts to or from a type that this GPU lacks, such as fp8, use another dtype; or compile "
@@ -76,6 +76,7 @@ _STAGES = (
     ("torch/_dynamo/guards.py", "guards"),
     ("torch/_dynamo", "Dynamo"),
 )
+_AOT_EAGER = "backend='aot_eager"
 _OF_ANY_BACKEND = "BackendCompilerFailed"
 _TYPES = {
     _OF_ANY_BACKEND: "the backend",
@@ -254,7 +255,8 @@ def _by_stage(compile: Compile) -> str:
     found = stage(compile)
     if found.startswith("Dynamo (tracing"):
         return _LEAVE_OUT
-    return _OTHER_BACKEND if found in _OF_BACKEND else ""
+    is_in_aot = found == "AOTAutograd" or _AOT_EAGER in f"{compile.metrics.fail_reason}{compile.error}"  # which backend="aot_eager" runs as well
+    return _OTHER_BACKEND.format("eager" if is_in_aot else "aot_eager") if found in _OF_BACKEND else ""
 
 
 def stage(compile: Compile) -> str:

@@ -102,6 +102,20 @@ def test_the_stage_of_the_backend_is_the_deepest_in_the_traceback(traceback: str
 
 
 @pytest.mark.parametrize(
+    ("backend", "traceback", "other"),
+    [
+        ("inductor", 'File "/opt/torch/_functorch/aot_autograd.py", line 3\nFile "/opt/torch/_inductor/lowering.py", line 4', "aot_eager"),
+        ("inductor", 'File "/opt/torch/_functorch/aot_autograd.py", line 3, in run', "eager"),
+        ("aot_eager", "", "eager"),
+    ],
+)
+def test_a_backend_that_runs_what_failed_is_not_the_way_out(backend: str, traceback: str, other: str) -> None:
+    """``aot_eager`` runs AOTAutograd as well."""
+    finding = failed("BackendCompilerFailed", f"backend='{backend}' raised:\nAssertionError: 3 not in VR[2, 2]", traceback)
+    assert f'compile this code with backend="{other}"' in finding.own_remedy
+
+
+@pytest.mark.parametrize(
     ("file", "help"),
     [
         ("/srv/ml/backend.py", "fix this backend, which raises the error at backend.py:3"),
