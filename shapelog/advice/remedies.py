@@ -263,7 +263,7 @@ def _where_blocked(code: str, causes: Sequence[Cause], blocked: Recompile) -> st
     if blocked.compile.outcome is Outcome.LIMIT and is_known_by_limit(blocked.frame):
         return _UNKNOWN_GRAPHS
     text = _WHERE_BLOCKED.get(code)
-    of = {cause.source.tensor_part.tensor if cause.source.tensor_part else cause.source for cause in causes}
+    of = {cause.source.tensor_part.tensor if cause.source.tensor_part else cause.source for cause in blocked.causes}
     has_row = any(1 in tensor.size for tensor in blocked.compile.inputs if tensor.source in of)  # of which clone() keeps the strides
     clone = _COPY_OF_ROW if has_row else "clone() the slice or view"
     return text.format(what=_varying(blocked.causes) or "what varies in it", clone=clone) if text else RULES[code].remedy

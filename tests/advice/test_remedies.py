@@ -17,6 +17,8 @@ from shapelog.advice.remedies import Remedies
 from shapelog.check.check import check
 from shapelog.check.policy import Policy
 from shapelog.model.ids import TorchVersion
+from shapelog.reading.payloads.properties import VALUE
+from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.explain import Recompile
 from shapelog.report.alerts import collect_alerts
 from shapelog.report.explain_compile import explain_compile
@@ -220,6 +222,8 @@ def test_a_slice_of_one_row_is_copied_with_its_format() -> None:
     of_row = recompile._replace(compile=replace(recompile.compile, inputs=inputs))
     copied = "copy the slice or view with clone(memory_format=torch.contiguous_format)"
     assert report.remedies.of_recompile(of_row).text == f"{copied}, and mark dim 1 of x"
+    of_int = recompile.causes[0]._replace(source=Source("L['left']"), prop=VALUE)
+    assert report.remedies.of((of_row,), [of_int]).text == f"{copied}, and mark dim 1 of x"
 
 
 def test_a_mark_that_would_do_harm_is_not_recommended() -> None:
