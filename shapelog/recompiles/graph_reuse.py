@@ -359,14 +359,19 @@ def moved_to_start(difference: EntryDifference, table: FactTable, compile: Compi
 
 
 def pinning_operator(difference: EntryDifference, compile: Compile, table: FactTable) -> str:
-    """The operator of two static graphs that takes what varied as a number, which no mark makes symbolic; "" where none does."""
+    """The operator of two static graphs that takes what varied as a number, which no mark makes symbolic; "" where none does.
+
+    In graphs of one form, whatever number of an operator changes was computed from what varied, such as ``x.shape[1] + 1``.
+    """
     before, after = table.of(difference.entry).pinned_numbers, table.of(compile).pinned_numbers
     for cause in difference.causes if before and after else ():
         old, new = integer(cause.before), integer(cause.after)
         operator = pinned_by(before, after, old, new) if old is not None and new is not None else ""
         if operator:
             return operator
-    return ""
+    if before == after or [name for name, _ in before] != [name for name, _ in after] or not similar(difference.entry, compile):
+        return ""
+    return next(name for (name, number), (_, changed) in zip(before, after, strict=True) if number != changed)
 
 
 def _is_dynamic_in(entry: Compile, difference: EntryDifference) -> bool:

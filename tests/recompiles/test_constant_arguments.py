@@ -3,6 +3,9 @@
 import ast
 
 import pytest
+from make import compile as compiled
+from make import last_recompile, tensor, trace
+from payload_text import graph_text
 
 from shapelog.recompiles.constant_arguments import pinned_arguments, pinned_by, pinned_numbers
 
@@ -134,3 +137,16 @@ def test_what_is_no_statement_of_python_is_passed_over() -> None:
     before = pinned_numbers(("= (", "x" * 3 + "\x00", "y = x.chunk(3)"))
     assert pinned_by(before, pinned_numbers(("y = x.chunk(4)",)), 3, 4) == "chunk"
     assert pinned_by((), (), 3, 4) == ""
+
+
+@pytest.mark.parametrize(("steps", "operator"), [((11, 13), "linspace"), ((11, 11), ""), ((None, None), "")])
+def test_a_number_that_changed_with_a_size_was_computed_from_it(steps: tuple[int | None, int | None], operator: str) -> None:
+    """``torch.linspace(0, 1, x.shape[0] + 1)``: nothing but the size varied."""
+    made = []
+    for number, (rows, count) in enumerate(zip((10, 12), steps, strict=True)):
+        taken = f"torch.linspace(0, 1, {count})" if count else f"torch.arange({rows + 1})"
+        statements = (f"points = {taken}", f'add: "f32[{rows}, 8][8, 1]cpu" = l_x_ + 1;  l_x_ = None', "return (add, points)")
+        made.append(compiled(f"0/{number}", tensor(rows, 8), graph=graph_text(f'L_x_: "f32[{rows}, 8][8, 1]cpu"', *statements)))
+    recompile = last_recompile(trace(*made))
+    assert recompile.blocking_rule == ("SL202" if operator else "")
+    assert operator in recompile.why_not_markable
