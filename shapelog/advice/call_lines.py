@@ -28,6 +28,8 @@ _PASSING_ON = frozenset(("list", "tuple", "dict", "next", "iter", "zip", "revers
 _SAME_TENSOR = frozenset(
     ("contiguous", "to", "cuda", "cpu", "type", "type_as", "float", "double", "half", "bfloat16", "long", "int", "bool", "requires_grad_")
 )
+# Methods of what holds a tensor.
+_TAKING_OUT = frozenset(("get", "items", "keys", "pop", "to_tuple", "values"))
 
 
 class Link(Enum):
@@ -47,6 +49,9 @@ def link(maker: Compile, taker: Compile, source: Source) -> Link:
     call, use = making.call_of(maker.metrics.code_name), taking.call_of(taker.metrics.code_name)
     if made == taken and (call is None or use is None) and making.is_passed_on(source):
         return Link.DIRECT
+    is_tensor = maker.graph is not None and len(outputs(maker.graph)) == 1
+    if call and is_tensor and making.method_on(call) not in ("", *_SAME_TENSOR, *_TAKING_OUT):
+        return Link.NONE
     around = making.around(call) if call else None
     if isinstance(around, ast.Call):
         name = _last_name(around)
@@ -58,7 +63,6 @@ def link(maker: Compile, taker: Compile, source: Source) -> Link:
     names, passed = _targets(around), _passed(use, source) if use else ()
     if not names or not passed:
         return Link.UNKNOWN
-    is_tensor = maker.graph is not None and len(outputs(maker.graph)) == 1
     if all(_is_new(part, is_tensor) for part in passed if not names.isdisjoint(_names([part]))):
         return Link.NONE  # also where no argument has one of the names
     is_next = taken.line == made.line + 1  # nothing is done to it in between
@@ -90,6 +94,14 @@ class _Line:
         calls = [call for call in self._calls if call in within]
         pairs = [(inner, outer) for inner in calls for outer in calls if self.around(inner) is outer]
         return len(calls) == 2 and any(inner in ast.walk(part) for inner, outer in pairs for part in _passed(outer, source))
+
+    def method_on(self, call: ast.Call) -> str:
+        """The method of what a call returns that is called on the spot, such as ``detach``; "" where there is none."""
+        part: ast.expr = call
+        parent = self._parents.get(part)
+        while isinstance(parent, (ast.Await, ast.Subscript, ast.Attribute)) and parent.value is part:
+            part, parent = parent, self._parents.get(parent)
+        return part.attr if isinstance(parent, ast.Call) and parent.func is part and isinstance(part, ast.Attribute) else ""
 
     def around(self, call: ast.Call) -> ast.AST | None:
         """The code that does something with what a call returns: a statement, a computation or another call that it is an argument of.

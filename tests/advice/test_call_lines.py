@@ -100,6 +100,24 @@ def test_what_is_computed_of_it_in_the_call_is_a_new_tensor(taking: str, outputs
     assert link(maker, taker, Source(H)) is expected
 
 
+@pytest.mark.parametrize(
+    ("making", "outputs", "expected"),
+    [
+        ("h = encode(x).detach()", 1, Link.NONE),
+        ("h = encode(x).logits[:, -1].argmax(-1)", 1, Link.NONE),
+        ("h = encode(x).detach()", 2, Link.UNKNOWN),
+        ("h = encode(x).to(device)", 1, Link.UNKNOWN),
+        ("h = encode(x).values()", 1, Link.UNKNOWN),
+        ("y = score(encode(x).detach())", 1, Link.NONE),
+    ],
+)
+def test_what_a_method_of_it_returns_is_a_new_tensor(making: str, outputs: int, expected: Link) -> None:
+    names = ("a", "b")[:outputs]
+    graph = graph_text('L_x_: "f32[12, 8][8, 1]cpu"', *(f"{name} = l_x_ + 1" for name in names), f"return ({', '.join(names)},)")
+    taking = making if making.startswith("y") else "y = score(h)"
+    assert link(called(making, "0/0", "encode", graph=graph), called(taking, "1/0", "score"), Source(H)) is expected
+
+
 def test_a_module_is_the_only_call_of_its_line() -> None:
     taker = called("hidden = layer(hidden, mask=mask, **kwargs)", "1/0", "__call__")
     for making, expected in (("position = self.embed(hidden)", Link.NONE), ("position = self.a(self.b(hidden))", Link.UNKNOWN)):

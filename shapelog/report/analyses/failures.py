@@ -255,7 +255,8 @@ def _by_stage(compile: Compile) -> str:
     found = stage(compile)
     if found.startswith("Dynamo (tracing"):
         return _LEAVE_OUT
-    is_in_aot = found == "AOTAutograd" or _AOT_EAGER in f"{compile.metrics.fail_reason}{compile.error}"  # which backend="aot_eager" runs as well
+    # which backend="aot_eager" runs as well
+    is_in_aot = found == "AOTAutograd" or _AOT_EAGER in f"{compile.metrics.fail_reason}{compile.error}"
     return _OTHER_BACKEND.format("eager" if is_in_aot else "aot_eager") if found in _OF_BACKEND else ""
 
 
