@@ -182,7 +182,7 @@ class GraphReuse:
         table = self.differences.table
         calls = table.of(compile), table.of(difference.entry)
         dynamic = self._dynamic_entries(frame, compile)
-        for entry in [item for item in dynamic if _is_dynamic_in(item, difference)] or dynamic:
+        for entry in [item for item in dynamic if _is_dynamic_in(table.of(item), difference)] or dynamic:
             tree = entry.guards
             for shape in tree.shapes if tree else ():
                 is_ours = not (shape.is_duck_shape or _is_over_offset(shape.expression))
@@ -208,7 +208,7 @@ class GraphReuse:
         if _registered(entry) != _registered(compile):  # graphs of one form, through other layers
             return None
         dynamic = self._dynamic_entries(frame, compile)
-        wide = [item for item in dynamic if _is_dynamic_in(item, difference)]
+        wide = [item for item in dynamic if _is_dynamic_in(table.of(item), difference)]
         if not wide and (pinning_operator(difference, compile, table) or other_path(difference, known, call)):
             return None
         if self.pinning_line(frame, difference):
@@ -374,11 +374,16 @@ def pinning_operator(difference: EntryDifference, compile: Compile, table: FactT
     return next(name for (name, number), (_, changed) in zip(before, after, strict=True) if number != changed)
 
 
-def _is_dynamic_in(entry: Compile, difference: EntryDifference) -> bool:
-    """Whether an entry is dynamic in all that separates two calls: guards of one that is not are over constants that would not be there."""
-    tree = entry.guards
+def _is_dynamic_in(entry: CompileFacts, difference: EntryDifference) -> bool:
+    """Whether an entry is dynamic in all that separates two calls: guards of one that is not are over constants that would not be there.
+
+    An entry for calls without this input, as with a keyword that they leave out, shows nothing about it.
+    """
+    tree = entry.tree
     keys = [(cause.source, cause.prop) for cause in difference.causes if cause.prop.kind is Kind.SIZE or cause.is_int]
-    return tree is not None and all(tree.facts.get(key, DYNAMIC) == DYNAMIC for key in keys)
+    if tree is None or any(source not in entry.sources and source not in entry.symbolic for source, _ in keys):
+        return False
+    return all(tree.facts.get(key, DYNAMIC) == DYNAMIC for key in keys)
 
 
 def _fails_alone(entry: CompileFacts, calls: Iterable[CompileFacts], marked: tuple[Key, ...]) -> bool:

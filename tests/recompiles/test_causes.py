@@ -368,6 +368,22 @@ def test_a_guard_over_what_varies_counts_where_something_else_that_varies_is_sta
     assert last_recompile(made).verdict is verdict
 
 
+@pytest.mark.parametrize(("guard", "verdict"), [("2 <= L['k']", Verdict.JUSTIFIED), ("1 <= L['k']", Verdict.MARKING)])
+def test_an_entry_for_calls_without_an_int_is_not_one_in_which_it_is_dynamic(guard: str, verdict: Verdict) -> None:
+    """``f(x, **kwargs)``: the entry for calls that leave ``k`` out accepts any value of it, and shows nothing about one graph for all."""
+    made = trace()
+    for number, (k, rows) in enumerate(((None, 10), (None, 11), (1, 12), (5, 12))):
+        tree = guard_tree(
+            tensor_match(size=(None if number else rows, 8)),
+            equals_match("L['mode']", k is None, "bool"),
+            *([equals_match("L['k']", 1)] if k == 1 else []),
+            shapes=[guard] if number == 3 else (),
+        )
+        symbols = [("s7", str(rows), "L['x'].size()[0]"), *([("s85", "5", "L['k']")] if number == 3 else [])]
+        made += compiled(f"0/{number}", tensor(rows, 8), guards=tree, symbols=symbols if number else ())
+    assert last_recompile(made).verdict is verdict
+
+
 DOCS, PART = "L['docs']", "L['q']"
 
 
