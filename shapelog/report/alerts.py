@@ -451,7 +451,8 @@ class _AlertBuilder(NamedTuple):
                 messages.setdefault(key, item.message)
             for reason in compiled.compile.restarts:
                 found.setdefault(_Interruption(_RESTART, stable_text(reason)), {}).setdefault(again, reason)
-        first = {(key.rule, key.words): key for key in reversed(found)}
+        # Of those with the same words, the one without a line, else the first.
+        first = {(key.rule, key.words): key for key in sorted(reversed(found), key=lambda key: places.get(key) is None)}
         for key, occurrences in found.items():
             rule, reasons = key.rule, tuple(dict.fromkeys(occurrences.values()))
             message, place, inside = messages.get(key), places.get(key), stopped.get(key)
@@ -469,7 +470,7 @@ class _AlertBuilder(NamedTuple):
                 times += f", {seconds(lost)}"
             yield self._alert(
                 rule=rule,
-                axes=(reasons[0] if is_first or place is None else f"{reasons[0]} at {place.code or f'line {place.line}'}",),
+                axes=(reasons[0] if is_first or not place else f"{reasons[0]} at {place.code or f'line {place.line}'}",),
                 title=title,
                 sentence=f"{what} ({times}): {message.title if message else reasons[0]}",
                 facts=reasons,
