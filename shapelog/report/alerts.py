@@ -451,8 +451,10 @@ class _AlertBuilder(NamedTuple):
                 messages.setdefault(key, item.message)
             for reason in compiled.compile.restarts:
                 found.setdefault(_Interruption(_RESTART, stable_text(reason)), {}).setdefault(again, reason)
-        # Of those with the same words, the one without a line, else the first.
-        first = {(key.rule, key.words): key for key in sorted(reversed(found), key=lambda key: places.get(key) is None)}
+        first: dict[tuple[Rule, str], _Interruption] = {}  # of those with the same words; the one without a line, if there is one
+        for key in found:
+            if places.get(key) is None or (key.rule, key.words) not in first:
+                first[key.rule, key.words] = key
         for key, occurrences in found.items():
             rule, reasons = key.rule, tuple(dict.fromkeys(occurrences.values()))
             message, place, inside = messages.get(key), places.get(key), stopped.get(key)
