@@ -14,6 +14,7 @@ from weakref import ref
 from shapelog.grouping import grouped
 from shapelog.model.compile import Compile
 from shapelog.model.frame import Frame
+from shapelog.reading.payloads.graphs import made_sizes
 from shapelog.reading.payloads.guard_expressions import Value, integer, number
 from shapelog.reading.payloads.guards import DYNAMIC, Fact, GuardTree, Key, type_name
 from shapelog.reading.payloads.properties import (
@@ -234,6 +235,11 @@ class CompileFacts:
     def pinned_numbers(self) -> Pinned:
         """The constants in its graph that operators need as such."""
         return tuple(pinned_numbers(self.compile.graph.statements)) if self.compile.graph else ()
+
+    @cached_property
+    def made_sizes(self) -> tuple[tuple[str, ...], ...]:
+        """The sizes of the tensors that its graph computes."""
+        return tuple(made_sizes(self.compile.graph)) if self.compile.graph else ()
 
     @cached_property
     def guarded_by_short_name(self) -> dict[str, Source]:

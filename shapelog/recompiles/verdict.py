@@ -15,6 +15,7 @@ from shapelog.recompiles.graph_reuse import (
     broken_base_tie,
     broken_stride_tie,
     found_by_super,
+    has_size_one,
     is_known_by_limit,
     moved_to_start,
     pinning_operator,
@@ -28,6 +29,10 @@ from shapelog.text import file_name
 # Other values that are tried in a guard.
 _AROUND = 64
 _LONGEST_CODE = 60
+_SIZE_ONE = (
+    "marking is not enough: a tensor that is computed from this has a size of 1 in one of the two calls; "
+    "PyTorch always specializes on sizes 0 and 1"
+)
 _BY_OUTCOME = {
     Outcome.LIMIT: Verdict.LIMIT,
     Outcome.SKIPPED: Verdict.SKIPPED,
@@ -131,6 +136,8 @@ def blocking_rule(frame: Frame, nearest: EntryDifference, compile: Compile, reus
     operator = pinning_operator(nearest, compile, table)
     if operator:
         return "SL202", f"marking is not enough: {operator} takes it as a constant and needs a graph for each value"
+    if has_size_one(nearest, compile, table):
+        return "SL104", _SIZE_ONE
     line = reuse.pinning_line(frame, nearest) or _pinning_guard(nearest, compile)
     if line:
         return "SL201", f"marking does not help: {line}"

@@ -5,9 +5,10 @@ import ast
 import pytest
 from make import compile as compiled
 from make import last_recompile, tensor, trace
-from payload_text import graph_text
+from payload_text import equals_match, graph_text, guard_tree, tensor_match
 
 from shapelog.recompiles.constant_arguments import pinned_arguments, pinned_by, pinned_numbers
+from shapelog.rules import Verdict
 
 # Calls with k, and whether torch makes a constant of it.
 MEASURED = (
@@ -150,3 +151,17 @@ def test_a_number_that_changed_with_a_size_was_computed_from_it(steps: tuple[int
     recompile = last_recompile(trace(*made))
     assert recompile.blocking_rule == ("SL202" if operator else "")
     assert operator in recompile.why_not_markable
+
+
+@pytest.mark.parametrize(("sizes", "is_apart"), [((1, 3), True), ((3, 1), True), ((2, 3), False), ((1, 1), False)])
+def test_an_int_that_makes_a_size_of_one_has_a_graph_of_its_own(sizes: tuple[int, int], is_apart: bool) -> None:
+    """``x[:k] + 1`` for a k of 1: without a dynamic graph nothing else in a trace shows it."""
+    made = []
+    for number, size in enumerate(sizes):
+        part = f"f32[{size}, 8][8, 1]cpu"
+        statements = (f'part: "{part}" = l_x_[slice(None, {size}, None)];  l_x_ = None', f'add: "{part}" = part + 1', "return (add,)")
+        tree = guard_tree(tensor_match(), equals_match("L['k']", size if size != sizes[1 - number] else number + 4))
+        made.append(compiled(f"0/{number}", tensor(10, 8), guards=tree, graph=graph_text('L_x_: "f32[10, 8][8, 1]cpu"', *statements)))
+    recompile = last_recompile(trace(*made))
+    assert recompile.verdict is (Verdict.JUSTIFIED if is_apart else Verdict.MARKING)
+    assert ("has a size of 1" in recompile.why_not_markable) is is_apart

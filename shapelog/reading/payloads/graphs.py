@@ -231,6 +231,14 @@ def operation_count(text: bytes) -> int:
     return sum(1 for _ in _OPERATION.finditer(text))
 
 
+def made_sizes(graph: Graph) -> Iterator[tuple[str, ...]]:
+    """The size of each tensor that a graph computes, as it is written; those of tuples are not."""
+    for assign in map(_ASSIGN.match, graph.statements):
+        tensor = _TENSOR.match(assign[2]) if assign and assign[2] else None
+        if tensor:
+            yield tuple(tensor[2].split(", "))
+
+
 def outputs(graph: Graph) -> tuple[tuple[str, str], ...]:
     """(name, annotation) of each output, the annotation as in ``Placeholder`` ("" where fx wrote none)."""
     annotations = {item.name: item.annotation for item in graph.placeholders}
