@@ -84,8 +84,12 @@ class _Line:
         self._calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _root(node.func) not in _NOT_COMPILED]
 
     def call_of(self, function: str) -> ast.Call | None:
-        """The call of a function; of a module, whose name in the code is not known, the only call of the line."""
-        found = [call for call in self._calls if _last_name(call) == function] or self._calls
+        """The call of a function; of a module, whose name in the code is not known, the only call of the line.
+
+        Methods of what a call returns, as in ``model(torch.ones(n).view(2, -1)).detach()``, do not count for that.
+        """
+        found = [call for call in self._calls if _last_name(call) == function]
+        found = found or [call for call in self._calls if not _is_method_of_result(call)]
         return found[0] if len(found) == 1 else None
 
     def is_passed_on(self, source: Source) -> bool:
@@ -123,6 +127,13 @@ def _root(part: ast.expr) -> str:
     while isinstance(part, (ast.Subscript, ast.Attribute)):
         part = part.value
     return part.id if isinstance(part, ast.Name) else ""
+
+
+def _is_method_of_result(call: ast.Call) -> bool:
+    part = call.func
+    while isinstance(part, (ast.Subscript, ast.Attribute)):
+        part = part.value
+    return isinstance(call.func, ast.Attribute) and isinstance(part, ast.Call)
 
 
 def _last_name(call: ast.Call) -> str:

@@ -109,6 +109,8 @@ def test_what_is_computed_of_it_in_the_call_is_a_new_tensor(taking: str, outputs
         ("h = encode(x).to(device)", 1, Link.UNKNOWN),
         ("h = encode(x).values()", 1, Link.UNKNOWN),
         ("y = score(encode(x).detach())", 1, Link.NONE),
+        ("h = model(torch.ones(n, 8).view(2, -1)).detach()", 1, Link.NONE),
+        ("h = pick(n)(x).detach()", 1, Link.UNKNOWN),
     ],
 )
 def test_what_a_method_of_it_returns_is_a_new_tensor(making: str, outputs: int, expected: Link) -> None:
