@@ -329,6 +329,15 @@ def test_a_setting_that_unrolls_loops_is_less_sure_and_explained() -> None:
     assert (step.confidence.level, step.saving.seconds.least) == ("low", 0.0)
 
 
+def test_a_size_that_depends_on_data_may_break_the_graph_again() -> None:
+    hint = "Consider setting `torch._dynamo.config.capture_dynamic_output_shape_ops = True`."
+    reason = f"Graph Break Reason: Dynamic shape operator\n  Explanation: Its size depends on data.\n  Hint: {hint}\n"
+    text = f"Graph break in user code at {make.MODEL}:79\n{reason}"
+    made = make.trace(make.artifact("dynamo_graph_break_reason", text, id="0/0"), make.compile("0/0", make.tensor(10, 8)))
+    (step,) = steps_of(make.report(made + make.compile("1/0", make.tensor(10, 8), name="torch_dynamo_resume_in_f_at_79")))
+    assert (step.text, step.confidence.level) == (("torch._dynamo.config.capture_dynamic_output_shape_ops = True",), "low")
+
+
 @pytest.mark.parametrize(
     ("file", "title"),
     [

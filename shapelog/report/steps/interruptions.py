@@ -23,6 +23,8 @@ _SENTENCE, _CONDITION = re.compile(r"(?<=\.)\s+"), "If "
 SETTING = re.compile(r"torch\._dynamo\.(?:config\.)?(\w+)(?: ?= ?|`? to `?(?=True|False))(\w+)")
 # With this one, Dynamo traces each time step of an RNN (``allow_rnn`` in ``torch/_dynamo/config.py``).
 _UNROLLING = "torch._dynamo.config.allow_rnn = True"
+# With this one, a size that depends on data is a symbol without a value.
+_SIZE_OF_DATA = "torch._dynamo.config.capture_dynamic_output_shape_ops = True"
 # A title that is longer than this ends with its first sentence.
 _LONG_TITLE = 120
 _SHORTEST_SENTENCE = 20
@@ -74,6 +76,8 @@ def _cure(alerts: Sequence[Alert]) -> tuple[Confidence, tuple[str, ...]]:
     if _UNROLLING in settings:
         longer = "it unrolls the loop over time steps, which may take longer to compile"
         return Confidence("low", longer), tuple(f"{text}  # {longer}" if text == _UNROLLING else text for text in settings)
+    if _SIZE_OF_DATA in settings:
+        return Confidence("low", "code that branches on the size, which is not known then, breaks the graph again"), settings
     return Confidence(*(("medium", "PyTorch names a remedy") if hints else ("low", "PyTorch names no remedy"))), settings
 
 
