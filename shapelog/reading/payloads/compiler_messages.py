@@ -133,6 +133,8 @@ _FAILED_ON_FAKE_TENSORS = re.compile(r"Dynamo failed to run FX node with fake te
 _ON_FAKE_TENSORS = " (on fake tensors, from "
 # What follows, without a space between, where an entry does not accept the call that it was compiled for.
 _OWN_GUARD = "Guard fail reason: "
+# The same on one line, as torch 2.5 to 2.9 wrote it.
+_OLD_OWN_GUARD = re.compile(r"(Guard check failed):\s+(?=\S)")
 # An exception of the user's code as Dynamo met it, and its text: ``ObservedKeyError: ConstantVariable(str: 'k')``.
 _OBSERVED = re.compile(r"Observed(?!Exception$)(\w+?)(?:Error)+$")
 _CONSTANT = re.compile(r"ConstantVariable\(\w+: (.*)\)")
@@ -258,9 +260,7 @@ def _one_break(text: str) -> CompilerMessage:
     explanation, hints = by_name.get("Explanation", [""])[0], tuple(filter(None, by_name.get("Hint", ())))
     if not title and explanation:  # what was met is cut off
         return CompilerMessage(parts[0][1][0], "", hints)
-    what, label, own_guard = _title(title).partition(_OWN_GUARD)
-    if not label and len(title) > 1 and title[1].startswith(_OWN_GUARD):
-        label, own_guard = _OWN_GUARD, title[1].removeprefix(_OWN_GUARD)
+    what, own_guard = _own_guard(title)
     context = by_name.get("Developer debug context", [""])[0][:_LONGEST_CONTEXT]
     if _ON_PURPOSE.match(what):
         hints = ("Remove the `torch._dynamo.graph_break()` call.",)
@@ -268,7 +268,16 @@ def _one_break(text: str) -> CompilerMessage:
         hints = _hints_of_skipped(skipped) or hints
     elif _SYMBOLIC_ARGUMENT.match(context):
         hints = tuple(hint for hint in hints if "reorderable_logging_functions" not in hint)
-    return CompilerMessage(what, f"{label}{own_guard}" or _error_first(explanation), hints)
+    return CompilerMessage(what, own_guard or _error_first(explanation), hints)
+
+
+def _own_guard(title: list[str]) -> tuple[str, str]:
+    """The title without the guard that rejects the call that it was made for, and that guard behind its label, "" for any other title."""
+    text = _title(title)
+    if old := _OLD_OWN_GUARD.match(text):
+        return old[1], _OWN_GUARD + text[old.end() :]
+    what, label, guard = text.partition(_OWN_GUARD)
+    return what, label + guard if label or len(title) < 2 or not title[1].startswith(_OWN_GUARD) else title[1]
 
 
 def _hints_of_skipped(found: re.Match[str]) -> tuple[str, ...]:

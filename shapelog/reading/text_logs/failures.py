@@ -80,7 +80,10 @@ _IN_OWN_WORDS = {
         r"Could not (?:guard on|extract specialized integer from) data-dependent expression .*",
         re.S,
     ),
-    "AssertionError": re.compile(r"Guard failed on the same frame it was created[^\n]*(?:\n\s*Guard fail reason: [^\n]*)?"),
+    "AssertionError": re.compile(
+        r"Guard failed on the same frame it was created[^\n]*(?:\n\s*Guard fail reason: [^\n]*)?"
+        r"|(?:(?<=AssertionError: )Guard check failed:|Guard check failed:(?=\s+\d{1,9}/\d))(?:\s+\d{1,9}/\d{1,9}:)?\s+\S[^\n]*"
+    ),
     "TorchRuntimeError": re.compile(r"Dynamo failed to run FX node with fake tensors: call_\w.*", re.S),
 }
 # The class of any exception, perhaps behind words of the program's own.

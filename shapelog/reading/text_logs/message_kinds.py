@@ -63,6 +63,7 @@ _SETTING = re.compile(r"\s*torch\._dynamo\.config\.capture_\w+ = True\s*$")
 _OWN_WORDS = (
     r"Could not (?:guard on|extract specialized integer from) data-dependent expression "
     r"(?=\(|-?\d|[A-Z]\w{0,20}\(|\w?[uzs]\d|True|False)|Guard failed on the same frame it was created"
+    r"|Guard check failed: \d{1,9}/\d{1,9}:|AssertionError: Guard check failed:"
     r"|^\s*(?:[-*] )?You marked \S.{0,200} as dynamic\b|Dynamo failed to run FX node with fake tensors: call_\w"
 )
 _IN_OWN_WORDS = re.compile(rf"{_OWN_WORDS}|Not all values of .* are valid because ")

@@ -19,6 +19,7 @@ _WORDS = (
     "raceback (most recent call last",
     "onstraint",
     "uardManager check",
+    "uard check failed:",
     "ailed running call_",
     "ailed to run FX node",
     "backend='",

@@ -626,6 +626,23 @@ def test_an_entry_that_does_not_accept_its_own_call_has_the_guard(between: str, 
     assert finding.message.explanation == "Guard fail reason: 0/0: modes(0).count == 5"
 
 
+@pytest.mark.parametrize(
+    "front", ["AssertionError: ", "[rank0]: AssertionError: ", f"{STACK}AssertionError: ", "2025-10-08 01:02:03,004 ERROR "]
+)
+@pytest.mark.parametrize("between", [" ", "\n"])
+def test_so_it_has_as_old_versions_write_it(front: str, between: str, tmp_path: Path) -> None:
+    (finding,) = failures(f"{front}Guard check failed: 0/0:{between}len(modes(0).operators) == 29\n", tmp_path)
+    assert finding.message is not None
+    assert (finding.message.title, finding.message.is_bug) == ("Guard check failed", True)
+    assert finding.message.explanation == "Guard fail reason: 0/0: len(modes(0).operators) == 29"
+
+
+def test_the_guard_may_be_without_the_entry(tmp_path: Path) -> None:
+    (finding,) = failures("E   AssertionError: Guard check failed: L['args'][1].size()[0] == 3\n", tmp_path)
+    assert finding.message is not None
+    assert finding.message.explanation == "Guard fail reason: L['args'][1].size()[0] == 3"
+
+
 def test_notes_between_the_stacks_of_one_error_make_no_second_failure(tmp_path: Path) -> None:
     user = '  File "/srv/eagle.py", line 41, in f\n    x[i] = c\n'
     text = (
