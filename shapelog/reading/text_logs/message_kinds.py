@@ -110,8 +110,9 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
     (
         MessageKind.BARE_REASON,
         re.compile(
-            r"GuardFail\(reason=|GuardManager check failed|(?:^\W*|[|\t]\s*`?)\d{1,9}/\d{1,9}: \S"
+            r"GuardFail\(reason=|GuardManager check failed|(?:^\W*(?:\d{1,9}/\d{1,9}\W{1,5})?|[|\t]\s*`?|: [\"'`]?)\d{1,9}/\d{1,9}: \S"
             r"|^\W*tensor '.+?' (?:size|strides?|rank|dtype|requires_grad|dispatch key set|Tensor device index) mismatch"
+            r"|\btensor '\S{1,400}?' (?:size|strides?|rank) mismatch.{0,30} expected "
         ),
     ),
     (MessageKind.GUARDS, re.compile(r"^\s*(?:TREE_GUARD_MANAGER:|(?:\| )*\+- \w|[A-Z_]+: check_tensor\()")),
@@ -135,7 +136,7 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
 )
 _ANY_BEGIN = re.compile(
     r"Recompiling function |Detected recompile|torch\._dynamo|dynamo hit|Error: |Hit: |LimitExceeded|Constraints violated"
-    r"|from lowering|from user code:|UserWarning: |WON'T CONVERT |^\s*function: |(?:^\W*|[|\t]\s*`?)\d+/\d+: "
+    r"|from lowering|from user code:|UserWarning: |WON'T CONVERT |^\s*function: |\d/\d{1,9}: "
     r"|^\s*last reason: |Traceback \("
     r"|Graph [Bb]reak|GuardFail\(|tensor '|TREE_GUARD|\+- |check_tensor\("
     r"|:\d{1,9}:[\w<>.]+:\s*$|Dynamo produced|ExplainOutput|<FrameSummary |Break Reason |Unsupported: |Explanation: |Recompile Reasons"
@@ -172,7 +173,7 @@ _FAILURE_GOES_ON = re.compile(
     r"|During handling|Traceback \("
     r"|Reason:|triggered by|Recompiling function|due to:|torch\.|E  |\w*Error|\w+: |Caused by|User Stack|If you suspect"
     r"|- (?:Not all values|You marked|The values|The constraints)|\W{0,8}Exception Message\W|\W{0,8}Stack Trace\W{0,8}$|import torch"
-    r"|consider using data-dep"
+    r"|consider using data-dep|Guard fail reason: "
 )
 # Between the heading of a stack and the exception, IPython has lines that are not indented.
 _OF_IPYTHON = re.compile(r"-{1,}> ?\d|-{20,}$|File \S.*:\d|(?:Cell )?In ?\[\d|Cell In|Input In|<ipython-input")

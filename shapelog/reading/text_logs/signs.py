@@ -20,6 +20,7 @@ _WORDS = (
     "onstraint",
     "uardManager check",
     "uard check failed:",
+    "mismatch at index ",
     "ailed running call_",
     "ailed to run FX node",
     "backend='",
@@ -41,10 +42,13 @@ _AT_BEGIN = (
 )
 _AFTER_A_PLACE = r"\] \[(?:__\w|\d{1,9}/\d)"
 _IN_A_CELL = r"[|\t][ \t]{0,9}`?\d{1,9}/\d{1,9}: "
+_BEHIND_WORDS = r": [\"'`]?\d{1,9}/\d{1,9}: "
 _FUNCTION_OF_PGO = r":\d{1,9}:[\w<>.%s]{1,200}:\s*\n"
-_IN_LINE = re.compile("|".join((_AT_BEGIN % 10, _AFTER_A_PLACE, _IN_A_CELL, _FUNCTION_OF_PGO % "")), re.A)
+_IN_LINE = re.compile("|".join((_AT_BEGIN % 10, _AFTER_A_PLACE, _IN_A_CELL, _BEHIND_WORDS, _FUNCTION_OF_PGO % "")), re.A)
 # In bytes, which are up to four for a character.
-_IN_BYTES = tuple(re.compile(text.encode()) for text in (_AT_BEGIN % 40, _AFTER_A_PLACE, _IN_A_CELL, _FUNCTION_OF_PGO % r"\x80-\xff"))
+_IN_BYTES = tuple(
+    re.compile(text.encode()) for text in (_AT_BEGIN % 40, _AFTER_A_PLACE, _IN_A_CELL, _BEHIND_WORDS, _FUNCTION_OF_PGO % r"\x80-\xff")
+)
 
 
 def has_sign(line: str) -> bool:

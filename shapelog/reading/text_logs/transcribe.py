@@ -14,10 +14,11 @@ from typing import BinaryIO
 
 from shapelog.reading.payloads.compiler_messages import user_stack
 from shapelog.reading.payloads.cuda_graphs import INDUCTOR_MESSAGE, cuda_graph_message
+from shapelog.reading.payloads.guards import split_comment
 from shapelog.reading.payloads.pgo_state import parse as parse_code_state
 from shapelog.reading.payloads.recompile_reasons import RECOMPILE_FORBIDDEN, split_entry
-from shapelog.reading.payloads.recompile_reasons import parse as parse_reason
 from shapelog.reading.text_logs import versions
+from shapelog.reading.text_logs.bare_reasons import BareReasons, bare_reasons
 from shapelog.reading.text_logs.breaks import break_text, each_break, has_cut_stack
 from shapelog.reading.text_logs.captures import BACKWARD_PASS, cache_misses
 from shapelog.reading.text_logs.contents import LogContents
@@ -62,7 +63,6 @@ from shapelog.reading.text_logs.messages import (
 from shapelog.reading.text_logs.signs import has_sign
 from shapelog.reading.text_logs.summaries import counted_breaks, explained_breaks, profiled_breaks, profiled_recompiles
 from shapelog.reading.text_logs.surroundings import is_fence, is_progress, without_launcher
-from shapelog.reading.text_logs.table_rows import reasons_in_row
 from shapelog.reading.text_logs.transcript import Transcript
 
 _LINE_BY_LINE = (MessageKind.SYMBOLS, MessageKind.START, MessageKind.OTHER)
@@ -75,6 +75,8 @@ _MOST_ABOVE, _MOST_IN_MESSAGE = 200, 6
 _LINES_OF_PASTE = 5_000
 # Failures that others are compared with, and exceptions without a stack that are kept until the end.
 _MOST_QUOTED = 100
+# Reasons without their messages that are kept until the end, and those of messages that they are compared with.
+_MOST_BARE = 10_000
 # The recompiles that are looked at to tell the version; all of a log are of one.
 _ENOUGH_FOR_VERSION = 100
 # Messages of which each is one event.
@@ -103,13 +105,6 @@ _UNCONVERTED = "WON'T CONVERT "
 _OLD_STACK = " from user code at:"
 _IN_TEXT = re.compile(r"\[(?P<id>!?\d{1,9}/\d{1,9}(?:_\d{1,9})?)\] (?=Re-recording|[Ss]kipping)")
 _EXPLAINED = re.compile(r"\s*Explanation: \S")
-# The exception of code that was compiled ahead of time, whose guards do not hold for a call.
-_CHECKER = "GuardManager check failed"
-_CHECKED = re.compile(_CHECKER + r",? reason: *(?P<quote>['\"]?)(?P<reason>[^\n]{1,2000}?)[\s.]{0,9}(?P=quote)[\s'\"`.]{0,9}$")
-_QUOTED_REASON = re.compile(
-    r"GuardFail\(reason=(?P<quote>['\"])(?P<reason>.*?)(?P=quote), "
-    r"orig_code=<code object (?P<name>\S+)(?: at \w+)?(?:, file \"(?P<file>[^\"]*)\", line (?P<line>\d{1,9}))?"
-)
 
 
 @dataclass(slots=True, eq=False)
@@ -193,7 +188,8 @@ class Transcriber:
         self._quoted: list[tuple[FailureText, int]] = []
         self._mentioned: list[tuple[LimitText, int]] = []
         self._captured: dict[tuple[int, str], None] = {}
-        self._bare: set[str] = set()
+        self._bare: list[tuple[BareReasons, int]] = []
+        self._reasons: set[tuple[str, str]] = set()
         self._messages: set[int] = set()
         self._is_end = False
 
@@ -214,6 +210,17 @@ class Transcriber:
             self.contents.lines = number + len(lines) - 1
         for message in self._open.values():
             self._finish(message, is_end=message is self._last)
+        self._take_held()
+        self._compiles.line = self.contents.lines
+        self._compiles.finish()
+        return self.contents
+
+    def _take_held(self) -> None:
+        """What somebody quotes or mentions, now that it is known what the text has of it as PyTorch wrote it."""
+        for item, line in self._bare:
+            if not item.is_said:
+                self._compiles.line = line
+                self._take_bare(item)
         by_reasons = sorted((pair for pair in self._mentioned if not pair[0].is_mentioned), key=lambda pair: bool(pair[0].reasons))
         for mention, line in {mention.setting: (mention, line) for mention, line in by_reasons}.values():
             self._compiles.line = line
@@ -221,9 +228,10 @@ class Transcriber:
         for failed, line in self._quoted:
             self._compiles.line = line
             self._fail(Head(), failed)
-        self._compiles.line = self.contents.lines
-        self._compiles.finish()
-        return self.contents
+        for item, line in self._bare:
+            if item.is_said:
+                self._compiles.line = line
+                self._take_bare(item)
 
     def _take(self, head: Head, lines: list[str], number: int) -> None:
         """Lines with one head: a message, or more of one, or (without an artifact) several messages of a line each."""
@@ -366,6 +374,7 @@ class Transcriber:
         frame, newest = _checked(item.reasons)
         if not head.compile and frame:  # a line that lost its head still names the entries that were checked
             head = head._replace(compile=f"{frame}/{1 + newest}")
+        self._know_reasons(item.reasons, head.compile, item.code.name)
         compile = (
             self._compiles.compile_of(head, "reasons", item.code, names_entries=bool(item.reasons))
             if head.compile
@@ -400,6 +409,7 @@ class Transcriber:
         frame, newest = _checked(item.reasons)
         if not head.compile and frame:
             head = head._replace(compile=f"{frame}/{max(1 + newest, int(item.limit or 0))}")
+        self._know_reasons(item.reasons, head.compile)
         compile = self._compiles.compile_of(head, "limit", item.code) if head.compile else None
         compile = compile or self._compiles.unnumbered(head, item.code, is_recompile=False)
         self._compiles.name(compile, item.code)
@@ -409,40 +419,26 @@ class Transcriber:
             self._compiles.write_reasons(compile, item.reasons)
 
     def _bare_reason(self, head: Head, lines: list[str]) -> None:
-        """Reasons that somebody pasted alone: of one recompile, as long as they are about older and older entries."""
-        reasons: list[str] = []
-        for line in lines:
-            quoted = _QUOTED_REASON.search(line)
-            if quoted:
-                if self._is_repeated(f"{quoted['name']} {quoted['reason']}"):
-                    continue
-                code = Code(quoted["name"], quoted["file"] or "", int(quoted["line"] or 0))
-                self._recompile(Head(), RecompileText(code, (quoted["reason"],)))
-                continue
-            if checked := _CHECKED.match(line, max(line.find(_CHECKER), 0)):
-                self._recompile(Head(), RecompileText(UNKNOWN, (checked["reason"],)), shows_version=False)
-                continue
-            named, cells = reasons_in_row(line)
-            if cells:
-                self._recompile(Head(compile=named), RecompileText(UNKNOWN, cells))
-                continue
-            reason = line.strip().lstrip('-*> "`').rstrip(" .`")
-            reason = reason.rstrip(",").removesuffix('"') if line.lstrip(" -*>").startswith('"') else reason
-            if parse_reason(reason).family == "other" or (split_entry(reason)[0] and self._is_repeated(reason)):
-                continue
-            if reasons and not _is_older(reason, reasons[-1]):
-                self._recompile(Head(), RecompileText(UNKNOWN, tuple(reasons)))
-                reasons = []
-            reasons.append(reason)
-        if reasons:
-            self._recompile(Head(), RecompileText(UNKNOWN, tuple(reasons)))
+        """Reasons that somebody pasted without their messages, which may follow."""
+        for item in bare_reasons(lines):
+            if item.is_checked or len(self._bare) >= _MOST_BARE:
+                self._take_bare(item)
+            else:
+                self._bare.append((item, self._compiles.line))
 
-    def _is_repeated(self, reason: str) -> bool:
-        """Whether a text has the reason for an entry once more, as in a summary, or before and after a change."""
-        is_known = reason in self._bare
-        if len(self._bare) < _MOST_QUOTED:
-            self._bare.add(reason)
-        return is_known
+    def _take_bare(self, item: BareReasons) -> None:
+        """The recompilation of reasons alone, unless the text has them once more, as in a summary, or before and after a change."""
+        if item.is_said and not self.contents.is_empty:
+            return
+        is_named = bool(item.code.name or split_entry(item.reasons[0])[0])
+        if is_named and {(item.compile or item.code.name, _guard_of(reason)) for reason in item.reasons} <= self._reasons:
+            return
+        self._recompile(Head(compile=item.compile), RecompileText(item.code, item.reasons), shows_version=not item.is_checked)
+
+    def _know_reasons(self, reasons: Iterable[str], *of: str) -> None:
+        """Note the reasons of a compile, as the text may have them once more, alone; ``of`` are its id and its function."""
+        if len(self._reasons) < _MOST_BARE:
+            self._reasons |= {(name, _guard_of(reason)) for reason in reasons for name in ("", *of)}
 
     def _captures(self, head: Head, lines: list[str]) -> None:
         """Messages of compiled autograd, each of which is one capture of the backward pass; the first one is no recompile."""
@@ -727,10 +723,9 @@ def _is_exact(head: Head) -> bool:
     return bool(head.process and head.compile) and "." in head.time
 
 
-def _is_older(reason: str, other: str) -> bool:
-    """Whether a reason is about an older entry of the same frame than another one."""
-    frame, number = split_entry(reason)[0].rpartition("/")[0], number_of(reason)
-    return bool(frame) and frame == split_entry(other)[0].rpartition("/")[0] and number < number_of(other)
+def _guard_of(reason: str) -> str:
+    """A reason without its line of code and its stack, which a person may leave out."""
+    return split_comment(reason.partition("\n")[0].strip())[0]
 
 
 def _checked(reasons: Iterable[str]) -> tuple[str, int]:

@@ -1,0 +1,117 @@
+"""Recompile reasons without the message that they were in: alone, in a list or the rows of a table, behind the words of a person."""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from shapelog.reading.payloads.recompile_reasons import parse, split_entry
+from shapelog.reading.text_logs.logged_compiles import number_of
+from shapelog.reading.text_logs.mentions import is_in_sentence
+from shapelog.reading.text_logs.messages import UNKNOWN_CODE, Code, is_reason, whole_guard
+
+_BETWEEN = re.compile(r"\s*(?:\||\t|<br ?/?>)\s*")
+_ID = re.compile(r"\W{0,3}(\d{1,9}/\d{1,9})(?:_\d{1,9})?\W{0,3}")
+# The exception of code that was compiled ahead of time, whose guards do not hold for a call.
+_CHECKER = "GuardManager check failed"
+_CHECKED = re.compile(_CHECKER + r",? reason: *(?P<quote>['\"]?)(?P<reason>[^\n]{1,2000}?)[\s.]{0,9}(?P=quote)[\s'\"`.]{0,9}$")
+_QUOTED_REASON = re.compile(
+    r"GuardFail\(reason=(?P<quote>['\"])(?P<reason>.*?)(?P=quote), "
+    r"orig_code=<code object (?P<name>\S+)(?: at \w+)?(?:, file \"(?P<file>[^\"]*)\", line (?P<line>\d{1,9}))?"
+)
+# The id of a compile, and behind it a reason about an entry: ``[0/2] 0/1: ...``, ``Reason for 0/2: 0/1: ...``.
+_OF_COMPILE = re.compile(
+    r"(?<![\w/.])(?P<frame>\d{1,9})/(?P<compile>\d{1,9})(?:_\d{1,9})?\W{1,5}(?P<reason>(?P=frame)/(?P<entry>\d{1,9}): \S.*)"
+)
+# An id behind words, which a program may count its steps with, unless the words or what follows are about guards.
+_BEHIND_WORDS = re.compile(
+    r"^(?=.*(?:ompil|uard|eason).*: [\"'`]?\d|.*: [\"'`]?\d{1,9}/\d{1,9}: (?:tensor '|___\w|GLOBAL_STATE|len\(|[LG]\[))"
+    r".*?: [\"'`]?(\d{1,9}/\d{1,9}: \S.*)"
+)
+# What no other program has, with the values on both sides.
+_IN_WHOLE = re.compile(r"\btensor '\S{1,400}?' (?:size|strides?|rank) mismatch[^'\"]{0,30} expected \S+, actual .*")
+
+
+class BareReasons(NamedTuple):
+    """Reasons that are of one recompilation. ``compile`` is its id where the text names it, ``code`` the function.
+
+    ``is_said``: it is behind a person's words, and may be that of a message; ``is_checked``: code compiled ahead of time raised it.
+    """
+
+    reasons: tuple[str, ...]
+    compile: str = ""
+    code: Code = UNKNOWN_CODE
+    is_said: bool = False
+    is_checked: bool = False
+
+
+def bare_reasons(lines: Iterable[str]) -> Iterator[BareReasons]:
+    """The recompilations in lines with reasons: those of one are about older and older entries."""
+    held: BareReasons | None = None
+    for line in lines:
+        item = reasons_in(line)
+        if item is None:
+            continue
+        if (
+            held is not None
+            and split_entry(item.reasons[0])[0]
+            and item.compile in ("", held.compile)
+            and {*item.reasons} <= {*held.reasons}
+        ):
+            continue  # once more
+        if held is not None and _goes_on(held, item):
+            held = held._replace(reasons=held.reasons + item.reasons)
+            continue
+        if held is not None:
+            yield held
+        held = item
+    if held is not None:
+        yield held
+
+
+def _goes_on(held: BareReasons, item: BareReasons) -> bool:
+    """Whether a line has further reasons of the same recompilation."""
+    reason, other = item.reasons[0], held.reasons[-1]
+    frame, number = split_entry(reason)[0].rpartition("/")[0], number_of(reason)
+    is_older = bool(frame) and frame == split_entry(other)[0].rpartition("/")[0] and number < number_of(other)
+    return is_older and item.compile in ("", held.compile)
+
+
+def reasons_in(line: str) -> BareReasons | None:
+    """The reasons in one line, None for a line without one."""
+    if quoted := _QUOTED_REASON.search(line):
+        return BareReasons((quoted["reason"],), code=Code(quoted["name"], quoted["file"] or "", int(quoted["line"] or 0)))
+    if checked := _CHECKED.match(line, max(line.find(_CHECKER), 0)):
+        return BareReasons((checked["reason"],), is_checked=True)
+    row = _in_row(line)
+    if row is not None:
+        return row
+    if (
+        (found := _OF_COMPILE.search(line))
+        and int(found["entry"]) < int(found["compile"])
+        and is_reason(reason := _without_marks(found["reason"]))
+    ):
+        return BareReasons((reason,), f"{found['frame']}/{found['compile']}")
+    reason = _without_marks(line)
+    if parse(reason).family != "other":
+        return BareReasons((reason,))
+    if (found := _BEHIND_WORDS.search(line)) and is_reason(reason := _without_marks(found[1])):
+        return BareReasons((reason,))
+    found = _IN_WHOLE.search(line)
+    if found and not is_in_sentence(line, found.start()) and is_reason(reason := _without_marks(found[0])):
+        return BareReasons((reason,), is_said=True)
+    return None
+
+
+def _in_row(line: str) -> BareReasons | None:
+    """The reasons in the cells of a row of a table, and the id of the compile that one of them names."""
+    cells = [cell.strip("`") for cell in _BETWEEN.split(line.strip())]
+    reasons = tuple(cell for cell in cells if split_entry(cell)[0] and is_reason(cell)) if len(cells) > 1 else ()
+    return BareReasons(reasons, next((found[1] for cell in cells if (found := _ID.fullmatch(cell))), "")) if reasons else None
+
+
+def _without_marks(text: str) -> str:
+    """A reason without the marks of a list or a quotation around it, and the words that follow it."""
+    text = text.strip()
+    is_string = text.lstrip(" -*>").startswith('"')
+    reason = text.lstrip('-*> "`').rstrip(" .`")
+    return whole_guard(reason.rstrip(",").removesuffix('"') if is_string else reason)

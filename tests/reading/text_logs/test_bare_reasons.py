@@ -1,0 +1,99 @@
+"""Recompile reasons in tables, in lists of strings and on lines of their own."""
+
+from pathlib import Path
+
+import pytest
+
+from shapelog import load
+from shapelog.reading.text_logs.bare_reasons import reasons_in
+from shapelog.report.report import Report, analyze
+
+OLDER, NEWER = (f"0/{entry}: tensor 'x' size mismatch at index 0. expected {size}, actual 13" for entry, size in ((0, 5), (1, 8)))
+
+
+def report_of(text: str, folder: Path) -> Report:
+    path = folder / "run.txt"
+    path.write_text(text, encoding="utf-8")
+    return analyze(load(path), debug=True)
+
+
+@pytest.mark.parametrize(
+    ("line", "row"),
+    [
+        (f"| 0/2 | | `{NEWER}` <br> `{OLDER}` |", ("0/2", (NEWER, OLDER))),
+        (f"| [0/2_1] | {NEWER} |", ("0/2", (NEWER,))),
+        (f"0/2\t\t{NEWER}", ("0/2", (NEWER,))),
+        (f"| forward | {NEWER} |", ("", (NEWER,))),
+        ("| 0/2 | 0/1: self.mode == 'a' |", ("0/2", ("0/1: self.mode == 'a'",))),
+        (NEWER, ("", (NEWER,))),
+        (f"[0/2] {NEWER}", ("0/2", (NEWER,))),
+        (f"- `[0/2_1]` {NEWER}", ("0/2", (NEWER,))),
+        (f"0/2 -> {NEWER}", ("0/2", (NEWER,))),
+        (f"Recompile reason for 0/2: {NEWER}", ("0/2", (NEWER,))),
+        (f"step 1/2: {OLDER}", ("", (OLDER,))),
+        (f"It recompiles with the reason: `{NEWER}`.", ("", (NEWER,))),
+        ("guard failure: 0/1: self.mode == 'a'", ("", ("0/1: self.mode == 'a'",))),
+        (f"Guard fail: {NEWER[5:]}, which is odd", ("", (NEWER[5:],))),
+    ],
+)
+def test_a_line_has_the_compile_and_its_reasons(line: str, row: tuple[str, tuple[str, ...]]) -> None:
+    found = reasons_in(line)
+    assert found is not None
+    assert (found.compile, found.reasons) == row
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "| 0/2 | 0/1: done |",
+        "Epoch: 1/10: loss is None",
+        "Why: tensor 'x' size mismatch at index 0",
+        f"I see {NEWER[5:]}",
+        "[0/2] 0/1: done",
+    ],
+)
+def test_another_line_has_none(line: str) -> None:
+    assert reasons_in(line) is None
+
+
+def test_each_row_is_a_recompilation(tmp_path: Path) -> None:
+    first = "0/0: tensor 'x' size mismatch at index 0. expected 5, actual 8"
+    text = f"Id | Reason\n---|---\n0/0 |\n0/1 | {first}\n0/2 | {NEWER}<br>{OLDER}\n"
+    assert [(item.compile.label, len(item.compile.reasons)) for item in report_of(text, tmp_path).explained.recompiles] == [
+        ("0/1", 1),
+        ("0/2", 2),
+    ]
+
+
+@pytest.mark.parametrize("text", [f"- {NEWER}\n- {OLDER}\n", f'[\n  "{NEWER}",\n  "{OLDER}"\n]\n', f"{NEWER}\n{OLDER}\n"])
+def test_reasons_about_older_and_older_entries_are_of_one_recompilation(text: str, tmp_path: Path) -> None:
+    (item,) = report_of(f"It shows:\n{text}Why?\n", tmp_path).explained.recompiles
+    assert (item.compile.label, len(item.compile.reasons)) == ("0/2", 2)
+
+
+@pytest.mark.parametrize("sign", ["[0/2] ", "0/2: ", "Recompile reason for 0/2: ", "| 0/2 | "])
+def test_lines_about_one_compile_are_one_recompilation(sign: str, tmp_path: Path) -> None:
+    text = f"{sign}{NEWER}\n{sign}{OLDER}\n"
+    (item,) = report_of(text, tmp_path).explained.recompiles
+    assert (item.compile.label, len(item.compile.reasons)) == ("0/2", 2)
+
+
+_HEAD = "V0606 12:40:37.117000 14 torch/_dynamo/guards.py:2610] [0/2] [__recompiles] "
+_MESSAGE = f"{_HEAD}Recompiling function f in /srv/a.py:3\n{_HEAD}    triggered by the following guard failure(s):\n"
+_MESSAGE += f"{_HEAD}    - {NEWER}  # y = x + 1  # a.py:4 in f\n{_HEAD}    - {OLDER}\n"
+
+
+@pytest.mark.parametrize(
+    "quoted", [f"- {NEWER}", f"{NEWER}\n{OLDER}", f"[0/2] {NEWER}", f"| 0/2 | {NEWER} |", f"Reason: {NEWER}", f"I see {NEWER[5:]}"]
+)
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_reason_that_is_quoted_from_a_message_is_no_recompilation_of_its_own(quoted: str, is_first: bool, tmp_path: Path) -> None:
+    text = f"{quoted}\n\nThe log:\n\n{_MESSAGE}" if is_first else f"{_MESSAGE}\nThis is it:\n\n{quoted}\n"
+    (item,) = report_of(text, tmp_path).explained.recompiles
+    assert (item.frame.title, item.compile.label) == ("f", "0/2")
+
+
+@pytest.mark.parametrize("words", ["It recompiles: ", "guard fail: ", "**Title** "])
+def test_a_reason_behind_a_heading_counts_where_the_text_has_nothing_else(words: str, tmp_path: Path) -> None:
+    (item,) = report_of(f"{words}{NEWER[5:]}, which is odd.\n", tmp_path).explained.recompiles
+    assert item.causes[0].sentence == "dim 0 of x changed from 8 to 13"
