@@ -22,6 +22,8 @@ _WITH_GRADIENTS = (
     "accept two graphs: in some calls gradients flow back through this tensor, and detach() would stop them; "
     "calling requires_grad_() on it in the other calls lets them share a graph"
 )
+_STEADY_STATE = "keep other threads from changing what the code reads, and attributes from returning something else each time they are read"
+_SAME_FOR_GUARD = "keep what this guard checks the same in all calls, or accept one graph for each case"
 # Where one sentence is enough, with the names of what changed.
 _SIMPLE = {
     Kind.RANK: ("SL107", "the number of dimensions of {name} changed from {before} to {after}"),
@@ -58,8 +60,7 @@ def classify(item: Violation, source: Source, entry: CompileFacts, call: Compile
         return Classification((code,), sentence)
     if not item.source:
         return state.global_state(item, entry, call)
-    text = item.reason.text if item.reason else f"{source.display_name} {item.prop}"
-    return Classification(("SL399",), f"PyTorch reports a guard that shapelog does not know: {text}")
+    return _unknown_guard(item.reason.text if item.reason else f"{source.display_name} {item.prop}")
 
 
 def _of_break(found: Classification) -> Classification:
@@ -78,8 +79,14 @@ def _unknown(item: Violation, name: str, entry: CompileFacts, call: CompileFacts
     if item.reason and not item.reason.code:
         return Classification(("SL399",), state.WITHOUT_REASON, remedy=state.SAME_SURROUNDINGS)
     if item.reason and item.reason.family == "other":
-        return Classification(("SL399",), f"PyTorch reports a guard that shapelog does not know: {item.reason.text}")
-    return Classification(("SL399",), "PyTorch could not determine which guard failed: the state changed during the check")
+        return _unknown_guard(item.reason.text)
+    return Classification(
+        ("SL399",), "PyTorch could not determine which guard failed: the state changed during the check", remedy=_STEADY_STATE
+    )
+
+
+def _unknown_guard(text: str) -> Classification:
+    return Classification(("SL399",), f"PyTorch reports a guard that shapelog does not know: {text}", remedy=_SAME_FOR_GUARD)
 
 
 _CLASSIFIERS: dict[Kind, Classifier] = {

@@ -584,6 +584,7 @@ FAMILIES = (
         (
             Template(Kind.TYPE, r"___check_(?:type_id|fake_script_type)\((?P<source>.*), (?P<expected>\d+)\)(?:, type=(?P<actual>.*))?"),
             Template(Kind.TYPE, r"___check_type_id\((?P<source>[^,()]*)"),
+            Template(Kind.TYPE, r"isinstance\((?P<source>[^,()]+), (?P<expected>[\w.]+)\)"),
         ),
     ),
     Family(

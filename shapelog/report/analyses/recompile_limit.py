@@ -142,7 +142,9 @@ def _remedy(explained: Explanations, frame: Frame, causes: str, of_all: bool) ->
     if lacks_reasons(explained, frame):
         return f"{_RECORD_AGAIN}; or raise {setting}"
     if not causes:
-        return f"remove the causes of the recompilations, or raise {setting}"
+        remedies = {item.causes[0].own_remedy if item.causes else "" for item in own}
+        only = remedies.pop() if len(remedies) == 1 else ""
+        return f"{only}; or raise {setting}" if only else f"remove the causes of the recompilations, or raise {setting}"
     if len(own) == 1 and own[0].blocking_rule and own[0].causes[0].is_size:  # the code needs each of them
         return f"raise {setting} {_ABOVE_GRAPHS}"
     main = _main(own)
@@ -207,6 +209,8 @@ def _last_reason(explained: Explanations, frame: Frame, hit: Compile, is_known: 
         sentences = {cause.sentence for item in own for cause in item.causes[:1]}
         is_all = len(own) == 1 or all(item.compile.outcome is Outcome.LIMIT for item in own)
         return sentences.pop() if is_all and len(sentences) == 1 else ""
+    if hit.reasons and hit.reasons[0].family == "unexpected":
+        return next((cause.sentence for item in own for cause in item.causes), "")
     return (cut(one_line(hit.reasons[0].code), _LONGEST) or "blank, PyTorch gives none") if hit.reasons else ""
 
 

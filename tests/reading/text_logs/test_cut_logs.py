@@ -116,6 +116,32 @@ def test_a_reason_that_is_not_known_is_quoted_with_the_setting_of_the_version(tm
     assert finding.remedy.endswith("torch._dynamo.config.cache_size_limit")
 
 
+@pytest.mark.parametrize(
+    ("reason", "last", "remedy"),
+    [
+        (
+            "Unexpected recompilation: runtime guards failed even though they passed during recompilation-reason analysis. Please open",
+            "PyTorch could not determine which guard failed: the state changed during the check",
+            "keep other threads from changing what the code reads",
+        ),
+        ("callable(L['f'])", "callable(L['f'])", "keep what this guard checks the same in all calls"),
+        ("isinstance(L['x'], bool)", "x changed from type bool to another type", "always pass the same type"),
+        ("", "blank, PyTorch gives none", "run every call with the same backend"),
+    ],
+)
+@pytest.mark.parametrize("calls", [1, 3])
+def test_a_reason_without_a_property_has_its_remedy_at_the_limit(reason: str, last: str, remedy: str, calls: int, tmp_path: Path) -> None:
+    text = "".join(
+        f"[0/{8 + call}] torch._dynamo hit config.recompile_limit (8)\n[0/{8 + call}]    function: 'f' (/srv/a.py:1)\n"
+        f"[0/{8 + call}]    last reason: 0/7: {reason}\n"
+        for call in range(calls)
+    ).replace("[0/", "W0519 00:03:34.719000 72 torch/_dynamo/convert_frame.py:1986] [0/")
+    (finding,) = report_of(text, tmp_path).findings
+    assert finding.sentence.endswith(f"; the last reason: {last}")
+    assert finding.remedy.startswith(remedy)
+    assert finding.remedy.endswith("_limit") or "type" in remedy
+
+
 def test_a_forbidden_recompile_is_explained_by_its_cause(tmp_path: Path) -> None:
     text = (
         f"torch._dynamo.exc.RecompileError: {RECOMPILING.partition('[__recompiles] ')[2]}    triggered by the following guard failure(s):\n"
