@@ -7,14 +7,14 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION, compiler_message, exception_chain, stack_lines, user_stack
+from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION, compiler_message, exception_chain, user_stack
 from shapelog.reading.payloads.source_names import is_library
-from shapelog.reading.records import StackFrame
 from shapelog.reading.text_logs.joined import joined_parts
 from shapelog.reading.text_logs.mentions import CLOSING, is_in_sentence
 from shapelog.reading.text_logs.message_kinds import CHAINS
 from shapelog.reading.text_logs.messages import UNKNOWN_CODE, Code, recompiled_code
 from shapelog.reading.text_logs.signs import USER_STACK
+from shapelog.reading.text_logs.stacks import frames_in, innermost_code
 
 _MODULE = r"torch\.(?:_dynamo|_inductor|fx|_subclasses|_functorch|_export)\."
 _NAMES = (
@@ -280,7 +280,7 @@ def _nameless_failure(text: str, is_logged: bool) -> FailureText | None:
 
 def _is_cut_below(text: str, begin: int) -> bool:
     """Whether the only stack is below an exception, as reports have it, and ends in the program before it comes to the compiler."""
-    frames = _frames_in(text[begin:].split("\n")) if _IN_STACK.search(text[:begin]) is None else []
+    frames = frames_in(text[begin:].split("\n")) if _IN_STACK.search(text[:begin]) is None else []
     return bool(frames) and not is_library(frames[-1].file)
 
 
@@ -305,15 +305,3 @@ def _guard_error(found: re.Match[str], exception: str) -> str:
 
 def _unconverted(found: re.Match[str]) -> Code:
     return Code(found["name"], found["file"], int(found["line"]))
-
-
-def innermost_code(lines: list[str]) -> Code:
-    """The function of the innermost line of a traceback that is not of a library."""
-    frames = _frames_in(lines)
-    own = next((frame for frame in reversed(frames) if not is_library(frame.file) and "/torch/_dynamo/" not in frame.file), None)
-    return Code(own.name, own.file, own.line) if own else UNKNOWN_CODE
-
-
-def _frames_in(lines: Iterable[str]) -> list[StackFrame]:
-    """The frames of all stacks in some lines."""
-    return [frame._replace(file=frame.file.replace("\\", "/")) for line in lines for frame in stack_lines([line])]

@@ -176,7 +176,9 @@ _FAILURE_GOES_ON = re.compile(
     r"|consider using data-dep|Guard fail reason: "
 )
 # Between the heading of a stack and the exception, IPython has lines that are not indented.
-_OF_IPYTHON = re.compile(r"-{1,}> ?\d|-{20,}$|File \S.*:\d|(?:Cell )?In ?\[\d|Cell In|Input In|<ipython-input")
+_OF_IPYTHON = re.compile(
+    r"-{1,}> ?\d|-{20,}$|File \S.*:\d|(?:Cell )?In ?\[\d|Cell In|Input In|<ipython-input|\d{1,4} frames$|\S{1,400}\.py in \S+\("
+)
 _CLASS = re.compile(r"\b[A-Z]\w{0,80}(?:Error|Exception|Unsupported|Failed|Interrupt): ")
 _EXCEPTION = re.compile(r"[A-Za-z_][\w.]{0,200}: ")
 _STACK_HEADING = re.compile(r"\W{0,8}Stack Trace\W{0,8}$")

@@ -22,7 +22,7 @@ from shapelog.reading.text_logs.bare_reasons import BareReasons, bare_reasons
 from shapelog.reading.text_logs.breaks import break_text, each_break, has_cut_stack
 from shapelog.reading.text_logs.captures import BACKWARD_PASS, cache_misses
 from shapelog.reading.text_logs.contents import LogContents
-from shapelog.reading.text_logs.failures import FailureText, failure, innermost_code, names_exception
+from shapelog.reading.text_logs.failures import FailureText, failure, names_exception
 from shapelog.reading.text_logs.joined import joined_parts
 from shapelog.reading.text_logs.log_lines import Head, log_runs
 from shapelog.reading.text_logs.logged_compiles import UNKNOWN, LoggedCompile, LoggedCompiles, number_of
@@ -61,6 +61,7 @@ from shapelog.reading.text_logs.messages import (
     without_cut_end,
 )
 from shapelog.reading.text_logs.signs import has_sign
+from shapelog.reading.text_logs.stacks import innermost_code
 from shapelog.reading.text_logs.summaries import counted_breaks, explained_breaks, profiled_breaks, profiled_recompiles
 from shapelog.reading.text_logs.surroundings import is_fence, is_progress, without_launcher
 from shapelog.reading.text_logs.transcript import Transcript

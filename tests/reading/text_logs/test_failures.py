@@ -659,3 +659,31 @@ def test_notes_between_the_stacks_of_one_error_make_no_second_failure(tmp_path: 
 def test_an_old_error_about_the_limit_is_that_of_the_warning(limit: str, tmp_path: Path) -> None:
     report = report_of(f"{LIMIT}{STACK}torch._dynamo.exc.Unsupported: {limit} reached\n", tmp_path)
     assert [(item.rule.code, "the call raised an error" in item.sentence) for item in report.findings] == [("SL401", True)]
+
+
+@pytest.mark.parametrize(
+    ("stack", "place"),
+    [
+        ("Cell In[1], line 10\n      8 y = 1\n---> 10 f(x)\n", "Cell In[1]:10"),
+        ("Cell In [1], line 10\n---> 10 f(x)\n", "Cell In [1]:10"),
+        ("Input In [3], in <cell line: 5>()\n      4 y = 1\n----> 5 f(x)\n", "Input In [3]:5"),
+        ("<ipython-input-3-1f22> in <module>\n----> 5 f(x)\n\n2 frames\n", "<ipython-input-3-1f22>:5"),
+        ("Cell In[1], line 10\n---> 10 f(x)\n\nCell In[2], line 3, in f(x)\n      2 #\n----> 3 return g(x)\n", "Cell In[2]:3"),
+        ("Cell In[1], line 10\n---> 10 f(x)\n\nFile ~/srv/net.py:12, in f(x)\n     11 #\n---> 12 return g(x)\n", "~/srv/net.py:12"),
+        ("~/srv/net.py in f(x)\n     11 #\n---> 12 return g(x)\n", "~/srv/net.py:12"),
+    ],
+)
+@pytest.mark.parametrize(
+    "library",
+    [
+        "File ~/lib/python3.10/site-packages/torch/_dynamo/eval_frame.py:663, in g(*args)\n    661 try:\n--> 663     raise e\n",
+        "/usr/lib/python3.8/dist-packages/torch/_dynamo/eval_frame.py in g(a)\n--> 663     raise e\n",
+    ],
+)
+def test_the_place_of_a_failure_in_a_notebook_is_the_innermost_line_of_the_program(
+    stack: str, place: str, library: str, tmp_path: Path
+) -> None:
+    heading = "---------------------------\nInductorError                     Traceback (most recent call last)\n"
+    (finding,) = failures(f"{heading}{stack}\n{library}\nInductorError: CppCompileError: no compiler\n", tmp_path)
+    assert finding.sentence.endswith("CppCompileError: no compiler")
+    assert str(finding.place) == place
