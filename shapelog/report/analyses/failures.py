@@ -24,6 +24,7 @@ _FIXED_TO_ONE = re.compile(r"\bfixes (?:it|them) to [01]$")
 _DECLARED_RANGE = "declare this range, or Dim.AUTO, or change the line that requires it"
 _WIDER_RANGE = "mark or declare a range with this size in it, or bring the input to a size within the range"
 _MARKED_RANGE = "mark this range, or change the line that requires it"
+_SHOWN_BY = 'which TORCH_LOGS="+dynamic" shows'
 _OF_DATA = "assert what always holds of this value with torch._check, use torch.cond if both branches are needed, or move the line out"
 _CREATE_BEFORE = "create the module before the compiled call, or accept that its __init__ runs in eager mode"
 _SIZE_OF_DATA = (
@@ -101,7 +102,7 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
                 if compile.is_forbidden:
                     yield _forbidden(explained, frame, compile, recompiles.get(compile))
                 elif compile.outcome is Outcome.FAILED:
-                    yield _failure(frame, compile, earlier, has_code)
+                    yield _failure(frame, compile, earlier, has_code, is_text=explained.trace.is_text)
                 elif compile.outcome is Outcome.UNFINISHED and compile.stack.header:
                     ended = "was still being compiled when the trace ended: the process exited or was killed"
                     how = ended if compile.order == last else "never finished compiling: the attempt was abandoned"
@@ -128,7 +129,7 @@ def _forbidden(explained: Explanations, frame: Frame, compile: Compile, item: Re
     )
 
 
-def _failure(frame: Frame, compile: Compile, earlier: EarlierSymbols, has_code: bool) -> Finding:
+def _failure(frame: Frame, compile: Compile, earlier: EarlierSymbols, has_code: bool, is_text: bool) -> Finding:
     """``has_code``: whether some call of this frame was compiled."""
     metrics = compile.metrics
     contradicts_mark = "ConstraintViolation" in metrics.fail_type or "Constraints violated" in metrics.fail_reason
@@ -147,6 +148,14 @@ def _failure(frame: Frame, compile: Compile, earlier: EarlierSymbols, has_code: 
         "was not recompiled" if metrics.fail_type == "RecompileError" else " in ".join(filter(None, ("failed to compile", stage(compile))))
     )
     remedy = _what_to_do(message, metrics.fail_reason, contradicts_mark)
+    if (
+        is_text
+        and contradicts_mark
+        and not line
+        and not compile.specializations
+        and "change the line" in (advised := remedy or rule.remedy)
+    ):
+        remedy = f"{advised}, {_SHOWN_BY}"
     return Finding(
         rule=rule,
         sentence=f"{frame.title_of([compile])} {how}: {message.title}",

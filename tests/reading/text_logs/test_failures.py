@@ -687,3 +687,22 @@ def test_the_place_of_a_failure_in_a_notebook_is_the_innermost_line_of_the_progr
     (finding,) = failures(f"{heading}{stack}\n{library}\nInductorError: CppCompileError: no compiler\n", tmp_path)
     assert finding.sentence.endswith("CppCompileError: no compiler")
     assert str(finding.place) == place
+
+
+_CONTRADICTED = "torch.fx.experimental.symbolic_shapes.ConstraintViolationError: Constraints violated (L['x'].size()[0])!"
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "You marked L['x'].size()[0] as dynamic but your code specialized it to be a constant (5).",
+        "Not all values of RelaxedUnspecConstraint(L['x'].size()[0]) are valid because L['x'].size()[0] was inferred to be a constant (5).",
+    ],
+)
+def test_what_shows_the_line_that_contradicts_a_mark_is_named_where_the_text_does_not_have_it(condition: str, tmp_path: Path) -> None:
+    (finding,) = failures(f"{STACK}{_CONTRADICTED}\n  - {condition}\n", tmp_path)
+    assert finding.remedy.endswith('the line that requires a fixed size, which TORCH_LOGS="+dynamic" shows')
+    user = '\n\nUser stack:\n  File "/srv/a.py", line 4, in f\n    return x.view(5)\n'
+    (finding,) = failures(f"{STACK}{_CONTRADICTED}\n  - {condition}{user}", tmp_path)
+    assert str(finding.place) == "/srv/a.py:4"
+    assert finding.remedy.endswith("the line that requires a fixed size")
