@@ -323,7 +323,7 @@ _ALL = (
         "SL404",
         "nothing-to-compile",
         _CODE,
-        "set torch._dynamo.config.allow_empty_graphs = True, or leave the compiled call out where there is nothing to compute",
+        "set torch._dynamo.config.allow_empty_graphs = True or avoid the call",
         section=Section.FAILURES,
     ),
     Rule(

@@ -74,11 +74,6 @@ class TorchVersion(NamedTuple):
         """Whether it reads TORCH_COMPILE_DYNAMIC_SOURCES."""
         return self.at_least(7)
 
-    @property
-    def keeps_empty_graphs(self) -> bool:
-        """Whether it has the setting ``allow_empty_graphs`` (in 2.8 and 2.10 to 2.13)."""
-        return self.at_least(8)
-
     def limit_setting(self, is_accumulated: bool = False) -> str:
         """The setting of the recompile limit; torch 2.6 and earlier know it by another name.
 

@@ -305,9 +305,10 @@ class Metrics(NamedTuple):
     """``compilation_metrics`` of one compile. Times are in seconds, None where the version or the backend does not measure them.
 
     ``seconds`` is the whole frame compile; ``aot`` contains ``inductor``, which contains ``codegen``.
-    ``has_guarded_code`` is None before torch 2.6. ``is_empty``: nothing failed and no guards were made, as the call ran no tensor operation
-    or the graph broke in a loop. ``cache_lookups`` has only caches that were used; ``remote_read`` and ``remote_write`` are times of the
-    remote FX graph cache, ``remote_backend`` is what stores it. ``settings_checksum`` is the same for the same settings.
+    ``has_guarded_code`` is None before torch 2.6. ``is_empty``: Dynamo skipped a call although it came to its end, so that it ran no tensor
+    operation (torch 2.8 and later: there is an ``ir_count``, and no ``guard_count``). ``cache_lookups`` has only caches that were used;
+    ``remote_read`` and ``remote_write`` are times of the remote FX graph cache, ``remote_backend`` is what stores it.
+    ``settings_checksum`` is the same for the same settings.
     """
 
     seconds: float | None = None
@@ -369,14 +370,13 @@ def metrics(body: Body) -> Metrics:
         flag = get(name)
         if type(flag) is bool:
             found[name] = flag
-    ended = "has_guarded_code" in found and not fail_type
-    is_empty = ended and get("guard_count", 0) is None  # later versions than 2.6 take it for a success
-    if is_empty:
+    is_skipped = found.get("has_guarded_code", False) and not fail_type and get("guard_count", 0) is None  # no success, as torch has it
+    if is_skipped:
         found["has_guarded_code"] = False
     kernels = get("triton_kernel_compile_times_us")
     return Metrics(
         **found,
-        is_empty=is_empty,
+        is_empty=is_skipped and type(get("ir_count")) is int,
         fail_type=fail_type,
         restart_reasons=tuple(map(str, get("restart_reasons") or ())),
         triton_kernels=len(kernels) if isinstance(kernels, list) else 0,

@@ -11,7 +11,7 @@ from shapelog.reading.payloads.compiler_messages import CompilerMessage, RaisedE
 from shapelog.report.alerts import Alert, Alerts, stable_text
 from shapelog.report.resumed_code import ResumedCode
 from shapelog.report.weighted import WeightedCompile
-from shapelog.rules import AlertKind, Rule
+from shapelog.rules import RULES, AlertKind, Rule
 
 
 class InterruptionKind(Enum):
@@ -20,10 +20,12 @@ class InterruptionKind(Enum):
     FAILURE = "failure"
     UNFINISHED = "unfinished compilation"
     LIMIT = "recompile limit"
+    SKIPPED = "skipped function"
     BREAK = "graph break"
     RESTART = "restart"
 
 
+_SKIPPED = RULES["SL404"]
 _KINDS = {
     AlertKind.FAILURE: InterruptionKind.FAILURE,
     AlertKind.LIMIT: InterruptionKind.LIMIT,
@@ -89,6 +91,8 @@ def interruptions(found: Alerts) -> tuple[Interruption, ...]:
 
 def kind_of(alert: Alert) -> InterruptionKind | None:
     """What kept the code of an alert from being compiled in one piece; None for one about recompilations."""
+    if alert.rule is _SKIPPED:
+        return InterruptionKind.SKIPPED
     kind = next((kind for known, kind in _KINDS.items() if known in alert.kinds), None)
     is_unfinished = all(item.compile.outcome is Outcome.UNFINISHED for item in alert.occurrences)
     return InterruptionKind.UNFINISHED if kind is InterruptionKind.FAILURE and is_unfinished else kind
@@ -96,13 +100,15 @@ def kind_of(alert: Alert) -> InterruptionKind | None:
 
 def words_of(kind: InterruptionKind, alert: Alert) -> tuple[str, ...]:
     """The same for alerts that PyTorch describes in the same words, and those about one code's limit apart."""
-    if kind is InterruptionKind.LIMIT or not (alert.messages or alert.axes):
+    if kind in (InterruptionKind.LIMIT, InterruptionKind.SKIPPED) or not (alert.messages or alert.axes):
         return (alert.fingerprint,)
     words = alert.messages[0] if alert.messages else None
     return (alert.rule.code, stable_text(_title(alert)), *(words.specific_hints if words else ()))
 
 
 def _title(alert: Alert) -> str:
+    if alert.rule is _SKIPPED:
+        return alert.sentence
     return alert.messages[0].title if alert.messages else alert.axis or alert.sentence
 
 

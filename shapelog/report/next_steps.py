@@ -12,7 +12,7 @@ from shapelog.report.resumed_code import innermost
 from shapelog.report.steps.caches import cache_steps
 from shapelog.report.steps.code_changes import code_change
 from shapelog.report.steps.exports import export_steps
-from shapelog.report.steps.interruptions import SETTING, failure_step, graph_break_step, remedy_of_restart, restart_step
+from shapelog.report.steps.interruptions import SETTING, failure_step, graph_break_step, remedy_of_restart, restart_step, skipped_steps
 from shapelog.report.steps.limit import is_lifted, limit_group, limit_step
 from shapelog.report.steps.marks import mark_steps
 from shapelog.report.steps.ranks import rank_steps
@@ -39,6 +39,7 @@ def next_steps(found: Alerts) -> tuple[NextStep, ...]:
         if kind is not None and members:
             steps.append(_MAKERS[kind[0]](run, members))
     steps += export_steps(report.findings, found.repository)
+    steps += skipped_steps(run)
     steps += cache_steps(run)
     useful = [step for step in steps if step.saving.is_any or step.kind in (StepKind.RANKS, StepKind.EXPORT)]
     notable = COSTLY * report.summary.seconds
@@ -68,7 +69,7 @@ def _rank(step: NextStep, notable: float) -> tuple[float, ...]:
     hangs = any(rule.code == "SL703" for rule in step.rules)
     saving = step.saving
     stops_export = step.kind is StepKind.EXPORT and step.rules[0].level is Level.ERROR
-    without_code = saving.refused + saving.failed + stops_export
+    without_code = saving.refused + saving.failed + stops_export + (bool(saving.eager) and not saving.most)
     is_minor = step.stake <= notable
     return (
         -hangs,

@@ -73,7 +73,7 @@ class Saving:
 
     @property
     def is_any(self) -> bool:
-        return bool(self.most or self.refused or self.failed or self.seconds.as_saving)
+        return bool(self.most or self.refused or self.failed or self.eager or self.seconds.as_saving)
 
 
 class StepPlace(NamedTuple):

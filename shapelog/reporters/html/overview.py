@@ -18,6 +18,7 @@ from shapelog.text import as_sentence, is_visible, measured, plural, plural_noun
 
 # A longer list is not put on the page to be copied: suggest-dynamic prints it.
 _MAX_LIST = 20_000
+_SKIPPED = RULES["SL404"]
 # Functions that the verdict names.
 _MAX_NAMES = 3
 _RESULTS = {ExportResult.FAILED: "failed", ExportResult.EXPORTED: "succeeded", ExportResult.UNKNOWN: "without a recorded result"}
@@ -70,6 +71,11 @@ def overview(report: Report, views: tuple[FrameView, ...], steps: tuple[NextStep
         steps=steps,
         exports_lead=export_verdict(report.trace.exports),
     )
+
+
+def skipped_functions(report: Report) -> list[str]:
+    """The functions that run in eager mode since a call ran no tensor operation."""
+    return list(dict.fromkeys(item.frame.title for item in report.findings if item.rule is _SKIPPED and item.frame))
 
 
 def graph_breaks(report: Report) -> int:
@@ -126,6 +132,8 @@ def _of_nothing_compiled(report: Report) -> tuple[str, str]:
         return export_verdict(report.trace.exports), "The trace holds exports and no compilation."
     if unfinished:
         return f"{plural(unfinished, 'compilation')} did not finish.", "The trace contains no other compilation."
+    if skipped := skipped_functions(report):
+        return f"{some(skipped, _MAX_NAMES)} {_are(len(skipped))} left to eager mode.", "No other code was compiled in this run."
     return "Nothing was compiled in this run.", "The trace contains no compilation, so there is nothing to explain."
 
 
@@ -145,7 +153,9 @@ def _of_first_compilations(report: Report) -> str:
     over = f" on {plural(report.trace.rank_count, 'rank')}" if report.ranks else ""
     spent = f"{plural(summary.compiles, 'compilation')}{over}{taking(summary.succeeded_seconds)}"
     if not summary.failures and not summary.limit_hits:
-        return f"{spent}: every function was compiled once{' on each' if over else ''}."
+        skipped = skipped_functions(report)
+        left = f", and {plural(len(skipped), 'function')} {_are(len(skipped))} left to eager mode" if skipped else ""
+        return f"{spent}: every function was compiled once{' on each' if over else ''}{left}."
     marks = f"{_with_marks(report.advice)} " if report.advice and report.advice.suggestions else ""
     refused = f"; {plural(summary.limit_hits, 'compilation')} {_was(summary.limit_hits)} refused" if summary.limit_hits else ""
     none = "The log holds no compilation that succeeded" if report.trace.is_text else "No compilation succeeded"
@@ -234,8 +244,8 @@ def _tiles(report: Report, recompiled: str) -> Iterator[Tile]:
     assumptions = sum(len(export.assumptions) for export in exports)
     if assumptions:
         yield Tile(assumptions, plural_noun(assumptions, "assumption"), "from the example inputs", "exports", "code")
-    unfinished = _unfinished(report)
-    if not (summary.compiles or summary.failures or summary.limit_hits or unfinished):
+    unfinished, skipped = _unfinished(report), skipped_functions(report)
+    if not (summary.compiles or summary.failures or summary.limit_hits or unfinished or skipped):
         yield from () if exports else _vllm_tiles(report.trace.vllm)
         return
     yield Tile(summary.compiles, plural_noun(summary.compiles, "compilation"), measured(summary.succeeded_seconds), "frames")
@@ -250,6 +260,8 @@ def _tiles(report: Report, recompiled: str) -> Iterator[Tile]:
         yield Tile(summary.limit_hits, "refused", "recompile limit reached", "limit-cards", "limit")
     if summary.failures:
         yield Tile(summary.failures, "failed", measured(summary.failed_seconds), "failure-cards", "failed")
+    if skipped:
+        yield Tile(len(skipped), "left to eager mode", "after a call without a tensor operation", "skipped-cards", "failed")
     if unfinished:
         yield Tile(unfinished, "did not finish", "", "unfinished-cards", "unfinished")
     breaks = graph_breaks(report)

@@ -5,61 +5,75 @@ from typing import Any
 
 import make
 import pytest
-from make import artifact, static_sizes, tensor, trace
 from make import compile as compiled
+from make import static_sizes, tensor, trace
 from recorded import report_of
 
 from shapelog.model.compile import Outcome
+from shapelog.report.alerts import collect_alerts
 from shapelog.report.analyses.skipped_code import analyze
+from shapelog.report.details.uncompiled_calls import Eager
+from shapelog.report.interruptions import InterruptionKind, interruptions
+from shapelog.report.next_steps import next_steps
+from shapelog.report.repository_paths import Repository
 from shapelog.report.results import Finding
+from shapelog.reporters import Options, renderer
 
-# What PyTorch 2.13 and 2.6 write of a call without a tensor operation.
-NEW = {"guards": "", "graph": "", "guard_count": None, "has_guarded_code": True}
-OLD = NEW | {"has_guarded_code": False}
+# What torch 2.8 and later write of a call without a tensor operation, and 2.6 of any call that is skipped.
+EMPTY = {"guards": "", "graph": "", "guard_count": None, "ir_count": 3, "has_guarded_code": True}
+OLD = {"guards": "", "graph": "", "guard_count": None, "has_guarded_code": False}
 
 
 def found(*records: bytes) -> list[Finding]:
     return [item for item in analyze(make.explain(trace(*records))) if isinstance(item, Finding)]
 
 
-@pytest.mark.parametrize("metrics", [NEW, OLD])
-def test_the_entries_of_a_function_with_such_a_call_are_no_longer_used(metrics: dict[str, object]) -> None:
-    (finding,) = found(static_sizes(10, 12), compiled("0/2", tensor(12, 8), reasons=["0/1: mode == 'a'"], **metrics))
+def test_the_entries_of_a_function_with_such_a_call_are_no_longer_used() -> None:
+    (finding,) = found(static_sizes(10, 12), compiled("0/2", tensor(12, 8), reasons=["0/1: mode == 'a'"], **EMPTY))
     assert (finding.rule.code, finding.compile) == ("SL404", "0/2")
-    assert finding.sentence == "f runs in eager mode since a call ran no tensor operation: its 2 cache entries are no longer used"
-    assert finding.notes == ("in that call, mode was 'a' and has changed",)
+    assert finding.sentence == "f runs eagerly after a call that ran no tensor operation"
+    assert finding.notes == ("its 2 cache entries are unused; in that call, mode was 'a' and has changed",)
     assert finding.remedy.startswith("set torch._dynamo.config.allow_empty_graphs = True")
 
 
 def test_a_first_call_without_one_leaves_the_function_to_eager_mode() -> None:
-    (finding,) = found(compiled("0/0", tensor(10, 8), **NEW))
-    assert finding.sentence == "f ran no tensor operation in its first call, so PyTorch runs it in eager mode from then on"
-    assert (make.load(trace(compiled("0/0", tensor(10, 8), **NEW))).compiles[0].outcome, finding.notes) == (Outcome.SKIPPED, ())
+    (finding,) = found(compiled("0/0", tensor(10, 8), **EMPTY))
+    assert finding.sentence == "f runs eagerly as its first call ran no tensor operation"
+    assert (make.load(trace(compiled("0/0", tensor(10, 8), **EMPTY))).compiles[0].outcome, finding.notes) == (Outcome.SKIPPED, ())
 
 
 def test_what_takes_no_tensor_or_goes_on_after_a_graph_break_need_not_compute_anything() -> None:
-    rest = compiled("1/0", tensor(10, 8), name="torch_dynamo_resume_in_f_at_6", **NEW)
-    assert found(compiled("0/0", **NEW), rest) == []
+    rest = compiled("1/0", tensor(10, 8), name="torch_dynamo_resume_in_f_at_6", **EMPTY)
+    assert found(compiled("0/0", **EMPTY), rest) == []
 
 
-def test_a_function_that_is_given_up_for_a_graph_break_is_not_one() -> None:
-    broken = artifact("dynamo_graph_break_reason", "Graph break in user code at /srv/app/model.py:6\nReason: print", id="0/0")
-    assert found(broken, compiled("0/0", tensor(10, 8), **OLD)) == []
+@pytest.mark.parametrize("metrics", [OLD, EMPTY | {"ir_count": None}])
+def test_a_call_that_did_not_come_to_its_end_was_skipped_for_something_else(metrics: dict[str, object]) -> None:
+    """A graph break in a loop, for one."""
+    skipped = compiled("0/0", tensor(10, 8), **metrics)
+    assert found(skipped) == []
+    assert make.load(trace(skipped)).compiles[0].outcome is Outcome.SKIPPED
 
 
 def test_a_call_that_failed_has_its_own_finding() -> None:
-    assert found(static_sizes(10), compiled("0/1", tensor(12, 8), **NEW, fail_type="Unsupported", fail_reason="no")) == []
+    assert found(static_sizes(10), compiled("0/1", tensor(12, 8), **EMPTY, fail_type="Unsupported", fail_reason="no")) == []
 
 
-def test_a_version_without_the_setting_gets_no_advice_to_set_it() -> None:
-    made = make.explain(trace(compiled("0/0", tensor(10, 8), **OLD), version="2.6.0"))
-    (finding,) = (item for item in analyze(made) if isinstance(item, Finding))
-    assert finding.remedy == "leave the compiled call out where there is nothing to compute"
+def test_it_is_a_step_and_a_card_that_the_page_leads_to() -> None:
+    report = make.report(trace(compiled("0/0", tensor(10, 8), **EMPTY)))
+    alerts = collect_alerts(report, Repository("nowhere"))
+    (step,) = next_steps(alerts)
+    assert (step.title, step.saving.eager) == ("Keep f compiled after calls that compute nothing", (Eager.ALL,))
+    assert step.text == ("torch._dynamo.config.allow_empty_graphs = True",)
+    assert [item.kind for item in interruptions(alerts)] == [InterruptionKind.SKIPPED]
+    page = renderer("report", "html")(report, Options()).decode()
+    assert 'href="#skipped-cards"' in page
+    assert 'id="skipped-cards"' in page
 
 
 def test_a_recording_that_lost_its_entries_this_way() -> None:
     (found,) = [item for item in report_of("causes/dict_types_and_kwargs.log.gz").findings if item.rule.code == "SL404"]
-    assert (found.compile, found.notes) == ("0/1", ("in that call, kw no longer contains 'scale'",))
+    assert (found.compile, found.notes) == ("0/1", ("its cache entry is unused; in that call, kw no longer contains 'scale'",))
 
 
 @pytest.mark.torch

@@ -23,6 +23,7 @@ _COLORS = {
     InterruptionKind.FAILURE: "failed",
     InterruptionKind.UNFINISHED: "unfinished",
     InterruptionKind.LIMIT: "limit",
+    InterruptionKind.SKIPPED: "failed",
     InterruptionKind.BREAK: "code",
     InterruptionKind.RESTART: "skipped",
 }
@@ -30,6 +31,7 @@ _TITLES = {
     InterruptionKind.FAILURE: "Failures",
     InterruptionKind.UNFINISHED: "Compilations that did not finish",
     InterruptionKind.LIMIT: "Recompile limit",
+    InterruptionKind.SKIPPED: "Functions left to eager mode",
     InterruptionKind.BREAK: "Graph breaks",
     InterruptionKind.RESTART: "Restarts",
 }
@@ -37,6 +39,7 @@ _MEANINGS = {
     InterruptionKind.FAILURE: "Code that failed to compile runs in eager mode on every call, or raises.",
     InterruptionKind.UNFINISHED: "The process ended while it compiled, or it gave up: nothing is known to be wrong with the code.",
     InterruptionKind.LIMIT: "PyTorch stops compiling code that was recompiled too often; calls that miss the cache run in eager mode.",
+    InterruptionKind.SKIPPED: "After a call that ran no tensor operation, PyTorch skips the function: every later call runs in eager mode.",
     InterruptionKind.BREAK: "The line runs in eager mode, and the code before and after it is compiled in separate graphs.",
     InterruptionKind.RESTART: "Dynamo began again with tracing a function, for a reason that is no graph break.",
 }
@@ -185,6 +188,8 @@ def _costs(item: Interruption) -> Iterator[str]:
     elif item.kind is InterruptionKind.LIMIT:
         yield f"{plural(number, 'compilation')} refused"
         yield f"{'the call' if number == 1 else 'each call'} raised an error" if item.raised else _EAGER[Eager.LIMIT]
+    elif item.kind is InterruptionKind.SKIPPED:
+        yield _EAGER[Eager.ALL]
     elif item.kind is InterruptionKind.BREAK:
         yield f"{plural(number, 'compilation')} broke here"
         if spent >= _SHOWN:
