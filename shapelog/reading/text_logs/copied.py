@@ -10,7 +10,7 @@ _NARROWEST, _WIDEST, _WIDEST_OF_WORDS = 50, 300, 140
 # The head of PyTorch's logging, a blank line, the id of a compile.
 _HEADED = re.compile(
     r"(?:(?:.{0,60}[^\w\n])?[VDIWEC]\d{4} \d\d:\d\d:|\[\d{4}-\d\d-\d\d |\[\d+/\d"
-    r"| ?[^\s\[\]]{0,200}torch[/.\\]\w\S*(?:\.py:\d+\] \[|: \[[A-Z]))"
+    r"| ?[^\s\[\]]{0,200}torch(?:dynamo|inductor)?[/.\\]\w\S*(?:\.py:\d+\] \[|: \[[A-Z]))"
 )
 _BEGINS_HEAD = re.compile(r"\b[VDIWEC]\d{4} \d\d:\d\d:[\d.]* +\d+ [^\s\]]*$")
 _HEAD_ALONE = re.compile(r"\] \[__\w+\]\s+$")
@@ -107,10 +107,12 @@ def _begins_anew(line: str, after: str) -> bool:
 
 
 def _joined(lines: Sequence[str], is_broken: Callable[[str, str], bool], by: str) -> list[str]:
+    """The lines without their breaks; there is no blank in front of a closing bracket, where a word was too long for a line."""
     joined = [lines[0]]
     for line, after in pairwise(lines):
         if is_broken(line, after) and not _begins_anew(line, after):
-            joined[-1] += by + after
+            is_in_word = not by or after.startswith(_CLOSING)
+            joined[-1] = joined[-1] + after if is_in_word else f"{joined[-1].rstrip()}{by}{after}"
         else:
             joined.append(after)
     return joined

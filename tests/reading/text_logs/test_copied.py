@@ -46,6 +46,29 @@ def test_lines_of_a_log_that_a_mail_broke_are_whole_but_for_their_blanks(width: 
     assert [line.split() for line in as_written(by_words(LOG, width)).split("\n")] == [line.split() for line in LOG.split("\n")]
 
 
+OLD_LIMIT = """torchdynamo.convert_frame: [WARNING] torchdynamo hit{0}
+config.cache_size_limit (64)
+   function: 'apply_recipe'{0}
+(/opt/environments/dynamo/lib/python3.8/site-packages/einops/einops.py:3
+)
+   reasons:  ["tensor 'tensor' requires_grad mismatch. expected{0}
+requires_grad=0"]
+to diagnose recompilation issues, see{0}
+https://github.com/pytorch/torchdynamo/blob/main/TROUBLESHOOTING.md.
+"""
+
+
+@pytest.mark.parametrize("blank", ["", " "])
+def test_so_are_those_of_the_first_versions(blank: str) -> None:
+    """Some editors keep the blank at the end of a line, and break a path that is longer than a line."""
+    assert as_written(2 * OLD_LIMIT.format(blank)).split("\n")[:4] == [
+        "torchdynamo.convert_frame: [WARNING] torchdynamo hit config.cache_size_limit (64)",
+        "   function: 'apply_recipe' (/opt/environments/dynamo/lib/python3.8/site-packages/einops/einops.py:3)",
+        "   reasons:  [\"tensor 'tensor' requires_grad mismatch. expected requires_grad=0\"]",
+        "to diagnose recompilation issues, see https://github.com/pytorch/torchdynamo/blob/main/TROUBLESHOOTING.md.",
+    ]
+
+
 @pytest.mark.parametrize(
     "text", [LOG, TRACEBACK, PROSE, f"{PROSE}\n\n```\n{LOG}\n```", ROWS, DUMP, Path(__file__).read_text(encoding="utf-8")]
 )
