@@ -94,9 +94,26 @@ class LoggedCompiles:
 
     def finish(self) -> None:
         """Write how the compiles ended that are still open, and all of those that the log gives no id."""
+        self._name_refused()
         for compile in self._all:
             self._close(compile, is_end=True)
         self._write_unnumbered()
+
+    def _name_refused(self) -> None:
+        """Name the function of a compile that was refused, where the log is cut there, as another rank has it for the same compile."""
+        named: dict[frozenset[tuple[str, int]], set[Code]] = {}
+        unnamed: list[tuple[frozenset[tuple[str, int]], LoggedCompile]] = []
+        for compile in self._all:
+            if compile.limit is None or not compile.ids or compile.process not in self._ranks:
+                continue
+            ids = frozenset(compile.ids.items())
+            if compile.code.name:
+                named.setdefault(ids, set()).add(compile.code)
+            elif not compile.is_closed:
+                unnamed.append((ids, compile))
+        for ids, compile in unnamed:
+            if len(codes := named.get(ids, set())) == 1:
+                (compile.code,) = codes
 
     def compile_of(self, head: Head, begins: str, code: Code = UNKNOWN, names_entries: bool = True) -> LoggedCompile | None:
         """The compile that a message belongs to; None where its head names none and none is in progress.

@@ -109,6 +109,24 @@ def test_ranks_do_not_differ_because_the_warning_of_one_is_cut(tmp_path: Path) -
     assert [problem.code for problem in report.problems] == []
 
 
+@pytest.mark.parametrize(
+    ("other", "number", "found"),
+    [
+        ("", 8, ["f"]),
+        ("", 9, ["f", "a function not named in the log"]),
+        (LIMIT.format(rank=2, process=145).replace("'f'", "'g'"), 8, ["f", "g", "a function not named in the log"]),
+    ],
+)
+def test_a_rank_whose_warning_is_cut_was_refused_the_function_of_the_others(
+    other: str, number: int, found: list[str], tmp_path: Path
+) -> None:
+    """Where they name the same one for that compile."""
+    cut = LIMIT.format(rank=1, process=144).partition("(8)")[0].replace("[1/8]", f"[1/{number}]")
+    report = report_of(f"{LIMIT.format(rank=0, process=143)}{other}{cut}(8\n", tmp_path)
+    names = (item.sentence.partition(" hit the ")[0] for item in report.findings if item.rule.code == "SL401")
+    assert list(dict.fromkeys(names)) == found
+
+
 def test_a_reason_that_is_not_known_is_quoted_with_the_setting_of_the_version(tmp_path: Path) -> None:
     text = "torch._dynamo hit config.cache_size_limit (8)\n   function: 'f' (/srv/a.py:1)\n   last reason: ___opaque_guard.valid\n"
     (finding,) = report_of(text, tmp_path).findings
