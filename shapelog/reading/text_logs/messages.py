@@ -354,7 +354,11 @@ _ADDED = re.compile(
     r"(?:eval|runtime_assert) (?!\[guard suppressed\])(?P<expression>.{1,2000}?)(?: == True)? \[guard added\](?P<where>.*)$"
 )
 _REPLACED = re.compile(rf"set_replacement (?P<symbol>\w{{1,40}}) = (?P<value>{_NUMBER})(?: \((?P<reason>\w+)\)|$)")
-_EQUAL = re.compile(rf"^Eq\((?P<symbol>[a-z]\w{{0,20}}), (?P<value>{_NUMBER})\)$")
+_EQUAL = re.compile(
+    rf"^Eq\((?:(?P<factor>-?\d{{1,18}})\*)?(?P<symbol>[a-z]\w{{0,20}})(?: (?P<sign>[+-]) (?P<added>\d{{1,18}}))?, (?P<value>{_NUMBER})\)$"
+)
+# PyTorch's word for a range with one number.
+_SINGLETON = "range_refined_to_singleton"
 _SINGLE = re.compile(rf"_update_var_to_range (?P<symbol>\w{{1,40}}) = VR\[(?P<value>{_NUMBER}), (?P=value)\]")
 _TRACKED = re.compile(
     r"track_symint (?P<source>.+?)(?:\.(?P<part>size|stride)\(\)\[(?P<dim>\d{1,3})\]|\.storage_offset\(\)) (?P<value>\S+)"
@@ -396,9 +400,13 @@ class AddedText(NamedTuple):
 
     @property
     def pinned(self) -> "PinnedText | None":
-        """The symbol that the guard makes equal to a number: ``Eq(s0, 33)``."""
+        """The symbol that the guard makes equal to a number: ``Eq(s0, 33)``, ``Eq(2*s0 - 2, 64)``."""
         found = _EQUAL.match(self.expression)
-        return PinnedText(found["symbol"], found["value"], "range_refined_to_singleton") if found else None
+        if found is None:
+            return None
+        factor = int(found["factor"] or 1)
+        product = int(found["value"]) - int(f"{found['sign'] or ''}{found['added'] or 0}")
+        return PinnedText(found["symbol"], str(product // factor), _SINGLETON) if factor and not product % factor else None
 
 
 class PinnedText(NamedTuple):
@@ -434,7 +442,7 @@ def symbolic(line: str) -> SymbolText | AddedText | PinnedText | TrackedText | N
     if line.startswith("set_replacement ") and (found := _REPLACED.match(line)):
         return PinnedText(found["symbol"], found["value"], found["reason"] or "")  # torch 2.2 and older write no reason
     if line.startswith("_update_var_to_range ") and (found := _SINGLE.match(line)):
-        return PinnedText(found["symbol"], found["value"], "range_refined_to_singleton")
+        return PinnedText(found["symbol"], found["value"], _SINGLETON)
     return None
 
 

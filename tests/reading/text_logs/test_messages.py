@@ -174,6 +174,26 @@ def test_a_guard_that_equals_a_number_pins_its_symbol() -> None:
     assert symbolic("eval [guard suppressed] s0 <= 4 [guard added]") is None
 
 
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("Eq(s0 - 2, 2)", "4"),
+        ("Eq(s0 + 3, 7)", "4"),
+        ("Eq(2*s0, 8)", "4"),
+        ("Eq(3*s0 - 2, 10)", "4"),
+        ("Eq(-s0, 4)", ""),
+        ("Eq(2*s0, 7)", ""),
+        ("Eq(s0 - s1, 2)", ""),
+        ("Eq(s0**2, 4)", ""),
+        ("Eq(0*s0, 4)", ""),
+    ],
+)
+def test_a_guard_that_one_number_alone_satisfies_pins_its_symbol(expression: str, value: str) -> None:
+    found = symbolic(f"eval {expression} [guard added] if n == 2:  # a.py:6 in f (_dynamo/variables/tensor.py:1242 in evaluate_expr)")
+    assert isinstance(found, AddedText)
+    assert (found.pinned.value if found.pinned else "") == value
+
+
 def test_what_a_symbol_became() -> None:
     assert symbolic("set_replacement s0 = 10 (solve) VR[10, 10]") == PinnedText("s0", "10", "solve")
     assert symbolic("_update_var_to_range s0 = VR[2, 30] (update)") is None
