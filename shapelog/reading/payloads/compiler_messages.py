@@ -135,6 +135,8 @@ _ON_FAKE_TENSORS = " (on fake tensors, from "
 _OWN_GUARD = "Guard fail reason: "
 # The same on one line, as torch 2.5 to 2.9 wrote it.
 _OLD_OWN_GUARD = re.compile(r"(Guard check failed):\s+(?=\S)")
+# The operator that Inductor could not lower, and its arguments (``OperatorIssue.operator_str`` in ``torch/_inductor/exc.py``).
+_LOWERED = re.compile(r"^ +target: (\S+)(?=\s*$|\n +(?:args\[0\]|kwargs): )", re.M)
 # An exception of the user's code as Dynamo met it, and its text: ``ObservedKeyError: ConstantVariable(str: 'k')``.
 _OBSERVED = re.compile(r"Observed(?!Exception$)(\w+?)(?:Error)+$")
 _CONSTANT = re.compile(r"ConstantVariable\(\w+: (.*)\)")
@@ -219,6 +221,8 @@ def compiler_message(text: str) -> CompilerMessage:
         hints = {KEPT_APART: None}
     elif stack and any(_NUMBER_SETTING in hint for hint in hints) and branches_on_number(stack[-1].code):
         hints = {MOVE_BRANCH: None}
+    if (lowered := _LOWERED.search(body)) and lowered[1] not in first.title:
+        first = first._replace(title=f"{first.title} (while lowering {lowered[1]})")
     title, why, *helps = (_AT_ADDRESS.sub("", part) for part in (first.title, first.explanation, *hints))
     return CompilerMessage(title, why, tuple(dict.fromkeys(helps)), urls[0] if urls else "", stack)
 

@@ -260,3 +260,9 @@ def test_a_guard_about_two_sizes_gives_no_range() -> None:
     text = f"Constraints violated ({X})! For more information, run with TORCH_LOGS.\n  - Not all values of {X} = {X} in the specified range"
     found = compiler_message(f"{text} {X} <= 10 satisfy the generated guard {X} <= L['y'].size()[0]")
     assert found.title.startswith("Constraints violated (L['x'].size()[0]): Not all values of")
+
+
+@pytest.mark.parametrize("front", ["", "backend='inductor' raised:\nLoweringException: ", "LoweringException: "])
+def test_the_operator_that_could_not_be_lowered_is_named(front: str) -> None:
+    text = f"{front}RuntimeError: no strides\n  target: aten.embedding.default\n  args[0]: TensorBox(StorageBox(\n  ))\n"
+    assert compiler_message(text).title.endswith("RuntimeError: no strides (while lowering aten.embedding.default)")
