@@ -209,6 +209,13 @@ def names_exception(line: str) -> bool:
     return any(found["quoted"] or found["unsupported"] or found["of_backend"] for found in _RAISED.finditer(line))
 
 
+def cells_with_exceptions(line: str) -> list[str]:
+    """The cells of a row of a table in Markdown that have an exception of the compiler with its message; none for another line."""
+    row = line.strip()
+    cells = re.split(r"(?<!\\)\|", row[1:-1]) if row[:1] == row[-1:] == "|" else []
+    return [cell.strip() for cell in cells if any(found.begin < found.end for found in raised_in(cell.strip()))]
+
+
 def failure(lines: Iterable[str], is_logged: bool = False) -> FailureText | None:
     """The failure in a traceback, or in what is left of one; None where no compiler raised it.
 

@@ -22,7 +22,7 @@ from shapelog.reading.text_logs.bare_reasons import BareReasons, bare_reasons
 from shapelog.reading.text_logs.breaks import break_text, each_break, has_cut_stack
 from shapelog.reading.text_logs.captures import BACKWARD_PASS, cache_misses
 from shapelog.reading.text_logs.contents import LogContents
-from shapelog.reading.text_logs.failures import FailureText, failure, names_exception
+from shapelog.reading.text_logs.failures import FailureText, cells_with_exceptions, failure, names_exception
 from shapelog.reading.text_logs.joined import joined_parts
 from shapelog.reading.text_logs.log_lines import Head, log_runs
 from shapelog.reading.text_logs.logged_compiles import UNKNOWN, LoggedCompile, LoggedCompiles, number_of
@@ -578,6 +578,11 @@ class Transcriber:
 
     def _failures_of(self, head: Head, lines: list[str]) -> None:
         """Old versions write the time without fractions, so that several failures may have the same head."""
+        cells = cells_with_exceptions(lines[0]) if head == Head() else []
+        for cell in cells:
+            self._failure(head, [cell])
+        if cells:
+            return
         starts = [at for at, line in enumerate(lines) if at and _UNCONVERTED in line]
         for begin, end in pairwise((0, *starts, len(lines))):
             self._failure(head, lines[begin:end])

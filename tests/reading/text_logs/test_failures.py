@@ -706,3 +706,13 @@ def test_what_shows_the_line_that_contradicts_a_mark_is_named_where_the_text_doe
     (finding,) = failures(f"{STACK}{_CONTRADICTED}\n  - {condition}{user}", tmp_path)
     assert str(finding.place) == "/srv/a.py:4"
     assert finding.remedy.endswith("the line that requires a fixed size")
+
+
+@pytest.mark.parametrize("mark", ["", "`"])
+def test_each_cell_of_a_table_has_a_failure_of_its_own(mark: str, tmp_path: Path) -> None:
+    errors = ("BackendCompilerFailed: backend='mine' raised: ValueError: a", "InternalTorchDynamoError: KeyError: 'b'")
+    cells = " | ".join(f"{mark}torch._dynamo.exc.{error}{mark}" for error in errors)
+    found = failures(f"| model | CPU | GPU |\n|---|---|---|\n| resnet | {cells} |\n", tmp_path)
+    assert [item.message.title for item in found if item.message] == ["backend='mine' raised: ValueError: a", "KeyError: 'b'"]
+    (alone,) = failures(f"| model | CPU | |\n|---|---|---|\n| resnet | {mark}torch._dynamo.exc.{errors[1]}{mark} | again |\n", tmp_path)
+    assert alone.sentence.endswith("KeyError: 'b'")
