@@ -63,6 +63,16 @@ class LoggedCompile:
         known = self.values.get(text, text)
         return int(known) if re.fullmatch(r"-?\d{1,18}", known) else text
 
+    def begin_again(self, attempt: int) -> None:
+        """Forget the symbols and the graph of the attempt before."""
+        self.attempt = attempt
+        self.values.clear()
+        self.tensors.clear()
+        self.sources.clear()
+        self.pinned.clear()
+        self.waiting_pins.clear()
+        self.has_graph = False
+
     @property
     def is_over(self) -> bool:
         return self.has_guards or self.limit is not None or self.failure is not None
@@ -151,13 +161,7 @@ class LoggedCompiles:
             compile.attempt = attempt
             compile.code = self._names.get((process, ids.get("frame_id", -1)), UNKNOWN)
         elif attempt > compile.attempt:
-            compile.attempt = attempt
-            compile.values.clear()
-            compile.tensors.clear()
-            compile.sources.clear()
-            compile.pinned.clear()
-            compile.waiting_pins.clear()
-            compile.has_graph = False
+            compile.begin_again(attempt)
         self._latest.pop(process, None)  # the last one comes last
         self._latest[process] = compile
         return compile
@@ -314,17 +318,8 @@ class LoggedCompiles:
             if compile.listed and not compile.has_guards:
                 compile.has_guards = True
                 self.write(compile, {"dynamo_guards": {}}, orjson.dumps([{"code": guard} for guard in compile.listed]).decode())
-            if compile.failure is not None and compile.failure.is_lost_violation and compile.fixed:
-                source, value, place = compile.fixed[0]
-                line = f'  File "{place.file}", line {place.line}, in {place.name}\n' if place else ""
-                line += f"    {place.code}\n" if place and place.code else ""
-                compile.failure = compile.failure.violating(source, value, f"\n\nUser stack:\n{line}" if line else "")
             if compile.failure is not None:
-                metrics |= {"fail_type": compile.failure.type, "fail_reason": compile.failure.message}
-                metrics |= {"has_guarded_code": False, "is_forward": True}
-                if (caller := compile.failure.caller).name:
-                    metrics |= {"fail_user_frame_filename": caller.file, "fail_user_frame_lineno": caller.line}
-                self.write(compile, {"artifact": {"name": "dynamo_error", "encoding": "string"}}, compile.failure.text)
+                metrics |= self._failure_metrics(compile, compile.failure)
             elif compile.has_guards or compile.is_implied or not self._contents.messages["guards"] or self._left_entry(compile):
                 metrics["has_guarded_code"] = True
             elif not is_end or self._latest.get(compile.process) is not compile:  # the log may end before its guards
@@ -332,6 +327,20 @@ class LoggedCompiles:
             elif compile.reasons:
                 metrics["has_guarded_code"] = True
         self.write(compile, {"compilation_metrics": metrics})
+
+    def _failure_metrics(self, compile: LoggedCompile, failure: FailureText) -> dict[str, Any]:
+        """The metrics of a compile that failed; its text is a record of its own."""
+        if failure.is_lost_violation and compile.fixed:
+            source, value, place = compile.fixed[0]
+            line = f'  File "{place.file}", line {place.line}, in {place.name}\n' if place else ""
+            line += f"    {place.code}\n" if place and place.code else ""
+            failure = failure.violating(source, value, f"\n\nUser stack:\n{line}" if line else "")
+        metrics: dict[str, Any] = {"fail_type": failure.type, "fail_reason": failure.message}
+        metrics |= {"has_guarded_code": False, "is_forward": True}
+        if failure.caller.name:
+            metrics |= {"fail_user_frame_filename": failure.caller.file, "fail_user_frame_lineno": failure.caller.line}
+        self.write(compile, {"artifact": {"name": "dynamo_error", "encoding": "string"}}, failure.text)
+        return metrics
 
     def _left_entry(self, compile: LoggedCompile) -> bool:
         """Whether later calls were compared with the entry of a compile whose guards are not in the log."""

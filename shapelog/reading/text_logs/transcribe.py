@@ -8,7 +8,6 @@ import re
 import tempfile
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from itertools import islice, pairwise
 from typing import BinaryIO
 
@@ -29,23 +28,13 @@ from shapelog.reading.text_logs.logged_compiles import UNKNOWN, LoggedCompile, L
 from shapelog.reading.text_logs.message_kinds import (
     MessageKind,
     begins_with_exception,
-    ends_stack,
-    failure_goes_on,
-    goes_on,
-    goes_on_after_blank,
-    heads_output,
-    heads_stack,
     heads_user_stack,
-    is_compiled_guard,
     is_cut_off,
     is_exception,
     is_frame,
-    is_in_own_words,
     is_in_stack,
     kind_of,
     kind_of_plain,
-    lists_compiled_guards,
-    skips_blank,
 )
 from shapelog.reading.text_logs.messages import (
     AddedText,
@@ -60,6 +49,7 @@ from shapelog.reading.text_logs.messages import (
     symbolic,
     without_cut_end,
 )
+from shapelog.reading.text_logs.open_message import MOST_LINES, OpenMessage
 from shapelog.reading.text_logs.signs import has_sign
 from shapelog.reading.text_logs.stacks import innermost_code
 from shapelog.reading.text_logs.summaries import counted_breaks, explained_breaks, profiled_breaks, profiled_recompiles
@@ -67,9 +57,7 @@ from shapelog.reading.text_logs.surroundings import is_fence, is_progress, witho
 from shapelog.reading.text_logs.transcript import Transcript
 
 _LINE_BY_LINE = (MessageKind.SYMBOLS, MessageKind.START, MessageKind.OTHER)
-_MOST_FAILURE_LINES, _MOST_OPEN_LINES, _MOST_PROFILED = 2_000, 200_000, 1_000
-# Lines that may be the rest of a wrapped one, or a program's own.
-_MOST_WRAPPED = {MessageKind.RECOMPILES: 30, MessageKind.LIMIT: 30, MessageKind.PROFILE: 20_000, MessageKind.FAILURE: 20}
+_MOST_PROFILED = 1_000
 # The lines above the heading of a stack that may have the message of an exception, or above an exception those of its stack.
 _MOST_ABOVE, _MOST_IN_MESSAGE = 200, 6
 # Of a text that somebody pasted, which is read line by line.
@@ -108,65 +96,6 @@ _IN_TEXT = re.compile(r"\[(?P<id>!?\d{1,9}/\d{1,9}(?:_\d{1,9})?)\] (?=Re-recordi
 _EXPLAINED = re.compile(r"\s*Explanation: \S")
 
 
-@dataclass(slots=True, eq=False)
-class _Message:
-    """Lines that were written at once; ``number`` is that of the first. Of a traceback, whether the exception came already.
-
-    ``also`` is another head that some of its lines have, ``wrapped`` how many lines came last that begin nothing by themselves,
-    ``is_in_words`` whether the message of the exception may still go on, ``has_guards`` whether guards are listed in it,
-    ``ends_block`` whether a block of code ends below it, ``is_in_output`` whether the output of a compiler may still go on.
-    """
-
-    head: Head | None
-    kind: MessageKind
-    number: int
-    lines: list[str] = field(default_factory=list)
-    also: Head | None = None
-    has_raised: bool = False
-    is_after_blank: bool = False
-    is_in_words: bool = False
-    ends_block: bool = False
-    has_guards: bool = False
-    is_in_output: bool = False
-    wrapped: int = 0
-
-    @property
-    def has_fenced_stack(self) -> bool:
-        """Whether its stack follows below a heading, in a block of code."""
-        return self.kind is MessageKind.FAILURE and heads_stack(self.lines[-1])
-
-    def begin(self, text: str) -> None:
-        """Note whether the first line is an exception already, whose message may go on."""
-        if self.kind is MessageKind.FAILURE and is_in_own_words(text):
-            self.has_raised = self.is_in_words = True
-
-    def takes(self, text: str, begins: MessageKind) -> bool:
-        """Whether a line without a head, which would begin a message of that kind, goes on with this one."""
-        if self.kind is MessageKind.RECOMPILES:
-            self.has_guards = self.has_guards or lists_compiled_guards(text)
-            if self.has_guards and is_compiled_guard(text):
-                return True
-        if self.kind is not MessageKind.FAILURE:
-            was_blank, self.is_after_blank = self.is_after_blank, not text.strip()
-            if self.is_after_blank and skips_blank(self.kind):
-                return True
-            self.wrapped = 0 if begins is not MessageKind.OTHER else self.wrapped + 1
-            if self.wrapped > _MOST_WRAPPED.get(self.kind, _MOST_OPEN_LINES):
-                return False
-            return goes_on(self.kind, text, begins) and (not was_blank or goes_on_after_blank(self.kind, text))
-        if len(self.lines) >= _MOST_FAILURE_LINES:
-            return False
-        if self.has_raised:
-            self.is_in_output = heads_output(text) or (self.is_in_output and bool(text.strip()))
-            if self.is_in_output:
-                return True
-            self.wrapped += 1
-            self.is_in_words = self.is_in_words and bool(text.strip()) and self.wrapped <= _MOST_WRAPPED[self.kind]
-            return failure_goes_on(text) or (self.is_in_words and begins in (MessageKind.OTHER, MessageKind.FAILURE))
-        self.has_raised = self.is_in_words = ends_stack(text)
-        return True
-
-
 def transcribe(chunks: Iterable[bytes]) -> tuple[BinaryIO, LogContents]:
     """A temporary file without a name that holds the trace, and what the log holds; both are empty for text of another kind."""
     file: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115
@@ -181,8 +110,8 @@ class Transcriber:
     def __init__(self, file: BinaryIO) -> None:
         self.contents = LogContents()
         self._compiles = LoggedCompiles(Transcript(file), self.contents)
-        self._open: dict[tuple[int, int | None], _Message] = {}
-        self._last: _Message | None = None
+        self._open: dict[tuple[int, int | None], OpenMessage] = {}
+        self._last: OpenMessage | None = None
         self._above: deque[tuple[int, str]] = deque(maxlen=_MOST_ABOVE)
         self._broken: dict[Code, LoggedCompile] = {}
         self._failures: list[tuple[FailureText, LoggedCompile]] = []
@@ -248,7 +177,7 @@ class Transcriber:
                         message.lines += lines[at:]
                         break
                     self._finish(message)
-                message = self._open[key] = _Message(head, kind, number + at, self._damaged(head, kind, text))
+                message = self._open[key] = OpenMessage(head, kind, number + at, self._damaged(head, kind, text))
                 message.begin(text)
                 if _PLAIN in self._open:
                     self._finish(self._open.pop(_PLAIN))
@@ -258,7 +187,7 @@ class Transcriber:
             elif message.kind is MessageKind.START:
                 self._start(head, text)
             elif message.kind is not MessageKind.OTHER:
-                if len(message.lines) < _MOST_OPEN_LINES:
+                if len(message.lines) < MOST_LINES:
                     message.lines += lines[at:]
                 break
             elif head.artifact:
@@ -294,7 +223,7 @@ class Transcriber:
             if kind is MessageKind.FAILURE and begins_with_exception(text):
                 above = self._stack_above(number)
             is_quoted = kind is MessageKind.FAILURE and (names_exception(text) or heads_user_stack(text))
-            message = self._last = self._open[_PLAIN] = _Message(None, kind, number - len(above), [*above, text], has_raised=is_quoted)
+            message = self._last = self._open[_PLAIN] = OpenMessage(None, kind, number - len(above), [*above, text], has_raised=is_quoted)
             message.begin(text)
         elif self.contents.stated is None:
             self.contents.stated = versions.stated_in(text)
@@ -319,7 +248,7 @@ class Transcriber:
             lines.insert(0, text)
         return lines if any(map(is_frame, lines)) else []
 
-    def _finish(self, message: _Message, is_end: bool = False) -> None:
+    def _finish(self, message: OpenMessage, is_end: bool = False) -> None:
         """Take what a message holds, without what is cut off where the text ends in it."""
         lines, message.lines = message.lines, []
         self._is_end = is_end or message.ends_block
@@ -332,7 +261,7 @@ class Transcriber:
             _HANDLERS[message.kind](self, message.head or Head(), lines)
             self._compiles.line = line
 
-    def _is_copy(self, message: _Message, lines: list[str]) -> bool:
+    def _is_copy(self, message: OpenMessage, lines: list[str]) -> bool:
         """Whether a text has the same message of the same process and millisecond once more, as where somebody pasted it twice."""
         head = message.head
         if head is None or not _is_exact(head) or message.kind not in _COPIED:

@@ -1,0 +1,85 @@
+"""A message whose lines are still being read, and which lines without a head go on with it."""
+
+from dataclasses import dataclass, field
+
+from shapelog.reading.text_logs.log_lines import Head
+from shapelog.reading.text_logs.message_kinds import (
+    MessageKind,
+    ends_stack,
+    failure_goes_on,
+    goes_on,
+    goes_on_after_blank,
+    heads_output,
+    heads_stack,
+    is_compiled_guard,
+    is_in_own_words,
+    lists_compiled_guards,
+    skips_blank,
+)
+
+MOST_LINES, _MOST_FAILURE_LINES = 200_000, 2_000
+# Lines that may be the rest of a wrapped one, or a program's own.
+_MOST_WRAPPED = {MessageKind.RECOMPILES: 30, MessageKind.LIMIT: 30, MessageKind.PROFILE: 20_000, MessageKind.FAILURE: 20}
+
+
+@dataclass(slots=True, eq=False)
+class OpenMessage:
+    """Lines that were written at once; ``number`` is that of the first. Of a traceback, whether the exception came already.
+
+    ``also`` is another head that some of its lines have, ``wrapped`` how many lines came last that begin nothing by themselves,
+    ``is_in_words`` whether the message of the exception may still go on, ``has_guards`` whether guards are listed in it,
+    ``ends_block`` whether a block of code ends below it, ``is_in_output`` whether the output of a compiler may still go on.
+    """
+
+    head: Head | None
+    kind: MessageKind
+    number: int
+    lines: list[str] = field(default_factory=list)
+    also: Head | None = None
+    has_raised: bool = False
+    is_after_blank: bool = False
+    is_in_words: bool = False
+    ends_block: bool = False
+    has_guards: bool = False
+    is_in_output: bool = False
+    wrapped: int = 0
+
+    @property
+    def has_fenced_stack(self) -> bool:
+        """Whether its stack follows below a heading, in a block of code."""
+        return self.kind is MessageKind.FAILURE and heads_stack(self.lines[-1])
+
+    def begin(self, text: str) -> None:
+        """Note whether the first line is an exception already, whose message may go on."""
+        if self.kind is MessageKind.FAILURE and is_in_own_words(text):
+            self.has_raised = self.is_in_words = True
+
+    def takes(self, text: str, begins: MessageKind) -> bool:
+        """Whether a line without a head, which would begin a message of that kind, goes on with this one."""
+        if self.kind is MessageKind.RECOMPILES:
+            self.has_guards = self.has_guards or lists_compiled_guards(text)
+            if self.has_guards and is_compiled_guard(text):
+                return True
+        if self.kind is MessageKind.FAILURE:
+            return self._takes_of_failure(text, begins)
+        was_blank, self.is_after_blank = self.is_after_blank, not text.strip()
+        if self.is_after_blank and skips_blank(self.kind):
+            return True
+        self.wrapped = 0 if begins is not MessageKind.OTHER else self.wrapped + 1
+        if self.wrapped > _MOST_WRAPPED.get(self.kind, MOST_LINES):
+            return False
+        return goes_on(self.kind, text, begins) and (not was_blank or goes_on_after_blank(self.kind, text))
+
+    def _takes_of_failure(self, text: str, begins: MessageKind) -> bool:
+        """Whether a line goes on with a traceback: anything up to the exception, and then what belongs to that."""
+        if len(self.lines) >= _MOST_FAILURE_LINES:
+            return False
+        if not self.has_raised:
+            self.has_raised = self.is_in_words = ends_stack(text)
+            return True
+        self.is_in_output = heads_output(text) or (self.is_in_output and bool(text.strip()))
+        if self.is_in_output:
+            return True
+        self.wrapped += 1
+        self.is_in_words = self.is_in_words and bool(text.strip()) and self.wrapped <= _MOST_WRAPPED[self.kind]
+        return failure_goes_on(text) or (self.is_in_words and begins in (MessageKind.OTHER, MessageKind.FAILURE))
