@@ -388,11 +388,21 @@ class SymbolText(NamedTuple):
 _WORD = re.compile(r"\w+")
 
 
+# How many characters of a line show which one it is.
+_ENOUGH_OF_LINE = 8
+
+
 class AddedText(NamedTuple):
-    """A guard over symbols that a line of code asked for."""
+    """A guard over symbols that a line of code asked for; ``cut`` is what is left of that line where the log has no more of its place."""
 
     expression: str
     place: Place | None
+    cut: str = ""
+
+    def placed_like(self, other: "AddedText | None") -> "AddedText":
+        """The same at the line of another guard, where that begins with what is left of its own."""
+        place = other.place if other is not None and len(self.cut) >= _ENOUGH_OF_LINE else None
+        return self._replace(place=place) if place is not None and place.code.startswith(self.cut) else self
 
     def names(self, symbol: str) -> bool:
         """Whether it is about a symbol, perhaps among others."""
@@ -438,7 +448,8 @@ def symbolic(line: str) -> SymbolText | AddedText | PinnedText | TrackedText | N
     if line.startswith("create_unbacked_") and (found := _UNBACKED.match(line)):
         return SymbolText(found["symbol"], "", "", f"VR[{found['low']}, {found['high']}]", _place(found["where"]))
     if line.startswith(("eval ", "runtime_assert ")) and (found := _ADDED.match(line)):
-        return AddedText(found["expression"], _place(found["where"]))
+        place = _place(found["where"])
+        return AddedText(found["expression"], place, "" if place else found["where"].strip())
     if line.startswith("set_replacement ") and (found := _REPLACED.match(line)):
         return PinnedText(found["symbol"], found["value"], found["reason"] or "")  # torch 2.2 and older write no reason
     if line.startswith("_update_var_to_range ") and (found := _SINGLE.match(line)):

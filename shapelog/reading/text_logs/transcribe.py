@@ -639,7 +639,7 @@ class Transcriber:
             compile.sources.setdefault(found.symbol, []).append(found.source)
             self._compiles.write(compile, {kind: {**body, **self._compiles.stack(found.place)}})
         elif isinstance(found, AddedText):
-            compile.last_guard = found
+            compile.last_guard = found = found.placed_like(compile.last_guard)
             self._compiles.write(compile, {"guard_added": {"expr": found.expression, **self._compiles.stack(found.place)}})
             pinned = found.pinned
             if pinned is not None and pinned.symbol not in compile.pinned:

@@ -757,6 +757,20 @@ def test_the_line_that_fixes_a_size_is_shown_with_what_to_do(tmp_path: Path) -> 
     assert "More about a rule: shapelog rule SL201" in shown
 
 
+@pytest.mark.parametrize(("kept", "place"), [(20, "model.py:7"), (3, ""), (0, "")])
+def test_a_guard_that_is_cut_in_its_line_is_at_the_line_of_the_one_before(kept: int, place: str, tmp_path: Path) -> None:
+    head = "I0325 16:38:11.195000 492961 torch/fx/experimental/symbolic_shapes.py:6630] [0/0] "
+    line = "u5, u3 = x[2:].tolist()"
+    text = (
+        f"{head}create_symbol s0 = 4 for L['x'].size()[0] [2, int_oo] y = x  # model.py:6 in f (_dynamo/variables/builder.py:3033 in g)\n"
+        f"{head}eval Ne(s0 - 2, 0) [guard added] {line}  # model.py:7 in f (_refs/__init__.py:3998 in unbind)\n"
+        f"{head}eval Eq(s0 - 2, 2) [guard added] {line[:kept]}"
+    )
+    (compile,) = report_of(text, tmp_path).trace.compiles
+    (found,) = compile.specializations
+    assert (found.value, [f"{line.file}:{line.line}" for line in found.user_stack.frames]) == ("4", [place] if place else [])
+
+
 def test_a_symbol_that_an_old_version_replaces_is_pinned(tmp_path: Path) -> None:
     head = "[0/1] torch.fx.experimental.symbolic_shapes: [INFO] "
     text = f"{head}create_env\n{head}create_symbol s0 = 3 for L['t'].size()[1] [2, 9223372036854775806]\n{head}set_replacement s0 = 3\n"
