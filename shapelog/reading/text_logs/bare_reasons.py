@@ -23,10 +23,8 @@ _OF_COMPILE = re.compile(
     r"(?<![\w/.])(?P<frame>\d{1,9})/(?P<compile>\d{1,9})(?:_\d{1,9})?\W{1,5}(?P<reason>(?P=frame)/(?P<entry>\d{1,9}): \S.*)"
 )
 # An id behind words, which a program may count its steps with, unless the words or what follows are about guards.
-_BEHIND_WORDS = re.compile(
-    r"^(?=.*(?:ompil|uard|eason).*: [\"'`]?\d|.*: [\"'`]?\d{1,9}/\d{1,9}: (?:tensor '|___\w|GLOBAL_STATE|len\(|[LG]\[))"
-    r".*?: [\"'`]?(\d{1,9}/\d{1,9}: \S.*)"
-)
+_BEHIND_WORDS = re.compile(r": [\"'`]?(?P<reason>\d{1,9}/\d{1,9}: (?P<guard>tensor '|___\w|GLOBAL_STATE|len\(|[LG]\[)?\S.*)")
+_OF_GUARDS = re.compile(r"ompil|uard|eason")
 # What no other program has, with the values on both sides.
 _IN_WHOLE = re.compile(r"\btensor '\S{1,400}?' (?:size|strides?|rank) mismatch[^'\"]{0,30} expected \S+, actual .*")
 
@@ -92,9 +90,10 @@ def reasons_in(line: str) -> BareReasons | None:
     ):
         return BareReasons((reason,), f"{found['frame']}/{found['compile']}")
     reason = _without_marks(line)
+    if not split_entry(reason)[0] and (found := _BEHIND_WORDS.search(line)):
+        is_about_guards = found["guard"] or _OF_GUARDS.search(line, 0, found.start())
+        return BareReasons((reason,)) if is_about_guards and is_reason(reason := _without_marks(found["reason"])) else None
     if parse(reason).family != "other":
-        return BareReasons((reason,))
-    if (found := _BEHIND_WORDS.search(line)) and is_reason(reason := _without_marks(found[1])):
         return BareReasons((reason,))
     found = _IN_WHOLE.search(line)
     if found and not is_in_sentence(line, found.start()) and is_reason(reason := _without_marks(found[0])):

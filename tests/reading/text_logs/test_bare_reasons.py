@@ -32,6 +32,8 @@ def report_of(text: str, folder: Path) -> Report:
         (f"Recompile reason for 0/2: {NEWER}", ("0/2", (NEWER,))),
         (f"step 1/2: {OLDER}", ("", (OLDER,))),
         (f"It recompiles with the reason: `{NEWER}`.", ("", (NEWER,))),
+        ("- 0/1: self.k == 'a: 1/2: b'", ("", ("0/1: self.k == 'a: 1/2: b'",))),
+        ("reason: 0/1: self.k == 3", ("", ("0/1: self.k == 3",))),
         ("guard failure: 0/1: self.mode == 'a'", ("", ("0/1: self.mode == 'a'",))),
         (f"Guard fail: {NEWER[5:]}, which is odd", ("", (NEWER[5:],))),
     ],
@@ -47,6 +49,7 @@ def test_a_line_has_the_compile_and_its_reasons(line: str, row: tuple[str, tuple
     [
         "| 0/2 | 0/1: done |",
         "Epoch: 1/10: loss is None",
+        "Epoch: 1/10: loss == 2",
         "Why: tensor 'x' size mismatch at index 0",
         f"I see {NEWER[5:]}",
         "[0/2] 0/1: done",
