@@ -55,7 +55,7 @@ class Archives:
         for change, rate in ((_cut, 0.15), (_changed_bytes, 0.25), (_other_numbers, 0.2), (_twice, 0.05)):
             if chance.random() < rate:
                 data = change(data, chance)
-        return gzip.compress(data, 1) if chance.random() < 0.1 else data
+        return gzip.compress(data, 1, mtime=0) if chance.random() < 0.1 else data
 
     def _packed(self, chance: random.Random, depth: int) -> bytes:
         pack: Callable[[Members, random.Random], bytes] = chance.choice((_zip, _zip, _streamed, _tar, _tar, _gzips))
@@ -69,7 +69,7 @@ class Archives:
         if kind < 0.2:
             return chance.choice((b"", b"hello\n", b"\0" * 2000, b"\n" * 20000, chance.randbytes(50)))
         data = Mutator(chance, self.seeds, []).input() if kind < 0.5 else self.content
-        return gzip.compress(data, 1) if chance.random() < 0.1 else data
+        return gzip.compress(data, 1, mtime=0) if chance.random() < 0.1 else data
 
     def examine(self, data: bytes, counts: Counter[str], chosen: int, everything: bool) -> None:
         """By the library, with the options that archives have; some by the command line."""
@@ -128,12 +128,12 @@ def _tar(members: Members, chance: random.Random) -> bytes:
         data = tarred_members(*found)
     except (ValueError, struct.error, UnicodeError):
         return tarred_members()
-    return gzip.compress(data, 1) if chance.random() < 0.4 else data
+    return gzip.compress(data, 1, mtime=0) if chance.random() < 0.4 else data
 
 
 def _gzips(members: Members, chance: random.Random) -> bytes:
     """Each packed by itself, one behind the other, as ``cat a.gz b.gz`` does."""
-    return b"".join(gzip.compress(data, 1) for data in members.values())
+    return b"".join(gzip.compress(data, 1, mtime=0) for data in members.values())
 
 
 def _cut(data: bytes, chance: random.Random) -> bytes:
