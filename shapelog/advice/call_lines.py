@@ -100,7 +100,7 @@ class _Line:
         return len(calls) == 2 and any(inner in ast.walk(part) for inner, outer in pairs for part in _passed(outer, source))
 
     def method_on(self, call: ast.Call) -> str:
-        """The method of what a call returns that is called on the spot, such as ``detach``; "" where there is none."""
+        """The method that the line calls on the result of a call, such as ``detach``; "" if it calls none."""
         part: ast.expr = call
         parent = self._parents.get(part)
         while isinstance(parent, (ast.Await, ast.Subscript, ast.Attribute)) and parent.value is part:

@@ -305,8 +305,8 @@ class Metrics(NamedTuple):
     """``compilation_metrics`` of one compile. Times are in seconds, None where the version or the backend does not measure them.
 
     ``seconds`` is the whole frame compile; ``aot`` contains ``inductor``, which contains ``codegen``.
-    ``has_guarded_code`` is None before torch 2.6. ``is_empty``: Dynamo skipped a call although it came to its end, so that it ran no tensor
-    operation (torch 2.8 and later: there is an ``ir_count``, and no ``guard_count``). ``cache_lookups`` has only caches that were used;
+    ``has_guarded_code`` is None before torch 2.6. ``is_empty``: Dynamo traced a call to its end and found no tensor operation (torch 2.8 and
+    later: it has an ``ir_count`` and no ``guard_count``). ``cache_lookups`` has only caches that were used;
     ``remote_read`` and ``remote_write`` are times of the remote FX graph cache, ``remote_backend`` is what stores it.
     ``settings_checksum`` is the same for the same settings.
     """
@@ -370,7 +370,7 @@ def metrics(body: Body) -> Metrics:
         flag = get(name)
         if type(flag) is bool:
             found[name] = flag
-    is_skipped = found.get("has_guarded_code", False) and not fail_type and get("guard_count", 0) is None  # no success, as torch has it
+    is_skipped = found.get("has_guarded_code", False) and not fail_type and get("guard_count", 0) is None  # torch counts it as a success
     if is_skipped:
         found["has_guarded_code"] = False
     kernels = get("triton_kernel_compile_times_us")

@@ -1,6 +1,6 @@
 """Did it help? The prediction of the advice compared with a second run that followed it."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from signal import Signals
 
@@ -99,14 +99,15 @@ def verify(before: Report, after: Report, advice: Advice, first: CommandResult, 
     """Compare a second run, which had the advice's list set, with the first and with the prediction."""
     comparison = compare(before, after)
     proofs = tuple(_proof(change, advice) for change in comparison.frames)
+    unreached = _unreached(comparison) if second.returncode != first.returncode else []
     return Verification(
         advice=advice,
         comparison=comparison,
         first=first,
         second=second,
         frames=proofs,
-        faults=tuple(_faults(comparison, advice, first, second)),
-        notes=tuple(_notes(comparison, advice, proofs, first, second)),
+        faults=tuple(_faults(comparison, advice, first, second, unreached)),
+        notes=tuple(_notes(comparison, advice, proofs, unreached)),
     )
 
 
@@ -130,8 +131,9 @@ def _more(predicted: int, spread: int, at_most: int, measured: int) -> int:
     return at_most - predicted if predicted + spread < measured <= at_most else spread
 
 
-def _faults(comparison: Comparison, advice: Advice, first: CommandResult, second: CommandResult) -> Iterator[str]:
-    unreached = _unreached(comparison, first, second)
+def _faults(
+    comparison: Comparison, advice: Advice, first: CommandResult, second: CommandResult, unreached: Collection[FrameChange]
+) -> Iterator[str]:
     if second.returncode != first.returncode:
         yield f"the command exited with {_exit(second.returncode)} instead of {first.returncode}"
     for item in _lost(comparison):
@@ -146,15 +148,13 @@ def _faults(comparison: Comparison, advice: Advice, first: CommandResult, second
 
 
 def _exit(code: int) -> str:
-    """``1``, ``137 (SIGKILL)``: an exit code, and the signal that a shell makes it of."""
+    """``1``, ``137 (SIGKILL)``: an exit code, with the signal that it stands for in a shell."""
     names = {128 + number: number.name for number in Signals}
     return f"{code} ({names[code]})" if code in names else str(code)
 
 
-def _unreached(comparison: Comparison, first: CommandResult, second: CommandResult) -> list[FrameChange]:
-    """The frames of the first run that a second run which ended in another way may not have come to, or not have come through."""
-    if second.returncode == first.returncode:
-        return []
+def _unreached(comparison: Comparison) -> list[FrameChange]:
+    """The frames of the first run that a second run which ended early may not have reached, or not have finished compiling."""
     return [item for item in comparison.lost_graphs if item.kind == "gone" or item.is_unfinished]
 
 
@@ -170,10 +170,7 @@ def _lost(comparison: Comparison) -> Iterator[FrameChange]:
     return (item for item in found if is_worse or item.kind == "matched")
 
 
-def _notes(
-    comparison: Comparison, advice: Advice, proofs: tuple[FrameProof, ...], first: CommandResult, second: CommandResult
-) -> Iterator[str]:
-    unreached = _unreached(comparison, first, second)
+def _notes(comparison: Comparison, advice: Advice, proofs: tuple[FrameProof, ...], unreached: Collection[FrameChange]) -> Iterator[str]:
     if unreached:
         yield f"not compiled before the command ended: {names_of([item.title for item in unreached])}"
     for item in proofs:

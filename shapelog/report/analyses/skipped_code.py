@@ -25,7 +25,7 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
         changes = {item.compile: item.causes for item in explained.of_frame(frame)}
         for compile in frame.compiles:
             if _is_empty(compile) and (entries or _is_compiled_by_the_user(frame, compile)):
-                which = "after a call that" if entries else "as its first call"
+                which = "after a call that" if entries else "because its first call"
                 yield Finding(
                     rule=_SKIPPED,
                     sentence=f"{frame.title_of([compile])} runs eagerly {which} ran no tensor operation",

@@ -10,7 +10,7 @@ from shapelog.report.report import Report, analyze
 
 HEAD = "V0711 09:01:22.000000 221931 torch/_dynamo/guards.py:2997] [12/2] [__recompiles] "
 LINES = (
-    "Recompiling function forward_micro_batch in /root/workers/actor.py:71",
+    "Recompiling function forward_micro_batch in /srv/workers/actor.py:71",
     "    triggered by the following guard failure(s):",
     "    - 12/1: tensor 'batch['responses']' size mismatch at index 1. expected 1024, actual 2048",
 )

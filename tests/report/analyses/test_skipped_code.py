@@ -38,7 +38,7 @@ def test_the_entries_of_a_function_with_such_a_call_are_no_longer_used() -> None
 
 def test_a_first_call_without_one_leaves_the_function_to_eager_mode() -> None:
     (finding,) = found(compiled("0/0", tensor(10, 8), **EMPTY))
-    assert finding.sentence == "f runs eagerly as its first call ran no tensor operation"
+    assert finding.sentence == "f runs eagerly because its first call ran no tensor operation"
     assert (make.load(trace(compiled("0/0", tensor(10, 8), **EMPTY))).compiles[0].outcome, finding.notes) == (Outcome.SKIPPED, ())
 
 
