@@ -305,10 +305,10 @@ class Metrics(NamedTuple):
     """``compilation_metrics`` of one compile. Times are in seconds, None where the version or the backend does not measure them.
 
     ``seconds`` is the whole frame compile; ``aot`` contains ``inductor``, which contains ``codegen``.
-    ``has_guarded_code`` is None before torch 2.6. ``is_empty``: Dynamo traced a call to its end and found no tensor operation (torch 2.8 and
-    later: it has an ``ir_count`` and no ``guard_count``). ``cache_lookups`` has only caches that were used;
-    ``remote_read`` and ``remote_write`` are times of the remote FX graph cache, ``remote_backend`` is what stores it.
-    ``settings_checksum`` is the same for the same settings.
+    ``has_guarded_code`` is None before torch 2.6. ``is_empty``: Dynamo traced a call to its end and found no tensor operation (from torch
+    2.8 on, where there is an ``ir_count`` without a ``guard_count``). ``cache_lookups`` has only caches that were used; ``remote_read`` and
+    ``remote_write`` are times of the remote FX graph cache, ``remote_backend`` is what stores it. ``settings_checksum`` is the same for
+    the same settings.
     """
 
     seconds: float | None = None
