@@ -421,7 +421,7 @@ def _routes(frame: Frame, compile: Compile, router: Router) -> tuple[Route, ...]
     found: list[Route] = []
     for item in differences:
         route = router.route(frame, item, compile)
-        if route is not None:
+        if route is not None and not router.explained.reuse.pinning_line(frame, item):
             required = (*route.required_marks, *router.following(frame, item, differences))
             found.append(route._replace(required_marks=required, doubts=(*route.doubts, *router.doubts(frame, item.entry, differences))))
     return tuple(found)

@@ -347,6 +347,8 @@ def _explain_compile(
     verdict, served_by = verdict_of(frame, compile, best, differences, reuse)
     best = next((item for item in differences if item.entry is served_by and is_what_marks_are_for(item, best)), best)
     code, why = blocking_rule(frame, best, compile, reuse) if verdict in (Verdict.JUSTIFIED, Verdict.CODE) else ("", "")
+    if compile.is_refused and (line := reuse.pinning_line(frame, best)):
+        code, why = "SL201", f"marking does not help: {line}"
     return Recompile(
         compile=compile,
         frame=frame,

@@ -74,9 +74,17 @@ def use_in(code: str, name: str, containers: frozenset[str] = frozenset(), is_ea
 
 
 def uses_whole_range(code: str, name: str) -> bool:
-    """Whether a line of code goes over a range, takes items from it, or asks for its length or members."""
+    """Whether a line of code goes over a range, takes items from it, or asks for its length or members.
+
+    A resumed function names the range that the line before the break made ``___stack0``.
+    """
     tree = _parsed(code)
-    return tree is not None and any(_is(part, name) for node in ast.walk(tree) for part in _ranges_of(node))
+    made = name.startswith("___stack")
+    return tree is not None and any(
+        _is(part, name) or (made and isinstance(part, ast.Call) and _called(part) == "range")
+        for node in ast.walk(tree)
+        for part in _ranges_of(node)
+    )
 
 
 def _ranges_of(node: ast.AST) -> Sequence[ast.AST]:

@@ -2,9 +2,9 @@
 
 import pytest
 from dimensions import DIMENSIONS
-from make import MODEL, dynamic_size, explain, int_values, record, refused, static_sizes, tensor, trace
+from make import MODEL, dynamic_size, explain, int_values, last_recompile, record, refused, static_sizes, tensor, trace
 from make import compile as compiled
-from payload_text import RETURN_LINE, equals_match, graph_text, guard_manager, guard_tree, tensor_match
+from payload_text import RETURN_LINE, code_comment, equals_match, graph_text, guard_manager, guard_tree, tensor_match
 from recorded import LAB, report_of
 
 from shapelog.advice.advise import advise
@@ -13,6 +13,7 @@ from shapelog.advice.marks import Mark
 from shapelog.advice.replay import Call, Cost, Replay, replay
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.explain import explain_trace
+from shapelog.rules import Verdict
 
 X0, X1, K, N = Mark(Source("L['x']"), 0), Mark(Source("L['x']"), 1), Mark(Source("L['k']")), Mark(Source("L['n']"))
 K0 = Mark(Source("L['keys']"), 0)
@@ -65,6 +66,15 @@ def test_a_mark_serves_no_refused_call_where_other_entries_need_the_exact_value(
         made += compiled(f"0/{value - 1}", tensor(10, 8), guards=own, symbols=[("s1", value, "L['k']")], specializations=[pin])
     made += refused("0/5", *(f"0/{number}: k == {number + 1}" for number in reversed(range(5))))
     assert calls(made)[-1].routes == ()
+
+
+@pytest.mark.parametrize(("line", "count"), [("for _ in range(k):", 0), ("y = x * k", 1)])
+def test_a_mark_serves_no_refused_call_where_a_line_needs_the_exact_value(line: str, count: int) -> None:
+    made = trace(int_values(3, comment=code_comment(7, line))) + refused("0/1", f"0/0: k == 3  {code_comment(7, line)}")
+    assert len(calls(made)[-1].routes) == count
+    recompile = last_recompile(made)
+    assert recompile.verdict is Verdict.LIMIT
+    assert bool(recompile.why_not_markable) is (count == 0)
 
 
 def test_an_int_and_a_size_that_differ_together_are_both_needed() -> None:

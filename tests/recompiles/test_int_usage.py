@@ -271,6 +271,12 @@ def test_a_range_is_used_as_a_whole_where_the_line_goes_over_it_or_takes_items(c
     assert uses_whole_range(code, "r") is fails
 
 
+@pytest.mark.parametrize(("code", "fails"), [("for _ in range(n):", True), ("y = x[range(n).stop :]", False), ("for _ in rows:", False)])
+def test_a_resumed_function_has_the_range_of_its_line_under_another_name(code: str, fails: bool) -> None:
+    assert uses_whole_range(code, "___stack0") is fails
+    assert not uses_whole_range(code, "r")
+
+
 @pytest.mark.torch
 @pytest.mark.parametrize(("code", "fails"), RANGES)
 def test_pytorch_fails_on_a_range_of_dynamic_ints_that_is_used_as_a_whole(code: str, fails: bool) -> None:

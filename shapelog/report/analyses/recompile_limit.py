@@ -141,12 +141,12 @@ def _remedy(explained: Explanations, frame: Frame, causes: str, of_all: bool) ->
     own = explained.of_frame(frame)
     if lacks_reasons(explained, frame):
         return f"{_RECORD_AGAIN}; or raise {setting}"
+    if len(own) == 1 and own[0].blocking_rule and (own[0].causes[0].is_size or own[0].causes[0].is_int):  # the code needs each of them
+        return f"raise {setting} {_ABOVE_GRAPHS}"
     if not causes:
         remedies = {item.causes[0].own_remedy if item.causes else "" for item in own}
         only = remedies.pop() if len(remedies) == 1 else ""
         return f"{only}; or raise {setting}" if only else f"remove the causes of the recompilations, or raise {setting}"
-    if len(own) == 1 and own[0].blocking_rule and own[0].causes[0].is_size:  # the code needs each of them
-        return f"raise {setting} {_ABOVE_GRAPHS}"
     main = _main(own)
     if main is not None:
         text = Remedies(explained.trace.version).of_recompile(main).change  # accepting graphs keeps no code below the limit
