@@ -26,6 +26,7 @@ from shapelog.reading.records import AutomaticDynamic, Input, Metrics, Specializ
 from shapelog.reading.scanner import Span
 
 # Where PyTorch takes over from the code that called the compiled function.
+_MADE_UP = "__meta_utils_unknown_tensor"  # torch/_subclasses/meta_utils.py
 _CONVERTS = "torch/_dynamo/convert_frame.py"
 _MOST_BREAKS = 4
 _METRICS = ("compilation_metrics", "bwd_compilation_metrics")
@@ -251,8 +252,8 @@ class Compile:
 
     @property
     def is_dynamic(self) -> bool:
-        """Whether anything in it is symbolic."""
-        return bool(self.symbols) or self.graph_is_symbolic
+        """Whether anything in it is symbolic. Symbols of tensors that fake tensors make up for themselves do not count."""
+        return self.graph_is_symbolic or not all(symbol.source.startswith(_MADE_UP) for symbol in self.symbols)
 
 
 def resumed_by(name: str) -> tuple[str, int] | None:

@@ -47,6 +47,11 @@ def codes(trace: Trace) -> list[str]:
     return [problem.code for problem in trace.problems]
 
 
+def test_a_symbol_of_a_tensor_that_fake_tensors_make_up_makes_no_compile_dynamic() -> None:
+    made = make.trace(make.compile("0/0", make.tensor(4), symbols=[("s1", "4", "__meta_utils_unknown_tensor6.size()[0]")]))
+    assert not make.load(made).compiles[0].is_dynamic
+
+
 def test_a_compile_has_the_inputs_symbols_reasons_and_stack_of_its_records() -> None:
     trace = make.load(small_trace())
     first, second = trace.compiles
