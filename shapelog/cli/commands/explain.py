@@ -48,12 +48,15 @@ def explain(arguments: tuple[str, ...], rank: int | None, process: int | None, o
 
 
 def _traces_and_id(arguments: tuple[str, ...]) -> tuple[tuple[str, ...], str | None]:
-    """The last argument is an id where it looks like one, or is nothing else."""
+    """The last argument is an id where it looks like one, or is nothing else; the first is one where it can be nothing else."""
     from shapelog.model.ids import parse_typed_id
     from shapelog.reading.trace_files import is_url
 
     if not arguments:
         return (), None
+    first, *others = arguments
+    if others and parse_typed_id(first) is not None and not os.path.exists(first):
+        return tuple(others), first
     *traces, last = arguments
     is_trace = last == "-" or is_url(last) or os.path.exists(last)
     if is_trace and (parse_typed_id(last) is None or not traces):

@@ -97,6 +97,11 @@ def test_a_file_whose_name_is_an_id_can_be_explained(here: Path) -> None:
     assert call("explain", "0/1", "0/1").stdout == call("explain", "0/1").stdout != ""
 
 
+def test_an_id_may_come_before_the_trace() -> None:
+    assert call("explain", "0/1", SMALL).stdout == call("explain", SMALL, "0/1").stdout != ""
+    assert "gone.log: no such file" in refusal("explain", "0/1", "gone.log")
+
+
 def test_an_id_without_a_trace_is_refused(here: Path) -> None:
     assert refusal("explain", "2/3").startswith("shapelog: explain: TRACE is missing: shapelog explain TRACE 2/3 (")
     assert "gone.log: no such file" in refusal("explain", "gone.log")
