@@ -56,6 +56,7 @@ class AlertKind(Enum):
     LIMIT = "limit"
     LIMIT_NEAR = "limit-near"
     FAILURE = "failure"
+    SKIPPED = "skipped"
     BREAK = "break"
     RESTART = "restart"
     RANK = "rank"
@@ -66,7 +67,7 @@ class AlertKind(Enum):
         """That of an alert of this kind alone."""
         if self in (AlertKind.LIMIT, AlertKind.FAILURE, AlertKind.BUDGET):
             return Level.ERROR
-        return Level.WARNING if self in (AlertKind.AVOIDABLE, AlertKind.LIMIT_NEAR, AlertKind.RANK) else Level.NOTE
+        return Level.WARNING if self in (AlertKind.AVOIDABLE, AlertKind.LIMIT_NEAR, AlertKind.SKIPPED, AlertKind.RANK) else Level.NOTE
 
 
 class Section(Enum):
@@ -325,6 +326,7 @@ _ALL = (
         _CODE,
         "set torch._dynamo.config.allow_empty_graphs = True or avoid the call",
         section=Section.FAILURES,
+        alert_kind=AlertKind.SKIPPED,
     ),
     Rule(
         "SL501",

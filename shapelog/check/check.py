@@ -162,6 +162,7 @@ class CheckResult:
 
 _WORDS = {
     AlertKind.FAILURE: "failed compilation",
+    AlertKind.SKIPPED: "skipped function",
     AlertKind.AVOIDABLE: "avoidable recompilation",
     AlertKind.UNEXPLAINED: "unexplained recompilation",
     AlertKind.RECOMPILE: "justified recompilation",

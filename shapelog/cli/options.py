@@ -318,8 +318,8 @@ policy_options = _offer(
         multiple=True,
         metavar="KINDS",
         shell_complete=alert_kinds,
-        help="What to fail on: avoidable, marking, size, non-size, recompile, unexplained, limit, limit-near, failure, break, restart, "
-        "rank, none. [default: avoidable,limit,failure; with a budget limit,failure; with --select everything selected]",
+        help="What to fail on: avoidable, marking, size, non-size, recompile, unexplained, limit, limit-near, failure, skipped, "
+        "break, restart, rank, none. [default: avoidable,limit,failure; with a budget limit,failure; with --select everything selected]",
     ),
 )
 

@@ -11,7 +11,7 @@ from shapelog.reading.payloads.compiler_messages import CompilerMessage, RaisedE
 from shapelog.report.alerts import Alert, Alerts, stable_text
 from shapelog.report.resumed_code import ResumedCode
 from shapelog.report.weighted import WeightedCompile
-from shapelog.rules import RULES, AlertKind, Rule
+from shapelog.rules import AlertKind, Rule
 
 
 class InterruptionKind(Enum):
@@ -25,10 +25,10 @@ class InterruptionKind(Enum):
     RESTART = "restart"
 
 
-_SKIPPED = RULES["SL404"]
 _KINDS = {
     AlertKind.FAILURE: InterruptionKind.FAILURE,
     AlertKind.LIMIT: InterruptionKind.LIMIT,
+    AlertKind.SKIPPED: InterruptionKind.SKIPPED,
     AlertKind.BREAK: InterruptionKind.BREAK,
     AlertKind.RESTART: InterruptionKind.RESTART,
 }
@@ -91,8 +91,6 @@ def interruptions(found: Alerts) -> tuple[Interruption, ...]:
 
 def kind_of(alert: Alert) -> InterruptionKind | None:
     """What kept the code of an alert from being compiled in one piece; None for one about recompilations."""
-    if alert.rule is _SKIPPED:
-        return InterruptionKind.SKIPPED
     kind = next((kind for known, kind in _KINDS.items() if known in alert.kinds), None)
     is_unfinished = all(item.compile.outcome is Outcome.UNFINISHED for item in alert.occurrences)
     return InterruptionKind.UNFINISHED if kind is InterruptionKind.FAILURE and is_unfinished else kind
@@ -107,7 +105,7 @@ def words_of(kind: InterruptionKind, alert: Alert) -> tuple[str, ...]:
 
 
 def _title(alert: Alert) -> str:
-    if alert.rule is _SKIPPED:
+    if AlertKind.SKIPPED in alert.kinds:
         return alert.sentence
     return alert.messages[0].title if alert.messages else alert.axis or alert.sentence
 

@@ -14,7 +14,7 @@ from shapelog.report.details.logging_calls import lines_for_logging
 from shapelog.report.details.restarts import restart_remedy
 from shapelog.report.details.uncompiled_calls import Eager, fates
 from shapelog.report.steps.step import Confidence, NextStep, Saving, StepKind, StepSources, middle, step_of, subject_of_alerts
-from shapelog.rules import RULES, AlertKind
+from shapelog.rules import AlertKind
 from shapelog.text import file_name, sentence_end, shorten
 
 # ``torch._dynamo.config.trace_numpy = True``, `` `torch._dynamo.config.trace_numpy` to `True` ``; one hint lacks the ``config``.
@@ -28,7 +28,6 @@ _SIZE_OF_DATA = "torch._dynamo.config.capture_dynamic_output_shape_ops = True"
 # A title that is longer than this ends with its first sentence.
 _LONG_TITLE = 120
 _SHORTEST_SENTENCE = 20
-_SKIPPED = RULES["SL404"]
 # Of an error in a title.
 _LONGEST_ERROR = 80
 
@@ -116,7 +115,7 @@ def failure_step(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
 
 def skipped_steps(run: StepSources) -> Iterator[NextStep]:
     """Functions that run in eager mode since a call ran no tensor operation; how many calls that makes is not recorded."""
-    found = [alert for alert in run.found.alerts if alert.rule is _SKIPPED]
+    found = [alert for alert in run.found.alerts if AlertKind.SKIPPED in alert.kinds]
     if found:
         remedy = found[0].remedy.text
         settings = [f"torch._dynamo.config.{name} = {value}" for name, value in SETTING.findall(remedy)]

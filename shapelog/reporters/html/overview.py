@@ -13,12 +13,11 @@ from shapelog.report.report import Report
 from shapelog.report.steps.step import NextStep
 from shapelog.reporters.html.chart_text import Part, kind_of, totals
 from shapelog.reporters.html.frame_page import FrameView
-from shapelog.rules import RULES, Rule, Verdict
+from shapelog.rules import RULES, AlertKind, Rule, Verdict
 from shapelog.text import as_sentence, is_visible, measured, plural, plural_noun, some, taking
 
 # A longer list is not put on the page to be copied: suggest-dynamic prints it.
 _MAX_LIST = 20_000
-_SKIPPED = RULES["SL404"]
 # Functions that the verdict names.
 _MAX_NAMES = 3
 _RESULTS = {ExportResult.FAILED: "failed", ExportResult.EXPORTED: "succeeded", ExportResult.UNKNOWN: "without a recorded result"}
@@ -75,7 +74,7 @@ def overview(report: Report, views: tuple[FrameView, ...], steps: tuple[NextStep
 
 def skipped_functions(report: Report) -> list[str]:
     """The functions that run in eager mode since a call ran no tensor operation."""
-    return list(dict.fromkeys(item.frame.title for item in report.findings if item.rule is _SKIPPED and item.frame))
+    return list(dict.fromkeys(item.frame.title for item in report.findings if item.rule.alert_kind is AlertKind.SKIPPED and item.frame))
 
 
 def graph_breaks(report: Report) -> int:

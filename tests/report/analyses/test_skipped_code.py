@@ -5,6 +5,7 @@ from typing import Any
 
 import make
 import pytest
+from command_line import call
 from make import compile as compiled
 from make import static_sizes, tensor, trace
 from recorded import report_of
@@ -57,6 +58,14 @@ def test_a_call_that_did_not_come_to_its_end_was_skipped_for_something_else(metr
 
 def test_a_call_that_failed_has_its_own_finding() -> None:
     assert found(static_sizes(10), compiled("0/1", tensor(12, 8), **EMPTY, fail_type="Unsupported", fail_reason="no")) == []
+
+
+def test_a_check_can_fail_on_it() -> None:
+    made = trace(*(compiled(f"{number}/0", tensor(10, 8), name=f"f{number}", **EMPTY) for number in range(2)))
+    assert call("check", "-", stdin=made).exit_code == 0
+    done = call("check", "-", "--fail-on", "skipped", stdin=made)
+    assert done.exit_code == 1
+    assert "2 skipped functions" in done.stdout
 
 
 def test_it_is_a_step_and_a_card_that_the_page_leads_to() -> None:
