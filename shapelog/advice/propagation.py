@@ -532,9 +532,10 @@ class DynamismPropagation:
 def _may_be_of(tensor: Input, maker: Compile) -> bool:
     """Whether a tensor may be an output of a compile, as far as autograd is concerned.
 
-    What a graph that is trained returns has a history, what another one returns has none; a leaf that requires grad shows nothing.
+    What a graph that is trained returns has a history, what another one returns has none. What requires grad shows nothing if it is a leaf,
+    or may be one.
     """
-    return (tensor.requires_grad and tensor.is_leaf) or _may_require_grad(maker) is tensor.has_history
+    return (tensor.requires_grad and tensor.is_leaf is not False) or _may_require_grad(maker) is tensor.has_history
 
 
 def _may_require_grad(maker: Compile) -> bool:

@@ -83,7 +83,7 @@ class Input(NamedTuple):
     """A tensor that a compile was called with. Sizes, strides and the offset are real, in elements, also where symbolic.
 
     ``is_view``: it was made from another tensor, as slices are, with the sizes ``base_size``, None where they are not known. ``has_grad``:
-    its gradient is described with it, also where that is an input itself.
+    its gradient is described with it, also where that is an input itself. ``is_leaf`` is None where that is not known.
     """
 
     source: Source
@@ -92,7 +92,7 @@ class Input(NamedTuple):
     dtype: str
     requires_grad: bool = False
     is_parameter: bool = False
-    is_leaf: bool = True
+    is_leaf: bool | None = True
     layout: str = "torch.strided"
     marked_dynamic: tuple[int, ...] = ()
     storage_offset: int = 0
@@ -107,8 +107,8 @@ class Input(NamedTuple):
 
     @property
     def has_history(self) -> bool:
-        """Whether autograd recorded how it was computed."""
-        return self.requires_grad and not self.is_leaf
+        """Whether autograd recorded how it was computed; a text log does not have that."""
+        return self.requires_grad and self.is_leaf is False
 
 
 def described_input(body: Body, source: str) -> Input:
@@ -122,7 +122,7 @@ def described_input(body: Body, source: str) -> Input:
         dtype=str(body["dtype"]).removeprefix("torch."),
         requires_grad=get("requires_grad") is True,
         is_parameter=get("is_parameter") is True,
-        is_leaf=get("is_leaf") is True,
+        is_leaf=None if get("is_leaf", False) is None else get("is_leaf") is True,
         layout=str(get("layout", "torch.strided")),
         marked_dynamic=tuple(index for index in get("dynamo_dynamic_indices") or () if isinstance(index, int)),
         storage_offset=offset if isinstance(offset := get("storage_offset"), int) else 0,

@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 
+from shapelog.reading.payloads.guard_expressions import parse
 from shapelog.reading.payloads.recompile_reasons import split_entry
 from shapelog.reading.text_logs.contents import LogContents
 from shapelog.reading.text_logs.failures import FailureText
@@ -15,6 +16,7 @@ from shapelog.reading.text_logs.messages import AddedText, Code, PinnedText, Pla
 from shapelog.reading.text_logs.transcript import Transcript
 
 _ID = re.compile(r"(?:!(?P<autograd>\d+))?/?(?:(?P<frame>\d+)/(?P<compile>\d+))?(?:_(?P<attempt>\d+))?")
+_INTEGER, _SYMBOL = re.compile(r"-?\d{1,18}"), re.compile(r"[a-z]\w*")
 _MOST_KNOWN_FILES = 2_000
 # Runs of which a text has excerpts.
 _MOST_RUNS = 20
@@ -59,9 +61,13 @@ class LoggedCompile:
     is_closed: bool = False
 
     def number(self, text: str) -> int | str:
-        """A size or stride as a number, where it is one or a symbol that had one; else as it is written."""
+        """A size or stride as a number, where it is one or made of symbols that had one (``3*s0``); else as it is written."""
         known = self.values.get(text, text)
-        return int(known) if re.fullmatch(r"-?\d{1,18}", known) else text
+        if _INTEGER.fullmatch(known):
+            return int(known)
+        symbols = {name: int(value) for name in _SYMBOL.findall(text) if _INTEGER.fullmatch(value := self.values.get(name, ""))}
+        computed = parse(text).value(symbols) if symbols else None
+        return computed if type(computed) is int else text
 
     def begin_again(self, attempt: int) -> None:
         """Forget the symbols and the graph of the attempt before."""

@@ -425,6 +425,7 @@ class Transcriber:
                 "dtype": f"torch.{found['dtype']}",
                 "requires_grad": found["grad"] == "True",
                 "is_parameter": found["type"].rpartition(".")[2] == "Parameter",
+                "is_leaf": None,
                 "storage_offset": compile.number(tracked.get(("", 0), "0")),
             }
             self._compiles.write(compile, {"describe_tensor": tensor})

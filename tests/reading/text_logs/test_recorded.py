@@ -40,6 +40,25 @@ def test_a_size_is_known_from_its_symbol_where_the_tensor_is_not_described(tmp_p
     assert explained.facts.of(recompile.compile).facts[Source("L['x']"), size(0)] == 40
 
 
+def test_a_tensor_has_the_strides_that_its_symbols_make_and_may_be_a_leaf(tmp_path: Path) -> None:
+    head = "V1124 17:18:32.051000 28752 torch/_dynamo/guards.py:4514] [0/0]"
+    parts = ("size()[0] s1 None", "size()[1] s0 None", "stride()[0] 2*s0 None", "stride()[1] s9 None", "storage_offset() 0 None")
+    tensor = "check_tensor(L['x'], Tensor, DispatchKeySet(CPU), torch.float32, device=None, requires_grad=True, size=[None, None])"
+    lines = (
+        *(f"{head} create_symbol s{number} = {number + 3} for L['x'].size()[{1 - number}] [2, int_oo] y = x + 1" for number in (0, 1)),
+        *(f"{head} track_symint L['x'].{part}" for part in parts),
+        f"{head} [__guards] GUARDS:",
+        f"{head} [__guards] TREE_GUARD_MANAGER:",
+        f"{head} [__guards] +- RootGuardManager",
+        f"{head} [__guards] | +- GuardManager: source=L['x'], accessed_by=FrameLocalsGuardAccessor(key='x', framelocals_idx=0)",
+        f"{head} [__guards] | | +- TENSOR_MATCH: {tensor}",
+    )
+    (tmp_path / "run.log").write_text("\n".join(lines) + "\n")
+    (made,) = load(tmp_path / "run.log").compiles[0].inputs
+    assert (made.size, made.stride) == ((4, 3), (6, -1))
+    assert (made.requires_grad, made.is_leaf, made.has_history) == (True, None, False)
+
+
 @pytest.mark.parametrize("path", LOGS, ids=[f"{path.parent.name}-{path.name.partition('.')[0]}" for path in LOGS])
 def test_no_function_is_called_at_its_own_first_line(path: Path) -> None:
     trace = load(path)
