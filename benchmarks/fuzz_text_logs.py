@@ -13,8 +13,8 @@ from mutations import NASTY_TEXT, ROOT
 from promises import command, demand, watched
 from stages import examine as examine_trace
 
-from shapelog.reading.text_logs import whole_lines
-from shapelog.reading.text_logs.signs import Signs
+from shapelog.reading.text_logs.lines import whole_lines
+from shapelog.reading.text_logs.lines.signs import Signs
 from shapelog.reading.text_logs.transcribe import transcribe
 
 Lines = list[bytes]

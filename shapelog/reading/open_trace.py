@@ -137,8 +137,8 @@ def _transcribed(name: str, data: FileBytes, problems: list[Problem]) -> OpenTra
     first = data[:_FIRST_PART]
     if not data.size or _RECORD.search(first):
         return None
+    from shapelog.reading.text_logs.lines.whole_lines import UTF_16
     from shapelog.reading.text_logs.transcribe import transcribe  # most files are traces
-    from shapelog.reading.text_logs.whole_lines import UTF_16
 
     if first.startswith(UTF_16) and _RECORD.search(first.decode("utf-16", "replace").encode("utf-8", "replace")):
         return None  # a trace that was written anew in another encoding

@@ -10,10 +10,10 @@ from typing import NamedTuple
 from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION, compiler_message, exception_chain, user_stack
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.reading.text_logs.joined import joined_parts
-from shapelog.reading.text_logs.mentions import CLOSING, is_in_sentence
+from shapelog.reading.text_logs.lines.mentions import CLOSING, is_in_sentence
+from shapelog.reading.text_logs.lines.signs import USER_STACK
 from shapelog.reading.text_logs.message_kinds import CHAINS
 from shapelog.reading.text_logs.messages import UNKNOWN_CODE, Code, recompiled_code
-from shapelog.reading.text_logs.signs import USER_STACK
 from shapelog.reading.text_logs.stacks import frames_in, innermost_code
 
 _MODULE = r"torch\.(?:_dynamo|_inductor|fx|_subclasses|_functorch|_export)\."

@@ -2,7 +2,7 @@
 
 import re
 
-from shapelog.reading.text_logs.signs import USER_STACK
+from shapelog.reading.text_logs.lines.signs import USER_STACK
 
 # A frame of a stack whose lines are joined, with its line of code up to what follows.
 _FRAME = re.compile(

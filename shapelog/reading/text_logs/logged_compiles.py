@@ -11,7 +11,7 @@ from shapelog.reading.payloads.guard_expressions import parse
 from shapelog.reading.payloads.recompile_reasons import split_entry
 from shapelog.reading.text_logs.contents import LogContents
 from shapelog.reading.text_logs.failures import FailureText
-from shapelog.reading.text_logs.log_lines import Head
+from shapelog.reading.text_logs.lines.log_lines import Head
 from shapelog.reading.text_logs.messages import AddedText, Code, PinnedText, Place
 from shapelog.reading.text_logs.transcript import Transcript
 

@@ -4,9 +4,9 @@ import re
 from enum import Enum
 
 from shapelog.reading.payloads.cuda_graphs import goes_on_about_sizes
-from shapelog.reading.text_logs.log_lines import Head
-from shapelog.reading.text_logs.mentions import is_in_sentence
-from shapelog.reading.text_logs.signs import USER_STACK
+from shapelog.reading.text_logs.lines.log_lines import Head
+from shapelog.reading.text_logs.lines.mentions import is_in_sentence
+from shapelog.reading.text_logs.lines.signs import USER_STACK
 
 
 class MessageKind(Enum):

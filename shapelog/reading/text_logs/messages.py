@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from shapelog.reading.payloads.cuda_graphs import goes_on_about_sizes
 from shapelog.reading.payloads.recompile_reasons import parse, split_entry
-from shapelog.reading.text_logs.mentions import is_in_sentence
+from shapelog.reading.text_logs.lines.mentions import is_in_sentence
 
 _RECOMPILING = re.compile(
     r"(?:\[__\w{1,40}\] )?\(?['\"]?Recompiling function (?P<name>[^\s'\"{%][^\s'\"]*)"

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from shapelog.reading.text_logs.log_lines import Head
+from shapelog.reading.text_logs.lines.log_lines import Head
 from shapelog.reading.text_logs.message_kinds import (
     MessageKind,
     ends_stack,

@@ -23,7 +23,9 @@ from shapelog.reading.text_logs.captures import BACKWARD_PASS, cache_misses
 from shapelog.reading.text_logs.contents import LogContents
 from shapelog.reading.text_logs.failures import FailureText, cells_with_exceptions, failure, names_exception
 from shapelog.reading.text_logs.joined import joined_parts
-from shapelog.reading.text_logs.log_lines import Head, log_runs
+from shapelog.reading.text_logs.lines.log_lines import Head, log_runs
+from shapelog.reading.text_logs.lines.signs import has_sign
+from shapelog.reading.text_logs.lines.surroundings import is_fence, is_progress, without_launcher
 from shapelog.reading.text_logs.logged_compiles import UNKNOWN, LoggedCompile, LoggedCompiles, number_of
 from shapelog.reading.text_logs.message_kinds import (
     MessageKind,
@@ -50,10 +52,8 @@ from shapelog.reading.text_logs.messages import (
     without_cut_end,
 )
 from shapelog.reading.text_logs.open_message import MOST_LINES, OpenMessage
-from shapelog.reading.text_logs.signs import has_sign
 from shapelog.reading.text_logs.stacks import innermost_code
 from shapelog.reading.text_logs.summaries import counted_breaks, explained_breaks, profiled_breaks, profiled_recompiles
-from shapelog.reading.text_logs.surroundings import is_fence, is_progress, without_launcher
 from shapelog.reading.text_logs.transcript import Transcript
 
 _LINE_BY_LINE = (MessageKind.SYMBOLS, MessageKind.START, MessageKind.OTHER)

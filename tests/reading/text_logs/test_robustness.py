@@ -13,7 +13,7 @@ import pytest
 
 from shapelog import analyze, load
 from shapelog.errors import ShapelogError
-from shapelog.reading.text_logs.log_lines import log_lines
+from shapelog.reading.text_logs.lines.log_lines import log_lines
 from shapelog.reading.text_logs.transcribe import transcribe
 from shapelog.reporters import Options, renderer
 

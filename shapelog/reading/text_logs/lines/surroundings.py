@@ -5,7 +5,7 @@ import re
 
 import orjson
 
-from shapelog.reading.text_logs.whole_lines import LONGEST_LINE
+from shapelog.reading.text_logs.lines.whole_lines import LONGEST_LINE
 
 _ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[A-Za-z]|\][^\x07\x1b]{0,999}(?:\x07|\x1b\\)|[()][A-Z0-9]|[=>A-Z])")
 _QUOTE = re.compile(r"[ \t]{0,8}(?:> ?){1,9}")

@@ -12,10 +12,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from shapelog.reading.text_logs.mentions import follows_words
-from shapelog.reading.text_logs.signs import Signs, has_sign
-from shapelog.reading.text_logs.surroundings import as_printed, is_as_printed
-from shapelog.reading.text_logs.whole_lines import LONGEST_LINE, whole_lines
+from shapelog.reading.text_logs.lines.mentions import follows_words
+from shapelog.reading.text_logs.lines.signs import Signs, has_sign
+from shapelog.reading.text_logs.lines.surroundings import as_printed, is_as_printed
+from shapelog.reading.text_logs.lines.whole_lines import LONGEST_LINE, whole_lines
 
 # Heads of messages that may still go on, when several processes write at once.
 _MOST_HEADS = 1 << 10

@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from shapelog.reading.payloads.recompile_reasons import parse
-from shapelog.reading.text_logs import messages, whole_lines
-from shapelog.reading.text_logs.log_lines import log_runs
-from shapelog.reading.text_logs.signs import Signs, has_sign
+from shapelog.reading.text_logs import messages
+from shapelog.reading.text_logs.lines import whole_lines
+from shapelog.reading.text_logs.lines.log_lines import log_runs
+from shapelog.reading.text_logs.lines.signs import Signs, has_sign
 from shapelog.reading.text_logs.transcribe import transcribe
 
-LOGS = Path(__file__).parents[3] / "fixtures" / "text_logs"
+LOGS = Path(__file__).parents[4] / "fixtures" / "text_logs"
 PROGRAM = (
     "step 12: loss=0.123, 8.1 it/s",
     "[2026-01-05 10:11:12] [INFO] [train.py:12] epoch 3",

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from shapelog import load
-from shapelog.reading.text_logs.leads import lead_of
-from shapelog.reading.text_logs.whole_lines import LONGEST_PASTE, whole_lines
+from shapelog.reading.text_logs.lines.leads import lead_of
+from shapelog.reading.text_logs.lines.whole_lines import LONGEST_PASTE, whole_lines
 from shapelog.recompiles.explain import explain_trace
 
-PASTED = Path(__file__).parents[3] / "fixtures" / "text_logs" / "pasted"
+PASTED = Path(__file__).parents[4] / "fixtures" / "text_logs" / "pasted"
 
 TEXT = """\
 torch._dynamo hit config.recompile_limit (8)

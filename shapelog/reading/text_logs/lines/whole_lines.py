@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import NamedTuple
 
-from shapelog.reading.text_logs.copied import as_written
-from shapelog.reading.text_logs.leads import lead_of
+from shapelog.reading.text_logs.lines.copied import as_written
+from shapelog.reading.text_logs.lines.leads import lead_of
 
 # What is read of one line; a longer one is cut there.
 LONGEST_LINE = 1 << 16

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from shapelog.reading.text_logs import log_lines as reading
-from shapelog.reading.text_logs.log_lines import Head, LogLine, log_lines, log_runs
+from shapelog.reading.text_logs.lines import log_lines as reading
+from shapelog.reading.text_logs.lines.log_lines import Head, LogLine, log_lines, log_runs
 
-LOGS = Path(__file__).parents[3] / "fixtures" / "text_logs"
+LOGS = Path(__file__).parents[4] / "fixtures" / "text_logs"
 GUARDS = "torch/_dynamo/guards.py:2813"
 HEAD = f"V1120 08:27:33.313000 4242 {GUARDS}] [0/1] [__recompiles]"
 USUAL = Head("1120 08:27:33.313000", 4242, None, GUARDS, "0/1", "recompiles")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from shapelog.reading.text_logs.copied import as_written
+from shapelog.reading.text_logs.lines.copied import as_written
 
 HEAD = "V0228 12:04:24.190000 2990033 torch/_dynamo/guards.py:2813] [0/1] [__recompiles] "
 LOG = "\n".join(

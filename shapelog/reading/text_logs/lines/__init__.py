@@ -1,0 +1,1 @@
+"""A file of text → the lines as PyTorch wrote them, with their heads."""
