@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-from shapelog.reading.payloads.compiler_messages import UNSUPPORTED_BUILTIN
+from shapelog.reading.payloads.compiler_messages import UNSUPPORTED_BUILTIN, exception_chain
 from shapelog.reading.payloads.source_names import is_dynamo
-from shapelog.reading.text_logs.failures import raised_in
+from shapelog.reading.text_logs.failures import NOT_CONVERTED, raised_in
+from shapelog.reading.text_logs.messages import Code
 
 
 def each_break(lines: Sequence[str]) -> Iterator[Sequence[str]]:
@@ -16,6 +18,22 @@ def each_break(lines: Sequence[str]) -> Iterator[Sequence[str]]:
         yield from warnings_in(lines[begin:end])
 
 
+class AnnouncedBreak(NamedTuple):
+    """The exception of the backend that breaks the graph of a function, which PyTorch logs with its stack before the break."""
+
+    text: str
+    code: Code
+
+
+def announced_break(text: str) -> AnnouncedBreak | None:
+    """The one that a message is about; None for any other message."""
+    found = NOT_CONVERTED.match(text)
+    if found is None:
+        return None
+    raised = next((f"{item.type}: {item.message}" for item in reversed(exception_chain(text))), _LOST_REASON)
+    return AnnouncedBreak(raised, Code(found["name"], found["file"], int(found["line"])))
+
+
 def break_text(text: str) -> str:
     """A text about a graph break in the form of torch 2.8 and later: what was met, a hint, and the user's lines below their heading.
 
@@ -24,6 +42,11 @@ def break_text(text: str) -> str:
     text = _ON_SAME_LINE.sub(r"\g<1>:\n  ", text, count=1)
     if warned := _WARNED.search(text):
         return text[warned.end() :]
+    if of_backend := _OF_BACKEND.match(text):
+        return f"{of_backend[1]}\nUser code traceback:\n{text[of_backend.end() :]}"
+    if stack := _STACK_IN_CONTEXT.search(text):
+        lines = stack[1].split("\n")
+        text += "\nUser code traceback:\n" + "\n".join(line[4:] for line in lines)
     raised = next(filter(None, (text[found.begin :].partition("\n")[0].strip() for found in raised_in(text))), "")
     unset = _UNSET.match(text)
     old = _OLD_BREAK.match(text, unset.end() if unset else 0)
@@ -63,6 +86,9 @@ _ON_SAME_LINE = re.compile(r"^(\s*Graph break: [^\n]*\bfrom user code at)[ \t]+(
 _TRACEBACK = "Traceback (most recent call last):\n"
 # Torch 2.2 and later, in a warning of Python's.
 _WARNED = re.compile(rf"UserWarning: (?={UNSUPPORTED_BUILTIN.pattern})")
+# Torch 2.1 to 2.7 where the backend raised one of the exceptions that Dynamo goes on after, and later in what is for developers.
+_OF_BACKEND = re.compile(r"\s*(Backend compiler failed with a fake tensor exception) at[ \t]*(?:\n|$)")
+_STACK_IN_CONTEXT = re.compile(r"Developer debug context: Backend: .*\n(?:.*\n)*? +Traceback:\n((?: {6,}\S.*(?:\n|$))+)")
 _IN_STACK = re.compile(r' *File "| {4,}\S[^\n]*\n +File "')
 _LOST_REASON = "the log does not have the reason"
 _BREAK_HEADING = re.compile(r"\s*Graph [Bb]reak")

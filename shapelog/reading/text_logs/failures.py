@@ -58,7 +58,7 @@ _OF_DYNAMO = re.compile(
     r"\w+Variable\b|\bcall_(?:function|method|module)\b|^from user code:|TORCH_LOGS|TORCHDYNAMO|torch[/\\]_dynamo", re.M
 )
 _EXPLANATION = re.compile(r"^(?P<message>[ \t]*Explanation: .*?)^\s*from user code:", re.M | re.S)
-_NOT_CONVERTED = re.compile(r"WON'T CONVERT (?P<name><[^<>\n]{1,200}>|\S+) (?P<file>.*?) line (?P<line>\d{1,9})")
+NOT_CONVERTED = re.compile(r"WON'T CONVERT (?P<name><[^<>\n]{1,200}>|\S+) (?P<file>.*?) line (?P<line>\d{1,9})")
 _STACK_LINE = re.compile(r"\s*(?:File \"|\^|~)")
 _SHAPE_ENV = "PyTorch could not make the guards on sizes; most often a size is marked as dynamic that the code fixes"
 _LOST_VIOLATION = f"{_SHAPE_ENV} (SHAPE_ENV)"
@@ -233,7 +233,7 @@ def failure(lines: Iterable[str], is_logged: bool = False) -> FailureText | None
     if message.endswith("raised:") or (not message and _IPYTHON.match(text, last.start + len(last.type))):
         message = f"{message} {LOST_EXCEPTION}".strip()
     kind = last.type.rpartition(".")[2]
-    if named := _NOT_CONVERTED.search(text):
+    if named := NOT_CONVERTED.search(text):
         code = _unconverted(named)
     else:
         recompiled = recompiled_code(message)
@@ -275,7 +275,7 @@ def _nameless_failure(text: str, is_logged: bool) -> FailureText | None:
     other = next((f"{item.type}: {item.message}" for item in reversed(exception_chain(text)) if item.message), "")
     if guard := _GUARD_ERROR.search(text):
         return FailureText("Error", _guard_error(guard, other), UNKNOWN_CODE, text)
-    if named := _NOT_CONVERTED.search(text):
+    if named := NOT_CONVERTED.search(text):
         return FailureText("Error", other or LOST_EXCEPTION, _unconverted(named), text)
     if is_logged and text.lstrip().startswith(_LOWERING):
         return FailureText("LoweringException", other or LOST_EXCEPTION, UNKNOWN_CODE, text)

@@ -103,7 +103,8 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
     (
         MessageKind.BREAK,
         re.compile(
-            r"^\s*Graph break from `|UserWarning: (?:Graph break due to unsupported|Dynamo does not know how to trace)"
+            r"^\s*Graph break from `|^\s*Backend compiler failed with a fake tensor exception at\s*$"
+            r"|UserWarning: (?:Graph break due to unsupported|Dynamo does not know how to trace)"
             r"|^\s*Graph [Bb]reak(?: \([^()]*\))?(?: in user code at |: from user code at:|: .* from user code at)"
         ),
     ),
@@ -136,7 +137,7 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
 )
 _ANY_BEGIN = re.compile(
     r"Recompiling function |Detected recompile|torch\._dynamo|dynamo hit|Error: |Hit: |LimitExceeded|Constraints violated"
-    r"|from lowering|from user code:|UserWarning: |WON'T CONVERT |^\s*function: |\d/\d{1,9}: "
+    r"|from lowering|from user code:|UserWarning: |Backend compiler failed|WON'T CONVERT |^\s*function: |\d/\d{1,9}: "
     r"|^\s*last reason: |Traceback \("
     r"|Graph [Bb]reak|GuardFail\(|tensor '|TREE_GUARD|\+- |check_tensor\("
     r"|:\d{1,9}:[\w<>.]+:\s*$|Dynamo produced|ExplainOutput|<FrameSummary |Break Reason |Unsupported: |Explanation: |Recompile Reasons"
@@ -223,6 +224,11 @@ def _kind_and_place(text: str) -> tuple[MessageKind, int]:
     """The kind by the words of a line, and where these begin."""
     found = ((kind, match.start()) for kind, pattern in _BEGINS if (match := pattern.search(text[:_LOOKED_AT])))
     return next(found, (MessageKind.OTHER, 0))
+
+
+def titles_break(text: str, below: str) -> bool:
+    """Whether a line that is of no kind by itself is the title of a break: what PyTorch explains in the one ``below``."""
+    return _EXPLAINS.match(below) is not None and text[:1].strip() != "" and not text.startswith(_IGNORED)
 
 
 def goes_on(kind: MessageKind, text: str, begins: MessageKind) -> bool:

@@ -7,25 +7,23 @@ names. What a log does not hold (times, graphs or guards that were not logged) i
 import re
 import tempfile
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from itertools import islice, pairwise
 from typing import BinaryIO
 
-from shapelog.reading.payloads.compiler_messages import user_stack
 from shapelog.reading.payloads.cuda_graphs import INDUCTOR_MESSAGE, cuda_graph_message
 from shapelog.reading.payloads.guards import split_comment
 from shapelog.reading.payloads.pgo_state import parse as parse_code_state
 from shapelog.reading.payloads.recompile_reasons import RECOMPILE_FORBIDDEN, split_entry
 from shapelog.reading.text_logs import versions
 from shapelog.reading.text_logs.bare_reasons import BareReasons, bare_reasons
-from shapelog.reading.text_logs.breaks import break_text, each_break, has_cut_stack
 from shapelog.reading.text_logs.captures import BACKWARD_PASS, cache_misses
 from shapelog.reading.text_logs.contents import LogContents
 from shapelog.reading.text_logs.failures import FailureText, cells_with_exceptions, failure, names_exception
-from shapelog.reading.text_logs.joined import joined_parts
 from shapelog.reading.text_logs.lines.log_lines import Head, log_runs
 from shapelog.reading.text_logs.lines.signs import has_sign
 from shapelog.reading.text_logs.lines.surroundings import is_fence, is_progress, without_launcher
+from shapelog.reading.text_logs.logged_breaks import LoggedBreaks
 from shapelog.reading.text_logs.logged_compiles import UNKNOWN, LoggedCompile, LoggedCompiles, number_of
 from shapelog.reading.text_logs.message_kinds import (
     MessageKind,
@@ -37,6 +35,7 @@ from shapelog.reading.text_logs.message_kinds import (
     is_in_stack,
     kind_of,
     kind_of_plain,
+    titles_break,
 )
 from shapelog.reading.text_logs.messages import (
     AddedText,
@@ -53,11 +52,10 @@ from shapelog.reading.text_logs.messages import (
 )
 from shapelog.reading.text_logs.open_message import MOST_LINES, OpenMessage
 from shapelog.reading.text_logs.stacks import innermost_code
-from shapelog.reading.text_logs.summaries import counted_breaks, explained_breaks, profiled_breaks, profiled_recompiles
+from shapelog.reading.text_logs.summaries import profiled_recompiles
 from shapelog.reading.text_logs.transcript import Transcript
 
 _LINE_BY_LINE = (MessageKind.SYMBOLS, MessageKind.START, MessageKind.OTHER)
-_MOST_PROFILED = 1_000
 # The lines above the heading of a stack that may have the message of an exception, or above an exception those of its stack.
 _MOST_ABOVE, _MOST_IN_MESSAGE = 200, 6
 # Of a text that somebody pasted, which is read line by line.
@@ -90,8 +88,6 @@ _START = re.compile(r"start tracing (?P<name>\S+)(?: (?P<file>.+):(?P<line>\d{1,
 # Torch 2.6 and later, under ``torch.compiler.set_stance("fail_on_recompile")``.
 _FORBIDDEN = "Detected recompile when"
 _UNCONVERTED = "WON'T CONVERT "
-# Above a stack that begins in the compiled function; those of torch 2.8 and later begin outside of it.
-_OLD_STACK = " from user code at:"
 _IN_TEXT = re.compile(r"\[(?P<id>!?\d{1,9}/\d{1,9}(?:_\d{1,9})?)\] (?=Re-recording|[Ss]kipping)")
 _EXPLAINED = re.compile(r"\s*Explanation: \S")
 
@@ -113,7 +109,7 @@ class Transcriber:
         self._open: dict[tuple[int, int | None], OpenMessage] = {}
         self._last: OpenMessage | None = None
         self._above: deque[tuple[int, str]] = deque(maxlen=_MOST_ABOVE)
-        self._broken: dict[Code, LoggedCompile] = {}
+        self._graph_breaks = LoggedBreaks(self._compiles, self.contents)
         self._failures: list[tuple[FailureText, LoggedCompile]] = []
         self._quoted: list[tuple[FailureText, int]] = []
         self._mentioned: list[tuple[LimitText, int]] = []
@@ -162,6 +158,7 @@ class Transcriber:
             if item.is_said:
                 self._compiles.line = line
                 self._take_bare(item)
+        self._graph_breaks.finish()
 
     def _take(self, head: Head, lines: list[str], number: int) -> None:
         """Lines with one head: a message, or more of one, or (without an artifact) several messages of a line each."""
@@ -171,6 +168,8 @@ class Transcriber:
             self._compiles.line = number + at
             if message is None or head not in (message.head, message.also) or (message.kind in _LINE_BY_LINE and not head.artifact):
                 kind = kind_of(head, text)
+                if kind is MessageKind.OTHER and titles_break(text, "".join(lines[at + 1 : at + 2])):
+                    kind = MessageKind.BREAK
                 if message is not None:
                     if message.kind is kind and not head.compile and is_cut_off(kind, text):  # another head, but no new message
                         message.also = head
@@ -463,46 +462,15 @@ class Transcriber:
             compile.code = Code(first["name"], first["file"], int(first["line"]))
 
     def _breaks(self, head: Head, lines: list[str]) -> None:
-        for part in each_break(lines):
-            self._break(head, part)
-
-    def _break(self, head: Head, lines: Sequence[str]) -> None:
-        compile = self._compiles.compile_of(head, "") if head.compile else None
-        text = break_text("\n".join(part for line in lines for part in joined_parts(line)))
-        stack = user_stack(text) if compile is not None and not compile.code.name and any(_OLD_STACK in line for line in lines) else ()
-        if stack and compile is not None:
-            self._compiles.name(compile, Code(stack[0].name, stack[0].file, stack[0].line))
-        if compile is None:
-            *_, found = (None, *re.finditer(r'File "(.*)", line (\d{1,9}), in ([^\s,]+)', text))
-            code = Code(found[3], found[1], int(found[2])) if found and not has_cut_stack(text, found[1], found[2]) else UNKNOWN
-            compile = self._broken.get(code)
-            if compile is None:
-                compile = self._broken[code] = self._compiles.unnumbered(head, code, is_recompile=False)
-        self.contents.messages["graph_breaks"] += 1
-        self._compiles.start(compile)
-        self._compiles.write(compile, {"artifact": {"name": "dynamo_graph_break_reason", "encoding": "string"}}, text.rstrip() + "\n")
+        self._graph_breaks.take(head, lines)
 
     def _explanation(self, head: Head, lines: list[str]) -> None:
-        """What ``torch._dynamo.explain`` prints: the graph breaks of one call."""
-        found, counted = list(explained_breaks(lines)), counted_breaks(lines)
-        self.contents.counted_breaks = max(self.contents.counted_breaks, counted)
-        if counted.breaks and not found:
-            self._break(head, ["Graph break: "])
-        for item in found:
-            if item.place is None:
-                self._break(head, [f"Graph break: {item.reason}"])
-                continue
-            text = f"Graph break in user code at {item.place.file}:{item.place.line}\nGraph Break Reason: {item.reason}\n"
-            text += f'User code traceback:\n  File "{item.place.file}", line {item.place.line}, in {item.place.name}\n'
-            text += f"    {item.place.code}\n" if item.place.code else ""
-            self._break(head, text.split("\n"))
+        self._graph_breaks.take_explanation(head, lines)
 
     def _profile(self, head: Head, lines: list[str]) -> None:
         """The report of ``torch._dynamo.utils.CompileProfiler``: the recompiles of each function."""
         self.contents.has_profile = True
-        for reason, count in profiled_breaks(lines):
-            for _ in range(min(count, _MOST_PROFILED)):
-                self._break(head, [f"Graph break: {reason}"])
+        self._graph_breaks.take_profile(head, lines)
         for item in profiled_recompiles(lines):
             self._recompile(head, item)
 
@@ -525,7 +493,7 @@ class Transcriber:
         found = failure(lines, is_logged=bool(head.place))
         if found is None:
             if any(map(_EXPLAINED.match, lines)):
-                self._break(head, lines)
+                self._breaks(head, lines)
             at = next((at for at, line in enumerate(lines) if "output of CUDAGraphs that has been" in line), None)
             if at is not None:  # Inductor raises a RuntimeError
                 self._inductor(head, lines[at:])

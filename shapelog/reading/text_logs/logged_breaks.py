@@ -1,0 +1,130 @@
+"""The graph breaks of a log, each once, and the compiles that they belong to.
+
+PyTorch writes a break that an exception of the backend caused up to three times (``unimplemented_with_warning`` in
+``torch/_dynamo/exc.py``): the exception with its stack, a warning, and the break itself. The first two count where the third is missing.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from shapelog.reading.payloads.compiler_messages import user_stack
+from shapelog.reading.text_logs.breaks import announced_break, break_text, each_break, has_cut_stack
+from shapelog.reading.text_logs.contents import LogContents
+from shapelog.reading.text_logs.joined import joined_parts
+from shapelog.reading.text_logs.lines.log_lines import Head
+from shapelog.reading.text_logs.logged_compiles import UNKNOWN, LoggedCompile, LoggedCompiles
+from shapelog.reading.text_logs.messages import Code
+from shapelog.reading.text_logs.summaries import counted_breaks, explained_breaks, profiled_breaks
+
+_MOST_PROFILED, _MOST_HELD = 1_000, 1_000
+# Above a stack that begins in the compiled function; those of torch 2.8 and later begin outside of it.
+_OLD_STACK = " from user code at:"
+_FRAME = re.compile(r'File "(.*)", line (\d{1,9}), in ([^\s,]+)')
+_EXPLAINED = re.compile(r"^\s*Explanation: (\S.*)", re.M)
+
+
+class _Held(NamedTuple):
+    """A break that another message may have, too: where that has ``words``, or is one of the same compile or function at all."""
+
+    head: Head
+    text: str
+    code: Code
+    compile: LoggedCompile | None
+    line: int
+    words: str = ""
+
+
+class LoggedBreaks:
+    """Takes the messages about graph breaks. Some are held until all of the log is read."""
+
+    def __init__(self, compiles: LoggedCompiles, contents: LogContents) -> None:
+        self._compiles = compiles
+        self._contents = contents
+        self._without_id: dict[Code, LoggedCompile] = {}
+        self._texts: dict[LoggedCompile, list[str]] = {}
+        self._held: list[_Held] = []
+
+    def take(self, head: Head, lines: Sequence[str]) -> None:
+        """One message of PyTorch's, which may have several breaks."""
+        for part in each_break(lines):
+            if any(map(str.strip, part)):  # not the cut head of a line
+                self._take_one(head, part)
+
+    def take_explanation(self, head: Head, lines: list[str]) -> None:
+        """What ``torch._dynamo.explain`` prints: the graph breaks of one call."""
+        found, counted = list(explained_breaks(lines)), counted_breaks(lines)
+        self._contents.counted_breaks = max(self._contents.counted_breaks, counted)
+        if counted.breaks and not found:
+            self._take_one(head, ["Graph break: "])
+        for item in found:
+            if item.place is None:
+                self._take_one(head, [f"Graph break: {item.reason}"])
+                continue
+            text = f"Graph break in user code at {item.place.file}:{item.place.line}\nGraph Break Reason: {item.reason}\n"
+            text += f'User code traceback:\n  File "{item.place.file}", line {item.place.line}, in {item.place.name}\n'
+            text += f"    {item.place.code}\n" if item.place.code else ""
+            self._take_one(head, text.split("\n"))
+
+    def take_profile(self, head: Head, lines: list[str]) -> None:
+        """Those in the report of ``torch._dynamo.utils.CompileProfiler``."""
+        for reason, count in profiled_breaks(lines):
+            for _ in range(min(count, _MOST_PROFILED)):
+                self._take_one(head, [f"Graph break: {reason}"])
+
+    def finish(self) -> None:
+        """Take what was held and no other message has."""
+        for item in sorted(self._held, key=lambda item: not item.words):
+            if not self._is_known(item):
+                self._compiles.line = item.line
+                self._write(item.head, item.text, item.code, item.compile)
+
+    def _take_one(self, head: Head, lines: Sequence[str]) -> None:
+        compile = self._compiles.compile_of(head, "") if head.compile else None
+        parts = [part for line in lines for part in joined_parts(line)]
+        if (announced := announced_break("\n".join(parts))) is not None:
+            if compile is not None:
+                self._compiles.name(compile, announced.code)
+            self._hold(_Held(head, announced.text, announced.code, compile, self._compiles.line))
+            return
+        text = break_text("\n".join(parts))
+        explained = _EXPLAINED.search(text) if head.compile and not head.artifact else None
+        if explained:  # a warning
+            self._hold(_Held(head, text, _innermost(text), compile, self._compiles.line, explained[1]))
+            return
+        stack = user_stack(text) if compile is not None and not compile.code.name and any(_OLD_STACK in line for line in lines) else ()
+        if stack and compile is not None:
+            self._compiles.name(compile, Code(stack[0].name, stack[0].file, stack[0].line))
+        self._write(head, text, _innermost(text), compile)
+
+    def _hold(self, item: _Held) -> None:
+        if len(self._held) < _MOST_HELD:
+            self._held.append(item)
+
+    def _write(self, head: Head, text: str, code: Code, compile: LoggedCompile | None) -> None:
+        if compile is None:
+            compile = self._without_id.get(code)
+            if compile is None:
+                compile = self._without_id[code] = self._compiles.unnumbered(head, code, is_recompile=False)
+        self._contents.messages["graph_breaks"] += 1
+        self._compiles.start(compile)
+        self._compiles.write(compile, {"artifact": {"name": "dynamo_graph_break_reason", "encoding": "string"}}, text.rstrip() + "\n")
+        if len(self._texts) < _MOST_HELD:
+            self._texts.setdefault(compile, []).append(text)
+
+    def _is_known(self, item: _Held) -> bool:
+        """Whether another message has this break, too."""
+        if item.compile is not None:
+            return _have(self._texts.get(item.compile, ()), item.words)
+        same = (compile for code, compile in self._without_id.items() if (code.name, code.file) == (item.code.name, item.code.file))
+        return any(_have(self._texts.get(compile, ()), item.words) for compile in same)
+
+
+def _have(texts: Iterable[str], words: str) -> bool:
+    return any(words in text for text in texts)
+
+
+def _innermost(text: str) -> Code:
+    """The function of the innermost line of the user's stack, where that is all of it."""
+    *_, found = (None, *_FRAME.finditer(text))
+    return Code(found[3], found[1], int(found[2])) if found and not has_cut_stack(text, found[1], found[2]) else UNKNOWN

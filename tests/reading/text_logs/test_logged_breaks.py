@@ -1,0 +1,101 @@
+"""A graph break that an exception of the backend caused is in a log up to three times, and counts once."""
+
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+
+from shapelog import load
+from shapelog.report.alerts import Alert, collect_alerts
+from shapelog.report.report import analyze
+from shapelog.report.repository_paths import Repository
+
+ANNOUNCED = (
+    "WON'T CONVERT fn /srv/be.py line 5",
+    "========== TorchDynamo Stack Trace ==========",
+    "Traceback (most recent call last):",
+    '  File "/venv/lib/python3.11/site-packages/torch/_dynamo/output_graph.py", line 3119, in _call_user_compiler',
+    "    compiled_fn = compiler_fn(gm, example_inputs)",
+    '  File "/srv/be.py", line 4, in mine',
+    "    raise DataDependentOutputException(torch.ops.aten._local_scalar_dense.default)",
+    "torch._subclasses.fake_tensor.DataDependentOutputException: aten._local_scalar_dense.default",
+    "",
+)
+EXPLAINED = (
+    "Backend compiler exception",
+    "  Explanation: Backend compiler `mine` failed with aten._local_scalar_dense.default. Adding a graph break.",
+    "  Hint: Report an issue to the backend compiler repo.",
+    "",
+    "  Developer debug context: Backend: mine",
+    "    Exception:aten._local_scalar_dense.default",
+    "    Traceback:",
+    '      File "/srv/be.py", line 7, in fn',
+    "        return torch.sum(x, dim=1) + 1",
+    "",
+)
+BROKEN = (
+    "Graph break in user code at /srv/be.py:5",
+    "Graph Break Reason: Failed to handle graph break gracefully. Skipping the function and falling back to eager. "
+    "Graph break encountered:",
+    "",
+    *EXPLAINED,
+    "User code traceback:",
+    '  File "/srv/be.py", line 8, in <module>',
+    "    fn(torch.ones(4,4))",
+)
+OLD = "Backend compiler failed with a fake tensor exception"
+
+
+def breaks(text: str, folder: Path) -> list[Alert]:
+    path = folder / "run.txt"
+    path.write_text(text, encoding="utf-8")
+    return [item for item in collect_alerts(analyze(load(path), debug=True), Repository()).alerts if item.rule.code == "SL501"]
+
+
+def logged(lines: tuple[str, ...], head: str) -> str:
+    return "".join(f"{head} {line}\n" for line in lines)
+
+
+PARTS = {
+    "announced": logged(ANNOUNCED, "V1127 04:01:12.272000 22967 torch/_dynamo/exc.py:597] [0/0] [__graph_breaks]"),
+    "explained": logged(EXPLAINED, "W1127 04:01:12.274000 22967 torch/_dynamo/exc.py:713] [0/0]"),
+    "broken": logged(BROKEN, "V1127 04:01:12.282000 22967 torch/_dynamo/symbolic_convert.py:5124] [0/0] [__graph_breaks]"),
+}
+
+
+@pytest.mark.parametrize("parts", [names for count in (1, 2, 3) for names in combinations(PARTS, count)])
+def test_a_break_of_the_backend_counts_once(parts: tuple[str, ...], tmp_path: Path) -> None:
+    (found,) = breaks("".join(PARTS[name] for name in parts), tmp_path)
+    assert "(once): " in found.sentence
+    if parts == ("announced",):
+        assert found.sentence.endswith("(once): DataDependentOutputException: aten._local_scalar_dense.default")
+    else:
+        assert found.sentence.endswith("(once): Backend compiler exception")
+        assert str(found.source_line) == ("/srv/be.py:5" if "broken" in parts else "/srv/be.py:7")
+
+
+def test_breaks_of_other_compiles_are_others(tmp_path: Path) -> None:
+    other = "".join(PARTS.values()).replace("[0/0]", "[1/0]").replace("be.py", "cd.py").replace("mine", "his")
+    assert len(breaks("".join(PARTS.values()) + other, tmp_path)) == 2
+
+
+@pytest.mark.parametrize("end", ["Adding a graph break.", "Falling back to eager for this frame. Please use TORCH_LOGS=graph_breaks."])
+@pytest.mark.parametrize("cut", ["", "[2023-08-14 14:54:15,690] torch._dynamo.output_graph.__graph_breaks:\n"])
+def test_old_versions_name_the_line_in_a_warning(end: str, cut: str, tmp_path: Path) -> None:
+    warned = (f"{OLD} at ", '  File "/srv/spl.py", line 5, in fn', "    return x.sum().tolist()", end)
+    text = logged(warned, "[2023-08-14 14:53:48,863] torch._dynamo.output_graph: [WARNING]")
+    announced = ("WON'T CONVERT fn /srv/spl.py line 3", *ANNOUNCED[1:])
+    text += logged(announced, "[2023-08-14 14:54:15,689] torch._dynamo.output_graph.__graph_breaks: [DEBUG]")
+    (found,) = breaks(text + cut, tmp_path)
+    assert found.sentence == f"graph break in fn (once): {OLD}"
+    assert str(found.source_line) == "/srv/spl.py:5"
+
+
+def test_the_warning_may_have_lost_its_heads(tmp_path: Path) -> None:
+    (found,) = breaks(f'It prints\n\n{OLD} at \n  File "/srv/a.py", line 5, in fn\n    return x\nAdding a graph break.\n', tmp_path)
+    assert found.sentence == f"graph break in fn (once): {OLD}"
+
+
+def test_a_cut_head_is_no_break(tmp_path: Path) -> None:
+    text = PARTS["broken"] + "V1127 04:01:12.283000 22967 torch/_dynamo/symbolic_convert.py:5124] [1/0] [__graph_breaks]\n"
+    assert len(breaks(text, tmp_path)) == 1
