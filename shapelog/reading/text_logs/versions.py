@@ -51,8 +51,11 @@ _IN_TEXT = (
 )
 
 
-# What ``torch.utils.collect_env`` and pip print, which people paste with their logs.
-_STATED = re.compile(r"\s*(?:PyTorch version: |torch(?:==| version: ?| +))2\.(\d{1,2})\.\d")
+# What ``torch.utils.collect_env``, pip and the environment commands of other libraries print, which people paste with their logs.
+_STATED = re.compile(
+    r"\s*(?:[-*+] )?(?:\[(?:pip3?|conda)\] )?[*_]{0,2}"
+    r"(?:(?:[Pp]y)?[Tt]orch version *(?:\(GPU\?\))?[*_]{0,2} *: *|torch(?:==| +))2\.(\d{1,2})\.\d"
+)
 
 
 def stated_in(line: str) -> Versions | None:

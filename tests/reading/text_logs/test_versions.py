@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from shapelog import load
-from shapelog.reading.text_logs.versions import Versions, common, of_guards, of_reasons, of_text
+from shapelog.reading.text_logs.versions import Versions, common, of_guards, of_reasons, of_text, stated_in
 
 WARNING = (
     "torch._dynamo hit config.{} (8)\n   function: 'f' (a.py:1)\n   {}: 0/0: tensor '{}' size mismatch at index 0. expected 2, actual 3\n{}"
@@ -55,3 +55,44 @@ def test_a_tree_of_guards_has_signs_of_its_version() -> None:
     marking = "| | +- DIMENSION_DYNAMIC_MARKING_GUARD: hasattr(L['x'], '_dynamo_dynamic_indices') == False"
     assert str(common(of_guards(manager))) == "2.7 or newer"
     assert str(common(of_guards(f"{manager}\n{marking}"))) == "2.13 or newer"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "PyTorch version: 2.1.1+cu121",
+        "PyTorch version                  : 2.1.1+cu121",
+        "[pip3] torch==2.1.1+cu121",
+        "[pip] torch==2.1.1",
+        "[conda] torch                     2.1.1+cu121              pypi_0    pypi",
+        "torch                         2.1.1",
+        "torch==2.1.1",
+        "- PyTorch version (GPU?): 2.1.1+cu121 (True)",
+        "* **PyTorch version**: 2.1.1",
+        "torch version: 2.1.1",
+    ],
+)
+def test_a_line_states_the_version(line: str) -> None:
+    assert str(stated_in(line)) == "2.1"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[pip3] torchaudio==2.1.1",
+        "[conda] pytorch-cuda 12.1",
+        "since PyTorch version: 2.1.1",
+        "PyTorch 2.1.1 works, 2.2.0 fails",
+        "torch 3.1.1",
+    ],
+)
+def test_other_lines_do_not(line: str) -> None:
+    assert stated_in(line) is None
+
+
+def test_the_version_below_an_error_decides_how_to_record_more(tmp_path: Path) -> None:
+    text = "torch._dynamo.exc.Unsupported: call_method split\n\n### Versions\n\n[pip3] numpy==1.24.1\n[pip3] torch==2.1.1+cu121\n"
+    (tmp_path / "run.txt").write_text(text, encoding="utf-8")
+    (log,) = load(tmp_path / "run.txt").text_logs
+    assert log.version_guess == "2.1"
+    assert log.how_to_record.startswith("TORCH_TRACE, which records everything, needs torch 2.3")
