@@ -211,10 +211,14 @@ class CompileFacts:
 
     @cached_property
     def keys_by_dict(self) -> Mapping[Source, list[str]]:
-        """The keys of each dict as far as they are guarded, by their place."""
-        of_dicts = [
-            (owner, key, str(fact)) for (key, prop), fact in self.facts.items() if prop.kind is Kind.VALUE and (owner := key.dict_of_key)
-        ]
+        """The keys of each dict as far as they are guarded, by their place: the value, or at least the type."""
+        known = {
+            key: str(fact)
+            for kind in (Kind.TYPE, Kind.VALUE)  # a value counts more
+            for (key, prop), fact in self.facts.items()
+            if prop.kind is kind and key.dict_of_key is not None
+        }
+        of_dicts = [(owner, key, text) for key, text in known.items() if (owner := key.dict_of_key)]
         found = grouped(sorted(of_dicts, key=lambda item: _place_of_key(item[1])), lambda item: item[0])
         return {owner: [text for _, _, text in items] for owner, items in found.items()}
 

@@ -1581,6 +1581,36 @@ def test_keys_that_came_in_another_order() -> None:
     assert (cause.codes, cause.sentence) == (("SL314",), "the keys of the dict d are in a different order")
 
 
+def test_keys_of_which_some_are_guarded_by_their_type_came_in_another_order() -> None:
+    """A module that is a key has no value that a guard could check."""
+
+    def key(at: int, name: str) -> str:
+        source = f"list(dict.keys(L['d']))[{at}]"
+        return guard_manager(source, f"TYPE_MATCH: ___check_type_id({source}, {len(name)}), type=<class '{name}'>", type=name)
+
+    def tree(*keys: str) -> str:
+        return guard_tree(tensor_match(), guard_manager("L['d']", type="dict"), *keys)
+
+    module = "torch.nn.modules.linear.Linear"
+    reason = f"___check_type_id(list(dict.keys(d))[0], {len(module)}), type=<class '{module}'>"
+    swapped = only(two(tree(key(0, module), key(1, "int")), tree(key(0, "int"), key(1, module)), reason))
+    assert (swapped.sentence, swapped.own_remedy) == (
+        "the keys of the dict d are in a different order",
+        "insert the keys in the same order every time",
+    )
+    other = only(two(tree(key(0, module), key(1, "int")), tree(key(0, "int"), key(1, "float")), reason))
+    assert other.sentence == "the keys of the dict d changed"
+
+
+def test_a_constant_that_is_of_another_type_now_is_no_other_value() -> None:
+    """Of the tuple, the call checks its type and its items."""
+    before = guard_tree(tensor_match(), equals_match("L['i']", Ellipsis, "ellipsis"))
+    types = "TYPE_MATCH: ___check_type_id(L['i'], 7), type=<class 'tuple'>"
+    after = guard_tree(tensor_match(), guard_manager("L['i']", types, type="tuple"), equals_match("L['i'][0]", 0))
+    cause = only(two(before, after, "i == Ellipsis"))
+    assert (cause.codes, cause.sentence) == (("SL310",), "i changed from Ellipsis to tuple")
+
+
 def test_another_member_of_an_enum_has_another_value() -> None:
     trees = [
         guard_tree(

@@ -49,7 +49,8 @@ def value(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -
     if not before and not after:
         return Classification(("SL311",), f"{name} changed (its values are not recorded)")
     kind, kind_now = constant_type(before), constant_type(after)
-    if after and kind_now != kind and (kind in _SCALARS or (kind and kind_now in _SCALARS)):
+    has_type_alone = bool(kind) and kind != after == call.types.get(item.source)  # such as Ellipsis before, and a tuple now
+    if after and kind_now != kind and (kind in _SCALARS or (kind and kind_now in _SCALARS) or has_type_alone):
         was = f"the {kind} {before}" if kind in _SCALARS else before
         return Classification(("SL310",), f"{name} changed from {was} to {shown_object(now)}")
     if kind == "int":
