@@ -293,7 +293,8 @@ def _symbolic_by_itself(mark: Mark, entry: CompileFacts, call: CompileFacts) -> 
 def _unequal_pairs(entry: CompileFacts, call: CompileFacts) -> tuple[MarkChoice, ...]:
     """Of every two dims that the entry took for equal and that differ in this call, one must be marked: marked dims share no symbol.
 
-    Of many dims that are all but the most with one size. The storage offset and the base of a view cannot be marked, its sizes can.
+    Of many dims that are all but the most with one size. The storage offset and the base of a view cannot be marked, its sizes can. Where
+    neither of two can, and the call has no number for one of them, nothing shows that they differ.
     """
     choices: dict[MarkChoice, None] = {}
     shapes = entry.tree.shapes if entry.tree else ()
@@ -305,7 +306,13 @@ def _unequal_pairs(entry: CompileFacts, call: CompileFacts) -> tuple[MarkChoice,
             marks.remove(max(marks, key=len))
             pairs: Iterable[tuple[Mark | None, ...]] = ((mark,) for same in marks for mark in same)
         else:
-            pairs = (pair for ones, others in combinations(marks, 2) for pair in product(ones, others))
+            unknown = marks[list(by_size).index(None)] if None in by_size else None
+            pairs = (
+                pair
+                for ones, others in combinations(marks, 2)
+                for pair in product(ones, others)
+                if any(pair) or (ones is not unknown and others is not unknown)
+            )
         choices.update((frozenset(mark for mark in pair if mark), None) for pair in pairs)
     return tuple(choices) if all(choices) else ()
 

@@ -98,12 +98,17 @@ def test_an_outer_stride_that_follows_from_an_inner_one_needs_nothing_more(sizes
     assert needs(trace(*both)) == [{Mark(Source("L['x']"), dim) for dim in dims}]
 
 
-def test_a_size_that_shared_a_symbol_with_a_storage_offset_is_needed() -> None:
+@pytest.mark.parametrize("is_other_shared", [True, False])
+def test_a_size_that_shared_a_symbol_with_a_storage_offset_is_needed(is_other_shared: bool) -> None:
+    """So is it where an offset and the base of a view share another symbol: no record has the size of a base."""
     shared = DUCK.replace("L['y'].size()[0]", "L['y'].storage_offset()")
-    guards = guard_tree(tensor_match(size=(None, 8)), tensor_match("L['y']", (None, 8)), shapes=(shared,))
+    other = DUCK.replace("L['y'].size()[0]", "L['z']._base.size()[0]").replace("L['x'].size()[0]", "L['w'].storage_offset()")
+    shapes = (shared, other) if is_other_shared else (shared,)
+    guards = guard_tree(tensor_match(size=(None, 8)), tensor_match("L['y']", (None, 8)), shapes=shapes)
     made = trace()
     for number, size in enumerate((10, 12)):
-        made += compiled(f"0/{number}", tensor(size, 8), tensor(20, 8, source="L['y']", storage_offset=10), dynamic=[0], guards=guards)
+        views = [tensor(20, 8, source=f"L['{name}']", storage_offset=10) for name in "yw"]
+        made += compiled(f"0/{number}", tensor(size, 8), *views, dynamic=[0], guards=guards)
     assert needs(made) == [{X0}]
 
 
