@@ -64,3 +64,10 @@ def test_a_function_that_is_refused_twice_without_ids_has_the_reason_of_both(tmp
     report = report_of(OLD + OLD, tmp_path)
     assert sentences(report) == sorted(FOUND * 2, reverse=True)
     assert [item.sentence.endswith(f"; the last reason: {FOUND[at][1]}") for at, item in enumerate(report.findings)] == [True, True]
+
+
+@pytest.mark.parametrize("sign", ["# ", "# >> ", "#> ", "// ", "    # ", "   //"])
+def test_a_log_that_is_quoted_in_a_comment_has_its_reason(sign: str, tmp_path: Path) -> None:
+    quoted = "".join(f"{sign}{line}\n" for line in LINES)
+    text = f"for batch in data:\n    forward(batch)\n\n# Sample output:\n#\n{quoted}\nprint(3)\nprint(4)\n"
+    assert sentences(report_of(text, tmp_path)) == [("forward_micro_batch", "dim 1 of batch['responses'] changed from 1024 to 2048")]

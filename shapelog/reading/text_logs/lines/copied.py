@@ -1,9 +1,9 @@
-"""A text that somebody pasted, without the line breaks and the margin that a terminal, a mail or Markdown gave it."""
+"""A text that somebody pasted, without what a terminal, a mail, a page or a program's source made of its lines: breaks, margins, comments."""
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby, pairwise
 
 # How wide terminals and mails are.
 _NARROWEST, _WIDEST, _WIDEST_OF_WORDS = 50, 300, 140
@@ -25,12 +25,48 @@ _OPENING, _CLOSING = tuple("([{"), tuple(")]},;:.")
 _FENCE = re.compile(r"([ \t]*)(`{3,}|~{3,})")
 # What belongs to a line that is not in the text: a frame to the heading of its stack, a field to what it is about.
 _NEEDS_MARGIN = re.compile(r'File "|~*\^|Explanation: |Hint: |Developer debug context: ')
+# A comment of a program's source, in which a log is quoted. Those of a graph name lines of code.
+_COMMENT = re.compile(r"[ \t]*(?P<sign>#{1,3}|/{2,3})(?![!#/])(?P<text>.*)")
+_IN_GRAPH = re.compile(r"\s*File: ")
+# A frame of a stack whose lines have lost their margin, and what Python writes below it that is no line of code.
+_FRAME = re.compile(r"(?P<frame>File \"[^\"]{1,400}\", line \d{1,9})(?P<name>, in \S.*)?(?:, in\s*)?$")
+_BELOW_STACK = re.compile(
+    r"\s*$|File \"|Traceback \(|from user code:|The above exception|During handling of|\[Previous line|`{3}|~{3}"
+    r"|[A-Za-z_][\w.]{0,200}(?:Error|Exception|Failed|Unsupported|Interrupt|Hit|Exceeded|SymNode)(?:[: ]|$)"
+)
+_CARETS = re.compile(r"[~^][~^ ]*$")
 
 
 def as_written(text: str) -> str:
     """The text as it was before somebody copied it."""
-    lines = text.split("\n")
-    return "\n".join(_without_margins(_unwrapped(_unfolded(lines))))
+    lines = list(_without_comments(text.split("\n")))
+    return "\n".join(_with_stacks(_without_margins(_unwrapped(_unfolded(lines)))))
+
+
+def _without_comments(lines: Sequence[str]) -> Iterator[str]:
+    """Comments of several lines without their signs."""
+    for sign, group in groupby(lines, key=_sign):
+        block = list(group)
+        texts = [found["text"] for line in block if (found := _COMMENT.match(line))] if sign and len(block) > 1 else []
+        yield from block if not texts or any(map(_IN_GRAPH.match, texts)) else _without_margin(texts)
+
+
+def _sign(line: str) -> str:
+    found = _COMMENT.match(line)
+    return found["sign"] if found else ""
+
+
+def _with_stacks(lines: Iterable[str]) -> Iterator[str]:
+    """The lines, with the margin of a stack that a page has taken away: two blanks in front of a frame, four in front of its code."""
+    is_below_frame = is_code = False
+    for line in lines:
+        if frame := _FRAME.match(line):
+            yield f"  {frame['frame']}{frame['name'] or ''}"
+        elif (is_below_frame and not _BELOW_STACK.match(line) and not line[0].isspace()) or (is_code and _CARETS.match(line)):
+            yield f"    {line}"
+        else:
+            yield line
+        is_code, is_below_frame = is_below_frame, frame is not None
 
 
 def _unwrapped(lines: Sequence[str]) -> Sequence[str]:

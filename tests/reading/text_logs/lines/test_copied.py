@@ -96,3 +96,64 @@ def test_a_stack_without_its_heading_keeps_its_margin() -> None:
 @pytest.mark.parametrize("blanks", [2, 3, 4])
 def test_lines_that_a_terminal_broke_within_their_margin_are_whole(blanks: int) -> None:
     assert as_written(by_columns(LOG, len(HEAD) + blanks)) == LOG
+
+
+REASON = "Recompiling function scale in /srv/app/scale.py:5\n    triggered by the following guard failure(s):\n    - 0/0: factor == 0.5"
+BREAK = """Graph break in user code at /srv/app/net.py:7
+Graph Break Reason: Data-dependent branching
+  Explanation: Detected data-dependent branching.
+
+User code traceback:
+  File "/srv/app/net.py", line 7, in forward
+    if x.sum() > 0:"""
+
+
+@pytest.mark.parametrize("text", [LOG, REASON, BREAK])
+@pytest.mark.parametrize("sign", ["# ", "#", "## ", "// ", "    # ", "\t// ", "#    "])
+def test_a_log_in_a_comment_of_a_program_has_no_signs_of_it(sign: str, text: str) -> None:
+    quoted = "\n".join(sign + line for line in text.split("\n"))
+    assert as_written(f"x = run()\n{quoted}\nprint(x)") == f"x = run()\n{text}\nprint(x)"
+    assert as_written(f"def run():\n{quoted}\n\n    return 3") == f"def run():\n{text}\n\n    return 3"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# A title\n\nSome words.\n\n# Another title",
+        "x = 3  # one\ny = 4  # two",
+        "#include <vector>\nint main() {}",
+        "# File: /srv/app/net.py:7 in forward, code: y = x + 1\n# File: /srv/app/net.py:8 in forward, code: return y\nadd = x + 1",
+        "http://host/a\n//host/b\n://c",
+    ],
+)
+def test_other_signs_at_the_begin_of_a_line_stay(text: str) -> None:
+    assert as_written(text) == text
+
+
+@pytest.mark.parametrize("name", ["", "_<listcomp>"])
+def test_a_stack_that_has_lost_its_margin_has_one(name: str) -> None:
+    stack = f"""Traceback (most recent call last):
+  File "/srv/app/train.py", line 8, in main{name}
+    out = model(x)
+          ~~~~~^^^
+  File "/srv/app/net.py", line 7, in forward
+    return super().__call__(x)
+
+During handling of the above exception, another exception occurred:
+
+Traceback (most recent call last):
+  File "/srv/app/net.py", line 9, in forward
+torch._dynamo.exc.Unsupported: Data-dependent branching
+
+from user code:
+  File "/srv/app/net.py", line 7, in forward
+    if x.sum() > 0:
+
+Some words."""
+    without = "\n".join(line.lstrip() for line in stack.split("\n"))
+    assert as_written(without).replace("    ~~~~~^^^", "          ~~~~~^^^") == stack
+
+
+def test_a_frame_whose_function_a_page_took_for_a_tag_has_none() -> None:
+    text = 'Traceback (most recent call last):\nFile "/srv/app/train.py", line 8, in\nrun()\nValueError: 3'
+    assert as_written(text) == 'Traceback (most recent call last):\n  File "/srv/app/train.py", line 8\n    run()\nValueError: 3'
