@@ -1,4 +1,4 @@
-"""A text that somebody pasted, without what a terminal, a mail, a page or a program's source made of its lines: breaks, margins, comments."""
+"""A text that somebody pasted, without what a terminal, a mail, a page or a source made of its lines: breaks, margins, comments."""
 
 import re
 from collections import Counter
