@@ -15,7 +15,8 @@ _KINDS = (
     (rb"\A(?:BZh|\xfd7zXZ|7z\xbc\xaf|Rar!)", "an unsupported compression format; unpack it first, or compress it with gzip"),
     (rb"\A(?:\x7fELF|\x89PNG|%PDF)", "a binary file"),
     (
-        rb"dynamo hit\s+config\.\w{0,40}limit|(?:FailOn(?:Recompile|Cache)LimitHit|RecompileLimitExceeded): \w",
+        rb"dynamo hit\s+config\.\w{0,40}limit|(?:FailOn(?:Recompile|Cache)LimitHit|RecompileLimitExceeded): \w"
+        rb"|[`'\"](?:FailOn(?:Recompile|Cache)LimitHit|(?:Recompile|Cache)LimitExceeded)[`'\"]",
         "a text that mentions the recompile limit in a sentence; paste the warning itself, with its lines function: and last reason:, "
         "or the traceback",
     ),
@@ -24,6 +25,11 @@ _KINDS = (
         "the output of torch._dynamo.explain, which found no graph breaks; it has nothing about recompilations",
     ),
     (rb"\[__(?:recompiles|guards|graph_code|graph_breaks)|torch/_dynamo/\S+ \[\d+/\d+\]", f"TORCH_LOGS output: {_NOTHING_IN_THEM}"),
+    (
+        rb'(?m)^(?:\[rank\d+\]: ?)?[ \t]{0,8}File "[^"\n]{1,400}[\\/]torch[\\/]_(?:dynamo|inductor|functorch)[\\/][^"\n]{1,200}", line'
+        rb"(?:[^\n]*\n(?!\s*\n)){1,400}?(?:\[rank\d+\]: ?)?(?:[A-Za-z_][\w.]{0,80}\.)?[A-Z]\w{0,60}(?:Error|Exception|Interrupt)(?:: |\s*$)",
+        "a traceback through the compiler or compiled code that ends in an exception of another kind",
+    ),
     (
         rb'File "[^"\n]{1,400}[\\/]torch[\\/](?:_dynamo|_inductor|_functorch|fx)[\\/][^"\n]{1,200}", line \d'
         rb"|[\\/]torch[\\/](?:_dynamo|_inductor|_functorch|fx)[\\/][\w\\/]{1,100}\.py:\d+ in \w",
@@ -52,6 +58,10 @@ _KINDS = (
         "a warning that Inductor leaves out an optimization of softmax; it has nothing about recompilations and needs no action",
     ),
     (rb"\btorch[./](?:_dynamo|_inductor|_functorch|fx)[./]\w|___check_\w+\(", _NOTHING_IN_THEM),
+    (
+        rb"\bjax\.(?:_src|errors)\.|\bjax\._src\b|tf\.function retracing|\bXLA service 0x|\btensorflow/compiler/|\bpt-xla-profiler: ",
+        "the output of JAX, TensorFlow or PyTorch/XLA, which have compilers of their own",
+    ),
     (rb'\A\s*[\[{]\s*"?(?:traceEvents|schemaVersion|ph|name)"', "JSON, such as a profiler trace"),
     (rb"(?m)\ATraceback |^(?:INFO|WARNING|ERROR)\b", "an ordinary program log"),
 )

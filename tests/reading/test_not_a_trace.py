@@ -27,6 +27,16 @@ from shapelog.errors import DATA_LOSS
             "lines of the compiler, but none with a recompilation",
         ),
         (b'  File "/lib/torch/_dynamo/guards.py", line 2, in f\n', "paste the text up to the exception"),
+        (
+            b'  File "/lib/torch/_dynamo/a.py", line 2, in f\n    g()\n  File "/srv/a.py", line 3, in g\ntorch.OutOfMemoryError: CUDA\n',
+            "that ends in an exception of another kind",
+        ),
+        (b'[rank0]:   File "/lib/torch/_functorch/a.py", line 2, in f\n[rank0]: KeyError: 3\n', "an exception of another kind"),
+        (b'  File "/lib/torch/_dynamo/eval_frame.py", line 2, in f\n\nValueError: of another one\n', "paste the text up to the exception"),
+        (b"We hit `CacheLimitExceeded` twice.\n", "mentions the recompile limit in a sentence"),
+        (b"WARNING:jax._src.dispatch:182: Finished XLA compilation of jit(f) in 0.2 sec\n", "the output of JAX, TensorFlow or PyTorch/XLA"),
+        (b"WARNING:tensorflow:5 out of the last 5 calls to <f> triggered tf.function retracing.\n", "the output of JAX, TensorFlow"),
+        (b"pt-xla-profiler: Compilation Analysis\n", "the output of JAX, TensorFlow or PyTorch/XLA"),
         (b"You can suppress this exception and fall back to eager by setting:\n", "the end of an error of the compiler"),
         (b"Graph Count: 1\nGraph Break Count: 0\nOp Count: 0\nBreak Reasons:\n", "which found no graph breaks"),
         (

@@ -60,6 +60,10 @@ _OF_DYNAMO = re.compile(
 _EXPLANATION = re.compile(r"^(?P<message>[ \t]*Explanation: .*?)^\s*from user code:", re.M | re.S)
 NOT_CONVERTED = re.compile(r"WON'T CONVERT (?P<name><[^<>\n]{1,200}>|\S+) (?P<file>.*?) line (?P<line>\d{1,9})")
 _STACK_LINE = re.compile(r"\s*(?:File \"|\^|~)")
+# In front of each line of a rank, where somebody joined these.
+_RANK_OF_LINE = re.compile(r" \[rank\d{1,6}\]: ")
+# A traceback that ends before its exception.
+_CUT_STACK = re.compile(r"\s*Traceback \(most recent call last\):(?:\n[ \t][^\n]*|\n)*")
 _SHAPE_ENV = "PyTorch could not make the guards on sizes; most often a size is marked as dynamic that the code fixes"
 _LOST_VIOLATION = f"{_SHAPE_ENV} (SHAPE_ENV)"
 _LOWERING = "Error from lowering"
@@ -84,6 +88,8 @@ _IN_OWN_WORDS = {
         r"Guard failed on the same frame it was created[^\n]*(?:\n\s*Guard fail reason: [^\n]*)?"
         r"|(?:(?<=AssertionError: )Guard check failed:|Guard check failed:(?=\s+\d{1,9}/\d))(?:\s+\d{1,9}/\d{1,9}:)?\s+\S[^\n]*"
     ),
+    "TritonMissing": re.compile(r"Cannot find a working triton installation[^\n]*"),
+    "GPUTooOldForTriton": re.compile(r"Found [^\n]{1,200} which is too old to be supported by the triton GPU compiler[^\n]*"),
     "TorchRuntimeError": re.compile(r"Dynamo failed to run FX node with fake tensors: call_\w.*", re.S),
 }
 # The class of any exception, perhaps behind words of the program's own.
@@ -229,7 +235,7 @@ def failure(lines: Iterable[str], is_logged: bool = False) -> FailureText | None
     if not raised:
         return _nameless_failure(text, is_logged)
     last = raised[-1]
-    message = _without_indent(text, last)
+    message = _RANK_OF_LINE.sub(" ", _without_indent(text, last))
     if message.endswith("raised:") or (not message and _IPYTHON.match(text, last.start + len(last.type))):
         message = f"{message} {LOST_EXCEPTION}".strip()
     kind = last.type.rpartition(".")[2]
@@ -271,7 +277,9 @@ def _nameless_failure(text: str, is_logged: bool) -> FailureText | None:
     for kind, words in _IN_OWN_WORDS.items():
         if said := words.search(text):
             end = _end_of_quote(text, said.start(), said.start())
-            return FailureText(kind, text[said.start() : min(said.end(), end)].strip(), _compiled_code(text), text)
+            code = _compiled_code(text)
+            caller = UNKNOWN_CODE if code.name else innermost_code(text.split("\n"))
+            return FailureText(kind, text[said.start() : min(said.end(), end)].strip(), code, text, caller)
     other = next((f"{item.type}: {item.message}" for item in reversed(exception_chain(text)) if item.message), "")
     if guard := _GUARD_ERROR.search(text):
         return FailureText("Error", _guard_error(guard, other), UNKNOWN_CODE, text)
@@ -281,7 +289,7 @@ def _nameless_failure(text: str, is_logged: bool) -> FailureText | None:
         return FailureText("LoweringException", other or LOST_EXCEPTION, UNKNOWN_CODE, text)
     if (printed := _printed_above(text)) and user_stack(text):
         return FailureText("Error", printed, _compiled_code(text), text)
-    is_rest = _STACK_LINE.match(text) or CHAINS.match(text)
+    is_rest = _STACK_LINE.match(text) or CHAINS.match(text) or _CUT_STACK.fullmatch(text)
     return FailureText("Error", other or LOST_EXCEPTION, UNKNOWN_CODE, text) if is_logged and is_rest else None
 
 

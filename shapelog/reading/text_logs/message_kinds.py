@@ -64,6 +64,7 @@ _OWN_WORDS = (
     r"Could not (?:guard on|extract specialized integer from) data-dependent expression "
     r"(?=\(|-?\d|[A-Z]\w{0,20}\(|\w?[uzs]\d|True|False)|Guard failed on the same frame it was created"
     r"|Guard check failed: \d{1,9}/\d{1,9}:|AssertionError: Guard check failed:"
+    r"|Cannot find a working triton installation|\bwhich is too old to be supported by the triton GPU compiler"
     r"|^\s*(?:[-*] )?You marked \S.{0,200} as dynamic\b|Dynamo failed to run FX node with fake tensors: call_\w"
 )
 _IN_OWN_WORDS = re.compile(rf"{_OWN_WORDS}|Not all values of .* are valid because ")
@@ -141,7 +142,8 @@ _ANY_BEGIN = re.compile(
     r"|^\s*last reason: |Traceback \("
     r"|Graph [Bb]reak|GuardFail\(|tensor '|TREE_GUARD|\+- |check_tensor\("
     r"|:\d{1,9}:[\w<>.]+:\s*$|Dynamo produced|ExplainOutput|<FrameSummary |Break Reason |Unsupported: |Explanation: |Recompile Reasons"
-    r"|raised:|valid because|data-dependent exp|You marked |uard failed on|run FX node|[a-z]Error:$|check failed|Cache miss due to"
+    r"|raised:|valid because|triton inst|triton GPU"
+    r"|data-dependent exp|You marked |uard failed on|run FX node|[a-z]Error:$|check failed|Cache miss due to"
     r"|[Cc]udagraph|CUDAGraph|Re-recording |pointer changed|Profiler Report|torch\._inductor|torch\.fx"
     r"|create_|set_repl|_update_var|track_sym|guard added"
 )

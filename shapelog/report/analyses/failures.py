@@ -7,6 +7,7 @@ from shapelog.advice.remedies import Remedies
 from shapelog.model.compile import Compile, Outcome
 from shapelog.model.frame import Frame
 from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION, OUTSIDE_OF_RANGE, TRITON_STOPPED, CompilerMessage
+from shapelog.reading.payloads.cuda_graphs import CudaGraphEvent, CudaGraphMessage, cuda_graph_message
 from shapelog.reading.payloads.source_names import Source, is_dynamo, is_library
 from shapelog.reading.records import StackFrame
 from shapelog.recompiles.became_dynamic import EarlierSymbols
@@ -64,6 +65,20 @@ _NOT_INSTALLED = (
     (
         re.compile(r"Cannot find a working triton installation"),
         'install Triton for this version of PyTorch and this GPU, or compile this code with backend="aot_eager"',
+    ),
+    (
+        re.compile(
+            r"cannot import name '?\w+'? from '?(triton)\b|No module named '(triton)\.|module 'triton(?:\.[\w.]+)?' has no attribute '"
+        ),
+        'install the version of Triton that belongs to this version of PyTorch, or compile this code with backend="aot_eager"',
+    ),
+    (
+        re.compile(r"too old to be supported by the triton GPU compiler"),
+        'compile this code with backend="aot_eager", leave it uncompiled, or use a GPU that Triton supports',
+    ),
+    (
+        re.compile(r"FileNotFoundError: .*[\\/]torchinductor_"),
+        "keep the cache directory of Inductor while the program runs, or name one that nothing else deletes in TORCHINDUCTOR_CACHE_DIR",
     ),
 )
 # The guards on sizes, without the exception.
@@ -139,15 +154,19 @@ def _failure(frame: Frame, compile: Compile, earlier: EarlierSymbols, has_code: 
         message = message._replace(title=too_small)
     if _is_own_init(message):
         message = message._replace(hints=())
+    overwritten = _overwritten(compile)
+    if overwritten is not None:
+        message = message._replace(title=message.title.partition(" Stack trace: ")[0])
     inside = [line for line in reversed(message.stack) if not is_dynamo(line.file)]
     line = next((line for line in inside if not is_library(line.file)), next(iter(inside), None))
+    line = line or (overwritten.place if overwritten else None)
     stopped = Location(line.file, line.line) if line else location_of(frame)
     is_inside_library = is_library(metrics.fail_file) and line is not None and not is_library(line.file)
     place = Location(metrics.fail_file, metrics.fail_line) if metrics.fail_file and not is_inside_library else stopped
     how = (
         "was not recompiled" if metrics.fail_type == "RecompileError" else " in ".join(filter(None, ("failed to compile", stage(compile))))
     )
-    remedy = _what_to_do(message, metrics.fail_reason, contradicts_mark)
+    remedy = RULES["SL508"].remedy if overwritten else _what_to_do(message, metrics.fail_reason, contradicts_mark)
     if (
         is_text
         and contradicts_mark
@@ -171,6 +190,12 @@ def _failure(frame: Frame, compile: Compile, earlier: EarlierSymbols, has_code: 
         exceptions=compile.exceptions,
         notes=tuple(_became_dynamic(compile, earlier)),
     )
+
+
+def _overwritten(compile: Compile) -> CudaGraphMessage | None:
+    """What PyTorch says where a compile read an output of a CUDA graph that its next run had overwritten; None for any other failure."""
+    found = cuda_graph_message(compile.metrics.fail_reason)
+    return found if found and found.event is CudaGraphEvent.OVERWRITTEN else None
 
 
 def _what_to_do(message: CompilerMessage, reason: str, contradicts_mark: bool) -> str:

@@ -15,6 +15,7 @@ from shapelog.report.results import Finding
 
 FAILED = ("SL203", "SL403")
 TRITON = "RuntimeError: Cannot find a working triton installation."
+TOO_OLD = "RuntimeError: Found Tesla P100 which is too old to be supported by the triton GPU compiler, which is used as the backend."
 CONDITION = (
     "Not all values of RelaxedUnspecConstraint(L['x'].size()[0]) are valid because L['x'].size()[0] was inferred to be a constant (8)."
 )
@@ -460,6 +461,16 @@ def test_the_parts_of_a_message_that_is_indented_as_a_whole_are_read(tmp_path: P
         ("RuntimeError: Compiler: cl is not found.", "install the C++ compiler cl"),
         ("RuntimeError: Failed to find C compiler. Please specify via CC environment variable.", "install a C compiler"),
         (TRITON, "install Triton for this version"),
+        (
+            "ImportError: cannot import name 'triton_key' from 'triton.compiler.compiler' (/lib/triton/compiler.py)",
+            "install the version of",
+        ),
+        ("ImportError: cannot import name 'Language' from 'triton.backends.compiler'", "install the version of Triton that belongs"),
+        ("ModuleNotFoundError: No module named 'triton.ops'", "install the version of Triton that belongs"),
+        ("AttributeError: module 'triton.language' has no attribute 'ml'", "install the version of Triton that belongs"),
+        ("ImportError: cannot import name 'run' from 'backend'", "this is an error in the compiler"),
+        (TOO_OLD, 'compile this code with backend="aot_eager", leave it uncompiled'),
+        ("FileNotFoundError: [Errno 2] No such file or directory: '/tmp/torchinductor_me/triton/0/a.llir.tmp'", "keep the cache directory"),
         ("RuntimeError: PassManager::run failed", "this is an error in the compiler: update PyTorch"),
     ],
 )
@@ -716,3 +727,38 @@ def test_each_cell_of_a_table_has_a_failure_of_its_own(mark: str, tmp_path: Path
     assert [item.message.title for item in found if item.message] == ["backend='mine' raised: ValueError: a", "KeyError: 'b'"]
     (alone,) = failures(f"| model | CPU | |\n|---|---|---|\n| resnet | {mark}torch._dynamo.exc.{errors[1]}{mark} | again |\n", tmp_path)
     assert alone.sentence.endswith("KeyError: 'b'")
+
+
+@pytest.mark.parametrize("heading", ["", "Hello,\n\n", STACK])
+@pytest.mark.parametrize("error", [TRITON, TOO_OLD, TRITON.replace("RuntimeError", "torch._inductor.exc.TritonMissing")])
+def test_that_triton_is_missing_is_known_by_its_words(heading: str, error: str, tmp_path: Path) -> None:
+    (found,) = failures(f"{heading}{error}\n\nSet TORCH_LOGS for more\n", tmp_path)
+    assert found.sentence.endswith(f"failed to compile: {error.partition(': ')[2]}")
+    assert str(found.place) == ("/srv/train.py:50" if heading == STACK else "None")
+
+
+@pytest.mark.parametrize("between", ["\n", " ", " [rank0]: "])
+def test_a_rank_in_a_joined_message_is_no_part_of_it(between: str, tmp_path: Path) -> None:
+    (found,) = failures(f"[rank0]: torch._dynamo.exc.BackendCompilerFailed: backend='inductor' raised:{between}{TRITON}\n", tmp_path)
+    assert found.sentence.endswith(f"backend='inductor' raised: {TRITON}")
+
+
+OVERWRITTEN = (
+    "Error: accessing tensor output of CUDAGraphs that has been overwritten by a subsequent run. "
+    'Stack trace: File "/srv/a.py", line 9, in f\n    y = rotate(x)\n  File "/srv/a.py", line 7, in rotate\n    self.cos = x.cos(). '
+    "To prevent overwriting, clone the tensor outside of torch.compile() or call torch.compiler.cudagraph_mark_step_begin()\n"
+)
+
+
+@pytest.mark.parametrize("error", ["torch._dynamo.exc.InternalTorchDynamoError: RuntimeError: ", "torch._inductor.exc.InductorError: "])
+def test_a_compile_that_reads_what_a_cuda_graph_has_overwritten_names_its_line(error: str, tmp_path: Path) -> None:
+    (found,) = failures(f"{error}{OVERWRITTEN}", tmp_path)
+    assert found.sentence.endswith("accessing tensor output of CUDAGraphs that has been overwritten by a subsequent run.")
+    assert (str(found.place), found.remedy[:15]) == ("/srv/a.py:7", "clone() outputs")
+
+
+def test_a_logged_traceback_that_is_cut_is_a_failure(tmp_path: Path) -> None:
+    head = "W1024 01:17:10.936000 140 torch/_dynamo/convert_frame.py:1009] "
+    text = f'{head}Traceback (most recent call last):\n{head}  File "/lib/torch/_dynamo/convert_frame.py", line 948, in __call__\n'
+    (found,) = failures(f"Hello\n```\n{text}{head}    result = self._inner_conv", tmp_path)
+    assert found.sentence.endswith("the exception is missing from the log")

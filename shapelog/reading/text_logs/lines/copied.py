@@ -43,7 +43,7 @@ def as_written(text: str) -> str:
     return "\n".join(_with_stacks(_without_margins(_unwrapped(_unfolded(lines)))))
 
 
-def _without_comments(lines: Sequence[str]) -> Iterator[str]:
+def _without_comments(lines: Iterable[str]) -> Iterator[str]:
     """Comments of several lines without their signs."""
     for sign, group in groupby(lines, key=_sign):
         block = list(group)

@@ -30,6 +30,8 @@ _WORDS = (
     "nput data pointer changed",
     "<FrameSummary file",
     "Break Reason ",
+    " triton installation",
+    " triton GPU",
     USER_STACK,
 )
 _WORDS_IN_BYTES = tuple(word.encode() for word in _WORDS)
