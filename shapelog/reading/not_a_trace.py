@@ -27,7 +27,8 @@ _KINDS = (
     (rb"\[__(?:recompiles|guards|graph_code|graph_breaks)|torch/_dynamo/\S+ \[\d+/\d+\]", f"TORCH_LOGS output: {_NOTHING_IN_THEM}"),
     (
         rb'(?m)^(?:\[rank\d+\]: ?)?[ \t]{0,8}File "[^"\n]{1,400}[\\/]torch[\\/]_(?:dynamo|inductor|functorch)[\\/][^"\n]{1,200}", line'
-        rb"(?:[^\n]*\n(?!\s*\n)){1,400}?(?:\[rank\d+\]: ?)?(?:[A-Za-z_][\w.]{0,80}\.)?[A-Z]\w{0,60}(?:Error|Exception|Interrupt)(?:: |\s*$)",
+        rb"(?:[^\n]*\n(?!\s*\n)){1,400}?(?:\[rank\d+\]: ?)?"
+        rb"(?:[A-Za-z_][\w.]{0,80}\.)?[A-Z]\w{0,60}(?:Error|Exception|Interrupt)(?:: |\s*$)",
         "a traceback through the compiler or compiled code that ends in an exception of another kind",
     ),
     (
