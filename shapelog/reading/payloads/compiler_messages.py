@@ -36,6 +36,8 @@ _FIELD = re.compile(r"^ {0,3}(Explanation|Hint|Developer debug context): ?(.*)$"
 _PAGE = r"(https://(?:meta-pytorch\.github\.io|(?:docs\.)?pytorch\.org)/[\w./#-]*[\w/])\.?"
 _URL = re.compile(rf"^ ?For more (?:details about this graph break, please visit|information about this error, see): *{_PAGE}$", re.M)
 _INLINE_URL = re.compile(rf" {{0,9}}For more information about this error, see: *{_PAGE}")
+# A line that a page or a person wrapped has the blank between two words at its end.
+_ENDS_IN_SENTENCE = re.compile(r"[^\s:] $")
 _NUMBER = re.compile(r"/(gb\d+)\.html$")
 _NEXT_BREAK = "*** While handling this graph break, another graph break occurred: ***"
 # What ends the text about the break or failure itself.
@@ -247,6 +249,7 @@ def _one_break(text: str) -> CompilerMessage:
         advice = (hint.strip() for hint in _CONDITIONAL.findall(text, builtin.end()) if unfit is None or not hint.startswith(unfit))
         return CompilerMessage(f"Unsupported builtin {name}", hints=tuple(hint.replace(_NEXT_CASE, "") for hint in advice))
     title: list[str] = []
+    is_in_sentence = False
     parts: list[tuple[str, list[str]]] = []
     for line in text.split("\n"):
         found = _FIELD.match(line)
@@ -257,7 +260,12 @@ def _one_break(text: str) -> CompilerMessage:
         elif parts and (not line.strip() or line.startswith("    ")):
             parts[-1][1].append(line.strip())
         elif not parts and line.strip():
-            title.append(_INLINE_URL.sub("", line.strip()))
+            part = _INLINE_URL.sub("", line.strip())
+            if is_in_sentence and part[:1].islower():
+                title[-1] += f" {part}"
+            else:
+                title.append(part)
+            is_in_sentence = _ENDS_IN_SENTENCE.search(line) is not None
     by_name: dict[str, list[str]] = {}
     for name, lines in parts:
         by_name.setdefault(name, []).append(" ".join(filter(None, lines)))
@@ -381,7 +389,7 @@ def _dim(text: str) -> str:
 
 
 _VIOLATED = "Constraints violated"
-_VIOLATED_ALONE = re.compile(r"Constraints violated \(([^!]*)\)!(?: For more information, run with \S+)?")
+_VIOLATED_ALONE = re.compile(r"Constraints violated \(([^!]*)\)!?(?: For more information, run with \S+)?")
 _LONGEST_VIOLATION = 20_000
 _FIXED_DIM = re.compile(
     r"(?:Not all values of (?:RelaxedUnspecConstraint\((?P<relaxed>[^()]*(?:\(\)[^()]*)*)\)|(?P<named>[^()]*(?:\(\)[^()]*)*?))"

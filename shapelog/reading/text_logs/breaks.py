@@ -12,6 +12,8 @@ from shapelog.reading.text_logs.messages import Code
 
 def each_break(lines: Sequence[str]) -> Iterator[Sequence[str]]:
     """The lines of each break in a message: old versions write the time without fractions, so that several may have the same head."""
+    margin = len(lines[0]) - len(lines[0].lstrip())
+    lines = [re.sub(rf"^[ \t]{{1,{margin}}}", "", line) for line in lines] if margin else lines
     is_old = _BEGINS_OLD.match(lines[0]) is not None
     starts = [0, *(at for at, line in enumerate(lines) if at and is_old and _BEGINS_OLD.match(line))]
     for begin, end in zip(starts, [*starts[1:], len(lines)], strict=True):

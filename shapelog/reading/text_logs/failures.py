@@ -24,7 +24,7 @@ _NAMES = (
 # Those that no other program has.
 _OF_DYNAMO_ALONE = (
     r"(?:BackendCompilerFailed|InternalTorchDynamoError|TorchRuntimeError|FailOnRecompileLimitHit|FailOnCacheLimitHit"
-    r"|RecompileLimitExceeded)"
+    r"|RecompileLimitExceeded|ConstraintViolationError(?=: Constraints violated \())"
 )
 # A class of exceptions with its module, which is one wherever it is.
 _QUALIFIED = rf"(?<![\w.]){_MODULE}(?:\w{{1,80}}\.){{1,6}}\w{{0,80}}(?:Error|Exception|Failed|Unsupported|Hit|Exceeded|SymNode)"
@@ -69,9 +69,14 @@ _LOST_VIOLATION = f"{_SHAPE_ENV} (SHAPE_ENV)"
 _LOWERING = "Error from lowering"
 # The heading, and below it one condition on each line; a person may have written on below these, or quote one alone.
 _CONDITION = r"(?:Not all values|You marked|The values|The constraints)[^\n]*"
+_WRAPPED_CONDITION = (
+    r"[ \t]+(?:For more information, run|(?:are )?valid because|because|was inferred|in the specified|satisfy the|as dynamic but)\b"
+)
 _CONDITIONED = re.compile(_CONDITION)
 _NAMED = re.compile(r"L\[[^\s()]{1,200}(?:\(\)\[\d{1,3}\])?")
-_VIOLATED = re.compile(rf"^[ \t]*(?P<all>Constraints violated\s\([^\n]*(?:\n[ \t]*(?:- )?{_CONDITION})*)", re.M)
+_VIOLATED = re.compile(
+    rf"^[ \t]*(?P<all>Constraints violated\s\([^\n]*(?:\n(?:[ \t]*(?:- )?{_CONDITION}|{_WRAPPED_CONDITION}[^\n]*))*)", re.M
+)
 _VIOLATED_ALONE = re.compile(
     r"Not all values of (?:RelaxedUnspecConstraint\(|\S{1,200} = )[^\n]{0,500}? are valid because [^\n]*"
     r"|You marked \S[^\n]{0,200} as dynamic\s{1,9}but\s{1,9}your\s{1,9}code\s{1,9}specialized\s[^()]{0,99}\([^()\n]{1,60}\)"

@@ -86,7 +86,7 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
             r"|\btorch\.(?:_dynamo|_inductor|fx)\.[\w.]+(?:Error|Exception|Failed|Unsupported|Hit|Exceeded|SymNode)"
             r"(?:(?:'>)?: \S| \w{0,40}Error: |\W{0,8}$)|\bUnsupported: .{0,200}(?:Variable\b|\bcall_\w)"
             r"|\b(?:BackendCompilerFailed|InternalTorchDynamoError|TorchRuntimeError|FailOn(?:Recompile|Cache)LimitHit"
-            r"|RecompileLimitExceeded): \S"
+            r"|RecompileLimitExceeded): \S|\bConstraintViolationError: Constraints violated \("
             r"|backend='[^']{1,80}' raised:|Not all values of .* are valid because |^\s*\w*Error: Failed running call_\w"
             rf"|^{_EXPLAINS.pattern}|^\s*from user code:\s*$"
         ),

@@ -266,3 +266,19 @@ def test_a_guard_about_two_sizes_gives_no_range() -> None:
 def test_the_operator_that_could_not_be_lowered_is_named(front: str) -> None:
     text = f"{front}RuntimeError: no strides\n  target: aten.embedding.default\n  args[0]: TensorBox(StorageBox(\n  ))\n"
     assert compiler_message(text).title.endswith("RuntimeError: no strides (while lowering aten.embedding.default)")
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        (
+            "TypeError: call() \ntakes 1 positional argument but 4 were given",
+            "TypeError: call() takes 1 positional argument but 4 were given",
+        ),
+        ("TypeError: call()\ntakes 1 positional argument", "TypeError: call()"),
+        ("LoweringException: KeyError: \n  target: aten.add", "LoweringException: KeyError: target: aten.add"),
+        ("a failed call \nTraceback of it", "a failed call"),
+    ],
+)
+def test_a_sentence_that_a_page_wrapped_after_a_blank_is_whole(text: str, title: str) -> None:
+    assert compiler_message(text).title == title

@@ -1,6 +1,9 @@
 """Graph breaks in the words of any version."""
 
+import textwrap
 from pathlib import Path
+
+import pytest
 
 from shapelog import load
 from shapelog.report.alerts import Alert, collect_alerts
@@ -135,3 +138,20 @@ def test_a_break_whose_lines_a_page_joined_has_the_same_parts(tmp_path: Path) ->
             apart.helps,
             "print(x)",
         )
+
+
+@pytest.mark.parametrize("margin", ["", "  ", "    ", "\t"])
+@pytest.mark.parametrize(
+    "below",
+    [
+        "Reason: Unsupported: Data-dependent branching\nUser code traceback:\n",
+        "Graph Break Reason: Data-dependent branching\n  Explanation: Detected it.\n",
+        "Graph Break Reason: Data-dependent branching\n  Hint: Use `torch.cond`.\n\n",
+    ],
+)
+def test_a_break_with_a_margin_of_its_own_is_one_without(margin: str, below: str, tmp_path: Path) -> None:
+    text = textwrap.indent(f"Graph break in user code at /srv/net.py:12\n{below}", margin)
+    (alert,) = breaks(f"This is what I see:\n{text}\nThanks.\n", tmp_path)
+    assert "Data-dependent branching" in alert.sentence
+    assert alert.source_line is not None
+    assert (alert.source_line.file, alert.source_line.line) == ("/srv/net.py", 12)

@@ -762,3 +762,25 @@ def test_a_logged_traceback_that_is_cut_is_a_failure(tmp_path: Path) -> None:
     text = f'{head}Traceback (most recent call last):\n{head}  File "/lib/torch/_dynamo/convert_frame.py", line 948, in __call__\n'
     (found,) = failures(f"Hello\n```\n{text}{head}    result = self._inner_conv", tmp_path)
     assert found.sentence.endswith("the exception is missing from the log")
+
+
+@pytest.mark.parametrize("sign", ["", "# ", "//  "])
+@pytest.mark.parametrize("wrap", [" are valid", " valid because", " was inferred"])
+def test_a_condition_that_a_person_wrapped_has_its_value(wrap: str, sign: str, tmp_path: Path) -> None:
+    condition = CONDITION.replace(wrap, f"\n      {wrap.strip()}", 1)
+    heading = "Constraints violated (L['x'].size()[0])!\n    For more information, run with TORCH_LOGS=\"+dynamic\"."
+    text = f"The error shows:\n\n{heading}\n- {condition}"
+    (found,) = failures("".join(f"{sign}{line}\n" for line in f"{text}\n\nWhere is it?".split("\n")), tmp_path)
+    assert found.sentence.endswith("dim 0 of x is marked as dynamic, but the code fixes it to 8")
+
+
+@pytest.mark.parametrize("mark", ["`", '"'])
+def test_a_violated_constraint_in_a_cell_is_a_failure_of_its_own(mark: str, tmp_path: Path) -> None:
+    rows = (
+        "| mode | failure |\n|---|---|\n"
+        f"| backed | {mark}ConstraintViolationError: Constraints violated (L['start'].size()[0]){mark} in `available_memory` |\n"
+        f"| unbacked | {mark}Could not guard on data-dependent expression Ne(128*u0, 0){mark} (the layer) |\n"
+    )
+    first, second = failures(rows, tmp_path)
+    assert first.sentence.endswith("dim 0 of start cannot be dynamic in the way it is marked or declared")
+    assert second.sentence.endswith("Could not guard on data-dependent expression Ne(128*u0, 0)")

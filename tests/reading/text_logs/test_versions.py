@@ -27,6 +27,7 @@ SEE = "To diagnose recompilation issues, see https://pytorch.org/docs/main/{}"
         ("torch._dynamo.exc.FailOnRecompileLimitHit: recompile_limit reached with one_graph=True.", "2.7 or 2.8"),
         ("torch._dynamo.exc.FailOnRecompileLimitHit: recompile_limit reached with fullgraph=True.", "2.9 or 2.10"),
         ("torch._dynamo.exc.FailOnRecompileLimitHit: Hard failure due to fullgraph=True", "2.11 or newer"),
+        ("Both jobs ended with\ntorch._dynamo.exc.FailOnRecompileLimitHit: Hard failure due to\nfullgraph=True", "2.11 or newer"),
         ("0/0: tensor 'x' requires_grad mismatch. expected requires_grad=0", "2.7 or newer"),
         ("Traceback (most recent call last):\ntorch._dynamo.exc.Unsupported: x", "of unknown version"),
     ],

@@ -35,11 +35,15 @@ _BELOW_STACK = re.compile(
     r"|[A-Za-z_][\w.]{0,200}(?:Error|Exception|Failed|Unsupported|Interrupt|Hit|Exceeded|SymNode)(?:[: ]|$)"
 )
 _CARETS = re.compile(r"[~^][~^ ]*$")
+# The address of a page of PyTorch's that a terminal broke.
+_BROKEN_ADDRESS = re.compile(
+    r"(https://(?:meta-pytorch\.github\.io|(?:docs\.)?pytorch\.org)/(?:(?!\.html)[\w./#-])*[\w/])\n(?=[\w/-]*\.html\b)"
+)
 
 
 def as_written(text: str) -> str:
     """The text as it was before somebody copied it."""
-    lines = list(_without_comments(text.split("\n")))
+    lines = list(_without_comments(_BROKEN_ADDRESS.sub(r"\1", text).split("\n")))
     return "\n".join(_with_stacks(_without_margins(_unwrapped(_unfolded(lines)))))
 
 

@@ -157,3 +157,13 @@ Some words."""
 def test_a_frame_whose_function_a_page_took_for_a_tag_has_none() -> None:
     text = 'Traceback (most recent call last):\nFile "/srv/app/train.py", line 8, in\nrun()\nValueError: 3'
     assert as_written(text) == 'Traceback (most recent call last):\n  File "/srv/app/train.py", line 8\n    run()\nValueError: 3'
+
+
+PAGE = "https://pytorch.org/docs/main/generated/exportdb/index.html#cond-operands"
+
+
+@pytest.mark.parametrize("at", [40, 47, 51])
+def test_the_address_of_a_page_that_a_terminal_broke_is_whole(at: int) -> None:
+    assert as_written(f"See {PAGE[:at]}\n{PAGE[at:]}\n\nmore") == f"See {PAGE}\n\nmore"
+    other = f"See {PAGE}\nmodels\nhttps://host/docs/exportdb/i\nndex.html"
+    assert as_written(other) == other
