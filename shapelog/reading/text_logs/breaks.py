@@ -12,7 +12,7 @@ from shapelog.reading.text_logs.messages import Code
 
 def each_break(lines: Sequence[str]) -> Iterator[Sequence[str]]:
     """The lines of each break in a message: old versions write the time without fractions, so that several may have the same head."""
-    margin = len(lines[0]) - len(lines[0].lstrip())
+    margin = len(lines[0]) - len(lines[0].lstrip()) if _INDENTED.match(lines[0]) else 0
     lines = [re.sub(rf"^[ \t]{{1,{margin}}}", "", line) for line in lines] if margin else lines
     is_old = _BEGINS_OLD.match(lines[0]) is not None
     starts = [0, *(at for at, line in enumerate(lines) if at and is_old and _BEGINS_OLD.match(line))]
@@ -83,6 +83,7 @@ def _stack_of_old(heading: re.Match[str], text: str) -> str:
 
 
 # Torch 2.0 and older have the first line of the stack on the one of the heading.
+_INDENTED = re.compile(r"\s+graph break", re.I)
 _BEGINS_OLD = re.compile(r"\s*Graph break: \S")
 _ON_SAME_LINE = re.compile(r"^(\s*Graph break: [^\n]*\bfrom user code at)[ \t]+(?=File \")")
 _TRACEBACK = "Traceback (most recent call last):\n"
