@@ -155,7 +155,7 @@ def created_symbol(body: Body, stacks: Stacks) -> Symbol:
     return Symbol(
         name=str(body["symbol"]),
         hint=str(body["val"]),
-        range=str(body.get("vr", "")),
+        range=str(body.get("vr", "")).removeprefix("VR"),
         source=Source(body.get("source", "")),
         user_stack=stacks("user_stack"),
         stack=stacks("stack"),

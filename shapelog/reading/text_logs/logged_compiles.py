@@ -80,6 +80,10 @@ class LoggedCompile:
         self.has_graph = False
 
     @property
+    def has_symbols_alone(self) -> bool:
+        return not (self.is_over or self.has_graph or self.code.name)
+
+    @property
     def is_over(self) -> bool:
         return self.has_guards or self.limit is not None or self.failure is not None
 
@@ -261,8 +265,8 @@ class LoggedCompiles:
         numbers: dict[tuple[int, Code], int] = {}  # how many compiles a function has in a process
         frames: dict[Code, int] = {}  # the same number on all ranks
         for compile in self._all:
-            if compile.ids is not None:
-                continue
+            if compile.ids is not None or (self._largest_frame >= 0 and compile.has_symbols_alone):
+                continue  # symbols of fake tensors that the program makes itself, where the log has ids for those of compiles
             frame = frames.setdefault(compile.code, self._largest_frame + 1 + len(frames))
             key = compile.process, compile.code
             number = max(numbers.get(key, 0), int(compile.limit_value or 0))  # the cache was full

@@ -345,7 +345,8 @@ def inductor_messages(lines: Iterable[str]) -> Iterator[str]:
         yield "\n".join(held)
 
 
-_NUMBER = r"-?\d{1,30}"
+_INTEGER = r"-?\d{1,30}"
+_NUMBER = rf"{_INTEGER}(?:\.\d{{1,30}})?(?:e[+-]?\d{{1,3}})?"
 _CREATED = re.compile(
     r"create_symbol (?P<symbol>\w{1,40}) = (?P<value>\S{1,60}) for (?P<source>.+?) \[(?P<low>[^,\]]*), (?P<high>[^\]]*)\](?P<where>.*)$"
 )
@@ -355,8 +356,9 @@ _ADDED = re.compile(
 )
 _REPLACED = re.compile(rf"set_replacement (?P<symbol>\w{{1,40}}) = (?P<value>{_NUMBER})(?: \((?P<reason>\w+)\)|$)")
 _EQUAL = re.compile(
-    rf"^Eq\((?:(?P<factor>-?\d{{1,18}})\*)?(?P<symbol>[a-z]\w{{0,20}})(?: (?P<sign>[+-]) (?P<added>\d{{1,18}}))?, (?P<value>{_NUMBER})\)$"
+    rf"^Eq\((?:(?P<factor>-?\d{{1,18}})\*)?(?P<symbol>[a-z]\w{{0,20}})(?: (?P<sign>[+-]) (?P<added>\d{{1,18}}))?, (?P<value>{_INTEGER})\)$"
 )
+_EQUAL_TO_FLOAT = re.compile(rf"^Eq\((?P<symbol>[a-z]\w{{0,20}}), (?P<value>{_NUMBER})\)$")
 # PyTorch's word for a range with one number.
 _SINGLETON = "range_refined_to_singleton"
 _SINGLE = re.compile(rf"_update_var_to_range (?P<symbol>\w{{1,40}}) = VR\[(?P<value>{_NUMBER}), (?P=value)\]")
@@ -410,10 +412,11 @@ class AddedText(NamedTuple):
 
     @property
     def pinned(self) -> "PinnedText | None":
-        """The symbol that the guard makes equal to a number: ``Eq(s0, 33)``, ``Eq(2*s0 - 2, 64)``."""
+        """The symbol that the guard makes equal to a number: ``Eq(s0, 33)``, ``Eq(2*s0 - 2, 64)``, ``Eq(zf0, 1.5)``."""
         found = _EQUAL.match(self.expression)
         if found is None:
-            return None
+            of_float = _EQUAL_TO_FLOAT.match(self.expression)
+            return PinnedText(of_float["symbol"], of_float["value"], _SINGLETON) if of_float else None
         factor = int(found["factor"] or 1)
         product = int(found["value"]) - int(f"{found['sign'] or ''}{found['added'] or 0}")
         return PinnedText(found["symbol"], str(product // factor), _SINGLETON) if factor and not product % factor else None
@@ -443,10 +446,10 @@ def symbolic(line: str) -> SymbolText | AddedText | PinnedText | TrackedText | N
         found = _TRACKED.match(line)
         return TrackedText(found["source"], found["part"] or "", int(found["dim"] or 0), found["value"]) if found else None
     if line.startswith("create_symbol ") and (found := _CREATED.match(line)):
-        span = f"VR[{found['low']}, {found['high']}]"
+        span = f"[{found['low']}, {found['high']}]"
         return SymbolText(found["symbol"], found["value"], found["source"], span, _place(found["where"]))
     if line.startswith("create_unbacked_") and (found := _UNBACKED.match(line)):
-        return SymbolText(found["symbol"], "", "", f"VR[{found['low']}, {found['high']}]", _place(found["where"]))
+        return SymbolText(found["symbol"], "", "", f"[{found['low']}, {found['high']}]", _place(found["where"]))
     if line.startswith(("eval ", "runtime_assert ")) and (found := _ADDED.match(line)):
         place = _place(found["where"])
         return AddedText(found["expression"], place, "" if place else found["where"].strip())

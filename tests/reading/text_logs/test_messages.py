@@ -158,7 +158,7 @@ def test_symbols_of_each_version() -> None:
     old = symbolic(
         "create_symbol s0 = 20 for L['x'].size()[0] [2, 9223372036854775806] at scripts/a.py:6 in f (_dynamo/b.py:2 in <lambda>)"
     )
-    assert new == SymbolText("s77", "20", "L['x'].size()[0]", "VR[2, int_oo]", Place("scripts/a.py", 6, "f", "return x * 2"))
+    assert new == SymbolText("s77", "20", "L['x'].size()[0]", "[2, int_oo]", Place("scripts/a.py", 6, "f", "return x * 2"))
     assert isinstance(old, SymbolText)
     assert old.place == Place("scripts/a.py", 6, "f")
 
@@ -182,6 +182,8 @@ def test_a_guard_that_equals_a_number_pins_its_symbol() -> None:
         ("Eq(2*s0, 8)", "4"),
         ("Eq(3*s0 - 2, 10)", "4"),
         ("Eq(-s0, 4)", ""),
+        ("Eq(s0, 1.5)", "1.5"),
+        ("Eq(2*s0, 1.5)", ""),
         ("Eq(2*s0, 7)", ""),
         ("Eq(s0 - s1, 2)", ""),
         ("Eq(s0**2, 4)", ""),
@@ -196,6 +198,10 @@ def test_a_guard_that_one_number_alone_satisfies_pins_its_symbol(expression: str
 
 def test_what_a_symbol_became() -> None:
     assert symbolic("set_replacement s0 = 10 (solve) VR[10, 10]") == PinnedText("s0", "10", "solve")
+    float_range = "VR[1.50000000000000, 1.50000000000000]"
+    assert symbolic(f"set_replacement zf0 = 1.50000000000000 (trivial_lhs) {float_range}") == PinnedText(
+        "zf0", "1.50000000000000", "trivial_lhs"
+    )
     assert symbolic("_update_var_to_range s0 = VR[2, 30] (update)") is None
 
 

@@ -40,6 +40,19 @@ def test_a_size_is_known_from_its_symbol_where_the_tensor_is_not_described(tmp_p
     assert explained.facts.of(recompile.compile).facts[Source("L['x']"), size(0)] == 40
 
 
+def test_symbols_of_the_programs_own_fake_tensors_are_no_compile_where_others_have_ids(tmp_path: Path) -> None:
+    head, file = "V1124 17:18:32.051000 28752 torch/fx/experimental/symbolic_shapes.py:5743]", "/srv/app/model.py"
+    own = f"{head} create_symbol s26 = 3 for __meta_utils_unknown_tensor0.size()[0] [2, int_oo] (app/model.py:9 in main)"
+    (tmp_path / "own.log").write_text(f"{own}\n")
+    (tmp_path / "run.log").write_text(
+        f"{own}\n{head} [0/1] [__recompiles] Recompiling function f in {file}:4\n"
+        f"{head} [0/1] [__recompiles]     triggered by the following guard failure(s):\n"
+        f"{head} [0/1] [__recompiles]     - 0/0: k == 3\n{own}\n"
+    )
+    assert [compile.label for compile in load(tmp_path / "own.log").compiles] == ["0/0"]
+    assert [compile.label for compile in load(tmp_path / "run.log").compiles] == ["0/0", "0/1"]
+
+
 def test_a_tensor_has_the_strides_that_its_symbols_make_and_may_be_a_leaf(tmp_path: Path) -> None:
     head = "V1124 17:18:32.051000 28752 torch/_dynamo/guards.py:4514] [0/0]"
     parts = ("size()[0] s1 None", "size()[1] s0 None", "stride()[0] 2*s0 None", "stride()[1] s9 None", "storage_offset() 0 None")
