@@ -375,15 +375,16 @@ def _values_of(compiles: Iterable[CompileFacts]) -> dict[Key, list[Fact]]:
 def _payload_key(compile: Compile) -> tuple[object, ...]:
     """The same for compiles of which the same is known."""
     looks = hash(tuple(map(_LOOK, compile.inputs))), hash(tuple(map(_HINT, compile.symbols)))
+    named = () if compile.inputs else tuple([(reason.source, reason.prop, reason.actual) for reason in compile.reasons])
     if compile.guards_span:
-        return compile.guards_span.digest or compile, *looks
+        return compile.guards_span.digest or compile, *looks, named
     rest = (
         compile.metrics.code_name,
         compile.has_reasons_record,
         compile.inputs,
         compile.automatic_dynamic,
         *map(_SOURCES, compile.specializations),
-        () if compile.inputs else tuple([(reason.source, reason.prop, reason.actual) for reason in compile.reasons]),
+        named,
     )
     return hash(rest), *looks
 
@@ -422,10 +423,24 @@ def _facts_of(compile: Compile, pins: Mapping[Pin, Sequence[ref[CompileFacts]]])
         elif prop.is_of_dim and isinstance(fact, int) and not compile.inputs:
             # torch 2.4 describes no parameters, but static guards hold their sizes
             numbers.setdefault(f"{source.canonical}.{prop.kind.value}()[{prop.dim}]", fact)
+    if tree and not compile.inputs:
+        _add_equal_sizes(compile, tree, facts, numbers)
     found = CompileFacts(compile, facts, numbers, pins)
     if tree and (mode := inference_mode(tree)) is not None and not (mode and found.is_in_operator):
         facts[Source(), INFERENCE_MODE] = mode
     return found
+
+
+def _add_equal_sizes(compile: Compile, tree: GuardTree, facts: dict[Key, Fact], numbers: dict[str, Value]) -> None:
+    """The sizes in a text log that the entry of the call requires to be equal to one that PyTorch names as changed."""
+    named = ((with_locals(reason.source), reason.prop, integer(reason.actual)) for reason in compile.reasons)
+    changed = {f"{source.canonical}.size()[{prop.dim}]": now for source, prop, now in named if prop.kind is Kind.SIZE and now is not None}
+    for first, _, second in (shape.expression.partition(" == ") for shape in tree.shapes) if changed else ():
+        for name, other in ((first, second), (second, first)):
+            part = Source(other).tensor_part
+            if name in changed and part and part.is_size and other not in changed:
+                facts.setdefault((part.tensor, part.prop), changed[name])
+                numbers.setdefault(other, changed[name])
 
 
 def _is_undescribed_stride(prop: Property, compile: Compile) -> bool:

@@ -39,6 +39,11 @@ _TENSOR = re.compile(
     r", (?P<type>[\w.]+), (?P<keys>DispatchKeySet\(.*?\)|\w+), (?P<dtype>torch\.\w+), device=(?P<device>[^,]+), "
     r"requires_grad=(?P<grad>True|False), size=\[(?P<size>.*?)\], stride=\[(?P<stride>.*?)\]\)"
 )
+# With dots in place of what somebody left out.
+_SHORTENED_TENSOR = re.compile(
+    r", (?P<type>[\w.]+), \.\.\., (?P<dtype>torch\.\w+), (?:device=[^,]+, (?:requires_grad=(?:True|False), )?)?(?:\.\.\., )?"
+    r"size=\[(?P<size>.*?)\], stride=\[(?P<stride>.*?)\]\)"
+)
 _OBJECT = re.compile(r"^___check_(obj|type)_id\(.*, (\d+)\)(?:, type=.*)?$", re.S)
 _LENGTH = re.compile(r"^(?:len|(?:set|dict|list|tuple|frozenset)\.__len__)\((.*)\) (==|!=) (\d{1,18})$", re.S)
 _CONTAINS = re.compile(r"^(not )?(?:___dict_contains\((?P<key>.*), .*\)|(?:set|frozenset)\.__contains__\(.*?, (?P<item>.*)\))$", re.S)
@@ -325,6 +330,8 @@ def _node(parent: Source, body: str) -> "Guard | ShapeGuard | tuple[Source, str]
         code = without_hint(code)
         if kind in SHAPE_KINDS and not parent and " is " not in code and not any(word in code for word in _AMBIENT):
             return ShapeGuard(code, comment)
+        if kind == "TENSOR_MATCH" and not parent:  # of a tree that somebody shortened
+            parent = Source(_kind_and_source(code)[1])
         return _guard(kind, parent, code, comment)
     if " source=" in body:
         source, of_type = _manager(body)
@@ -381,7 +388,7 @@ def parse_list(text: str) -> GuardTree:
 
 
 _LIST_KINDS = (
-    (re.compile(r"^check_tensor\((.*?), (?:Tensor|Parameter|Buffer|[\w.]+), DispatchKeySet"), "TENSOR_MATCH"),
+    (re.compile(r"^check_tensor\((.*?), (?:Tensor|Parameter|Buffer|[\w.]+), (?:DispatchKeySet|\.\.\.)"), "TENSOR_MATCH"),
     (re.compile(r"^___check_type_id\((.*), \d+\)"), "TYPE_MATCH"),
     (re.compile(r"^___check_obj_id\((.*), \d+\)"), "ID_MATCH"),
     (re.compile(r"^len\((.*)\) == \d+$"), "LENGTH_CHECK"),
@@ -499,17 +506,17 @@ def _marking(code: str, source: str) -> Facts:
 
 
 def _tensor(code: str, source: str) -> Facts:
-    match = _TENSOR.search(code)
+    whole = _TENSOR.search(code)
+    match = whole or _SHORTENED_TENSOR.search(code)
     if not match:
         return ()
     sizes, strides = ([part.strip() for part in match[name].split(",") if part.strip()] for name in ("size", "stride"))
+    rest = ((_DISPATCH_KEYS, whole["keys"]), (_DEVICE, whole["device"]), (REQUIRES_GRAD, whole["grad"] == "True")) if whole else ()
     return (
         (TENSOR, match["type"].rsplit(".", 1)[-1]),
         (RANK, len(sizes)),
         (DTYPE, match["dtype"].removeprefix("torch.")),
-        (_DISPATCH_KEYS, match["keys"]),
-        (_DEVICE, match["device"]),
-        (REQUIRES_GRAD, match["grad"] == "True"),
+        *rest,
         *[
             (of_dim(dim), value if (value := integer(part)) is not None else DYNAMIC)
             for of_dim, parts in ((size, sizes), (stride, strides))

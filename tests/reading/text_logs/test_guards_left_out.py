@@ -60,3 +60,30 @@ def test_an_entry_of_an_earlier_run_of_ids_is_none_of_this_one(tmp_path: Path) -
     (tmp_path / "log.txt").write_text("\n".join(lines) + "\n")
     *_, one = analyze(load(tmp_path / "log.txt"), debug=True).explained.recompiles
     assert one.codes == ("SL403",)
+
+
+TWO = "TENSOR_MATCH: check_tensor(L['{}'], Tensor, {}, size=[{}, 4], stride=[4, 1])"
+WHOLE, SHORTENED = "DispatchKeySet(CPU), torch.float32, device=None, requires_grad=False", "..., torch.float32, ..."
+ON_DEVICE = "..., torch.float32, device=0, requires_grad=False"
+
+
+@pytest.mark.parametrize("middle", [WHOLE, SHORTENED, ON_DEVICE])
+@pytest.mark.parametrize("equal", ["L['b'].size()[0] == L['a'].size()[0]", "L['a'].size()[0] == L['b'].size()[0]"])
+@pytest.mark.parametrize("has_managers", [True, False])
+def test_a_size_that_has_to_equal_the_one_that_changed_changed_too(has_managers: bool, equal: str, middle: str, tmp_path: Path) -> None:
+    def tree(id: str, size: str, *shapes: str) -> list[str]:
+        lines = ["TREE_GUARD_MANAGER:", "+- RootGuardManager"] if has_managers else []
+        for name in ("a", "b"):
+            lines += [f"| +- GuardManager: source=L['{name}'], accessed_by=x"] if has_managers else []
+            lines += [f"| | +- {TWO.format(name, middle, size)}"]
+        return [f"{HEAD} [{id}] [__guards] {line}" for line in (*lines, *(f"+- LAMBDA_GUARD: {shape}  # a + b" for shape in shapes))]
+
+    reason = size(2, 8).replace("'x'", "'a'")
+    lines = [*tree("0/0", "2"), *recompile(1, reason), *tree("0/1", "None", equal, "2 <= L['a'].size()[0]")]
+    (tmp_path / "log.txt").write_text("\n".join(lines) + "\n")
+    report = analyze(load(tmp_path / "log.txt"), debug=True)
+    assert [item.sentence for item in report.explained.recompiles[0].causes] == [
+        "dim 0 of a changed from 2 to 8",
+        "dim 0 of b changed from 2 to 8",
+    ]
+    assert len(report.advice.suggestions) == 2
