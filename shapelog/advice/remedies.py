@@ -213,11 +213,15 @@ def _inputs(compile: Compile) -> Iterator[tuple[Source, int]]:
 
 
 def _obstacle_first(item: Recompile) -> list[Cause]:
-    """Its causes: one that needs a graph of its own first, then what a change of code avoids where that is the verdict, sizes last."""
+    """Its causes: one that needs a graph of its own first, then those that the verdict is about, sizes last."""
 
     def rank(cause: Cause) -> tuple[bool, ...]:
-        is_another = item.verdict is Verdict.CODE and cause.verdict is not Verdict.CODE
-        is_removed = item.verdict is not Verdict.MARKING and not any_blocks_marking(cause.codes)
+        blocks = any_blocks_marking(cause.codes)
+        is_removed = item.verdict is not Verdict.MARKING and not blocks
+        is_another = {
+            Verdict.CODE: cause.verdict is not Verdict.CODE,
+            Verdict.JUSTIFIED: not blocks and cause.verdict is not Verdict.JUSTIFIED,
+        }.get(item.verdict, False)
         return not cause.needs_own_graph, is_another, cause.size_related, is_removed
 
     return sorted(item.causes, key=rank)

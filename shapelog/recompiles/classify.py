@@ -6,10 +6,11 @@ from shapelog.model.compile import resumed_by
 from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.source_names import Source, display_text
 from shapelog.recompiles.classification import containers, objects, shape_guards, sizes, state, tensors, values
-from shapelog.recompiles.classification.result import Classification, Classifier
+from shapelog.recompiles.classification.result import Classification, Classifier, code_of, have_other_graphs
 from shapelog.recompiles.classification.sizes import is_computed_with_gradients, is_parameter
 from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts import CompileFacts
+from shapelog.recompiles.int_usage import is_branch
 from shapelog.rules import RULES, Verdict
 
 _CELL = re.compile(r"(?P<function>.+)\.__closure__\[\d+\]\.cell_contents(?:\.__code__)?")
@@ -46,7 +47,7 @@ def classify(item: Violation, source: Source, entry: CompileFacts, call: Compile
         name += f" (from line {resumed[1]})"
     if classifier is not None:
         found = classifier(item, name, entry, call)
-        return _of_break(found) if source.is_on_stack and item.prop.kind is Kind.VALUE else found
+        return _of_break(found, item, entry, call) if source.is_on_stack and item.prop.kind is Kind.VALUE else found
     if item.prop.kind in _SIMPLE:
         code, words = _SIMPLE[item.prop.kind]
         before, after = str(item.expected), str(item.actual)
@@ -63,9 +64,15 @@ def classify(item: Violation, source: Source, entry: CompileFacts, call: Compile
     return _unknown_guard(item.reason.text if item.reason else f"{source.display_name} {item.prop}")
 
 
-def _of_break(found: Classification) -> Classification:
-    """The same of a value that only a graph break makes an input: without the break, it is no longer one. An int can be marked."""
-    return found if RULES[found.codes[0]].markable else found._replace(verdict=Verdict.CODE, remedy="")
+def _of_break(found: Classification, item: Violation, entry: CompileFacts, call: CompileFacts) -> Classification:
+    """The same of a value that only a graph break makes an input: without the break, it is no longer one. An int can be marked.
+
+    Where it is the condition of a branch and the graphs differ, True and False need one each, with or without the break.
+    """
+    is_condition = str(item.expected) in ("True", "False") and is_branch(code_of(item))
+    if RULES[found.codes[0]].markable or (is_condition and have_other_graphs(entry, call)):
+        return found
+    return found._replace(verdict=Verdict.CODE, remedy="")
 
 
 def _closure_variable(item: Violation, source: Source) -> str:

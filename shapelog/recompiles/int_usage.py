@@ -110,6 +110,12 @@ def is_tested(code: str, name: str) -> bool:
     return any(_asks_for(test, name) for test in tests)
 
 
+def is_branch(code: str) -> bool:
+    """Whether a line of code is an ``if``, an ``elif`` or a ``while``."""
+    tree = None if code.lstrip().startswith("except ") else _parsed(code)
+    return tree is not None and any(isinstance(node, (ast.If, ast.While)) for node in ast.walk(tree))
+
+
 def _asks_for(test: ast.AST, name: str) -> bool:
     if isinstance(test, ast.Compare) and all(isinstance(operator, (ast.Is, ast.IsNot)) for operator in test.ops):
         return False

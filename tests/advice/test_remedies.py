@@ -213,6 +213,14 @@ def test_no_change_of_code_avoids_a_recompile_that_needs_a_graph_of_its_own_for_
     assert ([cause.rule.code for cause in recompile.causes], recompile.verdict) == (["SL107", "SL301"], Verdict.JUSTIFIED)
 
 
+def test_where_the_verdict_is_that_a_graph_is_needed_the_remedy_is_of_what_needs_it() -> None:
+    """With one dtype, the size of 1 needs its own graph all the same."""
+    made = trace(compiled("0/0", tensor(1, 8)), compiled("0/1", tensor(12, 8, dtype="torch.float64")))
+    report, recompile = last(made)
+    assert ([cause.rule.code for cause in recompile.causes], recompile.verdict) == (["SL301", "SL101"], Verdict.JUSTIFIED)
+    assert report.remedies.of_recompile(recompile).rule.code == "SL104"
+
+
 def test_a_slice_of_one_row_is_copied_with_its_format() -> None:
     """``clone()`` keeps the stride of a dim of size 1, which does not follow from the sizes."""
     report = report_of("causes/slices_of_a_buffer.log.gz")

@@ -1482,6 +1482,65 @@ def test_a_container_that_the_code_fills_or_only_counts_has_a_remedy_of_its_own(
     assert bool(cause.own_remedy) is bool(remedy)
 
 
+TANH = graph_text('L_x_: "f32[10, 8][8, 1]cpu"', 'tanh: "f32[10, 8][8, 1]cpu" = torch.tanh(l_x_);  l_x_ = None', "return (tanh,)")
+
+
+@pytest.mark.parametrize(
+    ("other", "begins"), [(graph_text(), "pass the number of items as an int"), (TANH, "accept one graph for each case")]
+)
+def test_a_number_of_items_that_leads_to_another_graph_needs_one_as_an_int_too(other: str, begins: str) -> None:
+    """``__len__`` of an object, which ``if not obj`` calls."""
+    made = trace()
+    for number, graph in enumerate((graph_text(), other)):
+        length = f"LENGTH_CHECK: len(L['o'].items) == {3 - number}  # return len(self.items)  # app/m.py:3 in __len__"
+        guards = guard_tree(tensor_match(), guard_manager("L['o'].items", length, type="list", comment=""))
+        made += compiled(f"0/{number}", tensor(10, 8), guards=guards, graph=graph)
+    cause = only(made)
+    assert cause.own_remedy.startswith(begins)
+    assert (cause.verdict is Verdict.JUSTIFIED) is (other == TANH)
+
+
+@pytest.mark.parametrize(
+    ("line", "other", "is_justified"),
+    [
+        ('if getattr(c, "flag", False):', TANH, True),
+        ('if getattr(c, "flag", False):', graph_text(), False),
+        ('if getattr(c, "flag", None) is None:', TANH, False),  # what is computed once can be there from the start
+        ('if hasattr(c, "flag"):', TANH, False),
+    ],
+)
+def test_an_attribute_whose_value_the_code_branches_on_needs_a_graph_for_each(line: str, other: str, is_justified: bool) -> None:
+    made = trace()
+    for number, (text, graph) in enumerate((("not ", graph_text()), ("", other))):
+        has = f"NO_HASATTR: {text}hasattr(L['c'], 'flag')  # {line}  # app/m.py:3 in f"
+        guards = guard_tree(tensor_match(), guard_manager("L['c']", has, type="app.Config", comment=""))
+        made += compiled(f"0/{number}", tensor(10, 8), guards=guards, graph=graph)
+    cause = only(made)
+    assert (cause.codes, cause.sentence) == (("SL320",), "c now has the attribute flag")
+    assert (cause.verdict is Verdict.JUSTIFIED) is cause.own_remedy.startswith("accept one graph for each case") is is_justified
+
+
+@pytest.mark.parametrize(
+    ("line", "other", "is_justified"),
+    [
+        ("if is_profiled():", TANH, True),
+        ("while is_profiled():", TANH, True),
+        ("if is_profiled():", graph_text(), False),
+        ("y = is_profiled()", TANH, False),
+        ("except is_profiled():", TANH, False),
+    ],
+)
+def test_a_condition_that_comes_from_a_graph_break_needs_a_graph_for_each_value(line: str, other: str, is_justified: bool) -> None:
+    made = trace()
+    for number, graph in enumerate((graph_text(), other)):
+        leaf = equals_match("L['___stack0']", bool(number), "bool", comment=code_comment(7, line))
+        guards = guard_tree(tensor_match(), leaf)
+        made += compiled(f"0/{number}", tensor(10, 8), guards=guards, graph=graph, name="torch_dynamo_resume_in_f_at_7")
+    cause = only(made)
+    assert cause.codes == ("SL311",)
+    assert (cause.verdict is Verdict.JUSTIFIED) is is_justified
+
+
 def a_class(name: str, number: int) -> str:
     return guard_manager("L['k']", f"ID_MATCH: ___check_obj_id(L['k'], {number}), type=<class '{name}'>", type="type")
 

@@ -4,10 +4,16 @@ import re
 
 from shapelog.reading.payloads.properties import LENGTH, Kind
 from shapelog.reading.payloads.source_names import Source, display_text
-from shapelog.recompiles.classification.result import Classification, Classifier, code_of, short_type
+from shapelog.recompiles.classification.result import (
+    Classification,
+    Classifier,
+    code_of,
+    have_other_graphs,
+    short_type,
+    takes_another_way,
+)
 from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts import CompileFacts
-from shapelog.recompiles.int_usage import is_tested, spelled
 from shapelog.rules import Verdict
 from shapelog.text import with_article
 
@@ -54,18 +60,11 @@ def _of_dict(item: Violation, sentence: str, entry: CompileFacts, call: CompileF
     Each kind of call needs its own graph where the graphs differ, and tensors went and others came in their place or a line asks for keys.
     """
     had, has = ({tensor.source for tensor in known.compile.inputs if tensor.source.is_below(item.source)} for known in (entry, call))
-    graph, other = entry.compile.graph, call.compile.graph
-    if not remedy and had - has and has - had and graph and other and graph.key != other.key:
+    if not remedy and had - has and has - had and have_other_graphs(entry, call):
         return Classification(("SL314",), sentence, verdict=Verdict.JUSTIFIED, remedy=_KINDS_OF_CALLS)
-    if not remedy and _takes_another_way(item, entry, call):
+    if not remedy and takes_another_way(item, entry, call):
         return Classification(("SL314",), sentence, verdict=Verdict.JUSTIFIED, remedy=_EACH_CASE)
     return Classification(("SL314",), sentence, remedy=remedy or (_OWN_KEYS if _changes_it_itself(item, entry, call) else ""))
-
-
-def _takes_another_way(item: Violation, entry: CompileFacts, call: CompileFacts) -> bool:
-    """Whether a line asks what is in a container, and the graphs differ."""
-    graph, other = entry.compile.graph, call.compile.graph
-    return bool(graph and other and graph.key != other.key and is_tested(code_of(item), spelled(item.source)))
 
 
 def has(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
@@ -130,9 +129,10 @@ def length(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) 
         is_new_state = before == "no" and _STATE.search(name)
         return _of_dict(item, f"the dict {name} had {before} key{plural} {had}", entry, call, _FIRST_STEP if is_new_state else "")
     sentence = f"{name} had {before} item{plural} {had}"
-    if _takes_another_way(item, entry, call):
+    remedy = _of_items(item, name, entry, call)
+    if takes_another_way(item, entry, call) or (remedy == _NUMBER_OF_ITEMS and have_other_graphs(entry, call)):
         return Classification(("SL313",), sentence, verdict=Verdict.JUSTIFIED, remedy=_EACH_LENGTH)
-    return Classification(("SL313",), sentence, remedy=_of_items(item, name, entry, call))
+    return Classification(("SL313",), sentence, remedy=remedy)
 
 
 def _added_to(source: Source, entry: CompileFacts, call: CompileFacts) -> Source | None:

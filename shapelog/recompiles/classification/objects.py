@@ -5,7 +5,7 @@ import re
 from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.properties import TENSOR, Kind, is_address
 from shapelog.reading.payloads.source_names import Source, is_library
-from shapelog.recompiles.classification.result import TRACED, Classification, Classifier, code_of, short_type
+from shapelog.recompiles.classification.result import TRACED, Classification, Classifier, code_of, short_type, takes_another_way
 from shapelog.recompiles.evidence.violation import THE_CLASS, Described, Known, Violation, was_traced
 from shapelog.recompiles.facts import COMPILED_FUNCTION, CompileFacts
 from shapelog.recompiles.passed_functions import functions_in, other_library_function
@@ -26,6 +26,7 @@ _EACH_FUNCTION = "pass fewer functions, or accept one graph for each"
 _SET_FUNCTION_ONCE = "set the function once, before the first compiled call, or accept one graph for each"
 _COMPILE_FIRST = "replace the function by its compiled version before the first call, or accept one more graph"
 _SAME_TENSORS = "set this attribute on every tensor that is passed, or on none"
+_EACH_FLAG = "accept one graph for each case: the code behaves differently depending on this attribute"
 _SET_ITSELF = "accept one more graph: the compiled code itself set the attribute, in an earlier call"
 _SAME_CLASS = "define the class at module level"
 _UNKNOWN_OBJECT = "create the object once, outside the call, and reuse it; if it is a class or an enum member, accept one graph for each"
@@ -71,7 +72,14 @@ def has_attribute(item: Violation, name: str, entry: CompileFacts, call: Compile
     is_tensor = any((item.source, TENSOR) in known.facts for known in (entry, call))
     if now == "now has" and item.source in entry.compile.changed_objects - call.compile.changed_objects:
         return Classification(("SL320",), f"{name} {now} the attribute {item.prop.name}", verdict=Verdict.JUSTIFIED, remedy=_SET_ITSELF)
+    if _is_flag(item) and takes_another_way(item, entry, call):
+        return Classification(("SL320",), f"{name} {now} the attribute {item.prop.name}", verdict=Verdict.JUSTIFIED, remedy=_EACH_FLAG)
     return Classification(("SL320",), f"{name} {now} the attribute {item.prop.name}", remedy=_SAME_TENSORS if is_tensor else "")
+
+
+def _is_flag(item: Violation) -> bool:
+    """Whether a line asks for the value that an attribute has, or else a default: were it there from the start, its value would change."""
+    return re.search(rf"""\bgetattr\([^'"]+['"]{re.escape(item.prop.name)}['"],""", code_of(item)) is not None
 
 
 def identity(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:

@@ -8,6 +8,7 @@ from shapelog.reading.payloads.guards import place_of
 from shapelog.reading.payloads.source_names import display_text
 from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts import CompileFacts
+from shapelog.recompiles.int_usage import is_tested, spelled
 from shapelog.rules import Verdict
 from shapelog.text import cut
 
@@ -48,6 +49,17 @@ def code_of(item: Violation) -> str:
     """The line of code that a guard is for, "" where it is not recorded."""
     place = (item.reason.place if item.reason else None) or place_of(item.comment)
     return place.code if place else ""
+
+
+def have_other_graphs(entry: CompileFacts, call: CompileFacts) -> bool:
+    """Whether the graphs of both are recorded and not similar."""
+    graph, other = entry.compile.graph, call.compile.graph
+    return bool(graph and other and graph.key != other.key)
+
+
+def takes_another_way(item: Violation, entry: CompileFacts, call: CompileFacts) -> bool:
+    """Whether a line takes its way by what changed, and the graphs differ."""
+    return have_other_graphs(entry, call) and is_tested(code_of(item), spelled(item.source))
 
 
 def shown_guard(expression: str) -> str:
