@@ -123,8 +123,8 @@ def _another_guard(
         if has_type:
             return TYPE, Described.TENSOR, type_seen or Described.OTHER_OBJECT
     elif prop.kind is Kind.TYPE and (source, TENSOR) not in tree.facts:
-        if is_tensor:
-            return TYPE, own or Described.OTHER_TYPE, Described.TENSOR
+        if is_tensor:  # of which the entry may check the type alone
+            return None if own and own == type_seen else (TYPE, own or Described.OTHER_TYPE, Described.TENSOR)
         if isinstance(value, str) and (value == "None" or (own and constant_type(value) and own != constant_type(value))):
             return VALUE if value == "None" else TYPE, own or Described.OBJECT, type_of(value)
     elif prop.kind is Kind.ID and (is_tensor or value is not None) and not (own and own == type_seen):
