@@ -1661,6 +1661,17 @@ def test_keys_of_which_some_are_guarded_by_their_type_came_in_another_order() ->
     assert other.sentence == "the keys of the dict d changed"
 
 
+def test_a_tensor_of_which_an_entry_checks_the_type_alone_is_of_the_same_type() -> None:
+    """A parameter of an optimizer that read nothing of it but its gradient, in calls in which that was not None."""
+    parameter = "torch.nn.parameter.Parameter"
+    of_type = guard_manager("L['p']", f"TYPE_MATCH: ___check_type_id(L['p'], 7), type=<class '{parameter}'>", type=parameter)
+    checked = tensor_match("L['p']").replace("type=<class 'torch.Tensor'>", f"type=<class '{parameter}'>")
+    before = guard_tree(guard_manager("L['p'].grad", "NOT_NONE: L['p'].grad is not None", type="torch.Tensor"), of_type)
+    after = guard_tree(guard_manager("L['p'].grad", "NONE_MATCH: L['p'].grad is None", type="NoneType"), checked)
+    assert parameter in checked
+    assert only(two(before, after)).codes == ("SL322",)
+
+
 def test_a_constant_that_is_of_another_type_now_is_no_other_value() -> None:
     """Of the tuple, the call checks its type and its items."""
     before = guard_tree(tensor_match(), equals_match("L['i']", Ellipsis, "ellipsis"))
