@@ -18,6 +18,8 @@ from shapelog.reading.payloads.properties import Kind, is_address
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.reading.records import StackFrame
 from shapelog.recompiles.causes import Cause
+from shapelog.recompiles.classification.objects import shown_object
+from shapelog.recompiles.evidence.violation import THE_CLASS
 from shapelog.recompiles.explain import Recompile
 from shapelog.report.details.restarts import constant_floats, restart_remedy
 from shapelog.report.details.uncompiled_calls import is_the_failure
@@ -614,7 +616,7 @@ def _with_other_values(fact: str, members: list[_Blamed], others: list[str]) -> 
     change, mark, why = fact.partition("; ")
     known = ("", causes[0].before, causes[0].after)
     same = [item for item in causes if _is_same_change(item, causes[0])]
-    later = list(dict.fromkeys(item.after for item in same if item.after not in known))
+    later = list(dict.fromkeys(shown_object(item.after).removeprefix(THE_CLASS) for item in same if item.after not in known))
     of_ranks = _of_each_rank(members)
     if of_ranks:
         change = f"{causes[0].subject} changed: {of_ranks}"

@@ -157,6 +157,16 @@ def test_values_that_came_later_are_listed_after_the_first() -> None:
     assert alert.sentence.endswith("changed from 3 to 4 (then 5, 6, 7, 8, 9, 10); it is a parameter, and parameters are static by default")
 
 
+def test_classes_that_came_later_are_named_like_the_first() -> None:
+    made = make.trace()
+    for number, name in enumerate(("float32", "int32", "int64")):
+        guard = f"ID_MATCH: ___check_obj_id(L['dt'], {1000 + number}), type=<class 'numpy.{name}'>"
+        guards = guard_tree(tensor_match(), guard_manager("L['dt']", guard, type="type"))
+        made += compiled(f"0/{number}", tensor(10, 8), guards=guards)
+    alert = by_code(alerts_of(made))["SL311"]
+    assert alert.sentence.endswith("dt changed from the class float32 to int32 (then int64)")
+
+
 def test_what_has_no_cause_is_unexplained() -> None:
     (alert,) = alerts_of(make.trace(compiled("0/0", tensor(8, 16)), compiled("0/1", tensor(8, 16)))).alerts
     assert alert.rule.code == "SL399"
