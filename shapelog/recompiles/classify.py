@@ -7,7 +7,7 @@ from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.source_names import Source, display_text
 from shapelog.recompiles.classification import containers, objects, shape_guards, sizes, state, tensors, values
 from shapelog.recompiles.classification.result import Classification, Classifier, code_of, have_other_graphs
-from shapelog.recompiles.classification.sizes import is_computed_with_gradients, is_parameter
+from shapelog.recompiles.classification.sizes import is_parameter
 from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts import CompileFacts
 from shapelog.recompiles.int_usage import is_branch
@@ -22,6 +22,10 @@ _FIXED_PARAMETER = (
 _WITH_GRADIENTS = (
     "accept two graphs: in some calls gradients flow back through this tensor, and detach() would stop them; "
     "calling requires_grad_() on it in the other calls lets them share a graph"
+)
+_PERHAPS_WITH_GRADIENTS = (
+    "give the tensor the same requires_grad in every call: detach() it where no gradient has to flow back through it, "
+    "or call requires_grad_() on it before the first call"
 )
 _STEADY_STATE = "keep other threads from changing what the code reads, and attributes from returning something else each time they are read"
 _SAME_FOR_GUARD = "keep what this guard checks the same in all calls, or accept one graph for each case"
@@ -54,14 +58,22 @@ def classify(item: Violation, source: Source, entry: CompileFacts, call: Compile
         if not (before or after):  # older versions name what changed alone
             words = words.replace(" from {before} to {after}", "")
         sentence = words.format(name=name, before=before or "one value", after=after or "another")
-        if item.prop.kind is Kind.REQUIRES_GRAD and is_parameter(item, entry, call):
-            return Classification((code,), sentence, remedy=_FIXED_PARAMETER)
-        if item.prop.kind is Kind.REQUIRES_GRAD and (is_computed_with_gradients(item, entry) or is_computed_with_gradients(item, call)):
-            return Classification((code,), sentence, verdict=Verdict.JUSTIFIED, remedy=_WITH_GRADIENTS)
-        return Classification((code,), sentence)
+        found = Classification((code,), sentence)
+        return _of_gradients(found, item, entry, call) if item.prop.kind is Kind.REQUIRES_GRAD else found
     if not item.source:
         return state.global_state(item, entry, call)
     return _unknown_guard(item.reason.text if item.reason else f"{source.display_name} {item.prop}")
+
+
+def _of_gradients(found: Classification, item: Violation, entry: CompileFacts, call: CompileFacts) -> Classification:
+    """The same of a tensor that requires grad in some calls only, with what to do by where it comes from. A text does not have that."""
+    if is_parameter(item, entry, call):
+        return found._replace(remedy=_FIXED_PARAMETER)
+    tensors = [compile.input(item.source) for compile in (entry, call)]
+    if any(tensor and tensor.has_history for tensor in tensors):
+        return found._replace(verdict=Verdict.JUSTIFIED, remedy=_WITH_GRADIENTS)
+    is_known = all(tensor and tensor.is_leaf is not None for tensor in tensors)
+    return found if is_known else found._replace(remedy=_PERHAPS_WITH_GRADIENTS)
 
 
 def _of_break(found: Classification, item: Violation, entry: CompileFacts, call: CompileFacts) -> Classification:

@@ -382,8 +382,11 @@ def _how(named: str) -> str:
 
 
 def _dim(text: str) -> str:
-    """``dim 0 of x`` for ``batch = L['x'].size()[0] in the specified range batch <= 128``; a name alone as it is."""
-    source = Source(text.partition(" in the specified range")[0].rpartition(" = ")[2])
+    """``dim 0 of x`` for ``batch = L['x'].size()[0] in the specified range batch <= 128``; a name alone as it is.
+
+    The ``repr`` of the exception has its quotes with backslashes.
+    """
+    source = Source(text.replace("\\'", "'").partition(" in the specified range")[0].rpartition(" = ")[2])
     part = source.tensor_part
     return f"dim {part.prop.dim} of {part.tensor.display_name}" if part else source.display_name
 

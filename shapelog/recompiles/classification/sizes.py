@@ -74,12 +74,6 @@ def is_parameter(item: Violation, entry: CompileFacts, call: CompileFacts) -> bo
     return is_known or "._parameters[" in item.source
 
 
-def is_computed_with_gradients(item: Violation, known: CompileFacts) -> bool:
-    """Whether a tensor is the result of operations that autograd recorded, through which gradients flow back."""
-    tensor = known.input(item.source)
-    return tensor is not None and tensor.has_history
-
-
 def stride(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     dim = item.prop.dim
     is_slice = is_free(item.source, dim, entry) and item.actual not in (0, 1) and same_order(item.source, entry, call)
