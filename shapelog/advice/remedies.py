@@ -59,6 +59,7 @@ class _Removal(NamedTuple):
 
 
 _COPY_OF_ROW = "copy the slice or view with clone(memory_format=torch.contiguous_format)"
+FORBIDDEN_WITHOUT_REASON = "run the same calls without this setting and with TORCH_LOGS=recompiles, which shows the reason"
 _PASTE_MORE = "add the log lines that follow this recompilation: they have its reasons"
 
 
@@ -109,6 +110,8 @@ class Remedies:
         blocking = "" if removable else first.blocking_rule
         if blocking:
             return Remedy(RULES[blocking], _where_blocked(blocking, causes, first))
+        if not causes and all(item.compile.is_forbidden for item in recompiles):
+            return Remedy(UNEXPLAINED, FORBIDDEN_WITHOUT_REASON)
         if not causes:
             is_cut = all(item.compile.metrics.lost_reasons for item in recompiles)
             return Remedy(UNEXPLAINED, _PASTE_MORE if is_cut else UNEXPLAINED.remedy)

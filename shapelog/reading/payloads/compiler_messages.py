@@ -51,7 +51,8 @@ _END = re.compile(
 )
 # Advice inside the one-line texts of older versions, and of errors that have no hints of their own.
 _INLINE_HINT = re.compile(
-    r"(?:^|; |\. +)((?:to enable, set|please use|consider (?:using|annotating)|if you're using mark_dynamic)\b.*?)(?=\.(?:\s|$)|$)",
+    r"(?:^|; |\. +|, (?-i:(?=Please )))"
+    r"((?:to enable, set|please use|consider (?:using|annotating)|if you're using mark_dynamic)\b.*?)(?=\.(?:\s|$)|$)",
     re.I | re.M,
 )
 _STACK_HEADS = ("FX node stack trace:", "User code traceback:", "from user code:", "User stack:", "User Stack (most recent call last):")
@@ -338,10 +339,11 @@ def _violated(text: str) -> str:
 def _narrower(found: re.Match[str]) -> str:
     """What the code allows of a range that was marked or declared; "" where the guard is about more than this one size."""
     name, _, source = found["named"].partition(" = ")
-    if (excluded := _EXCLUDED.fullmatch(found["guard"].strip())) and excluded[1] in (name, source):
-        least, what = int(excluded[2]) + 1, f"{_dim(found['named'])} is {_how(found['named'])} with a range"
-        return f"{what} that includes {excluded[2]}, which always has a graph of its own: set min={least}"
     marked = _bounds(found["range"], {name, source})
+    if (excluded := _EXCLUDED.fullmatch(found["guard"].strip())) and excluded[1] in (name, source):
+        what = f"{_dim(found['named'])} is {_how(found['named'])} with a range that includes {excluded[2]}"
+        apart = HAS_OWN_GRAPH if int(excluded[2]) < _SMALLEST_DYNAMIC else TREATED_APART
+        return f"{what}{apart}: {_without(int(excluded[2]), marked or (None, None))}"
     allowed = _bounds(found["guard"], {name, source})
     if marked is None or allowed is None:
         return ""
@@ -356,6 +358,13 @@ def _narrower(found: re.Match[str]) -> str:
     how = _how(found["named"])
     what = f"{_dim(found['named'])} is {how} {f'with {given}' if given else 'as dynamic'}"
     return f"{what}, but the code only allows {only}: set {', '.join(wanted)}"
+
+
+def _without(size: int, marked: tuple[int | None, int | None]) -> str:
+    """What keeps a size out of a range, where it is at the end of that."""
+    if size < _SMALLEST_DYNAMIC or size == marked[0]:
+        return f"set min={size + 1}"
+    return f"set max={size - 1}" if size == marked[1] else "no one range has all sizes but this one"
 
 
 def _bounds(text: str, names: Collection[str]) -> tuple[int | None, int | None] | None:
@@ -405,7 +414,8 @@ _OUT_OF_RANGE = re.compile(
     r"Not all values of (?P<named>[^()]*(?:\(\)[^()]*)*?) in the specified range ?(?P<range>[^()]*(?:\(\)[^()]*)*?)"
     r" satisfy the generated guard (?P<guard>.*?)(?=\.?(?: +-? ?(?:Not all|You marked|Suggested fixes)|\s*$))"
 )
-_EXCLUDED = re.compile(r"(\S{1,200}) != ([01])")
+_EXCLUDED = re.compile(r"(\S{1,200}) != (\d{1,18})")
+HAS_OWN_GRAPH, TREATED_APART = ", which always has a graph of its own", ", which the code treats apart"
 _BOUND = re.compile(r"(?:(?P<least>\d{1,18}) (?P<above><=?) )?(?P<name>[^<>=!]+?)(?: (?P<below><=?) (?P<most>\d{1,18}))?")
 _SUGGESTED_FIXES = re.compile(r"^Suggested fixes:[ \t]*\n((?:[ \t]+\S[^\n]*(?:\n|$))+)", re.M)
 
@@ -430,11 +440,19 @@ def _title(lines: list[str]) -> str:
     called = _CALLED.match(on_fake_tensors[1]) if on_fake_tensors else None
     if on_fake_tensors and called:
         return f"{called[1] or called[2]} failed: {on_fake_tensors[2]}: {_argument(on_fake_tensors[3])}"
-    line = lines[0][1:-1] if len(lines[0]) > 1 and lines[0][0] in "'\"" and lines[0][-1] == lines[0][0] else lines[0]
-    line = _asked(line)
+    line = _asked(_unquoted(lines[0]))
     advice = _INLINE_HINT.match(line)
     # What was met comes first, also where the text begins with advice.
     return line[advice.end() :].lstrip(". ") or line if advice else in_words(_with_next(line, lines[1:]))
+
+
+def _unquoted(line: str) -> str:
+    """A line without the quotes around all of it, which are not those of its first and its last word."""
+    mark, inner = line[:1], line[1:-1]
+    if mark not in ("'", '"') or line == mark or line[-1] != mark:
+        return line
+    other = inner.find(mark)
+    return line if other > 0 and inner[other - 1] not in " ([{=,:" else inner
 
 
 def _with_next(line: str, lines: list[str]) -> str:

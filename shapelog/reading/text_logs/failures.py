@@ -12,7 +12,7 @@ from shapelog.reading.payloads.source_names import is_library
 from shapelog.reading.text_logs.joined import joined_parts
 from shapelog.reading.text_logs.lines.mentions import CLOSING, is_in_sentence
 from shapelog.reading.text_logs.lines.signs import USER_STACK
-from shapelog.reading.text_logs.message_kinds import CHAINS
+from shapelog.reading.text_logs.message_kinds import BELOW_STACK, CHAINS
 from shapelog.reading.text_logs.messages import UNKNOWN_CODE, Code, recompiled_code
 from shapelog.reading.text_logs.stacks import frames_in, innermost_code
 
@@ -44,7 +44,7 @@ _RAISED = re.compile(
 )
 _TYPES = {"of_backend": "BackendCompilerFailed", "of_operation": "TorchRuntimeError"}
 _MESSAGES = {"alone": "message", "quoted": "words", "unsupported": "what", "field": "said"}
-_VIOLATION = "ConstraintViolationError"
+_VIOLATION, _ANY_TYPE = "ConstraintViolationError", "Error"
 _AT_LIMIT = frozenset(("FailOnRecompileLimitHit", "FailOnCacheLimitHit", "RecompileLimitExceeded", "CacheLimitExceeded"))
 # The second one is of torch 2.1 to 2.5, where the whole function has to be compiled.
 _REACHED = re.compile(r"Dynamo recompile limit exceeded|(?:accumulated_)?cache_size_limit reached\b")
@@ -55,7 +55,7 @@ _GUARD_ERROR = re.compile(
 # The end of an exception's message, which any program's may have by chance, and of Dynamo's own.
 _OF_ANY_PROGRAM = ("Unsupported", "UserError")
 _OF_DYNAMO = re.compile(
-    r"\w+Variable\b|\bcall_(?:function|method|module)\b|^from user code:|TORCH_LOGS|TORCHDYNAMO|torch[/\\]_dynamo", re.M
+    r"\w+Variable\b|\bcall_(?:function|method|module)\b|^from user code:|TORCH_LOGS|TORCHDYNAMO|torch[/\\](?:_dynamo|_?export)\b", re.M
 )
 _EXPLANATION = re.compile(r"^(?P<message>[ \t]*Explanation: .*?)^\s*from user code:", re.M | re.S)
 NOT_CONVERTED = re.compile(r"WON'T CONVERT (?P<name><[^<>\n]{1,200}>|\S+) (?P<file>.*?) line (?P<line>\d{1,9})")
@@ -64,6 +64,7 @@ _STACK_LINE = re.compile(r"\s*(?:File \"|\^|~)")
 _RANK_OF_LINE = re.compile(r" \[rank\d{1,6}\]: ")
 # A traceback that ends before its exception.
 _CUT_STACK = re.compile(r"\s*Traceback \(most recent call last\):(?:\n[ \t][^\n]*|\n)*")
+_ENDS_WITH_NOTE = re.compile(rf"^{BELOW_STACK}", re.M)
 _SHAPE_ENV = "PyTorch could not make the guards on sizes; most often a size is marked as dynamic that the code fixes"
 _LOST_VIOLATION = f"{_SHAPE_ENV} (SHAPE_ENV)"
 _LOWERING = "Error from lowering"
@@ -136,6 +137,17 @@ class FailureText(NamedTuple):
         return not self.code.name and _IN_STACK.search(self.text) is None
 
     @property
+    def is_lost(self) -> bool:
+        """Whether the text does not have the message; it is of any type where that is missing, too."""
+        return self.message == LOST_EXCEPTION
+
+    def completed(self, other: "FailureText") -> "FailureText":
+        """The same with what only the other text about this failure has: the message, or the place."""
+        named = other if self.is_lost else self
+        placed = self if self.code.name or self.caller.name else other
+        return placed._replace(type=named.type, message=named.message, is_mentioned=named.is_mentioned)
+
+    @property
     def is_lost_violation(self) -> bool:
         """Whether the guards on sizes failed, and the text does not have the exception."""
         return self.message == _LOST_VIOLATION
@@ -149,8 +161,13 @@ class FailureText(NamedTuple):
 
     def is_same(self, other: "FailureText") -> bool:
         """Whether both are of one failure, by the type and the beginning of the message; that of one may be cut."""
-        if {self.type, other.type} == {_VIOLATION, "Error"} and (self.is_lost_violation or other.is_lost_violation):
+        if {self.type, other.type} == {_VIOLATION, _ANY_TYPE} and (self.is_lost_violation or other.is_lost_violation):
             return True
+        if self.is_lost and other.is_lost:
+            return (self.type, self.code, self.caller) == (other.type, other.code, other.caller)
+        if self.is_lost or other.is_lost:
+            lost, known = (self, other) if self.is_lost else (other, self)
+            return lost.type == known.type or (lost.type == _ANY_TYPE and known.is_quoted)
         mine, others = self._key, other._key
         if self.type == other.type == _VIOLATION and (self._names or other._names):
             return self._names <= set(_NAMED.findall(other.message)) if self._names else other._names <= set(_NAMED.findall(self.message))
@@ -220,6 +237,11 @@ def names_exception(line: str) -> bool:
     return any(found["quoted"] or found["unsupported"] or found["of_backend"] for found in _RAISED.finditer(line))
 
 
+def is_exception_alone(line: str) -> bool:
+    """Whether a line is an exception of the compiler with its message, as Python writes it below a stack."""
+    return any(found["alone"] and found["message"] for found in _RAISED.finditer(line))
+
+
 def cells_with_exceptions(line: str) -> list[str]:
     """The cells of a row of a table in Markdown that have an exception of the compiler with its message; none for another line."""
     row = line.strip()
@@ -287,15 +309,17 @@ def _nameless_failure(text: str, is_logged: bool) -> FailureText | None:
             return FailureText(kind, text[said.start() : min(said.end(), end)].strip(), code, text, caller)
     other = next((f"{item.type}: {item.message}" for item in reversed(exception_chain(text)) if item.message), "")
     if guard := _GUARD_ERROR.search(text):
-        return FailureText("Error", _guard_error(guard, other), UNKNOWN_CODE, text)
+        return FailureText(_ANY_TYPE, _guard_error(guard, other), UNKNOWN_CODE, text)
     if named := NOT_CONVERTED.search(text):
-        return FailureText("Error", other or LOST_EXCEPTION, _unconverted(named), text)
+        return FailureText(_ANY_TYPE, other or LOST_EXCEPTION, _unconverted(named), text)
     if is_logged and text.lstrip().startswith(_LOWERING):
         return FailureText("LoweringException", other or LOST_EXCEPTION, UNKNOWN_CODE, text)
-    if (printed := _printed_above(text)) and user_stack(text):
-        return FailureText("Error", printed, _compiled_code(text), text)
+    if user_stack(text):
+        return FailureText(_ANY_TYPE, _printed_above(text) or LOST_EXCEPTION, _compiled_code(text), text)
+    if _ENDS_WITH_NOTE.search(text) and (caller := innermost_code(text.split("\n"))).name:
+        return FailureText(_ANY_TYPE, LOST_EXCEPTION, UNKNOWN_CODE, text, caller)
     is_rest = _STACK_LINE.match(text) or CHAINS.match(text) or _CUT_STACK.fullmatch(text)
-    return FailureText("Error", other or LOST_EXCEPTION, UNKNOWN_CODE, text) if is_logged and is_rest else None
+    return FailureText(_ANY_TYPE, other or LOST_EXCEPTION, UNKNOWN_CODE, text) if is_logged and is_rest else None
 
 
 def _is_cut_below(text: str, begin: int) -> bool:

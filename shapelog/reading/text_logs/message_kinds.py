@@ -67,6 +67,8 @@ _OWN_WORDS = (
     r"|Cannot find a working triton installation|\bwhich is too old to be supported by the triton GPU compiler"
     r"|^\s*(?:[-*] )?You marked \S.{0,200} as dynamic\b|Dynamo failed to run FX node with fake tensors: call_\w"
 )
+# Below the user's stack, which ends the message about a value of the data.
+BELOW_STACK = r"\s*For C\+\+ stack trace, run with\b"
 _IN_OWN_WORDS = re.compile(rf"{_OWN_WORDS}|Not all values of .* are valid because ")
 # What begins a message, in the order in which it is tried; and what may follow on lines that have no head.
 _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
@@ -88,7 +90,7 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
             r"|\b(?:BackendCompilerFailed|InternalTorchDynamoError|TorchRuntimeError|FailOn(?:Recompile|Cache)LimitHit"
             r"|RecompileLimitExceeded): \S|\bConstraintViolationError: Constraints violated \("
             r"|backend='[^']{1,80}' raised:|Not all values of .* are valid because |^\s*\w*Error: Failed running call_\w"
-            rf"|^{_EXPLAINS.pattern}|^\s*from user code:\s*$"
+            rf"|^{_EXPLAINS.pattern}|^\s*from user code:\s*$|\bConstraintViolationError: Constraints violated \(|^{BELOW_STACK}"
         ),
     ),
     (
@@ -138,7 +140,7 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
 )
 _ANY_BEGIN = re.compile(
     r"Recompiling function |Detected recompile|torch\._dynamo|dynamo hit|Error: |Hit: |LimitExceeded|Constraints violated"
-    r"|from lowering|from user code:|UserWarning: |Backend compiler failed|WON'T CONVERT |^\s*function: |\d/\d{1,9}: "
+    r"|from lowering|from user code:|C\+\+ stack|UserWarning: |Backend compiler failed|WON'T CONVERT |^\s*function: |\d/\d{1,9}: "
     r"|^\s*last reason: |Traceback \("
     r"|Graph [Bb]reak|GuardFail\(|tensor '|TREE_GUARD|\+- |check_tensor\("
     r"|:\d{1,9}:[\w<>.]+:\s*$|Dynamo produced|ExplainOutput|<FrameSummary |Break Reason |Unsupported: |Explanation: |Recompile Reasons"
@@ -176,7 +178,7 @@ _FAILURE_GOES_ON = re.compile(
     r"|During handling|Traceback \("
     r"|Reason:|triggered by|Recompiling function|due to:|torch\.|E  |\w*Error|\w+: |Caused by|User [Ss]tack|If you suspect"
     r"|- (?:Not all values|You marked|The values|The constraints)|\W{0,8}Exception Message\W|\W{0,8}Stack Trace\W{0,8}$|import torch"
-    r"|consider using data-dep|Guard fail reason: "
+    r"|consider using data-dep|Guard fail reason: |last reason: "
 )
 # Between the heading of a stack and the exception, IPython has lines that are not indented.
 _OF_IPYTHON = re.compile(
@@ -284,14 +286,14 @@ def heads_user_stack(text: str) -> bool:
     return text.strip() == USER_STACK
 
 
+def follows_stack(text: str) -> bool:
+    """Whether a line is one that PyTorch writes below the user's stack: an exception as Python writes it, or how to see more of it."""
+    return _EXCEPTION.match(text) is not None or re.match(BELOW_STACK, text) is not None
+
+
 def is_exception(text: str) -> bool:
     """Whether a line names the class of an exception, perhaps behind other words."""
     return _CLASS.search(text[:_LOOKED_AT]) is not None
-
-
-def begins_with_exception(text: str) -> bool:
-    """Whether a line is the exception itself, as Python writes it below a stack."""
-    return _EXCEPTION.match(text) is not None
 
 
 def is_frame(text: str) -> bool:

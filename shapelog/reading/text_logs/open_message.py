@@ -49,9 +49,9 @@ class OpenMessage:
         """Whether its stack follows below a heading, in a block of code."""
         return self.kind is MessageKind.FAILURE and heads_stack(self.lines[-1])
 
-    def begin(self, text: str) -> None:
+    def begin(self, text: str, is_exception: bool = False) -> None:
         """Note whether the first line is an exception already, whose message may go on."""
-        if self.kind is MessageKind.FAILURE and is_in_own_words(text):
+        if is_exception or (self.kind is MessageKind.FAILURE and is_in_own_words(text)):
             self.has_raised = self.is_in_words = True
 
     def takes(self, text: str, begins: MessageKind) -> bool:

@@ -19,7 +19,7 @@ from shapelog.reading.text_logs import versions
 from shapelog.reading.text_logs.bare_reasons import BareReasons, bare_reasons
 from shapelog.reading.text_logs.captures import BACKWARD_PASS, cache_misses
 from shapelog.reading.text_logs.contents import LogContents
-from shapelog.reading.text_logs.failures import FailureText, cells_with_exceptions, failure, names_exception
+from shapelog.reading.text_logs.failures import FailureText, cells_with_exceptions, failure, is_exception_alone, names_exception
 from shapelog.reading.text_logs.lines.log_lines import Head, log_runs
 from shapelog.reading.text_logs.lines.signs import has_sign
 from shapelog.reading.text_logs.lines.surroundings import is_fence, is_progress, without_launcher
@@ -27,7 +27,7 @@ from shapelog.reading.text_logs.logged_breaks import LoggedBreaks
 from shapelog.reading.text_logs.logged_compiles import UNKNOWN, LoggedCompile, LoggedCompiles, number_of
 from shapelog.reading.text_logs.message_kinds import (
     MessageKind,
-    begins_with_exception,
+    follows_stack,
     heads_user_stack,
     is_cut_off,
     is_exception,
@@ -219,11 +219,11 @@ class Transcriber:
             self._symbols(Head(), text)
         elif kind is not MessageKind.OTHER:
             above = self._message_above(number) if heads_user_stack(text) else []
-            if kind is MessageKind.FAILURE and begins_with_exception(text):
+            if kind is MessageKind.FAILURE and follows_stack(text):
                 above = self._stack_above(number)
             is_quoted = kind is MessageKind.FAILURE and (names_exception(text) or heads_user_stack(text))
             message = self._last = self._open[_PLAIN] = OpenMessage(None, kind, number - len(above), [*above, text], has_raised=is_quoted)
-            message.begin(text)
+            message.begin(text, is_exception=kind is MessageKind.FAILURE and is_exception_alone(text))
         elif self.contents.stated is None:
             self.contents.stated = versions.stated_in(text)
 
@@ -239,10 +239,10 @@ class Transcriber:
         return lines[own:]
 
     def _stack_above(self, number: int) -> list[str]:
-        """The stack right above an exception, where it has lost its heading."""
+        """The stack above a line, perhaps with an empty line between, where it has lost its heading."""
         lines: list[str] = []
         for at, text in reversed(self._above):
-            if at != number - len(lines) - 1 or not is_in_stack(text):
+            if at != number - len(lines) - 1 or not (is_in_stack(text) or (not lines and not text.strip())):
                 break
             lines.insert(0, text)
         return lines if any(map(is_frame, lines)) else []
@@ -513,7 +513,11 @@ class Transcriber:
         if known is not None:
             if known.failure is not None and known.failure.is_lost_violation:
                 known.failure = known.failure._replace(type=found.type, message=found.message)
-            known.failure = known.failure if found.is_quoted else found
+            if known.failure is not None and (known.failure.is_lost or found.is_lost):
+                known.failure = known.failure.completed(found)
+                known.code = known.code if known.code.name else known.failure.code
+            else:
+                known.failure = known.failure if found.is_quoted else found
             return
         self.contents.failures += 1
         self._compiles.know(found.code.file)
@@ -540,13 +544,14 @@ class Transcriber:
             self._failures.append((found, compile))
 
     def _repeated(self, found: FailureText) -> LoggedCompile | None:
-        """The compile whose failure it is that the log has once more, one of them without a stack."""
-        same = (
+        """The compile whose failure it is that the log has once more, one of them without a stack or a message."""
+        same = [
             compile
             for known, compile in self._failures
-            if known.is_same(found) and (known.is_quoted or found.is_quoted or known.is_lost_violation)
-        )
-        return next(same, None)
+            if known.is_same(found) and (known.is_quoted or found.is_quoted or known.is_lost_violation or known.is_lost or found.is_lost)
+        ]
+        is_any = len(same) > 1 and any(compile.failure and compile.failure.is_lost for compile in same)
+        return same[0] if same and not is_any else None
 
     def _forbidden(self, head: Head, lines: list[str], at: int) -> None:
         """A recompile that the stance ``fail_on_recompile`` forbids: it raised an error, whose message begins in the line ``at``."""

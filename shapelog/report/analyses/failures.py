@@ -3,10 +3,17 @@
 import re
 from collections.abc import Iterator
 
-from shapelog.advice.remedies import Remedies
+from shapelog.advice.remedies import FORBIDDEN_WITHOUT_REASON, Remedies
 from shapelog.model.compile import Compile, Outcome
 from shapelog.model.frame import Frame
-from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION, OUTSIDE_OF_RANGE, TRITON_STOPPED, CompilerMessage
+from shapelog.reading.payloads.compiler_messages import (
+    HAS_OWN_GRAPH,
+    LOST_EXCEPTION,
+    OUTSIDE_OF_RANGE,
+    TREATED_APART,
+    TRITON_STOPPED,
+    CompilerMessage,
+)
 from shapelog.reading.payloads.cuda_graphs import CudaGraphEvent, CudaGraphMessage, cuda_graph_message
 from shapelog.reading.payloads.source_names import Source, is_dynamo, is_library
 from shapelog.reading.records import StackFrame
@@ -33,7 +40,6 @@ _SIZE_OF_DATA = (
     "as torch.where in place of a boolean mask"
 )
 _MORE_OF_TEXT = "add the log lines up to the exception: they name the error"
-_NO_REASON = "run the same calls without this setting and with TORCH_LOGS=recompiles, which shows the reason"
 _OWN_ERROR = (
     "check this before the compiled call and raise there: a function that raises while it is compiled runs in eager mode from then on"
 )
@@ -130,7 +136,7 @@ def _forbidden(explained: Explanations, frame: Frame, compile: Compile, item: Re
     """A recompile that the program forbids: what keeps the code from compiling is what varied."""
     causes = item.causes if item else ()
     changed = f": {'; '.join(cause.sentence for cause in causes)}" if causes else ""
-    remedy = Remedies(explained.trace.version).of_recompile(item).text if item and causes else _NO_REASON
+    remedy = Remedies(explained.trace.version).of_recompile(item).text if item and causes else FORBIDDEN_WITHOUT_REASON
     by = "the stance fail_on_recompile" if "fail_on_recompile" in compile.metrics.fail_reason else "error_on_recompile"
     return Finding(
         rule=_FAILED,
@@ -207,10 +213,8 @@ def _what_to_do(message: CompilerMessage, reason: str, contradicts_mark: bool) -
     if contradicts_mark:
         if OUTSIDE_OF_RANGE in message.title:
             return _WIDER_RANGE
-        is_declared, is_range, is_excluded = (
-            words in message.title for words in (" declared ", " but the code only allows ", ", which always has a graph of its own")
-        )
-        if is_range or is_excluded:
+        is_declared = " declared " in message.title
+        if any(words in message.title for words in (" but the code only allows ", HAS_OWN_GRAPH, TREATED_APART)):
             return _DECLARED_RANGE if is_declared else _MARKED_RANGE
         if is_declared and _FIXED_TO_ONE.search(message.title):
             return f"{_LARGER_EXAMPLE}; otherwise {_DECLARED}"

@@ -11,7 +11,7 @@ from shapelog.reading.payloads.source_names import is_library, is_notebook_cell
 from shapelog.reading.records import StackFrame
 from shapelog.report.alerts import Alert
 from shapelog.reporters.terminal.text_page import TextPage
-from shapelog.rules import AlertKind, Level
+from shapelog.rules import AlertKind, Level, Section
 from shapelog.text import file_name, one_line, plural, plural_noun, rank_list, sentence_end, shorten, some, start_of
 
 # The most lines that a text of PyTorch's takes, and the most hints, compiles and others, unless all is asked for.
@@ -107,6 +107,8 @@ def _in_cell(alert: Alert) -> str:
         return ""
     broken = next((item.place for item in first.compile.breaks if item.place and item.message in alert.messages), None)
     file, line = (broken.file, broken.line) if broken else (first.frame.file, first.frame.line)
+    if alert.rule.section is Section.FAILURES and not is_notebook_cell(file):
+        file, line = first.compile.metrics.fail_file, first.compile.metrics.fail_line
     return f"{file}:{line}" if is_notebook_cell(file) else ""
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from shapelog import load
+from shapelog.advice.remedies import Remedies
 from shapelog.errors import ShapelogError
 from shapelog.reading.text_logs.failures import failure
 from shapelog.report.alerts import collect_alerts
@@ -784,3 +785,143 @@ def test_a_violated_constraint_in_a_cell_is_a_failure_of_its_own(mark: str, tmp_
     first, second = failures(rows, tmp_path)
     assert first.sentence.endswith("dim 0 of start cannot be dynamic in the way it is marked or declared")
     assert second.sentence.endswith("Could not guard on data-dependent expression Ne(128*u0, 0)")
+
+
+_NOTEBOOK = (
+    "---------------------------------------\n{}          Traceback (most recent call last)\n"
+    "[<ipython-input-9-61da>](https://localhost:8080/#) in <cell line: 5>()\n      3 \n----> 5 model(x)\n\n21 frames\n"
+    "[/usr/lib/python3.10/dist-packages/torch/_dynamo/eval_frame.py](https://localhost:8080/#) in _call(self)\n"
+    "-> 1518     return self._call_impl(*args)\n   15"
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "quoted"),
+    [
+        ("InternalTorchDynamoError", '# "InternalTorchDynamoError: no source" when using `torch.compile`'),
+        ("Unsupported", "It ends with `torch._dynamo.exc.Unsupported: no source`."),
+        (
+            "InternalTorchDynamoError",
+            '```\n  File "/usr/lib/python3.10/dist-packages/sam.py", line 9, in f\n    g()\nInternalTorchDynamoError: no source\n```',
+        ),
+    ],
+)
+@pytest.mark.parametrize("is_above", [True, False])
+def test_a_quoted_exception_is_that_of_the_notebook_that_lost_its_message(kind: str, quoted: str, is_above: bool, tmp_path: Path) -> None:
+    parts = (quoted, f"```\n{_NOTEBOOK.format(kind)}\n```")
+    (found,) = failures("\n\n".join(parts if is_above else parts[::-1]) + "\n", tmp_path)
+    assert found.sentence.endswith(": no source")
+    assert str(found.place) == "<ipython-input-9-61da>:5"
+
+
+def test_one_quoted_exception_is_not_that_of_two_that_are_lost(tmp_path: Path) -> None:
+    lost = "\n\n".join(f"```\n{_NOTEBOOK.format('Unsupported').replace('-9-', f'-{number}-')}\n```" for number in (3, 4))
+    assert (
+        len({str(item.place) for item in failures(f"{lost}\n\nThey end with `torch._dynamo.exc.Unsupported: no source`.\n", tmp_path)}) == 3
+    )
+
+
+@pytest.mark.parametrize("title", ["# `torch._dynamo.exc.Unsupported: no source`", "torch._dynamo.exc.Unsupported: no source"])
+def test_the_users_stack_alone_is_that_of_the_exception_in_the_title(title: str, tmp_path: Path) -> None:
+    stack = 'from user code:\n   File "/srv/gen.py", line 84, in next_token\n    logits = model(x)\n'
+    stack += '  File "/srv/net.py", line 107, in forward\n'
+    (found,) = failures(f"{title}\n\nI compile it.\n\n```bash\n{stack}```\n", tmp_path)
+    assert found.sentence == "next_token failed to compile in Dynamo (tracing the code): no source"
+    assert str(found.place) == "/srv/net.py:107"
+
+
+def test_the_users_stack_alone_is_a_failure(tmp_path: Path) -> None:
+    (found,) = failures('```\nfrom user code:\n   File "/srv/gen.py", line 84, in next_token\n    logits = model(x)\n```\n', tmp_path)
+    assert found.sentence == "next_token failed to compile: the exception is missing from the log"
+
+
+@pytest.mark.parametrize(
+    ("condition", "remedy"),
+    [
+        ("n <= 512 satisfy the generated guard {} != 512", "which the code treats apart: set max=511"),
+        ("8 <= n and n <= 512 satisfy the generated guard {} != 8", "which the code treats apart: set min=9"),
+        ("n <= 512 satisfy the generated guard {} != 100", "which the code treats apart: no one range has all sizes but this one"),
+        ("satisfy the generated guard {} != 1", "which always has a graph of its own: set min=2"),
+    ],
+)
+def test_a_size_that_the_code_treats_apart_is_left_out_of_the_range(condition: str, remedy: str, tmp_path: Path) -> None:
+    name = "L['args'][1]['ids'].size()[1]"
+    text = 'torch._dynamo.exc.UserError: Constraints violated (n)! For more information, run with TORCH_LOGS="+dynamic".\n'
+    text += f"  - Not all values of n = {name} in the specified range {condition.format(name)}.\n\nAnd it doesn'"
+    (found,) = failures(text, tmp_path)
+    assert found.sentence.endswith(f"dim 1 of args[1]['ids'] is declared with a range that includes {condition.split()[-1]}, {remedy}")
+    assert found.remedy.startswith("declare this range")
+
+
+@pytest.mark.parametrize(
+    ("message", "title"),
+    [
+        ("'NoneType' object has no attribute 'shape'", "'NoneType' object has no attribute 'shape'"),
+        ("'inline in skipfiles: A.b | c'", "inline in skipfiles: A.b | c"),
+        ("\"skip function f in file '/srv/a.py'\"", "skip function f in file '/srv/a.py'"),
+        ("'skip function f in file '/srv/a.py''", "skip function f in file '/srv/a.py'"),
+    ],
+)
+def test_quotes_of_the_first_and_the_last_word_are_not_those_of_the_message(message: str, title: str, tmp_path: Path) -> None:
+    (found,) = failures(f"torch._dynamo.exc.InternalTorchDynamoError: {message}\n", tmp_path)
+    assert found.message is not None
+    assert found.message.title == title
+
+
+@pytest.mark.parametrize("module", ["torch/_export/__init__.py", "torch/export/_trace.py", "torch/_dynamo/eval_frame.py"])
+def test_an_error_of_an_export_may_have_lost_its_message(module: str, tmp_path: Path) -> None:
+    frame = f"[/usr/lib/python3.10/dist-packages/{module}](https://localhost:8080/#) in export(f, args, kwargs"
+    (found,) = failures(f"UserError                      Traceback (most recent call last)\n{frame}\n", tmp_path)
+    assert found.sentence.endswith(": the exception is missing from the log")
+
+
+def test_an_error_of_a_program_is_none(tmp_path: Path) -> None:
+    with pytest.raises(ShapelogError):
+        report_of(
+            "UserError                      Traceback (most recent call last)\n/usr/lib/python3.10/site-packages/cli/_export.py in f(x)\n",
+            tmp_path,
+        )
+
+
+def test_what_a_message_asks_to_use_behind_a_comma_is_the_help(tmp_path: Path) -> None:
+    text = "torch._dynamo.exc.UserError: Dynamic control flow is not supported at the moment, Please use cond to explicitly capture it\n"
+    (found,) = failures(text, tmp_path)
+    assert found.message is not None
+    assert found.message.hints == ("Please use cond to explicitly capture it",)
+
+
+def test_all_commands_have_the_same_remedy_for_a_recompilation_that_is_forbidden_without_a_reason(tmp_path: Path) -> None:
+    report = report_of("torch._dynamo.exc.RecompileError: Recompiling function forward in /srv/net.py:389\n", tmp_path)
+    (found,) = (item for item in report.findings if item.rule.code in FAILED)
+    (recompile,) = report.recompiles
+    assert found.remedy == Remedies(report.trace.version).of_recompile(recompile).text
+    assert "TORCH_LOGS=recompiles, which shows the reason" in found.remedy
+
+
+_OF_DATA = "torch._dynamo.exc.UserError: Could not guard on data-dependent expression Eq(256*u0, 256) (unhinted: Eq(256*u0, 256))."
+_CUT_STACK = (
+    'File "/srv/track.py", line 415, in inference\n    q = self.decoder(x)\n  File "/srv/query.py", line 150, in forward\n'
+    '    q = self.memory(q)\n  File "/srv/mha.py", line 51, in forward\n    q = q + self.mha(q)\n'
+)
+
+
+@pytest.mark.parametrize(
+    "note", ["\nFor C++ stack trace, run with TORC", "\nFor C++ stack trace, run with TORCHDYNAMO_EXTENDED_DEBUG_CPP=1\n"]
+)
+@pytest.mark.parametrize("title", ["", f"# {_OF_DATA}\n\n### Error logs\n\n"])
+def test_the_stack_that_ends_a_message_about_a_value_of_the_data_has_its_place(title: str, note: str, tmp_path: Path) -> None:
+    (found,) = failures(f"{title}```python\n....\n{_CUT_STACK}{note}", tmp_path)
+    assert found.sentence.endswith("Could not guard on data-dependent expression Eq(256*u0, 256)" if title else "is missing from the log")
+    assert str(found.place) == "/srv/mha.py:51"
+
+
+@pytest.mark.parametrize("mark", ["`", '"'])
+def test_a_violation_that_a_sentence_quotes_names_its_dim(mark: str, tmp_path: Path) -> None:
+    text = f"Either a direct error {mark}ConstraintViolationError: Constraints violated (L['x'].size()[1])!{mark} when marked, or others.\n"
+    (found,) = failures(text, tmp_path)
+    assert found.sentence.endswith(": dim 1 of x cannot be dynamic in the way it is marked or declared")
+
+
+def test_a_violation_of_another_program_is_none(tmp_path: Path) -> None:
+    with pytest.raises(ShapelogError):
+        report_of("torch is fine, but I get ConstraintViolationError: duplicate key value from the database.\n", tmp_path)

@@ -32,6 +32,7 @@ _WORDS = (
     "Break Reason ",
     " triton installation",
     " triton GPU",
+    "or C++ stack trace, run with",
     USER_STACK,
 )
 _WORDS_IN_BYTES = tuple(word.encode() for word in _WORDS)
