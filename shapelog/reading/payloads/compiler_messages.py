@@ -28,7 +28,7 @@ from shapelog.text import enumerated
 # itself follows below.
 _PREFACE = re.compile(
     r"^.* doesn't work unless it is captured completely with torch\.compile\. Got graph break/error:\n+(?=.)"
-    r"|^Graph break in user code at .*\n"
+    r"|^(?=Graph Break Reason: |Graph break in user code at )(?:Graph break in user code at .*\n+)?"
     r"(?:(?:Graph Break )?Reason: (?:(?:Encountered graph break|Failed to handle graph break).*\n+)?(?:Unsupported: )?)?"
 )
 _FIELD = re.compile(r"^ {0,3}(Explanation|Hint|Developer debug context): ?(.*)$")
@@ -412,7 +412,7 @@ _FIXED_DIM = re.compile(
 _SMALLEST_DYNAMIC = 2
 _OUT_OF_RANGE = re.compile(
     r"Not all values of (?P<named>[^()]*(?:\(\)[^()]*)*?) in the specified range ?(?P<range>[^()]*(?:\(\)[^()]*)*?)"
-    r" satisfy the generated guard (?P<guard>.*?)(?=\.?(?: +-? ?(?:Not all|You marked|Suggested fixes)|\s*$))"
+    r" satisfy the generated guard (?P<guard>.*?)(?=\.?(?: +-? ?(?:Not all|You marked|Suggested fixes)|\s*$)|\. )"
 )
 _EXCLUDED = re.compile(r"(\S{1,200}) != (\d{1,18})")
 HAS_OWN_GRAPH, TREATED_APART = ", which always has a graph of its own", ", which the code treats apart"

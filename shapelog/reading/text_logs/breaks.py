@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from shapelog.reading.payloads.compiler_messages import UNSUPPORTED_BUILTIN, exception_chain
+from shapelog.reading.payloads.compiler_messages import UNSUPPORTED_BUILTIN, compiler_message, exception_chain
 from shapelog.reading.payloads.source_names import is_dynamo
 from shapelog.reading.text_logs.failures import NOT_CONVERTED, raised_in
-from shapelog.reading.text_logs.messages import Code
+from shapelog.reading.text_logs.messages import UNKNOWN_CODE, Code
 
 
 def each_break(lines: Sequence[str]) -> Iterator[Sequence[str]]:
@@ -29,11 +29,11 @@ class AnnouncedBreak(NamedTuple):
 
 def announced_break(text: str) -> AnnouncedBreak | None:
     """The one that a message is about; None for any other message."""
-    found = NOT_CONVERTED.match(text)
-    if found is None:
+    found, is_cut = NOT_CONVERTED.match(text), _STACK_OF_ANNOUNCED.match(text) is not None
+    if found is None and not is_cut:
         return None
     raised = next((f"{item.type}: {item.message}" for item in reversed(exception_chain(text))), _LOST_REASON)
-    return AnnouncedBreak(raised, Code(found["name"], found["file"], int(found["line"])))
+    return AnnouncedBreak(raised, Code(found["name"], found["file"], int(found["line"])) if found else UNKNOWN_CODE)
 
 
 def break_text(text: str) -> str:
@@ -43,7 +43,7 @@ def break_text(text: str) -> str:
     """
     text = _ON_SAME_LINE.sub(r"\g<1>:\n  ", text, count=1)
     if warned := _WARNED.search(text):
-        return text[warned.end() :]
+        return _FRAME.split(text[warned.end() :], maxsplit=1)[0]
     if of_backend := _OF_BACKEND.match(text):
         return f"{of_backend[1]}\nUser code traceback:\n{text[of_backend.end() :]}"
     if stack := _STACK_IN_CONTEXT.search(text):
@@ -59,7 +59,9 @@ def break_text(text: str) -> str:
         return f"{old['reason'].strip() or raised or _LOST_REASON}\n{_stack_of_old(old, text)}"
     if raised and not _BREAK_HEADING.match(text):  # after the end of PyTorch's own stack
         return text[text.index(raised) :]
-    return f"{_LOST_REASON}\n" if _IN_STACK.match(text) else _DUPLICATE.sub(r"\1 ", text)
+    if _IN_STACK.match(text):
+        return f"{_LOST_REASON}\n"
+    return _DUPLICATE.sub(r"\1 ", text) if compiler_message(text).title else f"{_LOST_REASON}\n{text}"
 
 
 def has_cut_stack(text: str, file: str, line: str) -> bool:
@@ -89,6 +91,8 @@ _ON_SAME_LINE = re.compile(r"^(\s*Graph break: [^\n]*\bfrom user code at)[ \t]+(
 _TRACEBACK = "Traceback (most recent call last):\n"
 # Torch 2.2 and later, in a warning of Python's.
 _WARNED = re.compile(rf"UserWarning: (?={UNSUPPORTED_BUILTIN.pattern})")
+_STACK_OF_ANNOUNCED = re.compile(r"\s*=+ TorchDynamo Stack Trace =+")
+_FRAME = re.compile(r"^(?:\s*File \"|Traceback \()", re.M)
 # Torch 2.1 to 2.7 where the backend raised one of the exceptions that Dynamo goes on after, and later in what is for developers.
 _OF_BACKEND = re.compile(r"\s*(Backend compiler failed with a fake tensor exception) at[ \t]*(?:\n|$)")
 _STACK_IN_CONTEXT = re.compile(r"Developer debug context: Backend: .*\n(?:.*\n)*? +Traceback:\n((?: {6,}\S.*(?:\n|$))+)")

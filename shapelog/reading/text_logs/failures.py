@@ -103,7 +103,7 @@ _CLASS = re.compile(r"\b[A-Z]\w{0,80}(?:Error|Exception): ")
 _IN_STACK = re.compile(r'File "|^(?:File |Cell In|Input In|<ipython-)|^-{2,}> ?\d', re.M)
 # How IPython heads a stack, below which the exception follows.
 _IPYTHON = re.compile(r" {2,200}Traceback \(most recent call last\)")
-_AFTER_MARK = re.compile(r"['\"\u2019\u201d](?=[\s,.;:?!}\]]|$)")
+_AFTER_MARK = re.compile(r"['\"\u2019\u201d](?=[\s,.;:?!}\]\uff0c\u3002\uff08\uff09]|$)")
 _LONGEST_KEY, _LONGEST_PRINTED = 200, 10_000
 
 
@@ -146,6 +146,10 @@ class FailureText(NamedTuple):
         named = other if self.is_lost else self
         placed = self if self.code.name or self.caller.name else other
         return placed._replace(type=named.type, message=named.message, is_mentioned=named.is_mentioned)
+
+    def completes(self, other: "FailureText") -> bool:
+        """Whether both have no more than the message, and that of the other one is cut."""
+        return other.is_quoted and len(self.message) > len(other.message) > 0 and self.message.startswith(other.message)
 
     @property
     def is_lost_violation(self) -> bool:
@@ -216,7 +220,7 @@ def _end_of_quote(text: str, start: int, begin: int) -> int:
     elif start > line and text[start - 1] == "(":
         closing = _end_of_parentheses(text, begin, stop)
     else:
-        marks = CLOSING.get(text[start - 1], "") if start > line else ""
+        marks = CLOSING.get(text[line:start].removesuffix(" ")[-1:], "")
         ends = [found.start() for found in _AFTER_MARK.finditer(text, begin, stop) if text[found.start()] in marks]
         closing = ends[0] if ends else -1
     return closing if closing >= 0 else len(text)

@@ -92,6 +92,10 @@ _PATH_IN_PART = re.compile(r"Recompiling function [^\s'\"]+ in \S*[/\\-]\s*$")
 _REST_OF_PATH = re.compile(r"\s*[\w./\\-]{1,400}:\d{1,9}\s*$")
 
 
+# Torch 2.0 names no line.
+_WHOLE_PATH = re.compile(r"(?:\.py\w?|\.ipynb|>|\.{3}|\u2026)$")
+
+
 def recompiled_code(text: str) -> Code:
     """The function that a text names as one that is recompiled."""
     found = _RECOMPILING.search(text)
@@ -101,7 +105,8 @@ def recompiled_code(text: str) -> Code:
 def _code(found: re.Match[str]) -> Code:
     name, file, line = (found[key] or found[f"stance_{key}"] or "" for key in ("name", "file", "line"))
     file = file.rstrip("'\",")
-    return Code(name, "" if file.endswith(("/", "\\")) else file, int(line or 0))
+    is_cut = file.endswith(("/", "\\")) or (not line and not _WHOLE_PATH.search(file))
+    return Code(name, "" if is_cut else file, int(line or 0))
 
 
 def _recompile(code: Code | None, lines: list[str]) -> RecompileText:

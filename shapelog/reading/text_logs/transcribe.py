@@ -22,7 +22,7 @@ from shapelog.reading.text_logs.contents import LogContents
 from shapelog.reading.text_logs.failures import FailureText, cells_with_exceptions, failure, is_exception_alone, names_exception
 from shapelog.reading.text_logs.lines.log_lines import Head, log_runs
 from shapelog.reading.text_logs.lines.signs import has_sign
-from shapelog.reading.text_logs.lines.surroundings import is_fence, is_progress, without_launcher
+from shapelog.reading.text_logs.lines.surroundings import is_fence, is_heading, is_progress, without_launcher
 from shapelog.reading.text_logs.logged_breaks import LoggedBreaks
 from shapelog.reading.text_logs.logged_compiles import UNKNOWN, LoggedCompile, LoggedCompiles, number_of
 from shapelog.reading.text_logs.message_kinds import (
@@ -46,6 +46,7 @@ from shapelog.reading.text_logs.messages import (
     TrackedText,
     inductor_messages,
     limits,
+    recompiled_code,
     recompiles,
     symbolic,
     without_cut_end,
@@ -233,6 +234,8 @@ class Transcriber:
         for at, text in islice(reversed(self._above), _MOST_IN_MESSAGE):
             if at != number - len(lines) - 1 or is_fence(text) or (lines and lines[0].strip() and not text.strip()):
                 break
+            if is_heading(text) and not is_exception(text):
+                break
             lines.insert(0, text)
         own = next((at for at in range(len(lines) - 1, -1, -1) if is_exception(lines[at])), None)
         own = own if own is not None else next((at for at in range(len(lines) - 1, -1, -1) if lines[at].strip()), len(lines))
@@ -251,7 +254,7 @@ class Transcriber:
         """Take what a message holds, without what is cut off where the text ends in it."""
         lines, message.lines = message.lines, []
         self._is_end = is_end or message.ends_block
-        if is_end and lines and message.kind in (MessageKind.RECOMPILES, MessageKind.LIMIT):
+        if is_end and lines and (message.kind in (MessageKind.RECOMPILES, MessageKind.LIMIT) or recompiled_code(lines[-1]).file):
             lines[-1] = without_cut_end(lines[-1])
         if message.head and message.head.time and message.head.place.startswith("torch."):
             self.contents.signs.add(versions.DATED)
@@ -517,7 +520,8 @@ class Transcriber:
                 known.failure = known.failure.completed(found)
                 known.code = known.code if known.code.name else known.failure.code
             else:
-                known.failure = known.failure if found.is_quoted else found
+                is_cut = known.failure is not None and found.completes(known.failure)
+                known.failure = known.failure if found.is_quoted and not is_cut else found
             return
         self.contents.failures += 1
         self._compiles.know(found.code.file)

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby, pairwise
 
+_FEW = 3
 # How wide terminals and mails are.
 _NARROWEST, _WIDEST, _WIDEST_OF_WORDS = 50, 300, 140
 # The head of PyTorch's logging, a blank line, the id of a compile.
@@ -43,7 +44,7 @@ _BROKEN_ADDRESS = re.compile(
 
 def as_written(text: str) -> str:
     """The text as it was before somebody copied it."""
-    lines = list(_without_comments(_BROKEN_ADDRESS.sub(r"\1", text).split("\n")))
+    lines = list(_without_comments(_undoubled(_BROKEN_ADDRESS.sub(r"\1", text).split("\n"))))
     return "\n".join(_with_stacks(_without_margins(_unwrapped(_unfolded(lines)))))
 
 
@@ -71,6 +72,13 @@ def _with_stacks(lines: Iterable[str]) -> Iterator[str]:
         else:
             yield line
         is_code, is_below_frame = is_below_frame, frame is not None
+
+
+def _undoubled(lines: list[str]) -> list[str]:
+    """Without the empty lines that some pages put below each line."""
+    own, between = lines[::2], lines[1::2]
+    is_doubled = len(own) > _FEW and not any(map(str.strip, between)) and 2 * sum(map(bool, map(str.strip, own))) > len(own)
+    return own if is_doubled else lines
 
 
 def _unwrapped(lines: Sequence[str]) -> Sequence[str]:
@@ -179,7 +187,7 @@ def _without_margins(lines: Sequence[str]) -> Iterator[str]:
 def _without_margin(lines: Sequence[str]) -> Sequence[str]:
     margin = min(map(_margin, filter(str.strip, lines)), default=0)
     outer = (line.lstrip() for line in lines if line.strip() and _margin(line) == margin)
-    return lines if not margin or any(map(_NEEDS_MARGIN.match, outer)) else [line[margin:] for line in lines]
+    return lines if not margin or all(map(_NEEDS_MARGIN.match, outer)) else [line[margin:] for line in lines]
 
 
 def _margin(line: str) -> int:

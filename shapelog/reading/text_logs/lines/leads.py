@@ -5,12 +5,14 @@ from numbers and levels, up to the head that PyTorch writes.
 """
 
 import re
+from itertools import pairwise
 
 # Of how many lines the form is taken, and of how many characters of each.
 _SAMPLED, _LONGEST = 1_000, 160
 # An empty line may have no more than the sign in front of it.
 _WORD = re.compile(rb"[^\s!-/:-@\[-`{-~]")
 _NUMBER = re.compile(rb"(?:^ +)?\d+")
+_COLUMNS = re.compile(rb" *(\d{1,9})(?: +(\d{1,9}))?(?: |$)")
 _LEVEL = re.compile(rb"\b(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|debug|info|warning|error|critical)\b *")
 _MASKED = re.compile(rb"0|\x00| +|[^0\x00 ]+")
 # Where PyTorch's own head begins, and what only its messages have.
@@ -37,9 +39,23 @@ def lead_of(text: bytes) -> re.Pattern[bytes] | None:
     shared = shared[: own.start()] if own else shared
     found = max(_TIME.match(shared), _ENDS.match(shared), key=lambda match: match.end() if match else -1)
     if found is None or not found[0].strip():
-        return None
+        return _line_numbers(lines[:_SAMPLED])
     parts = (_form(part) for part in _MASKED.findall(found[0].rstrip(b" ")))
     return re.compile(b"(?m)^ *" + b"".join(parts) + (b" ?" if found[0].endswith(b" ") else b""))
+
+
+def _line_numbers(lines: list[bytes]) -> re.Pattern[bytes] | None:
+    """The numbers of the lines, in one or two columns with nothing but blanks between them and the text."""
+    found = [_COLUMNS.match(line) for line in lines]
+    columns = 0
+    while columns < 2 and len(lines) > 2 and _is_counted([int(match[columns + 1] or -1) if match else -1 for match in found]):
+        columns += 1
+    return re.compile(rb"(?m)^" + rb" *\d+" * columns + rb"(?: |$)") if columns else None
+
+
+def _is_counted(numbers: list[int]) -> bool:
+    """Whether nearly each number is one more than that of the line before."""
+    return 5 * sum(after == before + 1 for before, after in pairwise(numbers)) >= 4 * (len(numbers) - 1)
 
 
 def _form(part: bytes) -> bytes:

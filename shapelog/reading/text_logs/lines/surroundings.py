@@ -97,6 +97,11 @@ def is_fence(line: str) -> bool:
     return _FENCE.match(line) is not None
 
 
+def is_heading(line: str) -> bool:
+    """Whether a line is a heading in Markdown."""
+    return re.match(r"\s*#{1,6} \S", line) is not None
+
+
 def _of_object(text: str) -> str:
     """The message in the JSON object that Docker and the loggers of programs make of each line; other text as it is."""
     try:
