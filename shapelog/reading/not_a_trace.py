@@ -26,6 +26,11 @@ _KINDS = (
     ),
     (rb"\[__(?:recompiles|guards|graph_code|graph_breaks)|torch/_dynamo/\S+ \[\d+/\d+\]", f"TORCH_LOGS output: {_NOTHING_IN_THEM}"),
     (
+        rb"\bassert_size_stride\([^\n]*\)[ \t]*\n(?:[ \t^~]*\n)?[ \t]*AssertionError: ",
+        "an error of compiled code at run time: a tensor has other sizes or strides than the code was compiled for; "
+        "it has nothing about recompilations",
+    ),
+    (
         rb'(?m)^(?:\[rank\d+\]: ?)?[ \t]{0,8}File "[^"\n]{1,400}[\\/]torch[\\/]_(?:dynamo|inductor|functorch)[\\/][^"\n]{1,200}", line'
         rb"(?:[^\n]*\n(?!\s*\n)){1,400}?(?:\[rank\d+\]: ?)?"
         rb"(?:[A-Za-z_][\w.]{0,80}\.)?[A-Z]\w{0,60}(?:Error|Exception|Interrupt)(?:: |\s*$)",

@@ -37,6 +37,13 @@ from shapelog.errors import DATA_LOSS
         (b"WARNING:jax._src.dispatch:182: Finished XLA compilation of jit(f) in 0.2 sec\n", "the output of JAX, TensorFlow or PyTorch/XLA"),
         (b"WARNING:tensorflow:5 out of the last 5 calls to <f> triggered tf.function retracing.\n", "the output of JAX, TensorFlow"),
         (b"pt-xla-profiler: Compilation Analysis\n", "the output of JAX, TensorFlow or PyTorch/XLA"),
+        (b'  File "torch/_dynamo/guards.py", line 2, in f\n', "paste the text up to the exception"),
+        (b"File /lib/torch/_dynamo/eval_frame.py:337, in g(*args)\n", "paste the text up to the exception"),
+        (
+            b'  File "/lib/torch/_inductor/utils.py", line 2006, in run\n    return model(new)\n  File "/tmp/c.py", line 35, in call\n'
+            b"    assert_size_stride(primals_1, (256, 256), (256, 1))\n    ~~~~^^^\nAssertionError: expected siz",
+            "other sizes or strides than the code was compiled for",
+        ),
         (b"You can suppress this exception and fall back to eager by setting:\n", "the end of an error of the compiler"),
         (b"Graph Count: 1\nGraph Break Count: 0\nOp Count: 0\nBreak Reasons:\n", "which found no graph breaks"),
         (

@@ -24,7 +24,8 @@ from shapelog.reading.text_logs.lines.log_lines import Head, log_runs
 from shapelog.reading.text_logs.lines.signs import has_sign
 from shapelog.reading.text_logs.lines.surroundings import is_fence, is_heading, is_progress, without_launcher
 from shapelog.reading.text_logs.logged_breaks import LoggedBreaks
-from shapelog.reading.text_logs.logged_compiles import UNKNOWN, LoggedCompile, LoggedCompiles, number_of
+from shapelog.reading.text_logs.logged_compiles import LoggedCompile, LoggedCompiles, number_of
+from shapelog.reading.text_logs.logged_guards import LoggedGuards
 from shapelog.reading.text_logs.message_kinds import (
     MessageKind,
     follows_stack,
@@ -38,17 +39,13 @@ from shapelog.reading.text_logs.message_kinds import (
     titles_break,
 )
 from shapelog.reading.text_logs.messages import (
-    AddedText,
     Code,
     LimitText,
     RecompileText,
-    SymbolText,
-    TrackedText,
     inductor_messages,
     limits,
     recompiled_code,
     recompiles,
-    symbolic,
     without_cut_end,
 )
 from shapelog.reading.text_logs.open_message import MOST_LINES, OpenMessage
@@ -73,18 +70,9 @@ _COPIED = (MessageKind.RECOMPILES, MessageKind.GUARDS, MessageKind.GRAPH, Messag
 _ENDS, _LEAVES_OUT = "the log ends before its reasons", "the log leaves out its reasons"
 # The message of lines without heads among those that are open.
 _PLAIN = -1, None
-_IN_TREE = re.compile(r"\s*(?:\| ?)*\+- \w")
-_LISTED = re.compile(
-    r"\s*(?:[A-Z_]+: )?((?:check_tensor\(|___\w+\(|__nn_module_guard_|(?:not )?hasattr\(|len\(|[LG]\[|utils_device|str\(|not [LG_]"
-    r"|-?\d+ <=? [LG(]|list\(|(?:Eq|Ne)\().*)"
-)
 _GRAPH_BEGIN = re.compile(r"^\s*(?:.*?\s)?(?=class GraphModule\(torch\.nn\.Module\):)")
 _MADE_BY_DYNAMO = re.compile(r"===== __compiled_fn_")
 _IN_GRAPH = re.compile(r"# File: (?P<file>.+?):(?P<line>\d{1,9}) in (?P<name>\S+?), code: ?(?P<code>.*)")
-_TENSOR = re.compile(
-    r"check_tensor\((?P<source>.*?), (?P<type>[\w.]+), DispatchKeySet\(.*?\), torch\.(?P<dtype>\w+), device=.*?, "
-    r"requires_grad=(?P<grad>True|False)"
-)
 _START = re.compile(r"start tracing (?P<name>\S+)(?: (?P<file>.+):(?P<line>\d{1,9}))?\s*$")
 # Torch 2.6 and later, under ``torch.compiler.set_stance("fail_on_recompile")``.
 _FORBIDDEN = "Detected recompile when"
@@ -111,6 +99,7 @@ class Transcriber:
         self._last: OpenMessage | None = None
         self._above: deque[tuple[int, str]] = deque(maxlen=_MOST_ABOVE)
         self._graph_breaks = LoggedBreaks(self._compiles, self.contents)
+        self._logged_guards = LoggedGuards(self._compiles, self.contents)
         self._failures: list[tuple[FailureText, LoggedCompile]] = []
         self._quoted: list[tuple[FailureText, int]] = []
         self._mentioned: list[tuple[LimitText, int]] = []
@@ -183,7 +172,7 @@ class Transcriber:
                     self._finish(self._open.pop(_PLAIN))
             if message.kind is MessageKind.SYMBOLS:
                 self._compiles.line = number + at
-                self._symbols(head, text)
+                self._logged_guards.take_symbols(head, text)
             elif message.kind is MessageKind.START:
                 self._start(head, text)
             elif message.kind is not MessageKind.OTHER:
@@ -217,7 +206,7 @@ class Transcriber:
                 self._finish(self._open.pop(_PLAIN))
         if kind is MessageKind.SYMBOLS:
             self._compiles.line = number
-            self._symbols(Head(), text)
+            self._logged_guards.take_symbols(Head(), text)
         elif kind is not MessageKind.OTHER:
             above = self._message_above(number) if heads_user_stack(text) else []
             if kind is MessageKind.FAILURE and follows_stack(text):
@@ -386,52 +375,7 @@ class Transcriber:
                 self._compiles.write_reasons(compile, (found.reason,))
 
     def _guards(self, head: Head, lines: list[str]) -> None:
-        begin = next((at for at, line in enumerate(lines) if "TREE_GUARD_MANAGER" in line or "+- RootGuardManager" in line), -1)
-        tree = lines[begin:] if begin >= 0 else [line.strip() for line in lines if _IN_TREE.match(line)]
-        if not tree:
-            self._list_guards(head, [found[1] for line in lines if (found := _LISTED.match(line))])
-            return
-        payload, kind = "\n".join(["", *tree]), "dynamo_cpp_guards_str"
-        compile = self._compiles.compile_of(head, "guards")
-        if compile is None:
-            return
-        self.contents.messages["guards"] += 1
-        self._compiles.start(compile)
-        self._describe_inputs(compile, payload)
-        self._compiles.write(compile, {kind: {}}, payload)
-        compile.has_guards = True
-        self.contents.signs.update(versions.of_guards(payload))
-
-    def _list_guards(self, head: Head, guards: list[str]) -> None:
-        """Guards of torch 2.3 and older, one on a line, each perhaps a message of its own."""
-        compile = self._compiles.compile_of(head, "") if guards else None
-        if compile is None and guards:
-            compile = self._compiles.unnumbered(head, UNKNOWN, is_recompile=False)
-        if compile is not None:
-            self.contents.messages["guards"] += 1
-            self._compiles.start(compile)
-            compile.listed += guards
-
-    def _describe_inputs(self, compile: LoggedCompile, guards: str) -> None:
-        """The tensors that a compile was called with: sizes from ``track_symint``, all else from the guards."""
-        for number, found in enumerate(_TENSOR.finditer(guards)):
-            tracked = compile.tensors.get(found["source"])
-            if tracked is None:
-                continue
-            sizes, strides = ([compile.number(tracked[key]) for key in sorted(tracked) if key[0] == part] for part in ("size", "stride"))
-            describes = {"describer_id": len(self._compiles), "id": number}
-            tensor = {
-                **describes,
-                "size": sizes,
-                "stride": strides,
-                "dtype": f"torch.{found['dtype']}",
-                "requires_grad": found["grad"] == "True",
-                "is_parameter": found["type"].rpartition(".")[2] == "Parameter",
-                "is_leaf": None,
-                "storage_offset": compile.number(tracked.get(("", 0), "0")),
-            }
-            self._compiles.write(compile, {"describe_tensor": tensor})
-            self._compiles.write(compile, {"describe_source": {**describes, "source": found["source"]}})
+        self._logged_guards.take(head, lines)
 
     def _graph(self, head: Head, lines: list[str]) -> None:
         parts: list[list[str]] = []
@@ -589,46 +533,6 @@ class Transcriber:
             body = text[named.end() :] if named else text
             self.contents.messages["cudagraphs" if head.artifact == "cudagraphs" or cuda_graph_message(body) else "perf_hints"] += 1
             self._compiles.write(compile, {"artifact": {"name": INDUCTOR_MESSAGE, "encoding": "string"}}, body)
-
-    def _symbols(self, head: Head, text: str) -> None:
-        """One line of ``symbolic_shapes.py``."""
-        if text.startswith("create_env"):
-            compile = self._compiles.compile_of(head, "env")
-            if compile is not None:
-                self.contents.messages["dynamic"] += 1
-                compile.has_env = True
-                self._compiles.start(compile)
-            return
-        found = None if text.endswith("[statically known]") else symbolic(text)
-        if found is None:
-            return
-        compile = self._compiles.compile_of(head, "")
-        if compile is None:
-            compile = self._compiles.unnumbered(head, UNKNOWN, is_recompile=False)
-        self.contents.messages["dynamic"] += 1
-        if isinstance(found, TrackedText):
-            compile.tensors.setdefault(found.source, {})[found.part, found.dim] = found.value
-            return
-        self._compiles.start(compile)
-        if isinstance(found, SymbolText):
-            compile.values[found.symbol] = found.value
-            kind = "create_symbol" if found.source else "create_unbacked_symbol"
-            body = {"symbol": found.symbol, "val": found.value, "vr": found.range, "source": found.source}
-            compile.sources.setdefault(found.symbol, []).append(found.source)
-            self._compiles.write(compile, {kind: {**body, **self._compiles.stack(found.place)}})
-        elif isinstance(found, AddedText):
-            compile.last_guard = found = found.placed_like(compile.last_guard)
-            self._compiles.write(compile, {"guard_added": {"expr": found.expression, **self._compiles.stack(found.place)}})
-            pinned = found.pinned
-            if pinned is not None and pinned.symbol not in compile.pinned:
-                compile.pinned[pinned.symbol] = None
-                compile.waiting_pins.append(pinned)
-            self._compiles.write_pins(compile, found)
-        elif found.symbol not in compile.pinned:
-            compile.pinned[found.symbol] = None
-            compile.waiting_pins.append(found)
-            if compile.last_guard is not None and compile.last_guard.names(found.symbol):  # torch 2.8 and later write the guard first
-                self._compiles.write_pins(compile, compile.last_guard)
 
 
 def _is_exact(head: Head) -> bool:

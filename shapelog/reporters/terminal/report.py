@@ -206,6 +206,10 @@ def _summary(page: TextPage, report: Report) -> None:
         page.line((f"Summary: {plural(breaks, 'graph break')}", "bold"), f", {report.without_recompilations} in this log")
     elif summary.recompiles:
         _totals(page, report, of_them)
+        if before := _missing_before(report):
+            last, count = before
+            what = f"{plural(count, 'recompilation')} of its function before that {'is' if count == 1 else 'are'} not in this log"
+            page.line(f"{last.label} is compilation no. {last.id.compile + 1}: {what}", indent=2)
     elif summary.compiles:
         later = _first_of_later(report)
         _totals(page, report, _without_recompilations(report, later is not None))
@@ -281,6 +285,18 @@ def _first_of_later(report: Report) -> Compile | None:
         compile for frame, number in explained.items() for compile in frame.compiles if compile.shown_label and compile.id.compile > number
     ]
     return max(found, key=lambda compile: compile.id.compile, default=None)
+
+
+def _missing_before(report: Report) -> tuple[Compile, int] | None:
+    """Of the function of which a text log lacks the most recompilations, by their ids: the last one, and how many are missing."""
+    found = []
+    for frame in report.trace.frames if report.trace.is_text else ():
+        numbered = {compile.id.compile: compile for compile in frame.compiles if compile.shown_label and compile.id.compile > 0}
+        if numbered:
+            last = numbered[max(numbered)]
+            found.append((last, last.id.compile - len(numbered)))
+    most = max(found, key=lambda pair: pair[1], default=None)
+    return most if most and most[1] > 0 else None
 
 
 def _left_out(page: TextPage, report: Report) -> None:

@@ -779,6 +779,27 @@ def test_a_symbol_that_an_old_version_replaces_is_pinned(tmp_path: Path) -> None
     assert "0/1 is compilation no. 2 of its function: TORCH_LOGS=recompiles shows why" in shown
 
 
+@pytest.mark.parametrize(
+    ("ids", "words"),
+    [
+        (("0/41",), "0/41 is compilation no. 42: 40 recompilations of its function before that are not in this log"),
+        (("0/2", "1/4", "1/5"), "1/5 is compilation no. 6: 3 recompilations of its function before that are not in this log"),
+        (("0/1", "0/3"), "0/3 is compilation no. 4: 1 recompilation of its function before that is not in this log"),
+        (("0/1", "0/2"), ""),
+    ],
+)
+def test_how_many_recompilations_before_are_missing_is_known_from_the_ids(ids: tuple[str, ...], words: str, tmp_path: Path) -> None:
+    text = ""
+    for label in ids:
+        head = f"V1226 11:51:27.633000 3727 torch/_dynamo/guards.py:3508] [{label}] [__recompiles] "
+        frame, _, number = label.partition("/")
+        text += f"{head}Recompiling function f{frame} in /srv/a.py:{frame}\n{head}    triggered by the following guard failure(s):\n"
+        text += f"{head}    - {frame}/{int(number) - 1}: a == {number}.5\n"
+    shown = terminal(text, tmp_path)
+    assert words in shown
+    assert words or "is compilation no." not in shown
+
+
 def test_the_first_screen_is_the_answer_and_the_last_line_records_more(tmp_path: Path) -> None:
     path = tmp_path / "run.txt"
     path.write_text(LIMIT.format(rank=0, process=1), encoding="utf-8")

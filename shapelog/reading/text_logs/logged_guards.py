@@ -1,0 +1,116 @@
+"""What a log has of the symbols and the guards of its compiles: one line of ``symbolic_shapes.py`` each, a tree or a list of guards."""
+
+import re
+
+from shapelog.reading.text_logs import versions
+from shapelog.reading.text_logs.contents import LogContents
+from shapelog.reading.text_logs.lines.log_lines import Head
+from shapelog.reading.text_logs.logged_compiles import UNKNOWN, LoggedCompile, LoggedCompiles
+from shapelog.reading.text_logs.messages import AddedText, SymbolText, TrackedText, symbolic
+
+_IN_TREE = re.compile(r"\s*(?:\| ?)*\+- \w")
+_LISTED = re.compile(
+    r"\s*(?:[A-Z_]+: )?((?:check_tensor\(|___\w+\(|__nn_module_guard_|(?:not )?hasattr\(|len\(|[LG]\[|utils_device|str\(|not [LG_]"
+    r"|-?\d+ <=? [LG(]|list\(|(?:Eq|Ne)\().*)"
+)
+_TENSOR = re.compile(
+    r"check_tensor\((?P<source>.*?), (?P<type>[\w.]+), DispatchKeySet\(.*?\), torch\.(?P<dtype>\w+), device=.*?, "
+    r"requires_grad=(?P<grad>True|False)"
+)
+
+
+class LoggedGuards:
+    """Takes the messages about symbols and guards, and writes them with the compile that they belong to."""
+
+    def __init__(self, compiles: LoggedCompiles, contents: LogContents) -> None:
+        self._compiles = compiles
+        self._contents = contents
+
+    def take_symbols(self, head: Head, text: str) -> None:
+        """One line of ``symbolic_shapes.py``."""
+        if text.startswith("create_env"):
+            compile = self._compiles.compile_of(head, "env")
+            if compile is not None:
+                self._contents.messages["dynamic"] += 1
+                compile.has_env = True
+                self._compiles.start(compile)
+            return
+        found = None if text.endswith("[statically known]") else symbolic(text)
+        if found is None:
+            return
+        compile = self._compiles.compile_of(head, "")
+        if compile is None:
+            compile = self._compiles.unnumbered(head, UNKNOWN, is_recompile=False)
+        self._contents.messages["dynamic"] += 1
+        if isinstance(found, TrackedText):
+            compile.tensors.setdefault(found.source, {})[found.part, found.dim] = found.value
+            return
+        self._compiles.start(compile)
+        if isinstance(found, SymbolText):
+            compile.values[found.symbol] = found.value
+            kind = "create_symbol" if found.source else "create_unbacked_symbol"
+            body = {"symbol": found.symbol, "val": found.value, "vr": found.range, "source": found.source}
+            compile.sources.setdefault(found.symbol, []).append(found.source)
+            self._compiles.write(compile, {kind: {**body, **self._compiles.stack(found.place)}})
+        elif isinstance(found, AddedText):
+            compile.last_guard = found = found.placed_like(compile.last_guard)
+            self._compiles.write(compile, {"guard_added": {"expr": found.expression, **self._compiles.stack(found.place)}})
+            pinned = found.pinned
+            if pinned is not None and pinned.symbol not in compile.pinned:
+                compile.pinned[pinned.symbol] = None
+                compile.waiting_pins.append(pinned)
+            self._compiles.write_pins(compile, found)
+        elif found.symbol not in compile.pinned:
+            compile.pinned[found.symbol] = None
+            compile.waiting_pins.append(found)
+            if compile.last_guard is not None and compile.last_guard.names(found.symbol):  # torch 2.8 and later write the guard first
+                self._compiles.write_pins(compile, compile.last_guard)
+
+    def take(self, head: Head, lines: list[str]) -> None:
+        """The guards of one entry, or of torch 2.3 and older some of them."""
+        begin = next((at for at, line in enumerate(lines) if "TREE_GUARD_MANAGER" in line or "+- RootGuardManager" in line), -1)
+        tree = lines[begin:] if begin >= 0 else [line.strip() for line in lines if _IN_TREE.match(line)]
+        if not tree:
+            self._list_guards(head, [found[1] for line in lines if (found := _LISTED.match(line))])
+            return
+        payload, kind = "\n".join(["", *tree]), "dynamo_cpp_guards_str"
+        compile = self._compiles.compile_of(head, "guards")
+        if compile is None:
+            return
+        self._contents.messages["guards"] += 1
+        self._compiles.start(compile)
+        self._describe_inputs(compile, payload)
+        self._compiles.write(compile, {kind: {}}, payload)
+        compile.has_guards = True
+        self._contents.signs.update(versions.of_guards(payload))
+
+    def _list_guards(self, head: Head, guards: list[str]) -> None:
+        """Guards of torch 2.3 and older, one on a line, each perhaps a message of its own."""
+        compile = self._compiles.compile_of(head, "") if guards else None
+        if compile is None and guards:
+            compile = self._compiles.unnumbered(head, UNKNOWN, is_recompile=False)
+        if compile is not None:
+            self._contents.messages["guards"] += 1
+            self._compiles.start(compile)
+            compile.listed += guards
+
+    def _describe_inputs(self, compile: LoggedCompile, guards: str) -> None:
+        """The tensors that a compile was called with: sizes from ``track_symint``, all else from the guards."""
+        for number, found in enumerate(_TENSOR.finditer(guards)):
+            tracked = compile.tensors.get(found["source"])
+            if tracked is None:
+                continue
+            sizes, strides = ([compile.number(tracked[key]) for key in sorted(tracked) if key[0] == part] for part in ("size", "stride"))
+            describes = {"describer_id": len(self._compiles), "id": number}
+            tensor = {
+                **describes,
+                "size": sizes,
+                "stride": strides,
+                "dtype": f"torch.{found['dtype']}",
+                "requires_grad": found["grad"] == "True",
+                "is_parameter": found["type"].rpartition(".")[2] == "Parameter",
+                "is_leaf": None,
+                "storage_offset": compile.number(tracked.get(("", 0), "0")),
+            }
+            self._compiles.write(compile, {"describe_tensor": tensor})
+            self._compiles.write(compile, {"describe_source": {**describes, "source": found["source"]}})
