@@ -171,7 +171,7 @@ class FailureText(NamedTuple):
             return (self.type, self.code, self.caller) == (other.type, other.code, other.caller)
         if self.is_lost or other.is_lost:
             lost, known = (self, other) if self.is_lost else (other, self)
-            return lost.type == known.type or (lost.type == _ANY_TYPE and known.is_quoted)
+            return (known.is_quoted or known.type != _ANY_TYPE) if lost.type == known.type else lost.type == _ANY_TYPE and known.is_quoted
         mine, others = self._key, other._key
         if self.type == other.type == _VIOLATION and (self._names or other._names):
             return self._names <= set(_NAMED.findall(other.message)) if self._names else other._names <= set(_NAMED.findall(self.message))

@@ -925,3 +925,10 @@ def test_a_violation_that_a_sentence_quotes_names_its_dim(mark: str, tmp_path: P
 def test_a_violation_of_another_program_is_none(tmp_path: Path) -> None:
     with pytest.raises(ShapelogError):
         report_of("torch is fine, but I get ConstraintViolationError: duplicate key value from the database.\n", tmp_path)
+
+
+def test_a_cut_failure_of_another_function_is_its_own(tmp_path: Path) -> None:
+    first = "WON'T CONVERT f /srv/a.py line 3 \ndue to: \nTraceback (most recent call last):\n"
+    first += '  File "/pytorch/torch/_ops.py", line 60, in __call__\n    return self._op()\nRuntimeError: sizes differ\n'
+    found = failures(f"{first}==========\nWON'T CONVERT g /srv/b.py line 122 \ndue to: \nTraceback (most recent call last):\n", tmp_path)
+    assert [str(item.place) for item in found] == ["/srv/a.py:3", "/srv/b.py:122"]
