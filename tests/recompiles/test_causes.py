@@ -1500,6 +1500,38 @@ def test_a_number_of_items_that_leads_to_another_graph_needs_one_as_an_int_too(o
     assert (cause.verdict is Verdict.JUSTIFIED) is (other == TANH)
 
 
+def plus(number: int) -> str:
+    added = f'add: "f32[10, 8][8, 1]cpu" = l_x_ + {number};  l_x_ = None'
+    return graph_text('L_x_: "f32[10, 8][8, 1]cpu"', added, "return (add,)")
+
+
+@pytest.mark.parametrize(("number", "other", "is_justified"), [(1, 2, True), (1, 1, False), (3, 2, False)])
+def test_objects_that_hold_other_numbers_need_a_graph_each(number: int, other: int, is_justified: bool) -> None:
+    """A ``numpy.finfo`` of another dtype; an int that differs, too, may be the number."""
+    made = trace()
+    for place, added in enumerate((1, other)):
+        same = guard_manager(
+            "L['info']", f"ID_MATCH: ___check_obj_id(L['info'], {700 + place}), type=<class 'numpy.finfo'>", type="numpy.finfo"
+        )
+        value = equals_match("L['k']", number if place else 1)
+        made += compiled(f"0/{place}", tensor(10, 8), guards=guard_tree(tensor_match(), same, value), graph=plus(added))
+    cause = next(cause for cause in last_recompile(made).causes if cause.codes == ("SL308",))
+    assert (cause.verdict is Verdict.JUSTIFIED) is cause.own_remedy.startswith("accept one graph for each object") is is_justified
+
+
+@pytest.mark.parametrize(("line", "is_justified"), [('if "k" in d:', True), ('y = d["k"]', False)])
+def test_a_key_that_a_branch_asks_for_needs_a_graph_for_each_case_where_only_numbers_differ(line: str, is_justified: bool) -> None:
+    made = trace()
+    for number, (text, key) in enumerate((("", "k"), ("not ", "m"))):
+        has = f"DICT_CONTAINS: {text}___dict_contains('k', L['d'])  # {line}  # app/m.py:3 in f"
+        keys = equals_match("list(dict.keys(L['d']))[0]", key, "str")
+        guards = guard_tree(tensor_match(), guard_manager("L['d']", has, type="dict", comment=""), keys)
+        made += compiled(f"0/{number}", tensor(10, 8), guards=guards, graph=plus(number))
+    cause = only(made)
+    assert cause.codes == ("SL314",)
+    assert (cause.verdict is Verdict.JUSTIFIED) is is_justified
+
+
 @pytest.mark.parametrize(
     ("line", "other", "is_justified"),
     [

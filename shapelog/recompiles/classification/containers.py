@@ -8,12 +8,14 @@ from shapelog.recompiles.classification.result import (
     Classification,
     Classifier,
     code_of,
+    compute_with_other_numbers,
     have_other_graphs,
     short_type,
     takes_another_way,
 )
 from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts import CompileFacts
+from shapelog.recompiles.int_usage import is_tested, spelled
 from shapelog.rules import Verdict
 from shapelog.text import with_article
 
@@ -62,7 +64,8 @@ def _of_dict(item: Violation, sentence: str, entry: CompileFacts, call: CompileF
     had, has = ({tensor.source for tensor in known.compile.inputs if tensor.source.is_below(item.source)} for known in (entry, call))
     if not remedy and had - has and has - had and have_other_graphs(entry, call):
         return Classification(("SL314",), sentence, verdict=Verdict.JUSTIFIED, remedy=_KINDS_OF_CALLS)
-    if not remedy and takes_another_way(item, entry, call):
+    is_other = item.prop.kind is Kind.HAS and compute_with_other_numbers(entry, call) and is_tested(code_of(item), spelled(item.source))
+    if not remedy and (is_other or takes_another_way(item, entry, call)):
         return Classification(("SL314",), sentence, verdict=Verdict.JUSTIFIED, remedy=_EACH_CASE)
     return Classification(("SL314",), sentence, remedy=remedy or (_OWN_KEYS if _changes_it_itself(item, entry, call) else ""))
 

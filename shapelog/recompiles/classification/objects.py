@@ -5,7 +5,15 @@ import re
 from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.properties import TENSOR, Kind, is_address
 from shapelog.reading.payloads.source_names import Source, is_library
-from shapelog.recompiles.classification.result import TRACED, Classification, Classifier, code_of, short_type, takes_another_way
+from shapelog.recompiles.classification.result import (
+    TRACED,
+    Classification,
+    Classifier,
+    code_of,
+    compute_with_other_numbers,
+    short_type,
+    takes_another_way,
+)
 from shapelog.recompiles.evidence.violation import THE_CLASS, Described, Known, Violation, was_traced
 from shapelog.recompiles.facts import COMPILED_FUNCTION, CompileFacts
 from shapelog.recompiles.passed_functions import functions_in, other_library_function
@@ -60,6 +68,7 @@ _FOR_BACKWARD = (
 _SAME_TENSOR = "copy_() new values into the same tensor, or leave out guard=True where mark_static_address asks for this guard"
 # Dynamo marks the parameters and the state of an optimizer (``torch/_dynamo/variables/optimizer.py``).
 _IN_OPTIMIZER, _ONE_OPTIMIZER = re.compile(r"[/\\]torch[/\\]optim[/\\]"), "create the optimizer once: another one has other tensors"
+_OTHER_CONTENT = "accept one graph for each object: the code computes with numbers that differ between them"
 _WITHOUT_ID = "leave id() of it out of the compiled code, or accept one graph for each object"
 # Before torch 2.8 a bool is guarded by its id, and CPython has True and False next to each other, 32 bytes apart.
 _BOOL_DISTANCE = 32
@@ -129,7 +138,10 @@ def _identity(item: Violation, name: str, entry: CompileFacts, call: CompileFact
         remedy = _ONE_OPTIMIZER if _IN_OPTIMIZER.search(call.compile.metrics.code_file) else _SAME_TENSOR
     elif re.search(rf"(?<![\w.])id\({re.escape(name)}\)", code_of(item)):
         remedy = _WITHOUT_ID
-    return Classification(("SL308",), f"{name}{kind} is a different object from the one this was compiled for", remedy=remedy)
+    sentence = f"{name}{kind} is a different object from the one this was compiled for"
+    if not remedy and compute_with_other_numbers(entry, call):  # such as a numpy.finfo of another dtype
+        return Classification(("SL308",), sentence, verdict=Verdict.JUSTIFIED, remedy=_OTHER_CONTENT)
+    return Classification(("SL308",), sentence, remedy=remedy)
 
 
 def _is_of_instance(source: Source) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from shapelog.reading.payloads.guards import place_of
+from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.source_names import display_text
 from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts import CompileFacts
@@ -55,6 +56,17 @@ def have_other_graphs(entry: CompileFacts, call: CompileFacts) -> bool:
     """Whether the graphs of both are recorded and not similar."""
     graph, other = entry.compile.graph, call.compile.graph
     return bool(graph and other and graph.key != other.key)
+
+
+def compute_with_other_numbers(entry: CompileFacts, call: CompileFacts) -> bool:
+    """Whether the graphs of both have the same operations on the same tensors with other numbers, and no guarded value but keys of dicts
+    differs.
+    """
+    graph, other = entry.compile.graph, call.compile.graph
+    if not (graph and other) or graph.numbers == other.numbers or (graph.key, graph.placeholders) != (other.key, other.placeholders):
+        return False
+    values = ((key, value) for key, value in entry.facts.items() if key[1].kind is Kind.VALUE and key[0].dict_of_key is None)
+    return all(call.facts.get(key, value) == value for key, value in values)
 
 
 def takes_another_way(item: Violation, entry: CompileFacts, call: CompileFacts) -> bool:
