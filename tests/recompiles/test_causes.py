@@ -1182,6 +1182,24 @@ def test_an_int_of_one_needs_a_graph_of_its_own_where_the_line_takes_others(befo
     assert cause.own_remedy.startswith("accept the extra graph") == has_remedy
 
 
+@pytest.mark.parametrize(("value", "has_remedy"), [(1, True), (3, False)])
+def test_an_int_of_one_that_a_guard_over_its_symbol_requires_needs_a_graph_of_its_own(value: int, has_remedy: bool) -> None:
+    line = {"line": 6, "name": "f", "filename": MODEL, "loc": "return torch.zeros(n) + x"}
+    pins = [{"symbol": "s0", "sources": ["L['n']"], "value": str(value), "user_stack": [line]}]
+    made = trace()
+    for number, (shape, pinned) in enumerate(((f"L['n'] == {value}", pins), ("2 <= L['n']", []))):
+        symbols = [("s0", 7 if number else value, "L['n']")]
+        of_int = guard_manager("L['n']", "TYPE_MATCH: ___check_type_id(L['n'], 7), type=<class 'int'>", type="int")
+        guards = guard_tree(tensor_match(), of_int, shapes=(f"{shape}  {RETURN_LINE}",))
+        made += compiled(f"0/{number}", tensor(10, 8), guards=guards, symbols=symbols, specializations=pinned)
+    cause = only(made)
+    assert (cause.codes, cause.sentence) == (
+        ("SL102", "SL201"),
+        f"the code specialized on an int: the cache entry requires n == {value} (now n = 7)",
+    )
+    assert cause.own_remedy.startswith("accept the extra graph") is has_remedy
+
+
 def test_a_class_that_is_made_anew_is_to_be_defined_once() -> None:
     trees = [
         guard_tree(

@@ -8,6 +8,7 @@ from shapelog.recompiles.facts import CompileFacts, pin_of
 from shapelog.recompiles.tied_sizes import tied_to
 
 _SHOWN_CODE = 60
+ZERO_OR_ONE = "accept the extra graph: 0 and 1 often need one each; rewrite the line if other values recompile, too"
 _VMAP, _FAKE_TENSORS = "torch/_functorch/vmap.py", "torch/_subclasses/fake_tensor.py"
 
 

@@ -7,7 +7,7 @@ from shapelog.reading.payloads.guards import ShapeGuard
 from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.source_names import Source, display_text
 from shapelog.recompiles.classification.floats import FLOAT_BRANCH, is_constant_of_float, is_of_float
-from shapelog.recompiles.classification.pins import specializer
+from shapelog.recompiles.classification.pins import ZERO_OR_ONE, is_of_zero_or_one, specializer
 from shapelog.recompiles.classification.result import Classification, Classifier, shown_guard
 from shapelog.recompiles.classification.sizes import LAYOUT, OWN_SYMBOLS, SLICE, unbacked
 from shapelog.recompiles.evidence.violation import Violation
@@ -149,7 +149,8 @@ def _specialized(guard: _Guard) -> Classification | None:
     pinned = (item for item in guard.entry.compile.specializations if any(source.canonical == guard.source for source in item.sources))
     code = next(map(specializer, pinned), "SL201")
     what, codes = ("a size", (code,)) if guard.source.tensor_part else ("an int", ("SL102", code))
-    return Classification(codes, f"the code specialized on {what}: the cache entry requires {guard.shown}", True)
+    remedy = ZERO_OR_ONE if what == "an int" and is_of_zero_or_one(guard.source, guard.entry) else ""
+    return Classification(codes, f"the code specialized on {what}: the cache entry requires {guard.shown}", True, remedy=remedy)
 
 
 def _branch(guard: _Guard) -> Classification:

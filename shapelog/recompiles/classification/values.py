@@ -6,7 +6,7 @@ from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.classification.floats import float_value, is_compared_with_tensor, not_a_number
 from shapelog.recompiles.classification.objects import shown_object
-from shapelog.recompiles.classification.pins import is_of_zero_or_one, pinned
+from shapelog.recompiles.classification.pins import ZERO_OR_ONE, is_of_zero_or_one, pinned
 from shapelog.recompiles.classification.result import Classification, Classifier, short_type
 from shapelog.recompiles.classification.tensors import INNER, inner_tensors
 from shapelog.recompiles.evidence.violation import Described, Violation, constant_type
@@ -17,7 +17,6 @@ _OTHER_BOOL = {"True": "False", "False": "True"}
 _SCALARS = frozenset(("bool", "int", "float", "complex", "str", "bytes"))
 _COUNTER = "itertools.count"
 _NUMBER_OF_COUNTER = "call next({}) outside the compiled function, and pass the number"
-_ZERO_OR_ONE = "accept the extra graph: 0 and 1 often need one each; rewrite the line if other values recompile, too"
 _PLAIN = "pass a plain {}: PyTorch treats an instance of a subclass as a constant"
 _OF_INSTANCE = (
     "leave the value out of the compiled code if it only names the object; if not, each instance needs its own graph: "
@@ -85,7 +84,7 @@ def _int(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) ->
         return Classification(("SL315",), f"{sentence}; ints on an nn.Module are static by default", True)
     codes, words = pinned(item, item.source, entry, call)
     known = entry if item.source in entry.specializations_by_source else call
-    remedy = _ZERO_OR_ONE if codes and is_of_zero_or_one(item.source, known) else ""
+    remedy = ZERO_OR_ONE if codes and is_of_zero_or_one(item.source, known) else ""
     return Classification(("SL102", *codes), sentence + words, True, remedy=remedy)
 
 
