@@ -210,6 +210,11 @@ def test_sizes_strides_and_offsets_of_inputs() -> None:
     assert symbolic("track_symint L['x'].stride()[1] s3 RelaxedUnspecConstraint(warn_only=True)") == TrackedText(
         "L['x']", "stride", 1, "s3"
     )
+    assert symbolic("track_symint L['x'].size()[0] s54 + 1 None") == TrackedText("L['x']", "size", 0, "s54 + 1")
+    assert symbolic("track_symint L['x'].size()[0] Max(1, s0) StrictMinMaxConstraint(vr=VR[2, 8])") == TrackedText(
+        "L['x']", "size", 0, "Max(1, s0)"
+    )
+    assert symbolic("track_symint L['x'].size()[0] s54") == TrackedText("L['x']", "size", 0, "s54")
     assert symbolic("track_symint L['x'].storage_offset() 0 None") == TrackedText("L['x']", "", 0, "0")
 
 
