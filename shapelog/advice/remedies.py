@@ -17,7 +17,7 @@ from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.classification.sizes import NO_BREAK
 from shapelog.recompiles.explain import Recompile
-from shapelog.recompiles.graph_reuse import is_known_by_limit
+from shapelog.recompiles.graph_reuse import is_known_by_limit, similar
 from shapelog.recompiles.int_usage import is_tested, spelled
 from shapelog.rules import RULES, UNEXPLAINED, Remedy, Rule, Verdict, any_blocks_marking, remedy_for
 from shapelog.text import enumerated, names_of
@@ -125,7 +125,9 @@ class Remedies:
             or self._other_mark(removable)
         )
         pinned = _PINNED_INT if rule.code == _BY_FRAMEWORK and causes[0].is_int else ""
-        other = "" if text or removable else _obstacle_beside(first, causes) or _unbroken(first, causes[0]) or _tested_float(causes[0])
+        other = (
+            "" if text or removable else _obstacle_beside(first, causes) or _unbroken(first, causes[0]) or _tested_float(first, causes[0])
+        )
         known = text or other or causes[0].own_remedy or pinned or _dims_to_mark(rule, causes) or self._int_to_list(rule, causes[0])
         return Remedy(rule, known or remedy_for(rule, self._version.reads_sources))
 
@@ -252,9 +254,13 @@ def _unbroken(item: Recompile, cause: Cause) -> str:
     return UNBROKEN if is_nameless else ""
 
 
-def _tested_float(cause: Cause) -> str:
-    """What to do about a float that a line branches on, where a tensor in its place would break the graph."""
-    is_branch = cause.rule.code == _FLOAT and cause.place and is_tested(cause.place.code, spelled(cause.source))
+def _tested_float(item: Recompile, cause: Cause) -> str:
+    """What to do about a float that a line branches on, where a tensor in its place would break the graph.
+
+    Where the line needs the exact float and the graphs are similar, it is not the branch that does, but a call in its condition.
+    """
+    is_of_call = cause.needs_own_graph and item.nearest is not None and similar(item.nearest, item.compile)
+    is_branch = cause.rule.code == _FLOAT and cause.place and is_tested(cause.place.code, spelled(cause.source), not is_of_call)
     return "replace the branch on this float by torch.where on a tensor, or accept one graph per value" if is_branch else ""
 
 

@@ -100,14 +100,14 @@ def _ranges_of(node: ast.AST) -> Sequence[ast.AST]:
     return node.args if isinstance(node, ast.Call) and _called(node) in _OVER_RANGES else ()
 
 
-def is_tested(code: str, name: str) -> bool:
+def is_tested(code: str, name: str, in_calls: bool = True) -> bool:
     """Whether a line of code takes its way by the value of ``name``: in the condition of a branch, a loop or an assertion.
 
-    Whether it is None, or of which type, does not depend on the value.
+    Whether it is None, or of which type, does not depend on the value; what a call returns for it may not, where that is left out.
     """
     tree = _parsed(code)
     tests = (node.test for node in ast.walk(tree) if isinstance(node, (ast.If, ast.IfExp, ast.While, ast.Assert))) if tree else ()
-    return any(_asks_for(test, name) for test in tests)
+    return any(_asks_for(test, name, in_calls) for test in tests)
 
 
 def is_branch(code: str) -> bool:
@@ -116,12 +116,12 @@ def is_branch(code: str) -> bool:
     return tree is not None and any(isinstance(node, (ast.If, ast.While)) for node in ast.walk(tree))
 
 
-def _asks_for(test: ast.AST, name: str) -> bool:
+def _asks_for(test: ast.AST, name: str, in_calls: bool) -> bool:
     if isinstance(test, ast.Compare) and all(isinstance(operator, (ast.Is, ast.IsNot)) for operator in test.ops):
         return False
-    if isinstance(test, ast.Call) and isinstance(test.func, ast.Name) and test.func.id in _OF_TYPE:
+    if isinstance(test, ast.Call) and (not in_calls or (isinstance(test.func, ast.Name) and test.func.id in _OF_TYPE)):
         return False
-    return _is(test, name) or any(_asks_for(part, name) for part in ast.iter_child_nodes(test))
+    return _is(test, name) or any(_asks_for(part, name, in_calls) for part in ast.iter_child_nodes(test))
 
 
 def _executed(tree: ast.AST) -> Iterator[ast.AST]:

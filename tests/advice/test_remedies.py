@@ -362,7 +362,11 @@ def test_a_float_that_a_line_branches_on_is_not_wrapped_in_a_tensor(line: str, i
 
 @pytest.mark.parametrize(
     ("line", "remedy_begins"),
-    [("x = F.dropout(x, p)", "rewrite the line that needs"), ("if p != 1.0:", "replace the branch on this float by")],
+    [
+        ("x = F.dropout(x, p)", "rewrite the line that needs"),
+        ("if p != 1.0:", "replace the branch on this float by"),
+        ("if p.as_integer_ratio():", "rewrite the line that needs"),
+    ],
 )
 def test_a_float_that_a_line_needs_as_a_number_is_not_wrapped_either(line: str, remedy_begins: str) -> None:
     where = {"user_stack": [{"filename": 0, "line": 7, "name": "f", "loc": line}]}

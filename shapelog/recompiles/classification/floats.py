@@ -32,7 +32,8 @@ _PINNED_BY_LIBRARY = "a library needs the exact float: accept one graph per valu
 _LONGEST_ARGUMENT = 500
 # Of a float alone: ``torch.round`` and the methods of a tensor return tensors.
 _ROUNDING = re.compile(r"(?<![\w.])(?:math\.)?(?:int|round|floor|ceil|trunc)\(")
-_IN_BRANCH = " in evaluate_expr)"  # where Dynamo decides which way a branch goes
+# Where Dynamo decides which way a branch goes: by a comparison, or by whether the float itself is zero.
+_IN_BRANCH = re.compile(r" in evaluate_expr\)|\(_dynamo/symbolic_convert\.py:\d+ in inner\)")
 
 
 def float_value(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
@@ -132,7 +133,7 @@ def _branch_on_float(source: Source, call: CompileFacts) -> ShapeGuard | None:
     """The guard that a branch on a float leaves, None without one. Operations such as ``t**0.5`` leave guards on their range, too."""
     name, shapes = source.canonical, call.tree.shapes if call.tree else ()
     found = (shape for shape in shapes if shape.parsed.names == (name,) and not shape.parsed.is_equation)
-    return next((shape for shape in found if _IN_BRANCH in shape.comment), None)
+    return next((shape for shape in found if _IN_BRANCH.search(shape.comment)), None)
 
 
 def is_compared_with_tensor(expected: str) -> bool:
