@@ -29,7 +29,6 @@ _MOST_ASKED = 8
 _NOT_BY_MARKS = (Verdict.CODE, Verdict.JUSTIFIED)
 _SIZE, _BY_FRAMEWORK, _FLOAT = "SL101", "SL202", "SL312"
 _INTS = frozenset(("SL102", "SL315"))
-UNBROKEN = f"{NO_BREAK}, or keep it in a tensor"
 _COMPILE_FAILED = RULES["SL403"]
 # What to do about that where it is an int, which cannot be unbacked.
 _PINNED_INT = "a library, an operator or the backend needs the exact int: accept one graph per value, or keep it out of the compiled code"
@@ -250,8 +249,9 @@ def _failed_dynamic(item: Recompile, cause: Cause) -> bool:
 
 def _unbroken(item: Recompile, cause: Cause) -> str:
     """What to do about a value that has no name: it was on the stack where a graph break ended the code before."""
-    is_nameless = cause.source.is_unnamed and item.verdict is Verdict.CODE
-    return UNBROKEN if is_nameless else ""
+    if not cause.source.is_unnamed or item.verdict is not Verdict.CODE:
+        return ""
+    return f"{NO_BREAK}, or keep it in a tensor" if cause.prop.kind is Kind.VALUE else NO_BREAK
 
 
 def _tested_float(item: Recompile, cause: Cause) -> str:

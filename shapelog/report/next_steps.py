@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 
-from shapelog.advice.remedies import UNBROKEN
 from shapelog.grouping import grouped
 from shapelog.model.compile import Outcome
 from shapelog.reading.payloads.compiler_messages import ACCEPTED
 from shapelog.reading.payloads.source_names import is_library
+from shapelog.recompiles.classification.sizes import NO_BREAK
 from shapelog.report.alerts import Alert, Alerts, stable_text
 from shapelog.report.resumed_code import innermost
 from shapelog.report.steps.caches import cache_steps
@@ -35,7 +35,9 @@ def next_steps(found: Alerts) -> tuple[NextStep, ...]:
     broken = (alert for kind, members in by_kind.items() if kind and kind[0] is StepKind.GRAPH_BREAK for alert in members)
     resumed = frozenset(run.resumed.after(broken))
     for kind, alerts in by_kind.items():
-        members = [alert for alert in alerts if not (alert.code in resumed and change_of(alert).text == UNBROKEN)]  # gone with the break
+        members = [
+            alert for alert in alerts if not (alert.code in resumed and change_of(alert).text.startswith(NO_BREAK))
+        ]  # gone with the break
         if kind is not None and members:
             steps.append(_MAKERS[kind[0]](run, members))
     steps += export_steps(report.findings, found.repository)

@@ -368,7 +368,8 @@ _EQUAL_TO_FLOAT = re.compile(rf"^Eq\((?P<symbol>[a-z]\w{{0,20}}), (?P<value>{_NU
 _SINGLETON = "range_refined_to_singleton"
 _SINGLE = re.compile(rf"_update_var_to_range (?P<symbol>\w{{1,40}}) = VR\[(?P<value>{_NUMBER}), (?P=value)\]")
 _TRACKED = re.compile(
-    r"track_symint (?P<source>.+?)(?:\.(?P<part>size|stride)\(\)\[(?P<dim>\d{1,3})\]|\.storage_offset\(\)) (?P<value>.+?)(?: None| \w*Constraint\b.*)?$"
+    r"track_symint (?P<source>.+?)(?:\.(?P<part>size|stride)\(\)\[(?P<dim>\d{1,3})\]|\.storage_offset\(\))"
+    r" (?P<value>.+?)(?: None| \w*Constraint\b.*)?$"
 )
 _WHERE = re.compile(r"^\s*(?:at )?(?:(?P<code>.*?) # )?(?P<file>[^\s#(][^#(]*?):(?P<line>\d{1,9}) in (?P<name>\S+?)(?:,|\s|\(|$)")
 
