@@ -86,6 +86,10 @@ _NOT_INSTALLED = (
         re.compile(r"FileNotFoundError: .*[\\/]torchinductor_"),
         "keep the cache directory of Inductor while the program runs, or name one that nothing else deletes in TORCHINDUCTOR_CACHE_DIR",
     ),
+    (
+        re.compile(r"\bbackend='(\w+)' raised:\s+(?:ImportError|ModuleNotFoundError): (?!cannot import name)"),
+        "install what the backend {} needs, which the error names, or use another backend",
+    ),
 )
 # The guards on sizes, without the exception.
 _SHAPE_ENV_ALONE = re.compile(r"\(SHAPE_ENV\)$")

@@ -116,6 +116,19 @@ def test_a_backend_that_runs_what_failed_is_not_the_way_out(backend: str, traceb
 
 
 @pytest.mark.parametrize(
+    ("raised", "begins"),
+    [
+        ("ImportError: Please install apache-tvm to use the tvm backend", "install what the backend tvm needs"),
+        ("ModuleNotFoundError: No module named 'tvm'", "install what the backend tvm needs"),
+        ("ImportError: cannot import name 'relay' from 'tvm'", "this is an error in the compiler"),
+        ("RuntimeError: ImportError", "this is an error in the compiler"),
+    ],
+)
+def test_a_backend_that_cannot_import_what_it_needs_is_no_error_in_the_compiler(raised: str, begins: str) -> None:
+    assert failed("BackendCompilerFailed", f"backend='tvm' raised:\n{raised}").remedy.startswith(begins)
+
+
+@pytest.mark.parametrize(
     ("file", "help"),
     [
         ("/srv/ml/backend.py", "fix this backend, which raises the error at backend.py:3"),
