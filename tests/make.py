@@ -103,7 +103,7 @@ def strings(*texts: str, first: int = 0, process: int = PROCESS) -> bytes:
     return b"".join(record("str", [text, first + number], process=process) for number, text in enumerate(texts))
 
 
-def dynamo_start(name: str = "f", line: int = 5, file: int | str = 0, caller: int = 1, call: int = 20, **where: Any) -> bytes:
+def dynamo_start(name: str = "f", line: int = 5, file: int | str = 0, caller: int | str = 1, call: int = 20, **where: Any) -> bytes:
     """The function at ``line`` of ``file`` is called from line ``call`` of ``main``; files are numbers in the string table, or names."""
     frames = [
         {"line": call, "name": "main", "filename": caller, "loc": "f(x)"},

@@ -314,6 +314,9 @@ def _layout_cause(cause: Cause, item: Violation, entry: CompileFacts, call: Comp
     before, after = (str(found.strides) if found else text for found, text in zip(layouts, (cause.before, cause.after), strict=True))
     name = source.display_name
     strides = f": strides {before}, now {after}" if before and after else ""
+    if not all(layouts) and cause.before and cause.after and cause.prop.kind is Kind.STRIDE:  # of a refused call, the reason names one
+        before, after = cause.before, cause.after
+        strides = f": stride {before} in dim {cause.prop.dim}, now {after}"
     is_same = layouts[0] is not None and layouts[1] is not None and layouts[0].is_in_memory_as(layouts[1])
     sentence = f"the memory layout of {name} changed (transposed, channels last, or a view){strides}"
     has_row = any(found is not None and 1 in found.sizes for found in layouts)  # a mark on it does not help

@@ -212,7 +212,8 @@ class CompileFacts:
     @cached_property
     def keys_by_dict(self) -> Mapping[Source, list[str]]:
         """The keys of each dict as far as they are guarded, by their place: the value, or at least the type."""
-        known = {
+        known = {key: name for key, name in self.types.items() if key.dict_of_key is not None}  # of a tensor, its id alone is guarded
+        known |= {
             key: str(fact)
             for kind in (Kind.TYPE, Kind.VALUE)  # a value counts more
             for (key, prop), fact in self.facts.items()

@@ -669,7 +669,8 @@ def test_a_constant_of_another_type(before: str, after: str, codes: tuple[str, .
 def test_inputs_that_overlap_are_named() -> None:
     reason = "check_overlapping(overlapping=[L['a'], L['b'][0]], non_overlapping=[L['c'], L['d']])"
     sentence = "a and b[0] overlapped in memory when this was compiled, and c and d did not; that has changed"
-    assert only(two(guard_tree(tensor_match()), guard_tree(tensor_match()), reason)).sentence == sentence
+    cause = only(two(guard_tree(tensor_match()), guard_tree(tensor_match()), reason))
+    assert (cause.sentence, cause.own_remedy.partition(",")[0]) == (sentence, "pass views that overlap in the same way in every call")
 
 
 @pytest.mark.parametrize(
@@ -1489,6 +1490,7 @@ def test_tensors_that_are_keys_of_a_dict_and_parameters_are_not_copied() -> None
         (False, "len(d) == 1  # return y * len(d)  # app/m.py:3 in f", "pass the number of items as an int, which can be dynamic"),
         (False, "len(d) == 1  # return y * len(old_d)  # app/m.py:3 in f", ""),
         (False, "len(d) == 1  # d.append(y.item())  # app/m.py:3 in f", "the code itself adds items: return them"),
+        (False, "len(d) == 1  # d.append(len(d))  # app/m.py:3 in f", "the code itself adds items: return them"),
         (False, "len(d) == 1  # old_d.append(y.item())  # app/m.py:3 in f", ""),
     ],
 )
@@ -1591,8 +1593,41 @@ def test_a_condition_that_comes_from_a_graph_break_needs_a_graph_for_each_value(
     assert (cause.verdict is Verdict.JUSTIFIED) is is_justified
 
 
+@pytest.mark.parametrize(("before", "after", "remedy"), [(3, 4, "the code itself adds items"), (4, 3, "")])
+def test_a_list_that_is_shorter_than_before_is_none_that_the_code_added_to(before: int, after: int, remedy: str) -> None:
+    trees = [guard_tree(tensor_match(), guard_manager("L['d']", f"LENGTH_CHECK: len(L['d']) == {n}", type="list")) for n in (before, after)]
+    made = two(*trees, f"len(d) == {before}")
+    cause = only(made + make.artifact("dynamo_side_effects", "Mutating object of type list (source name: L['d'])\n", id="0/1"))
+    assert cause.sentence == f"d had {before} items and now has {after}"
+    assert cause.own_remedy.startswith(remedy)
+    assert bool(cause.own_remedy) is bool(remedy)
+
+
 def a_class(name: str, number: int) -> str:
     return guard_manager("L['k']", f"ID_MATCH: ___check_obj_id(L['k'], {number}), type=<class '{name}'>", type="type")
+
+
+@pytest.mark.parametrize(
+    ("caller", "remedy"),
+    [("/usr/lib/python3.11/copy.py", "accept one graph for each class: library code calls this function with several"), (MODEL, "")],
+)
+def test_classes_that_a_library_passes_to_its_own_function_are_not_moved(caller: str, remedy: str) -> None:
+    made = trace()
+    for number, name in enumerate(("app.A", "app.B")):
+        where = {"id": f"0/{number}", "process": make.PROCESS}
+        start = make.dynamo_start("__newobj__", 104, "/usr/lib/python3.11/copyreg.py", caller=caller, **where)
+        whole = compiled(
+            f"0/{number}",
+            tensor(10, 8),
+            guards=guard_tree(tensor_match(), a_class(name, 7 + number)),
+            reasons=("0/0: ___check_obj_id(k, 7), type=<class 'app.A'>",) if number else (),
+            name="__newobj__",
+            file="/usr/lib/python3.11/copyreg.py",
+            line=104,
+        )
+        made += whole.replace(make.dynamo_start("__newobj__", 104, "/usr/lib/python3.11/copyreg.py", call=20, **where), start)
+    cause = only(made)
+    assert (cause.codes, cause.sentence, cause.own_remedy) == (("SL311",), "k changed from the class A to B", remedy)
 
 
 @pytest.mark.parametrize(
@@ -1677,6 +1712,15 @@ def test_an_iterator_of_itertools_is_named() -> None:
     assert (cause.verdict, cause.own_remedy) == (Verdict.CODE, "call next(c) outside the compiled function, and pass the number")
 
 
+def test_of_the_strides_of_a_refused_call_the_reason_names_one() -> None:
+    made = trace(compiled("0/0", tensor(3, 4, 5))) + make.refused(
+        "0/1", "0/0: tensor 'x' stride mismatch at index 0. expected 20, actual 1"
+    )
+    cause = only(made)
+    assert (cause.codes, cause.axis, cause.before, cause.after) == (("SL105",), "x.stride", "20", "1")
+    assert cause.sentence.endswith("(transposed, channels last, or a view): stride 20 in dim 0, now 1")
+
+
 def test_keys_that_came_in_another_order() -> None:
     trees = [
         guard_tree(
@@ -1709,6 +1753,18 @@ def test_keys_of_which_some_are_guarded_by_their_type_came_in_another_order() ->
     )
     other = only(two(tree(key(0, module), key(1, "int")), tree(key(0, "int"), key(1, "float")), reason))
     assert other.sentence == "the keys of the dict d changed"
+
+
+def test_keys_of_which_one_is_a_tensor_came_in_another_order() -> None:
+    """Of a tensor that is a key, the guards have its id, and of the number its value."""
+
+    def tree(*keys: str) -> str:
+        named = (text.replace("{}", f"list(dict.keys(L['d']))[{at}]") for at, text in enumerate(keys))
+        return guard_tree(tensor_match(), guard_manager("L['d']", type="dict"), *named)
+
+    keys = identity("{}", 7001, "torch.Tensor"), equals_match("{}", 3)
+    cause = only(two(tree(*keys), tree(*keys[::-1]), "___check_obj_id(list(dict.keys(d))[0], 7001), type=<class 'torch.Tensor'>"))
+    assert (cause.codes, cause.sentence) == (("SL314",), "the keys of the dict d are in a different order")
 
 
 def test_a_tensor_of_which_an_entry_checks_the_type_alone_is_of_the_same_type() -> None:
@@ -2527,10 +2583,17 @@ def test_a_float_that_was_taken_as_a_constant_is_no_branch(guard: str, kept: str
     )
 
 
-@pytest.mark.parametrize(("guard", "verdict"), [("L['t'] <= 0.0", Verdict.JUSTIFIED), ("L['t'] < 3.0", Verdict.CODE)])
-def test_a_float_that_a_branch_is_on_cannot_be_a_tensor(guard: str, verdict: Verdict) -> None:
+@pytest.mark.parametrize(
+    ("guard", "maker", "verdict"),
+    [
+        ("L['t'] <= 0.0", "variables/tensor.py:2606 in evaluate_expr", Verdict.JUSTIFIED),
+        ("L['t'] < 3.0", "variables/tensor.py:2606 in evaluate_expr", Verdict.CODE),
+        ("L['t'] != 0.5", "symbolic_convert.py:962 in inner", Verdict.JUSTIFIED),  # of a branch on the float itself
+    ],
+)
+def test_a_float_that_a_branch_is_on_cannot_be_a_tensor(guard: str, maker: str, verdict: Verdict) -> None:
     """The branch may be in a function such as ``__bool__``, and the guard shows on which side the entry is."""
-    where = "# if self:  # app/model.py:6 in f (_dynamo/variables/tensor.py:2606 in evaluate_expr)"
+    where = f"# if self:  # app/model.py:6 in f (_dynamo/{maker})"
     power = "L['t'] >= -1.0  # t**0.5  # app/model.py:7 in f (_dynamo/utils.py:4231 in run_node)"
     shapes = ("not math.isnan(L['t'])  # (unknown)", power, f"{guard}  {where}")
     static = guard_tree(tensor_match(), equals_match("L['t']", 0.5, "float", code_comment(4, "return self.t > 0", "__bool__")))

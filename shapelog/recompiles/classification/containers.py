@@ -2,6 +2,7 @@
 
 import re
 
+from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.properties import LENGTH, Kind
 from shapelog.reading.payloads.source_names import Source, display_text
 from shapelog.recompiles.classification.result import (
@@ -150,7 +151,9 @@ def _added_to(source: Source, entry: CompileFacts, call: CompileFacts) -> Source
 def _of_items(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> str:
     """What to do about another number of items, where the code changes it or asks for nothing else; "" for any other."""
     last = re.escape(name.rpartition(".")[2])
-    if _changes_it_itself(item, entry, call) or re.search(rf"(?<!\w){last}{_ADDS}", code_of(item)):
+    before, after = integer(str(item.expected)), integer(str(item.actual))
+    is_shorter = before is not None and after is not None and after < before  # adding items does not make a list shorter
+    if not is_shorter and (_changes_it_itself(item, entry, call) or re.search(rf"(?<!\w){last}{_ADDS}", code_of(item))):
         return _OWN_ITEMS
     has_tensors = any(tensor.source.is_below(item.source) for known in (entry, call) for tensor in known.compile.inputs)
     counted = re.search(rf"\blen\([\w.]*(?<!\w){last}\)", code_of(item))

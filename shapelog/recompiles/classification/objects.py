@@ -62,6 +62,7 @@ _SHARED_WRAPPER = (
 _BACKWARD = "L['backward_c_function']"
 _ARGUMENT = re.compile(r"L\['\w+'\]")
 _FOR_LIBRARY = "accept one graph for each type: library code calls this function with several"
+_CLASS_FOR_LIBRARY = "accept one graph for each class: library code calls this function with several"
 _FOR_BACKWARD = (
     "each torch.autograd.Function whose backward pass breaks the graph needs one of its own: raise the recompile limit above their number"
 )
@@ -121,7 +122,8 @@ def _identity(item: Violation, name: str, entry: CompileFacts, call: CompileFact
         after = short_type(str(item.actual).removeprefix(THE_CLASS))
         if before == after:
             return Classification(("SL308",), f"{name} is a new class {before}, not the one this was compiled for", remedy=_SAME_CLASS)
-        return Classification(("SL311",), f"{name} changed from the class {before} to {after}")
+        remedy = _CLASS_FOR_LIBRARY if _is_passed_by_library(item, call) else ""
+        return Classification(("SL311",), f"{name} changed from the class {before} to {after}", remedy=remedy)
     if _ENUM.search(expected):
         return Classification(("SL311",), f"{name} is a different member of the enum {short_type(expected)}")
     if member := _MEMBER.fullmatch(expected):

@@ -21,6 +21,7 @@ _NO_VIEW = "pass a copy of it, made with clone(), in the calls in which it is a 
 _SAME_METADATA = "use the same metadata in every call, or accept one graph for each"
 INNER, _SAME_INNER = ".__tensor_flatten__()[0]", "give it the same tensors in every call, or accept one graph for each set"
 _OVERLAPPING = re.compile(r"check_overlapping\(overlapping=\[(?P<together>.+)\], non_overlapping=\[(?P<apart>.*)\]\)")
+_SAME_OVERLAP = "pass views that overlap in the same way in every call, or clone() those that are only read, and always the same ones"
 _BACKEND = re.compile(r"^(?:CPU|CUDA|HIP|XLA|MPS|IPU|XPU|HPU|VE|Lazy|MTIA|MAIA|PrivateUse\d|Meta)$")
 _TRANSFORMED = "inside a torch.func transform such as vmap"
 _KEY_KINDS = (
@@ -116,7 +117,7 @@ def aliasing(item: Violation, name: str, entry: CompileFacts, call: CompileFacts
     if overlapping and overlapping["apart"]:
         together, apart = (enumerated(display_text(text).split(", ")) for text in overlapping.group("together", "apart"))
         sentence = f"{together} overlapped in memory when this was compiled, and {apart} did not; that has changed"
-        return Classification(("SL317",), sentence)
+        return Classification(("SL317",), sentence, remedy=_SAME_OVERLAP)
     return Classification(("SL317",), "the set of inputs that are the same tensor (or overlap in memory) changed")
 
 
