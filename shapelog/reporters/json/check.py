@@ -6,8 +6,8 @@ from shapelog.check.check import BudgetUse, CheckedAlert, CheckResult
 from shapelog.reporters.json.parts import exceptions_data, message_data, remedy_data, summary_data, trace_data
 
 # 1: first shape. 2: the kind ``rank``. 3: what PyTorch wrote about breaks and failures; seconds refused and failed.
-# 4: the rule that a remedy comes from. 5: null for seconds that are not known.
-FORMAT_VERSION = 5
+# 4: the rule that a remedy comes from. 5: null for seconds that are not known. 6: the kind ``skipped``.
+FORMAT_VERSION = 6
 
 
 def check_data(checked: CheckResult) -> dict[str, Any]:
