@@ -58,6 +58,8 @@ _OF_DYNAMO = re.compile(
     r"\w+Variable\b|\bcall_(?:function|method|module)\b|^from user code:|TORCH_LOGS|TORCHDYNAMO|torch[/\\](?:_dynamo|_?export)\b", re.M
 )
 _EXPLANATION = re.compile(r"^(?P<message>[ \t]*Explanation: .*?)^\s*from user code:", re.M | re.S)
+# What PyTorch logs with a stack where it goes on (``symbolic_shapes.py``).
+_ASSUMED = re.compile(r"\bdue to data dependency, it was assumed to be ")
 NOT_CONVERTED = re.compile(r"WON'T CONVERT (?P<name><[^<>\n]{1,200}>|\S+) (?P<file>.*?) line (?P<line>\d{1,9})")
 _STACK_LINE = re.compile(r"\s*(?:File \"|\^|~)")
 # In front of each line of a rank, where somebody joined these.
@@ -301,6 +303,8 @@ def _compiled_code(text: str) -> Code:
 
 def _nameless_failure(text: str, is_logged: bool) -> FailureText | None:
     """A failure whose exception the text has lost, or never had."""
+    if _ASSUMED.search(text):
+        return None
     if violated := _VIOLATED.search(text):
         return FailureText(_VIOLATION, violated["all"].strip(), UNKNOWN_CODE, text)
     if violated := _VIOLATED_ALONE.search(text):

@@ -79,6 +79,23 @@ def test_no_function_is_called_at_its_own_first_line(path: Path) -> None:
     assert [name for name, caller in callers if caller and caller.name == name] == []
 
 
+def test_a_condition_on_data_that_is_assumed_is_no_failure(tmp_path: Path) -> None:
+    head, place = "I1120 08:36:03.686000 19122 torch/fx/experimental/symbolic_shapes.py:8249] [0/0]", "app/model.py:7 in forward"
+    lines = (
+        f"could not evaluate Eq(u0, 0) due to data dependency, it was assumed to be False with no runtime assertions y  # {place}",
+        "User Stack (most recent call last):",
+        "  (snipped, see stack below for prefix)",
+        '  File "/srv/app/model.py", line 7, in forward',
+        "    return self.lin(x)",
+        "",
+        "For C++ stack trace, run with TORCHDYNAMO_EXTENDED_DEBUG_CPP=1",
+    )
+    guards = "V1120 08:36:03.992000 19122 torch/_dynamo/guards.py:4483] [0/0] [__guards]"
+    tree = f"{guards} GUARDS:\n{guards} TREE_GUARD_MANAGER:\n{guards} +- RootGuardManager\n"
+    (tmp_path / "run.log").write_text("".join(f"{head} {line}\n" for line in lines * 2) + tree)
+    assert [compile.outcome for compile in load(tmp_path / "run.log").compiles] == [Outcome.COMPILED]
+
+
 def test_a_frame_whose_id_came_again_is_another_function() -> None:
     trace = load(FIXTURES / "text_logs" / "2.13" / "g_limit.txt.gz")
     names = {frame.label: frame.name for frame in trace.frames}
