@@ -59,9 +59,7 @@ def have_other_graphs(entry: CompileFacts, call: CompileFacts) -> bool:
 
 
 def compute_with_other_numbers(entry: CompileFacts, call: CompileFacts) -> bool:
-    """Whether the graphs of both have the same operations on the same tensors with other numbers, and no guarded value but keys of dicts
-    differs.
-    """
+    """Whether both have the same operations on the same tensors with other numbers, and no guarded value differs, keys of dicts apart."""
     graph, other = entry.compile.graph, call.compile.graph
     if not (graph and other) or graph.numbers == other.numbers or (graph.key, graph.placeholders) != (other.key, other.placeholders):
         return False

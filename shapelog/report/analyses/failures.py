@@ -203,7 +203,7 @@ def _failure(frame: Frame, compile: Compile, earlier: EarlierSymbols, has_code: 
 
 
 def _overwritten(compile: Compile) -> CudaGraphMessage | None:
-    """What PyTorch says where a compile read an output of a CUDA graph that its next run had overwritten; None for any other failure."""
+    """PyTorch's message where a compile read an output of a CUDA graph that the next run had overwritten; None for any other failure."""
     found = cuda_graph_message(compile.metrics.fail_reason)
     return found if found and found.event is CudaGraphEvent.OVERWRITTEN else None
 
