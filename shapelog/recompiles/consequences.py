@@ -281,13 +281,29 @@ def _fixed_before(guard: Expression, changes: Changes) -> tuple[tuple[str, int, 
 
 def object_was_collected(item: Violation, changes: Changes) -> bool:
     """The identity of anything, once a named object that the entry belongs to is gone."""
-    if item.prop.kind not in (Kind.ID, Kind.TYPE) or not changes.has(Kind.LIFETIME):
+    if item.prop.kind not in (Kind.ID, Kind.TYPE) or not changes.has(Kind.LIFETIME) or _is_another_than_collected(item, changes):
         return False
     return any(known.source for known in changes.violations if known.prop.kind is Kind.LIFETIME)
 
 
 def below_collected_object(item: Violation, changes: Changes) -> bool:
-    return item.prop.kind is not Kind.LIFETIME and any(changes.collected.of(item.source))
+    if item.prop.kind is Kind.LIFETIME or _is_another_than_collected(item, changes):
+        return False
+    return any(changes.collected.of(item.source))
+
+
+def collected_object_of_another_type(item: Violation, changes: Changes) -> bool:
+    """The end of an object where that of the call is of another type: the entry would not be for it either, were the other alive."""
+    if item.prop.kind is not Kind.LIFETIME:
+        return False
+    return any(other.source == item.source and _is_another_than_collected(other, changes) for other in changes.violations)
+
+
+def _is_another_than_collected(item: Violation, changes: Changes) -> bool:
+    """Whether it is that the object in the place of one that is gone is of another type."""
+    if item.prop.kind is not Kind.TYPE:
+        return False
+    return any(other.prop.kind is Kind.LIFETIME and other.source == item.source for other in changes.violations)
 
 
 def not_named_by_pytorch(item: Violation, changes: Changes) -> bool:
@@ -413,6 +429,7 @@ CONSEQUENCES: dict[str, Callable[[Violation, Changes], bool]] = {
         constant_in_guard_changed,
         object_was_collected,
         below_collected_object,
+        collected_object_of_another_type,
         not_named_by_pytorch,
         computed_under_other_grad_mode,
         changed_by_inference_mode,

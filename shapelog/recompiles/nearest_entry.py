@@ -205,11 +205,12 @@ def _is_replaced(item: EntryDifference, made_for: Mapping[tuple[str, Source, Pro
 
 
 def nearest(differences: Sequence[EntryDifference], compile: Compile) -> EntryDifference | None:
-    """Fewest objects of another type, then fewest causes that are not sizes, then a similar graph, then fewest causes that are not even
-    ints, then fewest size causes, then fewest consequences, then one for any float but NaN, then fewest changes to what the guards do not
-    name, then the most recently used. One that differs in strides alone comes before one for other sizes that a mark does not merge.
+    """Fewest objects of another type, then one that PyTorch still has, then fewest causes that are not sizes, then a similar graph, then
+    fewest causes that are not even ints, then fewest size causes, then fewest consequences, then one for any float but NaN, then fewest
+    changes to what the guards do not name, then the most recently used. One that differs in strides alone comes before one for other
+    sizes that a mark does not merge.
     """
-    explained = [((_other_types(item), item.non_size_causes), item) for item in differences if item.causes]
+    explained = [((_other_types(item), _is_discarded(item), item.non_size_causes), item) for item in differences if item.causes]
     if not explained:
         return None
     fewest = min(numbers for numbers, _ in explained)
@@ -236,6 +237,11 @@ def _other_types(item: EntryDifference) -> int:
     """
     types = [{cause.before, cause.after} for cause in item.causes if cause.codes[0] == _OTHER_TYPE]
     return sum([not known <= KINDS_OF_FUNCTIONS.keys() for known in types])
+
+
+def _is_discarded(item: EntryDifference) -> bool:
+    """Whether PyTorch discarded the entry, with an object that is gone."""
+    return any(cause.prop.kind is Kind.LIFETIME for cause in item.causes)
 
 
 def is_what_marks_are_for(served: EntryDifference, best: EntryDifference) -> bool:

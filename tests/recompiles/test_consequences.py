@@ -141,6 +141,10 @@ CASES = {
         ),
         "L['act'].width value",
     ),
+    "collected_object_of_another_type": (
+        two(of_class("Lion", 1), of_class("Adamax", 1), "Cache line invalidated because L['o'] got deallocated"),
+        "L['o'] lifetime",
+    ),
     "not_named_by_pytorch": (
         two(
             guard_tree(equals_match("L['k']", "a", type="str")),

@@ -121,6 +121,20 @@ def test_an_entry_for_other_values_is_nearer_than_one_for_another_type() -> None
     assert (found.nearest.label, [cause.axis for cause in found.causes]) == ("0/2", ["cache.is_filled", "mode"])
 
 
+def test_an_entry_that_pytorch_still_has_is_nearer_than_one_that_it_discarded() -> None:
+    """The second call for the second of two optimizers, made in a loop: the entry of the first one is gone."""
+    gone = "Cache line invalidated because L['opt'] got deallocated"
+    states = [
+        guard_tree(tensor_match(), equals_match("L['opt'].has_state", has_state, "bool"), equals_match("L['opt'].mode", mode, "str"))
+        for has_state, mode in ((True, "a"), (False, "b"), (True, "c"))
+    ]
+    reasons = ((), (f"0/0: {gone}",), ("0/1: opt.has_state == False", f"0/0: {gone}"))
+    made = trace(*(compile(f"0/{number}", tensor(10, 8), guards=states[number], reasons=reasons[number]) for number in range(3)))
+    found = last_recompile(made)
+    assert found.nearest is not None
+    assert (found.nearest.label, [cause.axis for cause in found.causes]) == ("0/1", ["opt.has_state", "opt.mode"])
+
+
 def test_an_entry_that_differs_in_strides_alone_is_nearer_than_one_for_another_branch_on_a_size() -> None:
     """A copy of a slice would be served by it: ``idx[:, -8:]`` of a sentence that has grown, after one of 8 words."""
     size = "L['idx'].size()[1]"
