@@ -241,8 +241,7 @@ class Compile:
 
     def _above_break(self) -> tuple[StackFrame, ...]:
         """The part above its own code of a stack that leads to a graph break in it."""
-        resumed = resumed_by(self.metrics.code_name)
-        own = self.metrics.code_file, resumed[0] if resumed else self.metrics.code_name
+        own = self.metrics.code_file, function_of(self.metrics.code_name)
         outer = max(0, len(self.stack.frames) - 1) if self.breaks else 0
         for stack in (item.message.stack for item in self.breaks[:_MOST_BREAKS]):
             inside = next((index for index, line in enumerate(stack) if index >= outer and (line.file, line.name) == own), 0)
@@ -254,6 +253,12 @@ class Compile:
     def is_dynamic(self) -> bool:
         """Whether anything in it is symbolic. Symbols of tensors that fake tensors make up for themselves do not count."""
         return self.graph_is_symbolic or not all(symbol.source.startswith(_MADE_UP) for symbol in self.symbols)
+
+
+def function_of(name: str) -> str:
+    """The name of the function that code of that name is, or resumes after a graph break."""
+    resumed = resumed_by(name)
+    return resumed[0] if resumed else name
 
 
 def resumed_by(name: str) -> tuple[str, int] | None:

@@ -8,7 +8,7 @@ from itertools import chain
 
 from shapelog.display import in_notebook
 from shapelog.grouping import grouped
-from shapelog.model.compile import Compile, Outcome, resumed_by
+from shapelog.model.compile import Compile, Outcome, function_of, resumed_by
 from shapelog.reading.payloads.guards import GuardTree
 from shapelog.reading.payloads.source_names import Source
 from shapelog.reading.payloads.source_names import is_library as in_library
@@ -88,8 +88,7 @@ class Frame:
     @property
     def function(self) -> Function:
         """The function whose code it is, also where that goes on after a graph break."""
-        resumed = resumed_by(self.name)
-        return self.rank, self.process, self.file, resumed[0] if resumed else self.name
+        return self.rank, self.process, self.file, function_of(self.name)
 
     @property
     def label(self) -> str:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from shapelog.display import in_notebook
 from shapelog.errors import DATA_LOSS, INFO, Problem
 from shapelog.grouping import grouped
-from shapelog.model.compile import Compile, Outcome, resumed_by
+from shapelog.model.compile import Compile, Outcome, function_of, resumed_by
 from shapelog.model.frame import Frame, Function
 from shapelog.model.ids import parse_compile_id
 from shapelog.model.trace import Trace
@@ -145,7 +145,7 @@ def explain_trace(trace: Trace, debug: bool = False) -> Explanations:
     differences = Differences()
     reuse = GraphReuse(differences)
     reasons = _reasons_of(trace)
-    trained = frozenset(frame.function for frame in trace.frames if any(compile.backward for compile in frame.compiles))
+    trained = _trained_functions(trace)
     by_frame: dict[Frame, tuple[Recompile, ...]] = {}
     compared: dict[Compile, tuple[EntryDifference, ...]] = {}
     problems: list[Problem] = []
@@ -195,6 +195,20 @@ def _reasons_of(trace: Trace) -> _Reasons:
     return _Reasons(any(compile.has_reasons_record for compile in trace.compiles), trace.version.at_least(6) and is_whole)
 
 
+def _trained_functions(trace: Trace) -> frozenset[Function]:
+    """The functions of which a part has a backward graph, and those that they call and that a graph break leaves in parts."""
+    trained = frozenset(frame.function for frame in trace.frames if any(compile.backward for compile in frame.compiles))
+    broken = frozenset(frame.function for frame in trace.frames if resumed_by(frame.name))
+    called = (
+        frame.function
+        for frame in trace.frames
+        if frame.function in broken
+        for line in frame.compiles[0].stack.frames[:-1]
+        if (frame.rank, frame.process, line.file, function_of(line.name)) in trained
+    )
+    return trained.union(called)
+
+
 def _runs_in_both_modes(frame: Frame, table: FactTable) -> bool:
     """Whether a function runs with gradients and without: it has a backward graph, which some backends make none of, or a mode came back.
 
@@ -214,15 +228,14 @@ def _explain_frame(
 ) -> tuple[tuple[Recompile, ...], int]:
     """The recompiles of a frame, and the largest number of entries that one of them was not compared with.
 
-    ``trained`` are functions that have a backward graph: what resumes one of them after a graph break runs in the modes of the whole.
+    ``trained`` are functions that run with gradients as a whole: so does each part of one that a graph break separates.
     What separates each from the entries that it was compared with is added to ``compared``, as far as the entries are known.
     """
     found: list[Recompile] = []
     reuse.differences.table.note(frame)
     entries, labels = Entries(), set[str]()
     backend = new_backend_each_time(frame, reuse.differences)
-    is_part = resumed_by(frame.name) is not None and frame.function in trained
-    in_both_modes = is_part or _runs_in_both_modes(frame, reuse.differences.table)
+    in_both_modes = frame.function in trained or _runs_in_both_modes(frame, reuse.differences.table)
     for index, compile in enumerate(frame.compiles):
         outside = entries_outside_trace(labels, compile) if entries.are_bare else []
         labels.add(compile.label.partition("#")[0])

@@ -2508,6 +2508,34 @@ def test_code_after_a_graph_break_runs_in_the_grad_modes_of_the_function_that_it
     assert (found.codes, found.verdict) == (("SL305",), verdict)
 
 
+@pytest.mark.parametrize(("is_broken", "verdict"), [(True, Verdict.JUSTIFIED), (False, Verdict.CODE)])
+def test_code_before_a_graph_break_runs_in_the_grad_modes_of_the_code_after_it(is_broken: bool, verdict: Verdict) -> None:
+    modes = [guard_tree(tensor_match(), global_state(grad_mode=mode)) for mode in (True, False)]
+    begin = [make.compile(f"0/{number}", make.tensor(10, 8), guards=guards) for number, guards in enumerate(modes)]
+    rest = make.compile("1/0", make.tensor(10, 8, requires_grad=True), name="torch_dynamo_resume_in_f_at_7" if is_broken else "g")
+    rest += make.metrics("1/0", kind="bwd_compilation_metrics", fail_type=None)
+    found = make.last_recompile(make.trace(begin[0], rest, begin[1]))
+    assert (found.codes, found.verdict) == (("SL305",), verdict)
+
+
+@pytest.mark.parametrize(
+    ("caller", "is_broken", "verdict"), [("f", True, Verdict.JUSTIFIED), ("f", False, Verdict.CODE), ("main", True, Verdict.CODE)]
+)
+def test_a_broken_function_runs_in_the_grad_modes_of_its_caller(caller: str, is_broken: bool, verdict: Verdict) -> None:
+    """What it runs at the break may be trained, in no graph."""
+    whole = make.compile("0/0", make.tensor(10, 8, requires_grad=True)) + make.metrics(
+        "0/0", kind="bwd_compilation_metrics", fail_type=None
+    )
+    stack = [{"line": 7, "name": caller, "filename": 0}, {"line": 30, "name": "layer", "filename": 0}]
+    modes = [guard_tree(tensor_match(), global_state(grad_mode=mode)) for mode in (True, False)]
+    first = make.record("dynamo_start", {"stack": stack}, id="1/0")
+    first += make.compile("1/0", make.tensor(10, 8), guards=modes[0], name="layer", line=30, is_started=False, graph=graph_text())
+    second = make.compile("1/1", make.tensor(10, 8), guards=modes[1], name="layer", line=30)
+    rest = make.compile("2/0", make.tensor(10, 8), name="torch_dynamo_resume_in_layer_at_31" if is_broken else "g")
+    found = make.last_recompile(make.trace(whole, first, rest, second))
+    assert (found.codes, found.verdict) == (("SL305",), verdict)
+
+
 @pytest.mark.parametrize(("sizes", "verdict"), [((10, 10, 12), Verdict.JUSTIFIED), ((10, 10), Verdict.CODE)], ids=["came back", "once"])
 def test_a_mode_that_comes_back_is_no_other_warm_up(sizes: tuple[int, ...], verdict: Verdict) -> None:
     """Without a backend that compiles a backward graph; a third size is compiled in the first mode again."""
