@@ -196,17 +196,22 @@ def _reasons_of(trace: Trace) -> _Reasons:
 
 
 def _trained_functions(trace: Trace) -> frozenset[Function]:
-    """The functions of which a part has a backward graph, and those that they call and that a graph break leaves in parts."""
-    trained = frozenset(frame.function for frame in trace.frames if any(compile.backward for compile in frame.compiles))
-    broken = frozenset(frame.function for frame in trace.frames if resumed_by(frame.name))
-    called = (
-        frame.function
-        for frame in trace.frames
-        if frame.function in broken
-        for line in frame.compiles[0].stack.frames[:-1]
-        if (frame.rank, frame.process, line.file, function_of(line.name)) in trained
+    """The functions of which a part has a backward graph, those that call them, and those that these call and that break the graph: all
+    of them compiled, since what is not may run in one mode here and in another there.
+    """
+    firsts = ((frame, next((compile for compile in frame.compiles if compile.backward), None)) for frame in trace.frames)
+    compiled = {frame.function for frame in trace.frames}
+    trained = compiled.intersection(
+        [function for frame, first in firsts if first for function in (frame.function, *_callers(frame, first))]
     )
-    return trained.union(called)
+    broken = {frame.function for frame in trace.frames if resumed_by(frame.name) or any(compile.breaks for compile in frame.compiles)}
+    called = (frame for frame in trace.frames if frame.function in broken and not trained.isdisjoint(_callers(frame, frame.compiles[0])))
+    return frozenset(trained).union([frame.function for frame in called])
+
+
+def _callers(frame: Frame, compile: Compile) -> list[Function]:
+    """The functions that the call of a compile came through."""
+    return [(frame.rank, frame.process, line.file, function_of(line.name)) for line in compile.stack.frames[:-1]]
 
 
 def _runs_in_both_modes(frame: Frame, table: FactTable) -> bool:

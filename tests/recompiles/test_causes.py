@@ -2518,6 +2518,12 @@ def test_code_before_a_graph_break_runs_in_the_grad_modes_of_the_code_after_it(i
     assert (found.codes, found.verdict) == (("SL305",), verdict)
 
 
+def called(by: str, id: str = "1/0", **own: Any) -> bytes:
+    """The compile of a function that another one calls."""
+    stack = [{"line": 7, "name": by, "filename": 0}, {"line": 30, "name": own["name"], "filename": 0}]
+    return make.record("dynamo_start", {"stack": stack}, id=id) + make.compile(id, make.tensor(10, 8), line=30, is_started=False, **own)
+
+
 @pytest.mark.parametrize(
     ("caller", "is_broken", "verdict"), [("f", True, Verdict.JUSTIFIED), ("f", False, Verdict.CODE), ("main", True, Verdict.CODE)]
 )
@@ -2526,13 +2532,19 @@ def test_a_broken_function_runs_in_the_grad_modes_of_its_caller(caller: str, is_
     whole = make.compile("0/0", make.tensor(10, 8, requires_grad=True)) + make.metrics(
         "0/0", kind="bwd_compilation_metrics", fail_type=None
     )
-    stack = [{"line": 7, "name": caller, "filename": 0}, {"line": 30, "name": "layer", "filename": 0}]
     modes = [guard_tree(tensor_match(), global_state(grad_mode=mode)) for mode in (True, False)]
-    first = make.record("dynamo_start", {"stack": stack}, id="1/0")
-    first += make.compile("1/0", make.tensor(10, 8), guards=modes[0], name="layer", line=30, is_started=False, graph=graph_text())
-    second = make.compile("1/1", make.tensor(10, 8), guards=modes[1], name="layer", line=30)
     rest = make.compile("2/0", make.tensor(10, 8), name="torch_dynamo_resume_in_layer_at_31" if is_broken else "g")
-    found = make.last_recompile(make.trace(whole, first, rest, second))
+    second = make.compile("1/1", make.tensor(10, 8), guards=modes[1], name="layer", line=30)
+    found = make.last_recompile(make.trace(whole, called(caller, name="layer", guards=modes[0], graph=graph_text()), rest, second))
+    assert (found.codes, found.verdict) == (("SL305",), verdict)
+
+
+@pytest.mark.parametrize(("caller", "verdict"), [("f", Verdict.JUSTIFIED), ("main", Verdict.CODE)])
+def test_a_function_that_calls_one_that_is_trained_runs_in_both_grad_modes(caller: str, verdict: Verdict) -> None:
+    modes = [guard_tree(tensor_match(), global_state(grad_mode=mode)) for mode in (True, False)]
+    begin = [make.compile(f"0/{number}", make.tensor(10, 8), guards=guards) for number, guards in enumerate(modes)]
+    inside = called(caller, name="layer", graph=graph_text()) + make.metrics("1/0", kind="bwd_compilation_metrics", fail_type=None)
+    found = make.last_recompile(make.trace(begin[0], inside, begin[1]))
     assert (found.codes, found.verdict) == (("SL305",), verdict)
 
 
