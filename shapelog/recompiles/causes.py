@@ -24,6 +24,7 @@ from shapelog.recompiles.global_state import autocast_pair, changed_fields, stat
 from shapelog.recompiles.strides import layout
 from shapelog.recompiles.violations import violations
 from shapelog.rules import RULES, Rule, Verdict
+from shapelog.text import plural
 
 _KEYS, _LAYOUT, _DUCK_SHAPE = Property(Kind.KEYS), Property(Kind.STRIDE), Property(Kind.DUCK_SHAPE)
 _HAS = frozenset((Kind.HAS, Kind.HAS_ATTRIBUTE))
@@ -304,6 +305,9 @@ _COPY = "pass a copy with the usual strides, .clone(memory_format=torch.contiguo
 _COPY_OF_ROW = "copy the slice or view with clone(memory_format=torch.contiguous_format), or use one memory format"
 
 
+_COPY_OF_VIEW, _BASE = "clone() the view before the call, or accept one graph for each kind of view", "._base"
+
+
 def _layout_cause(cause: Cause, item: Violation, entry: CompileFacts, call: CompileFacts) -> Cause:
     """Another order of dims shows in several strides, and in guards that relate them: one cause for the tensor."""
     part = cause.source.tensor_part if item.shape else None
@@ -325,6 +329,8 @@ def _layout_cause(cause: Cause, item: Violation, entry: CompileFacts, call: Comp
     if expanded[0] != expanded[1]:
         when = "was expanded when this was compiled and is not now" if expanded[0] else "is an expanded tensor now and was not before"
         sentence, own_remedy = f"{name} {when}{strides}", EXPANDED
+    elif other := _other_base(source, entry, call):
+        sentence, own_remedy = other, _COPY_OF_VIEW
     elif is_same:
         own_remedy = _COPY
         sentence = f"only the stride of a dimension of size 1 of {name} changed, which PyTorch guards anyway{strides}"
@@ -337,6 +343,16 @@ def _layout_cause(cause: Cause, item: Violation, entry: CompileFacts, call: Comp
         sentence=sentence,
         own_remedy=own_remedy,
     )
+
+
+def _other_base(source: Source, entry: CompileFacts, call: CompileFacts) -> str:
+    """Where a view is of a tensor with another number of dims; "" where it is not, or that is not recorded."""
+    view = Source(source.removesuffix(_BASE))
+    bases = [found.base_size if found else None for found in (entry.input(view), call.input(view))]
+    if view == source or bases[0] is None or bases[1] is None or len(bases[0]) == len(bases[1]):
+        return ""
+    dims = plural(len(bases[0]), "dim")
+    return f"{view.display_name} was a view of a tensor with {dims} when this was compiled, and is one of {len(bases[1])} now"
 
 
 def _duck_shape_cause(cause: Cause, names: tuple[str, ...], call: CompileFacts) -> Cause:
