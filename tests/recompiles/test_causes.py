@@ -184,6 +184,38 @@ def test_a_branch_on_a_size_has_its_line() -> None:
     assert (str(cause.place), cause.place.code) == ("/srv/app/model.py:8", "if x.size(0) <= 30:")
 
 
+@pytest.mark.parametrize(
+    ("line", "where"),
+    [
+        ("if x.size(0) <= 30:  # app/model.py:8 in f", ""),
+        ("if k.is_integer():  # site-packages/lib/pad.py:4 in pad", " at lib/pad.py:4 (if k.is_integer())"),
+        ("if n > 2:  # app/pad.py:4 in pad and if n <= 30:  # app/pad.py:9 in pad", " at app/pad.py:9 (if n <= 30)"),
+    ],
+)
+def test_a_branch_elsewhere_than_in_the_code_itself_is_named(line: str, where: str) -> None:
+    guards = guard_tree(tensor_match(size=(None, 8)), shapes=(f"2 <= L['x'].size()[0] <= 30  # {line}",))
+    symbols = (("s77", "10", "L['x'].size()[0]"),)
+    cause = only(trace(compiled("0/0", tensor(10, 8), guards=guards, symbols=symbols), compiled("0/1", tensor(40, 8))))
+    assert cause.sentence.startswith(f"the code branches on a size{where}: the cache entry requires 2 <= x.size()[0] <= 30")
+
+
+@pytest.mark.parametrize("dims", [2, 4])
+def test_a_view_of_a_tensor_with_other_dims_has_no_other_layout(dims: int) -> None:
+    """A compiled function returned it, which made it of another tensor than before; contiguous() leaves it as it is."""
+
+    def call(number: int, *base: int, **fields: Any) -> bytes:
+        own = make.record("describe_tensor", {"id": 7, "describer_id": number, "ndim": len(base), "size": base}, id=f"0/{number}")
+        return own + compiled(f"0/{number}", tensor(10, 10, 8, is_view=True, base=7), **fields)
+
+    tied = "L['x']._base.stride()[0] == L['x']._base.size()[1]"
+    guards = guard_tree(tensor_match(size=(10, 10, 8), stride=(80, 8, 1)), shapes=(f"{tied}  # (unknown source)",))
+    reasons = ("0/0: x._base.stride()[0] == x._base.size()[1]  # (unknown source)",)
+    cause = only(trace(call(0, 100, 8, guards=guards), call(1, *((1, 10, 10, 8) if dims == 4 else (100, 8)), reasons=reasons)))
+    assert cause.codes == ("SL105",)
+    changed = "x was a view of a tensor with 2 dims when this was compiled, and is one of 4 now"
+    assert (cause.sentence == changed, cause.own_remedy.startswith("clone() the view")) == (dims == 4, dims == 4)
+
+
 def test_two_sizes_that_were_equal_at_first_are_a_duck_shape() -> None:
     comment = "# duck sizing added this equality because these variables had the same size 10 (to avoid this specialization, set ...)"
     guards = guard_tree(

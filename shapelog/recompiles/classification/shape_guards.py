@@ -3,9 +3,9 @@
 import re
 from typing import NamedTuple
 
-from shapelog.reading.payloads.guards import ShapeGuard
+from shapelog.reading.payloads.guards import ShapeGuard, place_of, places_of
 from shapelog.reading.payloads.properties import Kind
-from shapelog.reading.payloads.source_names import Source, display_text
+from shapelog.reading.payloads.source_names import Source, display_text, is_library
 from shapelog.recompiles.classification.floats import FLOAT_BRANCH, is_constant_of_float, is_of_float
 from shapelog.recompiles.classification.pins import ZERO_OR_ONE, is_of_zero_or_one, specializer
 from shapelog.recompiles.classification.result import Classification, Classifier, shown_guard
@@ -14,6 +14,7 @@ from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts import CompileFacts
 from shapelog.recompiles.strides import same_order
 from shapelog.rules import Verdict
+from shapelog.text import shorten
 
 _ZERO_ONE = "0/1 specialization"
 _FROM_START = "clone() the slice or view before the call, or accept the extra graph (PyTorch always specializes on 0 and 1)"
@@ -27,6 +28,7 @@ _EXACT = re.compile(r"[^=<>!%*/+()]+(?:\(\)\[\d+\]|\.item\(\))? == -?\d+")
 _OLD_ZERO_ONE = re.compile(r"2 <= [^<>=]+|Ne\([^()]+, [01]\)")
 _BOUNDS = re.compile(r"(?:\d+ <= )?[^<>=]+(?: <= \d+)?")
 _FIXED_AT_ONE = re.compile(r"specialized it to be a constant \([01]\)")  # an error about a mark
+_LONGEST_CODE = 60
 _UPPER_BOUND = re.compile(r" <= \d{1,15}$")  # shorter than that of an int64
 
 
@@ -150,12 +152,29 @@ def _specialized(guard: _Guard) -> Classification | None:
     code = next(map(specializer, pinned), "SL201")
     what, codes = ("a size", (code,)) if guard.source.tensor_part else ("an int", ("SL102", code))
     remedy = ZERO_OR_ONE if what == "an int" and is_of_zero_or_one(guard.source, guard.entry) else ""
-    return Classification(codes, f"the code specialized on {what}: the cache entry requires {guard.shown}", True, remedy=remedy)
+    return Classification(
+        codes, f"the code specialized on {what}{_elsewhere(guard)}: the cache entry requires {guard.shown}", True, remedy=remedy
+    )
 
 
 def _branch(guard: _Guard) -> Classification:
     what = "an int" if guard.names and not guard.sizes else "a size"
-    return Classification(("SL204",), f"the code branches on {what}: the cache entry requires {guard.shown}", True)
+    return Classification(("SL204",), f"the code branches on {what}{_elsewhere(guard)}: the cache entry requires {guard.shown}", True)
+
+
+def _elsewhere(guard: _Guard) -> str:
+    """`` at einops/einops.py:183 (if length != known)``: the line that a guard comes from, where that is in a library or in another file
+    than the code: a report shows a line of the code's own file as its place.
+    """
+    upper = _UPPER_BOUND.search(guard.expression)
+    is_above = bool(upper and guard.values and guard.values[0] > int(upper[0].removeprefix(" <= ")))
+    lines = places_of(guard.shape.comment) or (place_of(guard.shape.comment),)
+    line = lines[-1] if is_above else lines[0]
+    own = guard.call.compile.metrics.code_file.replace("\\", "/")
+    if line is None or (not is_library(own) and f"/{own}".endswith(f"/{line.file}")):
+        return ""
+    code = shorten(line.code.split("  #")[0].strip().rstrip(":"), _LONGEST_CODE)
+    return f" at {'/'.join(line.file.rsplit('/', 2)[-2:])}:{line.line}{f' ({code})' if code else ''}"
 
 
 _FORMS = (_duck_shape, _of_float, _square_nested_tensor, _strides, _equal_unbacked, _zero_one, _range_of_mark, _specialized)
