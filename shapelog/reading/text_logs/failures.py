@@ -64,8 +64,9 @@ NOT_CONVERTED = re.compile(r"WON'T CONVERT (?P<name><[^<>\n]{1,200}>|\S+) (?P<fi
 _STACK_LINE = re.compile(r"\s*(?:File \"|\^|~)")
 # In front of each line of a rank, where somebody joined these.
 _RANK_OF_LINE = re.compile(r" \[rank\d{1,6}\]: ")
-# A traceback that ends before its exception.
-_CUT_STACK = re.compile(r"\s*Traceback \(most recent call last\):(?:\n[ \t][^\n]*|\n)*")
+# A traceback, which may end before its exception, and a frame of the compiler in it.
+_CUT_STACK = re.compile(r"\s*Traceback \(most recent call last\):\n[ \t]")
+_OF_COMPILER = re.compile(r"File \"[^\"\n]*[\\/]torch[\\/]_(?:dynamo|inductor|functorch)[\\/]")
 _ENDS_WITH_NOTE = re.compile(rf"^{BELOW_STACK}", re.M)
 _SHAPE_ENV = "PyTorch could not make the guards on sizes; most often a size is marked as dynamic that the code fixes"
 _LOST_VIOLATION = f"{_SHAPE_ENV} (SHAPE_ENV)"
@@ -326,7 +327,8 @@ def _nameless_failure(text: str, is_logged: bool) -> FailureText | None:
         return FailureText(_ANY_TYPE, _printed_above(text) or LOST_EXCEPTION, _compiled_code(text), text)
     if _ENDS_WITH_NOTE.search(text) and (caller := innermost_code(text.split("\n"))).name:
         return FailureText(_ANY_TYPE, LOST_EXCEPTION, UNKNOWN_CODE, text, caller)
-    is_rest = _STACK_LINE.match(text) or CHAINS.match(text) or _CUT_STACK.fullmatch(text)
+    is_cut = not other and _CUT_STACK.match(text) is not None and _OF_COMPILER.search(text) is not None
+    is_rest = is_cut or _STACK_LINE.match(text) or CHAINS.match(text)
     return FailureText(_ANY_TYPE, other or LOST_EXCEPTION, UNKNOWN_CODE, text) if is_logged and is_rest else None
 
 

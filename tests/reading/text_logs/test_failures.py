@@ -758,11 +758,24 @@ def test_a_compile_that_reads_what_a_cuda_graph_has_overwritten_names_its_line(e
     assert (str(found.place), found.remedy[:15]) == ("/srv/a.py:7", "clone() outputs")
 
 
-def test_a_logged_traceback_that_is_cut_is_a_failure(tmp_path: Path) -> None:
+@pytest.mark.parametrize("below", ["", "\n```\nAny help is welcome."])
+def test_a_logged_traceback_that_is_cut_is_a_failure(below: str, tmp_path: Path) -> None:
     head = "W1024 01:17:10.936000 140 torch/_dynamo/convert_frame.py:1009] "
     text = f'{head}Traceback (most recent call last):\n{head}  File "/lib/torch/_dynamo/convert_frame.py", line 948, in __call__\n'
-    (found,) = failures(f"Hello\n```\n{text}{head}    result = self._inner_conv", tmp_path)
+    (found,) = failures(f"Hello\n```\n{text}{head}    result = self._inner_conv{below}", tmp_path)
     assert found.sentence.endswith("the exception is missing from the log")
+
+
+def test_a_logged_traceback_of_something_else_is_no_failure(tmp_path: Path) -> None:
+    head = "W1024 01:17:10.936000 140 torch/distributed/elastic/agent.py:9] "
+    text = f'{head}Traceback (most recent call last):\n{head}  File "/lib/torch/distributed/elastic/agent.py", line 4, in run\n'
+    limit = LIMIT.replace("W1126", "W1025")
+    assert not failures(f"{text}{head}    result = self._run(\n{limit}", tmp_path)
+
+
+def test_an_exception_whose_quotes_a_page_escaped_is_a_failure(tmp_path: Path) -> None:
+    (found,) = failures(f"Hello,\n\nbackend=&#39;inductor&#39; raised:\n{TRITON}\n", tmp_path)
+    assert found.sentence.endswith(f"in the backend: backend='inductor' raised: {TRITON}")
 
 
 @pytest.mark.parametrize("sign", ["", "# ", "//  "])

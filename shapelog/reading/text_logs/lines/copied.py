@@ -23,6 +23,8 @@ _IN_FRAME = re.compile(r'\s*File "[^"]+",?$'), re.compile(r"line \d+, in ")
 # What only a whole log of one kind has in common: lines of a table, of a list, messages that are repeated.
 _SAME, _DIGIT = 12, re.compile(r"\d")
 _OPENING, _CLOSING = tuple("([{"), tuple(")]},;:.")
+# How far Markdown wants a block of code indented that has no fences, below an empty line.
+_OF_CODE = 4
 _FENCE = re.compile(r"([ \t]*)(`{3,}|~{3,})")
 # What belongs to a line that is not in the text: a frame to the heading of its stack, a field to what it is about.
 _NEEDS_MARGIN = re.compile(r'File "|~*\^|Explanation: |Hint: |Developer debug context: ')
@@ -35,6 +37,9 @@ _BELOW_STACK = re.compile(
     r"\s*$|File \"|Traceback \(|from user code:|The above exception|During handling of|\[Previous line|`{3}|~{3}"
     r"|[A-Za-z_][\w.]{0,200}(?:Error|Exception|Failed|Unsupported|Interrupt|Hit|Exceeded|SymNode)(?:[: ]|$)"
 )
+# Where the stack begins on the same line as the message above it.
+_FIRST_FRAME = re.compile(r"\bStack trace: File \"[^\"]{1,400}\", line \d{1,9}, in \S+$")
+_FEWEST_SPACED = 3
 _CARETS = re.compile(r"[~^][~^ ]*$")
 # The address of a page of PyTorch's that a terminal broke.
 _BROKEN_ADDRESS = re.compile(
@@ -44,7 +49,7 @@ _BROKEN_ADDRESS = re.compile(
 
 def as_written(text: str) -> str:
     """The text as it was before somebody copied it."""
-    lines = list(_without_comments(_undoubled(_BROKEN_ADDRESS.sub(r"\1", text).split("\n"))))
+    lines = list(_without_spacing(list(_without_comments(_BROKEN_ADDRESS.sub(r"\1", text).split("\n")))))
     return "\n".join(_with_stacks(_without_margins(_unwrapped(_unfolded(lines)))))
 
 
@@ -54,6 +59,19 @@ def _without_comments(lines: Iterable[str]) -> Iterator[str]:
         block = list(group)
         texts = [found["text"] for line in block if (found := _COMMENT.match(line))] if sign and len(block) > 1 else []
         yield from block if not texts or any(map(_IN_GRAPH.match, texts)) else _without_margin(texts)
+
+
+def _without_spacing(lines: Sequence[str]) -> Iterator[str]:
+    """The lines, without the empty one that a page has put below each of several, of which some are indented as no paragraphs are."""
+    at = 0
+    while at < len(lines):
+        end = at
+        while end + 1 < len(lines) and not lines[end + 1].strip():
+            end += 2
+        spaced = [line for line in lines[at:end:2] if line.strip()]
+        is_spaced = len(spaced) >= _FEWEST_SPACED and 3 * sum(line[0].isspace() for line in spaced) >= len(spaced)
+        yield from lines[at:end:2] if is_spaced else lines[at : max(end, at + 1)]
+        at = max(end, at + 1)
 
 
 def _sign(line: str) -> str:
@@ -71,14 +89,7 @@ def _with_stacks(lines: Iterable[str]) -> Iterator[str]:
             yield f"    {line}"
         else:
             yield line
-        is_code, is_below_frame = is_below_frame, frame is not None
-
-
-def _undoubled(lines: list[str]) -> list[str]:
-    """Without the empty lines that some pages put below each line."""
-    own, between = lines[::2], lines[1::2]
-    is_doubled = len(own) > _FEW and not any(map(str.strip, between)) and 2 * sum(map(bool, map(str.strip, own))) > len(own)
-    return own if is_doubled else lines
+        is_code, is_below_frame = is_below_frame, frame is not None or _FIRST_FRAME.search(line) is not None
 
 
 def _unwrapped(lines: Sequence[str]) -> Sequence[str]:
@@ -169,18 +180,26 @@ def _joined(lines: Sequence[str], is_broken: Callable[[str, str], bool], by: str
 def _without_margins(lines: Sequence[str]) -> Iterator[str]:
     """Without what indents all of the text, or a whole block of code in it."""
     block: list[str] = []
-    mark = ""
+    mark, is_after_blank, before = "", True, 0
     for line in _without_margin(lines):
         fence = _FENCE.match(line)
+        is_indented = _margin(line) >= _OF_CODE if line.strip() else bool(block)
         if fence and not mark:
+            yield from _without_margin(block)
             block, mark = [line], fence[2]
         elif mark:
             block.append(line)
             if fence and fence[2].startswith(mark):
                 yield from _without_margin(block)
                 block, mark = [], ""
+        elif is_indented and (block or (is_after_blank and not before)):
+            block.append(line)
         else:
+            yield from _without_margin(block)
+            block = []
             yield line
+        is_after_blank = not line.strip()
+        before = before if is_after_blank else _margin(line)
     yield from _without_margin(block)
 
 

@@ -23,7 +23,7 @@ _WORDS = (
     "mismatch at index ",
     "ailed running call_",
     "ailed to run FX node",
-    "backend='",
+    " raised:",
     "nsupported: ",
     "data-dependent exp",
     "uard failed on the same frame",

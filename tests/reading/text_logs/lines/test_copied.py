@@ -113,7 +113,7 @@ User code traceback:
 def test_a_log_in_a_comment_of_a_program_has_no_signs_of_it(sign: str, text: str) -> None:
     quoted = "\n".join(sign + line for line in text.split("\n"))
     assert as_written(f"x = run()\n{quoted}\nprint(x)") == f"x = run()\n{text}\nprint(x)"
-    assert as_written(f"def run():\n{quoted}\n\n    return 3") == f"def run():\n{text}\n\n    return 3"
+    assert as_written(f"def run():\n{quoted}\n    return 3") == f"def run():\n{text}\n    return 3"
 
 
 @pytest.mark.parametrize(
@@ -167,3 +167,42 @@ def test_the_address_of_a_page_that_a_terminal_broke_is_whole(at: int) -> None:
     assert as_written(f"See {PAGE[:at]}\n{PAGE[at:]}\n\nmore") == f"See {PAGE}\n\nmore"
     other = f"See {PAGE}\nmodels\nhttps://host/docs/exportdb/i\nndex.html"
     assert as_written(other) == other
+
+
+@pytest.mark.parametrize("margin", ["    ", "      ", "\t"])
+@pytest.mark.parametrize("text", [LOG, REASON, BREAK])
+def test_a_block_of_code_that_is_only_indented_has_no_margin(margin: str, text: str) -> None:
+    block = "\n".join(margin + line if line else "" for line in text.split("\n"))
+    expected = f"This is what I see:\n\n{text}\n\nThanks"
+    assert as_written(f"This is what I see:\n\n{block.replace(chr(9), ' ' * 4)}\n\nThanks") == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def f():\n    x = 3\n\n    return x",
+        'RuntimeError: 3\n\n    File "/srv/a.py", line 3, in f\n\nmore',
+        "Words:\n\n  - one\n  - two\n\nmore",
+        "Words:\n    x = 3\n\nmore",
+    ],
+)
+def test_other_indented_lines_keep_their_margin(text: str) -> None:
+    assert as_written(text) == text
+
+
+@pytest.mark.parametrize("text", [REASON, BREAK, TRACEBACK])
+def test_lines_with_an_empty_one_below_each_have_none(text: str) -> None:
+    lines = [line for line in text.split("\n") if line]
+    spaced = "\n\n".join(lines)
+    without = "\n".join(lines)
+    assert as_written(f"{spaced}\n\n") == f"{without}\n"
+
+
+def test_paragraphs_are_no_spaced_lines() -> None:
+    text = "\n\n".join(("One line.", "torch._dynamo.exc.Unsupported: generic_jump", "Another line.", "- A list", "And more words."))
+    assert as_written(text) == text
+
+
+def test_a_stack_that_begins_on_the_line_of_its_message_has_its_margin() -> None:
+    text = 'Error: x. Stack trace: File "/srv/a.py", line 9, in f\n    y = g(x)\n  File "/srv/a.py", line 7, in g\n    return x'
+    assert as_written("\n".join(line.lstrip() for line in text.split("\n"))) == text
