@@ -34,7 +34,7 @@ _IN_GRAPH = re.compile(r"\s*File: ")
 # A frame of a stack whose lines have lost their margin, and what Python writes below it that is no line of code.
 _FRAME = re.compile(r"(?P<frame>File \"[^\"]{1,400}\", line \d{1,9})(?P<name>, in \S.*)?(?:, in\s*)?$")
 _BELOW_STACK = re.compile(
-    r"\s*$|File \"|Traceback \(|from user code:|The above exception|During handling of|\[Previous line|`{3}|~{3}"
+    r"\s*$|File \"|Traceback \(|from user code:|The above exception|During handling of|\[Previous line|\[rank\d|`{3}|~{3}"
     r"|[A-Za-z_][\w.]{0,200}(?:Error|Exception|Failed|Unsupported|Interrupt|Hit|Exceeded|SymNode)(?:[: ]|$)"
 )
 # Where the stack begins on the same line as the message above it.

@@ -206,3 +206,8 @@ def test_paragraphs_are_no_spaced_lines() -> None:
 def test_a_stack_that_begins_on_the_line_of_its_message_has_its_margin() -> None:
     text = 'Error: x. Stack trace: File "/srv/a.py", line 9, in f\n    y = g(x)\n  File "/srv/a.py", line 7, in g\n    return x'
     assert as_written("\n".join(line.lstrip() for line in text.split("\n"))) == text
+
+
+def test_a_line_of_a_stack_behind_a_rank_is_not_indented() -> None:
+    text = '[rank3] Error: x. Stack trace: File "/srv/a.py", line 9, in f\n[rank3]     y = g(x)\n[rank3]   File "/srv/a.py", line 7, in g'
+    assert as_written(text) == text
