@@ -116,7 +116,7 @@ def _explanation(found: CompileExplanation, others: Sequence[str], most: int) ->
         called_at=_line(found.frame.caller(found.compile)),
         outcome=found.compile.outcome.value,
         seconds=_seconds(found.compile.seconds),
-        compared_with=found.nearest.reference if found.nearest else "",
+        compared_with=found.compile.reference_of(found.nearest.label) if found.nearest else "",
         verdict=recompile.verdict.words if recompile else "the first compilation of this function",
         causes=[_cause(item, found) for item in causes[:most]],
         remedy=short(found.remedies.of_recompile(recompile).text) if recompile else "",

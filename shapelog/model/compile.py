@@ -135,8 +135,15 @@ class Compile:
         """How a text refers to it: by its id; in a text log without ids by its number among those of its function, ``no. 2``."""
         return self.shown_label or self.id.ordinal
 
+    @property
+    def names_entries(self) -> bool:
+        """Whether PyTorch wrote which cache entry each of its reasons is about. Old versions do not; entries have no fixed order."""
+        return not (self.metrics.is_unnumbered or self.metrics.assumes_entries)
+
     def reference_of(self, entry: str) -> str:
         """How a text refers to a cache entry that one of its reasons names."""
+        if self.metrics.assumes_entries:
+            return "an earlier entry"
         known = None if self.shown_label else parse_compile_id(entry)
         return known.ordinal if known else entry
 

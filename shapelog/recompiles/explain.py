@@ -299,9 +299,9 @@ def _explain_without_entries(frame: Frame, compile: Compile, differences: tuple[
     """A recompile of which PyTorch's own words are all that is known; they name one failed guard of each entry."""
     best = nearest([item for item in differences if marks_act(item)] or differences, compile)
     outside = [item.entry.label for item in differences if item.entry.order < 0]
-    names = some(outside, _MOST_NAMED) if compile.shown_label else "earlier entries"
+    names = some(outside, _MOST_NAMED) if compile.names_entries else "earlier entries"
     why = f"for {names}, only the first failed guard is recorded"
-    why += _of_other_entries(differences, best, with_labels=bool(compile.shown_label))
+    why += _of_other_entries(differences, best, with_labels=compile.names_entries)
     is_cut = _lacks_later_entries(compile)
     if is_cut:
         why += "; those of later entries, which may be dynamic already, are missing"

@@ -82,7 +82,7 @@ def stays_static(frame: Frame, nearest: EntryDifference, compile: Compile, reuse
     if not fixed:
         return ""
     axis, entry = fixed
-    named = entry if compile.shown_label else "an earlier graph"
+    named = entry if compile.names_entries else "an earlier graph"
     static = "and is static nevertheless"
     if is_known_by_limit(frame):
         return (

@@ -273,6 +273,8 @@ class LoggedCompiles:
             compile.ids = {"frame_id": frame, "frame_compile_id": number}
             numbers[key] = number + 1
             for header, payload, line in compile.waiting:
+                if number == 1:  # there is one entry
+                    header.get("compilation_metrics", {}).pop("assumes_entries", None)
                 if payload is not None and header.get("artifact", {}).get("name") == "recompile_reasons":
                     payload = _with_entries(payload, compile)
                 self.write(compile, header, payload, line)
@@ -370,8 +372,8 @@ class LoggedCompiles:
         listed = list(reasons)
         entries = {entry for reason in listed if (entry := split_entry(reason)[0])}
         self._entries |= {(compile.process, entry) for entry in entries}
-        compile.assumes_entries = not entries
-        if compile.ids is not None and compile.assumes_entries:
+        compile.assumes_entries = not entries and (compile.ids or {}).get("frame_compile_id") != 1
+        if compile.ids is not None and not entries:
             listed = _entries_named(listed, compile)
         self.write(compile, {"artifact": {"name": "recompile_reasons", "encoding": "json"}}, orjson.dumps(listed).decode())
 

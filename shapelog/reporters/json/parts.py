@@ -124,7 +124,7 @@ def exceptions_data(chain: Iterable[RaisedException]) -> list[dict[str, Any]]:
 
 
 def reasons_data(compile: Compile) -> list[dict[str, str]]:
-    return [{"entry": reason.entry, "text": reason.text} for reason in compile.reasons]
+    return [{"entry": "" if compile.metrics.assumes_entries else reason.entry, "text": reason.text} for reason in compile.reasons]
 
 
 def remedy_data(remedy: Remedy) -> dict[str, Any]:

@@ -117,7 +117,7 @@ def _why(page: TextPage, explanation: CompileExplanation) -> None:
         if item.entries_checked > 1
         else "the only earlier cache entry"
     )
-    page.heading(f"Why: compared with {item.nearest.reference}", checked)
+    page.heading(f"Why: compared with {item.compile.reference_of(item.nearest.label)}", checked)
     is_probable = item.verdict is Verdict.MARKING and not (item.compile.graph_span or item.compile.guards_span)  # nothing shows its code
     served = f": this call could reuse the graph of {item.served_by.reference}" if item.served_by and not is_probable else ""
     page.line((f"{'probably ' if is_probable else ''}{item.verdict.words}", COLORS[item.verdict]), served, indent=2)
@@ -137,7 +137,8 @@ def _why(page: TextPage, explanation: CompileExplanation) -> None:
         page.line(("as a result: ", "dim"), shorten(", ".join(item.consequences), page.width * 2), indent=2)
     for others in page.listed(list(grouped(explanation.others, _properties).values()), "entry", most=_MOST):
         labels = some([other.entry.reference for other in others], len(others) if page.verbose else _VALUES, " ")
-        page.line((f"other {plural_noun(len(others), 'entry')} ", "dim"), f"{labels}: {_differences(others)}", indent=2)
+        named = f" {labels}" if explanation.compile.names_entries or explanation.compile.metrics.is_unnumbered else ""
+        page.line((f"other {plural_noun(len(others), 'entry')}{named}: ", "dim"), _differences(others), indent=2)
 
 
 def _properties(other: EntryDifference) -> object:

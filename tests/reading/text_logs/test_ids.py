@@ -54,7 +54,9 @@ def test_a_page_numbers_the_compiles_of_each_function_where_the_log_has_no_ids(t
     assert not first["has_id"]
     story = render_explanation(explain_compile(load(path), "1/2"), Options()).decode()
     assert "no. 3 (the log has no id; 1/2 in commands)" in story
-    assert "no. 2: L['n'] == 4" in story
+    assert "compared with an earlier entry" in story
+    assert "an earlier entry: L['n'] == 4" in story  # of the two, which is not in the log
+    assert "no. 1: L['n'] == 3" in render_explanation(explain_compile(load(path), "1/1"), Options()).decode()
 
 
 def test_an_id_that_the_reasons_have_is_shown(tmp_path: Path) -> None:
@@ -77,8 +79,9 @@ def test_an_agent_is_shown_no_id_of_our_own_without_a_word(tmp_path: Path) -> No
     path.write_text(RECOMPILED.format(3) + RECOMPILED.format(4), encoding="utf-8")
     ids = ["no. 2 (the log has no id; 0/1 in calls of explain)", "no. 3 (the log has no id; 0/2 in calls of explain)"]
     assert reading.report(str(path)).steps[0].compilations == ids
-    told = reading.explain(str(path), "0/2")
-    assert (told.compilation, told.compared_with, told.reasons) == (ids[1], "no. 2", ["no. 2: L['n'] == 4"])
+    for number, entry, value in ((0, "no. 1", 3), (1, "an earlier entry", 4)):
+        told = reading.explain(str(path), f"0/{1 + number}")
+        assert (told.compilation, told.compared_with, told.reasons) == (ids[number], entry, [f"{entry}: L['n'] == {value}"])
     assert reading.explain(str(path)).other_compilations == [ids[1]]
     (left,) = reading.suggest(str(path)).not_fixed
     assert left.compilations == ids
@@ -110,3 +113,35 @@ def test_each_run_of_ids_has_a_first_compile_of_its_own(tmp_path: Path) -> None:
     assert all(rule in shown for rule in ("SL301", "SL302", "SL107"))
     assert "never finished" not in shown
     assert "only the first guard that failed" not in shown
+
+
+HEAD = "V0925 13:34:27.040958 139966991710016 torch/_dynamo/guards.py:2609] [0/{0}] [__recompiles_verbose] "
+SIZE = "tensor 'L['x']' size mismatch at index 0. expected {}, actual 4"
+
+
+def of_every_entry(number: int, *reasons: str) -> str:
+    """As torch 2.4 lists them: the entry that was used last comes first, and none has its id."""
+    lines = [f"    guard {at} failures:\n{HEAD}    - {reason}" for at, reason in enumerate(reasons)]
+    text = "".join(
+        f"{HEAD}{line}\n" for line in ("Recompiling function f in /srv/a.py:4", "    triggered by the following guard failure(s):", *lines)
+    )
+    return text.format(number)
+
+
+def test_reasons_without_ids_are_of_no_entry_in_particular(tmp_path: Path) -> None:
+    shown, data = texts(of_every_entry(3, "L['n'] == 0", SIZE.format(2), SIZE.format(3)), tmp_path)
+    assert "compile 0/3" in shown
+    assert "an earlier graph was compiled after" in " ".join(shown.split())  # of those for 2 and 3, whichever came second
+    assert "other entries: the int n was 0" in " ".join(shown.split())
+    assert not any(entry in shown for entry in ("0/0", "0/1", "0/2"))
+    assert "'entry': ''" in data
+
+
+def test_the_reasons_for_the_first_recompilation_are_of_the_only_entry(tmp_path: Path) -> None:
+    path = tmp_path / "run.txt"
+    path.write_text(of_every_entry(1, "L['n'] == 0") + of_every_entry(2, "L['n'] == 0", SIZE.format(2)), encoding="utf-8")
+    first, second = (render_explanation(explain_compile(load(path), label), Options()).decode() for label in ("0/1", "0/2"))
+    assert "compared with 0/0" in first
+    assert "0/0: L['n'] == 0" in first
+    assert "compared with an earlier entry" in second
+    assert "other entry: the int n was 0" in second
