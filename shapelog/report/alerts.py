@@ -376,7 +376,7 @@ class _AlertBuilder(NamedTuple):
             why=why,
             facts=facts,
             remedy=remedy,
-            source_line=self.found.repository.source_line(self.code.first.file, place.line) if place else None,
+            source_line=self.found.repository.source_line(self.code.first.file or place.file, place.line) if place else None,
             snippet=place.code if place else "",
             marked=_named_in(place.code, axes) if place else "",
             occurrences=occurrences,
@@ -504,8 +504,13 @@ class _AlertBuilder(NamedTuple):
         return list(dict.fromkeys(chain.from_iterable(titles)))
 
     def _is_own(self, file: str) -> bool:
-        """Whether a place lies in the file of this code. Guards shorten paths to their last two parts."""
+        """Whether a place lies in the file of this code. Guards shorten paths to their last two parts.
+
+        Code that a text does not name may lie in any file of the user's.
+        """
         own = self.code.first.file.replace("\\", "/")
+        if self.found.report.trace.is_text and not own:
+            return not is_library(file)
         return not self.code.first.is_library and (own == file or own.endswith(f"/{file}"))
 
     def _alert(

@@ -212,6 +212,9 @@ def compiler_message(text: str) -> CompilerMessage:
     stack = user_stack(text) or _caused_by(text)
     body = _END.split(_PREFACE.sub("", text.strip("\n")), maxsplit=1)[0]
     first, *others = (_one_break(part) for part in body.split(_NEXT_BREAK))
+    if first.title.endswith(_OF_WORKER):
+        raised = next(reversed(exception_chain(text)), None)
+        first = first._replace(title=f"{first.title} {f'{raised.type}: {raised.message}' if raised else LOST_EXCEPTION}")
     hints = dict.fromkeys((*first.hints, *(hint for other in others for hint in other.hints)))
     if text.lstrip().startswith(_VIOLATED):
         first = first._replace(title=_violated(text) or first.title)
@@ -228,6 +231,10 @@ def compiler_message(text: str) -> CompilerMessage:
         first = first._replace(title=f"{first.title} (while lowering {lowered[1]})")
     title, why, *helps = (_AT_ADDRESS.sub("", part) for part in (first.title, first.explanation, *hints))
     return CompilerMessage(title, why, tuple(dict.fromkeys(helps)), urls[0] if urls else "", stack)
+
+
+# Where a worker of Inductor's raised; its traceback follows.
+_OF_WORKER = "An exception occurred in a subprocess:"
 
 
 def in_words(line: str) -> str:

@@ -34,7 +34,7 @@ _RAISED = re.compile(
     r"(?:: (?P<message>[^\n]*)"
     r"|:?[ \t]*\n[ \t]*(?P<below>\d[^\n]* not in range [^\n]*)"
     rf"|:\n[ \t]*(?P<wrapped>(?!{USER_STACK}|Set TORCH|You can suppress|File \")\S[^\n]*)|:?(?=\n|$))"
-    rf"|(?<!except )(?P<quoted>{_QUALIFIED}|(?<![\w.]){_OF_DYNAMO_ALONE})(?:'>)?(?:: | (?=\w{{0,40}}Error: ))(?P<words>\S[^\n]*)"
+    rf"|(?<!except )(?P<quoted>{_QUALIFIED}|(?<![\w.]){_OF_DYNAMO_ALONE})(?:'>)?(?:: | (?:> )?(?=\w{{0,40}}Error: ))(?P<words>\S[^\n]*)"
     r"|(?<![\w.])(?P<unsupported>Unsupported): (?P<what>[^\n]{0,200}(?:Variable\b|\bcall_\w)[^\n]*)"
     # a field of a report, such as ``Exception Type:``, and the one below it that has the message
     rf"|(?<=[:* ])(?P<field>{_QUALIFIED})\W{{0,8}}(?:\n[^\n:]{{0,60}}\b[Mm]essage\W{{1,8}}(?P<said>[^\n]*)|(?=\n|$))"

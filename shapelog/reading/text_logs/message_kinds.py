@@ -86,9 +86,9 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
             r"|InternalTorchDynamoError|TorchRuntimeError|FailOnRecompileLimitHit|RecompileError|UserError|Unsupported"
             r"|RecompileLimitExceeded|CacheLimitExceeded)(?:: |:?$)"
             r"|\btorch\.(?:_dynamo|_inductor|fx)\.[\w.]+(?:Error|Exception|Failed|Unsupported|Hit|Exceeded|SymNode)"
-            r"(?:(?:'>)?: \S| \w{0,40}Error: |\W{0,8}$)|\bUnsupported: .{0,200}(?:Variable\b|\bcall_\w)"
+            r"(?:(?:'>)?: \S| (?:> )?\w{0,40}Error: |\W{0,8}$)|\bUnsupported: .{0,200}(?:Variable\b|\bcall_\w)"
             r"|\b(?:BackendCompilerFailed|InternalTorchDynamoError|TorchRuntimeError|FailOn(?:Recompile|Cache)LimitHit"
-            r"|RecompileLimitExceeded): \S|\bConstraintViolationError: Constraints violated \("
+            r"|RecompileLimitExceeded)(?:: | > \w{0,40}Error: )\S|\bConstraintViolationError: Constraints violated \("
             r"|backend='[^']{1,80}' raised:|Not all values of .* are valid because |^\s*\w*Error: Failed running call_\w"
             rf"|^{_EXPLAINS.pattern}|^\s*from user code:\s*$|\bConstraintViolationError: Constraints violated \(|^{BELOW_STACK}"
         ),
@@ -152,6 +152,7 @@ _ANY_BEGIN = re.compile(
 _CONTINUES = {
     MessageKind.RECOMPILES: re.compile(
         r"\s*(?:triggered by|guard \d+ fail|- |User stack trace|\^|~)|\s*File \"| {4,}\S|\S+\d\s*$|\s*\w[^.]{0,60}$"
+        r"|\s*(?:# )?\S{1,400}\.py:\d{1,9} in \w"
     ),
     MessageKind.LIMIT: re.compile(
         r"\s*(?:config\.|function: |(?:last )?reasons?:|To log all|[Tt]o diagnose|See http|- )| {3,}\S|\S+ (?:==|is) "

@@ -170,11 +170,15 @@ def _continued(reason: str, text: str, is_item: bool) -> str:
     """A reason with one more line: that of its stack, or the rest of a line that was wrapped where it was shown."""
     if is_item or "\n" in reason or _STACK_LINE.match(text):
         return f"{reason}\n{text}"
+    if "  # " in reason and "  # " not in reason.partition("  # ")[2] and (place := _PLACE_OF_GUARD.match(text)):
+        return f"{reason.rstrip()}  # {place[1]}"
     blank = "" if _GOES_ON_IN_SOURCE.match(text.strip()) and reason.rstrip()[-1:] in "])" else " "
     joined = f"{reason.rstrip()}{blank}{text.strip()}"
     return joined if parse(reason).family in ("other", "backend") and len(joined) < 10_000 else reason
 
 
+# The end of the comment of a guard, below the line of code that it begins with.
+_PLACE_OF_GUARD = re.compile(r"\s*(?:# )?(\S{1,400}:\d{1,9} in \w.*)")
 # What follows an item or a call in a source.
 _GOES_ON_IN_SOURCE = re.compile(r"\.[A-Za-z_]|\[")
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shapelog.reading.payloads.compiler_messages import WRAPPED, compiler_message, exception_chain, in_words, user_stack
+from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION, WRAPPED, compiler_message, exception_chain, in_words, user_stack
 from shapelog.reading.records import StackFrame
 
 PRINT = """Failed to trace builtin operator
@@ -282,3 +282,22 @@ def test_the_operator_that_could_not_be_lowered_is_named(front: str) -> None:
 )
 def test_a_sentence_that_a_page_wrapped_after_a_blank_is_whole(text: str, title: str) -> None:
     assert compiler_message(text).title == title
+
+
+WORKER = "SubprocException: An exception occurred in a subprocess:\n\nTraceback (most recent call last):\n"
+WORKER_STACK = '  File "/lib/torch/_inductor/compile_worker/subproc_pool.py", line 337, in do_job\n    result = job()\n'
+
+
+@pytest.mark.parametrize("front", ["", "backend='inductor' raised:\n"])
+@pytest.mark.parametrize("below", ["", "\n\nSet TORCHDYNAMO_VERBOSE=1 for the internal stack trace\n"])
+@pytest.mark.parametrize(
+    ("raised", "named"),
+    [
+        ("RuntimeError: Failed to find C compiler.", "RuntimeError: Failed to find C compiler."),
+        ("triton.compiler.errors.CompilationError: at 3:4:\n  x = tl.load(p)\n      ^", "CompilationError: at 3:4: x = tl.load(p)"),
+        ("", LOST_EXCEPTION),
+    ],
+)
+def test_what_a_worker_of_inductor_raised_is_in_the_title(front: str, below: str, raised: str, named: str) -> None:
+    title = compiler_message(f"{front}{WORKER}{WORKER_STACK}{raised}{below if raised else ''}").title
+    assert title == f"{front.strip()} SubprocException: An exception occurred in a subprocess: {named}".strip()

@@ -6,7 +6,9 @@ import pytest
 
 from shapelog import load
 from shapelog.reading.text_logs.bare_reasons import reasons_in
+from shapelog.report.alerts import collect_alerts
 from shapelog.report.report import Report, analyze
+from shapelog.report.repository_paths import Repository
 
 OLDER, NEWER = (f"0/{entry}: tensor 'x' size mismatch at index 0. expected {size}, actual 13" for entry, size in ((0, 5), (1, 8)))
 
@@ -100,3 +102,28 @@ def test_a_reason_that_is_quoted_from_a_message_is_no_recompilation_of_its_own(q
 def test_a_reason_behind_a_heading_counts_where_the_text_has_nothing_else(words: str, tmp_path: Path) -> None:
     (item,) = report_of(f"{words}{NEWER[5:]}, which is odd.\n", tmp_path).explained.recompiles
     assert item.causes[0].sentence == "dim 0 of x changed from 8 to 13"
+
+
+@pytest.mark.parametrize("sign", ["", "# "])
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "- {guard}  # {line}  # {place}",
+        "[__recompiles]     - {guard}  # {line}  # {place}",
+        "[__recompiles]     - {guard}  # {line}\n{place}",
+        "[__recompiles]     - {guard}  # {line}\n# {place}",
+    ],
+)
+def test_the_line_of_a_reason_whose_function_is_not_named_is_shown(reason: str, sign: str, tmp_path: Path) -> None:
+    place = "srv/a.py:19 in f (_decomp/decompositions.py:781 in slice_forward)"
+    text = reason.format(guard="0/0: 4 <= L['x'].size()[1]", line="y = x[:, 3:4]", place=place)
+    report = report_of("\n".join(sign + line for line in text.split("\n")), tmp_path)
+    (alert,) = collect_alerts(report, Repository(str(tmp_path))).alerts
+    assert alert.source_line is not None
+    assert (alert.source_line.file, alert.source_line.line, alert.snippet) == ("srv/a.py", 19, "y = x[:, 3:4]")
+
+
+def test_a_line_of_a_library_is_not_that_of_a_function_that_is_not_named(tmp_path: Path) -> None:
+    report = report_of("- 0/0: 4 <= L['x'].size()[1]  # raise  # _dynamo/output_graph.py:19 in f", tmp_path)
+    (alert,) = collect_alerts(report, Repository(str(tmp_path))).alerts
+    assert alert.source_line is None

@@ -945,3 +945,9 @@ def test_a_cut_failure_of_another_function_is_its_own(tmp_path: Path) -> None:
     first += '  File "/pytorch/torch/_ops.py", line 60, in __call__\n    return self._op()\nRuntimeError: sizes differ\n'
     found = failures(f"{first}==========\nWON'T CONVERT g /srv/b.py line 122 \ndue to: \nTraceback (most recent call last):\n", tmp_path)
     assert [str(item.place) for item in found] == ["/srv/a.py:3", "/srv/b.py:122"]
+
+
+def test_a_cell_of_a_table_may_have_the_class_of_the_backends_exception_behind_a_sign(tmp_path: Path) -> None:
+    cells = [f"`BackendCompilerFailed > RuntimeError: {what}`" for what in ("two devices, tpu:N and cpu!", "during an FX trace")]
+    found = failures("".join(f"| compile | {cell} | 1 |\n" for cell in cells), tmp_path)
+    assert [item.sentence.partition("backend: ")[2] for item in found] == [cell[25:-1] for cell in cells]
