@@ -66,6 +66,7 @@ _MOST_BARE = 10_000
 _ENOUGH_FOR_VERSION = 100
 # Messages of which each is one event.
 _COPIED = (MessageKind.RECOMPILES, MessageKind.GUARDS, MessageKind.GRAPH, MessageKind.BREAK, MessageKind.LIMIT)
+_ABOVE_EXCEPTIONS = (MessageKind.RECOMPILES, MessageKind.LIMIT)
 # How a text has none of the reasons that PyTorch writes below each recompilation.
 _ENDS, _LEAVES_OUT = "the log ends before its reasons", "the log leaves out its reasons"
 # The message of lines without heads among those that are open.
@@ -209,13 +210,19 @@ class Transcriber:
             self._logged_guards.take_symbols(Head(), text)
         elif kind is not MessageKind.OTHER:
             above = self._message_above(number) if heads_user_stack(text) else []
-            if kind is MessageKind.FAILURE and follows_stack(text):
-                above = self._stack_above(number)
+            if kind is MessageKind.FAILURE:
+                self._finish_warnings()
+                above = self._stack_above(number) if follows_stack(text) else above
             is_quoted = kind is MessageKind.FAILURE and (names_exception(text) or heads_user_stack(text))
             message = self._last = self._open[_PLAIN] = OpenMessage(None, kind, number - len(above), [*above, text], has_raised=is_quoted)
             message.begin(text, is_exception=kind is MessageKind.FAILURE and is_exception_alone(text))
         elif self.contents.stated is None:
             self.contents.stated = versions.stated_in(text)
+
+    def _finish_warnings(self) -> None:
+        """Take the messages above an exception that may be its cause, which PyTorch writes as a whole."""
+        for key in [key for key, message in self._open.items() if message.kind in _ABOVE_EXCEPTIONS]:
+            self._finish(self._open.pop(key))
 
     def _message_above(self, number: int) -> list[str]:
         """The message of an exception in the lines right above one, of which the last names its class, or else is all of it."""
