@@ -849,6 +849,13 @@ def test_grad_mode_from_the_tree_and_from_the_reason_alone() -> None:
     assert only(old).codes == ("SL305",)
 
 
+def test_state_that_old_versions_do_not_name_may_be_grad_mode() -> None:
+    cause = only(two(guard_tree(tensor_match()), guard_tree(tensor_match()), "___check_global_state()"))
+    assert cause.codes == ("SL307",)
+    assert cause.sentence.startswith("grad mode, autocast or another global setting changed")
+    assert cause.own_remedy.startswith("run every call in the same grad mode")
+
+
 def test_a_size_that_hides_behind_grad_mode_is_found() -> None:
     made = trace(compiled("0/0", tensor(10, 8), guards=guard_tree(global_state(), tensor_match())))
     guards = guard_tree(global_state(grad_mode=False), tensor_match(size=(12, 8)))

@@ -108,6 +108,7 @@ _IN_STACK = re.compile(r'File "|^(?:File |Cell In|Input In|<ipython-)|^-{2,}> ?\
 _IPYTHON = re.compile(r" {2,200}Traceback \(most recent call last\)")
 _AFTER_MARK = re.compile(r"['\"\u2019\u201d](?=[\s,.;:?!}\]\uff0c\u3002\uff08\uff09]|$)")
 _LONGEST_KEY, _LONGEST_PRINTED = 200, 10_000
+_FEW_WORDS = 20
 
 
 class FailureText(NamedTuple):
@@ -144,9 +145,14 @@ class FailureText(NamedTuple):
         """Whether the text does not have the message; it is of any type where that is missing, too."""
         return self.message == LOST_EXCEPTION
 
+    @property
+    def is_unnamed(self) -> bool:
+        """Whether the text does not have the class of the exception, or its message."""
+        return self.is_lost or self.type == _ANY_TYPE
+
     def completed(self, other: "FailureText") -> "FailureText":
         """The same with what only the other text about this failure has: the message, or the place."""
-        named = other if self.is_lost else self
+        named = other if self.is_lost or (self.type == _ANY_TYPE and not other.is_lost) else self
         placed = self if self.code.name or self.caller.name else other
         return placed._replace(type=named.type, message=named.message, is_mentioned=named.is_mentioned)
 
@@ -176,9 +182,17 @@ class FailureText(NamedTuple):
             lost, known = (self, other) if self.is_lost else (other, self)
             return (known.is_quoted or known.type != _ANY_TYPE) if lost.type == known.type else lost.type == _ANY_TYPE and known.is_quoted
         mine, others = self._key, other._key
-        if self.type == other.type == _VIOLATION and (self._names or other._names):
+        if self.type != other.type:
+            return self._includes(other) or other._includes(self)
+        if self.type == _VIOLATION and (self._names or other._names):
             return self._names <= set(_NAMED.findall(other.message)) if self._names else other._names <= set(_NAMED.findall(self.message))
-        return self.type == other.type and (mine.startswith(others) or others.startswith(mine))
+        return mine.startswith(others) or others.startswith(mine)
+
+    def _includes(self, other: "FailureText") -> bool:
+        """Whether the message has another exception in it, or is printed behind words of the program's own and without its class."""
+        mine, others = self._key, other._key
+        is_end = self.type == _ANY_TYPE and len(others) > _FEW_WORDS and mine.endswith(others)
+        return is_end or f"{other.type}: {others}" in mine
 
     @property
     def _names(self) -> set[str]:

@@ -467,7 +467,7 @@ class Transcriber:
         if known is not None:
             if known.failure is not None and known.failure.is_lost_violation:
                 known.failure = known.failure._replace(type=found.type, message=found.message)
-            if known.failure is not None and (known.failure.is_lost or found.is_lost):
+            if known.failure is not None and (known.failure.is_unnamed or found.is_unnamed):
                 known.failure = known.failure.completed(found)
                 known.code = known.code if known.code.name else known.failure.code
             else:

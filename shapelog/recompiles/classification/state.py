@@ -20,6 +20,9 @@ SAME_SURROUNDINGS = (
     "run every call with the same backend and in the same thread, under the same dispatch modes (DebugMode, FakeTensorMode, ...)"
 )
 _ONE_GRAD_MODE = "always call it in the same grad mode, for example under torch.no_grad(): none of its inputs requires a gradient"
+# Old versions do not name what changed.
+_ANY_STATE_CHANGED = "grad mode, autocast or another global setting changed after this was compiled; which one is not named"
+_ONE_STATE = "run every call in the same grad mode and under the same autocast; set all else once, before the first compiled call"
 _ONE_INFERENCE_MODE = "use the same mode in all calls without gradients, including warm-up calls: inference mode needs its own graphs"
 _TRACED_OPERATOR = "accept it: PyTorch compiles this operator itself for every call that is traced, as by torch.export"
 WHOLE_TRANSFORM = "compile the transformed function as a whole, torch.compile(torch.func.vmap(f)), or accept one graph for each transform"
@@ -37,6 +40,8 @@ def global_state(item: Violation, entry: CompileFacts, call: CompileFacts) -> Cl
     is_on = any("True" in str(known.facts.get((Source(), AUTOCAST_ENABLED))) for known in (entry, call))
     if not is_of_cache(item) or is_on:
         fields = changed_fields(item)
+        if not any(fields):
+            return Classification(("SL307",), _ANY_STATE_CHANGED, remedy=_ONE_STATE)
         needs_no_gradient = fields == ("grad_mode",) and _is_without_gradient(entry) and _is_without_gradient(call)
         return Classification(*describe_change(item), remedy=_ONE_GRAD_MODE if needs_no_gradient else set_once(fields))
     values = autocast_pair(item) if item.prop == AUTOCAST_CACHE else None

@@ -214,7 +214,7 @@ def _what_to_do(message: CompilerMessage, reason: str, contradicts_mark: bool) -
     """
     if message.is_bug:
         return _BUG
-    if contradicts_mark:
+    if contradicts_mark and message.title != LOST_EXCEPTION:
         if OUTSIDE_OF_RANGE in message.title:
             return _WIDER_RANGE
         is_declared = " declared " in message.title

@@ -951,3 +951,37 @@ def test_a_cell_of_a_table_may_have_the_class_of_the_backends_exception_behind_a
     cells = [f"`BackendCompilerFailed > RuntimeError: {what}`" for what in ("two devices, tpu:N and cpu!", "during an FX trace")]
     found = failures("".join(f"| compile | {cell} | 1 |\n" for cell in cells), tmp_path)
     assert [item.sentence.partition("backend: ")[2] for item in found] == [cell[25:-1] for cell in cells]
+
+
+RAISED = "torch._dynamo.exc.FailOnRecompileLimitHit: recompile_limit reached with fullgraph=True."
+
+
+@pytest.mark.parametrize("below", ["", "\n\nOther words follow.\n", "\n```\n\nIt is slow.\n"])
+@pytest.mark.parametrize("between", ["", "\n", "```\n\n```\n"])
+def test_an_exception_below_the_warning_of_a_limit_is_of_the_same_call(between: str, below: str, tmp_path: Path) -> None:
+    findings = report_of(f"The limit:\n{LIMIT}{between}{RAISED}{below}", tmp_path).findings
+    (found,) = (item for item in findings if item.rule.code == "SL401")
+    assert "at 1/8; the call raised an error; the last reason: dim 0 of x" in found.sentence
+
+
+def test_an_exception_that_a_program_logged_and_that_is_quoted_with_its_class_is_one_failure(tmp_path: Path) -> None:
+    message = "'NoneType' object has no attribute 'make_guard'"
+    logged = f'11-18 ERROR [run.py:7] {message}\nfrom user code:\n   File "/srv/a.py", line 3, in f\n    return g(x)\n'
+    (found,) = failures(f"{logged}\n```\n\n```\ntorch._dynamo.exc.InternalTorchDynamoError: {message}\n```\nHelp!", tmp_path)
+    assert found.sentence.endswith(f"Dynamo (internal error): {message}")
+    assert str(found.place) == "/srv/a.py:3"
+    assert len(failures(f"{logged}\n```\n\n```\ntorch._dynamo.exc.InternalTorchDynamoError: KeyError: 'b'\n```\nHelp!", tmp_path)) == 2
+
+
+def test_an_exception_in_the_message_of_another_is_no_second_failure(tmp_path: Path) -> None:
+    worker = "SubprocException: An exception occurred in a subprocess:"
+    head = "E0226 19:58:00.945000 125 torch/_inductor/select_algorithm.py:2820] [0/19] "
+    logged = f"{head}torch._inductor.compile_worker.subproc_pool.{worker}\n{head}Traceback (most recent call last):"
+    (found,) = failures(f"```\ntorch._inductor.exc.InductorError: {worker}\n```\n\n```\n{logged}\n```\n", tmp_path)
+    assert found.compile == "0/19"
+
+
+def test_a_violation_whose_exception_is_lost_asks_for_it(tmp_path: Path) -> None:
+    heading = "ConstraintViolationError                  Traceback (most recent call last)\n"
+    (found,) = failures(f"{'-' * 75}\n{heading}File /lib/torch/export/_trace.py:1798, in f(x)\n-> 1798     g(x)\n", tmp_path)
+    assert found.remedy.startswith("add the log lines up to the exception")
