@@ -37,6 +37,10 @@ _KINDS = (
         "a traceback through the compiler or compiled code that ends in an exception of another kind",
     ),
     (
+        rb"Data dependent variable '\w{1,40}' allocated at:",
+        "where values that only the data decide were made, with their stacks; paste the error about them",
+    ),
+    (
         rb'File "(?:[^"\n]{1,400}[\\/])?torch[\\/](?:_dynamo|_inductor|_functorch|fx)[\\/][^"\n]{1,200}", line \d'
         rb"|[\\/]torch[\\/](?:_dynamo|_inductor|_functorch|fx)[\\/][\w\\/]{1,100}\.py:\d+,? in \w",
         "a traceback that passes through the compiler, without the exception that ends it; paste the text up to the exception",

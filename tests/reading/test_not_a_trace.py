@@ -44,6 +44,11 @@ from shapelog.errors import DATA_LOSS
             b"    assert_size_stride(primals_1, (256, 256), (256, 1))\n    ~~~~^^^\nAssertionError: expected siz",
             "other sizes or strides than the code was compiled for",
         ),
+        (
+            b"[2024-01-03 11:21:04,838] [0/0] torch.fx.experimental.symbolic_shapes: [DEBUG] Data dependent variable 'i1' allocated at:\n"
+            b'  File "/lib/torch/_dynamo/eval_frame.py", line 328, in _fn\n',
+            "paste the error about them",
+        ),
         (b"You can suppress this exception and fall back to eager by setting:\n", "the end of an error of the compiler"),
         (b"Graph Count: 1\nGraph Break Count: 0\nOp Count: 0\nBreak Reasons:\n", "which found no graph breaks"),
         (

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION, compiler_message, exception_chain, user_stack
 from shapelog.reading.payloads.source_names import is_library
+from shapelog.reading.text_logs.exception_names import ANY_OF_MODULES, NAMES, OF_DYNAMO_ALONE, QUALIFIED
 from shapelog.reading.text_logs.joined import joined_parts
 from shapelog.reading.text_logs.lines.mentions import CLOSING, is_in_sentence
 from shapelog.reading.text_logs.lines.signs import USER_STACK
@@ -16,29 +17,17 @@ from shapelog.reading.text_logs.message_kinds import BELOW_STACK, CHAINS
 from shapelog.reading.text_logs.messages import UNKNOWN_CODE, Code, recompiled_code
 from shapelog.reading.text_logs.stacks import frames_in, innermost_code
 
-_MODULE = r"torch\.(?:_dynamo|_inductor|fx|_subclasses|_functorch|_export)\."
-_NAMES = (
-    r"(?:BackendCompilerFailed|InternalTorchDynamoError|TorchRuntimeError|Unsupported|UserError|ConstraintViolationError|RecompileError"
-    r"|FailOnRecompileLimitHit|FailOnCacheLimitHit|RecompileLimitExceeded|CacheLimitExceeded|InductorError|LoweringException)"
-)
-# Those that no other program has.
-_OF_DYNAMO_ALONE = (
-    r"(?:BackendCompilerFailed|InternalTorchDynamoError|TorchRuntimeError|FailOnRecompileLimitHit|FailOnCacheLimitHit"
-    r"|RecompileLimitExceeded|ConstraintViolationError(?=: Constraints violated \())"
-)
-# A class of exceptions with its module, which is one wherever it is.
-_QUALIFIED = rf"(?<![\w.]){_MODULE}(?:\w{{1,80}}\.){{1,6}}\w{{0,80}}(?:Error|Exception|Failed|Unsupported|Hit|Exceeded|SymNode)"
 # Exceptions of the compiler; one that the program itself raised is no failure of it.
 _RAISED = re.compile(
-    rf"(?:^|\n)[ \t]{{0,80}}(?:(?!except )\w{{1,20}} +)?(?P<alone>{_MODULE}(?:\w{{1,80}}\.){{0,6}}[A-Z]\w{{0,80}}|{_NAMES})"
+    rf"(?:^|\n)[ \t]{{0,80}}(?:(?!except )\w{{1,20}} +)?(?P<alone>{ANY_OF_MODULES}|{NAMES})"
     r"(?:: (?P<message>[^\n]*)"
     r"|:?[ \t]*\n[ \t]*(?P<below>\d[^\n]* not in range [^\n]*)"
     rf"|:\n[ \t]*(?P<wrapped>(?!{USER_STACK}|Set TORCH|You can suppress|File \")\S[^\n]*)|:?(?=\n|$))"
-    rf"|(?<!except )(?P<quoted>{_QUALIFIED}|(?<![\w.]){_OF_DYNAMO_ALONE})(?:'>)?(?:: | (?:> )?(?=\w{{0,40}}Error: ))(?P<words>\S[^\n]*)"
+    rf"|(?<!except )(?P<quoted>{QUALIFIED}|(?<![\w.]){OF_DYNAMO_ALONE})(?:'>)?(?:: | (?:> )?(?=\w{{0,40}}Error: ))(?P<words>\S[^\n]*)"
     r"|(?<![\w.])(?P<unsupported>Unsupported): (?P<what>[^\n]{0,200}(?:Variable\b|\bcall_\w)[^\n]*)"
     # a field of a report, such as ``Exception Type:``, and the one below it that has the message
-    rf"|(?<=[:* ])(?P<field>{_QUALIFIED})\W{{0,8}}(?:\n[^\n:]{{0,60}}\b[Mm]essage\W{{1,8}}(?P<said>[^\n]*)|(?=\n|$))"
-    rf"|(?:^|\n)(?P<heading>{_NAMES}) {{2,200}}Traceback \(most recent call last\)"  # of IPython
+    rf"|(?<=[:* ])(?P<field>{QUALIFIED})\W{{0,8}}(?:\n[^\n:]{{0,60}}\b[Mm]essage\W{{1,8}}(?P<said>[^\n]*)|(?=\n|$))"
+    rf"|(?:^|\n)(?P<heading>{NAMES}) {{2,200}}Traceback \(most recent call last\)"  # of IPython
     r"|(?P<of_backend>backend='[^'\n]{1,80}' raised:[^\n]*)"
     r"|(?:^|\n)[ \t]{0,80}\w{0,80}Error: (?P<of_operation>Failed running call_\w{1,20} [^\n]*)"
 )

@@ -4,6 +4,7 @@ import re
 from enum import Enum
 
 from shapelog.reading.payloads.cuda_graphs import goes_on_about_sizes
+from shapelog.reading.text_logs.exception_names import ANY_OF_MODULES, NAMES, OF_DYNAMO_ALONE, QUALIFIED
 from shapelog.reading.text_logs.lines.log_lines import Head
 from shapelog.reading.text_logs.lines.mentions import is_in_sentence
 from shapelog.reading.text_logs.lines.signs import USER_STACK
@@ -82,15 +83,11 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
             r"Traceback \(most recent call last\)|WON'T CONVERT |Error while creating guard"
             r"|^\s*(?:Error from lowering|Constraints violated \()"
             rf"|{_OWN_WORDS}"
-            r"|^\s*(?:\w+ +)?(?:torch\.(?:_dynamo|_inductor|fx)\.[\w.]+|ConstraintViolationError|BackendCompilerFailed"
-            r"|InternalTorchDynamoError|TorchRuntimeError|FailOnRecompileLimitHit|RecompileError|UserError|Unsupported"
-            r"|RecompileLimitExceeded|CacheLimitExceeded)(?:: |:?$)"
-            r"|\btorch\.(?:_dynamo|_inductor|fx)\.[\w.]+(?:Error|Exception|Failed|Unsupported|Hit|Exceeded|SymNode)"
-            r"(?:(?:'>)?: \S| (?:> )?\w{0,40}Error: |\W{0,8}$)|\bUnsupported: .{0,200}(?:Variable\b|\bcall_\w)"
-            r"|\b(?:BackendCompilerFailed|InternalTorchDynamoError|TorchRuntimeError|FailOn(?:Recompile|Cache)LimitHit"
-            r"|RecompileLimitExceeded)(?:: | > \w{0,40}Error: )\S|\bConstraintViolationError: Constraints violated \("
+            rf"|^\s*(?:\w+ +)?(?:{ANY_OF_MODULES}|{NAMES})(?:: |:?$)"
+            rf"|{QUALIFIED}(?:(?:'>)?: \S| (?:> )?\w{{0,40}}Error: |\W{{0,8}}$)|\bUnsupported: .{{0,200}}(?:Variable\b|\bcall_\w)"
+            rf"|\b{OF_DYNAMO_ALONE}(?:: | > \w{{0,40}}Error: )\S"
             r"|backend='[^']{1,80}' raised:|Not all values of .* are valid because |^\s*\w*Error: Failed running call_\w"
-            rf"|^{_EXPLAINS.pattern}|^\s*from user code:\s*$|\bConstraintViolationError: Constraints violated \(|^{BELOW_STACK}"
+            rf"|^{_EXPLAINS.pattern}|^\s*from user code:\s*$|^{BELOW_STACK}"
         ),
     ),
     (
@@ -140,8 +137,8 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
 )
 _ANY_BEGIN = re.compile(
     r"Recompiling function |Detected recompile|torch\._dynamo|dynamo hit|Error: |Hit: |LimitExceeded|Constraints violated"
-    r"|from lowering|from user code:|C\+\+ stack|UserWarning: |Backend compiler failed|WON'T CONVERT |^\s*function: |\d/\d{1,9}: "
-    r"|^\s*last reason: |Traceback \("
+    r"|from lowering|LoweringExc|from user code:|C\+\+ stack|UserWarning: |Backend compiler failed|WON'T CONVERT "
+    r"|^\s*function: |\d/\d{1,9}: |^\s*last reason: |Traceback \("
     r"|Graph [Bb]reak|GuardFail\(|tensor '|TREE_GUARD|\+- |check_tensor\("
     r"|:\d{1,9}:[\w<>.]+:\s*$|Dynamo produced|ExplainOutput|<FrameSummary |Break Reason |Unsupported: |Explanation: |Recompile Reasons"
     r"|raised:|valid because|triton inst|triton GPU"

@@ -985,3 +985,16 @@ def test_a_violation_whose_exception_is_lost_asks_for_it(tmp_path: Path) -> None
     heading = "ConstraintViolationError                  Traceback (most recent call last)\n"
     (found,) = failures(f"{'-' * 75}\n{heading}File /lib/torch/export/_trace.py:1798, in f(x)\n-> 1798     g(x)\n", tmp_path)
     assert found.remedy.startswith("add the log lines up to the exception")
+
+
+@pytest.mark.parametrize("above", ["", "It writes\n\n", "> "])
+@pytest.mark.parametrize(
+    ("error", "title"),
+    [
+        ("InductorError: RuntimeError: Failed to find C compiler.", "RuntimeError: Failed to find C compiler."),
+        ("LoweringException: ValueError: a\n  target: aten.mm.default", "ValueError: a (while lowering aten.mm.default)"),
+    ],
+)
+def test_an_exception_of_inductor_without_its_module_is_a_failure(error: str, title: str, above: str, tmp_path: Path) -> None:
+    (found,) = failures(f"{above}{error}\n\nand stops.", tmp_path)
+    assert found.sentence.endswith(f"failed to compile in Inductor: {title}")

@@ -1,0 +1,15 @@
+"""The exceptions of the compiler by their names, as parts of regular expressions: as Python writes them, and as people do."""
+
+_MODULE = r"torch\.(?:_dynamo|_inductor|fx|_subclasses|_functorch|_export)\."
+ANY_OF_MODULES = rf"{_MODULE}(?:\w{{1,80}}\.){{0,6}}[A-Z]\w{{0,80}}"
+NAMES = (
+    r"(?:BackendCompilerFailed|InternalTorchDynamoError|TorchRuntimeError|Unsupported|UserError|ConstraintViolationError|RecompileError"
+    r"|FailOnRecompileLimitHit|FailOnCacheLimitHit|RecompileLimitExceeded|CacheLimitExceeded|InductorError|LoweringException)"
+)
+# Those that no other program has.
+OF_DYNAMO_ALONE = (
+    r"(?:BackendCompilerFailed|InternalTorchDynamoError|TorchRuntimeError|FailOnRecompileLimitHit|FailOnCacheLimitHit"
+    r"|RecompileLimitExceeded|ConstraintViolationError(?=: Constraints violated \())"
+)
+# A class of exceptions with its module, which is one wherever it is.
+QUALIFIED = rf"(?<![\w.]){_MODULE}(?:\w{{1,80}}\.){{1,6}}\w{{0,80}}(?:Error|Exception|Failed|Unsupported|Hit|Exceeded|SymNode)"
