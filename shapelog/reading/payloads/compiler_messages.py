@@ -36,8 +36,8 @@ _FIELD = re.compile(r"^ {0,3}(Explanation|Hint|Developer debug context): ?(.*)$"
 _PAGE = r"(https://(?:meta-pytorch\.github\.io|(?:docs\.)?pytorch\.org)/[\w./#-]*[\w/])\.?"
 _URL = re.compile(rf"^ ?For more (?:details about this graph break, please visit|information about this error, see): *{_PAGE}$", re.M)
 _INLINE_URL = re.compile(rf" {{0,9}}For more information about this error, see: *{_PAGE}")
-# A line that a page or a person wrapped has the blank between two words at its end.
-_ENDS_IN_SENTENCE = re.compile(r"[^\s:] $")
+# A line that a page or a person wrapped has the blank between two words at its end, unless it is the first.
+_ENDS_IN_SENTENCE, _MORE_WORDS = re.compile(r"[^\s:] $"), re.compile(r"[a-z_]+ [a-z]")
 _NUMBER = re.compile(r"/(gb\d+)\.html$")
 _NEXT_BREAK = "*** While handling this graph break, another graph break occurred: ***"
 # What ends the text about the break or failure itself.
@@ -269,7 +269,7 @@ def _one_break(text: str) -> CompilerMessage:
             parts[-1][1].append(line.strip())
         elif not parts and line.strip():
             part = _INLINE_URL.sub("", line.strip())
-            if is_in_sentence and part[:1].islower():
+            if (is_in_sentence and part[:1].islower()) or (len(title) == 1 and title[0][-1].isalnum() and _MORE_WORDS.match(line)):
                 title[-1] += f" {part}"
             else:
                 title.append(part)

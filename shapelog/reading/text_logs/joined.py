@@ -7,9 +7,9 @@ from shapelog.reading.text_logs.lines.signs import USER_STACK
 # A frame of a stack whose lines are joined, with its line of code up to what follows.
 _FRAME = re.compile(
     r"(?P<frame>File \"[^\"\n]{1,400}\", line \d{1,9}, in (?:<\w{1,40}>|[\w.]{1,200}))"
-    r"(?P<code>.*?)(?= File \"| Set TORCH| You can suppress|$)"
+    r"(?P<code>.*?)(?= File \"| Set TORCH| You can suppress| `{3}|$)"
 )
-_BREAK_STACK = "User code traceback:"
+_BREAK_STACK, _CONDITION_STACK = "User code traceback:", "User stack:"
 # The parts of what torch 2.8 and later write about a graph break.
 _BREAK = re.compile(r"(?P<heading>\bGraph [Bb]reak(?: \([^()\n]*\))? in user code at \S.*?:\d{1,9})\s*(?=(?:Graph Break )?Reason: )")
 _FIELD = re.compile(r"\s+(?=(?:Explanation|Hint|Developer debug context): |For more details about this graph break, please visit: )")
@@ -24,7 +24,7 @@ def joined_parts(line: str) -> list[str]:
     lines = [line]
     if found := _BREAK.search(line):
         lines = [found["heading"], line[found.end() :]]
-    heading = _BREAK_STACK if found and _BREAK_STACK in lines[-1] else USER_STACK
+    heading = next((known for known in (_BREAK_STACK, _CONDITION_STACK) if known in lines[-1]), USER_STACK)
     before, below = _with_stack(lines.pop(), heading)
     if found or _FIELDS.search(line):
         first, *fields = _FIELD.split(before)

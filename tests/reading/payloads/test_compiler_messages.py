@@ -301,3 +301,16 @@ WORKER_STACK = '  File "/lib/torch/_inductor/compile_worker/subproc_pool.py", li
 def test_what_a_worker_of_inductor_raised_is_in_the_title(front: str, below: str, raised: str, named: str) -> None:
     title = compiler_message(f"{front}{WORKER}{WORKER_STACK}{raised}{below if raised else ''}").title
     assert title == f"{front.strip()} SubprocException: An exception occurred in a subprocess: {named}".strip()
+
+
+@pytest.mark.parametrize(
+    ("below", "title"),
+    [
+        ("no_grad mode and its base has been modified", "RuntimeError: A view was created in no_grad mode and its base has been modified"),
+        ("triton/driver.py: Utils.get_device", "RuntimeError: A view was created in"),
+        ("target: aten.mm", "RuntimeError: A view was created in"),
+        ("  in no other line", "RuntimeError: A view was created in"),
+    ],
+)
+def test_a_first_line_that_a_person_wrapped_goes_on_with_words(below: str, title: str) -> None:
+    assert compiler_message(f"RuntimeError: A view was created in\n{below}").title == title

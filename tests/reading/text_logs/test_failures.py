@@ -998,3 +998,12 @@ def test_a_violation_whose_exception_is_lost_asks_for_it(tmp_path: Path) -> None
 def test_an_exception_of_inductor_without_its_module_is_a_failure(error: str, title: str, above: str, tmp_path: Path) -> None:
     (found,) = failures(f"{above}{error}\n\nand stops.", tmp_path)
     assert found.sentence.endswith(f"failed to compile in Inductor: {title}")
+
+
+@pytest.mark.parametrize("below", ["", " ``` The crash occurs later.", " Set TORCHDYNAMO_VERBOSE=1 for more"])
+def test_the_stack_of_a_violation_on_one_line_has_its_place(below: str, tmp_path: Path) -> None:
+    condition = "You marked L['x'].size()[0] as dynamic but your code specialized it to be a constant (8)."
+    frames = 'File "srv/a.py", line 23, in forward h = self.m( ... File "srv/b.py", line 2, in run q = x.view(8)'
+    raised = "torch.fx.experimental.symbolic_shapes.ConstraintViolationError: Constraints violated (L['x'].size()[0])!"
+    (found,) = failures(f"It crashes. ``` {raised} - {condition} User stack: {frames}{below}\n", tmp_path)
+    assert (str(found.place), found.message.stack[-1].code) == ("srv/b.py:2", "q = x.view(8)")
