@@ -137,7 +137,7 @@ def _why(page: TextPage, explanation: CompileExplanation) -> None:
         page.line(("as a result: ", "dim"), shorten(", ".join(item.consequences), page.width * 2), indent=2)
     for others in page.listed(list(grouped(explanation.others, _properties).values()), "entry", most=_MOST):
         labels = some([other.entry.reference for other in others], len(others) if page.verbose else _VALUES, " ")
-        named = f" {labels}" if explanation.compile.names_entries or explanation.compile.metrics.is_unnumbered else ""
+        named = "" if explanation.compile.metrics.assumes_entries else f" {labels}"
         page.line((f"other {plural_noun(len(others), 'entry')}{named}: ", "dim"), _differences(others), indent=2)
 
 

@@ -141,6 +141,9 @@ def test_the_reasons_for_the_first_recompilation_are_of_the_only_entry(tmp_path:
     path = tmp_path / "run.txt"
     path.write_text(of_every_entry(1, "L['n'] == 0") + of_every_entry(2, "L['n'] == 0", SIZE.format(2)), encoding="utf-8")
     first, second = (render_explanation(explain_compile(load(path), label), Options()).decode() for label in ("0/1", "0/2"))
+    page = re.sub(r"<script.*?</script>|<[^>]*>", "", render_page(analyze(load(path), debug=True), Options()).decode(), flags=re.S)
+    assert page.count("compared with 0/0") == 1
+    assert page.count("compared with an earlier entry") == 1
     assert "compared with 0/0" in first
     assert "0/0: L['n'] == 0" in first
     assert "compared with an earlier entry" in second
