@@ -149,14 +149,34 @@ def join(selections: Sequence[Selection]) -> Selection:
     )
 
 
-def each_run(selection: Selection, where: str) -> list[tuple[str, Selection]]:
-    """The runs of a selection of all files in a directory or archive, the oldest first, each with when it began: ``11-20 08:27:33``."""
+class DatedRun(NamedTuple):
+    """The files of a run and when it began: in seconds since the epoch, and as ``11-20 08:27:33``."""
+
+    begin: float
+    began: str
+    selection: Selection
+
+
+def each_run(selection: Selection, where: str) -> list[DatedRun]:
+    """The runs of a selection of all files in a directory or archive, the oldest first."""
     from shapelog.reading import run_selection
 
     found = {entry.name: file for file in selection.files if (entry := file.entry or _entry_below(where, file))}
     entries = [file.entry or _entry_below(where, file) for file in found.values()]
-    runs = reversed(run_selection.group_runs([entry for entry in entries if entry]))
-    return [(run.began, Selection(tuple(sorted((found[item.entry.name] for item in run.members), key=_by_rank)))) for run in runs]
+    dated = []
+    for run in reversed(run_selection.group_runs([entry for entry in entries if entry], is_read=True)):
+        files = sorted((found[member.entry.name] for member in run.members), key=_by_rank)
+        dated.append(DatedRun(run.begin, run.began, Selection(tuple(files))))
+    return dated
+
+
+def directories_of_runs(path: str) -> list[str]:
+    """``path`` itself; of a directory without a trace the subdirectories that have some, in order of their names."""
+    where = Path(path)
+    if not where.is_dir():
+        return [path]
+    logs, _, inner = _search(where)
+    return [path] if logs else [str(where / name) for name in _with_traces(where, inner)] or [path]
 
 
 def _entry_below(where: str, file: TraceFile) -> FileEntry | None:
@@ -284,7 +304,18 @@ def runs_in(where: Path) -> list[tuple[Path, ...]]:
 
 
 def _logs_in(where: Path) -> tuple[list[FileEntry], list[FileEntry]]:
-    """The entries of a directory with the names of traces or of text logs, and all entries."""
+    """The entries of a directory with the names of traces or of text logs, and all entries.
+
+    Raises ShapelogError where only directories in it have traces.
+    """
+    logs, entries, inner = _search(where)
+    if not logs:
+        _refuse_parent(where, _with_traces(where, inner))
+    return logs, entries
+
+
+def _search(where: Path) -> tuple[list[FileEntry], list[FileEntry], list[str]]:
+    """The entries of a directory with the names of traces or of text logs, all entries, and the names of the directories in it."""
     entries: list[FileEntry] = []
     inner: list[str] = []
     try:
@@ -303,9 +334,7 @@ def _logs_in(where: Path) -> tuple[list[FileEntry], list[FileEntry]]:
     if not logs and inner:
         entries += _entries_below(where, torchrun_logs(where))
         logs = traces_among(entries)
-        if not logs:
-            _refuse_parent(where, sorted(inner))
-    return logs, entries
+    return logs, entries, sorted(inner)
 
 
 def _entries_below(where: Path, logs: Iterable[str]) -> Iterator[FileEntry]:
@@ -322,13 +351,18 @@ def _entries_below(where: Path, logs: Iterable[str]) -> Iterator[FileEntry]:
                 yield _local_entry(where / log, log, state)
 
 
-def _refuse_parent(where: Path, inner: Sequence[str]) -> None:
-    """Raises ShapelogError when there are traces in the directories ``inner`` of one that has none itself."""
+def _with_traces(where: Path, inner: Sequence[str]) -> list[str]:
+    """Those of the directories ``inner`` that have traces; of very many, the first are searched."""
     found = []
     for name in inner[:_MAX_SEARCHED_DIRECTORIES]:
         with suppress(OSError), os.scandir(where / name) as files:
             if trace_names(file.name for file in files):
                 found.append(name)
+    return found
+
+
+def _refuse_parent(where: Path, found: Sequence[str]) -> None:
+    """Raises ShapelogError when there are traces in the directories ``found`` of one that has none itself."""
     if len(found) == 1:
         typed = shlex.quote(str(where / found[0]))
         raise ShapelogError(f"{where}: no trace in this directory, but there is one in a subdirectory; try shapelog report {typed}")

@@ -68,9 +68,9 @@ class Run:
         return f"{self.began}, {plural(len(self.members), 'file')}{of_ranks}"
 
 
-def group_runs(entries: Sequence[FileEntry]) -> list[Run]:
-    """The runs, the one that began last first. A single entry is a run of its own, without being read."""
-    if len(entries) == 1:
+def group_runs(entries: Sequence[FileEntry], is_read: bool = False) -> list[Run]:
+    """The runs, the one that began last first. A single entry is a run of its own: it has the time of its file, unless ``is_read``."""
+    if len(entries) == 1 and not is_read:
         modified = entries[0].modified or 0.0
         return [Run((Member(entries[0], rank_of(entries[0].name), modified, modified),))]
     members = sorted(

@@ -94,15 +94,17 @@ class ExportChanges:
 
 def export_changes(before: Report, after: Report) -> ExportChanges:
     was, now = _problems(before), _problems(after)
-    return ExportChanges(was=_counts(before, len(was)), now=_counts(after, len(now)), went=_beyond(was, now), came=_beyond(now, was))
+    return ExportChanges(was=export_counts(before), now=export_counts(after), went=_beyond(was, now), came=_beyond(now, was))
 
 
 def _problems(report: Report) -> list[Finding]:
     return [item for item in report.findings if item.rule.section is Section.EXPORTS]
 
 
-def _counts(report: Report, problems: int) -> ExportCounts:
+def export_counts(report: Report) -> ExportCounts:
+    """How many exports of a run succeeded and failed, and the problems that its report lists for them."""
     found = Counter(export.result for export in report.trace.exports)
+    problems = len(_problems(report))
     return ExportCounts(found[ExportResult.EXPORTED], found[ExportResult.FAILED], found[ExportResult.UNKNOWN], problems)
 
 

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from shapelog.report.compare import compare
+from shapelog.report.export_changes import ExportCounts, export_counts
 from shapelog.report.frame_changes import CauseChange, Effect
 from shapelog.report.report import Report
-from shapelog.report.results import Headline
+from shapelog.report.results import Finding, Headline
 from shapelog.rules import Verdict
 from shapelog.text import plural
 
@@ -22,6 +23,12 @@ class RunFigures(NamedTuple):
     avoidable_seconds: float
     limit_hits: int
     failures: int
+    exports: ExportCounts
+
+    @property
+    def is_of_exports(self) -> bool:
+        """Whether exports are all that there is in the run."""
+        return bool(self.exports.number and not self.compiles + self.limit_hits + self.failures)
 
     @property
     def first(self) -> int:
@@ -34,17 +41,22 @@ class RunFigures(NamedTuple):
 
 
 class NamedRun(NamedTuple):
-    """A report with the time when its run began (``11-20 08:27:33``, "" where it is not known)."""
+    """A report with the time when its run began (``11-20 08:27:33``, "" where it is not known).
+
+    ``directory`` is the name of the subdirectory that its files are in, "" where it has none.
+    """
 
     began: str
     report: Report
+    directory: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class RunChange:
     """What is different from the run before: the causes that it did not have, and those of the run before that are gone.
 
-    ``is_comparable`` is False where no code was compiled in both runs, nor exports made; then no cause came or went.
+    ``problems_came`` and ``problems_went`` are the same for calls of ``torch.export``. ``is_comparable`` is False where no code was
+    compiled in both runs, nor exports made; then no cause came or went.
     """
 
     is_comparable: bool
@@ -52,7 +64,14 @@ class RunChange:
     headline: Headline
     came: tuple[CauseChange, ...]
     went: tuple[CauseChange, ...]
+    problems_came: tuple[Finding, ...]
+    problems_went: tuple[Finding, ...]
     notes: tuple[str, ...]
+
+    @property
+    def is_in_causes(self) -> bool:
+        """Whether any cause or problem came or went."""
+        return bool(self.came or self.went or self.problems_came or self.problems_went)
 
     @property
     def word(self) -> str:
@@ -65,6 +84,7 @@ class TrendRow:
     """One run; ``change`` is None for the first, and for one that follows a run that could not be read."""
 
     number: int
+    directory: str
     name: str
     began: str
     version: str
@@ -81,28 +101,44 @@ class Trend:
     unreadable: tuple[str, ...] = ()
 
     @property
+    def has_exports(self) -> bool:
+        """Whether any run has calls of ``torch.export``."""
+        return any(row.figures.exports.number for row in self.rows)
+
+    @property
+    def is_of_exports(self) -> bool:
+        """Whether exports are all that there is in every run."""
+        return bool(self.rows) and all(row.figures.is_of_exports for row in self.rows)
+
+    @property
     def headline(self) -> Headline:
         """From the first run to the last."""
         if len(self.rows) < 2:
             return Headline("Only one run", "there is nothing to compare it with")
         first, last = self.rows[0].figures, self.rows[-1].figures
-        runs = plural(len(self.rows), "run")
-        if first.compiles == last.compiles and first.recompiles == last.recompiles:
-            return Headline(f"{runs.capitalize()}", f"{plural(last.compiles, 'compilation')} in the first and in the last")
-        recompiles = f"recompilations {first.recompiles} → {last.recompiles}"
-        return Headline(f"{runs.capitalize()}", f"compilations {first.compiles} → {last.compiles}, {recompiles}")
+        facts = [] if self.is_of_exports else [_in_both("compilation", first.compiles, last.compiles)]
+        if first.recompiles != last.recompiles:
+            facts.append(_in_both("recompilation", first.recompiles, last.recompiles))
+        if first.exports.failed or last.exports.failed:
+            facts.append(_in_both("failed export", first.exports.failed, last.exports.failed))
+        return Headline(plural(len(self.rows), "run"), ", ".join(facts) or f"{plural(last.exports.number, 'export')}, none failed")
+
+
+def _in_both(word: str, first: int, last: int) -> str:
+    return f"{word}s {first} → {last}" if first != last else f"{plural(last, word)} in the first and in the last"
 
 
 def trend(name: str, runs: Iterable[NamedRun], unreadable: Iterable[str] = ()) -> Trend:
     """``runs`` are in order of time; each is compared with the one before, and no more than two are in memory."""
     rows: list[TrendRow] = []
     before: Report | None = None
-    for number, (began, report) in enumerate(runs, 1):
+    for number, (began, report, directory) in enumerate(runs, 1):
         trace = report.trace
         rows.append(
             TrendRow(
                 number=number,
-                name=trace.name,
+                directory=directory,
+                name=f"{directory}/{trace.name}" if directory else trace.name,
                 began=began,
                 version=trace.torch_version or trace.version_guess,
                 figures=_figures(report),
@@ -124,6 +160,7 @@ def _figures(report: Report) -> RunFigures:
         avoidable_seconds=marking.seconds,
         limit_hits=found.limit_hits,
         failures=found.failures,
+        exports=export_counts(report),
     )
 
 
@@ -137,5 +174,7 @@ def _change(before: Report, after: Report) -> RunChange:
         headline=compared.headline,
         came=tuple(cause for cause in causes if not cause.before and cause.after),
         went=tuple(cause for cause in causes if cause.before and not cause.after),
+        problems_came=compared.exports.came if is_comparable else (),
+        problems_went=compared.exports.went if is_comparable else (),
         notes=compared.notes,
     )

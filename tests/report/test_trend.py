@@ -2,7 +2,9 @@
 
 import make
 from payload_text import size_mismatch
+from recorded import report_of
 
+from shapelog.report.export_changes import ExportCounts
 from shapelog.report.frame_changes import Effect
 from shapelog.report.trend import NamedRun, RunFigures, Trend, trend
 
@@ -20,7 +22,7 @@ def test_each_run_has_its_figures() -> None:
     rows = of(ONCE, TWICE).rows
     assert [row.number for row in rows] == [1, 2]
     assert rows[0].figures == RunFigures(
-        compiles=1, recompiles=0, avoidable=0, seconds=1.0, avoidable_seconds=0.0, limit_hits=0, failures=0
+        compiles=1, recompiles=0, avoidable=0, seconds=1.0, avoidable_seconds=0.0, limit_hits=0, failures=0, exports=ExportCounts()
     )
     assert rows[1].figures[:3] == (2, 1, 1)
     assert (rows[1].figures.first, rows[1].figures.other) == (1, 0)
@@ -55,3 +57,27 @@ def test_the_headline_goes_from_the_first_run_to_the_last() -> None:
     assert str(of(ONCE, INTS, TWICE).headline) == "3 runs: compilations 1 → 2, recompilations 0 → 1"
     assert str(of(ONCE, TWICE, ONCE).headline) == "3 runs: 1 compilation in the first and in the last"
     assert str(of(ONCE).headline) == "Only one run: there is nothing to compare it with"
+
+
+def exports(*names: str) -> Trend:
+    return trend("runs", (NamedRun("", report_of(f"real/2.13/{name}.log.gz")) for name in names))
+
+
+def test_problems_in_exports_come_and_go_between_neighbors() -> None:
+    found = exports("export_data_dependent", "export_violation", "export_good")
+    first, second, third = found.rows
+    assert [(row.figures.exports.exported, row.figures.exports.failed) for row in found.rows] == [(0, 1), (0, 1), (1, 0)]
+    assert not first.change
+    assert second.change
+    assert [item.rule.code for item in second.change.problems_came] == ["SL601", "SL607", "SL607"]
+    assert [item.rule.code for item in second.change.problems_went] == ["SL602"]
+    assert third.change
+    assert (third.change.word, len(third.change.problems_came), len(third.change.problems_went)) == ("better", 0, 3)
+
+
+def test_the_headline_counts_failed_exports() -> None:
+    assert str(exports("export_violation", "export_good").headline) == "2 runs: failed exports 1 → 0"
+    assert str(exports("export_good", "export_good").headline) == "2 runs: 1 export, none failed"
+    mixed = trend("runs", [NamedRun("", make.report(ONCE)), NamedRun("", report_of("real/2.13/export_violation.log.gz"))])
+    assert str(mixed.headline) == "2 runs: compilations 1 → 0, failed exports 0 → 1"
+    assert (mixed.has_exports, mixed.is_of_exports) == (True, False)

@@ -29,7 +29,12 @@ if TYPE_CHECKING:
     help="Which run of BEFORE to read, as with --run in shapelog report.  [default: the newest; with BEFORE alone: 2]",
 )
 @click.option("--after-run", metavar="RUN", help="Which run of AFTER (or of BEFORE alone) to read.  [default: the newest]")
-@click.option("--all", "is_trend", is_flag=True, help="Compare all runs of the directory or archive BEFORE, in chronological order.")
+@click.option(
+    "--all",
+    "is_trend",
+    is_flag=True,
+    help="Compare all runs of the directory or archive BEFORE, or of its subdirectories, in chronological order.",
+)
 @no_source_option
 @list_options("Show everything, including frames and causes that did not change.")
 @transfer_options
@@ -42,8 +47,8 @@ def compare(before: str, after: str | None, before_run: str | None, after_run: s
     run), an archive, a URL, or - for standard input. With a single directory or archive, shapelog compare DIR compares its
     newest run with the previous one, and --before-run 3 with the one before that.
 
-    With --all, shapelog compare DIR --all shows one row for each run of DIR, and the causes that are new or gone compared with the
-    run before it. With -o FILE.html, the result is a page.
+    With --all, shapelog compare DIR --all shows one row for each run of DIR (or of its subdirectories, where DIR itself has no trace),
+    and the causes that are new or gone compared with the run before it. With -o FILE.html, the result is a page.
 
     \b
     Examples:
@@ -75,33 +80,38 @@ def _directory(path: str) -> str:
 
 
 def _trend(path: str, options: CommonOptions) -> int:
-    """All runs of one directory or archive, one after another. Raises ShapelogError where none can be read."""
-    from shapelog.reading.inputs import each_run
+    """All runs of one directory or archive, or of the directories in it, in order of time.
+
+    Raises ShapelogError where none can be read.
+    """
+    from shapelog.reading.inputs import directories_of_runs, each_run
     from shapelog.report.trend import NamedRun, trend
 
     if path == "-":
         raise ShapelogError("compare --all: standard input holds only one run; use a directory or an archive")
     reject_overwriting(options.targets, (path,))
-    runs = each_run(select(path, replace(options, all_runs=True)), path)
+    places = directories_of_runs(path)
+    found = [(place, run) for place in places for run in each_run(select(place, replace(options, all_runs=True)), place)]
+    runs = sorted(found, key=lambda item: item[1].begin)
     unreadable: list[str] = []
     problems: list[bool] = []
 
     def reports() -> "Iterator[NamedRun]":
-        for began, selection in runs:
+        for place, run in runs:
             try:
-                report = load_report(selection, options)
+                report = load_report(run.selection, options)
             except ShapelogError as error:
                 if options.debug:
                     raise
                 unreadable.append(str(error))
                 continue
             problems.append(report.has_problems)
-            yield NamedRun(began, report)
+            yield NamedRun(run.began, report, os.path.basename(place) if place != path else "")
 
-    found = trend(path, reports(), unreadable)
-    if not found.rows:
+    compared = trend(path, reports(), unreadable)
+    if not compared.rows:
         raise ShapelogError(unreadable[-1])
-    return write_outputs(Output(rendering("trend", found, options), lambda: any(problems), bool(unreadable)), options)
+    return write_outputs(Output(rendering("trend", compared, options), lambda: any(problems), bool(unreadable)), options)
 
 
 def _two_runs(path: str, first: CommonOptions, second: CommonOptions) -> "tuple[Selection, Selection]":

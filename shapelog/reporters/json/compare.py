@@ -7,8 +7,7 @@ from shapelog.model.code_matching import Code
 from shapelog.report.compare import Comparison, FrameChange
 from shapelog.report.frame_changes import CauseChange, Counts
 from shapelog.report.report import Report
-from shapelog.report.results import Finding
-from shapelog.reporters.json.parts import message_data, time_data, trace_data
+from shapelog.reporters.json.parts import export_problem_data, message_data, time_data, trace_data
 
 # 1: first shape. 2: settings; null for seconds that are not known. 3: graph breaks that came or went. 4: exports.
 FORMAT_VERSION = 4
@@ -30,8 +29,8 @@ def comparison_data(comparison: Comparison) -> dict[str, Any]:
             "before": asdict(comparison.exports.was),
             "after": asdict(comparison.exports.now),
             "effect": comparison.exports.effect.value,
-            "went": [_problem_data(item) for item in comparison.exports.went],
-            "came": [_problem_data(item) for item in comparison.exports.came],
+            "went": [export_problem_data(item) for item in comparison.exports.went],
+            "came": [export_problem_data(item) for item in comparison.exports.came],
         },
     }
 
@@ -42,17 +41,6 @@ def _trace_data(report: Report, counts: Counts) -> dict[str, Any]:
 
 def _counts_data(counts: Counts, is_timed: bool) -> dict[str, Any]:
     return {**asdict(counts), "seconds": time_data(counts.seconds, counts.number) if is_timed else None}
-
-
-def _problem_data(item: Finding) -> dict[str, Any]:
-    return {
-        "code": item.rule.code,
-        "rule": item.rule.name,
-        "sentence": item.sentence,
-        "place": str(item.place) if item.place else None,
-        "code_line": item.code or None,
-        "remedy": item.remedy,
-    }
 
 
 def _cause_data(item: CauseChange) -> dict[str, Any]:

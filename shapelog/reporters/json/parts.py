@@ -14,6 +14,7 @@ from shapelog.reading.records import StackFrame
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Recompile
 from shapelog.report.report import Summary
+from shapelog.report.results import Finding
 from shapelog.report.steps.step import Saving
 from shapelog.rules import Remedy, problem_rule
 
@@ -157,4 +158,16 @@ def problem_data(item: Problem) -> dict[str, Any]:
         "line": item.line or None,
         "count": item.count,
         "message": item.message,
+    }
+
+
+def export_problem_data(item: Finding) -> dict[str, Any]:
+    """A problem in an export that one of two runs has."""
+    return {
+        "code": item.rule.code,
+        "rule": item.rule.name,
+        "sentence": item.sentence,
+        "place": str(item.place) if item.place else None,
+        "code_line": item.code or None,
+        "remedy": item.remedy,
     }

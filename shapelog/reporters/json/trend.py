@@ -1,13 +1,14 @@
 """A trend as JSON; ``shapelog/schema/trend.schema.json`` describes it. Times are in seconds."""
 
+from dataclasses import asdict
 from typing import Any
 
 from shapelog.report.frame_changes import CauseChange
 from shapelog.report.trend import RunChange, RunFigures, Trend
-from shapelog.reporters.json.parts import time_data
+from shapelog.reporters.json.parts import export_problem_data, time_data
 
-# 1: first shape. 2: null for seconds that are not known.
-FORMAT_VERSION = 2
+# 1: first shape. 2: null for seconds that are not known. 3: exports, and their problems that came or went.
+FORMAT_VERSION = 3
 
 
 def trend_data(trend: Trend) -> dict[str, Any]:
@@ -36,6 +37,7 @@ def _figures_data(figures: RunFigures) -> dict[str, Any]:
         **figures._asdict(),
         "seconds": time_data(figures.seconds, figures.compiles + figures.limit_hits + figures.failures),
         "avoidable_seconds": time_data(figures.avoidable_seconds, figures.avoidable),
+        "exports": asdict(figures.exports),
     }
 
 
@@ -46,6 +48,8 @@ def _change_data(change: RunChange) -> dict[str, Any]:
         "headline": str(change.headline),
         "came": list(map(_cause_data, change.came)),
         "went": list(map(_cause_data, change.went)),
+        "problems_came": list(map(export_problem_data, change.problems_came)),
+        "problems_went": list(map(export_problem_data, change.problems_went)),
         "notes": list(change.notes),
     }
 

@@ -1,5 +1,7 @@
 """The runs of a directory in a terminal: a row for each, with the causes that came and went since the one before."""
 
+from collections.abc import Sequence
+
 from rich.text import Text
 
 from shapelog.report.frame_changes import CauseChange, Effect
@@ -10,18 +12,22 @@ from shapelog.reporters.terminal.text_page import TextPage
 from shapelog.text import one_line, shorten
 
 _COLUMNS = (
-    Column("run", True),
-    Column("began"),
     Column("compilations", True),
     Column("recompilations", True),
     Column("avoidable", True),
     Column("seconds", True),
     Column("limit hits", True),
     Column("failures", True),
-    Column("change"),
 )
+_EXPORT_COLUMNS = (Column("exports", True), Column("failed", True), Column("problems in exports", True))
 _STYLES = {Effect.BETTER: "green", Effect.WORSE: "red", Effect.MIXED: "yellow", Effect.SAME: "dim"}
-_NARROW = {"compilations": "compiles", "recompilations": "recompiles", "avoidable": "avoid.", "limit hits": "limit", "failures": "failed"}
+_NARROW = {
+    "compilations": "compiles",
+    "recompilations": "recompiles",
+    "avoidable": "avoid.",
+    "limit hits": "limit",
+    "failures": "failed",
+}
 _WIDE = 110
 # Rows without --verbose or --limit 0, the newest.
 _MOST_ROWS = 30
@@ -35,26 +41,52 @@ def render_trend(trend: Trend, options: Options) -> bytes:
     for text in trend.unreadable:
         page.line(("not read: ", "yellow"), text, indent=2)
     page.blank()
-    is_wide = page.width >= _WIDE
-    columns = _COLUMNS if is_wide else tuple(column._replace(name=_NARROW.get(column.name, column.name)) for column in _COLUMNS)
     shown = trend.rows[-_MOST_ROWS:] if page.limit else trend.rows
     page.more(len(trend.rows) - len(shown), "older run", 2)
-    page.table(columns, [_row(row, is_wide) for row in shown])
-    changed = [row for row in shown if row.change and (row.change.came or row.change.went)]
+    if not trend.is_of_exports:
+        _table(page, _COLUMNS, [(row, _figures(row)) for row in shown])
+    if trend.has_exports:
+        if not trend.is_of_exports:
+            page.heading("Exports")
+        _table(page, _EXPORT_COLUMNS, [(row, _exports(row)) for row in shown])
+    changed = [row for row in shown if row.change and row.change.is_in_causes]
     if changed:
-        page.heading("Causes that are new or gone", "from each run to the next")
+        what = "Problems" if trend.is_of_exports else "Causes"
+        page.heading(f"{what} that are new or gone", "from each run to the next")
     for row in changed:
         _causes(page, row)
     return page.bytes()
 
 
-def _row(row: TrendRow, is_wide: bool) -> tuple[Cell | Text, ...]:
+def _table(page: TextPage, columns: tuple[Column, ...], rows: Sequence[tuple[TrendRow, tuple[Cell | Text, ...]]]) -> None:
+    """A line for each run: its number, its directory where each has its own, when it began, its figures, and what its change is."""
+    is_wide = page.width >= _WIDE
+    names = columns if is_wide else [column._replace(name=_NARROW.get(column.name, column.name)) for column in columns]
+    has_directories = any(row.directory for row, _ in rows)
+    has_times = is_wide or not has_directories
+    lines: list[tuple[Cell | Text, ...]] = []
+    for row, figures in rows:
+        word = row.change.word if row.change else ""
+        effect = Text(word if is_wide else word.split(" ")[0], style=_STYLES[row.change.effect] if row.change else "")
+        began = row.began if is_wide else row.began[:-3]  # without seconds
+        lines.append((row.number, *[row.directory] * has_directories, *[began] * has_times, *figures, effect))
+    places = [Column("directory", is_wide=True)] * has_directories + [Column("began")] * has_times
+    page.table((Column("run", True), *places, *names, Column("change")), lines)
+
+
+def _figures(row: TrendRow) -> tuple[Cell | Text, ...]:
     found = row.figures
-    effect = Text(row.change.word, style=_STYLES[row.change.effect]) if row.change else ""
-    avoidable = Text(str(found.avoidable), style="green" if found.avoidable else "dim")
-    hits, failures = (Text(str(number), style="red" if number else "dim") for number in (found.limit_hits, found.failures))
-    began = row.began if is_wide else row.began[:-3]  # without seconds
-    return row.number, began, found.compiles, found.recompiles, avoidable, found.seconds or None, hits, failures, effect
+    avoidable = _colored(found.avoidable, "green")
+    return found.compiles, found.recompiles, avoidable, found.seconds or None, _colored(found.limit_hits), _colored(found.failures)
+
+
+def _exports(row: TrendRow) -> tuple[Cell | Text, ...]:
+    found = row.figures.exports
+    return found.number, _colored(found.failed), _colored(found.problems)
+
+
+def _colored(number: int, style: str = "red") -> Text:
+    return Text(str(number), style=style if number else "dim")
 
 
 def _causes(page: TextPage, row: TrendRow) -> None:
@@ -63,6 +95,10 @@ def _causes(page: TextPage, row: TrendRow) -> None:
     for sign, style, causes in (("+", "red", row.change.came), ("-", "green", row.change.went)):
         for cause in page.listed(causes, "cause", 4):
             page.line((sign, style), f" {cause.code} {cause.rule.name}", _of(cause), indent=4)
+    for sign, style, problems in (("+", "red", row.change.problems_came), ("-", "green", row.change.problems_went)):
+        for item in page.listed(problems, "problem", 4):
+            where = f"  {item.place.short}" if item.place else ""
+            page.line((sign, style), f" {item.rule.code} {item.rule.name}", (where, "cyan"), indent=4)
 
 
 def _of(cause: CauseChange) -> tuple[str, str]:

@@ -160,6 +160,25 @@ def test_a_run_that_cannot_be_read_is_named_and_the_others_are_shown(runs: str) 
     assert "broken.log.gz" in data["unreadable"][0]
 
 
+def test_all_runs_of_subdirectories_are_shown_where_the_directory_has_no_trace(runs: str, tmp_path: Path) -> None:
+    """Each subdirectory may hold one run or several; those of all of them are in order of time."""
+    jobs = tmp_path / "jobs"
+    for name, number in (("late", 2), ("early", 0), ("middle", 1)):
+        (jobs / name).mkdir(parents=True)
+        shutil.copy2(f"{runs}/dedicated_log_torch_trace_run{number}.log", jobs / name)
+    shutil.copy2(f"{runs}/dedicated_log_torch_trace_run2.log", jobs / "early")
+    (jobs / "empty").mkdir()
+    data = json.loads(call("compare", str(jobs), "--all", "-f", "json").stdout)
+    assert not list(faults("trend", data))
+    assert [(run["name"].split("/")[0], run["compiles"]) for run in data["runs"]] == [
+        ("early", 1),
+        ("middle", 2),
+        ("early", 3),
+        ("late", 3),
+    ]
+    assert "directory" in call("compare", str(jobs), "--all").stdout.splitlines()[4]
+
+
 def test_all_takes_one_directory(runs: str) -> None:
     assert refusal("compare", runs, SMALL, "--all") == (
         "shapelog: compare --all: takes one directory or archive, and neither --before-run nor --after-run\n"

@@ -29,3 +29,23 @@ def test_of_many_runs_the_newest_are_listed() -> None:
     assert "not read: a.log: not a trace" in text
     assert "… 5 more older runs, shown with --limit 0" in text
     assert len(render_trend(found, Options(width=100, limit=0)).decode().splitlines()) > 35
+
+
+def test_exports_have_a_table_of_their_own_and_their_problems_a_line_each() -> None:
+    exports = [NamedRun("11-23 14:24:22", report_of(f"real/2.13/{name}.log.gz")) for name in ("export_violation", "export_good")]
+    lines = render_trend(trend("runs", exports), Options(width=80)).decode().splitlines()
+    assert lines[4].split() == ["run", "began", "exports", "failed", "problems", "in", "exports", "change"]
+    assert [line.split()[3:] for line in lines[5:7]] == [["1", "1", "3"], ["1", "0", "0", "better"]]
+    assert "    - SL607 export-dim-constrained  exports.py:53" in lines
+    mixed = render_trend(trend("runs", [*RUNS, *exports]), Options(width=80)).decode().splitlines()
+    assert max(map(len, mixed)) <= 80
+    assert next(line for line in mixed if line.split()[:1] == ["run"]).split()[2] == "compiles"
+    assert "Exports" in mixed
+
+
+def test_a_run_in_a_directory_of_its_own_has_its_name() -> None:
+    found = trend("runs", [item._replace(directory=f"job_{number}") for number, item in enumerate(RUNS)])
+    assert [row.name for row in found.rows] == ["job_0/demo.log.gz", "job_1/demo_marked.log.gz"]
+    lines = render_trend(found, Options(width=80)).decode().splitlines()
+    assert [line.split()[:2] for line in lines[4:7]] == [["run", "directory"], ["1", "job_0"], ["2", "job_1"]]
+    assert max(map(len, lines)) <= 80

@@ -19,8 +19,15 @@ _HEIGHT = 180
 _WIDEST_BAR = 6.0
 # Runs whose numbers are written below their bars.
 _MAX_LABELS = 20
-_KINDS = ("first", "marking", "code", "limit", "failed")
-_LABELS = {"first": "first compilations", "marking": "avoidable by marking", "code": "other recompilations"}
+# The parts of a bar, from the bottom up, by their kinds of the other charts.
+_LABELS = {
+    "first": "first compilations",
+    "marking": "avoidable by marking",
+    "code": "other recompilations",
+    "limit": KIND_LABELS["limit"],
+    "failed": KIND_LABELS["failed"],
+}
+_EXPORT_LABELS = {"first": "exports that did not fail", "failed": "failed exports"}
 
 
 class Block(NamedTuple):
@@ -43,8 +50,9 @@ class Bar(NamedTuple):
 
 
 class Chart(NamedTuple):
-    """``ticks`` are (pixels from the top, number of compilations)."""
+    """``ticks`` are (pixels from the top, number of compilations or exports)."""
 
+    title: str
     bars: tuple[Bar, ...]
     ticks: tuple[tuple[float, str], ...]
     legend: tuple[tuple[str, str], ...]
@@ -69,49 +77,56 @@ def render_trend(trend: Trend, options: Options) -> bytes:
 
 
 def _chart(trend: Trend) -> Chart:
+    """The compilations of each run; the exports where there is nothing else."""
+    labels = _EXPORT_LABELS if trend.is_of_exports else _LABELS
     rows = trend.rows[-MAX_RUNS:]
-    most = max((sum(number for _, number in _parts(row.figures)) for row in rows), default=0) or 1
+    parts = [_exports(row.figures) if trend.is_of_exports else _compilations(row.figures) for row in rows]
+    most = max((sum(number for _, number in found) for found in parts), default=0) or 1
     step = _step(most)
     top = math.ceil(most / step) * step
     room = 100 / max(len(rows), 1)
     every = math.ceil(len(rows) / _MAX_LABELS)
     bars = []
-    for index, row in enumerate(rows):
+    for index, (row, found) in enumerate(zip(rows, parts, strict=True)):
         at, blocks = float(_HEIGHT), []
-        for kind, number in _parts(row.figures):
+        for kind, number in found:
             height = _HEIGHT * number / top
             at -= height
             blocks.append(Block(kind, at, height))
-        words = ", ".join(f"{number} {_label(kind)}" for kind, number in _parts(row.figures)) or "nothing was compiled"
+        words = ", ".join(f"{labels[kind]} {number}" for kind, number in found) or "nothing was compiled"
+        spent = "" if trend.is_of_exports else f"; {seconds_or_unknown(row.figures.seconds)}"
         width = min(room * 0.7, _WIDEST_BAR)
         bars.append(
             Bar(
                 x=(index + 0.5) * room - width / 2,
                 width=width,
                 blocks=tuple(blocks),
-                title=f"run {row.number}, {row.began}: {words}; {seconds_or_unknown(row.figures.seconds)}",
+                title=f"run {row.number}, {row.began}: {words}{spent}",
                 label=str(row.number) if index % every == 0 else "",
                 number=row.number,
             )
         )
-    kinds = {kind for row in rows for kind, _ in _parts(row.figures)}
+    kinds = {kind for found in parts for kind, _ in found}
+    what = "Exports" if trend.is_of_exports else "Compilations"
     return Chart(
+        title=f"{what} of each run",
         bars=tuple(bars),
         ticks=tuple((_HEIGHT - _HEIGHT * number / top, str(number)) for number in range(0, top + 1, step)),
-        legend=tuple((kind, _label(kind)) for kind in _KINDS if kind in kinds),
+        legend=tuple((kind, label) for kind, label in labels.items() if kind in kinds),
         height=_HEIGHT,
-        summary=f"Compilations of {len(rows)} runs, the oldest on the left. The table has the same figures.",
+        summary=f"{what} of {len(rows)} runs, the oldest on the left. The table has the same figures.",
     )
 
 
-def _parts(figures: RunFigures) -> list[tuple[str, int]]:
+def _compilations(figures: RunFigures) -> list[tuple[str, int]]:
     """What a bar is made of, from the bottom up."""
     numbers = figures.first, figures.avoidable, figures.other, figures.limit_hits, figures.failures
-    return [(kind, number) for kind, number in zip(_KINDS, numbers, strict=True) if number]
+    return [(kind, number) for kind, number in zip(_LABELS, numbers, strict=True) if number]
 
 
-def _label(kind: str) -> str:
-    return _LABELS.get(kind) or KIND_LABELS[kind]
+def _exports(figures: RunFigures) -> list[tuple[str, int]]:
+    failed = figures.exports.failed
+    return [(kind, number) for kind, number in zip(_EXPORT_LABELS, (figures.exports.number - failed, failed), strict=True) if number]
 
 
 def _step(most: int) -> int:

@@ -165,7 +165,16 @@ def test_the_trend_has_a_row_and_a_bar_for_each_run() -> None:
     assert page.count(b"<title>run ") == 3
     assert "first compilations avoidable by marking" in text(page)  # the legend, without sums over the runs
     assert "1 11-20 08:27:33 19 15 11 1 min 7 s 1 0 demo.log.gz" in text(page)
-    assert "<title>run 1, 11-20 08:27:33: 4 first compilations, 11 avoidable by marking, 4 other recompilations" in page.decode()
+    assert "<title>run 1, 11-20 08:27:33: first compilations 4, avoidable by marking 11, other recompilations 4" in page.decode()
+
+
+def test_a_trend_of_exports_shows_them_in_the_chart_and_the_table() -> None:
+    runs = [NamedRun("11-23 14:24:22", report_of(f"real/2.13/{name}.log.gz")) for name in ("export_violation", "export_good")]
+    page = render_trend(trend("runs", runs), OPTIONS)
+    assert "exports that did not fail failed exports 0 1" in text(page)  # the legend, then the numbers at the lines
+    assert "<title>run 1, 11-23 14:24:22: failed exports 1</title>" in page.decode()
+    assert "run began exports failed exports problems in exports change 1 11-23 14:24:22 1 1 3" in text(page)
+    assert "export-dim-constrained exports.py:53" in text(page)
 
 
 def test_of_many_runs_the_newest_are_shown() -> None:
