@@ -116,10 +116,28 @@ class Regression(NamedTuple):
     is_new: bool
 
 
+class ExportRegression(NamedTuple):
+    """Exports called in one file that fail more often in the jobs since a date: the shares that failed, from 0 to 1, before and after.
+
+    ``message`` is the most frequent error since then, ``line`` a call that raised it, and ``code`` and ``remedy`` are of its rule.
+    """
+
+    file: str | None
+    line: int | None
+    jobs_before: int
+    jobs_after: int
+    failed_before: float
+    failed_after: float
+    code: str
+    message: str | None
+    remedy: str | None
+
+
 class Since(NamedTuple):
     """The jobs before and since a date, and what is worse since then, the most expensive first.
 
-    ``undated`` are jobs without a time, which are on neither side; ``compared`` is how many functions were compiled on both.
+    ``undated`` are jobs without a time, which are on neither side; ``compared`` is how many functions were compiled on both, and
+    ``exports_compared`` how many files called ``torch.export`` on both.
     """
 
     date: datetime
@@ -128,6 +146,8 @@ class Since(NamedTuple):
     undated: int
     compared: int
     regressions: tuple[Regression, ...]
+    exports_compared: int
+    export_regressions: tuple[ExportRegression, ...]
 
 
 class Unreadable(NamedTuple):
@@ -228,8 +248,17 @@ def _since(rows: Any, date: datetime) -> Since:
     nothing = Side(0, 0, 0.0, 0.0)
     ((undated,),) = rows(queries.UNDATED)
     ((compared,),) = rows(queries.COMPARED, moment)
-    found = (Regression(*row) for row in rows(queries.REGRESSIONS, moment))
-    return Since(date, sides.get(False, nothing), sides.get(True, nothing), undated, compared, tuple(found))
+    ((exports_compared,),) = rows(queries.EXPORTS_COMPARED, moment)
+    return Since(
+        date=date,
+        before=sides.get(False, nothing),
+        after=sides.get(True, nothing),
+        undated=undated,
+        compared=compared,
+        regressions=tuple(Regression(*row) for row in rows(queries.REGRESSIONS, moment)),
+        exports_compared=exports_compared,
+        export_regressions=tuple(ExportRegression(*row) for row in rows(queries.EXPORT_REGRESSIONS, moment)),
+    )
 
 
 def _time(seconds: float | None) -> datetime | None:

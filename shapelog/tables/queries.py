@@ -10,6 +10,8 @@ _NOISE, _WORTH = 1.35, 0.5
 
 # A comment at the end of a line, or a line that is one.
 _COMMENT = r"'  #[^\n]*|(?:^|\n)#[^\n]*'"
+# The same error of another export of the job, or of another job, differs in the number of the export alone.
+_EXPORT_ERROR = r"regexp_replace(error, '^(draft )?export \S+ ', '')"
 _FILE = r"regexp_extract({}file, '[^/\\]*$')"
 
 TOTALS = """
@@ -83,9 +85,8 @@ GROUP BY outcome, function, {_FILE.format("")}, message
 ORDER BY jobs DESC, number DESC, outcome, function, message
 """
 
-# The same error of another export of the job, or of another job, differs in the number of the export alone.
 EXPORTS = f"""
-SELECT split_part(any_value(codes), ' ', 1) AS code, regexp_replace(error, '^(draft )?export \\S+ ', '') AS message,
+SELECT split_part(any_value(codes), ' ', 1) AS code, {_EXPORT_ERROR} AS message,
     any_value(called_file), any_value(called_line), any_value(remedy), count(DISTINCT job) AS jobs, count(*) AS number
 FROM exports
 WHERE result = 'failed'
@@ -157,4 +158,45 @@ SELECT function, file, jobs_before, jobs_after, rb, ra, sb, sa, added, fb, fa, c
 FROM means LEFT JOIN worst USING (function, named)
 WHERE ra > rb * 1.1 OR fa > fb * 1.1 OR (sa > sb * {_NOISE} AND added >= {_WORTH})
 ORDER BY added DESC NULLS LAST, ra - rb DESC, function
+"""
+
+EXPORTS_COMPARED = f"""
+WITH dated AS (
+    SELECT job, epoch(started) >= $1 AS is_after FROM jobs WHERE status = 'read' AND started IS NOT NULL
+), sides AS (
+    SELECT {_FILE.format("called_")} AS named FROM exports JOIN dated USING (job)
+    WHERE result <> 'not recorded'
+    GROUP BY named
+    HAVING bool_or(is_after) AND NOT bool_and(is_after)
+)
+SELECT count(*) FROM sides
+"""
+
+# An edit moves a call to another line, so calls of one file are one.
+EXPORT_REGRESSIONS = f"""
+WITH dated AS (
+    SELECT job, epoch(started) >= $1 AS is_after FROM jobs WHERE status = 'read' AND started IS NOT NULL
+), calls AS (
+    SELECT {_FILE.format("called_")} AS named, called_file, called_line, is_after, job, result = 'failed' AS failed,
+        split_part(codes, ' ', 1) AS code, {_EXPORT_ERROR} AS message, remedy
+    FROM exports JOIN dated USING (job)
+    WHERE result <> 'not recorded'
+), sides AS (
+    SELECT named, any_value(called_file) AS file,
+        count(DISTINCT job) FILTER (NOT is_after) AS jobs_before, count(DISTINCT job) FILTER (is_after) AS jobs_after,
+        avg(failed::INT) FILTER (NOT is_after) AS before, avg(failed::INT) FILTER (is_after) AS after
+    FROM calls
+    GROUP BY named
+), errors AS (
+    SELECT named, code, message, any_value(called_line) AS line, any_value(remedy) AS remedy, count(*) AS often
+    FROM calls
+    WHERE failed AND is_after
+    GROUP BY named, code, message
+), worst AS (
+    SELECT DISTINCT ON (named) named, code, message, line, remedy FROM errors ORDER BY named, often DESC, code, message
+)
+SELECT file, line, jobs_before, jobs_after, before, after, code, message, remedy
+FROM sides JOIN worst USING (named)
+WHERE after > before * 1.1
+ORDER BY after - before DESC, jobs_after DESC, file, line
 """

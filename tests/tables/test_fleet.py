@@ -186,3 +186,20 @@ def test_exports_that_failed_for_one_reason_are_one(form: Form, tmp_path: Path) 
     assert (failed.code, failed.jobs, failed.often, failed.line) == ("SL601", 2, 2, 91)
     assert failed.message == "failed: the code restricts sizes that dynamic_shapes declares as dynamic"
     assert failed.remedy
+
+
+@forms
+def test_exports_that_fail_more_often_since_a_date_are_worse(form: Form, tmp_path: Path) -> None:
+    good, failed = (gzip.decompress((FIXTURES / f"real/2.13/export_{name}.log.gz").read_bytes()) for name in ("good", "violation"))
+    earlier = good.replace(b"V1123 ", b"V1102 ")
+    noon = datetime.now(timezone.utc).replace(month=11, day=12, hour=12)
+    since = noon if noon < datetime.now(timezone.utc) - timedelta(days=12) else noon.replace(year=noon.year - 1)
+    found = reported(tmp_path / "worse", earlier, failed, form=form, since=since).since
+    assert found is not None
+    (item,) = found.export_regressions
+    assert (item.line, item.jobs_before, item.jobs_after, item.failed_before, item.failed_after, item.code) == (91, 1, 1, 0.0, 1.0, "SL601")
+    assert (item.message or "").startswith("failed: the code restricts sizes")
+    assert (found.compared, found.exports_compared, found.regressions) == (0, 1, ())
+    found = reported(tmp_path / "same", earlier, good, form=form, since=since).since
+    assert found is not None
+    assert (found.exports_compared, found.export_regressions) == (1, ())

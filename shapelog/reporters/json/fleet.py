@@ -5,8 +5,8 @@ from typing import Any
 
 from shapelog.tables.fleet import Fleet, Since
 
-# 1: first shape. 2: null for seconds that are not known. 3: exports.
-FORMAT_VERSION = 3
+# 1: first shape. 2: null for seconds that are not known. 3: exports. 4: exports since a date.
+FORMAT_VERSION = 4
 
 
 def fleet_data(fleet: Fleet) -> dict[str, Any]:
@@ -33,6 +33,8 @@ def _since_data(since: Since) -> dict[str, Any]:
         "undated": since.undated,
         "compared": since.compared,
         "regressions": [item._asdict() for item in since.regressions],
+        "exports_compared": since.exports_compared,
+        "export_regressions": [item._asdict() for item in since.export_regressions],
     }
 
 

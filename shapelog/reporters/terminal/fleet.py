@@ -55,24 +55,25 @@ def _day(date: datetime | None) -> str:
 
 def _since(page: TextPage, since: Since) -> None:
     before, after = since.before, since.after
-    page.heading(f"Worse since {_day(since.date)} UTC", "averages for each process that compiled the function")
+    page.heading(f"Worse since {_day(since.date)} UTC", "averages for each process that compiled the function" if since.compared else "")
     if since.undated:
         page.line((f"{plural(since.undated, 'job')} without a start time left out", "dim"), indent=2)
     if not after.jobs or not before.jobs:
         page.line(f"no job began {'since' if before.jobs else 'before'} then, so there is nothing to compare", indent=2)
         return
-    page.line(
-        f"{_many(after.jobs, 'job')} since, {before.jobs:,} before; all functions together: "
-        f"recompilations {before.recompiles:.1f} → {after.recompiles:.1f}"
-        + (f", compile time {seconds(before.seconds)} → {seconds(after.seconds)}" if before.seconds and after.seconds else "")
-        + " per process",
-        indent=2,
-    )
-    if not since.compared:
+    page.line(f"{_many(after.jobs, 'job')} since, {before.jobs:,} before" + _averages(since), indent=2)
+    for item in page.listed(since.export_regressions, "export"):
+        where = f"{file_name(item.file)}:{item.line}  " if item.file else ""
+        change = f"exports that fail: {item.failed_before:.0%} → {item.failed_after:.0%}"
+        page.line((where, "bold"), (change, "red"), (f"  {item.message or ''}  {item.code}", "dim"), indent=2)
+    if not since.compared + since.exports_compared:
         page.line("no function was compiled both before and since then, so none can be worse", indent=2)
         return
     if not since.regressions:
-        page.line((f"none of {_many(since.compared, 'function')} compiled both before and since is worse", "green"), indent=2)
+        if not since.export_regressions:
+            what = [_many(since.compared, "function")] * bool(since.compared)
+            what += [f"exports of {_many(since.exports_compared, 'file')}"] * bool(since.exports_compared)
+            page.line((f"nothing in {' and '.join(what)} that ran both before and since is worse", "green"), indent=2)
         return
     columns = (
         Column("function", is_wide=True),
@@ -83,6 +84,15 @@ def _since(page: TextPage, since: Since) -> None:
         Column("costliest cause", is_wide=True),
     )
     page.table(columns, [_regression(item) for item in since.regressions], noun="function")
+
+
+def _averages(since: Since) -> str:
+    """What a process compiles on average; nothing where none compiled a function on both sides."""
+    before, after = since.before, since.after
+    if not since.compared:
+        return ""
+    spent = f", compile time {seconds(before.seconds)} → {seconds(after.seconds)}" if before.seconds and after.seconds else ""
+    return f"; all functions together: recompilations {before.recompiles:.1f} → {after.recompiles:.1f}{spent} per process"
 
 
 def _regression(item: Regression) -> Sequence[Cell | Text]:
