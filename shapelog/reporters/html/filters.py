@@ -38,6 +38,7 @@ _COLUMN_WORDS = (
 _RANGE = re.compile(r"(?<=\d)-(?=\d)")
 # A line of code that computed a tensor, in an explanation of PyTorch's: the code goes on until the next.
 _COMPUTED = re.compile(r'# File "([^"\n]+)", line (\d+), in (\S+), code: (.*?)(?=# File "|$)', re.S)
+_BREAKS = re.compile(r"(?<=\w)(?=[.\[])|(?<=[^\W_]_)(?=[^\W_])")
 # Longer names and texts are too long to be read, or meant to fill the page.
 _MAX_VALUE = 30_000
 
@@ -61,6 +62,7 @@ def page_environment(context: PageContext) -> Environment:
         effect=effect_of,
         file_size=file_size,
         is_library=is_library,
+        breakable=lambda name: _breakable(sanitize(name)),
         metric_fields=lambda compile, frame: metric_fields(frame, compile),
         setting_changes=lambda compile, frame: setting_changes(frame, compile),
         marked_code=highlighter.marked,
@@ -192,6 +194,11 @@ def _computed_at(text: str) -> tuple[str, list[StackFrame]]:
         return text, []
     lines = (StackFrame(file, int(line), name, code.strip()) for file, line, name, code in _COMPUTED.findall(text))
     return text[: start.start()].rstrip(), list(lines)
+
+
+def _breakable(name: str) -> Markup:
+    """A name that a line may break before a dot or a bracket and after an underscore, and elsewhere only where it has to."""
+    return Markup("<wbr>").join(_BREAKS.split(name))
 
 
 def _heading(column: str) -> str:

@@ -36,6 +36,8 @@ def without_source(report: shapelog.report.report.Report) -> Environment:
         ("'a size varied'|sentence", "A size varied."),
         ("'a size varied'|sentence(false)", "a size varied."),
         ("'Why?'|sentence", "Why?"),
+        ("'Net._run_all[0]'|breakable", "Net<wbr>._run_<wbr>all<wbr>[0]"),
+        ("'<lambda>'|breakable", "&lt;lambda&gt;"),
         ("''|sentence", ""),
         ("'train() was called'|sentence", "train() was called."),
         ("'compiles'|heading", "compilations"),

@@ -36,7 +36,7 @@ HOSTILE = (
     "]]><!-- -->",
     "a\u202eb\u2066c\u200bd\x1b[31me\x00f\ud800g",
 )
-VOID = {"meta", "link", "br", "input", "col", "rect", "path", "line"}
+VOID = {"meta", "link", "br", "wbr", "input", "col", "rect", "path", "line"}
 
 
 class Outline(HTMLParser):
