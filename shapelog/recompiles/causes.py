@@ -1,7 +1,7 @@
 """Violations → causes: what really separates a call from an entry, with its rules, what merely follows from it, and the user's line."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import NamedTuple
@@ -14,6 +14,7 @@ from shapelog.reading.payloads.guards import UserLine, place_of, places_of
 from shapelog.reading.payloads.properties import MARKED_BY, Kind, Property, is_address
 from shapelog.reading.payloads.recompile_reasons import NamedBackend, Reason, backend_named
 from shapelog.reading.payloads.source_names import Source, display_text, is_library
+from shapelog.reading.records import StackFrame
 from shapelog.recompiles.classification.floats import is_compared_with_tensor
 from shapelog.recompiles.classification.sizes import EXPANDED
 from shapelog.recompiles.classify import classify
@@ -24,7 +25,7 @@ from shapelog.recompiles.global_state import autocast_pair, changed_fields, stat
 from shapelog.recompiles.strides import layout
 from shapelog.recompiles.violations import violations
 from shapelog.rules import RULES, Rule, Verdict
-from shapelog.text import plural
+from shapelog.text import plural, start_of
 
 _KEYS, _LAYOUT, _DUCK_SHAPE = Property(Kind.KEYS), Property(Kind.STRIDE), Property(Kind.DUCK_SHAPE)
 _HAS = frozenset((Kind.HAS, Kind.HAS_ATTRIBUTE))
@@ -363,6 +364,8 @@ def _duck_shape_cause(cause: Cause, names: tuple[str, ...], call: CompileFacts) 
     return cause._replace(prop=_DUCK_SHAPE, axis=axis, before="equal", after=after)
 
 
+# `cache` of `self.layers[0].cache[3]`.
+_LAST_NAME = re.compile(r"([^\W\d]\w*)[^A-Za-z_]*$")
 _RANGE = re.compile(r"^-?\d{1,18} <= (?P<size>\S+) <= (?P<upper>-?\d{1,18})$")
 
 
@@ -377,11 +380,21 @@ def _place(item: Violation, call: CompileFacts) -> UserLine | None:
         known = chain(call.files, (frame.file for frame in symbol.user_stack.frames) if symbol else ())
         found = found._replace(file=_whole_path(found.file, known))
         if not is_library(found.file):
-            return found
+            return _naming_line(found, item.source, symbol.user_stack.frames if symbol else ())
     for frame in reversed(symbol.user_stack.frames if symbol else ()):
         if not is_library(frame.file):
             return UserLine(frame.file, frame.line, frame.name, frame.code)
     return found
+
+
+def _naming_line(found: UserLine, source: Source, stack: Sequence[StackFrame]) -> UserLine:
+    """The line itself, or where it is in a function that gets the value under another name, the innermost calling line that names it."""
+    name = _LAST_NAME.search(source.display_name)
+    if not stack or (stack[-1].line, stack[-1].name) != (found.line, found.name) or not name:
+        return found
+    naming = (frame for frame in reversed(stack) if start_of(name[1], frame.code) >= 0 and not is_library(frame.file))
+    frame = next(naming, None)
+    return UserLine(frame.file, frame.line, frame.name, frame.code) if frame else found
 
 
 def _line_of_bound(item: Violation, call: CompileFacts) -> UserLine | None:

@@ -11,9 +11,10 @@ from typing import NamedTuple
 
 from shapelog.grouping import grouped
 from shapelog.model.code_matching import Code, codes_of, file_of
-from shapelog.model.compile import Compile, GraphBreak, Outcome
+from shapelog.model.compile import Compile, GraphBreak, Outcome, function_of
 from shapelog.model.frame import UNNAMED_CODE, Frame
 from shapelog.reading.payloads.compiler_messages import CompilerMessage, RaisedException
+from shapelog.reading.payloads.guards import UserLine
 from shapelog.reading.payloads.properties import Kind, is_address
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.reading.records import StackFrame
@@ -364,7 +365,7 @@ class _AlertBuilder(NamedTuple):
         )
         why = why or "the cause is not known"
         titles = self._titles(occurrences)
-        place = next((cause.place for cause in causes if cause.place and self._is_own(cause.place.file)), None)
+        place = self._place(causes, axes, self._called(occurrences))
         remedy = self.found.report.remedies.of(recompiles, causes)
         return self._alert(
             rule=cause.remedy_rule if cause else UNEXPLAINED,
@@ -376,13 +377,34 @@ class _AlertBuilder(NamedTuple):
             why=why,
             facts=facts,
             remedy=remedy,
-            source_line=self.found.repository.source_line(self.code.first.file or place.file, place.line) if place else None,
+            source_line=self.found.repository.source_line(place.file, place.line) if place else None,
             snippet=place.code if place else "",
             marked=_named_in(place.code, axes) if place else "",
             occurrences=occurrences,
             notes=tuple(_notes(recompiles, facts[0])),
             rest=self._rest(members, remedy),
         )
+
+    def _place(self, causes: Sequence[Cause], axes: Sequence[str], called: StackFrame | None) -> UserLine | None:
+        """The line of this code's file that names what changed; the call, where that names it and the first line is one of a function that
+        was inlined, which may know it under another name.
+        """
+        file, function = self.code.first.file, function_of(self.code.first.name)
+        places = [place._replace(file=file or place.file) for cause in causes if (place := cause.place) and self._is_own(place.file)]
+        named = [place for place in places if _named_in(place.code, axes)]
+        if named or not places:
+            return next((place for place in named if place.name == function), named[0] if named else None)
+        if places[0].name not in ("", function) and called and called.line and _named_in(called.code, axes):
+            return UserLine(called.file, called.line, called.name, called.code)
+        return places[0]
+
+    def _called(self, occurrences: Sequence[Occurrence]) -> StackFrame | None:
+        """The line that calls this code."""
+        first = self.code.first
+        called = occurrences[0].frame.caller(occurrences[0].compile)
+        if called is None and (first.is_library or not occurrences[0].compile.is_refused or first.has_one_caller):
+            return first.called_at  # a refused call has no stack, and may be another line's
+        return called
 
     def _rest(self, members: list[_Blamed], done: Remedy) -> Rest | None:
         """Where what is ``done`` removes some of these recompiles: what the others need, be it for a cause that this alert is not about.
@@ -533,10 +555,7 @@ class _AlertBuilder(NamedTuple):
         rest: Rest | None = None,
         why: str = "",
     ) -> Alert:
-        first = self.code.first
-        called = occurrences[0].frame.caller(occurrences[0].compile)
-        if called is None and (first.is_library or not occurrences[0].compile.is_refused or first.has_one_caller):
-            called = first.called_at  # a refused call has no stack, and may be another line's
+        first, called = self.code.first, self._called(occurrences)
         own = self.found.repository.source_line(first.file, first.line)
         call = self.found.repository.source_line(called.file, called.line) if called else None
         lines = [RelatedLine(own, f"{title} begins here")] if own and own.line else []  # a text may have the file alone

@@ -596,6 +596,24 @@ def test_the_line_is_the_users_where_a_library_stands_in_the_guard(short: str, w
     assert (str(cause.place), cause.place and cause.place.code) == ("/srv/app/model.py:8", "return self.lin(x)")
 
 
+def test_a_line_of_an_inlined_function_that_does_not_name_the_value_gives_way_to_the_call_that_does() -> None:
+    """``if exists(x):``, where the helper has ``return val is not None``; the symbol of the size has the stack of both."""
+    helper = code_comment(11, "return val is not None", "exists")
+    stack = [
+        {"line": 7, "name": "f", "filename": 0, "loc": "if exists(x):"},
+        {"line": 11, "name": "exists", "filename": 0, "loc": "return val is not None"},
+    ]
+    for frames, place in ((stack, "/srv/app/model.py:7"), (stack[1:], "/srv/app/model.py:11")):
+        made = trace(compiled("0/0", tensor(10, 8), guards=guard_tree(tensor_match()).replace(RETURN_LINE, helper)))
+        made += recompile_reasons(id="0/1") + record("dynamo_start", {"stack": []}, id="0/1")
+        symbol = {"symbol": "s77", "val": "12", "vr": "[2, int_oo]", "source": "L['x'].size()[0]", "user_stack": frames, "stack": []}
+        made += record("create_symbol", symbol, id="0/1")
+        dynamic = guard_tree(tensor_match(size=(None, 8)))
+        made += compiled("0/1", tensor(12, 8), reasons=None, is_started=False, guards=dynamic, graph=graph_text())
+        (cause,) = last_recompile(made).causes
+        assert str(cause.place) == place
+
+
 def test_another_rank_is_one_cause_and_its_sizes_follow() -> None:
     recompile = last_recompile(resized((10, 8), (10, 8, 3)))
     assert recompile.codes == ("SL107",)

@@ -9,7 +9,7 @@ import make
 import pytest
 from make import alerts_of, artifact, metrics, recompile_reasons, report, small_trace, static_sizes, tensor
 from make import compile as compiled
-from payload_text import global_state, guard_manager, guard_tree, size_mismatch, tensor_match
+from payload_text import RETURN_LINE, code_comment, global_state, guard_manager, guard_tree, size_mismatch, tensor_match
 from recorded import FIXTURES, RECORDED, report_of
 
 from shapelog.model.compile import Outcome
@@ -334,6 +334,25 @@ def test_a_failure_in_a_library_shows_the_line_of_the_call_and_names_the_other()
     (alert,) = alerts_of(make.trace(compiled("0/0", tensor(8, 16), **fields))).alerts
     assert (alert.source_line, alert.snippet) == (SourceLine(make.MAIN, 20, False), "f(x)")
     assert alert.notes == ("Dynamo stopped at transformers/modeling_utils.py:4635: logger.warning_once(",)
+
+
+@pytest.mark.parametrize(
+    ("code", "function", "place"),
+    [
+        ("return val is not None", "exists", (make.MAIN, 20, "f(x)", "x")),
+        ("return x is not None", "exists", (make.MODEL, 11, "return x is not None", "x")),
+        ("return val is not None", "f", (make.MODEL, 11, "return val is not None", "")),
+    ],
+)
+def test_a_line_that_knows_the_value_by_another_name_gives_way_to_the_call(
+    code: str, function: str, place: tuple[str, int, str, str]
+) -> None:
+    guards = guard_tree(tensor_match()).replace(RETURN_LINE, code_comment(11, code, function))
+    made = make.compile("0/0", make.tensor(8, 16), guards=guards)
+    made += make.compile("0/1", make.tensor(3, 16), reasons=[f"{size_mismatch('0/0', 8, 3)}  {code_comment(11, code, function)}"])
+    alert = by_code(alerts_of(make.trace(made)))["SL101"]
+    assert alert.source_line
+    assert (alert.source_line.file, alert.source_line.line, alert.snippet, alert.marked) == place
 
 
 def test_code_without_a_file_has_no_place() -> None:
