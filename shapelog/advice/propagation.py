@@ -96,17 +96,17 @@ class _Kept(NamedTuple):
 class _Inputs(NamedTuple):
     """The tensors of a compile by their sources, and, by size, the sources of those whose gradients are described with them.
 
-    ``alike`` is how many have a size and dtype, without parameters and buffers; ``with_history`` how many of these autograd knows.
+    ``alike`` are those that have a size and dtype, without parameters and buffers.
     """
 
     by_source: dict[Source, Input]
     with_grad: Mapping[tuple[int, ...], frozenset[Source]]
-    alike: Mapping[tuple[tuple[int, ...], str], int]
-    with_history: Mapping[tuple[tuple[int, ...], str], int]
+    alike: Mapping[tuple[tuple[int, ...], str], Sequence[Input]]
 
-    def like(self, tensor: Input) -> int:
-        """How many inputs look like a tensor, itself included. One with a history is not like those without."""
-        return (self.with_history if tensor.has_history else self.alike).get((tensor.size, tensor.dtype), 0)
+    def like(self, tensor: Input) -> list[Input]:
+        """The inputs that look like a tensor, itself included. One that autograd knows is not like those that it does not know."""
+        alike = self.alike.get((tensor.size, tensor.dtype), ())
+        return [item for item in alike if item.has_history or not tensor.has_history]
 
 
 class _Through(NamedTuple):
@@ -201,9 +201,8 @@ class DynamismPropagation:
             with_grad = grouped((item for item in inputs if item.has_grad), lambda item: item.size)
             by_size = {sizes: frozenset(item.source for item in items) for sizes, items in with_grad.items()}
             passed = [item for item in inputs if not item.source.is_registered]
-            alike = Counter((item.size, item.dtype) for item in passed)
-            with_history = Counter((item.size, item.dtype) for item in passed if item.has_history)
-            self._inputs[compile] = _Inputs({item.source: item for item in inputs}, by_size, alike, with_history)
+            alike = grouped(passed, lambda item: (item.size, item.dtype))
+            self._inputs[compile] = _Inputs({item.source: item for item in inputs}, by_size, alike)
         return self._inputs[compile]
 
     def _find_origins(self, frame: Frame, source: Source, dim: int) -> tuple[Mark, ...]:
@@ -304,11 +303,13 @@ class DynamismPropagation:
     def _one_of_outputs(self, maker: Compile, compile: Compile, tensor: Input, dim: int) -> tuple[Mark, ...]:
         """The marks that all outputs share which an input looks like, where the lines of the callers show that it is one of them.
 
-        Of more inputs than outputs of that look, one is another tensor, and the lines do not show which.
+        Of more inputs than outputs of that look, one is another tensor, and the lines do not show which. A view of an output of other
+        sizes, as in ``loss(values.flatten(), ...)``, is not one of them.
         """
-        look = tensor.size, tensor.dtype
-        alike = self._dims_by_look_of(maker).get(look, [])
-        if self._inputs_of(compile).like(tensor) > len(alike) or link(maker, compile, tensor.source) is not Link.DIRECT:
+        looks = self._dims_by_look_of(maker)
+        alike = looks.get((tensor.size, tensor.dtype), [])
+        inputs = [item for item in self._inputs_of(compile).like(tensor) if not (item.is_part and (item.base_size, item.dtype) in looks)]
+        if tensor not in inputs or len(inputs) > len(alike) or link(maker, compile, tensor.source) is not Link.DIRECT:
             return ()
         return _shared([self._marks(dims[dim], maker) for dims in alike])
 
@@ -322,7 +323,7 @@ class DynamismPropagation:
         look = tensor.size, tensor.dtype
         able = (maker for maker in makers if _may_be_of(tensor, maker))
         found = {maker: dims for maker in able if (dims := self._dims_by_look_of(maker).get(look))}
-        alike, made = self._inputs_of(compile).like(tensor), sum(map(len, found.values()))
+        alike, made = len(self._inputs_of(compile).like(tensor)), sum(map(len, found.values()))
         calls, rest = divmod(alike, made) if made else (0, 0)
         if rest or not calls or (calls > 1 and not _ITEM_OF_LIST.match(tensor.source)):
             return ()

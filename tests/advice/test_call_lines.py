@@ -158,11 +158,12 @@ def handed(
     between: int = 1,
     others: Sequence[str] = (),
     apart: Sequence[str] = (),
+    view: str = "",
 ) -> bytes:
     """encode and score are compiled for two sizes, and score takes what looks like the outputs of encode.
 
     ``between`` is how many lines there are between the two that call them, ``others`` are tensors that score takes besides,
-    ``apart`` those of another width that vary with it.
+    ``apart`` those of another width that vary with it. ``view`` is the first output with a further dim, and flattened.
     """
     made = make.trace()
     for number, rows in enumerate((10, 12)):
@@ -173,11 +174,19 @@ def handed(
             made += make.record("dynamo_start", {"stack": []}, id=id)
             made += symbol(line, "main", 7 if making == taking else 7 + (1 + between) * frame, source, id) if number else b""
             made_of_x = [f'{name}: "f32[{dim}, 8][8, 1]cpu" = l_x_ + 1' for name in outputs]
+            if view:
+                made_of_x[0] = f'{outputs[0]}: "f32[{dim}, 8, 1][8, 1, 1]cpu" = l_x_[..., None]'
             graph = graph_text(f'L_x_: "f32[{dim}, 8][8, 1]cpu"', *made_of_x, f"return ({', '.join(outputs)},)")
             own = apart if frame else ()
+            views = (
+                [make.tensor(rows, 8, 1, source=f"{view}._base"), make.tensor(rows, 8, source=view, is_view=True, base=0)]
+                if view and frame
+                else []
+            )
             guards = guard_tree(tensor_match(source, (length, 8)), *(tensor_match(item, (length, 3)) for item in own))
             made += make.compile(
                 id,
+                *views,
                 *(make.tensor(rows, 8, source=item) for item in (source, *(others if frame else ()))),
                 *(make.tensor(rows, 3, source=item) for item in own),
                 name=name,
@@ -231,6 +240,12 @@ def test_one_of_two_outputs_that_look_alike_is_known_by_the_next_line(between: i
 def test_of_three_inputs_that_look_like_two_outputs_one_is_another_tensor() -> None:
     lines = "h, p = encode(x)", "y = score(h, p, zeros)"
     assert advise(make.explain(handed(*lines, ("h", "p"), 0, ["L['p']", "L['z']"]))).env == "L['h']:0,L['x']:0"
+
+
+def test_a_view_of_an_output_of_other_sizes_is_not_another_tensor() -> None:
+    """Three inputs look like the two outputs h and p: of these, the lines show that one is a view of v."""
+    lines = "v, h, p = encode(x)", "y = score(v.flatten(1), h, p)"
+    assert advise(make.explain(handed(*lines, ("v", "h", "p"), 0, ["L['p']"], view="L['v']"))).env == "L['x']:0"
 
 
 def test_a_function_that_failed_to_compile_computes_something_between_its_calls() -> None:

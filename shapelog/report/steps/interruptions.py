@@ -25,6 +25,8 @@ SETTING = re.compile(r"torch\._dynamo\.(?:config\.)?(\w+)(?: ?= ?|`? to `?(?=Tru
 _UNROLLING = "torch._dynamo.config.allow_rnn = True"
 # With this one, a size that depends on data is a symbol without a value.
 _SIZE_OF_DATA = "torch._dynamo.config.capture_dynamic_output_shape_ops = True"
+# With this one, so are numbers in tensors; code often takes those of a list as dims or sizes.
+_NUMBERS_OF_DATA, _AS_LIST = "torch._dynamo.config.capture_scalar_outputs = True", ".tolist()"
 # A title that is longer than this ends with its first sentence.
 _LONG_TITLE = 120
 _SHORTEST_SENTENCE = 20
@@ -78,6 +80,8 @@ def _cure(alerts: Sequence[Alert]) -> tuple[Confidence, tuple[str, ...]]:
         return Confidence("low", longer), tuple(f"{text}  # {longer}" if text == _UNROLLING else text for text in settings)
     if _SIZE_OF_DATA in settings:
         return Confidence("low", "code that branches on the size, which is not known then, breaks the graph again"), settings
+    if _NUMBERS_OF_DATA in settings and any(_AS_LIST in alert.snippet for alert in alerts):
+        return Confidence("low", "code that needs the numbers in the list, which are not known then, breaks the graph again"), settings
     return Confidence(*(("medium", "PyTorch names a remedy") if hints else ("low", "PyTorch names no remedy"))), settings
 
 
