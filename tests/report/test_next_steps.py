@@ -372,6 +372,24 @@ def test_a_failure_in_a_library_is_no_line_to_fix(file: str, title: str) -> None
     assert (step.title, step.text) == ("Fix the compile error in f: no", ("torch._dynamo.config.trace_numpy = True",))
 
 
+@pytest.mark.parametrize(
+    ("file", "where"),
+    [
+        ("/opt/venv/lib/python3.11/site-packages/models/t5.py", " in library code (t5.py:7)"),
+        ("/opt/venv/lib/python3.11/site-packages/torch/nn/modules/linear.py", ""),
+        (make.MODEL, ""),
+    ],
+    ids=["of a package", "of torch", "of the user"],
+)
+def test_a_break_step_names_the_line_of_a_library_that_broke_the_graph(file: str, where: str) -> None:
+    """The user's line, which is its place, calls that code."""
+    lines = f'  File "{make.MODEL}", line 79, in f\n    y = model(x)\n  File "{file}", line 7, in forward\n    if mask.all():\n'
+    text = f"Graph break in user code at {file}:7\nGraph Break Reason: Data-dependent branching\nUser code traceback:\n{lines}"
+    made = make.trace(make.artifact("dynamo_graph_break_reason", text, id="0/0"), make.compile("0/0", make.tensor(10, 8)))
+    (step,) = steps_of(make.report(made + make.compile("1/0", make.tensor(10, 8), name="torch_dynamo_resume_in_f_at_79")))
+    assert step.title == f"Remove the graph break in f: Data-dependent branching{where}"
+
+
 def test_a_limit_that_no_mark_lifts_comes_with_the_setting_of_this_torch() -> None:
     made = make.trace(
         make.compile("0/0", make.tensor(8, 16)),

@@ -53,7 +53,9 @@ def graph_break_step(run: StepSources, found: Sequence[Alert]) -> NextStep:
         fate = _saved_failures(failed)
         saving = replace(fate, most=gone, seconds=saved, refused=refused, raised=raised + fate.raised, eager=(*fate.eager, *saving.eager))
     first = next((alert for alert in alerts if alert.code not in codes), alerts[0])  # the others break only because this one does
-    what = _title_of(first)
+    line = _line_of_library(first)
+    own = f"{file_name(first.source_line.file)}:{first.source_line.line}" if first.source_line else ""
+    what = f"{_title_of(first)}{f' in library code ({line})' if line not in ('', own) else ''}"
     places = {alert.source_line for alert in alerts}
     which = "the graph break" if len(places) == 1 else f"{len(places)} graph breaks"
     where = f" in {first.title}" if len({alert.title for alert in alerts}) == 1 or len(places) == 1 else ""
