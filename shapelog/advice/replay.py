@@ -357,11 +357,11 @@ def _with_captures(plans: list[FramePlan]) -> tuple[FramePlan, ...]:
         since = forward.setdefault((call.compile.rank, call.compile.process), [])
         if not _is_capture(plan):
             since.append(call)
-        elif since:
-            routes[call.compile] = _routes_of_capture(since)
-            since.clear()
-        else:
-            routes[call.compile] = tuple(route for route in call.routes if not any(map(_is_of_capture, route.required_marks)))
+            continue
+        own = tuple(route for route in call.routes if not any(map(_is_of_capture, route.required_marks)))
+        again = tuple(route for route in own if route.entry.id.autograd == call.compile.id.autograd)  # it ran what was captured before
+        routes[call.compile] = again or (_routes_of_capture(since) if since else own)
+        since.clear()
     found = []
     for plan in plans:
         calls = tuple(call._replace(routes=routes.get(call.compile, call.routes)) for call in plan.calls)

@@ -360,6 +360,16 @@ def test_costs_add_up_over_frames() -> None:
     assert {mark: [plan.frame.title for plan in plans] for mark, plans in found.by_mark.items()} == {X0: ["f"], K: ["g"]}
 
 
+@pytest.mark.parametrize(("again", "total"), [("!0/3/1", 3), ("!1/3/1", 4)])
+def test_a_backward_graph_that_compiled_autograd_runs_again_needs_its_own_mark_alone(again: str, total: int) -> None:
+    """A new capture comes with the forward graph that was compiled anew, in which nothing can be marked here."""
+    rows = [tensor(size, 8, source="L['inputs'][0]") for size in (10, 12)]
+    first = [compiled("0/0", tensor(10, 8)), compiled("!0/3/0", rows[0], name="forward", line=9)]
+    then = [compiled("0/1", tensor(10, 8, dtype="torch.float64")), compiled(again, rows[1], name="forward", line=9)]
+    found = replayed(trace(*first, *then))
+    assert found.cost((Mark(Source("L['inputs'][0]"), 0),)).total == total
+
+
 @pytest.mark.parametrize("name", LAB[::3])
 def test_more_marks_never_cost_more(name: str) -> None:
     """That a list can be made minimal by dropping marks one by one rests on this."""
