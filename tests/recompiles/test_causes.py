@@ -2554,6 +2554,13 @@ def test_two_grad_modes_are_justified_where_the_function_is_trained() -> None:
     assert trained.causes[0].own_remedy.startswith("accept two graphs")
 
 
+@pytest.mark.parametrize(("capture", "start"), [("!0/", "pass the same create_graph to every call of backward()"), ("", "always call it in")])
+def test_the_grad_mode_of_a_backward_pass_follows_from_create_graph(capture: str, start: str) -> None:
+    modes = [guard_tree(tensor_match(), global_state(grad_mode=mode)) for mode in (False, True)]
+    made = make.trace(*(make.compile(f"{capture}3/{number}", make.tensor(10, 8), guards=guards) for number, guards in enumerate(modes)))
+    assert make.last_recompile(made).causes[0].own_remedy.startswith(start)
+
+
 @pytest.mark.parametrize(("trained", "verdict"), [("f", Verdict.JUSTIFIED), ("g", Verdict.CODE)])
 def test_code_after_a_graph_break_runs_in_the_grad_modes_of_the_function_that_it_resumes(trained: str, verdict: Verdict) -> None:
     rest = "torch_dynamo_resume_in_f_at_7"

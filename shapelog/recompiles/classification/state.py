@@ -20,6 +20,10 @@ SAME_SURROUNDINGS = (
     "run every call with the same backend and in the same thread, under the same dispatch modes (DebugMode, FakeTensorMode, ...)"
 )
 _ONE_GRAD_MODE = "always call it in the same grad mode, for example under torch.no_grad(): none of its inputs requires a gradient"
+_ONE_CREATE_GRAPH = (
+    "pass the same create_graph to every call of backward() and torch.autograd.grad(), as it sets the grad mode of the backward pass, "
+    "or accept one graph for each"
+)
 # Old versions do not name what changed.
 _ANY_STATE_CHANGED = "grad mode, autocast or another global setting changed after this was compiled; which one is not named"
 _ONE_STATE = "run every call in the same grad mode and under the same autocast; set all else once, before the first compiled call"
@@ -42,12 +46,18 @@ def global_state(item: Violation, entry: CompileFacts, call: CompileFacts) -> Cl
         fields = changed_fields(item)
         if not any(fields):
             return Classification(("SL307",), _ANY_STATE_CHANGED, remedy=_ONE_STATE)
-        needs_no_gradient = fields == ("grad_mode",) and _is_without_gradient(entry) and _is_without_gradient(call)
-        return Classification(*describe_change(item), remedy=_ONE_GRAD_MODE if needs_no_gradient else set_once(fields))
+        return Classification(*describe_change(item), remedy=_of_grad_mode(entry, call) if fields == ("grad_mode",) else set_once(fields))
     values = autocast_pair(item) if item.prop == AUTOCAST_CACHE else None
     change = f"changed from {values[0]} to {values[1]}" if values else "changed"
     sentence = f"the cache of autocast alone {change}: torch.export and make_fx turn it off while they trace a call"
     return Classification(("SL307",), sentence, verdict=Verdict.JUSTIFIED, remedy=TRACED)
+
+
+def _of_grad_mode(entry: CompileFacts, call: CompileFacts) -> str:
+    """What to do about another grad mode: in a backward pass, which compiled autograd runs, it follows from how that was called."""
+    if None not in (entry.compile.id.autograd, call.compile.id.autograd):
+        return _ONE_CREATE_GRAPH
+    return _ONE_GRAD_MODE if _is_without_gradient(entry) and _is_without_gradient(call) else ""
 
 
 def _is_without_gradient(known: CompileFacts) -> bool:
