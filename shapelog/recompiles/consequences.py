@@ -200,7 +200,12 @@ def belongs_to_another_class(item: Violation, changes: Changes) -> bool:
 
 
 def passed_to_another_function(item: Violation, changes: Changes) -> bool:
-    """The arguments of a wrapper, on the line that passes them on to a function which is another one: ``fn(*args, **kwargs)``."""
+    """The arguments of a wrapper, on the line that passes them on to a function which is another one: ``fn(*args, **kwargs)``.
+
+    Where their number is another one, so is the number of items that one of them has.
+    """
+    if item.prop.kind in _CONTENTS and item.source.startswith(tuple(f"{arguments}[" for arguments in _ARGUMENTS)):
+        return any(other.source in _ARGUMENTS and passed_to_another_function(other, changes) for other in changes.violations)
     if not _is_arguments(item):
         return False
     codes = (other.source for other in changes.violations if other.prop.kind is Kind.ID and other.source.endswith(".__code__"))

@@ -1,7 +1,9 @@
 """Which function was passed, as far as the graphs of two compiles show it."""
 
 import re
+from itertools import pairwise
 
+from shapelog.model.compile import function_of
 from shapelog.recompiles.facts import CompileFacts
 
 _CALLED = re.compile(r" = (torch\.[\w.]*)\(")
@@ -59,3 +61,14 @@ def functions_in(known: CompileFacts) -> set[tuple[str, str]]:
         if not line.file.startswith("<") and line.name != own:
             found.setdefault((line.name, line.file), line.line)
     return {(name, f"{file.rsplit('/', 1)[-1]}:{line}") for (name, file), line in found.items()}
+
+
+def broken_in(name: str, known: CompileFacts) -> tuple[str, str] | None:
+    """(function, ``file:line``) of what a line of the code calls by this name, where a graph break ended the analysis in there."""
+    called = re.compile(rf"(?<![\w.]){re.escape(name)}\(")
+    own = known.compile.metrics.code_file, function_of(known.compile.metrics.code_name)
+    for item in known.compile.breaks:
+        for caller, callee in pairwise(item.message.stack):
+            if (caller.file, caller.name) == own and called.search(caller.code):
+                return callee.name, f"{callee.file.rsplit('/', 1)[-1]}:{callee.line}"
+    return None

@@ -2233,6 +2233,40 @@ def test_a_function_with_different_code_is_passed_on_purpose() -> None:
     assert (only(made).sentence, last_recompile(made).verdict) == ("fn changed to a function with different code", Verdict.JUSTIFIED)
 
 
+BROKEN = """Graph break in user code at /srv/app/hooks.py:{line}
+Graph Break Reason: Data dependent operator
+
+User code traceback:
+  File "/srv/app/main.py", line 20, in main
+    f(x)
+  File "/srv/app/model.py", line 6, in f
+    return {called}(*args)
+  File "/srv/app/hooks.py", line {line}, in {name}
+    if bool(x.sum()):
+"""
+
+
+@pytest.mark.parametrize(
+    ("called", "names", "verdict", "sentence"),
+    [
+        ("fn", ("before", "after"), Verdict.JUSTIFIED, "fn changed from the function before (hooks.py:7) to after (hooks.py:9)"),
+        ("fn", ("before",), Verdict.CODE, "fn is a different function: its code object changed"),
+        ("other", ("before", "after"), Verdict.CODE, "fn is a different function: its code object changed"),
+    ],
+)
+def test_the_function_in_which_the_graph_broke_is_the_one_that_was_passed(
+    called: str, names: tuple[str, ...], verdict: Verdict, sentence: str
+) -> None:
+    made = trace()
+    for number in (0, 1):
+        guards = guard_tree(tensor_match(), identity("L['fn'].__code__", 7001 + number, "code"))
+        for name in names[number : number + 1]:
+            made += make.artifact("dynamo_graph_break_reason", BROKEN.format(line=7 + 2 * number, called=called, name=name), id=f"0/{number}")
+        made += compiled(f"0/{number}", tensor(10, 8), guards=guards, graph="")
+    assert (only(made).sentence, last_recompile(made).verdict) == (sentence, verdict)
+    assert ("define the function once" in only(made).own_remedy) is (verdict is Verdict.CODE)
+
+
 @pytest.mark.parametrize("is_first", [True, False])
 def test_a_function_that_left_no_operation_is_another_one_than_one_that_did(is_first: bool) -> None:
     trees = [guard_tree(tensor_match(), identity("L['fn'].__code__", number, "code")) for number in (7001, 7002)]

@@ -277,6 +277,13 @@ def test_a_tuple_that_is_compared_as_a_whole_has_another_length_with_another_val
     assert separated(made) == (["L['self'].order value"], {"length_of_another_value": ["L['self'].order len"]})
 
 
+@pytest.mark.parametrize(("lengths", "number"), [((1, 2), 1), ((2, 2), 2)])
+def test_the_items_of_an_argument_follow_from_another_function_with_another_number_of_them(lengths: tuple[int, int], number: int) -> None:
+    items = [guard_manager("L['args'][0]", f"LENGTH_CHECK: len(L['args'][0]) == {count}", type="tuple") for count in (1, 0)]
+    trees = [f"{passing(of, length)}{items[of]}" for of, length in enumerate(lengths)]
+    assert len(make.last_recompile(two(*trees)).causes) == number
+
+
 def test_what_only_follows_from_itself_is_a_cause() -> None:
     assert separated(resized((10, 8), (10, 8), guard_tree(tensor_match(stride=(16, 1))))) == (["L['x'] stride[0]"], {})
 

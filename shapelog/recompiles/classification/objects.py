@@ -16,7 +16,7 @@ from shapelog.recompiles.classification.result import (
 )
 from shapelog.recompiles.evidence.violation import THE_CLASS, Described, Known, Violation, was_traced
 from shapelog.recompiles.facts import COMPILED_FUNCTION, CompileFacts
-from shapelog.recompiles.passed_functions import functions_in, other_library_function
+from shapelog.recompiles.passed_functions import broken_in, functions_in, other_library_function
 from shapelog.rules import Verdict
 from shapelog.text import with_article
 
@@ -31,6 +31,7 @@ _ENUM = re.compile(r"<(?:enum|flag) '")
 # As torch 2.10 writes a member: ``<Mode.A: 1>``.
 _MEMBER = re.compile(r"<([A-Za-z_]\w*)\.[A-Za-z_][\w.|]*: .+>", re.S)
 _EACH_FUNCTION = "pass fewer functions, or accept one graph for each"
+_ONE_FUNCTION = "define the function once and pass that in every call, or accept one graph for each: functions written in different places never share one"
 _SET_FUNCTION_ONCE = "set the function once, before the first compiled call, or accept one graph for each"
 _COMPILE_FIRST = "replace the function by its compiled version before the first call, or accept one more graph"
 _SAME_TENSORS = "set this attribute on every tensor that is passed, or on none"
@@ -159,17 +160,20 @@ def _for_functions(source: Source) -> str:
 def _other_function(source: Source, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     """Another code object: a function passed on purpose, where the graphs show other places in the user's code, else one made anew."""
     before, after = functions_in(entry) - functions_in(call), functions_in(call) - functions_in(entry)
+    if not (before or after):  # such as a call that the graph broke in before there was any operation
+        was, now = broken_in(name, entry), broken_in(name, call)
+        before, after = ({was}, {now}) if was and now and was != now else (before, after)
     if before and after:  # one that is made anew has the same code
         sentence = f"{name} changed to a function with different code"
         if len(before) == len(after) == 1:
-            (was,), (now,) = before, after
-            sentence = f"{name} changed from the function {was[0]} ({was[1]}) to {now[0]} ({now[1]})"
+            ((first, at),), ((second, there),) = before, after
+            sentence = f"{name} changed from the function {first} ({at}) to {second} ({there})"
         return Classification(("SL309",), sentence, verdict=Verdict.JUSTIFIED, remedy=_for_functions(source))
     if len(before | after) == 1 and entry.compile.graph and call.compile.graph:  # the other one left no operation
         ((function, place),) = before | after
         sentence = f"{name} changed {'from' if before else 'to'} the function {function} ({place}); the other one left no operation"
         return Classification(("SL309",), sentence, verdict=Verdict.JUSTIFIED, remedy=_for_functions(source))
-    return Classification(("SL309",), f"{name} is a different function: its code object changed")
+    return Classification(("SL309",), f"{name} is a different function: its code object changed", remedy=_ONE_FUNCTION)
 
 
 def _another_callable(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
