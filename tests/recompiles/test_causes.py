@@ -199,6 +199,17 @@ def test_a_branch_elsewhere_than_in_the_code_itself_is_named(line: str, where: s
     assert cause.sentence.startswith(f"the code branches on a size{where}: the cache entry requires 2 <= x.size()[0] <= 30")
 
 
+@pytest.mark.parametrize("note", [" (the guard itself is due to 0/1 specialization in the framework)", ""])
+def test_which_end_of_a_range_a_refused_call_did_not_meet_is_left_open(note: str) -> None:
+    bare = "L['x']"
+    guard = f"2 <= {bare}.size()[0] <= 30  # if x.size(0) <= 30:  # app/model.py:8 in f{note}"
+    guards = guard_tree(tensor_match(size=(None, 8)), shapes=(guard,))
+    made = trace(compiled("0/0", tensor(10, 8), guards=guards, symbols=(("s77", "10", "L['x'].size()[0]"),)))
+    made += make.refused("0/1", f"0/0: {guard.replace(bare, 'x')}")
+    either = "a size is 0 or 1, on which PyTorch always specializes, or the code branches on it"
+    assert only(made).sentence == f"{either if note else 'the code branches on a size'}: the cache entry requires 2 <= x.size()[0] <= 30"
+
+
 @pytest.mark.parametrize("dims", [2, 4])
 def test_a_view_of_a_tensor_with_other_dims_has_no_other_layout(dims: int) -> None:
     """A compiled function returned it, which made it of another tensor than before; contiguous() leaves it as it is."""

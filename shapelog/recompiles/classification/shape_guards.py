@@ -159,7 +159,10 @@ def _specialized(guard: _Guard) -> Classification | None:
 
 def _branch(guard: _Guard) -> Classification:
     what = "an int" if guard.names and not guard.sizes else "a size"
-    return Classification(("SL204",), f"the code branches on {what}{_elsewhere(guard)}: the cache entry requires {guard.shown}", True)
+    is_open = not guard.values and _ZERO_ONE in guard.shape.comment and _UPPER_BOUND.search(guard.expression)
+    small = f"{what} is 0 or 1, on which PyTorch always specializes, or " if is_open else ""
+    branches = f"the code branches on {'it' if small else what}{_elsewhere(guard)}"
+    return Classification(("SL204",), f"{small}{branches}: the cache entry requires {guard.shown}", True)
 
 
 def _elsewhere(guard: _Guard) -> str:
@@ -170,7 +173,7 @@ def _elsewhere(guard: _Guard) -> str:
     is_above = bool(upper and guard.values and guard.values[0] > int(upper[0].removeprefix(" <= ")))
     lines = places_of(guard.shape.comment) or (place_of(guard.shape.comment),)
     line = lines[-1] if is_above else lines[0]
-    own = guard.call.compile.metrics.code_file.replace("\\", "/")
+    own = guard.entry.compile.metrics.code_file.replace("\\", "/")  # a refused call may have no metrics
     if line is None or (not is_library(own) and f"/{own}".endswith(f"/{line.file}")):
         return ""
     code = shorten(line.code.split("  #")[0].strip().rstrip(":"), _LONGEST_CODE)
