@@ -27,7 +27,7 @@ _ENTRIES, _LINES, _NAMED = 80, 6, 3
 # The entries that are asked whether they take a tensor.
 _MOST_ASKED = 8
 _NOT_BY_MARKS = (Verdict.CODE, Verdict.JUSTIFIED)
-_SIZE, _BY_FRAMEWORK, _FLOAT = "SL101", "SL202", "SL312"
+_SIZE, _BY_FRAMEWORK, _FLOAT, _NONE = "SL101", "SL202", "SL312", "SL322"
 _INTS = frozenset(("SL102", "SL315"))
 _COMPILE_FAILED = RULES["SL403"]
 # What to do about that where it is an int, which cannot be unbacked.
@@ -251,7 +251,8 @@ def _unbroken(item: Recompile, cause: Cause) -> str:
     """What to do about a value that has no name: it was on the stack where a graph break ended the code before."""
     if not cause.source.is_unnamed or item.verdict is not Verdict.CODE:
         return ""
-    return f"{NO_BREAK}, or keep it in a tensor" if cause.prop.kind is Kind.VALUE else NO_BREAK
+    is_value = cause.prop.kind is Kind.VALUE and cause.rule.code != _NONE  # a tensor, or None, cannot be kept in one
+    return f"{NO_BREAK}, or keep it in a tensor" if is_value else NO_BREAK
 
 
 def _tested_float(item: Recompile, cause: Cause) -> str:

@@ -11,7 +11,7 @@ from shapelog.reading.payloads.source_names import Owners, Source
 from shapelog.recompiles.classification.result import code_of
 from shapelog.recompiles.evidence.violation import Described, Violation, constant_type, was_traced
 from shapelog.recompiles.facts import CompileFacts
-from shapelog.recompiles.global_state import is_of_cache
+from shapelog.recompiles.global_state import DEFAULT_DTYPE, is_of_cache, state_value
 from shapelog.recompiles.strides import follows_from_sizes, layout, same_order
 
 # What another object has of its own; sizes and values below it changed by themselves.
@@ -324,6 +324,17 @@ def computed_under_other_grad_mode(item: Violation, changes: Changes) -> bool:
     return any(tensor is not None and tensor.has_history for tensor in found)
 
 
+def follows_default_dtype(item: Violation, changes: Changes) -> bool:
+    """The dtype of a tensor that was the default dtype before, and is the new one now."""
+    if item.prop.kind is not Kind.DTYPE:
+        return False
+    states = (other for other in changes.violations if other.prop == DEFAULT_DTYPE)
+    return any(
+        tuple(state_value(DEFAULT_DTYPE, known) for known in (state.expected, state.actual)) == (str(item.expected), str(item.actual))
+        for state in states
+    )
+
+
 def changed_by_inference_mode(item: Violation, changes: Changes) -> bool:
     """Inference mode turns grad mode off, and autograd's dispatch keys of every tensor."""
     if item.prop.kind is Kind.INFERENCE_MODE or not changes.has(Kind.INFERENCE_MODE):
@@ -437,6 +448,7 @@ CONSEQUENCES: dict[str, Callable[[Violation, Changes], bool]] = {
         collected_object_of_another_type,
         not_named_by_pytorch,
         computed_under_other_grad_mode,
+        follows_default_dtype,
         changed_by_inference_mode,
         changed_by_transform,
         changed_by_tracing,

@@ -29,7 +29,7 @@ _TO_SET = {"function modes": "torch function modes (such as `with torch.device(.
 _MOST_TO_SET = 4
 _DTYPE_OF_AUTOCAST = Property(Kind.AUTOCAST, name="dtype")
 _PARTS_OF_AUTOCAST = {"dtype": " its dtype", "cached_enabled": " its cache"}
-_DEFAULT_DTYPE = Property(Kind.GLOBAL_STATE, name="default_dtype")
+DEFAULT_DTYPE = Property(Kind.GLOBAL_STATE, name="default_dtype")
 # at::ScalarType, as the global state in the guard tree writes it
 _SCALAR_TYPES = {"5": "float16", "6": "float32", "7": "float64", "9": "complex64", "10": "complex128", "15": "bfloat16"}
 _SWITCH, _INVERTED_SWITCH = {"True": "on", "False": "off"}, {"True": "off", "False": "on"}
@@ -83,7 +83,7 @@ def _from_to(item: Violation) -> str:
 def state_value(prop: Property, value: Known) -> str:
     """A value as people write it: ``off``, ``float32``."""
     text = str(value)
-    if prop == _DEFAULT_DTYPE:
+    if prop == DEFAULT_DTYPE:
         return _SCALAR_TYPES.get(text, text)
     return (_INVERTED_SWITCH if prop.name.endswith("_all_disabled") else _SWITCH).get(text, text)
 

@@ -338,6 +338,13 @@ def test_a_value_that_a_graph_break_made_an_input_goes_with_the_break(source: st
     assert found.text.startswith("remove the graph break" if is_nameless else "wrap the float in a tensor")
 
 
+def test_none_that_a_graph_break_made_an_input_is_nothing_to_keep_in_a_tensor() -> None:
+    none = guard_manager("L['___stack0']", "ID_MATCH: L['___stack0'] is None", type="NoneType")
+    first = compiled("0/0", tensor(10, 8), guards=guard_tree(tensor_match(), none))
+    second = compiled("0/1", tensor(10, 8), tensor(8, source="L['___stack0']"), reasons=["0/0: ___stack0 is None"])
+    assert remedy(trace(first, second)) == Remedy(RULES["SL322"], "remove the graph break that makes this value an input")
+
+
 @pytest.mark.parametrize(
     ("line", "is_branch"),
     [

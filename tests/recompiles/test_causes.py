@@ -2272,7 +2272,8 @@ def test_the_function_in_which_the_graph_broke_is_the_one_that_was_passed(
     for number in (0, 1):
         guards = guard_tree(tensor_match(), identity("L['fn'].__code__", 7001 + number, "code"))
         for name in names[number : number + 1]:
-            made += make.artifact("dynamo_graph_break_reason", BROKEN.format(line=7 + 2 * number, called=called, name=name), id=f"0/{number}")
+            text = BROKEN.format(line=7 + 2 * number, called=called, name=name)
+            made += make.artifact("dynamo_graph_break_reason", text, id=f"0/{number}")
         made += compiled(f"0/{number}", tensor(10, 8), guards=guards, graph="")
     assert (only(made).sentence, last_recompile(made).verdict) == (sentence, verdict)
     assert ("define the function once" in only(made).own_remedy) is (verdict is Verdict.CODE)
@@ -2599,7 +2600,7 @@ def test_two_grad_modes_are_justified_where_the_function_is_trained() -> None:
     assert trained.causes[0].own_remedy.startswith("accept two graphs")
 
 
-@pytest.mark.parametrize(("capture", "start"), [("!0/", "pass the same create_graph to every call of backward()"), ("", "always call it in")])
+@pytest.mark.parametrize(("capture", "start"), [("!0/", "pass the same create_graph to every call"), ("", "always call it in")])
 def test_the_grad_mode_of_a_backward_pass_follows_from_create_graph(capture: str, start: str) -> None:
     modes = [guard_tree(tensor_match(), global_state(grad_mode=mode)) for mode in (False, True)]
     made = make.trace(*(make.compile(f"{capture}3/{number}", make.tensor(10, 8), guards=guards) for number, guards in enumerate(modes)))

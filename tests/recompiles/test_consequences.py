@@ -161,6 +161,13 @@ CASES = {
         ),
         "L['x'] requires_grad",
     ),
+    "follows_default_dtype": (
+        two(
+            guard_tree(global_state(default_dtype=6), tensor_match()),
+            guard_tree(global_state(default_dtype=7), tensor_match(dtype="float64")),
+        ),
+        "L['x'] dtype",
+    ),
     "changed_by_inference_mode": (
         two(
             guard_tree(global_state(grad_mode=True), tensor_match()),
@@ -275,6 +282,12 @@ def test_a_tuple_that_is_compared_as_a_whole_has_another_length_with_another_val
 
     made = two(order(0), order(0, 1), "len(self.order) == 1")
     assert separated(made) == (["L['self'].order value"], {"length_of_another_value": ["L['self'].order len"]})
+
+
+@pytest.mark.parametrize("dtypes", [("float64", "float32"), ("float32", "float16")])
+def test_a_tensor_that_never_had_the_default_dtype_changed_by_itself(dtypes: tuple[str, str]) -> None:
+    trees = [guard_tree(global_state(default_dtype=state), tensor_match(dtype=name)) for state, name in zip((6, 7), dtypes, strict=True)]
+    assert "L['x'] dtype" in separated(two(*trees))[0]
 
 
 @pytest.mark.parametrize(("lengths", "number"), [((1, 2), 1), ((2, 2), 2)])
