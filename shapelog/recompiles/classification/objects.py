@@ -31,7 +31,10 @@ _ENUM = re.compile(r"<(?:enum|flag) '")
 # As torch 2.10 writes a member: ``<Mode.A: 1>``.
 _MEMBER = re.compile(r"<([A-Za-z_]\w*)\.[A-Za-z_][\w.|]*: .+>", re.S)
 _EACH_FUNCTION = "pass fewer functions, or accept one graph for each"
-_ONE_FUNCTION = "define the function once and pass that in every call, or accept one graph for each: functions written in different places never share one"
+_ONE_FUNCTION = (
+    "define the function once and pass that in every call, or accept one graph for each: "
+    "functions written in different places never share one"
+)
 _SET_FUNCTION_ONCE = "set the function once, before the first compiled call, or accept one graph for each"
 _COMPILE_FIRST = "replace the function by its compiled version before the first call, or accept one more graph"
 _SAME_TENSORS = "set this attribute on every tensor that is passed, or on none"
