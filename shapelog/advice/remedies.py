@@ -13,7 +13,7 @@ from shapelog.model.compile import Compile, Outcome
 from shapelog.model.frame import Frame
 from shapelog.model.ids import TorchVersion
 from shapelog.reading.payloads.properties import Kind
-from shapelog.reading.payloads.source_names import Source
+from shapelog.reading.payloads.source_names import Source, is_library
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.classification.sizes import NO_BREAK
 from shapelog.recompiles.explain import Recompile
@@ -261,7 +261,8 @@ def _tested_float(item: Recompile, cause: Cause) -> str:
     Where the line needs the exact float and the graphs are similar, it is not the branch that does, but a call in its condition.
     """
     is_of_call = cause.needs_own_graph and item.nearest is not None and similar(item.nearest, item.compile)
-    is_branch = cause.rule.code == _FLOAT and cause.place and is_tested(cause.place.code, spelled(cause.source), not is_of_call)
+    is_own = cause.rule.code == _FLOAT and cause.place and not is_library(cause.place.file)
+    is_branch = is_own and cause.place and is_tested(cause.place.code, spelled(cause.source), not is_of_call)
     return "replace the branch on this float by torch.where on a tensor, or accept one graph per value" if is_branch else ""
 
 

@@ -24,6 +24,7 @@ _NUMBER_ONLY = (
 _ONE_MORE = (
     "accept one more graph: PyTorch made this float dynamic when it changed, and the operator that receives it does not accept a tensor"
 )
+_BRANCH_OF_LIBRARY = "accept one more graph: PyTorch made this float dynamic when it changed, and a library branches on it"
 _CYCLED = re.compile(r"\.param_groups\[\d+\]\['(?:betas'\]\[\d+\]|momentum'\])$")
 _FIXED_MOMENTUM = "pass cycle_momentum=False to the scheduler that sets it (OneCycleLR, CyclicLR), or accept one graph per value"
 _TENSOR_RATE = "pass the optimizer a tensor as its learning rate, lr=torch.tensor(value)"
@@ -51,8 +52,7 @@ def float_value(item: Violation, name: str, entry: CompileFacts, call: CompileFa
     if _is_rounded(item, entry, call):
         rounded = f"{sentence}; the code makes an int of it, which a tensor in its place would not be"
         place = (item.reason.place if item.reason else None) or place_of(item.comment)
-        own = call.compile.metrics.code_file  # whose path the comment of a guard shortens
-        remedy = _remedy_of_pin(name, own if place is None or own.endswith(place.file) else place.file)
+        remedy = _remedy_of_pin(name, _file_of(place.file if place else "", call))
         return Classification(("SL312",), rounded, False, Verdict.JUSTIFIED, remedy)
     if pin is not None and not pin.user_stack.frames:  # after the code was traced: the backend takes no floats
         constant = f"{sentence}; PyTorch could not turn it into a tensor, so its value became a constant"
@@ -68,7 +68,16 @@ def float_value(item: Violation, name: str, entry: CompileFacts, call: CompileFa
         return Classification(("SL312",), sentence, remedy=_remedy_of_group(item.source, call.compile.metrics.code_file))
     verdict = Verdict.JUSTIFIED if branch.parsed.holds(entry.numbers) is False else None
     sentence += f"; the code branches on it ({shown_guard(branch.expression)})"
+    place = place_of(branch.comment)
+    if is_library(_file_of(place.file if place else "", call)):
+        return Classification(("SL312",), sentence, False, Verdict.JUSTIFIED, _BRANCH_OF_LIBRARY)
     return Classification(("SL312",), sentence, False, verdict, FLOAT_BRANCH)
+
+
+def _file_of(shortened: str, call: CompileFacts) -> str:
+    """The file of a guard, whose path its comment shortens, as far as that is the code's own."""
+    own = call.compile.metrics.code_file
+    return own if own.endswith(shortened) else shortened
 
 
 def _remedy_of_pin(name: str, file: str) -> str:
