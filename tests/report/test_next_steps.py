@@ -88,6 +88,15 @@ def test_an_error_of_the_users_own_code_is_what_to_fix() -> None:
     assert titles[-1] == "Fix the TypeError in f: object of type int has no len()"
 
 
+def test_of_a_long_error_of_an_operation_a_step_has_the_first_sentence() -> None:
+    begin, rest = "Output 0 of AsStrided is a view and is being modified inplace", f"This view was created {'inside ' * 10}a Function."
+    ran = "RuntimeError when making fake tensor call\n  Explanation: Dynamo failed to run FX node with fake tensors: call_function"
+    reason = f"{ran} <built-in function iadd>(*(FakeTensor(..., size=(2,)), 1), **{{}}): got RuntimeError('{begin}. {rest}')\n"
+    failed = make.compile("0/0", make.tensor(10, 8), **{**make.FAILED, "fail_reason": reason})
+    (step,) = steps_of(make.report(make.trace(failed)))
+    assert step.title == f"Fix the RuntimeError in f: {begin}"
+
+
 @pytest.mark.parametrize(
     "hint",
     [

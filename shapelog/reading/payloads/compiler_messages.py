@@ -230,9 +230,12 @@ def compiler_message(text: str) -> CompilerMessage:
     if (lowered := _LOWERED.search(body)) and lowered[1] not in first.title:
         first = first._replace(title=f"{first.title} (while lowering {lowered[1]})")
     title, why, *helps = (_AT_ADDRESS.sub("", part) for part in (first.title, first.explanation, *hints))
+    helps = [_WITHOUT_CONFIG.sub(r"\1.config.\2 = ", hint) for hint in helps]
     return CompilerMessage(title, why, tuple(dict.fromkeys(helps)), urls[0] if urls else "", stack)
 
 
+# How the hint about ``Tensor.backward()`` (torch 2.13) writes a setting of ``torch._dynamo.config``.
+_WITHOUT_CONFIG = re.compile(r"(\btorch\._dynamo)\.(\w+) ?= ?(?=True\b|False\b)")
 # Where a worker of Inductor's raised; its traceback follows.
 _OF_WORKER = "An exception occurred in a subprocess:"
 

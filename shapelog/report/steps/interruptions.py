@@ -66,9 +66,13 @@ def graph_break_step(run: StepSources, found: Sequence[Alert]) -> NextStep:
 
 def _title_of(alert: Alert) -> str:
     """What PyTorch met; of a long text the first sentence."""
-    title = alert.messages[0].title if alert.messages else alert.axis or alert.sentence
-    end = sentence_end(title, _SHORTEST_SENTENCE) if len(title) > _LONG_TITLE else -1
-    return title[: end - 1] if end > 0 else title
+    return _begun(alert.messages[0].title if alert.messages else alert.axis or alert.sentence)
+
+
+def _begun(text: str) -> str:
+    """Of a long text the first sentence, without the period."""
+    end = sentence_end(text, _SHORTEST_SENTENCE) if len(text) > _LONG_TITLE else -1
+    return text[: end - 1] if end > 0 else text
 
 
 def _cure(alerts: Sequence[Alert]) -> tuple[Confidence, tuple[str, ...]]:
@@ -112,7 +116,7 @@ def failure_step(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
         title = f"{_title_of(alerts[0])} in library code ({line}) keeps {subject} from compiling: "
         title += "change the code that leads there, or wrap it in torch.compiler.disable"
     if error:
-        title = f"Fix the {error}{'' if subject == UNNAMED_CODE else f' in {subject}'}{f': {words}' if words else ''}"
+        title = f"Fix the {error}{'' if subject == UNNAMED_CODE else f' in {subject}'}{f': {_begun(words)}' if words else ''}"
     is_bug = any(message.is_bug for message in alerts[0].messages[:1])
     if is_bug or all(item.compile.is_forbidden for item in _failures(alerts)):
         title = f"{subject}: {alerts[0].remedy.text}"

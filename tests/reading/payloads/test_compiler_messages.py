@@ -46,6 +46,11 @@ def test_a_break_has_title_explanation_hints_page_and_the_users_lines(head: str)
     )
 
 
+def test_a_setting_in_a_hint_is_where_it_can_be_set() -> None:
+    text = PRINT.replace("Avoid calling builtin `print`.", "Set torch._dynamo.trace_autograd_ops=True")
+    assert compiler_message(text).hints[0] == "Set torch._dynamo.config.trace_autograd_ops = True"
+
+
 def test_a_break_met_while_another_was_handled_adds_its_hints() -> None:
     other = "\n*** While handling this graph break, another graph break occurred: ***\n\ngraph break in loop\n  Hint: Unroll it.\n"
     found = compiler_message(PRINT + other)
