@@ -5,6 +5,7 @@ of that graph, the guards of one of them must hold for both calls.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -18,6 +19,7 @@ from shapelog.reading.payloads.properties import Kind, Property
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.branches import index_of, other_path
 from shapelog.recompiles.causes import Differences, EntryDifference
+from shapelog.recompiles.classification.pins import by_whom
 from shapelog.recompiles.constant_arguments import pinned_by
 from shapelog.recompiles.facts import CompileFacts, FactTable
 from shapelog.recompiles.int_usage import QuotedCode, Use
@@ -116,6 +118,7 @@ class GraphReuse:
     _quoted: dict[Frame, QuotedCode] = field(default_factory=dict)
     _symbolic: dict[Frame, frozenset[Source]] = field(default_factory=dict)
     _pinning: dict[tuple[Frame, Source], str] = field(default_factory=dict)
+    _always_pinning: dict[Frame, dict[Source, str]] = field(default_factory=dict)
     _fixed: dict[Frame, dict[tuple[str, Property], str]] = field(default_factory=dict)
 
     def serves(self, frame: Frame, difference: EntryDifference, compile: Compile) -> bool:
@@ -168,7 +171,8 @@ class GraphReuse:
             code = self._quoted[frame]
             use = Use.UNSEEN if source in self._symbolic_sources(frame) else code.use_of(source)
             is_pinned = use is Use.PINS or (use is Use.FAILS and code.range_with(source))
-            self._pinning[key] = (code.line_with(source, use) or "the code") if is_pinned else ""
+            by_code = (code.line_with(source, use) or "the code") if is_pinned else ""
+            self._pinning[key] = by_code or self._lines_that_always_pin(frame).get(source, "")
         return self._pinning[key]
 
     def _symbolic_sources(self, frame: Frame) -> frozenset[Source]:
@@ -176,6 +180,21 @@ class GraphReuse:
         if frame not in self._symbolic:
             self._symbolic[frame] = frozenset().union(*(self.differences.table.of(entry).symbolic for entry in frame.entries))
         return self._symbolic[frame]
+
+    def _lines_that_always_pin(self, frame: Frame) -> dict[Source, str]:
+        """By int, the line that pinned it at another value in each entry that has a symbol for it; 0 and 1 alone do not show that."""
+        if frame not in self._always_pinning:
+            known = [self.differences.table.of(entry) for entry in frame.entries]
+            symbolic = Counter(source for one in known for source in one.symbolic)
+            pins = grouped(
+                ((source, pin) for one in known for source, pin in one.specializations_by_source.items() if source in one.symbolic),
+                lambda item: Source(item[0]),
+            )
+            values = {source: {pin.value for _, pin in found} for source, found in pins.items() if len(found) == symbolic[source]}
+            self._always_pinning[frame] = {
+                source: by_whom(pins[source][0][1]) for source, found in values.items() if len(found) > 1 and not found <= {"0", "1"}
+            }
+        return self._always_pinning[frame]
 
     def broken_guard(self, frame: Frame, difference: EntryDifference, compile: Compile) -> tuple[Compile, str] | None:
         """A dynamic entry with the graph of two calls, and a guard of it over sizes that does not hold for both; None without one."""
@@ -219,6 +238,8 @@ class GraphReuse:
         marked = tuple((cause.source, cause.prop) for cause in difference.causes if cause.is_int or cause.prop.kind is Kind.SIZE)
         tried = [table.of(item) for item in wide or dynamic]
         if not wide and any(_fails_alone(item, (call, known), marked) for item in tried):
+            return None
+        if _is_dynamic_in(call, difference) and _fails_alone(call, (known,), marked):  # entries for other inputs may be wider
             return None
         if any(all(guards_hold(item, one, marked) for one in (call, known)) for item in tried):
             return bool(wide)

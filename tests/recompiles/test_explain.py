@@ -312,6 +312,38 @@ def test_a_refused_call_is_over_the_limit_and_its_cause_is_named() -> None:
     assert recompile.served_by is None
 
 
+@pytest.mark.parametrize(("pinned", "is_pinned"), [((1, 2), True), ((3, 2), True), ((2,), False), ((1, 0), False), ((3, None), False)])
+def test_an_int_that_a_line_pinned_at_each_value_is_not_marked_for_a_refused_call(pinned: tuple[int | None, ...], is_pinned: bool) -> None:
+    """One value, 0 and 1, or an entry that keeps the int symbolic do not show that the line needs each value."""
+    stack = [{"line": 7, "name": "f", "filename": 0, "loc": "return helper(x, k)"}]
+    made = make.trace(compiled("0/0", tensor(10, 8), guards=guard_tree(tensor_match(), equals_match("L['k']", 5))))
+    for number, value in enumerate(pinned, 1):
+        pin = {"symbol": "s1", "sources": ["L['k']"], "value": str(value), "user_stack": stack}
+        made += compiled(
+            f"0/{number}",
+            tensor(10, 8),
+            guards=guard_tree(tensor_match(), shapes=[f"L['k'] == {value}"] if value is not None else []),
+            symbols=(("s1", value or 9, "L['k']"),),
+            specializations=[pin] if value is not None else [],
+        )
+    others = (f"0/{number}: tensor 'x' stride mismatch at index 1. expected 1, actual 8" for number in range(len(pinned), 0, -1))
+    recompile = last_recompile(made + refused(f"0/{len(pinned) + 1}", *others, "0/0: k == 5"))
+    why = "marking does not help: model.py:7 (return helper(x, k)) needs the exact value of k"
+    assert recompile.why_not_markable == (why if is_pinned else "")
+
+
+def test_a_mark_does_not_help_where_the_own_dynamic_graph_of_a_call_refuses_the_other_value() -> None:
+    """An entry for inputs of another kind has no such guard, and shows nothing about this path."""
+    made = make.trace(compiled("0/0", tensor(10, 8), guards=guard_tree(tensor_match(), equals_match("L['k']", 0))))
+    ints = {"symbols": (("s1", "20", "L['k']"),)}
+    guards = guard_tree(tensor_match(), guard_manager("L['k']"), shapes=["2 <= L['k']"])
+    own = compiled("0/1", tensor(10, 8), guards=guards, **ints)
+    other = compiled("0/2", tensor(10, 8, dtype="torch.float64"), guards=guard_tree(tensor_match(), guard_manager("L['k']")), **ints)
+    first, *_ = explain(made + own + other).recompiles
+    assert (first.verdict, first.served_by) == (Verdict.JUSTIFIED, None)
+    assert first.why_not_markable == "marking is not enough: the dynamic graph 0/1 requires 2 <= k"
+
+
 def of_kinds(*reasons: str) -> Recompile:
     """f was compiled for an int, for a float and for a tensor of two dims; the reasons are those of a call that was refused."""
     made = make.trace(compiled("0/0", guards=guard_tree(equals_match("L['s']", 3))))
