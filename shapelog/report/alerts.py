@@ -74,7 +74,10 @@ class RelatedLine(NamedTuple):
 
 
 class Rest(NamedTuple):
-    """Of recompiles of which marking removes some: the ids of others, what to do about them, and the ids of those that it removes."""
+    """Of recompiles of which marking removes some: the ids of others, what to do about them, and the ids of those that it removes.
+
+    Of calls that were refused at the recompile limit for several reasons: the same for those of another one, and the ids of the first.
+    """
 
     remedy: Remedy
     labels: tuple[str, ...]
@@ -251,6 +254,31 @@ def _other_errors(first: Finding, titles: Iterable[str]) -> Iterator[str]:
     others = [title for title in titles if title and first.message and title != first.message.title]
     if first.rule.alert_kind is AlertKind.FAILURE and others:
         yield f"also failed: {some([cut(one_line(title), _LONGEST_ERROR) for title in others], _MOST_ERRORS, '; ')}"
+
+
+def _other_reasons(limits: Sequence[Finding]) -> Iterator[str]:
+    """What filled the cache of one code the other times, in other processes or after a reset, where that is all that is known of them."""
+    first = {item.reason for item in limits[:1]}
+    reasons = grouped((item for item in limits if item.reason and item.reason not in first), lambda item: item.reason)
+    for reason, same in reasons.items():
+        labels = some(_labels_of(same), _LABELS)
+        yield f"the last reason{f' at {labels}' if labels else ' another time'}: {reason}"
+
+
+def _other_limits(limits: Sequence[Finding]) -> Rest | None:
+    """What to do about the times that code hit the limit for another reason than the first; of several reasons the first."""
+    other = next((item for item in limits if item.remedy != limits[0].remedy), None)
+    if other is None:
+        return None
+    labels, own = (_labels_of(item for item in limits if item.remedy == remedy) for remedy in (other.remedy, limits[0].remedy))
+    is_clear = set(labels).isdisjoint(own)  # two ranks may have the same
+    return Rest(Remedy(other.rule, other.remedy), tuple(labels) if is_clear else (), tuple(own) if is_clear else ())
+
+
+def _labels_of(findings: Iterable[Finding]) -> list[str]:
+    """The ids of the compiles that these are about, without those that a text log does not have."""
+    compiles = ((compile for compile in item.frame.compiles if compile.label == item.compile) for item in findings if item.frame)
+    return list(dict.fromkeys(compile.shown_label for found in compiles for compile in found if compile.shown_label))
 
 
 def digest(*parts: str) -> str:
@@ -437,6 +465,7 @@ class _AlertBuilder(NamedTuple):
             is_own = bool(place and not is_library(place.file))
             stopped = stack[-1] if is_own and stack and is_library(stack[-1].file) else None if is_own else line
             notes = (text for item in members for text in (*item.notes, *([_stopped_at(stopped)] if stopped else [])))
+            limits = [item for item in members if item.rule.section is Section.LIMITS]
             yield self._alert(
                 rule=first.rule,
                 title=names_of(self._titles(self.compiles if first.rule.section is Section.LIMITS else occurrences)),
@@ -449,7 +478,8 @@ class _AlertBuilder(NamedTuple):
                 occurrences=occurrences,
                 messages=tuple(messages.values()),
                 exceptions=next((item.exceptions for item in members if item.exceptions), ()),
-                notes=tuple(dict.fromkeys((*_other_errors(first, messages), *notes))),
+                notes=tuple(dict.fromkeys((*_other_errors(first, messages), *_other_reasons(limits), *notes))),
+                rest=_other_limits(limits),
             )
 
     def breaks(self) -> Iterator[Alert]:

@@ -44,7 +44,7 @@ class Finding(NamedTuple):
 
     ``compile`` is a label, "" for a finding about a frame as a whole. Only what is about a frame becomes an alert. ``message`` is
     what PyTorch wrote about it, ``exceptions`` the chain of those that were raised. ``code`` is the line at ``place`` where a trace has
-    it, ``notes`` are further facts, ``text`` is what to type.
+    it, ``notes`` are further facts, ``text`` is what to type; ``reason`` is the part of the sentence that differs from call to call.
     """
 
     rule: Rule
@@ -59,6 +59,7 @@ class Finding(NamedTuple):
     code: str = ""
     notes: tuple[str, ...] = ()
     text: tuple[str, ...] = ()
+    reason: str = ""
 
     def _repr_html_(self) -> str:
         return in_notebook("object", self)

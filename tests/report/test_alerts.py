@@ -9,7 +9,7 @@ import make
 import pytest
 from make import alerts_of, artifact, metrics, recompile_reasons, report, small_trace, static_sizes, tensor
 from make import compile as compiled
-from payload_text import RETURN_LINE, code_comment, global_state, guard_manager, guard_tree, size_mismatch, tensor_match
+from payload_text import RETURN_LINE, code_comment, equals_match, global_state, guard_manager, guard_tree, size_mismatch, tensor_match
 from recorded import FIXTURES, RECORDED, report_of
 
 from shapelog.model.compile import Outcome
@@ -236,6 +236,21 @@ def test_a_refused_call_is_placed_at_a_line_that_calls_only_where_there_is_one(s
     found = alerts_of(made + make.refused("0/2", "0/1: tensor 'x' size mismatch at index 0. expected 9, actual 10"))
     (alert,) = [alert for alert in found.alerts if alert.rule.code == "SL401"]
     assert [item.place.line for item in alert.related] == lines
+
+
+@pytest.mark.parametrize(("second", "other"), [("s == 'a'", True), ("k == 2", False)])
+def test_code_that_hits_the_limit_for_several_reasons_has_a_remedy_for_each(second: str, other: bool) -> None:
+    """As after a reset, where the same code is compiled anew."""
+    made = make.trace()
+    for frame, reason in enumerate(("k == 2", second)):
+        guards = guard_tree(tensor_match(), equals_match(f"L['{reason[0]}']", reason[5:], "int" if reason[0] == "k" else "str"))
+        made += compiled(f"{frame}/0", tensor(10, 8), guards=guards) + make.refused(f"{frame}/1", f"{frame}/0: {reason}")
+    alert = by_code(alerts_of(made))["SL401"]
+    rest = "move the value out of the compiled function; or raise torch._dynamo.config.recompile_limit"
+    assert alert.labels == ("0/1", "1/1")
+    assert [help.startswith("0/1: mark the int k") for help in alert.helps] == ([True, False] if other else [False])
+    assert alert.helps[1:] == ((f"1/1: {rest}",) if other else ())
+    assert alert.notes == (("the last reason at 1/1: s was 'a' and has changed",) if other else ())
 
 
 def test_a_break_at_another_line_is_another_one() -> None:

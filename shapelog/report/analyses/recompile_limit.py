@@ -81,6 +81,7 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
             frame=frame,
             notes=tuple(_notes(explained, frame, hit)) if hit is not None else (),
             own_remedy=_remedy(explained, frame, causes, is_accumulated(compile)),
+            reason=reason,
         )
 
 

@@ -60,7 +60,7 @@ def limit_step(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
     confidence = Confidence("low", "how many compilations a higher limit costs is not in the trace")
     of_all = _of_all_objects(alerts[0])
     setting = trace.version.limit_setting(of_all)
-    remedies = {alert.remedy.text for alert in alerts}
+    remedies = {remedy.text for alert in alerts for remedy in (alert.remedy, *([alert.rest.remedy] if alert.rest else []))}
     remedy = remedies.pop() if len(remedies) == 1 else f"remove the cause of each, or raise {setting}"
     known = trace.config.accumulated_recompile_limit if of_all else trace.config.recompile_limit
     limit = known or (DEFAULT_ACCUMULATED_LIMIT if of_all else DEFAULT_LIMIT)
