@@ -979,6 +979,24 @@ def test_functions_whose_backward_passes_break_the_graph_need_a_graph_each() -> 
     assert recompile.causes[0].own_remedy.startswith("each torch.autograd.Function whose backward pass breaks the graph")
 
 
+@pytest.mark.parametrize(("maker", "verdict"), [("torch._functorch.autograd_function", Verdict.JUSTIFIED), ("app.model", Verdict.CODE)])
+def test_a_class_that_pytorch_makes_for_a_custom_function_cannot_be_defined_once(maker: str, verdict: Verdict) -> None:
+    made = trace()
+    backward = "L['backward_c_function']"
+    forward = f"dict(type({backward}).__dict__)['_forward_cls']"
+    for number in (0, 1):
+        own = guard_manager(
+            backward, f"TYPE_MATCH: ___check_type_id({backward}, {7001 + number})", type="torch.autograd.function.OwnBackward"
+        )
+        identity = f"ID_MATCH: ___check_obj_id({forward}, {8001 + number}), type=<class '{maker}.call.<locals>.Own'>"
+        tree = guard_tree(tensor_match(), own, guard_manager(forward, identity, type="torch.autograd.function.FunctionMeta"))
+        made += compiled(f"!{number}/3/{number}", tensor(10, 8), guards=tree, name="call_backward")
+    recompile = last_recompile(made)
+    assert recompile.verdict is verdict
+    start = "each torch.autograd.Function" if verdict is Verdict.JUSTIFIED else "define the class at module level"
+    assert recompile.causes[0].own_remedy.startswith(start)
+
+
 @pytest.mark.parametrize("is_refused", [True, False])
 def test_another_class_that_pytorch_names_of_one_entry_of_a_call_without_guards_is_so_for_all(is_refused: bool) -> None:
     """Its reason for the other entry is what fails first there."""

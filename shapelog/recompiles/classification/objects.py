@@ -64,6 +64,7 @@ _SHARED_WRAPPER = (
 )
 # What compiled autograd calls for the backward pass of a custom function (``call_backward`` in ``torch/_dynamo/external_utils.py``).
 _BACKWARD = "L['backward_c_function']"
+_FORWARD_CLASS, _TORCH_CLASS = "_forward_cls", "type=<class 'torch."
 _ARGUMENT = re.compile(r"L\['\w+'\]")
 _FOR_LIBRARY = "accept one graph for each type: library code calls this function with several"
 _CLASS_FOR_LIBRARY = "accept one graph for each class: library code calls this function with several"
@@ -224,6 +225,8 @@ def _object_type(item: Violation, name: str, entry: CompileFacts, call: CompileF
         sentence = f"{name} is an instance of a different class with the same name ({after})"
         if after.startswith(_PARAMETRIZED):
             return Classification(("SL310",), sentence, verdict=Verdict.JUSTIFIED, remedy=_OWN_CLASS)
+        if item.source == _BACKWARD and _is_made_by_torch(entry):
+            return Classification(("SL310",), sentence, verdict=Verdict.JUSTIFIED, remedy=_FOR_BACKWARD)
         return Classification(("SL310",), sentence, remedy=_SAME_CLASS)
     if "None" not in (before, after) and after != "NoneType" and KINDS_OF_FUNCTIONS.keys() & {before, after}:
         return _another_callable(item, name, entry, call)
@@ -253,6 +256,15 @@ def _object_type(item: Violation, name: str, entry: CompileFacts, call: CompileF
     if code == "SL310" and _MODULE_OF_SELF.fullmatch(item.source):
         return Classification((code,), f"{name} changed {how}", verdict=Verdict.JUSTIFIED, remedy=_OTHER_MODULES)
     return Classification((code,), f"{name} changed {how}")
+
+
+def _is_made_by_torch(entry: CompileFacts) -> bool:
+    """Whether the function of a backward pass is of a class that PyTorch makes itself, one for each custom function in a graph
+    (``AutogradFunctionApply`` in torch/_functorch/autograd_function.py).
+    """
+    guards = entry.tree.by_key.items() if entry.tree else ()
+    of_class = (guard.text for (source, prop), guard in guards if prop.kind is Kind.ID and _FORWARD_CLASS in source and _BACKWARD in source)
+    return any(_TORCH_CLASS in text for text in of_class)
 
 
 def _is_weak_reference(source: str, known: CompileFacts) -> bool:
