@@ -997,6 +997,30 @@ def test_a_class_that_pytorch_makes_for_a_custom_function_cannot_be_defined_once
     assert recompile.causes[0].own_remedy.startswith(start)
 
 
+def test_compiled_autograd_and_autograd_itself_pass_contexts_of_different_types() -> None:
+    types = "torch._dynamo.external_utils.FakeBackwardCFunction", "torch.autograd.function.OwnBackward"
+    trees = [guard_tree(tensor_match(), guard_manager("L['ctx']", f"TYPE_MATCH: {name}", type=name)) for name in types]
+    recompile = last_recompile(two(*trees, "___check_type_id(ctx, 0)"))
+    assert recompile.verdict is Verdict.JUSTIFIED
+    assert recompile.causes[0].own_remedy.startswith("accept one graph for each: compiled autograd")
+
+
+@pytest.mark.parametrize(
+    ("capture", "file", "verdict"),
+    [
+        ("!0/", "/opt/venv/lib/python3.11/site-packages/torch/_dynamo/external_utils.py", Verdict.JUSTIFIED),
+        ("", "/opt/venv/lib/python3.11/site-packages/torch/_dynamo/external_utils.py", Verdict.CODE),
+        ("!0/", MODEL, Verdict.CODE),
+    ],
+)
+def test_nobody_can_keep_the_number_of_gradients_that_a_node_has(capture: str, file: str, verdict: Verdict) -> None:
+    lengths = [guard_manager("L['args'][0]", f"LENGTH_CHECK: len(L['args'][0]) == {number}", type="tuple") for number in (1, 2)]
+    trees = [guard_tree(tensor_match(), length) for length in lengths]
+    made = [compiled(f"{capture}3/{number}", tensor(10, 8), guards=trees[number], file=file, name="call_hook") for number in (0, 1)]
+    recompile = last_recompile(trace(*made))
+    assert (recompile.verdict, recompile.codes) == (verdict, ("SL313",))
+
+
 @pytest.mark.parametrize("is_refused", [True, False])
 def test_another_class_that_pytorch_names_of_one_entry_of_a_call_without_guards_is_so_for_all(is_refused: bool) -> None:
     """Its reason for the other entry is what fails first there."""

@@ -4,7 +4,7 @@ import re
 
 from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.properties import LENGTH, Kind
-from shapelog.reading.payloads.source_names import Source, display_text
+from shapelog.reading.payloads.source_names import Source, display_text, is_torch
 from shapelog.recompiles.classification.result import (
     Classification,
     Classifier,
@@ -23,6 +23,8 @@ from shapelog.text import with_article
 _KINDS_OF_CALLS = "accept one graph for each kind of call: each passes tensors that the other does not"
 _EACH_CASE = "accept one graph for each case: the code behaves differently depending on which keys there are"
 _EACH_LENGTH = "accept one graph for each case: the code behaves differently depending on how many items there are"
+# What compiled autograd calls for hooks and for functions with a backward pass of their own.
+_OF_NODES = "accept one graph for each length: compiled autograd calls this function of PyTorch for hooks and nodes of several kinds"
 _OWN_KEYS = "the code itself adds keys to this dict: add them before the first call, or return the values and store them outside"
 _OWN_ITEMS = "the code itself adds items: return them, and add them outside"
 # A call on a list that makes it longer; after a graph break, it is the resumed code that makes it.
@@ -133,6 +135,8 @@ def length(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) 
         is_new_state = before == "no" and _STATE.search(name)
         return _of_dict(item, f"the dict {name} had {before} key{plural} {had}", entry, call, _FIRST_STEP if is_new_state else "")
     sentence = f"{name} had {before} item{plural} {had}"
+    if call.compile.id.autograd is not None and is_torch(call.compile.metrics.code_file):
+        return Classification(("SL313",), sentence, verdict=Verdict.JUSTIFIED, remedy=_OF_NODES)
     remedy = _of_items(item, name, entry, call)
     if takes_another_way(item, entry, call) or (remedy == _NUMBER_OF_ITEMS and have_other_graphs(entry, call)):
         return Classification(("SL313",), sentence, verdict=Verdict.JUSTIFIED, remedy=_EACH_LENGTH)

@@ -71,6 +71,9 @@ _CLASS_FOR_LIBRARY = "accept one graph for each class: library code calls this f
 _FOR_BACKWARD = (
     "each torch.autograd.Function whose backward pass breaks the graph needs one of its own: raise the recompile limit above their number"
 )
+# What compiled autograd passes to a backward pass as its context (``torch/_dynamo/external_utils.py``).
+_FAKE_CONTEXT = ".FakeBackwardCFunction"
+_EACH_CONTEXT = "accept one graph for each: compiled autograd and autograd itself pass a backward pass contexts of different types"
 _SAME_TENSOR = "copy_() new values into the same tensor, or leave out guard=True where mark_static_address asks for this guard"
 # Dynamo marks the parameters and the state of an optimizer (``torch/_dynamo/variables/optimizer.py``).
 _IN_OPTIMIZER, _ONE_OPTIMIZER = re.compile(r"[/\\]torch[/\\]optim[/\\]"), "create the optimizer once: another one has other tensors"
@@ -251,6 +254,8 @@ def _object_type(item: Violation, name: str, entry: CompileFacts, call: CompileF
         return Classification((code,), f"{name} changed {how}", verdict=Verdict.JUSTIFIED, remedy=_SHARED_METHOD)
     if code == "SL310" and entry.compile.metrics.code_name == "call_backward" and item.source == _BACKWARD:
         return Classification((code,), f"{name} changed {how}", verdict=Verdict.JUSTIFIED, remedy=_FOR_BACKWARD)
+    if code == "SL310" and any(text.endswith(_FAKE_CONTEXT) for text in (before, after)):
+        return Classification((code,), f"{name} changed {how}", verdict=Verdict.JUSTIFIED, remedy=_EACH_CONTEXT)
     if code == "SL310" and _is_passed_by_library(item, call):
         return Classification((code,), f"{name} changed {how}", verdict=Verdict.JUSTIFIED, remedy=_FOR_LIBRARY)
     if code == "SL310" and _MODULE_OF_SELF.fullmatch(item.source):
