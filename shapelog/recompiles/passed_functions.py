@@ -1,9 +1,9 @@
 """Which function was passed, as far as the graphs of two compiles show it."""
 
 import re
-from itertools import pairwise
 
-from shapelog.model.compile import function_of
+from shapelog.model.compile import resumed_by
+from shapelog.reading.payloads.source_names import is_library
 from shapelog.recompiles.facts import CompileFacts
 
 _CALLED = re.compile(r" = (torch\.[\w.]*)\(")
@@ -23,6 +23,11 @@ def other_library_function(name: str, entry: CompileFacts, call: CompileFacts) -
     if before and was_called:
         return f"{name} was {before} and is now a different library function"
     return f"{name} is a different library function"
+
+
+def operator_of(name: str, known: CompileFacts, other: CompileFacts) -> str:
+    """The operator that only one of two graphs has, on the line that calls the function; "" without one."""
+    return _other_operators(known, other)[0] if _is_called_on_its_own_line(name, known, other) else ""
 
 
 def _is_called_on_its_own_line(name: str, known: CompileFacts, other: CompileFacts) -> bool:
@@ -63,12 +68,26 @@ def functions_in(known: CompileFacts) -> set[tuple[str, str]]:
     return {(name, f"{file.rsplit('/', 1)[-1]}:{line}") for (name, file), line in found.items()}
 
 
-def broken_in(name: str, known: CompileFacts) -> tuple[str, str] | None:
-    """(function, ``file:line``) of what a line of the code calls by this name, where a graph break ended the analysis in there."""
+def functions_that_broke(name: str, entry: CompileFacts, call: CompileFacts) -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:
+    """(name, ``file:line``) of the functions in which two graphs broke, called by this name in the code itself; empty for a function of a
+    library. Both are empty where one graph did not break there, or where both did in what may be one function, made anew.
+    """
+    before, after = _function_that_broke(name, entry), _function_that_broke(name, call)
+    if before is None or after is None or before == after:
+        return set(), set()
+    if {function for function, _ in before} & {function for function, _ in after} - {"<lambda>"}:
+        return set(), set()
+    return before, after
+
+
+def _function_that_broke(name: str, known: CompileFacts) -> set[tuple[str, str]] | None:
+    own = known.compile.metrics.code_name
+    resumed = resumed_by(own)
     called = re.compile(rf"(?<![\w.]){re.escape(name)}\(")
-    own = known.compile.metrics.code_file, function_of(known.compile.metrics.code_name)
     for item in known.compile.breaks:
-        for caller, callee in pairwise(item.message.stack):
-            if (caller.file, caller.name) == own and called.search(caller.code):
-                return callee.name, f"{callee.file.rsplit('/', 1)[-1]}:{callee.line}"
+        places = [place for place, frame in enumerate(item.message.stack) if frame.name == (resumed[0] if resumed else own)]
+        if not places or not called.search(item.message.stack[places[-1]].code):
+            continue
+        below = item.message.stack[places[-1] + 1 :]
+        return {(frame.name, f"{frame.file.rsplit('/', 1)[-1]}:{frame.line}") for frame in below[:1] if not is_library(frame.file)}
     return None

@@ -1954,6 +1954,50 @@ def test_the_frame_itself_is_no_function_that_was_passed() -> None:
     assert only(made).sentence == "fn changed from the function <lambda> (model.py:9); the other one left no operation"
 
 
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_function_of_a_library_is_named_as_what_the_line_that_calls_it_left_in_the_graph(is_first: bool) -> None:
+    trees = [guard_tree(tensor_match(), identity("L['fn'].__code__", number, "code")) for number in (7001, 7002)]
+    calls = "# File: /srv/app/model.py:{} in {}, code: {}"
+    graphs = [
+        graph_text(INPUT, calls.format(6, "f", "y = fn(x)"), 'b: "f32[10, 8]" = torch.functional.unique(l_x_)'),
+        graph_text(INPUT, calls.format(9, "<lambda>", "lambda x: x.unique()"), 'unique: "f32[10, 8]" = l_x_.unique()'),
+    ]
+    made = [compiled(f"0/{number}", tensor(10, 8), guards=trees[number], graph=graphs[number != is_first]) for number in (0, 1)]
+    own, other = "the function <lambda> (model.py:9)", "torch.functional.unique"
+    was, now = (own, other) if is_first else (other, own)
+    assert only(trace(*made)).sentence == f"fn changed from {was} to {now}"
+
+
+RECREATED = "fn is a different function: its code object changed"
+
+
+@pytest.mark.parametrize(
+    ("places", "sentence"),
+    [
+        ((9, 22), "fn changed from the function left (model.py:9) to <lambda> (model.py:22)"),
+        ((21, 22), "fn changed from the function <lambda> (model.py:21) to <lambda> (model.py:22)"),
+        ((0, 22), "fn changed to the function <lambda> (model.py:22); the other one left no operation"),
+        ((9, 10), RECREATED),
+        ((21, 21), RECREATED),
+        ((None, 22), RECREATED),
+    ],
+)
+def test_functions_that_break_the_graph_at_different_places_are_passed_on_purpose(places: tuple[int | None, ...], sentence: str) -> None:
+    """0: the graph broke at the call itself, of a function of a library; None: it did not break."""
+    made = b""
+    for number, place in enumerate(places):
+        own = guard_tree(tensor_match(), identity("L['fn'].__code__", 7001 + number, "code"))
+        if place is not None:
+            function = "left" if place < 20 else "<lambda>"
+            inner = f'  File "/srv/app/model.py", line {place}, in {function}\n    return x.item()\n' if place else ""
+            text = "Graph break in user code at /srv/app/model.py:7\nGraph Break Reason: item\nUser code traceback:\n"
+            text += f'  File "/srv/app/model.py", line 7, in f\n    y = fn(x)\n{inner}'
+            made += make.artifact("dynamo_graph_break_reason", text, id=f"0/{number}")
+        made += compiled(f"0/{number}", tensor(10, 8), guards=own)
+    assert only(trace(made)).sentence == sentence
+    assert last_recompile(trace(made)).verdict is (Verdict.CODE if sentence == RECREATED else Verdict.JUSTIFIED)
+
+
 def test_a_library_function_is_not_named_by_other_operators_that_differ() -> None:
     trees = [guard_tree(tensor_match(), identity("L['op']", number, "builtin_function_or_method")) for number in (1, 2)]
     linear = "a = torch._C._nn.linear(l_x_)"

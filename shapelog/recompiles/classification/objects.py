@@ -16,7 +16,7 @@ from shapelog.recompiles.classification.result import (
 )
 from shapelog.recompiles.evidence.violation import THE_CLASS, Described, Known, Violation, was_traced
 from shapelog.recompiles.facts import COMPILED_FUNCTION, CompileFacts
-from shapelog.recompiles.passed_functions import broken_in, functions_in, other_library_function
+from shapelog.recompiles.passed_functions import functions_in, functions_that_broke, operator_of, other_library_function
 from shapelog.rules import Verdict
 from shapelog.text import with_article
 
@@ -167,18 +167,21 @@ def _for_functions(source: Source) -> str:
 def _other_function(source: Source, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     """Another code object: a function passed on purpose, where the graphs show other places in the user's code, else one made anew."""
     before, after = functions_in(entry) - functions_in(call), functions_in(call) - functions_in(entry)
-    if not (before or after):  # such as a call that the graph broke in before there was any operation
-        was, now = broken_in(name, entry), broken_in(name, call)
-        before, after = ({was}, {now}) if was and now and was != now else (before, after)
+    if not before and not after:
+        before, after = functions_that_broke(name, entry, call)
     if before and after:  # one that is made anew has the same code
         sentence = f"{name} changed to a function with different code"
         if len(before) == len(after) == 1:
             ((first, at),), ((second, there),) = before, after
             sentence = f"{name} changed from the function {first} ({at}) to {second} ({there})"
         return Classification(("SL309",), sentence, verdict=Verdict.JUSTIFIED, remedy=_for_functions(source))
-    if len(before | after) == 1 and entry.compile.graph and call.compile.graph:  # the other one left no operation
+    if len(before | after) == 1 and entry.compile.graph and call.compile.graph:
         ((function, place),) = before | after
-        sentence = f"{name} changed {'from' if before else 'to'} the function {function} ({place}); the other one left no operation"
+        known = f"the function {function} ({place})"
+        other = operator_of(name, call, entry) if before else operator_of(name, entry, call)
+        sentence = f"{name} changed {'from' if before else 'to'} {known}; the other one left no operation"
+        if other:
+            sentence = f"{name} changed from {known if before else other} to {other if before else known}"
         return Classification(("SL309",), sentence, verdict=Verdict.JUSTIFIED, remedy=_for_functions(source))
     return Classification(("SL309",), f"{name} is a different function: its code object changed", remedy=_ONE_FUNCTION)
 
