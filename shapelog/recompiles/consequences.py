@@ -11,7 +11,7 @@ from shapelog.reading.payloads.source_names import Owners, Source
 from shapelog.recompiles.classification.result import code_of
 from shapelog.recompiles.evidence.violation import Described, Violation, constant_type, was_traced
 from shapelog.recompiles.facts import CompileFacts
-from shapelog.recompiles.global_state import DEFAULT_DTYPE, is_of_cache, state_value
+from shapelog.recompiles.global_state import default_dtypes, is_of_cache
 from shapelog.recompiles.strides import follows_from_sizes, layout, same_order
 
 # What another object has of its own; sizes and values below it changed by themselves.
@@ -22,6 +22,7 @@ _OF_ENUM = ("._value_", "._name_")
 _OF_TRANSFORMS = ("G['__import_torch_dot__functorch_dot_", "G['__import_torch_dot_autograd_dot_forward_ad']")
 _SELF, _ARGUMENTS = "L['self']", ("L['args']", "L['kwargs']")
 _OWN_VARIABLES = (".__closure__", ".__defaults__", ".__kwdefaults__")
+_TORCH = "torch."
 _WRITTEN = re.compile(r"\d{1,18}")
 _NUMBERS = frozenset((Kind.VALUE, Kind.SIZE))
 _WHOLE, _SWITCH = frozenset(("str", "bytes", "tuple", "list", "set", "frozenset")), frozenset(("True", "False"))
@@ -243,8 +244,12 @@ def strides_follow_resized_tensor(item: Violation, changes: Changes) -> bool:
 
 
 def in_container_of_other_length(item: Violation, changes: Changes) -> bool:
-    """A guard over an item of a container whose length changed belongs to the path for that length."""
+    """A guard over an item of a container whose length changed belongs to the path for that length; a line that needs the exact value of
+    an item does so for any length.
+    """
     names = item.shape.parsed.names if item.shape else ()
+    if item.shape and item.shape.parsed.is_equation and len(names) == 1 and item.source in changes.entry.specializations_by_source:
+        return False
     return any(any(changes.length_changed.of(Source(name))) for name in names)
 
 
@@ -324,14 +329,11 @@ def computed_under_other_grad_mode(item: Violation, changes: Changes) -> bool:
     return any(tensor is not None and tensor.has_history for tensor in found)
 
 
-def follows_default_dtype(item: Violation, changes: Changes) -> bool:
-    """The dtype of a tensor that was the default dtype before, and is the new one now."""
-    if item.prop.kind is not Kind.DTYPE:
-        return False
-    states = (other for other in changes.violations if other.prop == DEFAULT_DTYPE)
-    return any(
-        tuple(state_value(DEFAULT_DTYPE, known) for known in (state.expected, state.actual)) == (str(item.expected), str(item.actual))
-        for state in states
+def dtype_follows_default(item: Violation, changes: Changes) -> bool:
+    """The dtype of a tensor that changed as the default dtype did, or as the complex one that goes with that."""
+    return item.prop.kind is Kind.DTYPE and any(
+        (str(item.expected).removeprefix(_TORCH), str(item.actual).removeprefix(_TORCH)) in default_dtypes(other)
+        for other in changes.violations
     )
 
 
@@ -443,12 +445,12 @@ CONSEQUENCES: dict[str, Callable[[Violation, Changes], bool]] = {
         in_container_of_other_length,
         length_of_another_value,
         constant_in_guard_changed,
+        dtype_follows_default,
         object_was_collected,
         below_collected_object,
         collected_object_of_another_type,
         not_named_by_pytorch,
         computed_under_other_grad_mode,
-        follows_default_dtype,
         changed_by_inference_mode,
         changed_by_transform,
         changed_by_tracing,

@@ -29,9 +29,10 @@ _TO_SET = {"function modes": "torch function modes (such as `with torch.device(.
 _MOST_TO_SET = 4
 _DTYPE_OF_AUTOCAST = Property(Kind.AUTOCAST, name="dtype")
 _PARTS_OF_AUTOCAST = {"dtype": " its dtype", "cached_enabled": " its cache"}
-DEFAULT_DTYPE = Property(Kind.GLOBAL_STATE, name="default_dtype")
+_DEFAULT_DTYPE = Property(Kind.GLOBAL_STATE, name="default_dtype")
 # at::ScalarType, as the global state in the guard tree writes it
 _SCALAR_TYPES = {"5": "float16", "6": "float32", "7": "float64", "9": "complex64", "10": "complex128", "15": "bfloat16"}
+_COMPLEX = {"float16": "complex32", "float32": "complex64", "float64": "complex128"}
 _SWITCH, _INVERTED_SWITCH = {"True": "on", "False": "off"}, {"True": "off", "False": "on"}
 
 
@@ -48,6 +49,14 @@ def describe_change(item: Violation) -> tuple[tuple[str, ...], str]:
     codes = tuple(dict.fromkeys(_CODES.get(name, _OTHER_CODE) for name in fields)) or (_OTHER_CODE,)
     text = " and ".join(dict.fromkeys(_WORDS.get(name, name) for name in fields)) or "the global state"
     return codes, f"{text} changed{_from_to(item)} after this was compiled"
+
+
+def default_dtypes(item: Violation) -> tuple[tuple[str, str], ...]:
+    """(before, after) of the default dtype that changed, and of the complex one that goes with it; () for any other violation."""
+    if item.prop != _DEFAULT_DTYPE:
+        return ()
+    real = state_value(item.prop, item.expected), state_value(item.prop, item.actual)
+    return real, (_COMPLEX.get(real[0], ""), _COMPLEX.get(real[1], ""))
 
 
 def is_of_cache(item: Violation) -> bool:
@@ -83,7 +92,7 @@ def _from_to(item: Violation) -> str:
 def state_value(prop: Property, value: Known) -> str:
     """A value as people write it: ``off``, ``float32``."""
     text = str(value)
-    if prop == DEFAULT_DTYPE:
+    if prop == _DEFAULT_DTYPE:
         return _SCALAR_TYPES.get(text, text)
     return (_INVERTED_SWITCH if prop.name.endswith("_all_disabled") else _SWITCH).get(text, text)
 

@@ -10,6 +10,7 @@ from shapelog.recompiles.consequences import CONSEQUENCES, separate
 from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts import FactTable
 from shapelog.recompiles.violations import violations
+from shapelog.rules import Verdict
 
 TIED = "L['x'].stride()[0] == 8*L['x'].size()[1]  # return x.view(-1)  # app/model.py:6 in f"
 SUM = "L['x'].size()[0] == 2 + L['y'].size()[0]  # a, b, c = x.split((k, n, m))  # app/model.py:6 in f"
@@ -129,6 +130,13 @@ CASES = {
         two(parts(2, SUM), parts(6), inputs=(rows(9, 7), rows(16, 10))),
         "L['x'].size()[0] shape L['x'].size()[0] == 2 + L['y'].size()[0]",
     ),
+    "dtype_follows_default": (
+        two(
+            guard_tree(global_state(default_dtype=6), tensor_match(dtype="complex64")),
+            guard_tree(global_state(default_dtype=7), tensor_match(dtype="complex128")),
+        ),
+        "L['x'] dtype",
+    ),
     "object_was_collected": (
         two(attribute(1, 1), attribute(2, 2), "Cache line invalidated because L['act'] got deallocated"),
         "L['act'] id",
@@ -160,13 +168,6 @@ CASES = {
             inputs=([make.tensor(10, 8, requires_grad=True, **COMPUTED)], [make.tensor(10, 8, **COMPUTED)]),
         ),
         "L['x'] requires_grad",
-    ),
-    "follows_default_dtype": (
-        two(
-            guard_tree(global_state(default_dtype=6), tensor_match()),
-            guard_tree(global_state(default_dtype=7), tensor_match(dtype="float64")),
-        ),
-        "L['x'] dtype",
     ),
     "changed_by_inference_mode": (
         two(
@@ -284,10 +285,22 @@ def test_a_tuple_that_is_compared_as_a_whole_has_another_length_with_another_val
     assert separated(made) == (["L['self'].order value"], {"length_of_another_value": ["L['self'].order len"]})
 
 
-@pytest.mark.parametrize("dtypes", [("float64", "float32"), ("float32", "float16")])
-def test_a_tensor_that_never_had_the_default_dtype_changed_by_itself(dtypes: tuple[str, str]) -> None:
-    trees = [guard_tree(global_state(default_dtype=state), tensor_match(dtype=name)) for state, name in zip((6, 7), dtypes, strict=True)]
-    assert "L['x'] dtype" in separated(two(*trees))[0]
+@pytest.mark.parametrize("dtypes", [("float64", "float32"), ("float32", "float16"), ("int64", "int32")])
+def test_a_dtype_that_changed_in_another_way_than_the_default_dtype_is_a_cause(dtypes: tuple[str, str]) -> None:
+    trees = [guard_tree(global_state(default_dtype=number), tensor_match(dtype=name)) for number, name in zip((6, 7), dtypes, strict=True)]
+    assert [cause.axis for cause in make.last_recompile(two(*trees)).causes] == ["default_dtype", "x.dtype"]
+
+
+def test_an_item_of_which_a_line_needs_the_exact_value_is_a_cause_beside_the_length() -> None:
+    pin = {"symbol": "s1", "sources": ["L['xs'][0]"], "value": "0"}
+    own = guard_manager("L['xs']", "LENGTH_CHECK: len(L['xs']) == 1", type="list")
+    made = make.trace(
+        make.compile("0/0", guards=guard_tree(own, shapes=["L['xs'][0] == 0"]), symbols=(("s1", "0", "L['xs'][0]"),), specializations=[pin])
+    )
+    longer = guard_tree(own.replace("== 1", "== 2"), equals_match("L['xs'][0]", 5))
+    recompile = make.last_recompile(made + make.compile("0/1", guards=longer))
+    assert [cause.axis for cause in recompile.causes] == ["len(xs)", "xs[0]"]
+    assert recompile.verdict is Verdict.JUSTIFIED
 
 
 @pytest.mark.parametrize(("lengths", "number"), [((1, 2), 1), ((2, 2), 2)])
