@@ -251,7 +251,9 @@ class Compile:
         own = self.metrics.code_file, function_of(self.metrics.code_name)
         outer = max(0, len(self.stack.frames) - 1) if self.breaks else 0
         for stack in (item.message.stack for item in self.breaks[:_MOST_BREAKS]):
-            inside = next((index for index, line in enumerate(stack) if index >= outer and (line.file, line.name) == own), 0)
+            places = [index for index, line in enumerate(stack) if (line.file, line.name) == own]
+            # without the wrappers around compiled code it may be the shorter one
+            inside = next((index for index in places if index >= outer), places[-1] if places and len(stack) <= outer else 0)
             if inside:
                 return stack[:inside]
         return ()

@@ -173,7 +173,7 @@ class Frame:
         resumed = resumed_by(self.name)
         whole = (self.file, resumed[0]) if resumed else None
         outer = stack[:-1] if stack and (stack[-1].file, stack[-1].name) == (self.file, self.name) else stack
-        callers = (item for item in reversed(outer) if (item.file, item.name) != whole and not in_library(item.file))
+        callers = (item for item in reversed(outer) if (item.file, function_of(item.name)) != whole and not in_library(item.file))
         return next(callers, None)
 
     @property

@@ -581,3 +581,35 @@ User code traceback:
     made = make.trace(compiled("0/0", tensor(8, 16)), make.artifact("dynamo_graph_break_reason", broken, id="0/0"))
     (frame,) = make.load(made).frames
     assert frame.called_at == StackFrame(make.MAIN, 25, "wrapper", "return fn(x)", "fn(x)")
+
+
+def started(name: str, *frames: tuple[int, str], file: int = 0) -> bytes:
+    """The start of resumed code, with the stack that led there, and its metrics."""
+    stack = [{"line": line, "name": function, "filename": file} for line, function in frames]
+    return make.record("dynamo_start", {"stack": stack}, id="0/0") + compiled("0/0", tensor(8, 16), name=name, is_started=False, guards=" ")
+
+
+def test_parts_of_a_function_that_were_resumed_before_do_not_call_the_next() -> None:
+    resumed = [f"torch_dynamo_resume_in_f_at_{line}" for line in (6, 7, 8)]
+    frames = (20, "main"), (6, "f"), (7, resumed[0]), (8, resumed[1]), (8, resumed[2])
+    (frame,) = make.load(make.trace(started(resumed[2], *frames))).frames
+    assert frame.called_at is not None
+    assert (frame.called_at.name, frame.called_at.line) == ("main", 20)
+
+
+def test_the_caller_of_code_that_is_resumed_is_above_a_graph_break_also_where_that_stack_lacks_the_wrappers() -> None:
+    name = "torch_dynamo_resume_in_f_at_7"
+    frames = (20, "main"), (20, "compile_wrapper"), (20, "compile_wrapper"), (23, "torch_dynamo_resume_in_main_at_22"), (7, name)
+    broken = f"""Graph break in user code at {make.MODEL}:8
+Graph Break Reason: Failed to trace builtin operator
+
+User code traceback:
+  File "{make.MODEL}", line 25, in main
+    y = f(x)
+  File "{make.MODEL}", line 8, in f
+    print("x")
+"""
+    made = make.trace(started(name, *frames), make.artifact("dynamo_graph_break_reason", broken, id="0/0"))
+    (frame,) = make.load(made).frames
+    assert frame.called_at is not None
+    assert (frame.called_at.name, frame.called_at.line) == ("main", 25)
