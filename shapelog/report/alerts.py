@@ -430,7 +430,7 @@ class _AlertBuilder(NamedTuple):
         """The line that calls this code."""
         first = self.code.first
         called = occurrences[0].frame.caller(occurrences[0].compile)
-        if called is None and (first.is_library or not occurrences[0].compile.is_refused or first.has_one_caller):
+        if called is None and (first.is_library or not occurrences[0].compile.is_refused or occurrences[0].frame.has_one_caller):
             return first.called_at  # a refused call has no stack, and may be another line's
         return called
 

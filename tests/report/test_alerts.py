@@ -253,6 +253,16 @@ def test_code_that_hits_the_limit_for_several_reasons_has_a_remedy_for_each(seco
     assert alert.notes == (("the last reason at 1/1: s was 'a' and has changed",) if other else ())
 
 
+def test_a_refused_call_is_not_placed_at_the_line_that_calls_other_code_of_its_name() -> None:
+    """Two compiled objects of one function, or what is resumed after two graph breaks of it."""
+    made = make.trace(
+        compiled("0/0", tensor(8, 16), call=31), compiled("1/0", tensor(8, 16), call=20), compiled("1/1", tensor(9, 16), call=25)
+    )
+    found = alerts_of(made + make.refused("1/2", "1/1: tensor 'x' size mismatch at index 0. expected 9, actual 10"))
+    (alert,) = [item for item in found.alerts if item.rule.code == "SL401"]
+    assert alert.call is None
+
+
 def test_a_break_at_another_line_is_another_one() -> None:
     """The first has the property that it has alone, so that a baseline that knows it still does."""
     text = "Graph break in user code at {line}\nReason: no item()\nUser code traceback:\n  {stack}\n    y = x.{call}().item()\n"
