@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import NamedTuple
 
 from shapelog.reading.payloads.guard_expressions import Expression, integer
@@ -23,6 +24,7 @@ _OF_TRANSFORMS = ("G['__import_torch_dot__functorch_dot_", "G['__import_torch_do
 _SELF, _ARGUMENTS = "L['self']", ("L['args']", "L['kwargs']")
 _OWN_VARIABLES = (".__closure__", ".__defaults__", ".__kwdefaults__")
 _TORCH = "torch."
+_MOST_MULTIPLIED = 16
 _WRITTEN = re.compile(r"\d{1,18}")
 _NUMBERS = frozenset((Kind.VALUE, Kind.SIZE))
 _WHOLE, _SWITCH = frozenset(("str", "bytes", "tuple", "list", "set", "frozenset")), frozenset(("True", "False"))
@@ -269,6 +271,8 @@ def constant_in_guard_changed(item: Violation, changes: Changes) -> bool:
     numbers = changes.numbers if static is changes.static else {before: after for _, before, after in static}
     if guard.is_equation and guard.with_constants(numbers).holds(changes.call.numbers) is True:
         return True
+    if guard.is_equation and guard.with_constants(_products(static)).holds(changes.call.numbers) is True:
+        return True
     written = {int(number) for number in _WRITTEN.findall(item.shape.comment.partition("  # ")[0])}
     calculated = {
         number + offset: now + offset
@@ -277,6 +281,12 @@ def constant_in_guard_changed(item: Violation, changes: Changes) -> bool:
         if name not in guard.names and not written.intersection(range(number + offset - 1, number + offset + 2))
     }
     return bool(item.shape.comment and calculated) and guard.with_constants(calculated).holds(changes.call.numbers) is True
+
+
+def _products(static: tuple[tuple[str, int, int], ...]) -> dict[int, int]:
+    """Each two numbers multiplied, as in ``x.size()[0] == 9*n`` for ``x.view(n, 3, 3)``."""
+    pairs = combinations(static[:_MOST_MULTIPLIED], 2)
+    return {one * other: one_now * other_now for (_, one, one_now), (_, other, other_now) in pairs}
 
 
 def _fixed_before(guard: Expression, changes: Changes) -> tuple[tuple[str, int, int], ...]:

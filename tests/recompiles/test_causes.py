@@ -308,6 +308,14 @@ def test_a_tensor_that_was_guarded_by_its_id_has_no_other_type() -> None:
     assert only(two(*trees, "fused == True")).sentence == "fused changed from True to False"
 
 
+def test_a_slice_with_a_step_before_and_none_now_has_no_strides_that_stopped_following_from_sizes() -> None:
+    stride = "L['x'].stride()[1]"
+    own = guard_tree(tensor_match(size=(10, 8), stride=(None, None)), shapes=[f"2 <= {stride}"])
+    made = trace(compiled("0/0", tensor(10, 8, stride=[24, 3]), guards=own, symbols=(("s1", "3", stride),)))
+    cause = last_recompile(made + compiled("0/1", tensor(10, 8))).causes[0]
+    assert cause.sentence == "x was a slice with a step in dim 1 (2 <= x.stride()[1]) and no longer is one (now x.stride()[1] = 1)"
+
+
 def test_an_entry_for_strides_that_do_not_follow_from_sizes_does_not_serve_a_contiguous_tensor() -> None:
     """The last columns of a tensor, and then all of it; the code asks whether it is contiguous."""
     row, column = "L['x'].stride()[0]", "L['x'].size()[1]"

@@ -310,6 +310,28 @@ def test_the_items_of_an_argument_follow_from_another_function_with_another_numb
     assert len(make.last_recompile(two(*trees)).causes) == number
 
 
+@pytest.mark.parametrize(("rows", "is_product"), [(75, True), (60, False)])
+def test_a_number_in_an_equation_may_be_the_product_of_two_ints_that_changed(rows: int, is_product: bool) -> None:
+    """``x.view(n, a, b)``, with 3 and 4 for a and b, and then 5 both."""
+    tied = "L['x'].size()[0] == 12*L['n']  # return x.view(n, a, b)  # app/model.py:8 in f"
+    trees = [
+        guard_tree(
+            tensor_match(size=(None, 8)),
+            *(equals_match(f"L['{name}']", value) for name, value in zip("ab", values, strict=True)),
+            shapes=own,
+        )
+        for values, own in (((3, 4), (tied,)), ((5, 5), ()))
+    ]
+    made = make.trace(
+        *(
+            make.compile(f"0/{number}", make.tensor(length, 8), guards=tree, symbols=(("s1", str(n), "L['n']"),))
+            for number, (tree, length, n) in enumerate(zip(trees, (24, rows), (2, 3), strict=True))
+        )
+    )
+    causes = [cause.axis for cause in make.last_recompile(made).causes]
+    assert causes == ["a", "b"] + ([] if is_product else ["x.size[0]"])
+
+
 def test_what_only_follows_from_itself_is_a_cause() -> None:
     assert separated(resized((10, 8), (10, 8), guard_tree(tensor_match(stride=(16, 1))))) == (["L['x'] stride[0]"], {})
 

@@ -108,6 +108,10 @@ def _strides(guard: _Guard) -> Classification | None:
         return None
     is_slice = same_order(guard.call.described(part.tensor), guard.entry, guard.call)
     seen = f" (now {display_text(guard.actual)})" if guard.actual else ""
+    if is_slice and _OLD_ZERO_ONE.fullmatch(guard.expression) and guard.values == [1]:
+        was = f"{part.tensor.display_name} was a slice with a step in dim {part.prop.dim}"
+        sentence = f"{was} ({shown_guard(guard.expression)}) and no longer is one{seen}"
+        return Classification(("SL105",), sentence, is_slice)
     follow = "follow from its sizes, and did not before" if guard.shape.parsed.is_inequality else "no longer follow from its sizes"
     tied = f"the strides of {part.tensor.display_name} {follow} ({shown_guard(guard.expression)}){seen}"
     return Classification(("SL105",), f"{tied}: {SLICE if is_slice else LAYOUT}", is_slice)
