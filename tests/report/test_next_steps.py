@@ -15,6 +15,7 @@ from shapelog.report.alerts import Alerts, collect_alerts
 from shapelog.report.next_steps import CHANCES, next_steps
 from shapelog.report.report import Report
 from shapelog.report.repository_paths import Repository
+from shapelog.report.steps import limit
 from shapelog.report.steps.step import NextStep, Saving, StepKind, saving_words
 from shapelog.reporters import Options, renderer
 from shapelog.rules import Verdict
@@ -241,6 +242,20 @@ def test_a_limit_that_other_calls_may_reach_although_marks_are_set_is_a_step() -
     assert steps[StepKind.LIMIT].text == ("torch._dynamo.config.cache_size_limit = 16",)
 
 
+def test_several_lambdas_still_reach_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limit, "_is_answered", lambda run, code: True)
+    made = make.trace()
+    for frame, line in enumerate((5, 9)):
+        trees = [guard_tree(tensor_match(dtype=name)) for name in ("float32", "float64")]
+        for number, tree in enumerate(trees):
+            made += make.compile(f"{frame}/{number}", make.tensor(10, 8), guards=tree, name="<lambda>", line=line)
+        made += make.refused(
+            f"{frame}/2", *(f"{frame}/{number}: tensor 'x' dtype mismatch. expected Float, actual Int" for number in (1, 0))
+        )
+    (step,) = [step for step in steps_of(make.report(made)) if step.kind is StepKind.LIMIT]
+    assert step.title == "If 2 lambdas still reach the recompile limit, raise it"
+
+
 def test_a_limit_that_one_cause_fills_has_its_remedy_once() -> None:
     """What removes that cause also keeps the code below the limit; the other step is for where it cannot be removed."""
     change, limit = steps_of(report_of("lab/fresh_classes.log.gz"))
@@ -290,6 +305,18 @@ def broken_below(step: str) -> bytes:
         made += make.compile(label, make.tensor(10, 8 + int(label[-1])), name=name)
     failed = {**make.FAILED, "fail_reason": f"{what}\nfrom user code:\n{lines(stack[2:])}"}
     return made + make.compile("2/0", make.tensor(10, 8), name="single", **failed)
+
+
+def test_what_a_failure_hints_at_besides_is_no_way_to_remove_the_break() -> None:
+    made = broken_below("step").replace(b"  Hint: Move the line.", b"").replace(b"\\n  Hint: Move the line.", b"")
+    assert made != broken_below("step")
+    hint = "\\n  Hint: Move the offending context manager(s) to outside the compiled region."
+    made = made.replace(b"\\n\\nfrom user code", hint.encode() + b"\\n\\nfrom user code")
+    report = make.report(made)
+    (step,) = [step for step in steps_of(report) if step.kind is StepKind.GRAPH_BREAK]
+    (failure,) = [alert for alert in alerts(report).alerts if alert.rule.code == "SL403"]
+    assert (step.hints, step.confidence.level) == ((), "low")
+    assert failure.messages[0].hints == ("Move the offending context manager(s) to outside the compiled region.",)
 
 
 def test_code_that_fails_at_the_line_of_a_break_has_one_step_with_it() -> None:

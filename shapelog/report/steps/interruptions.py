@@ -61,7 +61,8 @@ def graph_break_step(run: StepSources, found: Sequence[Alert]) -> NextStep:
     where = f" in {first.title}" if len({alert.title for alert in alerts}) == 1 or len(places) == 1 else ""
     keeps = f", which {'keeps' if len(places) == 1 else 'keep'} {subject_of_alerts(failed)} from compiling" if failed else ""
     stake = max(middle(saved), _seconds_in_vain(run, failed))
-    return step_of(StepKind.GRAPH_BREAK, f"Remove {which}{where}{keeps}: {what}", found, saving, stake, *_cure(found))
+    step = step_of(StepKind.GRAPH_BREAK, f"Remove {which}{where}{keeps}: {what}", found, saving, stake, *_cure(alerts))
+    return replace(step, hints=tuple(dict.fromkeys(_hints(alerts))))  # what a failure has besides is no way to remove the break
 
 
 def _title_of(alert: Alert) -> str:
@@ -75,9 +76,13 @@ def _begun(text: str) -> str:
     return text[: end - 1] if end > 0 else text
 
 
+def _hints(alerts: Sequence[Alert]) -> Iterator[str]:
+    return (hint for alert in alerts for message in alert.messages for hint in message.specific_hints)
+
+
 def _cure(alerts: Sequence[Alert]) -> tuple[Confidence, tuple[str, ...]]:
     """How sure PyTorch's hints make a step, and the settings that they name."""
-    hints = [hint for alert in alerts for message in alert.messages for hint in message.specific_hints]
+    hints = list(_hints(alerts))
     sentences = (sentence for hint in hints for sentence in _SENTENCE.split(hint) if not sentence.startswith(_CONDITION))
     named = (f"torch._dynamo.config.{name} = {value}" for sentence in sentences for name, value in SETTING.findall(sentence))
     settings = tuple(dict.fromkeys((*named, *_logging_lines(alerts))))

@@ -71,7 +71,7 @@ def limit_step(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
     step = step_of(StepKind.LIMIT, title, alerts, saving, stake, confidence, settings)
     if not any(_is_answered(run, alert.code) for alert in alerts):
         return step
-    reach = "reaches" if len({alert.title for alert in alerts}) == 1 else "reach"
+    reach = "reaches" if subject == alerts[0].title else "reach"
     return replace(step, title=f"If {subject} still {reach} the recompile limit, raise it", places=())
 
 
