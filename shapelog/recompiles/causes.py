@@ -16,7 +16,7 @@ from shapelog.reading.payloads.recompile_reasons import NamedBackend, Reason, ba
 from shapelog.reading.payloads.source_names import Source, display_text, is_library
 from shapelog.reading.records import StackFrame
 from shapelog.recompiles.classification.floats import is_compared_with_tensor
-from shapelog.recompiles.classification.sizes import EXPANDED
+from shapelog.recompiles.classification.sizes import EXPANDED, EXPANDED_IN_BACKWARD
 from shapelog.recompiles.classify import classify
 from shapelog.recompiles.consequences import separate
 from shapelog.recompiles.evidence.violation import Violation
@@ -329,7 +329,7 @@ def _layout_cause(cause: Cause, item: Violation, entry: CompileFacts, call: Comp
     expanded = [found is not None and found.is_expanded for found in layouts]
     if expanded[0] != expanded[1]:
         when = "was expanded when this was compiled and is not now" if expanded[0] else "is an expanded tensor now and was not before"
-        sentence, own_remedy = f"{name} {when}{strides}", EXPANDED
+        sentence, own_remedy = f"{name} {when}{strides}", EXPANDED_IN_BACKWARD if call.is_in_backward else EXPANDED
     elif other := _other_base(source, entry, call):
         sentence, own_remedy = other, _COPY_OF_VIEW
     elif is_same:

@@ -108,6 +108,11 @@ class CompileFacts:
         """
         return bool(self.compile.symbols) or self.compile.has_reasons_record
 
+    @property
+    def is_in_backward(self) -> bool:
+        """Whether it was called in a backward pass that compiled autograd runs."""
+        return self.compile.id.autograd is not None
+
     def number(self, key: Key) -> int | None:
         """A size or int of the call, None where that is not known."""
         source, prop = key

@@ -341,6 +341,15 @@ def test_a_stride_of_0_is_that_of_an_expanded_tensor(first: tuple[int, int], sec
     assert (cause.sentence, cause.own_remedy) == (what, "copy what expand() returns with contiguous(), or expand it in the compiled code")
 
 
+def test_in_a_backward_pass_autograd_itself_expands_gradients_and_makes_views() -> None:
+    made = trace(*(compiled(f"!0/3/{number}", tensor(4, stride=[stride])) for number, stride in enumerate((0, 1))))
+    assert "gradients that autograd expands" in only(made).own_remedy
+    view = guard_tree(tensor_match(), shapes=(f"2 <= L['x']._base.size()[0]  {RETURN_LINE}",))
+    reason = "!0/3/0: 'NoneType' object has no attribute 'size'"
+    made = trace(compiled("!0/3/0", tensor(10, 8, is_view=True), guards=view), compiled("!0/3/1", tensor(10, 8), reasons=(reason,)))
+    assert "gradients that autograd makes as views" in only(made).own_remedy
+
+
 def test_a_mark_on_a_slice_of_one_column_does_not_help() -> None:
     made = trace(*(compiled(f"0/{number}", tensor(4, 1, stride=[stride, 1])) for number, stride in enumerate((1, 2))))
     assert only(made).own_remedy == "copy the slice or view with clone(memory_format=torch.contiguous_format), or use one memory format"

@@ -135,7 +135,7 @@ def length(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) 
         is_new_state = before == "no" and _STATE.search(name)
         return _of_dict(item, f"the dict {name} had {before} key{plural} {had}", entry, call, _FIRST_STEP if is_new_state else "")
     sentence = f"{name} had {before} item{plural} {had}"
-    if call.compile.id.autograd is not None and is_torch(call.compile.metrics.code_file):
+    if call.is_in_backward and is_torch(call.compile.metrics.code_file):
         return Classification(("SL313",), sentence, verdict=Verdict.JUSTIFIED, remedy=_OF_NODES)
     remedy = _of_items(item, name, entry, call)
     if takes_another_way(item, entry, call) or (remedy == _NUMBER_OF_ITEMS and have_other_graphs(entry, call)):

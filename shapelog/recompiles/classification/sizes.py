@@ -20,6 +20,10 @@ _SIZE_OR_LAYOUT = "a later dim has another size, or else the tensor another memo
 _ALLOW_DYNAMIC = "pass dynamic=True to torch.compile, or use torch 2.1 or newer, which makes a size dynamic when it changes"
 SLICE, LAYOUT = "a slice of a different width", "a different memory layout (transposed, channels last, or a view)"
 # What to do about a stride of 0, which only expand() and broadcasting make.
+EXPANDED_IN_BACKWARD = (
+    "copy what expand() returns with contiguous() in the forward pass; "
+    "gradients that autograd expands, as that of sum(), and others need a graph each"
+)
 EXPANDED = "copy what expand() returns with contiguous(), or expand it in the compiled code"
 _ACCEPT = "accept the extra graph (PyTorch always specializes on 0 and 1), or"
 _UNBACKED = "try torch._dynamo.decorators.mark_unbacked on the dimension"

@@ -55,7 +55,7 @@ def global_state(item: Violation, entry: CompileFacts, call: CompileFacts) -> Cl
 
 def _of_grad_mode(entry: CompileFacts, call: CompileFacts) -> str:
     """What to do about another grad mode: in a backward pass, which compiled autograd runs, it follows from how that was called."""
-    if None not in (entry.compile.id.autograd, call.compile.id.autograd):
+    if entry.is_in_backward and call.is_in_backward:
         return _ONE_CREATE_GRAPH
     return _ONE_GRAD_MODE if _is_without_gradient(entry) and _is_without_gradient(call) else ""
 

@@ -17,6 +17,9 @@ _SAME_PARAMETERS = "pass parameters that are always distinct or always the same,
 _OFFSETS = "._offsets"  # of a nested tensor, which shares them with others of the same shape
 _SAME_OFFSETS = "make the nested tensors with one offsets tensor in every call, or accept one graph for each case"
 _BOTH_LEVELS = "accept two graphs, or wrap what is called below autograd in torch.compiler.disable"
+_NO_VIEW_IN_BACKWARD = (
+    "clone() the view in the forward pass if it comes from there; gradients that autograd makes as views, and others, need a graph each"
+)
 _NO_VIEW = "pass a copy of it, made with clone(), in the calls in which it is a view"
 _SAME_METADATA = "use the same metadata in every call, or accept one graph for each"
 INNER, _SAME_INNER = ".__tensor_flatten__()[0]", "give it the same tensors in every call, or accept one graph for each set"
@@ -72,7 +75,7 @@ def dispatch_keys(item: Violation, name: str, entry: CompileFacts, call: Compile
 def view(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     tensor = item.source.display_name or "a tensor"
     sentence = f"{tensor} was a view of another tensor when this was compiled, and no longer is one"
-    return Classification(("SL303",), sentence, remedy=_NO_VIEW)
+    return Classification(("SL303",), sentence, remedy=_NO_VIEW_IN_BACKWARD if call.is_in_backward else _NO_VIEW)
 
 
 def metadata(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
