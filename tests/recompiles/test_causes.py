@@ -341,6 +341,25 @@ def test_a_stride_of_0_is_that_of_an_expanded_tensor(first: tuple[int, int], sec
     assert (cause.sentence, cause.own_remedy) == (what, "copy what expand() returns with contiguous(), or expand it in the compiled code")
 
 
+@pytest.mark.parametrize(
+    ("capture", "source", "inner", "verdict"),
+    [
+        ("!0/", "L['grads']", "L['grads'][0]", Verdict.JUSTIFIED),
+        ("", "L['grads']", "L['grads'][0]", Verdict.CODE),
+        ("!0/", "L['self'].grads", "L['self'].grads[0]", Verdict.CODE),
+        ("!0/", "L['grads']", "L['x']", Verdict.CODE),
+    ],
+)
+def test_a_hook_gets_as_many_gradients_as_the_node_has(capture: str, source: str, inner: str, verdict: Verdict) -> None:
+    made = trace()
+    for number in (0, 1):
+        length = guard_manager(source, f"LENGTH_CHECK: len({source}) == {number + 1}", type="list")
+        tree = guard_tree(length, tensor_match(inner))
+        made += compiled(f"{capture}3/{number}", tensor(10, 8, source=inner), guards=tree)
+    recompile = last_recompile(made)
+    assert (recompile.codes, recompile.verdict) == (("SL313",), verdict)
+
+
 def test_in_a_backward_pass_autograd_itself_expands_gradients_and_makes_views() -> None:
     made = trace(*(compiled(f"!0/3/{number}", tensor(4, stride=[stride])) for number, stride in enumerate((0, 1))))
     assert "gradients that autograd expands" in only(made).own_remedy

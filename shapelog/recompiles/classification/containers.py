@@ -25,6 +25,8 @@ _EACH_CASE = "accept one graph for each case: the code behaves differently depen
 _EACH_LENGTH = "accept one graph for each case: the code behaves differently depending on how many items there are"
 # What compiled autograd calls for hooks and for functions with a backward pass of their own.
 _OF_NODES = "accept one graph for each length: compiled autograd calls this function of PyTorch for hooks and nodes of several kinds"
+_LOCAL = re.compile(r"L\['\w+'\]")
+_OF_GRADIENTS = "accept one graph for each length: autograd passes a hook, or a backward pass, as many gradients as the node has"
 _OWN_KEYS = "the code itself adds keys to this dict: add them before the first call, or return the values and store them outside"
 _OWN_ITEMS = "the code itself adds items: return them, and add them outside"
 # A call on a list that makes it longer; after a graph break, it is the resumed code that makes it.
@@ -137,6 +139,9 @@ def length(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) 
     sentence = f"{name} had {before} item{plural} {had}"
     if call.is_in_backward and is_torch(call.compile.metrics.code_file):
         return Classification(("SL313",), sentence, verdict=Verdict.JUSTIFIED, remedy=_OF_NODES)
+    is_passed = bool(_LOCAL.fullmatch(item.source)) and not _changes_it_itself(item, entry, call)
+    if call.is_in_backward and is_passed and _has_tensors(item, entry, call):
+        return Classification(("SL313",), sentence, verdict=Verdict.JUSTIFIED, remedy=_OF_GRADIENTS)
     remedy = _of_items(item, name, entry, call)
     if takes_another_way(item, entry, call) or (remedy == _NUMBER_OF_ITEMS and have_other_graphs(entry, call)):
         return Classification(("SL313",), sentence, verdict=Verdict.JUSTIFIED, remedy=_EACH_LENGTH)
@@ -159,9 +164,12 @@ def _of_items(item: Violation, name: str, entry: CompileFacts, call: CompileFact
     is_shorter = before is not None and after is not None and after < before  # adding items does not make a list shorter
     if not is_shorter and (_changes_it_itself(item, entry, call) or re.search(rf"(?<!\w){last}{_ADDS}", code_of(item))):
         return _OWN_ITEMS
-    has_tensors = any(tensor.source.is_below(item.source) for known in (entry, call) for tensor in known.compile.inputs)
     counted = re.search(rf"\blen\([\w.]*(?<!\w){last}\)", code_of(item))
-    return _NUMBER_OF_ITEMS if counted and not has_tensors else ""
+    return _NUMBER_OF_ITEMS if counted and not _has_tensors(item, entry, call) else ""
+
+
+def _has_tensors(item: Violation, entry: CompileFacts, call: CompileFacts) -> bool:
+    return any(tensor.source.is_below(item.source) for known in (entry, call) for tensor in known.compile.inputs)
 
 
 def _changes_it_itself(item: Violation, entry: CompileFacts, call: CompileFacts) -> bool:
