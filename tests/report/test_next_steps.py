@@ -426,6 +426,18 @@ def test_a_break_step_names_the_line_of_a_library_that_broke_the_graph(file: str
     assert step.title == f"Remove the graph break in f: Data-dependent branching{where}"
 
 
+def test_in_a_loop_a_function_that_is_not_compiled_breaks_the_graph_too() -> None:
+    library = "/opt/venv/lib/python3.11/site-packages/flows/norm.py"
+    loop = "*** While handling this graph break, another graph break occurred: ***\n\ngraph break in loop\n"
+    lines = f'  File "{make.MODEL}", line 20, in f\n    h = flow(h)\n  File "{library}", line 7, in inverse\n    if not self.done:\n'
+    reason = f"Data-dependent branching\n\n{loop}\nfrom user code:\n{lines}"
+    report = make.report(make.trace(make.compile("0/0", make.tensor(10, 8), **{**make.FAILED, "fail_reason": reason})))
+    (step,) = steps_of(report)
+    assert step.title.endswith("change the code that leads there (in this loop, torch.compiler.disable does not help)")
+    (failure,) = [item for item in report.findings if item.rule.code == "SL403"]
+    assert failure.own_remedy == "rewrite it, or wrap the whole loop around it in a function with torch.compiler.disable"
+
+
 def test_a_limit_that_no_mark_lifts_comes_with_the_setting_of_this_torch() -> None:
     made = make.trace(
         make.compile("0/0", make.tensor(8, 16)),

@@ -39,6 +39,7 @@ _INLINE_URL = re.compile(rf" {{0,9}}For more information about this error, see: 
 # A line that a page or a person wrapped has the blank between two words at its end, unless it is the first.
 _ENDS_IN_SENTENCE, _MORE_WORDS = re.compile(r"[^\s:] $"), re.compile(r"[a-z_]+ [a-z]")
 _NUMBER = re.compile(r"/(gb\d+)\.html$")
+_IN_LOOP = "graph break in loop"
 _NEXT_BREAK = "*** While handling this graph break, another graph break occurred: ***"
 # What ends the text about the break or failure itself.
 _END = re.compile(
@@ -166,7 +167,8 @@ class RaisedException(NamedTuple):
 class CompilerMessage(NamedTuple):
     """What PyTorch met, why that is not possible, its hints, and the address of its page; "" or () where a version writes none.
 
-    ``stack`` holds the user's lines, outermost first.
+    ``stack`` holds the user's lines, outermost first. ``is_in_loop``: it is in a loop, in which no graph can break, so that the whole
+    function runs in eager mode; another break there, such as a call under ``torch.compiler.disable``, does the same.
     """
 
     title: str
@@ -174,6 +176,7 @@ class CompilerMessage(NamedTuple):
     hints: tuple[str, ...] = ()
     url: str = ""
     stack: tuple[StackFrame, ...] = ()
+    is_in_loop: bool = False
 
     @property
     def specific_hints(self) -> tuple[str, ...]:
@@ -212,6 +215,7 @@ def compiler_message(text: str) -> CompilerMessage:
     stack = user_stack(text) or _caused_by(text)
     body = _END.split(_PREFACE.sub("", text.strip("\n")), maxsplit=1)[0]
     first, *others = (_one_break(part) for part in body.split(_NEXT_BREAK))
+    is_in_loop = any(part.title == _IN_LOOP for part in (first, *others))
     if first.title.endswith(_OF_WORKER):
         raised = next(reversed(exception_chain(text)), None)
         first = first._replace(title=f"{first.title} {f'{raised.type}: {raised.message}' if raised else LOST_EXCEPTION}")
@@ -231,7 +235,7 @@ def compiler_message(text: str) -> CompilerMessage:
         first = first._replace(title=f"{first.title} (while lowering {lowered[1]})")
     title, why, *helps = (_AT_ADDRESS.sub("", part) for part in (first.title, first.explanation, *hints))
     helps = [_WITHOUT_CONFIG.sub(r"\1.config.\2 = ", hint) for hint in helps]
-    return CompilerMessage(title, why, tuple(dict.fromkeys(helps)), urls[0] if urls else "", stack)
+    return CompilerMessage(title, why, tuple(dict.fromkeys(helps)), urls[0] if urls else "", stack, is_in_loop)
 
 
 # How the hint about ``Tensor.backward()`` (torch 2.13) writes a setting of ``torch._dynamo.config``.

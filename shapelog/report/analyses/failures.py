@@ -52,6 +52,7 @@ _MAKE_CACHEABLE = "remove what PyTorch names"
 _BUG = "report this bug to PyTorch, or avoid the calls that the guard rejects"
 _UNFINISHED = "let the process finish; if it hangs or is killed here, look at its own log and at the memory that compiling takes"
 _LEAVE_OUT = "rewrite it, or wrap it in a function with torch.compiler.disable"
+_LEAVE_OUT_LOOP = "rewrite it, or wrap the whole loop around it in a function with torch.compiler.disable"
 _OTHER_BACKEND = (
     'this is an error in the compiler: update PyTorch, compile this code with backend="{}", or wrap it in torch.compiler.disable'
 )
@@ -196,7 +197,7 @@ def _failure(frame: Frame, compile: Compile, earlier: EarlierSymbols, has_code: 
         own_remedy=remedy
         or _about_exceptions(compile)
         or (_keep_constant(compile, earlier, line) if has_code else "")
-        or _by_stage(compile),
+        or _by_stage(compile, message),
         exceptions=compile.exceptions,
         notes=tuple(_became_dynamic(compile, earlier)),
     )
@@ -292,11 +293,11 @@ def _became_dynamic(compile: Compile, earlier: EarlierSymbols) -> Iterator[str]:
         yield f"{what} became dynamic before the failure ({event.cached} → {event.new})"
 
 
-def _by_stage(compile: Compile) -> str:
+def _by_stage(compile: Compile, message: CompilerMessage) -> str:
     """Where nothing more is known: what avoids an error of this part of the compiler, "" for what the rule recommends."""
     found = stage(compile)
     if found.startswith("Dynamo (tracing"):
-        return _LEAVE_OUT
+        return _LEAVE_OUT_LOOP if message.is_in_loop else _LEAVE_OUT
     # which backend="aot_eager" runs as well
     is_in_aot = found == "AOTAutograd" or _AOT_EAGER in f"{compile.metrics.fail_reason}{compile.error}"
     return _OTHER_BACKEND.format("eager" if is_in_aot else "aot_eager") if found in _OF_BACKEND else ""

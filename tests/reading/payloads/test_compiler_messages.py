@@ -56,6 +56,7 @@ def test_a_break_met_while_another_was_handled_adds_its_hints() -> None:
     found = compiler_message(PRINT + other)
     assert found.title == "Failed to trace builtin operator"
     assert found.hints == ("Avoid calling builtin `print`.", "Please report an issue to PyTorch.", "Unroll it.")
+    assert (found.is_in_loop, compiler_message(PRINT).is_in_loop) == (True, False)
 
 
 @pytest.mark.parametrize(
