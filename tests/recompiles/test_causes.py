@@ -996,6 +996,30 @@ def test_another_type() -> None:
     assert (cause.codes, cause.before, cause.after) == (("SL310",), "app.One", "app.Two")
 
 
+@pytest.mark.parametrize(
+    ("line", "kinds", "verdict"),
+    [
+        ("return loss(x)", ("app.One", "app.Two"), Verdict.JUSTIFIED),
+        ("return loss(x)", ("app.One", "dict"), Verdict.CODE),
+        ("return my.loss(x) + loss.weight", ("app.One", "app.Two"), Verdict.CODE),
+    ],
+)
+def test_an_object_that_the_code_calls_needs_a_graph_for_each_class(line: str, kinds: tuple[str, str], verdict: Verdict) -> None:
+    comment = code_comment(6, line)
+    trees = [
+        guard_tree(
+            tensor_match(),
+            guard_manager(
+                "L['loss']", f"TYPE_MATCH: ___check_type_id(L['loss'], {number}), type=<class '{kind}'>", type=kind, comment=comment
+            ),
+        )
+        for number, kind in zip((7001, 7002), kinds, strict=True)
+    ]
+    cause = only(two(*trees, f"___check_type_id(loss, 7001), type=<class '{kinds[0]}'>  {comment}"))
+    assert (cause.codes, cause.verdict) == (("SL310",), verdict)
+    assert cause.own_remedy.startswith("the code calls this object") is (verdict is Verdict.JUSTIFIED)
+
+
 def test_an_object_whose_class_has_the_name_of_a_metaclass_is_no_class() -> None:
     dtype = guard_tree(tensor_match(), identity("L['dt']", 7001, "numpy.dtypes.Float64DType"))
     none = guard_tree(tensor_match(), guard_manager("L['dt']", "ID_MATCH: L['dt'] is None", type="NoneType"))

@@ -59,6 +59,10 @@ _OTHER_MODULES = "layers that hold modules of different classes need separate gr
 _SHARED_METHOD = (
     "classes that share this method need one graph each: raise the recompile limit above the number of classes, or compile one class alone"
 )
+_EACH_CALLED_CLASS = (
+    "the code calls this object, so each class needs its own graph: raise the recompile limit above the number of classes, or compile what "
+    "is called in place of this function"
+)
 _SHARED_WRAPPER = (
     "functions and modules that share this wrapper of PyTorch need one graph each: raise the recompile limit above their number"
 )
@@ -261,6 +265,8 @@ def _object_type(item: Violation, name: str, entry: CompileFacts, call: CompileF
         return Classification((code,), f"{name} changed {how}", verdict=Verdict.JUSTIFIED, remedy=_EACH_CONTEXT)
     if code == "SL310" and _is_passed_by_library(item, call):
         return Classification((code,), f"{name} changed {how}", verdict=Verdict.JUSTIFIED, remedy=_FOR_LIBRARY)
+    if code == "SL310" and _is_called(item, name) and "." in before and "." in after:  # types without a module are built in
+        return Classification((code,), f"{name} changed {how}", verdict=Verdict.JUSTIFIED, remedy=_EACH_CALLED_CLASS)
     if code == "SL310" and _MODULE_OF_SELF.fullmatch(item.source):
         return Classification((code,), f"{name} changed {how}", verdict=Verdict.JUSTIFIED, remedy=_OTHER_MODULES)
     return Classification((code,), f"{name} changed {how}")
@@ -273,6 +279,12 @@ def _is_made_by_torch(entry: CompileFacts) -> bool:
     guards = entry.tree.by_key.items() if entry.tree else ()
     of_class = (guard.text for (source, prop), guard in guards if prop.kind is Kind.ID and _FORWARD_CLASS in source and _BACKWARD in source)
     return any(_TORCH_CLASS in text for text in of_class)
+
+
+def _is_called(item: Violation, name: str) -> bool:
+    """Whether the line of the guard calls the object, which runs the code of its class."""
+    comment = item.comment or (item.reason.comment if item.reason else "")
+    return re.search(rf"(?<![\w.]){re.escape(name)}\(", comment) is not None
 
 
 def _is_weak_reference(source: str, known: CompileFacts) -> bool:
