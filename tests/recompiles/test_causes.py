@@ -2942,7 +2942,7 @@ def test_a_float_that_is_pinned_after_tracing_can_be_a_tensor(code: str, verdict
             guard_manager(
                 "L['self']._modules['act']", "TYPE_MATCH: ___check_type_id(L['self']._modules['act'], 7001)", type="torch.nn.modules.ReLU"
             ),
-            "self.act changed from type torch.nn.modules.ReLU to None",
+            "self.act changed from ReLU to None",
         ),
         ("parameters", tensor_match("L['self']._parameters['act']"), "self.act changed from a tensor to None"),
     ],

@@ -30,6 +30,8 @@ KINDS_OF_FUNCTIONS = {
 _ENUM = re.compile(r"<(?:enum|flag) '")
 # As torch 2.10 writes a member: ``<Mode.A: 1>``.
 _MEMBER = re.compile(r"<([A-Za-z_]\w*)\.[A-Za-z_][\w.|]*: .+>", re.S)
+# A class deep in a package, whose path hides its name.
+_IN_PACKAGE = re.compile(r"(?:[a-z_]\w*\.){3,}([A-Z]\w*)")
 _EACH_FUNCTION = "pass fewer functions, or accept one graph for each"
 _ONE_FUNCTION = (
     "define the function once and pass that in every call, or accept one graph for each: "
@@ -60,8 +62,8 @@ _SHARED_METHOD = (
     "classes that share this method need one graph each: raise the recompile limit above the number of classes, or compile one class alone"
 )
 _EACH_CALLED_CLASS = (
-    "the code calls this object, so each class needs its own graph: raise the recompile limit above the number of classes, or compile what "
-    "is called in place of this function"
+    "the code calls this object, so each class needs its own graph: raise the recompile limit above the number of classes, or compile the "
+    "objects in place of this function"
 )
 _SHARED_WRAPPER = (
     "functions and modules that share this wrapper of PyTorch need one graph each: raise the recompile limit above their number"
@@ -210,7 +212,7 @@ def _callable(known: Known, own: CompileFacts, other: CompileFacts) -> str:
 
 def shown_object(text: str) -> str:
     """``the class numpy.float32`` → ``the class float32``, ``function`` → ``a Python function``, ``<enum 'Mode'>`` → ``a member of the enum
-    Mode``; anything else as it is.
+    Mode``, ``lib.losses.arc_face.ArcFace`` → ``ArcFace``; anything else as it is.
     """
     if text.startswith(THE_CLASS):
         return THE_CLASS + short_type(text.removeprefix(THE_CLASS))
@@ -218,6 +220,8 @@ def shown_object(text: str) -> str:
         return f"a member of the enum {short_type(text)}"
     if member := _MEMBER.fullmatch(text):
         return f"a member of the enum {member[1]}"
+    if in_package := _IN_PACKAGE.fullmatch(text):
+        return in_package[1]
     return KINDS_OF_FUNCTIONS.get(text, text)
 
 
