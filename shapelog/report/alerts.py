@@ -419,7 +419,8 @@ class _AlertBuilder(NamedTuple):
         """
         file, function = self.code.first.file, function_of(self.code.first.name)
         places = [place._replace(file=file or place.file) for cause in causes if (place := cause.place) and self._is_own(place.file)]
-        named = [place for place in places if _named_in(place.code, axes)]
+        naming = {code for code in {place.code for place in places} if _named_in(code, axes)}  # one line may be that of all
+        named = [place for place in places if place.code in naming]
         if named or not places:
             return next((place for place in named if place.name == function), named[0] if named else None)
         if places[0].name not in ("", function) and called and called.line and _named_in(called.code, axes):
