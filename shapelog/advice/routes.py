@@ -1,7 +1,7 @@
 """Which marks it takes for an earlier entry to serve a later call."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, product
 from typing import NamedTuple
@@ -21,7 +21,7 @@ from shapelog.recompiles.facts import CompileFacts
 
 # The size of a dimension in which the rows of a nested tensor differ.
 _NESTED_INT = re.compile(r"j\d+")
-_OFFSET, _BASE = ".storage_offset()", "._base."
+_OFFSET, _BASE, _OF_VIEW = ".storage_offset()", "._base.", "._base"
 _REQUIRED = frozenset((Kind.SIZE, Kind.STRIDE, Kind.VALUE, Kind.RANK, Kind.LENGTH, Kind.DTYPE, Kind.REQUIRES_GRAD, Kind.TYPE))
 # Of more dims that were equal, a route has no choice which to mark.
 _MOST_PAIRED = 16
@@ -74,6 +74,7 @@ class Router:
     _varying: dict[tuple[Frame, Key], bool] = field(default_factory=dict)
     _keys_that_vary: dict[Frame, tuple[Key, ...]] = field(default_factory=dict)
     _of_base: dict[Frame, dict[str, list[Mark]]] = field(default_factory=dict)
+    _with_views: dict[Frame, dict[str, list[Mark]]] = field(default_factory=dict)
     _together: dict[tuple[Frame, Key, Key], bool] = field(default_factory=dict)
 
     def route(self, frame: Frame, difference: EntryDifference, compile: Compile) -> Route | None:
@@ -112,10 +113,15 @@ class Router:
             tied = _symbolic_by_itself(own, entry, call) if entry.compile is frame.compiles[0] else ()
             partners = (other for other in self.propagation.partners(frame, cause.source, dim) if other not in (own, *origins))
             base = self._sizes_of_base(frame).get(f"{cause.source.canonical}.size()[{dim}]", ())
+            others = [mark for mark in origins if mark.source != cause.source]
+            views = [frozenset((view, *others)) for view in self._views_of(frame).get(f"{cause.source.canonical}.size()[{dim}]", ())]
+            if views and tensor is None:
+                return tuple(views)
             return (
                 frozenset((own, *origins, *tied)),
                 *(frozenset((own, other)) for other in partners),
                 *(frozenset((other,)) for other in base),
+                *views,
             )
         if cause.codes[0] == "SL105":
             # any symbolic size makes the strides that follow from none symbolic too
@@ -143,14 +149,34 @@ class Router:
                     if symbol.source.tensor_part and (place := symbol.source.canonical).partition("._base")[0] not in nested
                 }
                 if any(_BASE in name.partition(".size()")[0] for name in named):
-                    shapes = compile.guards.shapes if compile.guards else ()
-                    equal = (shape.parsed.names for shape in shapes if shape.parsed.is_equation)
-                    for group in connected([[name for name in names if name in named] for names in equal]):
+                    for group in _equal_sizes(compile, named):
                         bases = dict.fromkeys(named[name] for name in group if "._base" in name)
                         for name in group:
                             found.setdefault(name, {}).update(bases)
             self._of_base[frame] = {name: list(marks) for name, marks in found.items()}
         return self._of_base[frame]
+
+    def _views_of(self, frame: Frame) -> Mapping[str, list[Mark]]:
+        """The sizes of bases that have to be marked with one of a tensor that comes with views of it.
+
+        Each such base is that tensor by another name. Where the tensor comes first, the base of a smaller view follows it. One that comes
+        after its view is described as the base alone: no other mark acts on it, and an equation of a dynamic entry shows that it is that.
+        """
+        if frame not in self._with_views:
+            found: dict[str, dict[Mark, None]] = {}
+            for compile in frame.entries:
+                described = {item.source: item for item in compile.inputs}
+                for view, base in compile.bases.items():
+                    for dim in range(len(described[base].size) if described[base].size == described[view].size else 0):
+                        found.setdefault(f"{base.canonical}.size()[{dim}]", {})[Mark(Source(f"{view}{_OF_VIEW}"), dim)] = None
+                equal = _equal_sizes(compile) if any(item.is_view for item in compile.inputs) else []
+                for group in equal:
+                    sizes = [part for name in group if (part := Source(name).tensor_part) and part.tensor not in described]
+                    for part in (part for part in sizes if part.tensor.endswith(_OF_VIEW)):
+                        for other in (other for other in sizes if not other.tensor.endswith(_OF_VIEW) and other.dim == part.dim):
+                            found.setdefault(f"{other.tensor.canonical}.size()[{part.dim}]", {})[Mark(part.tensor, part.dim)] = None
+            self._with_views[frame] = {name: list(marks) for name, marks in found.items()}
+        return self._with_views[frame]
 
     def lost(self, frame: Frame, entry: CompileFacts, compile: Compile) -> tuple[tuple[Source, MarkChoice], ...]:
         """What varies in this frame, is symbolic in the compile that would go, and static in the entry that would take its place.
@@ -274,6 +300,13 @@ def _partners(cause: Cause, difference: EntryDifference, entry: CompileFacts) ->
         and (other.before, other.after) == (cause.before, cause.after)
         and f"{other.source}.size()[{other.prop.dim}]" not in symbolic
     )
+
+
+def _equal_sizes(compile: Compile, among: Container[str] | None = None) -> list[list[str]]:
+    """The sizes that the guards of an entry require to be equal, together; only those ``among`` some, where these are given."""
+    shapes = compile.guards.shapes if compile.guards else ()
+    equal = (shape.parsed.names for shape in shapes if shape.parsed.is_equation)
+    return connected([[name for name in names if among is None or name in among] for names in equal])
 
 
 def _symbolic_by_itself(mark: Mark, entry: CompileFacts, call: CompileFacts) -> Iterator[Mark]:

@@ -431,6 +431,8 @@ def _facts_of(compile: Compile, pins: Mapping[Pin, Sequence[ref[CompileFacts]]])
             numbers.setdefault(f"{source.canonical}.{prop.kind.value}()[{prop.dim}]", fact)
     if tree and not compile.inputs:
         _add_equal_sizes(compile, tree, facts, numbers)
+    if tree and any(item.is_view for item in compile.inputs):
+        _add_sizes_of_bases(compile, tree, facts, numbers)
     found = CompileFacts(compile, facts, numbers, pins)
     if tree and (mode := inference_mode(tree)) is not None and not (mode and found.is_in_operator):
         facts[Source(), INFERENCE_MODE] = mode
@@ -447,6 +449,17 @@ def _add_equal_sizes(compile: Compile, tree: GuardTree, facts: dict[Key, Fact], 
             if name in changed and part and part.is_size and other not in changed:
                 facts.setdefault((part.tensor, part.prop), changed[name])
                 numbers.setdefault(other, changed[name])
+
+
+def _add_sizes_of_bases(compile: Compile, tree: GuardTree, facts: dict[Key, Fact], numbers: dict[str, Value]) -> None:
+    """The sizes of inputs that are described as the bases of views alone, where the entry of the call requires them to equal known ones."""
+    described = {item.source for item in compile.inputs}
+    for first, _, second in (shape.expression.partition(" == ") for shape in tree.shapes):
+        for name, other in ((first, second), (second, first)):
+            part, value = Source(name).tensor_part, numbers.get(Source(other).canonical)
+            if part and part.is_size and isinstance(value, int) and part.tensor not in described and (part.tensor, TENSOR) in facts:
+                facts.setdefault((part.tensor, part.prop), value)
+                numbers.setdefault(Source(name).canonical, value)
 
 
 def _is_undescribed_stride(prop: Property, compile: Compile) -> bool:

@@ -576,6 +576,28 @@ def test_the_base_of_a_view_is_marked_where_it_consists_of_tensors(inner: str, e
     assert make.advice(trace(made)).env == env
 
 
+@pytest.mark.parametrize(("part", "env"), [(1, "L['b']:0,L['v']:0,L['v']._base:0"), (2, "L['b']:0,L['v']:0")], ids=["all of it", "a part"])
+def test_the_base_of_a_view_is_marked_where_it_is_an_input_with_the_same_sizes(part: int, env: str) -> None:
+    """``f(b.view(b.shape), b)``, of which ``f`` uses ``b`` first; the base of ``b[: n // 2]`` follows ``b``."""
+    inputs = ([tensor(n, 8, source="L['b']"), tensor(n // part, 8, source="L['v']", is_view=True, base=0)] for n in (10, 12))
+    assert make.advice(trace(*(compiled(f"0/{number}", *given) for number, given in enumerate(inputs)))).env == env
+
+
+def test_an_input_that_is_described_as_the_base_of_a_view_is_marked_as_that() -> None:
+    """``f(b.view(b.shape), b)``, of which ``f`` uses the view first: PyTorch describes ``b`` as its base alone."""
+    made = [
+        compiled(
+            "0/0", tensor(10, 8, source="L['v']", is_view=True), guards=guard_tree(*(tensor_match(f"L['{x}']", (10, 8)) for x in "vb"))
+        )
+    ]
+    shapes = [f"{place}.size()[0] == L['v'].size()[0]  {RETURN_LINE}" for place in ("L['v']._base", "L['b']")]
+    tree = guard_tree(*(tensor_match(f"L['{name}']", (None, 8)) for name in "vb"), shapes=shapes)
+    symbols = [("s1", "12", "L['v']._base.size()[0]"), ("s2", "12", "L['v'].size()[0]")]
+    made.append(compiled("0/1", tensor(12, 8, source="L['v']", is_view=True), guards=tree, symbols=symbols))
+    advice = make.advice(trace(*made))
+    assert (advice.env, advice.after.total) == ("L['v']:0,L['v']._base:0", 1)
+
+
 def test_what_a_function_keeps_may_be_replaced_outside() -> None:
     """As beam search reorders a cache between the steps, which leaves no record."""
     advice = report_of("lab/kept_kv_cache.log.gz").advice
