@@ -72,6 +72,7 @@ def test_what_marking_cannot_help_comes_first_where_nothing_is_to_mark() -> None
     step, last = steps_of(report_of("lab/callable_identity.log.gz"))
     assert (step.kind, step.rules[0].code, step.saving.most) == (StepKind.CODE, "SL309", 7)
     assert (last.kind, last.saving.refused) == (StepKind.LIMIT, 1)
+    assert last.title == "If apply still reaches the recompile limit, raise it"  # the first step removes what filled the cache
 
 
 def test_a_setting_that_pytorch_names_is_the_text_to_type() -> None:

@@ -151,7 +151,7 @@ class StepSources:
 
     def keeps_below_limit(self, alert: Alert) -> bool:
         """Whether a change of the code also removes nearly all that filled its cache up to the recompile limit."""
-        return self.limits.get(alert.code, "").startswith(change_of(alert).text) and self.is_code_change(alert)
+        return self.is_code_change(alert) and self.limits.get(alert.code, "").startswith(change_of(alert).change)
 
     @cached_property
     def limits(self) -> Mapping[Code, str]:
