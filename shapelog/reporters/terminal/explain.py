@@ -1,11 +1,13 @@
 """The explanation of one compile in a terminal."""
 
+from collections.abc import Sequence
+
 from rich.text import Text
 
 from shapelog.grouping import grouped
 from shapelog.model.compile import Compile, Outcome
 from shapelog.reading.payloads.compiler_messages import CompilerMessage
-from shapelog.reading.payloads.properties import is_address
+from shapelog.reading.payloads.properties import Kind, is_address
 from shapelog.recompiles.causes import Cause, EntryDifference
 from shapelog.report.explain_compile import CompileExplanation
 from shapelog.report.phases import phase_words
@@ -143,7 +145,7 @@ def _why(page: TextPage, explanation: CompileExplanation) -> None:
 
 def _properties(other: EntryDifference) -> object:
     """The same for entries from which a call differs in the same properties; their causes where these are not known by name."""
-    return tuple((cause.codes, cause.axis or cause.sentence) for cause in other.causes) or other
+    return tuple((cause.codes, cause.prop.kind, cause.axis or cause.sentence) for cause in other.causes) or other
 
 
 def _differences(others: list[EntryDifference]) -> str:
@@ -154,12 +156,18 @@ def _differences(others: list[EntryDifference]) -> str:
     else:
         values = [[other.causes[place].before for other in others] for place in range(len(first.causes[:2]))]
         shown = [
-            f"{cause.axis} was {some(of_entries, _VALUES)}" if len(set(of_entries)) > 1 else cause.sentence
+            _of_each(cause, of_entries) if len(set(of_entries)) > 1 else cause.sentence
             for cause, of_entries in zip(first.causes, values, strict=False)
         ]
     if len(first.causes) > 2:
         shown.append(f"and {len(first.causes) - 2} more ({', '.join(dict.fromkeys(cause.codes[0] for cause in first.causes[2:]))})")
     return "; ".join(shown) or "the trace does not record why"
+
+
+def _of_each(cause: Cause, of_entries: Sequence[str]) -> str:
+    """What the entries hold of a property, or require of it."""
+    what = "they require" if cause.prop.kind is Kind.SHAPE_GUARD else f"{cause.axis} was"
+    return f"{what} {some(of_entries, _VALUES)}"
 
 
 def _cause(page: TextPage, cause: Cause) -> None:

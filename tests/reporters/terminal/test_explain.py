@@ -39,6 +39,13 @@ def test_other_entries_with_the_same_value_have_the_sentence_of_their_cause() ->
     assert "other entries 0/5 0/4 0/3 0/2 0/1 0/0: fn is a different function: its code object changed" in text
 
 
+def test_what_other_entries_require_of_a_size_is_no_value_that_it_had() -> None:
+    """The entries have a symbol for the dim, and a bound each from the line that branched on it."""
+    trees = [guard_tree(tensor_match(size=(None, 8)), shapes=(f"L['x'].size()[0] <= {most}",)) for most in (4, 6, 9, 30)]
+    made = trace(*[compiled(f"0/{number}", tensor(size, 8), guards=trees[number]) for number, size in enumerate((3, 5, 8, 20))])
+    assert "other entries 0/1 0/0: they require x.size()[0] <= 6, x.size()[0] <= 4" in " ".join(explained(made, "0/3").split())
+
+
 def test_a_change_of_which_neither_value_is_known_has_no_line_of_its_own() -> None:
     reasons = ("0/0: ___check_torch_function_mode_stack()",)
     text = explained(trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(10, 8), reasons=reasons)), "0/1")
