@@ -194,9 +194,11 @@ class Compile:
         return self.payloads.graph(self.graph_span) if self.payloads and self.graph_span else None
 
     @property
-    def changed_objects(self) -> frozenset[Source]:
-        """The objects of its caller that it changes, such as a cache that it writes to; none where that is not recorded."""
-        return self.payloads.changed_objects(self.effects_span) if self.payloads and self.effects_span else frozenset()
+    def changed_objects(self) -> Mapping[Source, tuple[str, ...]]:
+        """The objects of its caller that it changes, such as a cache that it writes to, each with the lines that do it; none where that is
+        not recorded.
+        """
+        return self.payloads.changed_objects(self.effects_span) if self.payloads and self.effects_span else {}
 
     @property
     def restarts(self) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """Payloads that are read from the file when they are needed."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -24,7 +24,7 @@ class Payloads:
     trees: dict[str, GuardTree] = field(default_factory=dict)
     parsed_graphs: dict[str, Graph] = field(default_factory=dict)
     code_states: dict[str, CodeState] = field(default_factory=dict)
-    effects: dict[str, frozenset[Source]] = field(default_factory=dict)
+    effects: dict[str, Mapping[Source, tuple[str, ...]]] = field(default_factory=dict)
     known_guards: guards.NodeCache = field(default_factory=dict)
 
     def text(self, span: Span) -> str:
@@ -48,7 +48,7 @@ class Payloads:
     def code_state(self, span: Span) -> CodeState:
         return self._parsed(self.code_states, span, pgo_state.parse)
 
-    def changed_objects(self, span: Span) -> frozenset[Source]:
+    def changed_objects(self, span: Span) -> Mapping[Source, tuple[str, ...]]:
         return self._parsed(self.effects, span, changed_objects)
 
     def _parsed(self, known: dict[str, _Parsed], span: Span, parse: Callable[[str], _Parsed]) -> _Parsed:

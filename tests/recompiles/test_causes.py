@@ -1763,11 +1763,25 @@ def test_a_condition_that_comes_from_a_graph_break_needs_a_graph_for_each_value(
     assert (cause.verdict is Verdict.JUSTIFIED) is is_justified
 
 
-@pytest.mark.parametrize(("before", "after", "remedy"), [(3, 4, "the code itself adds items"), (4, 3, "")])
-def test_a_list_that_is_shorter_than_before_is_none_that_the_code_added_to(before: int, after: int, remedy: str) -> None:
+@pytest.mark.parametrize(
+    ("before", "after", "lines", "remedy"),
+    [
+        (3, 4, (), "the code itself adds items"),
+        (3, 4, ("d.append(x)",), "the code itself adds items"),
+        (3, 4, ("d[0] = 1", "d[0] = d[1]"), ""),
+        (3, 4, ("d[0] = 1", "d += [x]"), "the code itself adds items"),
+        (3, 4, ("d[3:] = [x]",), "the code itself adds items"),
+        (4, 3, (), ""),
+    ],
+)
+def test_a_list_that_the_code_only_sets_items_of_or_that_is_shorter_is_none_that_it_added_to(
+    before: int, after: int, lines: tuple[str, ...], remedy: str
+) -> None:
     trees = [guard_tree(tensor_match(), guard_manager("L['d']", f"LENGTH_CHECK: len(L['d']) == {n}", type="list")) for n in (before, after)]
     made = two(*trees, f"len(d) == {before}")
-    cause = only(made + make.artifact("dynamo_side_effects", "Mutating object of type list (source name: L['d'])\n", id="0/1"))
+    effects = "Mutating object of type list (source name: L['d'])\n"
+    effects += "".join(f'\n      File "/srv/app/model.py", line 6, in f\n        {line}\n' for line in lines)
+    cause = only(made + make.artifact("dynamo_side_effects", effects, id="0/1"))
     assert cause.sentence == f"d had {before} items and now has {after}"
     assert cause.own_remedy.startswith(remedy)
     assert bool(cause.own_remedy) is bool(remedy)

@@ -31,6 +31,7 @@ _OWN_KEYS = "the code itself adds keys to this dict: add them before the first c
 _OWN_ITEMS = "the code itself adds items: return them, and add them outside"
 # A call on a list that makes it longer; after a graph break, it is the resumed code that makes it.
 _ADDS = r"\.(?:append|extend|insert)\("
+_SETS_ITEM = re.compile(r"\[[^\[\]:]+\]\s*[-+*/%&|^@]{0,2}=(?!=)")
 _NUMBER_OF_ITEMS = "pass the number of items as an int, which can be dynamic, in place of len() inside"
 _ONE_ORDER = "insert the keys in the same order every time"
 _SETS, _SAME_MEMBERS = frozenset(("set", "frozenset")), "always pass a set with the same members, or accept one graph for each case"
@@ -162,7 +163,7 @@ def _of_items(item: Violation, name: str, entry: CompileFacts, call: CompileFact
     last = re.escape(name.rpartition(".")[2])
     before, after = integer(str(item.expected)), integer(str(item.actual))
     is_shorter = before is not None and after is not None and after < before  # adding items does not make a list shorter
-    if not is_shorter and (_changes_it_itself(item, entry, call) or re.search(rf"(?<!\w){last}{_ADDS}", code_of(item))):
+    if not is_shorter and (_adds_items(item, entry, call) or re.search(rf"(?<!\w){last}{_ADDS}", code_of(item))):
         return _OWN_ITEMS
     counted = re.search(rf"\blen\([\w.]*(?<!\w){last}\)", code_of(item))
     return _NUMBER_OF_ITEMS if counted and not _has_tensors(item, entry, call) else ""
@@ -175,6 +176,12 @@ def _has_tensors(item: Violation, entry: CompileFacts, call: CompileFacts) -> bo
 def _changes_it_itself(item: Violation, entry: CompileFacts, call: CompileFacts) -> bool:
     """Whether the compiled code changes the container that its caller passed."""
     return any(item.source in known.compile.changed_objects for known in (entry, call))
+
+
+def _adds_items(item: Violation, entry: CompileFacts, call: CompileFacts) -> bool:
+    """Whether the compiled code may make a list longer: it changes it, and not only by other values for items that it has."""
+    lines = (known.compile.changed_objects.get(item.source) for known in (entry, call))
+    return any(not own or not all(map(_SETS_ITEM.search, own)) for own in lines if own is not None)
 
 
 CLASSIFIERS: dict[Kind, Classifier] = {

@@ -94,7 +94,7 @@ def has_attribute(item: Violation, name: str, entry: CompileFacts, call: Compile
     """An attribute that the code asks for with ``hasattr``."""
     now = "no longer has" if str(item.expected) == "True" else "now has"
     is_tensor = any((item.source, TENSOR) in known.facts for known in (entry, call))
-    if now == "now has" and item.source in entry.compile.changed_objects - call.compile.changed_objects:
+    if now == "now has" and item.source in entry.compile.changed_objects and item.source not in call.compile.changed_objects:
         return Classification(("SL320",), f"{name} {now} the attribute {item.prop.name}", verdict=Verdict.JUSTIFIED, remedy=_SET_ITSELF)
     if _is_flag(item) and takes_another_way(item, entry, call):
         return Classification(("SL320",), f"{name} {now} the attribute {item.prop.name}", verdict=Verdict.JUSTIFIED, remedy=_EACH_FLAG)

@@ -23,5 +23,12 @@ Mutating object of type dict (source: created in torch.compile region)
 Mutating object of type int (source name: G['count']) (unable to find user stacks for mutations)"""
 
 
-def test_objects_of_the_caller_are_named() -> None:
-    assert changed_objects(RECORDED) == {"L['self']", "L['caches']", "G['count']"}
+def test_objects_of_the_caller_are_named_with_the_lines_that_change_them() -> None:
+    assert changed_objects(RECORDED) == {"L['self']": ("self.past = (k, v)",), "L['caches']": ("caches[0] = k",), "G['count']": ()}
+
+
+def test_of_several_stacks_each_has_its_innermost_line() -> None:
+    stack = '      File "/srv/app/model.py", line {}, in forward\n        {}\n        ^^^^^\n'
+    text = "Mutating object of type list (source name: L['d'])\n\n" + stack.format(13, "fill(d)") + stack.format(4, "d.append(k)")
+    text += "\n" + stack.format(14, "d[0] = k")
+    assert changed_objects(text) == {"L['d']": ("d.append(k)", "d[0] = k")}
