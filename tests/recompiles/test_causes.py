@@ -2683,6 +2683,7 @@ def test_a_size_that_satisfies_what_failed_is_no_size_of_the_call(size: int, now
     [
         ("app.make.<locals>.Cfg", Verdict.CODE, "define the class at module level"),
         ("torch.nn.utils.parametrize.ParametrizedLinear", Verdict.JUSTIFIED, "each parametrized module has a class of its own"),
+        ("torch.fx.graph_module.GraphModule.__new__.<locals>.GraphModuleImpl", Verdict.CODE, "create the GraphModule once"),
     ],
 )
 def test_another_class_of_the_same_name_is_to_be_defined_once_unless_pytorch_makes_it(type: str, verdict: Verdict, remedy: str) -> None:
