@@ -72,7 +72,9 @@ def _errors(export: Export) -> Iterator[Finding]:
     known = export.undecided[-1] if export.undecided else None
     stated = _UNDECIDED.search(export.metrics.fail_reason)
     text = known.expression if known else stated[1] if stated else last_condition(export.partial_graph)
-    line = user_line(known.stack.frames) if known else last_line(export.partial_graph)
+    # With strict=True, the stack of the record ends at the call of export; that of the error has the line.
+    line = user_line(message.stack) if message and known else None
+    line = line or (user_line(known.stack.frames) if known else last_line(export.partial_graph))
     line = line or (user_line(message.stack) if message else None) or _origin(export, text)
     if text and (known or stated or text.startswith("u") or "u" in "".join(symbols_in(text))):
         yield _undecided(export, text, line, message)

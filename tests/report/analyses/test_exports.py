@@ -1,10 +1,11 @@
 """What is said about exports: what stopped them, what they assumed, what their symbols accept."""
 
+import gzip
 from typing import Any
 
 import make
 import pytest
-from recorded import report_of
+from recorded import FIXTURES, report_of
 
 from shapelog.report.alerts import collect_alerts
 from shapelog.report.next_steps import next_steps
@@ -148,3 +149,14 @@ def test_a_condition_is_one_on_what_was_declared(expression: str, needs: str) ->
 def test_an_export_that_stopped_on_a_line_that_is_not_recorded_is_placed_at_its_call() -> None:
     (found,) = made(make.artifact("make_fx_fail_partial", "graph():\n", stack=CALL))
     assert (found.rule.code, found.place and found.place.line) == ("SL601", 30)
+
+
+def test_a_branch_on_data_is_at_its_line_where_the_record_of_it_ends_at_the_call() -> None:
+    stack = [{"line": 105, "name": "<module>", "filename": "/srv/ml/exports/exports.py", "loc": "print(export(model, inputs))"}]
+    undecided = make.record("guard_on_data_dependent_error", {"expr": "u0 > 4", "expr_id": 1, "stack": stack}, id="0/0", process=23823)
+    recorded = gzip.decompress((FIXTURES / "real/2.13/export_data_dependent_strict.log.gz").read_bytes())
+    lines = recorded.splitlines(keepends=True)
+    end = next(number for number, line in enumerate(lines) if b'"compilation_metrics"' in line)
+    report = make.report(b"".join((*lines[:end], undecided, *lines[end:])))
+    (found,) = (item for item in report.findings if item.rule.code == "SL602")
+    assert (found.place and found.place.short, found.code) == ("exports.py:28", "if n > 4:")
