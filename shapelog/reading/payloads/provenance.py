@@ -22,6 +22,7 @@ _HANDLES = re.compile(r"\[Provenance debug handles\] (.+)$")
 _DEFINITION = re.compile(r"^\s*(\w+) = async_compile\.")
 # How a kernel is called, and how many lines behind its handle at most.
 _CALLS, _FARTHEST = ("(", ".run("), 30
+_COMMENT = re.compile(r"^\s*# File: (.*?):(\d{1,18}) in (\S+?), code: (.*)$")
 _PLACE = re.compile(r'^ *File "(.*)", line (\d+), in (.*)\n *(.*)$', re.M)
 
 Links = Mapping[str, tuple[str, ...]]
@@ -67,6 +68,19 @@ def node_of(line: str) -> str:
     """The node that a line of a printed graph computes, "" for another line."""
     found = _NODE.match(line)
     return found[1] if found else ""
+
+
+def places_in(graph: str) -> dict[str, StackFrame]:
+    """The user's line of each node of a printed graph: that of the comment above it."""
+    found: dict[str, StackFrame] = {}
+    place: StackFrame | None = None
+    for line in graph.splitlines():
+        if comment := _COMMENT.match(line):
+            file, number, name, code = comment.groups()
+            place = StackFrame(file, int(number), name, code.strip())
+        elif place and (node := node_of(line)):
+            found[node] = place
+    return found
 
 
 def _base(kernel: str) -> str:

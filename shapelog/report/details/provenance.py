@@ -4,7 +4,16 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from shapelog.model.record_index import IndexedRecord
-from shapelog.reading.payloads.provenance import MAPPINGS, STACKS, Mappings, kernels_by_line, node_of, parse_mappings, parse_stacks
+from shapelog.reading.payloads.provenance import (
+    MAPPINGS,
+    STACKS,
+    Mappings,
+    kernels_by_line,
+    node_of,
+    parse_mappings,
+    parse_stacks,
+    places_in,
+)
 from shapelog.reading.records import StackFrame
 
 # Names of the graph before and after autograd and Inductor's passes, in the order of preference; kinds and artifacts.
@@ -66,7 +75,7 @@ def provenances(records: Iterable[IndexedRecord]) -> tuple[Provenance, ...]:
                 places = parse_stacks(record.text)
             except ValueError:
                 continue
-            rows = [row._replace(places=places.get(row.kernel, ())) for row in found[-1].kernels]
+            rows = [row._replace(places=places.get(row.kernel, row.places)) for row in found[-1].kernels]
             found[-1] = found[-1]._replace(kernels=tuple(rows))
     return tuple(found)
 
@@ -76,11 +85,17 @@ def _provenance(mappings: Mappings, latest: dict[str, IndexedRecord]) -> Provena
     for before, after in mappings.became.items():
         for node in after:
             origins.setdefault(node, []).append(before)
+    texts = [_text(names, latest) for names in (_BEFORE, _AFTER, _CODE)]
+    lines = places_in(texts[1])  # those of older versions, which do not record the lines of a kernel
     rows = tuple(
-        KernelRow(kernel, nodes, tuple(dict.fromkeys(item for node in nodes for item in origins.get(node, ()))), ())
+        KernelRow(
+            kernel,
+            after=nodes,
+            before=tuple(dict.fromkeys(item for node in nodes for item in origins.get(node, ()))),
+            places=tuple(dict.fromkeys(lines[node] for node in nodes if node in lines)),
+        )
         for kernel, nodes in mappings.kernels.items()
     )
-    texts = [_text(names, latest) for names in (_BEFORE, _AFTER, _CODE)]
     if not all(texts) or sum(text.count("\n") for text in texts) > _LONGEST:
         return Provenance(rows, ())
     return Provenance(rows, _panes(mappings, rows, texts))

@@ -1,7 +1,9 @@
 """From the user's lines to kernels, and panes whose lines are linked."""
 
+import gzip
+
 import make
-from recorded import report_of
+from recorded import FIXTURES, report_of
 
 from shapelog.model.record_index import index_records
 from shapelog.report.details.provenance import Provenance, provenances
@@ -22,6 +24,15 @@ def test_a_kernel_has_its_nodes_and_the_lines_of_the_user() -> None:
     assert set(row.after) == {"relu", "sigmoid", "sum_1", "mul"}
     assert set(row.before) == {"x_1", "x_2", "sum_1", "d"}
     assert [place.line for place in row.places] == [11, 8, 7, 9]
+
+
+def test_without_a_record_of_them_the_lines_of_a_kernel_are_those_of_its_nodes() -> None:
+    data = gzip.decompress((FIXTURES / NAME).read_bytes()).replace(b"_tracking_kernel_stack_traces", b"_tracking_of_something_else")
+    trace = make.load(data)
+    (found,) = provenances(index_records(trace).of(trace.compiles[0]))
+    assert [sorted(place.line for place in row.places) for row in found.kernels] == [
+        sorted(place.line for place in row.places) for row in tracked().kernels
+    ]
 
 
 def test_a_line_is_linked_with_its_nodes_and_its_kernel() -> None:
