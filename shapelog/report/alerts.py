@@ -222,6 +222,20 @@ class Alerts:
         )
 
 
+def exception_lines(chain: tuple[RaisedException, ...], shown: str) -> Iterator[str]:
+    """``RuntimeError: no kernel, at model.py:7``: what began the failure, and where the chain passes through the user's code.
+
+    The last of a chain is what the failure itself is reported as, so that only its line is shown; so is one that ``shown`` names already.
+    """
+    for number, item in enumerate(chain):
+        own = [line for line in item.stack if not is_library(line.file)]
+        is_first = number == 0 and item.message != chain[-1].message and not (item.message and item.message in shown)
+        if own or is_first:
+            where = f"at {file_name(own[-1].file)}:{own[-1].line}" if own else ""
+            words = f"{item.type}{f': {item.message}' if item.message else ''}" if is_first else item.type
+            yield f"{words}, {where}" if where else words
+
+
 def collect_alerts(report: Report, repository: Repository) -> Alerts:
     """Everything in a report that a CI system may show, placed in the repository."""
     codes = codes_of(report.trace.ranks)

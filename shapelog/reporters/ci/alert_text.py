@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from shapelog.check.check import CheckedAlert, CheckResult
 from shapelog.reading.payloads.compiler_messages import CompilerMessage
-from shapelog.report.alerts import Alert, digest
+from shapelog.report.alerts import Alert, digest, exception_lines
 from shapelog.report.repository_paths import SourceLine
 from shapelog.rules import AlertKind, problem_rule
 from shapelog.text import as_sentence, cut, one_line, plural, rank_list, some
@@ -39,15 +39,26 @@ def pytorch_pages(alert: Alert) -> tuple[CompilerMessage, ...]:
     return tuple({item.url: item for item in alert.messages if item.url}.values())
 
 
+def pytorch_words(alert: Alert) -> tuple[str, ...]:
+    """What PyTorch wrote about it, a line each: its explanations, and the exceptions that led to the one that the sentence names."""
+    explained = (f"PyTorch: {text}" for text in dict.fromkeys(message.explanation for message in alert.messages) if text)
+    titles = " ".join(message.title for message in alert.messages)
+    raised = (f"Raised: {text}" for text in exception_lines(alert.exceptions, titles))
+    return tuple(cut(one_line(line), 1000) for line in (*explained, *raised))
+
+
 def details(item: CheckedAlert) -> tuple[str, ...]:
-    """What else is known, a line each: the facts that the sentence leaves out, the compiles and the baseline."""
+    """What else is known, a line each: the facts that the sentence leaves out, PyTorch's words, the compiles and the baseline."""
     alert = item.alert
     # A recompile's sentence has its values, and each fact would repeat one of them.
     is_told = AlertKind.RECOMPILE in alert.kinds
     facts = [] if is_told else [one_line(fact) for fact in alert.facts if fact.partition("; ")[0] not in alert.sentence]
+    words = pytorch_words(alert)
+    facts = [fact for fact in facts if not (words and AlertKind.BREAK in alert.kinds)]  # the words of a break are its explanation
     lines = [f"- {cut(fact, 500)}" for fact in facts[:_FACTS]]
     if len(facts) > _FACTS:
         lines.append(f"- and {len(facts) - _FACTS} more")
+    lines += [f"- {line}" for line in words]
     where = f"; {rank_list(alert.ranks)}" if alert.ranks else ""
     if alert.shown_labels:
         lines.append(f"Compile ids: {some(alert.shown_labels, _LABELS)}{where}")

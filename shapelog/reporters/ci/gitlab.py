@@ -5,11 +5,11 @@ from typing import Any
 from shapelog.check.check import CheckedAlert, CheckResult
 from shapelog.report.repository_paths import SourceLine
 from shapelog.reporters import Options
-from shapelog.reporters.ci.alert_text import NO_FILE, fingerprints, help_text, place, sentence, shown
+from shapelog.reporters.ci.alert_text import NO_FILE, fingerprints, help_text, place, pytorch_words, sentence, shown
 from shapelog.reporters.json_bytes import pretty
 from shapelog.rule_docs import link
 from shapelog.rules import AlertKind, Level
-from shapelog.text import cut, one_line
+from shapelog.text import as_sentence, cut, one_line
 
 _SEVERITIES = {Level.ERROR: "major", Level.WARNING: "minor", Level.NOTE: "info"}
 # What runs eagerly or not at all.
@@ -29,7 +29,7 @@ def _issue(item: CheckedAlert, name: str) -> dict[str, Any]:
     where = f" (at {place(alert)})" if alert.source_line and alert.source_line != inside else ""
     return {
         "type": "issue",
-        "description": f"{sentence(alert)}{where}. {help_text(alert)}",
+        "description": " ".join((f"{sentence(alert)}{where}.", *map(as_sentence, pytorch_words(alert)), help_text(alert))),
         "check_name": f"{alert.rule.code} {alert.rule.name}",
         "content": {"body": link(alert.rule)},
         "categories": ["Performance"],

@@ -11,7 +11,7 @@ from shapelog.model.compile import Outcome
 from shapelog.report.report import FrameReport
 from shapelog.report.steps.step import NextStep, StepKind, saving_words
 from shapelog.reporters import Options
-from shapelog.reporters.ci.alert_text import help_words, place, problems, pytorch_pages
+from shapelog.reporters.ci.alert_text import help_words, place, problems, pytorch_pages, pytorch_words
 from shapelog.reporters.ci.markdown_escape import cell, code, escaped, fenced, folded, listed
 from shapelog.rule_docs import link
 from shapelog.rules import RULES, AlertKind
@@ -168,6 +168,7 @@ def _item(item: CheckedAlert) -> str:
     where = f" {code(place(alert))}" if alert.source_line else ""
     rule = f"[{alert.rule.code} {alert.rule.name}]({link(alert.rule)})"
     lines = [f"- {rule}{where}: {escaped(cut(alert.sentence, 2000))}", f"  {listed(help_words(alert))}"]
+    lines += [f"  {listed(line)}" for line in pytorch_words(alert)]
     lines += [f"  - [{page.number or 'PyTorch'}]({page.url})" for page in pytorch_pages(alert)]
     if alert.snippet:
         lines.insert(1, f"  - The line: {code(cut(alert.snippet, 500))}")

@@ -9,7 +9,7 @@ from shapelog.model.compile import Compile, Outcome
 from shapelog.reading.payloads.compiler_messages import CompilerMessage, RaisedException
 from shapelog.reading.payloads.source_names import is_library, is_notebook_cell
 from shapelog.reading.records import StackFrame
-from shapelog.report.alerts import Alert
+from shapelog.report.alerts import Alert, exception_lines
 from shapelog.reporters.terminal.text_page import TextPage
 from shapelog.rules import AlertKind, Level, Section
 from shapelog.text import file_name, one_line, plural, plural_noun, rank_list, sentence_end, shorten, some, start_of
@@ -184,17 +184,3 @@ def _clipped(page: TextPage, text: str) -> str:
     if 0 < end <= 2 * room:
         return text if end == len(text) else f"{text[:end]} …"
     return f"{text[:room].rstrip()}…"
-
-
-def exception_lines(chain: tuple[RaisedException, ...], shown: str) -> Iterator[str]:
-    """``RuntimeError: no kernel, at model.py:7``: what began the failure, and where the chain passes through the user's code.
-
-    The last of a chain is what the failure itself is reported as, so that only its line is shown; so is one that ``shown`` names already.
-    """
-    for number, item in enumerate(chain):
-        own = [line for line in item.stack if not is_library(line.file)]
-        is_first = number == 0 and item.message != chain[-1].message and not (item.message and item.message in shown)
-        if own or is_first:
-            where = f"at {file_name(own[-1].file)}:{own[-1].line}" if own else ""
-            words = f"{item.type}{f': {item.message}' if item.message else ''}" if is_first else item.type
-            yield f"{words}, {where}" if where else words
