@@ -94,7 +94,7 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
         MessageKind.EXPLANATION,
         re.compile(
             r"^\s*(?:Graph Break Count: \d+\s*$|Dynamo produced \d+ graphs?,? ?with \d+ graph break|ExplainOutput\(graphs=)"
-            r"|\breason=['\"].*, user_stack=\[<FrameSummary file |^\s*Break Reason \d+:\s*$"
+            r"|\breason=['\"].*, user_stack=\[<FrameSummary file |^\s*Break Reason \d+:"
         ),
     ),
     (MessageKind.CAPTURE, re.compile(r"Cache miss due to (?:new autograd node|dynamic shapes|\d+ changed tensor)")),
@@ -193,6 +193,7 @@ _COMPILED_GUARD = re.compile(
     r"\s*(?:TREE_GUARD_MANAGER|(?:\| )*\+- |\| |GuardDebugInfo\(|result=|verbose_code_parts=|num_guards_executed=|user_stack=|\)?\s*$)"
 )
 _FIRST_WORDS = {MessageKind.RECOMPILES: "ompil", MessageKind.LIMIT: "dynamo hit"}
+_EXPLAINED = (MessageKind.BREAK, MessageKind.EXPLANATION)
 _WITH_REASONS = (MessageKind.RECOMPILES, MessageKind.LIMIT, MessageKind.PROFILE)
 # How much of a line is looked at.
 _LOOKED_AT = 4_000
@@ -239,7 +240,7 @@ def goes_on(kind: MessageKind, text: str, begins: MessageKind) -> bool:
         return False
     if kind is MessageKind.INDUCTOR and goes_on_about_sizes(text):
         return True
-    if begins is MessageKind.OTHER or (kind is MessageKind.BREAK and (_EXPLAINS.match(text) or heads_user_stack(text))):
+    if begins is MessageKind.OTHER or (kind in _EXPLAINED and (_EXPLAINS.match(text) or heads_user_stack(text))):
         return _CONTINUES[kind].match(text) is not None
     return begins is kind or (begins is MessageKind.BARE_REASON and kind in _WITH_REASONS)
 

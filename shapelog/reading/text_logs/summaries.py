@@ -8,9 +8,10 @@ from shapelog.reading.payloads.compiler_messages import stack_lines
 from shapelog.reading.text_logs.contents import CountedBreaks
 from shapelog.reading.text_logs.messages import Code, Place, RecompileText
 
-_BREAK_REASON = re.compile(r"^\s*Break Reason \d{1,9}:\s*$")
+_BREAK_REASON = re.compile(r"^\s*Break Reason \d{1,9}:\s*(?P<reason>.*)$")  # a person may have joined two lines
 _OLD_BREAK_REASON = re.compile(r"^\s{0,8}\d{1,9}\. (.*\S)")
-_FRAME_SUMMARY = re.compile(r"<FrameSummary file (?P<file>[^>]*), line (?P<line>\d{1,9}) in (?P<name>[^>]*)>")
+_FRAME_SUMMARY = re.compile(r"<FrameSummary file (?P<file>[^>]*), line (?P<line>\d{1,9}),? in (?P<name>[^>]*)>")
+_BELOW_BREAKS = re.compile(r"^(?:Ops per Graph|Out Guards)\b")
 # A person may have copied a part of ``GraphCompileReason(...)``.
 _BREAK_AS_OBJECT = re.compile(
     r"\breason=(?P<quote>['\"])(?P<reason>.*?)(?P=quote), user_stack=\[(?P<stack>[^\]\n]*)(?:\]|$)(?!, graph_break=False)"
@@ -45,12 +46,12 @@ def explained_breaks(lines: Iterable[str]) -> Iterator[BreakText]:
         for item in _BREAK_AS_OBJECT.finditer(line):
             if summaries := list(_FRAME_SUMMARY.finditer(item["stack"])):
                 yield BreakText(item["reason"], Place(summaries[-1]["file"], int(summaries[-1]["line"]), summaries[-1]["name"]))
-        old = _OLD_BREAK_REASON.match(line)
-        if old or _BREAK_REASON.match(line):
+        old, new = _OLD_BREAK_REASON.match(line), _BREAK_REASON.match(line)
+        if old or new or _BELOW_BREAKS.match(line):
             what = "\n".join(reason or ()).strip().removeprefix("Reason: ")
             if what and (place or not is_old):
                 yield BreakText(what, place)
-            reason, place, is_old = [old[1]] if old else [], None, old is not None
+            reason, place, is_old = [old[1]] if old else [new["reason"]] if new else None, None, old is not None
         elif reason is not None and (frames := list(stack_lines([line]))):  # torch 2.0
             place, is_framed = Place(frames[0].file, frames[0].line, frames[0].name), True
         elif place and was_framed and line.startswith("    "):

@@ -64,3 +64,43 @@ def test_a_reason_of_explain_is_a_break_without_its_surroundings(text: str, tmp_
 
 def test_a_reason_of_explain_that_is_no_break_is_none() -> None:
     assert list(explained_breaks([f"GraphCompileReason({OBJECT}], graph_break=False)"])) == []
+
+
+PRINTED = (
+    "    Reason: Failed to trace builtin operator\n"
+    "  Explanation: Dynamo does not know how to trace builtin operator `print` with argument types ['str'] (has_kwargs False)\n"
+    "  Hint: Avoid calling builtin `print`.\n\n"
+    "  Developer debug context: builtin print [<class 'ConstantVariable'>] False\n\n"
+    " For more details about this graph break, please visit: https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0059.html\n"
+)
+LISTED = (
+    f"Graph Count: 3\nGraph Break Count: 2\nOp Count: 4\nBreak Reasons:\n  Break Reason 1:\n{PRINTED}    User Stack:\n"
+    "      <FrameSummary file /srv/ex.py, line 5 in f>\n  Break Reason 2:\n"
+    "    Reason: Unsupported Tensor.item() call with capture_scalar_outputs=False\n"
+    "  Explanation: Dynamo does not support tracing `Tensor.item()` with config.capture_scalar_outputs=False.\n"
+)
+OPS = "Ops per Graph:\n  Ops 1:\n    <built-in function add>\n"
+
+
+@pytest.mark.parametrize("in_front", ["", "# ", "> "])
+@pytest.mark.parametrize("stack", ["", "    User Stack:\n      <FrameSummary file /srv/ex.py, line 7 in f>\n"])
+def test_a_break_that_explain_lists_has_the_explanation_below_its_title(stack: str, in_front: str, tmp_path: Path) -> None:
+    path = tmp_path / "run.txt"
+    path.write_text("".join(f"{in_front}{line}\n" for line in f"{LISTED}{stack}{OPS}".split("\n")), encoding="utf-8")
+    first, second = (item for frame in load(path).frames for compile in frame.compiles for item in compile.breaks)
+    assert first.message.title == "Failed to trace builtin operator"
+    assert first.message.explanation.startswith("Dynamo does not know how to trace builtin operator `print`")
+    assert first.message.hints == ("Avoid calling builtin `print`.",)
+    assert first.place is not None
+    assert first.place.line == 5
+    assert second.message.title == "Unsupported Tensor.item() call with capture_scalar_outputs=False"
+    assert "built-in" not in f"{second.message}"
+    assert (second.place is not None) == bool(stack)
+
+
+def test_a_reason_on_the_line_of_its_number_and_a_comma_behind_the_line_are_read() -> None:
+    lines = ["# Break Reason 1: builtin: print".lstrip("# "), "  Break Reason 2:", "    Reason: Tensor.item", "    User Stack:"]
+    first, second = explained_breaks([*lines, "      <FrameSummary file model.py, line 88, in forward>", "  ... (37 more)"])
+    assert (first.reason, first.place) == ("builtin: print", None)
+    assert second.place is not None
+    assert (second.place.file, second.place.line, second.place.name) == ("model.py", 88, "forward")
