@@ -491,9 +491,9 @@ def _uncompiled_kernel(lines: list[str]) -> str:
 def _uncompiled_source(lines: list[str]) -> str:
     """That Inductor's C++ could not be compiled, with the first error that the compiler printed; "" for any other message."""
     heading = next((at for at, line in enumerate(lines[:2]) if line.endswith(_OF_CPP)), None)
-    if heading is None or _OUTPUT not in lines:
+    if heading is None:
         return ""
-    output = lines[lines.index(_OUTPUT) + 1 :]
+    output = lines[(lines.index(_OUTPUT) if _OUTPUT in lines else heading) + 1 :]
     error = next((found[0] for line in output if (found := _CPP_ERROR.search(line))), "")
     return f"{' '.join(lines[: heading + 1])}: {error.removeprefix('error: ')}" if error else ""
 

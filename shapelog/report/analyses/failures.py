@@ -65,6 +65,19 @@ _NOT_INSTALLED = (
     (re.compile(r"Compiler: (\S+) is not found"), "install the C++ compiler {} or put it on PATH, or name another one in CXX"),
     (re.compile(r"Failed to find C compiler"), "install a C compiler, which Triton calls, or name one in CC"),
     (
+        re.compile(r"FileNotFoundError: .*: '((?:[\w-]+-)?(?:g?cc|[gc]\+\+|clang(?:\+\+)?|icp?x|nvcc|hipcc)(?:-\d+)?)'"),
+        "install the compiler {} or put it on PATH",
+    ),
+    (
+        re.compile(r"libcuda\.so cannot found"),
+        "let the linker find libcuda.so of the GPU's driver, which Triton needs: /sbin/ldconfig, or a link with this name",
+    ),
+    (
+        re.compile(r"OSError: \[Errno (?:5|28|30|122)\]"),
+        "this is an error of the disk, not of the code: look at the one with the caches, or name a directory on another one in "
+        "TORCHINDUCTOR_CACHE_DIR",
+    ),
+    (
         re.compile(r"(?:Cannot open include file|fatal error): '?([\w./+-]+)'?(?:: No such file|' file not found)"),
         "install what the header {} belongs to, or run from a prompt where the C++ compiler finds it (on Windows, that of Visual Studio)",
     ),

@@ -472,6 +472,11 @@ def test_the_parts_of_a_message_that_is_indented_as_a_whole_are_read(tmp_path: P
         ("ImportError: cannot import name 'run' from 'backend'", "this is an error in the compiler"),
         (TOO_OLD, 'compile this code with backend="aot_eager", leave it uncompiled'),
         ("FileNotFoundError: [Errno 2] No such file or directory: '/tmp/torchinductor_me/triton/0/a.llir.tmp'", "keep the cache directory"),
+        ("FileNotFoundError: [Errno 2] No such file or directory: 'aarch64-linux-gnu-gcc-12'", "install the compiler aarch64-"),
+        ("FileNotFoundError: [Errno 2] No such file or directory: 'settings'", "this is an error in the compiler"),
+        ("AssertionError: libcuda.so cannot found!", "let the linker find libcuda.so"),
+        ("OSError: [Errno 28] No space left on device", "this is an error of the disk"),
+        ("OSError: [Errno 5] Input/output error", "this is an error of the disk"),
         ("RuntimeError: PassManager::run failed", "this is an error in the compiler: update PyTorch"),
     ],
 )
@@ -479,6 +484,30 @@ def test_what_inductor_cannot_find_is_to_be_installed(error: str, remedy: str, t
     (found,) = failures(f"torch._inductor.exc.InductorError: {error}\n\nSet TORCH_LOGS for more\n", tmp_path)
     assert found.remedy.startswith(remedy)
     assert " failed to compile in Inductor: " in found.sentence
+
+
+@pytest.mark.parametrize("between", ["", "\u2026\n", "\nCommand:\ng++ main.cpp -o main.so\n\nOutput:\n"])
+def test_the_error_of_the_cpp_compiler_is_shown_where_its_heading_is_left_out(between: str, tmp_path: Path) -> None:
+    error = "/tmp/me/c2x.cpp: In function 'void kernel()':\n/tmp/me/c2x.cpp:14:53: error: no matching function for call to 'f(int)'\n"
+    heading = "torch._dynamo.exc.BackendCompilerFailed: backend='inductor' raised:\nCppCompileError: C++ compile error\n"
+    (found,) = failures(f"{heading}{between}{error}", tmp_path)
+    assert found.sentence.endswith("CppCompileError: C++ compile error: no matching function for call to 'f(int)'")
+
+
+@pytest.mark.parametrize("margin", ["   ", "       "])
+def test_the_stack_behind_the_sign_of_pytest_is_read(margin: str, tmp_path: Path) -> None:
+    lines = (
+        "torch._dynamo.exc.InternalTorchDynamoError: RecursionError: maximum recursion depth exceeded",
+        "",
+        "from user code:",
+        '   File "/srv/utils.py", line 520, in f',
+        "    tensor = g()",
+        '  File "/srv/utils.py", line 545, in g',
+        "    return make()",
+    )
+    text = "".join(f"E{margin}{line}".rstrip() + "\n" for line in lines)
+    (found,) = failures(f"## Failure\n```\n{text}```\n", tmp_path)
+    assert str(found.place) == "/srv/utils.py:545"
 
 
 def test_an_exception_without_a_stack_that_caused_another_begins_the_chain(tmp_path: Path) -> None:

@@ -28,9 +28,11 @@ _OF_CODE = 4
 _FENCE = re.compile(r"([ \t]*)(`{3,}|~{3,})")
 # What belongs to a line that is not in the text: a frame to the heading of its stack, a field to what it is about.
 _NEEDS_MARGIN = re.compile(r'File "|~*\^|Explanation: |Hint: |Developer debug context: ')
-# A comment of a program's source, in which a log is quoted. Those of a graph name lines of code.
-_COMMENT = re.compile(r"[ \t]*(?P<sign>#{1,3}|/{2,3})(?![!#/])(?P<text>.*)")
+# A comment of a program's source, in which a log is quoted, or the sign of pytest's. Those of a graph and a guard are PyTorch's.
+_COMMENT = re.compile(r"[ \t]*(?P<sign>#{1,3}|/{2,3}|E(?=   |$))(?![!#/])(?P<text>.*)")
 _IN_GRAPH = re.compile(r"\s*File: ")
+# The line of code that a guard is from is in the comment above this one.
+_OF_GUARD = re.compile(r" \S{1,400}:\d{1,9} in \w\S*\s*$")
 # A frame of a stack whose lines have lost their margin, and what Python writes below it that is no line of code.
 _FRAME = re.compile(r"(?P<frame>File \"[^\"]{1,400}\", line \d{1,9})(?P<name>, in \S.*)?(?:, in\s*)?$")
 _BELOW_STACK = re.compile(
@@ -58,7 +60,8 @@ def _without_comments(lines: Iterable[str]) -> Iterator[str]:
     for sign, group in groupby(lines, key=_sign):
         block = list(group)
         texts = [found["text"] for line in block if (found := _COMMENT.match(line))] if sign and len(block) > 1 else []
-        yield from block if not texts or any(map(_IN_GRAPH.match, texts)) else _without_margin(texts)
+        is_own = any(map(_IN_GRAPH.match, texts)) or (len(texts) == 2 and _OF_GUARD.match(texts[1]))
+        yield from block if not texts or is_own else _without_margin(texts)
 
 
 def _without_spacing(lines: Sequence[str]) -> Iterator[str]:
