@@ -110,6 +110,7 @@ def _code(found: re.Match[str]) -> Code:
 
 
 def _recompile(code: Code | None, lines: list[str]) -> RecompileText:
+    lines = _COMMENT_BELOW.sub(lambda found: found[0] if is_reason(found[1]) else f"  # {found[1]}  # ", "\n".join(lines)).split("\n")
     items: list[str] = []
     suggested = ""
     has_ids = any((item := _ITEM.match(line)) and split_entry(item[1])[0] for line in lines)
@@ -177,7 +178,8 @@ def _continued(reason: str, text: str, is_item: bool) -> str:
     return joined if parse(reason).family in ("other", "backend") and len(joined) < 10_000 else reason
 
 
-# The end of the comment of a guard, below the line of code that it begins with.
+# The comment of a guard on two lines below it, and its end, below the line of code that it begins with.
+_COMMENT_BELOW = re.compile(r"\n[ \t]*(?:# )?((?!- )(?:(?!  # )[^\n])+)\n[ \t]*(?:# )?(?=\S{1,400}:\d{1,9} in \w)")
 _PLACE_OF_GUARD = re.compile(r"\s*(?:# )?(\S{1,400}:\d{1,9} in \w.*)")
 # What follows an item or a call in a source.
 _GOES_ON_IN_SOURCE = re.compile(r"\.[A-Za-z_]|\[")
@@ -260,6 +262,10 @@ class LimitText(NamedTuple):
     is_mentioned: bool = False
 
 
+# What is written where PyTorch has found none (torch 2.4 to 2.6).
+_NO_REASON = "Unable to find recompilation reasons"
+
+
 def limits(lines: Sequence[str]) -> Iterator[LimitText]:
     """The warnings in the lines of a message. One whose first line was cut off counts, too."""
     found: LimitText | None = None
@@ -283,9 +289,8 @@ def limits(lines: Sequence[str]) -> Iterator[LimitText]:
             code = Code(name, function["file"] or function["path"] or "", int(function["line"] or 0))
             found = found._replace(code=code, is_mentioned=False)
         if reason:
-            found = found._replace(
-                reasons=tuple(map(whole_guard, _listed(reason["reason"]))), is_mentioned=found.is_mentioned and limit is not None
-            )
+            listed = () if reason["reason"].strip() == _NO_REASON else map(whole_guard, _listed(reason["reason"]))
+            found = found._replace(reasons=tuple(listed), is_mentioned=found.is_mentioned and limit is not None)
         elif limit and (named := _NAMED_REASON.search(line, limit.end())):
             found = found._replace(reasons=(named[0].rstrip(" .…`\"')"),))
         elif is_over:
@@ -357,7 +362,8 @@ def inductor_messages(lines: Iterable[str]) -> Iterator[str]:
 _INTEGER = r"-?\d{1,30}"
 _NUMBER = rf"{_INTEGER}(?:\.\d{{1,30}})?(?:e[+-]?\d{{1,3}})?"
 _CREATED = re.compile(
-    r"create_symbol (?P<symbol>\w{1,40}) = (?P<value>\S{1,60}) for (?P<source>.+?) \[(?P<low>[^,\]]*), (?P<high>[^\]]*)\](?P<where>.*)$"
+    r"create_symbol (?P<symbol>\w{1,40}) = (?P<value>\S{1,60}) for (?P<source>.+?)"
+    r"(?: \[(?P<low>[^,\]]*), (?P<high>[^\]]*)\](?P<where>.*)|(?P<alone>))$"
 )
 _UNBACKED = re.compile(r"create_unbacked_sym(?:int|float|bool) (?P<symbol>\w{1,40}) \[(?P<low>[^,\]]*), (?P<high>[^\]]*)\](?P<where>.*)$")
 _ADDED = re.compile(
@@ -456,8 +462,8 @@ def symbolic(line: str) -> SymbolText | AddedText | PinnedText | TrackedText | N
         found = _TRACKED.match(line)
         return TrackedText(found["source"], found["part"] or "", int(found["dim"] or 0), found["value"]) if found else None
     if line.startswith("create_symbol ") and (found := _CREATED.match(line)):
-        span = f"[{found['low']}, {found['high']}]"
-        return SymbolText(found["symbol"], found["value"], found["source"], span, _place(found["where"]))
+        span = f"[{found['low'] or ''}, {found['high'] or ''}]"
+        return SymbolText(found["symbol"], found["value"], found["source"], span, _place(found["where"] or ""))
     if line.startswith("create_unbacked_") and (found := _UNBACKED.match(line)):
         return SymbolText(found["symbol"], "", "", f"[{found['low']}, {found['high']}]", _place(found["where"]))
     if line.startswith(("eval ", "runtime_assert ")) and (found := _ADDED.match(line)):

@@ -118,3 +118,31 @@ def test_the_cut_path_of_a_recompiled_function_is_no_place(path: str, tmp_path: 
     ((_, sentence, place),) = answer(f"torch._dynamo.exc.RecompileError: Recompiling function f in {path}\n\nHelp\n", tmp_path)
     assert sentence.startswith("f needed a recompilation")
     assert "srv" not in place
+
+
+SOFT = "Recompiling function view in .../tool/beam.py:56\n    triggered by the following guard failure(s):\n    - 0/0: offset == 0.0\n"
+
+
+@pytest.mark.parametrize("sign", ["# ", ""])
+def test_the_comment_of_a_guard_may_be_on_two_lines_below_it(sign: str, tmp_path: Path) -> None:
+    comment = f"      {sign}n_p = (x + offset) / delta_det_channel + det_center_channel\n      {sign}.../tool/beam.py:44 in _hfan_math\n"
+    ((code, _, place),) = answer(f"```\n{SOFT}{comment}```\n\nDynamo specialized the first trace.\n", tmp_path)
+    assert (code, place) == ("SL312", ".../tool/beam.py:44")
+
+
+def test_a_limit_without_a_reason_asks_for_the_reasons(tmp_path: Path) -> None:
+    head = "[rank0]:[rank0]:W0819 05:54:10.552000 31473 torch/_dynamo/convert_frame.py:831] [2/256] "
+    lines = ("torch._dynamo hit config.accumulated_cache_size_limit (256)", "   function: 'f' (/a/b.py:66)")
+    text = "".join(f"#     {head}{line}\n" for line in (*lines, "   last reason: Unable to find recompilation reasons"))
+    ((code, sentence, place),) = answer(text, tmp_path)
+    assert (code, place) == ("SL401", "/a/b.py:66")
+    assert sentence.startswith("f hit the accumulated recompile limit at 2/256")
+    assert "last reason" not in sentence
+
+
+@pytest.mark.parametrize("comment", ["", "  # Too restrictive!"])
+def test_a_symbol_without_its_range_and_a_head_is_read(comment: str, tmp_path: Path) -> None:
+    path = tmp_path / "run.txt"
+    path.write_text(f"[0/1] create_symbol s0 = 7 for L['x'].size()[0]\n[0/1] eval Eq(s0, 7) [guard added]{comment}\n", encoding="utf-8")
+    ((event,),) = ([*compile.specializations] for frame in load(path).frames for compile in frame.compiles)
+    assert (event.value, event.sources[0].display_name) == ("7", "x.size()[0]")
