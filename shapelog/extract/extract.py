@@ -1,6 +1,6 @@
 """The files of a run → the files that ``shapelog extract`` writes."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -17,7 +17,7 @@ from shapelog.model.compile import Compile
 from shapelog.model.frame import Frame
 from shapelog.model.load import build, name_of
 from shapelog.model.record_index import IndexedRecord, RecordIndex, index_records
-from shapelog.model.trace import Rank, Trace
+from shapelog.model.trace import Rank
 from shapelog.reading.inputs import Selection
 from shapelog.reading.open_trace import OpenTrace, open_trace
 from shapelog.reading.reader import Reader
@@ -109,13 +109,12 @@ class _Job:
         self.versions.append(trace.torch_version)
         index = index_records(trace)
         are_several = len(self.selection.files) > 1 or len(trace.ranks) > 1
-        strings = _strings(trace)
         outside = index.outside
         for rank in trace.ranks or (Rank(file.rank, 0, ()),):
             self.ranks.append(rank.number)
             if self.wanted.rank in (None, rank.number):
                 where = self.files.paths.new(process_directory(rank.number, rank.process)) if are_several else ""
-                self._take_rank(rank, where, _Source(reader, index, strings), outside)
+                self._take_rank(rank, where, _Source(reader, index), outside)
                 outside = ()
         self.problems.extend(trace.problems)
 
@@ -124,7 +123,7 @@ class _Job:
         compiles = tuple(self._compiles(rank, where, source))
         own: list[ExtractedFile] = []
         if not self.wanted.compiles:
-            own += self._records(outside, joined(where, "outside"), source.strings, "")
+            own += self._records(outside, joined(where, "outside"), "")
             own += self._events(rank.process, where, source.reader)
         if compiles or own:
             self.processes.append(ExtractedProcess(rank.number, rank.process, where, compiles, tuple(own)))
@@ -135,11 +134,11 @@ class _Job:
                 self.ids[compile.label] = None
                 if self.wanted.has_compile(compile.id):
                     directory = joined(where, compile_directory(compile.id))
-                    files = tuple(self._records(source.records.of(compile), directory, source.strings, compile.label))
+                    files = tuple(self._records(source.records.of(compile), directory, compile.label))
                     if files:
                         yield _extracted(frame, compile, directory, files)
 
-    def _records(self, records: Sequence[IndexedRecord], directory: str, strings: Mapping[int, str], label: str) -> Iterator[ExtractedFile]:
+    def _records(self, records: Sequence[IndexedRecord], directory: str, label: str) -> Iterator[ExtractedFile]:
         """The wanted records, those of attempts before the last in directories of their own."""
         last = max((record.attempt for record in records), default=0)
         headers = []
@@ -156,7 +155,7 @@ class _Job:
             else:
                 headers.append(record)
         if headers:
-            yield self.files.headers(headers, directory, strings)
+            yield self.files.headers(headers, directory)
 
     def _events(self, process: int, where: str, reader: Reader) -> Iterator[ExtractedFile]:
         """The events of PyTorch's own phases in one file, as trace viewers read them; none where none was recorded."""
@@ -195,11 +194,10 @@ class _Job:
 
 
 class _Source(NamedTuple):
-    """One file of the trace: its records by compilation, and the names of files by their numbers."""
+    """One file of the trace, and its records by compilation."""
 
     reader: Reader
     records: RecordIndex
-    strings: Mapping[int, str]
 
 
 def _extracted(frame: Frame, compile: Compile, directory: str, files: tuple[ExtractedFile, ...]) -> ExtractedCompile:
@@ -214,8 +212,3 @@ def _extracted(frame: Frame, compile: Compile, directory: str, files: tuple[Extr
         attempts=compile.attempts,
         files=files,
     )
-
-
-def _strings(trace: Trace) -> Mapping[int, str]:
-    """The string table of the first process that has one; forked processes go on with it."""
-    return next((compile.stack.strings for compile in trace.compiles if compile.stack.strings), {})

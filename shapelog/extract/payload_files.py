@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from shapelog.extract.extraction import ExtractedFile
 from shapelog.extract.file_names import Paths, file_stem
 from shapelog.model.record_index import IndexedRecord
 from shapelog.reading.open_trace import Buffer
-from shapelog.reading.scanner import Span, decode
+from shapelog.reading.scanner import Span
 
 # A larger payload is copied piece by piece as it is, and not looked at.
 _MOST_READ = 16 << 20
@@ -55,7 +55,7 @@ class PayloadFiles:
 
     def body(self, record: IndexedRecord, directory: str) -> ExtractedFile:
         """The body of a record without a payload, as JSON with indents."""
-        body = (decode(record.header.encode("utf-8", "replace")) or {}).get(record.kind)
+        body = record.body.get(record.kind)
         path = self.paths.new(joined(directory, file_stem(record.kind, record.name)), ".json")
         return ExtractedFile(
             path=path,
@@ -66,10 +66,10 @@ class PayloadFiles:
             is_verbatim=False,
         )
 
-    def headers(self, records: Iterable[IndexedRecord], directory: str, strings: Mapping[int, str]) -> ExtractedFile:
+    def headers(self, records: Iterable[IndexedRecord], directory: str) -> ExtractedFile:
         """The first lines of records without a payload, one JSON object in a line, with the names of files for their numbers."""
         path = self.paths.new(joined(directory, "records"), ".jsonl")
-        size = self._write(path, (_header_line(record, strings) for record in records))
+        size = self._write(path, (_json(record.body, 0) + b"\n" for record in records))
         return ExtractedFile(path=path, kind=RECORDS, name="", attempt=0, size=size, is_verbatim=False)
 
     def joined_payloads(self, kind: str, stem: str, suffix: str, pieces: Iterable[bytes]) -> ExtractedFile:
@@ -128,23 +128,6 @@ def _file(record: IndexedRecord, path: str, size: int, md5: str, is_verbatim: bo
         is_verbatim=is_verbatim,
         problem=_DAMAGED if stated and stated != md5 else "",
     )
-
-
-def _header_line(record: IndexedRecord, strings: Mapping[int, str]) -> bytes:
-    header = decode(record.header.encode("utf-8", "replace")) or {}
-    return _json(_with_file_names(header, strings), 0) + b"\n"
-
-
-def _with_file_names(value: Any, strings: Mapping[int, str]) -> Any:
-    """The same JSON with the name of a file in place of its number in the string table."""
-    if isinstance(value, list):
-        return [_with_file_names(item, strings) for item in value]
-    if isinstance(value, dict):
-        found = {key: _with_file_names(item, strings) for key, item in value.items()}
-        if type(number := found.get("filename")) is int and number in strings:
-            found["filename"] = strings[number]
-        return found
-    return value
 
 
 def _json(value: Any, option: int) -> bytes:

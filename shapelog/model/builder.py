@@ -122,6 +122,7 @@ class Builder:
             elif record.kind == "str":
                 text, number = header["str"]
                 process.strings[int(number)] = str(text)
+                self.reader.name_file(int(number), str(text))
             else:
                 self._take(record, header, process)
         except Exception as error:

@@ -3,7 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from shapelog.model.builder import process_key
 from shapelog.model.compile import Compile
@@ -11,7 +11,7 @@ from shapelog.model.trace import Trace
 from shapelog.reading.kinds import DECODED, KINDS
 from shapelog.reading.reader import Reader
 from shapelog.reading.record_positions import Owner, RecordPositions
-from shapelog.reading.scanner import Span, name_in
+from shapelog.reading.scanner import Span, decode, name_in
 
 # Process, frame id, number of the compile, compiled-autograd id or -1: what the records of one compile share.
 _Key = tuple[int, int, int, int]
@@ -49,6 +49,11 @@ class IndexedRecord(NamedTuple):
         return self.reader.json_text(self.json_start, self.json_start + self.header_size).decode("utf-8", "replace")
 
     @property
+    def body(self) -> dict[str, Any]:
+        """The same, decoded, with the names of files in place of their numbers; empty if it cannot be read."""
+        return cast(dict[str, Any], _with_file_names(decode(self.header.encode("utf-8", "replace")) or {}, self.reader.file_names))
+
+    @property
     def subgraph(self) -> str:
         """The subgraph that it is about, "" without one: torch 2.13 and later name it where regions of a graph are compiled apart."""
         stop = self.json_start + self.header_size
@@ -70,6 +75,17 @@ class IndexedRecord(NamedTuple):
     def text(self) -> str:
         """The payload as text, its checksum verified."""
         return self.reader.payload_text(self.span, self.offset) if self.span else ""
+
+
+def _with_file_names(value: Any, names: Mapping[int, str]) -> Any:
+    if isinstance(value, list):
+        return [_with_file_names(item, names) for item in value]
+    if isinstance(value, dict):
+        found = {key: _with_file_names(item, names) for key, item in value.items()}
+        if type(number := found.get("filename")) is int and names.get(number):
+            found["filename"] = names[number]
+        return found
+    return value
 
 
 # Records of one file, by index.

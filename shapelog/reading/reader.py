@@ -38,6 +38,8 @@ class Reader:
         self.strict = strict
         self.positions = RecordPositions(trace.data) if with_positions else None
         self.ledger = Ledger(trace.name, trace.size)
+        # The string table: names of files by number, "" where two processes gave the same number to different ones.
+        self.file_names: dict[int, str] = {}
         self._verified: set[str | int] = set()
         self._mismatched: set[int] = set()
         self._undecoded: set[int] = set()
@@ -191,6 +193,11 @@ class Reader:
             self._undecoded.add(offset)
             self.ledger.add(offset, "bad-json", "the JSON of this record cannot be fully read", severity=DATA_LOSS)
         return found or {}
+
+    def name_file(self, number: int, name: str) -> None:
+        """Note an entry of the string table."""
+        known = self.file_names.setdefault(number, name)
+        self.file_names[number] = name if known == name else ""
 
     def first_header(self, kind: str, name: str, before: int) -> dict[str, Any]:
         """The header of the file's first record of a kind and name; empty where that does not come before an offset."""

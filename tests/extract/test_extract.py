@@ -90,6 +90,20 @@ def test_records_without_a_payload_are_lines_with_the_names_of_files(tmp_path: P
     assert [frame["filename"] for frame in lines[0]["dynamo_start"]["stack"]] == [make.MAIN, make.MODEL]
 
 
+def test_files_are_named_where_nothing_was_compiled(tmp_path: Path) -> None:
+    asked = {"symbol": "u0", "stack": [{"line": 3, "name": "forward", "filename": 0}]}
+    extracted(tmp_path, make.strings(make.MODEL) + make.record("create_unbacked_symbol", asked))
+    found = json.loads(tree(tmp_path)["outside/records.jsonl"])
+    assert found["create_unbacked_symbol"]["stack"][0]["filename"] == make.MODEL
+
+
+def test_a_number_that_two_processes_gave_to_different_files_stays_a_number(tmp_path: Path) -> None:
+    data = make.trace(make.compile("0/0", make.tensor(8, 16))) + make.strings("/other.py", first=1, process=make.PROCESS + 1)
+    extracted(tmp_path, data)
+    (start, *_) = tree(tmp_path)[f"process_{make.PROCESS}/0_0/records.jsonl"].splitlines()
+    assert [frame["filename"] for frame in json.loads(start)["dynamo_start"]["stack"]] == [1, make.MODEL]
+
+
 def test_attempts_before_the_last_have_directories_of_their_own(tmp_path: Path) -> None:
     data = make.trace(
         make.recompile_reasons("0/0: x", id="0/1"),

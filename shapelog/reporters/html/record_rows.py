@@ -217,13 +217,12 @@ def _header_row(title: str, records: list[IndexedRecord], owner: str) -> RecordR
 
 
 def _header_lines(records: list[IndexedRecord]) -> bytes:
-    texts = [record.header for record in records]
-    if len(texts) == 1:
-        try:
-            return orjson.dumps(_without_repeated(orjson.loads(texts[0]), records[0].first), option=orjson.OPT_INDENT_2)
-        except (ValueError, AttributeError):
-            pass
-    return "\n".join(texts).encode("utf-8", "replace")
+    try:
+        if len(records) == 1:
+            return orjson.dumps(_without_repeated(records[0].body, records[0].first), option=orjson.OPT_INDENT_2)
+        return b"\n".join(orjson.dumps(record.body) for record in records)
+    except (TypeError, ValueError):  # numbers of more than 64 bits
+        return "\n".join(record.header for record in records).encode("utf-8", "replace")
 
 
 def _without_repeated(header: dict[str, Any], first: dict[str, Any]) -> dict[str, Any]:

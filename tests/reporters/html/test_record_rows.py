@@ -107,6 +107,11 @@ def test_frames_of_generated_code_lead_to_the_record_with_it() -> None:
     assert '<a href="#compile-0-0" title="&lt;eval_with_key&gt;.5 is among its records">' in page
 
 
+def test_records_without_a_payload_have_the_names_of_files() -> None:
+    start = rows(make.small_trace())["0/0"]["dynamo_start"]
+    assert [frame["filename"] for frame in json.loads(start.make())["dynamo_start"]["stack"]] == [make.MAIN, make.MODEL]
+
+
 def test_settings_that_changed_are_whole() -> None:
     data = make.trace(compiled("0/0", tensor(8, 16), inductor_config=LONG), compiled("0/1", tensor(3, 16), inductor_config=LONG + " "))
     assert settings(data, "0/1") == {"inductor_config": LONG + " "}
