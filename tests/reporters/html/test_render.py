@@ -8,6 +8,7 @@ import zlib
 from functools import cache
 from html import escape
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -149,6 +150,12 @@ def test_every_trace_gives_a_page_whose_links_lead_somewhere_and_whose_tags_clos
     assert len(found.ids) == len(set(found.ids))
     links = [attrs["href"] for tag, attrs in found.tags if tag == "a"]
     assert all(link.startswith("#") or OUTSIDE.fullmatch(link) or EDITOR.fullmatch(link) for link in links)
+
+
+@pytest.mark.parametrize("name", [DEMO, "real/2.13/compiled_autograd.log.gz"])
+def test_headings_go_down_one_level_at_a_time(name: str) -> None:
+    levels = [int(tag[1]) for tag, _ in outline(name).tags if tag in ("h1", "h2", "h3", "h4")]
+    assert all(after <= before + 1 for before, after in pairwise(levels))
 
 
 @pytest.mark.parametrize("name", [DEMO, "lab/limit_module_widths.log.gz"])
