@@ -321,8 +321,9 @@ def test_a_fixed_program_compiles_less_and_gives_the_same(tmp_path: Path, name: 
     assert call("suggest-dynamic", str(tmp_path / "2"), "-f", "env").stdout == ""
 
 
-def test_verify_confirms_a_fixed_program(tmp_path: Path) -> None:
-    (tmp_path / "train.py").write_text(FUNCTION)
+@pytest.mark.parametrize("name", ["function", "expression", "module", "int", "pinned", "scalar", "attribute of self"])
+def test_verify_confirms_a_fixed_program(tmp_path: Path, name: str) -> None:
+    (tmp_path / "train.py").write_text(CASES[name][0])
     run(tmp_path, 1)
     assert call("fix", str(tmp_path / "1"), "--source-root", str(tmp_path), "--write").exit_code == 0
     done = call("verify", "--trace-dir", str(tmp_path / "traces"), "--", sys.executable, str(tmp_path / "train.py"))
