@@ -137,3 +137,14 @@ def test_every_document_that_the_documents_link_to_is_there() -> None:
     for document in PAGES:
         for target in re.findall(r"\]\((?!https?:|#)([\w./-]+\.\w+)", FENCE.sub("", document.read_text(encoding="utf-8"))):
             assert (document.parent / target).exists(), f"{document.name}: {target}"
+
+
+def test_the_queries_of_the_tables_run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    pytest.importorskip("pandas")
+    monkeypatch.chdir(tmp_path)
+    assert call("tables", str(ROOT / "fixtures/real/demo.log.gz"), "-o", "DIR").exit_code == 0
+    (query,), (code,) = blocks(DOCS / "tables.md", "sql"), blocks(DOCS / "tables.md", "python")
+    exec(compile(code, "docs/tables.md", "exec"), {})
+    assert "SL315" in capsys.readouterr().out
+    assert "Classifier.forward" in [function for function, *_ in duckdb.sql(query).fetchall()]
