@@ -25,6 +25,11 @@ class Verdict(Enum):
         """As a report for people names it."""
         return _VERDICT_WORDS.get(self, self.value)
 
+    @property
+    def short(self) -> str:
+        """The same where there is little room."""
+        return "refused" if self is Verdict.LIMIT else self.value
+
 
 _VERDICT_WORDS = {
     Verdict.MARKING: "avoidable by marking inputs as dynamic",

@@ -148,3 +148,10 @@ def test_the_queries_of_the_tables_run(monkeypatch: pytest.MonkeyPatch, capsys: 
     exec(compile(code, "docs/tables.md", "exec"), {})
     assert "SL315" in capsys.readouterr().out
     assert "Classifier.forward" in [function for function, *_ in duckdb.sql(query).fetchall()]
+
+
+def test_the_glossary_is_sorted_and_has_the_words_of_every_report() -> None:
+    words = re.findall(r"^\*\*(.+?)\*\* — ", (DOCS / "glossary.md").read_text(encoding="utf-8"), re.M)
+    assert words == sorted(words, key=str.casefold)
+    used = ("alternative", "avoidable", "cache entry", "caveat", "compilation", "diverge", "finding", "mark as dynamic", "next step")
+    assert {*used, "recompilation", "refused", "remedy", "reuse", "verdict"} <= set(words)

@@ -326,7 +326,7 @@ def _frame_head(page: TextPage, merged: MergedFrame, multi: bool) -> None:
         members = [entry for entry in item.recompiles if entry.verdict is verdict]
         if members:
             spent = sum(compiled.seconds for compiled in compiles if compiled.recompile and compiled.recompile.verdict is verdict)
-            parts.extend((" · ", (f"{len(members)} {verdict.value}", COLORS[verdict]), f" {seconds(spent)}" if spent >= 0.005 else ""))
+            parts.extend((" · ", (f"{len(members)} {verdict.short}", COLORS[verdict]), f" {seconds(spent)}" if spent >= 0.005 else ""))
     page.line(*parts, indent=4)
 
 
@@ -400,7 +400,7 @@ def _where(cause: Cause, quoted: set[str]) -> str:
 def _recompile(page: TextPage, item: Recompile, indent: int, quoted: set[str]) -> None:
     against = f" against {item.nearest.reference}" if item.nearest else ""
     spent = measured(item.compile.seconds)
-    page.line((id_words(item.compile), "bold"), against, "  ", (item.verdict.value, COLORS[item.verdict]), f"  {spent}", indent=indent)
+    page.line((id_words(item.compile), "bold"), against, "  ", (item.verdict.short, COLORS[item.verdict]), f"  {spent}", indent=indent)
     parameters = [cause for cause in item.causes if "SL106" in cause.codes]
     left_out = set(parameters[1:]) if page.verbose and len(parameters) > _PARAMETERS else set()  # the axes above have them all
     shown = [cause for cause in item.causes if cause not in left_out]
@@ -440,13 +440,14 @@ def _groups(page: TextPage, report: Report) -> None:
         owners = [item.members[0] for item in same]
         text = Text(f"{rank_label(owners, report.trace)}  " if report.trace.rank_count > 1 else "")
         if static:
-            text.append("static ", style="dim").append(shorten(static, room))
+            text.append(shorten(static, room)).append(" is static" if len(group.static) == 1 else " are static", style="dim")
         if dynamic:
-            text.append("  dynamic " if static else "dynamic ", style="dim").append(shorten(dynamic, room), style="cyan")
+            text.append("; " if static else "", style="dim").append(shorten(dynamic, room), style="cyan")
+            text.append(" is dynamic" if len(group.dynamic) == 1 else " are dynamic", style="dim")
         if group.converged:
-            text.append(f"  converged at {group.converged.reference}", style="green")
+            text.append(f"; no similar recompilation after {group.converged.reference}", style="green")
         elif not group.dynamic:
-            text.append("  never became dynamic", style="dim")
+            text.append("; none became dynamic", style="dim")
         page.text(text, 2)
 
 

@@ -19,7 +19,7 @@ _COMMENT = re.compile(r"(?:^|(?<=\s))#.*")
 def render_rules(entries: Sequence[Entry], options: Options) -> bytes:
     page = TextPage(options)
     names = max(len(item.rule.name) for item in entries)
-    kinds = max(len(item.rule.verdict.value) for item in entries)
+    kinds = max(len(item.rule.verdict.short) for item in entries)
     for title, members in families(entries).items():
         page.heading(title)
         for item in members:
@@ -32,7 +32,7 @@ def render_rules(entries: Sequence[Entry], options: Options) -> bytes:
 def _row(page: TextPage, rule: Rule, names: int, kinds: int) -> None:
     """Code, name, kind and remedy in columns; the remedy below the others where it would be a narrow one."""
     head = Text(f"{rule.code}  {rule.name.ljust(names)}  ")
-    head.append(rule.verdict.value.ljust(kinds), _color(rule))
+    head.append(rule.verdict.short.ljust(kinds), _color(rule))
     column = len(head.plain) + 2
     if page.width - column < _READABLE:
         head.rstrip()
@@ -45,7 +45,7 @@ def _row(page: TextPage, rule: Rule, names: int, kinds: int) -> None:
 def render_rule(entry: Entry, options: Options) -> bytes:
     page = TextPage(options)
     rule = entry.rule
-    page.line((f"{rule.code} {rule.name}", "bold"), "  ", (rule.verdict.value, _color(rule)))
+    page.line((f"{rule.code} {rule.name}", "bold"), "  ", (rule.verdict.short, _color(rule)))
     page.line(f"→ {rule.remedy}", indent=2)
     for title, text in entry.sections:
         page.heading(title)

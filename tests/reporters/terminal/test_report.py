@@ -91,6 +91,13 @@ def test_a_table_without_rows_is_left_out() -> None:
     assert "known, not used" in renderer("report", "terminal")(make.report(unused), Options(verbose=True)).decode()
 
 
+def test_words_of_verdicts_and_of_similar_graphs_are_those_of_the_summary() -> None:
+    lines = [line.strip() for line in shown("real/demo.log.gz", 140, verbose=True).splitlines()]
+    assert "0/0 is static; 0/1 0/2 0/3 are dynamic; no similar recompilation after 0/3" in lines
+    assert "1/8 against 1/7  refused  0.00 s" in lines
+    assert not [line for line in lines if "over the limit" in line or "converged" in line]
+
+
 def test_code_that_never_compiled_is_no_code_with_0_compilations() -> None:
     failed = make.trace(make.dynamo_start(id="0/0"), make.metrics("0/0", fail_type="Unsupported", fail_reason="no", has_guarded_code=False))
     page = renderer("report", "terminal")(make.report(failed), Options(verbose=True)).decode()
