@@ -103,7 +103,7 @@ def _unbacked(context: AdviceContext) -> Iterator[Alternative]:
     yield Alternative(
         tool="unbacked source",
         codes=("SL104",),
-        subject=", ".join(f"{mark.source.display_name}.size[{mark.dim}]" for mark in sorted(found)),
+        subject=some([f"{mark.source.display_name}.size[{mark.dim}]" for mark in sorted(found)], _SHOWN),
         sentence="An unbacked size is never specialized on 0 or 1, so one graph handles these calls too.",
         lines=tuple(lines),
         warning=(
@@ -184,7 +184,7 @@ def _duck(context: AdviceContext) -> Iterator[Alternative]:
         yield Alternative(
             tool="use_duck_shape",
             codes=("SL103",),
-            subject="; ".join(dict.fromkeys(pairs)),
+            subject=some(list(dict.fromkeys(pairs)), _SHOWN, "; "),
             sentence="Gives every dimension its own symbol, even where sizes are equal.",
             lines=("torch.fx.experimental._config.use_duck_shape = False",),
             warning="Applies to all frames; code that relies on equal sizes gets more guards.",
@@ -224,7 +224,7 @@ def _module_ints(context: AdviceContext) -> Iterator[Alternative]:
         yield Alternative(
             tool="allow_unspec_int_on_nn_module",
             codes=("SL315",),
-            subject=", ".join(dict.fromkeys(found)),
+            subject=some(list(dict.fromkeys(found)), _SHOWN),
             sentence="Treats int attributes of modules like other ints: dynamic from the second value on.",
             lines=("torch._dynamo.config.allow_unspec_int_on_nn_module = True",),
             warning="Applies to all modules; code that formats such an int into a string loses its graph.",
@@ -251,7 +251,7 @@ def _profile(context: AdviceContext) -> Iterator[Alternative]:
         yield Alternative(
             tool="PGO",
             codes=("SL312", "SL101", "SL102") if floats else ("SL101", "SL102"),
-            subject=", ".join(subject[:_SHOWN]) + (f" and {len(subject) - _SHOWN} more" if len(subject) > _SHOWN else ""),
+            subject=some(subject, _SHOWN),
             sentence=f"Remembers what became dynamic{', including floats,' if floats else ''} for the next run of the same job.",
             lines=("TORCH_COMPILE_JOB_ID=my_job python ...  # not 0 or 1: torch 2.8 to 2.15 parse these as booleans and fail",),
             warning="The first run does not change."
@@ -277,7 +277,7 @@ def _needless(context: AdviceContext) -> Iterator[Alternative]:
     yield Alternative(
         tool="static source",
         codes=("SL108",),
-        subject=", ".join(source.display_name for source in found),
+        subject=some([source.display_name for source in found], _SHOWN),
         sentence="Became dynamic, but every graph specialized it to one value again; keeping it static from the start saves that work.",
         lines=(f"torch.compiler.config.static_sources = {','.join(map(pattern, bases))!r}  # or TORCH_COMPILE_STATIC_SOURCES",),
         warning="The other dimensions of a listed tensor become static too.",
@@ -303,7 +303,7 @@ def _collectives(context: AdviceContext) -> Iterator[Alternative]:
         yield Alternative(
             tool="compiler collectives",
             codes=("SL702",),
-            subject=", ".join(differing),
+            subject=some(list(differing), _SHOWN),
             sentence="The ranks saw different sizes and compile at different calls. With collectives they agree on what is dynamic.",
             lines=("torch._dynamo.config.enable_compiler_collectives = True  # or TORCH_COMPILER_COLLECTIVES=1",),
             warning="Every rank must compile the same frames in the same order, or the job hangs. Fails without an accelerator.",
@@ -507,7 +507,7 @@ def _dynamic_true(context: AdviceContext) -> Iterator[Alternative]:
         yield Alternative(
             tool="dynamic=True",
             codes=("SL102",),
-            subject=", ".join(dict.fromkeys(ints)),
+            subject=some(list(dict.fromkeys(ints)), _SHOWN),
             sentence="Makes every size and int dynamic from the first compilation on; in this version no list can do that for an int.",
             lines=("torch.compile(fn, dynamic=True)",),
             warning=(

@@ -244,7 +244,7 @@ def _after_limit(replayed: Replay, marks: Marks) -> Iterator[str]:
     hits = [(plan.frame.title, call.compile) for plan in replayed.plans for call in plan.calls if call.compile.outcome is Outcome.LIMIT]
     if not hits:
         return
-    named = ", ".join(dict.fromkeys(title for title, _ in hits))
+    named = some(list(dict.fromkeys(title for title, _ in hits)), _SHOWN)
     more = replayed.cost(marks).unrecorded
     often = "" if not more else ", once" if more == 1 else f", up to {more} times"
     then = "raised errors" if all(compile.raised_at_limit for _, compile in hits) else "ran in eager mode and left no records"
@@ -286,7 +286,7 @@ def _seconds_unsure(replayed: Replay, marks: Marks) -> Iterator[str]:
     """
     assumed = [plan.frame.title for plan in replayed.plans if plan.frame.seconds and plan.assumes_seconds(marks)]
     if assumed:
-        named = ", ".join(dict.fromkeys(assumed))
+        named = some(list(dict.fromkeys(assumed)), _SHOWN)
         yield (
             f"This trace has no time for a dynamic compilation of {named} (or its code came from a cache): "
             f"it is assumed to take up to {DYNAMIC_OVER_STATIC} times as long as a static one."

@@ -25,10 +25,12 @@ from shapelog.recompiles.facts import FactTable
 from shapelog.recompiles.graph_reuse import guards_hold
 from shapelog.recompiles.int_usage import QuotedCode, Use, spelled, use_in
 from shapelog.recompiles.nearest_entry import MOST_COMPARED
-from shapelog.text import one_line
+from shapelog.text import one_line, some
 
 _NOT_YOURS = "entries match by name in every frame, and the code that needs the mark is a library's, where you cannot rename it"
 _NOT_ALL_SEEN = "and the trace does not show everything it does with it"
+# The most functions that a sentence names.
+_SHOWN = 6
 
 
 class HarmfulMark(NamedTuple):
@@ -278,7 +280,7 @@ def _is_same_function(one: Frame, other: Frame) -> bool:
 
 def _rename(name: str, frame: Frame, helped: list[Frame]) -> str:
     others = dict.fromkeys(f"{item.title}{_where(item) if item.title == frame.title else ''}" for item in helped)
-    return f"entries match by name in every frame: rename {name.partition('[')[0]} in {', '.join(others)}"
+    return f"entries match by name in every frame: rename {name.partition('[')[0]} in {some(list(others), _SHOWN)}"
 
 
 def _where(frame: Frame) -> str:

@@ -48,6 +48,23 @@ def test_a_suggestion_for_hundreds_of_functions_names_a_few_and_json_all() -> No
     assert "layer_299 (frame 299)" in shown(many, limit=0)
 
 
+@pytest.mark.parametrize("version", ["2.13.0", "2.6.0"])
+def test_no_sentence_names_hundreds_of_functions_or_sources(version: str) -> None:
+    frames = [static_sizes(10, 12, 1, frame=number, name=f"g{number}", source=f"L['x{number}']") for number in range(60)]
+    reason = "{}/0: tensor 'x' dtype mismatch. expected Float, actual Double"
+    frames += [
+        int_values(3, 4, frame=number, name=f"f{number}") + refused(f"{number}/2", reason.format(number)) for number in range(60, 120)
+    ]
+    advice = make.advice(trace(*frames, version=version))
+    sentences = [
+        *advice.caveats,
+        *(item.subject for item in advice.alternatives),
+        *(text for item in advice.suggestions for text in item.python),
+    ]
+    assert any(re.search(r"\bg0, .* and \d+ more", text) for text in sentences)
+    assert [text for text in sentences if len(text) > 600] == []
+
+
 def test_lines_to_paste_and_sources_are_listed_up_to_the_limit() -> None:
     inputs = [tuple(tensor(size + index, 8, source=f"L['x{index}']") for index in range(90)) for size in (10, 12)]
     made = trace(*(compiled(f"0/{number}", *item) for number, item in enumerate(inputs)))
