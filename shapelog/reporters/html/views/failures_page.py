@@ -92,6 +92,11 @@ class CardGroup(NamedTuple):
     anchor: str
     cards: tuple[Card, ...]
 
+    @property
+    def times(self) -> int:
+        """How often it happened, as the overview counts."""
+        return sum(card.item.times for card in self.cards)
+
 
 class FailuresPage(NamedTuple):
     """The view, without groups where everything was compiled in one piece. ``by_line`` leads from lines of the source to cards,
@@ -143,7 +148,7 @@ def failures_page(found: Iterable[Interruption], source: SourcePage, anchors: An
 
 
 def _lead(groups: tuple[CardGroup, ...], breaks: int) -> str:
-    times = {group.cards[0].item.kind: sum(card.item.times for card in group.cards) for group in groups}
+    times = {group.cards[0].item.kind: group.times for group in groups}
     places = {group.cards[0].item.kind: sum(len(card.places) for card in group.cards) for group in groups}
     more = breaks - times.get(InterruptionKind.BREAK, 0)
     counts = []

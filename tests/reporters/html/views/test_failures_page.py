@@ -12,6 +12,7 @@ from shapelog.report.report import Report
 from shapelog.report.repository_paths import Repository
 from shapelog.reporters import Options
 from shapelog.reporters.html import render
+from shapelog.reporters.html.overview import overview
 from shapelog.reporters.html.page_context import PageContext, page_context
 from shapelog.reporters.html.views.failures_page import Card, FailuresPage
 
@@ -111,6 +112,15 @@ def test_what_did_not_finish_is_no_failure() -> None:
     (group,) = view_of(make.report(make.trace(make.dynamo_start("f", id="0/0")))).groups
     assert (group.title, group.cards[0].kind) == ("Compilations that did not finish", "unfinished")
     assert group.cards[0].costs == ("1 compilation did not finish",)
+
+
+def test_a_heading_counts_as_the_overview_does() -> None:
+    tiles = {tile.label: tile.number for tile in overview(report_of(DEMO), (), ()).tiles}
+    assert {group.title: group.times for group in view_of(report_of(DEMO)).groups} == {
+        "Recompile limit": tiles["refused"],
+        "Graph breaks": tiles["graph breaks"],
+    }
+    assert 'Graph breaks <span class="count">3</span>' in section(page(report_of(DEMO)))
 
 
 def test_the_page_about_the_trace_leads_to_the_cards_and_does_not_repeat_them() -> None:
