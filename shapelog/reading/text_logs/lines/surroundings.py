@@ -3,8 +3,7 @@
 import html
 import re
 
-import orjson
-
+from shapelog.reading.text_logs.lines.exports import message_in
 from shapelog.reading.text_logs.lines.whole_lines import LONGEST_LINE
 
 _ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[A-Za-z]|\][^\x07\x1b]{0,999}(?:\x07|\x1b\\)|[()][A-Z0-9]|[=>A-Z])")
@@ -16,7 +15,8 @@ _REPEATED = re.compile(r" ?\[repeated \d{1,9}x across cluster\](?: \(Ray dedupli
 _CLUSTER = "x across cluster]"
 # A path that an editor or a page made a link of, in Markdown.
 _LINK = re.compile(r"\[([^\[\]\n]{1,400})\]\((?:https?|file|vscode)[^()\s]{0,2000}\)?")
-_ENTITIES = ("&lt;", "&gt;", "&amp;", "&quot;", "&#")
+_BREAKS = ("<br>", "<br/>", "<br />")
+_ENTITIES = ("&lt;", "&gt;", "&amp;", "&quot;", "&nbsp;", "&#")
 # What word processors and chats write for the characters of a log.
 _CHARACTERS = {"\xa0": " ", "\u2002": " ", "\u2003": " ", "\u202f": " ", "\u200b": "", "\u2011": "-"}
 _QUOTATION_MARKS = {"'": "\u2018\u2019", '"': "\u201c\u201d"}
@@ -33,23 +33,22 @@ _LAUNCHER = re.compile(
     r"|\d{1,4}: (?=\S|  )|[A-Za-z][\w.-]{0,60} {1,20}\| |E {7}|E$"
     r"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d [\w.-]{1,80} [\w./-]{1,80}(?:\[\d{1,9}\])?: )"
 )
-# The fields of JSON objects, one a line, that hold the line as it was printed: Docker, Python's loggers, cloud providers. That of
-# loguru is in a field "record".
-_MESSAGES = ("log", "message", "event", "msg", "textPayload", "text")
 _FENCE = re.compile(r"\s*(?:`{3,}|~{3,})[\w-]{0,20}\s*$")
 
 
 def as_printed(line: str) -> str:
     """A line of a file without what was added to its characters: colors, quotes, entities of HTML, typographic quotes and blanks."""
     line = line[:LONGEST_LINE]
-    if line.startswith('{"'):
-        line = _of_object(line)
+    if line.startswith(('{"', '{ "')):
+        line = message_in(line)
     if "\x1b" in line:
         line = _ANSI.sub("", line)
     if "%|" in line:
         line = _PROGRESS.sub("", line)
     if _CLUSTER in line:
         line = _REPEATED.sub("", line)
+    if line.endswith(_BREAKS):
+        line = line.rpartition("<")[0]
     if "&" in line and any(map(line.__contains__, _ENTITIES)):
         line = html.unescape(line)
     if "](" in line:
@@ -70,7 +69,7 @@ def is_as_printed(text: str) -> bool:
     """Whether ``as_printed`` leaves every line of a text as it is; then it need not be asked for each."""
     return (
         text[0] not in ">\ufeff{"
-        and not any(mark in text for mark in ("\r", "\x1b", "\n>", '\n{"', "%|", "](", _CLUSTER))
+        and not any(mark in text for mark in ("\r", "\x1b", "\n>", '\n{"', '\n{ "', "<br", "%|", "](", _CLUSTER))
         and not ((" >" in text or "\t>" in text) and _QUOTED_LINE.search(text))
         and ("&" not in text or not any(map(text.__contains__, _ENTITIES)))
         and (text.isascii() or not _RARE.search(text))
@@ -100,16 +99,3 @@ def is_fence(line: str) -> bool:
 def is_heading(line: str) -> bool:
     """Whether a line is a heading in Markdown."""
     return re.match(r"\s*#{1,6} \S", line) is not None
-
-
-def _of_object(text: str) -> str:
-    """The message in the JSON object that Docker and the loggers of programs make of each line; other text as it is."""
-    try:
-        fields = orjson.loads(text)
-    except ValueError:
-        return text
-    record = fields.get("record")
-    line = next((fields[key] for key in _MESSAGES if isinstance(fields.get(key), str)), text)
-    if isinstance(record, dict) and isinstance(record.get("message"), str):
-        line = record["message"]
-    return line.removesuffix("\n")

@@ -7,6 +7,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from shapelog.reading.text_logs.lines.copied import as_written
+from shapelog.reading.text_logs.lines.exports import exported_lines
 from shapelog.reading.text_logs.lines.leads import lead_of
 
 # What is read of one line; a longer one is cut there.
@@ -16,6 +17,7 @@ _KEPT = 4 * LONGEST_LINE  # a character has four bytes at most
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
+_BLANKS_OF_PAGES = re.compile("&nbsp;|\xa0")
 # What people paste is no longer than this; only that is changed to what it was before.
 LONGEST_PASTE = 1 << 19
 
@@ -39,6 +41,8 @@ def whole_lines(chunks: Iterable[bytes]) -> Iterator[Piece]:
                 yield Piece(lines, lead)
             return
     if first:
+        text = _BLANKS_OF_PAGES.sub(" ", first.decode("utf-8", "surrogateescape"))
+        first = exported_lines(text).encode("utf-8", "surrogateescape")
         lead = lead_of(first)
         text = (lead.sub(b"", first) if lead else first).decode("utf-8", "surrogateescape")
         yield Piece((as_written(text.removesuffix("\n")) + "\n").encode("utf-8", "surrogateescape"))
