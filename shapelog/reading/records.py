@@ -327,6 +327,7 @@ class Metrics(NamedTuple):
     is_forward: bool | None = None
     is_unnumbered: bool = False
     assumes_entries: bool = False
+    lost_graph: bool = False
     lost_reasons: str = ""
     fail_type: str = ""
     fail_reason: str = ""
@@ -421,8 +422,9 @@ _COUNTS = (
     ("fail_line", "fail_user_frame_lineno"),
     ("code_line", "co_firstlineno"),
 )
-# The last two are of a text log, whose transcript needs ids where the log has none: of a compile, and of the entries in its reasons.
-_FLAGS = ("has_guarded_code", "is_forward", "is_unnumbered", "assumes_entries")
+# The last three are of a text log, whose transcript needs ids where the log has none: of a compile, and of the entries in its reasons.
+# Its graph may have been cut off.
+_FLAGS = ("has_guarded_code", "is_forward", "is_unnumbered", "assumes_entries", "lost_graph")
 _TEXTS = (
     ("lost_reasons", "lost_reasons"),  # of a text log: how it came to have none
     ("fail_reason", "fail_reason"),

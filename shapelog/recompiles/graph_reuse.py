@@ -40,7 +40,9 @@ _STATIC_MARKS = Property(Kind.MARKING, name="_dynamo_static_indices")
 
 
 def similar(one: Compile, other: Compile) -> bool:
-    """Whether two compiles have similar graphs; a graph without operations is similar to no other."""
+    """Whether two compiles have similar graphs, or may have, where a log is cut; one without operations is similar to no other."""
+    if one.metrics.lost_graph or other.metrics.lost_graph:
+        return True
     if one.graph_span is None or other.graph_span is None:
         return False
     if one.graph_span.digest and one.graph_span.digest == other.graph_span.digest:

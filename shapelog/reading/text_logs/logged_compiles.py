@@ -45,6 +45,7 @@ class LoggedCompile:
     has_env: bool = False
     has_guards: bool = False
     has_graph: bool = False
+    lost_graph: bool = False
     limit: str | None = None
     limit_value: str = ""
     failure: FailureText | None = None
@@ -175,6 +176,10 @@ class LoggedCompiles:
         self._latest.pop(process, None)  # the last one comes last
         self._latest[process] = compile
         return compile
+
+    def known(self, head: Head) -> LoggedCompile | None:
+        """The compile of the id in a head, where the log had it before."""
+        return self._current.get((self._process(head), head.compile.partition("_")[0]))
 
     def refused(self, head: Head, code: Code) -> LoggedCompile | None:
         """The last compile of a process, where it hit the recompile limit and no exception followed yet."""
@@ -318,6 +323,9 @@ class LoggedCompiles:
             metrics["lost_reasons"] = compile.lost_reasons
         if compile.assumes_entries:
             metrics["assumes_entries"] = True
+        is_cut = compile.lost_graph or not (compile.has_env or compile.reasons)  # what comes before a graph is not there, either
+        if compile.has_guards and not compile.has_graph and self._contents.messages["graph_code"] and is_cut:
+            metrics["lost_graph"] = True
         if compile.limit is not None:
             metrics |= {"fail_type": "RecompileLimitExceeded", "fail_reason": compile.limit}
             if compile.limit_value:

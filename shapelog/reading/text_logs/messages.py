@@ -21,6 +21,8 @@ _TRIGGERED = re.compile(r"triggered by the following guard failure(?:s|\(s\))?:?
 # The head of the next line, of which a page has cut the end.
 _CUT_HEAD = re.compile(r"\S*torch[/\\]_dynamo\S*\s*")
 _ITEM = re.compile(r"^\s*- ?(.*)$")
+# What a log has of a message whose first line it has lost.
+_IS_REST = re.compile(rf"{_ITEM.pattern}|^\s*triggered by the following guard failure")
 _GUARD_NUMBER = re.compile(r"^\s*guard \d{1,9} failures?:?\s*$")
 _SUGGESTED = re.compile(
     r"environment variable would enable dynamic compilation.*?(?:TORCH_COMPILE_DYNAMIC_SOURCES=\"(?P<sources>.*)\")?\s*$"
@@ -64,11 +66,11 @@ def recompiles(lines: Iterable[str]) -> Iterator[RecompileText]:
         if found is None:
             body.append(line)
             continue
-        if code is not None or any(map(_ITEM.match, body)):
+        if code is not None or any(map(_IS_REST.search, body)):
             yield _recompile(code, body)._replace(is_mentioned=is_mentioned)
         code, is_mentioned = _code(found), is_in_sentence(line, found.start())
         body = [line[found.end() :]]
-    if code is not None or any(map(_ITEM.match, body)):
+    if code is not None or any(map(_IS_REST.search, body)):
         yield _recompile(code, body)._replace(is_mentioned=is_mentioned)
 
 

@@ -391,6 +391,8 @@ class Transcriber:
                 parts.append([])
             elif parts:
                 parts[-1].append(line)
+        if not parts and (cut := self._compiles.known(head)):
+            cut.lost_graph = True
         for part in parts:
             if not part or not _MADE_BY_DYNAMO.search(part[0]) or "pre insert" in part[0]:
                 continue

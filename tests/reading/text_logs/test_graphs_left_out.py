@@ -80,3 +80,37 @@ def test_a_stride_that_has_a_symbol_is_known(tmp_path: Path) -> None:
     [item] = explain_trace(load(tmp_path / "log.txt"), debug=True).recompiles
     assert item.causes[0].sentence == "the stride of x in dim 0 changed from 100 to 130: a slice of a different width"
     assert item.verdict is Verdict.MARKING
+
+
+GRAPH = "V1127 00:29:10.112000 8756 torch/_dynamo/output_graph.py:1291] [0/{0}] [__graph_code] "
+BODY = (
+    "TRACED GRAPH",
+    " ===== __compiled_fn_1 =====",
+    " class GraphModule(torch.nn.Module):",
+    '    def forward(self, L_x_: "f32[{0}][1]cpu"):',
+)
+
+
+def graph(number: int, size: int, begin: int = 0) -> Iterator[str]:
+    code = (
+        "        # File: /srv/net.py:8 in f, code: return x * 2",
+        '        mul: "f32[{0}][1]cpu" = l_x_ * 2;  l_x_ = None',
+        "        return (mul,)",
+    )
+    yield from (GRAPH.format(number) + line.format(size) for line in (*BODY, *code)[begin:])
+
+
+def test_a_graph_that_a_log_lost_with_its_beginning_is_no_other_graph(tmp_path: Path) -> None:
+    second = [line for line in dynamic(1, 20, "2 <= L['x'].size()[0]", size("0/0", 10, 20)) if "create_symbol" not in line]
+    lines = (*first(10), *second[:3], *graph(1, 20), *second[3:])
+    for text in (lines, (*graph(0, 10, begin=1), *lines)):
+        (tmp_path / "log.txt").write_text("\n".join(text) + "\n")
+        (item,) = explain_trace(load(tmp_path / "log.txt"), debug=True).recompiles
+        assert (item.codes, item.blocking_rule) == (("SL101",), "")
+
+
+def test_a_recompilation_whose_function_and_reasons_are_lost_has_no_invented_cause(tmp_path: Path) -> None:
+    lines = (*first(10), *list(dynamic(1, 20, "2 <= L['x'].size()[0]"))[1:])
+    (tmp_path / "log.txt").write_text("\n".join(lines) + "\n")
+    (item,) = explain_trace(load(tmp_path / "log.txt"), debug=True).recompiles
+    assert item.compile.metrics.lost_reasons == "the log leaves out its reasons"
