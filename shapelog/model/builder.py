@@ -201,6 +201,7 @@ class Builder:
                 process.generation += compile.id.generation == process.generation
             compile = None
         if compile is None:
+            process.generation += header.get("begins_run") is True  # in the transcript of a log that is cut
             generation = process.generation if frame >= 0 else 1
             made = CompileId(frame, number, key[2] if key[2] >= 0 else None, generation)
             compile = CompileBuilder(made, process.number, len(process.compiles), record.offset, attempt=attempt)

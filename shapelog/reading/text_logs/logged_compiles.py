@@ -29,7 +29,7 @@ _LARGEST_PROCESS_ID = 1 << 22
 class LoggedCompile:
     """What is known so far of one compile. ``ids`` is None until one without an id gets one; what is written meanwhile waits.
 
-    One that ``is_implied`` is not in the log, but its cache entry was checked.
+    One that ``is_implied`` is not in the log, but its cache entry was checked. With one that ``begins_run``, ids started again.
     """
 
     ids: dict[str, int] | None
@@ -59,6 +59,7 @@ class LoggedCompile:
     waiting: list[tuple[dict[str, Any], str | None, int]] = field(default_factory=list)
     listed: list[str] = field(default_factory=list)
     is_implied: bool = False
+    begins_run: bool = False
     is_closed: bool = False
 
     def number(self, text: str) -> int | str:
@@ -108,6 +109,8 @@ class LoggedCompiles:
         self._keys: dict[tuple[int, int], list[tuple[int, str]]] = {}
         self._frames: set[tuple[int, int]] = set()
         self._entries: set[tuple[int, str]] = set()
+        self._newest: dict[tuple[int, int], tuple[int, str]] = {}
+        self._is_new_run = False
         self._largest_frame = -1
 
     def __len__(self) -> int:
@@ -152,7 +155,8 @@ class LoggedCompiles:
         if found["frame"] is not None and code.name:
             self._start_again(key, int(found["frame"]), head, code)
         compile = self._current.get(key)
-        if compile is not None and _comes_again(compile, begins, attempt):
+        comes_again = compile is not None and _comes_again(compile, begins, attempt)
+        if compile is not None and comes_again:
             self._close(compile)
             compile = None
         if compile is None:
@@ -163,6 +167,8 @@ class LoggedCompiles:
             if found["autograd"] is not None:
                 ids["compiled_autograd_id"] = int(found["autograd"])
             frame = process, ids.get("frame_id", -1)
+            starts_over = self._starts_over(frame, ids.get("frame_compile_id", 0), head.time)
+            self._is_new_run = starts_over and not comes_again and begins not in ("", "limit")
             if begins == "reasons" and (ids.get("frame_compile_id") == 1 or not (names_entries or frame in self._frames)):
                 self._add_first(key, ids, head, code)
             self._frames.add(frame)
@@ -176,6 +182,14 @@ class LoggedCompiles:
         self._latest.pop(process, None)  # the last one comes last
         self._latest[process] = compile
         return compile
+
+    def _starts_over(self, frame: tuple[int, int], number: int, time: str) -> bool:
+        """Whether a compile has a lower number than one of its frame that the log has before it."""
+        newest, when = self._newest.get(frame, (-1, ""))
+        is_over = number < newest and "" < when <= time
+        if is_over or number > newest:
+            self._newest[frame] = number, time
+        return is_over
 
     def known(self, head: Head) -> LoggedCompile | None:
         """The compile of the id in a head, where the log had it before."""
@@ -208,7 +222,8 @@ class LoggedCompiles:
         latest = self._latest.get(process)
         if latest is not None and latest.limit is not None:  # its metrics come before those of the next
             self._close(latest)
-        compile = LoggedCompile(ids, process, head.time, self.line)
+        compile = LoggedCompile(ids, process, head.time, self.line, begins_run=self._is_new_run)
+        self._is_new_run = False
         self._all.append(compile)
         self._latest[process] = compile
         if key is not None:
@@ -295,6 +310,7 @@ class LoggedCompiles:
             return
         rank = self._ranks.get(compile.process)
         known = {"rank": rank} if rank is not None else {}
+        known |= {"begins_run": True} if compile.begins_run else {}
         self._out.add(
             {**header, **known, **compile.ids, "attempt": compile.attempt},
             payload,

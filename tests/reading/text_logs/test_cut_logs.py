@@ -8,6 +8,7 @@ import pytest
 from shapelog import load
 from shapelog.check.check import check
 from shapelog.check.policy import Policy
+from shapelog.recompiles.explain import explain_trace
 from shapelog.report.alerts import collect_alerts
 from shapelog.report.explain_compile import explain_compile
 from shapelog.report.report import Report, analyze
@@ -1030,3 +1031,30 @@ def test_hints_of_a_joined_error_are_no_part_of_what_it_met(tmp_path: Path) -> N
     (finding,) = report_of(text, tmp_path).findings
     assert finding.message is not None
     assert (finding.message.title, finding.message.hints) == ("Observed exception", ("run it without compile.",))
+
+
+def of_run(minute: int, number: int, before: int, after: int) -> str:
+    guards = f"V1127 00:{minute}:10.211000 8756 torch/_dynamo/guards.py:2863] [0/{number}]"
+    tensor = (
+        f"check_tensor(L['x'], Tensor, DispatchKeySet(CPU), torch.float32, device=None, requires_grad=False, size=[{after}], stride=[1])"
+    )
+    tree = "TREE_GUARD_MANAGER:", "+- RootGuardManager", "| +- GuardManager: source=L['x']", f"| | +- TENSOR_MATCH: {tensor}"
+    recompiled = (
+        "Recompiling function f in /srv/net.py:4",
+        "    triggered by the following guard failure(s):",
+        f"    - 0/{number - 1}: tensor 'x' size mismatch at index 0. expected {before}, actual {after}",
+    )
+    lines = [f"{guards} [__recompiles] {line}" for line in recompiled if number]
+    return "".join(f"{line}\n" for line in (*lines, *(f"{guards} [__guards] {line}" for line in tree)))
+
+
+@pytest.mark.parametrize("minute", [30, 20])
+def test_ids_that_started_again_are_of_another_frame_where_the_first_ones_are_cut_off(minute: int, tmp_path: Path) -> None:
+    path = tmp_path / "run.txt"
+    path.write_text(of_run(29, 2, 4, 5) + of_run(29, 3, 5, 6) + of_run(minute, 0, 0, 4) + of_run(minute, 1, 4, 5), encoding="utf-8")
+    trace = load(path)
+    labels = [compile.label for frame in trace.frames for compile in frame.compiles]
+    is_later = minute == 30  # excerpts may be in any order
+    assert labels == (["0/2", "0/3", "0/0#2", "0/1#2"] if is_later else ["0/2", "0/3", "0/0", "0/1"])
+    if is_later:
+        assert {code for item in explain_trace(trace, debug=True).recompiles for code in item.codes} == {"SL101"}
