@@ -15,7 +15,7 @@ _LISTED = re.compile(
 )
 _TENSOR = re.compile(
     r"check_tensor\((?P<source>.*?), (?P<type>[\w.]+), DispatchKeySet\(.*?\), torch\.(?P<dtype>\w+), device=.*?, "
-    r"requires_grad=(?P<grad>True|False)"
+    r"requires_grad=(?P<grad>True|False)(?:, size=\[(?P<size>[^\]]*)\])?"
 )
 
 
@@ -101,6 +101,9 @@ class LoggedGuards:
             if tracked is None:
                 continue
             sizes, strides = ([compile.number(tracked[key]) for key in sorted(tracked) if key[0] == part] for part in ("size", "stride"))
+            dims = len(found["size"].split(", ")) if found["size"] else 0
+            if found["size"] is not None and (len(sizes) != dims or len(strides) not in (0, dims)):
+                continue  # the log has lost some
             describes = {"describer_id": len(self._compiles), "id": number}
             tensor = {
                 **describes,

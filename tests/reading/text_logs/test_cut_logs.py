@@ -1058,3 +1058,18 @@ def test_ids_that_started_again_are_of_another_frame_where_the_first_ones_are_cu
     assert labels == (["0/2", "0/3", "0/0#2", "0/1#2"] if is_later else ["0/2", "0/3", "0/0", "0/1"])
     if is_later:
         assert {code for item in explain_trace(trace, debug=True).recompiles for code in item.codes} == {"SL101"}
+
+
+def test_a_tensor_of_which_a_log_has_lost_a_size_has_no_number_of_dimensions(tmp_path: Path) -> None:
+    entry, call = of_run(29, 0, 0, 4), of_run(29, 1, 4, 5)
+    head = "V1127 00:29:10.211000 8756 torch/fx/experimental/symbolic_shapes.py:3821] [0/1] track_symint L['x']."
+    tracked = f"{head}size()[0] 5 None\n", f"{head}stride()[0] 1 None\n"
+    for kept in ((0, 1), (1,), (0,)):
+        path = tmp_path / f"{len(kept)}{kept[0]}.txt"
+        reasons, guards = call[: call.index("TREE")].rsplit("\n", 1)[0], call[call.index("TREE") :]
+        path.write_text(f"{entry}{reasons}\n" + "".join(tracked[at] for at in kept) + HEADED.format(guards), encoding="utf-8")
+        inputs = [compile.inputs for frame in load(path).frames for compile in frame.compiles][-1]
+        assert [item.size for item in inputs] == ([(5,)] if 0 in kept else [])
+
+
+HEADED = "V1127 00:29:10.211000 8756 torch/_dynamo/guards.py:2863] [0/1] [__guards] {}"
