@@ -111,7 +111,7 @@ class CheckResult:
         def is_about_others(step: NextStep) -> bool:
             return not (is_for_marks if step.kind is StepKind.MARK else failed.intersection(step.rules))
 
-        return tuple(sorted(next_steps(self.found), key=is_about_others) if failed else next_steps(self.found))
+        return tuple(sorted(next_steps(self.found), key=is_about_others) if self.has_failed else next_steps(self.found))
 
     @property
     def exceeded(self) -> tuple[BudgetUse, ...]:

@@ -99,6 +99,12 @@ def test_what_came_along_with_a_size_of_one_does_not_fail() -> None:
     assert failing(check(found, Policy(fail_on=(AlertKind.RECOMPILE,)))) == ["SL301", "SL104"]
 
 
+@pytest.mark.parametrize("name", RECORDED)
+def test_the_next_steps_of_a_report_are_those_of_every_format(name: str) -> None:
+    found = collect_alerts(report_of(name), Repository("nowhere"))
+    assert [step.title for step in without_policy(found).next_steps] == [step.title for step in next_steps(found)]
+
+
 def test_the_next_steps_begin_with_what_failed() -> None:
     found = of_fixture("real/demo")
     breaks = check(found, Policy(fail_on=(AlertKind.BREAK,))).next_steps
