@@ -83,7 +83,8 @@ class LoggedCompile:
 
     @property
     def has_symbols_alone(self) -> bool:
-        return not (self.is_over or self.has_graph or self.code.name)
+        has_message = any("artifact" in header for header, *_ in self.waiting)  # a graph break, say
+        return not (self.is_over or self.has_graph or self.code.name or has_message)
 
     @property
     def is_over(self) -> bool:

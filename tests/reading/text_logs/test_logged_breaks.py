@@ -99,3 +99,11 @@ def test_the_warning_may_have_lost_its_heads(tmp_path: Path) -> None:
 def test_a_cut_head_is_no_break(tmp_path: Path) -> None:
     text = PARTS["broken"] + "V1127 04:01:12.283000 22967 torch/_dynamo/symbolic_convert.py:5124] [1/0] [__graph_breaks]\n"
     assert len(breaks(text, tmp_path)) == 1
+
+
+def test_a_break_without_a_place_counts_where_recompilations_have_ids(tmp_path: Path) -> None:
+    recompiled = "Recompiling function f in a.py:3\n    triggered by the following guard failure(s):\n    - 0/0: L['scale'] == 2\n"
+    text = f"{recompiled}\nAnd the breaks:\nGraph break in user code at exp06.py:XX\nReason: .item() call was found\n"
+    (tmp_path / "run.txt").write_text(text, encoding="utf-8")
+    breaks = [item.message.title for frame in load(tmp_path / "run.txt").frames for compile in frame.compiles for item in compile.breaks]
+    assert breaks == [".item() call was found"]
