@@ -15,6 +15,7 @@ Result = Literal[
     "explanation",
     "advice",
     "next steps",
+    "first step",
     "verification",
     "fix",
     "fleet",
@@ -73,6 +74,7 @@ RENDERERS: dict[Result, dict[str, str]] = {
         "python": "shapelog.reporters.paste:render_python",
     },
     "next steps": {"terminal": "shapelog.reporters.terminal.next_steps:render_next_steps"},
+    "first step": {"terminal": "shapelog.reporters.terminal.next_steps:render_first_step"},
     "verification": {
         "terminal": "shapelog.reporters.terminal.verification:render_verification",
         "json": "shapelog.reporters.json.verification:verification_data",

@@ -45,8 +45,7 @@ def suggest_dynamic(traces: tuple[str, ...], torch_version: str | None, options:
 
         rendered = rendering("advice", advice, options)(target)
         if target.format == "terminal":
-            steps = rendering("next steps", _other_steps(explained, advice, options.debug), options)(target)
-            return rendered + steps if advice.suggestions else steps.lstrip(b"\n") + (b"\n" if steps else b"") + rendered
+            return _with_steps(rendered, advice, _steps(explained, advice, options.debug), options, target)
         if not rendered:
             message(f"nothing to set: {why_nothing(advice)}")
         return rendered
@@ -77,16 +76,29 @@ def _advise(explained: "Explanations", version: "TorchVersion | None", debug: bo
         raise ShapelogError(text) from error
 
 
-def _other_steps(explained: "Explanations", advice: "Advice", debug: bool) -> "tuple[NextStep, ...]":
-    """What would help in addition to marking, the most worthwhile first."""
+def _with_steps(rendered: bytes, advice: "Advice", steps: "tuple[NextStep, ...]", options: CommonOptions, target: Target) -> bytes:
+    """The advice, and what would help in addition to marking: before the advice where nothing is to mark, else after it.
+
+    Where another step than the marks is the first of the report, it is named on top.
+    """
+    from shapelog.report.steps.step import StepKind
+
+    others = tuple(step for step in steps if step.kind is not StepKind.MARK)
+    listed = rendering("next steps", others, options)(target)
+    if not advice.suggestions:
+        return listed.lstrip(b"\n") + (b"\n" if listed else b"") + rendered
+    begun = rendering("first step", others[0], options)(target) if steps[0].kind is not StepKind.MARK else b""
+    return begun + rendered + listed
+
+
+def _steps(explained: "Explanations", advice: "Advice", debug: bool) -> "tuple[NextStep, ...]":
+    """What to do, the most worthwhile first."""
     from shapelog.report.alerts import collect_alerts
     from shapelog.report.next_steps import next_steps
     from shapelog.report.report import report_on
     from shapelog.report.repository_paths import Repository
-    from shapelog.report.steps.step import StepKind
 
-    found = collect_alerts(report_on(explained, debug)._replace(advice=advice), Repository())
-    return tuple(step for step in next_steps(found) if step.kind is not StepKind.MARK)
+    return next_steps(collect_alerts(report_on(explained, debug)._replace(advice=advice), Repository()))
 
 
 def _report_problems(explained: "Explanations", strict: bool) -> bool:

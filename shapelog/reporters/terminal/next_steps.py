@@ -11,10 +11,29 @@ from shapelog.text import file_name, one_line, plural
 _PLACES = 3
 
 
+# The heading of the list below the advice on marks.
+_BEYOND_MARKING = "Beyond marking"
+
+
+def render_first_step(step: NextStep, options: Options) -> bytes:
+    """The step that comes before the marks, above the advice on these."""
+    page = TextPage(options)
+    start_here(page, step, f"see {_BEYOND_MARKING} below")
+    page.blank()
+    return page.bytes()
+
+
+def start_here(page: TextPage, step: NextStep, where: str) -> None:
+    """The first step in short, and ``where`` all about it is."""
+    saved = saving_words(step.saving)
+    page.line(("Start here: ", "bold"), step.title)
+    page.line((saved, "green"), ("; " if saved else "", "dim"), (where, "dim"), indent=2)
+
+
 def render_next_steps(steps: tuple[NextStep, ...], options: Options) -> bytes:
     """A list of its own, for what belongs to another output."""
     page = TextPage(options)
-    next_steps_list(page, steps, title="Beyond marking")
+    next_steps_list(page, steps, title=_BEYOND_MARKING)
     return page.bytes()
 
 

@@ -19,12 +19,11 @@ from shapelog.report.phases import ALL, phase_seconds, phase_words
 from shapelog.report.report import Axis, FrameReport, Report
 from shapelog.report.repository_paths import Repository
 from shapelog.report.results import Column, Finding, Location
-from shapelog.report.steps.step import NextStep, saving_words
 from shapelog.report.trace_health import health_of
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.diagnostic import also, code_place, diagnostic, id_words, note
 from shapelog.reporters.terminal.exports import export_expressions, export_findings, export_tables, exports_summary
-from shapelog.reporters.terminal.next_steps import next_steps_list
+from shapelog.reporters.terminal.next_steps import next_steps_list, start_here
 from shapelog.reporters.terminal.ranks import ranks_alike, ranks_heading, what_ranks_share
 from shapelog.reporters.terminal.text_page import COLORS, LEVEL_COLORS, TextPage, first
 from shapelog.rule_docs import RULES_URL
@@ -97,16 +96,8 @@ def render(report: Report, options: Options) -> bytes:
     top = TextPage(options)
     _head(top, report)
     if steps and top.lines + page.lines > _SCREEN:
-        _start(top, steps)
+        start_here(top, steps[0], "all steps are listed at the end" if len(steps) > 1 else "details at the end")
     return top.bytes() + page.bytes()
-
-
-def _start(page: TextPage, steps: tuple[NextStep, ...]) -> None:
-    """The first step, where the list of them is below the first screen."""
-    saved = saving_words(steps[0].saving)
-    where = "all steps are listed at the end" if len(steps) > 1 else "details at the end"
-    page.line(("Start here: ", "bold"), steps[0].title)
-    page.line((saved, "green"), ("; " if saved else "", "dim"), (where, "dim"), indent=2)
 
 
 def _details(page: TextPage, report: Report) -> None:

@@ -132,3 +132,12 @@ def test_the_limit_cuts_the_advice_and_verbose_shows_all() -> None:
 def test_formats_of_the_advice_are_not_formats_of_a_report() -> None:
     assert call("report", DEMO, "--format", "env").exit_code == 2
     assert call("suggest-dynamic", DEMO, "--format", "html").exit_code == 2
+
+
+def test_a_step_that_comes_before_the_marks_is_named_on_top() -> None:
+    fixtures = Path(__file__).parents[3] / "fixtures" / "lab"
+    first = call("suggest-dynamic", str(fixtures / "resume_object_attr.log.gz")).stdout
+    assert first.startswith("Start here: Remove 2 graph breaks")
+    assert "\n\nMark 3 inputs as dynamic" in first
+    assert "\nBeyond marking\n  1. Remove 2 graph breaks" in first
+    assert "Start here" not in call("suggest-dynamic", str(fixtures / "batch_varies.log.gz")).stdout
