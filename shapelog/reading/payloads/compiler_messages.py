@@ -214,7 +214,10 @@ def compiler_message(text: str) -> CompilerMessage:
     """A text of PyTorch's in its parts; the title is the line that names what was met, "" only for an empty text."""
     stack = user_stack(text) or _caused_by(text)
     body = _END.split(_PREFACE.sub("", text.strip("\n")), maxsplit=1)[0]
-    first, *others = (_one_break(part) for part in body.split(_NEXT_BREAK))
+    own, *later = body.split(_NEXT_BREAK)
+    first, others = _one_break(own), list(map(_one_break, later))
+    if then := " ".join(_met_then(item, part) for item, part in zip(others, later, strict=True) if item.explanation):
+        first = first._replace(explanation=f"{first.explanation.rstrip('.')}. {then}" if first.explanation else then)
     is_in_loop = any(part.title == _IN_LOOP for part in (first, *others))
     if first.title.endswith(_OF_WORKER):
         raised = next(reversed(exception_chain(text)), None)
@@ -236,6 +239,12 @@ def compiler_message(text: str) -> CompilerMessage:
     title, why, *helps = (_AT_ADDRESS.sub("", part) for part in (first.title, first.explanation, *hints))
     helps = [_WITHOUT_CONFIG.sub(r"\1.config.\2 = ", hint) for hint in helps]
     return CompilerMessage(title, why, tuple(dict.fromkeys(helps)), urls[0] if urls else "", stack, is_in_loop)
+
+
+def _met_then(other: CompilerMessage, text: str) -> str:
+    """A graph break that was met while the first was handled: ``Then graph break in loop (GB7000): ...``."""
+    found = next(map(_NUMBER.search, _URL.findall(text)), None)
+    return f"Then {other.title}{f' ({found[1].upper()})' if found else ''}: {other.explanation}"
 
 
 # How the hint about ``Tensor.backward()`` (torch 2.13) writes a setting of ``torch._dynamo.config``.

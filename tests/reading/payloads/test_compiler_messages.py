@@ -57,6 +57,10 @@ def test_a_break_met_while_another_was_handled_adds_its_hints() -> None:
     assert found.title == "Failed to trace builtin operator"
     assert found.hints == ("Avoid calling builtin `print`.", "Please report an issue to PyTorch.", "Unroll it.")
     assert (found.is_in_loop, compiler_message(PRINT).is_in_loop) == (True, False)
+    site = "https://meta-pytorch.github.io/compile-graph-break-site"
+    number = f"\n For more details about this graph break, please visit: {site}/gb/gb7000.html\n"
+    explained = compiler_message(f"{PRINT}{other.replace('  Hint', '  Explanation: It is skipped.' + chr(10) + '  Hint')}{number}")
+    assert explained.explanation == f"{compiler_message(PRINT).explanation.rstrip('.')}. Then graph break in loop (GB7000): It is skipped."
 
 
 @pytest.mark.parametrize(
