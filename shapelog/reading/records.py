@@ -328,6 +328,7 @@ class Metrics(NamedTuple):
     is_unnumbered: bool = False
     assumes_entries: bool = False
     lost_graph: bool = False
+    lost_guards: bool = False
     lost_reasons: str = ""
     fail_type: str = ""
     fail_reason: str = ""
@@ -423,8 +424,8 @@ _COUNTS = (
     ("code_line", "co_firstlineno"),
 )
 # The last three are of a text log, whose transcript needs ids where the log has none: of a compile, and of the entries in its reasons.
-# Its graph may have been cut off.
-_FLAGS = ("has_guarded_code", "is_forward", "is_unnumbered", "assumes_entries", "lost_graph")
+# Its graph, or some of its guards, may have been cut off.
+_FLAGS = ("has_guarded_code", "is_forward", "is_unnumbered", "assumes_entries", "lost_graph", "lost_guards")
 _TEXTS = (
     ("lost_reasons", "lost_reasons"),  # of a text log: how it came to have none
     ("fail_reason", "fail_reason"),

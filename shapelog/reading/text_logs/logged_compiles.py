@@ -46,6 +46,7 @@ class LoggedCompile:
     has_guards: bool = False
     has_graph: bool = False
     lost_graph: bool = False
+    lost_guards: bool = False
     limit: str | None = None
     limit_value: str = ""
     failure: FailureText | None = None
@@ -343,6 +344,8 @@ class LoggedCompiles:
         is_cut = compile.lost_graph or not (compile.has_env or compile.reasons)  # what comes before a graph is not there, either
         if compile.has_guards and not compile.has_graph and self._contents.messages["graph_code"] and is_cut:
             metrics["lost_graph"] = True
+        if compile.lost_guards:
+            metrics["lost_guards"] = True
         if compile.limit is not None:
             metrics |= {"fail_type": "RecompileLimitExceeded", "fail_reason": compile.limit}
             if compile.limit_value:

@@ -9,6 +9,7 @@ from shapelog.reading.text_logs.logged_compiles import UNKNOWN, LoggedCompile, L
 from shapelog.reading.text_logs.messages import AddedText, SymbolText, TrackedText, symbolic
 
 _IN_TREE = re.compile(r"\s*(?:\| ?)*\+- \w")
+_BRANCH = re.compile(r"\s*(?P<margin>(?:\| ?)*)\+- (?P<what>\w+)")
 _LISTED = re.compile(
     r"\s*(?:[A-Z_]+: )?((?:check_tensor\(|___\w+\(|__nn_module_guard_|(?:not )?hasattr\(|len\(|[LG]\[|utils_device|str\(|not [LG_]"
     r"|-?\d+ <=? [LG(]|list\(|(?:Eq|Ne)\().*)"
@@ -82,6 +83,7 @@ class LoggedGuards:
         self._describe_inputs(compile, payload)
         self._compiles.write(compile, {kind: {}}, payload)
         compile.has_guards = True
+        compile.lost_guards = not _is_whole(tree)
         self._contents.signs.update(versions.of_guards(payload))
 
     def _list_guards(self, head: Head, guards: list[str]) -> None:
@@ -117,3 +119,14 @@ class LoggedGuards:
             }
             self._compiles.write(compile, {"describe_tensor": tensor})
             self._compiles.write(compile, {"describe_source": {**describes, "source": found["source"]}})
+
+
+def _is_whole(tree: list[str]) -> bool:
+    """Whether each guard of a tree is below the manager of its source; else lines are missing from it."""
+    managers: list[bool] = []  # of the line above on each level
+    for found in filter(None, map(_BRANCH.match, tree)):
+        depth = found["margin"].count("|")
+        if depth > len(managers) or not all(managers[:depth]):
+            return False
+        managers[depth:] = ["Manager" in found["what"]]
+    return True

@@ -17,13 +17,14 @@ _FUNCTION, _CODE = "function", ".__code__"
 def against_guards(entry: CompileFacts, tree: GuardTree, call: CompileFacts) -> Iterator[Violation]:
     """Every fact of a call that a guard of the entry does not accept."""
     facts = call.facts
+    is_cut = entry.compile.metrics.lost_guards or call.compile.metrics.lost_guards  # what is not there may have been
     for key, expected in tree.facts.items():
         actual = facts.get(key)
         if actual == expected or expected == DYNAMIC:
             continue
         source, prop = key
         if actual is None:
-            if prop.kind in IDENTITY:
+            if prop.kind in IDENTITY and not is_cut:
                 yield from _another_kind(tree, call, source, prop, expected)
             elif prop.kind is Kind.SIZE and (size_now := _size_of_part(tree, call, key)) not in (None, expected):
                 yield Violation(source, prop, expected, size_now, comment=tree.by_key[key].comment)

@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from shapelog import load
 from shapelog.recompiles.explain import explain_trace
 from shapelog.rules import Verdict
@@ -114,3 +116,21 @@ def test_a_recompilation_whose_function_and_reasons_are_lost_has_no_invented_cau
     (tmp_path / "log.txt").write_text("\n".join(lines) + "\n")
     (item,) = explain_trace(load(tmp_path / "log.txt"), debug=True).recompiles
     assert item.compile.metrics.lost_reasons == "the log leaves out its reasons"
+
+
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_what_lost_guards_were_about_is_not_of_another_type(is_whole: bool, tmp_path: Path) -> None:
+    head = "V1127 00:29:11.752000 8756 torch/_dynamo/guards.py:3508] [0/1] "
+    recompiled = "Recompiling function f in /srv/net.py:4", "    triggered by the following guard failure(s):"
+    orphan = "| | | +- ID_MATCH: ___check_obj_id(L['self'].flag, 7)"
+    tree = (
+        "TREE_GUARD_MANAGER:",
+        "+- RootGuardManager",
+        OF_X,
+        "| | +- TYPE_MATCH: ___check_type_id(L['x'], 7)",
+        *(() if is_whole else (orphan,)),
+    )
+    call = (*(f"{head}[__recompiles] {line}" for line in recompiled), *(f"{head}[__guards] {line}" for line in tree))
+    (tmp_path / "log.txt").write_text("\n".join((*first(10), *call)) + "\n")
+    (item,) = explain_trace(load(tmp_path / "log.txt"), debug=True).recompiles
+    assert item.codes == (("SL310",) if is_whole else ("SL399",))
