@@ -17,7 +17,7 @@ from shapelog.check.check import check
 from shapelog.check.policy import Budget, Metric, Policy
 from shapelog.cli.settings import KEYS, settings
 from shapelog.errors import ShapelogError
-from shapelog.report.alerts import Alerts
+from shapelog.report.alerts.alert import Alerts
 from shapelog.reporters import Options, formats, renderer
 from shapelog.rules import AlertKind
 

@@ -34,7 +34,8 @@ from shapelog.model.load import load
 from shapelog.model.trace import Trace
 from shapelog.reading.inputs import select_files
 from shapelog.reading.reader import Reader
-from shapelog.report.alerts import Alerts, collect_alerts
+from shapelog.report.alerts.alert import Alerts
+from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.compare import compare
 from shapelog.report.explain_compile import explain_compile
 from shapelog.report.report import Report, analyze

@@ -15,7 +15,8 @@ from shapelog.check.baseline import Baseline, as_bytes, parse
 from shapelog.check.check import CheckResult, check, without_policy
 from shapelog.check.policy import Budget, Metric, Policy
 from shapelog.model.trace import Trace
-from shapelog.report.alerts import Alerts, collect_alerts
+from shapelog.report.alerts.alert import Alerts
+from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.repository_paths import Repository
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"

@@ -26,7 +26,7 @@ from shapelog.advice.paste_formats import VARIABLE
 from shapelog.check.check import check, without_policy
 from shapelog.check.policy import Budget, Metric, Policy
 from shapelog.model.trace import Trace
-from shapelog.report.alerts import collect_alerts
+from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.compare import compare
 from shapelog.report.explain_compile import explain_compile
 from shapelog.report.repository_paths import Repository

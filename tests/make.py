@@ -30,7 +30,8 @@ from shapelog.reading.open_trace import OpenTrace
 from shapelog.reading.reader import Reader
 from shapelog.reading.trace_files import TraceFile
 from shapelog.recompiles.explain import Explanations, Recompile, explain_trace
-from shapelog.report.alerts import Alerts, collect_alerts
+from shapelog.report.alerts.alert import Alerts
+from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.report import Report, analyze
 from shapelog.report.repository_paths import Repository
 from shapelog.report.verification import CommandResult, Verification, verify

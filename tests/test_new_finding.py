@@ -12,7 +12,7 @@ from shapelog.check.check import CheckResult, check, without_policy
 from shapelog.check.policy import Policy, codes_of
 from shapelog.recompiles.explain import Explanations
 from shapelog.report import report as report_module
-from shapelog.report.alerts import collect_alerts
+from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.report import Report, analyze
 from shapelog.report.repository_paths import Repository
 from shapelog.report.results import Finding, location_of

@@ -22,7 +22,7 @@ import shapelog
 from shapelog.advice.paste_formats import as_python
 from shapelog.errors import ShapelogError
 from shapelog.recording import Recording
-from shapelog.report.alerts import collect_alerts
+from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.next_steps import next_steps
 from shapelog.report.report import Report
 from shapelog.report.repository_paths import Repository

@@ -18,7 +18,7 @@ from shapelog.check.check import check, without_policy
 from shapelog.check.policy import Budget, Metric, Policy
 from shapelog.errors import ShapelogError
 from shapelog.model.trace import Trace
-from shapelog.report.alerts import collect_alerts
+from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.explain_compile import explain_compile
 from shapelog.report.report import Report
 from shapelog.report.repository_paths import Repository

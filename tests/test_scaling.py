@@ -16,7 +16,7 @@ from shapelog.check.baseline import as_bytes
 from shapelog.check.check import check
 from shapelog.check.policy import Policy
 from shapelog.recompiles import shape_table
-from shapelog.report.alerts import collect_alerts
+from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.compare import compare
 from shapelog.report.report import analyze
 from shapelog.report.repository_paths import Repository

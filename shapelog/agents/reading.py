@@ -16,7 +16,8 @@ from shapelog.model.trace import Trace
 from shapelog.reading.records import StackFrame
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import explain_trace
-from shapelog.report.alerts import Alert, collect_alerts
+from shapelog.report.alerts.alert import Alert
+from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.compare import Comparison, compare
 from shapelog.report.explain_compile import CompileExplanation, GuardChange, costliest_first, explain_compile, explanation_of, some_ids
 from shapelog.report.next_steps import next_steps

@@ -15,7 +15,7 @@ from shapelog.model.compile import Compile, Outcome
 from shapelog.model.frame import Frame
 from shapelog.model.ids import CompileId
 from shapelog.reading.records import Stack
-from shapelog.report.alerts import Alert, Alerts
+from shapelog.report.alerts.alert import Alert, Alerts
 from shapelog.text import file_name
 
 # 1: first shape.

@@ -12,7 +12,7 @@ from shapelog.grouping import grouped
 from shapelog.model.code_matching import Code
 from shapelog.model.compile import Compile, Outcome
 from shapelog.model.exports import ExportResult
-from shapelog.report.alerts import Alert, Alerts, Occurrence, digest
+from shapelog.report.alerts.alert import Alert, Alerts, Occurrence, digest
 from shapelog.report.next_steps import next_steps
 from shapelog.report.results import Headline
 from shapelog.report.steps.step import NextStep, StepKind

@@ -7,7 +7,7 @@ from shapelog.model.compile import Compile
 from shapelog.model.frame import Frame
 from shapelog.model.ids import CompileId
 from shapelog.model.trace import Trace
-from shapelog.report.alerts import Alert, Alerts, Occurrence, digest, stable_text
+from shapelog.report.alerts.alert import Alert, Alerts, Occurrence, digest, stable_text
 from shapelog.report.results import Finding
 from shapelog.rules import Level, Remedy, Section
 from shapelog.text import file_name

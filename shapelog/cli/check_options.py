@@ -10,7 +10,7 @@ from shapelog.cli.output import Target, message, write
 from shapelog.cli.settings import split
 from shapelog.cli.small_file import read_small_file
 from shapelog.errors import ShapelogError
-from shapelog.report.alerts import Alerts
+from shapelog.report.alerts.alert import Alerts
 from shapelog.text import plural
 
 # A baseline can be recognized by its first bytes.

@@ -26,7 +26,7 @@ from shapelog.fix.settings import Setting, settings_of
 from shapelog.fix.source_files import CannotPlaceError, FileNotFoundHereError, SourceFile, SourceTree, quoted_lines
 from shapelog.model.compile import resumed_by
 from shapelog.model.frame import Frame
-from shapelog.report.alerts import collect_alerts
+from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.next_steps import next_steps
 from shapelog.report.report import Report
 from shapelog.report.repository_paths import Repository

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from shapelog.grouping import grouped
 from shapelog.model.frame import Frame
 from shapelog.reading.payloads.source_names import is_library
-from shapelog.report.alerts import Alerts
+from shapelog.report.alerts.alert import Alerts
 from shapelog.report.source_code.files_on_disk import DiskFile, DiskState, disk_file
 from shapelog.report.source_code.line_marks import LineMark, MarkKind, line_marks
 from shapelog.report.source_code.quoted_lines import Quote, QuotedLines, is_inner, quoted_lines

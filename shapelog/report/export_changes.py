@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from shapelog.grouping import grouped
 from shapelog.model.exports import ExportResult
-from shapelog.report.alerts import stable_text
+from shapelog.report.alerts.alert import stable_text
 from shapelog.report.frame_changes import Effect, counted, instead
 from shapelog.report.report import Report
 from shapelog.report.results import Finding

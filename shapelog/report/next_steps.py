@@ -7,7 +7,7 @@ from shapelog.model.compile import Outcome
 from shapelog.reading.payloads.compiler_messages import ACCEPTED
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.recompiles.classification.sizes import NO_BREAK
-from shapelog.report.alerts import Alert, Alerts, stable_text
+from shapelog.report.alerts.alert import Alert, Alerts, stable_text
 from shapelog.report.resumed_code import innermost
 from shapelog.report.steps.caches import cache_steps
 from shapelog.report.steps.code_changes import code_change

@@ -11,7 +11,7 @@ from shapelog.model.compile import Compile
 from shapelog.model.frame import Frame, Function
 from shapelog.reading.payloads.compiler_messages import CompilerMessage
 from shapelog.reading.records import StackFrame
-from shapelog.report.alerts import Alert, Alerts
+from shapelog.report.alerts.alert import Alert, Alerts
 from shapelog.rules import AlertKind
 
 # The compiles of a frame that are asked who called it.

@@ -15,7 +15,7 @@ from shapelog.check.baseline import Baseline, as_bytes, is_one, parse
 from shapelog.check.check import CheckResult, check
 from shapelog.check.policy import Budget, Metric, Policy
 from shapelog.errors import ShapelogError
-from shapelog.report.alerts import collect_alerts
+from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.repository_paths import Repository
 from shapelog.rules import AlertKind
 
@@ -242,7 +242,7 @@ def test_a_baseline_names_files_from_the_repository_on() -> None:
 def test_a_baseline_does_not_depend_on_hashes(python: Process) -> None:
     code = """
 import sys, shapelog
-from shapelog.report.alerts import collect_alerts
+from shapelog.report.alerts.collect import collect_alerts
 from shapelog.check.baseline import as_bytes
 from shapelog.report.repository_paths import Repository
 sys.stdout.buffer.write(as_bytes(collect_alerts(shapelog.analyze(shapelog.load(sys.argv[1])), Repository("nowhere"))))

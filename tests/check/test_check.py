@@ -10,7 +10,8 @@ from shapelog.check.baseline import as_bytes, parse
 from shapelog.check.check import CheckResult, check, without_policy
 from shapelog.check.policy import Budget, Metric, Policy
 from shapelog.model.trace import merged
-from shapelog.report.alerts import Alerts, collect_alerts
+from shapelog.report.alerts.alert import Alerts
+from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.next_steps import next_steps
 from shapelog.report.report import analyze
 from shapelog.report.repository_paths import Repository

@@ -7,7 +7,7 @@ from recorded import report_of
 from shapelog.check.baseline import as_bytes, parse
 from shapelog.check.check import CheckResult, check, without_policy
 from shapelog.check.policy import Policy
-from shapelog.report.alerts import collect_alerts
+from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.repository_paths import Repository
 from shapelog.reporters import Options, formats, renderer
 from shapelog.reporters.json.check import check_data

@@ -27,7 +27,7 @@ from shapelog.model.trace import Trace
 from shapelog.reading.inputs import MAX_RANKS_IN_FULL, InputOptions, is_large, select, select_files
 from shapelog.reading.trace_files import TraceFile
 from shapelog.recompiles.explain import explain_trace
-from shapelog.report.alerts import collect_alerts
+from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.merge_ranks import merged_findings, merged_frames
 from shapelog.report.report import Report, analyze
 from shapelog.report.repository_paths import Repository

@@ -9,7 +9,7 @@ from recorded import FIXTURES, RECORDED, report_of
 
 import shapelog
 from shapelog.report import annotated_source as module
-from shapelog.report.alerts import collect_alerts
+from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.annotated_source import TOP_LEVEL, AnnotatedSource, CodeFunction, annotated_source
 from shapelog.report.report import Report
 from shapelog.report.repository_paths import Repository

@@ -5,7 +5,7 @@ import pytest
 from recorded import RECORDED, report_of
 
 from shapelog.model.compile import Outcome
-from shapelog.report.alerts import collect_alerts
+from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.interruptions import Interruption, InterruptionKind, interruptions
 from shapelog.report.report import Report
 from shapelog.report.repository_paths import Repository

@@ -11,7 +11,8 @@ from payload_text import code_comment, equals_match, graph_text, guard_manager, 
 from recorded import FIXTURES, RECORDED, report_of
 
 from shapelog.model.compile import Compile, Outcome
-from shapelog.report.alerts import Alerts, collect_alerts
+from shapelog.report.alerts.alert import Alerts
+from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.next_steps import CHANCES, next_steps
 from shapelog.report.report import Report
 from shapelog.report.repository_paths import Repository

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from recorded import RECORDED, report_of
 
 from shapelog.check.check import without_policy
-from shapelog.report.alerts import collect_alerts
+from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.report import Report
 from shapelog.report.repository_paths import Repository
 from shapelog.reporters import Options, renderer

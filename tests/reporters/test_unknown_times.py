@@ -12,7 +12,7 @@ from recorded import FIXTURES
 import shapelog
 from shapelog.agents import reading
 from shapelog.check.check import without_policy
-from shapelog.report.alerts import collect_alerts
+from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.compare import compare
 from shapelog.report.report import Report
 from shapelog.report.repository_paths import Repository

@@ -62,7 +62,7 @@ def check(traces: tuple[str, ...], baseline: str | None, write_baseline: str | N
     """
     from shapelog.check.check import check
     from shapelog.cli.check_options import baseline_to_write, policy_of, read_baseline, record_baseline
-    from shapelog.report.alerts import collect_alerts
+    from shapelog.report.alerts.collect import collect_alerts
     from shapelog.report.report import analyze
     from shapelog.report.repository_paths import Repository
 

@@ -73,7 +73,7 @@ def report_output(report: "Report", options: CommonOptions, stream: TextIO | Non
     @cache
     def overview() -> "CheckResult":
         from shapelog.check import check
-        from shapelog.report.alerts import collect_alerts
+        from shapelog.report.alerts.collect import collect_alerts
         from shapelog.report.repository_paths import Repository
 
         return check.without_policy(collect_alerts(report, Repository(options.source_root, options.strip_prefix)))

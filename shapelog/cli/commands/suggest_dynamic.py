@@ -93,7 +93,7 @@ def _with_steps(rendered: bytes, advice: "Advice", steps: "tuple[NextStep, ...]"
 
 def _steps(explained: "Explanations", advice: "Advice", debug: bool) -> "tuple[NextStep, ...]":
     """What to do, the most worthwhile first."""
-    from shapelog.report.alerts import collect_alerts
+    from shapelog.report.alerts.collect import collect_alerts
     from shapelog.report.next_steps import next_steps
     from shapelog.report.report import report_on
     from shapelog.report.repository_paths import Repository

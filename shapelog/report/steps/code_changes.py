@@ -11,7 +11,7 @@ from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.properties import Kind
 from shapelog.recompiles.explain import Recompile
 from shapelog.recompiles.global_state import set_once
-from shapelog.report.alerts import Alert, Occurrence
+from shapelog.report.alerts.alert import Alert, Occurrence
 from shapelog.report.details.uncompiled_calls import Eager
 from shapelog.report.steps.step import (
     SET_UP,

@@ -9,7 +9,7 @@ from shapelog.advice.compile_seconds import Seconds
 from shapelog.model.compile import Outcome
 from shapelog.model.frame import UNNAMED_CODE
 from shapelog.reading.payloads.source_names import is_library, is_torch
-from shapelog.report.alerts import Alert, Occurrence
+from shapelog.report.alerts.alert import Alert, Occurrence
 from shapelog.report.details.logging_calls import lines_for_logging
 from shapelog.report.details.restarts import restart_remedy
 from shapelog.report.details.uncompiled_calls import Eager, fates

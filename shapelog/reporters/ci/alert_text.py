@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from shapelog.check.check import CheckedAlert, CheckResult
 from shapelog.reading.payloads.compiler_messages import CompilerMessage
-from shapelog.report.alerts import Alert, digest, exception_lines
+from shapelog.report.alerts.alert import Alert, digest, exception_lines
 from shapelog.report.repository_paths import SourceLine
 from shapelog.rules import AlertKind, problem_rule
 from shapelog.text import as_sentence, cut, one_line, plural, rank_list, some

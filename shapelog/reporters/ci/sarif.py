@@ -8,7 +8,7 @@ from urllib.parse import quote
 from shapelog import __version__
 from shapelog.check.check import CheckedAlert, CheckResult
 from shapelog.errors import DATA_LOSS, DEGRADED, INFO
-from shapelog.report.alerts import Alert
+from shapelog.report.alerts.alert import Alert
 from shapelog.report.repository_paths import SourceLine
 from shapelog.reporters import Options
 from shapelog.reporters.ci.alert_text import NO_FILE, details, fingerprints, help_text, left_out, message, sentence, shown

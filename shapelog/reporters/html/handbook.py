@@ -8,7 +8,7 @@ from jinja2 import Environment
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
-from shapelog.report.alerts import Alerts
+from shapelog.report.alerts.alert import Alerts
 from shapelog.report.report import Report
 from shapelog.reporters.html.chunks import Chunk, page_chunk
 from shapelog.rule_docs import Entry, anchor, blocks, entry, families, mentioned, with_links

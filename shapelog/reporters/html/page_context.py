@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import orjson
 
-from shapelog.report.alerts import Alerts
+from shapelog.report.alerts.alert import Alerts
 from shapelog.report.annotated_source import annotated_source
 from shapelog.report.details.expression_tree import asked_expressions
 from shapelog.report.details.vllm_passes import pass_diffs

@@ -14,7 +14,7 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from shapelog import __version__
-from shapelog.report.alerts import collect_alerts
+from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.report import Report
 from shapelog.report.repository_paths import Repository
 from shapelog.reporters import Options

@@ -6,7 +6,8 @@ from typing import Any
 from shapelog.model.compile import Compile
 from shapelog.model.trace import Rank, Trace
 from shapelog.recompiles.similar_graphs import Group
-from shapelog.report.alerts import Alert, collect_alerts
+from shapelog.report.alerts.alert import Alert
+from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.next_steps import next_steps
 from shapelog.report.report import FrameReport, Report
 from shapelog.report.repository_paths import Repository

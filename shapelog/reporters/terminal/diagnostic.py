@@ -9,7 +9,7 @@ from shapelog.model.compile import Compile, Outcome
 from shapelog.reading.payloads.compiler_messages import CompilerMessage, RaisedException
 from shapelog.reading.payloads.source_names import is_library, is_notebook_cell
 from shapelog.reading.records import StackFrame
-from shapelog.report.alerts import Alert, exception_lines
+from shapelog.report.alerts.alert import Alert, exception_lines
 from shapelog.reporters.terminal.text_page import TextPage
 from shapelog.rules import AlertKind, Level, Section
 from shapelog.text import file_name, one_line, plural, plural_noun, rank_list, sentence_end, shorten, some, start_of

@@ -10,8 +10,9 @@ from shapelog.model.frame import Frame
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Recompile
 from shapelog.recompiles.shape_table import ShapeCell, ShapeTable, State
-from shapelog.report.alert_groups import alert_groups
-from shapelog.report.alerts import Alerts, collect_alerts
+from shapelog.report.alerts.alert import Alerts
+from shapelog.report.alerts.collect import collect_alerts
+from shapelog.report.alerts.groups import alert_groups
 from shapelog.report.details.vllm_passes import vllm_words
 from shapelog.report.merge_ranks import MergedFrame, merged_findings, merged_frames, merged_groups, rank_label
 from shapelog.report.next_steps import next_steps

@@ -15,7 +15,7 @@ from rich.text import Text
 from shapelog.capture.watch import Event, Snapshot
 from shapelog.model.compile import Outcome
 from shapelog.model.trace import Rank
-from shapelog.report.alerts import collect_alerts
+from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.merge_ranks import MergedFrame, merged_frames, rank_label
 from shapelog.report.next_steps import next_steps
 from shapelog.report.report import Report

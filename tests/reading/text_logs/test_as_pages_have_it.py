@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from shapelog import load
-from shapelog.report.alerts import collect_alerts
+from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.report import analyze
 from shapelog.report.repository_paths import Repository
 

@@ -9,7 +9,7 @@ from shapelog import load
 from shapelog.check.check import check
 from shapelog.check.policy import Policy
 from shapelog.recompiles.explain import explain_trace
-from shapelog.report.alerts import collect_alerts
+from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.explain_compile import explain_compile
 from shapelog.report.report import Report, analyze
 from shapelog.report.repository_paths import Repository

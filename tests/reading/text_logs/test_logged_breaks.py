@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from shapelog import load
-from shapelog.report.alerts import Alert, collect_alerts
+from shapelog.report.alerts.alert import Alert
+from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.report import analyze
 from shapelog.report.repository_paths import Repository
 

@@ -7,7 +7,7 @@ import make
 import pytest
 from recorded import FIXTURES, report_of
 
-from shapelog.report.alerts import collect_alerts
+from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.next_steps import next_steps
 from shapelog.report.repository_paths import Repository
 from shapelog.report.results import Finding

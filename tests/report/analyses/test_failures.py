@@ -12,7 +12,7 @@ from payload_text import size_mismatch
 from recorded import report_of
 
 from shapelog.recompiles.explain import explain_trace
-from shapelog.report.alerts import collect_alerts
+from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.analyses.failures import analyze
 from shapelog.report.next_steps import next_steps
 from shapelog.report.report import report_on

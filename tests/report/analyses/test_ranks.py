@@ -11,7 +11,8 @@ from payload_text import size_mismatch
 
 from shapelog.check.check import check
 from shapelog.check.policy import Policy, kinds_of
-from shapelog.report.alerts import Alerts, collect_alerts
+from shapelog.report.alerts.alert import Alerts
+from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.merge_ranks import merged_findings, merged_frames, merged_groups
 from shapelog.report.report import Report, analyze
 from shapelog.report.repository_paths import Repository

@@ -11,7 +11,7 @@ from make import static_sizes, tensor, trace
 from recorded import report_of
 
 from shapelog.model.compile import Outcome
-from shapelog.report.alerts import collect_alerts
+from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.analyses.skipped_code import analyze
 from shapelog.report.details.uncompiled_calls import Eager
 from shapelog.report.interruptions import InterruptionKind, interruptions

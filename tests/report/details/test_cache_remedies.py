@@ -7,7 +7,7 @@ import pytest
 from recorded import report_of
 
 from shapelog.model.cache_uses import CacheUse, cache_uses
-from shapelog.report.alerts import collect_alerts
+from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.details.cache_remedies import cache_problem
 from shapelog.report.next_steps import next_steps
 from shapelog.report.report import Report

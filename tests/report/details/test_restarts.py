@@ -9,7 +9,7 @@ from make import alerts_of, tensor, trace
 from make import compile as compiled
 from recorded import report_of
 
-from shapelog.report.alerts import Alert
+from shapelog.report.alerts.alert import Alert
 
 FLOAT = "<class 'torch._dynamo.exc.TensorifyScalarRestartAnalysis'>"
 EPS = "L['self'].norm1.eps", "L['self'].norm2.eps", "L['scale']", "L['bias']"

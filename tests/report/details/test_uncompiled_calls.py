@@ -10,7 +10,7 @@ import pytest
 
 import shapelog
 from shapelog.model.trace import Trace
-from shapelog.report.alerts import collect_alerts
+from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.details.uncompiled_calls import Eager, Fate, fate_of, fates
 from shapelog.report.next_steps import next_steps
 from shapelog.report.repository_paths import Repository

@@ -6,7 +6,8 @@ import pytest
 from recorded import RECORDED, report_of
 
 from shapelog.check.check import without_policy
-from shapelog.report.alerts import collect_alerts, exception_lines
+from shapelog.report.alerts.alert import exception_lines
+from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.repository_paths import Repository
 from shapelog.reporters import Options, renderer
 

@@ -14,7 +14,7 @@ from markdown_it import MarkdownIt
 from shapelog import load
 from shapelog.check.check import CheckResult, check, without_policy
 from shapelog.check.policy import Policy
-from shapelog.report.alerts import collect_alerts
+from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.report import analyze
 from shapelog.report.repository_paths import Repository
 from shapelog.reporters import Options

@@ -6,7 +6,7 @@ import pytest
 from jinja2 import Environment
 
 import shapelog
-from shapelog.report.alerts import collect_alerts
+from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.repository_paths import Repository
 from shapelog.reporters import Options
 from shapelog.reporters.html.filters import page_environment

@@ -8,7 +8,7 @@ import make
 import pytest
 from recorded import RECORDED, report_of
 
-from shapelog.report.alerts import collect_alerts
+from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.repository_paths import Repository
 from shapelog.reporters import Options
 from shapelog.reporters.html import handbook as module

@@ -14,7 +14,7 @@ from shapelog.model.record_index import index_records
 from shapelog.reading.inputs import Selection
 from shapelog.reading.payloads.graphs import operation_count
 from shapelog.reading.trace_files import TraceFile
-from shapelog.report.alerts import collect_alerts
+from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.repository_paths import Repository
 from shapelog.reporters import Options, renderer
 from shapelog.reporters.html.page_context import page_context

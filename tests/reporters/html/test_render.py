@@ -20,7 +20,8 @@ from recorded import FIXTURES, RECORDED, graph_of, guards_of, report_of
 
 import shapelog
 from shapelog.model.trace import Trace
-from shapelog.report.alerts import Alerts, collect_alerts
+from shapelog.report.alerts.alert import Alerts
+from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.next_steps import next_steps
 from shapelog.report.repository_paths import Repository
 from shapelog.report.steps.step import NextStep, saving_words

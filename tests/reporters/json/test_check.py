@@ -8,7 +8,7 @@ from recorded import RECORDED, report_of
 from shapelog.check.baseline import as_bytes, parse
 from shapelog.check.check import check, without_policy
 from shapelog.check.policy import Budget, Metric, Policy
-from shapelog.report.alerts import collect_alerts
+from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.repository_paths import Repository
 from shapelog.reporters.json.check import alert_data, check_data
 

@@ -12,7 +12,7 @@ from recorded import RECORDED, report_of
 from shapelog.check.baseline import as_bytes, parse
 from shapelog.check.check import CheckResult, check
 from shapelog.check.policy import Budget, Metric, Policy
-from shapelog.report.alerts import collect_alerts
+from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.repository_paths import Repository
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.check import render_check

@@ -7,7 +7,7 @@ from recorded import FIXTURES, RECORDED, report_of
 
 from shapelog import analyze, load
 from shapelog.errors import INFO
-from shapelog.report.alerts import collect_alerts
+from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.repository_paths import Repository
 from shapelog.reporters import Options, renderer
 from shapelog.rule_docs import RULES_URL

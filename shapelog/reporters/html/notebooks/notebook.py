@@ -5,7 +5,7 @@ import math
 from shapelog.advice.advise import Advice
 from shapelog.advice.paste_formats import as_python, effect_of, why_nothing
 from shapelog.model.trace import Trace
-from shapelog.report.alerts import collect_alerts
+from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.next_steps import next_steps
 from shapelog.report.report import Report
 from shapelog.report.repository_paths import Repository

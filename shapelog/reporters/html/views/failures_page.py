@@ -8,7 +8,7 @@ from shapelog.model.compile import Compile
 from shapelog.model.frame import Frame
 from shapelog.reading.payloads.compiler_messages import RaisedException
 from shapelog.reading.payloads.source_names import is_library
-from shapelog.report.alerts import Alert
+from shapelog.report.alerts.alert import Alert
 from shapelog.report.details.uncompiled_calls import Eager, fates
 from shapelog.report.interruptions import Interruption, InterruptionKind
 from shapelog.report.source_code.line_marks import MarkKind

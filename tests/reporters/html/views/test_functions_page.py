@@ -6,7 +6,7 @@ import make
 from payload_text import size_mismatch
 from recorded import report_of
 
-from shapelog.report.alerts import collect_alerts
+from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.report import Report
 from shapelog.report.repository_paths import Repository
 from shapelog.reporters import Options

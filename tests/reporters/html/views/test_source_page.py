@@ -9,7 +9,7 @@ import pytest
 from payload_text import guard_tree, size_mismatch, tensor_match
 from recorded import FIXTURES, RECORDED, report_of
 
-from shapelog.report.alerts import collect_alerts
+from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.annotated_source import annotated_source
 from shapelog.report.report import Report
 from shapelog.report.repository_paths import Repository

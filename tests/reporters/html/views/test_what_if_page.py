@@ -13,7 +13,7 @@ from payload_text import guard_manager
 from recorded import RECORDED, advice_of, report_of
 
 from shapelog.advice.advise import Advice
-from shapelog.report.alerts import collect_alerts
+from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.repository_paths import Repository
 from shapelog.reporters import Options
 from shapelog.reporters.html.anchors import anchors_of

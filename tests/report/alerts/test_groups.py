@@ -3,7 +3,7 @@
 import make
 from payload_text import equals_match, guard_tree, tensor_match
 
-from shapelog.report.alert_groups import alert_groups
+from shapelog.report.alerts.groups import alert_groups
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.report import render
 

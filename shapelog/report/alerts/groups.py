@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from shapelog.grouping import grouped
 from shapelog.model.compile import Compile
-from shapelog.report.alerts import Alert
+from shapelog.report.alerts.alert import Alert
 from shapelog.report.interruptions import kind_of, words_of
 from shapelog.rules import Level
 

@@ -13,7 +13,8 @@ from payload_text import RETURN_LINE, code_comment, equals_match, global_state, 
 from recorded import FIXTURES, RECORDED, report_of
 
 from shapelog.model.compile import Outcome
-from shapelog.report.alerts import Alert, Alerts, RelatedLine, collect_alerts, stable_text
+from shapelog.report.alerts.alert import Alert, Alerts, RelatedLine, stable_text
+from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.report import analyze
 from shapelog.report.repository_paths import Repository, SourceLine
 from shapelog.rules import AlertKind, Level
@@ -462,7 +463,7 @@ def test_every_alert_of_a_run_has_its_own_fingerprint() -> None:
 def test_fingerprints_and_order_do_not_depend_on_hashes(python: Process) -> None:
     code = """
 import sys, shapelog
-from shapelog.report.alerts import collect_alerts
+from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.repository_paths import Repository
 for alert in collect_alerts(shapelog.analyze(shapelog.load(sys.argv[1])), Repository("nowhere")).alerts:
     print(alert.fingerprint, alert.sentence, alert.axes, alert.remedy.text)
