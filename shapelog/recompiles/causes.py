@@ -364,8 +364,7 @@ def _duck_shape_cause(cause: Cause, names: tuple[str, ...], call: CompileFacts) 
     return cause._replace(prop=_DUCK_SHAPE, axis=axis, before="equal", after=after)
 
 
-# `cache` of `self.layers[0].cache[3]`.
-_LAST_NAME = re.compile(r"([^\W\d]\w*)[^A-Za-z_]*$")
+_NAMES = re.compile(r"[^\W\d]\w*")
 _RANGE = re.compile(r"^-?\d{1,18} <= (?P<size>\S+) <= (?P<upper>-?\d{1,18})$")
 
 
@@ -389,10 +388,10 @@ def _place(item: Violation, call: CompileFacts) -> UserLine | None:
 
 def _naming_line(found: UserLine, source: Source, stack: Sequence[StackFrame]) -> UserLine:
     """The line itself, or where it is in a function that gets the value under another name, the innermost calling line that names it."""
-    name = _LAST_NAME.search(source.display_name)
-    if not stack or (stack[-1].line, stack[-1].name) != (found.line, found.name) or not name:
+    if not stack or (stack[-1].line, stack[-1].name) != (found.line, found.name):
         return found
-    naming = (frame for frame in reversed(stack) if start_of(name[1], frame.code) >= 0 and not is_library(frame.file))
+    last = next(reversed(_NAMES.findall(source.display_name)), "")  # `cache` of `self.layers[0].cache[3]`
+    naming = (frame for frame in reversed(stack) if start_of(last, frame.code) >= 0 and not is_library(frame.file))
     frame = next(naming, None)
     return UserLine(frame.file, frame.line, frame.name, frame.code) if frame else found
 
