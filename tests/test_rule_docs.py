@@ -260,7 +260,7 @@ def test_the_list_names_every_rule_with_its_kind_and_remedy(width: int) -> None:
     assert max(map(len, shown.split("\n"))) <= width
     words = " ".join(shown.split())
     for rule in RULES.values():
-        assert f"{rule.code} {rule.name} {rule.verdict.value} {rule.remedy}" in words
+        assert f"{rule.code} {rule.name} {rule.verdict.short} {rule.remedy}" in words
     assert shown.endswith("\nRun `shapelog rule SL101` for an explanation\n")
 
 
