@@ -321,7 +321,7 @@ def test_a_fixed_program_compiles_less_and_gives_the_same(tmp_path: Path, name: 
     assert call("suggest-dynamic", str(tmp_path / "2"), "-f", "env").stdout == ""
 
 
-@pytest.mark.parametrize("name", ["function", "expression", "module", "int", "pinned", "scalar", "attribute of self"])
+@pytest.mark.parametrize("name", ["function", "module", "int", "pinned", "attribute of self"])
 def test_verify_confirms_a_fixed_program(tmp_path: Path, name: str) -> None:
     (tmp_path / "train.py").write_text(CASES[name][0])
     run(tmp_path, 1)
