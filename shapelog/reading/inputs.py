@@ -310,7 +310,7 @@ def _logs_in(where: Path) -> tuple[list[FileEntry], list[FileEntry]]:
     """
     logs, entries, inner = _search(where)
     if not logs:
-        _refuse_parent(where, _with_traces(where, inner))
+        _refuse_parent(where, _with_traces(where, inner[:_MAX_SEARCHED_DIRECTORIES]))
     return logs, entries
 
 
@@ -352,9 +352,9 @@ def _entries_below(where: Path, logs: Iterable[str]) -> Iterator[FileEntry]:
 
 
 def _with_traces(where: Path, inner: Sequence[str]) -> list[str]:
-    """Those of the directories ``inner`` that have traces; of very many, the first are searched."""
+    """Those of the directories ``inner`` that have traces."""
     found = []
-    for name in inner[:_MAX_SEARCHED_DIRECTORIES]:
+    for name in inner:
         with suppress(OSError), os.scandir(where / name) as files:
             if trace_names(file.name for file in files):
                 found.append(name)

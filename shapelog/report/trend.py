@@ -69,7 +69,7 @@ class RunChange:
     notes: tuple[str, ...]
 
     @property
-    def is_in_causes(self) -> bool:
+    def has_changes(self) -> bool:
         """Whether any cause or problem came or went."""
         return bool(self.came or self.went or self.problems_came or self.problems_went)
 

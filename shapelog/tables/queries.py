@@ -12,6 +12,10 @@ _NOISE, _WORTH = 1.35, 0.5
 _COMMENT = r"'  #[^\n]*|(?:^|\n)#[^\n]*'"
 # The same error of another export of the job, or of another job, differs in the number of the export alone.
 _EXPORT_ERROR = r"regexp_replace(error, '^(draft )?export \S+ ', '')"
+# The jobs with a time, and whether they began at the date or later.
+_DATED = """dated AS (
+    SELECT job, epoch(started) >= $1 AS is_after FROM jobs WHERE status = 'read' AND started IS NOT NULL
+)"""
 _FILE = r"regexp_extract({}file, '[^/\\]*$')"
 
 TOTALS = """
@@ -108,9 +112,7 @@ GROUP BY is_after
 """
 
 COMPARED = f"""
-WITH dated AS (
-    SELECT job, epoch(started) >= $1 AS is_after FROM jobs WHERE status = 'read' AND started IS NOT NULL
-), sides AS (
+WITH {_DATED}, sides AS (
     SELECT function, {_FILE.format("frames.")} AS named FROM frames JOIN dated USING (job)
     GROUP BY function, named
     HAVING bool_or(is_after) AND NOT bool_and(is_after)
@@ -119,9 +121,7 @@ SELECT count(*) FROM sides
 """
 
 REGRESSIONS = f"""
-WITH dated AS (
-    SELECT job, epoch(started) >= $1 AS is_after FROM jobs WHERE status = 'read' AND started IS NOT NULL
-), sides AS (
+WITH {_DATED}, sides AS (
     SELECT function, {_FILE.format("frames.")} AS named, any_value(file) AS file,
         count(DISTINCT job) FILTER (is_after) AS jobs_after, count(DISTINCT job) FILTER (NOT is_after) AS jobs_before,
         count(DISTINCT (job, rank, process)) FILTER (is_after) AS after,
@@ -161,9 +161,7 @@ ORDER BY added DESC NULLS LAST, ra - rb DESC, function
 """
 
 EXPORTS_COMPARED = f"""
-WITH dated AS (
-    SELECT job, epoch(started) >= $1 AS is_after FROM jobs WHERE status = 'read' AND started IS NOT NULL
-), sides AS (
+WITH {_DATED}, sides AS (
     SELECT {_FILE.format("called_")} AS named FROM exports JOIN dated USING (job)
     WHERE result <> 'not recorded'
     GROUP BY named
@@ -174,9 +172,7 @@ SELECT count(*) FROM sides
 
 # An edit moves a call to another line, so calls of one file are one.
 EXPORT_REGRESSIONS = f"""
-WITH dated AS (
-    SELECT job, epoch(started) >= $1 AS is_after FROM jobs WHERE status = 'read' AND started IS NOT NULL
-), calls AS (
+WITH {_DATED}, calls AS (
     SELECT {_FILE.format("called_")} AS named, called_file, called_line, is_after, job, result = 'failed' AS failed,
         split_part(codes, ' ', 1) AS code, {_EXPORT_ERROR} AS message, remedy
     FROM exports JOIN dated USING (job)

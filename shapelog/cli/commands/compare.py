@@ -16,7 +16,7 @@ from shapelog.reporters import formats
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from shapelog.reading.inputs import Selection
+    from shapelog.reading.inputs import DatedRun, Selection
     from shapelog.report.trend import NamedRun
 
 
@@ -90,10 +90,17 @@ def _trend(path: str, options: CommonOptions) -> int:
     if path == "-":
         raise ShapelogError("compare --all: standard input holds only one run; use a directory or an archive")
     reject_overwriting(options.targets, (path,))
-    places = directories_of_runs(path)
-    found = [(place, run) for place in places for run in each_run(select(place, replace(options, all_runs=True)), place)]
-    runs = sorted(found, key=lambda item: item[1].begin)
     unreadable: list[str] = []
+    runs: list[tuple[str, DatedRun]] = []
+    places = directories_of_runs(path)
+    for place in places:
+        try:
+            runs += [(place, run) for run in each_run(select(place, replace(options, all_runs=True)), place)]
+        except ShapelogError as error:
+            if options.debug or len(places) == 1:
+                raise
+            unreadable.append(str(error))
+    runs.sort(key=lambda item: item[1].begin)
     problems: list[bool] = []
 
     def reports() -> "Iterator[NamedRun]":

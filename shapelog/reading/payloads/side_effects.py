@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping
 from shapelog.reading.payloads.source_names import Source
 
 _CHANGED = re.compile(r"^Mutating object of type .*? \(source name: (.*?)\)(?: \(unable to find user stacks for mutations\))?$", re.M)
-
-
 _PLACE = re.compile(r'\s*File "')
 _CARETS = re.compile(r"[\s^~]*")
 

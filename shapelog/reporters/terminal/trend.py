@@ -49,7 +49,7 @@ def render_trend(trend: Trend, options: Options) -> bytes:
         if not trend.is_of_exports:
             page.heading("Exports")
         _table(page, _EXPORT_COLUMNS, [(row, _exports(row)) for row in shown])
-    changed = [row for row in shown if row.change and row.change.is_in_causes]
+    changed = [row for row in shown if row.change and row.change.has_changes]
     if changed:
         what = "Problems" if trend.is_of_exports else "Causes"
         page.heading(f"{what} that are new or gone", "from each run to the next")

@@ -179,6 +179,30 @@ def test_all_runs_of_subdirectories_are_shown_where_the_directory_has_no_trace(r
     assert "directory" in call("compare", str(jobs), "--all").stdout.splitlines()[4]
 
 
+def test_a_subdirectory_without_a_readable_run_is_named_and_the_others_are_shown(runs: str, tmp_path: Path) -> None:
+    jobs = tmp_path / "jobs"
+    for name, number in (("a", 0), ("c", 1)):
+        (jobs / name).mkdir(parents=True)
+        shutil.copy2(f"{runs}/dedicated_log_torch_trace_run{number}.log", jobs / name)
+    (jobs / "b").mkdir()
+    (jobs / "b" / "dedicated_log_torch_trace_x.log").touch()
+    done = call("compare", str(jobs), "--all", "-f", "json")
+    data = json.loads(done.stdout)
+    assert (done.exit_code, [run["compiles"] for run in data["runs"]]) == (2, [1, 2])
+    (reason,) = data["unreadable"]
+    assert reason.startswith(f"{jobs}/b: ")
+
+
+def test_of_very_many_subdirectories_none_is_left_out(runs: str, tmp_path: Path) -> None:
+    jobs = tmp_path / "jobs"
+    for number in range(1005):
+        (jobs / f"{number:04}").mkdir(parents=True)
+    for name in ("0000", "1004"):
+        shutil.copy2(f"{runs}/dedicated_log_torch_trace_run0.log", jobs / name)
+    data = json.loads(call("compare", str(jobs), "--all", "-f", "json").stdout)
+    assert [run["name"].split("/")[0] for run in data["runs"]] == ["0000", "1004"]
+
+
 def test_all_takes_one_directory(runs: str) -> None:
     assert refusal("compare", runs, SMALL, "--all") == (
         "shapelog: compare --all: takes one directory or archive, and neither --before-run nor --after-run\n"
