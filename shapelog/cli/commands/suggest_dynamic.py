@@ -87,7 +87,7 @@ def _with_steps(rendered: bytes, advice: "Advice", steps: "tuple[NextStep, ...]"
     listed = rendering("next steps", others, options)(target)
     if not advice.suggestions:
         return listed.lstrip(b"\n") + (b"\n" if listed else b"") + rendered
-    begun = rendering("first step", others[0], options)(target) if steps[0].kind is not StepKind.MARK else b""
+    begun = rendering("first step", steps[0], options)(target) if others and steps[0] is others[0] else b""
     return begun + rendered + listed
 
 

@@ -72,8 +72,8 @@ def _since(page: TextPage, since: Since) -> None:
     if not since.regressions:
         if not since.export_regressions:
             what = [_many(since.compared, "function")] * bool(since.compared)
-            what += [f"exports of {_many(since.exports_compared, 'file')}"] * bool(since.exports_compared)
-            page.line((f"nothing in {' and '.join(what)} that ran both before and since is worse", "green"), indent=2)
+            what += [f"the exports of {_many(since.exports_compared, 'file')}"] * bool(since.exports_compared)
+            page.line((f"compared {' and '.join(what)}: none is worse", "green"), indent=2)
         return
     columns = (
         Column("function", is_wide=True),

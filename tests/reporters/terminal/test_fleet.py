@@ -71,7 +71,7 @@ def test_without_jobs_on_both_sides_there_is_nothing_to_compare(found: Fleet) ->
     for before, after, words in ((some, nothing, "no job began since then"), (nothing, some, "no job began before then")):
         assert words in shown(found._replace(since=Since(BETWEEN, before, after, 3, 0, (), 0, ())))
     better = shown(found._replace(since=Since(BETWEEN, some, some, 0, 1, (), 2, ())))
-    assert "nothing in 1 function and exports of 2 files that ran both before and since is worse" in better
+    assert "compared 1 function and the exports of 2 files: none is worse" in better
 
 
 def test_exports_that_fail_more_often_have_their_error(found: Fleet) -> None:
