@@ -1,12 +1,11 @@
 """Programs run under torch.compile now, recorded, and explained: the explanations match what they did."""
 
-import os
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch_process
 from click.testing import CliRunner
 
 import shapelog
@@ -101,15 +100,13 @@ Recorder = Callable[..., Report]
 
 @pytest.fixture
 def recorded(tmp_path: Path) -> Recorder:
-    """Runs a program with TORCH_TRACE, and explains the trace."""
+    """Runs a program, and explains its trace."""
 
     def run(program: str, sources: str = "") -> Report:
         folder = tmp_path / ("with_sources" if sources else "plain")
         script = tmp_path / "program.py"
         script.write_text(HEAD + program, encoding="utf-8")
-        plain = {name: setting for name, setting in os.environ.items() if not name.startswith(("TORCH", "PGO"))}
-        settings = {"TORCH_TRACE": str(folder), "TORCH_COMPILE_DYNAMIC_SOURCES": sources, "OMP_NUM_THREADS": "1"}
-        subprocess.run([sys.executable, str(script)], check=True, env={**plain, **settings}, capture_output=True, timeout=120)
+        torch_process.run(script, folder, sources)
         report = shapelog.analyze(shapelog.load(folder))
         assert not report.has_problems, [problem.message for problem in report.problems]
         return report

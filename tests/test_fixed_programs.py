@@ -1,12 +1,11 @@
 """Programs run under torch.compile, changed by ``shapelog fix --write``, and run again: less is compiled, results are the same."""
 
 import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import torch_process
 from command_line import call
 
 pytest.importorskip("torch", minversion="2.13")
@@ -293,10 +292,8 @@ LEFT = {"break": ["torch._dynamo.config.reorderable_logging_functions.add(print)
 
 def run(folder: Path, number: int) -> list[str]:
     """The results that the program prints, recorded in the folder of that number."""
-    environment = {**os.environ, "TORCH_TRACE": str(folder / str(number)), "TORCH_DYNAMO_AUTOMATIC_DYNAMIC_LOCAL_PGO": "0"}
-    done = subprocess.run([sys.executable, "train.py"], cwd=folder, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return [line for line in done.stdout.splitlines() if line.startswith("RESULT")]
+    printed = torch_process.run(folder / "train.py", folder / str(number))
+    return [line for line in printed.splitlines() if line.startswith("RESULT")]
 
 
 def option(assignment: str) -> str:
