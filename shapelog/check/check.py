@@ -59,8 +59,8 @@ class BudgetUse:
 
     @property
     def name(self) -> str:
-        """``recompiles in the whole run``, ``recompiles in Net.forward``."""
-        return f"{self.budget.metric.value} in {self.code.title if self.code else 'the whole run'}"
+        """``recompilations in the whole run``, ``recompilations in Net.forward``."""
+        return f"{self.budget.metric.noun} in {self.code.title if self.code else 'the whole run'}"
 
     @property
     def amounts(self) -> tuple[str, str]:
@@ -310,7 +310,7 @@ def _over(found: Alerts, item: BudgetUse) -> CheckedAlert:
     kinds = frozenset((AlertKind.BUDGET,))
     occurrences = tuple(found.occurrence(each, kinds) for each in compiled[1:] or compiled)
     most = "" if item.code else f"; the most in {code.title}" if len(found.codes) > 1 else f", in {code.title}"
-    name = f"{item.budget.metric.value} {'of this code' if item.code else 'of the run'}"
+    name = f"{item.budget.metric.noun} {'of this code' if item.code else 'of the run'}"
     alert = Alert(
         rule=_OVER_BUDGET,
         codes=(_OVER_BUDGET.code,),

@@ -23,6 +23,11 @@ class Metric(Enum):
     RECOMPILES = "recompiles"
     AVOIDABLE = "avoidable seconds"
 
+    @property
+    def noun(self) -> str:
+        """What is counted, in the words of sentences."""
+        return self.value.replace("compiles", "compilations")
+
 
 class Budget(NamedTuple):
     """The most of something in the whole run or, with a pattern, in each piece of code that the pattern matches.

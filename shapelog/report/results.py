@@ -1,5 +1,6 @@
 """The shapes that analyses answer in: findings of a rule, and tables."""
 
+import re
 from typing import NamedTuple
 
 from shapelog.display import in_notebook
@@ -70,12 +71,26 @@ class Finding(NamedTuple):
         return self.own_remedy or self.rule.remedy
 
 
+_HEADING_WORDS = (
+    (re.compile("pinned to"), "fixed to"),
+    (re.compile(r"\b(re)?compile(s?)\b"), r"\1compilation\2"),
+)
+
+
 class Column(NamedTuple):
     """A table's column; numbers are aligned to the right, and one column may take what width is left."""
 
     name: str
     is_number: bool = False
     is_wide: bool = False
+
+    @property
+    def heading(self) -> str:
+        """The name in the words of sentences; programs that read JSON know the column by its name."""
+        heading = self.name
+        for pattern, word in _HEADING_WORDS:
+            heading = pattern.sub(word, heading)
+        return heading
 
 
 Cell = str | int | float | None

@@ -129,7 +129,7 @@ def _answer(checked: CheckResult) -> Iterator[str]:
 
 
 def _budget(item: BudgetUse) -> str:
-    name = item.budget.metric.value
+    name = item.budget.metric.noun
     where = cell(cut(item.code.title, 200)) if item.code else "the whole run"
     written: Callable[[float], object] = seconds if item.budget.metric is Metric.AVOIDABLE else int
     state = "**exceeded**" if item.is_exceeded else "ok"

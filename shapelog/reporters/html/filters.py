@@ -29,12 +29,6 @@ from shapelog.text import capitalized, escape_controls, file_name, file_size, on
 # Rows of a table.
 _MAX_ROWS = 60
 _MAX_TEXT = 2000
-# In names of columns, which the other formats have as well.
-_COLUMN_WORDS = (
-    (re.compile("pinned to"), "fixed to"),
-    (re.compile(r"\b(re)?compiles\b"), r"\1compilations"),
-    (re.compile(r"\b(re)?compile\b"), r"\1compilation"),
-)
 _RANGE = re.compile(r"(?<=\d)-(?=\d)")
 # A line of code that computed a tensor, in an explanation of PyTorch's: the code goes on until the next.
 _COMPUTED = re.compile(r'# File "([^"\n]+)", line (\d+), in (\S+), code: (.*?)(?=# File "|$)', re.S)
@@ -71,7 +65,6 @@ def page_environment(context: PageContext) -> Environment:
         prose=lambda text: _prose(sanitize(text)),
         pytorch_text=lambda text: _shortened(text.strip() if with_source else without_stack(text)),
         rank_list=lambda ranks: _RANGE.sub("–", rank_list(ranks)),
-        heading=_heading,
         by_function=lambda frames: [(own[0], len(own)) for own in grouped(frames, same_function).values()],
         place=lambda place: f"{file_name(place.file)}:{place.line}",
         record_rows=lambda rows: rows_html(rows, context.records.chunk_ids, lambda text: escape(sanitize(text))),
@@ -199,13 +192,6 @@ def _computed_at(text: str) -> tuple[str, list[StackFrame]]:
 def _breakable(name: str) -> Markup:
     """A name that a line may break before a dot or a bracket and after an underscore, and elsewhere only where it has to."""
     return Markup("<wbr>").join(_BREAKS.split(name))
-
-
-def _heading(column: str) -> str:
-    """The name of a column in the words of the page."""
-    for pattern, word in _COLUMN_WORDS:
-        column = pattern.sub(word, column)
-    return column
 
 
 def _cell(value: str | int | float | None) -> str:

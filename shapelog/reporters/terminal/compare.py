@@ -80,8 +80,8 @@ def _totals(page: TextPage, comparison: Comparison) -> None:
     if not comparison.is_of_exports:
         fewer = "" if comparison.lost_graphs else "green"
         rows += [
-            _total("compiles", was.compiles, now.compiles, fewer),
-            _total("recompiles", was.recompiles, now.recompiles, fewer),
+            _total("compilations", was.compiles, now.compiles, fewer),
+            _total("recompilations", was.recompiles, now.recompiles, fewer),
             _total("limit hits", was.limit_hits, now.limit_hits),
             _total("failures", was.failures, now.failures),
             _total("graph breaks", was.breaks, now.breaks),

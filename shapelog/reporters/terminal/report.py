@@ -498,7 +498,7 @@ def _one_frame(page: TextPage, report: Report, item: FrameReport) -> None:
     _axes(page, item.axes, 0 if page.verbose else 12, set())
     _shape_table(page, item.shapes)
     if item.recompiles:
-        page.heading("Recompiles")
+        page.heading("Recompilations")
     quoted: set[str] = set()
     for entry in item.recompiles:
         _recompile(page, entry, 2, quoted)

@@ -155,16 +155,17 @@ class TextPage:
         """Aligned columns; where they do not fit, wide columns are shortened, the widest first. A ``noun`` limits the rows as in a list."""
         shown = first(rows, self.limit) if noun else rows
         cells = [[_cell(value) for value in row] for row in shown]
-        whole = [max([cell_len(column.name), *(cell_len(row[i].plain) for row in cells)]) for i, column in enumerate(columns)]
+        heads = [column.heading for column in columns]
+        whole = [max([cell_len(head), *(cell_len(row[i].plain) for row in cells)]) for i, head in enumerate(heads)]
         widths = self._fitted(whole, columns, indent)
         beside = list(range(len(columns)))
         while narrow := [i for i, width in zip(beside, widths, strict=True) if columns[i].is_wide and width < min(whole[i], READABLE)]:
             beside.remove(narrow[0])  # too narrow to be read: this column gets lines of its own
             widths = self._fitted([whole[i] for i in beside], [columns[i] for i in beside], indent)
         shown_beside = [columns[i] for i in beside]
-        below = [(i, Text(f"{column.name}: " if column.name else "", style="dim")) for i, column in enumerate(columns) if i not in beside]
-        if any(column.name for column in shown_beside):
-            self._row([Text(column.name, style="dim") for column in shown_beside], widths, shown_beside, indent)
+        below = [(i, Text(f"{heads[i]}: " if heads[i] else "", style="dim")) for i in range(len(columns)) if i not in beside]
+        if any(heads[i] for i in beside):
+            self._row([Text(heads[i], style="dim") for i in beside], widths, shown_beside, indent)
         for row in cells:
             self._row([row[i] for i in beside], widths, shown_beside, indent)
             for i, name in below:
@@ -178,7 +179,7 @@ class TextPage:
         for numbers, floor in (([i for i, column in enumerate(columns) if column.is_wide], 12), (range(len(columns)), 8)):
             while sum(widths) > room and numbers:
                 widest = max(numbers, key=lambda index: widths[index])
-                least = max(floor, cell_len(columns[widest].name))
+                least = max(floor, cell_len(columns[widest].heading))
                 if widths[widest] <= least:
                     break
                 widths[widest] = max(least, widths[widest] - (sum(widths) - room))

@@ -22,8 +22,8 @@ _COLUMNS = (
 _EXPORT_COLUMNS = (Column("exports", True), Column("failed", True), Column("problems in exports", True))
 _STYLES = {Effect.BETTER: "green", Effect.WORSE: "red", Effect.MIXED: "yellow", Effect.SAME: "dim"}
 _NARROW = {
-    "compilations": "compiles",
-    "recompilations": "recompiles",
+    "compilations": "comp.",
+    "recompilations": "recomp.",
     "avoidable": "avoid.",
     "limit hits": "limit",
     "failures": "failed",

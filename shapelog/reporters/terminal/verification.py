@@ -51,7 +51,7 @@ def _totals(page: TextPage, found: Verification) -> None:
     advice, now = found.advice, found.comparison.now
     rows: list[tuple[Cell | Text, ...]] = [
         (
-            "compiles",
+            "compilations",
             advice.before.compiles,
             _range(advice.after.compiles, found.more),
             _measured(now.compiles, 0 <= now.compiles - advice.after.compiles <= advice.after.at_most - advice.after.total),

@@ -42,7 +42,7 @@ def test_any_trace_gives_what_the_schema_of_jenkins_requires(name: str) -> None:
 
 def test_a_budget_and_a_piece_of_code_are_a_test_each() -> None:
     suite = suite_of(ci.demo())
-    budget = suite.find("testcase[@name='recompiles in the whole run']/failure")
+    budget = suite.find("testcase[@name='recompilations in the whole run']/failure")
     assert budget is not None
     assert budget.get("message") == "15 recompilations, 3 allowed"
     failure = suite.find("testcase[@name='MovingAverage.forward']/failure")

@@ -58,7 +58,7 @@ def test_the_answer_comes_first_and_then_what_to_set() -> None:
     rows = [line for line in lines if "exceeded" in line and line.startswith("|")]
     assert rows == [
         "| avoidable seconds in the whole run | 33.9 s | 1.50 s | **exceeded** |",
-        "| recompiles in the whole run | 15 | 3 | **exceeded** |",
+        "| recompilations in the whole run | 15 | 3 | **exceeded** |",
     ]
 
 
@@ -91,7 +91,7 @@ def test_names_that_try_to_be_something_else_stay_text() -> None:
 def test_a_budget_of_a_name_with_bars_keeps_its_row() -> None:
     budgets = Policy(budgets=(ci.Budget(ci.Metric.COMPILES, 9, "*"),))
     page = harmless(text_of(ci.checked(ci.varying(1).replace(b'"f0"', b'"a|b`c @octocat"'), budgets)))
-    assert "compiles in a|b`c @octocat\n" in page.text
+    assert "compilations in a|b`c @octocat\n" in page.text
 
 
 # What markup, links and references are made of, in any order; and the pieces of hostile names.

@@ -427,8 +427,8 @@ def test_the_page_of_a_check_begins_with_its_outcome(with_source: bool) -> None:
     assert whole.index("Check failed") < whole.index("Next steps")
     for item in ci.demo().failing:
         assert item.alert.rule.code in whole
-    assert "recompiles in the whole run 15 3 exceeded" in whole
-    assert "compiles in Classifier.forward 5 9 within budget" in whole
+    assert "recompilations in the whole run 15 3 exceeded" in whole
+    assert "compilations in Classifier.forward 5 9 within budget" in whole
     assert ("/srv/ml/" in whole) == with_source
 
 

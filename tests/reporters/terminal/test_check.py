@@ -56,7 +56,7 @@ def test_each_alert_has_its_place_its_sentence_and_its_cure() -> None:
     at = next(number for number, line in enumerate(lines) if line.startswith("error[SL315]: "))
     assert "MovingAverage.forward was recompiled 7 times (9.69 s): the int self.step changed from 2 to 3" in lines[at]
     assert lines[at + 1 : at + 4] == ["--> demo/demo.py:29", "| self.step += 1", "| ^^^^^^^^^"]
-    assert lines[at + 4].startswith("= compiles 1/1, 1/2, 1/3, 1/4, 1/5, 1/6, 1/7, called at demo.py:57 and 1 other line  ")
+    assert lines[at + 4].startswith("= compilations 1/1, 1/2, 1/3, 1/4, 1/5, 1/6, 1/7, called at demo.py:57 and 1 other line  ")
     assert lines[at + 5] == "= help: mark the int self.step as dynamic: add L['self'].step to TORCH_COMPILE_DYNAMIC_SOURCES"
 
 
@@ -71,11 +71,11 @@ def test_budgets_are_shown_with_what_was_spent() -> None:
     budgets = (Budget(Metric.COMPILES, 30), Budget(Metric.AVOIDABLE, 1.5), Budget(Metric.RECOMPILES, 3, "*"))
     text = shown(check(DEMO, Policy(budgets=budgets)))
     rows = {tuple(line.split()) for line in text.split("\n")}
-    assert ("compiles", "in", "the", "whole", "run", "19", "30", "ok") in rows
+    assert ("compilations", "in", "the", "whole", "run", "19", "30", "ok") in rows
     assert any(row[:6] == ("avoidable", "seconds", "in", "the", "whole", "run") and row[-1] == "exceeded" for row in rows)
-    assert ("recompiles", "in", "MovingAverage.forward", "7", "3", "exceeded") in rows
+    assert ("recompilations", "in", "MovingAverage.forward", "7", "3", "exceeded") in rows
     assert not any("ok" in row and "whole" not in row for row in rows)
-    assert "recompiles in normalize" in shown(check(DEMO, Policy(budgets=budgets)), verbose=True)
+    assert "recompilations in normalize" in shown(check(DEMO, Policy(budgets=budgets)), verbose=True)
 
 
 def test_what_a_baseline_knows_is_distinguished() -> None:
@@ -97,7 +97,7 @@ def test_what_a_baseline_knows_is_distinguished() -> None:
 
 
 def test_ranks_are_named_where_there_are_several() -> None:
-    assert "compile 0/1 on ranks 0 and 1" in shown(check(alerts_of(small_trace(), small_trace()), Policy()))
+    assert "compilation 0/1 on ranks 0 and 1" in shown(check(alerts_of(small_trace(), small_trace()), Policy()))
 
 
 def test_names_and_code_from_a_trace_are_harmless() -> None:

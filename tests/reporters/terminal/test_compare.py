@@ -36,8 +36,8 @@ def test_the_answer_comes_first_and_then_the_totals() -> None:
     lines = shown(DEMO).splitlines()
     assert lines[0] == "demo.log.gz → demo_marked.log.gz  torch 2.13.0+cpu"
     assert lines[2] == "Better: 8 compilations instead of 19; the recompile limit is no longer hit"
-    totals = [line.split() for line in lines if re.match(r"  (re)?compiles ", line)]
-    assert totals == [["compiles", "19", "8", "-11"], ["recompiles", "15", "4", "-11"]]
+    totals = [line.split() for line in lines if re.match(r"  (re)?compilations ", line)]
+    assert totals == [["compilations", "19", "8", "-11"], ["recompilations", "15", "4", "-11"]]
 
 
 def test_a_frame_shows_what_changed_and_the_causes_that_are_gone() -> None:

@@ -117,16 +117,16 @@ def test_code_that_failed_with_the_same_words_is_one_diagnostic() -> None:
         "error[SL403]: n failed to compile in Dynamo (tracing the code): yes",
     ]
     also = [line for line in text.splitlines() if "= also" in line]
-    assert also == ["   = also g, compile 1/0", "   = also h, compile 2/0", "   = also k, compile 3/0", *also[3:]]
+    assert also == ["   = also g, compilation 1/0", "   = also h, compilation 2/0", "   = also k, compilation 3/0", *also[3:]]
     assert also[3:] == ["   = also 1 more, shown with --verbose"]
-    assert "   = also m, compile 4/0" in whole.splitlines()
+    assert "   = also m, compilation 4/0" in whole.splitlines()
 
 
 def test_code_of_a_library_has_its_line_as_many_have_its_name() -> None:
     file = "/opt/site-packages/whisper/model.py"
     failed = [make.compile(f"{n}/0", make.tensor(10, 8), name="forward", file=file, line=9 + n, **make.FAILED) for n in range(2)]
     text = renderer("report", "terminal")(make.report(make.trace(*failed)), Options(color=False, width=100)).decode()
-    assert "   = also forward (model.py:10), compile 1/0" in text.splitlines()
+    assert "   = also forward (model.py:10), compilation 1/0" in text.splitlines()
 
 
 def test_what_one_remedy_removes_in_the_same_recompilations_is_one_diagnostic() -> None:

@@ -39,7 +39,7 @@ def test_exports_have_a_table_of_their_own_and_their_problems_a_line_each() -> N
     assert "    - SL607 export-dim-constrained  exports.py:53" in lines
     mixed = render_trend(trend("runs", [*RUNS, *exports]), Options(width=80)).decode().splitlines()
     assert max(map(len, mixed)) <= 80
-    assert next(line for line in mixed if line.split()[:1] == ["run"]).split()[2] == "compiles"
+    assert next(line for line in mixed if line.split()[:1] == ["run"]).split()[2] == "comp."
     assert "Exports" in mixed
 
 

@@ -29,7 +29,7 @@ def test_it_helped_as_predicted() -> None:
         "  export TORCH_COMPILE_DYNAMIC_SOURCES=\"L['x']:0\"",
         "",
         "                before    predicted  measured",
-        "  compiles           3            1         1",
+        "  compilations       3            1         1",
         "  limit hits         0            0         0",
         "  compile time  3.00 s  0.67–1.50 s    1.00 s",
         "  command time  2.00 s                 1.50 s",
@@ -72,7 +72,7 @@ def test_a_limit_that_is_no_longer_hit_is_shown(after: int) -> None:
     page = shown(verification(before, trace(static_sizes(*range(3, 3 + after)))))
     surety, predicted = ("exactly as predicted", "1") if after == 1 else ("as predicted (1 to 9)", "1 to 9")
     assert page.startswith(f"It helped: 8 compilations and 1 limit hit became {plural(after, 'compilation')}, {surety}\n")
-    assert re.search(rf"\n  compiles +8 +{predicted} +{after}\n", page)
+    assert re.search(rf"\n  compilations +8 +{predicted} +{after}\n", page)
     assert re.search(rf"\n  f  model\.py:5 +9 +{predicted} +{after}\n", page)
     assert "Not as predicted" not in page
 
