@@ -23,6 +23,8 @@ _LINE_BREAKS = re.compile(r"[\t\n]+\s*")
 # Addresses and ids differ from process to process.
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]+|\d{9,}")
 _MAX_RANGES = 8
+# How many names a sentence lists, unless it is asked for another number.
+MOST_NAMED = 6
 # Times from this one on, in seconds, are given in two units: seconds in each, their names.
 _LONG_TIME = 60
 # In a column of seconds such times would be wider than others up to this one.
@@ -156,7 +158,7 @@ def enumerated(parts: Sequence[str], last: str = "and") -> str:
     return f" {last} ".join([", ".join(parts[:-1]), parts[-1]] if parts[1:] else parts)
 
 
-def some(parts: Sequence[str], most: int, between: str = ", ") -> str:
+def some(parts: Sequence[str], most: int = MOST_NAMED, between: str = ", ") -> str:
     """``a, b and 3 more``: at most ``most`` of them."""
     more = f" and {len(parts) - most} more" if len(parts) > most else ""
     return between.join(parts[:most]) + more

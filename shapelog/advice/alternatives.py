@@ -21,10 +21,8 @@ from shapelog.reading.records import Input
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Explanations, Recompile
 from shapelog.rules import Verdict, any_blocks_marking
-from shapelog.text import some
+from shapelog.text import MOST_NAMED, some
 
-# How many names a subject lists.
-_SHOWN = 6
 # A list by source with at least this many entries is a burden.
 _LONG_LIST = 12
 _DEFAULT_LIMIT = 8
@@ -103,7 +101,7 @@ def _unbacked(context: AdviceContext) -> Iterator[Alternative]:
     yield Alternative(
         tool="unbacked source",
         codes=("SL104",),
-        subject=some([f"{mark.source.display_name}.size[{mark.dim}]" for mark in sorted(found)], _SHOWN),
+        subject=some([f"{mark.source.display_name}.size[{mark.dim}]" for mark in sorted(found)]),
         sentence="An unbacked size is never specialized on 0 or 1, so one graph handles these calls too.",
         lines=tuple(lines),
         warning=(
@@ -184,7 +182,7 @@ def _duck(context: AdviceContext) -> Iterator[Alternative]:
         yield Alternative(
             tool="use_duck_shape",
             codes=("SL103",),
-            subject=some(list(dict.fromkeys(pairs)), _SHOWN, "; "),
+            subject=some(list(dict.fromkeys(pairs)), between="; "),
             sentence="Gives every dimension its own symbol, even where sizes are equal.",
             lines=("torch.fx.experimental._config.use_duck_shape = False",),
             warning="Applies to all frames; code that relies on equal sizes gets more guards.",
@@ -224,7 +222,7 @@ def _module_ints(context: AdviceContext) -> Iterator[Alternative]:
         yield Alternative(
             tool="allow_unspec_int_on_nn_module",
             codes=("SL315",),
-            subject=some(list(dict.fromkeys(found)), _SHOWN),
+            subject=some(list(dict.fromkeys(found))),
             sentence="Treats int attributes of modules like other ints: dynamic from the second value on.",
             lines=("torch._dynamo.config.allow_unspec_int_on_nn_module = True",),
             warning="Applies to all modules; code that formats such an int into a string loses its graph.",
@@ -251,7 +249,7 @@ def _profile(context: AdviceContext) -> Iterator[Alternative]:
         yield Alternative(
             tool="PGO",
             codes=("SL312", "SL101", "SL102") if floats else ("SL101", "SL102"),
-            subject=some(subject, _SHOWN),
+            subject=some(subject),
             sentence=f"Remembers what became dynamic{', including floats,' if floats else ''} for the next run of the same job.",
             lines=("TORCH_COMPILE_JOB_ID=my_job python ...  # not 0 or 1: torch 2.8 to 2.15 parse these as booleans and fail",),
             warning="The first run does not change."
@@ -277,7 +275,7 @@ def _needless(context: AdviceContext) -> Iterator[Alternative]:
     yield Alternative(
         tool="static source",
         codes=("SL108",),
-        subject=some([source.display_name for source in found], _SHOWN),
+        subject=some([source.display_name for source in found]),
         sentence="Became dynamic, but every graph specialized it to one value again; keeping it static from the start saves that work.",
         lines=(f"torch.compiler.config.static_sources = {','.join(map(pattern, bases))!r}  # or TORCH_COMPILE_STATIC_SOURCES",),
         warning="The other dimensions of a listed tensor become static too.",
@@ -303,7 +301,7 @@ def _collectives(context: AdviceContext) -> Iterator[Alternative]:
         yield Alternative(
             tool="compiler collectives",
             codes=("SL702",),
-            subject=some(list(differing), _SHOWN),
+            subject=some(list(differing)),
             sentence="The ranks saw different sizes and compile at different calls. With collectives they agree on what is dynamic.",
             lines=("torch._dynamo.config.enable_compiler_collectives = True  # or TORCH_COMPILER_COLLECTIVES=1",),
             warning="Every rank must compile the same frames in the same order, or the job hangs. Fails without an accelerator.",
@@ -396,14 +394,14 @@ def _weak_marks(context: AdviceContext) -> Iterator[Alternative]:
     yield Alternative(
         tool="maybe_mark_dynamic with a range",
         codes=("SL101",),
-        subject=some([f"{mark.source.display_name}.size[{mark.dim}]" for mark in found], _SHOWN),
+        subject=some([f"{mark.source.display_name}.size[{mark.dim}]" for mark in found]),
         sentence=(
             "A mark that is not enforced: a size that the code needs to be constant is compiled as such, without an error. "
             "Comparisons that the range decides add no guards."
         ),
         lines=tuple(
             f"torch._dynamo.maybe_mark_dynamic({expression(mark.source)}, {mark.dim}, min={sizes[0]}, max={sizes[-1]})"
-            for mark, sizes in list(found.items())[:_SHOWN]
+            for mark, sizes in list(found.items())[:MOST_NAMED]
         ),
         warning="These are the sizes seen: a call with another one raises ConstraintViolationError. Widen the range to all that can occur.",
     )
@@ -507,7 +505,7 @@ def _dynamic_true(context: AdviceContext) -> Iterator[Alternative]:
         yield Alternative(
             tool="dynamic=True",
             codes=("SL102",),
-            subject=some(list(dict.fromkeys(ints)), _SHOWN),
+            subject=some(list(dict.fromkeys(ints))),
             sentence="Makes every size and int dynamic from the first compilation on; in this version no list can do that for an int.",
             lines=("torch.compile(fn, dynamic=True)",),
             warning=(

@@ -21,11 +21,10 @@ from shapelog.reading.payloads.source_names import Source, display_text
 from shapelog.recompiles.explain import Explanations
 from shapelog.recompiles.graph_reuse import similar
 from shapelog.recompiles.int_usage import QuotedCode, spelled
-from shapelog.text import file_name, plural, rank_list, seconds, some
+from shapelog.text import MOST_NAMED, file_name, plural, rank_list, seconds, some
 
 # The lower bound that every symbolic size has, because 0 and 1 are compiled on their own.
 _ONLY_NOT_SMALL = re.compile(r"^[012] <= [^<>=]+$")
-_SHOWN = 6
 _DIVISION = re.compile(r"//|%|\b(?:Mod|FloorDiv|PythonMod|CeilDiv)\b")
 # A dynamic compile is slow when it takes this many times as long as a static one of the same code, and this many seconds more.
 _MUCH_SLOWER, _NOTABLE = 3.0, 1.0
@@ -177,7 +176,7 @@ def _declared(trace: Trace, replayed: Replay, marks: Marks) -> Iterator[str]:
             what = mark.source.display_name if mark.is_int else f"{mark.source.display_name}.size[{mark.dim}]"
             found.setdefault((frame.title, declared[frame].argument), {})[what] = None
     for (title, argument), names in found.items():
-        yield f"{title} declares its shapes with {argument}=, where the list has no effect: declare {some(list(names), _SHOWN)} there, too."
+        yield f"{title} declares its shapes with {argument}=, where the list has no effect: declare {some(list(names))} there, too."
 
 
 def _across_ranks(seen: tuple[ObservedValues, ...], frames: tuple[Frame, ...], observed: MarkedValues) -> Iterator[str]:
@@ -190,12 +189,13 @@ def _across_ranks(seen: tuple[ObservedValues, ...], frames: tuple[Frame, ...], o
             own = observed.of(item.mark, by_rank[rank])
             ranks_by_values.setdefault(tuple(dict.fromkeys(value for _, value in own.values)), []).append(rank)
         if len(ranks_by_values) > 1:
-            words = [f"{_listed(values)} on {rank_list(numbers)}" for values, numbers in list(ranks_by_values.items())[:_SHOWN] if values]
-            yield f"{item.name} differs across ranks: {'; '.join(words)}{'; …' if len(ranks_by_values) > _SHOWN else ''}"
+            first = list(ranks_by_values.items())[:MOST_NAMED]
+            words = [f"{_listed(values)} on {rank_list(numbers)}" for values, numbers in first if values]
+            yield f"{item.name} differs across ranks: {'; '.join(words)}{'; …' if len(ranks_by_values) > MOST_NAMED else ''}"
 
 
 def _listed(values: tuple[str, ...]) -> str:
-    return ", ".join(values[:_SHOWN]) + (", …" if len(values) > _SHOWN else "")
+    return ", ".join(values[:MOST_NAMED]) + (", …" if len(values) > MOST_NAMED else "")
 
 
 def _stays_static(frame: Frame, source: Source, index: SourceIndex) -> bool:
@@ -244,7 +244,7 @@ def _after_limit(replayed: Replay, marks: Marks) -> Iterator[str]:
     hits = [(plan.frame.title, call.compile) for plan in replayed.plans for call in plan.calls if call.compile.outcome is Outcome.LIMIT]
     if not hits:
         return
-    named = some(list(dict.fromkeys(title for title, _ in hits)), _SHOWN)
+    named = some(list(dict.fromkeys(title for title, _ in hits)))
     more = replayed.cost(marks).unrecorded
     often = "" if not more else ", once" if more == 1 else f", up to {more} times"
     then = "raised errors" if all(compile.raised_at_limit for _, compile in hits) else "ran in eager mode and left no records"
@@ -259,7 +259,7 @@ def _handed_on(replayed: Replay, marks: Marks) -> Iterator[str]:
     sources = list(dict.fromkeys(mark.source for _, route in served for choice in route.doubts for mark in choice - marks))
     if not sources:
         return
-    names, number = some([source.display_name for source in sources], _SHOWN), plural(len(served), "compilation")
+    names, number = some([source.display_name for source in sources]), plural(len(served), "compilation")
     whose, are, them = ("its", "is", "it") if len(sources) == 1 else ("their", "are", "them")
     yield (
         f"Judging by {whose} sizes, {names} {are} returned by other compiled code. If eager code makes a new tensor from {them}, "
@@ -272,7 +272,7 @@ def _kept(replayed: Replay, marks: Marks) -> Iterator[str]:
     served = [route for compile, route in replayed.served(marks) if not compile.is_refused and route.may_be_replaced(marks)]
     sources = list(dict.fromkeys(mark.source for route in served for mark in route.kept if mark not in marks))
     if sources:
-        names, number = some([source.display_name for source in sources], _SHOWN), plural(len(served), "compilation")
+        names, number = some([source.display_name for source in sources]), plural(len(served), "compilation")
         are, them = ("is", "it") if len(sources) == 1 else ("are", "them")
         yield (
             f"{names} {are} assumed to be kept by compiled code. If other code replaces {them}, as when beam search reorders a cache, "
@@ -286,7 +286,7 @@ def _seconds_unsure(replayed: Replay, marks: Marks) -> Iterator[str]:
     """
     assumed = [plan.frame.title for plan in replayed.plans if plan.frame.seconds and plan.assumes_seconds(marks)]
     if assumed:
-        named = some(list(dict.fromkeys(assumed)), _SHOWN)
+        named = some(list(dict.fromkeys(assumed)))
         yield (
             f"This trace has no time for a dynamic compilation of {named} (or its code came from a cache): "
             f"it is assumed to take up to {DYNAMIC_OVER_STATIC} times as long as a static one."

@@ -29,8 +29,6 @@ from shapelog.text import one_line, some
 
 _NOT_YOURS = "entries match by name in every frame, and the code that needs the mark is a library's, where you cannot rename it"
 _NOT_ALL_SEEN = "and the trace does not show everything it does with it"
-# The most functions that a sentence names.
-_SHOWN = 6
 
 
 class HarmfulMark(NamedTuple):
@@ -280,7 +278,7 @@ def _is_same_function(one: Frame, other: Frame) -> bool:
 
 def _rename(name: str, frame: Frame, helped: list[Frame]) -> str:
     others = dict.fromkeys(f"{item.title}{_where(item) if item.title == frame.title else ''}" for item in helped)
-    return f"entries match by name in every frame: rename {name.partition('[')[0]} in {some(list(others), _SHOWN)}"
+    return f"entries match by name in every frame: rename {name.partition('[')[0]} in {some(list(others))}"
 
 
 def _where(frame: Frame) -> str:

@@ -15,8 +15,6 @@ _EACH_THREAD = ", in each thread that makes one: threads do not share settings"
 # What goes into quotes of one kind, and what is escaped in double ones.
 _PARTS = re.compile("[!`]+|[^!`]+")
 _ESCAPED, _ESCAPE = re.compile(r'[\\"$]'), r"\\\g<0>"
-# The most functions that a comment names.
-_SHOWN = 6
 
 
 def as_shell(advice: Advice) -> str:
@@ -53,7 +51,7 @@ def as_python(advice: Advice) -> str:
 def marked_lines(item: Suggestion, is_comment: bool) -> list[str]:
     """The ``mark_dynamic`` calls of a suggestion, below a comment that names the code; all of it comments where they are an alternative."""
     place = f", called at {item.place.file}:{item.place.line}" if item.place else ""
-    titles = some(list(dict.fromkeys(map(item.title_in, item.frames))), _SHOWN)
+    titles = some(list(dict.fromkeys(map(item.title_in, item.frames))))
     calls = [f"# {line}" if is_comment and not line.startswith("#") else line for line in item.python]
     return list(map(visible, (f"# {titles}{place}", *calls)))
 

@@ -12,9 +12,6 @@ from shapelog.report.frame_changes import Loss
 from shapelog.report.report import Report
 from shapelog.text import names_of, seconds, some
 
-# The most causes that a sentence names.
-_SHOWN = 6
-
 
 @dataclass(frozen=True, slots=True)
 class CommandResult:
@@ -190,4 +187,4 @@ def _notes(comparison: Comparison, advice: Advice, proofs: tuple[FrameProof, ...
 
 def _why(item: FrameProof) -> str:
     stay = dict.fromkeys(f"{cause.axis or 'something'} ({cause.remedy.rule.name})" for cause in item.change.causes if cause.after)
-    return f"; still recompiling because of {some(list(stay), _SHOWN)}" if stay else ""
+    return f"; still recompiling because of {some(list(stay))}" if stay else ""
