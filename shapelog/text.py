@@ -27,6 +27,8 @@ _MAX_RANGES = 8
 MOST_NAMED = 6
 # Times from this one on, in seconds, are given in two units: seconds in each, their names.
 _LONG_TIME = 60
+# The least seconds that two decimals show.
+LEAST_SECONDS = 0.005
 # In a column of seconds such times would be wider than others up to this one.
 _LONG_IN_COLUMN = 120
 _UNITS = ((86400, "d", 3600, "h"), (3600, "h", 60, "min"), (60, "min", 1, "s"))

@@ -11,14 +11,12 @@ from typing import Protocol
 
 from shapelog.model.compile import Compile, Outcome
 from shapelog.model.trace import Trace
-from shapelog.text import seconds, seconds_range
+from shapelog.text import LEAST_SECONDS, seconds, seconds_range
 
 # What one program takes to compile in two runs on one machine that has other work as well: the longer time over the shorter one.
 RUN_TO_RUN = 1.5
 # How many times as long a dynamic compile takes as a static one of the same code, at most: so it was in 95 % of the recorded traces.
 DYNAMIC_OVER_STATIC = 5
-# The least seconds that two decimals show.
-_SHOWN = 0.005
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +53,9 @@ class Seconds:
     @property
     def as_saving(self) -> str:
         """``22.3–34.7 s``, ``up to 0.38 s`` where it may be nothing, "" where it is."""
-        if self.most is not None and self.most < _SHOWN:
+        if self.most is not None and self.most < LEAST_SECONDS:
             return ""
-        return f"up to {seconds(self.most)}" if self.most and self.least < _SHOWN else str(self)
+        return f"up to {seconds(self.most)}" if self.most and self.least < LEAST_SECONDS else str(self)
 
     def holds(self, measured: float) -> bool:
         """Whether a measured time lies inside."""

@@ -33,7 +33,7 @@ class Use(IntEnum):
 
 
 _CONTAINERS = frozenset(("list", "tuple", "dict", "OrderedDict", "defaultdict", "ModuleList", "ModuleDict", "ParameterList", "Sequential"))
-_SHOWN = 60
+_LONGEST_LINE = 60
 _WORD = re.compile(r"\w+")
 _PINNING = frozenset(("range", "hash", "islice"))
 _FORMATTING = frozenset(("format", "format_map"))
@@ -267,7 +267,7 @@ class QuotedCode:
         """The first line with this use of the int at a source, ``model.py:12 (cache[self.index] = x)``; "" where no line has it."""
         for number, line in sorted(self.lines.items()):
             if self._use_in(line, source) is use:
-                return f"{self.frame.file.rsplit('/', 1)[-1]}:{number} ({line.strip()[:_SHOWN]})"
+                return f"{self.frame.file.rsplit('/', 1)[-1]}:{number} ({line.strip()[:_LONGEST_LINE]})"
         return ""
 
     @cached_property

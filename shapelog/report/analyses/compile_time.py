@@ -7,7 +7,7 @@ from shapelog.recompiles.explain import Explanations
 from shapelog.report.phases import seconds_by_phase
 from shapelog.report.results import Column, Finding, Table
 from shapelog.report.weighted import WeightedCompile, weighted_compiles
-from shapelog.text import plural, seconds
+from shapelog.text import LEAST_SECONDS, plural, seconds
 
 
 def analyze(explained: Explanations) -> Iterator[Finding | Table]:
@@ -17,7 +17,7 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
         return
     columns = (Column("phase", is_wide=True), Column("first compiles", True), Column("recompiles", True), Column("all", True))
     lost = math.fsum(item.seconds_before_restart for item in compiles)
-    notes = [f"{seconds(lost)} was spent on attempts that were restarted"] if lost >= 0.005 else []
+    notes = [f"{seconds(lost)} was spent on attempts that were restarted"] if lost >= LEAST_SECONDS else []
     notes.extend(_caches(compiles))
     yield Table("time", "Where compile time went (seconds)", columns, tuple(rows), "; ".join(notes))
 

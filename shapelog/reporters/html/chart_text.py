@@ -7,7 +7,7 @@ from shapelog.model.compile import Compile, Outcome
 from shapelog.model.frame import Frame
 from shapelog.recompiles.explain import Recompile
 from shapelog.rules import Verdict
-from shapelog.text import file_name, plural, seconds
+from shapelog.text import LEAST_SECONDS, file_name, plural, seconds
 
 _VERDICTS = (
     Verdict.MARKING,
@@ -35,8 +35,6 @@ _APART = {
     "unknown": "without a recorded outcome",
 }
 _MAX_FILE_NAME = 80
-# In seconds.
-_LEAST_SHOWN = 0.005
 
 # Kind of compile, how many, and their seconds.
 Part = tuple[str, int, float]
@@ -95,7 +93,7 @@ def clipped(text: str, longest: int) -> str:
 
 def spent(value: float | None) -> str:
     """A time, "" for one that two decimals do not show: it took next to nothing, or was not measured."""
-    return seconds(value) if value and value >= _LEAST_SHOWN else ""
+    return seconds(value) if value and value >= LEAST_SECONDS else ""
 
 
 def file_and_line(file: str, line: int) -> str:

@@ -29,7 +29,7 @@ from shapelog.reporters.terminal.ranks import ranks_alike, ranks_heading, what_r
 from shapelog.reporters.terminal.text_page import COLORS, LEVEL_COLORS, TextPage, first
 from shapelog.rule_docs import RULES_URL
 from shapelog.rules import RULES, UNEXPLAINED, Level, Remedy, Rule, Section, Verdict, problem_rule
-from shapelog.text import file_size, measured, one_line, plural, plural_noun, seconds, shorten, taking
+from shapelog.text import LEAST_SECONDS, file_size, measured, one_line, plural, plural_noun, seconds, shorten, taking
 
 if TYPE_CHECKING:
     from shapelog.distributed.compare_ranks import RankReport
@@ -318,7 +318,9 @@ def _frame_head(page: TextPage, merged: MergedFrame, multi: bool) -> None:
         members = [entry for entry in item.recompiles if entry.verdict is verdict]
         if members:
             spent = sum(compiled.seconds for compiled in compiles if compiled.recompile and compiled.recompile.verdict is verdict)
-            parts.extend((" · ", (f"{len(members)} {verdict.short}", COLORS[verdict]), f" {seconds(spent)}" if spent >= 0.005 else ""))
+            parts.extend(
+                (" · ", (f"{len(members)} {verdict.short}", COLORS[verdict]), f" {seconds(spent)}" if spent >= LEAST_SECONDS else "")
+            )
     page.line(*parts, indent=4)
 
 

@@ -24,7 +24,7 @@ from shapelog.report.steps.step import saving_words
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.text_page import COLORS, console
 from shapelog.rules import Verdict
-from shapelog.text import file_name, file_size, measured, one_line, plural, seconds, shorten, taking
+from shapelog.text import LEAST_SECONDS, file_name, file_size, measured, one_line, plural, seconds, shorten, taking
 
 # The most causes in a line, and values of an axis.
 _CAUSES, _VALUES = 2, 12
@@ -121,7 +121,8 @@ def _verdict(snapshot: Snapshot, report: Report) -> list[Text]:
     found = [Text(total if summary.compiles else "Nothing has been compiled yet", style="bold")]
     parts = [
         Text.assemble(
-            (f"{part.count} {part.verdict.value}", COLORS[part.verdict]), f" {seconds(part.seconds)}" if part.seconds >= 0.005 else ""
+            (f"{part.count} {part.verdict.value}", COLORS[part.verdict]),
+            f" {seconds(part.seconds)}" if part.seconds >= LEAST_SECONDS else "",
         )
         for part in summary.parts
     ]
@@ -277,7 +278,7 @@ def _line(events: Sequence[Event], is_job: bool) -> Text:
         (f"{compile.reference} ", "bold"),
         f"{one_line(event.frame.title_of([event.compile]))} ",
         (verb, style),
-        f" ({seconds(spent)})" if spent >= 0.005 else "",
+        f" ({seconds(spent)})" if spent >= LEAST_SECONDS else "",
         f": {why}" if why else "",
         (f"  {codes}" if codes else "", "dim"),
     )

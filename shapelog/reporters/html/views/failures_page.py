@@ -16,7 +16,7 @@ from shapelog.report.steps.step import NextStep
 from shapelog.reporters.html.anchors import Anchors
 from shapelog.reporters.html.views.source_page import SourcePage
 from shapelog.rules import Rule
-from shapelog.text import plural, seconds, taking
+from shapelog.text import LEAST_SECONDS, plural, seconds, taking
 
 # The color of each kind, its heading, and what it means for the program.
 _COLORS = {
@@ -48,8 +48,6 @@ _KIND_OF_MARK = {
     MarkKind.REFUSED: InterruptionKind.LIMIT,
     MarkKind.BROKE: InterruptionKind.BREAK,
 }
-# The least seconds that two decimals show.
-_SHOWN = 0.005
 _NAMES = {kind: kind.value for kind in InterruptionKind} | {InterruptionKind.LIMIT: "refused compilation"}
 _EAGER = {
     Eager.ALL: "the code runs in eager mode from then on",
@@ -186,7 +184,7 @@ def _costs(item: Interruption) -> Iterator[str]:
     if item.kind is InterruptionKind.UNFINISHED:
         yield f"{plural(number, 'compilation')} did not finish"
     elif item.kind is InterruptionKind.FAILURE:
-        yield f"{plural(number, 'compilation')} failed{f' after {seconds(spent)}' if spent >= _SHOWN else ''}"
+        yield f"{plural(number, 'compilation')} failed{f' after {seconds(spent)}' if spent >= LEAST_SECONDS else ''}"
         raised, eager = fates((one.frame, one.compile, one.times) for alert in item.alerts for one in alert.occurrences)
         yield from [f"{plural(raised, 'call')} raised an error"] if raised else []
         yield from (_EAGER[what] for what in eager)
@@ -197,11 +195,11 @@ def _costs(item: Interruption) -> Iterator[str]:
         yield _EAGER[Eager.ALL]
     elif item.kind is InterruptionKind.BREAK:
         yield f"{plural(number, 'compilation')} broke here"
-        if spent >= _SHOWN:
+        if spent >= LEAST_SECONDS:
             yield f"{seconds(spent)} of tracing repeated"
         if item.resumed:
             yield f"{plural(item.resumed_times, 'more compilation')} for the code after it{taking(item.resumed_seconds)}"
     else:
         yield f"{plural(number, 'compilation')} restarted"
-        if spent >= _SHOWN:
+        if spent >= LEAST_SECONDS:
             yield f"{seconds(spent)} of tracing repeated"
