@@ -25,7 +25,7 @@ from shapelog.text import enumerated, names_of
 # The most entries of the list that a sentence has in full, as characters, the most lines of code, and the most inputs.
 _ENTRIES, _LINES, _NAMED = 80, 6, 3
 # The entries that are asked whether they take a tensor.
-_MOST_ASKED = 8
+_MOST_ENTRIES = 8
 _NOT_BY_MARKS = (Verdict.CODE, Verdict.JUSTIFIED)
 _SIZE, _BY_FRAMEWORK, _FLOAT, _NONE = "SL101", "SL202", "SL312", "SL322"
 _INTS = frozenset(("SL102", "SL315"))
@@ -167,7 +167,7 @@ class Remedies:
         """The compiles for calls with the int or tensor that is to be marked, or with another one of its name and that many dims."""
         if frame not in self._inputs:
             found: dict[Source, list[tuple[int, Compile]]] = {}
-            for compile in frame.entries[:_MOST_ASKED]:
+            for compile in frame.entries[:_MOST_ENTRIES]:
                 for source, dims in _inputs(compile):
                     found.setdefault(source, []).append((dims, compile))
             self._inputs[frame] = found

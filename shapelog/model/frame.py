@@ -21,7 +21,7 @@ _LONGEST_NAME = 80
 UNNAMED_CODE = "a function not named in the log"
 _CAPTURED = "backward graph captured by compiled autograd"
 # How many compiles of a frame, from the first on, are asked for its class, and for the frames that a stack lacks.
-_MOST_ASKED = 32
+_MOST_COMPILES = 32
 _WRAPPERS = frozenset(("inner", "wrapper", "wrapped", "_fn", "fn", "_call_impl", "_wrapped_call_impl", "__call__", "forward", "<lambda>"))
 # Classes of torch whose objects a wrapper is given, and whose names are no help with its code.
 _NO_CLASS_OF_CODE = ("torch.Tensor", "torch.nn.parameter.", "torch._ops.")
@@ -81,6 +81,10 @@ class Frame:
         return math.fsum(compile.seconds for compile in self.compiles)
 
     @property
+    def _first_compiles(self) -> tuple[Compile, ...]:
+        return self.compiles[:_MOST_COMPILES]
+
+    @property
     def origin(self) -> Origin:
         """Where its code is from: the same on all ranks, and when the code is compiled again after a reset."""
         return self.file, self.line, self.name
@@ -105,14 +109,14 @@ class Frame:
         """A name that the user knows: ``Net.forward`` for a method, the wrapped class for a wrapper such as ``inner``, and the
         function or method itself for what resumes it after a graph break. Where classes share the code, that of the first.
         """
-        return self._titled(next(self._classes(self.compiles[:_MOST_ASKED]), ""))
+        return self._titled(next(self._classes(self._first_compiles), ""))
 
     def titles_of(self, compiles: Iterable[Compile]) -> list[str]:
         """The title for each class for which these compiles were made, of which several may share the code; without a class where it is
         not known for which of them.
         """
         known = list(dict.fromkeys(self._classes(compiles)))
-        if not known and len(others := set(self._classes(self.compiles[:_MOST_ASKED]))) == 1:
+        if not known and len(others := set(self._classes(self._first_compiles))) == 1:
             known = list(others)
         return list(map(self._titled, known or [""]))
 
@@ -151,7 +155,7 @@ class Frame:
         called = self.called_from(start)
         if called is None:
             return None
-        alike = (item for item in self.compiles[:_MOST_ASKED] if item.recorded_callers and item.stack.frames == start)
+        alike = (item for item in self._first_compiles if item.recorded_callers and item.stack.frames == start)
         found = {self.called_from(item.recorded_callers) for item in alike} - {None}
         if len(found) == 1:
             return found.pop()
@@ -179,13 +183,13 @@ class Frame:
     @property
     def called_at(self) -> StackFrame | None:
         """The user's line that calls this code: of the first compile that has the innermost one recorded, else of the first with any."""
-        recorded = (self.called_from(item.recorded_callers) for item in self.compiles[:_MOST_ASKED])
+        recorded = (self.called_from(item.recorded_callers) for item in self._first_compiles)
         return next((found for found in chain(recorded, map(self.caller, self.compiles)) if found), None)
 
     @property
     def has_one_caller(self) -> bool:
         """Whether all calls of which the line is known are made by one."""
-        return len({self.caller(compile) for compile in self.compiles[:_MOST_ASKED]} - {None}) <= 1
+        return len({self.caller(compile) for compile in self._first_compiles} - {None}) <= 1
 
     @property
     def refused_at(self) -> int | None:
@@ -195,7 +199,7 @@ class Frame:
     @property
     def is_in_thread(self) -> bool:
         """Whether a thread that the program started calls this code: settings that other threads make do not hold there (torch 2.13)."""
-        outermost = (frame for compile in self.compiles[:_MOST_ASKED] for frame in compile.stack.frames[:1])
+        outermost = (frame for compile in self._first_compiles for frame in compile.stack.frames[:1])
         return any(frame.file.replace("\\", "/").endswith("/threading.py") for frame in outermost)
 
     @property

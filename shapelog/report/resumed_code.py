@@ -15,7 +15,7 @@ from shapelog.report.alerts.alert import Alert, Alerts
 from shapelog.rules import AlertKind
 
 # The compiles of a frame that are asked who called it.
-_MOST_ASKED = 8
+_MOST_COMPILES = 8
 _Line = tuple[str, int]
 _Runner = Function | tuple[int | None, int, tuple[StackFrame, ...]]
 
@@ -76,7 +76,7 @@ class ResumedCode:
         failed = [alert for line in lines for alert in self._failed_at.get(line, ())]
         frames = dict.fromkeys(item.frame for alert in failed for item in alert.occurrences)
         runners: list[_Runner] = [frame.function for frame in frames]
-        runners += [(frame.rank, frame.process, _above(compile)) for frame in frames for compile in frame.compiles[:_MOST_ASKED]]
+        runners += [(frame.rank, frame.process, _above(compile)) for frame in frames for compile in frame.compiles[:_MOST_COMPILES]]
         found = chain(self._between(alerts), chain.from_iterable(self._run_by.get(runner, ()) for runner in runners))
         return (code for code in dict.fromkeys(found) if code.first not in frames)
 
@@ -104,7 +104,7 @@ def _above(compile: Compile) -> tuple[StackFrame, ...]:
 
 def _runners(frame: Frame) -> Iterator[_Runner]:
     """The functions, or the stacks, that a frame was called by."""
-    recorded = [compile.recorded_callers for compile in frame.compiles[:_MOST_ASKED] if compile.recorded_callers]
+    recorded = [compile.recorded_callers for compile in frame.compiles[:_MOST_COMPILES] if compile.recorded_callers]
     if recorded:
         names = set.intersection(*({(item.file, item.name) for item in stack} for stack in recorded))
         yield from ((frame.rank, frame.process, *name) for name in sorted(names))

@@ -19,7 +19,7 @@ from shapelog.rules import AlertKind, Level, Remedy, Rule
 from shapelog.text import file_name, some
 
 # The compiles that a sentence names, and the calls that are asked for the lines that make them.
-_LABELS, _MOST_ASKED = 4, 32
+_LABELS, _MOST_CALLS = 4, 32
 # What differs from run to run and from machine to machine: addresses and ids, lines, and the directories of a file.
 _FLEETING = re.compile(r"0x[0-9a-fA-F]+|\d{6,}|(?<=\bline )\d+|(?:(?<=[\s`\"(])|^)(?:[A-Za-z]:)?[/\\](?:[^\s/\\]+[/\\])+")
 
@@ -107,7 +107,7 @@ class Alert:
     @property
     def other_calls(self) -> int:
         """How many other lines made calls that it is about, as far as the first of these show."""
-        asked = self.occurrences[:_MOST_ASKED]
+        asked = self.occurrences[:_MOST_CALLS]
         found = {(called.file, called.line) for item in asked if (called := item.frame.caller(item.compile))}
         return max(0, len(found) - 1)
 

@@ -9,7 +9,7 @@ from shapelog.report.interruptions import kind_of, words_of
 from shapelog.rules import Level
 
 # The earlier groups about one recompilation that an alert may belong to.
-_MOST_ASKED = 8
+_MOST_GROUPS = 8
 
 
 def alert_groups(alerts: Iterable[Alert]) -> tuple[tuple[Alert, ...], ...]:
@@ -27,7 +27,7 @@ def alert_groups(alerts: Iterable[Alert]) -> tuple[tuple[Alert, ...], ...]:
         if kind_of(first) is not None or not compiles:
             groups.append(members)
             continue
-        earlier = about.get(next(iter(compiles)), [])[:_MOST_ASKED]
+        earlier = about.get(next(iter(compiles)), [])[:_MOST_GROUPS]
         group = next((found for found in earlier if _belongs(first, compiles, found[0])), None)
         if group is not None:
             group.extend(members)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import NamedTuple
 
-from shapelog.model.compile import Compile, resumed_by
+from shapelog.model.compile import Compile, function_of, resumed_by
 from shapelog.reading.payloads.guards import UserLine
 from shapelog.reading.payloads.source_names import is_library, is_torch
 from shapelog.reading.records import GuardAdded, Stack, StackFrame
@@ -44,7 +44,7 @@ class QuotedLines:
         """Add a line whose file is named in full."""
         if not is_shown(place.file) or place.line < 1:
             return
-        name = function_name(place.name)
+        name = function_of(place.name)
         known = self.by_file.setdefault(place.file, {})
         before = known.get(place.line)
         code = place.code.strip()
@@ -114,12 +114,6 @@ def _stacks(compiles: Iterable[Compile]) -> Iterator[Stack]:
     yield from chain.from_iterable(
         (item.user_stack for item in (*compile.symbols, *compile.other_records.get(GuardAdded, ()))) for compile in listed
     )
-
-
-def function_name(name: str) -> str:
-    """The function as its author knows it: that which code after a graph break goes on with."""
-    resumed = resumed_by(name)
-    return resumed[0] if resumed else name
 
 
 def is_inner(name: str) -> bool:
