@@ -14,7 +14,7 @@ from shapelog.model.frame import Frame
 from shapelog.model.ids import TorchVersion
 from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.source_names import Source, is_library
-from shapelog.recompiles.causes import Cause
+from shapelog.recompiles.causes import INT_RULES, Cause
 from shapelog.recompiles.classification.sizes import NO_BREAK
 from shapelog.recompiles.explain import Recompile
 from shapelog.recompiles.graph_reuse import is_known_by_limit, similar
@@ -28,7 +28,6 @@ _ENTRIES, _LINES, _NAMED = 80, 6, 3
 _MOST_ENTRIES = 8
 _NOT_BY_MARKS = (Verdict.CODE, Verdict.JUSTIFIED)
 _SIZE, _BY_FRAMEWORK, _FLOAT, _NONE = "SL101", "SL202", "SL312", "SL322"
-_INTS = frozenset(("SL102", "SL315"))
 _COMPILE_FAILED = RULES["SL403"]
 # What to do about that where it is an int, which cannot be unbacked.
 _PINNED_INT = "a library, an operator or the backend needs the exact int: accept one graph per value, or keep it out of the compiled code"
@@ -196,7 +195,7 @@ class Remedies:
 
     def _int_to_list(self, rule: Rule, cause: Cause) -> str:
         """The entry for an int that varied, where the list for this trace has none."""
-        listed = entries([Mark(cause.source)], self._version) if rule.code in _INTS and not cause.source.is_unnamed else ()
+        listed = entries([Mark(cause.source)], self._version) if rule.code in INT_RULES and not cause.source.is_unnamed else ()
         return f"mark the int {cause.source.display_name} as dynamic: {_to_add(listed)}" if listed else ""
 
     def _other_mark(self, removable: Sequence[Recompile]) -> str:

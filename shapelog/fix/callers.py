@@ -10,10 +10,9 @@ from typing import NamedTuple
 
 from shapelog.model.compile import Compile, resumed_by
 from shapelog.model.frame import Frame
-from shapelog.reading.payloads.source_names import is_library
+from shapelog.reading.payloads.source_names import is_dynamo, is_library
 from shapelog.reading.records import StackFrame
 
-_DYNAMO = re.compile(r"[\\/]torch[\\/]_dynamo[\\/]")
 _MODULE = re.compile(r"[\\/]torch[\\/]nn[\\/]modules[\\/]module\.py$")
 _ENTRY = re.compile(r"[\\/]torch[\\/]_dynamo[\\/]eval_frame\.py$")
 _COMPILER = re.compile(r"[\\/]torch[\\/]_dynamo[\\/]convert_frame\.py$")
@@ -67,7 +66,7 @@ def _before_compiler(stack: tuple[StackFrame, ...]) -> tuple[StackFrame, ...]:
 def _without_torch(stack: Sequence[StackFrame]) -> Sequence[StackFrame]:
     """Without what torch puts between a call and the code that is called, at its end."""
     end = len(stack)
-    while end and (_DYNAMO.search(stack[end - 1].file) or _MODULE.search(stack[end - 1].file)):
+    while end and (is_dynamo(stack[end - 1].file) or _MODULE.search(stack[end - 1].file)):
         end -= 1
     return stack[:end]
 

@@ -1,7 +1,6 @@
 """The compiles of one code, in the order in which they were made."""
 
 import math
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -29,7 +28,6 @@ _NO_CLASS_OF_CODE = ("torch.Tensor", "torch.nn.parameter.", "torch._ops.")
 _RUNS_COMPILED = "torch/_dynamo/eval_frame.py"
 _SELF = Source("L['self']")
 _CALLEES = (_SELF, *map(Source, ("L['fn']", "L['func']", "L['args'][0]")))
-_ARGUMENT = re.compile(r"L\['\w+'\]")
 
 Origin = tuple[str, int, str]
 """The file, the first line and the name of code."""
@@ -45,7 +43,7 @@ def short_name(text: str) -> str:
 
 def _module_of(tree: GuardTree) -> Source | None:
     """The argument that is an nn.Module, where one is: the first of a method whose author does not call it ``self``."""
-    modules = [source for source in tree.modules if _ARGUMENT.fullmatch(source)]
+    modules = [source for source in tree.modules if source.is_argument]
     return modules[0] if len(modules) == 1 else None
 
 

@@ -57,7 +57,8 @@ _PLAIN = frozenset((Kind.SIZE, Kind.RANK, Kind.DTYPE, Kind.REQUIRES_GRAD, Kind.D
 _NAMED_IN_TITLES = frozenset((Kind.KEYS, Kind.ID, Kind.NAN, Kind.VALUE))
 _CLOSURE_VARIABLE = re.compile(r"(.*)\.__closure__\[\d+\]\.cell_contents")
 _PINNED = frozenset(("SL201", "SL202"))
-_INT_RULES = frozenset(("SL102", "SL315"))
+# An int that can be symbolic changed, of a module or not.
+INT_RULES = frozenset(("SL102", "SL315"))
 
 
 class Cause(NamedTuple):
@@ -133,7 +134,7 @@ class Cause(NamedTuple):
     @property
     def is_int(self) -> bool:
         """Whether what changed is an int that can be symbolic."""
-        return self.codes[0] in _INT_RULES
+        return self.codes[0] in INT_RULES
 
     @property
     def is_size(self) -> bool:

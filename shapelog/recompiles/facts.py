@@ -21,6 +21,7 @@ from shapelog.reading.payloads.properties import (
     DISPATCH_KEYS,
     DTYPE,
     GRAD_MODE,
+    ID,
     INFERENCE_MODE,
     RANK,
     REQUIRES_GRAD,
@@ -45,7 +46,6 @@ _WRAPPER, _WRAPPED = ("torch/_dynamo/external_utils.py", "inner"), "L['fn']"
 _OF_TENSORS = frozenset((Kind.SIZE, Kind.STRIDE, Kind.RANK, Kind.DTYPE, Kind.DEVICE, Kind.REQUIRES_GRAD, Kind.DISPATCH_KEYS))
 # Operators that take functions, such as torch.cond: outside of compiled code PyTorch compiles them itself.
 _OF_FUNCTIONS = re.compile(r"[/\\]torch[/\\]_higher_order_ops[/\\]")
-_ID = Property(Kind.ID)
 _WRAPPED_CODE = "._torchdynamo_inline.__code__"
 # Compiles in which the same line pinned the same size that are compared.
 _MOST_PINNED = 40
@@ -488,8 +488,8 @@ def _types_in_reasons(compile: Compile) -> dict[Source, str]:
 
 def _compiled_functions(facts: Mapping[Key, Fact]) -> dict[Key, Fact]:
     """The code of functions that are what ``torch.compile`` returned: Dynamo looks through it, and guards the code of what it wraps."""
-    codes = (source.removesuffix(_WRAPPED_CODE) for source, prop in facts if prop == _ID and source.endswith(_WRAPPED_CODE))
-    return {(Source(f"{function}.__code__"), _ID): COMPILED_FUNCTION for function in codes}
+    codes = (source.removesuffix(_WRAPPED_CODE) for source, prop in facts if prop == ID and source.endswith(_WRAPPED_CODE))
+    return {(Source(f"{function}.__code__"), ID): COMPILED_FUNCTION for function in codes}
 
 
 def inference_mode(tree: GuardTree) -> bool | None:

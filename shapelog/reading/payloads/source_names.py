@@ -26,6 +26,8 @@ _LOCAL_ROOT, _FULL = re.compile(r"^([A-Za-z_]\w*|\.0)(?=[.\[]|$)"), ("L[", "G[",
 _FUNCTION_MODE = re.compile(r"___get_torch_function_mode_stack_at\((\d{1,9})\)")
 _GLOBAL = re.compile(r"G\['([^']*)'\]")
 _TENSOR_PART = re.compile(r"^(.*)\.(size|stride)\(\)\[(\d{1,18})\]$", re.S)
+# An argument of the code.
+_ARGUMENT = re.compile(r"L\['\w+'\]")
 _KEY = re.compile(r"^list\((?:dict\.keys\()?(.*?)(?:\.keys\(\))?\)\)?\[\d+\]$", re.S)
 _OPEN = re.compile(r"\(")
 # The paths of the last line are those that the comment of a guard shortens.
@@ -144,6 +146,11 @@ class Source(str):
     def is_attribute(self) -> bool:
         """Whether it is reached through an attribute of an object, as ``L['self'].cache[0]`` is."""
         return "]." in self
+
+    @property
+    def is_argument(self) -> bool:
+        """Whether it is an argument, or another local variable, itself: ``L['x']``."""
+        return _ARGUMENT.fullmatch(self) is not None
 
     @property
     def dict_of_key(self) -> "Source | None":

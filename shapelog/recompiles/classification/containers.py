@@ -25,7 +25,6 @@ _EACH_CASE = "accept one graph for each case: the code behaves differently depen
 _EACH_LENGTH = "accept one graph for each case: the code behaves differently depending on how many items there are"
 # What compiled autograd calls for hooks and for functions with a backward pass of their own.
 _OF_NODES = "accept one graph for each length: compiled autograd calls this function of PyTorch for hooks and nodes of several kinds"
-_LOCAL = re.compile(r"L\['\w+'\]")
 _OF_GRADIENTS = "accept one graph for each length: autograd passes a hook, or a backward pass, as many gradients as the node has"
 _OWN_KEYS = "the code itself adds keys to this dict: add them before the first call, or return the values and store them outside"
 _OWN_ITEMS = "the code itself adds items: return them, and add them outside"
@@ -140,7 +139,7 @@ def length(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) 
     sentence = f"{name} had {before} item{plural} {had}"
     if call.is_in_backward and is_torch(call.compile.metrics.code_file):
         return Classification(("SL313",), sentence, verdict=Verdict.JUSTIFIED, remedy=_OF_NODES)
-    is_passed = bool(_LOCAL.fullmatch(item.source)) and not _changes_it_itself(item, entry, call)
+    is_passed = item.source.is_argument and not _changes_it_itself(item, entry, call)
     if call.is_in_backward and is_passed and _has_tensors(item, entry, call):
         return Classification(("SL313",), sentence, verdict=Verdict.JUSTIFIED, remedy=_OF_GRADIENTS)
     remedy = _of_items(item, name, entry, call)

@@ -74,7 +74,6 @@ _SHARED_WRAPPER = (
 # What compiled autograd calls for the backward pass of a custom function (``call_backward`` in ``torch/_dynamo/external_utils.py``).
 _BACKWARD = "L['backward_c_function']"
 _FORWARD_CLASS, _TORCH_CLASS = "_forward_cls", "type=<class 'torch."
-_ARGUMENT = re.compile(r"L\['\w+'\]")
 _FOR_LIBRARY = "accept one graph for each type: library code calls this function with several"
 _CLASS_FOR_LIBRARY = "accept one graph for each class: library code calls this function with several"
 _FOR_BACKWARD = (
@@ -302,7 +301,7 @@ def _is_passed_by_library(item: Violation, call: CompileFacts) -> bool:
     """Whether an object is the argument of a function of a library that code of a library calls, which the user passes nothing to."""
     recorded = call.compile.recorded_callers or call.compile.stack.frames[:-1]
     callers = [frame for frame in recorded if not frame.passes_on]  # as what torch.compile returned does, which the user may call
-    is_argument = _ARGUMENT.fullmatch(item.source) is not None and Described.TENSOR not in (item.expected, item.actual)
+    is_argument = item.source.is_argument and Described.TENSOR not in (item.expected, item.actual)
     return is_argument and bool(callers) and is_library(call.compile.metrics.code_file) and is_library(callers[-1].file)
 
 

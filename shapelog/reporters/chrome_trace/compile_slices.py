@@ -9,10 +9,9 @@ from shapelog.model.frame import Frame
 from shapelog.model.phase_events import PhaseEvent
 from shapelog.reading.records import Metrics
 from shapelog.recompiles.explain import Recompile
-from shapelog.reporters.chrome_trace.event import INSTANT, SLICE, Event
+from shapelog.reporters.chrome_trace.event import INSTANT, MICROSECONDS, SLICE, Event
 from shapelog.text import plural
 
-_MICROSECONDS = 1e6
 _BY_LENGTH = {"start": "not recorded: placed by its length"}
 
 
@@ -47,8 +46,8 @@ def _whole(frame: Frame, compile: Compile, recompile: Recompile | None, remedies
         phase=SLICE if seconds or compile.outcome is not Outcome.LIMIT else INSTANT,
         name=f"{compile.label} {frame.title_of([compile]) if compile.outcome is not Outcome.LIMIT else 'recompile limit reached'}",
         category=recompile.verdict.value if recompile else compile.outcome.value,
-        start=(compile.metrics.start_time or 0.0) * _MICROSECONDS,
-        duration=seconds * _MICROSECONDS,
+        start=(compile.metrics.start_time or 0.0) * MICROSECONDS,
+        duration=seconds * MICROSECONDS,
         args=_args(frame, compile, recompile, remedies),
     )
 
@@ -80,24 +79,24 @@ def _args(frame: Frame, compile: Compile, recompile: Recompile | None, remedies:
 
 def _backward(frame: Frame, compile: Compile, part: Metrics) -> Event:
     seconds = part.seconds or part.backward or 0.0
-    start = (part.start_time or 0.0) * _MICROSECONDS
+    start = (part.start_time or 0.0) * MICROSECONDS
     args = {"compilation": compile.label, "function": frame.title_of([compile])}
-    return Event(SLICE, f"{compile.label} backward", "backward", start, seconds * _MICROSECONDS, args)
+    return Event(SLICE, f"{compile.label} backward", "backward", start, seconds * MICROSECONDS, args)
 
 
 def _measured(whole: Event, metrics: Metrics) -> Iterator[Event]:
     """The phases that the metrics have, where PyTorch recorded no events: each is the last thing that the one around it does."""
     if metrics.before_restart:
         name = "attempts before the last"
-        yield Event(SLICE, name, "phase", whole.start, min(metrics.before_restart * _MICROSECONDS, whole.duration), _BY_LENGTH)
-    end, most = whole.end, whole.duration - (metrics.before_restart or 0.0) * _MICROSECONDS
+        yield Event(SLICE, name, "phase", whole.start, min(metrics.before_restart * MICROSECONDS, whole.duration), _BY_LENGTH)
+    end, most = whole.end, whole.duration - (metrics.before_restart or 0.0) * MICROSECONDS
     for name, seconds in (
         ("backend", metrics.aot or metrics.backend),
         ("Inductor", metrics.inductor),
         ("code generation", metrics.codegen),
     ):
         if seconds and most > 0:
-            most = min(most, seconds * _MICROSECONDS)
+            most = min(most, seconds * MICROSECONDS)
             yield Event(SLICE, name, "phase", end - most, most, _BY_LENGTH)
 
 

@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 
 from shapelog.model.phase_events import PhaseEvent
 
+# In a second: the unit of time of trace viewers.
+MICROSECONDS = 1e6
 SLICE, INSTANT, METADATA = "X", "i", "M"
 
 

@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from shapelog.model.compile import Compile
 from shapelog.model.trace import Rank
 from shapelog.reading.payloads.collectives import TENSORS, Operation, operations
-from shapelog.reporters.chrome_trace.event import SLICE, Event
+from shapelog.reporters.chrome_trace.event import MICROSECONDS, SLICE, Event
 
-_MICROSECONDS = 1e6
 _ESTIMATED = {"time": "estimated by Inductor: the operators one after another, from the end of the compilation on"}
 
 
@@ -20,10 +19,10 @@ def operator_slices(rank: Rank) -> list[Event]:
             estimated = list(_operations(compile)) if compile.metrics.start_time else []
             if not any(item.seconds for item in estimated):
                 continue
-            start = at = max(free, ((compile.metrics.start_time or 0.0) + compile.seconds) * _MICROSECONDS)
+            start = at = max(free, ((compile.metrics.start_time or 0.0) + compile.seconds) * MICROSECONDS)
             inside = []
             for item in estimated:
-                length = item.seconds * _MICROSECONDS
+                length = item.seconds * MICROSECONDS
                 inside.append(Event(SLICE, item.name, "operator", at, length, {"compilation": compile.label, "kind": item.kind}))
                 at += length
             found += [Event(SLICE, f"{compile.label} {frame.title}", "estimated run", start, at - start, _ESTIMATED), *inside]

@@ -6,8 +6,7 @@ from datetime import datetime
 
 from shapelog.model.compile import Compile
 from shapelog.reading.reader import Reader
-
-_MICROSECONDS = 1e6
+from shapelog.reporters.chrome_trace.event import MICROSECONDS
 
 
 class RecordClock:
@@ -26,7 +25,7 @@ class RecordClock:
             return None
         nearest = max(0, bisect_right(self._offsets, offset) - 1)
         reference = self._local(self._offsets[nearest])
-        return None if reference is None else self._starts[nearest] * _MICROSECONDS + local - reference
+        return None if reference is None else self._starts[nearest] * MICROSECONDS + local - reference
 
     def _local(self, offset: int) -> float | None:
         """The time in the prefix, in microseconds since the beginning of a leap year."""
@@ -35,4 +34,4 @@ class RecordClock:
             found = datetime.strptime(f"2000{text}", "%Y%m%d %H:%M:%S.%f" if "." in text else "%Y%m%d %H:%M:%S")
         except ValueError:
             return None
-        return (found - datetime(2000, 1, 1)).total_seconds() * _MICROSECONDS
+        return (found - datetime(2000, 1, 1)).total_seconds() * MICROSECONDS

@@ -14,7 +14,7 @@ from shapelog.report.frame_changes import CauseChange, Counts, DimChange, Effect
 from shapelog.report.results import Cell, Column, Finding
 from shapelog.report.same_changes import across_ranks, ranks_of
 from shapelog.reporters import Options
-from shapelog.reporters.terminal.text_page import READABLE, TextPage
+from shapelog.reporters.terminal.text_page import EFFECT_COLORS, READABLE, TextPage
 from shapelog.rules import RULES, Remedy
 from shapelog.text import (
     one_line,
@@ -27,7 +27,6 @@ from shapelog.text import (
     some_in_width,
 )
 
-_STYLES = {Effect.BETTER: "green", Effect.WORSE: "red", Effect.MIXED: "yellow", Effect.SAME: "dim"}
 _DIMS = {
     (Since.NEVER, Since.FIRST): "dynamic from the first compilation on (was static)",
     (Since.LATER, Since.FIRST): "dynamic from the first compilation on (was from a later one)",
@@ -67,7 +66,7 @@ def _head(page: TextPage, comparison: Comparison) -> None:
     version = f"  torch {versions.pop()}" if len(versions) == 1 else ""
     page.line((names[0], "bold"), " → ", (names[1], "bold"), (version, "dim"))
     page.blank()
-    style = f"bold {_STYLES[comparison.outcome]}" if comparison.outcome is not Effect.SAME else "bold"
+    style = f"bold {EFFECT_COLORS[comparison.outcome]}" if comparison.outcome is not Effect.SAME else "bold"
     page.headline(comparison.headline, style)
     for note in comparison.notes:
         page.line((note, "dim"), indent=2)
@@ -185,7 +184,9 @@ def _frames(page: TextPage, title: str, note: str, frames: Sequence[FrameChange]
     page.heading(title, note)
     for members in page.listed(groups, "frame"):
         item = members[0]
-        _frame_line(page, members, _times(members), (_WORDS[item.effect], _STYLES[item.effect]) if item.kind == "matched" else ("", ""))
+        _frame_line(
+            page, members, _times(members), (_WORDS[item.effect], EFFECT_COLORS[item.effect]) if item.kind == "matched" else ("", "")
+        )
         for fact in item.facts:
             page.line(shorten(one_line(fact if item.kind == "matched" else fact.partition(", ")[2]), 4 * page.width), indent=4)
         _breaks(page, item)

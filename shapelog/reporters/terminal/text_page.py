@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.style import Style
 from rich.text import Text
 
+from shapelog.report.frame_changes import Effect
 from shapelog.report.results import Cell, Column, Headline
 from shapelog.reporters import Options
 from shapelog.rule_docs import link
@@ -43,6 +44,7 @@ _PIECE = re.compile(r"https?://\S+\s*|(?:(?!https?://)[^,])+,*\s*|,+\s*")
 CONFIDENCE_COLORS = {"high": "green", "medium": "yellow", "low": "red"}
 # A longer line to copy is not put on the screen: suggest-dynamic --format shell prints it.
 LONGEST_COPIED = 2000
+EFFECT_COLORS = {Effect.BETTER: "green", Effect.WORSE: "red", Effect.MIXED: "yellow", Effect.SAME: "dim"}
 LEVEL_COLORS = {Level.ERROR: "red", Level.WARNING: "yellow", Level.NOTE: "blue"}
 
 

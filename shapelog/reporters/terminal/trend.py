@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
-from shapelog.report.frame_changes import CauseChange, Effect
+from shapelog.report.frame_changes import CauseChange
 from shapelog.report.results import Cell, Column
 from shapelog.report.trend import Trend, TrendRow
 from shapelog.reporters import Options
-from shapelog.reporters.terminal.text_page import TextPage
+from shapelog.reporters.terminal.text_page import EFFECT_COLORS, TextPage
 from shapelog.text import one_line, shorten
 
 _COLUMNS = (
@@ -20,7 +20,6 @@ _COLUMNS = (
     Column("failures", True),
 )
 _EXPORT_COLUMNS = (Column("exports", True), Column("failed", True), Column("problems in exports", True))
-_STYLES = {Effect.BETTER: "green", Effect.WORSE: "red", Effect.MIXED: "yellow", Effect.SAME: "dim"}
 _NARROW = {
     "compilations": "comp.",
     "recompilations": "recomp.",
@@ -67,7 +66,7 @@ def _table(page: TextPage, columns: tuple[Column, ...], rows: Sequence[tuple[Tre
     lines: list[tuple[Cell | Text, ...]] = []
     for row, figures in rows:
         word = row.change.word if row.change else ""
-        effect = Text(word if is_wide else word.split(" ")[0], style=_STYLES[row.change.effect] if row.change else "")
+        effect = Text(word if is_wide else word.split(" ")[0], style=EFFECT_COLORS[row.change.effect] if row.change else "")
         began = row.began if is_wide else row.began[:-3]  # without seconds
         lines.append((row.number, *[row.directory] * has_directories, *[began] * has_times, *figures, effect))
     places = [Column("directory", is_wide=True)] * has_directories + [Column("began")] * has_times
