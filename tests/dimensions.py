@@ -531,7 +531,7 @@ def _(n: int) -> bytes:
 
 
 def _passing_on(first: int, name: str, parts: int) -> bytes:
-    """A function in so many parts, frames from ``first`` on, compiled for two sizes."""
+    """A function in several parts, frames from ``first`` on, compiled for two sizes."""
 
     def made(frame: int, number: int) -> bytes:
         length, symbol = ("3", "") if number == 0 else ("s70", 's70: "Sym(s70)", ')

@@ -50,7 +50,7 @@ def printed(command: str) -> str:
 
 
 def excerpt(output: str, shown: str) -> str:
-    """The parts of an output that are shown, found by the first line of each: a line of three dots stands for what is left out."""
+    """The parts of an output that are shown, found by the first line of each: a line of three dots replaces what is left out."""
     *parts, last = shown.split("...\n")
     if not parts:
         return output

@@ -63,7 +63,7 @@ class MarkSelection(NamedTuple):
     """A minimal list: each unit of ``marks`` (one dim, or from torch 2.7 to 2.12 one source) saves at least one compile, or keeps one that
     goes from coming back.
 
-    ``is_minimal`` is False where so many calls depend on one another that not all of them were followed.
+    ``is_minimal`` is False where not all of the calls that depend on one another were followed, because there are too many.
     """
 
     marks: Marks

@@ -43,8 +43,8 @@ def as_python(advice: Advice) -> str:
         lines += ["", OR_IN_CODE]
     elif any(not line.startswith("#") for item in marked for line in item.python):
         lines += ["import torch._dynamo", ""]
-    for heading, alike in grouped((marked_lines(item, has_list) for item in marked), lambda item: item[0]).items():
-        lines += [heading, *dict.fromkeys(line for item in alike for line in item[1:])]
+    for heading, same_heading in grouped((marked_lines(item, has_list) for item in marked), lambda item: item[0]).items():
+        lines += [heading, *dict.fromkeys(line for item in same_heading for line in item[1:])]
     return "\n".join(lines)
 
 

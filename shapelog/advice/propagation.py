@@ -76,14 +76,14 @@ class _Output(NamedTuple):
 class _Kept(NamedTuple):
     """The outputs of a compile that may be what it keeps: their numbers by dtype and sizes, and which sizes are symbolic in any of them.
 
-    ``made`` are the dtypes and sizes that they had when it was compiled. ``alike`` has all outputs of this compile and of others with a
+    ``made`` are the dtypes and sizes that they had when it was compiled. ``similar`` has all outputs of this compile and of others with a
     similar graph, and the marks behind the symbols in them.
     """
 
     numbers: dict[tuple[str, _Fixed], list[int]]
     symbolic: frozenset[tuple[bool, ...]]
     made: frozenset[tuple[str, tuple[int, ...] | None]]
-    alike: tuple[tuple[list[_Output], dict[str, list[Mark]]], ...]
+    similar: tuple[tuple[list[_Output], dict[str, list[Mark]]], ...]
 
     def like(self, tensor: Input) -> Iterator[int]:
         """The numbers of the outputs that a tensor may be."""
@@ -96,17 +96,17 @@ class _Kept(NamedTuple):
 class _Inputs(NamedTuple):
     """The tensors of a compile by their sources, and, by size, the sources of those whose gradients are described with them.
 
-    ``alike`` are those that have a size and dtype, without parameters and buffers.
+    ``by_look`` are those that have a size and dtype, without parameters and buffers.
     """
 
     by_source: dict[Source, Input]
     with_grad: Mapping[tuple[int, ...], frozenset[Source]]
-    alike: Mapping[tuple[tuple[int, ...], str], Sequence[Input]]
+    by_look: Mapping[tuple[tuple[int, ...], str], Sequence[Input]]
 
     def like(self, tensor: Input) -> list[Input]:
         """The inputs that look like a tensor, itself included. One that autograd knows is not like those that it does not know."""
-        alike = self.alike.get((tensor.size, tensor.dtype), ())
-        return [item for item in alike if item.has_history or not tensor.has_history]
+        candidates = self.by_look.get((tensor.size, tensor.dtype), ())
+        return [item for item in candidates if item.has_history or not tensor.has_history]
 
 
 class _Through(NamedTuple):
@@ -201,8 +201,8 @@ class DynamismPropagation:
             with_grad = grouped((item for item in inputs if item.has_grad), lambda item: item.size)
             by_size = {sizes: frozenset(item.source for item in items) for sizes, items in with_grad.items()}
             passed = [item for item in inputs if not item.source.is_registered]
-            alike = grouped(passed, lambda item: (item.size, item.dtype))
-            self._inputs[compile] = _Inputs({item.source: item for item in inputs}, by_size, alike)
+            by_look = grouped(passed, lambda item: (item.size, item.dtype))
+            self._inputs[compile] = _Inputs({item.source: item for item in inputs}, by_size, by_look)
         return self._inputs[compile]
 
     def _find_origins(self, frame: Frame, source: Source, dim: int) -> tuple[Mark, ...]:
@@ -307,11 +307,11 @@ class DynamismPropagation:
         sizes, as in ``loss(values.flatten(), ...)``, is not one of them.
         """
         looks = self._dims_by_look_of(maker)
-        alike = looks.get((tensor.size, tensor.dtype), [])
+        outputs = looks.get((tensor.size, tensor.dtype), [])
         inputs = [item for item in self._inputs_of(compile).like(tensor) if not (item.is_part and (item.base_size, item.dtype) in looks)]
-        if tensor not in inputs or len(inputs) > len(alike) or link(maker, compile, tensor.source) is not Link.DIRECT:
+        if tensor not in inputs or len(inputs) > len(outputs) or link(maker, compile, tensor.source) is not Link.DIRECT:
             return ()
-        return _shared([self._marks(dims[dim], maker) for dims in alike])
+        return _shared([self._marks(dims[dim], maker) for dims in outputs])
 
     def _only_output(self, makers: Sequence[Compile], compile: Compile, tensor: Input, dim: int) -> tuple[Mark, ...]:
         """The marks behind a dim of the outputs one of which this input is: those that all makers of such outputs share.
@@ -323,8 +323,8 @@ class DynamismPropagation:
         look = tensor.size, tensor.dtype
         able = (maker for maker in makers if _may_be_of(tensor, maker))
         found = {maker: dims for maker in able if (dims := self._dims_by_look_of(maker).get(look))}
-        alike, made = len(self._inputs_of(compile).like(tensor)), sum(map(len, found.values()))
-        calls, rest = divmod(alike, made) if made else (0, 0)
+        inputs, made = len(self._inputs_of(compile).like(tensor)), sum(map(len, found.values()))
+        calls, rest = divmod(inputs, made) if made else (0, 0)
         if rest or not calls or (calls > 1 and not _ITEM_OF_LIST.match(tensor.source)):
             return ()
         return _shared([self._marks(dims[0][dim], maker) for maker, dims in found.items()])
@@ -415,7 +415,7 @@ class DynamismPropagation:
         """The same of each output that a tensor looks like. What is a number in it may be symbolic in a compile of a similar graph."""
         kept = self._kept_by(keeper)
         for number in kept.like(tensor):
-            dims = ((made[number].dims[dim : dim + 1], known) for made, known in kept.alike if len(made) > number)
+            dims = ((made[number].dims[dim : dim + 1], known) for made, known in kept.similar if len(made) > number)
             found = (mark for texts, known in dims for text in texts for name in _SYMBOL.findall(text) for mark in known.get(name, ()))
             yield tuple(dict.fromkeys(found))
 
@@ -431,8 +431,8 @@ class DynamismPropagation:
                     numbers.setdefault((output.dtype, output.fixed), []).append(number)
                     made.add((output.dtype, sizes))
             symbolic = frozenset(tuple(size is None for size in fixed) for _, fixed in numbers)
-            alike = tuple((self._outputs_of(item), _marks_by_symbol(item)) for item in (keeper, *similar))
-            self._of_keepers[keeper] = _Kept(numbers, symbolic, frozenset(made), alike)
+            outputs = tuple((self._outputs_of(item), _marks_by_symbol(item)) for item in (keeper, *similar))
+            self._of_keepers[keeper] = _Kept(numbers, symbolic, frozenset(made), outputs)
         return self._of_keepers[keeper]
 
     def _outputs_of(self, compile: Compile) -> list[_Output]:

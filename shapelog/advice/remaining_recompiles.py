@@ -72,8 +72,8 @@ class WithOneRemedy(NamedTuple):
 
 def by_remedy(items: Sequence[Remaining]) -> tuple[WithOneRemedy, ...]:
     """What remains, with each remedy once, most expensive first."""
-    alike = grouped(items, lambda item: (item.rule, item.remedy))
-    found = [WithOneRemedy(rule, remedy, tuple(members)) for (rule, remedy), members in alike.items()]
+    same_remedy = grouped(items, lambda item: (item.rule, item.remedy))
+    found = [WithOneRemedy(rule, remedy, tuple(members)) for (rule, remedy), members in same_remedy.items()]
     return tuple(sorted(found, key=lambda item: -item.seconds))
 
 

@@ -25,7 +25,7 @@ from shapelog.recompiles.explain import Explanations
 from shapelog.recompiles.graph_reuse import complete_refused
 
 Marks = frozenset[Mark]
-# The routes of a call to what stands in for entries that would serve it.
+# The routes of a call to what replaces entries that would serve it.
 _MOST_THROUGH_OTHERS = 8
 
 
@@ -72,7 +72,7 @@ class Cost:
 
     @property
     def spread(self) -> int:
-        """How many compiles more than predicted there may well be: a prediction is shown as a range of so many."""
+        """How many compiles more than predicted there may well be: the width of the range that is shown."""
         return self.more + self.unsure
 
     @property
@@ -326,10 +326,10 @@ def _running(plan: FramePlan, by_function: Mapping[Function, Sequence[FramePlan]
     if resumed_by(frame.name):
         lines.add((own[0], own[1], frame.line))
     for file, name, line in lines:
-        alike = [other for other in by_function.get((rank, process, file, name), ()) if other is not plan]
-        starts = [other.frame.line for other in alike if not resumed_by(other.frame.name)]  # methods of several classes
+        same_name = [other for other in by_function.get((rank, process, file, name), ()) if other is not plan]
+        starts = [other.frame.line for other in same_name if not resumed_by(other.frame.name)]  # methods of several classes
         start, end = max((at for at in starts if at <= line), default=0), min((at for at in starts if at > line), default=math.inf)
-        yield from (other for other in alike if start <= other.frame.line < end)
+        yield from (other for other in same_name if start <= other.frame.line < end)
 
 
 def _with_called(plans: list[FramePlan]) -> list[FramePlan]:

@@ -153,8 +153,8 @@ class Frame:
         called = self.called_from(start)
         if called is None:
             return None
-        alike = (item for item in self._first_compiles if item.recorded_callers and item.stack.frames == start)
-        found = {self.called_from(item.recorded_callers) for item in alike} - {None}
+        with_same_start = (item for item in self._first_compiles if item.recorded_callers and item.stack.frames == start)
+        found = {self.called_from(item.recorded_callers) for item in with_same_start} - {None}
         if len(found) == 1:
             return found.pop()
         return None if self._lacks_caller(compile) else called

@@ -134,7 +134,7 @@ def index_records(trace: Trace) -> RecordIndex:
     """All records of a trace but those of ``UNLISTED`` kinds.
 
     A record belongs to the compile of its process and id that began last before it, as ids start again after a reset; one that
-    stands before all of them to the first.
+    precedes all of them to the first.
     """
     compiles: dict[Reader, list[Compile]] = {}
     for compile in trace.compiles:

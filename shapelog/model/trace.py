@@ -42,7 +42,7 @@ class Rank:
     """One process: its rank in a distributed run (None outside of one), its process id, its frames in order of first compile.
 
     ``executed`` are the payloads with the order in which graphs ran, ``inductor_messages`` those of no compile (in text
-    logs). ``last_time`` is that of the last record of its file, as it stands
+    logs). ``last_time`` is that of the last record of its file, as it is
     there (``1120 08:27:33.313000``), "" where it cannot be read. ``exports`` are its calls of
     ``torch.export``, ``vllm`` what vLLM compiled in it.
     """

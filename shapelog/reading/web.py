@@ -21,7 +21,7 @@ _HANDLERS = (
     urllib.request.HTTPErrorProcessor,
     urllib.request.UnknownHandler,
 )
-# Characters of a URL that are sent as they are, as is a % that stands before two digits already.
+# Characters of a URL that are sent as they are, as is a % that two digits follow already.
 _SAFE = "%/:=&?~#+!$,;'@()*[]"
 # The page of a directory of 100,000 files has some 10 MB.
 _LONGEST_PAGE = 32 << 20

@@ -419,7 +419,7 @@ def _whole_path(file: str, known: Iterable[str]) -> str:
 
 
 def _shown_backends(before: NamedBackend, after: NamedBackend) -> tuple[str, str]:
-    """Only what differs; "" for two objects that PyTorch writes alike."""
+    """Only what differs; "" for two objects whose texts are the same."""
     if before == after:
         return "", ""
     if before.compiler == after.compiler:

@@ -356,13 +356,13 @@ def _equal_sizes(frame: Frame) -> dict[Key, list[Key]]:
             for dim, value in enumerate(tensor.size):
                 columns.setdefault((tensor.source, size(dim)), {})[at] = value
     varying = {key: column for key, column in columns.items() if len(set(column.values())) > 1}
-    alike = grouped(varying, lambda key: tuple(varying[key].items()))
+    same_values = grouped(varying, lambda key: tuple(varying[key].items()))
     places = dict.fromkeys(tuple(column) for column in varying.values())
     found = {}
-    for values, keys in alike.items():
+    for values, keys in same_values.items():
         if len(values) == len(described):
             known = dict(values)
-            partners = [other for where in places for other in alike.get(tuple([(at, known[at]) for at in where]), ())]
+            partners = [other for where in places for other in same_values.get(tuple([(at, known[at]) for at in where]), ())]
             if len(partners) > 1:
                 found.update(dict.fromkeys(keys, partners))
     return found

@@ -468,7 +468,7 @@ class _Constant(NamedTuple):
 
 
 def _beyond(entry: CompileFacts, one: CompileFacts, other: CompileFacts) -> frozenset[str]:
-    """The shape guards of a dynamic entry that fail for two calls alike, over sizes that are the same in both.
+    """The shape guards of a dynamic entry that fail for both of two calls, over sizes that are the same in both.
 
     ``2 <= x.size()[1]`` where it is 1 in both: what else differs between them can be symbolic on their side of it, too.
     """

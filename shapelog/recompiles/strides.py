@@ -26,7 +26,7 @@ class Layout(NamedTuple):
         return any(size > 1 and stride == 0 for size, stride in zip(self.sizes, self.strides, strict=True))
 
     def is_in_memory_as(self, other: "Layout") -> bool:
-        """Whether the elements lie in memory alike, so that at most strides of dims of size 0 and 1 differ."""
+        """Whether the elements are in the same places in memory, so that at most strides of dims of size 0 and 1 differ."""
         dims = [dim for dim, size in enumerate(self.sizes) if size > 1]
         return self.sizes == other.sizes and all(self.strides[dim] == other.strides[dim] for dim in dims)
 

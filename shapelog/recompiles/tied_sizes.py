@@ -54,8 +54,8 @@ def tied_to(
     for tie in _ties(static, before, after, is_sure=len(seen - {None}) >= _SURE):
         if all(_holds(tie, key, call, other) for other in pinned):
             return tuple(item.name for item in tie.parts if item.before != item.after)
-    alike = (item for item in (_only_in_call(entry, call, before) if known is call else ()) if item.after == after)
-    return next(((item.name,) for item in alike if all(_holds(_Tie((item,), int), key, call, other) for other in pinned)), ())
+    same_value = (item for item in (_only_in_call(entry, call, before) if known is call else ()) if item.after == after)
+    return next(((item.name,) for item in same_value if all(_holds(_Tie((item,), int), key, call, other) for other in pinned)), ())
 
 
 def _in_equation(key: Key, static: list[StaticValue], call: CompileFacts) -> _Tie | None:

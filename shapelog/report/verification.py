@@ -148,7 +148,7 @@ def _faults(
 
 
 def _exit(code: int) -> str:
-    """``1``, ``137 (SIGKILL)``: an exit code, with the signal that it stands for in a shell."""
+    """``1``, ``137 (SIGKILL)``: an exit code, with the signal that it means in a shell."""
     names = {128 + number: number.name for number in Signals}
     return f"{code} ({names[code]})" if code in names else str(code)
 

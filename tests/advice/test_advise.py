@@ -215,8 +215,8 @@ def test_what_saves_most_comes_first() -> None:
 def test_the_forecast_has_each_frame() -> None:
     made = trace(static_sizes(10, 12, 14))
     made += static_sizes(7, frame=1, name="g")
-    told = [(item.frame.title, item.before.total, item.after.total) for item in make.advice(made).forecasts]
-    assert told == [("f", 3, 1), ("g", 1, 1)]
+    shown = [(item.frame.title, item.before.total, item.after.total) for item in make.advice(made).forecasts]
+    assert shown == [("f", 3, 1), ("g", 1, 1)]
 
 
 def test_the_time_is_that_of_a_dynamic_compile_where_the_trace_has_one() -> None:

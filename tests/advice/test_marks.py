@@ -181,14 +181,14 @@ def test_an_entry_matches_as_pytorch_reads_it(listed: list[str], source: str, ve
     value = ",".join(listed)
     assume(not re.search(r"\)[*+?{]", value))  # a repeated group, which could take for ever, is taken to match nothing
     mark = Mark(Source(source), dim)
-    told = mark in matched(split_list(value), [mark, Mark(Source("another"))], version)
+    is_matched = mark in matched(split_list(value), [mark, Mark(Source("another"))], version)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             found, dims = dynamic_in_pytorch(value, source, version)
     except re.error:  # PyTorch fails on it; the other entries are taken by their own
         return
-    assert told == (found and (dims is None or mark.is_int or dim in dims))
+    assert is_matched == (found and (dims is None or mark.is_int or dim in dims))
 
 
 def test_an_entry_that_is_no_regular_expression_matches_nothing_but_itself() -> None:

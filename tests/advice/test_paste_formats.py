@@ -176,7 +176,7 @@ def test_the_usual_names_read_well() -> None:
 
 @pytest.fixture
 def torch(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
-    """What stands in for torch: it keeps the list, and the marks as (function, tensor, dim)."""
+    """What replaces torch: it keeps the list, and the marks as (function, tensor, dim)."""
     marks: list[tuple[str, object, int]] = []
     names = ("mark_dynamic", "maybe_mark_dynamic")
     dynamo = {name: lambda item, dim, name=name: marks.append((name, item, dim)) for name in names}

@@ -49,10 +49,10 @@ def why(made: bytes, source: str = "L['x']") -> str:
 def test_each_source_on_which_the_lists_differ_is_named_once(name: str) -> None:
     advice, trace = advice_of(name), report_of(name).trace
     assert advice.pgo is not None
-    told = [item.source for item in advice.pgo.differences]
+    shown = [item.source for item in advice.pgo.differences]
     ours, theirs = {item.source for item in advice.suggestions}, set(would_suggest(trace))
-    assert len(told) == len(set(told))
-    assert set(told) >= ours ^ theirs
+    assert len(shown) == len(set(shown))
+    assert set(shown) >= ours ^ theirs
     assert all(bool(item.theirs) is (item.source in theirs) and item.why for item in advice.pgo.differences)
     assert advice.pgo.cost.total >= advice.after.total
 
@@ -174,8 +174,8 @@ def test_what_another_entry_covers() -> None:
     made += make.compile("0/1", make.tensor(12, 8), make.tensor(14, 8, source="L['y']"))
     (mine,) = advise(make.explain(made)).suggestions
     other = ({"L['x']", "L['y']"} - {mine.source}).pop()
-    told = f"marking {mine.name} is enough: dynamic sizes propagate, and of two equal sizes only one needs a mark"
-    assert why(profiled(made, "L['x']", "L['y']"), other) == told
+    shown = f"marking {mine.name} is enough: dynamic sizes propagate, and of two equal sizes only one needs a mark"
+    assert why(profiled(made, "L['x']", "L['y']"), other) == shown
 
 
 def test_what_pytorch_does_not_see() -> None:

@@ -29,7 +29,7 @@ SELF = (
 
 
 def against(before: bytes | tuple[bytes, ...], after: bytes | tuple[bytes, ...], policy: Policy = ANYTHING, **more: object) -> CheckResult:
-    """The second run held against what was recorded of the first; several traces are the ranks of one run."""
+    """The second run compared with what was recorded of the first; several traces are the ranks of one run."""
     one, other = (traces if isinstance(traces, tuple) else (traces,) for traces in (before, after))
     known = parse(as_bytes(alerts_of(*one)), "known.json")
     return check(alerts_of(*other, **more), policy, known)  # type: ignore[arg-type]

@@ -3142,8 +3142,8 @@ def test_an_object_that_is_guarded_by_its_identity_has_the_remedy_for_what_asks_
     ],
 )
 def test_a_backend_that_is_a_function_is_named_without_its_directory(backends: tuple[str, str], which: str) -> None:
-    told = f"Cached backend: {backends[0]} (id=0x7f1). New backend: {backends[1]} (id=0x7f2). If this is unexpected, wrap your backend."
-    reason = f"BACKEND_MATCH failure: torch.compile detected different backend callables. {told}"
+    named = f"Cached backend: {backends[0]} (id=0x7f1). New backend: {backends[1]} (id=0x7f2). If this is unexpected, wrap your backend."
+    reason = f"BACKEND_MATCH failure: torch.compile detected different backend callables. {named}"
     cause = only(two(guard_tree(tensor_match()), guard_tree(tensor_match()), reason))
     assert f"for the same code with {which}, so" in cause.sentence
 

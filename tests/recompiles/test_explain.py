@@ -181,7 +181,7 @@ def test_an_entry_that_is_not_the_nearest_may_serve_when_marked() -> None:
 
 @pytest.mark.parametrize(("size", "verdict"), [(24, Verdict.MARKING), (13, Verdict.JUSTIFIED)])
 def test_the_guards_of_the_dynamic_graph_are_replayed_on_the_sizes_of_other_calls(size: int, verdict: Verdict) -> None:
-    """A later call, of another dtype, became dynamic: what it checks tells what a marked graph would have checked."""
+    """A later call, of another dtype, became dynamic: what it checks is what a marked graph would have checked."""
     made = make.trace(compiled("0/0", tensor(8, 8)), compiled("0/1", tensor(size, 8)))
     dynamic = guard_tree(tensor_match(size=(None, 8)), shapes=(f"{EVEN}  {RETURN_LINE}",))
     made += compiled("0/2", tensor(32, 8), guards=dynamic, symbols=SYMBOL)

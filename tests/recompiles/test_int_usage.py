@@ -1,4 +1,4 @@
-"""What code does with an int, told from the lines that a trace quotes, and whether PyTorch does as they say."""
+"""What code does with an int, read off the lines that a trace quotes, and whether PyTorch does what they suggest."""
 
 import math
 

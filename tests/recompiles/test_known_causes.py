@@ -159,7 +159,7 @@ def test_a_backend_for_constant_shapes_is_warned_of() -> None:
 
 
 def test_a_list_is_not_given_twice() -> None:
-    """What PyTorch pins in both tensors of an ``out=`` goes with no list."""
+    """What PyTorch pins in both tensors of an ``out=`` is removed by no list."""
     assert advice_of("causes/out_pins_both.log.gz").env == ""
 
 

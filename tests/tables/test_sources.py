@@ -1,4 +1,4 @@
-"""What a user names, and the jobs that it stands for."""
+"""What a user names, and the jobs that it means."""
 
 import shutil
 import tarfile

@@ -207,7 +207,7 @@ class LoggedCompiles:
         """The process that wrote a line: its id, minus its rank less one where only that is known, else that of the line before."""
         number = head.process if head.process <= _LARGEST_PROCESS_ID else 0  # before torch 2.6 that of a thread
         if head.rank is not None and self._ranks.get(number, head.rank) != head.rank:
-            number = 0  # containers number their processes alike
+            number = 0  # processes of different containers have the same numbers
         if not number and head.rank is not None:
             number = -head.rank - 1
         if not number:

@@ -38,8 +38,8 @@ def pinned(item: Violation, source: str, entry: CompileFacts, call: CompileFacts
 def is_of_zero_or_one(source: str, known: CompileFacts) -> bool:
     """Whether a line pinned a symbol at 0 or 1 alone, in all compiles: these need a graph of their own in code that takes other values."""
     specialization = known.specializations_by_source.get(source)
-    alike = known.pinned_alike(pin_of(source, specialization)) if specialization else []
-    values = {integer(pin.value) for other in (known, *alike) if (pin := other.specializations_by_source.get(source))}
+    same_pin = known.pinned_alike(pin_of(source, specialization)) if specialization else []
+    values = {integer(pin.value) for other in (known, *same_pin) if (pin := other.specializations_by_source.get(source))}
     return bool(values) and {0, 1}.issuperset(values)
 
 

@@ -259,10 +259,11 @@ class _AlertBuilder(NamedTuple):
             return None
         of_recompile = self.found.report.remedies.of_recompile
         remedy = of_recompile(min(rest, key=lambda item: item.recompile.verdict is not Verdict.CODE).recompile)
-        alike = [item for item in rest if of_recompile(item.recompile) == remedy]
+        same_remedy = [item for item in rest if of_recompile(item.recompile) == remedy]
         removed = [item for item in members if item.recompile.verdict is Verdict.MARKING]
         labels, own = (
-            tuple(dict.fromkeys(label for item in items if (label := item.recompile.compile.shown_label))) for items in (alike, removed)
+            tuple(dict.fromkeys(label for item in items if (label := item.recompile.compile.shown_label)))
+            for items in (same_remedy, removed)
         )
         return Rest(remedy, labels, own) if remedy != done else None
 
@@ -312,7 +313,7 @@ class _AlertBuilder(NamedTuple):
                     continue
                 place = line_of_user(item, self.code.first)
                 key = _Interruption(_BREAK, stable_text(item.words), place.file if place else "", place.line if place else 0)
-                # Where one stands for all compiles of a text, each is one more; else it is met in each attempt.
+                # Where one represents all compiles of a text, each is one more; else it is met in each attempt.
                 repeated[key] += broke in found.get(key, {}) and compiled.compile.metrics.is_unnumbered
                 found.setdefault(key, {}).setdefault(broke, item.words)
                 places.setdefault(key, place)

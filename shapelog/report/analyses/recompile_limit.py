@@ -20,7 +20,7 @@ DEFAULT_LIMIT, DEFAULT_ACCUMULATED_LIMIT = 8, 256
 _HIT, _NEAR = RULES["SL401"], RULES["SL402"]
 # Of fewer entries, each may have been made for the same reason.
 _MANY = 3
-# One reason stands for all if at most one recompile in five has another.
+# One reason represents all if at most one recompile in five has another.
 _NEARLY_ALL = 5
 _FLOAT = "SL312"
 _ALL_REASONS = 'TORCH_LOGS="recompiles"'
@@ -185,7 +185,7 @@ def _most_common(causes: Iterable[Sequence[Cause]]) -> list[str]:
 
 
 def _main(own: Sequence[Recompile]) -> Recompile | None:
-    """One that stands for nearly all recompiles of a frame, by what it is blamed on first; None where they have several reasons."""
+    """One that represents nearly all recompiles of a frame, by what it is blamed on first; None where they have several reasons."""
     blamed = [(item.verdict is Verdict.MARKING, item.causes[0].axis) for item in own if item.causes]
     (axis, number), *_ = Counter(blamed).most_common(1) or [((False, ""), 0)]
     if number * _NEARLY_ALL < len(own) * (_NEARLY_ALL - 1) or (len(own) > 1 and axis[0]):

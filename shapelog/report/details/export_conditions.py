@@ -107,5 +107,5 @@ def in_variables(assumed: Assumed, names: Mapping[str, str]) -> str:
 
 
 def _whole(value: str) -> re.Pattern[str]:
-    """Where a text stands that is no part of a longer name."""
+    """Where a text is that is no part of a longer name."""
     return re.compile(rf"(?<!\w){re.escape(value)}(?!\w)")

@@ -64,9 +64,9 @@ class QuotedLines:
         if not self._by_name:
             for file in self.by_file:
                 self._by_name.setdefault(file_name(file), []).append(file)
-        alike = self._by_name.get(file_name(short.file), [])
-        ends = [file for file in alike if file.replace("\\", "/").endswith(f"/{short.file}")]
-        found = near if near in (ends or alike) else (ends or alike or [short.file])[0]
+        same_name = self._by_name.get(file_name(short.file), [])
+        ends = [file for file in same_name if file.replace("\\", "/").endswith(f"/{short.file}")]
+        found = near if near in (ends or same_name) else (ends or same_name or [short.file])[0]
         return Place(found, short.line)
 
 

@@ -173,7 +173,7 @@ def _sanitized(value: Any, sanitize: Callable[[Any], Any]) -> Any:
 
 
 def _prose(text: str) -> Markup:
-    """A text with what stands between backticks as code."""
+    """A text with what is between backticks as code."""
     parts = text.split("`")
     if len(parts) % 2 == 0:
         return escape(text)

@@ -1,4 +1,4 @@
-"""Inductor's provenance: mappings of nodes and kernels, stack traces, and the lines of code that kernels stand in."""
+"""Inductor's provenance: mappings of nodes and kernels, stack traces, and the lines of code of kernels."""
 
 import pytest
 

@@ -80,8 +80,8 @@ def test_an_agent_is_shown_no_id_of_our_own_without_a_word(tmp_path: Path) -> No
     ids = ["no. 2 (the log has no id; 0/1 in calls of explain)", "no. 3 (the log has no id; 0/2 in calls of explain)"]
     assert reading.report(str(path)).steps[0].compilations == ids
     for number, entry, value in ((0, "no. 1", 3), (1, "an earlier entry", 4)):
-        told = reading.explain(str(path), f"0/{1 + number}")
-        assert (told.compilation, told.compared_with, told.reasons) == (ids[number], entry, [f"{entry}: L['n'] == {value}"])
+        answer = reading.explain(str(path), f"0/{1 + number}")
+        assert (answer.compilation, answer.compared_with, answer.reasons) == (ids[number], entry, [f"{entry}: L['n'] == {value}"])
     assert reading.explain(str(path)).other_compilations == [ids[1]]
     (left,) = reading.suggest(str(path)).not_fixed
     assert left.compilations == ids

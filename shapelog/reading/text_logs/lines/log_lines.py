@@ -72,7 +72,7 @@ _ARTIFACT_OF_LOGGER = re.compile(r"\.__(\w{1,40})$")
 
 
 class Head(NamedTuple):
-    """What stands in front of a line: time (``0228 12:04:24.190000``), process, rank, line of PyTorch's source, compile id and artifact.
+    """What is in front of a line: time (``0228 12:04:24.190000``), process, rank, line of PyTorch's source, compile id and artifact.
 
     What is not there is "", 0 or None. ``compile`` is as printed, without brackets: ``0/1_1``.
     """

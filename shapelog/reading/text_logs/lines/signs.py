@@ -1,6 +1,6 @@
 """Which lines of a log may begin a message of PyTorch's. All others are a program's own, and most logs are made of those.
 
-Every line that begins a message has one of these words or forms, as it stands in the file. They are few and rare, and are looked for in
+Every line that begins a message has one of these words or forms, as it is in the file. They are few and rare, and are looked for in
 megabytes at once: a log that holds little of PyTorch's is read about as fast as they are found.
 """
 
@@ -55,7 +55,7 @@ _IN_BYTES = tuple(
 
 
 def has_sign(line: str) -> bool:
-    """Whether a line, as it stands in the file, may begin a message."""
+    """Whether a line, as it is in the file, may begin a message."""
     line = line[:LONGEST_LINE]
     return any(map(line.__contains__, _WORDS)) or _IN_LINE.search(f"\n{line}\n") is not None
 

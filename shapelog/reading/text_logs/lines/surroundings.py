@@ -87,7 +87,7 @@ def without_launcher(line: str) -> str:
 
 
 def is_progress(raw: str, line: str) -> bool:
-    """Whether a line is a progress bar and nothing else; ``raw`` is the line as it stands in the file."""
+    """Whether a line is a progress bar and nothing else; ``raw`` is the line as it is in the file."""
     return "%|" in raw and not line.strip()
 
 

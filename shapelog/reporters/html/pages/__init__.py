@@ -1,1 +1,1 @@
-"""Pages besides that of a report."""
+"""Pages other than that of a report."""

@@ -114,9 +114,9 @@ def test_what_a_program_prints_after_a_recompile_is_not_taken_for_the_rest_of_a_
     parsed = []
     monkeypatch.setattr(messages, "parse", lambda text: parsed.append(text) or parse(text))
     head = "V1120 08:27:39.534000 12062 torch/_dynamo/guards.py:5396] [0/1] [__recompiles] "
-    told = ("Recompiling function f in a.py:4", "    triggered by the following guard failure(s):", "    - 0/0: tensor 'x' size mismatch")
+    lines = ("Recompiling function f in a.py:4", "    triggered by the following guard failure(s):", "    - 0/0: tensor 'x' size mismatch")
     mismatch = " at index 0. expected 10, actual 20"
-    log = "".join(f"{head}{line}{mismatch if line is told[-1] else ''}\n" for line in told) + "0.4954\n" * 3_000
+    log = "".join(f"{head}{line}{mismatch if line is lines[-1] else ''}\n" for line in lines) + "0.4954\n" * 3_000
     _, contents = transcribe([log.encode()])
     assert contents.messages["recompiles"] == 1
     assert len(parsed) < 100
