@@ -36,11 +36,11 @@ _WORDS = (
     USER_STACK,
 )
 _WORDS_IN_BYTES = tuple(word.encode() for word in _WORDS)
-# Ids of compiles and words, with at most some characters in front of them that are no letters.
+# An empty line is passed over at once. Ids of compiles and words, with at most some characters in front of them that are no letters.
 _AT_BEGIN = (
-    r"\n(?:\x1b\[[\d;]{0,9}m|\{\"log\":\")?[^\w\n]{0,%d}(?:function: |last reason: |tensor |GuardFail|TREE_GUARD|\+- |create_|set_repl"
-    r"|_update_var|track_sym|eval |runtime_assert |dynamo hit|CacheLimit|InductorError|LoweringExc|Unsupported|UserError|Explanation: "
-    r"|TENSOR_MATCH|WON'T CONV|Constraints violated|Not all values of |You marked |Error while creating|Re-record|___check_"
+    r"\n(?!\n)(?:\x1b\[[\d;]{0,9}m|\{\"log\":\")?[^\w\n]{0,%d}(?:function: |last reason: |tensor |GuardFail|TREE_GUARD|\+- |create_"
+    r"|set_repl|_update_var|track_sym|eval |runtime_assert |dynamo hit|CacheLimit|InductorError|LoweringExc|Unsupported|UserError"
+    r"|Explanation: |TENSOR_MATCH|WON'T CONV|Constraints violated|Not all values of |You marked |Error while creating|Re-record|___check_"
     r"|GLOBAL_STATE|__\w|\d{1,9}/\d|(?:\d{1,9}: )?Cache miss due)"
 )
 _AFTER_A_PLACE = r"\] \[(?:__\w|\d{1,9}/\d)"
