@@ -458,7 +458,12 @@ def _entries_named(reasons: list[str], compile: LoggedCompile) -> list[str]:
     ids = compile.ids or {}
     frame, newest = ids.get("frame_id", 0), ids.get("frame_compile_id", 0) - 1
     newest = min(newest, int(compile.limit_value) - 1) if compile.limit_value else newest
-    return [f"{frame}/{max(0, newest - at)}: {reason}" for at, reason in enumerate(reasons)]
+    return [f"{frame}/{max(0, newest - at)}: {_in_words_of_2_0(reason)}" for at, reason in enumerate(reasons)]
+
+
+def _in_words_of_2_0(reason: str) -> str:
+    """A reason that names no entry, about a stride: torch 2.1 to 2.4 compare sizes and strides as 2.0 does, which calls these "strides"."""
+    return reason.replace(" stride mismatch", " strides mismatch") if reason.startswith("tensor 'L[") else reason
 
 
 def _with_entries(payload: str, compile: LoggedCompile) -> str:

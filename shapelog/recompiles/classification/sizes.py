@@ -1,5 +1,7 @@
 """Sizes and strides that changed."""
 
+import re
+
 from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.classification.pins import pinned
@@ -14,8 +16,9 @@ _COPY_OR_LAYOUT = (
     "copy a slice with clone(memory_format=torch.contiguous_format), since contiguous() does not copy one with a size of 1; "
     "otherwise use one memory format"
 )
-# Torch 2.0 and older compare the size and the stride of each dim in turn: the sizes of later dims, which make the stride, come after it.
-_CHECKED_IN_TURN = " strides mismatch at index "
+# Torch 2.4 and older compare the size and the stride of each dim in turn: the sizes of later dims, which make the stride, come after it.
+_CHECKED_IN_TURN, _OF_2_0 = " strides mismatch at index ", re.compile(r"tensor '(?!L\[)")
+_MARK_OR_LAYOUT = "mark the later dim whose size varies as dynamic; where none does, use one memory format"
 _SIZE_OR_LAYOUT = "a later dim has another size, or else the tensor another memory layout"
 _ALLOW_DYNAMIC = "pass dynamic=True to torch.compile, or use torch 2.1 or newer, which makes a size dynamic when it changes"
 SLICE, LAYOUT = "a slice of a different width", "a different memory layout (transposed, channels last, or a view)"
@@ -89,7 +92,8 @@ def stride(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) 
             return Classification(("SL105",), words, False, Verdict.CODE, EXPANDED)
         is_checked_in_turn = bool(item.reason and _CHECKED_IN_TURN in item.reason.code)
         if is_checked_in_turn and 1 not in (item.expected, item.actual):
-            return Classification(("SL105",), f"{changed}: {_SIZE_OR_LAYOUT}", verdict=Verdict.CODE, remedy=_ALLOW_DYNAMIC)
+            remedy = _ALLOW_DYNAMIC if item.reason and _OF_2_0.match(item.reason.code) else _MARK_OR_LAYOUT
+            return Classification(("SL105",), f"{changed}: {_SIZE_OR_LAYOUT}", verdict=Verdict.CODE, remedy=remedy)
         # PyTorch compares all sizes first (``TensorCheck::check_verbose`` in ``guards.cpp``): none of them changed.
         if 1 in (item.expected, item.actual) and not is_checked_in_turn:  # that of the innermost dim, which stays static
             return Classification(("SL105",), f"{changed}: {LAYOUT}", False, Verdict.CODE, _COPY_OR_LAYOUT)

@@ -70,6 +70,17 @@ def test_a_stride_of_an_old_version_may_be_that_of_a_later_size(now: int, remedy
     assert item.causes[0].own_remedy.startswith(remedy)
 
 
+@pytest.mark.parametrize("reason", ["    - ", "   last reason: "])
+def test_a_stride_of_torch_2_4_may_be_that_of_a_later_size(reason: str, tmp_path: Path) -> None:
+    """Recorded with 2.4: ``y`` of size [3, 4], then [3, 5]. From 2.6 on, the reason of the same program is size[1]."""
+    heading = "Recompiling function f in a.py:1\n    triggered by the following guard failure(s):\n"
+    heading = "torch._dynamo hit config.cache_size_limit (8)\n   function: 'f' (a.py:1)\n" if "last" in reason else heading
+    text = f"{heading}{reason}tensor 'L['y']' stride mismatch at index 0. expected 4, actual 5\n"
+    (alert,) = collect_alerts(report_of(text, tmp_path), Repository()).alerts
+    assert "the stride of y in dim 0 changed from 4 to 5: a later dim has another size, or else" in alert.sentence
+    assert alert.remedy.text.startswith("mark the later dim whose size varies as dynamic; where none does, use one memory format")
+
+
 @pytest.mark.parametrize(
     ("was", "now", "words"),
     [(8, 0, "is expanded now and was not before"), (0, 8, "was expanded when this was compiled and is not now")],
