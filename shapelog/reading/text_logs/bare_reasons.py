@@ -27,6 +27,7 @@ _BEHIND_WORDS = re.compile(r": [\"'`]?(?P<reason>\d{1,9}/\d{1,9}: (?P<guard>tens
 _OF_GUARDS = re.compile(r"ompil|uard|eason")
 # What no other program has, with the values on both sides.
 _IN_WHOLE = re.compile(r"\btensor '\S{1,400}?' (?:size|strides?|rank) mismatch[^'\"]{0,30} expected \S+, actual .*")
+_ENDS_SENTENCE = " *_!)\u3002\uff01\uff09"
 
 
 class BareReasons(NamedTuple):
@@ -96,7 +97,7 @@ def reasons_in(line: str) -> BareReasons | None:
     if parse(reason).family != "other":
         return BareReasons((reason,))
     found = _IN_WHOLE.search(line)
-    if found and not is_in_sentence(line, found.start()) and is_reason(reason := _without_marks(found[0])):
+    if found and not is_in_sentence(line, found.start()) and is_reason(reason := _without_marks(found[0].rstrip(_ENDS_SENTENCE))):
         return BareReasons((reason,), is_said=True)
     return None
 

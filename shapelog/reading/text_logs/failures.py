@@ -49,7 +49,9 @@ _OF_DYNAMO = re.compile(
 _EXPLANATION = re.compile(r"^(?P<message>[ \t]*Explanation: .*?)^\s*from user code:", re.M | re.S)
 # What PyTorch logs with a stack where it goes on (``symbolic_shapes.py``).
 _ASSUMED = re.compile(r"\bdue to data dependency, it was assumed to be ")
-NOT_CONVERTED = re.compile(r"WON'T CONVERT (?P<name><[^<>\n]{1,200}>|\S+) (?P<file>.*?) line (?P<line>\d{1,9})")
+NOT_CONVERTED = re.compile(  # before 2.0, there is no "line"
+    r"WON'?T CONVERT (?P<name><[^<>\n]{1,200}>|\S+) (?P<file>.*?(?= line \d)|\S+(?= +\d+[ \t]*$)) +(?:line )?(?P<line>\d{1,9})", re.M
+)
 _STACK_LINE = re.compile(r"\s*(?:File \"|\^|~)")
 # In front of each line of a rank, where somebody joined these.
 _RANK_OF_LINE = re.compile(r" \[rank\d{1,6}\]: ")

@@ -80,7 +80,7 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
     (
         MessageKind.FAILURE,
         re.compile(
-            r"Traceback \(most recent call last\)|WON'T CONVERT |Error while creating guard"
+            r"Traceback \(most recent call last\)|WON'?T CONVERT |Error while creating guard"
             r"|^\s*(?:Error from lowering|Constraints violated \()"
             rf"|{_OWN_WORDS}"
             rf"|^\s*(?:\w+ +)?(?:{ANY_OF_MODULES}|{NAMES})(?:: |:?$)"
@@ -137,7 +137,7 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
 )
 _ANY_BEGIN = re.compile(
     r"Recompiling function |Detected recompile|torch\._dynamo|dynamo hit|Error: |Hit: |LimitExceeded|Constraints violated"
-    r"|from lowering|LoweringExc|from user code:|C\+\+ stack|UserWarning: |Backend compiler failed|WON'T CONVERT "
+    r"|from lowering|LoweringExc|from user code:|C\+\+ stack|UserWarning: |Backend compiler failed|WON'?T CONVERT "
     r"|^\s*function: |\d/\d{1,9}: |^\s*last reason: |Traceback \("
     r"|Graph [Bb]reak|GuardFail\(|tensor '|TREE_GUARD|\+- |check_tensor\("
     r"|:\d{1,9}:[\w<>.]+:\s*$|Dynamo produced|ExplainOutput|<FrameSummary |Break Reason |Unsupported: |Explanation: |Recompile Reasons"

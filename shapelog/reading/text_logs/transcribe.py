@@ -77,7 +77,7 @@ _IN_GRAPH = re.compile(r"# File: (?P<file>.+?):(?P<line>\d{1,9}) in (?P<name>\S+
 _START = re.compile(r"start tracing (?P<name>\S+)(?: (?P<file>.+):(?P<line>\d{1,9}))?\s*$")
 # Torch 2.6 and later, under ``torch.compiler.set_stance("fail_on_recompile")``.
 _FORBIDDEN = "Detected recompile when"
-_UNCONVERTED = "WON'T CONVERT "
+_UNCONVERTED = "T CONVERT "  # WON'T, or WONT before 2.0
 _IN_TEXT = re.compile(r"\[(?P<id>!?\d{1,9}/\d{1,9}(?:_\d{1,9})?)\] (?=Re-recording|[Ss]kipping)")
 _EXPLAINED = re.compile(r"\s*Explanation: \S")
 

@@ -75,12 +75,13 @@ def of_text(text: str) -> Iterator[Versions]:
 
 
 def of_reasons(reasons: Iterable[str]) -> Iterator[Versions]:
-    """Of recompile reasons: the entries that they are about have ids from 2.5 on, local variables no ``L[...]`` from 2.7 on."""
+    """Of recompile reasons: the entries that they are about have ids from 2.5 on, local variables no ``L[...]`` from 2.7 on, nor in 2.0."""
     for reason in reasons:
         if not split_entry(reason)[0]:
-            yield WITHOUT_IDS
             if "L['" in reason:
                 yield Versions(None, 6)
+            if "L['" in reason or not reason.startswith("tensor '"):
+                yield WITHOUT_IDS
         elif _INVALIDATED in reason:  # written in C++, with sources in full
             yield Versions(5)
         elif "L['" in reason.partition("  # ")[0]:

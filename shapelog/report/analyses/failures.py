@@ -56,6 +56,18 @@ _LEAVE_OUT_LOOP = "rewrite it, or wrap the whole loop around it in a function wi
 _OTHER_BACKEND = (
     'this is an error in the compiler: update PyTorch, compile this code with backend="{}", or wrap it in torch.compiler.disable'
 )
+_OF_NAMED_BACKEND = "the backend {} raises this: fix or update it, use another one, or wrap this code in torch.compiler.disable"
+_NAMED = re.compile(r"backend='(?!inductor'|aot_eager|eager')([^'\n]{1,80})' raised:")
+# What an error asks for: a setting of the compiler or of the environment. Others only show more, or hide the error.
+_SETTING = re.compile(
+    r"\btorch\._\w+\.config\.(?!suppress_errors)\w+(?:\.\w+)* ?= ?\w+|\b(?!TORCH_LOGS|TORCHDYNAMO_VERBOSE)[A-Z]\w*_[A-Z_]+=:?\w[\w:/.-]*\w"
+)
+_SET = "set {}, which the error names"
+_TOO_LARGE = re.compile(r"\bout of resource\b")
+_SMALLER_KERNEL = (
+    "a kernel needs more registers or shared memory than this GPU has: update PyTorch and Triton, compile this code with "
+    'backend="aot_eager", or wrap it in torch.compiler.disable'
+)
 _OTHER_TRITON = (
     "update PyTorch and Triton; if the line casts to or from a type that this GPU lacks, such as fp8, use another dtype; or compile "
     'this code with backend="aot_eager", or wrap it in torch.compiler.disable'
@@ -250,6 +262,8 @@ def _what_to_do(message: CompilerMessage, reason: str, contradicts_mark: bool) -
         return _MORE_OF_TEXT
     if TRITON_STOPPED in message.title:
         return _OTHER_TRITON
+    if _TOO_LARGE.search(reason):
+        return _SMALLER_KERNEL
     if forbidden := _FORBIDDEN.search(message.title):
         return _BEFORE_THE_CALL.format(function=forbidden[1])
     if _STRICT_CACHE.search(message.title):
@@ -313,7 +327,13 @@ def _by_stage(compile: Compile, message: CompilerMessage) -> str:
         return _LEAVE_OUT_LOOP if message.is_in_loop else _LEAVE_OUT
     # which backend="aot_eager" runs as well
     is_in_aot = found == "AOTAutograd" or _AOT_EAGER in f"{compile.metrics.fail_reason}{compile.error}"
-    return _OTHER_BACKEND.format("eager" if is_in_aot else "aot_eager") if found in _OF_BACKEND else ""
+    if found not in _OF_BACKEND:
+        return ""
+    if named := _SETTING.search(message.title):
+        return _SET.format(named[0])
+    if found == _TYPES[_OF_ANY_BACKEND] and (raising := _NAMED.search(message.title)):
+        return _OF_NAMED_BACKEND.format(raising[1])
+    return _OTHER_BACKEND.format("eager" if is_in_aot else "aot_eager")
 
 
 def stage(compile: Compile) -> str:

@@ -104,6 +104,15 @@ def test_a_reason_behind_a_heading_counts_where_the_text_has_nothing_else(words:
     assert item.causes[0].sentence == "dim 0 of x changed from 8 to 13"
 
 
+@pytest.mark.parametrize(("begin", "end"), [("*", "*"), ("`", "`!"), ("*", "*\u3002"), ("(", ")"), ("\uff1a", "\u3002")])
+def test_the_marks_around_a_reason_in_a_sentence_are_no_part_of_it(begin: str, end: str, tmp_path: Path) -> None:
+    report = report_of(
+        f"\u91cd\u65b0\uff1a{begin}tensor 'L['b'].data['x']' size mismatch at index 1. expected 67, actual 50{end}\n", tmp_path
+    )
+    (item,) = report.explained.recompiles
+    assert item.causes[0].sentence == "dim 1 of b.data['x'] changed from 67 to 50"
+
+
 @pytest.mark.parametrize("sign", ["", "# "])
 @pytest.mark.parametrize(
     "reason",

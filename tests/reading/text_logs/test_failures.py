@@ -1036,3 +1036,21 @@ def test_the_stack_of_a_violation_on_one_line_has_its_place(below: str, tmp_path
     raised = "torch.fx.experimental.symbolic_shapes.ConstraintViolationError: Constraints violated (L['x'].size()[0])!"
     (found,) = failures(f"It crashes. ``` {raised} - {condition} User stack: {frames}{below}\n", tmp_path)
     assert (str(found.place), found.message.stack[-1].code) == ("srv/b.py:2", "q = x.view(8)")
+
+
+@pytest.mark.parametrize("front", ["# ", "Title: ", "\u2192 it RAISED ", "> ", "**Error**: "])
+def test_an_error_of_inductor_is_one_wherever_its_name_is(front: str, tmp_path: Path) -> None:
+    (found,) = failures(f"{front}InductorError: AssertionError: pass_fds not supported on Windows.\n\nwords\n", tmp_path)
+    assert found.sentence.endswith("failed to compile in Inductor: AssertionError: pass_fds not supported on Windows.")
+
+
+def test_a_word_of_another_program_is_no_error_of_inductor(tmp_path: Path) -> None:
+    with pytest.raises(ShapelogError):
+        failures("the class InductorError: see below\nsensors.InductorError: 3 of 4\n", tmp_path)
+
+
+@pytest.mark.parametrize("front", ["", "Torchdynamo: [ERROR] "])
+@pytest.mark.parametrize("line", ["WONT CONVERT f /srv/a.py 99  ", "WONT CONVERT f /srv/a.py     99\n100     0 LOAD_CONST   1 (2.0)"])
+def test_a_function_that_torchdynamo_before_2_0_did_not_convert_is_named(line: str, front: str, tmp_path: Path) -> None:
+    (found,) = failures(f"I see\n\n{front}{line}\n\nand then no trace.\n", tmp_path)
+    assert (found.sentence, str(found.place)) == ("f failed to compile: the exception is missing from the log", "/srv/a.py:99")

@@ -29,6 +29,8 @@ SEE = "To diagnose recompilation issues, see https://pytorch.org/docs/main/{}"
         ("torch._dynamo.exc.FailOnRecompileLimitHit: Hard failure due to fullgraph=True", "2.11 or newer"),
         ("Both jobs ended with\ntorch._dynamo.exc.FailOnRecompileLimitHit: Hard failure due to\nfullgraph=True", "2.11 or newer"),
         ("0/0: tensor 'x' requires_grad mismatch. expected requires_grad=0", "2.7 or newer"),
+        ("tensor 'x' size mismatch at index 1. expected 3, actual 4", "of unknown version"),
+        ("tensor 'L['x']' size mismatch at index 1. expected 3, actual 4", "2.4 or older"),
         ("Traceback (most recent call last):\ntorch._dynamo.exc.Unsupported: x", "of unknown version"),
     ],
 )  # fmt: skip

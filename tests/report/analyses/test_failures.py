@@ -120,8 +120,8 @@ def test_a_backend_that_runs_what_failed_is_not_the_way_out(backend: str, traceb
     [
         ("ImportError: Please install apache-tvm to use the tvm backend", "install what the backend tvm needs"),
         ("ModuleNotFoundError: No module named 'tvm'", "install what the backend tvm needs"),
-        ("ImportError: cannot import name 'relay' from 'tvm'", "this is an error in the compiler"),
-        ("RuntimeError: ImportError", "this is an error in the compiler"),
+        ("ImportError: cannot import name 'relay' from 'tvm'", "the backend tvm raises this: fix or update it"),
+        ("RuntimeError: ImportError", "the backend tvm raises this: fix or update it"),
     ],
 )
 def test_a_backend_that_cannot_import_what_it_needs_is_no_error_in_the_compiler(raised: str, begins: str) -> None:
@@ -132,9 +132,9 @@ def test_a_backend_that_cannot_import_what_it_needs_is_no_error_in_the_compiler(
     ("file", "help"),
     [
         ("/srv/ml/backend.py", "fix this backend, which raises the error at backend.py:3"),
-        ("/lib/python3.11/subprocess.py", "this is an error in the compiler"),
-        ("C:\\Python311\\Lib\\subprocess.py", "this is an error in the compiler"),
-        ("D:\\app\\Lib\\site-packages\\triton\\backend.py", "this is an error in the compiler"),
+        ("/lib/python3.11/subprocess.py", "the backend mine raises this: fix or update it"),
+        ("C:\\Python311\\Lib\\subprocess.py", "the backend mine raises this: fix or update it"),
+        ("D:\\app\\Lib\\site-packages\\triton\\backend.py", "the backend mine raises this: fix or update it"),
     ],
 )
 def test_a_backend_of_the_program_that_raises_an_error_is_to_be_fixed(file: str, help: str) -> None:
@@ -142,6 +142,24 @@ def test_a_backend_of_the_program_that_raises_an_error_is_to_be_fixed(file: str,
     called = '  File "/opt/torch/_dynamo/output_graph.py", line 9, in call_user_compiler\n    compiled_fn = compiler_fn(gm)\n'
     traceback = f'Traceback (most recent call last):\n{called}  File "{file}", line 3, in mine\n    raise RuntimeError("boom")\n{raised}'
     assert failed("BackendCompilerFailed", "backend='mine' raised:\nRuntimeError: boom", traceback).remedy.startswith(help)
+
+
+@pytest.mark.parametrize(
+    ("error", "begins"),
+    [
+        (
+            "Please turn it off using torch._dynamo.config.optimize_ddp=False. Note that",
+            "set torch._dynamo.config.optimize_ddp=False, which",
+        ),
+        ("set torch._inductor.config.triton.cudagraphs = False", "set torch._inductor.config.triton.cudagraphs = False, which"),
+        ("you must set a variable: CUBLAS_WORKSPACE_CONFIG=:4096:8 or another", "set CUBLAS_WORKSPACE_CONFIG=:4096:8, which"),
+        ("Set TORCH_LOGS=+dynamo and torch._dynamo.config.suppress_errors = True", "this is an error in the compiler"),
+        ("No valid triton configs. OutOfMemoryError: out of resource: shared memory, Required: 112800", "a kernel needs more registers or"),
+        ("No valid triton configs.\nOutOfMemoryError: out of resource: triton_per_fused", "a kernel needs more registers or"),
+    ],
+)
+def test_an_error_of_a_backend_may_name_the_way_out(error: str, begins: str) -> None:
+    assert failed("BackendCompilerFailed", f"backend='inductor' raised:\nRuntimeError: {error}").remedy.startswith(begins)
 
 
 def test_a_failure_without_a_message_is_reported_as_such() -> None:
