@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from shapelog.reading.payloads.guards import split_comment
 from shapelog.reading.payloads.recompile_reasons import parse, split_entry
 from shapelog.reading.text_logs.lines.mentions import is_in_sentence
 from shapelog.reading.text_logs.logged_compiles import number_of
@@ -11,6 +12,9 @@ from shapelog.reading.text_logs.messages import UNKNOWN_CODE, Code, is_reason, w
 
 _BETWEEN = re.compile(r"\s*(?:\||\t|<br ?/?>)\s*")
 _ID = re.compile(r"\W{0,3}(\d{1,9}/\d{1,9})(?:_\d{1,9})?\W{0,3}")
+# Cells of a program's own table of recompilations: the function, where it is, and a guard as no other program writes one.
+_NAME, _PLACE = re.compile(r"<?\w+>?"), re.compile(r"(\S+\.py):(\d{1,9})")
+_GUARD = re.compile(r"(?:tensor '|GLOBAL_STATE |(?:len\()?[LG]\[|KeyError on [LG]\[|expected type of '[LG]\[|___\w)")
 # The exception of code that was compiled ahead of time, whose guards do not hold for a call.
 _CHECKER = "GuardManager check failed"
 _CHECKED = re.compile(_CHECKER + r",? reason: *(?P<quote>['\"]?)(?P<reason>[^\n]{1,2000}?)[\s.]{0,9}(?P=quote)[\s'\"`.]{0,9}$")
@@ -106,7 +110,18 @@ def _in_row(line: str) -> BareReasons | None:
     """The reasons in the cells of a row of a table, and the id of the compile that one of them names."""
     cells = [cell.strip("`") for cell in _BETWEEN.split(line.strip())]
     reasons = tuple(cell for cell in cells if split_entry(cell)[0] and is_reason(cell)) if len(cells) > 1 else ()
-    return BareReasons(reasons, next((found[1] for cell in cells if (found := _ID.fullmatch(cell))), "")) if reasons else None
+    if not reasons:
+        return _of_function(cells)
+    return BareReasons(reasons, next((found[1] for cell in cells if (found := _ID.fullmatch(cell))), ""))
+
+
+def _of_function(cells: list[str]) -> BareReasons | None:
+    """The reason in a row that has no id, but a function and its place in the cells in front of it."""
+    cells = [split_comment(cell)[0] if _GUARD.match(cell) else cell for cell in cells]
+    at = next((at for at, cell in enumerate(cells) if _GUARD.match(cell) and is_reason(cell)), 0)
+    places = [found for cell in cells[:at] if (found := _PLACE.fullmatch(cell))]
+    names = [cell for cell in cells[:at] if _NAME.fullmatch(cell)]
+    return BareReasons((cells[at],), code=Code(names[-1], places[-1][1], int(places[-1][2]))) if names and places else None
 
 
 def _without_marks(text: str) -> str:

@@ -111,7 +111,9 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
     (
         MessageKind.BARE_REASON,
         re.compile(
-            r"GuardFail\(reason=|GuardManager check failed|(?:^\W*(?:\d{1,9}/\d{1,9}\W{1,5})?|[|\t]\s*`?|: [\"'`]?)\d{1,9}/\d{1,9}: \S"
+            r"GuardFail\(reason=|GuardManager check failed"
+            r"|\.py:\d{1,9}`? *\| *`?(?:tensor '|GLOBAL_STATE |(?:\w[\w ]{0,20}[ (]'?)?[LG]\[|___\w)"
+            r"|(?:^\W*(?:\d{1,9}/\d{1,9}\W{1,5})?|[|\t]\s*`?|: [\"'`]?)\d{1,9}/\d{1,9}: \S"
             r"|^\W*tensor '.+?' (?:size|strides?|rank|dtype|requires_grad|dispatch key set|Tensor device index) mismatch"
             r"|\btensor '\S{1,400}?' (?:size|strides?|rank) mismatch.{0,30} expected "
         ),
@@ -138,7 +140,7 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
 _ANY_BEGIN = re.compile(
     r"Recompiling function |Detected recompile|torch\._dynamo|dynamo hit|Error: |Hit: |LimitExceeded|Constraints violated"
     r"|from lowering|LoweringExc|from user code:|C\+\+ stack|UserWarning: |Backend compiler failed|WON'?T CONVERT "
-    r"|^\s*function: |\d/\d{1,9}: |^\s*last reason: |Traceback \("
+    r"|^\s*function: |\d/\d{1,9}: |\.py:\d{1,9}`? *\| |^\s*last reason: |Traceback \("
     r"|Graph [Bb]reak|GuardFail\(|tensor '|TREE_GUARD|\+- |check_tensor\("
     r"|:\d{1,9}:[\w<>.]+:\s*$|Dynamo produced|ExplainOutput|<FrameSummary |Break Reason |Unsupported: |Explanation: |Recompile Reasons"
     r"|raised:|valid because|triton inst|triton GPU"

@@ -196,7 +196,7 @@ def is_reason(text: str) -> bool:
 _ALONE = re.compile(
     r"tensor '.+?' (?:size|strides?|rank|dtype|requires_grad|dispatch key set|Tensor device index) mismatch"
     r"|___check_\w+\(|GLOBAL_STATE changed"
-    r"|[A-Za-z_][\w.\[\]'\"]* (?:==|is) \S+\s*$|len\(.+\) == \d+|Cache line invalidated|expected type of '"
+    r"|[A-Za-z_][\w.\[\]'\"]* (?:==|is) \S+\s*$|len\(.+\) == \d+|Cache line invalidated|expected type of '|KeyError on [LG]\["
 )
 _LIMIT = re.compile(
     r"(?:\btorch(?:\._)?)?dynamo hit "

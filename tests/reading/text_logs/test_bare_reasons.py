@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from shapelog import load
+from shapelog.errors import ShapelogError
 from shapelog.reading.text_logs.bare_reasons import reasons_in
 from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.report import Report, analyze
@@ -102,6 +103,31 @@ def test_a_reason_that_is_quoted_from_a_message_is_no_recompilation_of_its_own(q
 def test_a_reason_behind_a_heading_counts_where_the_text_has_nothing_else(words: str, tmp_path: Path) -> None:
     (item,) = report_of(f"{words}{NEWER[5:]}, which is odd.\n", tmp_path).explained.recompiles
     assert item.causes[0].sentence == "dim 0 of x changed from 8 to 13"
+
+
+@pytest.mark.parametrize("cell", ["{}", "`{}`"])
+@pytest.mark.parametrize(
+    ("guard", "code"),
+    [
+        ("tensor 'L['x']' rank mismatch. expected 4, actual 3", "SL107"),
+        ("tensor 'x' dtype mismatch. expected Float, actual Long", "SL301"),
+        ("L['k'] == 3            # _dynamo/output_graph.py:463 in init_ambient_guards", "SL102"),
+        ("len(L['out']) == 2", "SL313"),
+        ("KeyError on L['out']['top1']", "SL314"),
+        ("GLOBAL_STATE changed: grad_mode", "SL305"),
+    ],
+)
+def test_a_row_of_a_program_s_own_table_names_the_function(guard: str, code: str, cell: str, tmp_path: Path) -> None:
+    first = f"| update1:first(x) | f | srv/a.py:62 | {cell.format(guard)} | 2 |\n"
+    other = "| update1:first(x) | <lambda> | b.py:4 | L['t'] == 0.9 | 2 |\n"
+    items = report_of(f"| call | function | site | guard | n |\n|---|---|---|---|---|\n{first}{other}", tmp_path).explained.recompiles
+    assert [(item.frame.title, item.codes) for item in items] == [("f", (code,)), ("<lambda>", ("SL312",))]
+
+
+@pytest.mark.parametrize("row", ["| L['k'] == 3 | EQUALS_MATCH |", "| guards | a.py:3 | L['k'] holds |", "| f | L['k'] == 3 | a.py:3 |"])
+def test_a_table_of_guards_has_no_recompilations(row: str, tmp_path: Path) -> None:
+    with pytest.raises(ShapelogError):
+        report_of(f"| guard | kind |\n|---|---|\n{row}\n", tmp_path)
 
 
 @pytest.mark.parametrize(("begin", "end"), [("*", "*"), ("`", "`!"), ("*", "*\u3002"), ("(", ")"), ("\uff1a", "\u3002")])

@@ -45,7 +45,7 @@ _AT_BEGIN = (
     r"|GLOBAL_STATE|__\w|\d{1,9}/\d|(?:\d{1,9}: )?Cache miss due)"
 )
 _AFTER_A_PLACE = r"\] \[(?:__\w|\d{1,9}/\d)"
-_IN_A_CELL = r"[|\t][ \t]{0,9}`?\d{1,9}/\d{1,9}: "
+_IN_A_CELL = r"[|\t][ \t]{0,9}`?\d{1,9}/\d{1,9}: |\.py:\d{1,9}`? {0,9}\| {0,9}`?(?:tensor '|GLOBAL_STATE |[^|\n]{0,20}[LG]\[|___\w)"
 _BEHIND_WORDS = r": [\"'`]?\d{1,9}/\d{1,9}: "
 _FUNCTION_OF_PGO = r":\d{1,9}:[\w<>.%s]{1,200}:\s*\n"
 _IN_LINE = re.compile("|".join((_AT_BEGIN % 10, _AFTER_A_PLACE, _IN_A_CELL, _BEHIND_WORDS, _FUNCTION_OF_PGO % "")), re.A)
