@@ -336,6 +336,8 @@ def _layout_cause(cause: Cause, item: Violation, entry: CompileFacts, call: Comp
     elif is_same:
         own_remedy = _COPY
         sentence = f"only the stride of a dimension of size 1 of {name} changed, which PyTorch guards anyway{strides}"
+        if layouts[1] and 0 in layouts[1].sizes:
+            sentence = f"only the strides of {name} changed, which PyTorch guards although it has no elements{strides}"
     return cause._replace(
         source=source,
         prop=_LAYOUT,

@@ -2751,6 +2751,13 @@ def test_a_stride_that_only_differs_where_the_size_is_1_needs_a_copy_not_contigu
     assert ".clone(memory_format=torch.contiguous_format)" in cause.own_remedy
 
 
+def test_the_strides_of_an_empty_tensor_are_not_those_of_a_size_of_1() -> None:
+    """``x[..., ::2]`` of a tensor without elements."""
+    made = make.trace(make.compile("0/0", make.tensor(0, stride=[1])), make.compile("0/1", make.tensor(0, stride=[2])))
+    (cause,) = make.last_recompile(made).causes
+    assert cause.sentence == "only the strides of x changed, which PyTorch guards although it has no elements: strides (1,), now (2,)"
+
+
 def test_two_grad_modes_are_justified_where_the_function_is_trained() -> None:
     first, second = (guard_tree(tensor_match(), global_state(grad_mode=mode)) for mode in (True, False))
     backward = make.metrics("0/0", kind="bwd_compilation_metrics", fail_type=None)
