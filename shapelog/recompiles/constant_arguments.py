@@ -24,7 +24,8 @@ topk kthvalue repeat_interleave: self k dim!
 chunk tensor_split hsplit vsplit: self chunks! dim!
 split: self size dim!
 rot90: self k! dims!
-unfold: self dimension! size! step! stride!
+unfold: self dimension! size! step! stride! kernel_size! dilation! padding!
+fold: self output_size kernel_size! dilation! padding! stride!
 diagonal diag diag_embed: self offset! dim1! dim2!
 one_hot: self num_classes!
 matrix_power linalg_matrix_power: self n!

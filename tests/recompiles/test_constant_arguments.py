@@ -54,6 +54,8 @@ MEASURED = (
     ("torch.tril(x, k)", False),
     ("x.diagonal(k)", True),
     ("x.unfold(0, 2, k)", True),
+    ("F.unfold(torch.ones(1, 1, 8, 8), kernel_size=k)", True),
+    ("F.fold(torch.ones(1, 4, 9)[..., :(6 // k) ** 2], (6, 6), 2, stride=k)", True),
     ("x.flatten(k)", True),
     ("x.view(-1, 8)[:k]", False),
     ("torch.ones(2) * math.log(k)", True),
