@@ -4,10 +4,11 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from math import prod
 from typing import NamedTuple
 
 from shapelog.reading.payloads.guard_expressions import Expression, integer
-from shapelog.reading.payloads.properties import AUTOCAST_ENABLED, DUAL_LEVEL, TRANSFORMS, Kind
+from shapelog.reading.payloads.properties import AUTOCAST_ENABLED, DUAL_LEVEL, TRANSFORMS, VALUE, Kind
 from shapelog.reading.payloads.source_names import Owners, Source
 from shapelog.recompiles.classification.result import code_of
 from shapelog.recompiles.evidence.violation import Described, Violation, constant_type, was_traced
@@ -255,6 +256,28 @@ def in_container_of_other_length(item: Violation, changes: Changes) -> bool:
     return any(any(changes.length_changed.of(Source(name))) for name in names)
 
 
+def product_of_other_items(item: Violation, changes: Changes) -> bool:
+    """A pinned size that is the product of the ints of a container, of which the length changed: ``x.view(*size)`` pins it at theirs."""
+    name = f"{item.source}.size()[{item.prop.dim}]"
+    if item.prop.kind is not Kind.SIZE or not any(name in known.specializations_by_source for known in (changes.entry, changes.call)):
+        return False
+    sizes = integer(str(item.expected)), integer(str(item.actual))
+    lengths = (other for other in changes.violations if other.prop.kind is Kind.LENGTH)
+    return any(
+        sizes == (_product(other.source, other.expected, changes.entry), _product(other.source, other.actual, changes.call))
+        for other in lengths
+    )
+
+
+def _product(container: Source, length: object, known: CompileFacts) -> int | None:
+    """That of the ints in a container, None where not all are known."""
+    number = integer(str(length))
+    if number is None or not 0 < number <= _MOST_MULTIPLIED:
+        return None
+    items = [known.number((Source(f"{container}[{place}]"), VALUE)) for place in range(number)]
+    return None if None in items else prod(item for item in items if item is not None)
+
+
 def length_of_another_value(item: Violation, changes: Changes) -> bool:
     """Texts, tuples and the like that are compared as a whole have another length with another value."""
     return item.prop.kind is Kind.LENGTH and item.source in changes.whole
@@ -453,6 +476,7 @@ CONSEQUENCES: dict[str, Callable[[Violation, Changes], bool]] = {
         rank_changed,
         strides_follow_resized_tensor,
         in_container_of_other_length,
+        product_of_other_items,
         length_of_another_value,
         constant_in_guard_changed,
         dtype_follows_default,

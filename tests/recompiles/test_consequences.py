@@ -90,6 +90,19 @@ def with_switch(is_on: bool) -> str:
     return guard_tree(tensor_match(), equals_match("L['m'].saves", is_on, "bool"), guard_manager("L['m'].layer", has))
 
 
+def viewed(rows: int, *shape: int) -> dict[str, object]:
+    """A tree of ``x.view(*shape)``, which pins the rows."""
+    length = guard_manager("L['shape']", f"LENGTH_CHECK: len(L['shape']) == {len(shape)}", type="tuple")
+    items = (equals_match(f"L['shape'][{place}]", size) for place, size in enumerate(shape))
+    pin = {"symbol": "s7", "sources": ["L['x'].size()[0]"], "value": str(rows)}
+    return {"guards": guard_tree(tensor_match(size=(rows, 8)), length, *items), "specializations": [pin]}
+
+
+def reshaped(rows: int) -> bytes:
+    first = make.compile("0/0", make.tensor(27, 8), **viewed(27, 3, 3, 3))
+    return make.trace(first, make.compile("0/1", make.tensor(rows, 8), **viewed(rows, 3, 3)))
+
+
 CASES = {
     "below_replaced_object": (two(attribute(1, 1), attribute(2, 2)), "L['act'].inner id"),
     "of_another_class": (
@@ -119,6 +132,7 @@ CASES = {
         ),
         "L['xs'][2].size()[0] shape L['xs'][2].size()[0] <= 30",
     ),
+    "product_of_other_items": (reshaped(9), "L['x'] size[0]"),
     "length_of_another_value": (
         two(
             guard_tree(equals_match("L['text']", b"abc", type="bytes"), guard_manager("L['text']", "LENGTH_CHECK: len(L['text']) == 3")),
@@ -301,6 +315,11 @@ def test_an_item_of_which_a_line_needs_the_exact_value_is_a_cause_beside_the_len
     recompile = make.last_recompile(made + make.compile("0/1", guards=longer))
     assert [cause.axis for cause in recompile.causes] == ["len(xs)", "xs[0]"]
     assert recompile.verdict is Verdict.JUSTIFIED
+
+
+def test_a_pinned_size_that_is_not_the_product_of_the_items_is_a_cause() -> None:
+    assert [cause.axis for cause in make.last_recompile(reshaped(12)).causes] == ["x.size[0]", "len(shape)"]
+    assert [cause.axis for cause in make.last_recompile(reshaped(9)).causes] == ["len(shape)"]
 
 
 @pytest.mark.parametrize(("lengths", "number"), [((1, 2), 1), ((2, 2), 2)])
