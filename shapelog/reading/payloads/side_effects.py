@@ -14,7 +14,7 @@ def changed_objects(text: str) -> Mapping[Source, tuple[str, ...]]:
     """The sources of the objects that it names, each with the lines of code that change it; what the code made itself has none."""
     found: dict[Source, tuple[str, ...]] = {}
     heads = list(_CHANGED.finditer(text))
-    for head, end in zip(heads, [*(head.start() for head in heads[1:]), len(text)], strict=True):
+    for head, end in zip(heads, [*(head.start() for head in heads), len(text)][1:], strict=True):
         source = Source(head[1])
         found[source] = found.get(source, ()) + tuple(_innermost_lines(text[head.end() : end]))
     return found

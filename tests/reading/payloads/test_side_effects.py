@@ -32,3 +32,8 @@ def test_of_several_stacks_each_has_its_innermost_line() -> None:
     text = "Mutating object of type list (source name: L['d'])\n\n" + stack.format(13, "fill(d)") + stack.format(4, "d.append(k)")
     text += "\n" + stack.format(14, "d[0] = k")
     assert changed_objects(text) == {"L['d']": ("d.append(k)", "d[0] = k")}
+
+
+def test_code_that_only_changes_what_it_made_itself_changes_no_object_of_the_caller() -> None:
+    text = 'Mutating object of type OrderedDict (no source)\n\n      File "/srv/app/model.py", line 13, in forward\n        d[0] = k\n'
+    assert changed_objects(text) == {}
