@@ -430,7 +430,8 @@ def _notes_on(files: Sequence[TraceFile], runs: "Sequence[Run]", chosen: "Sequen
 
 def _why_no_trace(where: str, entries: Sequence[FileEntry], traces: Sequence[FileEntry], kind: str) -> str:
     if traces:
-        return f"{where}: the {len(traces)} trace file(s) in it are empty: the process ended before compiling anything"
+        which = "the trace file in it is" if len(traces) == 1 else f"all {len(traces)} trace files in it are"
+        return f"{where}: {which} empty: the process ended before compiling anything"
     if any(entry.base_name == "raw.jsonl" for entry in entries):
         return f"{where}: tlparse output without its raw.log, the only file with the payloads; pass the log that tlparse read"
     packed = [entry.base_name for entry in entries if is_archive_name(entry.base_name)]

@@ -156,6 +156,12 @@ class Report(NamedTuple):
         recompiles = plural(self.summary.recompiles, "recompilation")
         return f"<Report on {cut(one_line(self.trace.name), 80)}: {recompiles} in {seconds(self.summary.recompile_seconds)}>"
 
+    @property
+    def unfinished(self) -> int:
+        """How many compilations began and did not finish, on all ranks. Of what compiled autograd captures, neither is recorded."""
+        every = (item for frame in self.frames for item in frame.compiles)
+        return sum(item.weight for item in every if item.compile.outcome is Outcome.UNFINISHED and item.compile.stack.header)
+
     def words_of(self, verdict: Verdict) -> str:
         """A verdict in words. Without graphs and guards it is only probable that marking is enough."""
         is_probable = verdict is Verdict.MARKING and not any(

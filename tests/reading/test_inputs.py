@@ -109,7 +109,12 @@ def test_a_directory_without_traces_is_refused_with_the_reason(tmp_path: Path) -
     put(tmp_path, "readme.txt", b"hello")
     assert "no trace in this directory" in refusal(tmp_path)
     put(tmp_path, "dedicated_log_torch_trace_emptyemp.log", b"")
-    assert "are empty: the process ended before compiling anything" in refusal(tmp_path)
+    assert "the trace file in it is empty: the process ended before compiling anything" in refusal(tmp_path)
+    ranks = tmp_path / "ranks"
+    ranks.mkdir()
+    for rank in (0, 1):
+        put(ranks, f"dedicated_log_torch_trace_rank_{rank}_emptyemp.log", b"")
+    assert "all 2 trace files in it are empty: the process" in refusal(ranks)
 
 
 def test_a_missing_file_is_refused_with_how_to_record_one(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from shapelog.model.vllm import VllmCompilation
 from shapelog.report.details.vllm_passes import vllm_words
 from shapelog.report.report import Report
 from shapelog.report.steps.step import NextStep
-from shapelog.reporters.html.chart_text import Part, kind_of, totals
+from shapelog.reporters.html.chart_text import Part, totals
 from shapelog.reporters.html.frame_page import FrameView
 from shapelog.rules import RULES, AlertKind, Rule, Verdict
 from shapelog.text import as_sentence, is_visible, measured, plural, plural_noun, some, taking
@@ -124,13 +124,12 @@ def _verdict(report: Report) -> tuple[str, str]:
 
 
 def _of_nothing_compiled(report: Report) -> tuple[str, str]:
-    unfinished = _unfinished(report)
     if report.trace.vllm:
         return "vLLM compiled without Dynamo's records.", as_sentence(vllm_words(report.trace.vllm))
     if report.trace.exports:
         return export_verdict(report.trace.exports), "The trace holds exports and no compilation."
-    if unfinished:
-        return f"{plural(unfinished, 'compilation')} did not finish.", "The trace contains no other compilation."
+    if report.unfinished:
+        return f"{plural(report.unfinished, 'compilation')} did not finish.", "The trace contains no other compilation."
     if skipped := skipped_functions(report):
         return f"{some(skipped, _MAX_NAMES)} {_are(len(skipped))} left to eager mode.", "No other code was compiled in this run."
     return "Nothing was compiled in this run.", "The trace contains no compilation, so there is nothing to explain."
@@ -160,12 +159,6 @@ def _of_first_compilations(report: Report) -> str:
     none = "The log holds no compilation that succeeded" if report.trace.is_text else "No compilation succeeded"
     succeeded = f"{spent} succeeded, and nothing was recompiled" if summary.compiles else none
     return f"{marks}{succeeded}{refused}."
-
-
-def _unfinished(report: Report) -> int:
-    """How many compilations began and did not finish, on all ranks."""
-    every = (item for frame in report.frames for item in frame.compiles)
-    return sum(item.weight for item in every if kind_of(item.compile, None) == "unfinished")
 
 
 def _avoided_by_marks(advice: Advice | None) -> int:
@@ -243,7 +236,7 @@ def _tiles(report: Report, recompiled: str) -> Iterator[Tile]:
     assumptions = sum(len(export.assumptions) for export in exports)
     if assumptions:
         yield Tile(assumptions, plural_noun(assumptions, "assumption"), "from the example inputs", "exports", "code")
-    unfinished, skipped = _unfinished(report), skipped_functions(report)
+    unfinished, skipped = report.unfinished, skipped_functions(report)
     if not (summary.compiles or summary.failures or summary.limit_hits or unfinished or skipped):
         yield from () if exports else _vllm_tiles(report.trace.vllm)
         return

@@ -230,6 +230,8 @@ def _summary(page: TextPage, report: Report) -> None:
         page.line(("this torch version does not record when the recompile limit is reached", "dim"), indent=2)
     if summary.failures and (not summary.compiles or report.trace.breaks_alone):
         page.line((f"{plural(summary.failures, 'compilation')} failed", "bold red"), taking(summary.failed_seconds), indent=2)
+    if report.unfinished:
+        page.line((f"{plural(report.unfinished, 'compilation')} did not finish", "bold yellow"), indent=2)
 
 
 def _where_time_went(page: TextPage, report: Report) -> None:

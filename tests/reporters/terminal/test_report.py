@@ -230,3 +230,11 @@ def test_compilations_that_failed_count_in_the_first_sentence_of_the_summary() -
     none = make.report(make.trace(failed))
     lines = renderer("report", "terminal")(none, Options(color=False, width=120)).decode().splitlines()
     assert lines[lines.index("Summary: no compilation succeeded") + 1] == "  1 compilation failed (1.00 s)"
+
+
+def test_the_summary_counts_compilations_that_did_not_finish() -> None:
+    report = make.report(make.trace(make.compile("0/0", make.tensor(8, 16)), make.dynamo_start("g", id="1/0")))
+    lines = renderer("report", "terminal")(report, Options(color=False, width=80)).decode().splitlines()
+    summary = next(number for number, line in enumerate(lines) if line.startswith("Summary: 1 compilation"))
+    assert "  1 compilation did not finish" in lines[summary:]
+    assert "did not finish" not in shown("lab/compiled_autograd_batch.log.gz")
