@@ -131,8 +131,9 @@ def _why(page: TextPage, explanation: CompileExplanation) -> None:
         if not is_enough and remedies[index] not in remedies[index + 1 :]:
             page.remedy(remedies[index], 4, cause.codes)
     page.more(len(item.causes) - len(shown), "cause", 2)
-    if is_enough:
-        page.remedy(explanation.remedies.of_recompile(item), 2, item.codes)
+    whole = explanation.remedies.of_recompile(item)
+    if is_enough or whole not in remedies:  # that of an error is about none of the causes
+        page.remedy(whole, 2, item.codes)
     if item.why_not_markable:
         page.line(item.why_not_markable, indent=2)
     if item.consequences:

@@ -39,6 +39,17 @@ def test_other_entries_with_the_same_value_have_the_sentence_of_their_cause() ->
     assert "other entries 0/5 0/4 0/3 0/2 0/1 0/0: fn is a different function: its code object changed" in text
 
 
+@pytest.mark.parametrize(
+    ("name", "label"),
+    [("causes/dict_types_and_kwargs.log.gz", "2/1"), ("lab/int_drives_python.log.gz", "0/2"), ("lab/batch_varies.log.gz", "0/1")],
+)
+def test_the_remedy_of_the_recompilation_is_shown_also_where_it_is_none_of_a_cause(name: str, label: str) -> None:
+    explanation = explain_compile(report_of(name).trace, label)
+    assert explanation.recompile is not None
+    remedy = explanation.remedies.of_recompile(explanation.recompile)
+    assert " ".join(remedy.text.split()) in " ".join(explained(report_of(name).trace, label).split())
+
+
 def test_what_other_entries_require_of_a_size_is_no_value_that_it_had() -> None:
     """The entries have a symbol for the dim, and a bound each from the line that branched on it."""
     trees = [guard_tree(tensor_match(size=(None, 8)), shapes=(f"L['x'].size()[0] <= {most}",)) for most in (4, 6, 9, 30)]
