@@ -669,6 +669,33 @@ def test_with_too_few_open_files_for_workers_a_job_is_read_in_this_process(pytho
     assert b"the ranks are read one by one, because no other process can be started ([Errno 24] Too many open files)" in done.stderr
 
 
+@pytest.mark.skipif(os.name != "posix", reason="only there a directory in use can be removed")
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        (["report"], 0, b""),
+        (["check"], 1, b""),
+        (["check", "-f", "sarif"], 1, b""),
+        (["fix"], 1, b"shapelog: no suggestion could be placed\n"),
+        (["report", "-o", "x.html"], 2, b"shapelog: x.html: cannot write: the current directory was removed\n"),
+        (["check", "--write-baseline", "b.json"], 2, b"shapelog: b.json: cannot write: the current directory was removed\n"),
+    ],
+    ids=("report", "check", "sarif", "fix", "output", "baseline"),
+)
+def test_in_a_directory_that_was_removed_a_trace_is_reported(
+    arguments: list[str], status: int, said: bytes, python: Process, tmp_path: Path
+) -> None:
+    (tmp_path / "made.log").write_bytes(small_trace())
+    removal = "import os, sys\nsys.path.remove('')\nos.mkdir('gone')\nos.chdir('gone')\nos.rmdir('../gone')\n"
+    done = python(removal + MAIN, arguments[0], str(tmp_path / "made.log"), *arguments[1:])
+    assert (done.returncode, done.stderr) == (status, said)
+
+
+def test_a_closed_standard_input_is_reported_in_one_line(python: Process) -> None:
+    done = python("import sys\nsys.stdin = None\n" + MAIN, "report", "-")
+    assert (done.returncode, done.stderr) == (2, b"shapelog: standard input: cannot read: it is closed\n")
+
+
 @pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
 def test_without_a_directory_for_temporary_files_a_pipe_is_refused_in_one_line(python: Process) -> None:
     limit = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"

@@ -43,7 +43,7 @@ def select(path: str, options: CommonOptions, rank: int | None = None, in_full: 
     from shapelog.reading import inputs
 
     run = "all" if options.all_runs else options.run or ""
-    if path == "-" and sys.stdin.isatty():
+    if path == "-" and sys.stdin is not None and sys.stdin.isatty():
         message("paste a log, then press Ctrl-D (on Windows Ctrl-Z and Enter)")
     with progress_bar() as progress:
         wanted = inputs.InputOptions(

@@ -98,7 +98,7 @@ def reject_duplicate_files(targets: Sequence[Target], baseline: str = "") -> Non
     named = [(target.file, "--html" if target.is_announced else "-o") for target in targets if target.file]
     seen: dict[str, str] = {}
     for file, option in (*named, *([(baseline, "--write-baseline")] if baseline else [])):
-        path = os.path.realpath(file)
+        path = _real_path(file)
         other = seen.get(path, "")
         seen[path] = option
         if other and (os.path.isfile(path) or not os.path.exists(path)):
@@ -142,10 +142,17 @@ def reject_unwritable(targets: Iterable[Target]) -> None:
 
 def _resolved(file: str) -> str:
     """The path of a file behind all symbolic links. Raises ShapelogError where these form a loop."""
-    path = os.path.realpath(file)
+    path = _real_path(file)
     if os.path.islink(path):
         raise ShapelogError(f"{file}: cannot write: {os.strerror(errno.ELOOP)}")
     return path
+
+
+def _real_path(file: str) -> str:
+    try:
+        return os.path.realpath(file)
+    except FileNotFoundError as error:
+        raise ShapelogError(f"{file}: cannot write: the current directory was removed") from error
 
 
 def write_outputs(output: Output, options: OutputOptions, stream: TextIO | None = None) -> int:

@@ -108,7 +108,10 @@ class SourceTree:
         line = self.repository.source_line(path, 1)
         if line is None:
             raise CannotPlaceError(f"{shown} is not a file")
-        root = os.path.realpath(self.repository.root)
+        try:
+            root = os.path.realpath(self.repository.root)
+        except FileNotFoundError as error:
+            raise CannotPlaceError("the current directory was removed: pass --source-root") from error
         real = os.path.realpath(os.path.join(root, line.file))
         if not line.is_inside:
             raise FileNotFoundHereError(shown, self.repository.root)

@@ -98,6 +98,8 @@ def _select(path: str, options: InputOptions) -> Selection:
     if not path:
         raise ShapelogError('"" is not a path (use . for the current directory)')
     if path == "-":
+        if sys.stdin is None:
+            raise ShapelogError("standard input: cannot read: it is closed")
         return _select_stream("standard input", read_chunks(sys.stdin.buffer), options)
     if is_url(path):
         if not path.lower().startswith("file://"):

@@ -59,12 +59,17 @@ class Repository:
 
     def _stripped(self, path: str) -> str:
         """What follows a prefix or the root, "" where the path has none of these in front."""
-        roots = (os.path.realpath(self.root), os.path.abspath(self.root))
-        for prefix in (*self.prefixes, *roots):
+        for prefix in (*self.prefixes, *self._roots()):
             start = prefix.replace("\\", "/").rstrip("/") + "/"
             if path.startswith(start):
                 return path[len(start) :]
         return ""
+
+    def _roots(self) -> tuple[str, ...]:
+        try:
+            return os.path.realpath(self.root), os.path.abspath(self.root)
+        except FileNotFoundError:  # the current directory was removed
+            return ()
 
     def _by_end(self, path: str) -> tuple[str, bool]:
         parts = [part for part in path.split("/")[1:] if part]

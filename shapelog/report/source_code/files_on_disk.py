@@ -9,6 +9,7 @@ import os
 import stat
 import tokenize
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from enum import Enum
 from typing import NamedTuple
 
@@ -71,7 +72,8 @@ def _path(file: str, repository: Repository) -> str:
     candidates = [file] if os.path.isabs(file) else []
     found = repository.source_line(file, 1)
     if found and found.is_inside:
-        candidates.append(os.path.abspath(os.path.join(repository.root, found.file)))
+        with suppress(FileNotFoundError):  # the current directory was removed
+            candidates.append(os.path.abspath(os.path.join(repository.root, found.file)))
     return next(filter(_is_readable, candidates), "")
 
 
