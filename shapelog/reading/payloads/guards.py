@@ -280,7 +280,7 @@ def parse_tree(text: str, cache: NodeCache | None = None) -> GuardTree:
         if len(sources) != depth + 1:
             del sources[depth + 1 :]
             while len(sources) <= depth:
-                sources.append(sources[-1])
+                sources.append(Source())  # a line above it is missing
         key = (sources[-1], body)
         node = cache.get(key)
         if node is None and (node := _node(*key)) is not None:
@@ -322,6 +322,9 @@ def _by_key(source: Source, depth: int, names: dict[str, str], renamed: list[tup
     return Source(text)
 
 
+_ABOUT_ONE = frozenset(("TENSOR_MATCH", "EQUALS_MATCH", "TYPE_MATCH", "ID_MATCH"))
+
+
 def _node(parent: Source, body: str) -> "Guard | ShapeGuard | tuple[Source, str] | None":
     """A leaf, or (source, type or "") of a manager; None for the root and for an unknown form. ``parent`` is the source of its parent."""
     kind, colon, leaf = body.partition(": ")
@@ -330,7 +333,7 @@ def _node(parent: Source, body: str) -> "Guard | ShapeGuard | tuple[Source, str]
         code = without_hint(code)
         if kind in SHAPE_KINDS and not parent and " is " not in code and not any(word in code for word in _AMBIENT):
             return ShapeGuard(code, comment)
-        if kind == "TENSOR_MATCH" and not parent:  # of a tree that somebody shortened
+        if kind in _ABOUT_ONE and not parent:  # of a tree that somebody shortened
             parent = Source(_kind_and_source(code)[1])
         return _guard(kind, parent, code, comment)
     if " source=" in body:

@@ -27,6 +27,7 @@ _GUARD_NUMBER = re.compile(r"^\s*guard \d{1,9} failures?:?\s*$")
 _SUGGESTED = re.compile(
     r"environment variable would enable dynamic compilation.*?(?:TORCH_COMPILE_DYNAMIC_SOURCES=\"(?P<sources>.*)\")?\s*$"
 )
+_HEADS_STACK = re.compile(r"\s*- ?User stack trace:")
 _STACK_LINE = re.compile(r"\s*(?:User stack trace:|File \"|\^|~)")
 # Where a line that a page or a terminal wrapped may go on.
 _MOST_REASONS = 10_000
@@ -116,6 +117,7 @@ def _recompile(code: Code | None, lines: list[str]) -> RecompileText:
     items: list[str] = []
     suggested = ""
     has_ids = any((item := _ITEM.match(line)) and split_entry(item[1])[0] for line in lines)
+    has_stack = any(map(_HEADS_STACK.match, lines))
     for line in map(_without_fence, lines):
         triggered = _TRIGGERED.search(line)
         if triggered or _GUARD_NUMBER.match(line):
@@ -136,6 +138,8 @@ def _recompile(code: Code | None, lines: list[str]) -> RecompileText:
         text = item[1] if item else line
         if not item and not has_ids and is_reason(line):
             items.append(text.strip())
+        elif has_stack and item and not items and text.startswith("  "):
+            continue  # the code of a stack whose reason is not in the log
         elif item and (not has_ids or split_entry(text)[0] or not items) and not _STACK_LINE.match(text):
             items.append(text)
         elif items and text.strip():

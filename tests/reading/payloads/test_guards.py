@@ -423,3 +423,14 @@ def test_any_text_can_be_read_as_a_tree(text: str) -> None:
 def test_splitting_off_the_comment_keeps_all_code(text: str) -> None:
     code, _ = split_comment(text)
     assert text.startswith(code)
+
+
+def test_a_guard_whose_manager_is_missing_is_about_what_its_text_names() -> None:
+    """Of a log that lost every second line; the manager above the missing one is of the attributes."""
+    tree = parse_tree(
+        "+- RootGuardManager\n"
+        "| +- GuardManager: source=L['self'], accessed_by=X, type=<class 'M'>\n"
+        "| | +- GuardManager: source=L['self'].__dict__, accessed_by=X, type=<class 'dict'>\n"
+        "| | | | +- EQUALS_MATCH: L['self'].k == 1  # return x * self.k  # a.py:26 in forward\n"
+    )
+    assert [(guard.kind, str(guard.source)) for guard in tree.guards] == [("EQUALS_MATCH", "L['self'].k")]

@@ -93,6 +93,19 @@ def test_a_stride_of_0_alone_is_that_of_an_expanded_tensor(was: int, now: int, w
     assert item.causes[0].own_remedy == "copy what expand() returns with contiguous(), or expand it in the compiled code"
 
 
+def test_the_code_of_a_stack_whose_reason_is_lost_is_no_guard(tmp_path: Path) -> None:
+    """Every second line of a log of torch 2.13."""
+    head = RECOMPILING.partition("Recompiling")[0]
+    lines = (
+        "    triggered by the following guard failure(s):",
+        "    - User stack trace:",
+        '    -     def get(d, x): return x + d.get("k", 5)',
+    )
+    report = report_of("".join(f"{head}{line}\n" for line in (*lines, *lines[1:])), tmp_path)
+    (alert,) = collect_alerts(report, Repository()).alerts
+    assert alert.sentence.endswith("was recompiled once: the log ends before its reasons")
+
+
 def test_equal_sizes_of_old_versions_share_a_symbol(tmp_path: Path) -> None:
     """The comment of torch 2.4 has no line of the code, and does not have why the guard is there."""
     guard = "L['v'].size()[3] == L['v'].size()[2]  # _dynamo/output_graph.py:451 in init_ambient_guards"

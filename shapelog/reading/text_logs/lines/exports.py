@@ -7,9 +7,12 @@ from typing import Any
 
 import orjson
 
-# The fields that hold the line as it was printed: Docker, Python's loggers, journald, cloud providers, Loki. That of loguru is in a
-# field "record", those of other loggers in one of any name.
-_MESSAGES = ("log", "message", "event", "msg", "textpayload", "text", "line", "body", "content")
+# The fields that hold the line as it was printed: Docker, Python's loggers, journald, cloud providers, Loki, GELF (the whole message is
+# longer), Splunk, OpenTelemetry. That of loguru is in a field "record", those of other loggers in one of any name.
+_MESSAGES = (
+    *("log", "message", "event", "msg", "textpayload", "text", "line", "full_message", "short_message", "raw", "body", "content"),
+    *("stringvalue", "logmessage", "log_message"),
+)
 _TIMES = ("timestamp", "time", "@timestamp", "ts")
 _DEEPEST = 2
 _FEWEST = 3
@@ -27,7 +30,10 @@ def message_in(line: str) -> str:
     except ValueError:
         return line
     message = _message(entry) if isinstance(entry, dict) else None
-    return line if message is None else message.removesuffix("\n")
+    if message is None:
+        return line
+    message = message.removesuffix("\n")
+    return message_in(message) if message.startswith("{") else message  # printed as an object, too
 
 
 def exported_lines(text: str) -> str:

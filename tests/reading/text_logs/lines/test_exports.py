@@ -33,6 +33,10 @@ EXPORTS: dict[str, Callable[[], str]] = {
         {"events": [{"message": f"{line}\n", "eventId": 7} for line in LINES], "next": "f/3"}, indent=4
     ),
     "objects": lambda: "".join(f"{json.dumps(entry)}\n" for entry in ENTRIES),
+    "GELF": lambda: "".join(f"{json.dumps({'version': '1.1', 'short_message': line, 'level': 6})}\n" for line in LINES),
+    "OpenTelemetry": lambda: "".join(f"{json.dumps({'timeUnixNano': '17', 'body': {'stringValue': line}})}\n" for line in LINES),
+    "Splunk": lambda: "".join(f"{json.dumps({'offset': 3, 'result': {'_raw': line}})}\n" for line in LINES),
+    "an object in a text": lambda: "".join(f"{json.dumps({'log': json.dumps({'msg': line}), 'pod': 't-0'})}\n" for line in LINES),
     "CSV": lambda: table([(f"10:0{at}", line, "stderr") for at, line in enumerate(LINES)]),
 }
 
