@@ -133,6 +133,17 @@ def test_every_page_is_in_the_navigation_and_every_entry_is_a_page() -> None:
     assert sorted(names) == sorted(page.name for page in DOCS.glob("*.md"))
 
 
+def test_every_file_of_the_repository_that_the_documents_name_is_there() -> None:
+    named = re.compile(r"`((?:tests|benchmarks|shapelog|docs|templates)/[\w./-]+)")
+    missing = {
+        (page.name, name)
+        for page in (*(ROOT / "docs").glob("*.md"), *ROOT.glob("*.md"))
+        for name in named.findall(page.read_text(encoding="utf-8"))
+        if "SLnnn" not in name and not (ROOT / name).exists()
+    }
+    assert missing == set()
+
+
 def test_every_document_that_the_documents_link_to_is_there() -> None:
     for document in PAGES:
         for target in re.findall(r"\]\((?!https?:|#)([\w./-]+\.\w+)", FENCE.sub("", document.read_text(encoding="utf-8"))):
