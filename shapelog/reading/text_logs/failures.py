@@ -50,7 +50,9 @@ _EXPLANATION = re.compile(r"^(?P<message>[ \t]*Explanation: .*?)^\s*from user co
 # What PyTorch logs with a stack where it goes on (``symbolic_shapes.py``).
 _ASSUMED = re.compile(r"\bdue to data dependency, it was assumed to be ")
 NOT_CONVERTED = re.compile(  # before 2.0, there is no "line"
-    r"WON'?T CONVERT (?P<name><[^<>\n]{1,200}>|\S+) (?P<file>.*?(?= line \d)|\S+(?= +\d+[ \t]*$)) +(?:line )?(?P<line>\d{1,9})", re.M
+    r"WON'?T CONVERT (?P<name><[^<>\n]{1,200}>|\S{1,400}) (?P<file>.{0,1000}?(?= line \d)|\S{1,1000}(?= {1,80}\d{1,9}[ \t]{0,200}$))"
+    r" {1,80}(?:line )?(?P<line>\d{1,9})",
+    re.M,
 )
 _STACK_LINE = re.compile(r"\s*(?:File \"|\^|~)")
 # In front of each line of a rank, where somebody joined these.

@@ -60,7 +60,8 @@ _OF_NAMED_BACKEND = "the backend {} raises this: fix or update it, use another o
 _NAMED = re.compile(r"backend='(?!inductor'|aot_eager|eager')([^'\n]{1,80})' raised:")
 # What an error asks for: a setting of the compiler or of the environment. Others only show more, or hide the error.
 _SETTING = re.compile(
-    r"\btorch\._\w+\.config\.(?!suppress_errors)\w+(?:\.\w+)* ?= ?\w+|\b(?!TORCH_LOGS|TORCHDYNAMO_VERBOSE)[A-Z]\w*_[A-Z_]+=:?\w[\w:/.-]*\w"
+    r"\btorch\._\w{1,40}\.config\.(?!suppress_errors)\w{1,80}(?:\.\w{1,80})? ?= ?\w{1,40}"
+    r"|\b(?!TORCH_LOGS|TORCHDYNAMO_VERBOSE)[A-Z][A-Z\d]{0,30}_[A-Z\d_]{1,60}=:?\w(?:[\w:/-]|\.(?=\w)){0,80}"
 )
 _SET = "set {}, which the error names"
 _TOO_LARGE = re.compile(r"\bout of resource\b")

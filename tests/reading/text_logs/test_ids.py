@@ -61,7 +61,7 @@ def test_a_page_numbers_the_compiles_of_each_function_where_the_log_has_no_ids(t
 
 def test_an_id_that_the_reasons_have_is_shown(tmp_path: Path) -> None:
     shown, _ = texts(f"Recompiling function f in /srv/a.py:4\n    triggered by the following guard failure(s):\n    - {REASON}\n", tmp_path)
-    assert "compile 0/1" in shown
+    assert "compilation 0/1" in shown
 
 
 def test_tables_number_the_compiles_of_each_function_where_the_log_has_no_ids(tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def of_every_entry(number: int, *reasons: str) -> str:
 
 def test_reasons_without_ids_are_of_no_entry_in_particular(tmp_path: Path) -> None:
     shown, data = texts(of_every_entry(3, "L['n'] == 0", SIZE.format(2), SIZE.format(3)), tmp_path)
-    assert "compile 0/3" in shown
+    assert "compilation 0/3" in shown
     assert "an earlier graph was compiled after" in " ".join(shown.split())  # of those for 2 and 3, whichever came second
     assert "other entries: the int n was 0" in " ".join(shown.split())
     assert not any(entry in shown for entry in ("0/0", "0/1", "0/2"))
