@@ -223,7 +223,7 @@ class _AlertBuilder(NamedTuple):
             snippet=place.code if place else "",
             marked=_named_in(place.code, axes) if place else "",
             occurrences=occurrences,
-            notes=tuple(_notes(recompiles, facts[0])),
+            notes=(*_notes(recompiles, facts[0]), *_of_other_kinds(members)),
             rest=self._rest(members, remedy),
         )
 
@@ -480,6 +480,21 @@ def _notes(recompiles: Sequence[Recompile], fact: str) -> Iterator[str]:
             yield why if len(members) == len(recompiles) or not labels else f"{labels}: {why}"
 
 
+def _of_other_kinds(members: Sequence[_Blamed]) -> Iterator[str]:
+    """The changes of a memory layout that are of another kind than the first one, each kind once with its compiles."""
+    layouts = [(item.recompile.compile, item.cause) for item in members if item.cause and item.cause.prop.kind is Kind.STRIDE]
+    others = (pair for pair in layouts if not _is_same_change(pair[1], layouts[0][1]))
+    for alike in grouped(others, lambda pair: _kind(pair[1])).values():
+        labels = some(list(dict.fromkeys(compile.shown_label for compile, _ in alike if compile.shown_label)), _LABELS)
+        if labels and alike[0][1].axis == layouts[0][1].axis:
+            yield f"{labels}: {alike[0][1].sentence}"
+
+
+def _kind(cause: Cause) -> str:
+    """What a sentence about a memory layout has in common with those about other strides."""
+    return re.sub(r"\d+", "", cause.sentence.partition(": ")[0])
+
+
 def _with_other_values(fact: str, members: list[_Blamed], others: list[str]) -> str:
     """The first fact with the values that came later, `` (then 4, 5, 6)``, or with those of each rank; and what else changed with it."""
     causes = [item.cause for item in members if item.cause]
@@ -498,10 +513,12 @@ def _with_other_values(fact: str, members: list[_Blamed], others: list[str]) -> 
 
 
 def _is_same_change(cause: Cause, first: Cause) -> bool:
-    """Whether a cause differs from the first one in what the property changed to alone: of guards, the same one failed. Sets of dispatch
-    keys are no values to list.
+    """Whether a cause differs from the first one in what the property changed to alone: of guards, the same one failed, and memory
+    layouts changed in the same way. Sets of dispatch keys are no values to list.
     """
     if first.prop.kind is Kind.DISPATCH_KEYS:
+        return False
+    if first.prop.kind is Kind.STRIDE and _kind(cause) != _kind(first):
         return False
     is_guard = first.prop.kind is Kind.SHAPE_GUARD
     return cause.prop.kind is first.prop.kind and not is_address(cause.prop, cause.after) and (not is_guard or cause.before == first.before)

@@ -158,6 +158,15 @@ def test_values_that_came_later_are_listed_after_the_first() -> None:
     assert alert.sentence.endswith("changed from 3 to 4 (then 5, 6, 7, 8, 9, 10); it is a parameter, and parameters are static by default")
 
 
+def test_layouts_that_changed_in_another_way_than_the_first_one_have_notes() -> None:
+    """First the stride of a size of 1 alone, then the order of the dims."""
+    strides = ([4, 1, 1], [4, 4, 1], [1, 4, 2])
+    made = make.trace(*(compiled(f"0/{number}", tensor(2, 1, 4, stride=stride)) for number, stride in enumerate(strides)))
+    alert = by_code(alerts_of(made))["SL105"]
+    assert alert.why.endswith("strides (4, 1, 1), now (4, 4, 1)")
+    assert alert.notes == ("0/2: the memory layout of x changed (transposed, channels last, or a view): strides (4, 4, 1), now (1, 4, 2)",)
+
+
 def test_classes_that_came_later_are_named_like_the_first() -> None:
     made = make.trace()
     for number, name in enumerate(("float32", "int32", "int64")):
