@@ -203,8 +203,9 @@ class _Harm:
                 reason = f"{frame.title} {does}{where}: its graph would be lost or split in two"
                 what = "build the string" if use is Use.FORMATS else "do that"
                 return HarmfulMark(mark, frame, reason, _keep_out(name, frame, helped, what))
-            is_another = frame not in helped and not (mark.source.startswith("G[") and any(item.file == frame.file for item in helped))
-            if is_another and (use is Use.HANDS_ON or not code.is_whole):
+            is_same = frame.origin in {item.origin for item in helped}  # in another process, or after a reset
+            is_same = is_same or (mark.source.startswith("G[") and any(item.file == frame.file for item in helped))
+            if not is_same and (use is Use.HANDS_ON or not code.is_whole):
                 reason = f"{frame.title} has an int of the same name that never changed, {_NOT_ALL_SEEN}"
                 return HarmfulMark(mark, frame, reason, _keep_out(name, frame, helped))
         return None

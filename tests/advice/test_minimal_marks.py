@@ -163,8 +163,8 @@ def test_an_int_that_another_frame_formats_is_left_out() -> None:
 
 
 def test_code_that_was_compiled_again_cannot_have_another_name() -> None:
-    made = trace(int_values(3, 4), int_values(7, frame=1, comment=code_comment(7, "y = helper(x, k)"), graph=body("x = x + 1", name="f")))
-    assert left_out(made).remedy == "accept one graph per value, or pass k as a tensor"
+    made = trace(int_values(3, 4), int_values(7, frame=1, comment=code_comment(7, "name = f'{k}'"), graph=body("x = x + 1", name="f")))
+    assert left_out(made).remedy == "build the string outside the compiled code, or pass k as a tensor"
 
 
 SCHEDULER = "/opt/venv/lib/python3.11/site-packages/lib/scheduler.py"
@@ -224,6 +224,12 @@ def test_a_global_of_one_file_is_the_same_int_in_each_of_its_functions() -> None
     source = "G['k']"
     other = int_values(7, frame=1, name="g", source=source, comment=code_comment(9, "y = x * k", "g"))
     assert chosen(trace(int_values(3, 4, source=source), other)).marks == {Mark(Source(source))}
+
+
+def test_code_that_was_compiled_again_after_a_reset_is_not_another_one() -> None:
+    """Where it saw one value alone since, as a second process may."""
+    again = int_values(7, frame=1, comment=code_comment(7, "y = helper(x, k)", "f"), graph=body("x = x + 1", name="f"))
+    assert chosen(trace(int_values(3, 4), again)).marks == {K}
 
 
 def test_a_tensor_of_that_name_in_another_frame_is_no_int() -> None:
