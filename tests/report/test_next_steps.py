@@ -410,6 +410,16 @@ def test_a_failure_in_a_library_is_no_line_to_fix(file: str, title: str) -> None
     assert (step.title, step.text) == ("Fix the compile error in f: no", ("torch._dynamo.config.trace_numpy = True",))
 
 
+def test_what_a_library_passes_to_torch_is_no_line_to_fix_either() -> None:
+    """A package's code registers a hook, which sets an attribute of a class."""
+    site = "/opt/venv/lib/python3.11/site-packages"
+    stack = [(make.MODEL, "main"), (f"{site}/models/hooks.py", "install"), (f"{site}/torch/utils/hooks.py", "__init__")]
+    lines = "".join(f'  File "{file}", line 7, in {name}\n    call()\n' for file, name in stack)
+    reason = f"setattr() on unsupported type\n\nfrom user code:\n{lines}"
+    (step,) = steps_of(make.report(make.trace(make.compile("0/0", make.tensor(10, 8), **{**make.FAILED, "fail_reason": reason}))))
+    assert step.title.startswith("setattr() on unsupported type in library code (hooks.py:7) keeps f from compiling")
+
+
 @pytest.mark.parametrize(
     ("file", "where"),
     [

@@ -165,13 +165,14 @@ def _saved_failures(alerts: Sequence[Alert]) -> Saving:
 
 
 def _line_of_library(alert: Alert) -> str:
-    """The line of an installed package other than torch at which Dynamo stopped, ``modeling_whisper.py:634``; "" for any other code.
+    """The line of an installed package at which Dynamo stopped, or which called torch's code at which it did, ``modeling_whisper.py:634``;
+    "" for any other code.
 
     There a user changes no line. What torch's own code rejects is most often what it was passed.
     """
     stack = next((message.stack for message in alert.messages if message.stack), ())
-    file = stack[-1].file if stack else ""
-    return f"{file_name(file)}:{stack[-1].line}" if is_library(file) and not is_torch(file) else ""
+    innermost = next((frame for frame in reversed(stack) if not is_torch(frame.file)), None)
+    return f"{file_name(innermost.file)}:{innermost.line}" if innermost and is_library(innermost.file) else ""
 
 
 def _own_error(alert: Alert) -> str:
