@@ -24,7 +24,7 @@ def f(x):
 f(batch)
 """
 BREAK = """Graph break in user code at {path}:6
-Graph Break Reason: Unsupported {what}
+Graph Break Reason: {what}
   Explanation: Backend does not support this.
   Hint: {hint}
 """
@@ -32,7 +32,15 @@ SCALARS = "Set `torch._dynamo.config.capture_scalar_outputs = True` or TORCHDYNA
 SHAPES = "Set `torch._dynamo.config.capture_dynamic_output_shape_ops = True` to include these."
 
 
-def fixed(folder: Path, text: str, *hints: str, definition: str = "@torch.compile", is_there: bool = True, caller: str = "<stdin>") -> Fix:
+def fixed(
+    folder: Path,
+    text: str,
+    *hints: str,
+    definition: str = "@torch.compile",
+    is_there: bool = True,
+    caller: str = "<stdin>",
+    kind: str = "Unsupported operator {}",
+) -> Fix:
     """What is made of a program with a graph break for each hint, and with one size that varies; ``caller`` is the outermost file."""
     path = folder / "train.py"
     if is_there:
@@ -40,7 +48,7 @@ def fixed(folder: Path, text: str, *hints: str, definition: str = "@torch.compil
     lost = {"restart_reasons": ["operator 0"], "dynamo_time_before_restart_s": 0.5}
     data = recorded(path, text, "f(batch)", definition=definition, **lost).replace(b'"<stdin>"', f'"{caller}"'.encode())
     for number, hint in enumerate(hints):
-        data += make.artifact("dynamo_graph_break_reason", BREAK.format(path=path, what=f"operator {number}", hint=hint), id=f"0/{number}")
+        data += make.artifact("dynamo_graph_break_reason", BREAK.format(path=path, what=kind.format(number), hint=hint), id=f"0/{number}")
     report = analyze(make.load(data))
     assert report.advice
     return patches_for(report, report.advice, Repository(str(folder)))
@@ -82,6 +90,14 @@ def test_several_settings_share_one_import(tmp_path: Path) -> None:
 def test_a_setting_that_changes_more_than_what_is_traced_is_left_to_the_user(tmp_path: Path, hint: str) -> None:
     found = fixed(tmp_path, HEAD + REST, hint)
     assert [item.reason for item in found.settings] == ["it changes more than what is traced, so read PyTorch's hint before you set it"]
+    assert module_lines(found) == []
+
+
+def test_a_setting_that_makes_some_operators_raise_errors_is_left_to_the_user(tmp_path: Path) -> None:
+    text = HEAD + REST.replace("x.item() * 2", "torch.roll(x, x.sum())")
+    found = fixed(tmp_path, text, SCALARS, kind="Data dependent operator")
+    reason = "an operator that is passed the tensor rather than its .item() may raise an error then, so set it yourself"
+    assert [(item.name, item.reason) for item in found.settings] == [("capture_scalar_outputs = True", reason)]
     assert module_lines(found) == []
 
 

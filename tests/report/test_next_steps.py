@@ -376,6 +376,18 @@ def test_a_size_that_depends_on_data_may_break_the_graph_again() -> None:
     assert (step.text, step.confidence.level) == (("torch._dynamo.config.capture_dynamic_output_shape_ops = True",), "low")
 
 
+def test_an_operator_that_reads_the_number_in_a_tensor_may_raise_an_error_when_numbers_are_captured() -> None:
+    hint = "Consider setting `torch._dynamo.config.capture_scalar_outputs = True`."
+    reason = f"Graph Break Reason: Data dependent operator\n  Explanation: Its value depends on data.\n  Hint: {hint}\n"
+    line = f'User code traceback:\n  File "{make.MODEL}", line 79, in f\n    y = F.pad(x, (0, extra))\n'
+    text = f"Graph break in user code at {make.MODEL}:79\n{reason}{line}"
+    made = make.trace(make.artifact("dynamo_graph_break_reason", text, id="0/0"), make.compile("0/0", make.tensor(10, 8)))
+    (step,) = steps_of(make.report(made + make.compile("1/0", make.tensor(10, 8), name="torch_dynamo_resume_in_f_at_79")))
+    (setting,) = step.text
+    assert setting == f"torch._dynamo.config.capture_scalar_outputs = True  # {step.confidence.reason}"
+    assert (step.confidence.level, ".item()" in step.confidence.reason) == ("low", True)
+
+
 @pytest.mark.parametrize(("code", "level"), [("dims = torch.arange(2, n).tolist()", "low"), ("scale = x.max().item()", "medium")])
 def test_numbers_in_a_list_may_break_the_graph_again(code: str, level: str) -> None:
     hint = "Consider setting `torch._dynamo.config.capture_scalar_outputs = True`."

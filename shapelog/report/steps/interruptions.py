@@ -26,7 +26,10 @@ _UNROLLING = "torch._dynamo.config.allow_rnn = True"
 # With this one, a size that depends on data is a symbol without a value.
 _SIZE_OF_DATA = "torch._dynamo.config.capture_dynamic_output_shape_ops = True"
 # With this one, so are numbers in tensors; code often takes those of a list as dims or sizes.
-_NUMBERS_OF_DATA, _AS_LIST = "torch._dynamo.config.capture_scalar_outputs = True", ".tolist()"
+_NUMBERS_OF_DATA, _AS_LIST, _AS_NUMBER = "torch._dynamo.config.capture_scalar_outputs = True", ".tolist()", ".item("
+# An operator that was passed a tensor where it takes a number. Of 21 that break the graph, 5 raise an ``InternalTorchDynamoError`` with
+# that setting, such as ``torch.nn.functional.pad``; what ``.item()`` returns can be passed to all of these (torch 2.13).
+_TAKES_A_NUMBER = "Data dependent operator"
 # A title that is longer than this ends with its first sentence.
 _LONG_TITLE = 120
 _SHORTEST_SENTENCE = 20
@@ -89,11 +92,20 @@ def _cure(alerts: Sequence[Alert]) -> tuple[Confidence, tuple[str, ...]]:
     if _UNROLLING in settings:
         longer = "it unrolls the loop over time steps, which may take longer to compile"
         return Confidence("low", longer), tuple(f"{text}  # {longer}" if text == _UNROLLING else text for text in settings)
+    if _NUMBERS_OF_DATA in settings and any(map(_reads_a_number, alerts)):
+        error = "an operator that is passed the tensor rather than its .item() may raise an error then"
+        return Confidence("low", error), tuple(f"{text}  # {error}" if text == _NUMBERS_OF_DATA else text for text in settings)
     if _SIZE_OF_DATA in settings:
         return Confidence("low", "code that branches on the size, which is not known then, breaks the graph again"), settings
     if _NUMBERS_OF_DATA in settings and any(_AS_LIST in alert.snippet for alert in alerts):
         return Confidence("low", "code that needs the numbers in the list, which are not known then, breaks the graph again"), settings
     return Confidence(*(("medium", "PyTorch names a remedy") if hints else ("low", "PyTorch names no remedy"))), settings
+
+
+def _reads_a_number(alert: Alert) -> bool:
+    """Whether an operator, rather than the code, reads the number in a tensor."""
+    title = alert.messages[0].title if alert.messages else ""
+    return title == _TAKES_A_NUMBER and not any(name in alert.snippet for name in (_AS_NUMBER, _AS_LIST))
 
 
 def _logging_lines(alerts: Sequence[Alert]) -> Iterator[str]:
