@@ -19,6 +19,7 @@ from shapelog.model.payloads import Payloads
 from shapelog.model.trace import Rank
 from shapelog.model.vllm import VllmBuilder
 from shapelog.reading import export_records, records
+from shapelog.reading.kinds import AHEAD_OF_TIME_CODE
 from shapelog.reading.payloads import recompile_reasons
 from shapelog.reading.payloads.cache_keys import CACHE_ARTIFACTS
 from shapelog.reading.payloads.collectives import EXECUTION, SCHEDULE, TENSORS
@@ -83,6 +84,7 @@ class ProcessState:
     inductor_messages: list[str] = field(default_factory=list)
     exports: ExportsBuilder = field(default_factory=ExportsBuilder)
     vllm: VllmBuilder = field(default_factory=VllmBuilder)
+    compiled_ahead: list[Stack] = field(default_factory=list)
 
 
 class Builder:
@@ -146,6 +148,9 @@ class Builder:
                 process.vllm.take(record.name, str(compile.id) if compile else "", record.payload, self.reader.payload_text)
             return
         if process.vllm.found and record.kind == "artifact" and process.vllm.cache_result(record.name) and compile is None:
+            return
+        if record.name == AHEAD_OF_TIME_CODE:
+            process.compiled_ahead.append(Stack(lambda _: header, record.offset, ("stack",), process.strings))
             return
         is_parsed = record.kind in records.PARSERS or record.kind in export_records.PARSERS
         handler = Builder._parsed if is_parsed else _HANDLERS.get(record.kind)
@@ -373,6 +378,7 @@ class Builder:
                     inductor_messages=tuple(process.inductor_messages),
                     exports=exports,
                     vllm=tuple(process.vllm.found),
+                    compiled_ahead=tuple(process.compiled_ahead),
                     last_time=last_time,
                 )
             )

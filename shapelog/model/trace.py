@@ -18,7 +18,7 @@ from shapelog.model.payloads import CodeStateRecord, Payloads
 from shapelog.model.vllm import VllmCompilation
 from shapelog.reading.ledger import Ledger
 from shapelog.reading.reader import Reader
-from shapelog.reading.records import Config
+from shapelog.reading.records import Config, Stack
 from shapelog.reading.scanner import Span
 from shapelog.reading.text_logs.contents import LogContents
 from shapelog.text import plural
@@ -44,7 +44,8 @@ class Rank:
     ``executed`` are the payloads with the order in which graphs ran, ``inductor_messages`` those of no compile (in text
     logs). ``last_time`` is that of the last record of its file, as it is
     there (``1120 08:27:33.313000``), "" where it cannot be read. ``exports`` are its calls of
-    ``torch.export``, ``vllm`` what vLLM compiled in it.
+    ``torch.export``, ``vllm`` what vLLM compiled in it, and ``compiled_ahead`` has the stack of each graph that
+    AOTInductor compiled.
     """
 
     number: int | None
@@ -56,6 +57,7 @@ class Rank:
     last_time: str = ""
     exports: "tuple[Export, ...]" = ()
     vllm: tuple[VllmCompilation, ...] = ()
+    compiled_ahead: tuple[Stack, ...] = ()
 
     def __repr__(self) -> str:
         return f"<Rank {'-' if self.number is None else self.number} (process {self.process}): {_counted(self.frames)}>"
@@ -210,12 +212,18 @@ class Trace:
         return tuple([compilation for rank in self.ranks for compilation in rank.vllm])
 
     @property
+    def compiled_ahead(self) -> tuple[Stack, ...]:
+        """The stack of each graph that AOTInductor compiled, in order."""
+        return tuple([stack for rank in self.ranks for stack in rank.compiled_ahead])
+
+    @property
     def outside_frames(self) -> str:
-        """What was compiled outside of frames: ``2 exports``, ``8 piecewise compilations of vLLM``; "" where nothing was."""
+        """What was compiled outside of frames: ``2 exports``, ``1 ahead-of-time compilation``; "" where nothing was."""
         pieces = sum(len(item.pieces) for item in self.vllm)
         of_vllm = plural(pieces, "piecewise compilation") if pieces else plural(len(self.vllm), "model part") if self.vllm else ""
         exports = plural(len(self.exports), "export") if self.exports else ""
-        return " and ".join(filter(None, (exports, f"{of_vllm} of vLLM" if of_vllm else "")))
+        ahead = plural(len(self.compiled_ahead), "ahead-of-time compilation") if self.compiled_ahead else ""
+        return " and ".join(filter(None, (exports, ahead, f"{of_vllm} of vLLM" if of_vllm else "")))
 
     @property
     def why_no_frames(self) -> str:

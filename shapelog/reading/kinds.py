@@ -2,7 +2,7 @@
 
 # What becomes of the records of a kind: the model is built from those that are DECODED, the others are only COUNTED.
 DECODED, COUNTED = "decoded", "counted"
-# An artifact is decoded if its name is in DECODED_ARTIFACTS, a graph_dump if vLLM wrote it, a chromium_event if it reports that a
+# An artifact is decoded if its name is in DECODED_ARTIFACTS, a graph_dump if it is in DECODED_DUMPS, a chromium_event if it reports that a
 # source became dynamic.
 KINDS = {
     "aot_autograd_backward_compilation_metrics": COUNTED,
@@ -87,6 +87,11 @@ DECODED_ARTIFACTS = frozenset(
         *(f"{action}_{storage}_code_state" for action in ("get", "put") for storage in ("local", "remote", "extra_remote")),
     )
 )
+
+# A graph_dump is decoded if its name begins with one of these: what vLLM writes, and the code of a graph that Inductor compiled ahead of
+# time (AOTInductor), which is all that such a compilation leaves behind: it has no compile id.
+AHEAD_OF_TIME_CODE = "inductor_aot_wrapper_code"
+DECODED_DUMPS = ("vllm_", AHEAD_OF_TIME_CODE)
 
 # Kinds that are left out of the list of a compile's records: they are many, and each holds little.
 UNLISTED = frozenset(("chromium_event", "describe_storage", "str"))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from shapelog.errors import DATA_LOSS, INFO, Problem
-from shapelog.reading.kinds import DECODED, DECODED_ARTIFACTS, ENVELOPE_KEYS, KINDS
+from shapelog.reading.kinds import DECODED, DECODED_ARTIFACTS, DECODED_DUMPS, ENVELOPE_KEYS, KINDS
 from shapelog.reading.ledger import Ledger
 from shapelog.reading.open_trace import FileBytes, OpenTrace
 from shapelog.reading.record_positions import RecordPositions
@@ -63,7 +63,7 @@ class Reader:
         """Count one record, and decode its header where the model uses it or where its first line does not look whole."""
         start, stop, json_start, json_end, _, process, kind_text, name_text = place
         kind = kind_text.decode("ascii")
-        is_named = kind == "artifact" or (kind == "graph_dump" and name_text.startswith(b"vllm_"))
+        is_named = kind == "artifact" or kind == "graph_dump"
         name = name_text.decode("utf-8", "replace") if is_named else ""
         is_used = self._is_used(place, kind, name)
         header = None
@@ -95,7 +95,7 @@ class Reader:
         if kind == "artifact":
             return name in DECODED_ARTIFACTS
         if kind == "graph_dump":
-            return name.startswith("vllm_")
+            return name.startswith(DECODED_DUMPS)
         return KINDS.get(kind) == DECODED
 
     def _looks_whole(self, place: Location, kind: str, name: str) -> bool:

@@ -1,6 +1,7 @@
 """One question each: ``analyze(explained)`` yields findings and tables, most important first. The order here is that of every report."""
 
 from shapelog.report.analyses import (
+    ahead_of_time,
     caches,
     compile_time,
     compiled_autograd,
@@ -24,6 +25,7 @@ from shapelog.report.analyses import (
 
 ANALYSES = (
     exports,
+    ahead_of_time,
     vllm,
     top_causes,
     specializations,

@@ -124,10 +124,13 @@ def _verdict(report: Report) -> tuple[str, str]:
 
 
 def _of_nothing_compiled(report: Report) -> tuple[str, str]:
+    outside = report.trace.why_no_frames or f"the trace has {report.trace.outside_frames}, and no compilation that succeeded"
     if report.trace.vllm:
         return "vLLM compiled without Dynamo's records.", as_sentence(vllm_words(report.trace.vllm))
     if report.trace.exports:
-        return export_verdict(report.trace.exports), "The trace holds exports and no compilation."
+        return export_verdict(report.trace.exports), as_sentence(outside)
+    if graphs := len(report.trace.compiled_ahead):
+        return f"{plural(graphs, 'graph')} {_was(graphs)} compiled ahead of time.", as_sentence(outside)
     if report.unfinished:
         return f"{plural(report.unfinished, 'compilation')} did not finish.", "The trace contains no other compilation."
     if skipped := skipped_functions(report):
@@ -234,6 +237,8 @@ def _tiles(report: Report, recompiled: str) -> Iterator[Tile]:
             kind = "failed" if result is ExportResult.FAILED else ""
             yield Tile(count, f"{plural_noun(count, 'export')} {words}", "", "exports", kind)
     assumptions = sum(len(export.assumptions) for export in exports)
+    if graphs := len(report.trace.compiled_ahead):
+        yield Tile(graphs, f"{plural_noun(graphs, 'graph')} compiled ahead of time", "", "trace")
     if assumptions:
         yield Tile(assumptions, plural_noun(assumptions, "assumption"), "from the example inputs", "exports", "code")
     unfinished, skipped = report.unfinished, skipped_functions(report)

@@ -63,7 +63,7 @@ def render(report: Report, options: Options) -> bytes:
     export_findings(page, report)
     _tables(page, report, *export_tables(page, report))
     export_expressions(page, report)
-    _tables(page, report, "rank_notes")
+    _tables(page, report, "ahead_of_time", "rank_notes")
     _tables(page, report, "vllm", "vllm_pieces", *(("vllm_passes", "vllm_config") if page.verbose else ()))
     if page.verbose:
         _details(page, report)
@@ -74,6 +74,13 @@ def render(report: Report, options: Options) -> bytes:
         _tables(page, report, "pgo", "performance_hints")
     _health(page, report)
     exports_summary(page, report)
+    if ahead := len(report.trace.compiled_ahead):
+        words = f"{plural(ahead, 'graph')} compiled ahead of time"
+        if report.trace.exports:
+            page.line(words, indent=2)
+        else:
+            page.blank()
+            page.line((words, "bold"))
     if report.trace.vllm:
         page.blank()
         page.line(("vLLM: ", "bold"), vllm_words(report.trace.vllm))
@@ -190,7 +197,7 @@ def _head(page: TextPage, report: Report) -> None:
 def _summary(page: TextPage, report: Report) -> None:
     """The verdict on the run: its compilations, what could be done about the recompilations, and what was refused or failed."""
     summary = report.summary
-    if (report.trace.exports or report.trace.vllm) and not (summary.compiles or summary.limit_hits or summary.failures):
+    if report.trace.outside_frames and not (summary.compiles or summary.limit_hits or summary.failures):
         return
     of_them = f", including {plural(summary.recompiles, 'recompilation')}{taking(summary.recompile_seconds)}"
     page.blank()
