@@ -97,7 +97,15 @@ class Router:
         # the function may get another tensor than it is taken to get: a mark on that tensor settles it
         doubts = tuple(frozenset((mark,)) for mark in sizes if self.propagation.is_guessed(frame, mark.source, mark.dim))
         kept = tuple(mark for mark in sizes if self.propagation.is_kept(frame, mark.source, mark.dim))
-        return Route(difference.entry, tuple(choices), is_proven, self.lost(frame, entry, compile), is_outside, doubts, kept)
+        return Route(
+            entry=difference.entry,
+            required_marks=tuple(choices),
+            is_proven=is_proven,
+            lost=self.lost(frame, entry, compile),
+            is_elsewhere=is_outside,
+            doubts=doubts,
+            kept=kept,
+        )
 
     def _choices(self, cause: Cause, frame: Frame, entry: CompileFacts, call: CompileFacts) -> tuple[MarkChoice, ...]:
         """The marks that a cause requires; () where no mark acts on it."""

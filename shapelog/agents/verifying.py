@@ -68,7 +68,18 @@ def _answer(found: dict[str, Any], status: int, folder: Path, lines: Sequence[st
     messages = [short(line) for line in lines[-_LAST_LINES:]]
     if found.get("format") != _FORMAT:
         why = f"nothing to mark: {found['why_empty']}" if found.get("why_empty") else f"shapelog verify ended with {status}; see messages"
-        return VerifyAnswer(short(why), None, "", "", [], [], [], [], str(folder), messages)
+        return VerifyAnswer(
+            outcome=short(why),
+            helped=None,
+            compilations="",
+            seconds="",
+            faults=[],
+            notes=[],
+            frames=[],
+            set_variable=[],
+            traces=str(folder),
+            messages=messages,
+        )
     numbers, times = found["compiles"], found["seconds"]
     low, high = times["predicted"]["least"], times["predicted"]["most"]
     predicted = "time unknown" if low is None else seconds_range(low, high)

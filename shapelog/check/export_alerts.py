@@ -36,7 +36,16 @@ def with_exports(found: Alerts) -> Alerts:
 def _code(trace: Trace) -> Code:
     call = next((export.call for export in trace.exports if export.call), None)
     compile = Compile(CompileId(-1, 0), "", None, 0, order=0)
-    frame = Frame(-1, None, 0, 1, _NAME, call.file if call else "", call.line if call else 0, (compile,))
+    frame = Frame(
+        number=-1,
+        rank=None,
+        process=0,
+        generation=1,
+        name=_NAME,
+        file=call.file if call else "",
+        line=call.line if call else 0,
+        compiles=(compile,),
+    )
     return Code((frame,), _NAME)
 
 
@@ -58,7 +67,7 @@ def _alert(found: Alerts, item: Finding, code: Code) -> Alert:
         source_line=place,
         snippet=item.code,
         related=(),
-        occurrences=(Occurrence(code.first, code.first.compiles[0], (), 0, 0.0, kinds),),
+        occurrences=(Occurrence(frame=code.first, compile=code.first.compiles[0], ranks=(), process=0, seconds=0.0, kinds=kinds),),
         fingerprint=digest(_NAME, file, item.rule.code, stable_text(line)),
         messages=(item.message,) if item.message else (),
         exceptions=item.exceptions,

@@ -174,7 +174,9 @@ class _Job:
                 if is_json(event):
                     yield event
                 else:
-                    self.left_out.append(LeftOut(_EVENT, "", "", reader.trace.name, place.start, "it is no JSON"))
+                    self.left_out.append(
+                        LeftOut(kind=_EVENT, name="", compile="", file=reader.trace.name, offset=place.start, reason="it is no JSON")
+                    )
 
     def reject_nothing(self) -> None:
         """Raises ShapelogError where nothing was written; notes what else was asked for and is not there."""

@@ -162,7 +162,9 @@ class _Plan:
                 parameter = "inputs" if argument.is_item else parameter_name(suggestion.source)
                 if argument.is_item and (caller.place.file, line_of(one.call)) not in traced:
                     raise CannotPlaceError(f"{file.name}:{one.call.lineno}: what the call passes with ** may lack it")
-                yield Marking(file, one, argument, parameter, dims, mark_function(suggestion.codes))
+                yield Marking(
+                    file=file, site=one, argument=argument, parameter=parameter, dims=dims, function=mark_function(suggestion.codes)
+                )
 
     def _callee(self, frame: Frame) -> Callee:
         if frame.is_library:

@@ -154,7 +154,7 @@ def read_source(path: str, name: str) -> SourceFile:
         raise CannotPlaceError(f"{name} has an encoding ({encoding}) in which the same text has other bytes")
     if "\r" in text.replace("\r\n", ""):
         raise CannotPlaceError(f"{name} has line ends of old Macintosh files")
-    return SourceFile(path, name, content, encoding, tuple(io.StringIO(text, newline="")), tree)
+    return SourceFile(path=path, name=name, content=content, encoding=encoding, lines=tuple(io.StringIO(text, newline="")), tree=tree)
 
 
 def quoted_lines(trace: Trace) -> dict[str, dict[int, str]]:

@@ -405,7 +405,16 @@ def _files_of(runs: "Sequence[Run]", where: str, options: InputOptions, quota: U
         is_short = len(entries) <= _MAX_NAMED_FILES and base_names.count(entry.base_name) == 1
         name = f"{where.rstrip('/')}/{entry.name}" if options.full_names else entry.base_name if is_short else entry.name
         own = quota or quota_for(name, entry.size, options.max_bytes)
-        files.append(TraceFile(entry.path, name, _rank(entry), None if entry.path else entry, own, "" if options.full_names else where))
+        files.append(
+            TraceFile(
+                path=entry.path,
+                name=name,
+                rank=_rank(entry),
+                entry=None if entry.path else entry,
+                quota=own,
+                found_in="" if options.full_names else where,
+            )
+        )
     files.sort(key=lambda file: (file.rank is None, file.rank or 0))
     return files
 

@@ -82,7 +82,16 @@ class Reader:
         self.ledger.sizes[kind] += stop - start
         if not is_used:
             self._count_unused(kind, name)
-        record = Record(kind, name, header if is_used else None, process, start, stop, json_start, json_end)
+        record = Record(
+            kind=kind,
+            name=name,
+            header=header if is_used else None,
+            process=process,
+            offset=start,
+            stop=stop,
+            json_start=json_start,
+            json_end=json_end,
+        )
         if header is not None:
             self._check_payload(record, header)
         return record

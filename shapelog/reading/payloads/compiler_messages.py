@@ -238,7 +238,9 @@ def compiler_message(text: str) -> CompilerMessage:
         first = first._replace(title=f"{first.title} (while lowering {lowered[1]})")
     title, why, *helps = (_AT_ADDRESS.sub("", part) for part in (first.title, first.explanation, *hints))
     helps = [_WITHOUT_CONFIG.sub(r"\1.config.\2 = ", hint) for hint in helps]
-    return CompilerMessage(title, why, tuple(dict.fromkeys(helps)), urls[0] if urls else "", stack, is_in_loop)
+    return CompilerMessage(
+        title=title, explanation=why, hints=tuple(dict.fromkeys(helps)), url=urls[0] if urls else "", stack=stack, is_in_loop=is_in_loop
+    )
 
 
 def _met_then(other: CompilerMessage, text: str) -> str:

@@ -293,7 +293,7 @@ def failure(lines: Iterable[str], is_logged: bool = False) -> FailureText | None
     if kind == _VIOLATION and (alone := _VIOLATED_ALONE.match(message)):
         message = _as_violation(alone)
     whole = text[max(begin, 0) :] if exception_chain(text) else text
-    return FailureText(kind, message, code, whole, caller, is_in_sentence(text, last.start))
+    return FailureText(type=kind, message=message, code=code, text=whole, caller=caller, is_mentioned=is_in_sentence(text, last.start))
 
 
 def _without_indent(text: str, raised: _Raised) -> str:

@@ -90,7 +90,7 @@ class LoggedBreaks:
         text = break_text("\n".join(parts))
         explained = _EXPLAINED.search(text) if head.compile and not head.artifact else None
         if explained:  # a warning
-            self._hold(_Held(head, text, _innermost(text), compile, self._compiles.line, explained[1]))
+            self._hold(_Held(head=head, text=text, code=_innermost(text), compile=compile, line=self._compiles.line, words=explained[1]))
             return
         stack = user_stack(text) if compile is not None and not compile.code.name and any(_OLD_STACK in line for line in lines) else ()
         if stack and compile is not None:

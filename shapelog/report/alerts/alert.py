@@ -196,7 +196,12 @@ class Alerts:
     def occurrence(self, item: WeightedCompile, kinds: frozenset[AlertKind], seconds: float | None = None) -> Occurrence:
         """``seconds`` None are those of the compile on all the ranks that its own represents."""
         return Occurrence(
-            item.frame, item.compile, item.ranks, self.processes[item.frame], item.seconds if seconds is None else seconds, kinds
+            frame=item.frame,
+            compile=item.compile,
+            ranks=item.ranks,
+            process=self.processes[item.frame],
+            seconds=item.seconds if seconds is None else seconds,
+            kinds=kinds,
         )
 
 

@@ -68,7 +68,14 @@ def _diff(steps: Sequence[_Step]) -> PassDiff:
     first, pieces = steps[0], tuple(dict.fromkeys(step.piece for step in steps))
     old, new = first.read(first.before).splitlines(), first.read(first.after).splitlines()
     if len(old) + len(new) > _LONGEST:
-        return PassDiff(first.title, pieces, 0, 0, (), len(old) + len(new))
+        return PassDiff(title=first.title, pieces=pieces, added=0, removed=0, lines=(), left_out=len(old) + len(new))
     found = list(difflib.unified_diff(old, new, lineterm="", n=2))[2:]
     added, removed = (sum(line.startswith(sign) for line in found) for sign in "+-")
-    return PassDiff(first.title, pieces, added, removed, tuple(found[:_MOST_LINES]), max(0, len(found) - _MOST_LINES))
+    return PassDiff(
+        title=first.title,
+        pieces=pieces,
+        added=added,
+        removed=removed,
+        lines=tuple(found[:_MOST_LINES]),
+        left_out=max(0, len(found) - _MOST_LINES),
+    )

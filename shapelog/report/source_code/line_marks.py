@@ -165,13 +165,27 @@ def _own(frame: Frame, changed: tuple[Changed, ...], compiled: WeightedCompile) 
     """Where the code begins, and where it is called."""
     resumed = resumed_by(frame.name)
     kind = MarkKind.RESUMED if resumed else MarkKind.COMPILED
-    yield _Event(Place(frame.file, resumed[1] if resumed else frame.line), kind, frame.title, frame.name, compiled, changed)
+    yield _Event(
+        place=Place(frame.file, resumed[1] if resumed else frame.line),
+        kind=kind,
+        title=frame.title,
+        key=frame.name,
+        compiled=compiled,
+        changed=changed,
+    )
     called = None if resumed else frame.caller(compiled.compile)
     # The stack of a text log may name another line of the code itself.
     if called and (called.file, called.name) != (frame.file, frame.name):
         # The code of a library is not the user's, so that the call is what there is to change.
         place = Place(called.file, called.line)
-        yield _Event(place, MarkKind.CALLED, frame.title, frame.title, compiled, changed if frame.is_library else ())
+        yield _Event(
+            place=place,
+            kind=MarkKind.CALLED,
+            title=frame.title,
+            key=frame.title,
+            compiled=compiled,
+            changed=changed if frame.is_library else (),
+        )
 
 
 def _caused(frame: Frame, compiled: WeightedCompile, lines: QuotedLines) -> Iterator[_Event]:
@@ -207,7 +221,15 @@ def _specialized(pinned: Specialization, compiled: WeightedCompile) -> Iterator[
     line = _own_line(pinned.user_stack)
     if line:
         name = ", ".join(str(source.tensor_part or source.display_name) for source in pinned.sources) or pinned.symbol
-        yield _Event(line, MarkKind.SPECIALIZED, name, name, compiled, (Changed(name, (pinned.value,)),), rule="SL201")
+        yield _Event(
+            place=line,
+            kind=MarkKind.SPECIALIZED,
+            title=name,
+            key=name,
+            compiled=compiled,
+            changed=(Changed(name, (pinned.value,)),),
+            rule="SL201",
+        )
 
 
 def _own_line(stack: Stack) -> Place | None:

@@ -81,14 +81,23 @@ def _backward(frame: Frame, compile: Compile, part: Metrics) -> Event:
     seconds = part.seconds or part.backward or 0.0
     start = (part.start_time or 0.0) * MICROSECONDS
     args = {"compilation": compile.label, "function": frame.title_of([compile])}
-    return Event(SLICE, f"{compile.label} backward", "backward", start, seconds * MICROSECONDS, args)
+    return Event(
+        phase=SLICE, name=f"{compile.label} backward", category="backward", start=start, duration=seconds * MICROSECONDS, args=args
+    )
 
 
 def _measured(whole: Event, metrics: Metrics) -> Iterator[Event]:
     """The phases that the metrics have, where PyTorch recorded no events: each is the last thing that the one around it does."""
     if metrics.before_restart:
         name = "attempts before the last"
-        yield Event(SLICE, name, "phase", whole.start, min(metrics.before_restart * MICROSECONDS, whole.duration), _BY_LENGTH)
+        yield Event(
+            phase=SLICE,
+            name=name,
+            category="phase",
+            start=whole.start,
+            duration=min(metrics.before_restart * MICROSECONDS, whole.duration),
+            args=_BY_LENGTH,
+        )
     end, most = whole.end, whole.duration - (metrics.before_restart or 0.0) * MICROSECONDS
     for name, seconds in (
         ("backend", metrics.aot or metrics.backend),
@@ -97,7 +106,7 @@ def _measured(whole: Event, metrics: Metrics) -> Iterator[Event]:
     ):
         if seconds and most > 0:
             most = min(most, seconds * MICROSECONDS)
-            yield Event(SLICE, name, "phase", end - most, most, _BY_LENGTH)
+            yield Event(phase=SLICE, name=name, category="phase", start=end - most, duration=most, args=_BY_LENGTH)
 
 
 def summary_of(frame: Frame) -> str:

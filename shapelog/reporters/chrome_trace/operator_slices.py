@@ -23,9 +23,28 @@ def operator_slices(rank: Rank) -> list[Event]:
             inside = []
             for item in estimated:
                 length = item.seconds * MICROSECONDS
-                inside.append(Event(SLICE, item.name, "operator", at, length, {"compilation": compile.label, "kind": item.kind}))
+                inside.append(
+                    Event(
+                        phase=SLICE,
+                        name=item.name,
+                        category="operator",
+                        start=at,
+                        duration=length,
+                        args={"compilation": compile.label, "kind": item.kind},
+                    )
+                )
                 at += length
-            found += [Event(SLICE, f"{compile.label} {frame.title}", "estimated run", start, at - start, _ESTIMATED), *inside]
+            found += [
+                Event(
+                    phase=SLICE,
+                    name=f"{compile.label} {frame.title}",
+                    category="estimated run",
+                    start=start,
+                    duration=at - start,
+                    args=_ESTIMATED,
+                ),
+                *inside,
+            ]
             free = at
     return found
 

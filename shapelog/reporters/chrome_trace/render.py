@@ -83,7 +83,11 @@ class _Tracks:
                 number = rank.number if rank.number is not None else next(free)
                 title = f"rank {rank.number}" if rank.number is not None else "torch.compile"
                 yield number, 0, _name("process_name", f"{title} (process {rank.process})" if rank.process else title)
-                yield number, 0, Event(METADATA, "process_sort_index", "", 0.0, 0.0, {"sort_index": number})
+                yield (
+                    number,
+                    0,
+                    Event(phase=METADATA, name="process_sort_index", category="", start=0.0, duration=0.0, args={"sort_index": number}),
+                )
                 yield from ((number, track, event) for track, event in own)
 
     def _process(self, rank: Rank) -> Iterator[tuple[int, Event]]:
@@ -96,13 +100,16 @@ class _Tracks:
             for number, lane in enumerate(self._lanes(rank, frame)):
                 track += 1
                 yield track, _name("thread_name", summary_of(frame) if not number else f"{summary_of(frame)}, at the same time")
-                yield track, Event(METADATA, "thread_sort_index", "", 0.0, 0.0, {"sort_index": track})
+                yield (
+                    track,
+                    Event(phase=METADATA, name="thread_sort_index", category="", start=0.0, duration=0.0, args={"sort_index": track}),
+                )
                 yield from ((track, event) for event in lane)
         operators = nested(operator_slices(rank))
         if operators:
             track += 1
             yield track, _name("thread_name", "graphs, operator by operator (estimated)")
-            yield track, Event(METADATA, "thread_sort_index", "", 0.0, 0.0, {"sort_index": track})
+            yield track, Event(phase=METADATA, name="thread_sort_index", category="", start=0.0, duration=0.0, args={"sort_index": track})
             yield from ((track, event) for event in operators)
 
     def _lanes(self, rank: Rank, frame: Frame) -> list[list[Event]]:
@@ -148,8 +155,8 @@ class _Tracks:
 
 def _instant(name: str, category: str, at: float | None, args: dict[str, Any]) -> Iterator[Event]:
     if at is not None:
-        yield Event(INSTANT, name, category, at, 0.0, args)
+        yield Event(phase=INSTANT, name=name, category=category, start=at, duration=0.0, args=args)
 
 
 def _name(kind: str, text: str) -> Event:
-    return Event(METADATA, kind, "", 0.0, 0.0, {"name": text})
+    return Event(phase=METADATA, name=kind, category="", start=0.0, duration=0.0, args={"name": text})

@@ -174,7 +174,16 @@ def _ranks_in_full(report: Report) -> str:
 def search_chunk(context: PageContext) -> Chunk:
     """What the search finds, as a list of lists."""
     redact = context.redact or str
-    found = search_entries(Searchable(context.report, context.views, context.handbook, context.records, context.source, context.failures))
+    found = search_entries(
+        Searchable(
+            report=context.report,
+            views=context.views,
+            handbook=context.handbook,
+            records=context.records,
+            source=context.source,
+            failures=context.failures,
+        )
+    )
     listed = [[item.where, redact(item.title), redact(item.text), item.kind] for item in found]
     return page_chunk("search-index", orjson.dumps(listed).decode())
 

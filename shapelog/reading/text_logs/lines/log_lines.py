@@ -155,7 +155,14 @@ class _Heads:
         head = self._usual.get(found[1])
         if head is None:
             rank, time, process, place, compile, artifact = found.group("rank", "time", "process", "file", "id", "artifact")
-            head = Head(time, int(process), int(rank) if rank else None, place.replace("\\", "/"), compile or "", artifact or "")
+            head = Head(
+                time=time,
+                process=int(process),
+                rank=int(rank) if rank else None,
+                place=place.replace("\\", "/"),
+                compile=compile or "",
+                artifact=artifact or "",
+            )
             head = self._usual[found[1]] = self._one(head)
         self.key, self.last = found[1], head
         return head

@@ -174,7 +174,9 @@ def _total(name: str, before: int | None, after: int | None, is_neutral: bool = 
     kind = "failed" if change > 0 else "marking" if change < 0 and not is_neutral else ""
     shares = (0.0, 0.0) if before is None or after is None else _shares(before, after)
     words = ["not recorded" if number is None else str(number) for number in (before, after)]
-    return Total(name, words[0], words[1], f"{change:+d}".replace("-", _MINUS) if change else "", kind, shares)
+    return Total(
+        name=name, before=words[0], after=words[1], change=f"{change:+d}".replace("-", _MINUS) if change else "", kind=kind, shares=shares
+    )
 
 
 def _shares(before: float, after: float) -> tuple[float, float]:
@@ -193,5 +195,14 @@ def _proofs(found: Verification) -> list[Proof]:
         predicted = "" if item.predicted is None else str(item.predicted)
         if item.predicted is not None and item.more:
             predicted = f"{item.predicted} to {item.predicted + item.more}"
-        proofs.append(Proof(item.change.title, location_of(item.change.code.first), item.before, predicted, item.measured, item.is_exact))
+        proofs.append(
+            Proof(
+                title=item.change.title,
+                place=location_of(item.change.code.first),
+                before=item.before,
+                predicted=predicted,
+                measured=item.measured,
+                is_exact=item.is_exact,
+            )
+        )
     return proofs[:_MAX_FRAMES]

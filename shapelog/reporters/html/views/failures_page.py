@@ -165,7 +165,14 @@ def _card(item: Interruption, anchor: str, source: SourcePage, anchors: Anchors)
         compiles = {anchors[one.compile]: one.compile for one in met}
         known = (anchors[frame], str(alert.source_line))
         places.setdefault(known, CardPlace(alert, frame, source.at(alert.source_line), tuple(compiles.values())))
-    return Card(anchor, _COLORS[item.kind], item, tuple(_costs(item)), tuple(_raised(item)), tuple(places.values()))
+    return Card(
+        anchor=anchor,
+        kind=_COLORS[item.kind],
+        item=item,
+        costs=tuple(_costs(item)),
+        raised=tuple(_raised(item)),
+        places=tuple(places.values()),
+    )
 
 
 def _raised(item: Interruption) -> Iterator[RaisedException]:

@@ -166,7 +166,7 @@ def source_page(source: AnnotatedSource, repository: Repository, anchors: Anchor
                     line = repository.source_line(file.file.file, row.row.number)
                     of_place[Place(file.file.file, row.row.number)] = row.anchor
                     of_place.update({Place(line.file, line.line): row.anchor} if line else {})
-    return SourcePage(files, tuple(_hot(files)), source.left_out, of_frame, of_place, on_disk)
+    return SourcePage(files=files, hot=tuple(_hot(files)), left_out=source.left_out, of_frame=of_frame, of_place=of_place, on_disk=on_disk)
 
 
 class _Builder(NamedTuple):
@@ -269,7 +269,7 @@ def _hot_line(file: CodeFile, function: FunctionView, row: RowView, marks: tuple
     every = {item.compile: item for mark in marks for item in mark.mark.compiled}.values()
     avoidable = math.fsum(item.seconds for item in every if item.is_avoidable)
     failed = math.fsum(item.seconds for item in every if item.compile.outcome is Outcome.FAILED)
-    return HotLine(file, function, row, marks, avoidable, failed)
+    return HotLine(file=file, function=function, row=row, marks=marks, avoidable=avoidable, failed=failed)
 
 
 def _is_hot(mark: LineMark) -> bool:

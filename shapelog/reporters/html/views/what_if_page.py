@@ -105,9 +105,18 @@ def _ticks(advice: Advice, found: WhatIf, every: frozenset[int]) -> Iterable[Tic
     single = len(suggestions) if len(suggestions) <= _MAX_TICKS else _MAX_TICKS - 1
     for place, item in enumerate(suggestions[:single]):
         what = f"dim{'s' if len(item.dims) > 1 else ''} {', '.join(map(str, item.dims))}" if item.dims else "int"
-        yield Tick(item.id, item.id.lower(), one_line(item.name), what, (place,), _effect(found, every, {place}))
+        yield Tick(
+            id=item.id, anchor=item.id.lower(), name=one_line(item.name), what=what, places=(place,), effect=_effect(found, every, {place})
+        )
     if rest := range(single, len(suggestions)):
-        yield Tick("rest", "", plural(len(rest), "more suggestion"), "", tuple(rest), _effect(found, every, set(rest)))
+        yield Tick(
+            id="rest",
+            anchor="",
+            name=plural(len(rest), "more suggestion"),
+            what="",
+            places=tuple(rest),
+            effect=_effect(found, every, set(rest)),
+        )
 
 
 def _effect(found: WhatIf, every: frozenset[int], places: set[int]) -> str:
