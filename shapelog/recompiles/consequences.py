@@ -26,6 +26,7 @@ _SELF, _ARGUMENTS = "L['self']", ("L['args']", "L['kwargs']")
 _OWN_VARIABLES = (".__closure__", ".__defaults__", ".__kwdefaults__")
 _TORCH = "torch."
 _MOST_MULTIPLIED = 16
+_DIFFERENCE = re.compile(r"(?P<minuend>[^\s()]+) == (?:(?P<number>\d+) \+ )?(?P<subtrahend>[^\s()]+)")
 _WRITTEN = re.compile(r"\d{1,18}")
 _NUMBERS = frozenset((Kind.VALUE, Kind.SIZE))
 _WHOLE, _SWITCH = frozenset(("str", "bytes", "tuple", "list", "set", "frozenset")), frozenset(("True", "False"))
@@ -306,6 +307,22 @@ def constant_in_guard_changed(item: Violation, changes: Changes) -> bool:
     return bool(item.shape.comment and calculated) and guard.with_constants(calculated).holds(changes.call.numbers) is True
 
 
+def length_that_fits_a_size(item: Violation, changes: Changes) -> bool:
+    """``stop == 1 + start`` for ``x[start:stop] = y``, where y has a size of 1, and another one in this call: an equation of two ints whose
+    number, which is 0 or 1, is a static size that changed as their difference did.
+    """
+    found = _DIFFERENCE.fullmatch(item.shape.expression) if item.shape else None
+    if found is None:
+        return False
+    numbers = changes.call.numbers
+    minuend, subtrahend = numbers.get(found["minuend"]), numbers.get(found["subtrahend"])
+    if minuend is None or subtrahend is None:
+        return False
+    number = found["number"] or "0"
+    sizes = ((str(other.expected), str(other.actual)) for other in changes.violations if other.prop.kind is Kind.SIZE)
+    return number in ("0", "1") and (number, str(minuend - subtrahend)) in sizes
+
+
 def _products(static: tuple[tuple[str, int, int], ...]) -> dict[int, int]:
     """Each two numbers multiplied, as in ``x.size()[0] == 9*n`` for ``x.view(n, 3, 3)``."""
     pairs = combinations(static[:_MOST_MULTIPLIED], 2)
@@ -479,6 +496,7 @@ CONSEQUENCES: dict[str, Callable[[Violation, Changes], bool]] = {
         product_of_other_items,
         length_of_another_value,
         constant_in_guard_changed,
+        length_that_fits_a_size,
         dtype_follows_default,
         object_was_collected,
         below_collected_object,

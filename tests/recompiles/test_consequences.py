@@ -103,6 +103,19 @@ def reshaped(rows: int) -> bytes:
     return make.trace(first, make.compile("0/1", make.tensor(rows, 8), **viewed(rows, 3, 3)))
 
 
+def assigned(rows: int, start: int, stop: int, guard: str) -> list[bytes]:
+    """Two calls of ``x[start:stop] = y``: of one row, and then of others, whose number may not be that of y."""
+    ends = (("s1", "1", "L['start']"), ("s2", "2", "L['stop']")), (("s1", str(start), "L['start']"), ("s2", str(stop), "L['stop']"))
+    first = guard_tree(tensor_match("L['y']", (1, 8)), shapes=(f"{guard}  # x[start:stop] = y  # app/model.py:6 in f",))
+    return [
+        make.compile("0/0", make.tensor(1, 8, source="L['y']"), guards=first, symbols=ends[0]),
+        make.compile("0/1", make.tensor(rows, 8, source="L['y']"), guards=guard_tree(tensor_match("L['y']", (rows, 8))), symbols=ends[1]),
+    ]
+
+
+ONE_ROW = "L['stop'] == 1 + L['start']"
+
+
 CASES = {
     "below_replaced_object": (two(attribute(1, 1), attribute(2, 2)), "L['act'].inner id"),
     "of_another_class": (
@@ -144,6 +157,7 @@ CASES = {
         two(parts(2, SUM), parts(6), inputs=(rows(9, 7), rows(16, 10))),
         "L['x'].size()[0] shape L['x'].size()[0] == 2 + L['y'].size()[0]",
     ),
+    "length_that_fits_a_size": (make.trace(*assigned(3, 2, 5, ONE_ROW)), f"L['stop'] shape {ONE_ROW}"),
     "dtype_follows_default": (
         two(
             guard_tree(global_state(default_dtype=6), tensor_match(dtype="complex64")),
@@ -349,6 +363,11 @@ def test_a_number_in_an_equation_may_be_the_product_of_two_ints_that_changed(row
     )
     causes = [cause.axis for cause in make.last_recompile(made).causes]
     assert causes == ["a", "b"] + ([] if is_product else ["x.size[0]"])
+
+
+def test_a_length_that_does_not_fit_what_is_assigned_is_a_cause() -> None:
+    assert len(make.last_recompile(make.trace(*assigned(3, 2, 5, ONE_ROW))).causes) == 1
+    assert len(make.last_recompile(make.trace(*assigned(3, 2, 6, ONE_ROW))).causes) == 2
 
 
 def test_what_only_follows_from_itself_is_a_cause() -> None:
