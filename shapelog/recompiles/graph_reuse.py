@@ -184,7 +184,10 @@ class GraphReuse:
         return self._symbolic[frame]
 
     def _lines_that_always_pin(self, frame: Frame) -> dict[Source, str]:
-        """By int, the line that pinned it at another value in each entry that has a symbol for it; 0 and 1 alone do not show that."""
+        """By int, the line that pinned it in each entry that has a symbol for it, at other values; 0 and 1 alone do not show that.
+
+        For a second int that this line pins, one value is enough.
+        """
         if frame not in self._always_pinning:
             known = [self.differences.table.of(entry) for entry in frame.entries]
             symbolic = Counter(source for one in known for source in one.symbolic)
@@ -193,9 +196,10 @@ class GraphReuse:
                 lambda item: Source(item[0]),
             )
             values = {source: {pin.value for _, pin in found} for source, found in pins.items() if len(found) == symbolic[source]}
-            self._always_pinning[frame] = {
-                source: by_whom(pins[source][0][1]) for source, found in values.items() if len(found) > 1 and not found <= {"0", "1"}
-            }
+            lines = {source: by_whom(pins[source][0][1]) for source in values}
+            sure = {source for source, found in values.items() if len(found) > 1 and not found <= {"0", "1"}}
+            known_lines = {lines[source] for source in sure}  # what pins one int at each value does so with the next, too
+            self._always_pinning[frame] = {source: line for source, line in lines.items() if source in sure or line in known_lines}
         return self._always_pinning[frame]
 
     def broken_guard(self, frame: Frame, difference: EntryDifference, compile: Compile) -> tuple[Compile, str] | None:

@@ -332,6 +332,30 @@ def test_an_int_that_a_line_pinned_at_each_value_is_not_marked_for_a_refused_cal
     assert recompile.why_not_markable == (why if is_pinned else "")
 
 
+@pytest.mark.parametrize(("values", "is_pinned"), [((2, 3), True), ((2, 2), False)])
+def test_a_line_that_pins_one_int_at_each_value_does_so_with_the_next(values: tuple[int, int], is_pinned: bool) -> None:
+    """``unfold(x, (i, j))``, called for each j, and then for another i."""
+    stack = [{"line": 7, "name": "f", "filename": 0, "loc": "return unfold(x, k)"}]
+    made = make.trace(compiled("0/0", tensor(10, 8), guards=guard_tree(*(equals_match(f"L['k'][{place}]", 1) for place in range(2)))))
+    for number, (first, second) in enumerate(((1, values[0]), (2, values[1])), 1):
+        pins = [(place, value) for place, value in enumerate((first, second)) if value > 1]
+        made += compiled(
+            f"0/{number}",
+            tensor(10, 8),
+            guards=guard_tree(
+                *([equals_match("L['k'][0]", 1)] if first == 1 else []), shapes=[f"L['k'][{place}] == {value}" for place, value in pins]
+            ),
+            symbols=tuple((f"s{place}", str(value), f"L['k'][{place}]") for place, value in pins),
+            specializations=[
+                {"symbol": f"s{place}", "sources": [f"L['k'][{place}]"], "value": str(value), "user_stack": stack} for place, value in pins
+            ],
+        )
+    others = (f"0/{number}: tensor 'x' stride mismatch at index 1. expected 1, actual 8" for number in (2, 1))
+    recompile = last_recompile(made + refused("0/3", *others, "0/0: k[0] == 1"))
+    why = "marking does not help: model.py:7 (return unfold(x, k)) needs the exact value of k[0]"
+    assert recompile.why_not_markable == (why if is_pinned else "")
+
+
 def test_a_mark_does_not_help_where_the_own_dynamic_graph_of_a_call_refuses_the_other_value() -> None:
     """An entry for inputs of another kind has no such guard, and shows nothing about this path."""
     made = make.trace(compiled("0/0", tensor(10, 8), guards=guard_tree(tensor_match(), equals_match("L['k']", 0))))
