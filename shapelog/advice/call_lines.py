@@ -49,23 +49,27 @@ def link(maker: Compile, taker: Compile, source: Source) -> Link:
     call, use = making.call_of(maker.metrics.code_name), taking.call_of(taker.metrics.code_name)
     if made == taken and (call is None or use is None) and making.is_passed_on(source):
         return Link.DIRECT
+    likely = call or (making.only_argument_call(taker.metrics.code_name) if made == taken else None)
     is_tensor = maker.graph is not None and len(outputs(maker.graph)) == 1
-    if call and is_tensor and making.method_on(call) not in ("", *_SAME_TENSOR, *_TAKING_OUT):
+    if likely and is_tensor and making.method_on(likely) not in ("", *_SAME_TENSOR, *_TAKING_OUT):
         return Link.NONE
-    around = making.around(call) if call else None
-    if isinstance(around, ast.Call):
+    around = making.around(likely) if likely else None
+    if call and isinstance(around, ast.Call):
         name = _last_name(around)
         if made == taken and name == taker.metrics.code_name:
             return Link.DIRECT
         return Link.NONE if name and name not in _PASSING_ON else Link.UNKNOWN
     if isinstance(around, _COMPUTING):
         return Link.NONE
-    names, passed = _targets(around), _passed(use, source) if use else ()
+    if isinstance(around, ast.Subscript):
+        return Link.NONE if is_tensor or _is_of_tensor(around) else Link.UNKNOWN
+    names = _targets(around) if call or made == taken else making.all_targets()
+    passed = _passed(use, source) if use else ()
     if not names or not passed:
         return Link.UNKNOWN
     if all(_is_new(part, is_tensor) for part in passed if not names.isdisjoint(_names([part]))):
         return Link.NONE  # also where no argument has one of the names
-    is_next = taken.line == made.line + 1  # nothing is done to it in between
+    is_next = call and taken.line == made.line + 1  # nothing is done to it in between
     return Link.DIRECT if is_next and any(_root(part) in names for part in passed) else Link.UNKNOWN
 
 
@@ -79,6 +83,7 @@ class _Line:
 
     def __init__(self, code: str) -> None:
         tree = line_tree(code)
+        self._statements = tree.body
         self._last = tree.body[-1] if tree.body else None
         self._parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
         self._calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _root(node.func) not in _NOT_COMPILED]
@@ -99,6 +104,18 @@ class _Line:
         pairs = [(inner, outer) for inner in calls for outer in calls if self.around(inner) is outer]
         return len(calls) == 2 and any(inner in ast.walk(part) for inner, outer in pairs for part in _passed(outer, source))
 
+    def all_targets(self) -> frozenset[str]:
+        """The variables that hold whatever any call of the line returns, () where one statement does anything but assign to variables."""
+        found = [_targets(statement) for statement in self._statements]
+        return frozenset().union(*found) if all(found) else frozenset()
+
+    def only_argument_call(self, function: str) -> ast.Call | None:
+        """The only call that the arguments of that of a function have, None if there are more."""
+        use = self.call_of(function)
+        within = {node for part in (*use.args, *use.keywords) for node in ast.walk(part)} if use else set()
+        found = [call for call in self._calls if call in within]
+        return found[0] if len(found) == 1 else None
+
     def method_on(self, call: ast.Call) -> str:
         """The method that the line calls on the result of a call, such as ``detach``; "" if it calls none."""
         part: ast.expr = call
@@ -108,7 +125,8 @@ class _Line:
         return part.attr if isinstance(parent, ast.Call) and parent.func is part and isinstance(part, ast.Attribute) else ""
 
     def around(self, call: ast.Call) -> ast.AST | None:
-        """The code that does something with what a call returns: a statement, a computation or another call that it is an argument of.
+        """The code that does something with what a call returns: a statement, a computation, a slice or another call that has it as an
+        argument.
 
         None where one of its methods is called.
         """
@@ -116,7 +134,7 @@ class _Line:
         while (parent := self._parents.get(node)) is not None:
             if isinstance(parent, ast.Call) and parent.func is node:
                 return None
-            if not isinstance(parent, _UNCHANGED):
+            if not isinstance(parent, _UNCHANGED) or (isinstance(parent, ast.Subscript) and parent.value is node and _is_slice(parent)):
                 return parent
             node = parent
         return None
@@ -127,6 +145,16 @@ def _root(part: ast.expr) -> str:
     while isinstance(part, (ast.Subscript, ast.Attribute)):
         part = part.value
     return part.id if isinstance(part, ast.Name) else ""
+
+
+def _is_slice(part: ast.Subscript) -> bool:
+    """Whether it takes a range out of something, ``h[:n]`` or ``h[:, -1]``."""
+    return isinstance(part.slice, ast.Slice) or _is_of_tensor(part)
+
+
+def _is_of_tensor(part: ast.Subscript) -> bool:
+    """Whether it takes ranges of several dims, as only a tensor has them."""
+    return isinstance(part.slice, ast.Tuple) and any(isinstance(item, ast.Slice) for item in part.slice.elts)
 
 
 def _is_method_of_result(call: ast.Call) -> bool:
@@ -167,7 +195,7 @@ def _passed(call: ast.Call, source: Source) -> Sequence[ast.expr]:
 def _is_new(part: ast.expr, is_tensor: bool) -> bool:
     """Whether an argument is a new tensor that is computed of what a variable holds, which ``is_tensor`` and no list of tensors."""
     if isinstance(part, ast.Subscript):
-        return is_tensor and not isinstance(part.slice, ast.Constant) and isinstance(part.value, ast.Name)
+        return _is_of_tensor(part) or (is_tensor and not isinstance(part.slice, ast.Constant) and isinstance(part.value, ast.Name))
     if isinstance(part, ast.Call):
         is_method = isinstance(part.func, ast.Attribute) and part.func.attr not in _SAME_TENSOR
         return is_method and (is_tensor or _root(part.func) == "torch")

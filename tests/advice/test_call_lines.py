@@ -72,6 +72,10 @@ def test_what_two_lines_show(making: str, taking: str, source: str, expected: Li
         ("h = model(torch.rand(n, 8))", 'print(f"{n}: {sure(h):.2f}")', 9, Link.UNKNOWN),
         ("h = model(torch.rand(n, 8))", "y = score(h * 2)", 8, Link.NONE),
         ("h = model(torch.rand(n, 8))", "y = score(g)", 8, Link.NONE),
+        ("h = model(x.tanh())", "y = score(x)", 8, Link.NONE),  # whichever call is that of the module
+        ("n = len(x); h = model(x.tanh())", "y = score(x)", 8, Link.NONE),
+        ("self.n = len(x); h = model(x.tanh())", "y = score(x)", 8, Link.UNKNOWN),
+        ("h = model(x.tanh())", "y = score(h)", 8, Link.UNKNOWN),  # h may be what was made of it
     ],
 )
 def test_on_the_next_line_it_is_still_what_was_returned(making: str, taking: str, number: int, expected: Link) -> None:
@@ -91,6 +95,8 @@ def test_on_the_next_line_it_is_still_what_was_returned(making: str, taking: str
         ("y = score(torch.relu(h), a)", 2, Link.NONE),
         ("y = score(h + 1, a)", 2, Link.NONE),
         ("y = score(h + 1, h)", 1, Link.UNKNOWN),
+        ("y = score(h.logits[:, -1], a)", 2, Link.NONE),  # lists have no ranges of several dims
+        ("y = score(h[:2], a)", 2, Link.UNKNOWN),
     ],
 )
 def test_what_is_computed_of_it_in_the_call_is_a_new_tensor(taking: str, outputs: int, expected: Link) -> None:
@@ -120,9 +126,31 @@ def test_what_a_method_of_it_returns_is_a_new_tensor(making: str, outputs: int, 
     assert link(called(making, "0/0", "encode", graph=graph), called(taking, "1/0", "score"), Source(H)) is expected
 
 
-def test_a_module_is_the_only_call_of_its_line() -> None:
+@pytest.mark.parametrize(
+    ("line", "outputs", "expected"),
+    [
+        ("y = score(encode(x).logits[:, -3:], a)", 2, Link.NONE),
+        ("y = score(encode(x)[:n])", 1, Link.NONE),
+        ("y = score(encode(x)[:n])", 2, Link.UNKNOWN),  # a part of a list
+        ("y = score(encode(x)[0])", 2, Link.DIRECT),
+        ("y = score(model(x).logits[:, -3:], a); n = y.item()", 2, Link.NONE),  # the module's name in the code is not known
+        ("y = score(model(x).logits[:, -3:], embed(a)); n = y.item()", 2, Link.UNKNOWN),
+    ],
+)
+def test_a_slice_of_it_is_a_new_tensor(line: str, outputs: int, expected: Link) -> None:
+    names = ("a", "b")[:outputs]
+    graph = graph_text('L_x_: "f32[12, 8][8, 1]cpu"', *(f"{name} = l_x_ + 1" for name in names), f"return ({', '.join(names)},)")
+    maker = called(line, "0/0", "encode" if "encode" in line else "forward", graph=graph)
+    assert link(maker, called(line, "1/0", "score"), Source(H)) is expected
+
+
+def test_a_module_is_the_only_call_of_its_line_or_any_of_those_whose_result_it_holds() -> None:
     taker = called("hidden = layer(hidden, mask=mask, **kwargs)", "1/0", "__call__")
-    for making, expected in (("position = self.embed(hidden)", Link.NONE), ("position = self.a(self.b(hidden))", Link.UNKNOWN)):
+    for making, expected in (
+        ("position = self.embed(hidden)", Link.NONE),
+        ("position = self.a(self.b(hidden))", Link.NONE),
+        ("hidden = self.a(self.b(hidden))", Link.UNKNOWN),
+    ):
         assert link(called(making, "0/0", "forward"), taker, Source("L['args'][0]")) is expected
 
 
