@@ -320,6 +320,7 @@ def _search(where: Path) -> tuple[list[FileEntry], list[FileEntry], list[str]]:
     """The entries of a directory with the names of traces or of text logs, all entries, and the names of the directories in it."""
     entries: list[FileEntry] = []
     inner: list[str] = []
+    leading_nowhere: list[str] = []
     try:
         with os.scandir(where) as found:
             for file in found:
@@ -328,6 +329,8 @@ def _search(where: Path) -> tuple[list[FileEntry], list[FileEntry], list[str]]:
                         entries.append(_local_entry(Path(file.path), file.name, file.stat()))
                     elif file.is_dir():
                         inner.append(file.name)
+                    elif file.is_symlink():
+                        leading_nowhere.append(file.name)
     except OSError as error:
         raise ShapelogError(f"{where}: cannot list the directory: {error.strerror}") from error
     if not traces_among(entries):
@@ -336,6 +339,8 @@ def _search(where: Path) -> tuple[list[FileEntry], list[FileEntry], list[str]]:
     if not logs and inner:
         entries += _entries_below(where, torchrun_logs(where))
         logs = traces_among(entries)
+    if not entries and not inner:
+        logs = [_entry_not_looked_at(where, name) for name in trace_names(leading_nowhere)]
     return logs, entries, sorted(inner)
 
 
@@ -347,18 +352,22 @@ def _entries_below(where: Path, logs: Iterable[str]) -> Iterator[FileEntry]:
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError:
-            yield FileEntry(log, -1, None, partial(_chunks_of, where / log), path=where / log)
+            yield _entry_not_looked_at(where, log)
         else:
             if stat.S_ISREG(state.st_mode):
                 yield _local_entry(where / log, log, state)
 
 
+def _entry_not_looked_at(where: Path, name: str) -> FileEntry:
+    return FileEntry(name, -1, None, partial(_chunks_of, where / name), path=where / name)
+
+
 def _with_traces(where: Path, inner: Sequence[str]) -> list[str]:
-    """Those of the directories ``inner`` that have traces."""
+    """Those of the directories ``inner`` that have traces, but for links to ``where`` itself."""
     found = []
     for name in inner:
         with suppress(OSError), os.scandir(where / name) as files:
-            if trace_names(file.name for file in files):
+            if trace_names(file.name for file in files) and not (where / name).samefile(where):
                 found.append(name)
     return found
 
@@ -452,4 +461,4 @@ def _why_no_trace(where: str, entries: Sequence[FileEntry], traces: Sequence[Fil
     if entries:
         held = some([entry.name for entry in entries], _MAX_NAMED_FILES)
         return f"{where}: no trace in this {kind} (files are named dedicated_log_torch_trace_*.log), only {held}; {HOW_TO_RECORD}"
-    return f"{where}: the {kind} is empty; a trace appears when a compiled function is first called; {HOW_TO_RECORD}"
+    return f"{where}: no file is in this {kind}; a trace appears when a compiled function is first called; {HOW_TO_RECORD}"

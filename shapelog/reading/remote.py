@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from datetime import datetime
-from http.client import HTTPException
+from http.client import BadStatusLine, HTTPException
 from typing import Any, NamedTuple
 from urllib.error import URLError
 from urllib.parse import urlsplit
@@ -202,6 +202,8 @@ def words_of(error: Exception) -> str:
     """The message of an error in one line and without URLs, which may hold secrets."""
     if isinstance(error, URLError) and isinstance(error.reason, Exception):
         error = error.reason
+    if type(error) is BadStatusLine:
+        return "its answer is not HTTP"
     if isinstance(error, TimeoutError):
         return "the server is not responding; wait longer with --timeout SECONDS"
     text = " ".join(re.sub(r"[a-z0-9+]+://\S+", "", str(error)).split())

@@ -105,7 +105,7 @@ def test_without_files_named_by_pytorch_the_logs_of_a_directory_are_read(tmp_pat
 
 
 def test_a_directory_without_traces_is_refused_with_the_reason(tmp_path: Path) -> None:
-    assert "the directory is empty" in refusal(tmp_path)
+    assert "no file is in this directory" in refusal(tmp_path)
     put(tmp_path, "readme.txt", b"hello")
     assert "no trace in this directory" in refusal(tmp_path)
     put(tmp_path, "dedicated_log_torch_trace_emptyemp.log", b"")
@@ -194,3 +194,15 @@ def test_several_selections_are_joined_in_order_of_rank_and_one_rank_of_them_can
     assert [file.rank for file in alone.files] == [1]
     assert alone.notes == (f"read {RANK.format(1, 'aaaaaaaa')} alone",)
     assert only_rank(joined, 7) is only_rank(joined, None) is joined
+
+
+def test_a_link_that_leads_nowhere_is_named_and_one_to_its_own_directory_is_not_proposed(tmp_path: Path) -> None:
+    (tmp_path / "dedicated_log_torch_trace_gone.log").symlink_to(tmp_path / "moved.log")
+    assert "dedicated_log_torch_trace_gone.log: it no longer exists" in refusal(tmp_path)
+    put(tmp_path, "kept.log")
+    assert names(tmp_path) == ["kept.log"]
+    around = tmp_path / "around"
+    around.mkdir()
+    (around / "itself").symlink_to(around)
+    (around / "notes.txt").write_text("hello")
+    assert "only notes.txt" in refusal(around)

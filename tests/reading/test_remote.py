@@ -75,6 +75,8 @@ class Handler(SimpleHTTPRequestHandler):
             self.end_headers()
             self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
             os.close(self.connection.detach())  # with a reset
+        elif self.path == "/noise.log":
+            self.wfile.write(b"\x01\xff" * 20_000)
         elif self.path.startswith("/to/"):
             self.send_response(302)
             self.send_header("Location", self.path.removeprefix("/to/"))
@@ -202,6 +204,10 @@ def test_what_was_received_of_a_compressed_file_is_read(web: str) -> None:
 
 def test_a_connection_that_is_reset_is_an_error_of_one_line(web: str) -> None:
     assert refusal(f"{web}/reset.log") == f"{web}/reset.log: cannot read: [Errno 104] Connection reset by peer"
+
+
+def test_an_answer_in_another_protocol_is_not_repeated(web: str) -> None:
+    assert refusal(f"{web}/noise.log") == f"{web}/noise.log: cannot read: its answer is not HTTP"
 
 
 def test_a_response_that_is_compressed_is_read(web: str) -> None:
