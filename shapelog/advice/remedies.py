@@ -27,8 +27,13 @@ _ENTRIES, _LINES, _NAMED = 80, 6, 3
 # The entries that are asked whether they take a tensor.
 _MOST_ENTRIES = 8
 _NOT_BY_MARKS = (Verdict.CODE, Verdict.JUSTIFIED)
-_SIZE, _BY_FRAMEWORK, _FLOAT, _NONE = "SL101", "SL202", "SL312", "SL322"
+_SIZE, _ZERO_OR_ONE, _BY_FRAMEWORK, _FLOAT, _NONE = "SL101", "SL104", "SL202", "SL312", "SL322"
 _COMPILE_FAILED = RULES["SL403"]
+# Where an int makes a size of 1: it has no dimension that could be unbacked.
+_INT_OF_SIZE_ONE = (
+    "if only the warm-up has a size of 1, warm up with 2 or more; "
+    "otherwise accept the extra graph (PyTorch always specializes on sizes 0 and 1)"
+)
 # What to do about that where it is an int, which cannot be unbacked.
 _PINNED_INT = "a library, an operator or the backend needs the exact int: accept one graph per value, or keep it out of the compiled code"
 # Where the last reason at the recompile limit is about a size, and nothing shows what the other graphs are for.
@@ -274,6 +279,8 @@ def _where_blocked(code: str, causes: Sequence[Cause], blocked: Recompile) -> st
     """What to do where this rule is the obstacle."""
     if code == _BY_FRAMEWORK and causes and all(cause.is_int for cause in causes):
         return _PINNED_INT
+    if code == _ZERO_OR_ONE and causes and all(cause.is_int for cause in causes):
+        return _INT_OF_SIZE_ONE
     if blocked.compile.outcome is Outcome.LIMIT and is_known_by_limit(blocked.frame):
         return _UNKNOWN_GRAPHS
     text = _WHERE_BLOCKED.get(code)

@@ -221,6 +221,24 @@ def test_where_the_verdict_is_that_a_graph_is_needed_the_remedy_is_of_what_needs
     assert report.remedies.of_recompile(recompile).rule.code == "SL104"
 
 
+def test_an_int_that_makes_a_size_of_1_cannot_be_unbacked() -> None:
+    """``x[:k]`` for a k of 1, and then of 4."""
+    graphs = [
+        graph_text('L_x_: "f32[10, 8][8, 1]cpu"', f'cut: "f32[{k}, 8][8, 1]cpu" = l_x_[slice(None, {k}, None)]', "return (cut,)")
+        for k in (1, 4)
+    ]
+    made = trace(
+        *(
+            compiled(f"0/{number}", tensor(10, 8), guards=guard_tree(tensor_match(), equals_match("L['k']", k)), graph=graph)
+            for number, (k, graph) in enumerate(zip((1, 4), graphs, strict=True))
+        )
+    )
+    report, recompile = last(made)
+    remedy = report.remedies.of_recompile(recompile)
+    assert (recompile.verdict, remedy.rule.code) == (Verdict.JUSTIFIED, "SL104")
+    assert remedy.text.endswith("otherwise accept the extra graph (PyTorch always specializes on sizes 0 and 1)")
+
+
 def test_a_slice_of_one_row_is_copied_with_its_format() -> None:
     """``clone()`` keeps the stride of a dim of size 1, which does not follow from the sizes."""
     report = report_of("causes/slices_of_a_buffer.log.gz")
