@@ -462,6 +462,19 @@ def test_in_a_loop_a_function_that_is_not_compiled_breaks_the_graph_too() -> Non
     assert failure.own_remedy == "rewrite it, or wrap the whole loop around it in a function with torch.compiler.disable"
 
 
+def test_what_does_not_help_in_one_of_several_functions_is_not_advised() -> None:
+    library = "/opt/venv/lib/python3.11/site-packages/flows/norm.py"
+    loop = "*** While handling this graph break, another graph break occurred: ***\n\ngraph break in loop\n"
+    lines = f'  File "{make.MODEL}", line 20, in f\n    h = flow(h)\n  File "{library}", line 7, in inverse\n    if not self.done:\n'
+    made = make.trace()
+    for name, handled in (("f", ""), ("g", loop)):
+        reason = f"Data-dependent branching\n\n{handled}\nfrom user code:\n{lines}"
+        made += make.compile("0/0" if name == "f" else "1/0", make.tensor(10, 8), name=name, **{**make.FAILED, "fail_reason": reason})
+    (step,) = [step for step in steps_of(make.report(made)) if step.kind is StepKind.FAILURE]
+    assert step.title.startswith("Data-dependent branching in library code (norm.py:7) keeps f and g from compiling")
+    assert step.title.endswith("(in this loop, torch.compiler.disable does not help)")
+
+
 def test_a_limit_that_no_mark_lifts_comes_with_the_setting_of_this_torch() -> None:
     made = make.trace(
         make.compile("0/0", make.tensor(8, 16)),

@@ -130,7 +130,7 @@ def failure_step(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
     title = f"{'Fix the error' if subject == UNNAMED_CODE else f'Fix the compile error in {subject}'}: {_title_of(alerts[0])}"
     confidence, settings = _cure(alerts)
     if not settings and (line := _line_of_library(alerts[0])):
-        is_in_loop = any(message.is_in_loop for message in alerts[0].messages)
+        is_in_loop = any(message.is_in_loop for alert in alerts for message in alert.messages)
         title = f"{_title_of(alerts[0])} in library code ({line}) keeps {subject} from compiling: change the code that leads there"
         title += " (in this loop, torch.compiler.disable does not help)" if is_in_loop else ", or wrap it in torch.compiler.disable"
     if error:
