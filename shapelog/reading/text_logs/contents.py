@@ -12,6 +12,7 @@ _ARTIFACTS = {
     "recompiles": "recompile reasons",
     "guards": "guards",
     "graph_code": "graphs",
+    "aot_graphs": "AOTAutograd's graphs",
     "dynamic": "shape symbols",
     "graph_breaks": "graph breaks",
     "code state": "PGO state",
@@ -85,6 +86,8 @@ class LogContents:
         held += ["recompile limit hits"] if self.limits else []
         held += ["exceptions"] if self.failures else []
         unknown = ["times", *(_ARTIFACTS[name] for name in ("recompiles", "guards", "graph_code") if not self.messages[name])]
+        if self.messages["aot_graphs"] and not self.messages["graph_code"]:
+            unknown[-1] = "Dynamo's graphs"
         if self.limits and not self.messages["recompiles"]:
             unknown[1] = "reasons of earlier recompilations"
         return f"This log has {enumerated(held or ['compiler messages'])}, but no {enumerated(unknown, 'or')}."

@@ -16,6 +16,7 @@ class MessageKind(Enum):
     RECOMPILES = "recompilations and their reasons"
     GUARDS = "the guards of an entry"
     GRAPH = "a graph"
+    AOT_GRAPH = "a graph after AOTAutograd"
     BREAK = "a graph break"
     LIMIT = "the warning at the recompile limit"
     FAILURE = "a traceback"
@@ -35,6 +36,7 @@ _BY_ARTIFACT = {
     "recompiles_verbose": MessageKind.RECOMPILES,
     "guards": MessageKind.GUARDS,
     "graph_code": MessageKind.GRAPH,
+    "aot_graphs": MessageKind.AOT_GRAPH,
     "graph_breaks": MessageKind.BREAK,
     "cudagraphs": MessageKind.INDUCTOR,
     "perf_hints": MessageKind.INDUCTOR,

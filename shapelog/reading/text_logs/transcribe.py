@@ -72,6 +72,7 @@ _ENDS, _LEAVES_OUT = "the log ends before its reasons", "the log leaves out its 
 # The message of lines without heads among those that are open.
 _PLAIN = -1, None
 _GRAPH_BEGIN = re.compile(r"^\s*(?:.*?\s)?(?=class GraphModule\(torch\.nn\.Module\):)")
+_FORWARD_GRAPH = re.compile(r"^ *===== Forward graph \d")
 _MADE_BY_DYNAMO = re.compile(r"===== __compiled_fn_")
 _IN_GRAPH = re.compile(r"# File: (?P<file>.+?):(?P<line>\d{1,9}) in (?P<name>\S+?), code: ?(?P<code>.*)")
 _START = re.compile(r"start tracing (?P<name>\S+)(?: (?P<file>.+):(?P<line>\d{1,9}))?\s*$")
@@ -408,6 +409,14 @@ class Transcriber:
             sizes = {"symbols": ["s"]} if '"Sym(' in payload else {}
             self._compiles.write(compile, {"dynamo_output_graph": {"sizes": sizes}}, payload)
 
+    def _graph_after_autograd(self, head: Head, lines: list[str]) -> None:
+        """Which compile it is of, and of which function. Its inputs have no names of sources, so sizes are not taken from it."""
+        compile = self._compiles.compile_of(head, "") if any(map(_FORWARD_GRAPH.search, lines)) else None
+        if compile is not None:
+            self.contents.messages["aot_graphs"] += 1
+            self._name_by_graph(compile, "\n".join(lines))
+            self._compiles.start(compile)
+
     def _name_by_graph(self, compile: LoggedCompile, graph: str) -> None:
         """The function of a compile that nothing else names, where all of its operations are in one."""
         places = list(_IN_GRAPH.finditer(graph))
@@ -567,6 +576,7 @@ _HANDLERS: dict[MessageKind, Callable[[Transcriber, Head, list[str]], None]] = {
     MessageKind.CAPTURE: Transcriber._captures,
     MessageKind.GUARDS: Transcriber._guards,
     MessageKind.GRAPH: Transcriber._graph,
+    MessageKind.AOT_GRAPH: Transcriber._graph_after_autograd,
     MessageKind.BREAK: Transcriber._breaks,
     MessageKind.FAILURE: Transcriber._failures_of,
     MessageKind.STATE: Transcriber._state,
