@@ -2,9 +2,8 @@
 
 import math
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import NamedTuple
 
@@ -12,7 +11,7 @@ from shapelog.grouping import grouped
 from shapelog.model.code_matching import Code, codes_of, file_of
 from shapelog.model.compile import Compile, GraphBreak, Outcome, function_of
 from shapelog.model.frame import UNNAMED_CODE, Frame
-from shapelog.reading.payloads.compiler_messages import CompilerMessage, RaisedException
+from shapelog.reading.payloads.compiler_messages import CompilerMessage
 from shapelog.reading.payloads.guards import UserLine
 from shapelog.reading.payloads.properties import Kind, is_address
 from shapelog.reading.payloads.source_names import is_library
@@ -133,8 +132,8 @@ def _kinds(item: Recompile, cause: Cause | None, is_blamed: bool) -> frozenset[A
     return frozenset(kinds)
 
 
-def _level(kinds: frozenset[AlertKind], rule: Rule) -> Level:
-    levels = {kind.level for kind in kinds} or {rule.level}
+def _level(rule: Rule, occurrences: Iterable[Occurrence]) -> Level:
+    levels = {kind.level for item in occurrences for kind in item.kinds} or {rule.level}
     return next(level for level in Level if level in levels)
 
 
@@ -154,6 +153,28 @@ class _Interruption(NamedTuple):
     words: str
     file: str = ""
     line: int = 0
+
+
+@dataclass(slots=True)
+class _Interrupted:
+    """Graph breaks or restarts that are one alert: ``words`` of PyTorch for each time, and how many more times it was ``repeated``.
+
+    Of the first graph break, ``place`` is the user's line, ``inside`` the innermost one, ``message`` what PyTorch wrote.
+    """
+
+    place: StackFrame | None = None
+    inside: StackFrame | None = None
+    message: CompilerMessage | None = None
+    words: dict[Occurrence, str] = field(default_factory=dict)
+    repeated: int = 0
+
+
+class _Lines(NamedTuple):
+    """The line of an alert, None where no file is known, the same as code, and the others that have to do with it."""
+
+    source_line: SourceLine | None
+    snippet: str
+    related: tuple[RelatedLine, ...]
 
 
 class _AlertBuilder(NamedTuple):
@@ -207,22 +228,30 @@ class _AlertBuilder(NamedTuple):
         )
         why = why or "the cause is not known"
         titles = self._titles(occurrences)
+        title = names_of(titles)
         place = self._place(causes, axes, self._called(occurrences))
+        source_line = self.found.repository.source_line(place.file, place.line) if place else None
+        lines = self._lines(title, occurrences, source_line, place.code if place else "")
         remedy = self.found.report.remedies.of(recompiles, causes)
-        return self._alert(
-            rule=cause.remedy_rule if cause else UNEXPLAINED,
-            codes=tuple(dict.fromkeys(code for cause in causes for code in cause.codes)) or (UNEXPLAINED.code,),
+        rule = cause.remedy_rule if cause else UNEXPLAINED
+        return Alert(
+            rule=rule,
+            codes=tuple(dict.fromkeys(code for cause in causes for code in cause.codes)) or (rule.code,),
+            level=_level(rule, occurrences),
+            code=self.code,
             axes=axes,
             subjects=tuple(dict.fromkeys(cause.short_subject for cause in causes if cause.axis)),
-            title=names_of(titles),
-            sentence=f"{names_of(titles)} {'were' if len(titles) > 1 else 'was'} recompiled {_times(occurrences)}{cost}: {why}",
+            title=title,
+            sentence=f"{title} {'were' if len(titles) > 1 else 'was'} recompiled {_times(occurrences)}{cost}: {why}",
             why=why,
             facts=facts,
             remedy=remedy,
-            source_line=self.found.repository.source_line(place.file, place.line) if place else None,
-            snippet=place.code if place else "",
+            source_line=lines.source_line,
+            snippet=lines.snippet,
             marked=_named_in(place.code, axes) if place else "",
+            related=lines.related,
             occurrences=occurrences,
+            fingerprint=self._fingerprint(rule, axes),
             notes=(*_notes(recompiles, facts[0]), *_of_other_kinds(members)),
             rest=self._rest(members, remedy),
         )
@@ -282,16 +311,25 @@ class _AlertBuilder(NamedTuple):
             stopped = stack[-1] if is_own and stack and is_library(stack[-1].file) else None if is_own else line
             notes = (text for item in members for text in (*item.notes, *([_stopped_at(stopped)] if stopped else [])))
             limits = [item for item in members if item.rule.section is Section.LIMITS]
-            yield self._alert(
+            title = names_of(self._titles(self.compiles if first.rule.section is Section.LIMITS else occurrences))
+            source_line = self.found.repository.source_line(place.file, place.line) if place and is_own else None
+            lines = self._lines(title, occurrences, source_line, (line.code if line else first.code) if is_own else "")
+            yield Alert(
                 rule=first.rule,
-                title=names_of(self._titles(self.compiles if first.rule.section is Section.LIMITS else occurrences)),
+                codes=(first.rule.code,),
+                level=_level(first.rule, occurrences),
+                code=self.code,
+                axes=(),
+                title=title,
                 sentence=first.sentence,
                 facts=tuple(dict.fromkeys(details)),
                 remedy=Remedy(first.rule, first.remedy),
-                source_line=self.found.repository.source_line(place.file, place.line) if place and is_own else None,
-                snippet=(line.code if line else first.code) if is_own else "",
+                source_line=lines.source_line,
+                snippet=lines.snippet,
                 marked=line.marked if line and is_own else "",
+                related=lines.related,
                 occurrences=occurrences,
+                fingerprint=self._fingerprint(first.rule),
                 messages=tuple(messages.values()),
                 exceptions=next((item.exceptions for item in members if item.exceptions), ()),
                 notes=tuple(dict.fromkeys((*_other_errors(first, messages), *_other_reasons(limits), *notes))),
@@ -300,11 +338,16 @@ class _AlertBuilder(NamedTuple):
 
     def breaks(self) -> Iterator[Alert]:
         """Graph breaks by reason and line, and restarts of the analysis for other reasons; where only addresses differ, one for all."""
-        found: dict[_Interruption, dict[Occurrence, str]] = {}
-        places: dict[_Interruption, StackFrame | None] = {}
-        stopped: dict[_Interruption, StackFrame | None] = {}
-        messages: dict[_Interruption, CompilerMessage] = {}
-        repeated = Counter[_Interruption]()
+        found = self._interrupted()
+        first: dict[tuple[Rule, str], _Interruption] = {}  # of those with the same words; the one without a line, if there is one
+        for key, item in found.items():
+            if item.place is None or (key.rule, key.words) not in first:
+                first[key.rule, key.words] = key
+        for key, item in found.items():
+            yield self._interruption(key.rule, item, first[key.rule, key.words] == key)
+
+    def _interrupted(self) -> dict[_Interruption, _Interrupted]:
+        found: dict[_Interruption, _Interrupted] = {}
         for compiled in self.compiles:
             lost = compiled.seconds_before_restart
             broke, again = (self.found.occurrence(compiled, frozenset((kind,)), lost) for kind in (AlertKind.BREAK, AlertKind.RESTART))
@@ -313,47 +356,51 @@ class _AlertBuilder(NamedTuple):
                     continue
                 place = line_of_user(item, self.code.first)
                 key = _Interruption(_BREAK, stable_text(item.words), place.file if place else "", place.line if place else 0)
+                same = found.setdefault(key, _Interrupted(place, item.place, item.message))
                 # Where one represents all compiles of a text, each is one more; else it is met in each attempt.
-                repeated[key] += broke in found.get(key, {}) and compiled.compile.metrics.is_unnumbered
-                found.setdefault(key, {}).setdefault(broke, item.words)
-                places.setdefault(key, place)
-                stopped.setdefault(key, item.place)
-                messages.setdefault(key, item.message)
+                same.repeated += broke in same.words and compiled.compile.metrics.is_unnumbered
+                same.words.setdefault(broke, item.words)
             for reason in compiled.compile.restarts:
-                found.setdefault(_Interruption(_RESTART, stable_text(reason)), {}).setdefault(again, reason)
-        first: dict[tuple[Rule, str], _Interruption] = {}  # of those with the same words; the one without a line, if there is one
-        for key in found:
-            if places.get(key) is None or (key.rule, key.words) not in first:
-                first[key.rule, key.words] = key
-        for key, occurrences in found.items():
-            rule, reasons = key.rule, tuple(dict.fromkeys(occurrences.values()))
-            message, place, inside = messages.get(key), places.get(key), stopped.get(key)
-            is_first = first[rule, key.words] == key  # others have their line as well, so that a baseline knows them apart
-            title = names_of(self._titles(occurrences))
-            source_line = self.found.repository.source_line(place.file, place.line) if place else None
-            inside_code = f" in {title}"
-            if title == UNNAMED_CODE:  # code that lies in no file has its place in the sentence
-                inside_code = f" at {place.file}:{place.line}" if place and place.file.startswith("<") else ""
-            what = f"graph break{inside_code}" if rule is _BREAK else f"Dynamo restarted its analysis of {title}"
-            times = _times(occurrences, repeated[key])
-            restarted = [item.compile for item in occurrences if rule is _RESTART]
-            remedy = restart_remedy(reasons[0], restarted)
-            if lost := math.fsum(item.seconds for item in occurrences if rule is _RESTART):
-                times += f", {seconds(lost)}"
-            yield self._alert(
-                rule=rule,
-                axes=(reasons[0] if is_first or not place else f"{reasons[0]} at {place.code or f'line {place.line}'}",),
-                title=title,
-                sentence=f"{what} ({times}): {message.title if message else reasons[0]}",
-                facts=reasons,
-                remedy=Remedy(rule, f"one restart is normal; if it is expensive, {remedy}" if remedy else rule.remedy),
-                source_line=source_line,
-                snippet=place.code if place else "",
-                marked=place.marked if place else "",
-                occurrences=tuple(occurrences),
-                messages=(message,) if message else (),
-                notes=(_stopped_at(inside),) if inside and inside is not place else constant_floats(reasons[0], restarted),
-            )
+                found.setdefault(_Interruption(_RESTART, stable_text(reason)), _Interrupted()).words.setdefault(again, reason)
+        return found
+
+    def _interruption(self, rule: Rule, item: _Interrupted, is_first: bool) -> Alert:
+        """Those with the same words that are not the first have their line as well, so that a baseline knows them apart."""
+        occurrences, reasons = tuple(item.words), tuple(dict.fromkeys(item.words.values()))
+        message, place, inside = item.message, item.place, item.inside
+        title = names_of(self._titles(occurrences))
+        inside_code = f" in {title}"
+        if title == UNNAMED_CODE:  # code that lies in no file has its place in the sentence
+            inside_code = f" at {place.file}:{place.line}" if place and place.file.startswith("<") else ""
+        what = f"graph break{inside_code}" if rule is _BREAK else f"Dynamo restarted its analysis of {title}"
+        times = _times(occurrences, item.repeated)
+        restarted = [occurrence.compile for occurrence in occurrences if rule is _RESTART]
+        remedy = restart_remedy(reasons[0], restarted)
+        if lost := math.fsum(occurrence.seconds for occurrence in occurrences if rule is _RESTART):
+            times += f", {seconds(lost)}"
+        source_line = self.found.repository.source_line(place.file, place.line) if place else None
+        lines = self._lines(title, occurrences, source_line, place.code if place else "")
+        axes = (reasons[0] if is_first or not place else f"{reasons[0]} at {place.code or f'line {place.line}'}",)
+        return Alert(
+            rule=rule,
+            codes=(rule.code,),
+            level=_level(rule, occurrences),
+            code=self.code,
+            axes=axes,
+            subjects=axes,
+            title=title,
+            sentence=f"{what} ({times}): {message.title if message else reasons[0]}",
+            facts=reasons,
+            remedy=Remedy(rule, f"one restart is normal; if it is expensive, {remedy}" if remedy else rule.remedy),
+            source_line=lines.source_line,
+            snippet=lines.snippet,
+            marked=place.marked if place else "",
+            related=lines.related,
+            occurrences=occurrences,
+            fingerprint=self._fingerprint(rule, axes),
+            messages=(message,) if message else (),
+            notes=(_stopped_at(inside),) if inside and inside is not place else constant_floats(reasons[0], restarted),
+        )
 
     def _compiles_of(self, findings: Iterable[Finding]) -> Iterator[WeightedCompile]:
         """The compiles that findings name; the first of the frame where they name none."""
@@ -381,26 +428,8 @@ class _AlertBuilder(NamedTuple):
             return not is_library(file)
         return not self.code.first.is_library and (own == file or own.endswith(f"/{file}"))
 
-    def _alert(
-        self,
-        rule: Rule,
-        title: str,
-        sentence: str,
-        facts: tuple[str, ...],
-        remedy: Remedy,
-        source_line: SourceLine | None,
-        occurrences: tuple[Occurrence, ...],
-        codes: tuple[str, ...] = (),
-        axes: tuple[str, ...] = (),
-        subjects: tuple[str, ...] = (),
-        snippet: str = "",
-        marked: str = "",
-        messages: tuple[CompilerMessage, ...] = (),
-        exceptions: tuple[RaisedException, ...] = (),
-        notes: tuple[str, ...] = (),
-        rest: Rest | None = None,
-        why: str = "",
-    ) -> Alert:
+    def _lines(self, title: str, occurrences: Sequence[Occurrence], source_line: SourceLine | None, snippet: str) -> _Lines:
+        """The lines of an alert; its own is where the code begins or is called, of a library the call first, where no other is known."""
         first, called = self.code.first, self._called(occurrences)
         own = self.found.repository.source_line(first.file, first.line)
         call = self.found.repository.source_line(called.file, called.line) if called else None
@@ -412,29 +441,10 @@ class _AlertBuilder(NamedTuple):
         chosen = source_line or (lines[0].place if lines else None)
         if not snippet and called and chosen == call:
             snippet = called.code
-        return Alert(
-            rule=rule,
-            codes=codes or (rule.code,),
-            level=_level(frozenset[AlertKind]().union(*(occurrence.kinds for occurrence in occurrences)), rule),
-            code=self.code,
-            axes=axes,
-            subjects=subjects or axes,
-            title=title,
-            sentence=sentence,
-            facts=facts,
-            remedy=remedy,
-            source_line=chosen,
-            snippet=snippet.strip(),
-            marked=marked,
-            related=tuple(line for line in lines if line.place != chosen),
-            occurrences=occurrences,
-            messages=messages,
-            exceptions=exceptions,
-            notes=notes,
-            rest=rest,
-            why=why,
-            fingerprint=digest(*self.found.identities[self.code], rule.code, stable_text(axes[0]) if axes else ""),
-        )
+        return _Lines(chosen, snippet.strip(), tuple(line for line in lines if line.place != chosen))
+
+    def _fingerprint(self, rule: Rule, axes: Sequence[str] = ()) -> str:
+        return digest(*self.found.identities[self.code], rule.code, stable_text(axes[0]) if axes else "")
 
 
 # ``len(x)`` and ``type(x).k`` are about ``x`` and ``x.k``.
