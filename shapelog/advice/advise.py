@@ -194,7 +194,7 @@ def advise(explained: Explanations, version: TorchVersion | None = None) -> Advi
     before, after = replayed.cost(()), predicted(replayed, choice.marks)
     with_marks = replayed.cost_in_this_run(choice.marks)
     remedies = Remedies(used, suggestions, choice.left_out, dict(replayed.served(choice.marks)))
-    left = remaining(explained, replayed, choice.marks, choice.left_out, used, remedies)
+    left = remaining(explained=explained, replayed=replayed, marks=choice.marks, left_out=choice.left_out, version=used, remedies=remedies)
     return Advice(
         version=used,
         is_version_given=version is not None,

@@ -188,7 +188,9 @@ def _suggestion(selected: _Selected, marks: list[Mark]) -> Suggestion:
     beyond = f"The entry ends in :{rank}, a dimension that no tensor named {name} has, so that it marks the int alone."
     caveats = (
         *([] if rank is None else [beyond]),
-        *caveats_of_source(marks, seen, codes, frames, selected.version, selected.known, selected.values),
+        *caveats_of_source(
+            marks=marks, seen=seen, codes=codes, frames=frames, version=selected.version, index=selected.known, values=selected.values
+        ),
         *_narrowed(served),
     )
     return Suggestion(

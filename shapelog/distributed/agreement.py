@@ -98,15 +98,39 @@ def compare_properties(
     for name, title, key, words in _KEYS:
         keys = [(item.numbers, key(item.steps), item.steps) for item in classes]
         note = stages if name == "compiles" else ""
-        yield _compared(name, title, keys, words, _WITHOUT_CACHES if all(key is None for _, key, _ in keys) else "", note)
+        yield _compared(
+            name=name,
+            title=title,
+            values=keys,
+            words=words,
+            missing=_WITHOUT_CACHES if all(key is None for _, key, _ in keys) else "",
+            note=note,
+        )
     yield _compared_graphs(
-        "collectives", "collectives in graphs", classes, lambda step: step.collectives, _collective_words, _WITHOUT_COLLECTIVES
+        name="collectives",
+        title="collectives in graphs",
+        classes=classes,
+        part=lambda step: step.collectives,
+        words=_collective_words,
+        missing=_WITHOUT_COLLECTIVES,
     )
-    yield _compared_graphs("tensors", "tensor metadata", classes, lambda step: step.tensors or None, _tensor_words, _WITHOUT_TENSORS)
+    yield _compared_graphs(
+        name="tensors",
+        title="tensor metadata",
+        classes=classes,
+        part=lambda step: step.tensors or None,
+        words=_tensor_words,
+        missing=_WITHOUT_TENSORS,
+    )
     ran = [((rank.number,), rank.executed.digest if rank.executed else None, rank.executed) for rank in ranks]
     note = order.sentence if order else ""
     yield _compared(
-        "order", "order of execution", ran, lambda executed: plural(executed.count, "run") if executed else "", _WITHOUT_ORDER, note
+        name="order",
+        title="order of execution",
+        values=ran,
+        words=lambda executed: plural(executed.count, "run") if executed else "",
+        missing=_WITHOUT_ORDER,
+        note=note,
     )
 
 
@@ -162,7 +186,7 @@ def _compared_graphs(
         return ComparedProperty(name, title, (), tuple(sorted(number for item in classes for number in item.numbers)), missing)
     compared = [tuple((step.key, part(step)) for step in item.steps if step.key not in unrecorded) for item in classes]
     known = [(item.numbers, key, item.steps) for item, key in zip(classes, compared, strict=True)]
-    return _compared(name, title, known, words, "", missing if recorded & unrecorded else "")
+    return _compared(name=name, title=title, values=known, words=words, missing="", note=missing if recorded & unrecorded else "")
 
 
 _Steps = tuple[Step, ...]

@@ -71,7 +71,7 @@ def _summary(rank: Rank, processes: int, trace: Trace, recompiles: dict[Compile,
         scheduled, own, tensors, runtime = _inductor(compile, _MAX_CHECKED - checked, are_schedules_written=trace.version.at_least(9))
         checked += len(compile.inductor)
         parities += [(compile.label, item) for item in own]
-        step = _step(compile, code, number, recompiles.get(compile), scheduled, tensors)
+        step = _step(compile=compile, code=code, number=number, why=recompiles.get(compile), scheduled=scheduled, tensors=tensors)
         steps.append(shared.setdefault(step, step))
         spent.append(Spent(compile.seconds, runtime))
     return RankSummary(

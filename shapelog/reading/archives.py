@@ -117,7 +117,11 @@ def _list_tar(archive: Archive) -> None:
                 start, rest = member.offset_data, archive.size - member.offset_data
                 damage = f"{archive.name} ends inside this member" if member.size > rest else ""
                 when = clock_time(float(member.mtime))
-                archive.entries.append(entry_within(archive.handle, member.name, start, min(member.size, rest), when, damage))
+                archive.entries.append(
+                    entry_within(
+                        handle=archive.handle, name=member.name, start=start, size=min(member.size, rest), modified=when, damage=damage
+                    )
+                )
                 if damage:
                     archive.add_problem("damaged-archive", f"the archive ends inside {member.name}")
                     return

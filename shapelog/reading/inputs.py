@@ -398,7 +398,7 @@ def _select_run(
     runs = run_selection.group_runs(filled)
     chosen = run_selection.choose(runs, options.run, where, options.option)
     files = _files_of(chosen, where, options, quota)
-    notes = _notes_on(files, runs, chosen, where, kind, options.option)
+    notes = _notes_on(files=files, runs=runs, chosen=chosen, where=where, kind=kind, option=options.option)
     empty = len(traces) - len(filled)
     if empty:
         notes.append(f"{plural(empty, 'empty file')} in that directory: those processes compiled nothing")

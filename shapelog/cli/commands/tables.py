@@ -77,7 +77,7 @@ def tables(sources: tuple[str, ...], each_run: bool, options: CommonOptions) -> 
     how = ReadAs("all" if options.all_runs else options.run or "", options.max_unpacked, options.timeout, options.strict, each_run)
     done: list[JobResult] = []
     with progress_bar() as progress:
-        for result in write_jobs(found, place, form, how, executor, message):
+        for result in write_jobs(sources=found, place=place, form=form, how=how, executor=executor, note=message):
             done.append(result)
             if progress:
                 progress(f"{len(done):,} jobs", len(done), max(len(found), len(done)))

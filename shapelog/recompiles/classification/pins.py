@@ -23,7 +23,7 @@ def pinned(item: Violation, source: str, entry: CompileFacts, call: CompileFacts
         shared = f"{partner} had the same size when this was compiled, so PyTorch used one symbol for both"
         return ("SL103",), f"; {shared}, and {line} needs the exact value of that one"
     values = integer(str(item.expected)), integer(str(item.actual))
-    partners = tied_to(item.key, values, pin_of(source, specialization), known, entry, call)
+    partners = tied_to(key=item.key, values=values, pin=pin_of(source, specialization), known=known, entry=entry, call=call)
     if partners:
         new = tuple([f"{tensor.source.display_name}.size[" for tensor in call.tensors_not_in(entry)])
         which = "which is static: mark that too" if len(partners) == 1 else "which are static: mark these too"

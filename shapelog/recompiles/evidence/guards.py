@@ -32,8 +32,9 @@ def against_guards(entry: CompileFacts, tree: GuardTree, call: CompileFacts) -> 
             if call.guarded(key) == actual:  # the type of a tensor is checked exactly
                 yield Violation(source, TYPE, tensor_kind(expected), tensor_kind(actual), comment=tree.by_key[key].comment)
         elif _differs(prop, expected, actual):
-            is_object = prop.kind in (Kind.TYPE, Kind.ID)
-            known = objects(tree, call, source, prop, str(expected), str(actual)) if is_object else (prop, expected, actual)
+            known: tuple[Property, Known, Known] = (prop, expected, actual)
+            if prop.kind in (Kind.TYPE, Kind.ID):
+                known = objects(tree=tree, call=call, source=source, prop=prop, expected=str(expected), actual=str(actual))
             yield Violation(source, *known, comment=tree.by_key[key].comment)
     yield from _presence(tree, call)
     yield from _aliasing(tree, call.tree)

@@ -102,7 +102,7 @@ def _named_values(entry: CompileFacts, call: CompileFacts, source: Source, reaso
     if kind in (Kind.TYPE, Kind.ID):
         seen = kind_seen(call, source)
         known_type = type_of(seen) if kind is Kind.TYPE and isinstance(seen, str) else seen
-        return objects(entry.tree, call, source, prop, reason.actual or reason.expected, known_type)
+        return objects(tree=entry.tree, call=call, source=source, prop=prop, expected=reason.actual or reason.expected, actual=known_type)
     if kind is Kind.NAN and isinstance(seen := kind_seen(call, source), str) and type_of(seen) != "float":
         return (VALUE, "nan", seen) if seen == "None" else (TYPE, "float", type_of(seen))
     expected: Known = reason.expected

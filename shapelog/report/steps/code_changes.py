@@ -76,7 +76,14 @@ def code_change(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
     subject = f"{subject_of_alerts(alerts)}{f' ({changed})' if changed else ''}"
     sizes = any(cause.is_size for item in own.values() for cause in run.recompiles[item.compile].causes)
     marks_too = "; also mark the sizes that changed" if sizes and not alone else ""
-    step = step_of(kind, f"{subject}: {_what_to_change(alerts)}{marks_too}", alerts, saving, middle(saved), confidence)
+    step = step_of(
+        kind=kind,
+        title=f"{subject}: {_what_to_change(alerts)}{marks_too}",
+        alerts=alerts,
+        saving=saving,
+        stake=middle(saved),
+        confidence=confidence,
+    )
     return replace(step, labels=tuple(dict.fromkeys(item.compile.label for item in own.values())))
 
 

@@ -64,7 +64,9 @@ def graph_break_step(run: StepSources, found: Sequence[Alert]) -> NextStep:
     where = f" in {first.title}" if len({alert.title for alert in alerts}) == 1 or len(places) == 1 else ""
     keeps = f", which {'keeps' if len(places) == 1 else 'keep'} {subject_of_alerts(failed)} from compiling" if failed else ""
     stake = max(middle(saved), _seconds_in_vain(run, failed))
-    step = step_of(StepKind.GRAPH_BREAK, f"Remove {which}{where}{keeps}: {what}", found, saving, stake, *_cure(alerts))
+    title = f"Remove {which}{where}{keeps}: {what}"
+    confidence, settings = _cure(alerts)
+    step = step_of(kind=StepKind.GRAPH_BREAK, title=title, alerts=found, saving=saving, stake=stake, confidence=confidence, text=settings)
     return replace(step, hints=tuple(dict.fromkeys(_hints(alerts))))  # what a failure has besides is no way to remove the break
 
 
@@ -120,7 +122,14 @@ def restart_step(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
     """Without the restart, the analysis runs once; what it took is the most that goes away."""
     saved = Seconds(0.0, math.fsum(alert.seconds for alert in alerts))
     title = f"{subject_of_alerts(alerts)}: {remedy_of_restart(alerts[0])}, to avoid a second analysis ({alerts[0].axis})"
-    return step_of(StepKind.RESTART, title, alerts, Saving(seconds=saved), middle(saved), Confidence("low", "a restart may be needed"))
+    return step_of(
+        kind=StepKind.RESTART,
+        title=title,
+        alerts=alerts,
+        saving=Saving(seconds=saved),
+        stake=middle(saved),
+        confidence=Confidence("low", "a restart may be needed"),
+    )
 
 
 def failure_step(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
@@ -138,7 +147,15 @@ def failure_step(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
     is_bug = any(message.is_bug for message in alerts[0].messages[:1])
     if is_bug or all(item.compile.is_forbidden for item in _failures(alerts)):
         title = f"{subject}: {alerts[0].remedy.text}"
-    return step_of(StepKind.FAILURE, title, alerts, _saved_failures(alerts), _seconds_in_vain(run, alerts), confidence, settings)
+    return step_of(
+        kind=StepKind.FAILURE,
+        title=title,
+        alerts=alerts,
+        saving=_saved_failures(alerts),
+        stake=_seconds_in_vain(run, alerts),
+        confidence=confidence,
+        text=settings,
+    )
 
 
 def skipped_steps(run: StepSources) -> Iterator[NextStep]:

@@ -68,7 +68,7 @@ def limit_step(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
     settings = () if (trace.is_text and not known) or setting not in remedy else (f"{setting} = {2 * limit}",)
     subject = subject_of_alerts(alerts)
     title = f"{'Stay' if subject == UNNAMED_CODE else f'Keep {subject}'} below the recompile limit: {remedy}"
-    step = step_of(StepKind.LIMIT, title, alerts, saving, stake, confidence, settings)
+    step = step_of(kind=StepKind.LIMIT, title=title, alerts=alerts, saving=saving, stake=stake, confidence=confidence, text=settings)
     if not any(_is_answered(run, alert.code) for alert in alerts):
         return step
     reach = "reaches" if subject == alerts[0].title else "reach"

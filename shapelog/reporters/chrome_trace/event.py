@@ -23,7 +23,14 @@ class Event(NamedTuple):
     @classmethod
     def of_phase(cls, phase: PhaseEvent) -> "Event":
         """What PyTorch recorded itself."""
-        return cls(INSTANT if phase.is_instant else SLICE, phase.name, "PyTorch", phase.start, phase.duration, phase.args)
+        return cls(
+            phase=INSTANT if phase.is_instant else SLICE,
+            name=phase.name,
+            category="PyTorch",
+            start=phase.start,
+            duration=phase.duration,
+            args=phase.args,
+        )
 
     @property
     def end(self) -> float:

@@ -60,7 +60,7 @@ def side_by_side(before: Sequence[str], after: Sequence[str]) -> Diff:
         whole.append(("equal", len(before) - end, len(before), len(after) - end, len(after)))
     for index, (op, a, b, c, d) in enumerate(whole):
         if op == "equal":
-            rows.extend(_equal(before, a, b, c, index == 0, index == len(whole) - 1))
+            rows.extend(_equal(lines=before, start=a, stop=b, other=c, is_first=index == 0, is_last=index == len(whole) - 1))
         else:
             differing += max(b - a, d - c)
             rows.extend(_unequal(before[a:b], after[c:d], a, c))
