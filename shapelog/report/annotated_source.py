@@ -2,16 +2,16 @@
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from shapelog.grouping import grouped
-from shapelog.model.frame import Frame
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.report.alerts.alert import Alerts
 from shapelog.report.source_code.files_on_disk import DiskFile, DiskState, disk_file
 from shapelog.report.source_code.line_marks import LineMark, MarkKind, line_marks
 from shapelog.report.source_code.quoted_lines import Quote, QuotedLines, is_inner, quoted_lines
-from shapelog.report.weighted import WeightedCompile
+from shapelog.report.weighted import AboutCompiles
 
 # What Python calls code outside of any function.
 TOP_LEVEL = "<module>"
@@ -35,7 +35,8 @@ class CodeRow(NamedTuple):
     skipped: int
 
 
-class CodeFunction(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class CodeFunction(AboutCompiles):
     """A function, or the code outside of any (``TOP_LEVEL``), with the rows to show of it.
 
     ``compiled`` are the compilations of its own code, of all its parts around graph breaks. Where it was only inlined into others, they
@@ -44,32 +45,14 @@ class CodeFunction(NamedTuple):
 
     title: str
     rows: tuple[CodeRow, ...]
-    compiled: tuple[WeightedCompile, ...]
 
     @property
     def first(self) -> int:
         return self.rows[0].number
 
     @property
-    def frames(self) -> tuple[Frame, ...]:
-        return tuple(dict.fromkeys(item.frame for item in self.compiled))
-
-    @property
     def marks(self) -> tuple[LineMark, ...]:
         return tuple(mark for row in self.rows for mark in row.marks)
-
-    @property
-    def times(self) -> int:
-        return sum(item.weight for item in self.compiled)
-
-    @property
-    def seconds(self) -> float:
-        return math.fsum(item.seconds for item in self.compiled)
-
-    @property
-    def avoidable(self) -> float:
-        """Seconds of recompilations that marking or a code change avoids."""
-        return math.fsum(item.seconds for item in self.compiled if item.is_avoidable)
 
 
 class CodeFile(NamedTuple):
@@ -200,7 +183,8 @@ def _function(file: _File, title: str, lines: list[int]) -> CodeFunction:
     marks = [mark for row in rows for mark in row.marks]
     own = [mark for mark in marks if mark.kind in _OWN] or [mark for mark in marks if mark.kind is not MarkKind.CALLED]
     named = title if file.is_whole or title == TOP_LEVEL else next((mark.title for mark in own if mark.kind is MarkKind.COMPILED), title)
-    return CodeFunction(named, rows, tuple({item.compile: item for mark in own for item in mark.compiled}.values()))
+    compiled = tuple({item.compile: item for mark in own for item in mark.compiled}.values())
+    return CodeFunction(title=named, rows=rows, compiled=compiled)
 
 
 def _rows(file: _File, lines: Iterable[int]) -> Iterator[CodeRow]:

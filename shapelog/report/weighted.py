@@ -1,6 +1,8 @@
 """The compiles of a run with their weight: how many ranks each one represents, and the seconds it took on all of them."""
 
+import math
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from shapelog.model.compile import Compile
@@ -39,6 +41,31 @@ class WeightedCompile(NamedTuple):
     def on_all_ranks(self, seconds: float) -> float:
         """A part of the seconds of the compile itself, scaled so that such parts add up to ``seconds``."""
         return seconds * self.seconds / self.compile.seconds if self.compile.seconds else seconds
+
+
+@dataclass(frozen=True, slots=True)
+class AboutCompiles:
+    """Something that is about compiles, and what these amount to together."""
+
+    compiled: tuple[WeightedCompile, ...]
+
+    @property
+    def times(self) -> int:
+        """On how many ranks together."""
+        return sum(item.weight for item in self.compiled)
+
+    @property
+    def seconds(self) -> float:
+        return math.fsum(item.seconds for item in self.compiled)
+
+    @property
+    def avoidable(self) -> float:
+        """Seconds of recompilations that marking or a code change avoids."""
+        return math.fsum(item.seconds for item in self.compiled if item.is_avoidable)
+
+    @property
+    def frames(self) -> tuple[Frame, ...]:
+        return tuple(dict.fromkeys(item.frame for item in self.compiled))
 
 
 def weighted_compiles(explained: Explanations, frames: Iterable[Frame] | None = None) -> tuple[WeightedCompile, ...]:

@@ -1,9 +1,9 @@
 """What happened at each line of the user's code: compilations, calls that led to them, causes, graph breaks, specializations, failures."""
 
-import math
 import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from shapelog.reading.records import Specialization, Stack
 from shapelog.recompiles.causes import Cause
 from shapelog.report.report import FrameReport, Report
 from shapelog.report.source_code.quoted_lines import Place, QuotedLines
-from shapelog.report.weighted import WeightedCompile
+from shapelog.report.weighted import AboutCompiles, WeightedCompile
 from shapelog.rules import Verdict
 
 # What a guard on a size has in place of a value: ``x.size()[0] = 1``.
@@ -42,7 +42,8 @@ class Changed(NamedTuple):
     values: tuple[str, ...]
 
 
-class LineMark(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class LineMark(AboutCompiles):
     """One thing that happened at a line.
 
     ``title`` is what is compiled or called, or what PyTorch met; ``changed`` what varied or was specialized. ``compiled`` are the
@@ -52,19 +53,9 @@ class LineMark(NamedTuple):
 
     kind: MarkKind
     title: str
-    compiled: tuple[WeightedCompile, ...]
     changed: tuple[Changed, ...] = ()
     verdict: Verdict | None = None
     rule: str = ""
-
-    @property
-    def times(self) -> int:
-        """On how many ranks together."""
-        return sum(item.weight for item in self.compiled)
-
-    @property
-    def seconds(self) -> float:
-        return math.fsum(item.seconds for item in self.compiled)
 
     @property
     def verdicts(self) -> tuple[tuple[Verdict, int], ...]:
@@ -74,15 +65,6 @@ class LineMark(NamedTuple):
             if item.recompile:
                 found[item.recompile.verdict] += item.weight
         return tuple(found.most_common())
-
-    @property
-    def avoidable(self) -> float:
-        """Seconds of its recompilations that marking or a code change avoids."""
-        return math.fsum(item.seconds for item in self.compiled if item.is_avoidable)
-
-    @property
-    def frames(self) -> tuple[Frame, ...]:
-        return tuple(dict.fromkeys(item.frame for item in self.compiled))
 
 
 class _Event(NamedTuple):
@@ -115,7 +97,7 @@ def _joined(marks: list[LineMark]) -> Iterator[LineMark]:
     recompiled = (mark for mark in marks if mark.kind is MarkKind.RECOMPILED)
     # By compile, which is compared as an object: the hash of its recompile would be that of all its causes.
     for same in grouped(recompiled, lambda mark: (mark.rule, tuple(item.compile for item in mark.compiled))).values():
-        yield same[0]._replace(changed=tuple(item for mark in same for item in mark.changed))
+        yield replace(same[0], changed=tuple(item for mark in same for item in mark.changed))
 
 
 def _mark(events: list[_Event]) -> LineMark:
