@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Step:
+class RankedStep:
     """One thing to do: what it saves, how sure that is, what to type, and the lines of code that it is about."""
 
     title: str
@@ -41,7 +41,7 @@ class ReportAnswer:
     torch: str
     summary: str
     verdicts: list[str]
-    steps: list[Step]
+    steps: list[RankedStep]
     diagnostics: list[Diagnostic]
     not_recorded: list[str]
     problems: list[str]
@@ -49,7 +49,7 @@ class ReportAnswer:
 
 
 @dataclass(frozen=True)
-class Cause:
+class RecompilationCause:
     """Why an existing cache entry did not serve a call."""
 
     rule: str
@@ -70,7 +70,7 @@ class ExplainAnswer:
     seconds: float | None
     compared_with: str
     verdict: str
-    causes: list[Cause]
+    causes: list[RecompilationCause]
     remedy: str
     guards: list[str]
     same_graph: bool
@@ -79,7 +79,7 @@ class ExplainAnswer:
 
 
 @dataclass(frozen=True)
-class Suggestion:
+class InputToMark:
     """One input to mark as dynamic; the compilations that it is ``needed_for`` may need others of the suggestions, too."""
 
     id: str
@@ -95,7 +95,7 @@ class Suggestion:
 
 
 @dataclass(frozen=True)
-class Remaining:
+class RemainingRecompilations:
     """Recompilations that marking does not remove."""
 
     function: str
@@ -119,8 +119,8 @@ class SuggestAnswer:
     compilations_after: str
     seconds_before: float | None
     seconds_after: str
-    suggestions: list[Suggestion]
-    not_fixed: list[Remaining]
+    suggestions: list[InputToMark]
+    not_fixed: list[RemainingRecompilations]
     caveats: list[str]
     nothing_because: str
     not_shown: str
@@ -153,7 +153,7 @@ class VerifyAnswer:
 
 
 @dataclass(frozen=True)
-class Change:
+class ChangedFunction:
     """A function that is different in the second trace."""
 
     function: str
@@ -168,7 +168,7 @@ class CompareAnswer:
     outcome: str
     headline: str
     totals: list[str]
-    changes: list[Change]
+    changes: list[ChangedFunction]
     causes: list[str]
     notes: list[str]
     not_shown: str

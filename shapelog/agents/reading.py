@@ -62,8 +62,8 @@ def _report(found: Report, steps: Sequence[NextStep], alerts: Sequence[Alert], m
     )
 
 
-def _step(item: NextStep, names: Mapping[str, str], most: int) -> answers.Step:
-    return answers.Step(
+def _step(item: NextStep, names: Mapping[str, str], most: int) -> answers.RankedStep:
+    return answers.RankedStep(
         title=short(item.title),
         kind=item.kind.value,
         saves=saving_words(item.saving).removeprefix("saves "),
@@ -128,9 +128,9 @@ def _explanation(found: CompileExplanation, others: Sequence[str], most: int) ->
     )
 
 
-def _cause(item: Cause, found: CompileExplanation) -> answers.Cause:
+def _cause(item: Cause, found: CompileExplanation) -> answers.RecompilationCause:
     assert found.recompile is not None
-    return answers.Cause(
+    return answers.RecompilationCause(
         rule=" ".join((*item.codes, item.rule.name)),
         sentence=short(item.sentence),
         place=short(str(item.place)) if item.place else "",
@@ -178,9 +178,9 @@ def _suggestions(trace: str, advice: Advice, names: Mapping[str, str], most: int
     )
 
 
-def _suggestion(item: Suggestion, names: Mapping[str, str], most: int) -> answers.Suggestion:
+def _suggestion(item: Suggestion, names: Mapping[str, str], most: int) -> answers.InputToMark:
     dims = f" {plural_noun(len(item.dims), 'dim')} {', '.join(map(str, item.dims))}" if item.dims else ""
-    return answers.Suggestion(
+    return answers.InputToMark(
         id=item.id,
         mark=short(f"{item.name}{dims}"),
         values_seen=[
@@ -196,8 +196,8 @@ def _suggestion(item: Suggestion, names: Mapping[str, str], most: int) -> answer
     )
 
 
-def _remaining(item: Remaining, names: Mapping[str, str]) -> answers.Remaining:
-    return answers.Remaining(
+def _remaining(item: Remaining, names: Mapping[str, str]) -> answers.RemainingRecompilations:
+    return answers.RemainingRecompilations(
         function=short(item.frame.title_of(item.compiles)),
         rule=f"{item.rule.code} {item.rule.name}",
         sentence=short(item.sentence),
@@ -240,7 +240,7 @@ def _comparison(found: Comparison, most: int) -> answers.CompareAnswer:
             *(f"{name} {one} -> {other}" for name, one, other in of_exports if one or other),
             f"seconds {measured(was.seconds) or 'unknown'} -> {measured(now.seconds) or 'unknown'}",
         ],
-        changes=[answers.Change(short(item.title), item.effect.value, short(item.verdict)) for item in changed[:most]],
+        changes=[answers.ChangedFunction(short(item.title), item.effect.value, short(item.verdict)) for item in changed[:most]],
         causes=[short(f"{item.code} {item.axis}: {item.before} -> {item.after}; {item.remedy.text}") for item in causes[:most]],
         notes=[short(text) for text in found.notes[:most]],
         not_shown=_not_shown(most, changes=len(changed), causes=len(causes), notes=len(found.notes)),
