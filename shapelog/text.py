@@ -34,6 +34,7 @@ _LONG_IN_COLUMN = 120
 _UNITS = ((86400, "d", 3600, "h"), (3600, "h", 60, "min"), (60, "min", 1, "s"))
 # Of an option or a setting; every whole number up to it is exact as a float, too.
 LARGEST_NUMBER = 10**15
+_LONGEST_TYPED = 100
 
 
 def one_line(text: object) -> str:
@@ -97,6 +98,16 @@ def cut(text: str, most: int) -> str:
         return text
     head, tail = _around_middle(most)
     return f"{text[:head]}…{text[len(text) - tail :]}"
+
+
+def beginning(text: str, most: int, rest: str = "…") -> str:
+    """The first ``most`` characters of a text, with ``rest`` in place of what follows them."""
+    return text if len(text) <= most else f"{text[:most]}{rest}"
+
+
+def as_typed(value: str) -> str:
+    """The value of an option or a setting, for an error that is about it; of a long one the beginning."""
+    return beginning(value, _LONGEST_TYPED, "...")
 
 
 def _around_middle(width: int) -> tuple[int, int]:

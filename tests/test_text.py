@@ -7,6 +7,8 @@ from rich.cells import cell_len
 
 from shapelog.text import (
     as_sentence,
+    as_typed,
+    beginning,
     cut,
     escape_controls,
     file_name,
@@ -189,6 +191,12 @@ def test_long_text_is_cut_to_a_number_of_characters(text: str, most: int) -> Non
     assert text.startswith(head)
     assert text.endswith(tail)
     assert cut(text[:most], most) == text[:most]
+
+
+def test_of_a_long_text_the_beginning_is_kept_whole() -> None:
+    assert [beginning("abcd", most) for most in (3, 4, 5)] == ["abc…", "abcd", "abcd"]
+    assert as_typed("9" * 101) == "9" * 100 + "..."
+    assert as_typed("9" * 100) == "9" * 100
 
 
 def test_a_noun_can_be_used_without_its_number() -> None:

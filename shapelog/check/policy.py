@@ -8,10 +8,9 @@ from typing import NamedTuple
 
 from shapelog.errors import ShapelogError
 from shapelog.rules import RULES, AlertKind
-from shapelog.text import LARGEST_NUMBER
+from shapelog.text import LARGEST_NUMBER, as_typed
 
 DEFAULT_KINDS = (AlertKind.AVOIDABLE, AlertKind.LIMIT, AlertKind.FAILURE)
-_LONGEST_SHOWN = 100
 # Where a budget limits recompiles, it decides about them.
 _KINDS_WITH_BUDGETS = (AlertKind.LIMIT, AlertKind.FAILURE)
 
@@ -123,16 +122,12 @@ def _nearest(noun: str, name: str, known: Sequence[str]) -> str:
     )
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
-
-
 def budgets_of(metric: Metric, total: float | None, per_frame: Iterable[str]) -> Iterator[Budget]:
     """The budgets that options ask for; those per frame are written ``N`` for each frame, or ``PATTERN=N``."""
     option = f"--max-{metric.value.replace(' ', '-')}"
     if total is not None:
         if not 0 <= total <= LARGEST_NUMBER:
-            raise ShapelogError(f"{option} {_cut(str(total))}: expected a number from 0 to 10^15")
+            raise ShapelogError(f"{option} {as_typed(str(total))}: expected a number from 0 to 10^15")
         yield Budget(metric, total)
     for text in per_frame:
         pattern, _, number = text.rpartition("=")
@@ -141,5 +136,5 @@ def budgets_of(metric: Metric, total: float | None, per_frame: Iterable[str]) ->
         except ValueError:
             most = -1
         if not 0 <= most <= LARGEST_NUMBER:
-            raise ShapelogError(f"{option}-per-frame {_cut(text)}: expected N (for every frame) or FRAME=N, with N from 0 to 10^15")
+            raise ShapelogError(f"{option}-per-frame {as_typed(text)}: expected N (for every frame) or FRAME=N, with N from 0 to 10^15")
         yield Budget(metric, most, pattern or "*")

@@ -10,14 +10,13 @@ from typing import Any, NamedTuple
 from shapelog.cli.small_file import read_small_file
 from shapelog.errors import ShapelogError
 from shapelog.reading.compression import parse_size
-from shapelog.text import LARGEST_NUMBER
+from shapelog.text import LARGEST_NUMBER, as_typed
 
 PREFIX = "SHAPELOG_"
 _FILES = ("shapelog.toml", "pyproject.toml")
 _SECTION = re.compile(r"(?m)^[ \t]*\[[ \t]*tool[ \t]*\.[ \t]*[\"']?shapelog\b")
 # Python converts no longer number from text.
 _LONG_NUMBER = re.compile(r"[\d_]{1000,}")
-_LONGEST_SHOWN = 100
 _FLAGS = {**dict.fromkeys(("1", "true", "yes", "on"), True), **dict.fromkeys(("0", "false", "no", "off"), False)}
 
 
@@ -232,10 +231,9 @@ def _check(key: str, value: Any, where: str) -> None:
 
 def _shown(value: Any) -> str:
     try:
-        text = repr(value)
+        return as_typed(repr(value))
     except ValueError:  # an int of thousands of digits
         return "a number of thousands of digits"
-    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
 
 
 def _parse(path: Path) -> tuple[str, dict[str, Any]]:

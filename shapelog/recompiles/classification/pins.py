@@ -6,6 +6,7 @@ from shapelog.reading.records import Specialization
 from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts import CompileFacts, pin_of
 from shapelog.recompiles.tied_sizes import tied_to
+from shapelog.text import beginning
 
 _SHOWN_CODE = 60
 ZERO_OR_ONE = "accept the extra graph: 0 and 1 often need one each; rewrite the line if other values recompile, too"
@@ -76,7 +77,7 @@ def by_whom(item: Specialization) -> str:
     own = next((frame for frame in reversed(frames) if not is_library(frame.file)), frames[-1])
     where = f"{own.file.rsplit('/', 1)[-1]}:{own.line}"
     code = own.code.strip().split("  #")[0]
-    line = f"{where} ({code[:_SHOWN_CODE]}{'…' if len(code) > _SHOWN_CODE else ''})" if code else where
+    line = f"{where} ({beginning(code, _SHOWN_CODE)})" if code else where
     if own is frames[-1] and _is_pinned_by_vmap(item):
         return f"vmap, for the operator at {line},"
     library = "/".join(frames[-1].file.rsplit("/", 2)[-2:])

@@ -10,6 +10,7 @@ import orjson
 from shapelog.model.compile import Compile
 from shapelog.model.frame import Frame
 from shapelog.reading.records import SETTINGS
+from shapelog.text import beginning
 
 # What differs in every compile and means nothing.
 _FLEETING = frozenset(("compile_id", "start_time", "start_time_us", "end_time_us", "stack_trace", "exception_stack_trace"))
@@ -109,5 +110,5 @@ def _text(value: object) -> str:
         return text
     whole = text[:_LONGEST].rpartition(",")[0]
     if not whole or " " in text:
-        return f"{text[:_LONGEST]}…"
+        return beginning(text, _LONGEST)
     return f"{whole} and {text.count(',') - whole.count(',')} more"  # a list, as of dynamic sources

@@ -19,7 +19,7 @@ from shapelog.reporters.html.record_rows import PageRecords, kind_titled
 from shapelog.reporters.html.views.failures_page import FailuresPage
 from shapelog.reporters.html.views.source_page import SourcePage
 from shapelog.rule_docs import anchor
-from shapelog.text import file_name, one_line, some
+from shapelog.text import beginning, file_name, one_line, some
 
 # Longer texts make the index heavy and no result clearer.
 _MAX_TITLE, _MAX_TEXT = 160, 400
@@ -57,7 +57,7 @@ def search_entries(found: Searchable) -> Iterator[SearchEntry]:
     """All entries; of results that fit equally well, those that come first are shown first. Another kind is another function here."""
     parts = (_functions, _suggestions, _cards, _rules, _changes, _recompiles, _lines, _settings, _downloads)
     for entry in chain(*(part(found) for part in parts), islice(_payloads(found), _MAX_PAYLOADS)):
-        yield entry._replace(title=_clipped(entry.title, _MAX_TITLE), text=_clipped(entry.text, _MAX_TEXT))
+        yield entry._replace(title=beginning(one_line(entry.title), _MAX_TITLE), text=beginning(one_line(entry.text), _MAX_TEXT))
 
 
 def _functions(found: Searchable) -> Iterator[SearchEntry]:
@@ -127,7 +127,7 @@ def _downloads(found: Searchable) -> Iterator[SearchEntry]:
 def _recompiles(found: Searchable) -> Iterator[SearchEntry]:
     pairs = ((view, item, item.recompile) for view, item in found.compiles if item.recompile)
     for view, item, recompile in islice(pairs, _MAX_RECOMPILES):
-        reason = _clipped(item.compile.reasons[0].text, _MAX_REASON) if item.compile.reasons else ""
+        reason = beginning(one_line(item.compile.reasons[0].text), _MAX_REASON) if item.compile.reasons else ""
         text = _listed(f"{' '.join(recompile.codes)} {view.frame.title_of([item.compile])}: {item.headline}", reason)
         yield SearchEntry(item.anchor, item.compile.reference, text, "recompilation")
 
@@ -170,8 +170,3 @@ def _place(file: str, line: int) -> str:
 
 def _listed(*parts: str) -> str:
     return " · ".join(filter(None, parts))
-
-
-def _clipped(text: str, longest: int) -> str:
-    text = one_line(text)
-    return text if len(text) <= longest else f"{text[:longest]}…"
