@@ -63,7 +63,7 @@ class Reader:
         """Count one record, and decode its header where the model uses it or where its first line does not look whole."""
         start, stop, json_start, json_end, _, process, kind_text, name_text = place
         kind = kind_text.decode("ascii")
-        is_named = kind == "artifact" or kind == "graph_dump"
+        is_named = kind in ("artifact", "graph_dump")
         name = name_text.decode("utf-8", "replace") if is_named else ""
         is_used = self._is_used(place, kind, name)
         header = None
