@@ -2384,6 +2384,13 @@ def test_a_class_is_no_function_whatever_the_name_of_its_module() -> None:
     assert (cause.codes, cause.sentence) == (("SL311",), "kind changed from the class Rows to list")
 
 
+@pytest.mark.parametrize("kind", ["numpy._ArrayFunctionDispatcher", "numpy.ufunc"])
+def test_a_function_of_numpy_is_no_object_to_be_created_once(kind: str) -> None:
+    trees = [guard_tree(tensor_match(), identity("L['op']", number, kind)) for number in (7001, 7002)]
+    cause = only(two(*trees, f"___check_obj_id(op, 7001), type=<class '{kind}'>"))
+    assert (cause.codes, cause.sentence) == (("SL311",), "op is a different library function")
+
+
 def test_an_operator_of_python_is_named_as_its_node_in_the_graph() -> None:
     trees = [guard_tree(tensor_match(), identity("L['op']", number, "builtin_function_or_method")) for number in (1, 2)]
     graphs = graph_text(INPUT, "lt = l_x_ < 3;  l_x_ = None"), graph_text(INPUT, 'ge_1: "b8[10, 8]" = l_x_ >= 3;  l_x_ = None')

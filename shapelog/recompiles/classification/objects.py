@@ -20,7 +20,8 @@ from shapelog.recompiles.passed_functions import functions_in, functions_that_br
 from shapelog.rules import Verdict
 from shapelog.text import with_article
 
-_LIBRARY_FUNCTIONS = frozenset(("function", "builtin_function_or_method"))
+# The last two are of NumPy: ``numpy.amin``, ``numpy.add``.
+_LIBRARY_FUNCTIONS = frozenset(("function", "builtin_function_or_method", "_ArrayFunctionDispatcher", "ufunc"))
 KINDS_OF_FUNCTIONS = {
     "function": "a Python function",
     "builtin_function_or_method": "a built-in function",
