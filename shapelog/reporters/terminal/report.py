@@ -216,6 +216,7 @@ def _summary(page: TextPage, report: Report) -> None:
             page.line(f"{later.label} is compilation no. {later.id.compile + 1} of its function: TORCH_LOGS=recompiles shows why", indent=2)
     elif not summary.limit_hits:
         nothing = "no compilation is in this log" if report.trace.is_text else "nothing was compiled in this run"
+        nothing = f"{plural(report.unfinished, 'compilation')} did not finish" if report.unfinished else nothing
         page.line((f"Summary: {'no compilation succeeded' if summary.failures else nothing}", "bold"))
     if cached := sum(item.weight for frame in report.frames for item in frame.compiles if item.compile.is_cached):
         which = f"{cached} " if cached != summary.compiles else "all " if cached > 1 else ""
@@ -237,7 +238,7 @@ def _summary(page: TextPage, report: Report) -> None:
         page.line(("this torch version does not record when the recompile limit is reached", "dim"), indent=2)
     if summary.failures and (not summary.compiles or report.trace.breaks_alone):
         page.line((f"{plural(summary.failures, 'compilation')} failed", "bold red"), taking(summary.failed_seconds), indent=2)
-    if report.unfinished:
+    if report.unfinished and (summary.compiles or summary.limit_hits or summary.failures):
         page.line((f"{plural(report.unfinished, 'compilation')} did not finish", "bold yellow"), indent=2)
 
 

@@ -238,3 +238,7 @@ def test_the_summary_counts_compilations_that_did_not_finish() -> None:
     summary = next(number for number, line in enumerate(lines) if line.startswith("Summary: 1 compilation"))
     assert "  1 compilation did not finish" in lines[summary:]
     assert "did not finish" not in shown("lab/compiled_autograd_batch.log.gz")
+    alone = make.report(make.trace(make.dynamo_start("g", id="1/0"), make.dynamo_start("h", id="2/0")))
+    text = renderer("report", "terminal")(alone, Options(color=False, width=80)).decode()
+    assert "Summary: 2 compilations did not finish" in text
+    assert "nothing was compiled" not in text
