@@ -514,7 +514,7 @@ _ALL = (
         "SL905",
         "mixed-processes",
         Verdict.TRACE,
-        "several processes wrote to one file; if they cannot be separated, their compilations may be mixed up",
+        "several processes or threads wrote to one file; where their records cannot be separated, compilations may be mixed up",
         problems=("mixed-processes", "overlapping-compiles"),
     ),
     Rule(

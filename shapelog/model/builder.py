@@ -88,9 +88,7 @@ class ProcessState:
 
 
 class Builder:
-    """Takes the decoded records of one file, in order. ``outside`` counts, by kind, those that belong to no compile; ``overlaps`` are
-    the ids of compiles that were started again before they ended.
-    """
+    """Takes the decoded records of one file, in order. ``outside`` counts, by kind, those that belong to no compile."""
 
     def __init__(self, reader: Reader, file_rank: int | None, debug: bool = False) -> None:
         self.reader = reader
@@ -101,7 +99,6 @@ class Builder:
         self.torch_version = ""
         self.config: Config | None = None
         self.outside: dict[str, int] = {}
-        self.overlaps: list[str] = []
         self._reasons: dict[str, Reason] = {}
         self._tensors: dict[bytes, DescribedTensor] = {}
 
@@ -200,8 +197,7 @@ class Builder:
         compile = process.current.get(key)
         attempt = attempt if isinstance(attempt, int) else 0
         if compile is not None and self._is_over(compile, record, header, attempt, process):
-            if not compile.finished and compile.started and not process.number:
-                self.overlaps.append(str(compile.id))
+            compile.was_cut_off = not compile.finished and compile.started and not process.number
             if frame >= 0:
                 process.generation += compile.id.generation == process.generation
             compile = None

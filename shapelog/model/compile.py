@@ -69,6 +69,7 @@ class Compile:
     that is an input as well; ``symbols`` those of the last attempt; ``reasons`` PyTorch's reason for each earlier entry, most recently
     used first. ``stack`` is the call stack, outermost frame first. ``offset`` is that of its first record in the file. ``seconds``
     includes the backward graphs that were compiled later.
+    ``was_cut_off``: its id began again before it ended, in a file whose records name no process, so its end may be with another one.
     ``other_records`` holds those of further kinds by their type (``reading.records.PARSERS``).
     ``inductor`` are name, offset and payload of what Inductor wrote about its distributed graphs (see ``payloads.distributed``).
     ``links`` are (name, address), as a backend wrote them; ``rank_notes`` are (artifact, text) about what ranks compared or agreed on;
@@ -100,6 +101,7 @@ class Compile:
     metrics: Metrics = field(default_factory=Metrics)
     backward: tuple[Metrics, ...] = ()
     outcome: Outcome = Outcome.UNFINISHED
+    was_cut_off: bool = False
     graph_is_symbolic: bool = False
     payloads: Payloads | None = None
     graph_span: Span | None = None
@@ -119,6 +121,11 @@ class Compile:
 
     def _repr_html_(self) -> str:
         return in_notebook("object", self)
+
+    @property
+    def did_not_finish(self) -> bool:
+        """Whether it began and no end of it is recorded. Of what compiled autograd captures, neither is recorded."""
+        return self.outcome is Outcome.UNFINISHED and bool(self.stack.header) and not self.was_cut_off
 
     @property
     def shown_label(self) -> str:

@@ -31,6 +31,7 @@ class CompileBuilder:
     rank: int | None = None
     attempt: int = 0
     started: bool = False
+    was_cut_off: bool = False
     stack: Stack = field(default_factory=Stack)
     inputs: dict[str, Input] = field(default_factory=dict)
     numbered: dict[tuple[int, int], Source] = field(default_factory=dict)

@@ -111,11 +111,11 @@ def _file_problems(builder: Builder, opened: OpenTrace) -> list[Problem]:
         numbers = ", ".join(str(number) for number in builder.processes)
         text = f"records of {len(builder.processes)} processes ({numbers}) in one file, as forked children write; they are read separately"
         found.append(Problem("mixed-processes", text, opened.name, count=len(builder.processes), severity=INFO))
-    if builder.overlaps:
-        ids = ", ".join(dict.fromkeys(builder.overlaps))
-        wrote = "several processes or threads wrote this file, and their records cannot be separated"
-        text = f"compile {ids} was started again before it ended: {wrote}"
-        found.append(Problem("overlapping-compiles", text, opened.name, count=len(builder.overlaps)))
+    cut_off = [str(compile.id) for process in builder.processes.values() for compile in process.compiles if compile.was_cut_off]
+    if cut_off:
+        ids = ", ".join(dict.fromkeys(cut_off))
+        text = f"compiled again before the compilation ended: {ids}; the records name no process, so they cannot be separated"
+        found.append(Problem("overlapping-compiles", text, opened.name, count=len(cut_off)))
     if builder.outside:
         kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(builder.outside.items()))
         text = f"records outside of any compile, as ahead-of-time compilation and old versions of compiled autograd write: {kinds}"

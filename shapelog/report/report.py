@@ -158,9 +158,9 @@ class Report(NamedTuple):
 
     @property
     def unfinished(self) -> int:
-        """How many compilations began and did not finish, on all ranks. Of what compiled autograd captures, neither is recorded."""
+        """How many compilations began and did not finish, on all ranks."""
         every = (item for frame in self.frames for item in frame.compiles)
-        return sum(item.weight for item in every if item.compile.outcome is Outcome.UNFINISHED and item.compile.stack.header)
+        return sum(item.weight for item in every if item.compile.did_not_finish)
 
     def words_of(self, verdict: Verdict) -> str:
         """A verdict in words. Without graphs and guards it is only probable that marking is enough."""

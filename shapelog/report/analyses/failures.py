@@ -155,7 +155,7 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
                     yield _forbidden(explained, frame, compile, recompiles.get(compile))
                 elif compile.outcome is Outcome.FAILED:
                     yield _failure(frame, compile, earlier, has_code, is_text=explained.trace.is_text)
-                elif compile.outcome is Outcome.UNFINISHED and compile.stack.header:
+                elif compile.did_not_finish:
                     ended = "was still being compiled when the trace ended: the process exited or was killed"
                     how = ended if compile.order == last else "never finished compiling: the attempt was abandoned"
                     sentence, place = f"{frame.title_of([compile])} {how}", location_of(frame)
