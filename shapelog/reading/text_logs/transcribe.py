@@ -168,7 +168,8 @@ class Transcriber:
                         message.lines += lines[at:]
                         break
                     self._finish(message)
-                message = self._open[key] = OpenMessage(head, kind, number + at, self._damaged(head, kind, text))
+                message = OpenMessage(head, kind, number + at, self._damaged(head, kind, text))
+                self._last = self._open[key] = message
                 message.begin(text)
                 if _PLAIN in self._open:
                     self._finish(self._open.pop(_PLAIN))
