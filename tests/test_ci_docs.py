@@ -13,6 +13,7 @@ import click
 import pytest
 import yaml
 from click.testing import CliRunner
+from fenced import blocks
 
 import shapelog
 from shapelog.cli.main import cli
@@ -44,10 +45,6 @@ def tables() -> list[dict[str, list[str]]]:
 
 def table(first: str) -> dict[str, list[str]]:
     return next(table for table in tables() if first in table)
-
-
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", TEXT, re.M | re.S)
 
 
 def test_the_keys_are_those_that_are_read() -> None:
@@ -105,7 +102,7 @@ def test_the_example_of_precedence_is_right(tmp_path: Path, monkeypatch: pytest.
 
 def test_the_settings_that_are_shown_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    (block,) = blocks("toml")
+    (block,) = blocks(GUIDE, "toml")
     (tmp_path / "pyproject.toml").write_text(block, encoding="utf-8")
     done = CliRunner().invoke(cli, ["check", str(SMALL)])
     assert (done.exit_code, "baseline not found: shapelog-baseline.json" in done.stderr) == (2, True)
@@ -117,7 +114,7 @@ def test_the_settings_that_are_shown_are_read(tmp_path: Path, monkeypatch: pytes
 def test_the_outputs_shown_are_written_where_the_guide_has_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
-    lines = next(block for block in blocks("bash") if "-o -" in block).splitlines()
+    lines = next(block for block in blocks(GUIDE, "bash") if "-o -" in block).splitlines()
     outputs = [
         CliRunner().invoke(cli, shlex.split(line.replace("check trace", f"check {SMALL}"), comments=True)[1:]).stdout for line in lines
     ]
@@ -128,7 +125,7 @@ def test_the_outputs_shown_are_written_where_the_guide_has_them(tmp_path: Path, 
 
 
 def test_the_files_that_are_shown_are_the_files() -> None:
-    shown = blocks("yaml")
+    shown = blocks(GUIDE, "yaml")
     assert (ROOT / "docs" / "github" / "compile-health.yml").read_text(encoding="utf-8") in shown
     assert [block for block in shown if block.startswith(".shapelog-check:") and JOB.read_text(encoding="utf-8").endswith(f"\n{block}")]
 

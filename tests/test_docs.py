@@ -11,6 +11,7 @@ import click
 import pytest
 import yaml
 from command_line import call
+from fenced import FENCE, blocks
 
 from shapelog.cli.main import cli
 
@@ -20,11 +21,6 @@ SKILL = ROOT / "skills" / "debug-recompiles" / "SKILL.md"
 PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md")), SKILL]
 # Columns of the outputs, so that lines fit into a page.
 WIDTH = "92"
-FENCE = re.compile(r"^```(?P<language>[a-z]*)\n(?P<text>.*?)^```$", re.M | re.S)
-
-
-def blocks(page: Path, language: str) -> list[str]:
-    return [found["text"] for found in FENCE.finditer(page.read_text(encoding="utf-8")) if found["language"] == language]
 
 
 def sessions() -> Iterator[tuple[Path, list[tuple[str, str]]]]:
@@ -107,6 +103,22 @@ def test_a_command_has_the_options_that_are_typed(page: str, command: str) -> No
 def test_python_in_a_page_is_python(page: Path) -> None:
     for block in blocks(page, "python"):
         ast.parse(block)
+
+
+def test_the_program_of_the_tutorial_is_the_one_that_was_recorded() -> None:
+    program = (ROOT / "fixtures" / "tutorial" / "classify.py").read_text(encoding="utf-8")
+    _, _, code = program.partition('"""\n\n')
+    assert blocks(DOCS / "tutorial.md", "python")[0] == code
+
+
+@pytest.mark.torch
+def test_the_change_of_the_tutorial_pads_a_batch_of_one_and_no_other() -> None:
+    torch = pytest.importorskip("torch")
+    change = blocks(DOCS / "tutorial.md", "python")[1]
+    for batch, padded in ((1, 2), (2, 2), (8, 8)):
+        names = {"torch": torch, "batch": batch, "length": 5}
+        exec(compile(change, "docs/tutorial.md", "exec"), names)
+        assert (names["ids"].shape, names["mask"].shape) == ((padded, 5), (padded, 5))
 
 
 def test_the_examples_of_the_python_api_run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import make
 import pytest
+from fenced import blocks
 from payload_text import guard_tree, tensor_match
 
 import shapelog
@@ -23,6 +24,7 @@ from shapelog.reporters.terminal.pytest import explanation, headline, summary
 
 Session = Callable[..., pytest.RunResult]
 ROOT = Path(shapelog.__file__).parents[1]
+PAGE = Path(__file__).parents[1] / "docs" / "pytest.md"
 MARKS = """
     import pytest
 
@@ -521,8 +523,8 @@ def compiling(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
     monkeypatch.chdir(tmp_path)
     torch._dynamo.reset()
 
-    def run(tests: str, *options: str) -> pytest.RunResult:
-        (tmp_path / "test_it.py").write_text(HEAD + tests, encoding="utf-8")
+    def run(tests: str, *options: str, head: str = HEAD) -> pytest.RunResult:
+        (tmp_path / "test_it.py").write_text(head + tests, encoding="utf-8")
         (tmp_path / "pytest.ini").write_text("[pytest]")
         ended = pytest.main(["-p", "shapelog.pytest_plugin", "-p", "no:cacheprovider", "--shapelog", *options, "test_it.py"])
         shown = capsys.readouterr()
@@ -806,6 +808,15 @@ def test_something():
         ["1 test compiled: 2 compilations, 1 recompilation", "1 recompilation  2 compilations  test_it.py::test_something"]
     )
     assert [path.name for path in (tmp_path / "kept").iterdir()] == ["test_it.py.test_something.log"]
+
+
+@pytest.mark.torch
+def test_the_example_of_the_page_fails_as_the_page_shows(compiling: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    (example,), (shown, *_) = blocks(PAGE, "python"), blocks(PAGE, "")
+    done = compiling(example, head="")
+    done.assert_outcomes(failed=1)
+    assert shown in "\n".join(done.outlines) + "\n"
 
 
 @pytest.mark.torch
