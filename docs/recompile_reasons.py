@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
-from shapelog.reading.payloads.reason_families import FAMILIES, Family, Group
+from shapelog.reading.payloads.reason_families import FAMILIES, Family, Topic
 from shapelog.reporters.rules_markdown import plain
 from shapelog.rule_docs import anchor
 from shapelog.rules import RULES
@@ -20,16 +20,16 @@ Each example is followed by what it means, its usual causes, and what helps, wit
 def page() -> str:
     """The page with its list written anew."""
     introduction = PAGE.read_text(encoding="utf-8").partition(_LIST.partition("\n")[0])[0]
-    groups = {group: [family for family in FAMILIES if family.group is group] for group in Group}
-    lines = [_index(group, families) for group, families in groups.items()]
-    for group, families in groups.items():
-        lines += [f"## {group.value}", "", *(line for family in families for line in _entry(family))]
+    topics = {topic: [family for family in FAMILIES if family.topic is topic] for topic in Topic}
+    lines = [_index(topic, families) for topic, families in topics.items()]
+    for topic, families in topics.items():
+        lines += [f"## {topic.value}", "", *(line for family in families for line in _entry(family))]
     return introduction + _LIST + "\n".join(lines).rstrip("\n") + "\n"
 
 
-def _index(group: Group, families: list[Family]) -> str:
+def _index(topic: Topic, families: list[Family]) -> str:
     links = "".join(f"\n- [{family.title}](#{family.name}): {', '.join(_beginnings(family))}" for family in families)
-    return f"**{group.value}**\n{links}\n"
+    return f"**{topic.value}**\n{links}\n"
 
 
 def _beginnings(family: Family) -> list[str]:

@@ -20,7 +20,7 @@ from shapelog.model.compile import Outcome
 from shapelog.model.exports import ExportResult
 from shapelog.recompiles.shape_table import State
 from shapelog.report.details.uncompiled_calls import Eager
-from shapelog.report.frame_changes import Effect, Gain, Loss, Since
+from shapelog.report.frame_changes import DynamicSince, Effect, Gain, Loss
 from shapelog.report.report import analyze
 from shapelog.report.steps.step import StepKind
 from shapelog.reporters.json import advice, check, compare, explain, extraction, fix, fleet, lines, report, rules, trend, verification
@@ -139,7 +139,7 @@ ENUMS = {
     ("", "confidence"): list({level for level, _ in suggestions._CONFIDENCE.values()}),
     ("", "state"): values(State),
     ("", "effect"): values(Effect),
-    ("", "since"): values(Since),
+    ("", "since"): values(DynamicSince),
     ("", "eager"): values(Eager),
     ("", "gains"): values(Gain),
     ("", "losses"): values(Loss),

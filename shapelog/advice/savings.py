@@ -17,7 +17,7 @@ from shapelog.reading.payloads.source_names import Source
 MOST_FOLLOWED = 30_000
 
 
-class Lost(NamedTuple):
+class LostSavings(NamedTuple):
     """What would come back without some marks: the number of compiles and limit hits in sum, and the calls that nothing would serve, with
     the plans that have them.
     """
@@ -100,7 +100,7 @@ class Savings:
     def __init__(self, replayed: Replay, chosen: Marks) -> None:
         self.chosen = set(chosen)
         self.steps_left = MOST_FOLLOWED
-        self._known: dict[frozenset[int], Lost] = {}
+        self._known: dict[frozenset[int], LostSavings] = {}
         self._closed: set[int] = set()
         self._plans = {plan: _ServedCalls(plan, chosen) for plan in replayed.plans}
         # Of each choice of a route that these marks open: the number of the route, and the marks that are left to choose from.
@@ -125,7 +125,7 @@ class Savings:
                 self._by_mark.setdefault(mark, []).append(len(self._choices))
             self._choices.append((number, marks))
 
-    def lost_without(self, unit: Iterable[Mark]) -> Lost:
+    def lost_without(self, unit: Iterable[Mark]) -> LostSavings:
         """What would come back without these marks."""
         members = frozenset(unit)
         broken = self._broken_by(members)
@@ -151,7 +151,7 @@ class Savings:
             self.steps_left -= steps
         return found
 
-    def _lost(self, unit: Marks, broken: frozenset[int]) -> Lost:
+    def _lost(self, unit: Marks, broken: frozenset[int]) -> LostSavings:
         total, calls = 0, []
         plans = []
         for plan, changed in self._changes(unit, broken).items():
@@ -161,7 +161,7 @@ class Savings:
             total += plan.weight * (len(lost) - won)
             calls += [plan.calls[index].compile for index in lost]
             plans += [plan] if lost else []
-        return Lost(total, tuple(calls), tuple(plans))
+        return LostSavings(total, tuple(calls), tuple(plans))
 
     def drop(self, unit: Iterable[Mark]) -> None:
         """Take these marks away."""

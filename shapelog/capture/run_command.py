@@ -37,7 +37,7 @@ class CannotStartError(ShapelogError):
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class CommandRun:
     """A command that has ended.
 
     ``returncode`` is as in a shell: 128 + N if signal N (``killed_by``) ended the command. ``seconds`` is wall time. ``files`` are the
@@ -68,7 +68,7 @@ class Run:
         return select_files(self.files, notes)
 
 
-def run(command: Sequence[str], trace_dir: Path, *, env: Mapping[str, str] | None = None) -> Run:
+def run(command: Sequence[str], trace_dir: Path, *, env: Mapping[str, str] | None = None) -> CommandRun:
     """Run ``command`` to its end with TORCH_TRACE set to ``trace_dir``, and with the variables of ``env``.
 
     It inherits stdin, stdout, stderr and the rest of the environment, so its child processes (those of torchrun, say) are recorded
@@ -95,7 +95,7 @@ def run(command: Sequence[str], trace_dir: Path, *, env: Mapping[str, str] | Non
     except OSError as error:
         lost = f"{trace_dir}: cannot read the trace after the command ended: {error.strerror or error}"
     changed = sorted(path for path, state in after.items() if before.get(path) != state)
-    return Run(
+    return CommandRun(
         returncode=ended if ended >= 0 else SIGNALED - ended,
         killed_by=-ended if ended < 0 else None,
         seconds=seconds,
@@ -130,7 +130,7 @@ def _why_nothing_compiled() -> str:
     )
 
 
-def end_like(run: Run, otherwise: int = 0) -> NoReturn:
+def end_like(run: CommandRun, otherwise: int = 0) -> NoReturn:
     """End this process as the command ended; with ``otherwise`` if the command ended with 0.
 
     A shell stops a script or a loop on Ctrl-C only if the command died of SIGINT, so that signal is raised again. Other signals

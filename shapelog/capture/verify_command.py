@@ -61,7 +61,7 @@ def run_and_verify(
     return show(verification) or (0 if verification.helped else DID_NOT_HELP)
 
 
-def _record(command: Sequence[str], folder: Path, caches: Path | None, variables: dict[str, str]) -> run_command.Run:
+def _record(command: Sequence[str], folder: Path, caches: Path | None, variables: dict[str, str]) -> run_command.CommandRun:
     """Run it with a temporary directory of its own: in ``caches``, or else, and where a first run removed that, in the usual place."""
     where = caches if caches and caches.is_dir() else None
     with tempfile.TemporaryDirectory(prefix="shapelog-cache-", dir=where, ignore_cleanup_errors=True) as cache:

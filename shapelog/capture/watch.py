@@ -38,7 +38,7 @@ State = tuple[tuple[str, int, int], ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Event:
+class WatchEvent:
     """A compile that has ended. ``when`` is when it began, by the clock of the machine that wrote it: ``1120 08:27:33.313000``, or "".
 
     One that ``is_whole`` has all that will be written of it.
@@ -66,9 +66,9 @@ class Snapshot:
     waiting: str
     watched: float
     silent: float | None
-    events: tuple[Event, ...]
-    fresh: tuple[Event, ...]
-    unfinished: tuple[Event, ...]
+    events: tuple[WatchEvent, ...]
+    fresh: tuple[WatchEvent, ...]
+    unfinished: tuple[WatchEvent, ...]
     unread: tuple[str, ...]
     running: int | None
     known: int
@@ -102,8 +102,8 @@ class Watch:
     _files: dict[Path, _Read] = field(default_factory=dict)
     _report: Report | None = None
     _waiting: str = ""
-    _events: tuple[Event, ...] = ()
-    _unfinished: tuple[Event, ...] = ()
+    _events: tuple[WatchEvent, ...] = ()
+    _unfinished: tuple[WatchEvent, ...] = ()
     _reported: set[tuple[int | None, int, str]] = field(default_factory=set)
     _writers: set[int] = field(default_factory=set)
     _alive: int = 0
@@ -277,13 +277,13 @@ def _is_whole(rank: Rank, frame: Frame, compile: Compile) -> bool:
     return compile.metrics.seconds is not None
 
 
-def _events(report: Report) -> Iterator[Event]:
+def _events(report: Report) -> Iterator[WatchEvent]:
     recompiles = {item.compile: item for item in report.recompiles}
     for rank in report.trace.ranks:
         for frame in rank.frames:
             for compile in frame.compiles:
                 when = rank.payloads.reader.time_at(compile.offset) if rank.payloads else ""
-                yield Event(when, frame, compile, recompiles.get(compile), _is_whole(rank, frame, compile))
+                yield WatchEvent(when, frame, compile, recompiles.get(compile), _is_whole(rank, frame, compile))
 
 
 def _state_of(where: Path) -> State:

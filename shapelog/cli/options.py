@@ -19,7 +19,7 @@ from shapelog.reporters import Options, Result, renderer
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
-class Seconds(click.FloatRange):
+class SecondsRange(click.FloatRange):
     """A finite number of seconds: ``nan``, which Python reads as a number, is neither more nor less than any limit."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -249,7 +249,7 @@ transfer_options = _offer(
     unpacking_option,
     click.option(
         "--timeout",
-        type=Seconds(0, min_open=True),
+        type=SecondsRange(0, min_open=True),
         default=WEB_TIMEOUT,
         metavar="SECONDS",
         help=f"Give up when a web server sends nothing for this long.  [default: {WEB_TIMEOUT:g}]",
@@ -282,7 +282,7 @@ policy_options = _offer(
     click.option("--max-recompiles", type=click.IntRange(0), metavar="N", help="Fail if the run has more than N recompilations."),
     click.option(
         "--max-avoidable-seconds",
-        type=Seconds(0),
+        type=SecondsRange(0),
         metavar="S",
         help="Fail if avoidable recompilations take longer than S seconds.",
     ),

@@ -13,7 +13,7 @@ from shapelog.text import plural, rank_list
 _T = TypeVar("_T")
 
 
-class Group(NamedTuple):
+class RankGroup(NamedTuple):
     """Ranks that have one value of a property in common, and that value in a few words."""
 
     ranks: tuple[int, ...]
@@ -25,7 +25,7 @@ class ComparedProperty(NamedTuple):
 
     name: str
     title: str
-    groups: tuple[Group, ...]
+    groups: tuple[RankGroup, ...]
     unknown: tuple[int, ...]
     note: str = ""
 
@@ -153,11 +153,11 @@ def _compared(
         else:
             found[key] = ([*numbers], words(value))
     ordered = sorted(found.items(), key=lambda pair: (-len(pair[1][0]), min(pair[1][0])))
-    groups: list[Group] = []
+    groups: list[RankGroup] = []
     used: set[str] = set()
     for key, (members, sentence) in ordered:
         more = _from(ordered[0][0], key) if sentence in used else ""
-        groups.append(Group(tuple(sorted(members)), sentence + more))
+        groups.append(RankGroup(tuple(sorted(members)), sentence + more))
         used.add(sentence)
     return ComparedProperty(name, title, tuple(groups), tuple(sorted(unknown)), note or (missing if unknown else ""))
 

@@ -16,7 +16,7 @@ _Steps = tuple[Step, ...]
 _Dim = tuple[str, int]
 
 
-class Side(NamedTuple):
+class RanksSide(NamedTuple):
     """What some ranks did where ranks first differ. ``label`` and ``title`` are "" for those that compiled nothing more."""
 
     ranks: tuple[int, ...]
@@ -29,7 +29,7 @@ class Divergence(NamedTuple):
     """The first compile in which ranks differ: how many they have in common before it, and what each group did."""
 
     position: int
-    sides: tuple[Side, ...]
+    sides: tuple[RanksSide, ...]
 
     @property
     def sentence(self) -> str:
@@ -83,7 +83,7 @@ def divergence(classes: list[RankClass]) -> Divergence | None:
     return None
 
 
-def _sides(groups: list[list[RankClass]], position: int) -> Iterator[Side]:
+def _sides(groups: list[list[RankClass]], position: int) -> Iterator[RanksSide]:
     """First the side that recompiled, since its cause is known; then those of more ranks."""
     sides: list[tuple[list[int], _Steps, Step | None]] = []
     for members in groups:
@@ -96,7 +96,7 @@ def _sides(groups: list[list[RankClass]], position: int) -> Iterator[Side]:
         words = _did(step, main if index else None) if step else _ended(steps)
         if index and (step is None or step.key != main.key):
             words = f"{_instead(steps, main, position)}: {'they' if len(numbers) > 1 else 'it'} {words}"
-        yield Side(tuple(numbers), step.label if step else "", step.title if step else "", words)
+        yield RanksSide(tuple(numbers), step.label if step else "", step.title if step else "", words)
 
 
 _OUTCOMES = {

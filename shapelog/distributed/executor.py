@@ -38,7 +38,7 @@ class Executor:
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class LostTask:
     """A task without a result, and why: one line that does not name the task."""
 
     reason: str
@@ -62,10 +62,10 @@ def gather(
     tasks: Iterable[T],
     patience: float = PATIENCE,
     note: Callable[[str], None] = lambda text: None,
-) -> Generator[tuple[T, R | Lost], None, None]:
+) -> Generator[tuple[T, R | LostTask], None, None]:
     """Each task with its result, in the order in which they finish; only a few tasks for each worker are taken from ``tasks`` in advance.
 
-    ``call`` is a function of a module; it, tasks and results are pickled. A task is Lost if ``call`` raises an exception, if its worker or
+    ``call`` is a function of a module; it, tasks and results are pickled. A task is lost if ``call`` raises an exception, if its worker or
     the scheduler dies, or if there is no worker for ``patience`` seconds. Where no process can be started, this one runs the tasks, and
     ``note`` is called with a line about it. Raises ShapelogError if there is no scheduler.
     """
@@ -75,12 +75,12 @@ def gather(
             # One of these killed its worker, and is found by running each alone.
             for task, _ in retry:
                 killers = yield from _run(workers, call, iter((task,)), 1, note)
-                yield from ((killer, Lost(reason)) for killer, reason in killers)
+                yield from ((killer, LostTask(reason)) for killer, reason in killers)
 
 
 def _run(
     workers: Workers, call: Callable[[T], R], tasks: Iterator[T], max_pending: int, note: Callable[[str], None]
-) -> Generator[tuple[T, R | Lost], None, list[tuple[T, str]]]:
+) -> Generator[tuple[T, R | LostTask], None, list[tuple[T, str]]]:
     """Run tasks until there are no more or a worker dies. Returns the tasks whose worker died, of them or of another one, and how."""
     retry: list[tuple[T, str]] = []
     first = list(islice(tasks, max_pending))
@@ -105,7 +105,7 @@ def _run(
                     pending |= {_submit(workers, pool, call, task): task for task in islice(tasks, room)}
                 yield task, _outcome(workers, future)
     if pending:
-        yield from ((task, Lost(failure)) for task in chain((task for task, _ in retry), pending.values(), tasks))
+        yield from ((task, LostTask(failure)) for task in chain((task for task, _ in retry), pending.values(), tasks))
         return []
     return retry
 
@@ -122,22 +122,22 @@ def _submit(workers: Workers, pool: Pool, call: Callable[[T], R], task: T) -> "F
 def _work(version: str, call: Callable[[T], object], task: T) -> bytes:
     """In a worker: the pickled result. A result that cannot be pickled, or an exception that cannot be unpickled, would block a cluster."""
     if version != __version__:
-        return pickle.dumps(Lost(f"the worker has shapelog {__version__}, and {version} is needed"))
+        return pickle.dumps(LostTask(f"the worker has shapelog {__version__}, and {version} is needed"))
     try:
         return pickle.dumps(call(task))
     except (Exception, SystemExit) as error:  # the worker goes on
-        return pickle.dumps(Lost(_one_line(error)))
+        return pickle.dumps(LostTask(_one_line(error)))
 
 
 def _outcome(workers: Workers, future: "Future[bytes]") -> Any:
     if future.cancelled():
-        return Lost(workers.failure() or "the Dask scheduler dropped it")
+        return LostTask(workers.failure() or "the Dask scheduler dropped it")
     error = future.exception()
     if error is None:
         return pickle.loads(future.result())
     if isinstance(error, (ImportError, AttributeError)) and "shapelog" in str(error):
-        return Lost(f"its worker cannot load shapelog {__version__} ({error})")
-    return Lost(_one_line(error))
+        return LostTask(f"its worker cannot load shapelog {__version__} ({error})")
+    return LostTask(_one_line(error))
 
 
 def _one_line(error: BaseException) -> str:

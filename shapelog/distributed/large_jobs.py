@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
 
-from shapelog.distributed.executor import Executor, Lost, gather
+from shapelog.distributed.executor import Executor, LostTask, gather
 from shapelog.distributed.summarize import summaries
 from shapelog.errors import DATA_LOSS, Problem, ShapelogError
 from shapelog.model.load import build, name_of, with_logs
@@ -72,12 +72,12 @@ class ReadOptions:
     with_records: bool = False
 
 
-def read_file(task: Task) -> FileResult | Lost:
-    """In a worker: read one file, explain its recompiles, and summarize its ranks. It is Lost if it cannot be opened."""
+def read_file(task: Task) -> FileResult | LostTask:
+    """In a worker: read one file, explain its recompiles, and summarize its ranks. It is LostTask if it cannot be opened."""
     try:
         reader = Reader(open_trace(_file(task)), task.is_strict)
     except ShapelogError as error:
-        return Lost(str(error).removeprefix(f"{task.name}: "))
+        return LostTask(str(error).removeprefix(f"{task.name}: "))
     try:
         trace = build(Selection((TraceFile(None, task.name, task.rank),)), [reader])
     except ShapelogError as error:  # not one record
@@ -201,8 +201,8 @@ class _LargeJob:
             self.ranks += item.ranks
             self.file_indexes += [index] * len(item.ranks)
 
-    def _add(self, index: int, result: FileResult | Lost) -> None:
-        if isinstance(result, Lost):
+    def _add(self, index: int, result: FileResult | LostTask) -> None:
+        if isinstance(result, LostTask):
             self.refusals[index] = result.reason
         else:
             damage = self.unpacked.get(index, (0, ""))[1]

@@ -22,7 +22,7 @@ from shapelog.fix.imports import IMPORT, torch_name
 from shapelog.fix.marking import CallMarks, Marking, used_names
 from shapelog.fix.module_lines import ModuleLines, after_imports_edit
 from shapelog.fix.names import Names
-from shapelog.fix.settings import Setting, settings_of
+from shapelog.fix.settings import FixSetting, settings_of
 from shapelog.fix.source_files import CannotPlaceError, FileNotFoundHereError, SourceFile, SourceTree, quoted_lines
 from shapelog.model.compile import resumed_by
 from shapelog.model.frame import Frame
@@ -65,7 +65,7 @@ class Fix(NamedTuple):
     advice: Advice
     placed: tuple[Placed, ...]
     not_placed: tuple[NotPlaced, ...]
-    settings: tuple[Setting, ...]
+    settings: tuple[FixSetting, ...]
     patches: tuple[FilePatch, ...]
 
     @property
@@ -213,7 +213,7 @@ class _Plan:
             entries = dict.fromkeys((*self.advice.set_already, *(entry for item in self.listed for entry in item.entries)))
             self.module.add(self.list_file, f"compiler.config.{_LIST} = {listed(tuple(entries))}", tuple(item.id for item in self.listed))
 
-    def set(self, setting: Setting) -> Setting:
+    def set(self, setting: FixSetting) -> FixSetting:
         """The setting in the file whose code runs first, or with the reason why it is not."""
         labels = set(setting.step.labels)
         frames = [frame for frame in self.report.trace.frames if any(compile.label in labels for compile in frame.compiles)]

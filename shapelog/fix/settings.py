@@ -26,7 +26,7 @@ _TRACE_MORE = frozenset(
 )
 
 
-class Setting(NamedTuple):
+class FixSetting(NamedTuple):
     """A setting that would remove graph breaks or failures. ``id`` is ``S1``, ``reason`` why it cannot be placed, "" where it is."""
 
     id: str
@@ -68,7 +68,7 @@ class Setting(NamedTuple):
             raise CannotPlaceError("it changes more than what is traced, so read PyTorch's hint before you set it")
 
 
-def settings_of(steps: tuple[NextStep, ...]) -> Iterator[Setting]:
+def settings_of(steps: tuple[NextStep, ...]) -> Iterator[FixSetting]:
     """Each setting once, of the most worthwhile step that names it, with the condition that any step has for it."""
     interruptions = (step for step in steps if step.kind in (StepKind.GRAPH_BREAK, StepKind.FAILURE))
     named = [(line, step) for step in interruptions for line in step.text if line.startswith(_OF_DYNAMO)]  # not what it imports
@@ -77,4 +77,4 @@ def settings_of(steps: tuple[NextStep, ...]) -> Iterator[Setting]:
     for line, step in named:
         texts.setdefault(with_condition.get(line, line), step)
     for number, (text, step) in enumerate(texts.items(), 1):
-        yield Setting(f"S{number}", text, step)
+        yield FixSetting(f"S{number}", text, step)

@@ -13,7 +13,7 @@ from shapelog.model.compile_builder import CompileBuilder
 from shapelog.model.exports import Export
 from shapelog.model.ids import CompileId
 from shapelog.model.payloads import Payloads
-from shapelog.reading.export_records import PARSERS, Assumed, Began, Expression, MismatchedKernel, MissingKernel, Undecided
+from shapelog.reading.export_records import PARSERS, Assumed, Began, MismatchedKernel, MissingKernel, SymbolicExpression, Undecided
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.reading.records import GuardAdded, Specialization, StackFrame, Symbol
 from shapelog.reading.scanner import Record
@@ -137,7 +137,7 @@ def _export(opened: _OpenExport, label: str, rank: int | None, payloads: Payload
         undecided=tuple(parsed.get(Undecided, ())),
         missing_kernels=tuple(dict.fromkeys(parsed.get(MissingKernel, ()))),
         mismatched_kernels=tuple(dict.fromkeys(parsed.get(MismatchedKernel, ()))),
-        expressions={item.number: item for item in parsed.get(Expression, ())},
+        expressions={item.number: item for item in parsed.get(SymbolicExpression, ())},
         metrics=compile.metrics,
         program_span=built.program_span,
         partial_span=built.partial_span,

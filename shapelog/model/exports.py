@@ -6,7 +6,7 @@ from enum import Enum
 from functools import cached_property
 
 from shapelog.display import in_notebook
-from shapelog.reading.export_records import Assumed, Expression, MismatchedKernel, MissingKernel, Undecided
+from shapelog.reading.export_records import Assumed, MismatchedKernel, MissingKernel, SymbolicExpression, Undecided
 from shapelog.reading.payloads.compiler_messages import CompilerMessage, compiler_message
 from shapelog.reading.payloads.exported_programs import Range, lines_of, parse_range, range_constraints
 from shapelog.reading.payloads.source_names import is_library
@@ -45,7 +45,7 @@ class Export:
     undecided: tuple[Undecided, ...] = ()
     missing_kernels: tuple[MissingKernel, ...] = ()
     mismatched_kernels: tuple[MismatchedKernel, ...] = ()
-    expressions: Mapping[int, Expression] = field(default_factory=dict, repr=False)
+    expressions: Mapping[int, SymbolicExpression] = field(default_factory=dict, repr=False)
     metrics: Metrics = field(default_factory=Metrics)
     program_span: Span | None = None
     partial_span: Span | None = None

@@ -71,7 +71,7 @@ def mismatched_kernel(body: Body, stacks: Stacks) -> MismatchedKernel:
     return MismatchedKernel(str(body["op"]), str(body.get("reason", "")))
 
 
-class Expression(NamedTuple):
+class SymbolicExpression(NamedTuple):
     """An expression over symbols: the operation that made it, its arguments as text, and the numbers of those that are expressions."""
 
     number: int
@@ -82,8 +82,8 @@ class Expression(NamedTuple):
     user_stack: Stack
 
 
-def expression(body: Body, stacks: Stacks) -> Expression:
-    return Expression(
+def expression(body: Body, stacks: Stacks) -> SymbolicExpression:
+    return SymbolicExpression(
         number=number_in(body["result_id"]),
         method=str(body.get("method", "")),
         text=str(body["result"]),

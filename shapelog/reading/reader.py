@@ -11,7 +11,7 @@ from shapelog.reading.kinds import DECODED, DECODED_ARTIFACTS, DECODED_DUMPS, EN
 from shapelog.reading.ledger import Ledger
 from shapelog.reading.open_trace import FileBytes, OpenTrace
 from shapelog.reading.record_positions import RecordPositions
-from shapelog.reading.scanner import ANNOUNCED, ANNOUNCEMENT_SIZE, LONGEST, Location, Record, Span, decode, locate, name_in, scan
+from shapelog.reading.scanner import ANNOUNCED, ANNOUNCEMENT_SIZE, LONGEST, Record, RecordLocation, Span, decode, locate, name_in, scan
 
 _AUTOMATIC_DYNAMIC = b'\t{\n\t"name": "automatic_dynamic"'
 _NEWLINE = b"\n"
@@ -59,7 +59,7 @@ class Reader:
             elif (record := self._record(place)) is not None:
                 yield record
 
-    def _record(self, place: Location) -> Record | None:
+    def _record(self, place: RecordLocation) -> Record | None:
         """Count one record, and decode its header where the model uses it or where its first line does not look whole."""
         start, stop, json_start, json_end, _, process, kind_text, name_text = place
         kind = kind_text.decode("ascii")
@@ -96,7 +96,7 @@ class Reader:
             self._check_payload(record, header)
         return record
 
-    def _is_used(self, place: Location, kind: str, name: str) -> bool:
+    def _is_used(self, place: RecordLocation, kind: str, name: str) -> bool:
         """Whether the model is built from this record; of events, one that reports an automatic dynamic source is."""
         if kind == "chromium_event":
             begin = place.json_end + 1
@@ -107,7 +107,7 @@ class Reader:
             return name.startswith(DECODED_DUMPS)
         return KINDS.get(kind) == DECODED
 
-    def _looks_whole(self, place: Location, kind: str, name: str) -> bool:
+    def _looks_whole(self, place: RecordLocation, kind: str, name: str) -> bool:
         """Whether the first line ends as PyTorch ends it, with the announcement of a payload where there is one."""
         # The last record may be cut off, and of one of an unknown kind, or without a name, only the JSON shows what it is.
         if place.stop == self.trace.size or kind not in KINDS or (kind == "artifact" and not name):
@@ -115,7 +115,7 @@ class Reader:
         tail = place.json[-ANNOUNCEMENT_SIZE:]
         return tail.endswith(b"}") and tail.startswith(ANNOUNCED) == (place.json_end + 1 < place.stop)
 
-    def _header_of(self, place: Location, kind: str) -> dict[str, Any] | None:
+    def _header_of(self, place: RecordLocation, kind: str) -> dict[str, Any] | None:
         """The JSON object of a record; None, and a problem, where there is none."""
         kind = kind if kind in KINDS else "of unknown kind"
         size = place.json_end - place.json_start
@@ -129,7 +129,7 @@ class Reader:
             self._lose(place, "bad-json", f"the JSON of this record ({kind}) cannot be read")
         return header
 
-    def _lose(self, place: Location, code: str, message: str) -> None:
+    def _lose(self, place: RecordLocation, code: str, message: str) -> None:
         self.ledger.lose(place.start, code, message, size=place.stop - place.start)
 
     def _lose_lines(self, start: int, stop: int) -> None:

@@ -35,7 +35,7 @@ LONGEST = 64 << 20
 _WINDOW, _LONGEST_HEAD = 1 << 20, 16 << 10
 
 
-class Location(NamedTuple):
+class RecordLocation(NamedTuple):
     """Where a record lies, in bytes from the start of the file, and what its first line begins with.
 
     The record ends before ``stop``, its JSON before ``json_end``, where the first line does. ``json`` is empty where it is longer than
@@ -86,11 +86,11 @@ class Record(NamedTuple):
         return Span(self.json_end + 1, self.stop, digest if isinstance(digest, str) else "")
 
 
-def scan(data: Buffer, size: int) -> Iterator[Location]:
+def scan(data: Buffer, size: int) -> Iterator[RecordLocation]:
     """Every record, and the lines between two of them that belong to none, in file order and without gaps."""
     start = _begin(data, size)
     if start:
-        yield Location(0, start)
+        yield RecordLocation(0, start)
     first = locate(data, start) if start < size else None
     head = first[2:] if first else ()
     for base in range(0, size, _WINDOW):
@@ -99,10 +99,10 @@ def scan(data: Buffer, size: int) -> Iterator[Location]:
         at = 0
         while (following := (_NEXT if head else _NEXT_RECORD).search(window, at)) and base + following.start() < end:
             stop, at = base + following.start() + 1, following.end()
-            yield Location(start, stop, *head)
+            yield RecordLocation(start, stop, *head)
             start, head = stop, _head(data, window, base, following)
     if start < size:
-        yield Location(start, size, *head)
+        yield RecordLocation(start, size, *head)
 
 
 def _begin(data: Buffer, size: int) -> int:
@@ -119,11 +119,11 @@ def _begin(data: Buffer, size: int) -> int:
     return size
 
 
-def locate(data: Buffer, start: int) -> Location | None:
+def locate(data: Buffer, start: int) -> RecordLocation | None:
     """The first line of the record that starts there, taken for the whole record; None where none starts."""
     line = data[start : start + _LONGEST_HEAD]
     head = _FIRST.match(line)
-    return Location(start, len(data), *_head(data, line, start, head)) if head is not None else None
+    return RecordLocation(start, len(data), *_head(data, line, start, head)) if head is not None else None
 
 
 def _window(data: Buffer, start: int, stop: int) -> bytes:
@@ -131,7 +131,7 @@ def _window(data: Buffer, start: int, stop: int) -> bytes:
 
 
 def _head(data: Buffer, window: bytes, base: int, head: re.Match[bytes]) -> tuple[int, int, bytes, int, bytes, bytes] | tuple[()]:
-    """The fields of a Location behind ``stop``, none for a line that belongs to no record. ``window`` starts at ``base``."""
+    """The fields of a RecordLocation behind ``stop``, none for a line that belongs to no record. ``window`` starts at ``base``."""
     if head[_PROCESS] is None:
         return ()
     start, newline = head.start(_JSON), head.end()

@@ -12,7 +12,7 @@ from shapelog.model.trace import Trace
 from shapelog.reading.payloads.cache_keys import MISS
 from shapelog.report.break_changes import BreakChange, break_changes
 from shapelog.report.details.cache_remedies import cache_problem
-from shapelog.report.details.metric_fields import Setting
+from shapelog.report.details.metric_fields import SettingChange
 from shapelog.report.details.run_settings import settings_of_runs
 from shapelog.report.export_changes import ExportChanges, export_changes
 from shapelog.report.frame_changes import (
@@ -22,7 +22,7 @@ from shapelog.report.frame_changes import (
     Effect,
     Gain,
     Loss,
-    Side,
+    RunSide,
     break_facts,
     cause_changes,
     counted,
@@ -141,7 +141,7 @@ class Comparison:
     headline: Headline
     notes: tuple[str, ...]
     exports: ExportChanges
-    settings: tuple[Setting, ...] = ()
+    settings: tuple[SettingChange, ...] = ()
     paths: tuple[str, str] = ("", "")
 
     @property
@@ -219,7 +219,7 @@ def _breaks(pairs: Sequence[Pair], is_unrecorded: bool) -> dict[Pair, tuple[Brea
     return dict(zip(pairs, break_changes(codes), strict=True))
 
 
-def _change(before: Side, after: Side, breaks: tuple[BreakChange, ...], owner: FrameChange | None = None) -> FrameChange:
+def _change(before: RunSide, after: RunSide, breaks: tuple[BreakChange, ...], owner: FrameChange | None = None) -> FrameChange:
     if before.code and after.code:
         gains, losses = gains_and_losses(before, after, breaks)
         facts = facts_of(before, after, gains, losses)
@@ -242,7 +242,7 @@ def _change(before: Side, after: Side, breaks: tuple[BreakChange, ...], owner: F
     )
 
 
-def _lone(before: Side, after: Side, owner: FrameChange | None) -> tuple[tuple[Gain, ...], tuple[Loss, ...], str]:
+def _lone(before: RunSide, after: RunSide, owner: FrameChange | None) -> tuple[tuple[Gain, ...], tuple[Loss, ...], str]:
     """Code that one trace alone has. A piece of code that both have was split off, or is part of its graph again."""
     counts = after.counts if after.code else before.counts
     failed = f" and {counted(counts.failures, 'failed compilation')}" if counts.failures else ""
@@ -368,7 +368,7 @@ def _same(frames: tuple[FrameChange, ...], was: Counts, now: Counts) -> Headline
     return Headline("No difference", f"{counted(now.compiles, 'compilation')} in both runs{why}")
 
 
-def _notes(before: Report, after: Report, settings: tuple[Setting, ...], *cached: int) -> Iterator[str]:
+def _notes(before: Report, after: Report, settings: tuple[SettingChange, ...], *cached: int) -> Iterator[str]:
     """What else differs between the runs, and what keeps the comparison from being sure."""
     one, other = before.trace, after.trace
     versions = [trace.torch_version or trace.version_guess for trace in (one, other)]

@@ -48,7 +48,7 @@ class Loss(Enum):
     COMPILES = "more compiles"
 
 
-class Since(Enum):
+class DynamicSince(Enum):
     """From when on a dim or int was dynamic."""
 
     NEVER = "static"
@@ -100,12 +100,12 @@ class DimChange:
 
     axis: str
     source: str
-    before: Since
-    after: Since
+    before: DynamicSince
+    after: DynamicSince
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class RunSide:
     """One code in one run with its frames' reports; ``code`` is None where that run does not have it."""
 
     code: Code | None
@@ -118,10 +118,10 @@ class Side:
         return tuple(compile for frame in (self.code.frames if self.code else ()) for compile in frame.compiles)
 
 
-def side_of(code: Code | None, report: Report, reports: Mapping[Frame, FrameReport], is_unrecorded: bool) -> Side:
+def side_of(code: Code | None, report: Report, reports: Mapping[Frame, FrameReport], is_unrecorded: bool) -> RunSide:
     """``is_unrecorded``: whether the torch version records neither graph breaks nor the recompile limit."""
     if code is None:
-        return Side(None, report.remedies)
+        return RunSide(None, report.remedies)
     own = tuple(reports[frame] for frame in code.frames)
     compiles = [item for report in own for item in report.compiles]
     compiled = [item for item in compiles if item.compile.outcome is Outcome.COMPILED]
@@ -134,7 +134,7 @@ def side_of(code: Code | None, report: Report, reports: Mapping[Frame, FrameRepo
         cached=sum(item.weight for item in compiles if item.compile.is_cached),
         seconds=math.fsum(report.seconds for report in own),
     )
-    return Side(code, report.remedies, own, counts)
+    return RunSide(code, report.remedies, own, counts)
 
 
 def summed(counts: Sequence[Counts], is_unrecorded: bool) -> Counts:
@@ -149,7 +149,7 @@ def _failed(compile: Compile) -> bool:
     return compile.outcome is Outcome.FAILED or (compile.outcome is Outcome.UNFINISHED and compile.stack.header is not None)
 
 
-def cause_changes(before: Side, after: Side) -> tuple[CauseChange, ...]:
+def cause_changes(before: RunSide, after: RunSide) -> tuple[CauseChange, ...]:
     """The causes of either run, those that changed most first."""
     was, now = causes_of(before), causes_of(after)
     remedies = _remedies(before) | _remedies(after)
@@ -171,7 +171,7 @@ def _in_order(causes: Iterable[CauseChange]) -> tuple[CauseChange, ...]:
     return tuple(sorted(causes, key=lambda item: (-abs(item.after - item.before), -item.after, item.code, item.axis)))
 
 
-def causes_of(side: Side) -> Counter[tuple[str, str]]:
+def causes_of(side: RunSide) -> Counter[tuple[str, str]]:
     """(rule code, property) → in how many recompiles; those that failed or were refused count as well."""
     found: Counter[tuple[str, str]] = Counter()
     for item in (item for report in side.reports for item in report.compiles):
@@ -181,7 +181,7 @@ def causes_of(side: Side) -> Counter[tuple[str, str]]:
     return found
 
 
-def _remedies(side: Side) -> dict[tuple[str, str], Remedy]:
+def _remedies(side: RunSide) -> dict[tuple[str, str], Remedy]:
     """(rule code, property) → what helps; why marking is not enough wins over what to mark."""
     found = {(UNEXPLAINED.code, ""): Remedy(UNEXPLAINED, UNEXPLAINED.remedy)}
     for recompile, cause in ((item, cause) for report in side.reports for item in report.recompiles for cause in item.causes):
@@ -191,7 +191,7 @@ def _remedies(side: Side) -> dict[tuple[str, str], Remedy]:
     return found
 
 
-def dim_changes(before: Side, after: Side) -> tuple[DimChange, ...]:
+def dim_changes(before: RunSide, after: RunSide) -> tuple[DimChange, ...]:
     """The dims and ints that both runs look at and that are dynamic from another compile on, or in one run alone."""
     if not any(compile.is_dynamic for side in (before, after) for compile in side.compiles):
         return ()
@@ -200,9 +200,9 @@ def dim_changes(before: Side, after: Side) -> tuple[DimChange, ...]:
     return tuple(item for item in found if item.before is not item.after)
 
 
-def _since(side: Side) -> dict[str, tuple[str, Since]]:
+def _since(side: RunSide) -> dict[str, tuple[str, DynamicSince]]:
     """Property → (source, from when on it is dynamic), over the compiles that produced code."""
-    found: dict[str, tuple[str, Since]] = {}
+    found: dict[str, tuple[str, DynamicSince]] = {}
     for report in side.reports:
         table = report.shapes
         columns = [index for index, compile in enumerate(table.compiles) if compile.outcome is Outcome.COMPILED]
@@ -210,14 +210,16 @@ def _since(side: Side) -> dict[str, tuple[str, Since]]:
             states = [state for index in columns if (state := row.cells[index].state) is not State.ABSENT]
             if not states:
                 continue
-            since = Since.FIRST if states[0] is State.DYNAMIC else Since.LATER if State.DYNAMIC in states else Since.NEVER
+            since = (
+                DynamicSince.FIRST if states[0] is State.DYNAMIC else DynamicSince.LATER if State.DYNAMIC in states else DynamicSince.NEVER
+            )
             known = found.setdefault(row.name, (row.source, since))[1]
-            if known is Since.NEVER and since is not known:  # a generation before it was static throughout
-                found[row.name] = (row.source, Since.LATER)
+            if known is DynamicSince.NEVER and since is not known:  # a generation before it was static throughout
+                found[row.name] = (row.source, DynamicSince.LATER)
     return found
 
 
-def gains_and_losses(before: Side, after: Side, breaks: tuple[BreakChange, ...]) -> tuple[tuple[Gain, ...], tuple[Loss, ...]]:
+def gains_and_losses(before: RunSide, after: RunSide, breaks: tuple[BreakChange, ...]) -> tuple[tuple[Gain, ...], tuple[Loss, ...]]:
     """What is better and what is worse about code that both runs have."""
     was, now = before.counts, after.counts
     if not now.compiles:  # eager in both, or lost: whatever else went down did so because nothing is compiled
@@ -243,7 +245,7 @@ def gains_and_losses(before: Side, after: Side, breaks: tuple[BreakChange, ...])
     return tuple(gains), tuple(losses)
 
 
-def facts_of(before: Side, after: Side, gains: tuple[Gain, ...], losses: tuple[Loss, ...]) -> tuple[str, ...]:
+def facts_of(before: RunSide, after: RunSide, gains: tuple[Gain, ...], losses: tuple[Loss, ...]) -> tuple[str, ...]:
     """Sentences about code that both runs have, what is worse first."""
     was, now = before.counts, after.counts
     shown = [gain for gain in gains if gain is not Gain.FAILURES or Gain.CODE not in gains]
@@ -263,7 +265,7 @@ def facts_of(before: Side, after: Side, gains: tuple[Gain, ...], losses: tuple[L
 def dim_facts(dims: tuple[DimChange, ...]) -> tuple[str, ...]:
     """A sentence for each kind of change, with the first dim and how many more there are."""
     facts = []
-    for since in Since:
+    for since in DynamicSince:
         named = [item.axis for item in dims if item.after is since]
         if named:
             facts.append(f"{named[0]} {f'and {len(named) - 1} more are' if len(named) > 1 else 'is'} {since.value}")
@@ -279,7 +281,7 @@ def break_facts(breaks: tuple[BreakChange, ...]) -> tuple[str, ...]:
     return (f"new graph break{where}: {new[0].words}" + (f", and {len(new) - 1} more" if len(new) > 1 else ""),)
 
 
-def _loss_sentence(loss: Loss, before: Side, after: Side) -> str:
+def _loss_sentence(loss: Loss, before: RunSide, after: RunSide) -> str:
     was, now = before.counts, after.counts
     if loss is Loss.CODE:
         return f"lost its compiled code ({counted(was.compiles, 'compilation')} before) and runs in eager mode or raises: {_ended(after)}"
@@ -295,7 +297,7 @@ def _loss_sentence(loss: Loss, before: Side, after: Side) -> str:
     return instead(was.compiles, now.compiles, "compilation") + why
 
 
-def _gain_sentence(gain: Gain, before: Side, after: Side) -> str:
+def _gain_sentence(gain: Gain, before: RunSide, after: RunSide) -> str:
     was, now = before.counts, after.counts
     if gain is Gain.CODE:
         return f"now compiled ({counted(now.compiles, 'compilation')}); it was not before"
@@ -305,7 +307,7 @@ def _gain_sentence(gain: Gain, before: Side, after: Side) -> str:
         return instead(was.failures, now.failures, "failed compilation")
     if gain is Gain.BREAKS:
         return _breaks_instead(was, now, "fewer")
-    left = max(cause_changes(Side(None, after.remedies), after), key=lambda item: item.after, default=None)
+    left = max(cause_changes(RunSide(None, after.remedies), after), key=lambda item: item.after, default=None)
     rest = f", still recompiles for {_named(left)}" if left else ", no recompilations remain" if was.recompiles else ""
     return instead(was.compiles, now.compiles, "compilation") + rest
 
@@ -321,7 +323,7 @@ def _named(item: CauseChange) -> str:
     return f"{item.axis or item.rule.name} ({item.code})"
 
 
-def _ended(side: Side, outcomes: tuple[Outcome, ...] = _WITHOUT_CODE) -> str:
+def _ended(side: RunSide, outcomes: tuple[Outcome, ...] = _WITHOUT_CODE) -> str:
     """How the last compile with one of these outcomes ended."""
     ended = [item for item in side.compiles if item.outcome in outcomes]
     if not ended:

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from shapelog.errors import ShapelogError
-from shapelog.tables.schema import VERSION, Column, columns
+from shapelog.tables.schema import VERSION, SchemaColumn, columns
 
 if TYPE_CHECKING:
     import pyarrow
@@ -43,7 +43,7 @@ def arrow_schema(table: str, is_partitioned: bool = False) -> "pyarrow.Schema":
     return arrow().schema([_field(item) for item in found], metadata=metadata)
 
 
-def _field(column: Column) -> "pyarrow.Field":
+def _field(column: SchemaColumn) -> "pyarrow.Field":
     pyarrow = arrow()
     kinds = {
         str: pyarrow.string(),

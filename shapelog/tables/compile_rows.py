@@ -14,7 +14,7 @@ from shapelog.report.report import Report
 from shapelog.tables.schema import NO_RANK, CauseRow, CollectiveRow, CompileRow, FailureRow, GraphBreakRow, PhaseRow, RecompileRow
 
 
-class Code(NamedTuple):
+class CodeColumns(NamedTuple):
     """The columns that most tables begin with."""
 
     job: str
@@ -27,9 +27,9 @@ class Code(NamedTuple):
     line: int | None
 
 
-def code_of(job: str, frame: Frame, title: str, compile: Compile) -> Code:
+def code_of(job: str, frame: Frame, title: str, compile: Compile) -> CodeColumns:
     """``job`` is the name of the job, ``title`` that of the frame, which takes time to find."""
-    return Code(
+    return CodeColumns(
         job=job,
         rank=rank_number(frame.rank),
         process=frame.process or None,
@@ -67,7 +67,7 @@ def utc(seconds: float | None) -> datetime | None:
     return None if known is None else datetime.fromtimestamp(known, timezone.utc)
 
 
-def compile_row(code: Code, compile: Compile, is_recompile: bool) -> CompileRow:
+def compile_row(code: CodeColumns, compile: Compile, is_recompile: bool) -> CompileRow:
     return CompileRow(
         *code,
         outcome=compile.outcome.value,
@@ -90,7 +90,7 @@ def cache_outcomes(caches: Iterable[tuple[str, int]], prefix: str) -> str | None
     return " ".join(name.removeprefix(prefix) for name, _ in caches if name.startswith(prefix)) or None
 
 
-def recompile_row(code: Code, why: Recompile, report: Report) -> RecompileRow:
+def recompile_row(code: CodeColumns, why: Recompile, report: Report) -> RecompileRow:
     called = why.frame.caller(why.compile)
     remedy = report.remedies.of_recompile(why)
     return RecompileRow(
@@ -111,7 +111,7 @@ def recompile_row(code: Code, why: Recompile, report: Report) -> RecompileRow:
     )
 
 
-def cause_rows(code: Code, why: Recompile, report: Report) -> Iterator[CauseRow]:
+def cause_rows(code: CodeColumns, why: Recompile, report: Report) -> Iterator[CauseRow]:
     for number, cause in enumerate(why.causes):
         remedy = report.remedies.of((why,), (cause,))
         yield CauseRow(
@@ -134,7 +134,7 @@ def cause_rows(code: Code, why: Recompile, report: Report) -> Iterator[CauseRow]
         )
 
 
-def break_rows(code: Code, compile: Compile) -> Iterator[GraphBreakRow]:
+def break_rows(code: CodeColumns, compile: Compile) -> Iterator[GraphBreakRow]:
     for item in compile.breaks:
         yield GraphBreakRow(
             *code,
@@ -148,7 +148,7 @@ def break_rows(code: Code, compile: Compile) -> Iterator[GraphBreakRow]:
         )
 
 
-def failure_row(code: Code, compile: Compile) -> FailureRow:
+def failure_row(code: CodeColumns, compile: Compile) -> FailureRow:
     message, metrics = compile.failure, compile.metrics
     place = (
         (metrics.fail_file, metrics.fail_line) if metrics.fail_file else next(((item.file, item.line) for item in message.stack[-1:]), None)
@@ -178,12 +178,12 @@ def _scheduled(compile: Compile) -> Iterator[str]:
                 compile.payloads.reader.ledger.add(offset, "bad-json", f"the JSON of this {name} is not as expected")
 
 
-def phase_rows(code: Code, compile: Compile) -> Iterator[PhaseRow]:
+def phase_rows(code: CodeColumns, compile: Compile) -> Iterator[PhaseRow]:
     for phase, spent in compile.phases:
         if spent:
             yield PhaseRow(*code[:4], phase, spent)
 
 
-def collective_rows(code: Code, compile: Compile) -> Iterator[CollectiveRow]:
+def collective_rows(code: CodeColumns, compile: Compile) -> Iterator[CollectiveRow]:
     for position, operation in enumerate(_scheduled(compile)):
         yield CollectiveRow(*code[:4], position, operation)

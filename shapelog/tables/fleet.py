@@ -84,7 +84,7 @@ class FleetAdvice(NamedTuple):
     confidence: str | None
 
 
-class Side(NamedTuple):
+class JobsSide(NamedTuple):
     """Jobs on one side of a date: how many, their processes, and what these took and recompiled on average."""
 
     jobs: int
@@ -141,8 +141,8 @@ class Since(NamedTuple):
     """
 
     date: datetime
-    before: Side
-    after: Side
+    before: JobsSide
+    after: JobsSide
     undated: int
     compared: int
     regressions: tuple[Regression, ...]
@@ -244,8 +244,8 @@ def _last_week(totals: Totals) -> datetime | None:
 
 def _since(rows: Any, date: datetime) -> Since:
     moment = date.timestamp()
-    sides = {is_after: Side(*values) for is_after, *values in rows(queries.SIDES, moment)}
-    nothing = Side(0, 0, 0.0, 0.0)
+    sides = {is_after: JobsSide(*values) for is_after, *values in rows(queries.SIDES, moment)}
+    nothing = JobsSide(0, 0, 0.0, 0.0)
     ((undated,),) = rows(queries.UNDATED)
     ((compared,),) = rows(queries.COMPARED, moment)
     ((exports_compared,),) = rows(queries.EXPORTS_COMPARED, moment)

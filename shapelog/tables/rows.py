@@ -13,7 +13,7 @@ from shapelog.reading.records import StackFrame
 from shapelog.report.report import Report
 from shapelog.rules import Verdict
 from shapelog.tables.compile_rows import (
-    Code,
+    CodeColumns,
     break_rows,
     cause_rows,
     code_of,
@@ -70,8 +70,8 @@ class _Made:
     report: Report
     job: str
     rows: Rows = field(default_factory=lambda: {name: [] for name in TABLES})
-    verdicts: dict[Code, str] = field(default_factory=dict)
-    callers: dict[Code, StackFrame] = field(default_factory=dict)
+    verdicts: dict[CodeColumns, str] = field(default_factory=dict)
+    callers: dict[CodeColumns, StackFrame] = field(default_factory=dict)
 
     def add_frame(self, frame: Frame) -> None:
         recompiles = {item.compile: item for item in self.report.explained.of_frame(frame)}
@@ -136,7 +136,7 @@ def _frames(made: _Made) -> Iterator[FrameRow]:
         compiled = [row for row in members if row.outcome == Outcome.COMPILED.value]
         again = [row for row in compiled if row.is_recompile]
         first = members[0]
-        called = made.callers.get(Code(*first[:8]))
+        called = made.callers.get(CodeColumns(*first[:8]))
         yield FrameRow(
             *key,
             function=first.function,
@@ -148,8 +148,8 @@ def _frames(made: _Made) -> Iterator[FrameRow]:
             failures=sum(row.outcome == Outcome.FAILED.value for row in members),
             seconds=_total(members),
             recompile_seconds=_total(again),
-            marking_seconds=_total(row for row in again if made.verdicts.get(Code(*row[:8])) == Verdict.MARKING.value),
-            code_seconds=_total(row for row in again if made.verdicts.get(Code(*row[:8])) == Verdict.CODE.value),
+            marking_seconds=_total(row for row in again if made.verdicts.get(CodeColumns(*row[:8])) == Verdict.MARKING.value),
+            code_seconds=_total(row for row in again if made.verdicts.get(CodeColumns(*row[:8])) == Verdict.CODE.value),
             called_file=called.file if called else None,
             called_line=called.line if called else None,
         )

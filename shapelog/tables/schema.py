@@ -306,7 +306,7 @@ TABLES: dict[str, type[Any]] = {
 PARTITIONS = ("job", "rank")
 
 
-class Column(NamedTuple):
+class SchemaColumn(NamedTuple):
     """A column: ``kind`` is ``str``, ``int`` (64 bits), ``float`` (64 bits), ``bool`` or ``datetime`` (microseconds, UTC)."""
 
     name: str
@@ -320,12 +320,12 @@ class Column(NamedTuple):
         return self.name in PARTITIONS
 
 
-def columns(table: str) -> tuple[Column, ...]:
+def columns(table: str) -> tuple[SchemaColumn, ...]:
     """The columns of a table, in their order."""
     found = []
     for name, hint in get_type_hints(TABLES[table], include_extras=True).items():
         kind, meaning = get_args(hint)
         members = get_args(kind) if get_origin(kind) in (Union, types.UnionType) else (kind,)
         (plain,) = (member for member in members if member is not type(None))
-        found.append(Column(name, plain, len(members) > 1, meaning))
+        found.append(SchemaColumn(name, plain, len(members) > 1, meaning))
     return tuple(found)

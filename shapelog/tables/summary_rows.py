@@ -5,14 +5,14 @@ from collections.abc import Iterator
 from shapelog.model.rank_summary import RankSummary, Spent, Step
 from shapelog.report.analyses.top_causes import fold
 from shapelog.rules import RULES, UNEXPLAINED
-from shapelog.tables.compile_rows import Code, cache_outcomes, function_at, rank_number
+from shapelog.tables.compile_rows import CodeColumns, cache_outcomes, function_at, rank_number
 from shapelog.tables.schema import CauseRow, CollectiveRow, CompileRow, FailureRow, RecompileRow
 
 
-def code_of_step(job: str, rank: RankSummary, step: Step) -> Code:
+def code_of_step(job: str, rank: RankSummary, step: Step) -> CodeColumns:
     """``job`` is the name of the job."""
     function = function_at(step.code.name, step.code.file, step.code.line)
-    return Code(
+    return CodeColumns(
         job=job,
         rank=rank_number(rank.number),
         process=rank.process or None,
@@ -31,7 +31,7 @@ def _frame_of(label: str) -> str:
     return (parts[0] if parts else "-") + mark + generation
 
 
-def compile_row_of_step(code: Code, step: Step, spent: Spent) -> CompileRow:
+def compile_row_of_step(code: CodeColumns, step: Step, spent: Spent) -> CompileRow:
     return CompileRow(
         *code,
         outcome=step.outcome,
@@ -44,7 +44,7 @@ def compile_row_of_step(code: Code, step: Step, spent: Spent) -> CompileRow:
     )
 
 
-def recompile_row_of_step(code: Code, step: Step, spent: Spent) -> RecompileRow:
+def recompile_row_of_step(code: CodeColumns, step: Step, spent: Spent) -> RecompileRow:
     return RecompileRow(
         *code,
         outcome=step.outcome,
@@ -56,7 +56,7 @@ def recompile_row_of_step(code: Code, step: Step, spent: Spent) -> RecompileRow:
     )
 
 
-def cause_rows_of_step(code: Code, step: Step, spent: Spent) -> Iterator[CauseRow]:
+def cause_rows_of_step(code: CodeColumns, step: Step, spent: Spent) -> Iterator[CauseRow]:
     for number, change in enumerate(step.changes):
         yield CauseRow(
             *code,
@@ -74,10 +74,10 @@ def cause_rows_of_step(code: Code, step: Step, spent: Spent) -> Iterator[CauseRo
         )
 
 
-def failure_row_of_step(code: Code, step: Step, spent: Spent) -> FailureRow:
+def failure_row_of_step(code: CodeColumns, step: Step, spent: Spent) -> FailureRow:
     return FailureRow(*code, step.outcome, spent.compile or None)
 
 
-def collective_rows_of_step(code: Code, step: Step) -> Iterator[CollectiveRow]:
+def collective_rows_of_step(code: CodeColumns, step: Step) -> Iterator[CollectiveRow]:
     for position, operation in enumerate(step.collectives or ()):
         yield CollectiveRow(*code[:4], position, operation)

@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from shapelog.distributed.executor import Executor, Lost, gather
+from shapelog.distributed.executor import Executor, LostTask, gather
 from shapelog.distributed.large_jobs import ReadOptions, load_large_job
 from shapelog.errors import ShapelogError
 from shapelog.model.load import load
@@ -72,7 +72,7 @@ def write_jobs(
     tasks = (JobTask(source, place.address, form, how, files) for source, files in jobs)
     here = ((task, write_one(task)) for task in tasks)
     for task, result in gather(executor, write_one, tasks, note=note) if executor else here:
-        done = _lost(task, result) if isinstance(result, Lost) else result
+        done = _lost(task, result) if isinstance(result, LostTask) else result
         if done.refusal:
             raise ShapelogError(f"{place.title}: {done.refusal}")
         yield done
@@ -121,7 +121,7 @@ def _modified(selection: Selection) -> float | None:
     return max(times, default=None)
 
 
-def _lost(task: JobTask, lost: Lost) -> JobResult:
+def _lost(task: JobTask, lost: LostTask) -> JobResult:
     return _unread(task, f"{redacted_url(task.source)}: {lost.reason}")
 
 

@@ -22,7 +22,7 @@ import pytest
 
 import shapelog
 from shapelog.distributed import large_jobs, process_pool
-from shapelog.distributed.executor import Executor, Lost, gather, parse_executor
+from shapelog.distributed.executor import Executor, LostTask, gather, parse_executor
 from shapelog.distributed.process_pool import Processes
 from shapelog.errors import NoWorkersError, ShapelogError
 from shapelog.reading.inputs import select_files
@@ -151,25 +151,25 @@ def test_by_default_there_are_as_many_processes_as_cores() -> None:
 def test_processes_that_are_not_forked_do_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
     found = dict(gather(Executor("processes", 1), errands.die_of_three, range(5)))
-    assert found == {0: 0, 1: 1, 2: 2, 3: Lost(KILLED), 4: 4}
+    assert found == {0: 0, 1: 1, 2: 2, 3: LostTask(KILLED), 4: 4}
 
 
 @both
 def test_an_exception_is_the_reason_why_a_task_is_lost(executor: Executor) -> None:
     found = dict(gather(executor, errands.fail, range(6)))
-    assert found == {0: 0, 1: 1, 2: 2, 3: Lost(r"KeyError: 'no\nsuch key'"), 4: 4, 5: 5}
+    assert found == {0: 0, 1: 1, 2: 2, 3: LostTask(r"KeyError: 'no\nsuch key'"), 4: 4, 5: 5}
 
 
 @both
 def test_a_call_of_sys_exit_ends_only_its_task(executor: Executor) -> None:
-    assert list(gather(executor, errands.leave, [7])) == [(7, Lost("SystemExit: 7"))]
+    assert list(gather(executor, errands.leave, [7])) == [(7, LostTask("SystemExit: 7"))]
 
 
 @both
 def test_a_result_that_cannot_be_pickled_is_lost_alone(executor: Executor) -> None:
     found = dict(gather(executor, errands.unpicklable, range(3)))
     assert (found[0], found[2]) == (0, 2)
-    assert isinstance(found[1], Lost)
+    assert isinstance(found[1], LostTask)
     assert re.fullmatch("TypeError: cannot pickle '?code'? objects?", found[1].reason)
 
 
@@ -177,7 +177,7 @@ def test_a_result_that_cannot_be_pickled_is_lost_alone(executor: Executor) -> No
 def test_a_task_that_cannot_be_pickled_is_lost_alone(executor: Executor) -> None:
     task = errands.Unpicklable()
     assert sorted(gather(executor, type, [1, task, 2]), key=repr) == sorted(
-        [(1, int), (2, int), (task, Lost("TypeError: not me"))], key=repr
+        [(1, int), (2, int), (task, LostTask("TypeError: not me"))], key=repr
     )
 
 
@@ -199,7 +199,7 @@ def test_in_a_daemonic_process_the_tasks_run_in_it(monkeypatch: pytest.MonkeyPat
     monkeypatch.setitem(multiprocessing.current_process()._config, "daemon", True)  # type: ignore[attr-defined]
     notes: list[str] = []
     found = gather(Executor("processes", 2), errands.fail, range(20), note=notes.append)
-    assert dict(found) == {number: Lost("KeyError: 'no\\nsuch key'") if number == 3 else number for number in range(20)}
+    assert dict(found) == {number: LostTask("KeyError: 'no\\nsuch key'") if number == 3 else number for number in range(20)}
     assert notes == [
         "the ranks are read one by one, because no other process can be started (daemonic processes are not allowed to have children)"
     ]
@@ -255,7 +255,7 @@ def test_a_worker_that_is_killed_once_costs_nothing(
 
 def test_a_task_that_kills_its_process_is_lost_alone() -> None:
     found = dict(gather(Executor("processes", 2), errands.die_of_three, range(20)))
-    assert found == {number: number if number != 3 else Lost(KILLED) for number in range(20)}
+    assert found == {number: number if number != 3 else LostTask(KILLED) for number in range(20)}
 
 
 @dask
@@ -276,11 +276,11 @@ for task, result in sorted(gather(parse_executor(sys.argv[2]), errands.die_of_th
     lines = done.stdout.decode().splitlines()
     lost = lines.pop(3)
     assert lines == [f"{number} {number}" for number in range(5) if number != 3]
-    assert re.fullmatch(r"3 Lost\(reason='worker tcp://127.0.0.1:\d+ died while reading it'\)", lost)
+    assert re.fullmatch(r"3 LostTask\(reason='worker tcp://127.0.0.1:\d+ died while reading it'\)", lost)
 
 
 def test_a_job_ends_though_every_task_kills_its_process() -> None:
-    assert dict(gather(Executor("processes", 2), errands.die, range(10))) == dict.fromkeys(range(10), Lost(KILLED))
+    assert dict(gather(Executor("processes", 2), errands.die, range(10))) == dict.fromkeys(range(10), LostTask(KILLED))
 
 
 @dask
@@ -290,7 +290,7 @@ def test_a_job_ends_though_every_task_kills_its_worker(dask_cluster: Any, monkey
     assert sorted(found) == [0, 1]
     # The latter if both died while they were starting.
     reasons = re.compile(r"worker tcp://127.0.0.1:\d+ died while reading it|no worker was left")
-    assert all(isinstance(lost, Lost) and reasons.fullmatch(lost.reason) for lost in found.values())
+    assert all(isinstance(lost, LostTask) and reasons.fullmatch(lost.reason) for lost in found.values())
 
 
 DRIVER = """
@@ -361,7 +361,7 @@ def test_without_dask_the_error_names_what_to_install(monkeypatch: pytest.Monkey
 @dask
 def test_a_cluster_without_workers_is_given_up(scheduler: Any) -> None:
     found = dict(gather(parse_executor(scheduler.scheduler_address), errands.square, range(20), patience=0.05))
-    assert found == dict.fromkeys(range(20), Lost("no worker was left"))
+    assert found == dict.fromkeys(range(20), LostTask("no worker was left"))
 
 
 @dask
@@ -377,9 +377,9 @@ def test_when_the_scheduler_ends_the_rest_is_lost(scheduler: Any) -> None:
     results = gather(parse_executor(scheduler.scheduler_address), errands.square, range(200), HANGS)
     next(results)
     scheduler.close()
-    lost = [result for _, result in results if isinstance(result, Lost)]
+    lost = [result for _, result in results if isinstance(result, LostTask)]
     assert lost
-    assert set(lost) == {Lost("the connection to the Dask scheduler was lost")}
+    assert set(lost) == {LostTask("the connection to the Dask scheduler was lost")}
 
 
 @dask
@@ -387,7 +387,7 @@ def test_a_worker_with_another_shapelog_is_reported(dask_cluster: Any, monkeypat
     here = shapelog.__version__
     monkeypatch.setattr("shapelog.distributed.executor.__version__", "99.0")
     found = list(gather(parse_executor(dask_cluster.scheduler_address), errands.square, [1]))
-    assert found == [(1, Lost(f"the worker has shapelog {here}, and 99.0 is needed"))]
+    assert found == [(1, LostTask(f"the worker has shapelog {here}, and 99.0 is needed"))]
 
 
 @dask
@@ -400,7 +400,7 @@ def test_a_worker_without_shapelog_is_reported(dask_cluster: Any) -> None:
         client.run(errands.hide)
         ((_, lost),) = gather(executor, errands.square, [1])
         client.run(errands.show)
-    assert isinstance(lost, Lost)
+    assert isinstance(lost, LostTask)
     assert re.fullmatch(rf"its worker cannot load shapelog {re.escape(shapelog.__version__)} \(.*shapelog.*\)", lost.reason)
 
 

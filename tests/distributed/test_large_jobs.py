@@ -18,7 +18,7 @@ from payload_text import size_mismatch
 import shapelog
 from shapelog.cli.main import cli
 from shapelog.distributed import large_jobs
-from shapelog.distributed.executor import Executor, Lost
+from shapelog.distributed.executor import Executor, LostTask
 from shapelog.distributed.large_jobs import FileResult, ReadOptions, Task, choose_representatives, load_large_job, read_file
 from shapelog.distributed.summarize import all_ranks
 from shapelog.errors import ShapelogError
@@ -53,7 +53,7 @@ def written(folder: Path, *traces: bytes) -> Path:
 
 def one_by_one(
     executor: Executor, call: Callable[[Task], FileResult], tasks: Iterable[Task], **_: object
-) -> Iterator[tuple[Task, FileResult | Lost]]:
+) -> Iterator[tuple[Task, FileResult | LostTask]]:
     """In this process what workers do, with tasks and results pickled."""
     for task in tasks:
         yield task, pickle.loads(pickle.dumps(call(pickle.loads(pickle.dumps(task)))))
@@ -344,7 +344,7 @@ def test_ranks_at_a_url_are_fetched_by_workers(here: None) -> None:
 def load_url(url: str, seen: list[str]) -> Trace:
     def gather(
         executor: Executor, call: Callable[[Task], FileResult], tasks: Iterable[Task], **_: object
-    ) -> Iterator[tuple[Task, FileResult | Lost]]:
+    ) -> Iterator[tuple[Task, FileResult | LostTask]]:
         for task in tasks:
             seen.append(task.address)
             yield task, call(task)

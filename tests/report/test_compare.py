@@ -14,7 +14,7 @@ from recorded import RECORDED, report_of
 
 import shapelog
 from shapelog.report.compare import Comparison, FrameChange, compare
-from shapelog.report.frame_changes import CauseChange, Effect, Gain, Loss, Since
+from shapelog.report.frame_changes import CauseChange, DynamicSince, Effect, Gain, Loss
 from shapelog.rules import RULES, Remedy
 
 BREAK = "Graph break in user code at /srv/app/model.py:{line}\nGraph Break Reason: {reason}\nUser code traceback:\n"
@@ -98,7 +98,9 @@ def test_fewer_compiles_are_better() -> None:
     frame = only(found)
     assert (frame.gains, frame.losses, frame.effect) == ((Gain.COMPILES,), (), Effect.BETTER)
     assert frame.causes == (cause_change("SL101", "x.size[0]", 2, 0, MARK),)
-    assert [(dim.axis, dim.source, dim.before, dim.after) for dim in frame.dims] == [("x.size[0]", "L['x']", Since.LATER, Since.FIRST)]
+    assert [(dim.axis, dim.source, dim.before, dim.after) for dim in frame.dims] == [
+        ("x.size[0]", "L['x']", DynamicSince.LATER, DynamicSince.FIRST)
+    ]
     assert frame.verdict == "1 compilation instead of 3, no recompilations remain; x.size[0] is dynamic from the first compile on"
 
 
@@ -110,7 +112,7 @@ def test_what_a_profile_of_an_earlier_run_gains(program: str, compiles: tuple[in
     found = compare(report_of(f"lab/{program}.log.gz"), report_of(f"real/2.13/{program}.pgo_warm.log.gz"))
     assert (found.outcome, (found.was.compiles, found.now.compiles)) == (Effect.BETTER, compiles)
     assert tuple(dict.fromkeys(cause.code for cause in found.causes if cause.after)) == left
-    assert all(dim.after is Since.FIRST for frame in found.frames for dim in frame.dims)
+    assert all(dim.after is DynamicSince.FIRST for frame in found.frames for dim in frame.dims)
 
 
 def test_a_program_with_its_sources_marked() -> None:
@@ -298,14 +300,19 @@ def test_a_compile_without_a_known_cause_is_unexplained() -> None:
 @pytest.mark.parametrize(
     ("before", "after", "expected", "words"),
     [
-        (lambda: sizes(10), dynamic, (Since.NEVER, Since.FIRST), "x.size[0] is dynamic from the first compile on"),
-        (lambda: sizes(10, 12), lambda: dynamic(sizes(10), number=1), (Since.NEVER, Since.LATER), "dynamic from a later compile on"),
-        (lambda: dynamic(sizes(10), number=1), lambda: sizes(10, 12), (Since.LATER, Since.NEVER), "x.size[0] is static"),
-        (dynamic, lambda: sizes(10), (Since.FIRST, Since.NEVER), "x.size[0] is static"),
+        (lambda: sizes(10), dynamic, (DynamicSince.NEVER, DynamicSince.FIRST), "x.size[0] is dynamic from the first compile on"),
+        (
+            lambda: sizes(10, 12),
+            lambda: dynamic(sizes(10), number=1),
+            (DynamicSince.NEVER, DynamicSince.LATER),
+            "dynamic from a later compile on",
+        ),
+        (lambda: dynamic(sizes(10), number=1), lambda: sizes(10, 12), (DynamicSince.LATER, DynamicSince.NEVER), "x.size[0] is static"),
+        (dynamic, lambda: sizes(10), (DynamicSince.FIRST, DynamicSince.NEVER), "x.size[0] is static"),
     ],
 )
 def test_dims_that_became_dynamic_or_static(
-    before: Callable[[], bytes], after: Callable[[], bytes], expected: tuple[Since, Since], words: str
+    before: Callable[[], bytes], after: Callable[[], bytes], expected: tuple[DynamicSince, DynamicSince], words: str
 ) -> None:
     found = compared(before(), after())
     (dim,) = only(found).dims
@@ -319,7 +326,9 @@ def test_an_int_that_became_dynamic() -> None:
     before = trace(compiled("0/0", tensor(10, 8), guards=static))
     symbols = (("s1", "3", "L['k']"),)
     after = trace(compiled("0/0", tensor(10, 8), guards=guard_tree(guard_manager("L['k']", type="int"), tensor_match()), symbols=symbols))
-    assert [(dim.axis, dim.before, dim.after) for dim in only(compared(before, after)).dims] == [("k", Since.NEVER, Since.FIRST)]
+    assert [(dim.axis, dim.before, dim.after) for dim in only(compared(before, after)).dims] == [
+        ("k", DynamicSince.NEVER, DynamicSince.FIRST)
+    ]
 
 
 def test_a_failed_compile_does_not_make_a_dim_dynamic() -> None:

@@ -17,7 +17,7 @@ from shapelog.errors import ShapelogError
 from shapelog.reporters import formats
 
 if TYPE_CHECKING:
-    from shapelog.capture.run_command import Run
+    from shapelog.capture.run_command import CommandRun
     from shapelog.reading.inputs import Selection
     from shapelog.report.report import Report
     from shapelog.report.verification import Verification
@@ -79,7 +79,7 @@ def run(command: tuple[str, ...], trace_dir: str | None, options: CommonOptions)
     run_command.end_like(done, status)
 
 
-def _report(done: "Run", options: CommonOptions) -> int:
+def _report(done: "CommandRun", options: CommonOptions) -> int:
     try:
         report = load_report(done.selection(), options)
     except ShapelogError as error:

@@ -5,7 +5,7 @@ import click
 from shapelog.cli.commands.report import report_output
 from shapelog.cli.completion import files
 from shapelog.cli.load import load_report, select
-from shapelog.cli.options import CommonOptions, Seconds, format_options, list_options, output_options, unpacking_option
+from shapelog.cli.options import CommonOptions, SecondsRange, format_options, list_options, output_options, unpacking_option
 from shapelog.cli.output import reject_overwriting, reject_page_on_terminal, reject_unwritable, write_outputs
 from shapelog.reporters import formats
 
@@ -14,7 +14,7 @@ from shapelog.reporters import formats
 @click.argument("where", metavar="DIR", shell_complete=files)
 @click.option(
     "--idle",
-    type=Seconds(0, min_open=True),
+    type=SecondsRange(0, min_open=True),
     metavar="SECONDS",
     help="Stop after this many seconds without new records.  [default: 600 if the job's processes are not visible here, otherwise never]",
 )

@@ -28,7 +28,7 @@ Extent = int | str | None
 """A size or stride: None for ``?``, which is dynamic; text for anything but a number, such as ``S(1)``, size times stride of dim 1."""
 
 
-class Kind(Enum):
+class StateKind(Enum):
     """What a source held in every compile so far. ``ANYTHING``: a number that changed, or a tensor whose rank did."""
 
     TENSOR = "tensor"
@@ -41,7 +41,7 @@ class SourceState(NamedTuple):
     """What is known about one source. ``scalar`` is its number as written, "" otherwise; ``text`` the state as PyTorch writes it."""
 
     source: str
-    kind: Kind
+    kind: StateKind
     text: str
     sizes: tuple[Extent, ...] = ()
     strides: tuple[Extent, ...] = ()
@@ -50,7 +50,7 @@ class SourceState(NamedTuple):
     @property
     def is_dynamic(self) -> bool:
         """Whether PyTorch would list it in its suggestion; strides do not count."""
-        return self.kind is Kind.ANYTHING or None in self.sizes
+        return self.kind is StateKind.ANYTHING or None in self.sizes
 
     @property
     def is_varied(self) -> bool:
@@ -116,10 +116,10 @@ def _state(line: str) -> SourceState | None:
     source, sizes, strides, scalar, anything = match.groups()
     text = line[len(source) + 4 :]
     if sizes is not None:
-        return SourceState(source, Kind.TENSOR, text, _extents(sizes), _extents(strides))
+        return SourceState(source, StateKind.TENSOR, text, _extents(sizes), _extents(strides))
     if scalar is not None:
-        return SourceState(source, Kind.SCALAR, text, scalar=scalar)
-    return SourceState(source, Kind.ANYTHING if anything else Kind.UNUSUAL, text)
+        return SourceState(source, StateKind.SCALAR, text, scalar=scalar)
+    return SourceState(source, StateKind.ANYTHING if anything else StateKind.UNUSUAL, text)
 
 
 def _extents(text: str) -> tuple[Extent, ...]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from shapelog.reading.payloads.properties import Kind
 
 
-class Group(Enum):
+class Topic(Enum):
     """What a family is about, in the order of the page; the value is its heading."""
 
     SIZES = "Sizes"
@@ -50,7 +50,7 @@ class Family(NamedTuple):
 
     name: str
     title: str
-    group: Group
+    topic: Topic
     cases: tuple[Case, ...]
     templates: tuple[Template, ...] = ()
 
@@ -89,7 +89,7 @@ FAMILIES = (
     Family(
         "size",
         "A tensor has another size",
-        Group.SIZES,
+        Topic.SIZES,
         (
             Case(
                 "tensor 'x' size mismatch at index 0. expected 10, actual 20",
@@ -115,7 +115,7 @@ FAMILIES = (
     Family(
         "shape",
         "A condition on sizes no longer holds",
-        Group.SIZES,
+        Topic.SIZES,
         (
             Case(
                 "x.size()[0] <= 30  # if x.shape[0] <= 30:  # train.py:8 in forward (_dynamo/variables/tensor.py:2606 in evaluate_expr)",
@@ -147,7 +147,7 @@ FAMILIES = (
     Family(
         "stride",
         "A tensor has another memory layout",
-        Group.SIZES,
+        Topic.SIZES,
         (
             Case(
                 "tensor 'x' stride mismatch at index 0. expected 4, actual 1",
@@ -162,7 +162,7 @@ FAMILIES = (
     Family(
         "rank",
         "A tensor has another number of dimensions",
-        Group.SIZES,
+        Topic.SIZES,
         (
             Case(
                 "tensor 'x' rank mismatch. expected 2, actual 3",
@@ -179,7 +179,7 @@ FAMILIES = (
     Family(
         "dtype",
         "A tensor has another dtype",
-        Group.TENSORS,
+        Topic.TENSORS,
         (
             Case(
                 "tensor 'x' dtype mismatch. expected Float, actual Half",
@@ -199,7 +199,7 @@ FAMILIES = (
     Family(
         "requires_grad",
         "A tensor requires a gradient, or no longer does",
-        Group.TENSORS,
+        Topic.TENSORS,
         (
             Case(
                 "tensor 'x' requires_grad mismatch. expected requires_grad=0",
@@ -213,7 +213,7 @@ FAMILIES = (
     Family(
         "dispatch_keys",
         "A tensor is of another kind",
-        Group.TENSORS,
+        Topic.TENSORS,
         (
             Case(
                 f"tensor 'x' dispatch key set mismatch. expected {_CPU_KEYS}, actual DispatchKeySet(CPU, BackendSelect)",
@@ -240,7 +240,7 @@ FAMILIES = (
     Family(
         "device",
         "A tensor is on another device",
-        Group.TENSORS,
+        Topic.TENSORS,
         (
             Case(
                 "tensor 'x' Tensor device index mismatch. Expected device index to be 0, actual 1",
@@ -259,7 +259,7 @@ FAMILIES = (
     Family(
         "tensor_type",
         "Something else is passed in place of a tensor",
-        Group.TENSORS,
+        Topic.TENSORS,
         (
             Case(
                 "expected type of 'x' to be a tensor type, ' but found <class 'torch.nn.parameter.Parameter'>",
@@ -278,7 +278,7 @@ FAMILIES = (
     Family(
         "metadata",
         "A tensor subclass has other metadata",
-        Group.TENSORS,
+        Topic.TENSORS,
         (
             Case(
                 "___check_metadata_140057847825888_c0/0",
@@ -299,7 +299,7 @@ FAMILIES = (
     Family(
         "own_guard",
         "An object is in another state, by its own account",
-        Group.OBJECTS,
+        Topic.OBJECTS,
         (
             Case(
                 "___check_opaque_guard_fn_140057847825888_c0/0",
@@ -314,7 +314,7 @@ FAMILIES = (
     Family(
         "global_state",
         "A setting of PyTorch changed",
-        Group.STATE,
+        Topic.STATE,
         (
             Case(
                 "GLOBAL_STATE changed: grad_mode",
@@ -347,7 +347,7 @@ FAMILIES = (
     Family(
         "function_mode",
         "A function mode was entered or left",
-        Group.STATE,
+        Topic.STATE,
         (
             Case(
                 "___check_torch_function_mode_stack()",
@@ -362,7 +362,7 @@ FAMILIES = (
     Family(
         "default_device",
         "The default device changed",
-        Group.STATE,
+        Topic.STATE,
         (
             Case(
                 "utils_device.CURRENT_DEVICE == None",
@@ -375,7 +375,7 @@ FAMILIES = (
     Family(
         "saved_tensor_hooks",
         "Hooks for saved tensors changed",
-        Group.STATE,
+        Topic.STATE,
         (
             Case(
                 "torch._functorch.aot_autograd.utils.top_saved_tensors_hooks ids == None",
@@ -390,7 +390,7 @@ FAMILIES = (
     Family(
         "functorch",
         "The call is inside of another transform",
-        Group.STATE,
+        Topic.STATE,
         (
             Case(
                 "torch._functorch.pyfunctorch.compare_functorch_state([])",
@@ -408,7 +408,7 @@ FAMILIES = (
     Family(
         "duplicate",
         "Two inputs are now the same tensor",
-        Group.TENSORS,
+        Topic.TENSORS,
         (
             Case(
                 'Duplicate tensors found: ["x", "y"]',
@@ -421,7 +421,7 @@ FAMILIES = (
     Family(
         "aliasing",
         "Inputs are no longer the same object, or overlap in another way",
-        Group.TENSORS,
+        Topic.TENSORS,
         (
             Case(
                 "x is y",
@@ -440,7 +440,7 @@ FAMILIES = (
     Family(
         "marking",
         "A tensor is marked in another way",
-        Group.SIZES,
+        Topic.SIZES,
         (
             Case(
                 "_has_dynamo_dim_marking is present on runtime tensor but was absent at compile time",
@@ -468,7 +468,7 @@ FAMILIES = (
     Family(
         "died",
         "An object was garbage-collected",
-        Group.OBJECTS,
+        Topic.OBJECTS,
         (
             Case(
                 "Cache line invalidated because L['config'] got deallocated",
@@ -489,7 +489,7 @@ FAMILIES = (
     Family(
         "backend",
         "Another backend, or no reason at all",
-        Group.OTHER,
+        Topic.OTHER,
         (
             Case(
                 _BACKEND_MATCH,
@@ -515,7 +515,7 @@ FAMILIES = (
     Family(
         "not_a_view",
         "A tensor is no longer a view",
-        Group.TENSORS,
+        Topic.TENSORS,
         (
             Case(
                 "'NoneType' object has no attribute 'size'",
@@ -528,7 +528,7 @@ FAMILIES = (
     Family(
         "unexpected",
         "PyTorch cannot find the reason",
-        Group.OTHER,
+        Topic.OTHER,
         (
             Case(
                 "Unexpected recompilation: runtime guards failed even though they passed during recompilation-reason analysis.",
@@ -542,7 +542,7 @@ FAMILIES = (
     Family(
         "id",
         "Another object",
-        Group.OBJECTS,
+        Topic.OBJECTS,
         (
             Case(
                 "___check_obj_id(activation.__code__, 140544858757680), type=<class 'code'>",
@@ -572,7 +572,7 @@ FAMILIES = (
     Family(
         "type",
         "An object of another type",
-        Group.OBJECTS,
+        Topic.OBJECTS,
         (
             Case(
                 "___check_type_id(items, 94293277447968), type=<class 'list'>",
@@ -590,7 +590,7 @@ FAMILIES = (
     Family(
         "length",
         "A container has another length",
-        Group.CONTAINERS,
+        Topic.CONTAINERS,
         (
             Case(
                 "len(layers) == 2",
@@ -614,7 +614,7 @@ FAMILIES = (
     Family(
         "key",
         "A dict has a key, or no longer has it",
-        Group.CONTAINERS,
+        Topic.CONTAINERS,
         (
             Case(
                 "not ___dict_contains('scale', kwargs)",
@@ -628,7 +628,7 @@ FAMILIES = (
     Family(
         "member",
         "A set has an item, or no longer has it",
-        Group.CONTAINERS,
+        Topic.CONTAINERS,
         (
             Case(
                 "set.__contains__(active, 3)",
@@ -641,7 +641,7 @@ FAMILIES = (
     Family(
         "attribute",
         "An object has an attribute, or no longer has it",
-        Group.OBJECTS,
+        Topic.OBJECTS,
         (
             Case(
                 "not hasattr(self, 'cache')",
@@ -655,7 +655,7 @@ FAMILIES = (
     Family(
         "getattr",
         "An attribute is gone",
-        Group.OBJECTS,
+        Topic.OBJECTS,
         (
             Case(
                 "getattr failed on source model.cache",
@@ -669,7 +669,7 @@ FAMILIES = (
     Family(
         "module",
         "A module was changed, in torch 2.1",
-        Group.OBJECTS,
+        Topic.OBJECTS,
         (
             Case(
                 '__nn_module_guard_0(self, debug_msg="versions(mod=1189643, _parameters=1186941, _buffers=1186943, _modules=1187070)")',
@@ -684,7 +684,7 @@ FAMILIES = (
     Family(
         "closure",
         "A function has another closure or other defaults",
-        Group.OBJECTS,
+        Topic.OBJECTS,
         (
             Case(
                 "ClosureGuardAccessor: Not a function on fn.__closure__",
@@ -701,7 +701,7 @@ FAMILIES = (
     Family(
         "missing_key",
         "A key is gone",
-        Group.CONTAINERS,
+        Topic.CONTAINERS,
         (
             Case(
                 "KeyError on batch['labels']",
@@ -714,7 +714,7 @@ FAMILIES = (
     Family(
         "missing_item",
         "An item is gone",
-        Group.CONTAINERS,
+        Topic.CONTAINERS,
         (
             Case(
                 "IndexError on layers[2]",
@@ -727,7 +727,7 @@ FAMILIES = (
     Family(
         "missing",
         "A variable is gone",
-        Group.OBJECTS,
+        Topic.OBJECTS,
         (
             Case(
                 "KeyError on G['SCALE']",
@@ -741,7 +741,7 @@ FAMILIES = (
     Family(
         "other_type",
         "Something else is passed in place of a function or a dict",
-        Group.OBJECTS,
+        Topic.OBJECTS,
         (
             Case(
                 "CodeGuardAccessor: Not a function on activation.__code__",
@@ -763,7 +763,7 @@ FAMILIES = (
     Family(
         "accessor",
         "What a guard is about cannot be reached",
-        Group.OBJECTS,
+        Topic.OBJECTS,
         (
             Case(
                 "Not a weakref obj",
@@ -778,7 +778,7 @@ FAMILIES = (
     Family(
         "key_order",
         "A dict has other keys, or another order of them",
-        Group.CONTAINERS,
+        Topic.CONTAINERS,
         (
             Case(
                 "list(dict.keys(features))[1] == 'height'",
@@ -795,7 +795,7 @@ FAMILIES = (
     Family(
         "iterator",
         "A range or an iterator differs",
-        Group.CONTAINERS,
+        Topic.CONTAINERS,
         (
             Case(
                 "___normalize_range_iter(steps) == (0, 3, 1)",
@@ -822,7 +822,7 @@ FAMILIES = (
     Family(
         "value",
         "A value differs",
-        Group.VALUES,
+        Topic.VALUES,
         (
             Case(
                 "start == 3  # return x[start:]  # train.py:6 in forward",
@@ -868,7 +868,7 @@ FAMILIES = (
     Family(
         "plain_value",
         "An instance of a subclass of int, float or str differs",
-        Group.VALUES,
+        Topic.VALUES,
         (
             Case(
                 "int(level) == 3",
@@ -881,7 +881,7 @@ FAMILIES = (
     Family(
         "nan",
         "A float is NaN, or no longer is",
-        Group.VALUES,
+        Topic.VALUES,
         (
             Case(
                 "(type(scale) is float and __math_isnan(scale))",
@@ -904,7 +904,7 @@ FAMILIES = (
     Family(
         "backward_sizes",
         "Compiled autograd: sizes in the backward pass changed",
-        Group.SIZES,
+        Topic.SIZES,
         (
             Case(
                 "Cache miss due to 3 changed tensor shapes (total of 3): sizes[0], sizes[1], sizes[2]",
@@ -929,7 +929,7 @@ FAMILIES = (
     Family(
         "autograd_graph",
         "Compiled autograd: another autograd graph",
-        Group.OBJECTS,
+        Topic.OBJECTS,
         (
             Case(
                 "Cache miss due to new autograd node: MulBackward0 (NodeCall 2) with key size 71, previous key sizes=[]",
@@ -944,7 +944,7 @@ FAMILIES = (
     Family(
         "other",
         "Any other guard",
-        Group.OTHER,
+        Topic.OTHER,
         (
             Case(
                 "___check_current_scope(L['self'])",

@@ -9,7 +9,7 @@ from shapelog.model.compile import Compile
 from shapelog.model.frame import Frame
 from shapelog.model.trace import Profile, Trace
 from shapelog.reading.payloads.guard_expressions import integer
-from shapelog.reading.payloads.pgo_state import CodeEntry, CodeState, Extent, Kind, SourceState
+from shapelog.reading.payloads.pgo_state import CodeEntry, CodeState, Extent, SourceState, StateKind
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.explain import Explanations
 from shapelog.report.results import Column, Finding, Table
@@ -133,9 +133,9 @@ def _state_words(state: SourceState, before: SourceState | None, seen: _Seen) ->
 
 def _words(state: SourceState, seen: _Seen) -> str:
     """``dim 0 dynamic in [?, 8]``."""
-    if state.kind is Kind.ANYTHING:
+    if state.kind is StateKind.ANYTHING:
         return _anything(state.source, seen)
-    if state.kind is not Kind.TENSOR:
+    if state.kind is not StateKind.TENSOR:
         return state.text
     sizes, strides = _dims("dim", state.sizes), _dims("stride", state.strides)
     if not sizes:

@@ -29,7 +29,7 @@ class MetricField(NamedTuple):
     changed: bool
 
 
-class Setting(NamedTuple):
+class SettingChange(NamedTuple):
     """A setting that is not as it was in the compile before. ``is_in_both``: both versions of PyTorch have it."""
 
     name: str
@@ -60,12 +60,12 @@ def _moment(name: str, value: object) -> str:
     return f"{datetime.fromtimestamp(value / unit, timezone.utc):%Y-%m-%d %H:%M:%S} UTC"
 
 
-def setting_changes(frame: Frame, compile: Compile) -> tuple[Setting, ...]:
+def setting_changes(frame: Frame, compile: Compile) -> tuple[SettingChange, ...]:
     """Settings that were changed between the compile before and this one."""
     return settings_between(_before(frame, compile), compile.metric_fields)
 
 
-def settings_between(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Setting, ...]:
+def settings_between(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[SettingChange, ...]:
     """Settings that are not the same in the metrics of two compiles, where both record them."""
     found = []
     for group, module in SETTINGS.items():
@@ -74,7 +74,7 @@ def settings_between(before: Mapping[str, Any], after: Mapping[str, Any]) -> tup
             now, was = settings_in(text), settings_in(old)
             names = [name for name in dict.fromkeys((*was, *now)) if _in_one_order(was.get(name)) != _in_one_order(now.get(name))]
             found += [
-                Setting(f"{module}.{name}", _text(was.get(name)), _text(now.get(name)), name in was and name in now) for name in names
+                SettingChange(f"{module}.{name}", _text(was.get(name)), _text(now.get(name)), name in was and name in now) for name in names
             ]
     return tuple(found)
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from shapelog.model.compile import Compile
 from shapelog.model.trace import Trace
-from shapelog.report.details.metric_fields import Setting, settings_between
+from shapelog.report.details.metric_fields import SettingChange, settings_between
 
 # Fields of the metrics, and what their versions are of.
 _VERSIONS = {"pytorch_version": "PyTorch", "python_version": "Python", "cuda_version": "CUDA", "triton_version": "Triton"}
@@ -16,17 +16,17 @@ class ChangedSetting(NamedTuple):
     """A setting that has another value from ``compile`` on."""
 
     compile: Compile
-    setting: Setting
+    setting: SettingChange
 
 
-def settings_of_runs(before: Trace, after: Trace) -> tuple[Setting, ...]:
+def settings_of_runs(before: Trace, after: Trace) -> tuple[SettingChange, ...]:
     """Versions and settings with which two runs began, where both record them and they differ.
 
     Versions come first, and settings that one version of PyTorch alone has come last.
     """
     one, other = _first_fields(before), _first_fields(after)
     versions = [
-        Setting(name, str(one[field]).split()[0], str(other[field]).split()[0])
+        SettingChange(name, str(one[field]).split()[0], str(other[field]).split()[0])
         for field, name in _VERSIONS.items()
         if one.get(field) and other.get(field) and one[field] != other[field]
     ]
@@ -35,7 +35,7 @@ def settings_of_runs(before: Trace, after: Trace) -> tuple[Setting, ...]:
 
 def changed_settings(trace: Trace) -> Iterator[ChangedSetting]:
     """Settings that a process changed between one compilation and the next, in order; on several ranks the same change once."""
-    known: set[tuple[str, Setting]] = set()
+    known: set[tuple[str, SettingChange]] = set()
     for rank in trace.ranks:
         compiles = sorted((compile for frame in rank.frames for compile in frame.compiles), key=lambda compile: compile.order)
         recorded = [compile for compile in compiles if compile.metrics.settings_checksum is not None]

@@ -14,7 +14,7 @@ from shapelog.reading.payloads.source_names import is_library
 from shapelog.reading.records import Specialization, Stack
 from shapelog.recompiles.causes import Cause
 from shapelog.report.report import FrameReport, Report
-from shapelog.report.source_code.quoted_lines import Place, QuotedLines
+from shapelog.report.source_code.quoted_lines import FileLine, QuotedLines
 from shapelog.report.weighted import AboutCompiles, WeightedCompile
 from shapelog.rules import Verdict
 
@@ -70,7 +70,7 @@ class LineMark(AboutCompiles):
 class _Event(NamedTuple):
     """One compilation for which something happened at a line; those with the same ``key`` there become one mark."""
 
-    place: Place
+    place: FileLine
     kind: MarkKind
     title: str
     key: Hashable
@@ -80,11 +80,11 @@ class _Event(NamedTuple):
     rule: str = ""
 
 
-def line_marks(report: Report, lines: QuotedLines) -> dict[Place, tuple[LineMark, ...]]:
+def line_marks(report: Report, lines: QuotedLines) -> dict[FileLine, tuple[LineMark, ...]]:
     """The marks of each line, worst first, then those that took longest."""
     events = [event for item in report.frames for event in _events(item, lines)]
     order = list(MarkKind)
-    found: dict[Place, tuple[LineMark, ...]] = {}
+    found: dict[FileLine, tuple[LineMark, ...]] = {}
     for place, members in grouped(events, lambda event: event.place).items():
         marks = _joined([_mark(same) for same in grouped(members, lambda event: (event.kind, event.key)).values()])
         found[place] = tuple(sorted(marks, key=lambda mark: (order.index(mark.kind), -mark.seconds)))
@@ -148,7 +148,7 @@ def _own(frame: Frame, changed: tuple[Changed, ...], compiled: WeightedCompile) 
     resumed = resumed_by(frame.name)
     kind = MarkKind.RESUMED if resumed else MarkKind.COMPILED
     yield _Event(
-        place=Place(frame.file, resumed[1] if resumed else frame.line),
+        place=FileLine(frame.file, resumed[1] if resumed else frame.line),
         kind=kind,
         title=frame.title,
         key=frame.name,
@@ -159,7 +159,7 @@ def _own(frame: Frame, changed: tuple[Changed, ...], compiled: WeightedCompile) 
     # The stack of a text log may name another line of the code itself.
     if called and (called.file, called.name) != (frame.file, frame.name):
         # The code of a library is not the user's, so that the call is what there is to change.
-        place = Place(called.file, called.line)
+        place = FileLine(called.file, called.line)
         yield _Event(
             place=place,
             kind=MarkKind.CALLED,
@@ -196,7 +196,7 @@ def _values(cause: Cause) -> tuple[str, ...]:
 
 def _broke(found: GraphBreak, compiled: WeightedCompile) -> Iterator[_Event]:
     if found.place:
-        yield _Event(Place(found.place.file, found.place.line), MarkKind.BROKE, found.reason, found.reason, compiled)
+        yield _Event(FileLine(found.place.file, found.place.line), MarkKind.BROKE, found.reason, found.reason, compiled)
 
 
 def _specialized(pinned: Specialization, compiled: WeightedCompile) -> Iterator[_Event]:
@@ -214,25 +214,25 @@ def _specialized(pinned: Specialization, compiled: WeightedCompile) -> Iterator[
         )
 
 
-def _own_line(stack: Stack) -> Place | None:
+def _own_line(stack: Stack) -> FileLine | None:
     """The innermost line of a stack that belongs to no library."""
-    return next((Place(line.file, line.line) for line in reversed(stack.frames) if not is_library(line.file)), None)
+    return next((FileLine(line.file, line.line) for line in reversed(stack.frames) if not is_library(line.file)), None)
 
 
 def _ended(frame: Frame, compiled: WeightedCompile) -> Iterator[_Event]:
     """Where a compilation failed, or was refused."""
     compile = compiled.compile
     if compile.outcome is Outcome.LIMIT:
-        place = Place(frame.file, frame.line)
+        place = FileLine(frame.file, frame.line)
         yield _Event(place, MarkKind.REFUSED, frame.title, "", compiled, verdict=Verdict.LIMIT, rule="SL401")
     elif compile.outcome is Outcome.FAILED:
         title = compile.failure.title
         yield _Event(_failed_at(frame, compile), MarkKind.FAILED, title, title, compiled, verdict=Verdict.FAILED, rule="SL403")
 
 
-def _failed_at(frame: Frame, compile: Compile) -> Place:
+def _failed_at(frame: Frame, compile: Compile) -> FileLine:
     own = [line for line in compile.failure.stack if not is_library(line.file)]
     metrics = compile.metrics
     if metrics.fail_file and not is_library(metrics.fail_file):
-        return Place(metrics.fail_file, metrics.fail_line)
-    return Place(own[-1].file, own[-1].line) if own else Place(frame.file, frame.line)
+        return FileLine(metrics.fail_file, metrics.fail_line)
+    return FileLine(own[-1].file, own[-1].line) if own else FileLine(frame.file, frame.line)

@@ -18,7 +18,7 @@ _MAX_STACKS = 3000
 _INNER = ("<lambda>", "<listcomp>", "<genexpr>", "<dictcomp>", "<setcomp>")
 
 
-class Place(NamedTuple):
+class FileLine(NamedTuple):
     """A 1-based line of a file, which is named as the trace has it."""
 
     file: str
@@ -56,7 +56,7 @@ class QuotedLines:
         better = before.name if before.name and before.name not in _INNER else name
         known[place.line] = Quote(better, max(before.code, code, key=len))
 
-    def place_of(self, short: UserLine, near: str) -> Place:
+    def place_of(self, short: UserLine, near: str) -> FileLine:
         """A line of a guard or a reason, whose file PyTorch shortens to its last parts: ``near`` is the file that it most likely is.
 
         A name that fits no file that is known, or several, is left as it is.
@@ -67,7 +67,7 @@ class QuotedLines:
         same_name = self._by_name.get(file_name(short.file), [])
         ends = [file for file in same_name if file.replace("\\", "/").endswith(f"/{short.file}")]
         found = near if near in (ends or same_name) else (ends or same_name or [short.file])[0]
-        return Place(found, short.line)
+        return FileLine(found, short.line)
 
 
 def quoted_lines(report: Report) -> QuotedLines:

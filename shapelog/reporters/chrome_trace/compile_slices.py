@@ -9,7 +9,7 @@ from shapelog.model.frame import Frame
 from shapelog.model.phase_events import PhaseEvent
 from shapelog.reading.records import Metrics
 from shapelog.recompiles.explain import Recompile
-from shapelog.reporters.chrome_trace.event import INSTANT, MICROSECONDS, SLICE, Event
+from shapelog.reporters.chrome_trace.event import INSTANT, MICROSECONDS, SLICE, TraceEvent
 from shapelog.text import plural
 
 _BY_LENGTH = {"start": "not recorded: placed by its length"}
@@ -17,7 +17,7 @@ _BY_LENGTH = {"start": "not recorded: placed by its length"}
 
 def compile_units(
     frame: Frame, compile: Compile, recompile: Recompile | None, remedies: Remedies, phases: Sequence[PhaseEvent]
-) -> list[list[Event]]:
+) -> list[list[TraceEvent]]:
     """The slices of a compilation in groups, each with the slice around it first: the forward, backward graphs that were compiled later,
     and phases outside of both. Empty where the trace does not have its times.
     """
@@ -25,7 +25,7 @@ def compile_units(
     units += [[_backward(frame, compile, part)] for part in compile.backward if part.start_time]
     if compile.metrics.start_time and not phases:
         units[0] += _measured(units[0][0], compile.metrics)
-    for phase in map(Event.of_phase, sorted(phases, key=lambda event: event.start)):
+    for phase in map(TraceEvent.of_phase, sorted(phases, key=lambda event: event.start)):
         own = next((unit for unit in units if unit[0].start < phase.end and phase.start < unit[0].end), None)
         if own is None:
             units.append([phase])
@@ -34,15 +34,15 @@ def compile_units(
     return [[_around(unit), *unit[1:]] for unit in units]
 
 
-def _around(unit: list[Event]) -> Event:
+def _around(unit: list[TraceEvent]) -> TraceEvent:
     """The first slice of a group, so long that it has all the others in it."""
     start, end = min(event.start for event in unit), max(event.end for event in unit)
     return unit[0]._replace(start=start, duration=end - start)
 
 
-def _whole(frame: Frame, compile: Compile, recompile: Recompile | None, remedies: Remedies) -> Event:
+def _whole(frame: Frame, compile: Compile, recompile: Recompile | None, remedies: Remedies) -> TraceEvent:
     seconds = compile.metrics.seconds or 0.0
-    return Event(
+    return TraceEvent(
         phase=SLICE if seconds or compile.outcome is not Outcome.LIMIT else INSTANT,
         name=f"{compile.label} {frame.title_of([compile]) if compile.outcome is not Outcome.LIMIT else 'recompile limit reached'}",
         category=recompile.verdict.value if recompile else compile.outcome.value,
@@ -77,20 +77,20 @@ def _args(frame: Frame, compile: Compile, recompile: Recompile | None, remedies:
     return {name: value for name, value in args.items() if value not in ("", None, [], [""], {})}
 
 
-def _backward(frame: Frame, compile: Compile, part: Metrics) -> Event:
+def _backward(frame: Frame, compile: Compile, part: Metrics) -> TraceEvent:
     seconds = part.seconds or part.backward or 0.0
     start = (part.start_time or 0.0) * MICROSECONDS
     args = {"compilation": compile.label, "function": frame.title_of([compile])}
-    return Event(
+    return TraceEvent(
         phase=SLICE, name=f"{compile.label} backward", category="backward", start=start, duration=seconds * MICROSECONDS, args=args
     )
 
 
-def _measured(whole: Event, metrics: Metrics) -> Iterator[Event]:
+def _measured(whole: TraceEvent, metrics: Metrics) -> Iterator[TraceEvent]:
     """The phases that the metrics have, where PyTorch recorded no events: each is the last thing that the one around it does."""
     if metrics.before_restart:
         name = "attempts before the last"
-        yield Event(
+        yield TraceEvent(
             phase=SLICE,
             name=name,
             category="phase",
@@ -106,7 +106,7 @@ def _measured(whole: Event, metrics: Metrics) -> Iterator[Event]:
     ):
         if seconds and most > 0:
             most = min(most, seconds * MICROSECONDS)
-            yield Event(phase=SLICE, name=name, category="phase", start=end - most, duration=most, args=_BY_LENGTH)
+            yield TraceEvent(phase=SLICE, name=name, category="phase", start=end - most, duration=most, args=_BY_LENGTH)
 
 
 def summary_of(frame: Frame) -> str:

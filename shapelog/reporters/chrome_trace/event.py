@@ -10,7 +10,7 @@ MICROSECONDS = 1e6
 SLICE, INSTANT, METADATA = "X", "i", "M"
 
 
-class Event(NamedTuple):
+class TraceEvent(NamedTuple):
     """A slice, an instant, or a name (``phase``). ``start`` and ``duration`` are in microseconds, ``duration`` 0 of what is no slice."""
 
     phase: str
@@ -21,7 +21,7 @@ class Event(NamedTuple):
     args: dict[str, Any] = {}  # noqa: RUF012  # never changed
 
     @classmethod
-    def of_phase(cls, phase: PhaseEvent) -> "Event":
+    def of_phase(cls, phase: PhaseEvent) -> "TraceEvent":
         """What PyTorch recorded itself."""
         return cls(
             phase=INSTANT if phase.is_instant else SLICE,
@@ -37,14 +37,14 @@ class Event(NamedTuple):
         return self.start + self.duration
 
 
-def in_order(events: Iterable[Event]) -> list[Event]:
+def in_order(events: Iterable[TraceEvent]) -> list[TraceEvent]:
     """By time; a slice comes before what lies in it."""
     return sorted(events, key=lambda event: (event.start, -event.duration))
 
 
-def nested(events: Iterable[Event]) -> list[Event]:
+def nested(events: Iterable[TraceEvent]) -> list[TraceEvent]:
     """The events of one track, each slice cut off where the one around it ends: viewers draw slices that overlap otherwise wrongly."""
-    found: list[Event] = []
+    found: list[TraceEvent] = []
     around: list[float] = []
     for event in in_order(events):
         while around and around[-1] <= event.start:

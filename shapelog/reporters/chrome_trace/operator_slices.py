@@ -5,14 +5,14 @@ from collections.abc import Iterator
 from shapelog.model.compile import Compile
 from shapelog.model.trace import Rank
 from shapelog.reading.payloads.collectives import TENSORS, Operation, operations
-from shapelog.reporters.chrome_trace.event import MICROSECONDS, SLICE, Event
+from shapelog.reporters.chrome_trace.event import MICROSECONDS, SLICE, TraceEvent
 
 _ESTIMATED = {"time": "estimated by Inductor: the operators one after another, from the end of the compilation on"}
 
 
-def operator_slices(rank: Rank) -> list[Event]:
+def operator_slices(rank: Rank) -> list[TraceEvent]:
     """A slice for each graph with those of its operators inside, one graph after the other. Empty where nothing was estimated."""
-    found: list[Event] = []
+    found: list[TraceEvent] = []
     free = 0.0
     for frame in rank.frames:
         for compile in sorted(frame.compiles, key=lambda compile: compile.metrics.start_time or 0.0):
@@ -24,7 +24,7 @@ def operator_slices(rank: Rank) -> list[Event]:
             for item in estimated:
                 length = item.seconds * MICROSECONDS
                 inside.append(
-                    Event(
+                    TraceEvent(
                         phase=SLICE,
                         name=item.name,
                         category="operator",
@@ -35,7 +35,7 @@ def operator_slices(rank: Rank) -> list[Event]:
                 )
                 at += length
             found += [
-                Event(
+                TraceEvent(
                     phase=SLICE,
                     name=f"{compile.label} {frame.title}",
                     category="estimated run",

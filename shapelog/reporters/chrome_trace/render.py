@@ -15,14 +15,14 @@ from shapelog.recompiles.explain import Recompile
 from shapelog.report.report import Report
 from shapelog.reporters import Options
 from shapelog.reporters.chrome_trace.compile_slices import compile_units, summary_of
-from shapelog.reporters.chrome_trace.event import INSTANT, METADATA, SLICE, Event, in_order, nested
+from shapelog.reporters.chrome_trace.event import INSTANT, METADATA, SLICE, TraceEvent, in_order, nested
 from shapelog.reporters.chrome_trace.operator_slices import operator_slices
 from shapelog.reporters.chrome_trace.record_clock import RecordClock
 from shapelog.reporters.json_bytes import line
 
 _BREAK = "dynamo_graph_break_reason"
 # Process and track of an event.
-_Placed = tuple[int, int, Event]
+_Placed = tuple[int, int, TraceEvent]
 
 
 def render(report: Report, options: Options) -> bytes:
@@ -51,7 +51,7 @@ def render(report: Report, options: Options) -> bytes:
     )
 
 
-def _encoded(process: int, track: int, event: Event, origin: float) -> dict[str, Any]:
+def _encoded(process: int, track: int, event: TraceEvent, origin: float) -> dict[str, Any]:
     head: dict[str, Any] = {"name": event.name, "ph": event.phase, "pid": process, "tid": track}
     if event.phase == METADATA:
         return {**head, "args": event.args}
@@ -86,35 +86,40 @@ class _Tracks:
                 yield (
                     number,
                     0,
-                    Event(phase=METADATA, name="process_sort_index", category="", start=0.0, duration=0.0, args={"sort_index": number}),
+                    TraceEvent(
+                        phase=METADATA, name="process_sort_index", category="", start=0.0, duration=0.0, args={"sort_index": number}
+                    ),
                 )
                 yield from ((number, track, event) for track, event in own)
 
-    def _process(self, rank: Rank) -> Iterator[tuple[int, Event]]:
+    def _process(self, rank: Rank) -> Iterator[tuple[int, TraceEvent]]:
         track = 0
         outside = self.phases.get(rank.process, [])
         if outside:
             yield track, _name("thread_name", "outside of compilations")
-            yield from ((track, event) for event in nested(map(Event.of_phase, outside)))
+            yield from ((track, event) for event in nested(map(TraceEvent.of_phase, outside)))
         for frame in rank.frames:
             for number, lane in enumerate(self._lanes(rank, frame)):
                 track += 1
                 yield track, _name("thread_name", summary_of(frame) if not number else f"{summary_of(frame)}, at the same time")
                 yield (
                     track,
-                    Event(phase=METADATA, name="thread_sort_index", category="", start=0.0, duration=0.0, args={"sort_index": track}),
+                    TraceEvent(phase=METADATA, name="thread_sort_index", category="", start=0.0, duration=0.0, args={"sort_index": track}),
                 )
                 yield from ((track, event) for event in lane)
         operators = nested(operator_slices(rank))
         if operators:
             track += 1
             yield track, _name("thread_name", "graphs, operator by operator (estimated)")
-            yield track, Event(phase=METADATA, name="thread_sort_index", category="", start=0.0, duration=0.0, args={"sort_index": track})
+            yield (
+                track,
+                TraceEvent(phase=METADATA, name="thread_sort_index", category="", start=0.0, duration=0.0, args={"sort_index": track}),
+            )
             yield from ((track, event) for event in operators)
 
-    def _lanes(self, rank: Rank, frame: Frame) -> list[list[Event]]:
+    def _lanes(self, rank: Rank, frame: Frame) -> list[list[TraceEvent]]:
         """The events of a frame, on as many tracks as it has compilations at the same time."""
-        lanes: list[list[Event]] = []
+        lanes: list[list[TraceEvent]] = []
         ends: list[float] = []
         units = [
             unit
@@ -134,7 +139,7 @@ class _Tracks:
             lanes[0] = in_order((*lanes[0], *instants))
         return lanes
 
-    def _instants(self, rank: Rank, frame: Frame) -> Iterator[Event]:
+    def _instants(self, rank: Rank, frame: Frame) -> Iterator[TraceEvent]:
         """Graph breaks, and refused calls without a time of their own, at the times of their records."""
         if rank.payloads is None:
             return
@@ -153,10 +158,10 @@ class _Tracks:
                 yield from _instant(f"{compile.label} recompile limit reached", "over the limit", clock.at(compile.offset), {})
 
 
-def _instant(name: str, category: str, at: float | None, args: dict[str, Any]) -> Iterator[Event]:
+def _instant(name: str, category: str, at: float | None, args: dict[str, Any]) -> Iterator[TraceEvent]:
     if at is not None:
-        yield Event(phase=INSTANT, name=name, category=category, start=at, duration=0.0, args=args)
+        yield TraceEvent(phase=INSTANT, name=name, category=category, start=at, duration=0.0, args=args)
 
 
-def _name(kind: str, text: str) -> Event:
-    return Event(phase=METADATA, name=kind, category="", start=0.0, duration=0.0, args={"name": text})
+def _name(kind: str, text: str) -> TraceEvent:
+    return TraceEvent(phase=METADATA, name=kind, category="", start=0.0, duration=0.0, args={"name": text})

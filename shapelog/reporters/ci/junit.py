@@ -23,7 +23,7 @@ _FORBIDDEN = re.compile("[\ufffe\uffff]")
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class ReportedTest:
     """A test; ``seconds`` are 0 where no time is recorded. ``failing`` are the alerts that it fails with, ``others`` what it only reports;
     ``words`` are the failure in short.
     """
@@ -59,15 +59,15 @@ def render_check(checked: CheckResult, options: Options) -> bytes:
     return written + b"\n"
 
 
-def _budgets(checked: CheckResult) -> Iterator[Case]:
+def _budgets(checked: CheckResult) -> Iterator[ReportedTest]:
     """The alerts of exceeded budgets are in the order of the budgets."""
     alerts = iter([item for item in checked.alerts if AlertKind.BUDGET in item.alert.kinds])
     for item in checked.budgets:
         alert = next(alerts, None) if item.is_exceeded else None
-        yield Case(f"{_SUITE}.budgets", item.name, 0.0, item.sentence, (alert,) if alert else ())
+        yield ReportedTest(f"{_SUITE}.budgets", item.name, 0.0, item.sentence, (alert,) if alert else ())
 
 
-def _codes(checked: CheckResult) -> Iterator[Case]:
+def _codes(checked: CheckResult) -> Iterator[ReportedTest]:
     by_code: dict[Code, list[CheckedAlert]] = {}
     for item in checked.alerts:
         if AlertKind.BUDGET not in item.alert.kinds:
@@ -79,7 +79,7 @@ def _codes(checked: CheckResult) -> Iterator[Case]:
         more = f" (and {len(failing) - 1} more)" if len(failing) > 1 else ""
         words = f"{sentence(failing[0].alert)}{more}" if failing else ""
         name = code.title or UNNAMED_CODE
-        yield Case(
+        yield ReportedTest(
             group=_group(checked, code),
             name=name,
             seconds=math.fsum(frame.seconds for frame in code.frames),
@@ -99,7 +99,7 @@ def _group(checked: CheckResult, code: Code) -> str:
     return ".".join(part for part in posixpath.splitext(file)[0].split("/") if part not in ("", ".", "..")) or _NO_FILE
 
 
-def _apart(cases: Iterable[Case]) -> Iterator[tuple[str, str, Case]]:
+def _apart(cases: Iterable[ReportedTest]) -> Iterator[tuple[str, str, ReportedTest]]:
     """(class, name, case), numbered where two are called the same, which readers would take for one."""
     seen: dict[tuple[str, str], int] = {}
     for case in cases:
@@ -108,7 +108,7 @@ def _apart(cases: Iterable[Case]) -> Iterator[tuple[str, str, Case]]:
         yield group, name if number == 1 else f"{name} #{number}", case
 
 
-def _add(suite: ElementTree.Element, group: str, name: str, case: Case) -> None:
+def _add(suite: ElementTree.Element, group: str, name: str, case: ReportedTest) -> None:
     element = ElementTree.SubElement(suite, "testcase", {"classname": group, "name": name})
     if case.seconds:
         element.set("time", f"{case.seconds:.3f}")

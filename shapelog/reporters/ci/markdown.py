@@ -21,7 +21,7 @@ _VALUES, _STEPS, _PLACES = 12, 6, 3
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class MarkdownPart:
     """A part of the text: ``items`` between ``head`` and ``tail``, most important first. The highest ``rank`` goes first.
 
     ``noun`` names one item where they are plural.
@@ -42,7 +42,7 @@ def render_check(checked: CheckResult, options: Options) -> bytes:
     return fitted([*_sections(checked)], options.room)
 
 
-def fitted(sections: Sequence[Section], room: int | None) -> bytes:
+def fitted(sections: Sequence[MarkdownPart], room: int | None) -> bytes:
     """The text in at most ``room`` bytes: the least important items are left out first, with a note. Nothing where not even
     the first section fits.
     """
@@ -57,12 +57,12 @@ def fitted(sections: Sequence[Section], room: int | None) -> bytes:
     return whole if room is None or (len(whole) <= room and kept[0].text) else b""
 
 
-def _joined(sections: Iterable[Section], note: str) -> bytes:
+def _joined(sections: Iterable[MarkdownPart], note: str) -> bytes:
     texts = [text for text in (*(section.text for section in sections), note) if text]
     return ("\n\n".join(texts) + "\n").encode() if texts else b""
 
 
-def _less(section: Section, over: int) -> tuple[Section, int]:
+def _less(section: MarkdownPart, over: int) -> tuple[MarkdownPart, int]:
     """The section without as many of its last items as make up for ``over`` bytes, and their number; all of it with its last item."""
     items = list(section.items)
     while items and over > 0:
@@ -72,22 +72,22 @@ def _less(section: Section, over: int) -> tuple[Section, int]:
     return replace(section, items=tuple(items)), len(section.items) - len(items)
 
 
-def _sections(checked: CheckResult) -> Iterator[Section]:
+def _sections(checked: CheckResult) -> Iterator[MarkdownPart]:
     failing = [item for item in checked.alerts if item.fails]
     # The table has the budgets, so here is what they were spent on.
     failing = [item for item in failing if AlertKind.BUDGET not in item.alert.kinds] or failing
     others = [item for item in checked.alerts if not item.fails]
-    yield Section(0, "\n\n".join(_answer(checked)), noun="answer")
+    yield MarkdownPart(0, "\n\n".join(_answer(checked)), noun="answer")
     steps = checked.next_steps
     beyond = tuple(map(_step, [step for step in steps if step.kind is not StepKind.MARK][:_STEPS]))
-    answers = [*_what_helps(checked), *([Section(2, "### Beyond marking", beyond, "step")] if beyond else [])]
+    answers = [*_what_helps(checked), *([MarkdownPart(2, "### Beyond marking", beyond, "step")] if beyond else [])]
     # What saves most comes first.
     yield from answers if steps and steps[0].kind is StepKind.MARK else reversed(answers)
     if failing:
         head = "### What fails the check" if checked.is_check else "### What can be avoided"
-        yield Section(2, head, tuple(map(_item, failing)), "finding")
-    yield Section(3, "\n".join(listed(note) for note in checked.notes), noun="note")
-    yield Section(5, "", tuple(_frames(checked)), "table of what changed")
+        yield MarkdownPart(2, head, tuple(map(_item, failing)), "finding")
+    yield MarkdownPart(3, "\n".join(listed(note) for note in checked.notes), noun="note")
+    yield MarkdownPart(5, "", tuple(_frames(checked)), "table of what changed")
     if others:
         head = "More findings that do not fail the check" if checked.is_check else "More findings"
         yield _folded(6, f"{head}: {len(others)}", map(_item, others), "other finding")
@@ -99,9 +99,9 @@ def _sections(checked: CheckResult) -> Iterator[Section]:
         yield _folded(7, f"Problems in the trace: {len(faults)}", (listed(text) for text in faults), "problem in the trace")
 
 
-def _folded(rank: int, summary: str, items: Iterable[str], noun: str) -> Section:
+def _folded(rank: int, summary: str, items: Iterable[str], noun: str) -> MarkdownPart:
     head, _, tail = folded(summary, "\0").partition("\n\n\0\n\n")
-    return Section(rank, head, tuple(items), noun, tail)
+    return MarkdownPart(rank, head, tuple(items), noun, tail)
 
 
 def _answer(checked: CheckResult) -> Iterator[str]:
@@ -136,18 +136,18 @@ def _budget(item: BudgetUse) -> str:
     return f"| {name} in {where} | {written(item.spent)} | {written(item.budget.most)} | {state} |"
 
 
-def _what_helps(checked: CheckResult) -> Iterator[Section]:
+def _what_helps(checked: CheckResult) -> Iterator[MarkdownPart]:
     report = checked.found.report
     advice = report.advice
     if advice is None or not report.recompiles:
         return
     if not advice.env and not advice.suggestions:
-        yield Section(1, f"Nothing to mark as dynamic: {escaped(why_nothing(advice))}.", noun="line to set")
+        yield MarkdownPart(1, f"Nothing to mark as dynamic: {escaped(why_nothing(advice))}.", noun="line to set")
         return
     words = f"Mark {advice.what_to_mark} as dynamic: {escaped(effect_of(advice))}."
     # A torch without a list of dynamic sources has calls to mark them.
     block = fenced(as_shell(advice), "shell") if advice.env else fenced(as_python(advice), "python")
-    yield Section(1, f"### What to set\n\n{words}\n\n{block}", noun="line to set")
+    yield MarkdownPart(1, f"### What to set\n\n{words}\n\n{block}", noun="line to set")
 
 
 def _step(step: NextStep) -> str:

@@ -8,7 +8,7 @@ from markupsafe import Markup, escape
 from pygments.lexers.python import PythonLexer
 from pygments.token import Comment, Keyword, Name, Number, Operator, String, _TokenType
 
-from shapelog.reporters.html.side_by_side import Diff, Line, Row
+from shapelog.reporters.html.side_by_side import AlignedRow, Diff, Line
 from shapelog.text import escape_controls, plural, start_of
 
 _LEXER = PythonLexer()
@@ -42,7 +42,7 @@ class Highlighter:
         """The rows of a table with four columns: number and line of either text."""
         return Markup("\n".join(map(self._row, diff.rows)))
 
-    def _row(self, row: Row) -> str:
+    def _row(self, row: AlignedRow) -> str:
         if row.kind == "skipped":
             return f'<tr class="skipped"><td colspan="4">{plural(row.skipped, "line")} the same</td></tr>'
         return f'<tr class="{row.kind}">{self._cells(row.left)}{self._cells(row.right)}</tr>'

@@ -11,7 +11,7 @@ from shapelog.reading.payloads.source_names import is_library
 from shapelog.report.interruptions import InterruptionKind
 from shapelog.report.report import Report
 from shapelog.report.repository_paths import SourceLine
-from shapelog.report.source_code.quoted_lines import Place
+from shapelog.report.source_code.quoted_lines import FileLine
 from shapelog.report.trace_health import health_of
 from shapelog.reporters.html.frame_page import CompileView, FrameView
 from shapelog.reporters.html.handbook import Handbook
@@ -142,7 +142,7 @@ def _lines(found: Searchable) -> Iterator[SearchEntry]:
             if file and line and not is_library(file) and ((file, line) not in lines or (code and not codes[file, line])):
                 codes[file, line] = code.strip()
                 text = _listed(f"line {line}", code.strip())
-                lines[file, line] = SearchEntry(shown.get(Place(file, line)) or item.anchor, _place(file, line), text, "line")
+                lines[file, line] = SearchEntry(shown.get(FileLine(file, line)) or item.anchor, _place(file, line), text, "line")
         if len(lines) >= _MAX_LINES:
             break
     yield from lines.values()

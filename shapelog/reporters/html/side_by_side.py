@@ -25,7 +25,7 @@ class Line(NamedTuple):
     end: int = 0
 
 
-class Row(NamedTuple):
+class AlignedRow(NamedTuple):
     """``same``, ``changed``, ``gone`` (left only), ``new`` (right only), or ``skipped``: lines left out between two rows."""
 
     kind: str
@@ -37,7 +37,7 @@ class Row(NamedTuple):
 class Diff(NamedTuple):
     """The rows around each difference. ``left_out`` counts differing lines beyond what is shown, ``is_same`` is True without any."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[AlignedRow, ...]
     left_out: int
     is_same: bool
     changed: int
@@ -51,7 +51,7 @@ def side_by_side(before: Sequence[str], after: Sequence[str]) -> Diff:
     end = _common(before[start:][::-1], after[start:][::-1])
     one, other = before[start : len(before) - end], after[start : len(after) - end]
     uncompared = max(0, len(one) - _MAX_COMPARED) + max(0, len(other) - _MAX_COMPARED)
-    rows: list[Row] = []
+    rows: list[AlignedRow] = []
     differing = 0
     matcher = difflib.SequenceMatcher(None, one[:_MAX_COMPARED], other[:_MAX_COMPARED])
     groups = [(op, a + start, b + start, c + start, d + start) for op, a, b, c, d in matcher.get_opcodes()]
@@ -74,19 +74,19 @@ def _common(one: Sequence[str], other: Sequence[str]) -> int:
     return sum(takewhile(bool, map(eq, one, other)))
 
 
-def _equal(lines: Sequence[str], start: int, stop: int, other: int, is_first: bool, is_last: bool) -> Iterator[Row]:
+def _equal(lines: Sequence[str], start: int, stop: int, other: int, is_first: bool, is_last: bool) -> Iterator[AlignedRow]:
     """The lines next to a difference, and how many lie between."""
     head = 0 if is_first else _CONTEXT
     tail = 0 if is_last else _CONTEXT
     hidden = range(start + head, stop - tail)
     for index in range(start, stop):
         if index not in hidden:
-            yield Row("same", Line(index + 1, lines[index]), Line(other + index - start + 1, lines[index]))
+            yield AlignedRow("same", Line(index + 1, lines[index]), Line(other + index - start + 1, lines[index]))
         elif index == hidden.start:
-            yield Row("skipped", None, None, len(hidden))
+            yield AlignedRow("skipped", None, None, len(hidden))
 
 
-def _unequal(one: Sequence[str], other: Sequence[str], start: int, other_start: int) -> Iterator[Row]:
+def _unequal(one: Sequence[str], other: Sequence[str], start: int, other_start: int) -> Iterator[AlignedRow]:
     """Lines that begin with the same name share a row."""
     names = [_NAME.match(line)[0] for line in one]  # type: ignore[index]  # it matches everything
     others = [_NAME.match(line)[0] for line in other]  # type: ignore[index]
@@ -96,12 +96,12 @@ def _unequal(one: Sequence[str], other: Sequence[str], start: int, other_start: 
                 yield _changed(one[a + index], other[c + index], start + a + index + 1, other_start + c + index + 1)
             continue
         for index in range(a, b):
-            yield Row("gone", Line(start + index + 1, one[index]), None)
+            yield AlignedRow("gone", Line(start + index + 1, one[index]), None)
         for index in range(c, d):
-            yield Row("new", None, Line(other_start + index + 1, other[index]))
+            yield AlignedRow("new", None, Line(other_start + index + 1, other[index]))
 
 
-def _changed(left: str, right: str, number: int, other: int) -> Row:
+def _changed(left: str, right: str, number: int, other: int) -> AlignedRow:
     head = _common(left, right)
     tail = _common(left[head:][::-1], right[head:][::-1])
-    return Row("changed", Line(number, left, head, len(left) - tail), Line(other, right, head, len(right) - tail))
+    return AlignedRow("changed", Line(number, left, head, len(left) - tail), Line(other, right, head, len(right) - tail))

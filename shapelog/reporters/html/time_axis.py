@@ -28,7 +28,7 @@ _UNITS = ((_DAY, "d"), (_HOUR, "h"), (_MINUTE, "min"), (1, "s"))
 _SHORT = 2 * _MINUTE
 
 
-class Tick(NamedTuple):
+class AxisTick(NamedTuple):
     """A moment, in percent of the width, with its label; ``anchor`` is SVG's ``start``, ``middle`` or ``end``."""
 
     x: float
@@ -141,17 +141,17 @@ def _label_anchor(taken: list[tuple[float, float]], middle: float, text: str) ->
     return anchor
 
 
-def ticks_of(axis: TimeAxis) -> tuple[Tick, ...]:
+def ticks_of(axis: TimeAxis) -> tuple[AxisTick, ...]:
     """A few round moments, as far from each other as their labels are long; after a cut they count from where compiling went on."""
     step = _step(axis.length / _TICKS) if axis.length else 1.0
     taken: list[tuple[float, float]] = []
-    found: dict[float, Tick] = {}
+    found: dict[float, AxisTick] = {}
 
     def add(moment: float, text: str) -> bool:
         x = axis.at(moment)
         anchor = _label_anchor(taken, x, text)
         if anchor:
-            found[x] = Tick(x, text, anchor)
+            found[x] = AxisTick(x, text, anchor)
         return bool(anchor)
 
     labeled = [stretch for stretch in axis.stretches if add(stretch[0], clock(stretch[0], axis.moments[-1], step) if stretch[0] else "0")]

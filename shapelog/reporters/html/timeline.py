@@ -13,7 +13,7 @@ from shapelog.recompiles.explain import Recompile
 from shapelog.report.merge_ranks import rank_label
 from shapelog.report.report import Report
 from shapelog.reporters.html.chart_text import KIND_LABELS, Part, clipped, counted, file_and_line, kind_of, same_function, totals
-from shapelog.reporters.html.time_axis import Cut, Tick, TimeAxis, axis_of, cuts_of, stretch, ticks_of
+from shapelog.reporters.html.time_axis import AxisTick, Cut, TimeAxis, axis_of, cuts_of, stretch, ticks_of
 from shapelog.text import plural, seconds_or_unknown, taking
 
 # Functions with a lane of their own, if more than one other has to share a lane.
@@ -96,7 +96,7 @@ class Timeline(NamedTuple):
     """
 
     lanes: tuple[Lane, ...]
-    ticks: tuple[Tick, ...]
+    ticks: tuple[AxisTick, ...]
     cuts: tuple[Cut, ...]
     legend: tuple[Part, ...]
     summary: str

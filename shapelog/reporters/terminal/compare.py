@@ -10,7 +10,7 @@ from rich.text import Text
 from shapelog.grouping import grouped
 from shapelog.report.compare import Comparison, FrameChange
 from shapelog.report.export_changes import ExportChanges
-from shapelog.report.frame_changes import CauseChange, Counts, DimChange, Effect, Since
+from shapelog.report.frame_changes import CauseChange, Counts, DimChange, DynamicSince, Effect
 from shapelog.report.results import Cell, Column, Finding
 from shapelog.report.same_changes import across_ranks, ranks_of
 from shapelog.reporters import Options
@@ -28,12 +28,12 @@ from shapelog.text import (
 )
 
 _DIMS = {
-    (Since.NEVER, Since.FIRST): "dynamic from the first compilation on (was static)",
-    (Since.LATER, Since.FIRST): "dynamic from the first compilation on (was from a later one)",
-    (Since.NEVER, Since.LATER): "dynamic from a later compilation on (was static)",
-    (Since.FIRST, Since.LATER): "dynamic from a later compilation on (was from the first)",
-    (Since.LATER, Since.NEVER): "static (was dynamic from a later compilation on)",
-    (Since.FIRST, Since.NEVER): "static (was dynamic from the first compilation on)",
+    (DynamicSince.NEVER, DynamicSince.FIRST): "dynamic from the first compilation on (was static)",
+    (DynamicSince.LATER, DynamicSince.FIRST): "dynamic from the first compilation on (was from a later one)",
+    (DynamicSince.NEVER, DynamicSince.LATER): "dynamic from a later compilation on (was static)",
+    (DynamicSince.FIRST, DynamicSince.LATER): "dynamic from a later compilation on (was from the first)",
+    (DynamicSince.LATER, DynamicSince.NEVER): "static (was dynamic from a later compilation on)",
+    (DynamicSince.FIRST, DynamicSince.NEVER): "static (was dynamic from the first compilation on)",
 }
 # The most lines that the value of a setting takes.
 _VALUE = 2
@@ -225,7 +225,7 @@ def _causes(page: TextPage, causes: Sequence[CauseChange], is_lost: bool) -> Non
 
 
 def _dims(page: TextPage, dims: Sequence[DimChange]) -> None:
-    by_change: dict[tuple[Since, Since], list[str]] = {}
+    by_change: dict[tuple[DynamicSince, DynamicSince], list[str]] = {}
     for item in dims:
         by_change.setdefault((item.before, item.after), []).append(one_line(item.axis))
     for change, names in by_change.items():

@@ -8,7 +8,7 @@ from rich.cells import cell_len
 
 from shapelog.advice.paste_formats import cost_of, effect_of
 from shapelog.fix.patches import Fix, Placed
-from shapelog.fix.settings import Setting
+from shapelog.fix.settings import FixSetting
 from shapelog.report.steps.step import saving_words
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.text_page import TextPage
@@ -68,7 +68,7 @@ def _places(fix: Fix, id: str) -> str:
     return some([f"{patch.file.name}:{line}" for patch in fix.patches for line in patch.lines_of(id)], _MOST_IDS)
 
 
-def _short_setting(item: Setting) -> str:
+def _short_setting(item: FixSetting) -> str:
     """``S1 capture_scalar_outputs = True: removes 1 graph break; may save 1 compilation (up to 0.30 s)``."""
     saved = saving_words(item.saving)
     return one_line(f"{item.id} {item.name}: removes {item.removes}{f'; {saved}' if saved else ''}")

@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from shapelog.capture.watch import Event, Snapshot
+from shapelog.capture.watch import Snapshot, WatchEvent
 from shapelog.model.compile import Outcome
 from shapelog.model.trace import Rank
 from shapelog.report.alerts.collect import collect_alerts
@@ -255,16 +255,16 @@ def _clock(when: str) -> str:
     return when[5:13] if len(when) >= 13 else "--:--:--"
 
 
-def _across_ranks(events: Iterable[Event]) -> list[list[Event]]:
+def _across_ranks(events: Iterable[WatchEvent]) -> list[list[WatchEvent]]:
     """Compiles that are the same on several ranks together, in the order in which the last of each came."""
-    found: dict[tuple[object, ...], list[Event]] = {}
+    found: dict[tuple[object, ...], list[WatchEvent]] = {}
     for number, event in enumerate(events):
         key = (event.compile.reference, event.frame.title, event.compile.outcome, _why(event), event.frame.rank is None and number)
         found[key] = [*found.pop(key, ()), event]
     return list(found.values())
 
 
-def _line(events: Sequence[Event], is_job: bool) -> Text:
+def _line(events: Sequence[WatchEvent], is_job: bool) -> Text:
     event = events[-1]
     compile, item = event.compile, event.recompile
     again = item is not None and not item.is_after_failure
@@ -284,7 +284,7 @@ def _line(events: Sequence[Event], is_job: bool) -> Text:
     )
 
 
-def _why(event: Event) -> tuple[str, str]:
+def _why(event: WatchEvent) -> tuple[str, str]:
     """(sentence, codes of the rules), both "" for a first compile that went well."""
     item, metrics = event.recompile, event.compile.metrics
     codes = " ".join(item.codes) if item else ""

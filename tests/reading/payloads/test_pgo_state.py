@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from recorded import report_of
 
-from shapelog.reading.payloads.pgo_state import CodeEntry, CodeState, Kind, SourceState, parse
+from shapelog.reading.payloads.pgo_state import CodeEntry, CodeState, SourceState, StateKind, parse
 
 SENTENCE = (
     "PGO detected a recompilation due to dynamic shapes. To reduce shape recompilations by compiling dynamically to start, "
@@ -56,14 +56,14 @@ def test_dynamic_sources_are_those_that_pytorch_suggests(name: str) -> None:
 
 def test_a_tensor_with_dynamic_and_inferred_parts() -> None:
     state = one("  L['x']: tensor size=[?, 8, 4] stride=[S(1), ?, 1]")
-    assert state.kind is Kind.TENSOR
+    assert state.kind is StateKind.TENSOR
     assert (state.sizes, state.strides) == ((None, 8, 4), ("S(1)", None, 1))
     assert state.is_dynamic
 
 
 def test_a_tensor_without_dims() -> None:
     state = one("  L['step']: tensor size=[] stride=[]")
-    assert (state.kind, state.sizes, state.strides, state.is_varied) == (Kind.TENSOR, (), (), False)
+    assert (state.kind, state.sizes, state.strides, state.is_varied) == (StateKind.TENSOR, (), (), False)
 
 
 def test_a_source_with_only_dynamic_strides_is_not_suggested_by_pytorch() -> None:
@@ -79,12 +79,12 @@ def test_a_size_that_is_not_a_number_stays_text() -> None:
 @pytest.mark.parametrize("number", ["3", "-3", "1.5", "1e-06", "nan", "-inf"])
 def test_a_number(number: str) -> None:
     state = one(f"  L['k']: scalar {number}")
-    assert (state.kind, state.scalar, state.text, state.is_varied) == (Kind.SCALAR, number, f"scalar {number}", False)
+    assert (state.kind, state.scalar, state.text, state.is_varied) == (StateKind.SCALAR, number, f"scalar {number}", False)
 
 
 def test_a_fully_dynamic_source() -> None:
     state = one("  L['m']: fully dynamic scalar or tensor")
-    assert state.kind is Kind.ANYTHING
+    assert state.kind is StateKind.ANYTHING
     assert state.is_dynamic
 
 
@@ -93,7 +93,7 @@ def test_a_fully_dynamic_source() -> None:
 )
 def test_an_unusual_state_is_kept_as_text(text: str) -> None:
     state = one(f"  L['x']: {text}")
-    assert (state.source, state.kind, state.text) == ("L['x']", Kind.UNUSUAL, text)
+    assert (state.source, state.kind, state.text) == ("L['x']", StateKind.UNUSUAL, text)
 
 
 @pytest.mark.parametrize(

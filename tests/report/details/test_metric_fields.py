@@ -6,7 +6,7 @@ from typing import Any
 import make
 
 from shapelog.model.trace import Trace
-from shapelog.report.details.metric_fields import Setting, metric_fields, setting_changes
+from shapelog.report.details.metric_fields import SettingChange, metric_fields, setting_changes
 
 
 def loaded(*fields: dict[str, Any]) -> Trace:
@@ -27,7 +27,7 @@ def test_fields_that_changed_come_first_with_what_they_were() -> None:
 def test_a_setting_that_was_changed_is_named_as_a_user_would_set_it() -> None:
     before, after = {"cache_size_limit": 8, "verbose": False}, {"cache_size_limit": 64, "verbose": False}
     (frame,) = loaded({"dynamo_config": json.dumps(before)}, {"dynamo_config": json.dumps(after)}).frames
-    assert setting_changes(frame, frame.compiles[1]) == (Setting("torch._dynamo.config.cache_size_limit", "8", "64"),)
+    assert setting_changes(frame, frame.compiles[1]) == (SettingChange("torch._dynamo.config.cache_size_limit", "8", "64"),)
     assert setting_changes(frame, frame.compiles[0]) == ()
 
 

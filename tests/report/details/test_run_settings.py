@@ -7,7 +7,7 @@ from recorded import report_of
 
 from shapelog.model.trace import Trace
 from shapelog.report.compare import compare
-from shapelog.report.details.metric_fields import Setting
+from shapelog.report.details.metric_fields import SettingChange
 from shapelog.report.details.run_settings import changed_settings, settings_of_runs
 
 
@@ -22,12 +22,15 @@ def run(*settings: dict[str, object], **metrics: object) -> Trace:
 
 def test_a_setting_that_differs_between_runs_has_both_values() -> None:
     (found,) = settings_of_runs(run({"a": 1, "b": True}), run({"a": 1, "b": False}))
-    assert found == Setting("torch._inductor.config.b", "true", "false")
+    assert found == SettingChange("torch._inductor.config.b", "true", "false")
 
 
 def test_versions_come_first() -> None:
     one, other = (run({"a": value}, python_version=f"{version} (main)") for value, version in ((1, "3.11.7"), (2, "3.12.1")))
-    assert settings_of_runs(one, other) == (Setting("Python", "3.11.7", "3.12.1"), Setting("torch._inductor.config.a", "1", "2"))
+    assert settings_of_runs(one, other) == (
+        SettingChange("Python", "3.11.7", "3.12.1"),
+        SettingChange("torch._inductor.config.a", "1", "2"),
+    )
 
 
 def test_a_run_without_settings_differs_in_none() -> None:
@@ -36,7 +39,7 @@ def test_a_run_without_settings_differs_in_none() -> None:
 
 def test_settings_of_the_second_run_that_the_first_does_not_know_are_listed() -> None:
     (found,) = settings_of_runs(run({}), run({"new": "x"}))
-    assert found == Setting("torch._inductor.config.new", "", "x", is_in_both=False)
+    assert found == SettingChange("torch._inductor.config.new", "", "x", is_in_both=False)
 
 
 def test_settings_that_one_version_alone_has_come_last() -> None:

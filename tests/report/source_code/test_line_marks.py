@@ -9,18 +9,18 @@ from shapelog.model.compile import Outcome
 from shapelog.recompiles.explain import Recompile
 from shapelog.report.report import Report
 from shapelog.report.source_code.line_marks import Changed, LineMark, MarkKind, line_marks
-from shapelog.report.source_code.quoted_lines import Place, quoted_lines
+from shapelog.report.source_code.quoted_lines import FileLine, quoted_lines
 from shapelog.rules import Verdict
 
 DEMO = "real/demo.log.gz"
 DEMO_FILE = "/srv/ml/demo/demo.py"
 
 
-def marks_of(report: Report) -> dict[Place, tuple[LineMark, ...]]:
+def marks_of(report: Report) -> dict[FileLine, tuple[LineMark, ...]]:
     return line_marks(report, quoted_lines(report))
 
 
-def made(*parts: bytes) -> dict[Place, tuple[LineMark, ...]]:
+def made(*parts: bytes) -> dict[FileLine, tuple[LineMark, ...]]:
     return marks_of(make.report(make.trace(*parts)))
 
 
@@ -29,20 +29,20 @@ def kinds(marks: tuple[LineMark, ...]) -> list[MarkKind]:
 
 
 def test_the_first_line_of_a_function_has_its_compilations_and_what_varied() -> None:
-    (mark,) = marks_of(report_of(DEMO))[Place(DEMO_FILE, 14)]
+    (mark,) = marks_of(report_of(DEMO))[FileLine(DEMO_FILE, 14)]
     assert (mark.kind, mark.times) == (MarkKind.COMPILED, 5)
     assert mark.changed[0] == Changed("tokens.size[0]", ("16", "7", "1"))
     assert mark.seconds == pytest.approx(45.54, abs=0.01)
 
 
 def test_the_line_that_asked_for_what_changed_has_the_recompilations() -> None:
-    (mark,) = marks_of(report_of(DEMO))[Place(DEMO_FILE, 29)]
+    (mark,) = marks_of(report_of(DEMO))[FileLine(DEMO_FILE, 29)]
     assert (mark.kind, mark.times, mark.verdict, mark.rule) == (MarkKind.RECOMPILED, 8, Verdict.MARKING, "SL315")
     assert mark.changed == (Changed("self.step", ("2", "3", "4", "5", "6", "7", "8", "9")),)
 
 
 def test_properties_that_changed_together_in_the_same_recompilations_are_one_mark() -> None:
-    marks = marks_of(report_of(DEMO))[Place(DEMO_FILE, 39)]
+    marks = marks_of(report_of(DEMO))[FileLine(DEMO_FILE, 39)]
     assert [[item.name for item in mark.changed] for mark in marks] == [["features.dtype"], ["centred.size[0]", "features.size[0]"]]
 
 
@@ -54,13 +54,13 @@ def test_marks_are_joined_without_the_hash_of_a_recompilation_which_takes_as_lon
 
 
 def test_a_graph_break_and_what_goes_on_after_it_are_at_the_line_that_it_interrupted() -> None:
-    broke, resumed = marks_of(report_of(DEMO))[Place(DEMO_FILE, 38)]
+    broke, resumed = marks_of(report_of(DEMO))[FileLine(DEMO_FILE, 38)]
     assert (broke.kind, broke.title, broke.times) == (MarkKind.BROKE, "Failed to trace builtin operator", 3)
     assert (resumed.kind, resumed.times) == (MarkKind.RESUMED, 3)
 
 
 def test_what_the_limit_refused_comes_before_what_was_compiled() -> None:
-    refused, compiled = marks_of(report_of(DEMO))[Place(DEMO_FILE, 28)]
+    refused, compiled = marks_of(report_of(DEMO))[FileLine(DEMO_FILE, 28)]
     assert (refused.kind, refused.verdict) == (MarkKind.REFUSED, Verdict.LIMIT)
     assert (compiled.kind, compiled.times) == (MarkKind.COMPILED, 9)
 
@@ -71,7 +71,7 @@ def test_the_line_of_a_call_has_the_compilations_that_it_led_to() -> None:
         make.compile("0/1", make.tensor(9, 16), call=30, reasons=[size_mismatch("0/0", 8, 9)]),
     )
     for line, label in ((20, "0/0"), (30, "0/1")):
-        (mark,) = found[Place(make.MAIN, line)]
+        (mark,) = found[FileLine(make.MAIN, line)]
         assert (mark.kind, mark.title, [item.compile.label for item in mark.compiled]) == (MarkKind.CALLED, "f", [label])
         assert mark.changed == ()
 
@@ -90,15 +90,15 @@ def test_a_specialization_is_at_the_innermost_line_of_the_user() -> None:
         {"line": 9, "name": "g", "filename": "/venv/lib/python3.11/site-packages/torch/a.py", "loc": "guard()"},
     ]
     pinned = {"symbol": "s70", "sources": ["L['x'].size()[0]"], "value": "8", "user_stack": stack}
-    (mark,) = made(make.compile("0/0", make.tensor(8, 16), specializations=[pinned]))[Place(make.MODEL, 6)]
+    (mark,) = made(make.compile("0/0", make.tensor(8, 16), specializations=[pinned]))[FileLine(make.MODEL, 6)]
     assert (mark.kind, mark.changed) == (MarkKind.SPECIALIZED, (Changed("x.size[0]", ("8",)),))
 
 
 def test_a_failure_is_at_the_line_that_pytorch_names_else_where_the_code_begins() -> None:
     named = {"fail_user_frame_filename": make.MODEL, "fail_user_frame_lineno": 8}
     found = made(make.compile("0/0", make.tensor(8), **make.FAILED, **named), make.compile("1/0", make.tensor(8), **make.FAILED, line=40))
-    assert kinds(found[Place(make.MODEL, 8)]) == [MarkKind.FAILED]
-    assert kinds(found[Place(make.MODEL, 40)]) == [MarkKind.FAILED, MarkKind.COMPILED]
+    assert kinds(found[FileLine(make.MODEL, 8)]) == [MarkKind.FAILED]
+    assert kinds(found[FileLine(make.MODEL, 40)]) == [MarkKind.FAILED, MarkKind.COMPILED]
 
 
 @pytest.mark.parametrize("name", RECORDED)

@@ -6,7 +6,7 @@ from payload_text import code_comment, equals_match, guard_tree, tensor_match
 from recorded import RECORDED, report_of
 
 from shapelog.reading.payloads.guards import UserLine
-from shapelog.report.source_code.quoted_lines import Place, Quote, QuotedLines, is_shown, quoted_lines
+from shapelog.report.source_code.quoted_lines import FileLine, Quote, QuotedLines, is_shown, quoted_lines
 
 
 def quoted(*parts: bytes) -> QuotedLines:
@@ -94,7 +94,7 @@ def test_a_shortened_name_is_that_of_the_file_with_this_end(short: str, near: st
     found = QuotedLines()
     for name in ("/srv/core/model.py", "/srv/app/model.py", "/srv/app/only.py"):
         found.add(line(name, 1))
-    assert found.place_of(line(short, 4), near) == Place(file, 4)
+    assert found.place_of(line(short, 4), near) == FileLine(file, 4)
 
 
 @pytest.mark.parametrize("name", RECORDED)

@@ -14,7 +14,7 @@ from shapelog.model.compile import Outcome
 from shapelog.model.phase_events import phases_of
 from shapelog.report.report import Report, analyze
 from shapelog.reporters import Options
-from shapelog.reporters.chrome_trace.event import INSTANT, SLICE, Event, nested
+from shapelog.reporters.chrome_trace.event import INSTANT, SLICE, TraceEvent, nested
 from shapelog.reporters.chrome_trace.render import render
 
 Viewed = list[dict[str, Any]]
@@ -243,5 +243,5 @@ def test_strange_events_harm_nothing(body: dict[str, Any]) -> None:
 
 
 def test_a_slice_that_begins_in_another_ends_in_it() -> None:
-    found = nested([Event(SLICE, "b", "", 2, 5), Event(SLICE, "a", "", 0, 4), Event(SLICE, "c", "", 4, 1)])
+    found = nested([TraceEvent(SLICE, "b", "", 2, 5), TraceEvent(SLICE, "a", "", 0, 4), TraceEvent(SLICE, "c", "", 4, 1)])
     assert [(event.name, event.start, event.end) for event in found] == [("a", 0, 4), ("b", 2, 4), ("c", 4, 5)]

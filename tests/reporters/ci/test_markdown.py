@@ -19,7 +19,7 @@ from shapelog.report.report import analyze
 from shapelog.report.repository_paths import Repository
 from shapelog.reporters import Options
 from shapelog.reporters.ci import markdown
-from shapelog.reporters.ci.markdown import Section, fitted
+from shapelog.reporters.ci.markdown import MarkdownPart, fitted
 from shapelog.reporters.ci.markdown_escape import cell, code, escaped, fenced, folded, listed
 from shapelog.text import one_line
 
@@ -205,14 +205,14 @@ def test_without_a_limit_nothing_is_left_out() -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.lists(st.text("aé", max_size=9), max_size=4)), min_size=1, max_size=5), st.integers(0, 200))
 def test_any_sections_fit_into_any_room(parts: list[tuple[int, list[str]]], room: int) -> None:
-    sections = [Section(rank, "head", tuple(items), "item", "tail") for rank, items in parts]
+    sections = [MarkdownPart(rank, "head", tuple(items), "item", "tail") for rank, items in parts]
     assert len(fitted(sections, room)) <= room
 
 
 def test_a_summary_of_a_megabyte_is_as_full_as_can_be() -> None:
     checked = ci.checked(ci.varying(40))
-    section = Section(2, "head", ("x" * 10_000,) * 500, "finding")
-    assert 1024 * 1024 - 20_000 < len(fitted([Section(0, text_of(checked)), section], 1024 * 1024)) <= 1024 * 1024
+    section = MarkdownPart(2, "head", ("x" * 10_000,) * 500, "finding")
+    assert 1024 * 1024 - 20_000 < len(fitted([MarkdownPart(0, text_of(checked)), section], 1024 * 1024)) <= 1024 * 1024
 
 
 def test_what_a_text_log_leaves_out_is_below_its_name(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shapelog.reporters.html.side_by_side import Diff, Row, side_by_side
+from shapelog.reporters.html.side_by_side import AlignedRow, Diff, side_by_side
 
 
 def kinds(diff: Diff) -> list[str]:
@@ -14,7 +14,7 @@ def texts(diff: Diff) -> list[tuple[str, str]]:
     return [(row.left.text if row.left else "", row.right.text if row.right else "") for row in diff.rows if row.kind != "skipped"]
 
 
-def marked(row: Row) -> tuple[str, str]:
+def marked(row: AlignedRow) -> tuple[str, str]:
     """What of a changed line is marked on either side."""
     assert row.left is not None
     assert row.right is not None

@@ -11,7 +11,7 @@ from rich.cells import cell_len
 
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.fleet import render_fleet
-from shapelog.tables.fleet import ExportRegression, Fleet, Side, Since, fleet
+from shapelog.tables.fleet import ExportRegression, Fleet, JobsSide, Since, fleet
 from shapelog.text import UNSAFE
 
 pytest.importorskip("duckdb", reason="duckdb is not installed")
@@ -67,7 +67,7 @@ def test_a_failure_and_an_unreadable_job_have_their_reason(found: Fleet) -> None
 
 
 def test_without_jobs_on_both_sides_there_is_nothing_to_compare(found: Fleet) -> None:
-    nothing, some = Side(0, 0, 0.0, 0.0), Side(2, 2, 1.0, 1.0)
+    nothing, some = JobsSide(0, 0, 0.0, 0.0), JobsSide(2, 2, 1.0, 1.0)
     for before, after, words in ((some, nothing, "no job began since then"), (nothing, some, "no job began before then")):
         assert words in shown(found._replace(since=Since(BETWEEN, before, after, 3, 0, (), 0, ())))
     better = shown(found._replace(since=Since(BETWEEN, some, some, 0, 1, (), 2, ())))
@@ -75,7 +75,7 @@ def test_without_jobs_on_both_sides_there_is_nothing_to_compare(found: Fleet) ->
 
 
 def test_exports_that_fail_more_often_have_their_error(found: Fleet) -> None:
-    some = Side(2, 2, 1.0, 1.0)
+    some = JobsSide(2, 2, 1.0, 1.0)
     item = ExportRegression("/srv/export.py", 91, 2, 2, 0.25, 1.0, "SL601", "failed: the code restricts sizes", "fix the line")
     lines = shown(found._replace(since=Since(BETWEEN, some, some, 0, 0, (), 1, (item,))), 140).splitlines()
     assert "  export.py:91  exports that fail: 25% → 100%  failed: the code restricts sizes  SL601" in lines

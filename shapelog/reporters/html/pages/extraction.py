@@ -27,7 +27,7 @@ class FileLink(NamedTuple):
     problem: str
 
 
-class CompileRow(NamedTuple):
+class CompileFiles(NamedTuple):
     """A compilation, and its files."""
 
     label: str
@@ -42,7 +42,7 @@ class FunctionSection(NamedTuple):
 
     title: str
     place: str
-    compiles: tuple[CompileRow, ...]
+    compiles: tuple[CompileFiles, ...]
 
 
 class ProcessSection(NamedTuple):
@@ -94,9 +94,9 @@ def _function(compile: ExtractedCompile) -> tuple[str, str, str, int]:
     return compile.label.partition("/")[0], compile.function, compile.file, compile.line
 
 
-def _row(compile: ExtractedCompile) -> CompileRow:
+def _row(compile: ExtractedCompile) -> CompileFiles:
     files = tuple(_link(file, compile.directory) for file in compile.files)
-    return CompileRow(compile.label, compile.outcome, compile.seconds, quote(compile.directory), files)
+    return CompileFiles(compile.label, compile.outcome, compile.seconds, quote(compile.directory), files)
 
 
 def _link(file: ExtractedFile, directory: str) -> FileLink:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from shapelog.report.compare import Comparison, FrameChange
-from shapelog.report.frame_changes import CauseChange, Effect, Since
+from shapelog.report.frame_changes import CauseChange, DynamicSince, Effect
 from shapelog.report.results import Location, location_of
 from shapelog.report.same_changes import across_ranks, ranks_of
 from shapelog.report.verification import Verification
@@ -19,7 +19,11 @@ _MAX_CAUSES = 60
 _MINUS = "\N{MINUS SIGN}"
 # The kinds of the report's colors that stand for better and worse.
 EFFECT_KINDS = {Effect.BETTER: "marking", Effect.WORSE: "failed", Effect.MIXED: "code", Effect.SAME: "first"}
-SINCE_WORDS = {Since.NEVER: "static", Since.LATER: "dynamic from a later compilation on", Since.FIRST: "dynamic from the first on"}
+SINCE_WORDS = {
+    DynamicSince.NEVER: "static",
+    DynamicSince.LATER: "dynamic from a later compilation on",
+    DynamicSince.FIRST: "dynamic from the first on",
+}
 
 
 class Total(NamedTuple):

@@ -38,7 +38,7 @@ class Block(NamedTuple):
     height: float
 
 
-class Bar(NamedTuple):
+class RunBar(NamedTuple):
     """The compilations of one run, from ``x`` on and ``width`` wide, in percent."""
 
     x: float
@@ -53,7 +53,7 @@ class Chart(NamedTuple):
     """``ticks`` are (pixels from the top, number of compilations or exports)."""
 
     title: str
-    bars: tuple[Bar, ...]
+    bars: tuple[RunBar, ...]
     ticks: tuple[tuple[float, str], ...]
     legend: tuple[tuple[str, str], ...]
     height: int
@@ -97,7 +97,7 @@ def _chart(trend: Trend) -> Chart:
         spent = "" if trend.is_of_exports else f"; {seconds_or_unknown(row.figures.seconds)}"
         width = min(room * 0.7, _WIDEST_BAR)
         bars.append(
-            Bar(
+            RunBar(
                 x=(index + 0.5) * room - width / 2,
                 width=width,
                 blocks=tuple(blocks),

@@ -47,7 +47,7 @@ class FunctionRow(NamedTuple):
         return tuple(dict.fromkeys(code for view in self.views for code in view.codes))
 
 
-class RecompileRow(NamedTuple):
+class FunctionCause(NamedTuple):
     """The recompilations of a function for the same cause; ``view`` is the frame of the first."""
 
     view: FrameView
@@ -74,7 +74,7 @@ class RecompileRow(NamedTuple):
 class Recompilations(NamedTuple):
     """All of them. ``left_out`` is how many groups are not shown."""
 
-    rows: tuple[RecompileRow, ...]
+    rows: tuple[FunctionCause, ...]
     title: str
     left_out: int
 
@@ -97,7 +97,7 @@ def _function_row(views: tuple[FrameView, ...]) -> FunctionRow:
 def recompilations(views: Iterable[FrameView]) -> Recompilations:
     pairs = [(view, item) for view in views for item in view.compiles if item.recompile]
     rows = [
-        RecompileRow(members[0][0], tuple(item for _, item in members)) for members in grouped(pairs, lambda pair: _cause(*pair)).values()
+        FunctionCause(members[0][0], tuple(item for _, item in members)) for members in grouped(pairs, lambda pair: _cause(*pair)).values()
     ]
     made, apart = counted_apart((item.kind, item.times, 0.0) for _, item in pairs)
     title = ", ".join([f"Recompilations {made}", *(f"{word} {count}" for word, count in apart)])

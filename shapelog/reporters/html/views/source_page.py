@@ -14,7 +14,7 @@ from shapelog.report.annotated_source import TOP_LEVEL, AnnotatedSource, CodeFil
 from shapelog.report.repository_paths import Repository, SourceLine
 from shapelog.report.source_code.files_on_disk import DiskState
 from shapelog.report.source_code.line_marks import LineMark, MarkKind
-from shapelog.report.source_code.quoted_lines import Place
+from shapelog.report.source_code.quoted_lines import FileLine
 from shapelog.report.weighted import WeightedCompile
 from shapelog.reporters.html.anchors import Anchors
 from shapelog.reporters.html.chart_text import Part, counted, kind_of, spent, times, totals
@@ -118,7 +118,7 @@ class SourcePage(NamedTuple):
     hot: tuple[HotLine, ...]
     left_out: int
     of_frame: dict[Frame, str]
-    of_place: dict[Place, str]
+    of_place: dict[FileLine, str]
     on_disk: dict[str, str]
 
     @property
@@ -145,14 +145,14 @@ class SourcePage(NamedTuple):
 
     def at(self, line: SourceLine | None) -> str:
         """The anchor of a line; "" where it is not shown."""
-        return self.of_place.get(Place(line.file, line.line), "") if line else ""
+        return self.of_place.get(FileLine(line.file, line.line), "") if line else ""
 
 
 def source_page(source: AnnotatedSource, repository: Repository, anchors: Anchors, with_source: bool) -> SourcePage:
     builder = _Builder(anchors, Highlighter(), with_source, count(1))
     files = tuple(builder.file(item) for item in source.files)
     of_frame: dict[Frame, str] = {}
-    of_place: dict[Place, str] = {}
+    of_place: dict[FileLine, str] = {}
     on_disk: dict[str, str] = {}
     for file in files:
         if path := file.file.disk.path:
@@ -164,8 +164,8 @@ def source_page(source: AnnotatedSource, repository: Repository, anchors: Anchor
             for row in view.rows:
                 if row.anchor:  # by the name in the trace, and by that in the repository
                     line = repository.source_line(file.file.file, row.row.number)
-                    of_place[Place(file.file.file, row.row.number)] = row.anchor
-                    of_place.update({Place(line.file, line.line): row.anchor} if line else {})
+                    of_place[FileLine(file.file.file, row.row.number)] = row.anchor
+                    of_place.update({FileLine(line.file, line.line): row.anchor} if line else {})
     return SourcePage(files=files, hot=tuple(_hot(files)), left_out=source.left_out, of_frame=of_frame, of_place=of_place, on_disk=on_disk)
 
 

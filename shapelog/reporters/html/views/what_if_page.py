@@ -22,7 +22,7 @@ _MAX_ROWS = 12
 _Figures = tuple[int, int, int, float, float | None]
 
 
-class Tick(NamedTuple):
+class Choice(NamedTuple):
     """A box to tick: a suggestion, or all that have no box of their own. ``anchor`` leads to its details, "" where it has none.
 
     ``effect`` is how many compiles and limit hits come back without it, where all others are chosen.
@@ -36,14 +36,14 @@ class Tick(NamedTuple):
     effect: str
 
 
-class Outcome(NamedTuple):
+class CombinedCost(NamedTuple):
     """What frames with the same conditions cost together, by the conditions that hold."""
 
     conditions: tuple[Condition, ...]
     costs: dict[frozenset[int], Cost]
 
 
-class Row(NamedTuple):
+class FrameCosts(NamedTuple):
     """A frame, or in the last row all others; ``outcomes`` are places in the list of outcomes. The costs are without and with all
     suggestions.
     """
@@ -60,9 +60,9 @@ class Row(NamedTuple):
 class WhatIfView(NamedTuple):
     """All of it. ``others`` is what no suggestion changes."""
 
-    ticks: tuple[Tick, ...]
-    rows: tuple[Row, ...]
-    outcomes: tuple[Outcome, ...]
+    ticks: tuple[Choice, ...]
+    rows: tuple[FrameCosts, ...]
+    outcomes: tuple[CombinedCost, ...]
     others: Cost
     advice: Advice
 
@@ -100,16 +100,16 @@ def what_if_view(advice: Advice | None, anchors: Anchors) -> WhatIfView | None:
     return WhatIfView(tuple(_ticks(advice, found, every)), rows, outcomes, found.others, advice)
 
 
-def _ticks(advice: Advice, found: WhatIf, every: frozenset[int]) -> Iterable[Tick]:
+def _ticks(advice: Advice, found: WhatIf, every: frozenset[int]) -> Iterable[Choice]:
     suggestions = advice.suggestions
     single = len(suggestions) if len(suggestions) <= _MAX_TICKS else _MAX_TICKS - 1
     for place, item in enumerate(suggestions[:single]):
         what = f"dim{'s' if len(item.dims) > 1 else ''} {', '.join(map(str, item.dims))}" if item.dims else "int"
-        yield Tick(
+        yield Choice(
             id=item.id, anchor=item.id.lower(), name=one_line(item.name), what=what, places=(place,), effect=_effect(found, every, {place})
         )
     if rest := range(single, len(suggestions)):
-        yield Tick(
+        yield Choice(
             id="rest",
             anchor="",
             name=plural(len(rest), "more suggestion"),
@@ -142,7 +142,7 @@ def _number(compiles: int, refused: int, more: int = 0) -> str:
     return " + ".join(([made] if compiles or more or not refused else []) + ([f"{refused} refused"] if refused else []))
 
 
-def _rows(found: WhatIf, anchors: Anchors) -> tuple[tuple[Row, ...], tuple[Outcome, ...]]:
+def _rows(found: WhatIf, anchors: Anchors) -> tuple[tuple[FrameCosts, ...], tuple[CombinedCost, ...]]:
     """Frames of the same code share a row where the same suggestions act on them: it was compiled anew, or on several ranks. The rest is
     one row, whose frames with the same conditions are added up.
     """
@@ -151,8 +151,8 @@ def _rows(found: WhatIf, anchors: Anchors) -> tuple[tuple[Row, ...], tuple[Outco
     ]
     joined.sort(key=lambda pair: _saved_seconds(pair[1]), reverse=True)
     single = len(joined) if len(joined) <= _MAX_ROWS else _MAX_ROWS - 1
-    rows: list[Row] = []
-    outcomes: list[Outcome] = []
+    rows: list[FrameCosts] = []
+    outcomes: list[CombinedCost] = []
     for members, outcome in joined[:single]:
         row = _row(members, len(outcomes), [outcome], anchors[members[0].frame], members[0].frame)
         number = len({anchors[member.frame] for member in members})
@@ -172,15 +172,17 @@ def _code(item: FrameOutcomes, anchors: Anchors) -> tuple[str, str, int] | str:
     return (frame.title, frame.file, frame.line) if frame.file else anchors[frame]
 
 
-def _outcome(members: Sequence[FrameOutcomes]) -> Outcome:
+def _outcome(members: Sequence[FrameOutcomes]) -> CombinedCost:
     """What these frames cost together, for the combinations that are known of all."""
     held = set(members[0].costs).intersection(*[member.costs for member in members[1:]])
     costs = {places: total_cost([member.costs[places] for member in members]) for places in sorted(held, key=sorted)}
-    return Outcome(members[0].conditions, costs)
+    return CombinedCost(members[0].conditions, costs)
 
 
-def _row(members: Sequence[FrameOutcomes], first: int, outcomes: Sequence[Outcome], anchor: str = "", frame: Frame | None = None) -> Row:
-    return Row(
+def _row(
+    members: Sequence[FrameOutcomes], first: int, outcomes: Sequence[CombinedCost], anchor: str = "", frame: Frame | None = None
+) -> FrameCosts:
+    return FrameCosts(
         anchor=anchor,
         title=one_line(frame.title) if frame else "",
         place=file_and_line(frame.file, frame.line) if frame else "",
@@ -191,7 +193,7 @@ def _row(members: Sequence[FrameOutcomes], first: int, outcomes: Sequence[Outcom
     )
 
 
-def _saved_seconds(outcome: Outcome) -> tuple[float, int]:
+def _saved_seconds(outcome: CombinedCost) -> tuple[float, int]:
     before, after = outcome.costs[frozenset()], outcome.costs[frozenset(range(len(outcome.conditions)))]
     return before.seconds.least - after.seconds.least, before.total - after.total
 

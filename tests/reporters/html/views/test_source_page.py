@@ -13,7 +13,7 @@ from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.annotated_source import annotated_source
 from shapelog.report.report import Report
 from shapelog.report.repository_paths import Repository
-from shapelog.report.source_code.quoted_lines import Place
+from shapelog.report.source_code.quoted_lines import FileLine
 from shapelog.reporters import Options
 from shapelog.reporters.html import render
 from shapelog.reporters.html.anchors import anchors_of
@@ -48,7 +48,7 @@ def test_each_line_with_marks_has_a_name_that_other_parts_of_the_page_lead_to() 
     report = report_of(DEMO)
     view = view_of(report)
     file = "/srv/ml/demo/demo.py"
-    assert view.of_place[Place(file, 38)].endswith("-38")
+    assert view.of_place[FileLine(file, 38)].endswith("-38")
     assert set(view.of_frame) == set(report.trace.frames)
     html = page(report)
     for anchor in (*view.of_place.values(), *view.of_frame.values()):
@@ -58,7 +58,7 @@ def test_each_line_with_marks_has_a_name_that_other_parts_of_the_page_lead_to() 
 def test_a_line_of_the_repository_is_known_by_its_name_there_too(tmp_path: Path) -> None:
     shutil.copy(FIXTURES / "real/demo.py", tmp_path / "demo.py")
     view = view_of(report_of(DEMO), tmp_path)
-    assert view.of_place[Place("demo.py", 29)] == view.of_place[Place("/srv/ml/demo/demo.py", 29)]
+    assert view.of_place[FileLine("demo.py", 29)] == view.of_place[FileLine("/srv/ml/demo/demo.py", 29)]
 
 
 def test_frames_lead_to_their_function_and_back() -> None:
@@ -168,4 +168,4 @@ def test_the_search_leads_from_a_line_to_the_source() -> None:
     context = page_context(collect_alerts(report_of(DEMO), Repository("nowhere")), Options())
     searchable = Searchable(context.report, context.views, context.handbook, context.records, context.source, context.failures)
     found = {entry.title: entry.where for entry in search_entries(searchable) if entry.kind == "line"}
-    assert found["demo.py:50"] == context.source.of_place[Place("/srv/ml/demo/demo.py", 50)]
+    assert found["demo.py:50"] == context.source.of_place[FileLine("/srv/ml/demo/demo.py", 50)]
