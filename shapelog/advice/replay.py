@@ -333,7 +333,7 @@ def _running(plan: FramePlan, by_function: Mapping[Function, Sequence[FramePlan]
 
 
 def _with_called(plans: list[FramePlan]) -> list[FramePlan]:
-    """The plans with routes for what was compiled only because the code that calls it had been refused: it goes with the limit hit."""
+    """The plans with routes for what was compiled only because the code that calls it had been refused: not so without that limit hit."""
     of_frame = {plan.frame: plan for plan in plans}
     if not any(plan.is_full for plan in plans):
         return plans
@@ -347,7 +347,7 @@ def _with_called(plans: list[FramePlan]) -> list[FramePlan]:
 
 
 def _with_captures(plans: list[FramePlan]) -> tuple[FramePlan, ...]:
-    """The plans with routes for what compiled autograd captured: a capture comes back with each new forward graph, and goes with it."""
+    """The plans with routes for what compiled autograd captured: a capture comes back with each new forward graph, and is gone with it."""
     if not any(_is_capture(plan) for plan in plans):
         return tuple(plans)
     ordered = sorted(((call, plan) for plan in plans for call in plan.calls), key=lambda item: item[0].compile.order)

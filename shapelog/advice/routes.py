@@ -36,8 +36,8 @@ class Route(NamedTuple):
     """An earlier entry that would serve a call once one mark of each choice is set; ``is_proven`` if a dynamic version's guards hold
     for both.
 
-    The entry of a capture of compiled autograd ``is_elsewhere``: in the function whose backward pass it is, and it goes with that one's.
-    So is one that the trace does not hold.
+    ``is_elsewhere``: the entry of a capture of compiled autograd is in the function whose backward pass it is, and gone with that one's
+    forward graph. One that the trace does not hold is elsewhere, too.
 
     ``lost`` are sources that vary and that the call's own compile had symbolic where the entry has not, each with what keeps it so.
     ``doubts`` is what may separate the two as well without being in the trace, each with the marks that settle it. ``kept`` are sizes of
@@ -189,7 +189,7 @@ class Router:
     def lost(self, frame: Frame, entry: CompileFacts, compile: Compile) -> tuple[tuple[Source, MarkChoice], ...]:
         """What varies in this frame, is symbolic in the compile that would go, and static in the entry that would take its place.
 
-        Later calls may have hit the compile that goes with other values of it, and then compile again: such calls left no record.
+        Later calls may have hit the compile for other values of it, and then compile again: such calls left no record.
         """
         own = entry.symbolic
         pinned = {source for special in compile.specializations for source in special.sources}
@@ -242,7 +242,7 @@ class Router:
         return tuple(frozenset((Mark(source),)) for source, _ in found)
 
     def _change_together(self, frame: Frame, one: Key, other: Key) -> bool:
-        """Whether two ints had several values in the compiles of a frame, and each value of one goes with a single value of the other."""
+        """Whether two ints had several values in the compiles of a frame, and each value of one occurs with a single value of the other."""
         if (frame, one, other) not in self._together:
             entries = [known for compile in frame.entries if _is_int(known := self.explained.facts.of(compile), one)]
             pairs = {(str(known.guarded(one)), str(known.guarded(other))) for known in entries if _is_int(known, other)}

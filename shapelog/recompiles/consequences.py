@@ -380,7 +380,7 @@ def computed_under_other_grad_mode(item: Violation, changes: Changes) -> bool:
 
 
 def dtype_follows_default(item: Violation, changes: Changes) -> bool:
-    """The dtype of a tensor that changed as the default dtype did, or as the complex one that goes with that."""
+    """The dtype of a tensor that changed as the default dtype did, or as the complex one that belongs to it."""
     return item.prop.kind is Kind.DTYPE and any(
         (str(item.expected).removeprefix(_TORCH), str(item.actual).removeprefix(_TORCH)) in default_dtypes(other)
         for other in changes.violations

@@ -52,7 +52,7 @@ def describe_change(item: Violation) -> tuple[tuple[str, ...], str]:
 
 
 def default_dtypes(item: Violation) -> tuple[tuple[str, str], ...]:
-    """(before, after) of the default dtype that changed, and of the complex one that goes with it; () for any other violation."""
+    """(before, after) of the default dtype that changed, and of the complex one that belongs to it; () for any other violation."""
     if item.prop != _DEFAULT_DTYPE:
         return ()
     real = state_value(item.prop, item.expected), state_value(item.prop, item.actual)

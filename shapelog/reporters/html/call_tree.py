@@ -12,8 +12,8 @@ from shapelog.reading.payloads.source_names import is_library
 from shapelog.reading.records import StackFrame
 from shapelog.report.merge_ranks import rank_label
 from shapelog.report.report import Report
-from shapelog.reporters.html.chart_text import Part, clipped, counted, file_and_line, kind_of, spent
-from shapelog.text import plural
+from shapelog.reporters.html.chart_text import Part, counted, file_and_line, kind_of, spent
+from shapelog.text import beginning, plural
 
 # What starts a program or a thread, wherever Python is installed.
 _STARTERS = frozenset(("runpy.py", "threading.py"))
@@ -90,8 +90,8 @@ def call_tree(report: Report, with_code: bool = True) -> list[CallNode]:
             for call in path:
                 if call not in node.calls:
                     file, line, name = call
-                    code = clipped(codes.get(call, ""), _MAX_TEXT) if with_code else ""
-                    node.calls[call] = CallNode(clipped(name, _MAX_TEXT) or "unknown code", file_and_line(file, line), code)
+                    code = beginning(codes.get(call, ""), _MAX_TEXT) if with_code else ""
+                    node.calls[call] = CallNode(beginning(name, _MAX_TEXT) or "unknown code", file_and_line(file, line), code)
                 node = node.calls[call]
                 node.add((kind, 1, compile.seconds))
             node = node.calls.setdefault(_key(frame), CallNode(_leaf_name(frame), file_and_line(frame.file, frame.line)))
@@ -152,4 +152,4 @@ def _key(frame: Frame) -> _Call:
 
 def _leaf_name(frame: Frame) -> str:
     resumed = resumed_by(frame.name)
-    return f"line {resumed[1]}, resumed" if resumed else clipped(frame.title, _MAX_TEXT)
+    return f"line {resumed[1]}, resumed" if resumed else beginning(frame.title, _MAX_TEXT)

@@ -7,7 +7,7 @@ from shapelog.model.compile import Compile, Outcome
 from shapelog.model.frame import Frame
 from shapelog.recompiles.explain import Recompile
 from shapelog.rules import Verdict
-from shapelog.text import LEAST_SECONDS, file_name, plural, seconds
+from shapelog.text import LEAST_SECONDS, beginning, file_name, plural, seconds
 
 _VERDICTS = (
     Verdict.MARKING,
@@ -86,11 +86,6 @@ def counted_apart(parts: Iterable[Part]) -> tuple[int, list[tuple[str, int]]]:
     return made, [(_APART[kind], count) for kind, count, _ in found if kind in _APART]
 
 
-def clipped(text: str, longest: int) -> str:
-    """``text`` without its end where it has more than ``longest`` characters."""
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"
-
-
 def spent(value: float | None) -> str:
     """A time, "" for one that two decimals do not show: it took next to nothing, or was not measured."""
     return seconds(value) if value and value >= LEAST_SECONDS else ""
@@ -98,5 +93,5 @@ def spent(value: float | None) -> str:
 
 def file_and_line(file: str, line: int) -> str:
     """``model.py:12``; "" if the trace does not record it."""
-    shown = clipped(file_name(file), _MAX_FILE_NAME)
+    shown = beginning(file_name(file), _MAX_FILE_NAME)
     return f"{shown}:{line}" if shown and line else shown

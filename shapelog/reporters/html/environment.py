@@ -6,10 +6,10 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from shapelog.report.steps.step import saving_words
-from shapelog.reporters.html.chart_text import KIND_LABELS, clipped, spent
+from shapelog.reporters.html.chart_text import KIND_LABELS, spent
 from shapelog.reporters.html.template_cache import template_cache
 from shapelog.resources import template_dir
-from shapelog.text import file_name, one_line, plural, plural_noun, seconds_or_unknown
+from shapelog.text import beginning, file_name, one_line, plural, plural_noun, seconds_or_unknown
 
 
 def environment(finalize: Callable[[Any], Any] | None = None) -> Environment:
@@ -25,7 +25,7 @@ def environment(finalize: Callable[[Any], Any] | None = None) -> Environment:
         lstrip_blocks=True,
     )
     templates.filters.update(
-        clipped=clipped,
+        beginning=beginning,
         file_name=file_name,
         one_line=one_line,
         percent=percent,

@@ -6,8 +6,8 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from shapelog.reporters.html.call_tree import CallNode
-from shapelog.reporters.html.chart_text import KIND_LABELS, clipped
-from shapelog.text import seconds
+from shapelog.reporters.html.chart_text import KIND_LABELS
+from shapelog.text import beginning, seconds
 
 # In percent of the width: narrower boxes are joined to one.
 _NARROWEST = 0.2
@@ -96,7 +96,7 @@ def _title(node: CallNode, is_last: bool) -> str:
     where = f"{node.name} · {node.place}" if node.place else node.name
     kinds = ", ".join(f"{KIND_LABELS[kind]} {seconds(spent)}" for kind, spent in node.shares if spent > 0)
     deeper = "the calls below it are not shown: the stacks are deeper than the chart" if is_last and node.calls else ""
-    return "\n".join(filter(None, (where, clipped(node.code, _MAX_TEXT), node.cost, kinds, deeper)))
+    return "\n".join(filter(None, (where, beginning(node.code, _MAX_TEXT), node.cost, kinds, deeper)))
 
 
 def _joined(nodes: Sequence[CallNode], name: str = "") -> CallNode:

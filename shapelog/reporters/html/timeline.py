@@ -12,9 +12,9 @@ from shapelog.model.frame import Frame
 from shapelog.recompiles.explain import Recompile
 from shapelog.report.merge_ranks import rank_label
 from shapelog.report.report import Report
-from shapelog.reporters.html.chart_text import KIND_LABELS, Part, clipped, counted, file_and_line, kind_of, same_function, totals
+from shapelog.reporters.html.chart_text import KIND_LABELS, Part, counted, file_and_line, kind_of, same_function, totals
 from shapelog.reporters.html.time_axis import AxisTick, Cut, TimeAxis, axis_of, cuts_of, stretch, ticks_of
-from shapelog.text import plural, seconds_or_unknown, taking
+from shapelog.text import beginning, plural, seconds_or_unknown, taking
 
 # Functions with a lane of their own, if more than one other has to share a lane.
 _MAX_LANES = 23
@@ -119,7 +119,7 @@ def timeline(report: Report, with_code: bool = True, beside: Sequence[Report] = 
     frames = [frame for frame in trace.frames if frame.compiles]
     texts = _Texts(
         owners={compile: frame for frame in frames for compile in frame.compiles},
-        names={frame: clipped(frame.title, _MAX_NAME) for frame in frames},
+        names={frame: beginning(frame.title, _MAX_NAME) for frame in frames},
         kinds=kinds,
         recompiles=recompiles,
         with_code=with_code,
@@ -267,7 +267,7 @@ class _Texts:
             return Lane(frame=None, name=name, place="", title=f"{name}: {cost}", seconds=took, bars=bars)
         first = frames[0]
         resumed = resumed_by(first.name)
-        name = clipped(f"↳ {resumed[0]}, line {resumed[1]}", _MAX_NAME) if resumed else self.names[first]
+        name = beginning(f"↳ {resumed[0]}, line {resumed[1]}", _MAX_NAME) if resumed else self.names[first]
         owner = f"{rank_label((first,))} · " if self.has_many_ranks else ""
         return Lane(
             frame=first,
@@ -288,7 +288,7 @@ class _Texts:
             return f"{head}\n{label}"
         cause = recompile.causes[0]
         why = cause.sentence if self.with_code else f"{cause.codes[0]} {cause.rule.name} {cause.axis}".strip()
-        return f"{head}\n{label}: {clipped(why, _MAX_CAUSE)}"
+        return f"{head}\n{label}: {beginning(why, _MAX_CAUSE)}"
 
     def of_many(self, intervals: Sequence[Interval]) -> str:
         first, last = intervals[0], intervals[-1]

@@ -48,7 +48,7 @@ def diagnostic(page: TextPage, alert: Alert, level: Level, notes: Iterable[str] 
     of_pytorch = {hint for message in alert.messages for hint in message.hints}
     helps = alert.helps if page.verbose else alert.helps[:_HINTS]
     for number, text in enumerate(helps):
-        note(page, _clipped(page, text) if number and text in of_pytorch else text, "help")
+        note(page, _sentences_that_fit(page, text) if number and text in of_pytorch else text, "help")
     if len(helps) < len(alert.helps):
         page.line((f"   = … {len(alert.helps) - len(helps)} more, shown with --verbose", "dim"))
     for hint in at_limit.hints if at_limit else ():
@@ -170,10 +170,10 @@ def _see(page: TextPage, url: str) -> None:
 def explanation(page: TextPage, message: CompilerMessage) -> None:
     """Why PyTorch cannot do it, in its own words."""
     if message.explanation:
-        note(page, _clipped(page, message.explanation))
+        note(page, _sentences_that_fit(page, message.explanation))
 
 
-def _clipped(page: TextPage, text: str) -> str:
+def _sentences_that_fit(page: TextPage, text: str) -> str:
     """A text of PyTorch's, unless all is asked for only as many of its sentences as fit, but the first whole; of a very long one its
     beginning.
     """

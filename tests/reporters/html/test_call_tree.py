@@ -160,7 +160,7 @@ def test_of_very_many_compiles_the_first_are_linked() -> None:
     assert "59 more</a>" in text
 
 
-def test_endless_names_files_and_code_are_clipped() -> None:
+def test_endless_names_files_and_code_are_cut_off() -> None:
     found = of(("0/0", "f" * 10_000, [(f"/x/{'y' * 10_000}.py", 1, "m" * 10_000, "c" * 10_000)]))
     assert len(markup("call_tree", found)) + len(markup("icicle", icicle(found))) < 4000
 

@@ -1,4 +1,4 @@
-"""What the search finds: entries of every kind, clipped, each with an address that is in the page."""
+"""What the search finds: entries of every kind, cut off, each with an address that is in the page."""
 
 import json
 import re
@@ -121,7 +121,7 @@ def test_records_lead_to_the_compile_that_has_them() -> None:
     assert len(set(found)) == len(found)
 
 
-def test_long_texts_are_clipped() -> None:
+def test_long_texts_are_cut_off() -> None:
     report = make.report(make.trace(make.compile("0/0", make.tensor(8), name="f" * 5000)))
     (found,) = of(report, "function")
     assert len(found.title) < 200
