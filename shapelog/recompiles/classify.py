@@ -28,6 +28,7 @@ _PERHAPS_WITH_GRADIENTS = (
     "or call requires_grad_() on it before the first call"
 )
 _STEADY_STATE = "keep other threads from changing what the code reads, and attributes from returning something else each time they are read"
+_OF_PYTORCH = "update PyTorch, or wrap the function in torch.compiler.disable"
 _SAME_FOR_GUARD = "keep what this guard checks the same in all calls, or accept one graph for each case"
 # Where one sentence is enough, with the names of what changed.
 _SIMPLE = {
@@ -99,6 +100,8 @@ def _unknown(item: Violation, name: str, entry: CompileFacts, call: CompileFacts
         return Classification(("SL399",), state.WITHOUT_REASON, remedy=state.SAME_SURROUNDINGS)
     if item.reason and item.reason.family == "other":
         return _unknown_guard(item.reason.text)
+    if item.reason and item.reason.family == "guard_error":
+        return Classification(("SL399",), f"PyTorch wrote a guard that no call passes: {item.reason.code}", remedy=_OF_PYTORCH)
     return Classification(
         ("SL399",), "PyTorch could not determine which guard failed: the state changed during the check", remedy=_STEADY_STATE
     )

@@ -501,7 +501,7 @@ def _uncompiled_kernel(lines: list[str]) -> str:
 
 def _uncompiled_source(lines: list[str]) -> str:
     """That Inductor's C++ could not be compiled, with the first error that the compiler printed; "" for any other message."""
-    heading = next((at for at, line in enumerate(lines[:2]) if line.endswith(_OF_CPP)), None)
+    heading = next((at for at, line in enumerate(lines[:2]) if line.endswith(UNCOMPILED_CPP)), None)
     if heading is None:
         return ""
     output = lines[(lines.index(_OUTPUT) if _OUTPUT in lines else heading) + 1 :]
@@ -526,7 +526,7 @@ def _asked(line: str) -> str:
 TRITON_STOPPED = "Triton cannot compile"
 _OF_TRITON = re.compile(r"(?:triton\.)?(?:compiler\.)?(?:errors\.)?CompilationError: at (?P<line>\d{1,6}):\d{1,6}:\s*$")
 # ``torch._inductor.exc.CppCompileError``; gcc, clang, MSVC and linkers write errors in this way.
-_OF_CPP, _OUTPUT = "C++ compile error", "Output:"
+UNCOMPILED_CPP, _OUTPUT = "C++ compile error", "Output:"
 _CPP_ERROR = re.compile(r"\bld: (?:cannot find |library )\S.*|\b(?:fatal )?error(?: [A-Z]{1,4}\d{4})?: \S.*")
 OUTSIDE_OF_RANGE = " outside of the range"
 _OUTSIDE = re.compile(r"(\d{1,18}) not in range \[(-?\d{1,18}), (\w{1,18})\]")

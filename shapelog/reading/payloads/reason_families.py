@@ -540,6 +540,20 @@ FAMILIES = (
         (Template(Kind.UNKNOWN, r"Unexpected recompilation.*"),),
     ),
     Family(
+        "guard_error",
+        "A guard cannot be evaluated",
+        Group.OTHER,
+        (
+            Case(
+                "name 'Trunc' is not defined",
+                "The guard itself raised an error when it was checked: PyTorch wrote an expression with a name that does not exist there. "
+                "No call passes such a guard, so each one recompiles. This is an error of PyTorch.",
+                ("SL399",),
+            ),
+        ),
+        (Template(Kind.UNKNOWN, r"name '\w+' is not defined"),),
+    ),
+    Family(
         "id",
         "Another object",
         Topic.OBJECTS,

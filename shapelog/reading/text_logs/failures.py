@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION, compiler_message, exception_chain, user_stack
-from shapelog.reading.payloads.source_names import is_library
+from shapelog.reading.payloads.source_names import is_library, is_torch
 from shapelog.reading.text_logs.exception_names import ANY_OF_MODULES, NAMES, OF_DYNAMO_ALONE, QUALIFIED
 from shapelog.reading.text_logs.joined import joined_parts
 from shapelog.reading.text_logs.lines.mentions import CLOSING, is_in_sentence
@@ -39,7 +39,8 @@ _AT_LIMIT = frozenset(("FailOnRecompileLimitHit", "FailOnCacheLimitHit", "Recomp
 _REACHED = re.compile(r"Dynamo recompile limit exceeded|(?:accumulated_)?cache_size_limit reached\b")
 _LIMIT_IN_MESSAGE = re.compile(r"currently\s+set\s+to\s+(\d{1,9})\)|(?:recompile|cache_size)_limit \((\d{1,9})\)")
 _GUARD_ERROR = re.compile(
-    r"Error while creating guard:\s*\n\s*Name: (?P<name>[^\n]*)(?:\n(?:[^\n]*\n){0,3}?\s*Create Function: (?P<kind>\w+))?"
+    r"Error while creating guard:\s*\n\s*Name: (?P<name>[^\n]*)"
+    r"(?:\n(?:[^\n]*\n){0,3}?\s*(?:Create Function: (?P<kind>\w+)|Source: (?P<sizes>shape_env)\b))?"
 )
 # The end of an exception's message, which any program's may have by chance, and of Dynamo's own.
 _OF_ANY_PROGRAM = ("Unsupported", "UserError")
@@ -276,7 +277,7 @@ def failure(lines: Iterable[str], is_logged: bool = False) -> FailureText | None
     if not raised:
         return _nameless_failure(text, is_logged)
     last = raised[-1]
-    message = _RANK_OF_LINE.sub(" ", _without_indent(text, last))
+    message = _without_closing(_RANK_OF_LINE.sub(" ", _without_indent(text, last)))
     if message.endswith("raised:") or (not message and _IPYTHON.match(text, last.start + len(last.type))):
         message = f"{message} {LOST_EXCEPTION}".strip()
     kind = last.type.rpartition(".")[2]
@@ -301,6 +302,11 @@ def _without_indent(text: str, raised: _Raised) -> str:
     before = text[text.rfind("\n", 0, raised.start) + 1 : raised.start]
     message = text[raised.begin : raised.end].strip()
     return message if not before or before.strip() else re.sub(rf"\n[ \t]{{1,{len(before)}}}", "\n", message)
+
+
+def _without_closing(message: str) -> str:
+    """A message of one line without the mark that ends a quotation of more than that line."""
+    return message[:-1] if message.endswith('"') and message.count('"') % 2 and "\n" not in message else message
 
 
 def _compiled_code(text: str) -> Code:
@@ -332,8 +338,8 @@ def _nameless_failure(text: str, is_logged: bool) -> FailureText | None:
         return FailureText("LoweringException", other or LOST_EXCEPTION, UNKNOWN_CODE, text)
     if user_stack(text):
         return FailureText(_ANY_TYPE, _printed_above(text) or LOST_EXCEPTION, _compiled_code(text), text)
-    if _ENDS_WITH_NOTE.search(text) and (caller := innermost_code(text.split("\n"))).name:
-        return FailureText(_ANY_TYPE, LOST_EXCEPTION, UNKNOWN_CODE, text, caller)
+    if _ENDS_WITH_NOTE.search(text) and (caller := innermost_code(text.split("\n"), is_torch)).name:
+        return FailureText(_ANY_TYPE, LOST_EXCEPTION, UNKNOWN_CODE, f"{USER_STACK}\n{text}", caller)
     is_cut = not other and _CUT_STACK.match(text) is not None and _OF_COMPILER.search(text) is not None
     is_rest = is_cut or _STACK_LINE.match(text) or CHAINS.match(text)
     return FailureText(_ANY_TYPE, other or LOST_EXCEPTION, UNKNOWN_CODE, text) if is_logged and is_rest else None
@@ -358,7 +364,7 @@ def _as_violation(condition: re.Match[str]) -> str:
 
 def _guard_error(found: re.Match[str], exception: str) -> str:
     """What could not be guarded, and the exception where the text has it."""
-    name, kind = found["name"].strip("'\""), found["kind"]
+    name, kind = found["name"].strip("'\""), found["sizes"].upper() if found["sizes"] else found["kind"]
     of = f" of {name}" if name else ""
     what = f"{_SHAPE_ENV if kind == 'SHAPE_ENV' else f'error while creating a guard{of}'}{f' ({kind})' if kind else ''}"
     return f"{what}: {exception}" if exception else what

@@ -70,8 +70,11 @@ _OWN_WORDS = (
     r"|Cannot find a working triton installation|\bwhich is too old to be supported by the triton GPU compiler"
     r"|^\s*(?:[-*] )?You marked \S.{0,200} as dynamic\b|Dynamo failed to run FX node with fake tensors: call_\w"
 )
-# Below the user's stack, which ends the message about a value of the data.
-BELOW_STACK = r"\s*For C\+\+ stack trace, run with\b"
+# Below the user's stack: the end of the message about a value of the data, and of any other exception.
+BELOW_STACK = (
+    r"\s*(?:For C\+\+ stack trace, run with|Set TORCHDYNAMO_VERBOSE=1 for the internal stack"
+    r'|Set TORCH_LOGS="\+dynamo" and TORCHDYNAMO_VERBOSE=1 for)\b'
+)
 _IN_OWN_WORDS = re.compile(rf"{_OWN_WORDS}|Not all values of .* are valid because ")
 # What begins a message, in the order in which it is tried; and what may follow on lines that have no head.
 _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
@@ -141,7 +144,7 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
 )
 _ANY_BEGIN = re.compile(
     r"Recompiling function |Detected recompile|torch\._dynamo|dynamo hit|Error: |Hit: |LimitExceeded|Constraints violated"
-    r"|from lowering|LoweringExc|from user code:|C\+\+ stack|UserWarning: |Backend compiler failed|WON'?T CONVERT "
+    r"|from lowering|LoweringExc|from user code:|C\+\+ stack|DYNAMO_VERBOSE=1|UserWarning: |Backend compiler failed|WON'?T CONVERT "
     r"|^\s*function: |\d/\d{1,9}: |\.py:\d{1,9}`? *\| |^\s*last reason: |Traceback \("
     r"|Graph [Bb]reak|GuardFail\(|tensor '|TREE_GUARD|\+- |check_tensor\("
     r"|:\d{1,9}:[\w<>.]+:\s*$|Dynamo produced|ExplainOutput|<FrameSummary |Break Reason |Unsupported: |Explanation: |Recompile Reasons"

@@ -1,7 +1,7 @@
 """The frames of tracebacks, as Python and as IPython write them."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from shapelog.reading.payloads.compiler_messages import stack_lines
 from shapelog.reading.payloads.source_names import is_library
@@ -18,9 +18,9 @@ _HEADING = re.compile(
 _ARROW = re.compile(r"^-{1,20}> ?(?P<line>\d{1,9}) ?(?P<code>.*)$")
 
 
-def innermost_code(lines: Iterable[str]) -> Code:
-    """The function of the innermost line of a traceback that is not of a library."""
-    own = next((frame for frame in reversed(frames_in(lines)) if not is_library(frame.file)), None)
+def innermost_code(lines: Iterable[str], is_other: Callable[[str], bool] = is_library) -> Code:
+    """The function of the innermost line of a traceback whose file is not one of those that ``is_other`` names."""
+    own = next((frame for frame in reversed(frames_in(lines)) if not is_other(frame.file)), None)
     return Code(own.name, own.file, own.line) if own else UNKNOWN_CODE
 
 

@@ -12,6 +12,7 @@ from shapelog.reading.payloads.compiler_messages import (
     OUTSIDE_OF_RANGE,
     TREATED_APART,
     TRITON_STOPPED,
+    UNCOMPILED_CPP,
     CompilerMessage,
 )
 from shapelog.reading.payloads.cuda_graphs import CudaGraphEvent, CudaGraphMessage, cuda_graph_message
@@ -40,6 +41,7 @@ _SIZE_OF_DATA = (
     "as torch.where in place of a boolean mask"
 )
 _MORE_OF_TEXT = "add the log lines up to the exception: they name the error"
+_OUTPUT_OF_COMPILER = "add the log lines that follow, with what the C++ compiler printed: its first error names what to do"
 _OWN_ERROR = (
     "check this before the compiled call and raise there: a function that raises while it is compiled runs in eager mode from then on"
 )
@@ -204,6 +206,8 @@ def _failure(frame: Frame, compile: Compile, earlier: EarlierSymbols, has_code: 
         "was not recompiled" if metrics.fail_type == "RecompileError" else " in ".join(filter(None, ("failed to compile", stage(compile))))
     )
     remedy = RULES["SL508"].remedy if overwritten else _what_to_do(message, metrics.fail_reason, contradicts_mark)
+    if is_text and message.title.endswith(UNCOMPILED_CPP):
+        remedy = _OUTPUT_OF_COMPILER
     if (
         is_text
         and contradicts_mark

@@ -210,7 +210,7 @@ def _last_reason(explained: Explanations, frame: Frame, hit: Compile, is_known: 
         sentences = {cause.sentence for item in own for cause in item.causes[:1]}
         is_all = len(own) == 1 or all(item.compile.outcome is Outcome.LIMIT for item in own)
         return sentences.pop() if is_all and len(sentences) == 1 else ""
-    if hit.reasons and hit.reasons[0].family == "unexpected":
+    if hit.reasons and hit.reasons[0].family in ("unexpected", "guard_error"):
         return next((cause.sentence for item in own for cause in item.causes), "")
     return (cut(one_line(hit.reasons[0].code), _LONGEST) or "blank, PyTorch gives none") if hit.reasons else ""
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from shapelog.advice.compile_seconds import Seconds
 from shapelog.model.compile import Outcome
 from shapelog.model.frame import UNNAMED_CODE
+from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION
 from shapelog.reading.payloads.source_names import is_library, is_torch
 from shapelog.report.alerts.alert import Alert, Occurrence
 from shapelog.report.details.logging_calls import lines_for_logging
@@ -78,7 +79,7 @@ def _title_of(alert: Alert) -> str:
 def _begun(text: str) -> str:
     """Of a long text the first sentence, without the period."""
     end = sentence_end(text, _SHORTEST_SENTENCE) if len(text) > _LONG_TITLE else -1
-    return text[: end - 1] if end > 0 else text
+    return text[: end if text.endswith("..", 0, end) else end - 1] if end > 0 else text
 
 
 def _hints(alerts: Sequence[Alert]) -> Iterator[str]:
@@ -142,6 +143,9 @@ def failure_step(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
         is_in_loop = any(message.is_in_loop for alert in alerts for message in alert.messages)
         title = f"{_title_of(alerts[0])} in library code ({line}) keeps {subject} from compiling: change the code that leads there"
         title += " (in this loop, torch.compiler.disable does not help)" if is_in_loop else ", or wrap it in torch.compiler.disable"
+    if _title_of(alerts[0]).endswith(LOST_EXCEPTION):
+        where = "" if subject == UNNAMED_CODE else f" in {subject}"
+        title = f"Find and fix the error{where}, which the log lines up to the exception name"
     if error:
         title = f"Fix the {error}{'' if subject == UNNAMED_CODE else f' in {subject}'}{f': {_begun(words)}' if words else ''}"
     is_bug = any(message.is_bug for message in alerts[0].messages[:1])

@@ -312,6 +312,7 @@ KNOWN = [
         "Unexpected recompilation: runtime guards failed even though they passed during recompilation-reason analysis.",
         ("unexpected", "", "", "", ""),
     ),
+    ("2.2 and later", "name 'Trunc' is not defined", ("guard_error", "", "", "", "")),
     (
         "2.6 and later",
         "Cache miss due to 7 changed tensor shapes (total of 7): sizes[0], sizes[1]",

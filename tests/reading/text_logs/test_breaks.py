@@ -156,3 +156,10 @@ def test_a_break_with_a_margin_of_its_own_is_one_without(margin: str, below: str
     assert "Data-dependent branching" in alert.sentence
     assert alert.source_line is not None
     assert (alert.source_line.file, alert.source_line.line) == ("/srv/net.py", 12)
+
+
+@pytest.mark.parametrize("end", ["\n", ".\n", " in 3/4\n"])
+def test_a_break_at_an_item_has_its_setting_where_a_person_left_that_out(end: str, tmp_path: Path) -> None:
+    (alert,) = breaks(f"W1109 00:08:59.079000 torch/_dynamo/variables/tensor.py:1048] [3/4] Graph break from `Tensor.item()`{end}", tmp_path)
+    assert "Unsupported Tensor.item() call" in alert.sentence
+    assert alert.helps == ("Set torch._dynamo.config.capture_scalar_outputs = True",)

@@ -167,6 +167,7 @@ def test_a_reason_that_is_not_known_is_quoted_with_the_setting_of_the_version(tm
             "PyTorch could not determine which guard failed: the state changed during the check",
             "keep other threads from changing what the code reads",
         ),
+        ("name 'Trunc' is not defined", "PyTorch wrote a guard that no call passes: name 'Trunc' is not defined", "update PyTorch, or wrap"),
         ("callable(L['f'])", "callable(L['f'])", "keep what this guard checks the same in all calls"),
         ("isinstance(L['x'], bool)", "x changed from type bool to another type", "always pass the same type"),
         ("", "blank, PyTorch gives none", "run every call with the same backend"),
@@ -370,9 +371,9 @@ def test_an_output_that_a_cuda_graph_overwrote_is_found_with_its_line(begin: str
 
 
 def test_a_sentence_is_no_reason_about_two_objects(tmp_path: Path) -> None:
-    text = LIMIT.format(rank=0, process=143) + LAST.format(front="[rank0]:", process=143, reason="name 'Trunc' is not defined")
+    text = LIMIT.format(rank=0, process=143) + LAST.format(front="[rank0]:", process=143, reason="the object 'Trunc' is not known")
     (finding,) = (item for item in report_of(text, tmp_path).findings if item.rule.code == "SL401")
-    assert finding.sentence.endswith("; the last reason: name 'Trunc' is not defined")
+    assert finding.sentence.endswith("; the last reason: the object 'Trunc' is not known")
 
 
 def test_the_last_reason_is_in_words_where_it_is_all_that_is_known(tmp_path: Path) -> None:

@@ -337,6 +337,8 @@ def test_guards_that_could_not_be_made_are_about_the_size_that_the_log_has_as_fi
     (found,) = failures(text + NOT_MADE, tmp_path)
     assert found.sentence.endswith("dim 0 of a is marked as dynamic, but the code fixes it to 4")
     assert str(found.place) == "srv/mark.py:6"
+    (cut,) = failures(text + NOT_MADE[: NOT_MADE.index("Create Function") - len(GUARD)], tmp_path)
+    assert (cut.sentence, cut.place) == (found.sentence, found.place)
     (alone,) = failures(NOT_MADE, tmp_path)
     assert alone.rule.code == "SL403"
     assert "PyTorch could not make the guards on sizes" in alone.sentence
@@ -492,6 +494,52 @@ def test_the_error_of_the_cpp_compiler_is_shown_where_its_heading_is_left_out(be
     heading = "torch._dynamo.exc.BackendCompilerFailed: backend='inductor' raised:\nCppCompileError: C++ compile error\n"
     (found,) = failures(f"{heading}{between}{error}", tmp_path)
     assert found.sentence.endswith("CppCompileError: C++ compile error: no matching function for call to 'f(int)'")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "torch._inductor.exc.InductorError: CppCompileError: C++ compile error\n",
+        "torch._inductor.exc.InductorError: CppCompileError: C++ compile error\n\nCommand:\ng++ /tmp/main.cpp -O3 -D CPU\n",
+        "    # E   torch._dynamo.exc.BackendCompilerFailed: backend='inductor' raised:\n    # E   CppCompileError: C++ compile error\n",
+    ],
+)
+def test_the_output_of_the_cpp_compiler_is_asked_for_where_a_text_leaves_it_out(text: str, tmp_path: Path) -> None:
+    (found,) = failures(text, tmp_path)
+    assert found.sentence.endswith((": CppCompileError: C++ compile error", "raised: CppCompileError: C++ compile error"))
+    assert found.remedy.startswith("add the log lines that follow, with what the C++ compiler printed")
+
+
+@pytest.mark.parametrize("sentence", ['It fails: "line 139, in check\n', 'I get " File "F:\\a.py", line 1, in check\n'])
+def test_the_end_of_a_quotation_of_several_lines_is_no_part_of_the_message(sentence: str, tmp_path: Path) -> None:
+    (found,) = failures(f'{sentence}torch._inductor.exc.InductorError: RuntimeError: Compiler: cl is not found."\n', tmp_path)
+    assert found.sentence.endswith("RuntimeError: Compiler: cl is not found.")
+    (own,) = failures('torch._inductor.exc.InductorError: KeyError: "a"\n', tmp_path)
+    assert own.sentence.endswith('KeyError: "a"')
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        "Set TORCHDYNAMO_VERBOSE=1 for the internal stack trace (please do this especially if you're reporting a bug to PyTorch).",
+        'Set TORCH_LOGS="+dynamo" and TORCHDYNAMO_VERBOSE=1 for more information',
+    ],
+)
+@pytest.mark.parametrize("front", ["", "(VllmWorker TP0 pid=15) ERROR 08-27 05:54:20 [multiproc_executor.py:602] "])
+def test_a_stack_above_what_pytorch_advises_is_that_of_a_failure(note: str, front: str, tmp_path: Path) -> None:
+    stack = f'  File "/srv/rope.py", line 84, in wrapper\n    update(self)\n  File "/srv/rope.py", line 69, in update\n    if n > 3:\n\n{note}\n'
+    (found,) = failures("".join(f"{front}{line}\n" for line in stack.splitlines()), tmp_path)
+    assert found.sentence.endswith("the exception is missing from the log")
+    assert str(found.place) == "/srv/rope.py:69"
+    in_library = stack.replace("/srv/", "/venv/lib/python3.12/site-packages/transformers/")
+    report = report_of(f"{front}{in_library}", tmp_path)
+    found_alerts = collect_alerts(report, Repository())
+    (alert,) = found_alerts.alerts
+    assert alert.notes == ("Dynamo stopped at transformers/rope.py:69: if n > 3:",)
+    (step,) = next_steps(found_alerts)
+    assert step.title == "Find and fix the error, which the log lines up to the exception name"
+    with pytest.raises(ShapelogError):
+        report_of(f"{front}{note}\n", tmp_path)
 
 
 @pytest.mark.parametrize("margin", ["   ", "       "])

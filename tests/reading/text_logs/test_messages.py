@@ -361,9 +361,12 @@ def test_names_that_any_program_may_use_are_dynamos_where_the_text_shows_it() ->
 
 
 def test_a_guard_that_could_not_be_made_is_a_failure_where_its_description_is_cut_off() -> None:
-    found = failure(["Error while creating guard:", "Name: ''", "    Source: shape_env"])
+    found = failure(["Error while creating guard:", "Name: ''", "    Source: "])
     assert found is not None
     assert found.message == "error while creating a guard"
+    of_sizes = failure(["Error while creating guard:", "Name: ''", "    Source: shape_env"])
+    assert of_sizes is not None
+    assert of_sizes.is_lost_violation
 
 
 def test_the_stack_below_a_violated_constraint_names_the_function() -> None:

@@ -56,12 +56,12 @@ def as_written(text: str) -> str:
 
 
 def _without_comments(lines: Iterable[str]) -> Iterator[str]:
-    """Comments of several lines without their signs."""
+    """Comments of several lines without their signs, and without those of a comment or of pytest's within."""
     for sign, group in groupby(lines, key=_sign):
         block = list(group)
         texts = [found["text"] for line in block if (found := _COMMENT.match(line))] if sign and len(block) > 1 else []
         is_own = any(map(_IN_GRAPH.match, texts)) or (len(texts) == 2 and _OF_GUARD.match(texts[1]))
-        yield from block if not texts or is_own else _without_margin(texts)
+        yield from block if not texts or is_own else _without_comments(_without_margin(texts))
 
 
 def _without_spacing(lines: Sequence[str]) -> Iterator[str]:

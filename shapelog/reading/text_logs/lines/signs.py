@@ -34,6 +34,7 @@ _WORDS = (
     " triton installation",
     " triton GPU",
     "or C++ stack trace, run with",
+    "DYNAMO_VERBOSE=1 for ",
     USER_STACK,
 )
 _WORDS_IN_BYTES = tuple(word.encode() for word in _WORDS)
