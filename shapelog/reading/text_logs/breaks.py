@@ -104,7 +104,7 @@ _HEADED_PLACE = re.compile(r"\s*Graph [Bb]reak in user code at (?P<file>.*):(?P<
 _DUPLICATE = re.compile(r"^(Graph break) \([^()]*\) (?=in user code at)")
 # How torch 2.0 to 2.7 begins it: ``Graph break: call_function print in skip_files from user code at:``, or with the exception below.
 _OLD_BREAK = re.compile(
-    r"\s*Graph break: ?(?P<reason>.*?)(?:(?P<at>\bfrom user code at:)[ \t]*(?:\n|$)"
+    r"\s*Graph break: ?(?:skip: ?)?(?P<reason>.*?)(?:(?P<at>\bfrom user code at:)[ \t]*(?:\n|$)"
     rf"|(?P<traceback>{re.escape(_TRACEBACK.strip())}(?:\n|$))|\n|$)"
 )
 # Torch 2.1 to 2.6, of which a log may have lost the first line, and a person left out what follows that.

@@ -29,7 +29,8 @@ _OLD_ZERO_ONE = re.compile(r"2 <= [^<>=]+|Ne\([^()]+, [01]\)")
 _BOUNDS = re.compile(r"(?:\d+ <= )?[^<>=]+(?: <= \d+)?")
 _FIXED_AT_ONE = re.compile(r"specialized it to be a constant \([01]\)")  # an error about a mark
 _LONGEST_CODE = 60
-_UPPER_BOUND = re.compile(r" <= \d{1,15}$")  # shorter than that of an int64
+# Shorter than that of an int64, and not that of Inductor's 32-bit indices, which hardly any size exceeds.
+_UPPER_BOUND = re.compile(r" <= (?!2147483647$)\d{1,15}$")
 
 
 class _Guard(NamedTuple):

@@ -160,6 +160,19 @@ def test_a_break_with_a_margin_of_its_own_is_one_without(margin: str, below: str
 
 @pytest.mark.parametrize("end", ["\n", ".\n", " in 3/4\n"])
 def test_a_break_at_an_item_has_its_setting_where_a_person_left_that_out(end: str, tmp_path: Path) -> None:
-    (alert,) = breaks(f"W1109 00:08:59.079000 torch/_dynamo/variables/tensor.py:1048] [3/4] Graph break from `Tensor.item()`{end}", tmp_path)
+    front = "W1109 00:08:59.079000 torch/_dynamo/variables/tensor.py:1048] [3/4] "
+    (alert,) = breaks(f"{front}Graph break from `Tensor.item()`{end}", tmp_path)
     assert "Unsupported Tensor.item() call" in alert.sentence
     assert alert.helps == ("Set torch._dynamo.config.capture_scalar_outputs = True",)
+
+
+def test_a_break_for_which_a_frame_was_skipped_has_the_exception_below_it_as_its_reason(tmp_path: Path) -> None:
+    front = "V1112 13:10:18.379000 52923 torch/_dynamo/convert_frame.py:1282] [5/0] [__graph_breaks] "
+    lines = 'Graph break: skip: from user code at:\n  File "/srv/a.py", line 85, in f\n    if g(x):\nTraceback (most recent call last):\n'
+    raised = '  File "/venv/site-packages/torch/_dynamo/exc.py", line 9, in unimplemented\n    raise Unsupported(msg)\n'
+    (cut,) = breaks("".join(f"{front}{line}\n" for line in (lines + raised).splitlines()), tmp_path)
+    assert cut.sentence.endswith("the log does not have the reason")
+    text = f"{lines}{raised}torch._dynamo.exc.Unsupported: generic_jump TensorVariable()\n"
+    (alert,) = breaks("".join(f"{front}{line}\n" for line in text.splitlines()), tmp_path)
+    assert "generic_jump" in alert.sentence
+    assert str(alert.source_line) == "/srv/a.py:85"

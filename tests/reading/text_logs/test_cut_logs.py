@@ -167,7 +167,12 @@ def test_a_reason_that_is_not_known_is_quoted_with_the_setting_of_the_version(tm
             "PyTorch could not determine which guard failed: the state changed during the check",
             "keep other threads from changing what the code reads",
         ),
-        ("name 'Trunc' is not defined", "PyTorch wrote a guard that no call passes: name 'Trunc' is not defined", "update PyTorch, or wrap"),
+        ("name 'Trunc' is not defined", "PyTorch wrote a guard that no call passes: name 'Trunc' is not defined", "update PyTorch, or"),
+        (
+            "2 <= ___stack2[0].size()[0] <= 2147483647  # y = g(x)  # a.py:50 in f (0/1 specialization) and (_inductor/codecache.py:1080)",
+            "PyTorch always specializes on a size of 0 or 1: the cache entry requires 2 <= ___stack2[0].size()[0] <= 2147483647",
+            "remove the graph break that makes this value an input",
+        ),
         ("callable(L['f'])", "callable(L['f'])", "keep what this guard checks the same in all calls"),
         ("isinstance(L['x'], bool)", "x changed from type bool to another type", "always pass the same type"),
         ("", "blank, PyTorch gives none", "run every call with the same backend"),

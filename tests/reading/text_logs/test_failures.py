@@ -527,7 +527,8 @@ def test_the_end_of_a_quotation_of_several_lines_is_no_part_of_the_message(sente
 )
 @pytest.mark.parametrize("front", ["", "(VllmWorker TP0 pid=15) ERROR 08-27 05:54:20 [multiproc_executor.py:602] "])
 def test_a_stack_above_what_pytorch_advises_is_that_of_a_failure(note: str, front: str, tmp_path: Path) -> None:
-    stack = f'  File "/srv/rope.py", line 84, in wrapper\n    update(self)\n  File "/srv/rope.py", line 69, in update\n    if n > 3:\n\n{note}\n'
+    outer = '  File "/srv/rope.py", line 84, in wrapper\n    update(self)\n'
+    stack = f'{outer}  File "/srv/rope.py", line 69, in update\n    if n > 3:\n\n{note}\n'
     (found,) = failures("".join(f"{front}{line}\n" for line in stack.splitlines()), tmp_path)
     assert found.sentence.endswith("the exception is missing from the log")
     assert str(found.place) == "/srv/rope.py:69"
