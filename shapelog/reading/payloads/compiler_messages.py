@@ -146,8 +146,9 @@ _OBSERVED = re.compile(r"Observed(?!Exception$)(\w+?)(?:Error)+$")
 _CONSTANT = re.compile(r"ConstantVariable\(\w+: (.*)\)")
 
 
-# What a text log that ends before the exception has in its place.
+# What a text log that ends before the exception, or before the reason of a graph break, has in its place.
 LOST_EXCEPTION = "the exception is missing from the log"
+LOST_REASON = "the log does not have the reason"
 # The cause of another exception, whose stack PyTorch leaves out.
 _WITHOUT_STACK = re.compile(r"\s*torch\._\w+\.[\w.]{1,200}: \S")
 

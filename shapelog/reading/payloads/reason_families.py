@@ -542,7 +542,7 @@ FAMILIES = (
     Family(
         "guard_error",
         "A guard cannot be evaluated",
-        Group.OTHER,
+        Topic.OTHER,
         (
             Case(
                 "name 'Trunc' is not defined",

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from shapelog.reading.payloads.compiler_messages import UNSUPPORTED_BUILTIN, compiler_message, exception_chain
+from shapelog.reading.payloads.compiler_messages import LOST_REASON, UNSUPPORTED_BUILTIN, compiler_message, exception_chain
 from shapelog.reading.payloads.source_names import is_dynamo
 from shapelog.reading.text_logs.failures import NOT_CONVERTED, raised_in
 from shapelog.reading.text_logs.messages import UNKNOWN_CODE, Code
@@ -32,7 +32,7 @@ def announced_break(text: str) -> AnnouncedBreak | None:
     found, is_cut = NOT_CONVERTED.match(text), _STACK_OF_ANNOUNCED.match(text) is not None
     if found is None and not is_cut:
         return None
-    raised = next((f"{item.type}: {item.message}" for item in reversed(exception_chain(text))), _LOST_REASON)
+    raised = next((f"{item.type}: {item.message}" for item in reversed(exception_chain(text))), LOST_REASON)
     return AnnouncedBreak(raised, Code(found["name"], found["file"], int(found["line"])) if found else UNKNOWN_CODE)
 
 
@@ -57,12 +57,12 @@ def break_text(text: str) -> str:
         setting = f"Unsupported {unset['call'] or 'Tensor.item()'} call\n  Hint: Set {unset['setting']}"
         return f"{setting}\n{_stack_of_old(old, text) if old else ''}"
     if old:
-        return f"{old['reason'].strip() or raised or _LOST_REASON}\n{_stack_of_old(old, text)}"
+        return f"{old['reason'].strip() or raised or LOST_REASON}\n{_stack_of_old(old, text)}"
     if raised and not _BREAK_HEADING.match(text):  # after the end of PyTorch's own stack
         return text[text.index(raised) :]
     if _IN_STACK.match(text):
-        return f"{_LOST_REASON}\n"
-    return _DUPLICATE.sub(r"\1 ", text) if compiler_message(text).title else f"{_LOST_REASON}\n{text}"
+        return f"{LOST_REASON}\n"
+    return _DUPLICATE.sub(r"\1 ", text) if compiler_message(text).title else f"{LOST_REASON}\n{text}"
 
 
 def has_cut_stack(text: str, file: str, line: str) -> bool:
@@ -98,7 +98,6 @@ _FRAME = re.compile(r"^(?:\s*File \"|Traceback \()", re.M)
 _OF_BACKEND = re.compile(r"\s*(Backend compiler failed with a fake tensor exception) at[ \t]*(?:\n|$)")
 _STACK_IN_CONTEXT = re.compile(r"Developer debug context: Backend: .*\n(?:.*\n)*? +Traceback:\n((?: {6,}\S.*(?:\n|$))+)")
 _IN_STACK = re.compile(r' *File "| {4,}\S[^\n]*\n +File "')
-_LOST_REASON = "the log does not have the reason"
 _BREAK_HEADING = re.compile(r"\s*Graph [Bb]reak")
 _HEADED_PLACE = re.compile(r"\s*Graph [Bb]reak in user code at (?P<file>.*):(?P<line>\d{1,9})\s*$", re.M)
 _DUPLICATE = re.compile(r"^(Graph break) \([^()]*\) (?=in user code at)")

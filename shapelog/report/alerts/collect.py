@@ -11,7 +11,7 @@ from shapelog.grouping import grouped
 from shapelog.model.code_matching import Code, codes_of, file_of
 from shapelog.model.compile import Compile, GraphBreak, Outcome, function_of
 from shapelog.model.frame import UNNAMED_CODE, Frame
-from shapelog.reading.payloads.compiler_messages import CompilerMessage
+from shapelog.reading.payloads.compiler_messages import LOST_REASON, CompilerMessage
 from shapelog.reading.payloads.guards import UserLine
 from shapelog.reading.payloads.properties import Kind, is_address
 from shapelog.reading.payloads.source_names import is_library
@@ -36,6 +36,9 @@ _LONGEST_CODE = 60
 # Other errors of one function in a note.
 _MOST_ERRORS, _LONGEST_ERROR = 2, 120
 _BREAK, _RESTART = RULES["SL501"], RULES["SL502"]
+# Where a text log lacks the reason of a graph break, or its line.
+_REASON_FOLLOWS = "add the log lines that follow this graph break: they name its reason"
+_SHOWS_LINES = "TORCH_LOGS=graph_breaks shows the line"
 # How code asks a tensor for its sizes or strides.
 _OF_TENSOR = r"(?:\.(?:size|shape|stride)\b(?:\([^()]*\)|\[[^\[\]]*\])?)?"
 
@@ -391,7 +394,7 @@ class _AlertBuilder(NamedTuple):
             title=title,
             sentence=f"{what} ({times}): {message.title if message else reasons[0]}",
             facts=reasons,
-            remedy=Remedy(rule, f"one restart is normal; if it is expensive, {remedy}" if remedy else rule.remedy),
+            remedy=Remedy(rule, f"one restart is normal; if it is expensive, {remedy}" if remedy else self._of_break(rule, item)),
             source_line=lines.source_line,
             snippet=lines.snippet,
             marked=place.marked if place else "",
@@ -409,6 +412,13 @@ class _AlertBuilder(NamedTuple):
         for finding in findings:
             frame = finding.frame
             yield from by_label.get((frame, finding.compile)) or by_frame.get(frame, ())[:1] if frame else ()
+
+    def _of_break(self, rule: Rule, item: _Interrupted) -> str:
+        """What the rule recommends, and what is missing first: the reason of a graph break, or its line."""
+        if rule is _BREAK and item.message and item.message.title == LOST_REASON:
+            return _REASON_FOLLOWS
+        is_unplaced = rule is _BREAK and item.place is None and self.found.report.trace.is_text
+        return f"{rule.remedy}; {_SHOWS_LINES}" if is_unplaced else rule.remedy
 
     def _titles(self, items: Iterable[Occurrence | WeightedCompile]) -> list[str]:
         """The title of the code, once for each class for which it was compiled these times."""

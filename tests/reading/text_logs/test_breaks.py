@@ -176,3 +176,13 @@ def test_a_break_for_which_a_frame_was_skipped_has_the_exception_below_it_as_its
     (alert,) = breaks("".join(f"{front}{line}\n" for line in text.splitlines()), tmp_path)
     assert "generic_jump" in alert.sentence
     assert str(alert.source_line) == "/srv/a.py:85"
+
+
+def test_what_a_text_lacks_of_a_graph_break_is_its_help(tmp_path: Path) -> None:
+    profile = "Torchdynamo Profiler Report\n===========================\n\nGraph Breaks\n------------\n\n"
+    (unplaced,) = breaks(f"{profile}Graph Break Reason    Count\n------------------  -------\nhasattr no source        2\n", tmp_path)
+    assert unplaced.helps == (f"{unplaced.rule.remedy}; TORCH_LOGS=graph_breaks shows the line",)
+    (cut,) = breaks(
+        'V1 torch/_dynamo/x.py:530] [0/0] [__graph_breaks] Graph break: from user code at:\n  File "/srv/a.py", line 5, in f\n', tmp_path
+    )
+    assert cut.helps == ("add the log lines that follow this graph break: they name its reason",)

@@ -73,6 +73,8 @@ def test_a_tree_of_guards_has_signs_of_its_version() -> None:
         "- PyTorch version (GPU?): 2.1.1+cu121 (True)",
         "* **PyTorch version**: 2.1.1",
         "torch version: 2.1.1",
+        "**Versions**: PyTorch 2.1.1+cu130, TRL 1.5.1, Transformers 5.3.0",
+        "I am on Ubuntu 24.04 with torch==2.1.1+cpu",
     ],
 )
 def test_a_line_states_the_version(line: str) -> None:
@@ -87,6 +89,7 @@ def test_a_line_states_the_version(line: str) -> None:
         "since PyTorch version: 2.1.1",
         "PyTorch 2.1.1 works, 2.2.0 fails",
         "torch 3.1.1",
+        "it works with torch 2.1.1+cu118 and fails with 2.2.0+cu118",
     ],
 )
 def test_other_lines_do_not(line: str) -> None:
