@@ -308,6 +308,16 @@ def test_a_tensor_that_was_guarded_by_its_id_has_no_other_type() -> None:
     assert only(two(*trees, "fused == True")).sentence == "fused changed from True to False"
 
 
+def test_which_tensor_a_call_without_guards_had_is_no_change_of_an_entry_that_checks_the_object() -> None:
+    step, own = "L['opt'].state['step']", "ID_MATCH: ___check_obj_id(L['opt'], 1), type=<class 'app.Opt'>"
+    checks = guard_manager(step, f"ID_MATCH: ___check_obj_id({step}, 2), type=<class 'torch.Tensor'>", type="torch.Tensor")
+    guards = guard_tree(guard_manager("L['opt']", own, type="app.Opt"), checks)
+    reason = "0/0: ___check_obj_id(opt, 1), type=<class 'app.Opt'>"
+    was_cut_off = compiled("0/1", tensor(1, source=step), reasons=[reason], guards="", has_guarded_code=None)
+    recompile = last_recompile(trace(compiled("0/0", tensor(1, source=step), guards=guards), was_cut_off))
+    assert [(cause.axis, cause.codes) for cause in recompile.causes] == [("id(opt)", ("SL308",))]
+
+
 def test_a_slice_with_a_step_before_and_none_now_has_no_strides_that_stopped_following_from_sizes() -> None:
     stride = "L['x'].stride()[1]"
     own = guard_tree(tensor_match(size=(10, 8), stride=(None, None)), shapes=[f"2 <= {stride}"])

@@ -110,6 +110,8 @@ def _another_guard(
     facts = call.facts
     value, is_tensor, has_type = facts.get((source, VALUE)), (source, TENSOR) in facts, (source, TYPE) in facts
     own, type_seen = tree.types.get(source, ""), call.types.get(source, "")
+    described = str(facts[source, TENSOR]) if is_tensor and not type_seen else ""  # of a call that left no guards
+    is_of_type = own != "" and (own == type_seen or own.rpartition(".")[2] == described)
     if prop.kind is Kind.VALUE:
         if is_tensor:
             return VALUE, expected, Described.TENSOR
@@ -126,10 +128,10 @@ def _another_guard(
             return TYPE, Described.TENSOR, type_seen or Described.OTHER_OBJECT
     elif prop.kind is Kind.TYPE and (source, TENSOR) not in tree.facts:
         if is_tensor:  # of which the entry may check the type alone
-            return None if own and own == type_seen else (TYPE, own or Described.OTHER_TYPE, Described.TENSOR)
+            return None if is_of_type else (TYPE, own or Described.OTHER_TYPE, Described.TENSOR)
         if isinstance(value, str) and (value == "None" or (own and constant_type(value) and own != constant_type(value))):
             return VALUE if value == "None" else TYPE, own or Described.OBJECT, type_of(value)
-    elif prop.kind is Kind.ID and (is_tensor or value is not None) and not (own and own == type_seen):
+    elif prop.kind is Kind.ID and (is_tensor or value is not None) and not is_of_type:  # whether it is the same object is not known
         return VALUE, own or Described.OBJECT, Described.TENSOR if is_tensor else str(value)
     return None
 
