@@ -1683,6 +1683,17 @@ def test_a_container_that_the_code_fills_or_only_counts_has_a_remedy_of_its_own(
     assert bool(cause.own_remedy) is bool(remedy)
 
 
+def test_an_iterator_that_the_code_goes_through_gets_no_items() -> None:
+    """As that of a list comprehension, whose position is a side effect."""
+    made = trace()
+    for number, length in enumerate((1, 3)):
+        guard = f"TUPLE_ITERATOR_LEN: ___tuple_iterator_len(L['.0']) == {length}"
+        guards = guard_tree(tensor_match(), guard_manager("L['.0']", guard, type="tuple_iterator"))
+        made += compiled(f"0/{number}", tensor(10, 8), guards=guards)
+        made += make.artifact("dynamo_side_effects", "Mutating object of type tuple_iterator (source name: L['.0'])\n", id=f"0/{number}")
+    assert (only(made).sentence, only(made).own_remedy) == (".0 had 1 item and now has 3", "")
+
+
 TANH = graph_text('L_x_: "f32[10, 8][8, 1]cpu"', 'tanh: "f32[10, 8][8, 1]cpu" = torch.tanh(l_x_);  l_x_ = None', "return (tanh,)")
 
 

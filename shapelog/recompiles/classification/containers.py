@@ -30,6 +30,7 @@ _OWN_KEYS = "the code itself adds keys to this dict: add them before the first c
 _OWN_ITEMS = "the code itself adds items: return them, and add them outside"
 # A call on a list that makes it longer; after a graph break, it is the resumed code that makes it.
 _ADDS = r"\.(?:append|extend|insert)\("
+_AN_ITERATOR = "_iterator"
 _SETS_ITEM = re.compile(r"\[[^\[\]:]+\]\s*[-+*/%&|^@]{0,2}=(?!=)")
 _NUMBER_OF_ITEMS = "pass the number of items as an int, which can be dynamic, in place of len() inside"
 _ONE_ORDER = "insert the keys in the same order every time"
@@ -178,7 +179,12 @@ def _changes_it_itself(item: Violation, entry: CompileFacts, call: CompileFacts)
 
 
 def _adds_items(item: Violation, entry: CompileFacts, call: CompileFacts) -> bool:
-    """Whether the compiled code may make a list longer: it changes it, and not only by other values for items that it has."""
+    """Whether the compiled code may make a list longer: it changes it, and not only by other values for items that it has.
+
+    What changes of an iterator is how many items it has given.
+    """
+    if entry.types.get(item.source, "").endswith(_AN_ITERATOR):
+        return False
     lines = (known.compile.changed_objects.get(item.source) for known in (entry, call))
     return any(not own or not all(map(_SETS_ITEM.search, own)) for own in lines if own is not None)
 
