@@ -1077,6 +1077,20 @@ def test_compiled_autograd_and_autograd_itself_pass_contexts_of_different_types(
 
 @pytest.mark.parametrize(
     ("capture", "file", "verdict"),
+    [("!0/", "<eval_with_key>.5", Verdict.JUSTIFIED), ("", "<eval_with_key>.5", Verdict.CODE), ("!0/", MODEL, Verdict.CODE)],
+)
+def test_nobody_can_keep_the_way_that_compiled_autograd_passes_an_int(capture: str, file: str, verdict: Verdict) -> None:
+    """As the size of an empty tensor, so that it can be dynamic, or as it is."""
+    size = "L['sizes'][0]"
+    wrapped, plain = tensor(0, 1, source=size, stride=[1, 1]), guard_manager(size, f"TYPE_MATCH: ___check_type_id({size}, 7)", type="int")
+    reason = f"{capture}3/0: expected type of 'sizes[0]' to be a tensor type, ' but found <class 'int'>"
+    made = compiled(f"{capture}3/0", wrapped, file=file) + compiled(f"{capture}3/1", guards=guard_tree(plain), file=file, reasons=[reason])
+    recompile = last_recompile(trace(made))
+    assert (recompile.verdict, recompile.codes) == (verdict, ("SL310",))
+
+
+@pytest.mark.parametrize(
+    ("capture", "file", "verdict"),
     [
         ("!0/", "/opt/venv/lib/python3.11/site-packages/torch/_dynamo/external_utils.py", Verdict.JUSTIFIED),
         ("", "/opt/venv/lib/python3.11/site-packages/torch/_dynamo/external_utils.py", Verdict.CODE),

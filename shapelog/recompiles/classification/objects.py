@@ -80,6 +80,9 @@ _CLASS_FOR_LIBRARY = "accept one graph for each class: library code calls this f
 _FOR_BACKWARD = (
     "each torch.autograd.Function whose backward pass breaks the graph needs one of its own: raise the recompile limit above their number"
 )
+# How compiled autograd passes the ints of a graph that may vary (``unwrap_maybe_dynamic_int`` in ``torch/_dynamo/external_utils.py``).
+_WRAPPED_INT = frozenset((str(Described.TENSOR), "int"))
+_EACH_WRAPPED = "accept one graph for each: compiled autograd passes an int as it is, or as the size of an empty tensor"
 # What compiled autograd passes to a backward pass as its context (``torch/_dynamo/external_utils.py``).
 _FAKE_CONTEXT = ".FakeBackwardCFunction"
 _EACH_CONTEXT = "accept one graph for each: compiled autograd and autograd itself pass a backward pass contexts of different types"
@@ -268,6 +271,8 @@ def _object_type(item: Violation, name: str, entry: CompileFacts, call: CompileF
         return Classification((code,), f"{name} changed {how}", verdict=Verdict.JUSTIFIED, remedy=_SHARED_METHOD)
     if code == "SL310" and entry.compile.metrics.code_name == "call_backward" and item.source == _BACKWARD:
         return Classification((code,), f"{name} changed {how}", verdict=Verdict.JUSTIFIED, remedy=_FOR_BACKWARD)
+    if code == "SL310" and {before, after} == _WRAPPED_INT and call.is_in_backward and is_library(call.compile.metrics.code_file):
+        return Classification((code,), f"{name} changed {how}", verdict=Verdict.JUSTIFIED, remedy=_EACH_WRAPPED)
     if code == "SL310" and any(text.endswith(_FAKE_CONTEXT) for text in (before, after)):
         return Classification((code,), f"{name} changed {how}", verdict=Verdict.JUSTIFIED, remedy=_EACH_CONTEXT)
     if code == "SL310" and _is_passed_by_library(item, call):
