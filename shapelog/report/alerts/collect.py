@@ -276,9 +276,10 @@ class _AlertBuilder(NamedTuple):
     def _called(self, occurrences: Sequence[Occurrence]) -> StackFrame | None:
         """The line that calls this code."""
         first = self.code.first
-        called = occurrences[0].frame.caller(occurrences[0].compile)
-        if called is None and (first.is_library or not occurrences[0].compile.is_refused or occurrences[0].frame.has_one_caller):
-            return first.called_at  # a refused call has no stack, and may be another line's
+        frame, compile = occurrences[0].frame, occurrences[0].compile
+        called = frame.caller(compile)
+        if called is None and (first.is_library or (frame.has_one_caller if compile.is_refused else not compile.stack.frames)):
+            return first.called_at  # a refused call has no stack, and may be another line's, as one whose stack does not have the line
         return called
 
     def _rest(self, members: list[_Blamed], done: Remedy) -> Rest | None:

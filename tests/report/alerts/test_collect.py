@@ -273,6 +273,16 @@ def test_a_refused_call_is_not_placed_at_the_line_that_calls_other_code_of_its_n
     assert alert.call is None
 
 
+def test_a_recompile_whose_stack_has_no_line_of_the_user_is_not_called_where_another_one_was() -> None:
+    """As where eager code of a library, such as a decorator, calls the function from a line that the stack leaves out."""
+    caller = re.sub(
+        rb'"filename": 1', b'"filename": "/opt/venv/lib/python3.11/site-packages/lib/wrap.py"', compiled("0/1", tensor(3)), count=1
+    )
+    first = alerts_of(make.trace(compiled("0/0", tensor(8)), caller)).alerts[0]
+    assert (first.labels, first.call) == (("0/1",), None)
+    assert report(make.trace(compiled("0/0", tensor(8)), caller)).frames[0].frame.called_at is not None
+
+
 def test_a_break_at_another_line_is_another_one() -> None:
     """The first has the property that it has alone, so that a baseline that knows it still does."""
     text = "Graph break in user code at {line}\nReason: no item()\nUser code traceback:\n  {stack}\n    y = x.{call}().item()\n"
