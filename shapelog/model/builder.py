@@ -192,6 +192,8 @@ class Builder:
         if not _is_id(frame) or not _is_id(number):
             if not _is_id(autograd):
                 return None
+            if (running := _within_capture(record, header, process)) is not None:
+                return running
             frame, number = -1, 0
         key = (frame, number, autograd if _is_id(autograd) else -1)
         compile = process.current.get(key)
@@ -403,6 +405,16 @@ def _compiled_ahead(record: Record, header: dict[str, Any], process: ProcessStat
     last, stack = process.compiles[-1], header.get("stack")
     is_ahead = isinstance(stack, list) and any(isinstance(item, dict) and item.get("name") in _AHEAD for item in stack)
     return last if is_ahead and not last.started and not last.finished else None
+
+
+def _within_capture(record: Record, header: dict[str, Any], process: ProcessState) -> CompileBuilder | None:
+    """The compile that is running, for its last records where PyTorch has lost the id of its frame by then (a capture has no metrics)."""
+    is_end = record.kind == "compilation_metrics" and header[record.kind].get("co_name")
+    if not is_end and record.kind != "chromium_event":
+        return None
+    last = process.compiles[-1] if process.compiles else None
+    is_running = last is not None and last.started and not last.finished and last.id.frame >= 0
+    return last if is_running and last and last.id.autograd == header["compiled_autograd_id"] else None
 
 
 def _is_id(value: object) -> TypeGuard[int]:

@@ -613,3 +613,13 @@ User code traceback:
     (frame,) = make.load(made).frames
     assert frame.called_at is not None
     assert (frame.called_at.name, frame.called_at.line) == ("main", 25)
+
+
+def test_the_last_records_of_a_compile_may_lack_the_id_of_its_frame_within_a_capture() -> None:
+    """As after a tensor subclass ran other compiled code while it was traced: neither is the compile cut off, nor is there a capture."""
+    whole = compiled("!1/12/0", tensor(8, 16))
+    ends = make.record("chromium_event", {}, "{}", id="!1/12/0") + make.metrics("!1/12/0")
+    lost = ends.replace(b'"frame_id": 12, "frame_compile_id": 0, ', b"")
+    assert lost != ends
+    trace = make.load(make.trace(whole[: whole.rindex(make.metrics("!1/12/0"))], lost))
+    assert [(str(compile.id), compile.outcome) for frame in trace.frames for compile in frame.compiles] == [("!1/12/0", Outcome.COMPILED)]
