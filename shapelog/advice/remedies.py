@@ -121,6 +121,8 @@ class Remedies:
         rule = causes[0].remedy_rule
         if failed := next((cause for cause in causes if all(_failed_dynamic(item, cause) for item in recompiles)), None):
             return Remedy(rule, f"a mark does not help: {failed.axis} was dynamic in the compilation that failed")
+        if skipped := next((cause for cause in causes if all(_skipped_dynamic(item, cause) for item in recompiles)), None):
+            return Remedy(rule, f"a mark does not help: {skipped.axis} was dynamic in the compilation, which produced no code")
         is_markable = removable or (rule.markable and not all(item.verdict in _NOT_BY_MARKS for item in recompiles))
         text = (
             self._marks_that_remove(removable, causes)
@@ -249,6 +251,12 @@ def _failed_dynamic(item: Recompile, cause: Cause) -> bool:
         return False
     place = cause.source, "scalar" if cause.is_int else str(cause.prop.dim)
     return any((event.source, event.dim) == place for event in item.compile.automatic_dynamic)
+
+
+def _skipped_dynamic(item: Recompile, cause: Cause) -> bool:
+    """Whether what varied had a symbol in a compilation that produced no code."""
+    name = cause.source if cause.is_int else f"{cause.source}.{cause.prop.kind.value}()[{cause.prop.dim}]"
+    return item.verdict is Verdict.SKIPPED and cause.rule.markable and any(symbol.source == name for symbol in item.compile.symbols)
 
 
 def _unbroken(item: Recompile, cause: Cause) -> str:

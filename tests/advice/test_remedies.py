@@ -284,6 +284,15 @@ def test_a_mark_on_what_was_dynamic_when_the_compilation_failed_is_not_recommend
     assert (text == "a mark does not help: x.size[0] was dynamic in the compilation that failed") is is_known
 
 
+@pytest.mark.parametrize("is_dynamic", [True, False])
+def test_a_mark_on_what_was_dynamic_in_a_compilation_without_code_is_not_recommended(is_dynamic: bool) -> None:
+    again = compiled("0/1", tensor(12, 8), dynamic=[0] if is_dynamic else [], guards="", has_guarded_code=False)
+    report, recompile = last(trace(compiled("0/0", tensor(10, 8)), again))
+    assert (recompile.verdict, recompile.codes) == (Verdict.SKIPPED, ("SL101",))
+    text = report.remedies.of_recompile(recompile).text
+    assert (text == "a mark does not help: x.size[0] was dynamic in the compilation, which produced no code") is is_dynamic
+
+
 def test_before_torch_2_8_it_is_the_line_of_code() -> None:
     made = trace(static_sizes(10, 12), version="2.6.0")
     assert remedy(made).text.startswith(f"{MARK}: torch._dynamo.")
