@@ -159,12 +159,13 @@ class _Harm:
             compared = product(symbolic[:MOST_COMPARED], static[:MOST_COMPARED])
             if not any(self._is_alike(mark, compile, other) for compile, other in compared):
                 continue  # the code took another path, on which it breaks anyway
-            known = {item.reason for compile in static for item in compile.breaks if not _may_be_due_to(mark, item, static)}
-            new = [{item.reason for item in compile.breaks} - known for compile in symbolic]
+            before = [item for compile in static for item in compile.breaks if not _may_be_due_to(mark, item, static)]
+            known = {item.reason for item in before}
+            calls = {item.place for item in before if item.place and item.place.marked}  # which break it in either case
+            new = [[item for item in compile.breaks if item.reason not in known and item.place not in calls] for compile in symbolic]
             if all(new):
-                broken = symbolic[0]
+                broken, found = symbolic[0], new[0][0]
                 name = mark.source.display_name if mark.is_int else f"{mark.source.display_name}.size[{mark.dim}]"
-                found = next(item for item in broken.breaks if item.reason not in known)
                 line = f"{found.place.file.rsplit('/', 1)[-1]}:{found.place.line}" if found.place else ""
                 where = f" at {line}" if line else ""
                 what = one_line(found.reason)[:80]

@@ -69,6 +69,19 @@ def test_a_graph_that_breaks_only_where_a_size_is_symbolic_breaks_by_the_mark(gu
     assert found.marks == (frozenset() if is_harm else {Mark(Source("L['x']"), 0)})
 
 
+@pytest.mark.parametrize(("call", "is_harm"), [("x.to_sparse_csc()", False), ("y.count()", True)])
+def test_a_call_that_breaks_the_graph_in_either_case_breaks_it_not_by_the_mark(call: str, is_harm: bool) -> None:
+    """As an operator without a fake kernel does, for another reason where its sizes are symbolic."""
+    made = trace(static_sizes(10), make.dynamic_size("0/1", 12, "2 <= L['x'].size()[0]"))
+    for number, (why, broken) in enumerate((("no sparse tensors", call), ("no fake tensors", "x.to_sparse_csc()"))):
+        code = "return x.to_sparse_csc(), y.count()"
+        text = f"Graph break in user code at /srv/app/model.py:7\nGraph Break Reason: {why}\nUser code traceback:\n"
+        text += f'  File "/srv/app/model.py", line 7, in f\n    {code}\n    {" " * code.index(broken)}{"^" * len(broken)}\n'
+        made += make.artifact("dynamo_graph_break_reason", text, id=f"0/{number}")
+    found = chosen(made)
+    assert (len(found.left_out), len(found.marks)) == ((1, 0) if is_harm else (0, 1))
+
+
 @pytest.mark.parametrize(
     ("file", "whose"),
     [
