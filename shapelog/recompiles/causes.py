@@ -330,7 +330,11 @@ def _layout_cause(cause: Cause, item: Violation, entry: CompileFacts, call: Comp
     expanded = [found is not None and found.is_expanded for found in layouts]
     if expanded[0] != expanded[1]:
         when = "was expanded when this was compiled and is not now" if expanded[0] else "is an expanded tensor now and was not before"
-        sentence, own_remedy = f"{name} {when}{strides}", EXPANDED_IN_BACKWARD if call.is_in_backward else EXPANDED
+        sentence = f"{name} {when}{strides}"
+        if call.is_in_backward:
+            own_remedy = EXPANDED_IN_BACKWARD
+        elif all(found is None or found.is_expanded or found.order == sorted(found.order) for found in layouts):
+            own_remedy = EXPANDED  # what is copied has the strides of the other
     elif other := _other_base(source, entry, call):
         sentence, own_remedy = other, _COPY_OF_VIEW
     elif is_same:

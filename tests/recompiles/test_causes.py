@@ -351,6 +351,12 @@ def test_a_stride_of_0_is_that_of_an_expanded_tensor(first: tuple[int, int], sec
     assert (cause.sentence, cause.own_remedy) == (what, "copy what expand() returns with contiguous(), or expand it in the compiled code")
 
 
+def test_a_copy_of_what_expand_returns_has_not_the_strides_of_a_transposed_tensor() -> None:
+    cause = only(trace(*(compiled(f"0/{number}", tensor(4, 8, stride=stride)) for number, stride in enumerate(((1, 0), (1, 4))))))
+    assert cause.sentence == "x was expanded when this was compiled and is not now: strides (1, 0), now (1, 4)"
+    assert cause.own_remedy == ""
+
+
 @pytest.mark.parametrize(
     ("capture", "source", "inner", "verdict"),
     [
