@@ -186,9 +186,11 @@ class _Harm:
         helped = self._helped(mark)
         name = mark.source.display_name
         for frame in self.index.with_int(mark.source):
-            if self.index.first_symbolic(frame, mark.source, Outcome.COMPILED):
-                continue  # what failed on another branch failed there for another reason
             failed = self.index.first_symbolic(frame, mark.source, Outcome.FAILED)
+            if self.index.first_symbolic(frame, mark.source, Outcome.COMPILED):
+                failed = self._failed_as_symbol(frame, mark) if failed else None
+                if failed is None:
+                    continue  # what failed on another branch failed there for another reason
             if failed is not None:
                 title = frame.title_of([failed])
                 reason = f"compilation {failed.reference} of {title} failed once {name} was symbolic, and the code ran in eager mode"
@@ -210,6 +212,18 @@ class _Harm:
                 reason = f"{frame.title} has an int of the same name that never changed, {_NOT_ALL_SEEN}"
                 return HarmfulMark(mark, frame, reason, _keep_out(name, frame, helped))
         return None
+
+    def _failed_as_symbol(self, frame: Frame, mark: Mark) -> Compile | None:
+        """The first compile that failed with a symbolic int of a value with which it only compiled as a constant."""
+        made: dict[tuple[Outcome, bool], dict[float, Compile]] = {}
+        for compile in frame.compiles:
+            known = self.facts.of(compile)
+            number = known.numbers.get(mark.place)
+            if number is not None and not (compile.outcome is Outcome.FAILED and compile.failure.is_raised_by_code):
+                made.setdefault((compile.outcome, mark.place in known.symbolic), {}).setdefault(number, compile)
+        static, symbolic = (made.get((Outcome.COMPILED, is_symbolic), {}) for is_symbolic in (False, True))
+        failed = made.get((Outcome.FAILED, True), {})
+        return next((compile for number, compile in failed.items() if number in static and number not in symbolic), None)
 
     def _of_size(self, mark: Mark) -> HarmfulMark | None:
         """Other code that has a tensor of this name puts its sizes into a string, or has an int of this name and puts that into one."""

@@ -269,6 +269,16 @@ def test_what_failed_on_another_branch_is_no_failure_of_a_symbol() -> None:
     assert chosen(made + compiled("0/3", tensor(10, 8), symbols=(("s1", "9", "L['k']"),), **make.FAILED)).marks == {K}
 
 
+@pytest.mark.parametrize(("value", "is_harm"), [("3", True), ("9", False)])
+def test_what_failed_as_a_symbol_and_compiled_as_a_constant_of_the_same_value_is_left_out(value: str, is_harm: bool) -> None:
+    """As where a call that a symbolic int does not support is made for this value alone: the entry for any int took another way."""
+    free = guard_tree(tensor_match(), shapes=(f"L['k'] != 0  {RETURN_LINE}",))
+    made = trace(int_values(3, 4), compiled("0/2", tensor(10, 8), symbols=(("s1", "5", "L['k']"),), guards=free))
+    made += compiled("0/3", tensor(10, 8), symbols=(("s1", value, "L['k']"),), **make.FAILED)
+    found = chosen(made)
+    assert (found.marks, len(found.left_out)) == ((frozenset(), 1) if is_harm else ({K}, 0))
+
+
 def test_an_error_that_the_code_raises_itself_is_no_failure_of_a_symbol() -> None:
     reason = f'Observed exception\n\nfrom user code:\n   File "{make.MODEL}", line 6, in f\n    raise ValueError("odd")\n'
     failed = compiled("0/2", tensor(10, 8), symbols=(("s1", "5", "L['k']"),), **{**make.FAILED, "fail_reason": reason})
