@@ -215,20 +215,30 @@ class DynamismPropagation:
     def _is_result(self, frame: Frame, source: Source) -> bool:
         """Whether resumed code takes over what the call or operator returned at which the graph broke, which no part of the function made.
 
-        That is on top of Python's stack. Branches and stores leave nothing there, and where the graph broke further inside, the code that
-        was called is compiled by itself.
+        That is on top of Python's stack. Branches and stores leave nothing there. Where the graph broke further inside, the code that was
+        called is compiled by itself, or runs in eager mode if that failed.
         """
         at, resumed = _STACK.match(source), resumed_by(frame.name)
         if at is None or resumed is None:
             return False
-        before = (compile for part in self._parts[frame.function] for compile in part.compiles if compile.order < frame.compiles[0].order)
+        first = frame.compiles[0]
+        before = (compile for part in self._parts[frame.function] for compile in part.entries if compile.order < first.order)
         broken = max((compile for compile in before if compile.breaks), key=_ORDER, default=None)
+        if broken is None:
+            return False
         place = (frame.file, resumed[1])
-        found = [item for item in broken.breaks if item.place and (item.place.file, item.place.line) == place] if broken else []
-        if not found or any(_WITHOUT_RESULT.search(item.message.title) for item in found):
+        found = [item for item in broken.breaks if item.place and (item.place.file, item.place.line) == place]
+        if any(_WITHOUT_RESULT.search(item.message.title) for item in found) or not (found or self._failed_inside(broken, first)):
             return False
         held = (match for known in self._guarding(frame) if (match := _STACK.match(known)))
         return int(at[1]) == max((int(match[1]) for match in held), default=int(at[1]))
+
+    def _failed_inside(self, broken: Compile, resumed: Compile) -> bool:
+        """Whether the code that was called where a graph broke failed to compile at the same line, before the rest was compiled."""
+        failed = self._failed.get((broken.rank, broken.process), [])
+        between = failed[bisect_right(failed, broken.order, key=_ORDER) : bisect_left(failed, resumed.order, key=_ORDER)]
+        places = {(item.place.file, item.place.line) for item in broken.breaks if item.place}
+        return any(item.place and (item.place.file, item.place.line) in places for compile in between for item in compile.breaks)
 
     def _origins_by_name(self, frame: Frame, source: Source, name: str, dim: int) -> tuple[Mark, ...]:
         """Those where an output of this name is the local; "" for any output, as fx may call it by the operation that made it."""
@@ -443,11 +453,13 @@ class DynamismPropagation:
     @cached_property
     def _eager(self) -> frozenset[tuple[str, str]]:
         """The functions that failed to compile, by file and name: they run in eager mode, and compute something between their calls."""
-        return frozenset(
-            (frame.file, frame.name)
-            for frame in self.trace.frames
-            if any(compile.outcome is Outcome.FAILED for compile in frame.compiles) and not frame.entries
-        )
+        return frozenset((frame.file, frame.name) for frame in self.trace.frames if _fails(frame))
+
+    @cached_property
+    def _failed(self) -> dict[tuple[int | None, int], list[Compile]]:
+        """The compiles that failed of functions that run in eager mode, of each process in order, by rank and process id."""
+        compiles = (compile for frame in self.trace.frames if _fails(frame) for compile in frame.compiles)
+        return grouped(sorted(compiles, key=_ORDER), lambda compile: (compile.rank, compile.process))
 
     @cached_property
     def _dynamic_by_key(self) -> dict[str, list[Compile]]:
@@ -528,6 +540,11 @@ class DynamismPropagation:
         if tensor is None or not made or not made[-1].is_dynamic:
             return ()
         return _shared([self._marks(dims[dim], made[-1]) for dims in _outputs_like(tensor, made[-1], name)[: 1 if name else None]])
+
+
+def _fails(frame: Frame) -> bool:
+    """Whether a function failed to compile, and runs in eager mode."""
+    return not frame.entries and any(compile.outcome is Outcome.FAILED for compile in frame.compiles)
 
 
 def _may_be_of(tensor: Input, maker: Compile) -> bool:

@@ -95,15 +95,34 @@ def test_a_value_on_the_stack_has_no_name_and_may_be_any_output() -> None:
 )
 def test_what_the_broken_operation_returned_is_no_output(reason: str, line: int, local: str, expected: tuple[Mark, ...]) -> None:
     """In ``return y[keep].amax(0)`` it is on top of Python's stack."""
+    made = broken('h: "f32[s77, 8][8, 1]cpu"', local=local)
+    assert origins(before_resuming(made, break_at(line, reason)), f"L['{local}']") == expected
+
+
+@pytest.mark.parametrize(
+    ("failed_at", "local", "expected"), [(9, "___stack0", ()), (9, "h", (X,)), (8, "___stack0", (X,))], ids=["result", "local", "another"]
+)
+def test_what_code_returned_that_failed_to_compile_is_no_output(failed_at: int, local: str, expected: tuple[Mark, ...]) -> None:
+    """The graph broke in code that is called, which cannot be compiled by itself either: it returns what eager mode computed."""
+    made = broken('h: "f32[s77, 8][8, 1]cpu"', local=local)
+    failed = break_at(failed_at, id="2/0") + make.compile("2/0", name="called", fail_type="Unsupported", fail_reason="Tensor.item()")
+    made = before_resuming(made, break_at(9) + failed)
+    assert origins(made, f"L['{local}']") == expected
+    assert (f"L['{local}']:0" in advise(make.explain(made)).entries) is (expected == ())
+
+
+def break_at(line: int, reason: str = "Unsupported Tensor.item() call", id: str = "0/0") -> bytes:
+    """The record of a graph break at a line."""
     text = f"Graph break in user code at {make.MODEL}:{line}\nGraph Break Reason: {reason}\nUser code traceback:\n"
     text += f'  File "{make.MODEL}", line {line}, in f\n    return y[keep].amax(0)\n'
-    made = broken('h: "f32[s77, 8][8, 1]cpu"', local=local)
-    began = made.index(make.record("aot_inference_graph", {}, "a graph", id="0/0"))
-    first = made.index(b'"frame_id": 1')
-    cut = made.rindex(b"\n", 0, first) + 1
-    assert cut < began
-    with_break = made[:cut] + make.artifact("dynamo_graph_break_reason", text, id="0/0") + made[cut:]
-    assert origins(with_break, f"L['{local}']") == expected
+    return make.artifact("dynamo_graph_break_reason", text, id=id)
+
+
+def before_resuming(made: bytes, records: bytes) -> bytes:
+    """A trace with more records where the code after a graph break is compiled first."""
+    cut = made.rindex(b"\n", 0, made.index(b'"frame_id": 1')) + 1
+    assert cut < made.index(make.record("aot_inference_graph", {}, "a graph", id="0/0"))
+    return made[:cut] + records + made[cut:]
 
 
 def test_a_static_dim_comes_from_nowhere() -> None:
