@@ -258,6 +258,17 @@ def test_several_lambdas_still_reach_the_limit(monkeypatch: pytest.MonkeyPatch) 
     assert step.title == "If 2 lambdas still reach the recompile limit, raise it"
 
 
+def test_classes_that_share_a_method_still_reach_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limit, "_is_answered", lambda run, code: True)
+    made = make.trace()
+    for number, owner in enumerate(("app.Encoder", "app.Decoder")):
+        of_class = guard_manager("L['self']", f"TYPE_MATCH: ___check_type_id(L['self'], {number}), type=<class '{owner}'>", type=owner)
+        made += make.compile(f"0/{number}", make.tensor(10, 8), guards=guard_tree(of_class, tensor_match()), name="forward")
+    made += make.refused("0/2", "0/1: tensor 'x' dtype mismatch. expected Float, actual Int")
+    (step,) = [step for step in steps_of(make.report(made)) if step.kind is StepKind.LIMIT]
+    assert step.title == "If Encoder.forward and Decoder.forward still reach the recompile limit, raise it"
+
+
 def test_a_limit_that_one_cause_fills_has_its_remedy_once() -> None:
     """What removes that cause also keeps the code below the limit; the other step is for where it cannot be removed."""
     change, limit = steps_of(report_of("lab/fresh_classes.log.gz"))

@@ -71,7 +71,7 @@ def limit_step(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
     step = step_of(kind=StepKind.LIMIT, title=title, alerts=alerts, saving=saving, stake=stake, confidence=confidence, text=settings)
     if not any(_is_answered(run, alert.code) for alert in alerts):
         return step
-    reach = "reaches" if subject == alerts[0].title else "reach"
+    reach = "reaches" if subject == alerts[0].title and " and " not in subject else "reach"
     return replace(step, title=f"If {subject} still {reach} the recompile limit, raise it", places=())
 
 
