@@ -11,12 +11,13 @@ from payload_text import code_comment, equals_match, graph_text, guard_manager, 
 from recorded import FIXTURES, RECORDED, report_of
 
 from shapelog.model.compile import Compile, Outcome
+from shapelog.reading.records import StackFrame
 from shapelog.report.alerts.alert import Alerts
 from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.next_steps import CHANCES, next_steps
 from shapelog.report.report import Report
 from shapelog.report.repository_paths import Repository
-from shapelog.report.steps import limit
+from shapelog.report.steps import code_changes, limit
 from shapelog.report.steps.step import NextStep, Saving, StepKind, saving_words
 from shapelog.reporters import Options, renderer
 from shapelog.rules import Verdict
@@ -171,6 +172,21 @@ def test_a_call_that_was_refused_may_take_the_place_of_one_that_a_change_of_code
     made += make.refused("0/2", "0/1: tensor 'L['x']' rank mismatch. expected 2, actual 3") if is_at_limit else b""
     (step,) = [step for step in steps_of(make.report(made)) if step.title.startswith("f: warm up with the dtype")]
     assert (step.saving.least, step.saving.most, step.confidence.level) == (least, 1, level)
+
+
+@pytest.mark.parametrize(
+    ("file", "where", "level"),
+    [("/opt/venv/lib/python3.11/site-packages/models/vits.py", ", called in library code (vits.py:20)", "low"), ("main.py", "", "medium")],
+    ids=["library", "user"],
+)
+def test_a_layout_to_copy_may_be_that_of_a_tensor_which_a_library_passes_on(
+    file: str, where: str, level: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(code_changes, "caller", lambda compile: StackFrame(file, 20, "forward", "y = self.layer(x.flip(1))", ""))
+    made = make.trace(*(make.compile(f"0/{n}", make.tensor(10, 8, stride=stride)) for n, stride in enumerate(((8, 1), (1, 10)))))
+    (step,) = steps_of(make.report(made))
+    assert step.title.startswith(f"f (x.stride){where}: call .contiguous()")
+    assert step.confidence.level == level
 
 
 def test_the_same_change_in_two_places_is_one_step() -> None:

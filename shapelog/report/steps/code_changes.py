@@ -4,11 +4,13 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from shapelog.advice.call_lines import caller
 from shapelog.advice.compile_seconds import Seconds
 from shapelog.grouping import grouped
 from shapelog.model.compile import Compile, Outcome
 from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.properties import Kind
+from shapelog.reading.payloads.source_names import is_library
 from shapelog.recompiles.explain import Recompile
 from shapelog.recompiles.global_state import set_once
 from shapelog.report.alerts.alert import Alert, Occurrence
@@ -27,11 +29,11 @@ from shapelog.report.steps.step import (
 )
 from shapelog.report.weighted import WeightedCompile
 from shapelog.rules import RULES
-from shapelog.text import shorten, some
+from shapelog.text import file_name, shorten, some
 
 # What is one thing by itself; other items of a list, say, come with another length.
 _SINGLE = (Kind.VALUE, Kind.STRIDE)
-_KEYS = RULES["SL314"]
+_KEYS, _STRIDES = RULES["SL314"], RULES["SL105"]
 # How many of the properties that changed a title names, and how much of each.
 _NAMED, _LONGEST_NAME = 2, 40
 
@@ -68,12 +70,16 @@ def code_change(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
         confidence = Confidence("low", "calls with the same keys may still differ in the values, or the code may branch on these")
     elif len(sole) < len(own):
         confidence = Confidence("low", "calls that were refused at the recompile limit may be compiled in place of these")
+    passed_at = _passed_in_library(list(own)) if alerts[0].rule is _STRIDES else ""
+    if passed_at and confidence.level == "medium":
+        confidence = Confidence("low", "a library passes the tensor on, and may have made it")
     kind = StepKind.SETUP if alerts[0].rule.code in SET_UP else StepKind.CODE
     eager = (Eager.LIMIT,) if any(run.keeps_below_limit(alert) for alert in alerts) else ()
     saving = Saving(sum(map(_times, sole)), sum(map(_times, own.values())), saved, eager=eager, is_unsure=bool(eager))
     subjects = list(dict.fromkeys(shorten(alert.subjects[0], _LONGEST_NAME) for alert in alerts if alert.subjects))
     changed = some(subjects, _NAMED) if kind is StepKind.CODE else ""
-    subject = f"{subject_of_alerts(alerts)}{f' ({changed})' if changed else ''}"
+    where = f", called in library code ({passed_at})" if passed_at else ""
+    subject = f"{subject_of_alerts(alerts)}{f' ({changed})' if changed else ''}{where}"
     sizes = any(cause.is_size for item in own.values() for cause in run.recompiles[item.compile].causes)
     marks_too = "; also mark the sizes that changed" if sizes and not alone else ""
     step = step_of(
@@ -100,6 +106,13 @@ def _repeated(run: StepSources, alerts: Sequence[Alert]) -> Iterator[WeightedCom
             compared = run.report.explained.compared.get(item.compile, ()) if is_left else ()
             if any(other.causes and all(cause.axis in axes and cause.prop.kind in _SINGLE for cause in other.causes) for other in compared):
                 yield item
+
+
+def _passed_in_library(compiles: Sequence[Compile]) -> str:
+    """The line of a library that passes on what these compiles take, ``modeling_vits.py:596``; "" where the user's code calls any."""
+    lines = [caller(compile) for compile in compiles]
+    first = lines[0] if lines else None
+    return f"{file_name(first.file)}:{first.line}" if first and all(line and is_library(line.file) for line in lines) else ""
 
 
 def _is_compared(item: Recompile) -> bool:
