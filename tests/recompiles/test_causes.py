@@ -252,6 +252,20 @@ def test_a_pinned_size_names_the_one_who_pinned_it() -> None:
         assert ([rule.code for rule in axis.rules], list(axis.remedies)) == (["SL101", code], [Remedy(RULES[code], RULES[code].remedy)])
 
 
+@pytest.mark.parametrize(
+    ("code", "is_loop"),
+    [("for t in range(seq_len):", True), ("y = [x[:, t] for t in range(n)]", True), ("for t in steps:", False), ("k = range_of(n)", False)],
+)
+def test_a_loop_in_a_library_is_unrolled_and_cannot_do_without_the_value(code: str, is_loop: bool) -> None:
+    """Dynamo raises an error where the size is unbacked, or leaves the code to eager mode."""
+    line = {"filename": "/opt/venv/lib/python3.11/site-packages/cells/rnn.py", "line": 163, "name": "forward", "loc": code}
+    pinned = {"symbol": "s77", "sources": ["L['x'].size()[0]"], "value": "10", "user_stack": [line]}
+    cause = only(trace(compiled("0/0", tensor(10, 8), specializations=(pinned,)), compiled("0/1", tensor(12, 8))))
+    assert cause.codes == ("SL101", "SL202")
+    assert ("is unrolled" in cause.own_remedy, "mark_unbacked" in cause.own_remedy) == (is_loop, False)
+    assert cause.remedy_rule.code == "SL202"
+
+
 @pytest.mark.parametrize(("is_pinned", "verdict"), [(False, Verdict.CODE), (True, Verdict.JUSTIFIED)])
 def test_a_float_is_not_to_blame_where_a_library_needs_another_size_as_a_number(is_pinned: bool, verdict: Verdict) -> None:
     """The call needs a graph for its size, whether the float changes or not."""

@@ -1,5 +1,7 @@
 """Who needs the exact value of a size or an int that varied: a line of code, a library, or something static that it is tied to."""
 
+import re
+
 from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.source_names import Source, is_library
 from shapelog.reading.records import Specialization
@@ -10,6 +12,9 @@ from shapelog.text import beginning
 
 _SHOWN_CODE = 60
 ZERO_OR_ONE = "accept the extra graph: 0 and 1 often need one each; rewrite the line if other values recompile, too"
+# Dynamo unrolls such a loop: it cannot be traced where the size has no value.
+UNROLLED = "the loop of the library is unrolled: pad to fewer lengths, or accept one graph per value"
+_OVER_RANGE = re.compile(r"\bfor\b.+\bin\b.*\brange\(")
 _VMAP, _FAKE_TENSORS = "torch/_functorch/vmap.py", "torch/_subclasses/fake_tensor.py"
 
 
@@ -60,6 +65,14 @@ def specializer(item: Specialization) -> str:
     """The rule that fits who pinned it: the code of the user, or a library."""
     frames = item.user_stack.frames
     return "SL202" if not frames or is_library(frames[-1].file) or _is_pinned_by_vmap(item) else "SL201"
+
+
+def is_unrolled(source: str, entry: CompileFacts, call: CompileFacts) -> bool:
+    """Whether a loop over ``range`` in a library pinned a symbol."""
+    known = entry if source in entry.specializations_by_source else call
+    item = known.specializations_by_source.get(source)
+    frames = item.user_stack.frames if item else ()
+    return bool(frames) and is_library(frames[-1].file) and _OVER_RANGE.search(frames[-1].code) is not None
 
 
 def _is_pinned_by_vmap(item: Specialization) -> bool:
