@@ -7,7 +7,7 @@ from dataclasses import replace
 from shapelog.advice.call_lines import caller
 from shapelog.advice.compile_seconds import Seconds
 from shapelog.grouping import grouped
-from shapelog.model.compile import Compile, Outcome
+from shapelog.model.compile import Compile, Outcome, resumed_by
 from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.source_names import is_library
@@ -110,7 +110,8 @@ def _repeated(run: StepSources, alerts: Sequence[Alert]) -> Iterator[WeightedCom
 
 def _passed_in_library(compiles: Sequence[Compile]) -> str:
     """The line of a library that passes on what these compiles take, ``modeling_vits.py:596``; "" where the user's code calls any."""
-    lines = [caller(compile) for compile in compiles]
+    # What is resumed has the line in its own code at which the graph broke.
+    lines = [caller(compile) for compile in sorted(compiles, key=lambda item: resumed_by(item.metrics.code_name) is not None)]
     first = lines[0] if lines else None
     return f"{file_name(first.file)}:{first.line}" if first and all(line and is_library(line.file) for line in lines) else ""
 
