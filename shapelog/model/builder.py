@@ -4,6 +4,7 @@ import re
 from collections import ChainMap
 from collections.abc import Callable, Iterable, MutableMapping
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 from typing import Any, TypeGuard
 
@@ -47,6 +48,8 @@ _RANK_NOTES = frozenset(("aot_joint_graph_sync_decision_cross_ranks", "inductor_
 _NOT_CONVERTED = "WON'T CONVERT "
 # What ends a compile, and the functions that compile ahead of time (torch 2.10 and later).
 _ENDING_KINDS = frozenset(("artifact", "compilation_metrics", "dynamo_cpp_guards_str"))
+# Before vLLM 0.24 a part ends without a record of its own. These follow the backend of a compile, or open the next one.
+_AFTER_PARTS = frozenset(("compilation_metrics", "dynamo_cpp_guards_str", "dynamo_guards", "dynamo_start"))
 _AHEAD = frozenset(("aot_compile", "aot_compile_fullgraph", "aot_compile_module"))
 # Fields of a described tensor that no two tensors share, and that no input keeps.
 _OWN_FIELDS = ("describer_id", "id", "storage", "view_func", "base")
@@ -142,10 +145,15 @@ class Builder:
         compile = self._owner_of(record, header, process)
         if record.name == BEFORE_PASSES or record.name.startswith(PREFIX):
             if record.payload:
-                process.vllm.take(record.name, str(compile.id) if compile else "", record.payload, self.reader.payload_text)
+                label, at = str(compile.id) if compile else "", partial(self.reader.clock_at, record.offset)
+                process.vllm.take(record.name, label, record.payload, self.reader.payload_text, at)
             return
-        if process.vllm.found and record.kind == "artifact" and process.vllm.cache_result(record.name) and compile is None:
+        if record.kind == "artifact" and process.vllm.cache_result(record.name) and compile is None:
             return
+        if compile is None and record.kind == "dynamo_cpp_guards_str" and process.vllm.takes_guards():
+            return
+        if process.vllm.is_open and record.kind in _AFTER_PARTS:
+            process.vllm.end(self.reader.clock_at(record.offset))
         if record.name == AHEAD_OF_TIME_CODE:
             process.compiled_ahead.append(Stack(lambda _: header, record.offset, ("stack",), process.strings))
             return

@@ -25,6 +25,8 @@ from shapelog.reading.payloads.source_names import Source
 from shapelog.reading.records import AutomaticDynamic, Input, Metrics, Specialization, Stack, StackFrame, Symbol
 from shapelog.reading.scanner import Span
 
+# The phase of a compile whose parts are not measured.
+WHOLE = "Dynamo and backend"
 # Where PyTorch takes over from the code that called the compiled function.
 _MADE_UP = "__meta_utils_unknown_tensor"  # torch/_subclasses/meta_utils.py
 _CONVERTS = "torch/_dynamo/convert_frame.py"
@@ -174,15 +176,17 @@ class Compile:
     def phases(self) -> tuple[tuple[str, float], ...]:
         """(phase, seconds) of each part, without the phases inside it; what is not measured apart stays with the outer one."""
         own = self.metrics
+        whole = (own.seconds or 0.0) if own.is_whole else 0.0
         inner = own.aot if own.aot is not None else own.backend or 0.0
         inductor, codegen = own.inductor or 0.0, own.codegen or 0.0
         is_eager = own.aot is None and own.inductor is None  # or a backend that does not record its phases
         return (
-            ("Dynamo", max(0.0, (own.seconds or 0.0) - inner)),
-            ("AOTAutograd", 0.0 if is_eager else max(0.0, inner - inductor)),
-            ("Inductor", 0.0 if is_eager else max(0.0, inductor - codegen)),
-            ("code generation", 0.0 if is_eager else codegen),
-            ("backend", inner if is_eager else 0.0),
+            (WHOLE, whole),
+            ("Dynamo", max(0.0, (own.seconds or 0.0) - inner - whole)),
+            ("AOTAutograd", 0.0 if is_eager or whole else max(0.0, inner - inductor)),
+            ("Inductor", 0.0 if is_eager or whole else max(0.0, inductor - codegen)),
+            ("code generation", 0.0 if is_eager or whole else codegen),
+            ("backend", inner if is_eager and not whole else 0.0),
             ("backward", self.seconds - (own.seconds or 0.0)),
         )
 

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 from shapelog.reading.payloads.vllm_records import (
     BEFORE_PASSES,
+    BUNDLED_HIT,
     CONFIG,
     EVENT,
     EXECUTION_CODE,
@@ -37,13 +38,17 @@ class GraphDump:
 
 @dataclass(slots=True, eq=False)
 class PieceCompilation:
-    """One piece that was compiled for a range of sizes. ``caches`` are the names of its cache artifacts, each a hit or a miss."""
+    """One piece that was compiled for a range of sizes. ``caches`` are the names of its cache artifacts, each a hit or a miss.
+
+    ``seconds`` is the time from its first record to that of the next piece, or to the end of the part; None where that is not recorded.
+    """
 
     piece: Piece
     before: GraphDump | None = None
     graphs: list[GraphDump] = field(default_factory=list)
     passes: list[GraphDump] = field(default_factory=list)
     caches: list[str] = field(default_factory=list)
+    seconds: float | None = None
 
     @property
     def cache(self) -> str:
@@ -68,7 +73,8 @@ class VllmCompilation:
     """One part of a model. ``event`` is ``fresh_compile`` or ``aot_cache_hit``, "" in versions that do not write it.
 
     ``label`` is the compile in which it happened, "" outside of any. ``is_finished``: the code that runs its pieces was made, which only
-    newer versions record.
+    newer versions record. ``loaded`` are the graphs of one that was loaded ready-made, by the names of their cache artifacts.
+    ``seconds`` is the time from its settings to its end, None where that is not recorded. ``is_over``: other records follow it.
     """
 
     label: str = ""
@@ -77,48 +83,102 @@ class VllmCompilation:
     graphs: list[GraphDump] = field(default_factory=list)
     pieces: list[PieceCompilation] = field(default_factory=list)
     is_finished: bool = False
+    loaded: list[str] = field(default_factory=list)
+    seconds: float | None = None
+    is_over: bool = False
+
+    @property
+    def unfinished(self) -> PieceCompilation | None:
+        """The piece that was being compiled when the trace ended."""
+        return self.pieces[-1] if self.pieces and not self.is_over else None
+
+    @property
+    def is_eager(self) -> bool:
+        """Whether vLLM runs the pieces as they are."""
+        return self.config.get("backend") == "eager"
 
     @property
     def is_cached(self) -> bool:
-        """Whether all of it came from vLLM's own cache."""
+        """Whether all of it came from a cache."""
         if self.event:
             return self.event.endswith("cache_hit")
-        return not self.is_compiled if self.pieces else self.is_finished and not self.config
+        return not (self.is_compiled or self.is_eager) if self.pieces else self.is_finished and not self.config
 
     @property
     def is_compiled(self) -> bool:
-        """Whether PyTorch compiled any of it."""
-        return self.event == "fresh_compile" or any(piece.is_compiled for piece in self.pieces)
+        """Whether PyTorch compiled any of it anew."""
+        return self.event == "fresh_compile" or any(piece.is_compiled and piece.cache != "hit" for piece in self.pieces)
+
+    @property
+    def reused(self) -> int:
+        """The pieces that PyTorch did nothing for, though it is what compiles them."""
+        return 0 if self.is_eager else sum(not piece.is_compiled for piece in self.pieces)
 
 
 @dataclass(slots=True, eq=False)
 class VllmBuilder:
-    """Takes the records of one process that vLLM wrote, in order; others of a piece are the caches and the graph before its passes."""
+    """Takes the records of one process that vLLM wrote, in order; others of a piece are the caches and the graph before its passes.
+
+    ``is_open``: the last part is being compiled. ``_began`` is when it and its last piece began; ``_hits`` are the graphs loaded since the
+    last part, and ``_has_guards`` is False where the guards of one that was loaded are still to come.
+    """
 
     found: list[VllmCompilation] = field(default_factory=list)
+    is_open: bool = False
+    _began: tuple[float | None, float | None] = (None, None)
+    _hits: list[str] = field(default_factory=list)
+    _has_guards: bool = True
 
-    def take(self, name: str, label: str, span: Span, read: Callable[[Span], str]) -> None:
-        """An artifact or a graph of this name. Raises ValueError, TypeError or KeyError for one with another content."""
+    def take(self, name: str, label: str, span: Span, read: Callable[[Span], str], at: Callable[[], float | None]) -> None:
+        """An artifact or a graph of this name, written ``at()``. Raises ValueError, TypeError or KeyError for one with another content."""
+        last = self.found[-1] if self.found else None
         if name == EVENT:
-            self.found.append(VllmCompilation(label, parse_event(read(span))))
+            self._open(VllmCompilation(label, parse_event(read(span))), at())
         elif name == CONFIG:
-            if not self.found or self.found[-1].config or self.found[-1].pieces or self.found[-1].is_finished:
-                self.found.append(VllmCompilation(label))
+            if last is None or not self.is_open or last.config or last.pieces:
+                self._open(VllmCompilation(label), at())
             self.found[-1].config = parse_config(read(span))
         elif name == EXECUTION_CODE:
-            if not self.found or self.found[-1].is_finished:
-                self.found.append(VllmCompilation(label))
-            self.found[-1].is_finished = True
+            if last is None or last.is_finished:
+                last = VllmCompilation(label, loaded=self._hits)
+                self._open(last, None)
+                self._has_guards = False
+            self.end(at())
+            last.is_finished = True
         elif name == BEFORE_PASSES:
-            if self.found and self.found[-1].pieces:
-                self.found[-1].pieces[-1].before = GraphDump(name, span)
+            if self.is_open and last and last.pieces:
+                last.pieces[-1].before = GraphDump(name, span)
         else:
-            if not self.found:
-                self.found.append(VllmCompilation(label))
+            if last is None or last.is_finished:
+                self._open(VllmCompilation(label), at())
             if name == PIECE:
-                self.found[-1].pieces.append(PieceCompilation(parse_piece(read(span))))
+                piece = PieceCompilation(parse_piece(read(span)))
+                self._end_piece(now := at())
+                self.found[-1].pieces.append(piece)
+                self.is_open, self._began = True, (self._began[0], now)
             else:
                 self._graph(GraphDump(name, span))
+
+    def takes_guards(self) -> bool:
+        """Whether guards outside of any compile are those of the part that was just loaded; then no more of it follow."""
+        has_guards, self._has_guards = self._has_guards, True
+        return not has_guards
+
+    def end(self, now: float | None) -> None:
+        """The part that is being compiled ends with a record that was written then."""
+        if self.is_open:
+            self._end_piece(now)
+            self.found[-1].seconds = _between(self._began[0], now)
+            self.found[-1].is_over, self.is_open = True, False
+
+    def _open(self, part: VllmCompilation, now: float | None) -> None:
+        self.end(now)
+        self.found.append(part)
+        self.is_open, self._began, self._hits = True, (now, None), []
+
+    def _end_piece(self, now: float | None) -> None:
+        if self.is_open and self.found and self.found[-1].pieces:
+            self.found[-1].pieces[-1].seconds = _between(self._began[1], now)
 
     def _graph(self, graph: GraphDump) -> None:
         last = self.found[-1]
@@ -131,10 +191,19 @@ class VllmBuilder:
 
     def cache_result(self, name: str) -> bool:
         """Whether an artifact is what a cache had for a piece, such as ``fx_graph_cache_hit``; then it is kept."""
-        is_result = "_cache_" in name and name.endswith(("_hit", "_miss", "_bypass")) and bool(self.found[-1].pieces)
-        if is_result:
-            self.found[-1].pieces[-1].caches.append(name)
-        return is_result
+        if self.is_open and self.found[-1].pieces:
+            is_result = "_cache_" in name and name.endswith(("_hit", "_miss", "_bypass"))
+            if is_result:
+                self.found[-1].pieces[-1].caches.append(name)
+            return is_result
+        if name == BUNDLED_HIT:
+            self._hits.append(name)
+        return name == BUNDLED_HIT
+
+
+def _between(start: float | None, end: float | None) -> float | None:
+    """The seconds between two times of a day in a year; None across the end of a year."""
+    return end - start if start is not None and end is not None and end >= start else None
 
 
 def ranges_setting(found: Iterable[VllmCompilation]) -> str:

@@ -83,6 +83,7 @@ DECODED_ARTIFACTS = frozenset(
         "vllm_compile_event",
         "vllm_execution_code",
         "vllm_piecewise_compile_start",
+        "fx_graph_bundled_cache_hit",
         *(f"{cache}_cache_{result}" for cache in ("aotautograd", "fx_graph") for result in ("hit", "miss", "bypass")),
         *(f"{action}_{storage}_code_state" for action in ("get", "put") for storage in ("local", "remote", "extra_remote")),
     )

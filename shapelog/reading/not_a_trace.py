@@ -2,10 +2,13 @@
 
 import re
 
+from shapelog.reading.vllm_log import vllm_log_words
+
 HOW_TO_RECORD = "record one with: TORCH_TRACE=/tmp/trace python your_script.py"
 # How much of a file is looked at.
 LOOKED_AT = 1 << 16
 _NOTHING_IN_THEM = "lines of the compiler, but none with a recompilation, graph break or error"
+_ORDINARY = "an ordinary program log"
 _KINDS = (
     (
         rb"(?i)\A\s*<(?:!doctype|html)",
@@ -73,7 +76,7 @@ _KINDS = (
         "the output of JAX, TensorFlow or PyTorch/XLA, which have compilers of their own",
     ),
     (rb'\A\s*[\[{]\s*"?(?:traceEvents|schemaVersion|ph|name)"', "JSON, such as a profiler trace"),
-    (rb"(?m)\ATraceback |^(?:INFO|WARNING|ERROR)\b", "an ordinary program log"),
+    (rb"(?m)\ATraceback |^(?:INFO|WARNING|ERROR)\b", _ORDINARY),
 )
 
 
@@ -82,6 +85,9 @@ def describe_non_trace(head: bytes) -> str:
     if not head:
         return f"the file is empty: the process compiled nothing, or TORCH_TRACE was set after torch was imported; {HOW_TO_RECORD}"
     kind = next((kind for pattern, kind in _KINDS if re.search(pattern, head)), None)
+    if kind in (None, _ORDINARY) and (words := vllm_log_words(head)):
+        what = f"the log of vLLM: {words}; it has neither the graphs nor why they were compiled"
+        return f"not a torch.compile trace ({what}). Record one with: TORCH_TRACE=/tmp/trace in front of the command that starts vLLM"
     if kind is None:
         kind = "a binary file" if b"\0" in head else "plain text without torch.compile messages"
     return f"not a torch.compile trace ({kind}). {HOW_TO_RECORD[0].upper()}{HOW_TO_RECORD[1:]}"

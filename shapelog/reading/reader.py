@@ -4,6 +4,7 @@ import hashlib
 import re
 from codecs import BOM_UTF8
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 
 from shapelog.errors import DATA_LOSS, INFO, Problem
@@ -259,6 +260,15 @@ class Reader:
         """When the record that starts at ``offset`` was written, as ``1120 08:27:33.313000``; "" where that cannot be read."""
         found = _TIME.match(self.data[offset : offset + 64])
         return found[1].decode("ascii") if found else ""
+
+    def clock_at(self, offset: int) -> float | None:
+        """The same in seconds since the beginning of a leap year; None where it cannot be read."""
+        text = self.time_at(offset)
+        try:
+            found = datetime.strptime(f"2000{text}", "%Y%m%d %H:%M:%S.%f" if "." in text else "%Y%m%d %H:%M:%S")
+        except ValueError:
+            return None
+        return (found - datetime(2000, 1, 1)).total_seconds()
 
     def last_time(self) -> str:
         """When the last record was written, likewise; "" where it is longer than 1 MiB."""

@@ -304,7 +304,7 @@ class CacheLookups(NamedTuple):
 class Metrics(NamedTuple):
     """``compilation_metrics`` of one compile. Times are in seconds, None where the version or the backend does not measure them.
 
-    ``seconds`` is the whole frame compile; ``aot`` contains ``inductor``, which contains ``codegen``.
+    ``seconds`` is the whole frame compile, ``is_whole`` where only that is measured; ``aot`` contains ``inductor``, and that ``codegen``.
     ``has_guarded_code`` is None before torch 2.6. ``is_empty``: Dynamo traced a call to its end and found no tensor operation (from torch
     2.8 on, where there is an ``ir_count`` without a ``guard_count``). ``cache_lookups`` has only caches that were used; ``remote_read`` and
     ``remote_write`` are times of the remote FX graph cache, ``remote_backend`` is what stores it. ``settings_checksum`` is the same for
@@ -312,6 +312,7 @@ class Metrics(NamedTuple):
     """
 
     seconds: float | None = None
+    is_whole: bool = False
     backend: float | None = None
     aot: float | None = None
     inductor: float | None = None
@@ -372,6 +373,8 @@ def metrics(body: Body) -> Metrics:
         flag = get(name)
         if type(flag) is bool:
             found[name] = flag
+    if (whole := _whole_seconds(body)) > found.get("seconds", 0.0):
+        found |= {"seconds": whole, "is_whole": True}
     is_skipped = found.get("has_guarded_code", False) and not fail_type and get("guard_count", 0) is None  # torch counts it as a success
     if is_skipped:
         found["has_guarded_code"] = False
@@ -385,6 +388,16 @@ def metrics(body: Body) -> Metrics:
         cache_lookups=tuple(_cache_lookups(body)),
         settings_checksum=_checksum(body),
     )
+
+
+def _whole_seconds(body: Body) -> float:
+    """Seconds from the start to the end of an ahead-of-time compilation, 0.0 of another one, or without these times.
+
+    Such a compilation has no id, and its time as PyTorch has it leaves out most of the backend.
+    """
+    start, end = body.get("start_time_us"), body.get("end_time_us")
+    is_ahead = "compile_id" in body and body["compile_id"] is None and body.get("entire_frame_compile_time_s") is None
+    return (end - start) / 1e6 if is_ahead and type(start) is int and type(end) is int and 0 < start < end < 1e18 else 0.0
 
 
 def _checksum(body: Body) -> int | None:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from shapelog.model.compile import WHOLE
 from shapelog.recompiles.explain import Explanations
 from shapelog.report.weighted import WeightedCompile, weighted_compiles
 from shapelog.text import seconds
@@ -12,7 +13,7 @@ from shapelog.text import seconds
 _NOTABLE = 0.01
 # The sum of all phases.
 ALL = "all"
-_PHASES = ("Dynamo", "AOTAutograd", "Inductor", "code generation", "backend", "backward", ALL)
+_PHASES = (WHOLE, "Dynamo", "AOTAutograd", "Inductor", "code generation", "backend", "backward", ALL)
 
 
 class PhaseSeconds(NamedTuple):

@@ -70,6 +70,44 @@ def test_a_file_that_is_not_a_trace_is_refused_with_what_it_looks_like(tmp_path:
     assert "TORCH_TRACE=" in message
 
 
+def vllm_log(*lines: str) -> bytes:
+    return "".join(f"(EngineCore_DP0 pid=7) INFO 11-27 15:02:41 [backends.py:1187] {line}\n" for line in lines).encode()
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        (
+            (
+                "Dynamo bytecode transform time: 10.28 s",
+                "Compiling a graph for compile range (1, 2048) takes 38.11 s",
+                "Compiling a graph for compile range (8, 8) takes 8.54 s",
+                "torch.compile took 57.12 s in total",
+            ),
+            "Dynamo took 10.3 s, 2 graphs compiled (the longest 38.1 s, for compile range (1, 2048)), 57.1 s in total",
+        ),
+        (
+            (
+                "Compiling a graph for general shape takes 29.37 s",
+                "torch.compile and initial profiling/warmup run together took 37.2 s in total",
+            ),
+            "1 graph compiled (29.4 s, for general shape), 37.2 s in total",
+        ),
+        (("Directly load the compiled graph(s) for shape None from the cache, took 5.123 s",), "1 graph loaded from the cache"),
+        (
+            ("[backbone] Compiling model again due to a load failure from /root/.cache/model, reason: no attribute 'finalize'",),
+            "a part compiled again because it could not be loaded (no attribute 'finalize')",
+        ),
+        (("Directly load AOT compilation from path /root/.cache/model",), "1 part of the model loaded ready-made"),
+        (("vLLM's torch.compile cache is disabled.",), "vLLM's cache disabled"),
+    ],
+)
+def test_the_log_of_vllm_is_summed_up(tmp_path: Path, lines: tuple[str, ...], words: str) -> None:
+    message = refusal(put(tmp_path, vllm_log(*lines), "vllm.log"))
+    assert f"(the log of vLLM: {words}; it has neither the graphs" in message
+    assert message.endswith("TORCH_TRACE=/tmp/trace in front of the command that starts vLLM")
+
+
 def test_an_empty_file_is_refused_with_the_likely_reason(tmp_path: Path) -> None:
     assert refusal(put(tmp_path, b"", "a.log")).startswith("a.log: the file is empty: the process compiled nothing")
 

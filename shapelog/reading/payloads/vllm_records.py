@@ -19,6 +19,8 @@ EVENT, CONFIG, PIECE = "vllm_compile_event", "vllm_compilation_config", "vllm_pi
 EXECUTION_CODE = "vllm_execution_code"
 BEFORE_PASSES = "before_post_grad_graph"
 PREFIX = "vllm_"
+# Inductor's code of a graph, out of an artifact that holds it: what loading a part ready-made leaves of each of its graphs.
+BUNDLED_HIT = "fx_graph_bundled_cache_hit"
 _PASS = re.compile(r"^vllm_post_grad\.(\d+)\.(.+)$", re.S)
 
 

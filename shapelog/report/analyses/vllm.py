@@ -1,12 +1,13 @@
 """What did vLLM compile: which parts of the model, for which sizes, and what came from a cache?"""
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 
 from shapelog.grouping import grouped
-from shapelog.model.vllm import VllmCompilation, ranges_setting
+from shapelog.model.vllm import PieceCompilation, VllmCompilation, ranges_setting
 from shapelog.recompiles.explain import Explanations
 from shapelog.report.results import Column, Finding, Table
-from shapelog.text import plural, some
+from shapelog.text import LEAST_SECONDS, measured, plural, seconds, some, taking
 
 _SUBMODULES = 4
 # Settings that decide how often a model is compiled; the others are listed below them.
@@ -29,10 +30,17 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
     pieces = [row for number, item in enumerate(found, 1) for row in _ranges(number, item)]
     passes = _passes(found)
     if pieces:
-        names = ("part", "sizes", "pieces", "cached", "reused", *(("passes", "that changed a graph") if passes else ()))
-        columns = (*(Column(name, name != "sizes") for name in names), Column("submodules", is_wide=True))
-        rows = tuple(row if passes else (*row[:5], row[-1]) for row in pieces)
-        yield Table("vllm_pieces", "Piecewise compilations of vLLM by range of sizes", columns, rows, _advice(found))
+        titles = ("part", "sizes", "time", "pieces", "cached", "reused", "passes", "that changed a graph")
+        columns = (*(Column(title, title != "sizes") for title in titles), Column("submodules", is_wide=True))
+        unused = ({"passes", "that changed a graph"} if not passes else set()) | ({"time"} if not any(row[2] for row in pieces) else set())
+        kept = [number for number, column in enumerate(columns) if column.name not in unused]
+        yield Table(
+            "vllm_pieces",
+            "Piecewise compilations of vLLM by range of sizes",
+            tuple(columns[number] for number in kept),
+            tuple(tuple(row[number] for number in kept) for row in pieces),
+            _advice(found),
+        )
     if passes:
         names = (Column("pass", is_wide=True), Column("run", True), Column("changed a graph", True))
         yield Table("vllm_passes", "Passes of vLLM after autograd", names, tuple(passes))
@@ -47,11 +55,13 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
 
 
 def _parts(found: tuple[VllmCompilation, ...]) -> Table:
+    has_times = any(item.seconds for item in found)
     columns = (
         Column("part", True),
         Column("model", is_wide=True),
         Column("prefix"),
         Column("result"),
+        *((Column("time", True),) if has_times else ()),
         Column("pieces", True),
         Column("compiles"),
     )
@@ -60,8 +70,9 @@ def _parts(found: tuple[VllmCompilation, ...]) -> Table:
             number,
             item.config.get("model", ""),
             item.config.get("prefix", ""),
-            "loaded from the cache" if item.is_cached else "compiled" if item.is_compiled else "not recorded",
-            len(item.pieces),
+            _result(item),
+            *((measured(item.seconds),) if has_times else ()),
+            len(item.pieces) or len(item.loaded),
             item.label,
         )
         for number, item in enumerate(found, 1)
@@ -69,14 +80,33 @@ def _parts(found: tuple[VllmCompilation, ...]) -> Table:
     return Table("vllm", "vLLM: parts of the model", columns, rows)
 
 
+def _result(item: VllmCompilation) -> str:
+    if item.unfinished:
+        return "did not finish"
+    if item.is_cached:
+        return "loaded from the cache"
+    if item.is_compiled:
+        return "compiled"
+    return "not compiled (backend eager)" if item.is_eager else "not recorded"
+
+
 def _ranges(number: int, item: VllmCompilation) -> Iterator[tuple[str | int, ...]]:
     for sizes, members in grouped(item.pieces, lambda piece: piece.piece.sizes).items():
-        names = list(dict.fromkeys(member.piece.submodule for member in members))
         cached = sum(member.cache == "hit" for member in members)
         steps = [step for member in members for step in member.steps]
         changed = sum(before.span.digest != after.span.digest for before, after in steps)
-        reused, passes = sum(not member.is_compiled for member in members), sum(len(member.passes) for member in members)
-        yield number, sizes, len(members), cached, reused, passes, changed, some(names, _SUBMODULES)
+        reused = 0 if item.is_eager else sum(not member.is_compiled for member in members)
+        passes, spent = sum(len(member.passes) for member in members), math.fsum(member.seconds or 0.0 for member in members)
+        yield number, sizes, measured(spent), len(members), cached, reused, passes, changed, _submodules(members)
+
+
+def _submodules(pieces: Sequence[PieceCompilation]) -> str:
+    """Their names, those that took longest first, with their times."""
+    spent: dict[str, float] = {}
+    for piece in pieces:
+        spent[piece.piece.submodule] = spent.get(piece.piece.submodule, 0.0) + (piece.seconds or 0.0)
+    longest = sorted(spent.items(), key=lambda item: -item[1])
+    return some([f"{name} {seconds(time)}" if time >= LEAST_SECONDS else name for name, time in longest], _SUBMODULES)
 
 
 def _passes(found: tuple[VllmCompilation, ...]) -> list[tuple[str | int, ...]]:
@@ -94,20 +124,23 @@ def _advice(found: tuple[VllmCompilation, ...]) -> str:
     ranges = max(len({(piece.piece.start, piece.piece.end) for piece in item.pieces if not piece.piece.is_single}) for item in found)
     parts = []
     if single:
-        count = sum(piece.piece.is_single for piece in pieces)
+        own = [piece for piece in pieces if piece.piece.is_single]
+        spent = taking(math.fsum(piece.seconds or 0.0 for piece in own))
         parts.append(
-            f"{count} of {plural(len(pieces), 'piecewise compilation')} are for {plural(len(single), 'size')} in compile_sizes: "
+            f"{len(own)} of {plural(len(pieces), 'piecewise compilation')}{spent} are for {plural(len(single), 'size')} in compile_sizes: "
             "each size compiles every piece again, so list only sizes that need kernels of their own"
         )
     if ranges > 1:
         parts.append(f"{plural(ranges, 'range')}: each point in {ranges_setting(found)} adds one compilation of every piece")
-    if any(not piece.is_compiled for piece in pieces):
+    if any(item.reused for item in found):
         parts.append("reused: loaded from vLLM's cache, or the graph is that of an earlier piece")
-    fresh = sum(item.is_compiled for item in found)
-    if fresh:
-        verb = "was" if fresh == 1 else "were"
+    for number, item in enumerate(found, 1):
+        if last := item.unfinished:
+            parts.append(f"the trace ends while part {number} is compiled: {last.piece.submodule} for {last.piece.sizes}")
+    if fresh := [item for item in found if item.is_compiled and not item.unfinished]:
+        verb, spent = "was" if len(fresh) == 1 else "were", taking(math.fsum(item.seconds or 0.0 for item in fresh))
         keep = "keep the directory VLLM_CACHE_ROOT between starts, and a restart loads what did not change"
-        parts.append(f"{plural(fresh, 'part')} {verb} compiled, not loaded: {keep}")
+        parts.append(f"{plural(len(fresh), 'part')} {verb} compiled{spent}, not loaded: {keep}")
     return "; ".join(parts)
 
 

@@ -1,6 +1,7 @@
 """What vLLM compiled in one line, and what each of its passes changed in the graphs of the pieces, as diffs."""
 
 import difflib
+import math
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
@@ -9,7 +10,7 @@ from shapelog.grouping import grouped
 from shapelog.model.vllm import VllmCompilation
 from shapelog.reading.scanner import Span
 from shapelog.report.report import Report
-from shapelog.text import plural
+from shapelog.text import measured, plural
 
 # Diffs that are shown, lines of each, and lines of a graph that is compared at all: difflib takes quadratic time on what differs.
 _MOST_DIFFS, _MOST_LINES, _LONGEST = 60, 200, 4000
@@ -19,9 +20,12 @@ def vllm_words(found: Sequence[VllmCompilation]) -> str:
     """What vLLM compiled, in one line."""
     pieces = [piece for item in found for piece in item.pieces]
     cached, loaded = sum(piece.cache == "hit" for piece in pieces), sum(item.is_cached for item in found)
-    reused = sum(not piece.is_compiled for piece in pieces)
-    words = [f"{plural(len(found), 'part')} of the model{f' ({loaded} loaded from the cache)' if loaded else ''}"]
-    notes = ", ".join(f"{count} {what}" for count, what in ((cached, "found in a cache"), (reused, "reused")) if count)
+    reused, graphs = sum(item.reused for item in found), sum(len(item.loaded) for item in found)
+    ready_made = f", {plural(graphs, 'graph')}" if graphs else ""
+    words = [f"{plural(len(found), 'part')} of the model{f' ({loaded} loaded from the cache{ready_made})' if loaded else ''}"]
+    times = measured(math.fsum(item.seconds or 0.0 for item in found))
+    counts = (f"{count} {what}" for count, what in ((cached, "found in a cache"), (reused, "reused")) if count)
+    notes = ", ".join(filter(None, (times, *counts)))
     if pieces:
         words.append(f"{plural(len(pieces), 'piecewise compilation')}{f' ({notes})' if notes else ''}")
     return ", ".join(words)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from shapelog.advice.compile_seconds import Seconds
 from shapelog.grouping import grouped
 from shapelog.model.cache_uses import CacheUse
+from shapelog.model.compile import WHOLE
 from shapelog.reading.payloads.cache_keys import AOT_AUTOGRAD, FX_GRAPH, HIT, MISS
 from shapelog.report.details.cache_remedies import cache_problem
 from shapelog.report.steps.step import COSTLY, Confidence, NextStep, Saving, StepKind, StepSources, middle
@@ -52,5 +53,5 @@ def _loadable(uses: Sequence[CacheUse], run: StepSources) -> float:
     without_graphs = phases.pop("AOTAutograd") if AOT_AUTOGRAD in caches else 0.0
     is_all = FX_GRAPH in caches or FX_GRAPH not in others
     return without_graphs + (
-        math.fsum(spent for phase, spent in phases.items() if phase not in ("Dynamo", "AOTAutograd")) if is_all else 0.0
+        math.fsum(spent for phase, spent in phases.items() if phase not in (WHOLE, "Dynamo", "AOTAutograd")) if is_all else 0.0
     )

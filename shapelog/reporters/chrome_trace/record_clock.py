@@ -2,7 +2,6 @@
 
 from bisect import bisect_right
 from collections.abc import Iterable
-from datetime import datetime
 
 from shapelog.model.compile import Compile
 from shapelog.reading.reader import Reader
@@ -29,9 +28,5 @@ class RecordClock:
 
     def _local(self, offset: int) -> float | None:
         """The time in the prefix, in microseconds since the beginning of a leap year."""
-        text = self._reader.time_at(offset)
-        try:
-            found = datetime.strptime(f"2000{text}", "%Y%m%d %H:%M:%S.%f" if "." in text else "%Y%m%d %H:%M:%S")
-        except ValueError:
-            return None
-        return (found - datetime(2000, 1, 1)).total_seconds() * MICROSECONDS
+        found = self._reader.clock_at(offset)
+        return None if found is None else found * MICROSECONDS

@@ -114,7 +114,8 @@ def _verdict(report: Report) -> tuple[str, str]:
     if breaks := report.trace.breaks_alone:
         return f"{plural(breaks, 'graph break')}.", f"The text has {report.without_recompilations}."
     if not summary.recompiles:
-        return _without_recompilations(report), _of_first_compilations(report)
+        of_vllm = f" vLLM: {vllm_words(report.trace.vllm)}." if report.trace.vllm else ""
+        return _without_recompilations(report), _of_first_compilations(report) + of_vllm
     over = f" on {plural(report.trace.rank_count, 'rank')}" if report.ranks else ""
     number, spent = f"{plural(summary.compiles + summary.failures, 'compilation')}{over}", taking(summary.succeeded_seconds)
     if summary.failures:
@@ -126,7 +127,9 @@ def _verdict(report: Report) -> tuple[str, str]:
 def _of_nothing_compiled(report: Report) -> tuple[str, str]:
     outside = report.trace.why_no_frames or f"the trace has {report.trace.outside_frames}, and no compilation that succeeded"
     if report.trace.vllm:
-        return "vLLM compiled without Dynamo's records.", as_sentence(vllm_words(report.trace.vllm))
+        is_loaded = all(item.is_cached for item in report.trace.vllm)
+        heading = "vLLM loaded everything from its cache." if is_loaded else "vLLM compiled without Dynamo's records."
+        return heading, as_sentence(vllm_words(report.trace.vllm))
     if report.trace.exports:
         return export_verdict(report.trace.exports), as_sentence(outside)
     if graphs := len(report.trace.compiled_ahead):

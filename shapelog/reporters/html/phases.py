@@ -2,10 +2,12 @@
 
 from typing import NamedTuple
 
+from shapelog.model.compile import WHOLE
 from shapelog.report.phases import ALL, PhaseSeconds, phase_seconds
 from shapelog.report.report import Report
 
 _WORDS = {
+    WHOLE: "ahead-of-time compilations, whose phases are not measured",
     "Dynamo": "runs the Python code, captures the graph and builds the guards",
     "AOTAutograd": "traces through autograd and breaks operations down",
     "Inductor": "fuses operations and plans kernels",

@@ -2,6 +2,7 @@
 
 import make
 import vllm_traces
+from recorded import report_of
 
 from shapelog.report.report import Report, analyze
 from shapelog.reporters import Options, renderer
@@ -80,3 +81,50 @@ def test_marks_are_given_as_dynamic_arg_dims() -> None:
     (shown,) = (item for item in found.advice.alternatives if item.tool == "dynamic_arg_dims")
     assert '@support_torch_compile(dynamic_arg_dims={"x": 0})' in shown.lines
     assert "only the dims that it names are dynamic" in shown.warning
+
+
+def test_times_are_given_by_part_range_and_submodule() -> None:
+    found = report_of("real/2.13/vllm_sizes.log.gz")
+    assert rows(found, "vllm") == [(1, "unknown", "backbone", "compiled", "56.4 s", 9, "0/0")]
+    longest, *_ = rows(found, "vllm_pieces")
+    assert longest == (1, "size 2", "36.5 s", 3, 0, 0, "submod_0 29.6 s, submod_2 6.61 s, submod_4 0.33 s")
+    table = found.table("vllm_pieces")
+    assert table
+    assert "6 of 9 piecewise compilations (45.7 s) are for 2 sizes in compile_sizes" in table.note
+    assert "1 part was compiled (56.4 s), not loaded" in table.note
+
+
+def test_the_time_of_an_ahead_of_time_compilation_has_that_of_vllm_in_it() -> None:
+    text = renderer("report", "terminal")(report_of("real/2.13/vllm_sizes.log.gz"), Options(width=100)).decode()
+    assert "vLLM: 1 part of the model, 9 piecewise compilations (56.4 s)" in text
+    assert "Summary: 1 compilation (57.1 s), no recompilations" in text
+    assert "time: Dynamo and backend 57.1 s" in text
+
+
+def test_a_loaded_part_has_the_number_of_its_graphs() -> None:
+    text = renderer("report", "terminal")(report_of("real/2.13/vllm_loaded.log.gz"), Options(width=100)).decode()
+    assert "vLLM: 1 part of the model (1 loaded from the cache, 3 graphs)" in text
+
+
+def test_the_page_begins_with_what_vllm_did() -> None:
+    pages = [renderer("report", "html")(report_of(f"real/2.13/vllm_{name}.log.gz"), Options()).decode() for name in ("sizes", "loaded")]
+    assert "vLLM: 1 part of the model, 9 piecewise compilations (56.4 s)." in pages[0]
+    assert "vLLM loaded everything from its cache." in pages[1]
+
+
+def test_what_was_loaded_or_not_compiled_gets_no_advice_on_the_cache() -> None:
+    hits = vllm_traces.start(0, 1, 8), vllm_traces.artifact("fx_graph_cache_hit", {"key": "k"})
+    end = vllm_traces.execution_code()
+    found = report(*vllm_traces.part(*hits), end, *vllm_traces.part(vllm_traces.start(0, 1, 8), backend="eager"), end)
+    assert [row[3] for row in rows(found, "vllm")] == ["loaded from the cache", "not compiled (backend eager)"]
+    table = found.table("vllm_pieces")
+    assert table
+    assert table.note == ""
+
+
+def test_a_part_in_which_the_trace_ends_did_not_finish() -> None:
+    found = report(*vllm_traces.part(vllm_traces.piece(0, 1, 2048)))
+    assert [row[3] for row in rows(found, "vllm")] == ["did not finish"]
+    table = found.table("vllm_pieces")
+    assert table
+    assert table.note == "the trace ends while part 1 is compiled: submod_0 for 1 to 2048"
