@@ -9,7 +9,7 @@ from typing import NamedTuple
 from shapelog.errors import Problem, ShapelogError
 from shapelog.extract.content import is_json
 from shapelog.extract.extraction import ExtractedCompile, ExtractedFile, ExtractedProcess, Extraction, LeftOut
-from shapelog.extract.file_names import attempt_directory, compile_directory, process_directory, subgraph_directory
+from shapelog.extract.file_names import attempt_directory, compile_directory, piece_directory, process_directory, subgraph_directory
 from shapelog.extract.payload_files import RECORDS, PayloadFiles, joined
 from shapelog.extract.selection import Wanted
 from shapelog.model.builder import process_key
@@ -20,6 +20,7 @@ from shapelog.model.record_index import IndexedRecord, RecordIndex, index_record
 from shapelog.model.trace import Rank
 from shapelog.reading.inputs import Selection
 from shapelog.reading.open_trace import OpenTrace, open_trace
+from shapelog.reading.payloads.vllm_records import AFTER_PARTS, CONFIG, EXECUTION_CODE, PIECE, parse_config, parse_piece
 from shapelog.reading.reader import Reader
 from shapelog.reading.scanner import Span, scan
 from shapelog.reading.trace_files import ProgressCallback, TraceFile
@@ -142,12 +143,14 @@ class _Job:
         """The wanted records, those of attempts before the last in directories of their own."""
         last = max((record.attempt for record in records), default=0)
         headers = []
+        pieces = _Pieces()
         for record in records:
+            piece = pieces.directory(record)
             self.kinds[record.name or record.kind] = None
             if not self.wanted.has_kind(record.kind, record.name) and (record.span is not None or RECORDS not in self.wanted.kinds):
                 continue
             attempt = attempt_directory(record.kind, record.name, record.attempt, last)
-            where = "/".join(filter(None, (directory, attempt, subgraph_directory(record.subgraph))))
+            where = "/".join(filter(None, (directory, attempt, subgraph_directory(record.subgraph), piece)))
             if record.span is not None:
                 yield self.files.payload(record, where)
             elif record.kind in _METRICS:
@@ -193,6 +196,30 @@ class _Job:
         if not self.processes:
             raise ShapelogError(faults[0])
         self.unreadable += faults
+
+
+@dataclass(slots=True)
+class _Pieces:
+    """The directories of what vLLM compiles piece by piece: many graphs, each for several sizes, with the same records of each."""
+
+    prefix: str = ""
+    current: str = ""
+
+    def directory(self, record: IndexedRecord) -> str:
+        """That of the piece to which a record belongs, the next one in order; "" for one of no piece."""
+        if record.name == PIECE or record.name == CONFIG:
+            self.current = ""
+            text = record.reader.payload_text(record.span) if record.span else ""
+            try:
+                if record.name == CONFIG:
+                    self.prefix = parse_config(text).get("prefix", "")
+                else:
+                    self.current = piece_directory(self.prefix, parse_piece(text))
+            except (ValueError, TypeError, KeyError):
+                pass  # a problem of the trace, which lists it
+        elif record.name == EXECUTION_CODE or record.kind in AFTER_PARTS:
+            self.current = ""
+        return self.current
 
 
 class _Source(NamedTuple):

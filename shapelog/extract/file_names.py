@@ -5,6 +5,7 @@ import re
 from shapelog.model.compile import Compile
 from shapelog.model.ids import CompileId
 from shapelog.model.trace import Trace
+from shapelog.reading.payloads.vllm_records import Piece
 
 # The record kinds that are opened most often have short names.
 _STEMS = {"dynamo_output_graph": "graph", "dynamo_cpp_guards_str": "guards", "dynamo_guards": "guard_list"}
@@ -37,6 +38,11 @@ def attempt_directory(kind: str, name: str, attempt: int, last: int) -> str:
 def subgraph_directory(name: str) -> str:
     """``subgraph_region_1`` for the records of a subgraph, else ""."""
     return file_stem("", f"subgraph_{name}") if name else ""
+
+
+def piece_directory(prefix: str, piece: Piece) -> str:
+    """``backbone.submod_2.1_to_2048`` for what vLLM compiles of a part of a model for some sizes."""
+    return file_stem("", ".".join(filter(None, (prefix, piece.submodule, piece.sizes.replace(" ", "_")))))
 
 
 def download_stems(trace: Trace) -> dict[Compile, str]:

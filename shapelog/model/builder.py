@@ -28,7 +28,7 @@ from shapelog.reading.payloads.cuda_graphs import INDUCTOR_MESSAGE
 from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.recompile_reasons import RECOMPILE_FORBIDDEN, Reason
 from shapelog.reading.payloads.source_names import Source
-from shapelog.reading.payloads.vllm_records import BEFORE_PASSES, PREFIX
+from shapelog.reading.payloads.vllm_records import AFTER_PARTS, BEFORE_PASSES, PREFIX
 from shapelog.reading.reader import Reader
 from shapelog.reading.records import Config, Input, Stack
 from shapelog.reading.scanner import Record, Span
@@ -48,8 +48,6 @@ _RANK_NOTES = frozenset(("aot_joint_graph_sync_decision_cross_ranks", "inductor_
 _NOT_CONVERTED = "WON'T CONVERT "
 # What ends a compile, and the functions that compile ahead of time (torch 2.10 and later).
 _ENDING_KINDS = frozenset(("artifact", "compilation_metrics", "dynamo_cpp_guards_str"))
-# Before vLLM 0.24 a part ends without a record of its own. These follow the backend of a compile, or open the next one.
-_AFTER_PARTS = frozenset(("compilation_metrics", "dynamo_cpp_guards_str", "dynamo_guards", "dynamo_start"))
 _AHEAD = frozenset(("aot_compile", "aot_compile_fullgraph", "aot_compile_module"))
 # Fields of a described tensor that no two tensors share, and that no input keeps.
 _OWN_FIELDS = ("describer_id", "id", "storage", "view_func", "base")
@@ -152,7 +150,7 @@ class Builder:
             return
         if compile is None and record.kind == "dynamo_cpp_guards_str" and process.vllm.takes_guards():
             return
-        if process.vllm.is_open and record.kind in _AFTER_PARTS:
+        if process.vllm.is_open and record.kind in AFTER_PARTS:
             process.vllm.end(self.reader.clock_at(record.offset))
         if record.name == AHEAD_OF_TIME_CODE:
             process.compiled_ahead.append(Stack(lambda _: header, record.offset, ("stack",), process.strings))

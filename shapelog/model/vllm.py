@@ -203,7 +203,7 @@ class VllmBuilder:
 
 def _between(start: float | None, end: float | None) -> float | None:
     """The seconds between two times of a day in a year; None across the end of a year."""
-    return end - start if start is not None and end is not None and end >= start else None
+    return round(end - start, 6) if start is not None and end is not None and end >= start else None
 
 
 def ranges_setting(found: Iterable[VllmCompilation]) -> str:

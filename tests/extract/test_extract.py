@@ -8,6 +8,7 @@ from pathlib import Path
 
 import make
 import pytest
+import vllm_traces
 from recorded import FIXTURES, RECORDED
 
 import shapelog
@@ -235,3 +236,20 @@ def test_records_of_a_subgraph_have_a_directory_of_their_own(tmp_path: Path) -> 
         "0_0/subgraph_.._region_2/aot_forward_graph.txt",
         "0_0/subgraph_region_1/aot_forward_graph.txt",
     ]
+
+
+def test_what_vllm_compiles_is_in_a_directory_of_each_piece_and_size(tmp_path: Path) -> None:
+    pieces = vllm_traces.piece(0, 1, 2048), vllm_traces.piece(0, 8, 8, has_graph=False), vllm_traces.piece(1, 1, 2048)
+    later = vllm_traces.artifact("fx_graph_runnable", "code")
+    broken = vllm_traces.artifact("vllm_piecewise_compile_start", "[]"), later
+    trace = make.trace(*vllm_traces.part(*pieces), vllm_traces.execution_code(), later, *broken, make.compile("0/0", make.tensor(8, 16)))
+    extracted(tmp_path, trace)
+    outside = {path.removeprefix("outside/") for path in tree(tmp_path) if path.startswith("outside/")}
+    assert {path for path in outside if path.endswith(("_miss.json", "submod_0.py"))} == {
+        "backbone.submod_0.1_to_2048/fx_graph_cache_miss.json",
+        "backbone.submod_0.1_to_2048/graph_dump_vllm_submod_0.py",
+        "backbone.submod_0.size_8/fx_graph_cache_miss.json",
+        "backbone.submod_2.1_to_2048/fx_graph_cache_miss.json",
+    }
+    assert {path for path in outside if "runnable" in path} == {"fx_graph_runnable.py", "fx_graph_runnable.2.py"}
+    assert {"vllm_execution_code.py", "vllm_compilation_config.json"} <= outside

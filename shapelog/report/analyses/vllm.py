@@ -7,7 +7,7 @@ from shapelog.grouping import grouped
 from shapelog.model.vllm import PieceCompilation, VllmCompilation, ranges_setting
 from shapelog.recompiles.explain import Explanations
 from shapelog.report.results import Column, Finding, Table
-from shapelog.text import LEAST_SECONDS, measured, plural, seconds, some, taking
+from shapelog.text import LEAST_SECONDS, plural, seconds, some, taking
 
 _SUBMODULES = 4
 # Settings that decide how often a model is compiled; the others are listed below them.
@@ -30,9 +30,11 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
     pieces = [row for number, item in enumerate(found, 1) for row in _ranges(number, item)]
     passes = _passes(found)
     if pieces:
-        titles = ("part", "sizes", "time", "pieces", "cached", "reused", "passes", "that changed a graph")
+        titles = ("part", "sizes", "seconds", "pieces", "cached", "reused", "passes", "that changed a graph")
         columns = (*(Column(title, title != "sizes") for title in titles), Column("submodules", is_wide=True))
-        unused = ({"passes", "that changed a graph"} if not passes else set()) | ({"time"} if not any(row[2] for row in pieces) else set())
+        unused = ({"passes", "that changed a graph"} if not passes else set()) | (
+            {"seconds"} if not any(row[2] for row in pieces) else set()
+        )
         kept = [number for number, column in enumerate(columns) if column.name not in unused]
         yield Table(
             "vllm_pieces",
@@ -61,7 +63,7 @@ def _parts(found: tuple[VllmCompilation, ...]) -> Table:
         Column("model", is_wide=True),
         Column("prefix"),
         Column("result"),
-        *((Column("time", True),) if has_times else ()),
+        *((Column("seconds", True),) if has_times else ()),
         Column("pieces", True),
         Column("compiles"),
     )
@@ -71,7 +73,7 @@ def _parts(found: tuple[VllmCompilation, ...]) -> Table:
             item.config.get("model", ""),
             item.config.get("prefix", ""),
             _result(item),
-            *((measured(item.seconds),) if has_times else ()),
+            *((item.seconds or None,) if has_times else ()),
             len(item.pieces) or len(item.loaded),
             item.label,
         )
@@ -90,14 +92,14 @@ def _result(item: VllmCompilation) -> str:
     return "not compiled (backend eager)" if item.is_eager else "not recorded"
 
 
-def _ranges(number: int, item: VllmCompilation) -> Iterator[tuple[str | int, ...]]:
+def _ranges(number: int, item: VllmCompilation) -> Iterator[tuple[str | float | None, ...]]:
     for sizes, members in grouped(item.pieces, lambda piece: piece.piece.sizes).items():
         cached = sum(member.cache == "hit" for member in members)
         steps = [step for member in members for step in member.steps]
         changed = sum(before.span.digest != after.span.digest for before, after in steps)
         reused = 0 if item.is_eager else sum(not member.is_compiled for member in members)
         passes, spent = sum(len(member.passes) for member in members), math.fsum(member.seconds or 0.0 for member in members)
-        yield number, sizes, measured(spent), len(members), cached, reused, passes, changed, _submodules(members)
+        yield number, sizes, spent or None, len(members), cached, reused, passes, changed, _submodules(members)
 
 
 def _submodules(pieces: Sequence[PieceCompilation]) -> str:
