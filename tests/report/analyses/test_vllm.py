@@ -87,7 +87,7 @@ def test_times_are_given_by_part_range_and_submodule() -> None:
     found = report_of("real/2.13/vllm_sizes.log.gz")
     assert rows(found, "vllm") == [(1, "unknown", "backbone", "compiled", 56.357, 9, "0/0")]
     longest, *_ = rows(found, "vllm_pieces")
-    assert longest == (1, "size 2", 36.519, 3, 0, 0, "submod_0 29.6 s, submod_2 6.61 s, submod_4 0.33 s")
+    assert longest == (1, "size 2", 36.521, 3, 0, 0, "submod_0 29.6 s, submod_2 6.61 s, submod_4 0.33 s")
     table = found.table("vllm_pieces")
     assert table
     assert "6 of 9 piecewise compilations (45.7 s) are for 2 sizes in compile_sizes" in table.note
