@@ -258,7 +258,7 @@ class LimitText(NamedTuple):
     """``torch._dynamo hit config.recompile_limit (8)``: the setting, its value ("" where it is cut off), the function, the last reasons.
 
     There is one reason, the last, from torch 2.1 on; a list of them in older versions. ``is_mentioned``: its first line is part of a
-    sentence, and none of the others is there.
+    sentence, and none of the others is there. ``is_cut``: the line with the reason is not there, nor what follows that.
     """
 
     setting: str
@@ -266,6 +266,7 @@ class LimitText(NamedTuple):
     code: Code
     reasons: tuple[str, ...]
     is_mentioned: bool = False
+    is_cut: bool = False
 
 
 # What is written where PyTorch has found none (torch 2.4 to 2.6).
@@ -275,17 +276,18 @@ _NO_REASON = "Unable to find recompilation reasons"
 def limits(lines: Sequence[str]) -> Iterator[LimitText]:
     """The warnings in the lines of a message. One whose first line was cut off counts, too."""
     found: LimitText | None = None
-    is_over = False  # the warning ends with what PyTorch advises
+    is_over = has_reason = False  # the warning ends with what PyTorch advises
     for line in _unwrapped(lines):
         limit, function, reason = _LIMIT.search(line), _FUNCTION.search(line), _LAST_REASON.search(line)
         if limit or (function and (found is None or found.code.name)):
             if found:
-                yield found
+                yield found._replace(is_cut=not (is_over or has_reason or found.reasons))
             setting = limit["name"] or "recompile_limit" if limit else "recompile_limit"
             value = limit["limit"] or limit["old_limit"] or "" if limit else ""
             is_mentioned = limit is not None and _is_mention(line, limit)
-            found, is_over = LimitText(setting, value, Code(), (), is_mentioned), False
+            found, is_over, has_reason = LimitText(setting, value, Code(), (), is_mentioned), False, False
         is_over = is_over or _ADVISED.search(line) is not None
+        has_reason = has_reason or reason is not None
         if found is None:
             if not reason:
                 continue
@@ -306,7 +308,7 @@ def limits(lines: Sequence[str]) -> Iterator[LimitText]:
         elif not limit and not function and is_reason(line):
             found = found._replace(reasons=(*found.reasons, line.strip()))
     if found:
-        yield found
+        yield found._replace(is_cut=not (is_over or has_reason or found.reasons))
 
 
 def _is_mention(line: str, limit: re.Match[str]) -> bool:

@@ -347,6 +347,8 @@ class Transcriber:
         compile.limit_value = "" if "accumulated" in item.setting else item.limit
         if item.reasons and not compile.reasons:
             self._compiles.write_reasons(compile, item.reasons)
+        elif item.is_cut and not compile.reasons:
+            compile.lost_reasons = _ENDS if self._is_end else _LEAVES_OUT
 
     def _bare_reason(self, head: Head, lines: list[str]) -> None:
         """Reasons that somebody pasted without their messages, which may follow."""

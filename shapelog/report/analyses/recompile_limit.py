@@ -25,6 +25,7 @@ _NEARLY_ALL = 5
 _FLOAT = "SL312"
 _ALL_REASONS = 'TORCH_LOGS="recompiles"'
 _RECORD_AGAIN = "record again with TORCH_LOGS=recompiles, which shows the causes of the recompilations, and remove these"
+_REASON_BELOW = "the last reason is in the log lines below this warning, which are not in this text"
 _RAISING = "raise the recompile limit above"
 _ABOVE_GRAPHS = "above the number of graphs that the code needs"
 # What torch.compile wraps modules and library functions in.
@@ -91,6 +92,8 @@ def _notes(explained: Explanations, frame: Frame, hit: Compile) -> Iterator[str]
         return
     if frame.file.replace("\\", "/").endswith(_WRAPPERS):
         yield _SHARED
+    if hit.metrics.lost_reasons:
+        yield _REASON_BELOW
     found = explained.of_frame(frame)
     cause = found[0].causes[0] if len(found) == 1 and found[0].causes else None
     entries = {reason.entry for reason in hit.reasons}
