@@ -198,6 +198,8 @@ def _reasons_of(trace: Trace) -> _Reasons:
 def _trained_functions(trace: Trace) -> frozenset[Function]:
     """The functions of which a part has a backward graph, those that call them, and those that these call and that break the graph: all
     of them compiled, since what is not may run in one mode here and in another there.
+
+    Where such a caller failed to compile, whatever it passes a tensor that requires grad is compiled by itself, and runs as it does.
     """
     firsts = ((frame, next((compile for compile in frame.compiles if compile.backward), None)) for frame in trace.frames)
     compiled = {frame.function for frame in trace.frames}
@@ -205,8 +207,20 @@ def _trained_functions(trace: Trace) -> frozenset[Function]:
         [function for frame, first in firsts if first for function in (frame.function, *_callers(frame, first))]
     )
     broken = {frame.function for frame in trace.frames if resumed_by(frame.name) or any(compile.breaks for compile in frame.compiles)}
-    called = (frame for frame in trace.frames if frame.function in broken and not trained.isdisjoint(_callers(frame, frame.compiles[0])))
+    failed = {frame.function for frame in trace.frames if any(compile.outcome is Outcome.FAILED for compile in frame.compiles)}
+    failing = trained & failed
+    called = [
+        frame
+        for frame in trace.frames
+        if not (trained if frame.function in broken else failing).isdisjoint(_callers(frame, frame.compiles[0]))
+        and (frame.function in broken or _takes_gradients(frame))
+    ]
     return frozenset(trained).union([frame.function for frame in called])
+
+
+def _takes_gradients(frame: Frame) -> bool:
+    """Whether it was passed a tensor that requires grad."""
+    return any(item.requires_grad and not item.source.is_registered for compile in frame.entries for item in compile.inputs)
 
 
 def _callers(frame: Frame, compile: Compile) -> list[Function]:

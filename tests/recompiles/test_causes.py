@@ -2880,6 +2880,32 @@ def test_a_broken_function_runs_in_the_grad_modes_of_its_caller(caller: str, is_
     assert (found.codes, found.verdict) == (("SL305",), verdict)
 
 
+@pytest.mark.parametrize(
+    ("caller", "has_failed", "needs_grad", "verdict"),
+    [
+        ("encode", True, True, Verdict.JUSTIFIED),
+        ("encode", True, False, Verdict.CODE),
+        ("encode", False, True, Verdict.CODE),
+        ("main", True, True, Verdict.CODE),
+    ],
+)
+def test_what_is_called_by_code_that_failed_to_compile_runs_in_its_grad_modes(
+    caller: str, has_failed: bool, needs_grad: bool, verdict: Verdict
+) -> None:
+    """The same code calls a layer that is trained."""
+    modes = [guard_tree(tensor_match(), global_state(grad_mode=mode)) for mode in (True, False)]
+    outer = make.compile("0/0", make.tensor(10, 8), name="encode", **(make.FAILED if has_failed else {}))
+    layer = called("encode", name="layer") + make.metrics("1/0", kind="bwd_compilation_metrics", fail_type=None)
+    stack = [{"line": 8, "name": caller, "filename": 0}, {"line": 40, "name": "mask", "filename": 0}]
+    own: dict[str, Any] = {"name": "mask", "line": 40, "is_started": False, "graph": graph_text()}
+    first = make.record("dynamo_start", {"stack": stack}, id="2/0")
+    first += make.compile("2/0", make.tensor(10, 8, requires_grad=needs_grad), guards=modes[0], **own)
+    found = make.last_recompile(
+        make.trace(outer, layer, first, make.compile("2/1", make.tensor(10, 8), guards=modes[1], name="mask", line=40, graph=graph_text()))
+    )
+    assert (found.codes, found.verdict) == (("SL305",), verdict)
+
+
 @pytest.mark.parametrize(("caller", "verdict"), [("f", Verdict.JUSTIFIED), ("main", Verdict.CODE)])
 def test_a_function_that_calls_one_that_is_trained_runs_in_both_grad_modes(caller: str, verdict: Verdict) -> None:
     modes = [guard_tree(tensor_match(), global_state(grad_mode=mode)) for mode in (True, False)]
