@@ -189,9 +189,11 @@ def compare(before: Report, after: Report, paths: tuple[str, str] = ("", "")) ->
     frames = tuple(matched.get(pair) or _change(*sides[pair], breaks[pair], matched[pair.owner] if pair.owner else None) for pair in pairs)
     was = summed([item.was for item in frames], old[0])
     now = summed([item.now for item in frames], old[1])
-    of_frames, exports = _outcome(frames, was, now), export_changes(before, after)
+    is_loaded = _is_loaded(after, now) and was.compiles > 0
+    of_frames, exports = Effect.BETTER if is_loaded else _outcome(frames, was, now), export_changes(before, after)
     outcome = _together(of_frames, exports.effect)
     settings = settings_of_runs(before.trace, after.trace)
+    found = _loaded_headline(was) if is_loaded else _headline(frames, was, now, of_frames)
     return Comparison(
         before=before,
         after=after,
@@ -200,7 +202,7 @@ def compare(before: Report, after: Report, paths: tuple[str, str] = ("", "")) ->
         was=was,
         now=now,
         outcome=outcome,
-        headline=_with_exports(_headline(frames, was, now, of_frames), exports, outcome, bool(frames)),
+        headline=_with_exports(found, exports, outcome, bool(frames)),
         notes=tuple(_notes(before, after, settings, was.cached, now.cached)),
         exports=exports,
         settings=settings,
@@ -301,6 +303,16 @@ def _with_exports(found: Headline, exports: ExportChanges, outcome: Effect, has_
     of_frames = (found.rest or found.subject[:1].lower() + found.subject[1:],) if has_frames else ()
     subject = "Neither better nor worse" if outcome is Effect.SAME else outcome.value.capitalize()
     return Headline(subject, "; ".join((*of_frames, *exports.facts)))
+
+
+def _is_loaded(report: Report, counts: Counts) -> bool:
+    """Whether nothing was compiled because vLLM loaded all of it ready-made."""
+    parts = report.trace.vllm
+    return bool(parts) and all(part.is_cached for part in parts) and not counts.compiles and not counts.failures
+
+
+def _loaded_headline(was: Counts) -> Headline:
+    return Headline("Better", f"vLLM loaded everything from its cache ({counted(was.compiles, 'compilation')} before)")
 
 
 def _headline(frames: tuple[FrameChange, ...], was: Counts, now: Counts, outcome: Effect) -> Headline:

@@ -7,6 +7,7 @@ from typing import Any
 
 import make
 import pytest
+import vllm_traces
 from make import artifact, record, report, tensor, trace
 from make import compile as compiled
 from payload_text import equals_match, global_state, guard_manager, guard_tree, tensor_match
@@ -219,6 +220,13 @@ def test_a_limit_that_is_no_longer_hit_though_more_is_compiled_is_mixed() -> Non
         sizes(10, 12) + make.refused("0/2", "0/0: tensor 'x' size mismatch at index 0. expected 10, actual 14"), sizes(10, 12, 14)
     )
     assert (found.outcome, only(found).gains, only(found).losses) == (Effect.MIXED, (Gain.LIMIT,), (Loss.COMPILES,))
+
+
+def test_a_run_in_which_vllm_loads_everything_is_better() -> None:
+    compiled, loaded = report(sizes(10, 12)), report(trace(vllm_traces.execution_code()))
+    found = compare(compiled, loaded)
+    assert (found.outcome, str(found.headline)) == (Effect.BETTER, "Better: vLLM loaded everything from its cache (2 compilations before)")
+    assert str(compare(loaded, loaded).headline) == "No difference: nothing was compiled in either run"
 
 
 def test_a_full_trace_against_one_in_which_nothing_was_compiled() -> None:

@@ -4,7 +4,8 @@ From vLLM 0.16 on (read in the sources of 0.16, 0.18, 0.24, 0.29 and 0.33: vllm/
 ``vllm_compilation_config`` opens the compilation of one model part; ``vllm_piecewise_split_graph`` is that part cut at its splitting
 operations. ``vllm_piecewise_compile_start`` opens the compilation of one piece for a range of sizes, or for one; for the first of them the
 graph of the piece follows (``vllm_submod_*``). ``vllm_execution_code`` (0.24 and later) ends a part; it is all that is written of one that
-is loaded ready-made. No release up to 0.33 writes ``vllm_compile_event`` ``{"type": "fresh_compile"}``, the patterns that passes look for
+is loaded ready-made, apart from the caches of its graphs. With ahead-of-time compilation, all of these are outside of compile ids (recorded
+with 0.33). No release up to 0.33 writes ``vllm_compile_event`` ``{"type": "fresh_compile"}``, the patterns that passes look for
 (``vllm_patterns.<Pass>``) or the graph after each pass (``vllm_post_grad.<number>.<Pass>``): builds of its developers do, and tlparse
 reads them.
 """

@@ -8,6 +8,7 @@ from shapelog.check.check import BudgetUse, CheckedAlert, CheckResult
 from shapelog.check.policy import Metric
 from shapelog.model.code_matching import Code
 from shapelog.model.compile import Outcome
+from shapelog.report.details.vllm_passes import vllm_words
 from shapelog.report.report import FrameReport
 from shapelog.report.steps.step import NextStep, StepKind, saving_words
 from shapelog.reporters import Options
@@ -124,6 +125,8 @@ def _answer(checked: CheckResult) -> Iterator[str]:
     ]
     lines = ["| | Number | Time |", "|---|--:|--:|"]
     yield "\n".join([*lines, *(f"| {name} | {number} | {time} |" for name, number, time in rows)])
+    if trace.vllm:
+        yield f"vLLM: {escaped(vllm_words(trace.vllm))}"
     if checked.budgets:
         yield "\n".join(["| Budget | Spent | Allowed | |", "|---|--:|--:|---|", *map(_budget, checked.budgets)])
 

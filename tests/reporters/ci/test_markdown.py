@@ -74,6 +74,11 @@ def test_a_report_neither_passed_nor_failed() -> None:
     assert "heck" not in text.split("<details>")[0].split("\n")[0]
 
 
+def test_what_vllm_did_is_one_line() -> None:
+    text = text_of(without_policy(ci.fixture("real/2.13/vllm_loaded")))
+    assert "\nvLLM: 1 part of the model (1 loaded from the cache, 3 graphs)\n" in text
+
+
 def test_a_baseline_is_named_with_what_is_gone() -> None:
     text = text_of(ci.checked(ci.varying(1), baseline=ci.varying(2)))
     assert "compared with the baseline `baseline.json`" in text
