@@ -141,6 +141,12 @@ def test_no_code_or_name_of_a_rule_is_used_twice() -> None:
     assert len(set(names)) == len(names)
 
 
+def test_no_two_classes_have_the_same_name() -> None:
+    trees = (ast.parse(path.read_text(encoding="utf-8")) for path in MODULES.values())
+    names = Counter(node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+    assert [name for name, count in names.items() if count > 1] == []
+
+
 def test_calls_of_six_or_more_arguments_name_them() -> None:
     trees = {module: ast.parse(path.read_text(encoding="utf-8")) for module, path in MODULES.items()}
     nodes = [(module, node) for module, tree in trees.items() for node in ast.walk(tree)]

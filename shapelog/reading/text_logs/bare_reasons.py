@@ -8,7 +8,7 @@ from shapelog.reading.payloads.guards import split_comment
 from shapelog.reading.payloads.recompile_reasons import parse, split_entry
 from shapelog.reading.text_logs.lines.mentions import is_in_sentence
 from shapelog.reading.text_logs.logged_compiles import number_of
-from shapelog.reading.text_logs.messages import UNKNOWN_CODE, Code, is_reason, whole_guard
+from shapelog.reading.text_logs.messages import UNKNOWN_CODE, LoggedCode, is_reason, whole_guard
 
 _BETWEEN = re.compile(r"\s*(?:\||\t|<br ?/?>)\s*")
 _ID = re.compile(r"\W{0,3}(\d{1,9}/\d{1,9})(?:_\d{1,9})?\W{0,3}")
@@ -42,7 +42,7 @@ class BareReasons(NamedTuple):
 
     reasons: tuple[str, ...]
     compile: str = ""
-    code: Code = UNKNOWN_CODE
+    code: LoggedCode = UNKNOWN_CODE
     is_said: bool = False
     is_checked: bool = False
 
@@ -82,7 +82,7 @@ def _goes_on(held: BareReasons, item: BareReasons) -> bool:
 def reasons_in(line: str) -> BareReasons | None:
     """The reasons in one line, None for a line without one."""
     if quoted := _QUOTED_REASON.search(line):
-        return BareReasons((quoted["reason"],), code=Code(quoted["name"], quoted["file"] or "", int(quoted["line"] or 0)))
+        return BareReasons((quoted["reason"],), code=LoggedCode(quoted["name"], quoted["file"] or "", int(quoted["line"] or 0)))
     if checked := _CHECKED.match(line, max(line.find(_CHECKER), 0)):
         return BareReasons((checked["reason"],), is_checked=True)
     row = _in_row(line)
@@ -121,7 +121,7 @@ def _of_function(cells: list[str]) -> BareReasons | None:
     at = next((at for at, cell in enumerate(cells) if _GUARD.match(cell) and is_reason(cell)), 0)
     places = [found for cell in cells[:at] if (found := _PLACE.fullmatch(cell))]
     names = [cell for cell in cells[:at] if _NAME.fullmatch(cell)]
-    return BareReasons((cells[at],), code=Code(names[-1], places[-1][1], int(places[-1][2]))) if names and places else None
+    return BareReasons((cells[at],), code=LoggedCode(names[-1], places[-1][1], int(places[-1][2]))) if names and places else None
 
 
 def _without_marks(text: str) -> str:

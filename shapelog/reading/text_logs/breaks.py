@@ -7,7 +7,7 @@ from typing import NamedTuple
 from shapelog.reading.payloads.compiler_messages import LOST_REASON, UNSUPPORTED_BUILTIN, compiler_message, exception_chain
 from shapelog.reading.payloads.source_names import is_dynamo
 from shapelog.reading.text_logs.failures import NOT_CONVERTED, raised_in
-from shapelog.reading.text_logs.messages import UNKNOWN_CODE, Code
+from shapelog.reading.text_logs.messages import UNKNOWN_CODE, LoggedCode
 
 
 def each_break(lines: Sequence[str]) -> Iterator[Sequence[str]]:
@@ -24,7 +24,7 @@ class AnnouncedBreak(NamedTuple):
     """The exception of the backend that breaks the graph of a function, which PyTorch logs with its stack before the break."""
 
     text: str
-    code: Code
+    code: LoggedCode
 
 
 def announced_break(text: str) -> AnnouncedBreak | None:
@@ -33,7 +33,7 @@ def announced_break(text: str) -> AnnouncedBreak | None:
     if found is None and not is_cut:
         return None
     raised = next((f"{item.type}: {item.message}" for item in reversed(exception_chain(text))), LOST_REASON)
-    return AnnouncedBreak(raised, Code(found["name"], found["file"], int(found["line"])) if found else UNKNOWN_CODE)
+    return AnnouncedBreak(raised, LoggedCode(found["name"], found["file"], int(found["line"])) if found else UNKNOWN_CODE)
 
 
 def break_text(text: str) -> str:

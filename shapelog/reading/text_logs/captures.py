@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from shapelog.reading.text_logs.messages import Code
+from shapelog.reading.text_logs.messages import LoggedCode
 
 # The graph that compiled autograd makes has no function of the user's.
-BACKWARD_PASS = Code("backward pass")
+BACKWARD_PASS = LoggedCode("backward pass")
 _MISS = re.compile(
     r"(?:!(?P<number>\d{1,9}): )?(?P<text>Cache miss due to "
     r"(?:(?P<node>new autograd node: .*)|(?P<sizes>\d{1,9} changed tensor shapes?.*)|dynamic shapes: collected size (?P<size>idx \d.*)))"

@@ -14,7 +14,7 @@ from shapelog.reading.text_logs.joined import joined_parts
 from shapelog.reading.text_logs.lines.mentions import CLOSING, is_in_sentence
 from shapelog.reading.text_logs.lines.signs import USER_STACK
 from shapelog.reading.text_logs.message_kinds import BELOW_STACK, CHAINS
-from shapelog.reading.text_logs.messages import UNKNOWN_CODE, Code, recompiled_code
+from shapelog.reading.text_logs.messages import UNKNOWN_CODE, LoggedCode, recompiled_code
 from shapelog.reading.text_logs.stacks import frames_in, innermost_code
 
 # Exceptions of the compiler; one that the program itself raised is no failure of it.
@@ -114,9 +114,9 @@ class FailureText(NamedTuple):
 
     type: str
     message: str
-    code: Code
+    code: LoggedCode
     text: str
-    caller: Code = UNKNOWN_CODE
+    caller: LoggedCode = UNKNOWN_CODE
     is_mentioned: bool = False
 
     @property
@@ -309,10 +309,10 @@ def _without_closing(message: str) -> str:
     return message[:-1] if message.endswith('"') and message.count('"') % 2 and "\n" not in message else message
 
 
-def _compiled_code(text: str) -> Code:
+def _compiled_code(text: str) -> LoggedCode:
     """The function that Dynamo compiled: the outermost of the user's stack."""
     stack = user_stack(text)
-    return Code(stack[0].name, stack[0].file, stack[0].line) if stack else UNKNOWN_CODE
+    return LoggedCode(stack[0].name, stack[0].file, stack[0].line) if stack else UNKNOWN_CODE
 
 
 def _nameless_failure(text: str, is_logged: bool) -> FailureText | None:
@@ -370,5 +370,5 @@ def _guard_error(found: re.Match[str], exception: str) -> str:
     return f"{what}: {exception}" if exception else what
 
 
-def _unconverted(found: re.Match[str]) -> Code:
-    return Code(found["name"], found["file"], int(found["line"]))
+def _unconverted(found: re.Match[str]) -> LoggedCode:
+    return LoggedCode(found["name"], found["file"], int(found["line"]))

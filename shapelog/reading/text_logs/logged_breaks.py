@@ -14,7 +14,7 @@ from shapelog.reading.text_logs.contents import LogContents
 from shapelog.reading.text_logs.joined import joined_parts
 from shapelog.reading.text_logs.lines.log_lines import Head
 from shapelog.reading.text_logs.logged_compiles import UNKNOWN, LoggedCompile, LoggedCompiles
-from shapelog.reading.text_logs.messages import Code
+from shapelog.reading.text_logs.messages import LoggedCode
 from shapelog.reading.text_logs.summaries import counted_breaks, explained_breaks, profiled_breaks
 
 _MOST_PROFILED, _MOST_HELD = 1_000, 1_000
@@ -29,7 +29,7 @@ class _Held(NamedTuple):
 
     head: Head
     text: str
-    code: Code
+    code: LoggedCode
     compile: LoggedCompile | None
     line: int
     words: str = ""
@@ -41,7 +41,7 @@ class LoggedBreaks:
     def __init__(self, compiles: LoggedCompiles, contents: LogContents) -> None:
         self._compiles = compiles
         self._contents = contents
-        self._without_id: dict[Code, LoggedCompile] = {}
+        self._without_id: dict[LoggedCode, LoggedCompile] = {}
         self._texts: dict[LoggedCompile, list[str]] = {}
         self._held: list[_Held] = []
 
@@ -94,14 +94,14 @@ class LoggedBreaks:
             return
         stack = user_stack(text) if compile is not None and not compile.code.name and any(_OLD_STACK in line for line in lines) else ()
         if stack and compile is not None:
-            self._compiles.name(compile, Code(stack[0].name, stack[0].file, stack[0].line))
+            self._compiles.name(compile, LoggedCode(stack[0].name, stack[0].file, stack[0].line))
         self._write(head, text, _innermost(text), compile)
 
     def _hold(self, item: _Held) -> None:
         if len(self._held) < _MOST_HELD:
             self._held.append(item)
 
-    def _write(self, head: Head, text: str, code: Code, compile: LoggedCompile | None) -> None:
+    def _write(self, head: Head, text: str, code: LoggedCode, compile: LoggedCompile | None) -> None:
         if compile is None:
             compile = self._without_id.get(code)
             if compile is None:
@@ -124,7 +124,7 @@ def _have(texts: Iterable[str], words: str) -> bool:
     return any(words in text for text in texts)
 
 
-def _innermost(text: str) -> Code:
+def _innermost(text: str) -> LoggedCode:
     """The function of the innermost line of the user's stack, where that is all of it."""
     *_, found = (None, *_FRAME.finditer(text))
-    return Code(found[3], found[1], int(found[2])) if found and not has_cut_stack(text, found[1], found[2]) else UNKNOWN
+    return LoggedCode(found[3], found[1], int(found[2])) if found and not has_cut_stack(text, found[1], found[2]) else UNKNOWN

@@ -12,7 +12,7 @@ from shapelog.reading.payloads.recompile_reasons import split_entry
 from shapelog.reading.text_logs.contents import LogContents
 from shapelog.reading.text_logs.failures import FailureText
 from shapelog.reading.text_logs.lines.log_lines import Head
-from shapelog.reading.text_logs.messages import AddedText, Code, PinnedText, Place
+from shapelog.reading.text_logs.messages import AddedText, LoggedCode, LoggedLine, PinnedText
 from shapelog.reading.text_logs.transcript import Transcript
 
 _ID = re.compile(r"(?:!(?P<autograd>\d+))?/?(?:(?P<frame>\d+)/(?P<compile>\d+))?(?:_(?P<attempt>\d+))?")
@@ -20,7 +20,7 @@ _INTEGER, _SYMBOL = re.compile(r"-?\d{1,18}"), re.compile(r"[a-z]\w*")
 _MOST_KNOWN_FILES = 2_000
 # Runs of which a text has excerpts.
 _MOST_RUNS = 20
-UNKNOWN = Code()
+UNKNOWN = LoggedCode()
 # Process ids have seven digits at most; before torch 2.6 lines hold the id of a thread, which has more.
 _LARGEST_PROCESS_ID = 1 << 22
 
@@ -37,7 +37,7 @@ class LoggedCompile:
     time: str
     line: int
     attempt: int = 0
-    code: Code = field(default_factory=Code)
+    code: LoggedCode = field(default_factory=LoggedCode)
     reasons: bool = False
     lost_reasons: str = ""
     assumes_entries: bool = False
@@ -56,7 +56,7 @@ class LoggedCompile:
     pinned: dict[str, None] = field(default_factory=dict)
     waiting_pins: list[PinnedText] = field(default_factory=list)
     last_guard: AddedText | None = None
-    fixed: list[tuple[str, str, Place | None]] = field(default_factory=list)
+    fixed: list[tuple[str, str, LoggedLine | None]] = field(default_factory=list)
     waiting: list[tuple[dict[str, Any], str | None, int]] = field(default_factory=list)
     listed: list[str] = field(default_factory=list)
     is_implied: bool = False
@@ -101,13 +101,13 @@ class LoggedCompiles:
         self._contents = contents
         self._current: dict[tuple[int, str], LoggedCompile] = {}
         self._latest: dict[int, LoggedCompile] = {}
-        self._numbers: dict[tuple[int, Code], int] = {}
+        self._numbers: dict[tuple[int, LoggedCode], int] = {}
         self._ranks: dict[int, int] = {}
         self._aliases: dict[int, int] = {}
         self._all: list[LoggedCompile] = []
         self._files: dict[str, None] = {}
-        self._names: dict[tuple[int, int], Code] = {}
-        self._others: dict[tuple[int, int], list[Code]] = {}
+        self._names: dict[tuple[int, int], LoggedCode] = {}
+        self._others: dict[tuple[int, int], list[LoggedCode]] = {}
         self._keys: dict[tuple[int, int], list[tuple[int, str]]] = {}
         self._frames: set[tuple[int, int]] = set()
         self._entries: set[tuple[int, str]] = set()
@@ -127,7 +127,7 @@ class LoggedCompiles:
 
     def _name_refused(self) -> None:
         """Name the function of a compile that was refused, where the log is cut there, as another rank has it for the same compile."""
-        named: dict[frozenset[tuple[str, int]], set[Code]] = {}
+        named: dict[frozenset[tuple[str, int]], set[LoggedCode]] = {}
         unnamed: list[tuple[frozenset[tuple[str, int]], LoggedCompile]] = []
         for compile in self._all:
             if compile.limit is None or not compile.ids or compile.process not in self._ranks:
@@ -141,7 +141,7 @@ class LoggedCompiles:
             if len(codes := named.get(ids, set())) == 1:
                 (compile.code,) = codes
 
-    def compile_of(self, head: Head, begins: str, code: Code = UNKNOWN, names_entries: bool = True) -> LoggedCompile | None:
+    def compile_of(self, head: Head, begins: str, code: LoggedCode = UNKNOWN, names_entries: bool = True) -> LoggedCompile | None:
         """The compile that a message belongs to; None where its head names none and none is in progress.
 
         ``begins`` is what the message begins ("start", "reasons", "env", "graph", "guards", "limit" or ""): where the compile of that id
@@ -197,7 +197,7 @@ class LoggedCompiles:
         """The compile of the id in a head, where the log had it before."""
         return self._current.get((self._process(head), head.compile.partition("_")[0]))
 
-    def refused(self, head: Head, code: Code) -> LoggedCompile | None:
+    def refused(self, head: Head, code: LoggedCode) -> LoggedCompile | None:
         """The last compile of a process, where it hit the recompile limit and no exception followed yet."""
         latest = self._latest.get(self._process(head))
         is_same = latest is not None and (not code.name or not latest.code.name or latest.code.name == code.name)
@@ -234,7 +234,7 @@ class LoggedCompiles:
             self._keys.setdefault((key[0], (ids or {}).get("frame_id", -1)), []).append(key)
         return compile
 
-    def _add_first(self, key: tuple[int, str], ids: dict[str, int], head: Head, code: Code) -> None:
+    def _add_first(self, key: tuple[int, str], ids: dict[str, int], head: Head, code: LoggedCode) -> None:
         """The first compile of a frame, where only the second is in the log: it was made, as its cache entry was checked."""
         first = key[0], f"{key[1].rpartition('/')[0]}/0"
         known = self._current.get(first)
@@ -246,7 +246,7 @@ class LoggedCompiles:
             compile.code, compile.is_implied = code, True
             self.start(compile)
 
-    def _start_again(self, key: tuple[int, str], frame: int, head: Head, code: Code) -> None:
+    def _start_again(self, key: tuple[int, str], frame: int, head: Head, code: LoggedCode) -> None:
         """Where the id of a frame was that of another function: the text has an excerpt of another run. It has a first compile, too.
 
         A function that comes back does not begin a third run: processes may write in turns, without their numbers.
@@ -262,7 +262,7 @@ class LoggedCompiles:
         self._add_first(key, {"frame_id": frame}, head, code)
         self._names[key[0], frame] = code
 
-    def unnumbered(self, head: Head, code: Code, is_recompile: bool = True) -> LoggedCompile:
+    def unnumbered(self, head: Head, code: LoggedCode, is_recompile: bool = True) -> LoggedCompile:
         """The next compile of a function, in a log that writes no ids. One that is a recompile has an entry that was made before."""
         process = self._process(head)
         if code.name and not code.file:  # cut off
@@ -279,13 +279,13 @@ class LoggedCompiles:
         compile.code = code
         return compile
 
-    def knows(self, head: Head, code: Code) -> bool:
+    def knows(self, head: Head, code: LoggedCode) -> bool:
         """Whether a function already has a compile without an id."""
         return (self._process(head), code) in self._numbers
 
     def _write_unnumbered(self) -> None:
-        numbers: dict[tuple[int, Code], int] = {}  # how many compiles a function has in a process
-        frames: dict[Code, int] = {}  # the same number on all ranks
+        numbers: dict[tuple[int, LoggedCode], int] = {}  # how many compiles a function has in a process
+        frames: dict[LoggedCode, int] = {}  # the same number on all ranks
         for compile in self._all:
             if compile.ids is not None or (self._largest_frame >= 0 and compile.has_symbols_alone):
                 continue  # symbols of fake tensors that the program makes itself, where the log has ids for those of compiles
@@ -387,7 +387,7 @@ class LoggedCompiles:
         ids = compile.ids or {}
         return (compile.process, f"{ids.get('frame_id')}/{ids.get('frame_compile_id')}") in self._entries
 
-    def name(self, compile: LoggedCompile, code: Code) -> None:
+    def name(self, compile: LoggedCompile, code: LoggedCode) -> None:
         """Note the function of a compile, and of all others of its frame."""
         if code.name and (code.file or not compile.code.file):
             compile.code = code
@@ -415,7 +415,7 @@ class LoggedCompiles:
             self.write(compile, {"symbolic_shape_specialization": {**body, **self.stack(place)}})
             compile.fixed += [(source, pin.value, place) for source in compile.sources.get(pin.symbol, ()) if ".size()[" in source]
 
-    def stack(self, place: Place | None) -> dict[str, Any]:
+    def stack(self, place: LoggedLine | None) -> dict[str, Any]:
         """The fields of a record that hold a line of the user, with the whole path where the log has it elsewhere."""
         if place is None:
             return {"user_stack": []}
@@ -428,7 +428,7 @@ class LoggedCompiles:
             self._files[file] = None
 
 
-def _is_another(known: Code, code: Code) -> bool:
+def _is_another(known: LoggedCode, code: LoggedCode) -> bool:
     """Whether two functions differ in what is known of both; paths may be shortened."""
     files = [path.replace("\\", "/").rpartition("/")[2] for path in (known.file, code.file)]
     return bool(known.name and code.name) and (known.name != code.name or (all(files) and files[0] != files[1]))

@@ -33,7 +33,7 @@ _STACK_LINE = re.compile(r"\s*(?:User stack trace:|File \"|\^|~)")
 _MOST_REASONS = 10_000
 
 
-class Code(NamedTuple):
+class LoggedCode(NamedTuple):
     """A function as a log names it: its name, file and first line; "" and 0 where the log leaves them out."""
 
     name: str = ""
@@ -41,7 +41,7 @@ class Code(NamedTuple):
     line: int = 0
 
 
-UNKNOWN_CODE = Code()
+UNKNOWN_CODE = LoggedCode()
 
 
 class RecompileText(NamedTuple):
@@ -50,7 +50,7 @@ class RecompileText(NamedTuple):
     ``is_whole`` is False where the first line, which names the function, is not in the log; ``is_mentioned``: it is part of a sentence.
     """
 
-    code: Code
+    code: LoggedCode
     reasons: tuple[str, ...]
     suggested: str = ""
     is_whole: bool = True
@@ -59,7 +59,7 @@ class RecompileText(NamedTuple):
 
 def recompiles(lines: Iterable[str]) -> Iterator[RecompileText]:
     """The recompiles in the lines of one message, or of several of the same compile."""
-    code: Code | None = None
+    code: LoggedCode | None = None
     body: list[str] = []
     is_mentioned = False
     for line in _with_whole_paths(lines):
@@ -99,20 +99,20 @@ _REST_OF_PATH = re.compile(r"\s*[\w./\\-]{1,400}:\d{1,9}\s*$")
 _WHOLE_PATH = re.compile(r"(?:\.py\w?|\.ipynb|>|\.{3}|\u2026)$")
 
 
-def recompiled_code(text: str) -> Code:
+def recompiled_code(text: str) -> LoggedCode:
     """The function that a text names as one that is recompiled."""
     found = _RECOMPILING.search(text)
     return _code(found) if found else UNKNOWN_CODE
 
 
-def _code(found: re.Match[str]) -> Code:
+def _code(found: re.Match[str]) -> LoggedCode:
     name, file, line = (found[key] or found[f"stance_{key}"] or "" for key in ("name", "file", "line"))
     file = file.rstrip("'\",")
     is_cut = file.endswith(("/", "\\")) or (not line and not _WHOLE_PATH.search(file))
-    return Code(name, "" if is_cut else file, int(line or 0))
+    return LoggedCode(name, "" if is_cut else file, int(line or 0))
 
 
-def _recompile(code: Code | None, lines: list[str]) -> RecompileText:
+def _recompile(code: LoggedCode | None, lines: list[str]) -> RecompileText:
     lines = _COMMENT_BELOW.sub(lambda found: found[0] if is_reason(found[1]) else f"  # {found[1]}  # ", "\n".join(lines)).split("\n")
     items: list[str] = []
     suggested = ""
@@ -144,7 +144,7 @@ def _recompile(code: Code | None, lines: list[str]) -> RecompileText:
             items.append(text)
         elif items and text.strip():
             items[-1] = _continued(items[-1], text, item is not None)
-    return RecompileText(code or Code(), tuple(items[:_MOST_REASONS]), suggested, code is not None)
+    return RecompileText(code or LoggedCode(), tuple(items[:_MOST_REASONS]), suggested, code is not None)
 
 
 def _of_tuple(text: str) -> list[str]:
@@ -263,7 +263,7 @@ class LimitText(NamedTuple):
 
     setting: str
     limit: str
-    code: Code
+    code: LoggedCode
     reasons: tuple[str, ...]
     is_mentioned: bool = False
     is_cut: bool = False
@@ -285,16 +285,16 @@ def limits(lines: Sequence[str]) -> Iterator[LimitText]:
             setting = limit["name"] or "recompile_limit" if limit else "recompile_limit"
             value = limit["limit"] or limit["old_limit"] or "" if limit else ""
             is_mentioned = limit is not None and _is_mention(line, limit)
-            found, is_over, has_reason = LimitText(setting, value, Code(), (), is_mentioned), False, False
+            found, is_over, has_reason = LimitText(setting, value, LoggedCode(), (), is_mentioned), False, False
         is_over = is_over or _ADVISED.search(line) is not None
         has_reason = has_reason or reason is not None
         if found is None:
             if not reason:
                 continue
-            found = LimitText("recompile_limit", "", Code(), ())
+            found = LimitText("recompile_limit", "", LoggedCode(), ())
         name = (function["name"] or function["quoted"] or "").strip() if function else ""
         if function and name and not _CUT_NAME.search(line):
-            code = Code(name, function["file"] or function["path"] or "", int(function["line"] or 0))
+            code = LoggedCode(name, function["file"] or function["path"] or "", int(function["line"] or 0))
             found = found._replace(code=code, is_mentioned=False)
         if reason:
             listed = () if reason["reason"].strip() == _NO_REASON else map(whole_guard, _listed(reason["reason"]))
@@ -392,7 +392,7 @@ _TRACKED = re.compile(
 _WHERE = re.compile(r"^\s*(?:at )?(?:(?P<code>.*?) # )?(?P<file>[^\s#(][^#(]*?):(?P<line>\d{1,9}) in (?P<name>\S+?)(?:,|\s|\(|$)")
 
 
-class Place(NamedTuple):
+class LoggedLine(NamedTuple):
     """A line of the user's code: file (often shortened), line, function, and the line itself where it is written."""
 
     file: str
@@ -408,7 +408,7 @@ class SymbolText(NamedTuple):
     value: str
     source: str
     range: str
-    place: Place | None
+    place: LoggedLine | None
 
 
 _WORD = re.compile(r"\w+")
@@ -422,7 +422,7 @@ class AddedText(NamedTuple):
     """A guard over symbols that a line of code asked for; ``cut`` is what is left of that line where the log has no more of its place."""
 
     expression: str
-    place: Place | None
+    place: LoggedLine | None
     cut: str = ""
 
     def placed_like(self, other: "AddedText | None") -> "AddedText":
@@ -484,6 +484,6 @@ def symbolic(line: str) -> SymbolText | AddedText | PinnedText | TrackedText | N
     return None
 
 
-def _place(text: str) -> Place | None:
+def _place(text: str) -> LoggedLine | None:
     found = _WHERE.match(text) if len(text) < 4000 else None
-    return Place(found["file"], int(found["line"]), found["name"], (found["code"] or "").strip()) if found else None
+    return LoggedLine(found["file"], int(found["line"]), found["name"], (found["code"] or "").strip()) if found else None

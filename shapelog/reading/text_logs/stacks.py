@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from shapelog.reading.payloads.compiler_messages import stack_lines
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.reading.records import StackFrame
-from shapelog.reading.text_logs.messages import UNKNOWN_CODE, Code
+from shapelog.reading.text_logs.messages import UNKNOWN_CODE, LoggedCode
 
 # ``Cell In[1], line 10``, ``Input In [3], in <cell line: 5>()``, ``<ipython-input-3-1f> in f(x)``, ``File ~/a.py:5, in f(x)``,
 # ``~/a.py in f(x)``.
@@ -18,10 +18,10 @@ _HEADING = re.compile(
 _ARROW = re.compile(r"^-{1,20}> ?(?P<line>\d{1,9}) ?(?P<code>.*)$")
 
 
-def innermost_code(lines: Iterable[str], is_other: Callable[[str], bool] = is_library) -> Code:
+def innermost_code(lines: Iterable[str], is_other: Callable[[str], bool] = is_library) -> LoggedCode:
     """The function of the innermost line of a traceback whose file is not one of those that ``is_other`` names."""
     own = next((frame for frame in reversed(frames_in(lines)) if not is_other(frame.file)), None)
-    return Code(own.name, own.file, own.line) if own else UNKNOWN_CODE
+    return LoggedCode(own.name, own.file, own.line) if own else UNKNOWN_CODE
 
 
 def frames_in(lines: Iterable[str]) -> list[StackFrame]:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from shapelog.reading.payloads.compiler_messages import stack_lines
 from shapelog.reading.text_logs.contents import CountedBreaks
-from shapelog.reading.text_logs.messages import Code, Place, RecompileText
+from shapelog.reading.text_logs.messages import LoggedCode, LoggedLine, RecompileText
 
 _BREAK_REASON = re.compile(r"^\s*Break Reason \d{1,9}:\s*(?P<reason>.*)$")  # a person may have joined two lines
 _OLD_BREAK_REASON = re.compile(r"^\s{0,8}\d{1,9}\. (.*\S)")
@@ -22,7 +22,7 @@ class BreakText(NamedTuple):
     """A break that ``torch._dynamo.explain`` lists: PyTorch's text about it, and the innermost line of its stack; None without one."""
 
     reason: str
-    place: Place | None
+    place: LoggedLine | None
 
 
 _COUNTED = re.compile(
@@ -39,13 +39,13 @@ def counted_breaks(lines: Iterable[str]) -> CountedBreaks:
 def explained_breaks(lines: Iterable[str]) -> Iterator[BreakText]:
     """Those below ``Break Reasons:`` in what ``torch._dynamo.explain`` prints; of torch 2.0, the last may be cut, without a stack."""
     reason: list[str] | None = None
-    place: Place | None = None
+    place: LoggedLine | None = None
     is_framed = is_old = False
     for line in (*lines, "  Break Reason 0:"):
         was_framed, is_framed = is_framed, False
         for item in _BREAK_AS_OBJECT.finditer(line):
             if summaries := list(_FRAME_SUMMARY.finditer(item["stack"])):
-                yield BreakText(item["reason"], Place(summaries[-1]["file"], int(summaries[-1]["line"]), summaries[-1]["name"]))
+                yield BreakText(item["reason"], LoggedLine(summaries[-1]["file"], int(summaries[-1]["line"]), summaries[-1]["name"]))
         old, new = _OLD_BREAK_REASON.match(line), _BREAK_REASON.match(line)
         if old or new or _BELOW_BREAKS.match(line):
             what = "\n".join(reason or ()).strip().removeprefix("Reason: ")
@@ -53,11 +53,11 @@ def explained_breaks(lines: Iterable[str]) -> Iterator[BreakText]:
                 yield BreakText(what, place)
             reason, place, is_old = [old[1]] if old else [new["reason"]] if new else None, None, old is not None
         elif reason is not None and (frames := list(stack_lines([line]))):  # torch 2.0
-            place, is_framed = Place(frames[0].file, frames[0].line, frames[0].name), True
+            place, is_framed = LoggedLine(frames[0].file, frames[0].line, frames[0].name), True
         elif place and was_framed and line.startswith("    "):
             place = place._replace(code=line.strip())
         elif reason is not None and (found := _FRAME_SUMMARY.search(line)):
-            place = Place(found["file"], int(found["line"]), found["name"])
+            place = LoggedLine(found["file"], int(found["line"]), found["name"])
         elif reason is not None and place is None and line.strip() != "User Stack:":
             reason.append(line)
 
@@ -81,7 +81,7 @@ def profiled_breaks(lines: Iterable[str]) -> Iterator[tuple[str, int]]:
 
 def profiled_recompiles(lines: Iterable[str]) -> Iterator[RecompileText]:
     """The recompiles in the table of a CompileProfiler's report, which has a line for each; without a reason where lines were cut."""
-    code: Code | None = None
+    code: LoggedCode | None = None
     left = 0
     for line in (*lines, ""):
         found = _PROFILED.match(line)
@@ -91,7 +91,7 @@ def profiled_recompiles(lines: Iterable[str]) -> Iterator[RecompileText]:
             yield from [RecompileText(code, ())] * left
             code = None
         if found:
-            code = Code(found["name"], found["file"], int(found["line"]))
+            code = LoggedCode(found["name"], found["file"], int(found["line"]))
             left = min(int(found["count"]), _MOST_PROFILED)
         if code is not None and (found or is_more):
             left = max(0, left - 1)

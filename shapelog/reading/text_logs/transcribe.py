@@ -39,8 +39,8 @@ from shapelog.reading.text_logs.message_kinds import (
     titles_break,
 )
 from shapelog.reading.text_logs.messages import (
-    Code,
     LimitText,
+    LoggedCode,
     RecompileText,
     inductor_messages,
     limits,
@@ -276,7 +276,7 @@ class Transcriber:
         found = _START.search(text)
         compile = self._compiles.compile_of(head, "start") if found and head.compile else None
         if found is not None and compile is not None:
-            code = Code(found["name"], found["file"] or "", int(found["line"] or 0))
+            code = LoggedCode(found["name"], found["file"] or "", int(found["line"] or 0))
             self._compiles.know(code.file)
             self._compiles.name(compile, code)
             self._compiles.start(compile)
@@ -427,7 +427,7 @@ class Transcriber:
             self._compiles.know(found["file"])
         if not compile.code.name and len({(found["file"], found["name"]) for found in places}) == 1:
             first = places[0]
-            compile.code = Code(first["name"], first["file"], int(first["line"]))
+            compile.code = LoggedCode(first["name"], first["file"], int(first["line"]))
 
     def _breaks(self, head: Head, lines: list[str]) -> None:
         self._graph_breaks.take(head, lines)
@@ -540,7 +540,7 @@ class Transcriber:
         self.contents.messages["code state"] += 1
         self.contents.signs.add(versions.CODE_STATE)
         first = state.entries[0]
-        compile = self._compiles.unnumbered(head, Code(first.name, first.file, first.line), is_recompile=False)
+        compile = self._compiles.unnumbered(head, LoggedCode(first.name, first.file, first.line), is_recompile=False)
         self._compiles.write(compile, {"artifact": {"name": "put_local_code_state", "encoding": "string"}}, text)
 
     def _inductor(self, head: Head, lines: list[str]) -> None:

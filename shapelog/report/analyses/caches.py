@@ -36,7 +36,7 @@ _LOOKUP_COLUMNS = (
 _LOOKUP_NOTE = "as counted in the metrics of the compilations; times of a remote cache in seconds"
 
 
-class _Row(NamedTuple):
+class _CacheRow(NamedTuple):
     """What one row of the table is about."""
 
     title: str
@@ -91,12 +91,12 @@ def _short(reason: str) -> str:
     return cut(one_line(" ".join(without_addresses(reason).split())), _LONGEST_REASON)
 
 
-def _row_of(use: CacheUse) -> _Row:
+def _row_of(use: CacheUse) -> _CacheRow:
     result = f"{use.event.result} ({use.storage})" if use.storage == "remote" else use.event.result
-    return _Row(use.frame.title_of([use.compile]), use.title, result, use.why)
+    return _CacheRow(use.frame.title_of([use.compile]), use.title, result, use.why)
 
 
-def _cells(row: _Row, uses: list[CacheUse]) -> tuple[str | float | None, ...]:
+def _cells(row: _CacheRow, uses: list[CacheUse]) -> tuple[str | float | None, ...]:
     labels = list(dict.fromkeys(use.compile.label for use in uses))
     shown = " ".join(labels) if len(labels) <= _MOST_LABELS else f"{labels[0]} and {plural(len(labels) - 1, 'other')}"
     return row.title, row.cache, row.result, shown, row.why, _spent(uses), _saved(uses)

@@ -18,7 +18,7 @@ from shapelog.text import plural, plural_noun
 _READ, _WRITTEN, _AGAIN = "read at start", "written", "read, learned again"
 
 
-class _Row(NamedTuple):
+class _SourceRow(NamedTuple):
     """A row but for the processes that it holds for."""
 
     frame: str
@@ -32,8 +32,8 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
     profiles = explained.trace.code_states
     if not profiles:
         return
-    rows: dict[_Row, list[str]] = {}
-    compiles: dict[_Row, int] = {}
+    rows: dict[_SourceRow, list[str]] = {}
+    compiles: dict[_SourceRow, int] = {}
     for profile in profiles:
         for row, count in _joined(_rows(profile, explained.trace)).items():
             rows.setdefault(row, []).append(_process(profile))
@@ -47,10 +47,10 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
     yield Table("pgo", "What PGO knew", tuple(columns), tuple(cells), "; ".join(_notes(profiles, {row.when for row in ordered})))
 
 
-def _joined(rows: Iterable[tuple[_Row, int]]) -> dict[_Row, int]:
+def _joined(rows: Iterable[tuple[_SourceRow, int]]) -> dict[_SourceRow, int]:
     """The rows of one process. What a closure knew at the start and another one that looks like it came to know as well is one row."""
-    moments: dict[_Row, set[str]] = {}
-    compiles: dict[_Row, int] = {}
+    moments: dict[_SourceRow, set[str]] = {}
+    compiles: dict[_SourceRow, int] = {}
     for row, count in rows:
         key = row._replace(when="")
         moments.setdefault(key, set()).add(row.when)
@@ -62,7 +62,7 @@ def _process(profile: Profile) -> str:
     return str(profile.process if profile.rank is None else profile.rank)
 
 
-def _rows(profile: Profile, trace: Trace) -> Iterator[tuple[_Row, int]]:
+def _rows(profile: Profile, trace: Trace) -> Iterator[tuple[_SourceRow, int]]:
     """Each source of one process that varied, with the number of compiles that its code has in this run."""
     start = _entries(profile.read.state) if profile.read else {}
     for key, entry in _entries(profile.last.state).items():
@@ -76,7 +76,7 @@ def _rows(profile: Profile, trace: Trace) -> Iterator[tuple[_Row, int]]:
         where = f"{entry.file.rsplit('/', 1)[-1]}:{entry.line}"
         for state in varied:
             yield (
-                _Row(title, where, Source(state.source).display_name, *_state_words(state, before.get(state.source), seen)),
+                _SourceRow(title, where, Source(state.source).display_name, *_state_words(state, before.get(state.source), seen)),
                 len(seen.compiles),
             )
 

@@ -5,10 +5,10 @@ import pytest
 from shapelog.reading.text_logs.failures import failure
 from shapelog.reading.text_logs.messages import (
     AddedText,
-    Code,
     LimitText,
+    LoggedCode,
+    LoggedLine,
     PinnedText,
-    Place,
     SymbolText,
     TrackedText,
     limits,
@@ -33,14 +33,14 @@ Recompiling function f in /srv/train.py:4
     - {SIZE}
 """)
     )
-    assert found.code == Code("f", "/srv/train.py", 4)
+    assert found.code == LoggedCode("f", "/srv/train.py", 4)
     assert found.reasons == ("0/1: k == 3", SIZE)
 
 
 @pytest.mark.parametrize("rest", ["  last reason: 0/7: k == 3", " ()", ""])
 def test_the_function_at_the_limit_has_its_name_whatever_follows(rest: str) -> None:
     (found,) = limits(["torch._dynamo hit config.recompile_limit (8)", f"   function: 'step'{rest}"])
-    assert found.code == Code("step")
+    assert found.code == LoggedCode("step")
     assert found.reasons == (("0/7: k == 3",) if "reason" in rest else ())
 
 
@@ -67,13 +67,13 @@ Recompiling function f in train.py:4
 def test_all_guards_that_failed_may_be_a_list_in_the_same_line() -> None:
     rest = "'triggered by the following guard failures: [\\'___ok.valid\\', \"L[\\'a\\'] == 0, with LHS value: 1\"]')"
     (found,) = recompiles([f"('Recompiling function step in /srv/a.py:3', {rest}"])
-    assert found.code == Code("step", "/srv/a.py", 3)
+    assert found.code == LoggedCode("step", "/srv/a.py", 3)
     assert found.reasons == ("___ok.valid", "L['a'] == 0, with LHS value: 1")
 
 
 def test_old_versions_write_the_reason_on_the_same_line() -> None:
     (found,) = recompiles(["('Recompiling function step in /srv/a.py', \"triggered by the following guard failure: L['t'] == 0\")"])
-    assert found.code == Code("step", "/srv/a.py", 0)
+    assert found.code == LoggedCode("step", "/srv/a.py", 0)
     assert found.reasons == ("L['t'] == 0",)
 
 
@@ -103,7 +103,7 @@ def test_a_recompile_under_a_stance_that_forbids_it() -> None:
             f"- {SIZE}",
         ]
     )
-    assert found.code == Code("f", "a.py", 7)
+    assert found.code == LoggedCode("f", "a.py", 7)
     assert found.reasons == (SIZE,)
 
 
@@ -116,7 +116,7 @@ torch._dynamo hit config.recompile_limit (8)
 To log all recompilation reasons, use TORCH_LOGS="recompiles".
 """)
     )
-    assert (found.setting, found.limit, found.code) == ("recompile_limit", "8", Code("foo", "C:\\jobs\\train.py", 4))
+    assert (found.setting, found.limit, found.code) == ("recompile_limit", "8", LoggedCode("foo", "C:\\jobs\\train.py", 4))
     assert found.reasons == ("0/7: y == 7      # return x + y  # train.py:5 in foo",)
 
 
@@ -143,7 +143,7 @@ def test_a_warning_that_was_wrapped() -> None:
 )
 def test_old_warnings_have_a_list_of_reasons(reasons: str, expected: tuple[str, ...]) -> None:
     assert list(limits(["torch._dynamo hit config.cache_size_limit (64)", reasons])) == [
-        LimitText("cache_size_limit", "64", Code(), expected)
+        LimitText("cache_size_limit", "64", LoggedCode(), expected)
     ]
 
 
@@ -158,9 +158,9 @@ def test_symbols_of_each_version() -> None:
     old = symbolic(
         "create_symbol s0 = 20 for L['x'].size()[0] [2, 9223372036854775806] at scripts/a.py:6 in f (_dynamo/b.py:2 in <lambda>)"
     )
-    assert new == SymbolText("s77", "20", "L['x'].size()[0]", "[2, int_oo]", Place("scripts/a.py", 6, "f", "return x * 2"))
+    assert new == SymbolText("s77", "20", "L['x'].size()[0]", "[2, int_oo]", LoggedLine("scripts/a.py", 6, "f", "return x * 2"))
     assert isinstance(old, SymbolText)
-    assert old.place == Place("scripts/a.py", 6, "f")
+    assert old.place == LoggedLine("scripts/a.py", 6, "f")
 
 
 def test_a_guard_that_equals_a_number_pins_its_symbol() -> None:
@@ -168,7 +168,7 @@ def test_a_guard_that_equals_a_number_pins_its_symbol() -> None:
         "eval Eq(s0, 33) [guard added] if self.x ==33:  # example.py:16 in forward (_dynamo/variables/tensor.py:1242 in evaluate_expr)"
     )
     assert isinstance(found, AddedText)
-    assert found.place == Place("example.py", 16, "forward", "if self.x ==33:")
+    assert found.place == LoggedLine("example.py", 16, "forward", "if self.x ==33:")
     assert found.pinned == PinnedText("s0", "33", "range_refined_to_singleton")
     assert symbolic("eval Ne(s0, 10) [guard added] at a.py:6 in g (b)") is not None
     assert symbolic("eval [guard suppressed] s0 <= 4 [guard added]") is None
@@ -232,7 +232,7 @@ from user code:
 """)
     )
     assert found is not None
-    assert (found.type, found.code) == ("Unsupported", Code("f", "/srv/train.py", 5))
+    assert (found.type, found.code) == ("Unsupported", LoggedCode("f", "/srv/train.py", 5))
     assert not found.is_at_limit
 
 
@@ -266,7 +266,7 @@ Break Reasons:
       <FrameSummary file /srv/a.py, line 4 in route>
 """)
     )
-    assert found.place == Place("/srv/a.py", 4, "route")
+    assert found.place == LoggedLine("/srv/a.py", 4, "route")
     assert found.reason.startswith("Failed to trace builtin operator\n  Explanation: ")
 
 
@@ -283,7 +283,7 @@ Set torch._dynamo.config.cache_size_limit to 2 to avoid being cache limited.
 """)
         )
     )
-    assert [item.code for item in found] == [Code("attend", "attn.py", 14)] * 2
+    assert [item.code for item in found] == [LoggedCode("attend", "attn.py", 14)] * 2
     assert found[1].reasons == ("tensor 'L['q']' size mismatch at index 0. expected 4, actual 9",)
 
 
@@ -295,7 +295,7 @@ def test_the_table_of_a_profiler_alone() -> None:
         f"                                   {guard.format(2)}",
     ]
     found = list(profiled_recompiles(lines))
-    assert {item.code for item in found} == {Code("forward", "a.py", 11)}
+    assert {item.code for item in found} == {LoggedCode("forward", "a.py", 11)}
     assert [item.reasons for item in found] == [(guard.format(1),), (guard.format(2),), *[()] * 5]  # the table was cut
 
 
@@ -329,7 +329,7 @@ def test_a_logged_stack_without_its_exception_is_a_failure() -> None:
 
 def test_a_stance_without_a_place() -> None:
     (found,) = recompiles(["RuntimeError: Detected recompile when torch.compile stance is 'fail_on_recompile'"])
-    assert found.code == Code()
+    assert found.code == LoggedCode()
 
 
 EXPLAINED = """\
@@ -347,7 +347,7 @@ from user code:
 def test_an_explanation_before_the_users_code_is_the_message_of_an_exception() -> None:
     found = failure(lines(EXPLAINED))
     assert found is not None
-    assert (found.type, found.code) == ("Unsupported", Code("f", "/srv/train.py", 5))
+    assert (found.type, found.code) == ("Unsupported", LoggedCode("f", "/srv/train.py", 5))
     assert found.message.startswith("  Explanation: Detected data-dependent branching.\n  Hint: ")
     assert failure(lines(EXPLAINED)[:5]) is None  # that of a graph break
 
@@ -373,7 +373,7 @@ def test_the_stack_below_a_violated_constraint_names_the_function() -> None:
     text = "torch.fx.experimental.symbolic_shapes.ConstraintViolationError: Constraints violated (L['x'].size()[0])!\n\nUser stack:\n"
     found = failure(lines(text + '  File "/srv/train.py", line 5, in f\n    return torch.randn(5) * x'))
     assert found is not None
-    assert found.code == Code("f", "/srv/train.py", 5)
+    assert found.code == LoggedCode("f", "/srv/train.py", 5)
 
 
 def test_explain_as_an_object_lists_each_break() -> None:
@@ -383,4 +383,4 @@ def test_explain_as_an_object_lists_each_break() -> None:
         "<FrameSummary file /srv/net.py, line 8 in g>], graph_break=True)], op_count=6)"
     )
     (found,) = explained_breaks([text])
-    assert (found.reason, found.place) == ("generic_jump", Place("/srv/net.py", 8, "g"))
+    assert (found.reason, found.place) == ("generic_jump", LoggedLine("/srv/net.py", 8, "g"))

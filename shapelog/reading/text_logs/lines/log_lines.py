@@ -93,7 +93,7 @@ class LogLine(NamedTuple):
     number: int
 
 
-class Run(NamedTuple):
+class LineRun(NamedTuple):
     """Lines in a row with the same head (one object for equal heads), or without one, and the number of the first.
 
     ``raw`` are lines without a head as they stand in the file.
@@ -112,7 +112,7 @@ def log_lines(chunks: Iterable[bytes]) -> Iterator[LogLine]:
             yield LogLine(head, text, number + at)
 
 
-def log_runs(chunks: Iterable[bytes], may_skip: Callable[[], bool] = lambda: False) -> Iterator[Run]:
+def log_runs(chunks: Iterable[bytes], may_skip: Callable[[], bool] = lambda: False) -> Iterator[LineRun]:
     """The same in runs of lines, which are found at once where they are as PyTorch prints them.
 
     Where ``may_skip()``, lines without a sign of PyTorch are left out; an empty run takes their place.
@@ -125,13 +125,13 @@ def log_runs(chunks: Iterable[bytes], may_skip: Callable[[], bool] = lambda: Fal
             begin = signs.line_from(place) if may_skip() else place
             if begin > place:
                 number += piece.count(b"\n", place, begin)
-                yield Run(None, [], number)
+                yield LineRun(None, [], number)
                 place, size = begin, _FEW
             elif place < len(piece):
                 end = (piece.find(b"\n", min(place + size, len(piece) - 1)) + 1) or len(piece)
                 found = lead.sub(b"", piece[place:end]) if lead else piece[place:end]
                 for head, lines, raw, count in _runs(found, heads):
-                    yield Run(head, lines, number, raw)
+                    yield LineRun(head, lines, number, raw)
                     number += count
                 place, size = end, min(2 * size, _MANY)
 

@@ -22,14 +22,14 @@ _BLANKS_OF_PAGES = re.compile("&nbsp;|\xa0")
 LONGEST_PASTE = 1 << 19
 
 
-class Piece(NamedTuple):
+class WholeLines(NamedTuple):
     """Whole lines, and what each may begin with that is not its own; None where that is nothing, or is removed already."""
 
     lines: bytes
     lead: re.Pattern[bytes] | None = None
 
 
-def whole_lines(chunks: Iterable[bytes]) -> Iterator[Piece]:
+def whole_lines(chunks: Iterable[bytes]) -> Iterator[WholeLines]:
     """Pieces that end with a line. Of a long line, only the beginning is kept until its end comes."""
     pieces = _in_utf_8(iter(chunks))
     first = b""
@@ -38,14 +38,14 @@ def whole_lines(chunks: Iterable[bytes]) -> Iterator[Piece]:
         if len(first) > LONGEST_PASTE:
             lead = lead_of(first[:LONGEST_PASTE])
             for lines in _whole_lines(chain((first,), pieces)):
-                yield Piece(lines, lead)
+                yield WholeLines(lines, lead)
             return
     if first:
         text = _BLANKS_OF_PAGES.sub(" ", first.decode("utf-8", "surrogateescape"))
         first = exported_lines(text).encode("utf-8", "surrogateescape")
         lead = lead_of(first)
         text = (lead.sub(b"", first) if lead else first).decode("utf-8", "surrogateescape")
-        yield Piece((as_written(text.removesuffix("\n")) + "\n").encode("utf-8", "surrogateescape"))
+        yield WholeLines((as_written(text.removesuffix("\n")) + "\n").encode("utf-8", "surrogateescape"))
 
 
 def _whole_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
