@@ -159,17 +159,17 @@ def _remedy(explained: Explanations, frame: Frame, causes: str, of_all: bool) ->
         if _RAISING in text:
             return text.replace(_RAISING, f"raise {setting} above")
         return f"{text}; or raise {setting}" if text else f"raise {setting} {_ABOVE_GRAPHS}"
-    others = _beside_marks(own)
-    if others:
-        return f"mark the sizes and ints that vary and keep {others} the same in all calls, or raise {setting}"
+    left = [item for item in own if item.verdict is not Verdict.MARKING]
+    if len(left) < len(own):
+        # what needs a graph of its own, such as training and inference, is not to be kept the same
+        others = _beside_marks([item for item in left if all(cause.own_verdict is not Verdict.JUSTIFIED for cause in item.causes)])
+        kept = f" and keep {others} the same in all calls" if others else ""
+        return f"mark the sizes and ints that vary{kept}, or raise {setting}"
     return f"keep what adds cache entries the same in all calls ({_needing_entries(own) or causes}), or raise {setting}"
 
 
-def _beside_marks(own: Sequence[Recompile]) -> str:
-    """What else than sizes and ints fills the cache, where marks remove some of the recompiles; "" where they remove none or all."""
-    left = [item for item in own if item.verdict is not Verdict.MARKING]
-    if len(left) == len(own):
-        return ""
+def _beside_marks(left: Sequence[Recompile]) -> str:
+    """What else than sizes and ints fills the cache, of the recompiles that marks leave."""
     causes = ([cause for cause in item.causes if not (cause.is_size or cause.is_int or marks_act_on(cause))] for item in left)
     return enumerated(_most_common(causes))
 

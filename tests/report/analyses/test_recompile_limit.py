@@ -2,7 +2,7 @@
 
 import make
 import pytest
-from payload_text import equals_match, guard_tree, tensor_match
+from payload_text import equals_match, global_state, guard_tree, tensor_match
 from recorded import report_of
 
 from shapelog.report.analyses.recompile_limit import analyze
@@ -66,6 +66,16 @@ def test_what_marks_remove_is_not_to_be_kept_the_same() -> None:
     assert finding.rule.code == "SL402"
     kept = "mark the sizes and ints that vary and keep name and part the same in all calls, or raise "
     assert finding.remedy.startswith(kept)
+
+
+@pytest.mark.parametrize(("is_trained", "kept"), [(True, ""), (False, " and keep grad_mode the same in all calls")])
+def test_training_and_inference_are_not_to_be_kept_the_same(is_trained: bool, kept: str) -> None:
+    calls = [(10, True), (11, True), (12, True), (13, True), (14, True), (15, True), (15, False)]
+    guards = [guard_tree(tensor_match(size=(rows, 8)), global_state(grad_mode=mode)) for rows, mode in calls]
+    made = make.trace(*(make.compile(f"0/{number}", make.tensor(rows, 8), guards=guards[number]) for number, (rows, _) in enumerate(calls)))
+    made += make.metrics("0/0", kind="bwd_compilation_metrics", fail_type=None) if is_trained else b""
+    (finding,) = found(made)
+    assert finding.remedy == f"mark the sizes and ints that vary{kept}, or raise torch._dynamo.config.recompile_limit"
 
 
 def test_several_refused_calls_of_one_frame_are_one_hit() -> None:
