@@ -157,7 +157,7 @@ class _Harm:
                 continue
             static = [compile for compile in made if compile not in symbolic]
             compared = product(symbolic[:MOST_COMPARED], static[:MOST_COMPARED])
-            if not any(self._is_alike(mark, compile, other) for compile, other in compared):
+            if not any(_gets_as_far(other, compile) and self._is_alike(mark, compile, other) for compile, other in compared):
                 continue  # the code took another path, on which it breaks anyway
             before = [item for compile in static for item in compile.breaks if not _may_be_due_to(mark, item, static)]
             known = {item.reason for item in before}
@@ -264,6 +264,11 @@ class _Harm:
         if frame not in self.quoted:
             self.quoted[frame] = QuotedCode(frame)
         return self.quoted[frame]
+
+
+def _gets_as_far(static: Compile, symbolic: Compile) -> bool:
+    """Whether a compile may show what the code does where another one broke its graph: not if it broke before the first operation."""
+    return static.graph is not None or not static.breaks or symbolic.graph is None
 
 
 def _may_be_due_to(mark: Mark, item: GraphBreak, static: Iterable[Compile]) -> bool:

@@ -69,6 +69,20 @@ def test_a_graph_that_breaks_only_where_a_size_is_symbolic_breaks_by_the_mark(gu
     assert found.marks == (frozenset() if is_harm else {Mark(Source("L['x']"), 0)})
 
 
+@pytest.mark.parametrize(("graph", "is_harm"), [(None, True), ("", False)], ids=["later", "before any operation"])
+def test_a_call_that_broke_earlier_does_not_show_that_only_the_mark_breaks_the_graph(graph: str | None, is_harm: bool) -> None:
+    """As the first call of a model does, which installs hooks."""
+    breaks = [
+        make.artifact(
+            "dynamo_graph_break_reason", f"Graph break in user code at /srv/app/model.py:{line}\nGraph Break Reason: {why}\n", id=id
+        )
+        for line, why, id in ((6, "a lock", "0/0"), (7, "the backend failed", "0/1"))
+    ]
+    made = trace(static_sizes(10, graph=graph), make.dynamic_size("0/1", 12, "2 <= L['x'].size()[0]"), *breaks)
+    found = chosen(made + static_sizes(10, 12, frame=1, name="g"))
+    assert (len(found.left_out), len(found.marks)) == ((1, 0) if is_harm else (0, 1))
+
+
 @pytest.mark.parametrize(("call", "is_harm"), [("x.to_sparse_csc()", False), ("y.count()", True)])
 def test_a_call_that_breaks_the_graph_in_either_case_breaks_it_not_by_the_mark(call: str, is_harm: bool) -> None:
     """As an operator without a fake kernel does, for another reason where its sizes are symbolic."""
