@@ -216,7 +216,7 @@ class DynamismPropagation:
         """Whether resumed code takes over what the call or operator returned at which the graph broke, which no part of the function made.
 
         That is on top of Python's stack. Branches and stores leave nothing there. Where the graph broke further inside, the code that was
-        called is compiled by itself, or runs in eager mode if that failed.
+        called is compiled by itself, or runs in eager mode where nothing of it was.
         """
         at, resumed = _STACK.match(source), resumed_by(frame.name)
         if at is None or resumed is None:
@@ -234,11 +234,15 @@ class DynamismPropagation:
         return int(at[1]) == max((int(match[1]) for match in held), default=int(at[1]))
 
     def _failed_inside(self, broken: Compile, resumed: Compile) -> bool:
-        """Whether the code that was called where a graph broke failed to compile at the same line, before the rest was compiled."""
-        failed = self._failed.get((broken.rank, broken.process), [])
-        between = failed[bisect_right(failed, broken.order, key=_ORDER) : bisect_left(failed, resumed.order, key=_ORDER)]
+        """Whether the code that was called where a graph broke failed to compile at the same line, and nothing of it was compiled: right
+        before the rest.
+        """
+        made = self._in_order.get((resumed.rank, resumed.process), [])
+        index = bisect_left(made, resumed.order, key=_ORDER)
+        last = made[index - 1] if index else broken
         places = {(item.place.file, item.place.line) for item in broken.breaks if item.place}
-        return any(item.place and (item.place.file, item.place.line) in places for compile in between for item in compile.breaks)
+        is_same = any(item.place and (item.place.file, item.place.line) in places for item in last.breaks)
+        return last.order > broken.order and last.outcome is Outcome.FAILED and is_same
 
     def _origins_by_name(self, frame: Frame, source: Source, name: str, dim: int) -> tuple[Mark, ...]:
         """Those where an output of this name is the local; "" for any output, as fx may call it by the operation that made it."""
@@ -453,13 +457,16 @@ class DynamismPropagation:
     @cached_property
     def _eager(self) -> frozenset[tuple[str, str]]:
         """The functions that failed to compile, by file and name: they run in eager mode, and compute something between their calls."""
-        return frozenset((frame.file, frame.name) for frame in self.trace.frames if _fails(frame))
+        return frozenset(
+            (frame.file, frame.name)
+            for frame in self.trace.frames
+            if any(compile.outcome is Outcome.FAILED for compile in frame.compiles) and not frame.entries
+        )
 
     @cached_property
-    def _failed(self) -> dict[tuple[int | None, int], list[Compile]]:
-        """The compiles that failed of functions that run in eager mode, of each process in order, by rank and process id."""
-        compiles = (compile for frame in self.trace.frames if _fails(frame) for compile in frame.compiles)
-        return grouped(sorted(compiles, key=_ORDER), lambda compile: (compile.rank, compile.process))
+    def _in_order(self) -> dict[tuple[int | None, int], list[Compile]]:
+        """The compiles of each process in order, by rank and process id."""
+        return grouped(sorted(self.trace.compiles, key=_ORDER), lambda compile: (compile.rank, compile.process))
 
     @cached_property
     def _dynamic_by_key(self) -> dict[str, list[Compile]]:
@@ -540,11 +547,6 @@ class DynamismPropagation:
         if tensor is None or not made or not made[-1].is_dynamic:
             return ()
         return _shared([self._marks(dims[dim], made[-1]) for dims in _outputs_like(tensor, made[-1], name)[: 1 if name else None]])
-
-
-def _fails(frame: Frame) -> bool:
-    """Whether a function failed to compile, and runs in eager mode."""
-    return not frame.entries and any(compile.outcome is Outcome.FAILED for compile in frame.compiles)
 
 
 def _may_be_of(tensor: Input, maker: Compile) -> bool:

@@ -100,13 +100,27 @@ def test_what_the_broken_operation_returned_is_no_output(reason: str, line: int,
 
 
 @pytest.mark.parametrize(
-    ("failed_at", "local", "expected"), [(9, "___stack0", ()), (9, "h", (X,)), (8, "___stack0", (X,))], ids=["result", "local", "another"]
+    ("failed_at", "local", "more", "expected"),
+    [
+        (9, "___stack0", b"", ()),
+        (9, "h", b"", (X,)),
+        (8, "___stack0", b"", (X,)),
+        (
+            9,
+            "___stack0",
+            make.compile("3/0", make.tensor(10, 8), name="layer") + make.record("aot_inference_graph", {}, "", id="3/0"),
+            (X,),
+        ),
+    ],
+    ids=["result", "local", "another line", "compiled in parts"],
 )
-def test_what_code_returned_that_failed_to_compile_is_no_output(failed_at: int, local: str, expected: tuple[Mark, ...]) -> None:
+def test_what_code_returned_that_failed_to_compile_is_no_output(
+    failed_at: int, local: str, more: bytes, expected: tuple[Mark, ...]
+) -> None:
     """The graph broke in code that is called, which cannot be compiled by itself either: it returns what eager mode computed."""
     made = broken('h: "f32[s77, 8][8, 1]cpu"', local=local)
     failed = break_at(failed_at, id="2/0") + make.compile("2/0", name="called", fail_type="Unsupported", fail_reason="Tensor.item()")
-    made = before_resuming(made, break_at(9) + failed)
+    made = before_resuming(made, break_at(9) + failed + more)
     assert origins(made, f"L['{local}']") == expected
     assert (f"L['{local}']:0" in advise(make.explain(made)).entries) is (expected == ())
 
