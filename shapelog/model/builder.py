@@ -140,6 +140,10 @@ class Builder:
             else:
                 self._torch_version(record.payload)
             return
+        if record.kind == "compilation_metrics_runtime":
+            if process.compiles:
+                process.compiles[-1].take_runtime_metrics(records.metrics(header[record.kind]))
+            return
         compile = self._owner_of(record, header, process)
         if record.name == BEFORE_PASSES or record.name.startswith(PREFIX):
             if record.payload:

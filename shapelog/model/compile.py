@@ -25,7 +25,7 @@ from shapelog.reading.payloads.source_names import Source
 from shapelog.reading.records import AutomaticDynamic, Input, Metrics, Specialization, Stack, StackFrame, Symbol
 from shapelog.reading.scanner import Span
 
-# The phase of a compile whose parts are not measured.
+# The phase of a compile whose parts are not measured, apart from those of Inductor.
 WHOLE = "Dynamo and backend"
 # Where PyTorch takes over from the code that called the compiled function.
 _MADE_UP = "__meta_utils_unknown_tensor"  # torch/_subclasses/meta_utils.py
@@ -181,11 +181,11 @@ class Compile:
         inductor, codegen = own.inductor or 0.0, own.codegen or 0.0
         is_eager = own.aot is None and own.inductor is None  # or a backend that does not record its phases
         return (
-            (WHOLE, whole),
+            (WHOLE, max(0.0, whole - inductor)),
             ("Dynamo", max(0.0, (own.seconds or 0.0) - inner - whole)),
             ("AOTAutograd", 0.0 if is_eager or whole else max(0.0, inner - inductor)),
-            ("Inductor", 0.0 if is_eager or whole else max(0.0, inductor - codegen)),
-            ("code generation", 0.0 if is_eager or whole else codegen),
+            ("Inductor", 0.0 if is_eager else max(0.0, inductor - codegen)),
+            ("code generation", 0.0 if is_eager else codegen),
             ("backend", inner if is_eager and not whole else 0.0),
             ("backward", self.seconds - (own.seconds or 0.0)),
         )

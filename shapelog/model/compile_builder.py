@@ -99,6 +99,15 @@ class CompileBuilder:
             return Outcome.COMPILED
         return Outcome.COMPILED if self.guards_span else Outcome.SKIPPED
 
+    def take_runtime_metrics(self, other: Metrics) -> None:
+        """What Inductor took within an ahead-of-time compilation: PyTorch counts it among the times outside of any, and writes it later."""
+        own = self.metrics
+        if own is None or not own.is_whole or own.inductor is not None or own.start_time is None or other.start_time is None:
+            return
+        inductor, whole = other.inductor or 0.0, own.seconds or 0.0
+        if own.start_time <= other.start_time <= own.start_time + whole and 0.0 < inductor <= whole:
+            self.metrics = own._replace(inductor=inductor, codegen=other.codegen)
+
     def compile(self, rank: int | None, payloads: Payloads, torch_version: str = "") -> Compile:
         """The finished compile; ``rank`` is that of its process, for records that state none, ``torch_version`` that of its file."""
         parsed = {kind: tuple(found) for kind, found in self.parsed.items()}

@@ -16,7 +16,7 @@ KINDS = {
     "bwd_compilation_metrics_runtime": COUNTED,
     "chromium_event": COUNTED,
     "compilation_metrics": DECODED,
-    "compilation_metrics_runtime": COUNTED,
+    "compilation_metrics_runtime": DECODED,
     "compiled_autograd_graph": DECODED,
     "create_symbol": DECODED,
     "create_unbacked_symbol": DECODED,

@@ -44,3 +44,22 @@ def test_a_compilation_with_an_id_has_the_time_that_pytorch_gives_it() -> None:
     times = {"duration_us": 1242, "start_time_us": 5_000_000, "end_time_us": 53_500_000, "compile_id": "0/0"}
     (compile,) = make.load(ahead(entire_frame_compile_time_s=None, **times)).compiles
     assert compile.seconds == 0.001242
+
+
+def test_what_inductor_took_within_it_is_recorded_after_it() -> None:
+    times = {"start_time": 5.0, "start_time_us": 5_000_000, "end_time_us": 53_500_000}
+    start = ahead(entire_frame_compile_time_s=None, **times)
+
+    def phases(**changes: object) -> dict[str, float]:
+        body = {"compile_id": None, "start_time": 6.0, "inductor_compile_time_s": 44.5, "code_gen_time_s": 43.5, **changes}
+        trace = make.load(start + make.record("compilation_metrics_runtime", body))
+        assert not trace.problems
+        return {name: spent for name, spent in trace.compiles[0].phases if spent}
+
+    assert phases() == {"Dynamo and backend": 4.0, "Inductor": 1.0, "code generation": 43.5}
+    assert (
+        phases(start_time=60.0)
+        == phases(inductor_compile_time_s=49.0)
+        == phases(inductor_compile_time_s=None)
+        == {"Dynamo and backend": 48.5}
+    )

@@ -7,7 +7,7 @@ from shapelog.report.phases import ALL, PhaseSeconds, phase_seconds
 from shapelog.report.report import Report
 
 _WORDS = {
-    WHOLE: "ahead-of-time compilations, whose phases are not measured",
+    WHOLE: "ahead-of-time compilations, which measure at most what Inductor takes",
     "Dynamo": "runs the Python code, captures the graph and builds the guards",
     "AOTAutograd": "traces through autograd and breaks operations down",
     "Inductor": "fuses operations and plans kernels",

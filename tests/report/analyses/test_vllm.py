@@ -98,7 +98,7 @@ def test_the_time_of_an_ahead_of_time_compilation_has_that_of_vllm_in_it() -> No
     text = renderer("report", "terminal")(report_of("real/2.13/vllm_sizes.log.gz"), Options(width=100)).decode()
     assert "vLLM: 1 part of the model, 9 piecewise compilations (56.4 s)" in text
     assert "Summary: 1 compilation (57.1 s), no recompilations" in text
-    assert "time: Dynamo and backend 57.1 s" in text
+    assert "time: code generation 27.8 s, Inductor 26.0 s, Dynamo and backend 3.25 s" in text
 
 
 def test_a_loaded_part_has_the_number_of_its_graphs() -> None:
