@@ -190,7 +190,7 @@ def compare(before: Report, after: Report, paths: tuple[str, str] = ("", "")) ->
     was = summed([item.was for item in frames], old[0])
     now = summed([item.now for item in frames], old[1])
     is_loaded = _is_loaded(after, now) and was.compiles > 0
-    of_frames, exports = Effect.BETTER if is_loaded else _outcome(frames, was, now), export_changes(before, after)
+    of_frames, exports = Effect.SAME if is_loaded else _outcome(frames, was, now), export_changes(before, after)
     outcome = _together(of_frames, exports.effect)
     settings = settings_of_runs(before.trace, after.trace)
     found = _loaded_headline(was) if is_loaded else _headline(frames, was, now, of_frames)
@@ -312,7 +312,7 @@ def _is_loaded(report: Report, counts: Counts) -> bool:
 
 
 def _loaded_headline(was: Counts) -> Headline:
-    return Headline("Better", f"vLLM loaded everything from its cache ({counted(was.compiles, 'compilation')} before)")
+    return Headline(f"vLLM loaded everything from its cache in the second run ({counted(was.compiles, 'compilation')} in the first)")
 
 
 def _headline(frames: tuple[FrameChange, ...], was: Counts, now: Counts, outcome: Effect) -> Headline:

@@ -222,10 +222,11 @@ def test_a_limit_that_is_no_longer_hit_though_more_is_compiled_is_mixed() -> Non
     assert (found.outcome, only(found).gains, only(found).losses) == (Effect.MIXED, (Gain.LIMIT,), (Loss.COMPILES,))
 
 
-def test_a_run_in_which_vllm_loads_everything_is_better() -> None:
+def test_a_run_in_which_vllm_loads_everything_is_not_worse() -> None:
     compiled, loaded = report(sizes(10, 12)), report(trace(vllm_traces.execution_code()))
     found = compare(compiled, loaded)
-    assert (found.outcome, str(found.headline)) == (Effect.BETTER, "Better: vLLM loaded everything from its cache (2 compilations before)")
+    assert found.outcome is Effect.SAME
+    assert str(found.headline) == "vLLM loaded everything from its cache in the second run (2 compilations in the first)"
     assert str(compare(loaded, loaded).headline) == "No difference: nothing was compiled in either run"
 
 
