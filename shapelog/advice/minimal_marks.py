@@ -157,7 +157,8 @@ class _Harm:
                 continue
             static = [compile for compile in made if compile not in symbolic]
             compared = product(symbolic[:MOST_COMPARED], static[:MOST_COMPARED])
-            if not any(_gets_as_far(other, compile) and self._is_alike(mark, compile, other) for compile, other in compared):
+            alike = [(compile, other) for compile, other in compared if self._is_alike(mark, compile, other)]
+            if not alike:
                 continue  # the code took another path, on which it breaks anyway
             before = [item for compile in static for item in compile.breaks if not _may_be_due_to(mark, item, static)]
             known = {item.reason for item in before}
@@ -170,6 +171,13 @@ class _Harm:
                 where = f" at {line}" if line else ""
                 what = one_line(found.reason)[:80]
                 title = frame.title_of(symbolic)
+                if not any(_gets_as_far(other, compile) for compile, other in alike):
+                    whole, first = alike[0]
+                    reason = (
+                        f"{title} broke before its first operation in {first.reference}, and not in {whole.reference}: with the mark, "
+                        "it would run in parts as before"
+                    )
+                    return HarmfulMark(mark, frame, reason, "if only the first call breaks there, make it in eager mode; then mark it")
                 reason = f"{title} has a graph break{where} once {name} is symbolic ({what}), as in {broken.reference}"
                 is_elsewhere = found.place is not None and is_library(found.place.file)
                 what = f"what leads to {line} (library code)" if is_elsewhere else line or title
