@@ -86,8 +86,19 @@ class ResumedCode:
             for function, message in product(dict.fromkeys(item.frame.function for item in alert.occurrences), alert.messages):
                 rank, process, *own = function
                 broke = [at for at, line in enumerate(message.stack) if [line.file, line.name] == own]
-                for line in message.stack[broke[-1] + 1 :] if broke else ():
-                    yield from self._by_function.get((rank, process, line.file, line.name), ())
+                if broke:
+                    for line in message.stack[broke[-1] + 1 :]:
+                        yield from self._by_function.get((rank, process, line.file, line.name), ())
+                else:
+                    yield from self._below(alert.occurrences[0].compile, message)
+
+    def _below(self, broken: Compile, message: CompilerMessage) -> Iterator[Code]:
+        """The same where the stack lacks the line of the code that broke: what lies below its callers and was compiled after it."""
+        callers = {(line.file, line.line) for line in _above(broken)}
+        last = max((at for at, line in enumerate(message.stack) if (line.file, line.line) in callers), default=len(message.stack))
+        for line in message.stack[last + 1 :]:
+            found = self._by_function.get((broken.rank, broken.process, line.file, line.name), ())
+            yield from (code for code in found if code.first.compiles[0].order > broken.order)
 
 
 def innermost(alert: Alert) -> tuple[_Line, ...]:

@@ -174,6 +174,18 @@ def test_a_call_that_was_refused_may_take_the_place_of_one_that_a_change_of_code
     assert (step.saving.least, step.saving.most, step.confidence.level) == (least, 1, level)
 
 
+@pytest.mark.parametrize("own", ["", f'  File "{make.MODEL}", line 7, in f\n    y = layer(x)\n'], ids=["without its own line", "whole"])
+def test_what_lies_between_the_code_that_broke_and_the_break_is_part_of_its_graph_without_it(own: str) -> None:
+    """The stack of a break further inside lacks the line of the code that was compiled."""
+    lines = f'  File "/srv/app/main.py", line 20, in main\n    f(x)\n{own}  File "{make.MODEL}", line 31, in layer\n    y.item()\n'
+    text = f"Graph break in user code at {make.MODEL}:31\nGraph Break Reason: no numbers\nUser code traceback:\n{lines}"
+    made = make.trace(make.compile("3/0", make.tensor(10, 8), name="main", file="/srv/app/main.py", line=15))
+    made += make.artifact("dynamo_graph_break_reason", text, id="0/0") + make.compile("0/0", make.tensor(10, 8))
+    made += make.compile("1/0", make.tensor(10, 8), name="layer", line=30)
+    (step,) = steps_of(make.report(made + make.compile("2/0", make.tensor(10, 8), name="torch_dynamo_resume_in_layer_at_31", line=30)))
+    assert (step.kind, step.saving.most) == (StepKind.GRAPH_BREAK, 2)
+
+
 @pytest.mark.parametrize(
     ("file", "where", "level"),
     [("/opt/venv/lib/python3.11/site-packages/models/vits.py", ", called in library code (vits.py:20)", "low"), ("main.py", "", "medium")],
