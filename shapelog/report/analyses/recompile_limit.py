@@ -210,9 +210,11 @@ def _last_reason(explained: Explanations, frame: Frame, hit: Compile, is_known: 
     """Why the call that was refused needed another entry, where that is all that is known of the frame."""
     own = explained.of_frame(frame)
     if is_known:
-        sentences = {cause.sentence for item in own for cause in item.causes[:1]}
-        is_all = len(own) == 1 or all(item.compile.outcome is Outcome.LIMIT for item in own)
-        return sentences.pop() if is_all and len(sentences) == 1 else ""
+        refused = [item for item in own if item.compile.outcome is Outcome.LIMIT]
+        sentences = {cause.sentence for item in refused for cause in item.causes[:1]}
+        shown = {cause.axis for item in own if item.compile.outcome is not Outcome.LIMIT for cause in item.causes}
+        is_new = not any(cause.axis in shown for item in refused for cause in item.causes[:1])
+        return sentences.pop() if is_new and len(sentences) == 1 else ""
     if hit.reasons and hit.reasons[0].family in ("unexpected", "guard_error"):
         return next((cause.sentence for item in own for cause in item.causes), "")
     return (cut(one_line(hit.reasons[0].code), _LONGEST) or "blank, PyTorch gives none") if hit.reasons else ""

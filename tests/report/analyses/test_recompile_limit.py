@@ -133,3 +133,12 @@ def test_the_hits_of_the_lab_name_what_ate_the_entries(name: str, axis: str) -> 
 
 def test_a_healthy_program_hits_nothing() -> None:
     assert [item for item in report_of("lab/no_recompiles.log.gz").findings if item.rule.code in ("SL401", "SL402")] == []
+
+
+def test_the_last_reason_is_given_where_no_recompilation_before_it_had_that_cause() -> None:
+    def sentence(reason: str) -> str:
+        (finding,) = found(sized(8) + make.refused("0/8", reason))
+        return finding.sentence
+
+    assert sentence("0/7: G['step'] == 7").endswith("; the last reason: the global int step was 7 and has changed")
+    assert "the last reason" not in sentence("0/7: tensor 'x' size mismatch at index 0. expected 9, actual 10")
