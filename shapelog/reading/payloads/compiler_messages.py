@@ -16,6 +16,7 @@ Stacks of the user's code are written as Python writes them, below ``User code t
 import ast
 import re
 from collections.abc import Collection, Iterator
+from itertools import takewhile
 from typing import NamedTuple
 
 from shapelog.grouping import grouped
@@ -133,7 +134,7 @@ _FAILED_OPERATION = re.compile(r"Failed running call_\w+ (?:<(?:built-in )?[a-z]
 _FAILED_ON_ONE_LINE = re.compile(_FAILED_OPERATION.pattern.replace(r"\(.*\):", r"\(\*\(.*\), \*\*\{[^{}]*\}\):") + r"\s+(\S.*)")
 _CALLED = re.compile(r"call_\w+ (?:<(?:built-in )?[a-z]+ ([\w.]+)[^>]*>|([\w.]+))\(")
 # The same since torch 2.7, from 2.9 on as an explanation.
-_FAILED_ON_FAKE_TENSORS = re.compile(r"Dynamo failed to run FX node with fake tensors: (call_\w+ .*): got (\w+)\((.*)\)", re.S)
+_FAILED_ON_FAKE_TENSORS = re.compile(r"Dynamo failed to run FX node with fake tensors: (?:(call_\w+ .*): |\.\.\. )got (\w+)\((.*)\)", re.S)
 _ON_FAKE_TENSORS = " (on fake tensors, from "
 # What follows, without a space between, where an entry does not accept the call that it was compiled for.
 _OWN_GUARD = "Guard fail reason: "
@@ -298,7 +299,7 @@ def _one_break(text: str) -> CompilerMessage:
         by_name.setdefault(name, []).append(" ".join(filter(None, lines)))
     explanation, hints = by_name.get("Explanation", [""])[0], tuple(filter(None, by_name.get("Hint", ())))
     if not title and explanation:  # what was met is cut off
-        return CompilerMessage(parts[0][1][0], "", hints)
+        return CompilerMessage(" ".join(takewhile(bool, parts[0][1])), "", hints)
     what, own_guard = _own_guard(title)
     context = by_name.get("Developer debug context", [""])[0][:_LONGEST_CONTEXT]
     if _ON_PURPOSE.match(what):
@@ -335,7 +336,7 @@ def _hints_of_skipped(found: re.Match[str]) -> tuple[str, ...]:
 def _error_first(explanation: str) -> str:
     """Of an operation that failed on fake tensors: the error, then the operation with its arguments, which may be long."""
     found = _FAILED_ON_FAKE_TENSORS.fullmatch(explanation)
-    return f"{found[2]}: {_argument(found[3])}{_ON_FAKE_TENSORS}{found[1]})" if found else explanation
+    return f"{found[2]}: {_argument(found[3])}{_ON_FAKE_TENSORS}{found[1]})" if found and found[1] else explanation
 
 
 def _argument(text: str) -> str:
@@ -455,7 +456,7 @@ def _title(lines: list[str]) -> str:
     if kernel := _uncompiled_kernel(lines) or _uncompiled_source(lines):
         return kernel
     if lines[0].endswith("raised:") and len(lines) > 1:
-        return _with_next(f"{lines[0]} {lines[1]}", lines[2:])
+        return _COMMAND.sub(r"\1 …\2", _with_next(f"{lines[0]} {lines[1]}", lines[2:]))
     if outside := _OUTSIDE.fullmatch(lines[0].rstrip(".")):
         return f"a size of {outside[1]} is{OUTSIDE_OF_RANGE} that is marked or declared, {outside[2]} to {outside[3]}"
     operation = _FAILED_OPERATION.fullmatch(lines[0]) or _FAILED_ON_ONE_LINE.fullmatch(lines[0])
@@ -463,13 +464,18 @@ def _title(lines: list[str]) -> str:
     if operation and error:
         return f"{operation[1] or operation[2]} failed: {_asked(error[0])}"
     on_fake_tensors = _FAILED_ON_FAKE_TENSORS.fullmatch(lines[0])
-    called = _CALLED.match(on_fake_tensors[1]) if on_fake_tensors else None
-    if on_fake_tensors and called:
-        return f"{called[1] or called[2]} failed: {on_fake_tensors[2]}: {_argument(on_fake_tensors[3])}"
-    line = _asked(_unquoted(lines[0]))
+    called = _CALLED.match(on_fake_tensors[1] or "") if on_fake_tensors else None
+    if on_fake_tensors and (called or not on_fake_tensors[1]):
+        what = called[1] or called[2] if called else "an operation on fake tensors"
+        return f"{what} failed: {on_fake_tensors[2]}: {_argument(on_fake_tensors[3])}"
+    line = _COMMAND.sub(r"\1 …\2", _asked(_unquoted(lines[0])))
     advice = _INLINE_HINT.match(line)
     # What was met comes first, also where the text begins with advice.
     return line[advice.end() :].lstrip(". ") or line if advice else in_words(_with_next(line, lines[1:]))
+
+
+# A program that Inductor or Triton ran, with more arguments than a sentence has room for.
+_COMMAND = re.compile(r"(\bCommand '\['[^'\n]{1,300}',)(?: '[^'\n]*',?){3,}(\]' (?:returned|died)\b)")
 
 
 def _unquoted(line: str) -> str:
@@ -515,13 +521,13 @@ def _asked(line: str) -> str:
 
     Where it is given as it came out for an example, which is True or False, the expression is in the notes.
     """
-    found = _ASKED.search(line)
+    found = _ASKED.search(line) or _OLD_ASKED.search(line)
     if not found:
         return line
     expression = found["expression"].strip()
     if expression in ("True", "False"):
         expression = found["unhinted"] or expression
-    return f"{found['what']}{expression}"
+    return f"{found.groupdict().get('what', _COULD_NOT_GUARD)}{expression}"
 
 
 TRITON_STOPPED = "Triton cannot compile"
@@ -546,6 +552,12 @@ _ASKED = re.compile(
     r"(?P<what>\bCould not [\w ]{1,60} data-dependent expression )(?P<expression>.*?)"
     r"(?:\.? {0,9}\(unhinted: (?P<unhinted>.*?)\)(?:\.? {0,9}\(Size-like symbols: .*|[. ]*$)"
     r"|\.? {0,9}\((?:unhinted|Size-like symbols): .*|$)"
+)
+# The same as torch 2.0 and 2.1 wrote it.
+_COULD_NOT_GUARD = f"Could not guard on {_DATA_DEPENDENT} "
+_OLD_ASKED = re.compile(
+    r"It appears that you're trying to get a value out of symbolic int/float whose value is data-dependent .*"
+    r"The expression we were trying to evaluate is (?P<expression>.*?)(?: \(unhinted: (?P<unhinted>.*?)\))?\.(?:\s|$)"
 )
 _CAUSE = re.compile(
     r"(?:^|(?<=[\w.]))Caused by: (?:(?P<code>[^\n#]{1,400})# |\()"

@@ -47,7 +47,7 @@ _OF_ANY_PROGRAM = ("Unsupported", "UserError")
 _OF_DYNAMO = re.compile(
     r"\w+Variable\b|\bcall_(?:function|method|module)\b|^from user code:|TORCH_LOGS|TORCHDYNAMO|torch[/\\](?:_dynamo|_?export)\b", re.M
 )
-_EXPLANATION = re.compile(r"^(?P<message>[ \t]*Explanation: .*?)^\s*from user code:", re.M | re.S)
+_EXPLANATION = re.compile(r"^(?P<message>(?:\S[^\n]*\n)?[ \t]*Explanation: .*?)^\s*from user code:", re.M | re.S)
 # What PyTorch logs with a stack where it goes on (``symbolic_shapes.py``).
 _ASSUMED = re.compile(r"\bdue to data dependency, it was assumed to be ")
 NOT_CONVERTED = re.compile(  # before 2.0, there is no "line"
@@ -93,7 +93,7 @@ _IN_OWN_WORDS = {
     ),
     "TritonMissing": re.compile(r"Cannot find a working triton installation[^\n]*"),
     "GPUTooOldForTriton": re.compile(r"Found [^\n]{1,200} which is too old to be supported by the triton GPU compiler[^\n]*"),
-    "TorchRuntimeError": re.compile(r"Dynamo failed to run FX node with fake tensors: call_\w.*", re.S),
+    "TorchRuntimeError": re.compile(r"Dynamo failed to run FX node with fake tensors: (?:call_\w|\.{3} got \w).*", re.S),
 }
 # The class of any exception, perhaps behind words of the program's own.
 _CLASS = re.compile(r"\b[A-Z]\w{0,80}(?:Error|Exception): ")

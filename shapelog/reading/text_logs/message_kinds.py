@@ -60,6 +60,8 @@ CHAINS = re.compile(r"\s*(?:The above exception was the direct cause|During hand
 _IGNORED = ("Skipping guard ", "lru_cache_stats ", "produce_guards", "marking ", "eval_")
 # Below the title of a graph break, or the first line left of an exception.
 _EXPLAINS = re.compile(r"\s*Explanation: \S")
+# What somebody may have made an item of a list; a sentence of theirs ends with a sign.
+_TITLE = re.compile(r"(?:[-*] )?([A-Z]\S* [^:;\u3000-\uffff]{2,150}[^\s.:;,!?])\s*$")
 # The first line left of an old graph break, which PyTorch logs without an artifact.
 _SETTING = re.compile(r"\s*torch\._dynamo\.config\.capture_\w+ = True\s*$")
 # What PyTorch's exceptions are known by where their class is not there: a sentence with what it is about.
@@ -68,7 +70,7 @@ _OWN_WORDS = (
     r"(?=\(|-?\d|[A-Z]\w{0,20}\(|\w?[uzs]\d|True|False)|Guard failed on the same frame it was created"
     r"|Guard check failed: \d{1,9}/\d{1,9}:|AssertionError: Guard check failed:"
     r"|Cannot find a working triton installation|\bwhich is too old to be supported by the triton GPU compiler"
-    r"|^\s*(?:[-*] )?You marked \S.{0,200} as dynamic\b|Dynamo failed to run FX node with fake tensors: call_\w"
+    r"|^\s*(?:[-*] )?You marked \S.{0,200} as dynamic\b|Dynamo failed to run FX node with fake tensors: (?:call_\w|\.{3} got \w)"
 )
 # Below the user's stack: the end of the message about a value of the data, and of any other exception.
 BELOW_STACK = (
@@ -163,7 +165,10 @@ _CONTINUES = {
         r"|\s*(?:mismatch |at index |index \d|expected |actual )|\d{1,18}(?:\. expected |, actual |\.?\s*$)"
         r"|\S+ rank mismatch"
     ),
-    MessageKind.EXPLANATION: re.compile(r"\s|$|Op Count|Break [Rr]easons|\d+\. "),
+    MessageKind.EXPLANATION: re.compile(
+        r"\s|$|Op Count|Break [Rr]easons|\d+\. |Reason: |User Stack:|<FrameSummary"
+        r"|Explanation: |Hint: |Developer debug context: |For more details "
+    ),
     MessageKind.PROFILE: re.compile(r""),
     MessageKind.BARE_REASON: re.compile(r"(?!)"),  # others, below it
     MessageKind.CAPTURE: re.compile(r"(?!)"),
@@ -191,6 +196,7 @@ _OF_IPYTHON = re.compile(
 )
 _CLASS = re.compile(r"\b[A-Z]\w{0,80}(?:Error|Exception|Unsupported|Failed|Interrupt): ")
 _EXCEPTION = re.compile(r"[A-Za-z_][\w.]{0,200}: ")
+_RULE = re.compile(r"[=_-]{5}")
 _STACK_HEADING = re.compile(r"\W{0,8}Stack Trace\W{0,8}$")
 _AFTER_BLANK = {
     MessageKind.RECOMPILES: re.compile(r"\s*(?:triggered by|guard \d+ fail|- )"),
@@ -241,6 +247,12 @@ def titles_break(text: str, below: str) -> bool:
     return _EXPLAINS.match(below) is not None and text[:1].strip() != "" and not text.startswith(_IGNORED)
 
 
+def title_in(text: str, below: str) -> str:
+    """The title of an exception without its class and without a head, where PyTorch explains it in the line ``below``; "" for others."""
+    title = _TITLE.match(text) if _EXPLAINS.match(below) else None
+    return title[1] if title else ""
+
+
 def goes_on(kind: MessageKind, text: str, begins: MessageKind) -> bool:
     """Whether a line without a head, which by itself would begin a message of the kind ``begins``, goes on with one of another kind."""
     if kind not in _CONTINUES or begins is MessageKind.INDUCTOR:
@@ -275,6 +287,11 @@ def goes_on_after_blank(kind: MessageKind, text: str) -> bool:
 def is_cut_off(kind: MessageKind, text: str) -> bool:
     """Whether the first line that a log has of a message is not the one that begins it."""
     return kind in _FIRST_WORDS and _FIRST_WORDS[kind] not in text
+
+
+def ends_words(text: str) -> bool:
+    """Whether a line ends the words of an exception that may be on several lines: an empty one, or a rule of a report."""
+    return not text.strip() or _RULE.match(text) is not None
 
 
 def ends_stack(text: str) -> bool:

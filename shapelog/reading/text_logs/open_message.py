@@ -6,6 +6,7 @@ from shapelog.reading.text_logs.lines.log_lines import Head
 from shapelog.reading.text_logs.message_kinds import (
     MessageKind,
     ends_stack,
+    ends_words,
     failure_goes_on,
     goes_on,
     goes_on_after_blank,
@@ -51,7 +52,7 @@ class OpenMessage:
 
     def begin(self, text: str, is_exception: bool = False) -> None:
         """Note whether the first line is an exception already, whose message may go on."""
-        if is_exception or (self.kind is MessageKind.FAILURE and is_in_own_words(text)):
+        if is_exception or (self.kind is MessageKind.FAILURE and (is_in_own_words(text) or text.rstrip().endswith("raised:"))):
             self.has_raised = self.is_in_words = True
 
     def takes(self, text: str, begins: MessageKind) -> bool:
@@ -81,5 +82,5 @@ class OpenMessage:
         if self.is_in_output:
             return True
         self.wrapped += 1
-        self.is_in_words = self.is_in_words and bool(text.strip()) and self.wrapped <= _MOST_WRAPPED[self.kind]
+        self.is_in_words = self.is_in_words and not ends_words(text) and self.wrapped <= _MOST_WRAPPED[self.kind]
         return failure_goes_on(text) or (self.is_in_words and begins in (MessageKind.OTHER, MessageKind.FAILURE))

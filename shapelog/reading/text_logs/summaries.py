@@ -11,6 +11,7 @@ from shapelog.reading.text_logs.messages import LoggedCode, LoggedLine, Recompil
 _BREAK_REASON = re.compile(r"^\s*Break Reason \d{1,9}:\s*(?P<reason>.*)$")  # a person may have joined two lines
 _OLD_BREAK_REASON = re.compile(r"^\s{0,8}\d{1,9}\. (.*\S)")
 _FRAME_SUMMARY = re.compile(r"<FrameSummary file (?P<file>[^>]*), line (?P<line>\d{1,9}),? in (?P<name>[^>]*)>")
+_HEADS_STACK = re.compile(r"\s*(?:User Stack:\s*$|<FrameSummary)")
 _BELOW_BREAKS = re.compile(r"^(?:Ops per Graph|Out Guards)\b")
 # A person may have copied a part of ``GraphCompileReason(...)``.
 _BREAK_AS_OBJECT = re.compile(
@@ -58,7 +59,7 @@ def explained_breaks(lines: Iterable[str]) -> Iterator[BreakText]:
             place = place._replace(code=line.strip())
         elif reason is not None and (found := _FRAME_SUMMARY.search(line)):
             place = LoggedLine(found["file"], int(found["line"]), found["name"])
-        elif reason is not None and place is None and line.strip() != "User Stack:":
+        elif reason is not None and place is None and not _HEADS_STACK.match(line):
             reason.append(line)
 
 

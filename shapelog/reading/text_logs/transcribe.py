@@ -36,6 +36,7 @@ from shapelog.reading.text_logs.message_kinds import (
     is_in_stack,
     kind_of,
     kind_of_plain,
+    title_in,
     titles_break,
 )
 from shapelog.reading.text_logs.messages import (
@@ -214,7 +215,7 @@ class Transcriber:
             above = self._message_above(number) if heads_user_stack(text) else []
             if kind is MessageKind.FAILURE:
                 self._finish_warnings()
-                above = self._stack_above(number) if follows_stack(text) else above
+                above = self._title_above(text) or (self._stack_above(number) if follows_stack(text) else above)
             is_quoted = kind is MessageKind.FAILURE and (names_exception(text) or heads_user_stack(text))
             message = self._last = self._open[_PLAIN] = OpenMessage(None, kind, number - len(above), [*above, text], has_raised=is_quoted)
             message.begin(text, is_exception=kind is MessageKind.FAILURE and is_exception_alone(text))
@@ -238,6 +239,11 @@ class Transcriber:
         own = next((at for at in range(len(lines) - 1, -1, -1) if is_exception(lines[at])), None)
         own = own if own is not None else next((at for at in range(len(lines) - 1, -1, -1) if lines[at].strip()), len(lines))
         return lines[own:]
+
+    def _title_above(self, text: str) -> list[str]:
+        """The title in the line right above one that explains it."""
+        title = title_in(self._above[-1][1], text) if self._above else ""
+        return [title] if title else []
 
     def _stack_above(self, number: int) -> list[str]:
         """The stack above a line, perhaps with an empty line between, where it has lost its heading."""

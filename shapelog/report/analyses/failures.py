@@ -58,6 +58,7 @@ _LEAVE_OUT_LOOP = "rewrite it, or wrap the whole loop around it in a function wi
 _OTHER_BACKEND = (
     'this is an error in the compiler: update PyTorch, compile this code with backend="{}", or wrap it in torch.compiler.disable'
 )
+_LEAVE_TO_PYTHON = "Dynamo calls this an error of its own: update PyTorch, or wrap the code that it stops at in torch.compiler.disable"
 _OF_NAMED_BACKEND = "the backend {} raises this: fix or update it, use another one, or wrap this code in torch.compiler.disable"
 _NAMED = re.compile(r"backend='(?!inductor'|aot_eager|eager')([^'\n]{1,80})' raised:")
 # What an error asks for: a setting of the compiler or of the environment. Others only show more, or hide the error.
@@ -75,9 +76,17 @@ _OTHER_TRITON = (
     "update PyTorch and Triton; if the line casts to or from a type that this GPU lacks, such as fp8, use another dtype; or compile "
     'this code with backend="aot_eager", or wrap it in torch.compiler.disable'
 )
+_BY_COMPILER = (
+    "look at what {} printed above this error, or run its command: most often a header is missing, such as Python.h of Python's "
+    "development package, or libcuda.so of the GPU's driver"
+)
 # What Inductor needs on the machine, and cannot find.
 _NOT_INSTALLED = (
     (re.compile(r"Compiler: (\S+) is not found"), "install the C++ compiler {} or put it on PATH, or name another one in CXX"),
+    (
+        re.compile(r"CalledProcessError: Command '?\[?'?[^'\s]*?((?:[\w-]+-)?(?:[gt]?cc|[gc]\+\+|clang(?:\+\+)?)(?:-\d+)?(?:\.exe)?)'"),
+        _BY_COMPILER,
+    ),
     (re.compile(r"Failed to find C compiler"), "install a C compiler, which Triton calls, or name one in CC"),
     (
         re.compile(r"FileNotFoundError: .*: '((?:[\w-]+-)?(?:g?cc|[gc]\+\+|clang(?:\+\+)?|icp?x|nvcc|hipcc)(?:-\d+)?)'"),
@@ -332,6 +341,8 @@ def _by_stage(compile: Compile, message: CompilerMessage) -> str:
         return _LEAVE_OUT_LOOP if message.is_in_loop else _LEAVE_OUT
     # which backend="aot_eager" runs as well
     is_in_aot = found == "AOTAutograd" or _AOT_EAGER in f"{compile.metrics.fail_reason}{compile.error}"
+    if found == _TYPES["InternalTorchDynamoError"]:
+        return _LEAVE_TO_PYTHON
     if found not in _OF_BACKEND:
         return ""
     if named := _SETTING.search(message.title):

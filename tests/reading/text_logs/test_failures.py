@@ -1103,3 +1103,94 @@ def test_a_word_of_another_program_is_no_error_of_inductor(tmp_path: Path) -> No
 def test_a_function_that_torchdynamo_before_2_0_did_not_convert_is_named(line: str, front: str, tmp_path: Path) -> None:
     (found,) = failures(f"I see\n\n{front}{line}\n\nand then no trace.\n", tmp_path)
     assert (found.sentence, str(found.place)) == ("f failed to compile: the exception is missing from the log", "/srv/a.py:99")
+
+
+LOST_MARGIN = """backend='inductor' raised:
+CompilationError: at 3:7:
+def triton_(in_ptr0, XBLOCK : tl.constexpr):
+x0 = tl.program_id(0)
+tmp1 = tmp0.to(tl.float32)
+^
+
+Set TORCH_LOGS="+dynamo" and TORCHDYNAMO_VERBOSE=1 for more information
+"""
+
+
+@pytest.mark.parametrize("front", ["", "SamplerCustom\n", "BackendCompilerFailed: "])
+def test_a_kernel_without_its_margin_has_the_line_that_triton_stopped_at(front: str, tmp_path: Path) -> None:
+    (found,) = failures(front + LOST_MARGIN, tmp_path)
+    assert found.sentence.endswith("backend='inductor' raised: Triton cannot compile `tmp1 = tmp0.to(tl.float32)`, line 3 of a kernel")
+
+
+def test_a_rule_of_a_report_is_no_message_of_a_backend(tmp_path: Path) -> None:
+    (found,) = failures(f"E   backend='inductor' raised:\n{'=' * 30} 1 failed in 3s {'=' * 30}\n", tmp_path)
+    assert found.sentence.endswith("the exception is missing from the log")
+
+
+EXPLAINED = (
+    "  Explanation: Dynamo does not know how to trace builtin operator `print` with\n               argument types ['str']\n  ...\n"
+    'from user code:\n   File "/srv/a.py", line 5, in f\n    print("hi")\n'
+)
+
+
+@pytest.mark.parametrize("above", ["", "The error:\n\n"])
+@pytest.mark.parametrize("bullet", ["", "- ", "* "])
+def test_the_line_above_an_explanation_is_its_title(bullet: str, above: str, tmp_path: Path) -> None:
+    (found,) = failures(f"{above}{bullet}Failed to trace builtin operator\n{EXPLAINED}", tmp_path)
+    assert found.sentence.endswith("(tracing the code): Failed to trace builtin operator")
+    assert found.message.explanation == "Dynamo does not know how to trace builtin operator `print` with argument types ['str']"
+
+
+@pytest.mark.parametrize("above", ["", "What I see:\n", "SamplerCustom\n", "It fails when I run this.\n"])
+def test_another_line_above_an_explanation_is_no_title(above: str, tmp_path: Path) -> None:
+    (found,) = failures(above + EXPLAINED, tmp_path)
+    assert found.sentence.endswith(": Dynamo does not know how to trace builtin operator `print` with argument types ['str']")
+
+
+@pytest.mark.parametrize("unhinted", ["", " (unhinted: Eq(i0, 0))"])
+def test_what_torch_2_0_asked_of_a_value_of_the_data_is_in_the_words_of_later_versions(unhinted: str, tmp_path: Path) -> None:
+    message = (
+        "It appears that you're trying to get a value out of symbolic int/float whose value is data-dependent (and thus we do not know the "
+        f"true value.)  The expression we were trying to evaluate is Eq(i0, 0){unhinted}.  Scroll up to see where each originally occurred."
+    )
+    (found,) = failures(f"torch.fx.experimental.symbolic_shapes.GuardOnDataDependentSymNode: {message}\n", tmp_path)
+    assert found.sentence.endswith(": Could not guard on data-dependent expression Eq(i0, 0)")
+    assert found.remedy.startswith("assert what always holds of this value with torch._check")
+
+
+@pytest.mark.parametrize("compiler", ["/usr/bin/gcc", "x86_64-linux-gnu-gcc-12", "C:\\\\triton\\\\runtime\\\\tcc\\\\tcc.exe"])
+def test_a_compiler_that_failed_is_named_without_its_arguments(compiler: str, tmp_path: Path) -> None:
+    command = ", ".join(f"'{part}'" for part in (compiler, "/tmp/a/main.c", "-O3", "-shared", "-lcuda", "-I/usr/include/python3.11"))
+    error = f"CalledProcessError: Command '[{command}]' returned non-zero exit status 1."
+    (found,) = failures(f"torch._inductor.exc.InductorError: {error}\n", tmp_path)
+    assert found.sentence.endswith(f": CalledProcessError: Command '['{compiler}', …]' returned non-zero exit status 1.")
+    assert found.remedy.startswith(f"look at what {compiler.rpartition('/')[2].rpartition(chr(92))[2]} printed above this error")
+
+
+def test_an_operation_that_a_person_left_out_has_its_error(tmp_path: Path) -> None:
+    error = "Dynamo failed to run FX node with fake tensors: ... got RuntimeError('no engine')"
+    (found,) = failures(f"`Error in Phase 1: {error}`\n", tmp_path)
+    assert found.sentence.endswith(": an operation on fake tensors failed: RuntimeError: no engine")
+
+
+def test_what_dynamo_calls_an_error_of_its_own_is_not_to_be_fixed(tmp_path: Path) -> None:
+    (found,) = failures("torch._dynamo.exc.InternalTorchDynamoError: TypeError: cannot create weak reference\n", tmp_path)
+    assert found.remedy.startswith("Dynamo calls this an error of its own: update PyTorch, or ")
+
+
+TOO_LARGE = (
+    "torch._dynamo.exc.BackendCompilerFailed: backend='inductor' raised:\nOutOfResources: out of resource: shared memory\n\n"
+    'Set TORCH_LOGS="+dynamo" and TORCHDYNAMO_VERBOSE=1 for more information\n'
+)
+
+
+@pytest.mark.parametrize("form", ["{!r}", "{{'message': {!r}, 'text': 'a\\n'}}", "> {{'message': {!r}", "Result(error={!r})", "[{!r}"])
+@pytest.mark.parametrize("text", [TOO_LARGE, TOO_LARGE.replace("'", '"'), f"it's:\n{TOO_LARGE}"])
+def test_an_exception_that_a_program_printed_as_a_string_has_its_lines(text: str, form: str, tmp_path: Path) -> None:
+    (found,) = failures(form.format(text.replace('"inductor"', "'inductor'")) + "\n", tmp_path)
+    assert found.sentence.endswith("backend='inductor' raised: OutOfResources: out of resource: shared memory")
+
+
+def test_a_string_whose_end_is_cut_off_has_its_lines(tmp_path: Path) -> None:
+    (found,) = failures(f"{TOO_LARGE!r}"[:-60] + "\n", tmp_path)
+    assert found.sentence.endswith("raised: OutOfResources: out of resource: shared memory")

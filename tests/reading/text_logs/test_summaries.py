@@ -104,3 +104,33 @@ def test_a_reason_on_the_line_of_its_number_and_a_comma_behind_the_line_are_read
     assert (first.reason, first.place) == ("builtin: print", None)
     assert second.place is not None
     assert (second.place.file, second.place.line, second.place.name) == ("model.py", 88, "forward")
+
+
+WITH_MARGIN = """Graph Count: 3
+Graph Break Count: 2
+Op Count: 8
+Break Reasons:
+  Break Reason 1:
+    Reason: builtin: print [<class 'torch._dynamo.variables.constant.ConstantVariable'>] False
+    User Stack:
+      <FrameSummary file /srv/a.py, line 7 in f>
+  Break Reason 2:
+    Reason: Data-dependent branching
+  Explanation: Detected data-dependent branching.
+  Hint: Use `torch.cond` to express dynamic control flow.
+    User Stack:
+      <FrameSummary file /srv/a.py, line 9 in f>
+Ops per Graph:
+  Ops 1:
+"""
+
+
+@pytest.mark.parametrize("end", ["Ops per Graph", "file /srv/a.py, line 9"])
+def test_a_page_may_have_taken_the_margin_of_the_breaks(end: str, tmp_path: Path) -> None:
+    path = tmp_path / "run.txt"
+    text = WITH_MARGIN.partition(end)[0]
+    path.write_text("".join(f"{line.lstrip()}\n" for line in text.splitlines()), encoding="utf-8")
+    first, second = (item for frame in load(path).frames for compile in frame.compiles for item in compile.breaks)
+    assert (first.message.title, first.message.stack[0].line) == ("Dynamo cannot trace the builtin print", 7)
+    assert second.message.title == "Data-dependent branching"
+    assert second.message.explanation in ("Detected data-dependent branching.", "")

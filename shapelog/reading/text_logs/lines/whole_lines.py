@@ -7,6 +7,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from shapelog.reading.text_logs.lines.copied import as_written
+from shapelog.reading.text_logs.lines.escaped import with_line_breaks
 from shapelog.reading.text_logs.lines.exports import exported_lines
 from shapelog.reading.text_logs.lines.leads import lead_of
 
@@ -42,7 +43,7 @@ def whole_lines(chunks: Iterable[bytes]) -> Iterator[WholeLines]:
             return
     if first:
         text = _BLANKS_OF_PAGES.sub(" ", first.decode("utf-8", "surrogateescape"))
-        first = exported_lines(text).encode("utf-8", "surrogateescape")
+        first = with_line_breaks(exported_lines(text)).encode("utf-8", "surrogateescape")
         lead = lead_of(first)
         text = (lead.sub(b"", first) if lead else first).decode("utf-8", "surrogateescape")
         yield WholeLines((as_written(text.removesuffix("\n")) + "\n").encode("utf-8", "surrogateescape"))
