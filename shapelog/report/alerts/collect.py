@@ -384,6 +384,7 @@ class _AlertBuilder(NamedTuple):
             times += f", {seconds(lost)}"
         source_line = self.found.repository.source_line(place.file, place.line) if place else None
         lines = self._lines(title, occurrences, source_line, place.code if place else "")
+        is_elsewhere = inside is not place or lines.source_line != source_line
         axes = (reasons[0] if is_first or not place else f"{reasons[0]} at {place.code or f'line {place.line}'}",)
         return Alert(
             rule=rule,
@@ -403,7 +404,7 @@ class _AlertBuilder(NamedTuple):
             occurrences=occurrences,
             fingerprint=self._fingerprint(rule, axes),
             messages=(message,) if message else (),
-            notes=(_stopped_at(inside),) if inside and inside is not place else constant_floats(reasons[0], restarted),
+            notes=(_stopped_at(inside),) if inside and is_elsewhere else constant_floats(reasons[0], restarted),
         )
 
     def _compiles_of(self, findings: Iterable[Finding]) -> Iterator[WeightedCompile]:
@@ -450,6 +451,8 @@ class _AlertBuilder(NamedTuple):
         if first.is_library:
             lines.reverse()
         chosen = source_line or (lines[0].place if lines else None)
+        if source_line is None and chosen:  # that of code without a file, as PyTorch generates it
+            snippet = ""
         if not snippet and called and chosen == call:
             snippet = called.code
         return _Lines(chosen, snippet.strip(), tuple(line for line in lines if line.place != chosen))

@@ -233,6 +233,19 @@ def test_a_break_in_a_library_is_placed_on_the_line_of_the_user_that_calls_it(fi
     assert alert.notes == (("Dynamo stopped at modules/linear.py:108: own(x)",) if is_users else ())
 
 
+def test_a_break_in_generated_code_quotes_the_line_of_the_call() -> None:
+    """The generated code lies in no file, so that the call is the place of the alert."""
+    text = "Graph break in user code at <eval_with_key>.4:32\nGraph Break Reason: no proxy\nUser code traceback:\n"
+    text += '  File "<eval_with_key>.4", line 32, in forward\n    h = ops.add(x)\n'
+    made = make.trace(
+        artifact("dynamo_graph_break_reason", text, id="0/0"), compiled("0/0", tensor(8, 16), file="<eval_with_key>.4", call=20)
+    )
+    alert = by_code(alerts_of(made))["SL501"]
+    assert alert.source_line is not None
+    assert (alert.source_line.file, alert.source_line.line, alert.snippet) == (make.MAIN, 20, "f(x)")
+    assert alert.notes == ("Dynamo stopped at <eval_with_key>.4:32: h = ops.add(x)",)
+
+
 def test_the_lines_that_call_are_counted() -> None:
     made = make.trace(*(compiled(f"0/{number}", tensor(8 + number, 16), call=call) for number, call in enumerate((20, 20, 30, 40))))
     (alert,) = [alert for alert in alerts_of(made).alerts if alert.rule.code == "SL101"]
