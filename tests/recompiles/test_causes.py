@@ -1849,7 +1849,10 @@ def a_class(name: str, number: int) -> str:
 
 @pytest.mark.parametrize(
     ("caller", "remedy"),
-    [("/usr/lib/python3.11/copy.py", "accept one graph for each class: library code calls this function with several"), (MODEL, "")],
+    [
+        ("/usr/lib/python3.11/copy.py", "accept one graph for each class: library code calls this function with several"),
+        (MODEL, "accept one graph for each class that this library code is called with"),  # the stack may lack the innermost calls
+    ],
 )
 def test_classes_that_a_library_passes_to_its_own_function_are_not_moved(caller: str, remedy: str) -> None:
     made = trace()
@@ -2755,6 +2758,50 @@ def test_another_class_of_the_same_name_is_to_be_defined_once_unless_pytorch_mak
     assert (cause.codes, cause.verdict) == (("SL310",), verdict)
     assert cause.sentence == f"cfg is an instance of a different class with the same name ({type})"
     assert cause.own_remedy.startswith(remedy)
+
+
+@pytest.mark.parametrize(
+    ("type", "remedy"),
+    [
+        ("torch.nn.utils.parametrize.ParametrizedLinear", "each parametrized module has a class of its own"),
+        ("torch.fx.graph_module.GraphModule.__new__.<locals>.GraphModuleImpl", "create the GraphModule once"),
+        ("app.Cfg", ""),
+    ],
+)
+def test_a_class_that_pytorch_makes_for_one_module_is_none_of_a_refused_call(type: str, remedy: str) -> None:
+    was = guard_tree(tensor_match(), guard_manager("L['m']", "TYPE_MATCH: ___check_type_id(L['m'], 7)", type=type))
+    last = make.refused("0/1", f"0/0: ___check_type_id(m, 7), type=<class '{type}'>")
+    cause = only(trace(compiled("0/0", tensor(10, 8), guards=was), last))
+    assert (cause.codes, cause.sentence.rpartition(" to ")[2]) == (("SL310",), "another type")
+    assert cause.own_remedy.startswith(remedy)
+    assert bool(cause.own_remedy) is bool(remedy)
+
+
+def test_a_tensor_that_pytorch_traces_with_is_no_type_to_avoid() -> None:
+    now = guard_tree(guard_manager("L['x']", "TYPE_MATCH: ___check_type_id(L['x'], 7)", type="FunctionalTensor"))
+    cause = only(two(guard_tree(tensor_match()), now, "___check_type_id(x, 7)", same=False))
+    assert (cause.codes, cause.verdict) == (("SL310",), Verdict.JUSTIFIED)
+    assert cause.own_remedy.startswith("accept one graph for calls that are traced")
+
+
+@pytest.mark.parametrize(("source", "remedy"), [("G['torch'].ops.lib.f", "register the operator once"), ("L['op']", "")])
+def test_an_operator_that_is_found_by_its_name_was_registered_again(source: str, remedy: str) -> None:
+    texts = (f"___check_obj_id({source}, {number}), type=<class 'torch._ops.OpOverloadPacket'>" for number in (7, 9))
+    was, now = (
+        guard_tree(tensor_match(), guard_manager(source, f"ID_MATCH: {text}", type="torch._ops.OpOverloadPacket")) for text in texts
+    )
+    cause = only(two(was, now, f"___check_obj_id({source}, 7), type=<class 'torch._ops.OpOverloadPacket'>"))
+    assert cause.codes == ("SL308",)
+    assert cause.own_remedy.startswith(remedy)
+    assert bool(cause.own_remedy) is bool(remedy)
+
+
+def test_an_array_of_numpy_with_a_size_of_one_takes_no_mark() -> None:
+    """It can be warmed up with another size, or be made a tensor."""
+    shapes = (tensor(size, 8, source="___from_numpy(L['x'])") for size in (1, 10))
+    cause = only(trace(*(compiled(f"0/{number}", shape) for number, shape in enumerate(shapes))))
+    assert cause.own_remedy.startswith("if only the warm-up has a size of 0 or 1, warm up with 2 or more; otherwise accept the extra graph")
+    assert "convert the array with torch.from_numpy and try torch._dynamo.decorators.mark_unbacked" in cause.own_remedy
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,8 @@ _OWN_CLASS = (
     "each parametrized module has a class of its own and needs its own graph: raise the recompile limit above their number; for inference, "
     "torch.nn.utils.parametrize.remove_parametrizations makes them plain modules"
 )
+# What AOTAutograd and make_fx trace with.
+_TRACING_TENSOR = "FunctionalTensor"
 # torch.fx makes a class for each module of a graph (``GraphModule.__new__``).
 _GRAPH_MODULE = "torch.fx.graph_module.GraphModule.__new__.<locals>."
 _ONE_GRAPH_MODULE = "create the GraphModule once and reuse it: torch.fx makes a class for each, which needs its own graph"
@@ -77,6 +79,9 @@ _BACKWARD = "L['backward_c_function']"
 _FORWARD_CLASS, _TORCH_CLASS = "_forward_cls", "type=<class 'torch."
 _FOR_LIBRARY = "accept one graph for each type: library code calls this function with several"
 _CLASS_FOR_LIBRARY = "accept one graph for each class: library code calls this function with several"
+_OPERATORS = frozenset({"OpOverload", "OpOverloadPacket"})
+_REGISTER_ONCE = "register the operator once, before the first compiled call: each registration makes a new object"
+_CLASS_IN_LIBRARY = "accept one graph for each class that this library code is called with"
 _FOR_BACKWARD = (
     "each torch.autograd.Function whose backward pass breaks the graph needs one of its own: raise the recompile limit above their number"
 )
@@ -142,7 +147,8 @@ def _identity(item: Violation, name: str, entry: CompileFacts, call: CompileFact
         after = short_type(str(item.actual).removeprefix(THE_CLASS))
         if before == after:
             return Classification(("SL308",), f"{name} is a new class {before}, not the one this was compiled for", remedy=_SAME_CLASS)
-        remedy = _CLASS_FOR_LIBRARY if _is_passed_by_library(item, call) else ""
+        in_library = _CLASS_IN_LIBRARY if is_library(call.compile.metrics.code_file) else ""
+        remedy = _CLASS_FOR_LIBRARY if _is_passed_by_library(item, call) else in_library
         return Classification(("SL311",), f"{name} changed from the class {before} to {after}", remedy=remedy)
     if _ENUM.search(expected):
         return Classification(("SL311",), f"{name} is a different member of the enum {short_type(expected)}")
@@ -156,7 +162,9 @@ def _identity(item: Violation, name: str, entry: CompileFacts, call: CompileFact
         return Classification(("SL311",), f"{name} changed between True and False")
     kind = f" ({with_article(short_type(expected))})" if expected and not expected.isdigit() else ""
     remedy = _OWN_OBJECT if _is_of_instance(item.source) else _ITSELF if name == "self" else "" if kind else _UNKNOWN_OBJECT
-    if expected == "torch.Tensor":
+    if kind and item.source.startswith("G[") and class_name in _OPERATORS:  # found by its name, which stayed
+        remedy = _REGISTER_ONCE
+    elif expected == "torch.Tensor":
         remedy = _ONE_OPTIMIZER if _IN_OPTIMIZER.search(call.compile.metrics.code_file) else _SAME_TENSOR
     elif re.search(rf"(?<![\w.])id\({re.escape(name)}\)", code_of(item)):
         remedy = _WITHOUT_ID
@@ -273,8 +281,14 @@ def _object_type(item: Violation, name: str, entry: CompileFacts, call: CompileF
         return Classification((code,), f"{name} changed {how}", verdict=Verdict.JUSTIFIED, remedy=_FOR_BACKWARD)
     if code == "SL310" and {before, after} == _WRAPPED_INT and call.is_in_backward and is_library(call.compile.metrics.code_file):
         return Classification((code,), f"{name} changed {how}", verdict=Verdict.JUSTIFIED, remedy=_EACH_WRAPPED)
+    if code == "SL310" and _TRACING_TENSOR in (short_type(before), short_type(after)):
+        return Classification((code,), f"{name} changed {how}", verdict=Verdict.JUSTIFIED, remedy=TRACED)
     if code == "SL310" and any(text.endswith(_FAKE_CONTEXT) for text in (before, after)):
         return Classification((code,), f"{name} changed {how}", verdict=Verdict.JUSTIFIED, remedy=_EACH_CONTEXT)
+    if code == "SL310" and not after and before.startswith(_PARAMETRIZED):  # whatever the call has, it is of another class
+        return Classification((code,), f"{name} changed {how}", verdict=Verdict.JUSTIFIED, remedy=_OWN_CLASS)
+    if code == "SL310" and not after and before.startswith(_GRAPH_MODULE):
+        return Classification((code,), f"{name} changed {how}", remedy=_ONE_GRAPH_MODULE)
     if code == "SL310" and _is_passed_by_library(item, call):
         return Classification((code,), f"{name} changed {how}", verdict=Verdict.JUSTIFIED, remedy=_FOR_LIBRARY)
     if code == "SL310" and _is_called(item, name) and "." in before and "." in after:  # types without a module are built in

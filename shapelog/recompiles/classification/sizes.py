@@ -29,6 +29,7 @@ EXPANDED_IN_BACKWARD = (
 )
 EXPANDED = "copy what expand() returns with contiguous(), or expand it in the compiled code"
 _ACCEPT = "accept the extra graph (PyTorch always specializes on 0 and 1), or"
+_WARM_UP = "if only the warm-up has a size of 0 or 1, warm up with 2 or more"
 _UNBACKED = "try torch._dynamo.decorators.mark_unbacked on the dimension"
 # Of a value that was on the stack where a graph break ended the code before.
 NO_BREAK = "remove the graph break that makes this value an input"
@@ -58,6 +59,8 @@ def size(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) ->
         remedy = _OWN_GRAPH
     elif is_zero_one and (item.actual in (0, 1) or item.source.is_unnamed):  # the first call had another size
         remedy = unbacked(item.source)
+    elif is_zero_one and item.source.startswith(FROM_NUMPY):
+        remedy = f"{_WARM_UP}; otherwise {unbacked(item.source)}"
     elif "SL202" in codes_of_pin and is_unrolled(f"{item.source}.size()[{dim}]", entry, call):
         remedy = UNROLLED
     tensor = call.input(item.source)
