@@ -1,7 +1,7 @@
 """Seconds of compiling, as a range: what a compile that becomes dynamic will take, from what the compiles of this run took.
 
-The first compile of a process pays for what later ones find done: imports, the probe of the compiler, precompiled headers, workers.
-What it took longer than the others of its code is taken for that.
+The first compile of a process pays for what later ones find done: imports, workers; and the first that builds kernels: the probe of
+the compiler, precompiled headers. What these took longer than the others of their code is taken for that.
 """
 
 import math
@@ -66,7 +66,7 @@ class Seconds:
 
 
 class Timed(Protocol):
-    """A compile, what it took on all ranks that its own represents, and whether it was the first of its process."""
+    """A compile, what it took on all ranks that its own represents, and whether it was a first one of its process."""
 
     @property
     def compile(self) -> Compile: ...
@@ -77,19 +77,26 @@ class Timed(Protocol):
 
 
 def first_compiles(trace: Trace) -> frozenset[Compile]:
-    """The first compile of each process: of those that went through Inductor, where any did."""
-    first: dict[tuple[int | None, int], Compile] = {}
+    """The first compile of each process, of those that went through Inductor where any did; and the first that built kernels."""
+    first: dict[tuple[int | None, int, bool], Compile] = {}
     for compile in sorted(trace.compiles, key=lambda compile: (compile.metrics.inductor is None, compile.order)):
         if compile.outcome is Outcome.COMPILED:
-            first.setdefault((compile.rank, compile.process), compile)
+            for has_kernels in {False, _builds_kernels(compile)}:
+                first.setdefault((compile.rank, compile.process, has_kernels), compile)
     return frozenset(first.values())
+
+
+def _builds_kernels(compile: Compile) -> bool:
+    """Whether Inductor built kernels: that takes most of its time. A graph of matrix products alone calls those of PyTorch."""
+    metrics = compile.metrics
+    return (metrics.codegen or 0.0) > (metrics.inductor or 0.0) / 2
 
 
 def when_dynamic(own: Timed, served: Sequence[Timed], others: Sequence[Timed]) -> Seconds:
     """What a compile will take once it is dynamic and serves these calls as well.
 
     The dynamic compiles among them are the measure, of these the ones with the most symbols; without one a static one is. ``others``
-    are the compiles of the same code, asked for of the first of a process: what that took longer than these, it takes again.
+    are the compiles of the same code, asked for of a first one of a process: what that took longer than these, it takes again.
     """
     dynamic = [item for item in served if _shows_dynamic(item)]
     most_symbols = max((len(item.compile.symbols) for item in dynamic), default=0)
@@ -120,7 +127,7 @@ def _from_static(own: Timed, others: Sequence[Timed]) -> Seconds:
 
 
 def _paid_once(first: Timed, others: Sequence[Timed]) -> Seconds:
-    """What the first compile of a process took longer than others of its code, without or with its backward graph: a dynamic compile
+    """What a first compile of a process took longer than others of its code, without or with its backward graph: a dynamic compile
     may make that together with the forward graph.
     """
     usual = [item.seconds for item in others]

@@ -112,7 +112,7 @@ def total_cost(costs: Sequence[Cost]) -> Cost:
 class Call(NamedTuple):
     """A call that was compiled or refused, and the ways in which an earlier entry would serve it.
 
-    ``seconds`` are those of all ranks that the frame represents; ``is_first`` the first compile of its process.
+    ``seconds`` are those of all ranks that the frame represents; ``is_first`` a first compile of its process.
     """
 
     compile: Compile

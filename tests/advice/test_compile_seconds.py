@@ -86,6 +86,18 @@ def test_the_first_compile_is_the_first_that_inductor_had() -> None:
     assert cost(trace(first, frame)).seconds == Seconds(14.1, 14.1)
 
 
+def test_the_first_compile_that_builds_kernels_pays_once_as_well() -> None:
+    """A graph of matrix products alone needs no compiler."""
+
+    def made(codegen: float) -> bytes:
+        first = static_sizes(7, frame=0, name="project", source="L['w']", seconds=3.0, **INDUCTOR, code_gen_time_s=codegen)
+        kernels = {"inductor_compile_time_s": 2.5, "code_gen_time_s": 2.4}
+        return trace(first, compiled("1/0", tensor(10, 8), seconds=14.0, **kernels), dynamic_size("1/1", 12, seconds=3.0, **kernels))
+
+    assert cost(made(0.1)).seconds == Seconds(17.0, 17.0)
+    assert cost(made(0.4)).seconds == Seconds(6.0, 6.0)
+
+
 def test_of_several_dynamic_compiles_the_ones_with_the_most_symbols_count() -> None:
     more = {"dynamic": [0, 1], "guards": guard_tree(tensor_match(size=(None, None)))}
     made = trace(
