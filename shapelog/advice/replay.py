@@ -41,7 +41,8 @@ class Cost:
     Where one entry serves every call that is recorded, also the one that hit the limit, it is expected to serve those after it too:
     what they may cost all the same is ``unexpected``, without their seconds. Refused calls that are served as far as their record shows,
     which has one failed guard for each entry, may be left: ``doubtful`` is how many. ``unsure`` are other calls that may: a tensor is
-    taken to be what another function returned, by its sizes, or the compile that goes may have served calls that left no records.
+    taken to be what another function returned, by its sizes, or the compile that goes may have served calls that left no records. These
+    calls took ``unsure_seconds``.
     ``replaced`` are calls that are not served if code outside puts other tensors in place of those that a function keeps.
     """
 
@@ -54,6 +55,7 @@ class Cost:
     unsure: int = 0
     replaced: int = 0
     forbidden: int = 0
+    unsure_seconds: float = 0.0
     kept: float = field(default=0.0, compare=False)
 
     @property
@@ -105,6 +107,7 @@ def total_cost(costs: Sequence[Cost]) -> Cost:
         unsure=sum([cost.unsure for cost in costs]),
         replaced=sum([cost.replaced for cost in costs]),
         forbidden=sum([cost.forbidden for cost in costs]),
+        unsure_seconds=math.fsum([cost.unsure_seconds for cost in costs]),
         kept=math.fsum([cost.kept for cost in costs]),
     )
 
@@ -181,6 +184,7 @@ class FramePlan:
         more = room * (1 + self.followers) if len(left) > 1 else 0
         in_doubt = {index for index, route in served.items() if route.is_doubtful(marks) or route.narrows(marks)}
         doubtful = [self.calls[index].compile.is_refused for index in in_doubt]
+        unsure = [self.calls[index].seconds for index in in_doubt if not self.calls[index].compile.is_refused]
         replaced = [index for index in served.keys() - in_doubt if served[index].may_be_replaced(marks)]
         return Cost(
             compiles=self.weight * (len(left) - hits - forbidden),
@@ -189,9 +193,10 @@ class FramePlan:
             more=self.weight * more,
             unexpected=0 if more else self.weight * room,
             doubtful=self.weight * sum(doubtful),
-            unsure=self.weight * (len(doubtful) - sum(doubtful)),
+            unsure=self.weight * len(unsure),
             replaced=self.weight * len(replaced),
             forbidden=self.weight * forbidden,
+            unsure_seconds=math.fsum(unsure),
             kept=self.fixed_seconds + math.fsum([call.seconds for call in left]),
         )
 
@@ -256,9 +261,10 @@ class Replay:
 
 
 def predicted(replayed: Replay | FramePlan, marks: Marks) -> Cost:
-    """What another run with these marks will cost; without any it is what was recorded."""
+    """What another run with these marks will cost; without any it is what was recorded. Compiles that may stay all the same take time."""
     cost = replayed.cost(marks)
-    return replace(cost, seconds=cost.seconds.in_another_run) if marks else cost
+    seconds = Seconds.total((cost.seconds, Seconds(0.0, cost.unsure_seconds)))
+    return replace(cost, seconds=seconds.in_another_run) if marks else cost
 
 
 def replay(explained: Explanations) -> Replay:

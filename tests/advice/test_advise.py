@@ -15,7 +15,7 @@ from vllm_traces import llama
 
 import shapelog
 from shapelog.advice.advise import Advice, advise
-from shapelog.advice.compile_seconds import Seconds
+from shapelog.advice.compile_seconds import RUN_TO_RUN, Seconds
 from shapelog.advice.marks import Mark, matches
 from shapelog.advice.replay import Cost, Replay, predicted, replay
 from shapelog.advice.savings import Savings
@@ -612,3 +612,12 @@ def test_compiles_that_may_stay_take_their_share_of_the_least_that_is_saved() ->
     assert (advice.before.compiles - advice.after.compiles, advice.after.unsure) == (4, 2)
     assert advice.avoidable_seconds.most is not None
     assert advice.avoidable_seconds.least == pytest.approx(advice.avoidable_seconds.most / 2, rel=0.01)
+
+
+def test_the_time_of_compiles_that_may_stay_is_part_of_the_estimate() -> None:
+    """The number is a range of two more, and so are the seconds."""
+    advice = advice_of("lab/encoder_decoder_dicts.log.gz")
+    assert advice.after.spread == 2
+    assert advice.after.unsure_seconds > 0
+    surely = advice.after.seconds.least * RUN_TO_RUN
+    assert advice.after.seconds.most == pytest.approx((surely + advice.after.unsure_seconds) * RUN_TO_RUN)
