@@ -90,9 +90,10 @@ class Verification:
 
     @property
     def timing(self) -> str:
-        """``measured 7.90 s, inside the estimate of 5.10-8.40 s``."""
+        """``12.4 s became 7.90 s, inside the estimate of 5.10-8.40 s``."""
         where = "inside" if self.seconds_hold else "outside"
-        return f"measured {seconds(self.comparison.now.seconds)}, {where} the estimate of {self.advice.after.seconds}"
+        before, after = self.advice.before.seconds, self.advice.after.seconds
+        return f"{before} became {seconds(self.comparison.now.seconds)}, {where} the estimate of {after}"
 
 
 def verify(before: Report, after: Report, advice: Advice, first: CommandResult, second: CommandResult) -> Verification:

@@ -103,7 +103,7 @@ def test_measured_seconds_are_judged_by_the_predicted_range() -> None:
     for measured, where in ((19.0, "inside"), (13.0, "outside"), (31.0, "outside")):
         found = verification(before, trace(dynamic_size("0/0", seconds=measured)))
         assert found.seconds_hold is (where == "inside")
-        assert found.timing == f"measured {measured:.1f} s, {where} the estimate of 13.3–30.0 s"
+        assert found.timing == f"23.0 s became {measured:.1f} s, {where} the estimate of 13.3–30.0 s"
 
 
 # It did not help.
