@@ -9,6 +9,8 @@ from itertools import pairwise
 
 # Of how many lines the form is taken, and of how many characters of each.
 _SAMPLED, _LONGEST = 1_000, 160
+# So few lines have the same beginning all of them.
+_FEW = 10
 # An empty line may have no more than the sign in front of it.
 _WORD = re.compile(rb"[^\s!-/:-@\[-`{-~]")
 _NUMBER = re.compile(rb"(?:^ +)?\d+")
@@ -20,6 +22,8 @@ _OF_PYTORCH = re.compile(
     rb"[VDIWEC]0 0:0|\[rank|\[default0\]|\[0-0-0 0:0:0,?0?\] (?:\[0/0|torch|$)|\[0-0-0 0:0:0,0\]$|torch[._/]"
     rb"|[Rr]ecording cuda|0/0|[\"'=]|\| \+-|\+- "
 )
+# What a launcher has in parentheses goes on behind that: ``(Worker pid=7)``.
+_OPEN = re.compile(rb"\([^()]*$")
 # It ends with a sign, or with a blank where a time is in it.
 _TIME = re.compile(rb".*0:0:0.*[ \t]", re.S)
 _ENDS = re.compile(rb".*(?:[\])}|:>+][ \t]?|\s-[ \t]|^\W{1,4}[ \t]|\t)", re.S)
@@ -28,6 +32,8 @@ _ENDS = re.compile(rb".*(?:[\])}|:>+][ \t]?|\s-[ \t]|^\W{1,4}[ \t]|\t)", re.S)
 def lead_of(text: bytes) -> re.Pattern[bytes] | None:
     """What at least four of five lines begin with, as it can be removed from each line; None where they have nothing in common."""
     lines = [line[:_LONGEST] for line in text.split(b"\n") if _WORD.search(line)]
+    if 3 < len(lines) < _FEW and len(lines[-1]) < min(map(len, lines[:-1])):
+        lines.pop()  # the text ends in it
     lines = lines if len(lines) <= 2 * _SAMPLED else lines[:_SAMPLED] + lines[-_SAMPLED:]
     masked = sorted(_LEVEL.sub(b"\x00", _NUMBER.sub(b"0", line)) for line in lines)
     if len(masked) < 3:
@@ -36,7 +42,7 @@ def lead_of(text: bytes) -> re.Pattern[bytes] | None:
     first, last = masked[some], masked[-1 - some]
     shared = first[: next((at for at, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), len(first))]
     own = _OF_PYTORCH.search(shared)
-    shared = shared[: own.start()] if own else shared
+    shared = _OPEN.sub(b"", shared[: own.start()]) if own else shared
     found = max(_TIME.match(shared), _ENDS.match(shared), key=lambda match: match.end() if match else -1)
     if found is None or not found[0].strip():
         return _line_numbers(lines[:_SAMPLED])

@@ -139,3 +139,13 @@ def test_a_comment_in_code_begins_each_line_and_an_empty_one_has_nothing_else() 
     lead = lead_of(text.encode())
     assert lead is not None
     assert lead.sub(b"", text.encode()).decode() == text.replace("# ", "").replace("#", "")
+
+
+@pytest.mark.parametrize("end", [b"", b"(Worker TP0 pid=18) ERR", b"(Wor"])
+@pytest.mark.parametrize("front", [b"vllm-1  | ", b"Nov 27 16:00:02 gpu01 vllm[4711]: "])
+def test_a_few_lines_of_which_the_last_is_cut_have_the_lead_of_the_others(front: bytes, end: bytes) -> None:
+    lines = [b"(Worker TP0 pid=18) ERROR 08-27 05:54:20 [a.py:602]   " + text for text in (b"run(x)", b'File "a.py"', b"f(y)", b"g()")]
+    whole = b"".join(front + line + b"\n" for line in lines)
+    found = lead_of(whole + (front + end if end else b""))
+    assert found is not None
+    assert found.sub(b"", whole).split(b"\n")[0] == lines[0]
