@@ -466,8 +466,8 @@ def _title(lines: list[str]) -> str:
     on_fake_tensors = _FAILED_ON_FAKE_TENSORS.fullmatch(lines[0])
     called = _CALLED.match(on_fake_tensors[1] or "") if on_fake_tensors else None
     if on_fake_tensors and (called or not on_fake_tensors[1]):
-        what = called[1] or called[2] if called else "an operation on fake tensors"
-        return f"{what} failed: {on_fake_tensors[2]}: {_argument(on_fake_tensors[3])}"
+        what = f"{called[1] or called[2]} failed: " if called else ""
+        return f"{what}{on_fake_tensors[2]}: {_argument(on_fake_tensors[3])}"
     line = _COMMAND.sub(r"\1 …\2", _asked(_unquoted(lines[0])))
     advice = _INLINE_HINT.match(line)
     # What was met comes first, also where the text begins with advice.

@@ -61,6 +61,7 @@ _OTHER_BACKEND = (
 _LEAVE_TO_PYTHON = "Dynamo calls this an error of its own: update PyTorch, or wrap the code that it stops at in torch.compiler.disable"
 _OF_NAMED_BACKEND = "the backend {} raises this: fix or update it, use another one, or wrap this code in torch.compiler.disable"
 _NAMED = re.compile(r"backend='(?!inductor'|aot_eager|eager')([^'\n]{1,80})' raised:")
+_RAISED_BY = re.compile(r"backend='([^'\n]{1,80})' raised:\s+(?=\S)")
 # What an error asks for: a setting of the compiler or of the environment. Others only show more, or hide the error.
 _SETTING = re.compile(
     r"\btorch\._\w{1,40}\.config\.(?!suppress_errors)\w{1,80}(?:\.\w{1,80})? ?= ?\w{1,40}"
@@ -211,9 +212,8 @@ def _failure(frame: Frame, compile: Compile, earlier: EarlierSymbols, has_code: 
     stopped = Location(line.file, line.line) if line else location_of(frame)
     is_inside_library = is_library(metrics.fail_file) and line is not None and not is_library(line.file)
     place = Location(metrics.fail_file, metrics.fail_line) if metrics.fail_file and not is_inside_library else stopped
-    how = (
-        "was not recompiled" if metrics.fail_type == "RecompileError" else " in ".join(filter(None, ("failed to compile", stage(compile))))
-    )
+    where, error = _where_and_what(stage(compile), message.title)
+    how = "was not recompiled" if metrics.fail_type == "RecompileError" else " in ".join(filter(None, ("failed to compile", where)))
     remedy = RULES["SL508"].remedy if overwritten else _what_to_do(message, metrics.fail_reason, contradicts_mark)
     if is_text and message.title.endswith(UNCOMPILED_CPP):
         remedy = _OUTPUT_OF_COMPILER
@@ -227,7 +227,7 @@ def _failure(frame: Frame, compile: Compile, earlier: EarlierSymbols, has_code: 
         remedy = f"{advised}, {_SHOWN_BY}"
     return Finding(
         rule=rule,
-        sentence=f"{frame.title_of([compile])} {how}: {message.title}",
+        sentence=f"{frame.title_of([compile])} {how}: {error}",
         compile=compile.label,
         place=place,
         details=(("type", metrics.fail_type),),
@@ -240,6 +240,14 @@ def _failure(frame: Frame, compile: Compile, earlier: EarlierSymbols, has_code: 
         exceptions=compile.exceptions,
         notes=tuple(_became_dynamic(compile, earlier)),
     )
+
+
+def _where_and_what(stage: str, title: str) -> tuple[str, str]:
+    """The part of the compiler that gave up, and the error; the backend that raised it is named once."""
+    found = _RAISED_BY.match(title)
+    if found is None or (found[1] != "inductor" and stage != _TYPES[_OF_ANY_BACKEND]):
+        return stage, title
+    return f"the backend {found[1]}" if stage == _TYPES[_OF_ANY_BACKEND] else stage, title[found.end() :]
 
 
 def _overwritten(compile: Compile) -> CudaGraphMessage | None:

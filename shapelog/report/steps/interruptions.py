@@ -145,7 +145,7 @@ def failure_step(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
         title += " (in this loop, torch.compiler.disable does not help)" if is_in_loop else ", or wrap it in torch.compiler.disable"
     if _title_of(alerts[0]).endswith(LOST_EXCEPTION):
         where = "" if subject == UNNAMED_CODE else f" in {subject}"
-        title = f"Find and fix the error{where}, which the log lines up to the exception name"
+        title = f"Find and fix the error{where}: its exception is missing from the log"
     if error:
         title = f"Fix the {error}{'' if subject == UNNAMED_CODE else f' in {subject}'}{f': {_begun(words)}' if words else ''}"
     is_bug = any(message.is_bug for message in alerts[0].messages[:1])

@@ -97,13 +97,12 @@ def test_a_mark_that_the_code_contradicts_has_a_rule_of_its_own() -> None:
         ('File "/opt/torch/_inductor/codegen/cpp.py", line 3, in emit\nC++ compile error', "code generation"),
         ('File "/opt/torch/_functorch/aot_autograd.py", line 3\nFile "/opt/torch/_inductor/lowering.py", line 4', "Inductor"),
         ('File "/opt/torch/_functorch/aot_autograd.py", line 3, in run', "AOTAutograd"),
-        ('File "/srv/ml/backend.py", line 3, in bad', "the backend"),
+        ('File "/srv/ml/backend.py", line 3, in bad', "the backend inductor"),
     ],
 )
 def test_the_stage_of_the_backend_is_the_deepest_in_the_traceback(traceback: str, stage: str) -> None:
     finding = failed("BackendCompilerFailed", "backend='inductor' raised:\nRuntimeError: boom", traceback)
-    assert f" failed to compile in {stage}: " in finding.sentence
-    assert "RuntimeError: boom" in finding.sentence
+    assert finding.sentence.endswith(f" failed to compile in {stage}: RuntimeError: boom")
 
 
 @pytest.mark.parametrize(
@@ -242,7 +241,7 @@ def test_an_int_that_a_line_formats_is_to_be_kept_constant() -> None:
 
 def test_the_failures_of_a_real_program_are_shown_by_stage() -> None:
     stages = [item.sentence.split(" failed to compile in ")[1].split(": ")[0] for item in report_of("real/2.6/l_failures.log.gz").findings]
-    assert stages.count("the backend") == 3
+    assert sum(stage.startswith("the backend ") for stage in stages) == 3
     assert stages.count("Dynamo (running an operation on fake tensors)") == 1
 
 
