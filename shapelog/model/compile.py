@@ -11,6 +11,7 @@ from shapelog.display import in_notebook
 from shapelog.model.ids import CompileId, parse_compile_id
 from shapelog.model.payloads import CodeStateRecord, Payloads
 from shapelog.reading.payloads.compiler_messages import (
+    NO_MESSAGE,
     CompilerMessage,
     RaisedException,
     compiler_message,
@@ -227,7 +228,7 @@ class Compile:
         chain = () if self.metrics.fail_reason else self.exceptions
         if chain:
             message = message._replace(title=chain[-1].message or chain[-1].type)
-        return message._replace(title=message.title or "no message was recorded", stack=message.stack or user_stack(self.error))
+        return message._replace(title=message.title or NO_MESSAGE, stack=message.stack or user_stack(self.error))
 
     @property
     def exceptions(self) -> tuple[RaisedException, ...]:

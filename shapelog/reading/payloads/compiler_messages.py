@@ -149,6 +149,7 @@ _CONSTANT = re.compile(r"ConstantVariable\(\w+: (.*)\)")
 
 # What a text log that ends before the exception, or before the reason of a graph break, has in its place.
 LOST_EXCEPTION = "the exception is missing from the log"
+NO_MESSAGE = "no message was recorded"
 LOST_REASON = "the log does not have the reason"
 # The cause of another exception, whose stack PyTorch leaves out.
 _WITHOUT_STACK = re.compile(r"\s*torch\._\w+\.[\w.]{1,200}: \S")
@@ -346,6 +347,15 @@ def _argument(text: str) -> str:
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return text
     return " ".join(value.split()) if isinstance(value, str) else text
+
+
+def raised_by(title: str) -> tuple[str, str]:
+    """The backend that raised an error, and the error without its name; "" and the title itself where it names none."""
+    found = _RAISED_BY.match(title)
+    return (found[1], title[found.end() :]) if found else ("", title)
+
+
+_RAISED_BY = re.compile(r"backend='([^'\n]{1,80})' raised:\s+(?=\S)")
 
 
 def _violated(text: str) -> str:

@@ -9,11 +9,13 @@ from shapelog.model.frame import Frame
 from shapelog.reading.payloads.compiler_messages import (
     HAS_OWN_GRAPH,
     LOST_EXCEPTION,
+    NO_MESSAGE,
     OUTSIDE_OF_RANGE,
     TREATED_APART,
     TRITON_STOPPED,
     UNCOMPILED_CPP,
     CompilerMessage,
+    raised_by,
 )
 from shapelog.reading.payloads.cuda_graphs import CudaGraphEvent, CudaGraphMessage, cuda_graph_message
 from shapelog.reading.payloads.source_names import Source, is_dynamo, is_library
@@ -41,6 +43,7 @@ _SIZE_OF_DATA = (
     "as torch.where in place of a boolean mask"
 )
 _MORE_OF_TEXT = "add the log lines up to the exception: they name the error"
+_MORE_OF_DYNAMO = 'run it with TORCH_LOGS="+dynamo", which shows the operation that failed and why'
 _OUTPUT_OF_COMPILER = "add the log lines that follow, with what the C++ compiler printed: its first error names what to do"
 _OWN_ERROR = (
     "check this before the compiled call and raise there: a function that raises while it is compiled runs in eager mode from then on"
@@ -61,7 +64,6 @@ _OTHER_BACKEND = (
 _LEAVE_TO_PYTHON = "Dynamo calls this an error of its own: update PyTorch, or wrap the code that it stops at in torch.compiler.disable"
 _OF_NAMED_BACKEND = "the backend {} raises this: fix or update it, use another one, or wrap this code in torch.compiler.disable"
 _NAMED = re.compile(r"backend='(?!inductor'|aot_eager|eager')([^'\n]{1,80})' raised:")
-_RAISED_BY = re.compile(r"backend='([^'\n]{1,80})' raised:\s+(?=\S)")
 # What an error asks for: a setting of the compiler or of the environment. Others only show more, or hide the error.
 _SETTING = re.compile(
     r"\btorch\._\w{1,40}\.config\.(?!suppress_errors)\w{1,80}(?:\.\w{1,80})? ?= ?\w{1,40}"
@@ -217,6 +219,8 @@ def _failure(frame: Frame, compile: Compile, earlier: EarlierSymbols, has_code: 
     remedy = RULES["SL508"].remedy if overwritten else _what_to_do(message, metrics.fail_reason, contradicts_mark)
     if is_text and message.title.endswith(UNCOMPILED_CPP):
         remedy = _OUTPUT_OF_COMPILER
+    elif is_text and message.title == NO_MESSAGE:
+        remedy = _MORE_OF_DYNAMO
     if (
         is_text
         and contradicts_mark
@@ -244,10 +248,10 @@ def _failure(frame: Frame, compile: Compile, earlier: EarlierSymbols, has_code: 
 
 def _where_and_what(stage: str, title: str) -> tuple[str, str]:
     """The part of the compiler that gave up, and the error; the backend that raised it is named once."""
-    found = _RAISED_BY.match(title)
-    if found is None or (found[1] != "inductor" and stage != _TYPES[_OF_ANY_BACKEND]):
+    backend, error = raised_by(title)
+    if not backend or (backend != "inductor" and stage != _TYPES[_OF_ANY_BACKEND]):
         return stage, title
-    return f"the backend {found[1]}" if stage == _TYPES[_OF_ANY_BACKEND] else stage, title[found.end() :]
+    return f"the backend {backend}" if stage == _TYPES[_OF_ANY_BACKEND] else stage, error
 
 
 def _overwritten(compile: Compile) -> CudaGraphMessage | None:

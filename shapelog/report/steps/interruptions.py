@@ -8,7 +8,7 @@ from dataclasses import replace
 from shapelog.advice.compile_seconds import Seconds
 from shapelog.model.compile import Outcome
 from shapelog.model.frame import UNNAMED_CODE
-from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION
+from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION, raised_by
 from shapelog.reading.payloads.source_names import is_library, is_torch
 from shapelog.report.alerts.alert import Alert, Occurrence
 from shapelog.report.details.logging_calls import lines_for_logging
@@ -73,7 +73,7 @@ def graph_break_step(run: StepSources, found: Sequence[Alert]) -> NextStep:
 
 def _title_of(alert: Alert) -> str:
     """What PyTorch met; of a long text the first sentence."""
-    return _begun(alert.messages[0].title if alert.messages else alert.axis or alert.sentence)
+    return _begun(raised_by(alert.messages[0].title)[1] if alert.messages else alert.axis or alert.sentence)
 
 
 def _begun(text: str) -> str:

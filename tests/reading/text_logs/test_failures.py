@@ -1194,3 +1194,18 @@ def test_an_exception_that_a_program_printed_as_a_string_has_its_lines(text: str
 def test_a_string_whose_end_is_cut_off_has_its_lines(tmp_path: Path) -> None:
     (found,) = failures(f"{TOO_LARGE!r}"[:-60] + "\n", tmp_path)
     assert found.sentence.endswith("in the backend inductor: OutOfResources: out of resource: shared memory")
+
+
+def test_an_exception_without_a_message_asks_for_what_failed(tmp_path: Path) -> None:
+    text = 'torch._dynamo.exc.TorchRuntimeError: \n\nfrom user code:\n   File "/srv/a.py", line 5, in f\n    scores += mask\n'
+    (found,) = failures(text, tmp_path)
+    assert (str(found.place), found.remedy) == (
+        "/srv/a.py:5",
+        'run it with TORCH_LOGS="+dynamo", which shows the operation that failed and why',
+    )
+
+
+def test_the_step_about_a_failure_of_a_backend_begins_with_the_error(tmp_path: Path) -> None:
+    text = "torch._dynamo.exc.BackendCompilerFailed: backend='inductor' raised:\nValueError: a\n"
+    (step,) = next_steps(collect_alerts(report_of(text, tmp_path), Repository()))
+    assert step.title == "Fix the error: ValueError: a"
