@@ -281,7 +281,8 @@ def _is_int(known: CompileFacts, key: Key) -> bool:
 
 
 def _becomes_dynamic(cause: Cause, frame: Frame, entry: CompileFacts) -> bool:
-    """Whether a size has a symbol in the entry without a mark, because the first compile of this function had another one.
+    """Whether a size has a symbol in the entry without a mark, because the first compile of this function had another one, or a tensor of
+    another rank, whose sizes PyTorch all makes symbolic.
 
     It was pinned all the same, by what it is tied to: where that is marked, automatic dynamic shapes are enough.
     """
@@ -290,8 +291,8 @@ def _becomes_dynamic(cause: Cause, frame: Frame, entry: CompileFacts) -> bool:
     dim = cause.prop.dim
     sizes = (item.size for item in frame.compiles[0].inputs if item.source == cause.source)
     tensor = entry.input(cause.source)
-    was, now = next(sizes, ()), tensor.size if tensor else ()
-    is_other = len(was) == len(now) and was[dim : dim + 1] != now[dim : dim + 1]
+    was, now = next(sizes, None), tensor.size if tensor else ()
+    is_other = was is not None and (len(was) != len(now) or was[dim] != now[dim])
     is_marked = tensor is not None and dim in tensor.marked_dynamic
     return is_other and not is_marked and f"{cause.source}.size()[{dim}]" in entry.symbolic
 

@@ -44,10 +44,10 @@ def test_each_size_that_differs_is_needed() -> None:
     assert needs(trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(12, 9)))) == [{X0}, {X1}]
 
 
-@pytest.mark.parametrize(("first", "needed"), [(5, [{K0}]), (6, [{X0}, {K0}])])
-def test_a_size_that_automatic_dynamic_made_symbolic_needs_no_mark_of_its_own(first: int, needed: list[set[Mark]]) -> None:
-    """A mask is one longer than the static keys that pinned it, and had another length before there were any."""
-    made = trace(compiled("0/0", tensor(first, 8)))
+@pytest.mark.parametrize(("first", "needed"), [((5, 8), [{K0}]), ((6, 8), [{X0}, {K0}]), ((6,), [{K0}])])
+def test_a_size_that_automatic_dynamic_made_symbolic_needs_no_mark_of_its_own(first: tuple[int, ...], needed: list[set[Mark]]) -> None:
+    """A mask is one longer than the static keys that pinned it, and had another length or rank before there were any."""
+    made = trace(compiled("0/0", tensor(*first)))
     for number, length in enumerate((6, 7), 1):
         both = tensor(length, 8), tensor(length - 1, 8, source="L['keys']")
         symbols = (("s77", str(length), "L['x'].size()[0]"),)
