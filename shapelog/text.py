@@ -126,7 +126,12 @@ def _first_cells(text: str, width: int) -> str:
 
 
 def file_name(path: str) -> str:
-    """The last part of a POSIX or Windows path: ``demo.py`` of ``/srv/demo.py``."""
+    """The last part of a POSIX or Windows path: ``demo.py`` of ``/srv/demo.py``.
+
+    torch.fx names code that it makes after the line that had it made: ``<eval_with_key>.3 from /srv/demo.py:20 in forward``.
+    """
+    if path.startswith("<"):
+        path = path.partition(" from ")[0]
     return path[max(path.rfind("/"), path.rfind("\\")) + 1 :]
 
 

@@ -205,6 +205,7 @@ def test_a_noun_can_be_used_without_its_number() -> None:
 
 def test_the_file_name_of_a_path_of_either_kind() -> None:
     assert [file_name(path) for path in ("/srv/demo.py", "C:\\srv\\demo.py", "demo.py")] == ["demo.py"] * 3
+    assert file_name("<eval_with_key>.3 from /srv/demo.py:20 in forward") == "<eval_with_key>.3"
 
 
 def test_addresses_and_long_ids_are_removed() -> None:

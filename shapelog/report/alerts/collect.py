@@ -491,7 +491,8 @@ def line_of_user(item: GraphBreak, frame: Frame) -> StackFrame | None:
 
 def _stopped_at(line: StackFrame) -> str:
     """The line of a library on which Dynamo stopped; the place of the alert is that of the call."""
-    place = f"{'/'.join(line.file.rsplit('/', 2)[-2:])}:{line.line}"
+    file = file_name(line.file) if line.file.startswith("<") else "/".join(line.file.rsplit("/", 2)[-2:])
+    place = f"{file}:{line.line}"
     code = shorten(line.code.strip(), _LONGEST_CODE)
     return f"Dynamo stopped at {place}{f': {code}' if code else ''}"
 

@@ -233,10 +233,11 @@ def test_a_break_in_a_library_is_placed_on_the_line_of_the_user_that_calls_it(fi
     assert alert.notes == (("Dynamo stopped at modules/linear.py:108: own(x)",) if is_users else ())
 
 
-def test_a_break_in_generated_code_quotes_the_line_of_the_call() -> None:
+@pytest.mark.parametrize("origin", ["", " from /srv/app/model.py:9 in forward"])
+def test_a_break_in_generated_code_quotes_the_line_of_the_call(origin: str) -> None:
     """The generated code lies in no file, so that the call is the place of the alert."""
-    text = "Graph break in user code at <eval_with_key>.4:32\nGraph Break Reason: no proxy\nUser code traceback:\n"
-    text += '  File "<eval_with_key>.4", line 32, in forward\n    h = ops.add(x)\n'
+    text = f"Graph break in user code at <eval_with_key>.4{origin}:32\nGraph Break Reason: no proxy\nUser code traceback:\n"
+    text += f'  File "<eval_with_key>.4{origin}", line 32, in forward\n    h = ops.add(x)\n'
     made = make.trace(
         artifact("dynamo_graph_break_reason", text, id="0/0"), compiled("0/0", tensor(8, 16), file="<eval_with_key>.4", call=20)
     )
