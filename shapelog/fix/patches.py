@@ -132,7 +132,10 @@ class _Plan:
         found: dict[ast.Call, Marking] = {}
         for frame in _codes(suggestion.frames):
             _check_inputs(frame, marks[0].source, max(dims))
-            for marking in self._markings(frame, suggestion, dims):
+            markings = list(self._markings(frame, suggestion, dims))
+            if not markings:
+                raise CannotPlaceError(f"the trace does not name the line that calls {frame.title}")
+            for marking in markings:
                 marking.check(self.tree.names(marking.file))
                 known = self.marks.get(marking.file.path, {}).get(marking.site.statement)
                 if (known and known.site.call is not marking.site.call) or any(
@@ -140,8 +143,6 @@ class _Plan:
                 ):
                     raise CannotPlaceError(f"{marking.file.name}:{marking.site.call.lineno}: another call of the statement is changed")
                 found[marking.site.call] = marking
-        if not found:
-            raise CannotPlaceError("the trace does not name the line of the call")
         for marking in found.values():
             by_statement = self.marks.setdefault(marking.file.path, {})
             new = CallMarks(marking.file, marking.site, self.tree.names(marking.file))
@@ -245,14 +246,14 @@ class _Plan:
 
 
 def _codes(frames: Sequence[Frame]) -> list[Frame]:
-    """Each code once, however many ranks have it, without what goes on after a graph break of another one of them.
+    """Each code once, however many ranks have it (one whose callers are known), without what goes on after a graph break of another one.
 
     Raises CannotPlaceError where nothing else is left.
     """
     found: dict[tuple[str, int, str], Frame] = {}
     for frame in frames:
-        if not resumed_by(frame.name):
-            found.setdefault(frame.origin, frame)
+        if not resumed_by(frame.name) and (frame.origin not in found or not any(callers(found[frame.origin]))):
+            found[frame.origin] = frame
     if not found:
         raise CannotPlaceError("it is created before a graph break")
     return list(found.values())

@@ -5,8 +5,9 @@ from typing import Any
 
 import make
 import pytest
-from payload_text import guard_manager
-from programs import LIBRARY, recorded, recorded_at
+from make import compile as compiled
+from payload_text import guard_manager, size_mismatch
+from programs import LIBRARY, line_of, recorded, recorded_at
 
 from shapelog.fix.arguments import parameter_name
 from shapelog.fix.patches import Fix, patches_for
@@ -124,6 +125,22 @@ def test_what_cannot_be_marked_before_its_call_goes_on_the_list_after_the_import
     (patch,) = found.patches
     assert patch.after.startswith("import torch\n\ntorch.compiler.config.dynamic_sources = \"L['x']:0\"\n\n\n@torch.compile")
     assert [(item.is_listed, item.because) for item in found.placed] == [(True, "the call is in a comprehension")]
+
+
+def test_what_another_function_needs_too_goes_on_the_list_where_the_trace_lacks_the_line_that_calls_that_one(tmp_path: Path) -> None:
+    text = HEAD + "@torch.compile\ndef g(x):\n    return x + 1\n\n\nf(batch)\nrun(g)\n"
+    path = tmp_path / "train.py"
+    path.write_text(text)
+    where: dict[str, Any] = {"name": "g", "file": str(path), "line": line_of(text, "def g") - 1}
+    other = [
+        compiled("1/0", make.tensor(8, 16), **where),
+        compiled("1/1", make.tensor(3, 16), reasons=[size_mismatch("1/0", 8, 3)], dynamic=[0], **where),
+    ]
+    report = analyze(make.load(recorded(path, text, "f(batch)") + b"".join(other)))
+    assert report.advice
+    fix = patches_for(report, report.advice, Repository(str(tmp_path)))
+    assert [(item.is_listed, item.because) for item in fix.placed] == [(True, "the trace does not name the line that calls g")]
+    assert added(text, fix) == ["torch.compiler.config.dynamic_sources = \"L['x']:0\""]
 
 
 def test_a_list_that_the_program_sets_already_is_left_alone(tmp_path: Path) -> None:
