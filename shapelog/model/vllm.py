@@ -107,7 +107,12 @@ class VllmCompilation:
     @property
     def is_compiled(self) -> bool:
         """Whether PyTorch compiled any of it anew."""
-        return self.event == "fresh_compile" or any(piece.is_compiled and piece.cache != "hit" for piece in self.pieces)
+        return self.event == "fresh_compile" or self.compiled > 0
+
+    @property
+    def compiled(self) -> int:
+        """The pieces that PyTorch compiled anew."""
+        return sum(piece.is_compiled and piece.cache != "hit" for piece in self.pieces)
 
     @property
     def reused(self) -> int:

@@ -14,6 +14,7 @@ from shapelog.report.break_changes import BreakChange, break_changes
 from shapelog.report.details.cache_remedies import cache_problem
 from shapelog.report.details.metric_fields import SettingChange
 from shapelog.report.details.run_settings import settings_of_runs
+from shapelog.report.details.vllm_passes import vllm_words
 from shapelog.report.export_changes import ExportChanges, export_changes
 from shapelog.report.frame_changes import (
     CauseChange,
@@ -194,6 +195,9 @@ def compare(before: Report, after: Report, paths: tuple[str, str] = ("", "")) ->
     outcome = _together(of_frames, exports.effect)
     settings = settings_of_runs(before.trace, after.trace)
     found = _loaded_headline(was) if is_loaded else _headline(frames, was, now, of_frames)
+    pieces = [sum(part.compiled for part in report.trace.vllm) for report in (before, after)]
+    if of_frames is Effect.SAME and not is_loaded and pieces[0] != pieces[1]:
+        found = Headline(f"vLLM compiled {plural(pieces[1], 'piece')} instead of {pieces[0]}", found.rest)
     return Comparison(
         before=before,
         after=after,
@@ -407,6 +411,9 @@ def _notes(before: Report, after: Report, settings: tuple[SettingChange, ...], *
     if any(unknown):
         without = f"{plural(unknown[0], 'export')} before and {unknown[1]} after without a recorded result"
         yield f"{without}: record with TORCH_DTRACE instead of TORCH_TRACE"
+    vllm = [vllm_words(trace.vllm) if trace.vllm else "nothing" for trace in (one, other)]
+    if vllm[0] != vllm[1]:
+        yield f"vLLM: {vllm[0]} before; {vllm[1]} after"
     yield from _cache_notes(one, other)
     if cached[0] != cached[1]:
         yield f"{cached[0]} compilations before and {cached[1]} after came from a compile cache, so the times are not comparable"

@@ -230,6 +230,20 @@ def test_a_run_in_which_vllm_loads_everything_is_not_worse() -> None:
     assert str(compare(loaded, loaded).headline) == "No difference: nothing was compiled in either run"
 
 
+def test_more_pieces_that_vllm_compiles_are_a_difference() -> None:
+    parts = [b"".join(vllm_traces.part(*(vllm_traces.piece(0, *sizes) for sizes in ranges))) for ranges in ([(1, 8)], [(1, 8), (2, 2)])]
+    before, after = (report(sizes(10) + part) for part in parts)
+    found = compare(before, after)
+    assert (found.outcome, str(found.headline)) == (
+        Effect.SAME,
+        "vLLM compiled 2 pieces instead of 1: 1 compilation in both runs",
+    )
+    (note,) = (note for note in found.notes if note.startswith("vLLM"))
+    assert note.startswith("vLLM: 1 part of the model, 1 piecewise compilation")
+    assert "before; 1 part of the model, 2 piecewise compilations" in note
+    assert str(compare(before, before).headline) == "No difference: 1 compilation in both runs"
+
+
 def test_a_full_trace_against_one_in_which_nothing_was_compiled() -> None:
     empty, full = report(trace()), report(sizes(10, 12))
     found = compare(full, empty)
