@@ -133,7 +133,7 @@ class Remedies:
         other = (
             "" if text or removable else _obstacle_beside(first, causes) or _unbroken(first, causes[0]) or _tested_float(first, causes[0])
         )
-        known = text or other or causes[0].own_remedy or pinned or _dims_to_mark(rule, causes) or self._int_to_list(rule, causes[0])
+        known = text or other or _shared_remedy(causes) or pinned or _dims_to_mark(rule, causes) or self._int_to_list(rule, causes[0])
         return Remedy(rule, known or remedy_for(rule, self._version.reads_sources))
 
     def _marks_that_remove(self, removable: Sequence[Recompile], causes: Sequence[Cause]) -> str:
@@ -265,6 +265,13 @@ def _unbroken(item: Recompile, cause: Cause) -> str:
         return ""
     is_value = cause.prop.kind is Kind.VALUE and cause.rule.code != _NONE  # a tensor, or None, cannot be kept in one
     return f"{NO_BREAK}, or keep it in a tensor" if is_value else NO_BREAK
+
+
+def _shared_remedy(causes: Sequence[Cause]) -> str:
+    """The remedy of the first cause, unless the same property changed in another way as well, which it does not help against."""
+    first = causes[0]
+    same = (cause for cause in causes if cause.remedy_rule is first.remedy_rule and cause.axis == first.axis)
+    return first.own_remedy if all(cause.own_remedy == first.own_remedy for cause in same) else ""
 
 
 def _tested_float(item: Recompile, cause: Cause) -> str:

@@ -167,6 +167,16 @@ def test_layouts_that_changed_in_another_way_than_the_first_one_have_notes() -> 
     assert alert.notes == ("0/2: the memory layout of x changed (transposed, channels last, or a view): strides (4, 4, 1), now (1, 4, 2)",)
 
 
+def test_layouts_that_changed_in_several_ways_have_the_help_for_all() -> None:
+    """To copy what is expanded does not help where it is transposed."""
+    strides = ([4, 1], [1, 0], [1, 6])
+    traces = [compiled(f"0/{number}", tensor(6, 4, stride=stride)) for number, stride in enumerate(strides)]
+    expanded, made = traces[:2], make.trace(*traces)
+    assert by_code(alerts_of(made))["SL105"].helps[0].startswith("call .contiguous() or use one memory format")
+    (first,) = (alert for alert in alerts_of(make.trace(*expanded)).alerts if alert.rule.code == "SL105")
+    assert first.helps[0].startswith("copy what expand() returns")
+
+
 def test_classes_that_came_later_are_named_like_the_first() -> None:
     made = make.trace()
     for number, name in enumerate(("float32", "int32", "int64")):
