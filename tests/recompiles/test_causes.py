@@ -2777,6 +2777,16 @@ def test_a_class_that_pytorch_makes_for_one_module_is_none_of_a_refused_call(typ
     assert bool(cause.own_remedy) is bool(remedy)
 
 
+@pytest.mark.parametrize(("name", "remedy"), [("app.make.<locals>.Net", "define the class at module level"), ("app.Net", "")])
+def test_a_class_that_is_defined_in_a_function_is_one_for_each_call_of_it(name: str, remedy: str) -> None:
+    """Also where the class of the call is not recorded."""
+    last = make.refused("0/1", f"0/0: ___check_obj_id(k, 7), type=<class '{name}'>")
+    cause = only(trace(compiled("0/0", tensor(10, 8), guards=guard_tree(tensor_match(), a_class(name, 7))), last))
+    assert (cause.codes, cause.sentence) == (("SL311",), "k was the class Net and has changed")
+    assert cause.own_remedy.startswith(remedy)
+    assert bool(cause.own_remedy) is bool(remedy)
+
+
 def test_a_tensor_that_pytorch_traces_with_is_no_type_to_avoid() -> None:
     now = guard_tree(guard_manager("L['x']", "TYPE_MATCH: ___check_type_id(L['x'], 7)", type="FunctionalTensor"))
     cause = only(two(guard_tree(tensor_match()), now, "___check_type_id(x, 7)", same=False))
