@@ -55,7 +55,7 @@ class Searchable(NamedTuple):
 
 def search_entries(found: Searchable) -> Iterator[SearchEntry]:
     """All entries; of results that fit equally well, those that come first are shown first. Another kind is another function here."""
-    parts = (_functions, _suggestions, _cards, _rules, _changes, _recompiles, _lines, _settings, _downloads)
+    parts = (_functions, _suggestions, _cards, _rules, _changes, _recompiles, _lines, _helps, _settings, _downloads)
     for entry in chain(*(part(found) for part in parts), islice(_payloads(found), _MAX_PAYLOADS)):
         yield entry._replace(title=beginning(one_line(entry.title), _MAX_TITLE), text=beginning(one_line(entry.text), _MAX_TEXT))
 
@@ -96,6 +96,18 @@ def _changes(found: Searchable) -> Iterator[SearchEntry]:
         for axis in view.report.axes:
             codes, values = " ".join(rule.code for rule in axis.rules), " ".join(axis.values[:_MAX_VALUES])
             yield SearchEntry(view.anchor, axis.name, f"{codes} in {view.frame.title}: {values}", "what changed")
+
+
+def _helps(found: Searchable) -> Iterator[SearchEntry]:
+    """What helps in each function, where its rule alone does not have these words."""
+    for view in found.views:
+        axes: dict[str, list[str]] = {}
+        for axis in view.report.axes:
+            for remedy in axis.remedies:
+                if remedy.text != remedy.rule.remedy:
+                    axes.setdefault(remedy.text, []).append(axis.name)
+        for text, names in axes.items():
+            yield SearchEntry(view.anchor, text, f"{some(names, _MAX_LABELS)} in {view.frame.title}", "help")
 
 
 def _cards(found: Searchable) -> Iterator[SearchEntry]:

@@ -15,6 +15,7 @@ from shapelog.report.report import Report
 from shapelog.reporters import Options
 from shapelog.reporters.html.render import render
 from shapelog.reporters.html.search_index import SearchEntry
+from shapelog.rules import RULES
 
 
 def entries_in(page: str) -> list[SearchEntry]:
@@ -55,6 +56,13 @@ def test_lines_come_with_their_code_each_once() -> None:
     assert ("demo.py:50", "line 50 · loss = classify(torch.randint(100, (batch, length))).logsumexp(1).mean()") in [
         (item.title, item.text) for item in lines
     ]
+
+
+def test_what_helps_is_found_where_it_is_not_what_the_rule_has() -> None:
+    rules = {rule.remedy for rule in RULES.values()}
+    found = entries_of("lab/graph_break_resume.log.gz", "help")
+    assert ("frame-0", "x.size[0] in pipeline") in [(item.where, item.text) for item in found]
+    assert not rules & {item.title for item in found}
 
 
 def test_a_break_that_several_compiles_met_is_one_entry() -> None:
