@@ -15,15 +15,14 @@ Stacks of the user's code are written as Python writes them, below ``User code t
 
 import ast
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from itertools import takewhile
 from typing import NamedTuple
 
-from shapelog.grouping import grouped
+from shapelog.reading.payloads.constraint_violations import violated
 from shapelog.reading.payloads.number_branches import branches_on_number
-from shapelog.reading.payloads.source_names import Source, is_torch
+from shapelog.reading.payloads.source_names import is_torch
 from shapelog.reading.records import StackFrame
-from shapelog.text import enumerated
 
 # Where a break happened and, from torch 2.10 on, what was being traced or done, or that an operator needs code without breaks; the break
 # itself follows below.
@@ -227,7 +226,7 @@ def compiler_message(text: str) -> CompilerMessage:
         first = first._replace(title=f"{first.title} {f'{raised.type}: {raised.message}' if raised else LOST_EXCEPTION}")
     hints = dict.fromkeys((*first.hints, *(hint for other in others for hint in other.hints)))
     if text.lstrip().startswith(_VIOLATED):
-        first = first._replace(title=_violated(text) or first.title)
+        first = first._replace(title=violated(text) or first.title)
         if fixes := _SUGGESTED_FIXES.search(text):
             return first._replace(hints=(f"Suggested fixes: {'; '.join(map(str.strip, fixes[1].strip().split(chr(10))))}",), stack=stack)
     if not hints:
@@ -358,102 +357,7 @@ def raised_by(title: str) -> tuple[str, str]:
 _RAISED_BY = re.compile(r"backend='([^'\n]{1,80})' raised:\s+(?=\S)")
 
 
-def _violated(text: str) -> str:
-    """What was marked or declared as dynamic, and what the code makes of it; "" where it is another condition that is violated."""
-    text = " ".join(text[:_LONGEST_VIOLATION].split())
-    fixed = grouped(_FIXED_DIM.finditer(text), lambda item: (_how(item["named"] or ""), item["value"]))
-    clauses = []
-    for (how, value), items in fixed.items():
-        names = enumerated(list(dict.fromkeys(_dim(item["marked"] or item["relaxed"] or item["named"]) for item in items)))
-        are, them = ("are", "them") if " and " in names else ("is", "it")
-        clauses.append(f"{names} {are} {how} as dynamic, but the code fixes {them} to {value}")
-    clauses += filter(None, map(_narrower, _OUT_OF_RANGE.finditer(text)))
-    if not clauses and (heading := _VIOLATED_ALONE.fullmatch(text)):
-        return f"{enumerated([_dim(name) for name in heading[1].split(', ')])} cannot be dynamic in the way it is marked or declared"
-    return "; ".join(clauses)
-
-
-def _narrower(found: re.Match[str]) -> str:
-    """What the code allows of a range that was marked or declared; "" where the guard is about more than this one size."""
-    name, _, source = found["named"].partition(" = ")
-    marked = _bounds(found["range"], {name, source})
-    if (excluded := _EXCLUDED.fullmatch(found["guard"].strip())) and excluded[1] in (name, source):
-        what = f"{_dim(found['named'])} is {_how(found['named'])} with a range that includes {excluded[2]}"
-        apart = HAS_OWN_GRAPH if int(excluded[2]) < _SMALLEST_DYNAMIC else TREATED_APART
-        return f"{what}{apart}: {_without(int(excluded[2]), marked or (None, None))}"
-    allowed = _bounds(found["guard"], {name, source})
-    if marked is None or allowed is None:
-        return ""
-    wanted = [f"{limit}={known}" for limit, known, before in zip(("min", "max"), allowed, marked, strict=True) if known != before]
-    given = " and ".join(f"{limit}={known}" for limit, known in zip(("min", "max"), marked, strict=True) if known is not None)
-    low, high = allowed
-    only = f"{low or _SMALLEST_DYNAMIC} to {high}" if high is not None else f"{low} or more"
-    # The smallest size that a dynamic dim has in any case is no limit to set.
-    wanted = [text for text in wanted if not text.endswith("=None") and text != f"min={_SMALLEST_DYNAMIC}"]
-    if not wanted:
-        return ""
-    how = _how(found["named"])
-    what = f"{_dim(found['named'])} is {how} {f'with {given}' if given else 'as dynamic'}"
-    return f"{what}, but the code only allows {only}: set {', '.join(wanted)}"
-
-
-def _without(size: int, marked: tuple[int | None, int | None]) -> str:
-    """What keeps a size out of a range, where it is at the end of that."""
-    if size < _SMALLEST_DYNAMIC or size == marked[0]:
-        return f"set min={size + 1}"
-    return f"set max={size - 1}" if size == marked[1] else "no one range has all sizes but this one"
-
-
-def _bounds(text: str, names: Collection[str]) -> tuple[int | None, int | None] | None:
-    """(least, most) of conditions on one size, ``2 <= x and x <= 7``; None where one of them is anything else."""
-    least: int | None = None
-    most: int | None = None
-    for part in filter(None, text.strip().split(" and ")):
-        found = _BOUND.fullmatch(part.strip())
-        if not found or found["name"] not in names:
-            return None
-        if found["least"]:
-            number = int(found["least"]) + (found["above"] == "<")
-            least = number if least is None else max(least, number)
-        if found["most"]:
-            number = int(found["most"]) - (found["below"] == "<")
-            most = number if most is None else min(most, number)
-    return least, most
-
-
-def _how(named: str) -> str:
-    """A dim of ``dynamic_shapes`` has a name of its own; one that ``mark_dynamic`` marked has its source in place of that."""
-    name, _, source = named.partition(" in the specified range")[0].partition(" = ")
-    return "declared" if source and name != source else "marked"
-
-
-def _dim(text: str) -> str:
-    """``dim 0 of x`` for ``batch = L['x'].size()[0] in the specified range batch <= 128``; a name alone as it is.
-
-    The ``repr`` of the exception has its quotes with backslashes.
-    """
-    source = Source(text.replace("\\'", "'").partition(" in the specified range")[0].rpartition(" = ")[2])
-    part = source.tensor_part
-    return f"dim {part.prop.dim} of {part.tensor.display_name}" if part else source.display_name
-
-
 _VIOLATED = "Constraints violated"
-_VIOLATED_ALONE = re.compile(r"Constraints violated \(([^!]*)\)!?(?: For more information, run with \S+)?")
-_LONGEST_VIOLATION = 20_000
-_FIXED_DIM = re.compile(
-    r"(?:Not all values of (?:RelaxedUnspecConstraint\((?P<relaxed>[^()]*(?:\(\)[^()]*)*)\)|(?P<named>[^()]*(?:\(\)[^()]*)*?))"
-    r" are valid because [^()]*(?:\(\)[^()]*)*? was inferred to be a constant"
-    r"|You marked (?P<marked>[^()]*(?:\(\)[^()]*)*?) as dynamic but your code specialized it to be a constant) \((?P<value>[^()]{1,60})\)"
-)
-# The smallest size of a dim that is dynamic: 0 and 1 have graphs of their own.
-_SMALLEST_DYNAMIC = 2
-_OUT_OF_RANGE = re.compile(
-    r"Not all values of (?P<named>[^()]*(?:\(\)[^()]*)*?) in the specified range ?(?P<range>[^()]*(?:\(\)[^()]*)*?)"
-    r" satisfy the generated guard (?P<guard>.*?)(?=\.?(?: +-? ?(?:Not all|You marked|Suggested fixes)|\s*$)|\. )"
-)
-_EXCLUDED = re.compile(r"(\S{1,200}) != (\d{1,18})")
-HAS_OWN_GRAPH, TREATED_APART = ", which always has a graph of its own", ", which the code treats apart"
-_BOUND = re.compile(r"(?:(?P<least>\d{1,18}) (?P<above><=?) )?(?P<name>[^<>=!]+?)(?: (?P<below><=?) (?P<most>\d{1,18}))?")
 _SUGGESTED_FIXES = re.compile(r"^Suggested fixes:[ \t]*\n((?:[ \t]+\S[^\n]*(?:\n|$))+)", re.M)
 
 

@@ -7,16 +7,15 @@ from shapelog.advice.remedies import FORBIDDEN_WITHOUT_REASON, Remedies
 from shapelog.model.compile import Compile, Outcome
 from shapelog.model.frame import Frame
 from shapelog.reading.payloads.compiler_messages import (
-    HAS_OWN_GRAPH,
     LOST_EXCEPTION,
     NO_MESSAGE,
     OUTSIDE_OF_RANGE,
-    TREATED_APART,
     TRITON_STOPPED,
     UNCOMPILED_CPP,
     CompilerMessage,
     raised_by,
 )
+from shapelog.reading.payloads.constraint_violations import HAS_OWN_GRAPH, TREATED_APART
 from shapelog.reading.payloads.cuda_graphs import CudaGraphEvent, CudaGraphMessage, cuda_graph_message
 from shapelog.reading.payloads.source_names import Source, is_dynamo, is_library
 from shapelog.reading.records import StackFrame
