@@ -15,6 +15,7 @@ from shapelog.model.ids import TorchVersion
 from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.source_names import Source, is_library
 from shapelog.recompiles.causes import INT_RULES, Cause
+from shapelog.recompiles.classification.objects import ONE_GRAPH_MODULE
 from shapelog.recompiles.classification.sizes import NO_BREAK
 from shapelog.recompiles.explain import Recompile
 from shapelog.recompiles.graph_reuse import is_known_by_limit, similar
@@ -260,8 +261,11 @@ def _skipped_dynamic(item: Recompile, cause: Cause) -> bool:
 
 
 def _unbroken(item: Recompile, cause: Cause) -> str:
-    """What to do about a value that has no name: it was on the stack where a graph break ended the code before."""
-    if not cause.source.is_unnamed or item.verdict is not Verdict.CODE:
+    """What to do about a value that has no name: it was on the stack where a graph break ended the code before.
+
+    No compiled code can make a GraphModule.
+    """
+    if not cause.source.is_unnamed or item.verdict is not Verdict.CODE or cause.own_remedy == ONE_GRAPH_MODULE:
         return ""
     is_value = cause.prop.kind is Kind.VALUE and cause.rule.code != _NONE  # a tensor, or None, cannot be kept in one
     return f"{NO_BREAK}, or keep it in a tensor" if is_value else NO_BREAK

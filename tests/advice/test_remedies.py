@@ -365,6 +365,21 @@ def test_a_value_that_a_graph_break_made_an_input_goes_with_the_break(source: st
     assert found.text.startswith("remove the graph break" if is_nameless else "wrap the float in a tensor")
 
 
+@pytest.mark.parametrize(
+    ("type", "text"),
+    [
+        ("torch.fx.graph_module.GraphModule.__new__.<locals>.GraphModuleImpl", "create the GraphModule once"),
+        ("app.make.<locals>.Net", "remove the graph break that makes this value an input"),
+    ],
+)
+def test_a_graph_module_is_made_by_no_compiled_code(type: str, text: str) -> None:
+    checks = [f"TYPE_MATCH: ___check_type_id(L['___stack0'], {address})" for address in (94416112235136, 94416112235200)]
+    was, now = (guard_tree(tensor_match(), guard_manager("L['___stack0']", check, type=type)) for check in checks)
+    reason = "0/0: ___check_type_id(___stack0, 94416112235136)"
+    second = compiled("0/1", tensor(10, 8), guards=now, reasons=[reason])
+    assert remedy(trace(compiled("0/0", tensor(10, 8), guards=was), second)).text.startswith(text)
+
+
 def test_none_that_a_graph_break_made_an_input_is_nothing_to_keep_in_a_tensor() -> None:
     none = guard_manager("L['___stack0']", "ID_MATCH: L['___stack0'] is None", type="NoneType")
     first = compiled("0/0", tensor(10, 8), guards=guard_tree(tensor_match(), none))

@@ -60,7 +60,7 @@ _OWN_CLASS = (
 _TRACING_TENSOR = "FunctionalTensor"
 # torch.fx makes a class for each module of a graph (``GraphModule.__new__``).
 _GRAPH_MODULE = "torch.fx.graph_module.GraphModule.__new__.<locals>."
-_ONE_GRAPH_MODULE = "create the GraphModule once and reuse it: torch.fx makes a class for each, which needs its own graph"
+ONE_GRAPH_MODULE = "create the GraphModule once and reuse it: torch.fx makes a class for each, which needs its own graph"
 _MODULE_OF_SELF = re.compile(r"L\['self'\](?:\._modules\['[^']+'\])+")
 _REFERRED_TO = "keep the object alive as long as the compiled function is in use, or accept one graph for calls without it"
 _OTHER_MODULES = "layers that hold modules of different classes need separate graphs; replace a module before the first compiled call"
@@ -256,7 +256,7 @@ def _object_type(item: Violation, name: str, entry: CompileFacts, call: CompileF
             return Classification(("SL310",), sentence, verdict=Verdict.JUSTIFIED, remedy=_OWN_CLASS)
         if item.source == _BACKWARD and _is_made_by_torch(entry):
             return Classification(("SL310",), sentence, verdict=Verdict.JUSTIFIED, remedy=_FOR_BACKWARD)
-        return Classification(("SL310",), sentence, remedy=_ONE_GRAPH_MODULE if after.startswith(_GRAPH_MODULE) else _SAME_CLASS)
+        return Classification(("SL310",), sentence, remedy=ONE_GRAPH_MODULE if after.startswith(_GRAPH_MODULE) else _SAME_CLASS)
     if "None" not in (before, after) and after != "NoneType" and KINDS_OF_FUNCTIONS.keys() & {before, after}:
         return _another_callable(item, name, entry, call)
     now = "None" if after == "NoneType" else shown_object(after) if after else "another type"
@@ -289,7 +289,7 @@ def _object_type(item: Violation, name: str, entry: CompileFacts, call: CompileF
     if code == "SL310" and not after and before.startswith(_PARAMETRIZED):  # whatever the call has, it is of another class
         return Classification((code,), f"{name} changed {how}", verdict=Verdict.JUSTIFIED, remedy=_OWN_CLASS)
     if code == "SL310" and not after and before.startswith(_GRAPH_MODULE):
-        return Classification((code,), f"{name} changed {how}", remedy=_ONE_GRAPH_MODULE)
+        return Classification((code,), f"{name} changed {how}", remedy=ONE_GRAPH_MODULE)
     if code == "SL310" and _is_passed_by_library(item, call):
         return Classification((code,), f"{name} changed {how}", verdict=Verdict.JUSTIFIED, remedy=_FOR_LIBRARY)
     if code == "SL310" and _is_called(item, name) and "." in before and "." in after:  # types without a module are built in
