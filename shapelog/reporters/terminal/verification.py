@@ -7,7 +7,7 @@ from shapelog.report.verification import FrameProof, Verification
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.advice import what_to_set
 from shapelog.reporters.terminal.text_page import TextPage
-from shapelog.text import compilations, one_line, plural, seconds
+from shapelog.text import capitalized, compilations, one_line, plural, seconds
 
 _COLUMNS = Column("", is_wide=True), Column("before", True), Column("predicted", True), Column("measured", True)
 
@@ -32,9 +32,11 @@ def _verdict(page: TextPage, found: Verification) -> None:
         before, now = found.advice.before, found.comparison.now
         surety = _surety(found)
         after = compilations(now.compiles, now.limit_hits) if before.limit_hits or now.limit_hits else str(now.compiles)
-        unsaved = f", but no time was saved: {found.slower}" if found.slower else ""
+        unsaved = ", but no time was saved" if found.slower else ""
         change = f": {compilations(before.compiles, before.limit_hits)} became {after}, {surety}{unsaved}"
         page.line(("It helped", "bold green"), change)
+        if found.slower:
+            page.line(capitalized(found.slower))
         page.line(f"Compile time: {found.timing}")
     else:
         page.line(("It did not help", "bold red"), f": {'; '.join(found.faults)}")
