@@ -9,7 +9,7 @@ from itertools import pairwise
 
 # Of how many lines the form is taken, and of how many characters of each.
 _SAMPLED, _LONGEST = 1_000, 160
-# So few lines have the same beginning all of them.
+# Of fewer lines than this, all have to begin the same way.
 _FEW = 10
 # An empty line may have no more than the sign in front of it.
 _WORD = re.compile(rb"[^\s!-/:-@\[-`{-~]")
