@@ -58,8 +58,10 @@ class Seconds:
         return f"up to {seconds(self.most)}" if self.most and self.least < LEAST_SECONDS else str(self)
 
     def holds(self, measured: float) -> bool:
-        """Whether a measured time lies inside."""
-        return self.least <= measured and (self.most is None or measured <= self.most)
+        """Whether a measured time lies inside, or is shown with the same figures as an end."""
+        if self.least <= measured and (self.most is None or measured <= self.most):
+            return True
+        return seconds(measured) in {seconds(end) for end in (self.least, self.most) if end is not None}
 
     def __str__(self) -> str:
         return seconds_range(self.least, self.most)

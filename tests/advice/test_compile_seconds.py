@@ -129,10 +129,13 @@ def test_what_is_saved_is_the_rest_and_never_less_than_nothing() -> None:
     assert Seconds(4.0, None).left_of(10.0) == Seconds(0.0, 6.0)
 
 
-@pytest.mark.parametrize(("measured", "inside"), [(3.9, False), (4.0, True), (7.0, True), (7.1, False)])
+@pytest.mark.parametrize(
+    ("measured", "inside"),
+    [(3.9, False), (3.994, False), (3.996, True), (4.0, True), (7.0, True), (7.004, True), (7.006, False), (7.1, False)],
+)
 def test_a_measured_time_is_inside_or_outside(measured: float, inside: bool) -> None:
     assert Seconds(4.0, 7.0).holds(measured) is inside
-    assert Seconds(4.0, None).holds(measured) is (measured >= 4)
+    assert Seconds(4.0, None).holds(measured) is (measured > 3.995)
 
 
 def test_a_range_in_words() -> None:
