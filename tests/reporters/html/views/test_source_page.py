@@ -169,3 +169,10 @@ def test_the_search_leads_from_a_line_to_the_source() -> None:
     searchable = Searchable(context.report, context.views, context.handbook, context.records, context.source, context.failures)
     found = {entry.title: entry.where for entry in search_entries(searchable) if entry.kind == "line"}
     assert found["demo.py:50"] == context.source.of_place[FileLine("/srv/ml/demo/demo.py", 50)]
+
+
+def test_values_that_are_cut_off_have_one_ellipsis() -> None:
+    shown = words(section(page(make.report(make.trace(make.static_sizes(*range(10**15, 10**15 + 8)))))))
+    assert "1000000000000000 · 1000000000000001" in shown
+    assert "… 8 values" in shown
+    assert "… …" not in shown
