@@ -42,7 +42,10 @@ def _word(word: str) -> str:
         before, marked, bracketed, after = quoted.groups()
         if span := code(marked or bracketed):
             return f"{before}{span}{after}"
-    return code(word) if _CODE.search(word) else _MARKUP.sub(r"\\\g<0>", word)
+    if not _CODE.search(word):
+        return _MARKUP.sub(r"\\\g<0>", word)
+    inside = word.rstrip(".,;:")
+    return f"{code(inside)}{word[len(inside) :]}" if inside else code(word)
 
 
 def paragraph(text: object) -> str:
