@@ -19,6 +19,8 @@ from shapelog.rules import RULES, AlertKind
 from shapelog.text import cut, file_name, measured, plural, seconds, some
 
 _VALUES, _STEPS, _PLACES = 12, 6, 3
+# GitHub refuses a comment of more than 65,536 characters.
+_COMMENT = 65_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,9 @@ class MarkdownPart:
 
 
 def render_check(checked: CheckResult, options: Options) -> bytes:
-    return fitted([*_sections(checked)], options.room)
+    """In the room that is given, else in that of a comment, unless all is asked for."""
+    room = _COMMENT if options.room is None and options.limit else options.room
+    return fitted([*_sections(checked)], room)
 
 
 def fitted(sections: Sequence[MarkdownPart], room: int | None) -> bytes:

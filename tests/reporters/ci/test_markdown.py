@@ -175,6 +175,7 @@ def test_a_source_is_code() -> None:
         ("Avoid calling `print`.", "Avoid calling `print`."),
         ("a function (e.g. `a b`), or", "a function (e.g. `a b`), or"),
         ("types ['str', 'tuple'].", "types `['str', 'tuple']`."),
+        ("at 0/1#4, 0/2#5: add", "at `0/1#4`, `0/2#5`: add"),
         ("[a link](http://evil.example)", "`[a link](http://evil.example)`"),
         ("`a``b`", "``` `a``b` ```"),
         ("one ` alone", "one `` ` `` alone"),
@@ -206,6 +207,14 @@ def test_without_a_limit_nothing_is_left_out() -> None:
     whole = text_of(ci.demo())
     assert text_of(ci.demo(), len(whole.encode())) == whole
     assert "no room" not in whole
+
+
+def test_it_fits_a_comment_unless_all_is_asked_for() -> None:
+    checked = ci.checked(ci.varying(300))
+    text, whole = (markdown.render_check(checked, Options(limit=limit)) for limit in (6, 0))
+    assert len(text) <= 65_000 < len(whole)
+    assert "Left out for lack of space: " in text.decode()
+    assert "Left out for lack of space: " not in whole.decode()
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.lists(st.text("aé", max_size=9), max_size=4)), min_size=1, max_size=5), st.integers(0, 200))
