@@ -147,6 +147,8 @@ ENUMS = {
     ("fleet", "kind"): ["mark as dynamic", "code change"],
     ("fleet", "outcome"): [Outcome.FAILED.value, Outcome.LIMIT.value],
     ("verification", "kind"): ["matched", "new", "gone"],
+    ("check", "kind"): values(StepKind),
+    ("lines", "kind"): values(StepKind),
     ("report", "kind"): values(StepKind),
     ("report", "result"): values(ExportResult),
     ("rules", "kind"): values(Verdict),
@@ -174,6 +176,7 @@ def test_definitions_in_two_schemas_are_the_same() -> None:
         line = dict(in_lines[name]["properties"])
         assert line.pop("type") == {"const": name}
         assert line == in_check[name]["properties"]
+    assert words_left_out(schema("check")["properties"]["next_steps"]) == words_left_out(schema("report")["properties"]["next_steps"])
     for name in ("recompile", "cause", "reason"):
         assert in_report[name] == in_story[name]
     alone = words_left_out(schema("advice")["properties"])

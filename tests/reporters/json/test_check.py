@@ -28,6 +28,13 @@ def test_the_outcome_is_json_and_the_same_each_time() -> None:
             ) or not checked.is_check
 
 
+def test_a_check_as_json_has_the_next_steps() -> None:
+    data = check_data(check(make.alerts_of(make.trace(make.static_sizes(8, 3))), Policy()))
+    assert [(step["kind"], step["text"]) for step in data["next_steps"]] == [
+        ("mark as dynamic", ["export TORCH_COMPILE_DYNAMIC_SOURCES=\"L['x']:0\""])
+    ]
+
+
 def test_an_alert_as_json_has_what_is_new_of_it() -> None:
     known = parse(as_bytes(make.alerts_of(make.trace(make.static_sizes(8, 3)))), "known.json")
     (item,) = check(make.alerts_of(make.trace(make.static_sizes(8, 3, 5)), prefixes=("/srv/app",)), Policy(), known).alerts
