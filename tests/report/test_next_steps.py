@@ -712,3 +712,17 @@ def test_calls_that_raised_on_several_ranks_are_counted_over_these() -> None:
 def test_a_single_compilation_that_may_stay_is_one_that_a_step_may_save() -> None:
     assert saving_words(Saving(least=0, most=1)) == "may save 1 compilation"
     assert saving_words(Saving(least=0, most=2)) == "saves up to 2 compilations"
+
+
+@pytest.mark.parametrize("name", ["lab/compiled_autograd_batch.log.gz", "real/demo.log.gz"])
+def test_marks_that_remove_more_than_recompilations_explain_the_difference(name: str) -> None:
+    report = report_of(name)
+    step = next(step for step in steps_of(report) if step.kind is StepKind.MARK)
+    avoidable = next(part.count for part in report.summary.parts if part.verdict is Verdict.MARKING)
+    more = step.saving.most - avoidable
+    assert step.explanation.startswith(f"{more} of these compilations ") is (more > 0)
+
+
+def test_a_step_about_a_compile_cache_names_the_line_of_its_code() -> None:
+    (step,) = [step for step in steps_of(report_of("real/2.13/cache_not_saved.log.gz")) if step.kind is StepKind.CACHE]
+    assert [str(place.line) for place in step.places] == ["/srv/ml/caches.py:76"]

@@ -9,7 +9,7 @@ from shapelog.model.cache_uses import CacheUse
 from shapelog.model.compile import WHOLE
 from shapelog.reading.payloads.cache_keys import AOT_AUTOGRAD, FX_GRAPH, HIT, MISS
 from shapelog.report.details.cache_remedies import cache_problem
-from shapelog.report.steps.step import COSTLY, Confidence, NextStep, Saving, StepKind, StepSources, middle
+from shapelog.report.steps.step import COSTLY, Confidence, NextStep, Saving, StepKind, StepPlace, StepSources, middle
 from shapelog.text import capitalized, names_of
 
 _SURE = "medium", "it holds for runs that find the cache directory of an earlier one"
@@ -37,9 +37,17 @@ def cache_steps(run: StepSources) -> Iterator[NextStep]:
             confidence=Confidence(*_SURE if problem.is_sure else _UNSURE),
             stake=middle(saved),
             text=problem.text,
+            places=tuple(dict.fromkeys(_places(run, concerned))),
             explanation=capitalized(f"{rule.name.replace('-', ' ')}: {' '.join(problem.reason.split())}"),
             labels=tuple(dict.fromkeys(compile.label for compile in uses)),
         )
+
+
+def _places(run: StepSources, uses: Sequence[CacheUse]) -> Iterator[StepPlace]:
+    """Where the code of these uses begins."""
+    for use in uses:
+        if line := run.found.repository.source_line(use.frame.file, use.frame.line):
+            yield StepPlace(line, "", "")
 
 
 def _loadable(uses: Sequence[CacheUse], run: StepSources) -> float:

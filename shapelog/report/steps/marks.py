@@ -1,6 +1,6 @@
 """The step that marks inputs as dynamic."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from shapelog.advice.advise import Advice
 from shapelog.advice.compile_seconds import Seconds
@@ -26,6 +26,7 @@ def mark_steps(report: Report) -> Iterator[NextStep]:
     title = capitalized(items[0].recommendation) if len(items) == 1 else f"Mark {advice.what_to_mark} as dynamic"
     refused = advice.before.limit_hits - advice.after.limit_hits
     raised = _raised_at_limit(report.trace, refused, is_lifted=not advice.after.limit_hits)
+    labels = dict.fromkeys(label for item in items for label in item.gone)
     forbidden = advice.before.forbidden - advice.after.forbidden
     yield NextStep(
         kind=StepKind.MARK,
@@ -45,9 +46,20 @@ def mark_steps(report: Report) -> Iterator[NextStep]:
         confidence=Confidence(unsure.confidence, unsure.confidence_reason),
         stake=middle(saved),
         text=text,
-        explanation="; ".join(_explained(advice)),
-        labels=tuple(dict.fromkeys(label for item in items for label in item.gone)),
+        explanation="; ".join((*_first_ones(report, labels), *_explained(advice))),
+        labels=tuple(labels),
     )
+
+
+def _first_ones(report: Report, labels: Mapping[str, object]) -> Iterator[str]:
+    """Why more compilations go away than the summary calls avoidable, as where the backward pass of a graph is compiled by itself."""
+    again = {item.compile.label for item in report.recompiles}
+    compiled = (item for item in report.trace.compiles if item.outcome is Outcome.COMPILED)
+    first = [item for item in compiled if item.label in labels and item.label not in again]
+    if number := sum(report.trace.rank_weight(item.rank) for item in first):
+        what = "is the first of its function, not a recompilation"
+        several = "are the first of their functions, not recompilations"
+        yield f"{number} of these compilations {what if number == 1 else several}"
 
 
 def _explained(advice: Advice) -> Iterator[str]:

@@ -2,11 +2,13 @@
 
 from rich.text import Text
 
-from shapelog.report.steps.step import NextStep, saving_words
+from shapelog.report.steps.step import NextStep, StepKind, saving_words
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.text_page import CONFIDENCE_COLORS, LONGEST_COPIED, TextPage
 from shapelog.text import file_name, one_line, plural
 
+# The most lines of an output whose end is in view with its beginning.
+SCREEN = 45
 # The most places that a step names, unless all is asked for.
 _PLACES = 3
 
@@ -28,6 +30,11 @@ def start_here(page: TextPage, step: NextStep, where: str) -> None:
     saved = saving_words(step.saving)
     page.line(("Start here: ", "bold"), step.title)
     page.line((saved, "green"), ("; " if saved else "", "dim"), (where, "dim"), indent=2)
+
+
+def where_listed(steps: tuple[NextStep, ...]) -> str:
+    """Where an output that ends with these steps has all of them."""
+    return "all steps are listed at the end" if len(steps) > 1 else "details at the end"
 
 
 def render_next_steps(steps: tuple[NextStep, ...], options: Options) -> bytes:
@@ -58,7 +65,7 @@ def _step(page: TextPage, number: int, step: NextStep) -> None:
             f": {sure.reason}" if page.verbose else "",
             indent=5,
         )
-    if step.explanation and not step.places:
+    if step.explanation and (not step.places or step.kind is StepKind.CACHE):
         page.line((step.explanation, "dim"), indent=5)
     for line in step.text:
         if len(line) <= LONGEST_COPIED:
