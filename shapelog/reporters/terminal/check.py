@@ -6,29 +6,32 @@ from shapelog.check.check import BudgetUse, CheckedAlert, CheckResult
 from shapelog.report.results import Column
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.diagnostic import diagnostic
-from shapelog.reporters.terminal.next_steps import next_steps_list
+from shapelog.reporters.terminal.next_steps import SCREEN, next_steps_list, start_here, where_listed
 from shapelog.reporters.terminal.text_page import TextPage
 from shapelog.text import one_line, plural, shorten
 
 
 def render_check(checked: CheckResult, options: Options) -> bytes:
-    page = TextPage(options)
+    page, top = TextPage(options), TextPage(options)
     trace = checked.found.report.trace
     version = trace.torch_version or trace.version_guess
-    page.line((shorten(one_line(trace.name), max(20, page.width - 24)), "bold"), (f"  torch {version}", "dim"))
-    page.blank()
-    page.headline(checked.headline, "bold red" if checked.has_failed else "bold green")
+    top.line((shorten(one_line(trace.name), max(20, page.width - 24)), "bold"), (f"  torch {version}", "dim"))
+    top.blank()
+    top.headline(checked.headline, "bold red" if checked.has_failed else "bold green")
     for note in checked.notes:
-        page.line((note, "yellow"), indent=2)
+        top.line((note, "yellow"), indent=2)
     _budgets(page, checked)
     _alerts(page, "What fails the check", checked.failing, checked)
     rest_of = tuple(item for item in checked.alerts if not item.fails)
     if page.verbose:
         _alerts(page, "What does not fail the check", rest_of, checked)
-    if checked.has_failed:
-        next_steps_list(page, checked.next_steps)
+    steps = checked.next_steps if checked.has_failed else ()
+    next_steps_list(page, steps)
     _tail(page, checked, rest_of, options.again)
-    return page.bytes()
+    if steps and top.lines + page.lines > SCREEN:
+        top.blank()
+        start_here(top, steps[0], where_listed(steps))
+    return top.bytes() + page.bytes()
 
 
 def _budgets(page: TextPage, checked: CheckResult) -> None:

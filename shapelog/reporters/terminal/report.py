@@ -24,7 +24,7 @@ from shapelog.report.trace_health import health_of
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.diagnostic import also, code_place, diagnostic, id_words, note
 from shapelog.reporters.terminal.exports import export_expressions, export_findings, export_tables, exports_summary
-from shapelog.reporters.terminal.next_steps import next_steps_list, start_here
+from shapelog.reporters.terminal.next_steps import SCREEN, next_steps_list, start_here, where_listed
 from shapelog.reporters.terminal.ranks import ranks_alike, ranks_heading, what_ranks_share
 from shapelog.reporters.terminal.text_page import COLORS, LEVEL_COLORS, TextPage, first
 from shapelog.rule_docs import RULES_URL
@@ -40,8 +40,6 @@ _UNUSED = Column("known, not used", is_wide=True), Column("records", True)
 # The most sizes of parameters that are listed of one recompilation: those of another module are all others.
 _PARAMETERS = 3
 _FRAMES = "Frames"
-# The most lines of a report whose end is in view with its beginning.
-_SCREEN = 45
 # The seconds of compiling from which on a report without warnings has the phases.
 _LONG = 5.0
 _LEGEND = "12 static   ~12 dynamic   !12 was symbolic, then specialized   12* kept it from using an earlier entry"
@@ -103,8 +101,8 @@ def render(report: Report, options: Options) -> bytes:
         page.line(text)
     top = TextPage(options)
     _head(top, report)
-    if steps and top.lines + page.lines > _SCREEN:
-        start_here(top, steps[0], "all steps are listed at the end" if len(steps) > 1 else "details at the end")
+    if steps and top.lines + page.lines > SCREEN:
+        start_here(top, steps[0], where_listed(steps))
     return top.bytes() + page.bytes()
 
 
@@ -224,7 +222,8 @@ def _summary(page: TextPage, report: Report) -> None:
     has_times = summary.recompile_seconds > 0
     rows: list[list[Text | str]] = []
     for part in summary.parts:
-        bar = "█" * max(1, round(16 * part.count / max(1, summary.recompiles)))
+        share = part.seconds / summary.recompile_seconds if has_times else part.count / max(1, summary.recompiles)
+        bar = "█" * max(1, round(16 * share))
         style = COLORS[part.verdict]
         time = [seconds(part.seconds)] if has_times else []
         rows.append([Text(str(part.count), style="bold"), Text(report.words_of(part.verdict), style=style), *time, Text(bar, style=style)])

@@ -45,6 +45,15 @@ def test_the_answer_comes_first() -> None:
     assert "findings that do not fail (shown with --verbose)" in passed
 
 
+def test_a_long_check_that_failed_begins_with_the_first_step() -> None:
+    text = shown(check(DEMO, Policy()), 80)
+    assert text.split("\n\n")[2].startswith("Start here: Mark 3 inputs (4 entries) as dynamic")
+    short = check(alerts_of(make.trace(make.static_sizes(8, 3))), Policy())
+    assert short.has_failed
+    assert "Start here" not in shown(short)
+    assert "Start here" not in shown(check(DEMO, Policy(fail_on=())), verbose=True)
+
+
 def test_a_run_without_compiles_comes_with_possible_reasons() -> None:
     text = shown(check(alerts_of(make.trace()), Policy()))
     assert "Check passed: nothing was compiled" in text

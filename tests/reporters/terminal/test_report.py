@@ -202,6 +202,17 @@ def timed(label: str, seconds: float, name: str = "f") -> bytes:
     return make.compile(label, make.tensor(8, 8), name=name, seconds=seconds, backend_compile_time_s=0.75 * seconds, **times)
 
 
+def test_bars_are_shares_of_the_seconds_beside_them() -> None:
+    sizes = make.static_sizes(8, 3, seconds=9.0)
+    dtype = "{}: tensor 'x' dtype mismatch. expected Float, actual Double"
+    others = [
+        make.compile(f"1/{number}", make.tensor(8, 8), name="g", seconds=0.5, reasons=[dtype.format("1/0")] * bool(number))
+        for number in range(3)
+    ]
+    rows = [line.split()[-1] for line in summary_of(make.trace(sizes, *others))[1:3]]
+    assert list(map(len, rows)) == [14, 2]
+
+
 def test_where_the_time_went_is_shown_where_nothing_needs_to_be_mended() -> None:
     assert summary_of(make.trace(timed("0/0", 4.0), timed("1/0", 12.0, "g"))) == [
         "Summary: 2 compilations (16.0 s), no recompilations",
