@@ -169,7 +169,7 @@ _ALL = (
         "SL107",
         "rank-varies",
         _FINE,
-        "the number of dimensions cannot be dynamic: reshape inputs (unsqueeze, flatten) to the same number, or accept one graph for each",
+        "the number of dimensions cannot be dynamic: unsqueeze or flatten inputs to the same number, or accept one graph per number",
     ),
     Rule(
         "SL201",
@@ -291,7 +291,7 @@ _ALL = (
         "SL324",
         "autograd-graph-varies",
         _CODE,
-        "run the same operations, hooks and losses in every step, or accept one captured backward pass for each",
+        "run the same operations, hooks and losses in every step, or accept one captured backward pass per variant",
     ),
     Rule(
         "SL399",
@@ -344,7 +344,7 @@ _ALL = (
         "SL502",
         "analysis-restart",
         _FINE,
-        "one restart is normal; if restarts are expensive, their reasons show what to pass differently",
+        "one restart is normal; if restarts are expensive, their reasons show what to change",
         alert_kind=AlertKind.RESTART,
     ),
     Rule(
@@ -358,7 +358,7 @@ _ALL = (
         "SL504",
         "cuda-graph-recorded-again",
         _CODE,
-        "pad inputs to a few sizes, or leave CUDA graphs out where sizes are dynamic",
+        "pad inputs to a few sizes, or disable CUDA graphs where sizes are dynamic",
     ),
     Rule(
         "SL505",
@@ -493,7 +493,7 @@ _ALL = (
         "SL902",
         "payload-damaged",
         Verdict.TRACE,
-        "what this payload contains (a graph, guards, reasons) is used with care, or is missing",
+        "this payload (a graph, guards or reasons) is used with care, or left out",
         problems=("checksum-mismatch", "missing-payload", "oversized-payload", "unannounced-payload"),
     ),
     Rule(

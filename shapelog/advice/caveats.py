@@ -156,7 +156,10 @@ def caveats_of_source(
     if marks and not marks[0].is_int and "SL106" not in codes and any(_stays_static(frame, source, index) for frame in frames):
         yield STAYS_STATIC
     if "SL106" in codes:
-        yield "A parameter has one width per instance, so this saves a compilation per instance, not per call. One graph each may do."
+        yield (
+            "A parameter has one width per instance, so this saves a compilation per instance, not per call. "
+            "One graph per instance may be acceptable."
+        )
     bounds = dict.fromkeys(display_text(text) for item in seen for text in item.bounds)
     if bounds:
         yield f"A dynamic graph covers a limited range: {'; '.join(list(bounds)[:4])}{'; …' if len(bounds) > 4 else ''}"

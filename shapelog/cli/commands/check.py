@@ -49,8 +49,8 @@ def check(traces: tuple[str, ...], baseline: str | None, write_baseline: str | N
 
     TRACE is a trace or text log, a directory (its newest run), an archive, a URL, or - for standard input; several are read as one run.
     Without TRACE, the directory in TORCH_TRACE is read. Without options, the check fails on recompilations that marking or a code
-    change avoids, on a recompile limit that was hit, and on failed compilations. With a budget, the budget decides about
-    recompilations. With a baseline, only what is new counts, including toward budgets; frames are matched by their code, so line
+    change avoids, on a recompile limit that was hit, and on failed compilations. With a budget, recompilations only fail the check if
+    they exceed it. With a baseline, only what is new counts, including toward budgets; frames are matched by their code, so line
     numbers may change.
 
     \b

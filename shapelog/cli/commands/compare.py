@@ -43,9 +43,9 @@ def compare(before: str, after: str | None, before_run: str | None, after_run: s
     """Show what changed from trace BEFORE to trace AFTER, or from one run to the next in the directory BEFORE.
 
     For two runs of one program: with and without a change, cold and warm, or with two versions of torch. Frames are matched by their
-    code, so line numbers and directories may differ. Each is a trace or text log, a directory (its newest
-    run), an archive, a URL, or - for standard input. With a single directory or archive, shapelog compare DIR compares its
-    newest run with the previous one, and --before-run 3 with the one before that.
+    code, so line numbers and directories may differ. BEFORE and AFTER can each be a trace or text log, a directory (its newest run), an
+    archive, a URL, or - for standard input. With a single directory or archive, shapelog compare DIR compares its newest run with the
+    previous one, and --before-run 3 with the one before that.
 
     With --all, shapelog compare DIR --all shows one row for each run of DIR (or of its subdirectories, where DIR itself has no trace),
     and the causes that are new or gone compared with the run before it. With -o FILE.html, the result is a page.

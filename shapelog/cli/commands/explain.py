@@ -29,8 +29,8 @@ def explain(arguments: tuple[str, ...], rank: int | None, process: int | None, o
     """Explain one compilation in full.
 
     COMPILE_ID is an id such as 2/3, as the report shows it, or [2/3] as TORCH_LOGS does. The explanation lists the cache entries that it
-    was compared with, what differed, and PyTorch's own reasons. Without an id, the most expensive recompilation is explained, or
-    compilation where nothing recompiled. TRACE may be a text log; without TRACE, the directory in TORCH_TRACE is read.
+    was compared with, what differed, and PyTorch's own reasons. Without an id, the most expensive recompilation is explained; if
+    nothing recompiled, the most expensive compilation. TRACE may be a text log; without TRACE, the directory in TORCH_TRACE is read.
 
     \b
     Examples:

@@ -43,7 +43,7 @@ def fix(traces: tuple[str, ...], is_diff: bool, options: CommonOptions) -> int:
     torch._dynamo.config.capture_scalar_outputs where PyTorch names them as the remedy for a graph break. The diff can be applied with
     patch -p0 or git apply in the source root. Each hunk names what it removes.
 
-    Only files below the source root whose lines are as the trace quotes them are changed, never an installed package. What cannot be
+    Only files below the source root whose lines match those quoted in the trace are changed, never an installed package. What cannot be
     placed is listed with the reason. To confirm the result, run shapelog verify or record again and use shapelog compare.
 
     \b

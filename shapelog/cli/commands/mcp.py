@@ -15,8 +15,8 @@ def mcp() -> None:
     """Answer a coding agent's questions over the Model Context Protocol.
 
     An agent starts this command itself and talks to it on standard input and output. The tools are report, explain, suggest, compare,
-    rules and verify. All but verify only read; verify runs the command that the agent gives it, twice. Answers have at most 12,000
-    characters. Needs the official SDK: pip install "shapelog[mcp]".
+    rules and verify. All are read-only except verify, which runs the agent's command twice. Answers have at most 12,000 characters.
+    Needs the official SDK: pip install "shapelog[mcp]".
     """
     try:
         from shapelog.agents.server import server

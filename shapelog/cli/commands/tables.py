@@ -122,7 +122,7 @@ def fleet(folder: str, since: str | None, options: CommonOptions) -> int:
     """Report on the tables in DIR, which shapelog tables wrote: what many jobs have in common. DIR may be a URL of object storage.
 
     Shows which functions recompile more, take longer or fail more often in newer jobs than in older ones, which advice would save the
-    most compile time over all jobs, the top causes, what failed, and the jobs that could not be read.
+    most compile time across all jobs, the top causes, what failed, and the jobs that could not be read.
     """
     moment = None if since is None else parse_since(since, datetime.now(timezone.utc))
     from shapelog.tables import fleet as fleets

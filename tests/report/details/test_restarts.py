@@ -43,7 +43,7 @@ def test_what_the_trace_does_not_have_is_left_out() -> None:
 @pytest.mark.parametrize(
     ("reason", "is_static", "help"),
     [
-        (FLOAT, True, "restarts are expensive, their reasons show what to pass differently"),
+        (FLOAT, True, "restarts are expensive, their reasons show what to change"),
         (
             FLOAT,
             False,
