@@ -171,7 +171,7 @@ def skipped_steps(run: StepSources) -> Iterator[NextStep]:
         saving = Saving(eager=(Eager.ALL,))
         yield step_of(
             kind=StepKind.CODE,
-            title=f"Keep {subject_of_alerts(found)} compiled after calls that compute nothing",
+            title=f"Keep {subject_of_alerts(found)} compiled when a call runs no tensor operation",
             alerts=found,
             saving=saving,
             stake=0.0,

@@ -72,7 +72,7 @@ def test_it_is_a_step_and_a_card_that_the_page_leads_to() -> None:
     report = make.report(trace(compiled("0/0", tensor(10, 8), **EMPTY)))
     alerts = collect_alerts(report, Repository("nowhere"))
     (step,) = next_steps(alerts)
-    assert (step.title, step.saving.eager) == ("Keep f compiled after calls that compute nothing", (Eager.ALL,))
+    assert (step.title, step.saving.eager) == ("Keep f compiled when a call runs no tensor operation", (Eager.ALL,))
     assert step.text == ("torch._dynamo.config.allow_empty_graphs = True",)
     assert [item.kind for item in interruptions(alerts)] == [InterruptionKind.SKIPPED]
     page = renderer("report", "html")(report, Options()).decode()
