@@ -95,10 +95,10 @@ def vllm_log(*lines: str) -> bytes:
         ),
         (("Directly load the compiled graph(s) for shape None from the cache, took 5.123 s",), "1 graph loaded from the cache"),
         (
-            ("[backbone] Compiling model again due to a load failure from /root/.cache/model, reason: no attribute 'finalize'",),
+            ("[backbone] Compiling model again due to a load failure from /srv/cache/model, reason: no attribute 'finalize'",),
             "a part compiled again because it could not be loaded (no attribute 'finalize')",
         ),
-        (("Directly load AOT compilation from path /root/.cache/model",), "1 part of the model loaded ready-made"),
+        (("Directly load AOT compilation from path /srv/cache/model",), "1 part of the model loaded ready-made"),
         (("vLLM's torch.compile cache is disabled.",), "vLLM's cache disabled"),
     ],
 )

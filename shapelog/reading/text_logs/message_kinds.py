@@ -196,6 +196,7 @@ _OF_IPYTHON = re.compile(
 )
 _CLASS = re.compile(r"\b[A-Z]\w{0,80}(?:Error|Exception|Unsupported|Failed|Interrupt): ")
 _EXCEPTION = re.compile(r"[A-Za-z_][\w.]{0,200}: ")
+_ERROR = re.compile(r"\W{0,8}(?:E\s+)?[A-Za-z_][\w.]{0,200}:(?:\s|$)")
 _RULE = re.compile(r"[=_-]{5}")
 _STACK_HEADING = re.compile(r"\W{0,8}Stack Trace\W{0,8}$")
 _AFTER_BLANK = {
@@ -317,6 +318,11 @@ def follows_stack(text: str) -> bool:
 def is_exception(text: str) -> bool:
     """Whether a line names the class of an exception, perhaps behind other words."""
     return _CLASS.search(text[:_LOOKED_AT]) is not None
+
+
+def is_error(text: str) -> bool:
+    """Whether a line is an exception as a backend raised it: its class, and its message where it has one."""
+    return _ERROR.match(text) is not None
 
 
 def is_frame(text: str) -> bool:

@@ -13,6 +13,7 @@ from shapelog.reading.text_logs.message_kinds import (
     heads_output,
     heads_stack,
     is_compiled_guard,
+    is_error,
     is_in_own_words,
     lists_compiled_guards,
     skips_blank,
@@ -29,7 +30,8 @@ class OpenMessage:
 
     ``also`` is another head that some of its lines have, ``wrapped`` how many lines came last that begin nothing by themselves,
     ``is_in_words`` whether the message of the exception may still go on, ``has_guards`` whether guards are listed in it,
-    ``ends_block`` whether a block of code ends below it, ``is_in_output`` whether the output of a compiler may still go on.
+    ``awaits_error`` whether the next line is to be the error of a backend, ``ends_block`` whether a block of code ends below it,
+    ``is_in_output`` whether the output of a compiler may still go on.
     """
 
     head: Head | None
@@ -38,6 +40,7 @@ class OpenMessage:
     lines: list[str] = field(default_factory=list)
     also: Head | None = None
     has_raised: bool = False
+    awaits_error: bool = False
     is_after_blank: bool = False
     is_in_words: bool = False
     ends_block: bool = False
@@ -52,7 +55,8 @@ class OpenMessage:
 
     def begin(self, text: str, is_exception: bool = False) -> None:
         """Note whether the first line is an exception already, whose message may go on."""
-        if is_exception or (self.kind is MessageKind.FAILURE and (is_in_own_words(text) or text.rstrip().endswith("raised:"))):
+        self.awaits_error = self.kind is MessageKind.FAILURE and text.rstrip().endswith("raised:")
+        if is_exception or self.awaits_error or (self.kind is MessageKind.FAILURE and is_in_own_words(text)):
             self.has_raised = self.is_in_words = True
 
     def takes(self, text: str, begins: MessageKind) -> bool:
@@ -82,5 +86,7 @@ class OpenMessage:
         if self.is_in_output:
             return True
         self.wrapped += 1
-        self.is_in_words = self.is_in_words and not ends_words(text) and self.wrapped <= _MOST_WRAPPED[self.kind]
+        is_other = self.awaits_error and not is_error(text)
+        self.awaits_error = False
+        self.is_in_words = self.is_in_words and not is_other and not ends_words(text) and self.wrapped <= _MOST_WRAPPED[self.kind]
         return failure_goes_on(text) or (self.is_in_words and begins in (MessageKind.OTHER, MessageKind.FAILURE))

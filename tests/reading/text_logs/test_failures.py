@@ -618,6 +618,18 @@ def test_an_exception_that_only_its_heading_names_is_missing(text: str, tmp_path
     assert found.own_remedy.startswith("add the log lines up to the exception")
 
 
+@pytest.mark.parametrize("line", ["STEP next: ok", "done", "loss 0.5", "epoch 3 of 10: 12 s"])
+def test_a_line_of_the_program_below_a_cut_exception_is_not_the_error_of_the_backend(line: str, tmp_path: Path) -> None:
+    (found,) = failures(f"STEP one: BackendCompilerFailed: backend='bad' raised:\n{line}\n", tmp_path)
+    assert found.sentence.endswith("the exception is missing from the log")
+
+
+@pytest.mark.parametrize("error", ["OutOfResources: shared memory", "AssertionError:", "E   my.own.Error: no kernel"])
+def test_the_error_of_a_backend_is_the_line_below_that_names_it(error: str, tmp_path: Path) -> None:
+    (found,) = failures(f"STEP one: BackendCompilerFailed: backend='bad' raised:\n{error}\n", tmp_path)
+    assert error.removeprefix("E   ").rstrip(":") in found.sentence
+
+
 def test_words_of_an_exception_in_a_cell_of_a_table_end_with_their_quotation(tmp_path: Path) -> None:
     (found,) = failures("| `unbacked` | `Could not guard on data-dependent expression Ne(128*u0, 0)` (a layer) |\n", tmp_path)
     assert found.sentence.endswith("failed to compile: Could not guard on data-dependent expression Ne(128*u0, 0)")
