@@ -188,8 +188,12 @@ def test_what_lies_between_the_code_that_broke_and_the_break_is_part_of_its_grap
 
 @pytest.mark.parametrize(
     ("file", "where", "level"),
-    [("/opt/venv/lib/python3.11/site-packages/models/vits.py", ", called in library code (vits.py:20)", "low"), ("main.py", "", "medium")],
-    ids=["library", "user"],
+    [
+        ("/opt/venv/lib/python3.11/site-packages/models/vits.py", ", called in library code (vits.py:20)", "low"),
+        ("/opt/venv/lib/python3.11/site-packages/torch/_dynamo/eval_frame.py", "", "medium"),
+        ("main.py", "", "medium"),
+    ],
+    ids=["library", "Dynamo", "user"],
 )
 def test_a_layout_to_copy_may_be_that_of_a_tensor_which_a_library_passes_on(
     file: str, where: str, level: str, monkeypatch: pytest.MonkeyPatch

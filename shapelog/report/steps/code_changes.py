@@ -10,7 +10,7 @@ from shapelog.grouping import grouped
 from shapelog.model.compile import Compile, Outcome, resumed_by
 from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.properties import Kind
-from shapelog.reading.payloads.source_names import is_library
+from shapelog.reading.payloads.source_names import is_dynamo, is_library
 from shapelog.recompiles.explain import Recompile
 from shapelog.recompiles.global_state import set_once
 from shapelog.report.alerts.alert import Alert, Occurrence
@@ -109,11 +109,15 @@ def _repeated(run: StepSources, alerts: Sequence[Alert]) -> Iterator[WeightedCom
 
 
 def _passed_in_library(compiles: Sequence[Compile]) -> str:
-    """The line of a library that passes on what these compiles take, ``modeling_vits.py:596``; "" where the user's code calls any."""
+    """The line of a library that passes on what these compiles take, ``modeling_vits.py:596``; "" where the user's code calls any.
+
+    Dynamo's own wrapper, which torch 2.6 records without its line of code, passes on what it is given.
+    """
     # What is resumed has the line in its own code at which the graph broke.
     lines = [caller(compile) for compile in sorted(compiles, key=lambda item: resumed_by(item.metrics.code_name) is not None)]
     first = lines[0] if lines else None
-    return f"{file_name(first.file)}:{first.line}" if first and all(line and is_library(line.file) for line in lines) else ""
+    is_passed = all(line and is_library(line.file) and not is_dynamo(line.file) for line in lines)
+    return f"{file_name(first.file)}:{first.line}" if first and is_passed else ""
 
 
 def _is_compared(item: Recompile) -> bool:
