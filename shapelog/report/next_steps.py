@@ -35,7 +35,7 @@ def next_steps(found: Alerts) -> tuple[NextStep, ...]:
     broken = (alert for kind, members in by_kind.items() if kind and kind[0] is StepKind.GRAPH_BREAK for alert in members)
     resumed = frozenset(run.resumed.after(broken))
     for kind, alerts in by_kind.items():
-        # what a break made an input is none without the break
+        # what is an input only because of a break needs no step of its own
         members = [alert for alert in alerts if not (alert.code in resumed and change_of(alert).text.startswith(NO_BREAK))]
         if kind is not None and members:
             steps.append(_MAKERS[kind[0]](run, members))

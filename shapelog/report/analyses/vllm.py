@@ -32,10 +32,8 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
     if pieces:
         titles = ("part", "sizes", "seconds", "pieces", "cached", "reused", "passes", "that changed a graph")
         columns = (*(Column(title, title != "sizes") for title in titles), Column("submodules", is_wide=True))
-        unused = ({"passes", "that changed a graph"} if not passes else set()) | (
-            {"seconds"} if not any(row[2] for row in pieces) else set()
-        )
-        kept = [number for number, column in enumerate(columns) if column.name not in unused]
+        is_shown = {"seconds": any(row[2] for row in pieces), "passes": bool(passes), "that changed a graph": bool(passes)}
+        kept = [number for number, column in enumerate(columns) if is_shown.get(column.name, True)]
         yield Table(
             "vllm_pieces",
             "Piecewise compilations of vLLM by range of sizes",

@@ -53,7 +53,7 @@ def metric_fields(frame: Frame, compile: Compile) -> tuple[MetricField, ...]:
 
 
 def _moment(name: str, value: object) -> str:
-    """A moment in seconds or microseconds since 1970 as a date, "" for what is none."""
+    """A moment in seconds or microseconds since 1970 as a date, "" for any other number."""
     unit = _MOMENTS.get(name)
     if unit is None or isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value / unit < _LAST_MOMENT:
         return ""
