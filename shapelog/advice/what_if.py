@@ -14,10 +14,10 @@ from shapelog.advice.suggestions import Suggestion
 from shapelog.grouping import grouped
 from shapelog.model.frame import Frame
 
-# A frame with more conditions than this, 256 combinations, is replayed under few of them.
-_MOST_CONDITIONS = 8
+# A frame with more conditions than this, 4,096 combinations, is replayed under few of them.
+_MOST_CONDITIONS = 12
 # So is every frame once this many routes of calls have been tried; the frames that took longest come first.
-_MOST_ROUTES = 300_000
+_MOST_ROUTES = 500_000
 # With more conditions than this, a frame is replayed without and with all suggestions alone.
 _MOST_SINGLED_OUT = 32
 

@@ -80,16 +80,24 @@ def one_after_the_other(count: int) -> tuple[tuple[int, ...], ...]:
 
 
 def test_a_frame_with_many_conditions_has_the_outcomes_of_a_few_combinations() -> None:
-    advice = advice_on(*one_after_the_other(9))
+    advice = advice_on(*one_after_the_other(13))
     found = outcomes_of(advice)
-    assert len(advice.suggestions) == 9
+    assert len(advice.suggestions) == 13
     assert [frame.is_partial for frame in found.frames] == [True]
-    every = frozenset(range(9))
+    every = frozenset(range(13))
     for chosen in (frozenset[int](), every, *({place} for place in every), *(every - {place} for place in every)):
         cost = found.cost(chosen)
         assert cost is not None
-        assert cost.compiles == 10 - len(chosen)
+        assert cost.compiles == 14 - len(chosen)
     assert found.cost((0, 1)) is None
+
+
+def test_a_frame_with_twelve_conditions_has_the_outcome_of_every_combination() -> None:
+    found = outcomes_of(advice_on(*one_after_the_other(12)))
+    assert [(frame.is_partial, len(frame.costs)) for frame in found.frames] == [(False, 4096)]
+    cost = found.cost((0, 3, 7))
+    assert cost is not None
+    assert cost.compiles == 10
 
 
 def test_the_number_of_routes_that_are_tried_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

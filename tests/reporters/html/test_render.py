@@ -288,8 +288,8 @@ def test_frames_beyond_the_limits_are_compressed_or_counted(monkeypatch: pytest.
 
 
 def test_a_compile_that_is_not_shown_in_full_names_the_command_that_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(render, "_FIRST_BUDGET", 20_000)
     assert "explain TRACE" not in outline(DEMO).text
+    monkeypatch.setattr(render, "_FIRST_BUDGET", 20_000)
     text = Outline(page_of(report_of(DEMO))).text
     assert "shapelog explain TRACE 1/7" in text
     for item in report_of(DEMO).recompiles:
