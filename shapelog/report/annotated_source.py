@@ -73,10 +73,13 @@ class CodeFile(NamedTuple):
 
 
 class AnnotatedSource(NamedTuple):
-    """The files, those of the user first, then by cost. ``left_out`` is the number of functions that are not shown."""
+    """The files, those of the user first, then by cost. ``left_out`` is the number of functions that are not shown, ``last_compile`` when
+    the last compile began, in seconds since the epoch (0 where the trace has no times).
+    """
 
     files: tuple[CodeFile, ...]
     left_out: int
+    last_compile: float = 0.0
 
 
 def annotated_source(found: Alerts, with_code: bool = True) -> AnnotatedSource:
@@ -92,7 +95,8 @@ def annotated_source(found: Alerts, with_code: bool = True) -> AnnotatedSource:
         is_read = with_code and len(files) < _MAX_FILES
         disk = _disk_file(found, lines, name) if is_read else DiskFile(DiskState.ELSEWHERE)
         files.append(_code_file(_File(name, disk, lines.by_file[name], marks.get(name, {}), with_code)))
-    return _bounded(files)
+    started = (compile.metrics.start_time or 0.0 for compile in found.report.trace.compiles)
+    return _bounded(files)._replace(last_compile=max(started, default=0.0))
 
 
 def _disk_file(found: Alerts, lines: QuotedLines, file: str) -> DiskFile:

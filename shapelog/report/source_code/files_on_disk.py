@@ -36,12 +36,15 @@ class Extent(NamedTuple):
 
 
 class DiskFile(NamedTuple):
-    """A file on this disk. ``path`` is "" where there is none; ``lines`` and ``functions`` are () unless it is unchanged."""
+    """A file on this disk. ``path`` is "" where there is none; ``lines`` and ``functions`` are () unless it is unchanged, as far as the
+    trace quotes it. ``saved`` is when it was last saved, in seconds since the epoch.
+    """
 
     state: DiskState
     path: str = ""
     lines: tuple[str, ...] = ()
     functions: tuple[Extent, ...] = ()
+    saved: float = 0.0
 
     def function_at(self, line: int) -> Extent | None:
         """The innermost function around a line; None at the top level of the file."""
@@ -57,6 +60,7 @@ def disk_file(file: str, quotes: Mapping[int, Quote], repository: Repository) ->
     try:
         with tokenize.open(path) as opened:
             text = opened.read()
+            saved = os.fstat(opened.fileno()).st_mtime
         tree = ast.parse(text)
     except (OSError, SyntaxError, ValueError, LookupError, RecursionError, MemoryError):  # LookupError: a codec that is not for text
         return DiskFile(DiskState.CHANGED, path)
@@ -64,7 +68,7 @@ def disk_file(file: str, quotes: Mapping[int, Quote], repository: Repository) ->
     codes = {line: quote.code for line, quote in quotes.items()}
     if not any(codes.values()) or changed_line(lines, codes) is not None:
         return DiskFile(DiskState.CHANGED, path)
-    return DiskFile(DiskState.UNCHANGED, path, lines, tuple(_extents(tree, "")))
+    return DiskFile(DiskState.UNCHANGED, path, lines, tuple(_extents(tree, "")), saved)
 
 
 def _path(file: str, repository: Repository) -> str:

@@ -149,7 +149,7 @@ class SourcePage(NamedTuple):
 
 
 def source_page(source: AnnotatedSource, repository: Repository, anchors: Anchors, with_source: bool) -> SourcePage:
-    builder = _Builder(anchors, Highlighter(), with_source, count(1))
+    builder = _Builder(anchors, Highlighter(), with_source, source.last_compile, count(1))
     files = tuple(builder.file(item) for item in source.files)
     of_frame: dict[Frame, str] = {}
     of_place: dict[FileLine, str] = {}
@@ -175,12 +175,13 @@ class _Builder(NamedTuple):
     anchors: Anchors
     highlighter: Highlighter
     with_source: bool
+    last_compile: float
     numbers: Iterator[int]
 
     def file(self, item: CodeFile) -> FileView:
         return FileView(
             file=item,
-            note=_note(item) if self.with_source else "",
+            note=_note(item, self.last_compile) if self.with_source else "",
             functions=tuple(self.function(item, function) for function in item.functions),
             quiet=tuple(self.function(item, function) for function in item.quiet),
         )
@@ -233,9 +234,10 @@ def _worst(kinds: Iterable[str]) -> str:
     return next((kind for kind in _WORST if kind in found), "")
 
 
-def _note(file: CodeFile) -> str:
+def _note(file: CodeFile, last_compile: float) -> str:
     if file.disk.state is DiskState.UNCHANGED:
-        return "read from this disk, where every line is as the trace quotes it"
+        saved_later = ", though it was saved after the run" if 0.0 < last_compile < file.disk.saved else ""
+        return f"read from this disk, where every line is as the trace quotes it{saved_later}"
     where = "the file on this disk has changed since" if file.disk.state is DiskState.CHANGED else "the file is not on this disk"
     return f"only the lines that the trace quotes: {where}"
 

@@ -1,5 +1,6 @@
 """The view of the source: its lines, marks and links."""
 
+import os
 import re
 import shutil
 from pathlib import Path
@@ -59,6 +60,17 @@ def test_a_line_of_the_repository_is_known_by_its_name_there_too(tmp_path: Path)
     shutil.copy(FIXTURES / "real/demo.py", tmp_path / "demo.py")
     view = view_of(report_of(DEMO), tmp_path)
     assert view.of_place[FileLine("demo.py", 29)] == view.of_place[FileLine("/srv/ml/demo/demo.py", 29)]
+
+
+def test_a_file_that_was_saved_after_the_run_is_shown_with_a_note(tmp_path: Path) -> None:
+    copied = tmp_path / "demo.py"
+    shutil.copyfile(FIXTURES / "real/demo.py", copied)
+    last = max(compile.metrics.start_time or 0.0 for compile in report_of(DEMO).trace.compiles)
+    assert last > 1.7e9
+    os.utime(copied, (last - 60, last - 60))
+    assert view_of(report_of(DEMO), tmp_path).files[0].note == "read from this disk, where every line is as the trace quotes it"
+    os.utime(copied, (last + 60, last + 60))
+    assert view_of(report_of(DEMO), tmp_path).files[0].note.endswith("quotes it, though it was saved after the run")
 
 
 def test_frames_lead_to_their_function_and_back() -> None:
