@@ -29,6 +29,7 @@ from shapelog.model.trace import Trace
 from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.compare import compare
 from shapelog.report.explain_compile import explain_compile
+from shapelog.report.next_steps import advised_run
 from shapelog.report.repository_paths import Repository
 from shapelog.reporters import Options, formats, renderer
 from shapelog.text import UNSAFE
@@ -130,6 +131,7 @@ def outputs(trace: Trace, left_out: Collection[str] = ()) -> dict[str, bytes]:
         "comparison": compare(report, shapelog.analyze(make.load(make.small_trace()))),
         "explanation": explain_compile(trace, label),
         "advice": advise(report.explained),
+        "advised run": advised_run(report, advise(report.explained)),
     }
     options = Options(width=200, verbose=True, limit=0, embed="all")
     return {

@@ -32,6 +32,7 @@ from shapelog.reading.trace_files import TraceFile
 from shapelog.recompiles.explain import Explanations, Recompile, explain_trace
 from shapelog.report.alerts.alert import Alerts
 from shapelog.report.alerts.collect import collect_alerts
+from shapelog.report.next_steps import AdvisedRun
 from shapelog.report.report import Report, analyze
 from shapelog.report.repository_paths import Repository
 from shapelog.report.verification import CommandResult, Verification, verify
@@ -392,6 +393,11 @@ def last_recompile(data: bytes) -> Recompile:
 def advice(data: bytes | Trace, version: TorchVersion | None = None) -> Advice:
     """What to set for a trace, for its own version of torch or this one."""
     return advise(explain_trace(data if isinstance(data, Trace) else load(data)), version)
+
+
+def advised(advice: Advice) -> AdvisedRun:
+    """An advice as ``suggest-dynamic`` shows it, where nothing else helps."""
+    return AdvisedRun(report(small_trace()), advice, ())
 
 
 def verification(before: bytes | Report, after: bytes | Report, codes: tuple[int, int] = (0, 0)) -> Verification:

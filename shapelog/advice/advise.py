@@ -44,7 +44,7 @@ class Advice(NamedTuple):
     """The whole advice for one torch version. ``env`` is the value of TORCH_COMPILE_DYNAMIC_SOURCES, "" when nothing helps.
 
     ``before`` and ``after`` are compiles, limit hits and seconds of this run, and of another run of the same calls with the
-    suggestions; ``removed_seconds`` are those of the compiles that go away, ``avoidable_seconds`` what that saves of the seconds of this
+    suggestions; ``removed_seconds`` are those of the compiles that go away, ``saved_seconds`` what that saves of the seconds of this
     run, since others become dynamic and take longer. ``scope`` names the ranks where those are not all. ``remedies`` are what to do
     about each recompile of this run, ``replayed`` is the run to ask what other marks would do. ``is_from_text``: a text log may lack
     recompilations. ``why_no_frames`` is why there is nothing to advise on, "" where a frame was compiled.
@@ -60,7 +60,7 @@ class Advice(NamedTuple):
     pgo: PgoSuggestion | None
     before: Cost
     after: Cost
-    avoidable_seconds: Seconds
+    saved_seconds: Seconds
     removed_seconds: float
     forecasts: tuple[Forecast, ...]
     remedies: Remedies
@@ -141,7 +141,7 @@ class Advice(NamedTuple):
     @property
     def becomes_slower(self) -> bool:
         """Whether what is left takes so much longer that it takes away a good part of what is saved."""
-        most = self.avoidable_seconds.most or 0.0
+        most = self.saved_seconds.most or 0.0
         return _NOTABLE_SHARE * self.removed_seconds > most > 0
 
     @property
@@ -206,7 +206,7 @@ def advise(explained: Explanations, version: TorchVersion | None = None) -> Advi
         pgo=pgo_suggestion(explained, replayed, choice, used),
         before=before,
         after=after,
-        avoidable_seconds=_saved(before, after, with_marks.seconds),
+        saved_seconds=_saved(before, after, with_marks.seconds),
         removed_seconds=max(0.0, before.kept - with_marks.kept),
         remedies=remedies,
         replayed=replayed,

@@ -106,6 +106,6 @@ def effect_of(advice: Advice) -> str:
         parts.append(f"{plural(before.forbidden - after.forbidden, 'forbidden recompilation')} no longer needed")
     scope = f", {advice.scope}" if advice.scope else ""
     words = ", and ".join(parts)
-    saved = advice.avoidable_seconds.as_saving
+    saved = advice.saved_seconds.as_saving
     longer = f": removes {seconds(advice.removed_seconds)}, but dynamic compilations take longer" if advice.becomes_slower else ""
     return f"{words} (saves {saved} of {before.seconds}{longer}{scope})" if saved else words + scope

@@ -1,13 +1,18 @@
 """What to do first: everything that costs a run compilations, seconds or compiled code, as one list of steps, the most worthwhile first."""
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
+from shapelog.advice.advise import Advice
 from shapelog.grouping import grouped
 from shapelog.model.compile import Outcome
 from shapelog.reading.payloads.compiler_messages import ACCEPTED
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.recompiles.classification.sizes import NO_BREAK
 from shapelog.report.alerts.alert import Alert, Alerts, stable_text
+from shapelog.report.alerts.collect import collect_alerts
+from shapelog.report.report import Report
+from shapelog.report.repository_paths import Repository
 from shapelog.report.resumed_code import innermost
 from shapelog.report.steps.caches import cache_steps
 from shapelog.report.steps.code_changes import code_change
@@ -22,6 +27,19 @@ from shapelog.rules import AlertKind, Level, Verdict
 _Key = tuple[StepKind, object] | None
 # How likely a step is to save what it is expected to.
 CHANCES = {"high": 1.0, "medium": 0.75, "low": 0.5}
+
+
+class AdvisedRun(NamedTuple):
+    """The advice on a run, for the version that was asked for, and everything that helps, the most worthwhile first."""
+
+    report: Report
+    advice: Advice
+    steps: tuple[NextStep, ...]
+
+
+def advised_run(report: Report, advice: Advice) -> AdvisedRun:
+    """All that helps a run, with the advice in place of that of the report."""
+    return AdvisedRun(report, advice, next_steps(collect_alerts(report._replace(advice=advice), Repository())))
 
 
 def next_steps(found: Alerts) -> tuple[NextStep, ...]:

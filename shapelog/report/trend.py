@@ -14,11 +14,14 @@ from shapelog.text import plural
 
 
 class RunFigures(NamedTuple):
-    """The figures of one run. ``avoidable`` are the recompilations that marking avoids, ``other`` all other ones."""
+    """The figures of one run. ``avoidable`` are the recompilations that marks or a change of the code avoid, ``by_marking`` those of
+    them that marks do.
+    """
 
     compiles: int
     recompiles: int
     avoidable: int
+    by_marking: int
     seconds: float
     avoidable_seconds: float
     limit_hits: int
@@ -36,7 +39,13 @@ class RunFigures(NamedTuple):
         return max(0, self.compiles - self.recompiles)
 
     @property
+    def by_code(self) -> int:
+        """Recompilations that a change of the code avoids."""
+        return self.avoidable - self.by_marking
+
+    @property
     def other(self) -> int:
+        """Recompilations that are not avoidable."""
         return max(0, self.recompiles - self.avoidable)
 
 
@@ -151,13 +160,14 @@ def trend(name: str, runs: Iterable[NamedRun], unreadable: Iterable[str] = ()) -
 
 def _figures(report: Report) -> RunFigures:
     found = report.summary
-    marking = found.part(Verdict.MARKING)
+    marking, code = found.part(Verdict.MARKING), found.part(Verdict.CODE)
     return RunFigures(
         compiles=found.compiles,
         recompiles=found.recompiles,
-        avoidable=marking.count,
+        avoidable=marking.count + code.count,
+        by_marking=marking.count,
         seconds=found.seconds,
-        avoidable_seconds=marking.seconds,
+        avoidable_seconds=marking.seconds + code.seconds,
         limit_hits=found.limit_hits,
         failures=found.failures,
         exports=export_counts(report),

@@ -38,8 +38,8 @@ class Totals(NamedTuple):
     graph_breaks: int
     seconds: float | None
     recompile_seconds: float | None
-    avoidable_least: float | None
-    avoidable_most: float | None
+    saved_least: float | None
+    saved_most: float | None
     untimed: int
     exports: int
     failed_exports: int

@@ -22,7 +22,7 @@ TOTALS = """
 SELECT count(*) FILTER (status = 'read'), count(*) FILTER (status <> 'read'), coalesce(sum(ranks), 0)::BIGINT,
     coalesce(sum(compiles), 0)::BIGINT, coalesce(sum(recompiles), 0)::BIGINT, coalesce(sum(limit_hits), 0)::BIGINT,
     coalesce(sum(failures), 0)::BIGINT, coalesce(sum(graph_breaks), 0)::BIGINT, sum(seconds),
-    sum(recompile_seconds), sum(avoidable_seconds_least), sum(avoidable_seconds_most),
+    sum(recompile_seconds), sum(saved_seconds_least), sum(saved_seconds_most),
     count(*) FILTER (status = 'read' AND seconds IS NULL),
     (SELECT count(*) FROM exports), (SELECT count(*) FROM exports WHERE result = 'failed'),
     epoch(min(started)), epoch(max(started))

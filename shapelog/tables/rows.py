@@ -164,7 +164,7 @@ def _total(rows: Iterable[Any]) -> float | None:
 
 def _job(report: Report, job: str, source: str, modified: float | None, rows: Rows) -> JobRow:
     trace, summary = report.trace, report.summary
-    saved = report.advice.avoidable_seconds if report.advice and report.advice.suggestions else None
+    saved = report.advice.saved_seconds if report.advice and report.advice.suggestions else None
     accounts = report.accounts
     return JobRow(
         job=job,
@@ -182,8 +182,8 @@ def _job(report: Report, job: str, source: str, modified: float | None, rows: Ro
         graph_breaks=len(rows["graph_breaks"]),
         seconds=summary.seconds if summary.is_timed else None,
         recompile_seconds=summary.recompile_seconds if summary.is_timed else None,
-        avoidable_seconds_least=(saved.least if saved else 0.0) if summary.is_timed else None,
-        avoidable_seconds_most=((saved.most or 0.0) if saved else 0.0) if summary.is_timed else None,
+        saved_seconds_least=(saved.least if saved else 0.0) if summary.is_timed else None,
+        saved_seconds_most=((saved.most or 0.0) if saved else 0.0) if summary.is_timed else None,
         exports=len(rows["exports"]),
         files=len(accounts),
         bytes=sum(book.size for book in accounts),

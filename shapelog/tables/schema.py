@@ -5,7 +5,8 @@ from datetime import datetime
 from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 # Raised with every change of a column: its name, its type or its meaning. 2: exports. 3: no made-up ids for text logs that have none.
-VERSION = 3
+# 4: what suggestions save is saved_seconds; avoidable are the seconds of recompilations.
+VERSION = 4
 # The rank of a process outside of a distributed run. It is no null, which names of folders can hold, but not every reader of them.
 NO_RANK = -1
 
@@ -58,8 +59,8 @@ class JobRow(NamedTuple):
         None
     )
     recompile_seconds: Annotated[float | None, "Seconds of the recompilations among them."] = None
-    avoidable_seconds_least: Annotated[float | None, "The fewest seconds that the suggestions save together."] = None
-    avoidable_seconds_most: Annotated[float | None, "The most seconds that they save together."] = None
+    saved_seconds_least: Annotated[float | None, "The fewest seconds that the suggestions save together."] = None
+    saved_seconds_most: Annotated[float | None, "The most seconds that they save together."] = None
     exports: Annotated[int, "Rows of `exports`."] = 0
     files: Annotated[int, "Trace files that were read."] = 0
     bytes: Annotated[int, "Their bytes, unpacked."] = 0

@@ -516,7 +516,7 @@ def test_it_is_stated_where_savings_do_not_add_up(name: str, words: str) -> None
 def test_what_is_saved_leaves_out_how_much_two_runs_differ() -> None:
     advice = advice_of("lab/batch_varies.log.gz")
     without = advice.replayed.cost(mark for item in advice.suggestions for mark in item.marks)
-    assert advice.avoidable_seconds == without.seconds.left_of(advice.before.seconds.least)
+    assert advice.saved_seconds == without.seconds.left_of(advice.before.seconds.least)
     assert advice.after.seconds == without.seconds.in_another_run
 
 
@@ -610,8 +610,8 @@ def test_what_a_function_keeps_may_be_replaced_outside() -> None:
 def test_compiles_that_may_stay_take_their_share_of_the_least_that_is_saved() -> None:
     advice = advice_of("lab/encoder_decoder_dicts.log.gz")
     assert (advice.before.compiles - advice.after.compiles, advice.after.unsure) == (4, 2)
-    assert advice.avoidable_seconds.most is not None
-    assert advice.avoidable_seconds.least == pytest.approx(advice.avoidable_seconds.most / 2, rel=0.01)
+    assert advice.saved_seconds.most is not None
+    assert advice.saved_seconds.least == pytest.approx(advice.saved_seconds.most / 2, rel=0.01)
 
 
 def test_the_time_of_compiles_that_may_stay_is_part_of_the_estimate() -> None:

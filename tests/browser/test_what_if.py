@@ -89,5 +89,5 @@ def test_an_address_with_nonsense_is_as_good_as_none(visit: Visit) -> None:
 def test_without_a_script_all_suggestions_are_applied(visit: Visit) -> None:
     page = visit("demo", "advice", java_script_enabled=False)
     expect(page.locator("#what-if").get_by_role("checkbox")).to_have_count(0)
-    expect(page.locator("#wi-seconds")).to_have_text(str(DEMO.avoidable_seconds.left_of(DEMO.before.seconds.least)))
+    expect(page.locator("#wi-seconds")).to_have_text(str(DEMO.saved_seconds.left_of(DEMO.before.seconds.least)))
     expect(page.locator("#what-if pre")).to_have_text(as_shell(DEMO))

@@ -67,7 +67,7 @@ def test_marks_are_one_step_with_the_line_to_set(name: str) -> None:
     assert len(marks) == bool(report.advice and report.advice.suggestions)
     if marks and report.advice and report.advice.env:
         assert report.advice.env.replace("$", "\\$").split("[")[0] in marks[0].text[0]
-        assert marks[0].saving.seconds == report.advice.avoidable_seconds
+        assert marks[0].saving.seconds == report.advice.saved_seconds
 
 
 def test_what_marking_cannot_help_comes_first_where_nothing_is_to_mark() -> None:

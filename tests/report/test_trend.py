@@ -22,7 +22,15 @@ def test_each_run_has_its_figures() -> None:
     rows = of(ONCE, TWICE).rows
     assert [row.number for row in rows] == [1, 2]
     assert rows[0].figures == RunFigures(
-        compiles=1, recompiles=0, avoidable=0, seconds=1.0, avoidable_seconds=0.0, limit_hits=0, failures=0, exports=ExportCounts()
+        compiles=1,
+        recompiles=0,
+        avoidable=0,
+        by_marking=0,
+        seconds=1.0,
+        avoidable_seconds=0.0,
+        limit_hits=0,
+        failures=0,
+        exports=ExportCounts(),
     )
     assert rows[1].figures[:3] == (2, 1, 1)
     assert (rows[1].figures.first, rows[1].figures.other) == (1, 0)

@@ -161,7 +161,7 @@ def test_seconds_that_a_text_log_lacks_are_null_and_so_are_their_sums() -> None:
     report = analyze(load(select(str(FIXTURES / "text_logs/2.13/g_limit.txt.gz"))))
     found = rows(report)
     (job,) = found["jobs"]
-    assert (job.seconds, job.recompile_seconds, job.avoidable_seconds_least, job.avoidable_seconds_most) == (None,) * 4
+    assert (job.seconds, job.recompile_seconds, job.saved_seconds_least, job.saved_seconds_most) == (None,) * 4
     for table in ("compiles", "recompiles", "causes", "frames", "suggestions"):
         assert {row.seconds for row in found[table]} == {None}
 

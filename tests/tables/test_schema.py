@@ -11,7 +11,12 @@ from shapelog.tables.schema import PARTITIONS, TABLES, VERSION, columns
 
 DOCS = Path(__file__).parents[2] / "docs"
 # The schema of each version, as sixteen digits of what programs that read the tables rely on.
-SHAPES = {1: "b3fe33df9e8a11be", 2: "ecdf7212270bc798", 3: "ecdf7212270bc798"}  # 3: other ids for text logs without any
+SHAPES = {
+    1: "b3fe33df9e8a11be",
+    2: "ecdf7212270bc798",
+    3: "ecdf7212270bc798",
+    4: "dc927d8317a0383e",
+}  # 3: other ids for text logs without any
 
 
 def shape() -> str:

@@ -14,7 +14,7 @@ from shapelog.cli.load import load_report
 from shapelog.cli.options import CommonOptions, format_options, list_options, no_source_option, output_options, rendering
 from shapelog.cli.output import Output, message, reject_unwritable, write_outputs
 from shapelog.errors import ShapelogError
-from shapelog.reporters import formats
+from shapelog.reporters import Result, formats
 
 if TYPE_CHECKING:
     from shapelog.capture.run_command import CommandRun
@@ -108,6 +108,7 @@ def verify(command: tuple[str, ...], trace_dir: str | None, options: CommonOptio
     """
     from shapelog.advice.advise import Advice
     from shapelog.capture.verify_command import run_and_verify
+    from shapelog.report.next_steps import advised_run
 
     reports: list[Report] = []
 
@@ -116,12 +117,13 @@ def verify(command: tuple[str, ...], trace_dir: str | None, options: CommonOptio
         return reports[-1]
 
     def show(result: "Verification | Advice") -> int:
-        """A verification, or the advice where there was nothing to verify."""
-        is_advice = isinstance(result, Advice)
-        wanted = replace(options, targets=tuple(item for item in options.targets if not is_advice or item.format in formats("advice")))
+        """A verification, or the advice and what else helps where there was nothing to verify."""
+        found = advised_run(reports[0], result) if isinstance(result, Advice) else result
+        kind: Result = "advised run" if isinstance(result, Advice) else "verification"
+        wanted = replace(options, targets=tuple(item for item in options.targets if item.format in formats(kind)))
         for item in set(options.targets) - set(wanted.targets):
             message(f"{item.file or 'the page'} was not written: there is no second run to compare")
-        render = rendering("advice" if is_advice else "verification", result, wanted, sys.stderr)
+        render = rendering(kind, found, wanted, sys.stderr)
         return write_outputs(Output(render, lambda: any(report.has_problems for report in reports)), wanted, sys.stderr)
 
     reject_unwritable(options.targets)

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from shapelog.advice.advise import Advice
     from shapelog.model.ids import TorchVersion
     from shapelog.recompiles.explain import Explanations
-    from shapelog.report.steps.step import NextStep
 
 
 @click.command("suggest-dynamic", short_help="Show what to mark as dynamic, and what that saves.")
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 @click.option("--torch-version", metavar="X.Y", help="Make suggestions for this version of torch.  [default: the version in the trace]")
 @list_options("Show everything: all entries, the removed compilations, and mark_dynamic lines.")
 @input_options
-@output_options(formats("advice"))
+@output_options(formats("advised run", "advice"))
 def suggest_dynamic(traces: tuple[str, ...], torch_version: str | None, options: CommonOptions) -> int:
     """Show exactly what to mark as dynamic, what it saves, and what it does not fix.
 
@@ -42,10 +41,12 @@ def suggest_dynamic(traces: tuple[str, ...], torch_version: str | None, options:
 
     def render(target: Target) -> bytes:
         from shapelog.advice.paste_formats import why_nothing
+        from shapelog.report.next_steps import advised_run
+        from shapelog.report.report import report_on
 
+        if target.format in formats("advised run"):
+            return rendering("advised run", advised_run(report_on(explained, options.debug), advice), options)(target)
         rendered = rendering("advice", advice, options)(target)
-        if target.format == "terminal":
-            return _with_steps(rendered, advice, _steps(explained, advice, options.debug), options, target)
         if not rendered:
             message(f"nothing to set: {why_nothing(advice)}")
         return rendered
@@ -74,31 +75,6 @@ def _advise(explained: "Explanations", version: "TorchVersion | None", debug: bo
             f"{explained.trace.name}: shapelog could not compute suggestions ({type(error).__name__}: {error}); --debug shows the traceback"
         )
         raise ShapelogError(text) from error
-
-
-def _with_steps(rendered: bytes, advice: "Advice", steps: "tuple[NextStep, ...]", options: CommonOptions, target: Target) -> bytes:
-    """The advice, and what would help in addition to marking: before the advice where nothing is to mark, else after it.
-
-    Where another step than the marks is the first of the report, it is named on top.
-    """
-    from shapelog.report.steps.step import StepKind
-
-    others = tuple(step for step in steps if step.kind is not StepKind.MARK)
-    listed = rendering("next steps", others, options)(target)
-    if not advice.suggestions:
-        return listed.lstrip(b"\n") + (b"\n" if listed else b"") + rendered
-    begun = rendering("first step", steps[0], options)(target) if others and steps[0] is others[0] else b""
-    return begun + rendered + listed
-
-
-def _steps(explained: "Explanations", advice: "Advice", debug: bool) -> "tuple[NextStep, ...]":
-    """What to do, the most worthwhile first."""
-    from shapelog.report.alerts.collect import collect_alerts
-    from shapelog.report.next_steps import next_steps
-    from shapelog.report.report import report_on
-    from shapelog.report.repository_paths import Repository
-
-    return next_steps(collect_alerts(report_on(explained, debug)._replace(advice=advice), Repository()))
 
 
 def _report_problems(explained: "Explanations", strict: bool) -> bool:

@@ -22,7 +22,7 @@ def mark_steps(report: Report) -> Iterator[NextStep]:
     fewer = advice.before.compiles - advice.after.compiles
     unsure = max(items, key=lambda item: CONFIDENCE.index(item.confidence))
     text = (as_shell(advice),) if advice.env else tuple(as_python(advice).split("\n"))
-    saved = advice.avoidable_seconds if fewer else Seconds()
+    saved = advice.saved_seconds if fewer else Seconds()
     title = capitalized(items[0].recommendation) if len(items) == 1 else f"Mark {advice.what_to_mark} as dynamic"
     refused = advice.before.limit_hits - advice.after.limit_hits
     raised = _raised_at_limit(report.trace, refused, is_lifted=not advice.after.limit_hits)

@@ -210,7 +210,7 @@ def _with_marks(advice: Advice | None) -> str:
         return "The advice failed."
     if not advice.suggestions:
         return as_sentence(advice.why_empty)
-    saved = advice.avoidable_seconds.as_saving
+    saved = advice.saved_seconds.as_saving
     where = f" {advice.scope}" if advice.scope else ""
     if not saved:
         return f"Mark {advice.what_to_mark} as dynamic."

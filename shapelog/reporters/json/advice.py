@@ -15,11 +15,18 @@ from shapelog.advice.pgo_comparison import PgoSuggestion
 from shapelog.advice.remaining_recompiles import Remaining
 from shapelog.advice.suggestions import Suggestion
 from shapelog.model.frame import Frame
-from shapelog.reporters.json.parts import line_data, range_data, time_data
+from shapelog.report.next_steps import AdvisedRun
+from shapelog.reporters.json.parts import line_data, range_data, steps_data, time_data
 
 # 1: first shape. 2: the most that a prediction may come to. 3: predicted and avoidable seconds as ranges.
-# 4: null for seconds that are not known. 5: the verdict 'not finished'.
-FORMAT_VERSION = 5
+# 4: null for seconds that are not known. 5: the verdict 'not finished'. 6: saved_seconds in place of avoidable_seconds; the next steps,
+# where the advice is not part of a report or a verification.
+FORMAT_VERSION = 6
+
+
+def advised_run_data(run: AdvisedRun) -> dict[str, Any]:
+    """The advice alone, as ``suggest-dynamic`` writes it, with everything that helps in addition to marking."""
+    return {**advice_data(run.advice), "next_steps": steps_data(run.steps, run.report)}
 
 
 def advice_data(advice: Advice) -> dict[str, Any]:
@@ -40,7 +47,7 @@ def advice_data(advice: Advice) -> dict[str, Any]:
         "predicted_limit_hits": advice.after.limit_hits,
         "seconds": time_data(advice.before.seconds.least, advice.before.total),
         "predicted_seconds": range_data(advice.after.seconds, is_timed),
-        "avoidable_seconds": range_data(advice.avoidable_seconds, is_timed),
+        "saved_seconds": range_data(advice.saved_seconds, is_timed),
         "why_empty": why_nothing(advice) or None,
         "frames": [_forecast_data(item, is_timed) for item in advice.forecasts],
         "suggestions": [_suggestion_data(item) for item in advice.suggestions],

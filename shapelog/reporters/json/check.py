@@ -3,8 +3,7 @@
 from typing import Any
 
 from shapelog.check.check import BudgetUse, CheckedAlert, CheckResult
-from shapelog.reporters.json.parts import exceptions_data, message_data, remedy_data, summary_data, trace_data
-from shapelog.reporters.json.report import step_data
+from shapelog.reporters.json.parts import exceptions_data, message_data, remedy_data, steps_data, summary_data, trace_data
 
 # 1: first shape. 2: the kind ``rank``. 3: what PyTorch wrote about breaks and failures; seconds refused and failed.
 # 4: the rule that a remedy comes from. 5: null for seconds that are not known. 6: the kind ``skipped``. 7: the next steps.
@@ -14,7 +13,6 @@ FORMAT_VERSION = 7
 def check_data(checked: CheckResult) -> dict[str, Any]:
     report = checked.found.report
     advice = report.advice
-    unnumbered = {compile.label for compile in report.trace.compiles if not compile.shown_label}
     return {
         "format": "shapelog check",
         "format_version": FORMAT_VERSION,
@@ -36,7 +34,7 @@ def check_data(checked: CheckResult) -> dict[str, Any]:
         "notes": list(checked.notes),
         "env": advice.env if advice else None,
         "what_helps": checked.remedy or None,
-        "next_steps": [step_data(step, report.summary.is_timed, unnumbered) for step in checked.next_steps],
+        "next_steps": steps_data(checked.next_steps, report),
     }
 
 

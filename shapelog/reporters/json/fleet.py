@@ -5,8 +5,8 @@ from typing import Any
 
 from shapelog.tables.fleet import Fleet, Since
 
-# 1: first shape. 2: null for seconds that are not known. 3: exports. 4: exports since a date.
-FORMAT_VERSION = 4
+# 1: first shape. 2: null for seconds that are not known. 3: exports. 4: exports since a date. 5: saved_least and _most.
+FORMAT_VERSION = 5
 
 
 def fleet_data(fleet: Fleet) -> dict[str, Any]:

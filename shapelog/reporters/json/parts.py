@@ -1,6 +1,6 @@
 """The JSON of what several results hold: a trace, a cause, a recompile, a problem. Times are in seconds, ids are labels such as ``2/3``."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from shapelog.advice.compile_seconds import Seconds
@@ -13,9 +13,9 @@ from shapelog.reading.payloads.source_names import is_library
 from shapelog.reading.records import StackFrame
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Recompile
-from shapelog.report.report import Summary
+from shapelog.report.report import Report, Summary
 from shapelog.report.results import Finding
-from shapelog.report.steps.step import Saving
+from shapelog.report.steps.step import NextStep, Saving
 from shapelog.rules import Remedy, problem_rule
 
 
@@ -58,6 +58,29 @@ def saving_data(saving: Saving, is_timed: bool) -> dict[str, Any]:
         "raised": saving.raised,
         "eager": [what.value for what in saving.eager],
         "in_later_runs": saving.is_later,
+    }
+
+
+def steps_data(steps: Iterable[NextStep], report: Report) -> list[dict[str, Any]]:
+    """What to do first. Ids that PyTorch did not give to compiles are left out."""
+    unnumbered = {compile.label for compile in report.trace.compiles if not compile.shown_label}
+    return [_step_data(step, report.summary.is_timed, unnumbered) for step in steps]
+
+
+def _step_data(step: NextStep, is_timed: bool, unnumbered: Collection[str]) -> dict[str, Any]:
+    return {
+        "kind": step.kind.value,
+        "codes": [rule.code for rule in step.rules],
+        "title": step.title,
+        "saves": saving_data(step.saving, is_timed),
+        "confidence": step.confidence.level,
+        "confidence_reason": step.confidence.reason,
+        "text": list(step.text),
+        "explanation": step.explanation or None,
+        "hints": list(step.hints),
+        "url": step.url or None,
+        "places": [{"file": item.line.file, "line": item.line.line, "code_line": item.code or None} for item in step.places],
+        "compile_ids": [label for label in step.labels if label not in unnumbered],
     }
 
 

@@ -1,6 +1,5 @@
 """The report as JSON; ``shapelog/schema/report.schema.json`` describes it. Times are in seconds, ids are labels such as ``2/3``."""
 
-from collections.abc import Collection
 from typing import Any
 
 from shapelog.model.compile import Compile
@@ -12,10 +11,9 @@ from shapelog.report.next_steps import next_steps
 from shapelog.report.report import FrameReport, Report
 from shapelog.report.repository_paths import Repository
 from shapelog.report.results import Finding, Table
-from shapelog.report.steps.step import NextStep
 from shapelog.reporters.json.advice import advice_data
 from shapelog.reporters.json.exports import export_data
-from shapelog.reporters.json.parts import line_data, problem_data, recompile_data, saving_data, summary_data, trace_data, trouble_data
+from shapelog.reporters.json.parts import line_data, problem_data, recompile_data, steps_data, summary_data, trace_data, trouble_data
 from shapelog.reporters.json.ranks import ranks_data
 
 # 1: first shape. 2: advice. 3: ranks, compared with each other. 4: ranks that represent others, and those not read.
@@ -23,14 +21,13 @@ from shapelog.reporters.json.ranks import ranks_data
 # refused and failed apart, so that the verdicts add up to the recompiles. 7: the marks themselves as the remedy, and
 # the rule that it comes from. 8: exports. 9: null for seconds that are not known; steps about compile caches, and what saves in later runs.
 # 10: how an export came to the expressions that it had to decide; the verdict 'not finished'; whether an id is PyTorch's.
-# 11: what a step saves in calls that raised or ran in eager mode.
-FORMAT_VERSION = 11
+# 11: what a step saves in calls that raised or ran in eager mode. 12: what the suggestions save is saved_seconds.
+FORMAT_VERSION = 12
 
 
 def report_data(report: Report) -> dict[str, Any]:
     trace, summary = report.trace, report.summary
     found = collect_alerts(report, Repository())
-    unnumbered = {compile.label for compile in trace.compiles if not compile.shown_label}
     return {
         "format": "shapelog report",
         "format_version": FORMAT_VERSION,
@@ -57,7 +54,7 @@ def report_data(report: Report) -> dict[str, Any]:
         "ranks": ranks_data(report.ranks) if report.ranks else None,
         "tables": [_table_data(table) for table in report.tables],
         "health": _health_data(report),
-        "next_steps": [step_data(step, summary.is_timed, unnumbered) for step in next_steps(found)],
+        "next_steps": steps_data(next_steps(found), report),
     }
 
 
@@ -75,24 +72,6 @@ def _diagnostic_data(alert: Alert) -> dict[str, Any]:
         "helps": list(alert.helps),
         "notes": list(alert.notes),
         "compile_ids": list(alert.shown_labels),
-    }
-
-
-def step_data(step: NextStep, is_timed: bool, unnumbered: Collection[str]) -> dict[str, Any]:
-    """``is_timed`` is whether the trace has times."""
-    return {
-        "kind": step.kind.value,
-        "codes": [rule.code for rule in step.rules],
-        "title": step.title,
-        "saves": saving_data(step.saving, is_timed),
-        "confidence": step.confidence.level,
-        "confidence_reason": step.confidence.reason,
-        "text": list(step.text),
-        "explanation": step.explanation or None,
-        "hints": list(step.hints),
-        "url": step.url or None,
-        "places": [{"file": item.line.file, "line": item.line.line, "code_line": item.code or None} for item in step.places],
-        "compile_ids": [label for label in step.labels if label not in unnumbered],
     }
 
 

@@ -9,8 +9,8 @@ from shapelog.reporters.json.parts import range_data, time_data
 
 # 1: first shape. 2: the most that a prediction may come to. 3: predicted seconds as a range, and whether it held.
 # 4: null for seconds that are not known. 5: the verdict 'not finished'.
-# 6: graph breaks that came or went. 7: exports.
-FORMAT_VERSION = 7
+# 6: graph breaks that came or went. 7: exports. 8: what the suggestions save is saved_seconds.
+FORMAT_VERSION = 8
 
 
 def verification_data(verification: Verification) -> dict[str, Any]:

@@ -4,7 +4,10 @@ from shapelog.advice.advise import Advice
 from shapelog.advice.paste_formats import as_shell, cost_of, effect_of, where_to_get, why_nothing
 from shapelog.advice.remaining_recompiles import Remaining
 from shapelog.advice.suggestions import Suggestion
+from shapelog.report.next_steps import AdvisedRun
+from shapelog.report.steps.step import StepKind
 from shapelog.reporters import Options
+from shapelog.reporters.terminal.next_steps import next_steps_list, start_here
 from shapelog.reporters.terminal.text_page import COLORS, CONFIDENCE_COLORS, LONGEST_COPIED, TextPage
 from shapelog.text import compilations, measured, plural, plural_noun, taking
 
@@ -12,8 +15,32 @@ from shapelog.text import compilations, measured, plural, plural_noun, taking
 _LINES = 5
 
 
-def render_advice(advice: Advice, options: Options) -> bytes:
+# The heading of the steps below the advice on marks.
+_BEYOND_MARKING = "Beyond marking"
+
+
+def render_advised_run(run: AdvisedRun, options: Options) -> bytes:
+    """The advice, and what would help in addition to marking: before the advice where nothing is to mark, else after it.
+
+    Where another step than the marks is the first of the report, it is named on top.
+    """
     page = TextPage(options)
+    others = tuple(step for step in run.steps if step.kind is not StepKind.MARK)
+    if not run.advice.suggestions:
+        next_steps_list(page, others)
+        if others:
+            page.blank()
+        _advice(page, run.advice)
+        return page.bytes()
+    if others and run.steps[0] is others[0]:
+        start_here(page, others[0], f"see {_BEYOND_MARKING} below")
+        page.blank()
+    _advice(page, run.advice)
+    next_steps_list(page, others, title=_BEYOND_MARKING)
+    return page.bytes()
+
+
+def _advice(page: TextPage, advice: Advice) -> None:
     headline(page, advice)
     if advice.suggestions:
         page.blank()
@@ -31,7 +58,6 @@ def render_advice(advice: Advice, options: Options) -> bytes:
     for text in advice.what_is_missing:
         page.blank()
         page.line((text, "dim"))
-    return page.bytes()
 
 
 def headline(page: TextPage, advice: Advice, indent: int = 0) -> None:

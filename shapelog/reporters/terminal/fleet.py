@@ -127,7 +127,7 @@ def _placed(function: str, file: str | None, line: int | None) -> Text:
 def _advice(page: TextPage, fleet: Fleet) -> None:
     if not fleet.advice:
         return
-    marks = Seconds(fleet.totals.avoidable_least or 0.0, fleet.totals.avoidable_most or 0.0).as_saving
+    marks = Seconds(fleet.totals.saved_least or 0.0, fleet.totals.saved_most or 0.0).as_saving
     page.heading("What would save most", f"all marks together save {marks}" if marks else "")
     for item in page.listed(fleet.advice, "suggestion"):
         sure = f", {item.confidence} confidence" if item.confidence else ""

@@ -3,7 +3,6 @@
 from rich.text import Text
 
 from shapelog.report.steps.step import NextStep, StepKind, saving_words
-from shapelog.reporters import Options
 from shapelog.reporters.terminal.text_page import CONFIDENCE_COLORS, LONGEST_COPIED, TextPage
 from shapelog.text import file_name, one_line, plural
 
@@ -11,18 +10,6 @@ from shapelog.text import file_name, one_line, plural
 SCREEN = 45
 # The most places that a step names, unless all is asked for.
 _PLACES = 3
-
-
-# The heading of the list below the advice on marks.
-_BEYOND_MARKING = "Beyond marking"
-
-
-def render_first_step(step: NextStep, options: Options) -> bytes:
-    """The step that comes before the marks, above the advice on these."""
-    page = TextPage(options)
-    start_here(page, step, f"see {_BEYOND_MARKING} below")
-    page.blank()
-    return page.bytes()
 
 
 def start_here(page: TextPage, step: NextStep, where: str) -> None:
@@ -35,13 +22,6 @@ def start_here(page: TextPage, step: NextStep, where: str) -> None:
 def where_listed(steps: tuple[NextStep, ...]) -> str:
     """Where an output that ends with these steps has all of them."""
     return "all steps are listed at the end" if len(steps) > 1 else "details at the end"
-
-
-def render_next_steps(steps: tuple[NextStep, ...], options: Options) -> bytes:
-    """A list of its own, for what belongs to another output."""
-    page = TextPage(options)
-    next_steps_list(page, steps, title=_BEYOND_MARKING)
-    return page.bytes()
 
 
 def next_steps_list(page: TextPage, steps: tuple[NextStep, ...], note: str = "", title: str = "Next steps") -> None:

@@ -11,8 +11,10 @@ from shapelog.advice.advise import Advice, advise
 from shapelog.advice.compile_seconds import DYNAMIC_OVER_STATIC, RUN_TO_RUN
 from shapelog.advice.paste_formats import as_shell
 from shapelog.model.ids import TorchVersion
+from shapelog.report.next_steps import advised_run
 from shapelog.reporters import Options, renderer
-from shapelog.reporters.json.advice import advice_data
+from shapelog.reporters.json.advice import advice_data, advised_run_data
+from shapelog.reporters.json.report import report_data
 
 
 def advice_on(*lengths: int, version: TorchVersion | None = None) -> Advice:
@@ -24,11 +26,14 @@ PLAIN = advice_on(10, 12)
 
 @pytest.mark.parametrize("name", RECORDED)
 def test_the_advice_on_a_fixture_is_as_the_schema_requires(name: str) -> None:
-    advice = report_of(name).advice
-    assert advice is not None
-    data = json.loads(renderer("advice", "json")(advice, Options()))
+    report = report_of(name)
+    assert report.advice is not None
+    run = advised_run(report, report.advice)
+    data = json.loads(renderer("advised run", "json")(run, Options()))
     assert faults("advice", data) == []
-    assert data == advice_data(advice)
+    assert data == advised_run_data(run)
+    assert data.pop("next_steps") == report_data(report)["next_steps"]
+    assert data == advice_data(report.advice)
 
 
 def test_the_sums_of_the_advice_are_those_of_its_frames() -> None:
@@ -45,7 +50,7 @@ def test_the_sums_of_the_advice_are_those_of_its_frames() -> None:
 
 
 def test_a_field_that_the_schema_does_not_know_is_a_fault() -> None:
-    data = advice_data(PLAIN)
+    data = advised_run_data(make.advised(PLAIN))
     assert faults("advice", data) == []
     assert faults("advice", {**data, "news": 1})
     assert faults("advice", {name: part for name, part in data.items() if name != "env"})
@@ -58,7 +63,7 @@ def test_the_json_of_a_list_with_one_entry() -> None:
     assert (data["torch_version"], data["torch_version_given"]) == ("2.13", False)
     assert (data["compiles"], data["predicted_compiles"], data["seconds"]) == (2, 1, 2.0)
     assert data["predicted_seconds"] == {"least": pytest.approx(1 / RUN_TO_RUN), "most": pytest.approx(DYNAMIC_OVER_STATIC * RUN_TO_RUN)}
-    assert data["avoidable_seconds"] == {"least": 0.0, "most": 1.0}
+    assert data["saved_seconds"] == {"least": 0.0, "most": 1.0}
     assert data["predicted_compiles_at_most"] == 1
     (suggestion,) = data["suggestions"]
     assert suggestion["seen"] == [

@@ -18,14 +18,14 @@ from shapelog.advice.paste_formats import as_shell
 from shapelog.model.ids import TorchVersion
 from shapelog.recompiles.explain import explain_trace
 from shapelog.reporters import Options, formats, renderer
-from shapelog.reporters.terminal.advice import render_advice
+from shapelog.reporters.terminal.advice import render_advised_run
 
 V26 = TorchVersion(2, 6)
 HOSTILE = "f\x1b]0;owned\x07\x1b[2J\u202e\x9b31m\u2066"
 
 
 def shown(advice: Advice, width: int = 100, **more: object) -> str:
-    return render_advice(advice, Options(width=width, **more)).decode()
+    return render_advised_run(make.advised(advice), Options(width=width, **more)).decode()
 
 
 def section(page: str, title: str) -> str:
@@ -44,7 +44,7 @@ def test_a_suggestion_for_hundreds_of_functions_names_a_few_and_json_all() -> No
     text = section(shown(many), "Suggestions")
     assert "layer_5 (frame 5) and 294 more, called at main.py:20" in " ".join(text.split())
     assert len(text.splitlines()) < 10
-    assert len(json.loads(renderer("advice", "json")(many, Options()))["suggestions"][0]["frames"]) == 300
+    assert len(json.loads(renderer("advised run", "json")(make.advised(many), Options()))["suggestions"][0]["frames"]) == 300
     assert "layer_299 (frame 299)" in shown(many, limit=0)
 
 
@@ -248,7 +248,7 @@ def test_the_line_to_paste_is_whole_whatever_the_name(source: str) -> None:
 
 
 @pytest.mark.parametrize("version", [None, V26])
-@pytest.mark.parametrize("form", sorted(set(formats("advice")) - {"json"}))
+@pytest.mark.parametrize("form", ["terminal", *formats("advice")])
 def test_names_of_a_trace_cannot_harm_the_terminal(form: str, version: TorchVersion | None) -> None:
     made = trace()
     made += record("str", [f"/srv/{HOSTILE}.py", 0])
@@ -257,7 +257,13 @@ def test_names_of_a_trace_cannot_harm_the_terminal(form: str, version: TorchVers
     made += int_values(
         3, 4, frame=1, name=f"g{HOSTILE}", source=f"G['{HOSTILE}']", comment=code_comment(7, f"name = f'{{{HOSTILE}}}'", HOSTILE)
     )
-    for rendered in (renderer("advice", form)(make.advice(made, version), Options(verbose=True, color=color)) for color in (False, True)):
+    advice = make.advice(made, version)
+    for color in (False, True):
+        options = Options(verbose=True, color=color)
+        is_terminal = form == "terminal"
+        rendered = (
+            renderer("advised run", form)(make.advised(advice), options) if is_terminal else renderer("advice", form)(advice, options)
+        )
         page = re.sub(r"\x1b\[[\d;]*m", "", rendered.decode())
         assert "owned" in page or (form in ("env", "shell") and version is V26)
         assert [character for character in page if not character.isprintable() and character != "\n"] == []

@@ -17,7 +17,7 @@ def test_each_run_has_a_line_that_fits(width: int) -> None:
     assert lines[2] == "2 runs: compilations 19 → 8, recompilations 15 → 4"
     rows = [line.split() for line in lines if line.split()[1:2] == ["11-20"]]
     began = ["11-20", "08:27:33" if width == 140 else "08:27"]
-    assert rows == [["1", *began, "19", "15", "11", "67.28", "1", "0"], ["2", *began, "8", "4", "0", "25.13", "0", "0", "better"]]
+    assert rows == [["1", *began, "19", "15", "13", "67.28", "1", "0"], ["2", *began, "8", "4", "3", "25.13", "0", "0", "better"]]
     assert "    - SL315 module-int-varies  self.step ×8" in lines
     assert max(map(len, lines)) <= width
 

@@ -164,8 +164,11 @@ def test_the_trend_has_a_row_and_a_bar_for_each_run() -> None:
     page = PAGES["trend"]()
     assert page.count(b"<title>run ") == 3
     assert "first compilations avoidable by marking" in text(page)  # the legend, without sums over the runs
-    assert "1 11-20 08:27:33 19 15 11 1 min 7 s 1 0 demo.log.gz" in text(page)
-    assert "<title>run 1, 11-20 08:27:33: first compilations 4, avoidable by marking 11, other recompilations 4" in page.decode()
+    assert "1 11-20 08:27:33 19 15 13 1 min 7 s 1 0 demo.log.gz" in text(page)
+    assert (
+        "<title>run 1, 11-20 08:27:33: first compilations 4, avoidable by marking 11, avoidable by a code change 2, other recompilations 2"
+        in page.decode()
+    )
 
 
 def test_a_trend_of_exports_shows_them_in_the_chart_and_the_table() -> None:
