@@ -118,7 +118,7 @@ def _passes(found: tuple[VllmCompilation, ...]) -> list[tuple[str | int, ...]]:
 
 
 def _advice(found: tuple[VllmCompilation, ...]) -> str:
-    """What the number of compilations comes from, and the setting that lowers it."""
+    """What the number of compilations comes from, and the settings that decide it."""
     pieces = [piece for item in found for piece in item.pieces]
     single = {piece.piece.start for piece in pieces if piece.piece.is_single}
     ranges = max(len({(piece.piece.start, piece.piece.end) for piece in item.pieces if not piece.piece.is_single}) for item in found)
@@ -128,7 +128,7 @@ def _advice(found: tuple[VllmCompilation, ...]) -> str:
         spent = taking(math.fsum(piece.seconds or 0.0 for piece in own))
         parts.append(
             f"{len(own)} of {plural(len(pieces), 'piecewise compilation')}{spent} are for {plural(len(single), 'size')} in compile_sizes: "
-            "each size compiles every piece again, so list only sizes that need kernels of their own"
+            "each size compiles every piece again"
         )
     if ranges > 1:
         parts.append(f"{plural(ranges, 'range')}: each point in {ranges_setting(found)} adds one compilation of every piece")
@@ -139,8 +139,9 @@ def _advice(found: tuple[VllmCompilation, ...]) -> str:
             parts.append(f"the trace ends while part {number} is compiled: {last.piece.submodule} for {last.piece.sizes}")
     if fresh := [item for item in found if item.is_compiled and not item.unfinished]:
         verb, spent = "was" if len(fresh) == 1 else "were", taking(math.fsum(item.seconds or 0.0 for item in fresh))
-        keep = "keep the directory VLLM_CACHE_ROOT between starts, and a restart loads what did not change"
-        parts.append(f"{plural(len(fresh), 'part')} {verb} compiled{spent}, not loaded: {keep}")
+        parts.append(
+            f"{plural(len(fresh), 'part')} {verb} compiled{spent}, not loaded from VLLM_CACHE_ROOT, where vLLM saves what it compiles"
+        )
     return "; ".join(parts)
 
 

@@ -4,7 +4,11 @@ import make
 import vllm_traces
 from recorded import report_of
 
+from shapelog.report.alerts.collect import collect_alerts
+from shapelog.report.next_steps import next_steps
 from shapelog.report.report import Report, analyze
+from shapelog.report.repository_paths import Repository
+from shapelog.report.steps.step import StepKind, saving_words
 from shapelog.reporters import Options, renderer
 
 
@@ -36,7 +40,7 @@ def test_the_advice_names_the_settings_of_vllm() -> None:
     assert table
     assert "4 of 8 piecewise compilations are for 2 sizes in compile_sizes" in table.note
     assert "each point in compile_ranges_endpoints adds" in table.note
-    assert "1 part was compiled, not loaded" in table.note
+    assert "1 part was compiled, not loaded from VLLM_CACHE_ROOT" in table.note
 
 
 def test_the_setting_of_ranges_has_the_name_of_the_version() -> None:
@@ -92,6 +96,25 @@ def test_times_are_given_by_part_range_and_submodule() -> None:
     assert table
     assert "6 of 9 piecewise compilations (45.7 s) are for 2 sizes in compile_sizes" in table.note
     assert "1 part was compiled (56.4 s), not loaded" in table.note
+
+
+def test_the_next_steps_are_settings_of_vllm_with_what_they_save() -> None:
+    found = next_steps(collect_alerts(report_of("real/2.13/vllm_sizes.log.gz"), Repository()))
+    assert [(item.kind, item.title, saving_words(item.saving)) for item in found] == [
+        (StepKind.CACHE, "Keep vLLM's cache between starts: the directory VLLM_CACHE_ROOT", "saves up to 56.4 s in each later run"),
+        (StepKind.SETUP, "Of the 2 sizes in vLLM's compile_sizes, keep those that need kernels of their own", "saves up to 45.7 s"),
+    ]
+    assert next_steps(collect_alerts(report_of("real/2.13/vllm_loaded.log.gz"), Repository())) == ()
+
+
+def test_ranges_are_a_step_of_their_own_without_the_one_that_took_longest() -> None:
+    pieces = vllm_traces.start(0, 1, 8), vllm_traces.piece(0, 9, 64), vllm_traces.piece(0, 65, 512)
+    run = report(*vllm_traces.part(*pieces, compile_sizes=""))
+    for number, piece in enumerate(run.trace.vllm[0].pieces):
+        piece.seconds = 2.0**number
+    last = next_steps(collect_alerts(run, Repository()))[-1]
+    assert last.title == "Have vLLM compile fewer than 3 ranges of sizes: remove points from compile_ranges_endpoints"
+    assert saving_words(last.saving) == "saves up to 3.00 s"
 
 
 def test_the_time_of_an_ahead_of_time_compilation_has_that_of_vllm_in_it() -> None:
