@@ -1,6 +1,7 @@
 """The ranked list of what to do: what is on it, what each step saves, and in which order."""
 
 import gzip
+import html
 import json
 import re
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ import pytest
 from payload_text import code_comment, equals_match, graph_text, guard_manager, guard_tree, tensor_match
 from recorded import FIXTURES, RECORDED, report_of
 
+from shapelog.check.check import without_policy
 from shapelog.model.compile import Compile, Outcome
 from shapelog.reading.records import StackFrame
 from shapelog.report.alerts.alert import Alerts
@@ -19,7 +21,7 @@ from shapelog.report.report import Report
 from shapelog.report.repository_paths import Repository
 from shapelog.report.steps import code_changes, limit
 from shapelog.report.steps.step import NextStep, Saving, StepKind, saving_words
-from shapelog.reporters import Options, renderer
+from shapelog.reporters import Options, formats, renderer
 from shapelog.rules import Verdict
 
 
@@ -33,6 +35,11 @@ def steps_of(report: Report) -> tuple[NextStep, ...]:
 
 def words(text: str) -> str:
     return " ".join(text.split())
+
+
+def letters(text: str) -> str:
+    """What is left of a text however a format escapes it."""
+    return " ".join(re.findall(r"[a-z0-9]+", text.lower()))
 
 
 @pytest.mark.parametrize("name", RECORDED)
@@ -550,6 +557,11 @@ def test_every_hint_of_every_trace_is_in_every_format() -> None:
         encoded = words(" ".join(_hints_in(data)))
         assert [hint for hint in hints if hint not in shown] == [], name
         assert [hint for hint in hints if hint not in encoded] == [], name
+        overview = without_policy(collect_alerts(report, Repository()))
+        for form in formats("overview"):
+            text = renderer("overview", form)(overview, Options(width=1000, limit=0)).decode()
+            plain = letters(html.unescape(re.sub(r"\\u[0-9a-f]{4}|\\n|%0A", " ", text)))
+            assert [hint for hint in hints if letters(hint) not in plain] == [], (name, form)
     assert seen > 20
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from shapelog.model.code_matching import Code
-from shapelog.model.compile import Compile
+from shapelog.model.compile import Compile, Outcome
 from shapelog.model.frame import Frame
 from shapelog.reading.payloads.compiler_messages import CompilerMessage, RaisedException
 from shapelog.reading.payloads.source_names import is_library
@@ -127,6 +127,17 @@ class Alert:
             if self.rest.remedy.rule is self.rule and self.occurrences[0].compile.shown_label in self.rest.labels:
                 own.reverse()
         return (*(specific or own), *general)
+
+    @property
+    def limit_message(self) -> CompilerMessage | None:
+        """What PyTorch wrote about the recompile limit, which is the same each time; ``helps`` is about this very code."""
+        found = (item.compile.failure for item in self.occurrences if item.compile.outcome is Outcome.LIMIT)
+        return next((message for message in found if message.hints), None) if AlertKind.LIMIT in self.kinds else None
+
+    @property
+    def pytorch_messages(self) -> tuple[CompilerMessage, ...]:
+        """Everything that PyTorch wrote about it."""
+        return (*self.messages, *filter(None, [self.limit_message]))
 
     @property
     def axis(self) -> str:

@@ -31,17 +31,19 @@ def help_text(alert: Alert) -> str:
 
 def help_words(alert: Alert) -> str:
     """The same without the addresses."""
-    return cut(one_line(f"Help: {' '.join(map(as_sentence, alert.helps))}"), 2000)
+    at_limit = alert.limit_message
+    helps = (*alert.helps, *(at_limit.hints if at_limit else ()))
+    return cut(one_line(f"Help: {' '.join(map(as_sentence, helps))}"), 2000)
 
 
 def pytorch_pages(alert: Alert) -> tuple[CompilerMessage, ...]:
     """The messages that have a page of PyTorch's, each page once."""
-    return tuple({item.url: item for item in alert.messages if item.url}.values())
+    return tuple({item.url: item for item in alert.pytorch_messages if item.url}.values())
 
 
 def pytorch_words(alert: Alert) -> tuple[str, ...]:
     """What PyTorch wrote about it, a line each: its explanations, and the exceptions that led to the one that the sentence names."""
-    explained = (f"PyTorch: {text}" for text in dict.fromkeys(message.explanation for message in alert.messages) if text)
+    explained = (f"PyTorch: {text}" for text in dict.fromkeys(message.explanation for message in alert.pytorch_messages) if text)
     titles = " ".join(message.title for message in alert.messages)
     raised = (f"Raised: {text}" for text in exception_lines(alert.exceptions, titles))
     return tuple(cut(one_line(line), 1000) for line in (*explained, *raised))

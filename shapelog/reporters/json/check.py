@@ -75,6 +75,6 @@ def alert_data(item: CheckedAlert, is_timed: bool) -> dict[str, Any]:
         "new": len(item.new),
         "seconds": alert.seconds if is_timed else None,
         "fingerprint": alert.fingerprint,
-        "messages": [message_data(message) for message in alert.messages],
+        "messages": [message_data(message) for message in alert.pytorch_messages],
         "exceptions": exceptions_data(alert.exceptions),
     }

@@ -5,13 +5,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from rich.cells import cell_len
 from rich.text import Text
 
-from shapelog.model.compile import Compile, Outcome
+from shapelog.model.compile import Compile
 from shapelog.reading.payloads.compiler_messages import CompilerMessage, RaisedException
 from shapelog.reading.payloads.source_names import is_library, is_notebook_cell
 from shapelog.reading.records import StackFrame
 from shapelog.report.alerts.alert import Alert, exception_lines
 from shapelog.reporters.terminal.text_page import TextPage
-from shapelog.rules import AlertKind, Level, Section
+from shapelog.rules import Level, Section
 from shapelog.text import file_name, one_line, plural, plural_noun, rank_list, sentence_end, shorten, some, start_of
 
 # The most lines that a text of PyTorch's takes, and the most hints, compiles and others, unless all is asked for.
@@ -38,7 +38,7 @@ def diagnostic(page: TextPage, alert: Alert, level: Level, notes: Iterable[str] 
             note(page, " ".join(filter(None, (compiles, of_code))))
     for fact in _more_facts(alert, elsewhere) if page.verbose else ():
         note(page, fact)
-    at_limit = _limit_message(alert) if page.verbose else None
+    at_limit = alert.limit_message if page.verbose else None
     for message in (*alert.messages, *filter(None, [at_limit])):
         explanation(page, message)
     for text in exception_lines(alert.exceptions, " ".join(message.title for message in alert.messages)):
@@ -92,12 +92,6 @@ def _in_file(alert: Alert) -> str:
     """Where the code of a library begins, whose name alone may be that of many: `` (modeling_whisper.py:560)``."""
     frame = next((item.frame for item in alert.occurrences if is_library(item.frame.file)), None)
     return f" ({file_name(frame.file)}:{frame.line})" if frame and "." not in alert.title else ""
-
-
-def _limit_message(alert: Alert) -> CompilerMessage | None:
-    """What PyTorch wrote about the recompile limit, which is the same each time: our sentence and remedy are about this very code."""
-    found = (item.compile.failure for item in alert.occurrences if item.compile.outcome is Outcome.LIMIT)
-    return next((message for message in found if message.hints), None) if AlertKind.LIMIT in alert.kinds else None
 
 
 def _in_cell(alert: Alert) -> str:
