@@ -92,9 +92,8 @@ def render(report: Report, options: Options) -> bytes:
     rules = rules or (_of_pinned(report) if report.trace.is_text else [])
     if rules:
         page.blank()
-        typed = f"More about a rule: shapelog rule {rules[0].code}"
-        whole = f"{typed}, or {RULES_URL}"
-        page.line((whole if page.verbose or len(whole) <= page.width else typed, "dim"))
+        whole = f"More about a rule: shapelog rule {rules[0].code}, or {RULES_URL}"
+        page.line((whole if len(whole) <= page.width else f"About the rules: {RULES_URL}", "dim"))
     elif report.trace.text_logs:
         page.blank()
     for text in dict.fromkeys(log.how_to_record for log in report.trace.text_logs):

@@ -785,7 +785,7 @@ def test_the_line_that_fixes_a_size_is_shown_with_what_to_do(tmp_path: Path) -> 
     text = "I0210 20:26:04.076000 12259 torch/fx/experimental/symbolic_shapes.py:7292] [8/47] eval Eq(s13, 256) [guard added] "
     shown = terminal(f"{text}y = pack(x) # /srv/net.py:25 in forward (_ops.py:1209 in call), for more info run with A=B\n", tmp_path)
     assert "s13 256 net.py:25 y = pack(x) by a guard 8/47 SL201 = help: rewrite the line that needs the exact value" in shown
-    assert "More about a rule: shapelog rule SL201" in shown
+    assert "About the rules: https:" in shown
 
 
 @pytest.mark.parametrize(("kept", "place"), [(20, "model.py:7"), (3, ""), (0, "")])
