@@ -9,6 +9,9 @@ from shapelog.recompiles.facts import CompileFacts
 _CALLED = re.compile(r" = (torch\.[\w.]*)\(")
 # The name of a node, as of ``lt_1 = x < 3``, without the number that makes it unique. A placeholder has the name of its source.
 _NODE = re.compile(r"^([a-z]\w*?)(?:_\d+)?(?:: \"[^\"]*\")? = (?!L_)")
+# A function that Dynamo does not trace (``SkipFunctionVariable.call_function``): the graph breaks at its call.
+_SKIPPED = re.compile(r"marked that the function `([\w.<>]+)` in file `([^`]+)` should not be traced")
+_CALL = re.compile(r"[\w\])]\(")
 
 
 def other_library_function(name: str, entry: CompileFacts, call: CompileFacts) -> str:
@@ -70,7 +73,8 @@ def functions_in(known: CompileFacts) -> set[tuple[str, str]]:
 
 def functions_that_broke(name: str, entry: CompileFacts, call: CompileFacts) -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:
     """(name, ``file:line``) of the functions in which two graphs broke, called by this name in the code itself; empty for a function of a
-    library. Both are empty where one graph did not break there, or where both did in what may be one function, made anew.
+    library, unless PyTorch names it (then without a line). Both are empty where one graph did not break there, or where both did in what
+    may be one function, made anew.
     """
     before, after = _function_that_broke(name, entry), _function_that_broke(name, call)
     if before is None or after is None or before == after:
@@ -86,8 +90,12 @@ def _function_that_broke(name: str, known: CompileFacts) -> set[tuple[str, str]]
     called = re.compile(rf"(?<![\w.]){re.escape(name)}\(")
     for item in known.compile.breaks:
         places = [place for place, frame in enumerate(item.message.stack) if frame.name == (resumed[0] if resumed else own)]
-        if not places or not called.search(item.message.stack[places[-1]].code):
+        code = item.message.stack[places[-1]].code if places else ""
+        if not called.search(code):
             continue
         below = item.message.stack[places[-1] + 1 :]
+        skipped = _SKIPPED.search(item.message.explanation)
+        if skipped and not below and len(_CALL.findall(code)) == 1:
+            return {(skipped[1].replace(".<locals>", ""), skipped[2].rsplit("/", 1)[-1])}
         return {(frame.name, f"{frame.file.rsplit('/', 1)[-1]}:{frame.line}") for frame in below[:1] if not is_library(frame.file)}
     return None
