@@ -1874,6 +1874,33 @@ def test_classes_that_a_library_passes_to_its_own_function_are_not_moved(caller:
 
 
 @pytest.mark.parametrize(
+    ("source", "caller", "remedy"),
+    [
+        ("k", "/usr/lib/python3.11/copy.py", "accept one graph for each type: library code calls this function with several"),
+        ("k[1][0]", "/usr/lib/python3.11/copy.py", "accept one graph for each type: library code calls this function with several"),
+        ("k[1][0]", MODEL, ""),
+        ("k.item", "/usr/lib/python3.11/copy.py", ""),
+    ],
+)
+def test_types_that_a_library_passes_to_its_own_function_are_not_of_the_user(source: str, caller: str, remedy: str) -> None:
+    made, name, file = trace(), source.replace("k", "L['k']", 1), "/usr/lib/python3.11/copyreg.py"
+    for number, type in enumerate(("app.A", "app.B")):
+        where = {"id": f"0/{number}", "process": make.PROCESS}
+        whole = compiled(
+            f"0/{number}",
+            tensor(10, 8),
+            guards=guard_tree(tensor_match(), guard_manager(name, f"TYPE_MATCH: ___check_type_id({name}, {7 + number})", type=type)),
+            reasons=(f"0/0: ___check_type_id({source}, 7), type=<class 'app.A'>",) if number else (),
+            name="reduce",
+            file=file,
+            line=104,
+        )
+        start = make.dynamo_start("reduce", 104, file, caller=caller, **where)
+        made += whole.replace(make.dynamo_start("reduce", 104, file, call=20, **where), start)
+    assert (only(made).sentence, only(made).own_remedy) == (f"{source} changed from type app.A to app.B", remedy)
+
+
+@pytest.mark.parametrize(
     ("before", "after", "reason", "sentence"),
     [
         (equals_match("L['k']", "a", "str"), a_class("app.A", 7), "k == 'a'", "k changed from the str 'a' to the class A"),
@@ -2505,6 +2532,48 @@ def test_the_function_in_which_the_graph_broke_is_the_one_that_was_passed(
     assert ("define the function once" in only(made).own_remedy) is (verdict is Verdict.CODE)
 
 
+SKIPPED = """Graph break in user code at {file}:3140
+Graph Break Reason: Attempted to call function marked as skipped
+  Explanation: Dynamo developers have intentionally marked that the function `{name}` in file `/lib/torch/quantize.py` should not be traced.
+  Hint: Avoid calling the function `{name}`.
+
+User code traceback:
+  File "/srv/app/main.py", line 20, in main
+    {name}(model)
+  File "{file}", line 3140, in wrapper
+    {code}
+"""
+IN_LIBRARY = "/venv/lib/python3.11/site-packages/typing_extensions.py"
+
+
+@pytest.mark.parametrize(
+    ("file", "code", "names", "sentence", "remedy"),
+    [
+        (
+            IN_LIBRARY,
+            "return fn(*args, **kwargs)",
+            ("prepare", "convert"),
+            "fn changed from the function prepare (quantize.py) to convert (quantize.py)",
+            "accept one graph for each function that this library code calls",
+        ),
+        (MODEL, "return fn(*args, **kwargs)", ("prepare", "convert"), "fn changed from the function prepare", "pass fewer functions"),
+        (IN_LIBRARY, "return fn(*args, **kwargs)", ("convert", "convert"), RECREATED, "define the function once"),
+        (IN_LIBRARY, "return fn(convert(x))", ("prepare", "convert"), RECREATED, "define the function once"),
+    ],
+)
+def test_a_function_that_pytorch_does_not_trace_is_the_one_that_was_called(
+    file: str, code: str, names: tuple[str, ...], sentence: str, remedy: str
+) -> None:
+    made = trace()
+    for number, name in enumerate(names):
+        check = f"ID_MATCH: ___check_obj_id(L['fn'].__code__, {7001 + number}), type=<class 'code'>  # {code}  # {file}:3140 in wrapper"
+        guards = guard_tree(tensor_match(), guard_manager("L['fn'].__code__", check, type="code"))
+        made += make.artifact("dynamo_graph_break_reason", SKIPPED.format(name=name, file=file, code=code), id=f"0/{number}")
+        made += compiled(f"0/{number}", tensor(10, 8), guards=guards, graph="", name="wrapper", file=file)
+    assert only(made).sentence.startswith(sentence)
+    assert only(made).own_remedy.startswith(remedy)
+
+
 @pytest.mark.parametrize("is_first", [True, False])
 def test_a_function_that_left_no_operation_is_another_one_than_one_that_did(is_first: bool) -> None:
     trees = [guard_tree(tensor_match(), identity("L['fn'].__code__", number, "code")) for number in (7001, 7002)]
@@ -2765,10 +2834,11 @@ def test_another_class_of_the_same_name_is_to_be_defined_once_unless_pytorch_mak
     [
         ("torch.nn.utils.parametrize.ParametrizedLinear", "each parametrized module has a class of its own"),
         ("torch.fx.graph_module.GraphModule.__new__.<locals>.GraphModuleImpl", "create the GraphModule once"),
+        ("app.make.<locals>.Cfg", "define the class at module level"),
         ("app.Cfg", ""),
     ],
 )
-def test_a_class_that_pytorch_makes_for_one_module_is_none_of_a_refused_call(type: str, remedy: str) -> None:
+def test_a_class_that_is_made_for_one_module_is_none_of_a_refused_call(type: str, remedy: str) -> None:
     was = guard_tree(tensor_match(), guard_manager("L['m']", "TYPE_MATCH: ___check_type_id(L['m'], 7)", type=type))
     last = make.refused("0/1", f"0/0: ___check_type_id(m, 7), type=<class '{type}'>")
     cause = only(trace(compiled("0/0", tensor(10, 8), guards=was), last))

@@ -34,6 +34,8 @@ _MEMBER = re.compile(r"<([A-Za-z_]\w*)\.[A-Za-z_][\w.|]*: .+>", re.S)
 # A class deep in a package, whose path hides its name.
 _IN_PACKAGE = re.compile(r"(?:[a-z_]\w*\.){3,}([A-Z]\w*)")
 _EACH_FUNCTION = "pass fewer functions, or accept one graph for each"
+# Where library code passes all its arguments on to it, as what a decorator makes does.
+_FUNCTION_IN_LIBRARY = "accept one graph for each function that this library code calls"
 _ONE_FUNCTION = (
     "define the function once and pass that in every call, or accept one graph for each: "
     "functions written in different places never share one"
@@ -135,7 +137,7 @@ def _identity(item: Violation, name: str, entry: CompileFacts, call: CompileFact
         if item.actual == COMPILED_FUNCTION:
             sentence = f"{function} was replaced by the result of torch.compile after this was compiled"
             return Classification(("SL309",), sentence, remedy=_COMPILE_FIRST)
-        return _other_function(item.source, function, entry, call)
+        return _other_function(item.source, function, code_of(item), entry, call)
     if short_type(expected) in _LIBRARY_FUNCTIONS:
         return Classification(("SL311",), other_library_function(name, entry, call), remedy=_for_functions(item.source))
     if operator := _OPERATOR.search(expected):
@@ -185,8 +187,11 @@ def _for_functions(source: Source) -> str:
     return _SET_FUNCTION_ONCE if source.startswith(("G[", "type(")) else _EACH_FUNCTION
 
 
-def _other_function(source: Source, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
-    """Another code object: a function passed on purpose, where the graphs show other places in the user's code, else one made anew."""
+def _other_function(source: Source, name: str, code: str, entry: CompileFacts, call: CompileFacts) -> Classification:
+    """Another code object: a function passed on purpose, where the graphs show other places in the user's code, else one made anew.
+
+    ``code`` is the line of the guard.
+    """
     before, after = functions_in(entry) - functions_in(call), functions_in(call) - functions_in(entry)
     if not before and not after:
         before, after = functions_that_broke(name, entry, call)
@@ -195,7 +200,9 @@ def _other_function(source: Source, name: str, entry: CompileFacts, call: Compil
         if len(before) == len(after) == 1:
             ((first, at),), ((second, there),) = before, after
             sentence = f"{name} changed from the function {first} ({at}) to {second} ({there})"
-        return Classification(("SL309",), sentence, verdict=Verdict.JUSTIFIED, remedy=_for_functions(source))
+        is_wrapped = is_library(call.compile.metrics.code_file) and f"{name}(*args, **kwargs)" in code
+        remedy = _FUNCTION_IN_LIBRARY if is_wrapped else _for_functions(source)
+        return Classification(("SL309",), sentence, verdict=Verdict.JUSTIFIED, remedy=remedy)
     if len(before | after) == 1 and entry.compile.graph and call.compile.graph:
         ((function, place),) = before | after
         known = f"the function {function} ({place})"
@@ -290,6 +297,8 @@ def _object_type(item: Violation, name: str, entry: CompileFacts, call: CompileF
         return Classification((code,), f"{name} changed {how}", verdict=Verdict.JUSTIFIED, remedy=_OWN_CLASS)
     if code == "SL310" and not after and before.startswith(_GRAPH_MODULE):
         return Classification((code,), f"{name} changed {how}", remedy=ONE_GRAPH_MODULE)
+    if code == "SL310" and not after and "<locals>" in before:  # each call of the function around it makes one
+        return Classification((code,), f"{name} changed {how}", remedy=_SAME_CLASS)
     if code == "SL310" and _is_passed_by_library(item, call):
         return Classification((code,), f"{name} changed {how}", verdict=Verdict.JUSTIFIED, remedy=_FOR_LIBRARY)
     if code == "SL310" and _is_called(item, name) and "." in before and "." in after:  # types without a module are built in
@@ -319,10 +328,12 @@ def _is_weak_reference(source: str, known: CompileFacts) -> bool:
 
 
 def _is_passed_by_library(item: Violation, call: CompileFacts) -> bool:
-    """Whether an object is the argument of a function of a library that code of a library calls, which the user passes nothing to."""
+    """Whether an object is the argument of a function of a library, or an item of one, and code of a library calls that function, which
+    the user passes nothing to.
+    """
     recorded = call.compile.recorded_callers or call.compile.stack.frames[:-1]
     callers = [frame for frame in recorded if not frame.passes_on]  # as what torch.compile returned does, which the user may call
-    is_argument = item.source.is_argument and Described.TENSOR not in (item.expected, item.actual)
+    is_argument = item.source.is_argument_or_item and Described.TENSOR not in (item.expected, item.actual)
     return is_argument and bool(callers) and is_library(call.compile.metrics.code_file) and is_library(callers[-1].file)
 
 
