@@ -1317,6 +1317,13 @@ def test_code_that_is_traced_with_fake_tensors_and_also_called_needs_two_graphs(
     )
 
 
+def test_a_plain_tensor_is_a_real_one_where_a_reason_alone_names_it() -> None:
+    was = guard_tree(tensor_match(keys=CPU_KEYS.replace(")", ", Python)")).replace("Tensor, ", "FakeTensor, ", 1))
+    last = make.refused("0/1", "0/0: expected type of 'x' to be a tensor type, ' but found <class 'torch.Tensor'>")
+    cause = only(trace(compiled("0/0", tensor(10, 8), guards=was), last))
+    assert (cause.sentence, cause.own_verdict) == ("x was a fake tensor, as export traces with, and is now a real one", Verdict.JUSTIFIED)
+
+
 @pytest.mark.parametrize(
     ("caches", "keys", "sentence"),
     [
@@ -2495,6 +2502,32 @@ def test_a_function_with_different_code_is_passed_on_purpose() -> None:
     ]
     made = trace(*[compiled(f"0/{number}", tensor(10, 8), guards=trees[number], graph=graphs[number]) for number in (0, 1)])
     assert (only(made).sentence, last_recompile(made).verdict) == ("fn changed to a function with different code", Verdict.JUSTIFIED)
+
+
+@pytest.mark.parametrize(
+    ("mode", "operation", "verdict"),
+    [
+        (1, "torch._C._set_grad_enabled(False)", Verdict.JUSTIFIED),
+        (2, "torch._C._set_grad_enabled(False)", Verdict.CODE),  # the mode may be what makes the graphs differ
+        (1, "b = torch.relu(l_x_)", Verdict.CODE),
+    ],
+)
+def test_functions_with_different_code_where_nothing_else_makes_the_graphs_differ(mode: int, operation: str, verdict: Verdict) -> None:
+    """What Python calls by itself for ``a.b = c`` is no function that was passed."""
+    line = "# File: /venv/torch/backends/cuda/__init__.py:20 in __setattr__, code: return set(value)"
+    graphs = graph_text(INPUT, "b = torch.relu(l_x_)"), graph_text(INPUT, *([line] if operation.startswith("torch") else []), operation)
+    made = trace()
+    for number in (0, 1):
+        guards = guard_tree(
+            tensor_match(),
+            identity("L['fn'].__code__", 7001 + number, "code"),
+            equals_match("L['mode']", mode if number else 1),
+        )
+        reasons = ("0/0: ___check_obj_id(fn.__code__, 7001), type=<class 'code'>",) if number else ()
+        made += compiled(f"0/{number}", tensor(10, 8), guards=guards, graph=graphs[number], reasons=reasons)
+    cause = next(cause for cause in last_recompile(made).causes if cause.source == "L['fn'].__code__")
+    different = "fn changed to a function with different code"
+    assert (cause.sentence, cause.verdict) == (different if verdict is Verdict.JUSTIFIED else RECREATED, verdict)
 
 
 BROKEN = """Graph break in user code at /srv/app/hooks.py:{line}

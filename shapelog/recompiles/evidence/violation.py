@@ -66,7 +66,10 @@ class Violation(NamedTuple):
 def was_traced(item: Violation) -> bool | None:
     """Whether a tensor was a fake one in the entry and is real in the call, False the other way round; None for any other violation."""
     is_fake = [str(known).endswith(FAKE_TENSOR) for known in (item.expected, item.actual)]
-    is_real = [known is Described.TENSOR or str(known).startswith("torch.nn.") for known in (item.expected, item.actual)]
+    is_real = [
+        known is Described.TENSOR or str(known) == "torch.Tensor" or str(known).startswith("torch.nn.")
+        for known in (item.expected, item.actual)
+    ]
     if item.prop.kind is not Kind.TYPE or not any(is_fake) or not any(is_real):
         return None
     return is_fake[0]
