@@ -61,12 +61,12 @@ def _other_operators(entry: CompileFacts, call: CompileFacts) -> tuple[str, str]
 
 def functions_in(known: CompileFacts) -> set[tuple[str, str]]:
     """(name, ``file:first line``) of each function that the graph of a compile has code of, other than its own; the first line is that
-    seen in the graph.
+    seen in the graph. A method of a library that Python calls by itself, as for ``a.b = c``, is not passed by anybody.
     """
     own = known.compile.metrics.code_name
     found: dict[tuple[str, str], int] = {}
     for line in known.compile.graph.user_lines if known.compile.graph else ():
-        if not line.file.startswith("<") and line.name != own:
+        if not line.file.startswith("<") and line.name != own and not (line.name.startswith("__") and is_library(line.file)):
             found.setdefault((line.name, line.file), line.line)
     return {(name, f"{file.rsplit('/', 1)[-1]}:{line}") for (name, file), line in found.items()}
 

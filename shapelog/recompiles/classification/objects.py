@@ -11,6 +11,7 @@ from shapelog.recompiles.classification.result import (
     Classifier,
     code_of,
     compute_with_other_numbers,
+    have_other_graphs,
     short_type,
     takes_another_way,
 )
@@ -34,6 +35,8 @@ _MEMBER = re.compile(r"<([A-Za-z_]\w*)\.[A-Za-z_][\w.|]*: .+>", re.S)
 # A class deep in a package, whose path hides its name.
 _IN_PACKAGE = re.compile(r"(?:[a-z_]\w*\.){3,}([A-Z]\w*)")
 _EACH_FUNCTION = "pass fewer functions, or accept one graph for each"
+# What functions that are written in different places, and their sizes, differ in.
+_OF_FUNCTIONS = frozenset((Kind.ID, Kind.CLOSURE))
 # Where library code passes all its arguments on to it, as what a decorator makes does.
 _FUNCTION_IN_LIBRARY = "accept one graph for each function that this library code calls"
 _ONE_FUNCTION = (
@@ -211,7 +214,16 @@ def _other_function(source: Source, name: str, code: str, entry: CompileFacts, c
         if other:
             sentence = f"{name} changed from {known if before else other} to {other if before else known}"
         return Classification(("SL309",), sentence, verdict=Verdict.JUSTIFIED, remedy=_for_functions(source))
+    if have_other_graphs(entry, call) and _differ_in_functions_alone(entry, call):
+        sentence = f"{name} changed to a function with different code"
+        return Classification(("SL309",), sentence, verdict=Verdict.JUSTIFIED, remedy=_for_functions(source))
     return Classification(("SL309",), f"{name} is a different function: its code object changed", remedy=_ONE_FUNCTION)
+
+
+def _differ_in_functions_alone(entry: CompileFacts, call: CompileFacts) -> bool:
+    """Whether nothing but identities and sizes is known to differ: what the graphs do not have in common is of the functions."""
+    differ = (key[1] for key, value in entry.facts.items() if call.facts.get(key, value) != value)
+    return all(prop.kind in _OF_FUNCTIONS or prop.is_of_dim for prop in differ)
 
 
 def _another_callable(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
