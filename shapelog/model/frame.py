@@ -26,6 +26,8 @@ _WRAPPERS = frozenset(("inner", "wrapper", "wrapped", "_fn", "fn", "_call_impl",
 _NO_CLASS_OF_CODE = ("torch.Tensor", "torch.nn.parameter.", "torch._ops.")
 # What runs the code of a function that ``torch.compile`` was called on.
 _RUNS_COMPILED = "torch/_dynamo/eval_frame.py"
+# What calls a function that was given to ``torch.compiler.disable`` (``get_nonrecursive_disable_wrapper``).
+_RUNS_DISABLED = "torch/_dynamo/external_utils.py"
 _SELF = Source("L['self']")
 _CALLEES = (_SELF, *map(Source, ("L['fn']", "L['func']", "L['args'][0]")))
 
@@ -164,10 +166,12 @@ class Frame:
 
         From torch 2.10 on (the first to write its version among the metrics), that stack ends two calls before the code itself. Those
         two are PyTorch's own only for the ``forward`` of a module and for resumed code; a plain function is called by the user's line
-        and ``compile_wrapper``.
+        and ``compile_wrapper``. A wrapper of torch.compiler.disable calls a function of the user, too.
         """
         outer = compile.stack.frames[:-1]
-        is_cut = bool(compile.metrics.torch_version and outer) and not in_library(outer[-1].file)
+        if not compile.metrics.torch_version or not outer:
+            return False
+        is_cut = not in_library(outer[-1].file) or outer[-1].file.endswith(_RUNS_DISABLED)
         return is_cut and self.name != "forward" and resumed_by(self.name) is None
 
     def called_from(self, stack: tuple[StackFrame, ...]) -> StackFrame | None:

@@ -39,3 +39,14 @@ def test_what_was_still_being_compiled_has_the_version_of_its_file() -> None:
     assert [compile.outcome for compile in unfinished.compiles] == [Outcome.UNFINISHED]
     assert unfinished.compiles[0].stack.frames[0].code == "f(x)"
     assert unfinished.called_at is None
+
+
+def test_a_stack_that_ends_at_the_wrapper_of_torch_compiler_disable_lacks_the_line_of_the_function_that_it_calls() -> None:
+    def called(wrapper: str) -> str:
+        stack = [{"line": 20, "name": "main", "filename": 1, "loc": "f(x)"}, {"line": 202, "name": "wrapper", "filename": wrapper}]
+        start = make.record("dynamo_start", {"stack": [*stack, {"line": 5, "name": "f", "filename": 0}]}, id="0/0")
+        (frame,) = make.load(make.trace(start, make.compile("0/0", make.tensor(8), is_started=False, pytorch_version="2.13.0"))).frames
+        return frame.called_at.code if frame.called_at else ""
+
+    assert called("/lib/torch/_dynamo/external_utils.py") == ""
+    assert called("/lib/torch/nn/modules/module.py") == "f(x)"
