@@ -68,21 +68,29 @@ def next_steps(found: Alerts) -> tuple[NextStep, ...]:
 
 
 def _with_failures_at_breaks(by_kind: Mapping[_Key, list[Alert]]) -> Mapping[_Key, list[Alert]]:
-    """The same, code that failed to compile at the lines of a graph break together with that: one change cures both."""
+    """The same, code that failed to compile at the lines of a graph break, for the same reason, together with that: one change cures
+    both.
+    """
     found = dict(by_kind)
     at_line = {
-        line: key
+        (line, _reason(alert)): key
         for key, alerts in by_kind.items()
         if key and key[0] is StepKind.GRAPH_BREAK
         for alert in alerts
         for line in innermost(alert)
     }
     for key, alerts in by_kind.items():
-        lines = {line for alert in alerts for line in innermost(alert)} if key and key[0] is StepKind.FAILURE else set()
+        is_failure = key and key[0] is StepKind.FAILURE
+        lines = {(line, _reason(alert)) for alert in alerts for line in innermost(alert)} if is_failure else set()
         broken = {at_line.get(line) for line in lines}
         if len(broken) == 1 and (other := broken.pop()):
             found[other] = [*found[other], *found.pop(key)]
     return found
+
+
+def _reason(alert: Alert) -> str:
+    """What PyTorch met."""
+    return stable_text(alert.messages[0].title) if alert.messages else ""
 
 
 def _rank(step: NextStep, notable: float) -> tuple[float, ...]:

@@ -378,6 +378,16 @@ def test_code_that_fails_at_the_line_of_a_break_has_one_step_with_it() -> None:
     assert saving_words(step.saving) == "saves up to 2 compilations (up to 2.00 s); calls no longer run eagerly or raise"
 
 
+def test_code_that_fails_for_another_reason_at_the_line_of_a_break_has_a_step_of_its_own() -> None:
+    made = broken_below("step")
+    head, _, failed = made.rpartition(b"Unsupported item()")
+    steps = steps_of(make.report(head + b"Fake tensor propagation exception" + failed))
+    assert [step.title for step in steps if step.kind in (StepKind.GRAPH_BREAK, StepKind.FAILURE)] == [
+        "Remove the graph break in update: Unsupported item()",
+        "Fix the compile error in single: Fake tensor propagation exception",
+    ]
+
+
 def test_only_the_functions_on_the_way_to_a_break_go_with_it() -> None:
     (step,) = [step for step in steps_of(make.report(broken_below("other"))) if step.kind is StepKind.GRAPH_BREAK]
     assert (step.saving.most, step.saving.failed) == (0, 1)
