@@ -74,7 +74,8 @@ def _of_gradients(found: Classification, item: Violation, entry: CompileFacts, c
     if any(tensor and tensor.has_history for tensor in tensors):
         return found._replace(verdict=Verdict.JUSTIFIED, remedy=_WITH_GRADIENTS)
     is_known = all(tensor and tensor.is_leaf is not None for tensor in tensors)
-    return found if is_known else found._replace(remedy=_PERHAPS_WITH_GRADIENTS)
+    was_asked = any(compile.backward for compile in (entry.compile, call.compile))  # perhaps for the gradient of this very tensor
+    return found if is_known and not was_asked else found._replace(remedy=_PERHAPS_WITH_GRADIENTS)
 
 
 def _of_break(found: Classification, item: Violation, entry: CompileFacts, call: CompileFacts) -> Classification:

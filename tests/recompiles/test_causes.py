@@ -2933,6 +2933,13 @@ def test_a_tensor_that_gradients_flow_through_is_not_detached(is_leaf: bool | No
     assert remedy in (cause.own_remedy or cause.rule.remedy)
 
 
+def test_a_tensor_whose_gradient_may_have_been_computed_is_not_detached() -> None:
+    first = compiled("0/0", tensor(10, 8, requires_grad=False, is_leaf=True))
+    second = compiled("0/1", tensor(10, 8, requires_grad=True, is_leaf=True))
+    cause = only(trace(first, second, make.metrics("0/1", kind="bwd_compilation_metrics", is_forward=False)))
+    assert "detach() it where no gradient has to flow back through it" in cause.own_remedy
+
+
 @pytest.mark.parametrize(("size", "line"), [(100, 10), (9, 8)])
 def test_the_line_is_that_of_the_bound_which_failed(size: int, line: int) -> None:
     comment = (
