@@ -15,6 +15,7 @@ Stacks of the user's code are written as Python writes them, below ``User code t
 
 import ast
 import re
+import sys
 from collections.abc import Iterator
 from itertools import takewhile
 from typing import NamedTuple
@@ -37,7 +38,8 @@ _PAGE = r"(https://(?:meta-pytorch\.github\.io|(?:docs\.)?pytorch\.org)/[\w./#-]
 _URL = re.compile(rf"^ ?For more (?:details about this graph break, please visit|information about this error, see): *{_PAGE}$", re.M)
 _INLINE_URL = re.compile(rf" {{0,9}}For more information about this error, see: *{_PAGE}")
 # A line that a page or a person wrapped has the blank between two words at its end, unless it is the first.
-_ENDS_IN_SENTENCE, _MORE_WORDS = re.compile(r"[^\s:] $"), re.compile(r"[a-z_]+ [a-z]")
+_ENDS_IN_SENTENCE, _MORE_WORDS = re.compile(r"[^\s:] $"), re.compile(r"[a-z_]+(?: [a-z]|[.,;] \w)")
+_SHORT_LINE = 45  # no page is as narrow
 _NUMBER = re.compile(r"/(gb\d+)\.html$")
 _IN_LOOP = "graph break in loop"
 _NEXT_BREAK = "*** While handling this graph break, another graph break occurred: ***"
@@ -273,7 +275,8 @@ def _one_break(text: str) -> CompilerMessage:
     """Title, explanation and hints of a text about one break."""
     if builtin := UNSUPPORTED_BUILTIN.match(text):
         name = builtin["name"]
-        unfit = _OF_PYTHON if "PyCapsule" in name else _OF_EXTENSION if name.startswith("builtins.") else None
+        is_of_python = name.partition(".")[0] in sys.stdlib_module_names
+        unfit = _OF_PYTHON if "PyCapsule" in name else _OF_EXTENSION if is_of_python else None
         advice = (hint.strip() for hint in _CONDITIONAL.findall(text, builtin.end()) if unfit is None or not hint.startswith(unfit))
         return CompilerMessage(f"Unsupported builtin {name}", hints=tuple(hint.replace(_NEXT_CASE, "") for hint in advice))
     title: list[str] = []
@@ -289,7 +292,8 @@ def _one_break(text: str) -> CompilerMessage:
             parts[-1][1].append(line.strip())
         elif not parts and line.strip():
             part = _INLINE_URL.sub("", line.strip())
-            if (is_in_sentence and part[:1].islower()) or (len(title) == 1 and title[0][-1].isalnum() and _MORE_WORDS.match(line)):
+            is_wrapped = len(title) == 1 or (len(title) == 2 and title[0].endswith(":") and len(title[1]) > _SHORT_LINE)
+            if (is_in_sentence and part[:1].islower()) or (is_wrapped and title[-1][-1].isalnum() and _MORE_WORDS.match(line)):
                 title[-1] += f" {part}"
             else:
                 title.append(part)

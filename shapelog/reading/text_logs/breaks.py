@@ -43,7 +43,8 @@ def break_text(text: str) -> str:
     """
     text = _ON_SAME_LINE.sub(r"\g<1>:\n  ", text, count=1)
     if warned := _WARNED.search(text):
-        return _FRAME.split(text[warned.end() :], maxsplit=1)[0]
+        own = _WARNED_LINE.split(text[warned.end() :], maxsplit=1)[0]  # other processes may warn of the same
+        return _FRAME.split(own, maxsplit=1)[0]
     if of_backend := _OF_BACKEND.match(text):
         return f"{of_backend[1]}\nUser code traceback:\n{text[of_backend.end() :]}"
     if stack := _STACK_IN_CONTEXT.search(text):
@@ -92,6 +93,7 @@ _ON_SAME_LINE = re.compile(r"^(\s*Graph break: [^\n]*\bfrom user code at)[ \t]+(
 _TRACEBACK = "Traceback (most recent call last):\n"
 # Torch 2.2 and later, in a warning of Python's.
 _WARNED = re.compile(rf"UserWarning: (?={UNSUPPORTED_BUILTIN.pattern})")
+_WARNED_LINE = re.compile(rf"\n[^\n]*{_WARNED.pattern}")
 _STACK_OF_ANNOUNCED = re.compile(r"\s*=+ TorchDynamo Stack Trace =+")
 _FRAME = re.compile(r"^(?:\s*File \"|Traceback \()", re.M)
 # Torch 2.1 to 2.7 where the backend raised one of the exceptions that Dynamo goes on after, and later in what is for developers.

@@ -97,6 +97,9 @@ _IN_OWN_WORDS = {
 }
 # The class of any exception, perhaps behind words of the program's own.
 _CLASS = re.compile(r"\b[A-Z]\w{0,80}(?:Error|Exception): ")
+# An error of which only the class is there, or not even that, and the statement of a stack that asserted something.
+_LEFT_OUT = re.compile(r"(?:^|(?<=raised:)\s*)(?:(?P<name>[A-Z]\w{0,80}(?:Error|Exception)):?[ \t]*)?(?:\.{3}|…)?[ \t]*$")
+_ASSERTED = re.compile(r"^ {4,}(assert [^\n]{1,200}?)\s*$", re.M)
 _IN_STACK = re.compile(r'File "|^(?:File |Cell In|Input In|<ipython-)|^-{2,}> ?\d', re.M)
 # How IPython heads a stack, below which the exception follows.
 _IPYTHON = re.compile(r" {2,200}Traceback \(most recent call last\)")
@@ -109,7 +112,7 @@ class FailureText(NamedTuple):
     """A compile that failed: the type of the exception without its module, its message from the first line on, the function where known.
 
     ``caller`` is the innermost line of the traceback that is not of a library, where the user's own stack is not in the text.
-    ``is_mentioned``: it is only named in a sentence.
+    ``is_mentioned``: it is only named in a sentence. ``is_announced``: PyTorch logged it, and then raised it.
     """
 
     type: str
@@ -118,6 +121,7 @@ class FailureText(NamedTuple):
     text: str
     caller: LoggedCode = UNKNOWN_CODE
     is_mentioned: bool = False
+    is_announced: bool = False
 
     @property
     def limit(self) -> str:
@@ -278,6 +282,7 @@ def failure(lines: Iterable[str], is_logged: bool = False) -> FailureText | None
         return _nameless_failure(text, is_logged)
     last = raised[-1]
     message = _without_closing(_RANK_OF_LINE.sub(" ", _without_indent(text, last)))
+    message = _completed(message, text, last.start) if message else _cause(text)
     if message.endswith("raised:") or (not message and _IPYTHON.match(text, last.start + len(last.type))):
         message = f"{message} {LOST_EXCEPTION}".strip()
     kind = last.type.rpartition(".")[2]
@@ -294,7 +299,34 @@ def failure(lines: Iterable[str], is_logged: bool = False) -> FailureText | None
     if kind == _VIOLATION and (alone := _VIOLATED_ALONE.match(message)):
         message = _as_violation(alone)
     whole = text[max(begin, 0) :] if exception_chain(text) else text
-    return FailureText(type=kind, message=message, code=code, text=whole, caller=caller, is_mentioned=is_in_sentence(text, last.start))
+    is_mentioned, is_announced = is_in_sentence(text, last.start), _GUARD_ERROR.search(text) is not None
+    return FailureText(kind, message, code, whole, caller, is_mentioned, is_announced)
+
+
+def _cause(text: str) -> str:
+    """The last exception of a chain that has a message."""
+    return next((f"{item.type}: {item.message}" for item in reversed(exception_chain(text)) if item.message), "")
+
+
+def _completed(message: str, text: str, begin: int) -> str:
+    """A message that a person left out, or that Python has none of, with what else of the text has it: the line right above, the same
+    class with its message, or the statement that asserted.
+    """
+    own, end, rest = message.partition("\n\n")
+    left_out = _LEFT_OUT.search(own) if own else None
+    if not left_out:
+        return message
+    above = text[:begin].rstrip().rpartition("\n")[2].strip()
+    name = left_out["name"] or ""
+    named = re.search(rf"\b{name}: (?P<all>[^\s`.…][^\n`]*)", text) if name else None
+    if named:
+        said = f"{name}: {named['all'].strip()}"
+    elif name == "AssertionError":
+        asserted = _ASSERTED.findall(text[:begin])
+        said = f"{name}: {asserted[-1]}" if asserted else name
+    else:
+        said = name or (above if _CLASS.match(above) else "")
+    return f"{own[: left_out.start()].rstrip()} {said}".strip() + end + rest
 
 
 def _without_indent(text: str, raised: _Raised) -> str:
@@ -329,7 +361,7 @@ def _nameless_failure(text: str, is_logged: bool) -> FailureText | None:
             code = _compiled_code(text)
             caller = UNKNOWN_CODE if code.name else innermost_code(text.split("\n"))
             return FailureText(kind, text[said.start() : min(said.end(), end)].strip(), code, text, caller)
-    other = next((f"{item.type}: {item.message}" for item in reversed(exception_chain(text)) if item.message), "")
+    other = _cause(text)
     if guard := _GUARD_ERROR.search(text):
         return FailureText(_ANY_TYPE, _guard_error(guard, other), UNKNOWN_CODE, text)
     if named := NOT_CONVERTED.search(text):

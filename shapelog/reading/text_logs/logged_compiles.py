@@ -103,6 +103,7 @@ class LoggedCompiles:
         self._latest: dict[int, LoggedCompile] = {}
         self._numbers: dict[tuple[int, LoggedCode], int] = {}
         self._ranks: dict[int, int] = {}
+        self._of_rank: dict[int, int] = {}
         self._aliases: dict[int, int] = {}
         self._all: list[LoggedCompile] = []
         self._files: dict[str, None] = {}
@@ -197,6 +198,10 @@ class LoggedCompiles:
         """The compile of the id in a head, where the log had it before."""
         return self._current.get((self._process(head), head.compile.partition("_")[0]))
 
+    def may_be_of(self, compile: LoggedCompile, rank: int | None) -> bool:
+        """Whether a compile is of a rank, or one of the two is not known."""
+        return rank is None or self._ranks.get(compile.process, rank) == rank
+
     def refused(self, head: Head, code: LoggedCode) -> LoggedCompile | None:
         """The last compile of a process, where it hit the recompile limit and no exception followed yet."""
         latest = self._latest.get(self._process(head))
@@ -204,12 +209,13 @@ class LoggedCompiles:
         return latest if latest is not None and is_same and latest.limit is not None and latest.failure is None else None
 
     def _process(self, head: Head) -> int:
-        """The process that wrote a line: its id, minus its rank less one where only that is known, else that of the line before."""
+        """The process that wrote a line: its id; where only its rank is known, the last one of that, or minus it less one; else that of
+        the line before."""
         number = head.process if head.process <= _LARGEST_PROCESS_ID else 0  # before torch 2.6 that of a thread
         if head.rank is not None and self._ranks.get(number, head.rank) != head.rank:
             number = 0  # processes of different containers have the same numbers
         if not number and head.rank is not None:
-            number = -head.rank - 1
+            number = self._of_rank.get(head.rank, -head.rank - 1)
         if not number:
             number = next(reversed(self._latest), 0)
         elif number not in self._latest and 0 in self._latest and len(self._latest) == 1:
@@ -217,6 +223,7 @@ class LoggedCompiles:
         number = self._aliases.get(number, number)
         if head.rank is not None:
             self._ranks.setdefault(number, head.rank)
+            self._of_rank[head.rank] = number
         return number
 
     def _new(self, ids: dict[str, int] | None, head: Head, key: tuple[int, str] | None) -> LoggedCompile:

@@ -186,7 +186,7 @@ _CONTINUES = {
 _FAILURE_GOES_ON = re.compile(
     r"\s|$|from user code|Set TORCH|You can suppress|Explanation|Hint|Developer|For (?:more|extended|C\+\+)|FX node|The above exception"
     r"|During handling|Traceback \("
-    r"|Reason:|triggered by|Recompiling function|due to:|torch\.|E  |\w*Error|\w+: |Caused by|User [Ss]tack|If you suspect"
+    r"|Reason:|triggered by|Recompiling function|due to:|torch(?:dynamo)?\.|E  |\w*Error|\w+: |Caused by|User [Ss]tack|If you suspect"
     r"|- (?:Not all values|You marked|The values|The constraints)|\W{0,8}Exception Message\W|\W{0,8}Stack Trace\W{0,8}$|import torch"
     r"|consider using data-dep|Guard fail reason: |last reason: "
 )

@@ -352,6 +352,10 @@ def _listed(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found)) or (text.strip("[]'\""),)
 
 
+# A line that ends with a span of code, as a list has a message.
+_IN_SPAN = re.compile(r"^[^`\"]*(?P<mark>[`\"])(?P<text>[^`\"]+)(?P=mark)\W*$")
+
+
 def inductor_messages(lines: Iterable[str]) -> Iterator[str]:
     """Each message in the lines about CUDA graphs or speed: one a line, with the indented lines that follow, a stack."""
     held: list[str] = []
@@ -362,7 +366,7 @@ def inductor_messages(lines: Iterable[str]) -> Iterator[str]:
         if held and line.strip() and not line[:1].isspace() and not line.startswith("input name: "):
             yield "\n".join(held)
             held.clear()
-        held.append(line if held else line.lstrip())
+        held.append(line if held else _IN_SPAN.sub(r"\g<text>", line.lstrip()))
     if "".join(held).strip():
         yield "\n".join(held)
 

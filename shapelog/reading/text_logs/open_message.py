@@ -31,7 +31,7 @@ class OpenMessage:
     ``also`` is another head that some of its lines have, ``wrapped`` how many lines came last that begin nothing by themselves,
     ``is_in_words`` whether the message of the exception may still go on, ``has_guards`` whether guards are listed in it,
     ``awaits_error`` whether the next line is to be the error of a backend, ``ends_block`` whether a block of code ends below it,
-    ``is_in_output`` whether the output of a compiler may still go on.
+    ``is_in_output`` whether the output of a compiler may still go on, ``rank`` the one in front of the first line, without a head.
     """
 
     head: Head | None
@@ -47,6 +47,7 @@ class OpenMessage:
     has_guards: bool = False
     is_in_output: bool = False
     wrapped: int = 0
+    rank: int | None = None
 
     @property
     def has_fenced_stack(self) -> bool:

@@ -20,7 +20,7 @@ from shapelog.reading.text_logs.bare_reasons import BareReasons, bare_reasons
 from shapelog.reading.text_logs.captures import BACKWARD_PASS, cache_misses
 from shapelog.reading.text_logs.contents import LogContents
 from shapelog.reading.text_logs.failures import FailureText, cells_with_exceptions, failure, is_exception_alone, names_exception
-from shapelog.reading.text_logs.lines.log_lines import Head, log_runs
+from shapelog.reading.text_logs.lines.log_lines import Head, log_runs, rank_in
 from shapelog.reading.text_logs.lines.signs import has_sign
 from shapelog.reading.text_logs.lines.surroundings import is_fence, is_heading, is_progress, without_launcher
 from shapelog.reading.text_logs.logged_breaks import LoggedBreaks
@@ -111,10 +111,11 @@ class Transcriber:
         self._reasons: set[tuple[str, str]] = set()
         self._messages: set[int] = set()
         self._is_end = False
+        self._rank: int | None = None  # of the message without a head that is taken
 
     def read(self, chunks: Iterable[bytes]) -> LogContents:
         """Take a whole log."""
-        for head, lines, number, raw in log_runs(chunks, lambda: self._last is None and self.contents.lines > _LINES_OF_PASTE):
+        for head, lines, number, raw, ranks in log_runs(chunks, lambda: self._last is None and self.contents.lines > _LINES_OF_PASTE):
             self._compiles.line = number
             if head is None:
                 for at, printed in enumerate(lines):
@@ -122,7 +123,8 @@ class Transcriber:
                         continue
                     text = without_launcher(printed)
                     if self._last is not None or has_sign(raw[at]):
-                        self._take_plain(text, number + at)
+                        rank = ranks[at] if ranks else None
+                        self._take_plain(text, number + at, rank_in(printed.removesuffix(text)) if rank is None else rank)
                     self._above.append((number + at, text))
             else:
                 self._take(head, lines, number)
@@ -145,7 +147,7 @@ class Transcriber:
             self._compiles.line = line
             self._take_limit(Head(), mention)
         for failed, line in self._quoted:
-            self._compiles.line = line
+            self._compiles.line, self._rank = line, None
             self._fail(Head(), failed)
         for item, line in self._bare:
             if item.is_said:
@@ -197,7 +199,7 @@ class Transcriber:
         key = _PLAIN if last.head is None else (0, last.head.rank)
         return self._open.pop(key).lines if self._open.get(key) is last else []
 
-    def _take_plain(self, text: str, number: int) -> None:
+    def _take_plain(self, text: str, number: int, rank: int | None) -> None:
         """A line without a head: it goes on with the last message, begins one, or is the program's own."""
         kind, message = kind_of_plain(text), self._last
         if message is not None:
@@ -217,7 +219,8 @@ class Transcriber:
                 self._finish_warnings()
                 above = self._title_above(text) or (self._stack_above(number) if follows_stack(text) else above)
             is_quoted = kind is MessageKind.FAILURE and (names_exception(text) or heads_user_stack(text))
-            message = self._last = self._open[_PLAIN] = OpenMessage(None, kind, number - len(above), [*above, text], has_raised=is_quoted)
+            message = OpenMessage(None, kind, number - len(above), [*above, text], has_raised=is_quoted, rank=rank)
+            self._last = self._open[_PLAIN] = message
             message.begin(text, is_exception=kind is MessageKind.FAILURE and is_exception_alone(text))
         elif self.contents.stated is None:
             self.contents.stated = versions.stated_in(text)
@@ -263,7 +266,7 @@ class Transcriber:
         if message.head and message.head.time and message.head.place.startswith("torch."):
             self.contents.signs.add(versions.DATED)
         if lines and not self._is_copy(message, lines):
-            line, self._compiles.line = self._compiles.line, message.number
+            line, self._compiles.line, self._rank = self._compiles.line, message.number, message.rank
             _HANDLERS[message.kind](self, message.head or Head(), lines)
             self._compiles.line = line
 
@@ -474,7 +477,9 @@ class Transcriber:
             return
         if found.is_at_limit and found.is_quoted and found.is_mentioned and head == Head():
             return
-        is_alone = found.is_quoted and not found.is_at_limit and head == Head() and self._compiles.compile_of(head, "") is None
+        is_alone = (
+            found.is_quoted and not found.is_at_limit and head == Head() and self._compiles.compile_of(self._ranked(head), "") is None
+        )
         if is_alone and len(self._quoted) < _MOST_QUOTED:
             self._quoted.append((found, self._compiles.line))  # the traceback may follow
         else:
@@ -482,8 +487,9 @@ class Transcriber:
 
     def _fail(self, head: Head, found: FailureText) -> None:
         """A compile that failed; or more of the failure of one, which is repeated without its stack."""
+        head = self._ranked(head)
         refused = self._compiles.refused(head, found.code) if found.is_at_limit else None
-        known = None if refused or head.compile else self._repeated(found)
+        known = None if refused or head.compile else self._repeated(found, head.rank)
         if known is not None:
             if known.failure is not None and known.failure.is_lost_violation:
                 known.failure = known.failure._replace(type=found.type, message=found.message)
@@ -518,12 +524,18 @@ class Transcriber:
         if len(self._failures) < _MOST_QUOTED:
             self._failures.append((found, compile))
 
-    def _repeated(self, found: FailureText) -> LoggedCompile | None:
+    def _ranked(self, head: Head) -> Head:
+        """A head, with the rank in front of the message where it has none of its own."""
+        return Head(rank=self._rank) if head == Head() else head
+
+    def _repeated(self, found: FailureText, rank: int | None) -> LoggedCompile | None:
         """The compile whose failure it is that the log has once more, one of them without a stack or a message."""
         same = [
             compile
             for known, compile in self._failures
-            if known.is_same(found) and (known.is_quoted or found.is_quoted or known.is_lost_violation or known.is_lost or found.is_lost)
+            if known.is_same(found)
+            and self._compiles.may_be_of(compile, rank)
+            and (known.is_quoted or found.is_quoted or known.is_announced or known.is_lost_violation or known.is_lost or found.is_lost)
         ]
         is_any = len(same) > 1 and any(compile.failure and compile.failure.is_lost for compile in same)
         return same[0] if same and not is_any else None

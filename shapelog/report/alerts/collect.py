@@ -385,6 +385,9 @@ class _AlertBuilder(NamedTuple):
         source_line = self.found.repository.source_line(place.file, place.line) if place else None
         lines = self._lines(title, occurrences, source_line, place.code if place else "")
         is_elsewhere = inside is not place or lines.source_line != source_line
+        notes = (_stopped_at(inside),) if inside and is_elsewhere else constant_floats(reasons[0], restarted)
+        if message and message.specific_hints and self._lacks_line(rule, item):
+            notes = (*notes, f"{_SHOWS_LINES} that breaks the graph")
         axes = (reasons[0] if is_first or not place else f"{reasons[0]} at {place.code or f'line {place.line}'}",)
         return Alert(
             rule=rule,
@@ -404,7 +407,7 @@ class _AlertBuilder(NamedTuple):
             occurrences=occurrences,
             fingerprint=self._fingerprint(rule, axes),
             messages=(message,) if message else (),
-            notes=(_stopped_at(inside),) if inside and is_elsewhere else constant_floats(reasons[0], restarted),
+            notes=notes,
         )
 
     def _compiles_of(self, findings: Iterable[Finding]) -> Iterator[WeightedCompile]:
@@ -419,8 +422,11 @@ class _AlertBuilder(NamedTuple):
         """What the rule recommends, and what is missing first: the reason of a graph break, or its line."""
         if rule is _BREAK and item.message and item.message.title == LOST_REASON:
             return _REASON_FOLLOWS
-        is_unplaced = rule is _BREAK and item.place is None and self.found.report.trace.is_text
-        return f"{rule.remedy}; {_SHOWS_LINES}" if is_unplaced else rule.remedy
+        return f"{rule.remedy}; {_SHOWS_LINES}" if self._lacks_line(rule, item) else rule.remedy
+
+    def _lacks_line(self, rule: Rule, item: _Interrupted) -> bool:
+        """Whether a text log has a graph break without its line."""
+        return rule is _BREAK and item.place is None and self.found.report.trace.is_text
 
     def _titles(self, items: Iterable[Occurrence | WeightedCompile]) -> list[str]:
         """The title of the code, once for each class for which it was compiled these times."""

@@ -119,6 +119,10 @@ _NOT_INSTALLED = (
         'install the version of Triton that belongs to this version of PyTorch, or compile this code with backend="aot_eager"',
     ),
     (
+        re.compile(r"(?:Unsupported device type: |\bDevice (?=\w+ not supported))(\w+)"),
+        "use a backend that supports the device {}, or update what adds this device to PyTorch",
+    ),
+    (
         re.compile(r"too old to be supported by the triton GPU compiler"),
         'compile this code with backend="aot_eager", leave it uncompiled, or use a GPU that Triton supports',
     ),
@@ -213,7 +217,7 @@ def _failure(frame: Frame, compile: Compile, earlier: EarlierSymbols, has_code: 
     stopped = Location(line.file, line.line) if line else location_of(frame)
     is_inside_library = is_library(metrics.fail_file) and line is not None and not is_library(line.file)
     place = Location(metrics.fail_file, metrics.fail_line) if metrics.fail_file and not is_inside_library else stopped
-    where, error = _where_and_what(stage(compile), message.title)
+    where, error = _where_and_what("" if contradicts_mark else stage(compile), message.title)
     how = "was not recompiled" if metrics.fail_type == "RecompileError" else " in ".join(filter(None, ("failed to compile", where)))
     remedy = RULES["SL508"].remedy if overwritten else _what_to_do(message, metrics.fail_reason, contradicts_mark)
     if is_text and message.title.endswith(UNCOMPILED_CPP):
@@ -239,7 +243,7 @@ def _failure(frame: Frame, compile: Compile, earlier: EarlierSymbols, has_code: 
         own_remedy=remedy
         or _about_exceptions(compile)
         or (_keep_constant(compile, earlier, line) if has_code else "")
-        or _by_stage(compile, message),
+        or ("" if contradicts_mark else _by_stage(compile, message)),
         exceptions=compile.exceptions,
         notes=tuple(_became_dynamic(compile, earlier)),
     )

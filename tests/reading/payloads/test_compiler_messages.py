@@ -201,6 +201,8 @@ X = "L['x'].size()[0]"
     ("name", "hints"),
     [
         ("builtins.__import__", ["file"]),
+        ("time.time", ["file"]),
+        ("_warnings.warn", ["file"]),
         ("fused.PyCapsule.quantize", ["wrap"]),
         ("fused.quantize", ["file", "wrap"]),
         ("<unknown module>.C.quantize", ["file", "wrap"]),

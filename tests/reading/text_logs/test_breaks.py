@@ -186,3 +186,18 @@ def test_what_a_text_lacks_of_a_graph_break_is_its_help(tmp_path: Path) -> None:
         'V1 torch/_dynamo/x.py:530] [0/0] [__graph_breaks] Graph break: from user code at:\n  File "/srv/a.py", line 5, in f\n', tmp_path
     )
     assert cut.helps == ("add the log lines that follow this graph break: they name its reason",)
+
+
+@pytest.mark.parametrize("front", ["torchdynamo.symbolic_convert: [WARNING] ", "WARNING:torchdynamo.symbolic_convert:"])
+def test_the_breaks_of_torchdynamo_before_2_0_need_no_time_in_front(front: str, tmp_path: Path) -> None:
+    first = 'Graph break: call_function Held(F) [] {} from user code at   File "/srv/a.py", line 2, in <graph break in f>\n    g(x)\n'
+    second = 'Graph break: generic_jump from user code at   File "/srv/b.py", line 7, in h\n    if x:\n'
+    found = breaks(f"{front}{first}\n{front}{second}\ntorchdynamo.x: [WARNING] incorrect arg count\n", tmp_path)
+    assert sorted(str(alert.source_line) for alert in found) == ["/srv/a.py:2", "/srv/b.py:7"]
+
+
+def test_a_warning_of_two_processes_has_its_advice_once(tmp_path: Path) -> None:
+    text = "".join(f"[rank{rank}]:{line}\n" for rank in (0, 6) for line in WARNING.splitlines())
+    (alert,) = breaks(text[: text.rindex("allow_in")], tmp_path)
+    assert [hint for hint in alert.messages[0].hints if "third-party" in hint] == [WARNING.splitlines()[2]]
+    assert alert.notes == ("TORCH_LOGS=graph_breaks shows the line that breaks the graph",)

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import groupby, pairwise
 
 _FEW = 3
@@ -20,6 +21,7 @@ _IN_HEAD = re.compile(r"\.py:\d+\]$")
 _BEGINS_ANEW = re.compile(rf"\s*$|{_HEADED.pattern}|Traceback \(most recent|\s*(?:`{{3}}|~{{3}})")
 # A line of a log of PyTorch's that a terminal or a mail broke, and what goes on below it.
 _IN_FRAME = re.compile(r'\s*File "[^"]+",?$'), re.compile(r"line \d+, in ")
+_OF_STACK = re.compile(r'\s*File "|Traceback \(most recent')
 # What only a whole log of one kind has in common: lines of a table, of a list, messages that are repeated.
 _SAME, _DIGIT = 12, re.compile(r"\d")
 _OPENING, _CLOSING = tuple("([{"), tuple(")]},;:.")
@@ -52,7 +54,7 @@ _BROKEN_ADDRESS = re.compile(
 def as_written(text: str) -> str:
     """The text as it was before somebody copied it."""
     lines = list(_without_spacing(list(_without_comments(_BROKEN_ADDRESS.sub(r"\1", text).split("\n")))))
-    return "\n".join(_with_stacks(_without_margins(_unwrapped(_unfolded(lines)))))
+    return "\n".join(_with_stacks(_without_margins(_unwrapped(_unfolded(_unfilled(lines))))))
 
 
 def _without_comments(lines: Iterable[str]) -> Iterator[str]:
@@ -108,6 +110,26 @@ def _unwrapped(lines: Sequence[str]) -> Sequence[str]:
     if not any(_HEADED.match(line) for line, _ in pairs) and not _is_of_terminal(lines, pairs, columns):
         return lines
     return _joined(lines, lambda line, after: _is_filled(columns, line), "")
+
+
+def _unfilled(lines: Sequence[str]) -> list[str]:
+    """Without the line breaks of a terminal that filled up every line with blanks, in each block of code that has a stack."""
+    ends = [at for at, line in enumerate(lines) if _FENCE.match(line)]
+    blocks = (lines[begin:end] for begin, end in pairwise((0, *ends, len(lines))))
+    return [line for block in blocks if block for line in _joined(block, partial(_is_broken_at, _filled_columns(block)), "")]
+
+
+def _filled_columns(lines: Sequence[str]) -> int:
+    """How wide the terminal is that filled up lines of a stack with blanks; 0 where these are no such lines."""
+    filled = {len(line) for line in lines if line.strip() and line.endswith("  ")}
+    is_stack = len(filled) == 1 and any(map(_OF_STACK.match, lines))
+    (columns,) = filled if is_stack else (0,)
+    return columns if columns >= _NARROWEST and sum(len(line) == columns and line.endswith("  ") for line in lines) >= _FEW else 0
+
+
+def _is_broken_at(columns: int, line: str, _: str) -> bool:
+    """Whether a line fills a terminal of so many columns; a person may have made a path in it longer."""
+    return 0 < columns <= len(line) and not line.endswith("  ")
 
 
 def _is_filled(columns: int, line: str) -> bool:

@@ -24,6 +24,7 @@ _OF_PYTORCH = re.compile(
 )
 # What a launcher has in parentheses goes on behind that: ``(Worker pid=7)``.
 _OPEN = re.compile(rb"\([^()]*$")
+_RANK = re.compile(rb"(?i)\brank[ =:_]?(\d{1,6})\b")
 # It ends with a sign, or with a blank where a time is in it.
 _TIME = re.compile(rb".*0:0:0.*[ \t]", re.S)
 _ENDS = re.compile(rb".*(?:[\])}|:>+][ \t]?|\s-[ \t]|^\W{1,4}[ \t]|\t)", re.S)
@@ -48,6 +49,15 @@ def lead_of(text: bytes) -> re.Pattern[bytes] | None:
         return _line_numbers(lines[:_SAMPLED])
     parts = (_form(part) for part in _MASKED.findall(found[0].rstrip(b" ")))
     return re.compile(b"(?m)^ *" + b"".join(parts) + (b" ?" if found[0].endswith(b" ") else b""))
+
+
+def ranks_in(text: bytes, lead: re.Pattern[bytes]) -> list[int | None]:
+    """The rank that each line has in what is removed from it; [] where no line has one."""
+    if b"rank" not in lead.pattern.lower():
+        return []
+    leads = (lead.match(line) for line in text.removesuffix(b"\n").split(b"\n"))
+    found = [_RANK.search(match[0]) if match else None for match in leads]
+    return [int(rank[1]) if rank else None for rank in found] if any(found) else []
 
 
 def _line_numbers(lines: list[bytes]) -> re.Pattern[bytes] | None:

@@ -4,6 +4,7 @@ Formats of a line (``torch/_logging/_internal.py``)::
 
     [rank0]:V0228 12:04:24.190000 2990033 torch/_dynamo/guards.py:2813] [0/1] [__recompiles] text         from torch 2.2 on
     [2023-11-06 14:54:54,691] [0/1] torch._dynamo.guards.__recompiles: [DEBUG] text                       torch 2.0 and 2.1
+    DEBUG:torch._dynamo.guards.__recompiles:text                                                          under logging.basicConfig()
 
 Launchers, viewers and people put more in front (ranks, times, quotes) and cut pieces off; what is left of such a prefix is enough.
 """
@@ -12,6 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from shapelog.reading.text_logs.lines.leads import ranks_in
 from shapelog.reading.text_logs.lines.mentions import follows_words
 from shapelog.reading.text_logs.lines.signs import Signs, has_sign
 from shapelog.reading.text_logs.lines.surroundings import as_printed, is_as_printed
@@ -30,7 +32,8 @@ _HEAD = re.compile(
     + _ID.format("id_before")
     + r")? (?P<logger>torch[\w.]{1,200}): \[[A-Z]+\]"
     r"|(?P<logger_named>torch[\w.]{1,200}\.__\w{1,40})(?:[ :\]|-]{1,4}\[?(?:DEBUG|INFO|WARNING|ERROR)\]?)?(?::| -| \||\])"
-    r"|(?:" + _ID.format("id_in_front") + r" )?\b(?P<logger_alone>torch\.[\w.]{1,200}): \[[A-Z]+\]"
+    r"|(?:" + _ID.format("id_in_front") + r" )?\b(?P<logger_alone>torch(?:dynamo|inductor)?\.[\w.]{1,200}): \[[A-Z]+\]"
+    r"|\b(?:DEBUG|INFO|WARNING|ERROR|CRITICAL):(?P<logger_basic>torch(?:dynamo|inductor)?\.[\w.]{1,200}):"
     r"|(?=" + _ID.format("id_only") + r" \[__\w{1,40}\])"
     r"|(?<!\S)(?=" + _ID.format("id_lone") + r" (?:torch\._dynamo hit| {2,3}function: | {2,3}last reason: |To (?:log|diagnose)|Graph break"
     r"|(?:create_symbol|set_replacement) \w|eval .*\[guard added\]))"
@@ -96,18 +99,19 @@ class LogLine(NamedTuple):
 class LineRun(NamedTuple):
     """Lines in a row with the same head (one object for equal heads), or without one, and the number of the first.
 
-    ``raw`` are lines without a head as they stand in the file.
+    ``raw`` are lines without a head as they stand in the file, ``ranks`` those that were in front of them, () where none was.
     """
 
     head: Head | None
     lines: list[str]
     number: int
     raw: Sequence[str] = ()
+    ranks: Sequence[int | None] = ()
 
 
 def log_lines(chunks: Iterable[bytes]) -> Iterator[LogLine]:
     """Every line of a log, decoded and without colors. Never raises; time is linear in the bytes."""
-    for head, lines, number, _ in log_runs(chunks):
+    for head, lines, number, *_ in log_runs(chunks):
         for at, text in enumerate(lines):
             yield LogLine(head, text, number + at)
 
@@ -118,7 +122,7 @@ def log_runs(chunks: Iterable[bytes], may_skip: Callable[[], bool] = lambda: Fal
     Where ``may_skip()``, lines without a sign of PyTorch are left out; an empty run takes their place.
     """
     heads, number = _Heads(), 1
-    for piece, lead in whole_lines(chunks):
+    for piece, lead, ranks in whole_lines(chunks):
         signs = Signs(piece)
         place, size = 0, _FEW
         while place < len(piece):
@@ -130,8 +134,9 @@ def log_runs(chunks: Iterable[bytes], may_skip: Callable[[], bool] = lambda: Fal
             elif place < len(piece):
                 end = (piece.find(b"\n", min(place + size, len(piece) - 1)) + 1) or len(piece)
                 found = lead.sub(b"", piece[place:end]) if lead else piece[place:end]
+                own, first = (ranks_in(piece[place:end], lead), number) if lead else (ranks, 1)
                 for head, lines, raw, count in _runs(found, heads):
-                    yield LineRun(head, lines, number, raw)
+                    yield LineRun(head, lines, number, raw, own[number - first : number - first + len(lines)])
                     number += count
                 place, size = end, min(2 * size, _MANY)
 
@@ -241,6 +246,12 @@ def _parts(text: str) -> list[str]:
     return [text]
 
 
+def rank_in(text: str) -> int | None:
+    """The rank in what is in front of a line."""
+    found = _RANK.search(text) if text else None
+    return int(next(filter(None, found.groups()))) if found else None
+
+
 def _is_joined(text: str) -> bool:
     """Whether one of these lines is a whole message, which PyTorch writes on several."""
     return any(map(text.__contains__, _IN_WHOLE)) and _WHOLE_MESSAGE.search(text) is not None
@@ -254,13 +265,12 @@ def _head(text: str) -> tuple[Head, str] | None:
     part = found.groupdict()
     if part["bare"] is not None and (follows_words(text, len(part["lead"])) or text[found.end() : found.end() + 1] in tuple("`'\"")):
         return None
-    logger = part["logger"] or part["logger_alone"] or part["logger_named"] or ""
+    logger = part["logger"] or part["logger_alone"] or part["logger_basic"] or part["logger_named"] or ""
     artifact = _ARTIFACT_OF_LOGGER.search(logger)
-    rank = _RANK.search(part["lead"]) if part["lead"] else None
     head = Head(
         time=part["time"] or _time(part["date"] or ""),
         process=int(part["process"] or 0),
-        rank=int(next(filter(None, rank.groups()))) if rank else None,
+        rank=rank_in(part["lead"]),
         place=(part["file"] or part["file_end"] or logger).replace("\\", "/"),
         compile=part["id"] or part["id_lone"] or part["id_before"] or part["id_in_front"] or part["id_only"] or "",
         artifact=part["artifact"] or (artifact[1] if artifact else ""),

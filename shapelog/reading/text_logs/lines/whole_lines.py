@@ -2,14 +2,14 @@
 
 import codecs
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple
 
 from shapelog.reading.text_logs.lines.copied import as_written
 from shapelog.reading.text_logs.lines.escaped import with_line_breaks
 from shapelog.reading.text_logs.lines.exports import exported_lines
-from shapelog.reading.text_logs.lines.leads import lead_of
+from shapelog.reading.text_logs.lines.leads import lead_of, ranks_in
 
 # What is read of one line; a longer one is cut there.
 LONGEST_LINE = 1 << 16
@@ -24,10 +24,14 @@ LONGEST_PASTE = 1 << 19
 
 
 class WholeLines(NamedTuple):
-    """Whole lines, and what each may begin with that is not its own; None where that is nothing, or is removed already."""
+    """Whole lines, and what each may begin with that is not its own; None where that is nothing, or is removed already.
+
+    ``ranks`` are those that the lines of a paste had in what was removed, one for each line; () where they had none.
+    """
 
     lines: bytes
     lead: re.Pattern[bytes] | None = None
+    ranks: Sequence[int | None] = ()
 
 
 def whole_lines(chunks: Iterable[bytes]) -> Iterator[WholeLines]:
@@ -45,8 +49,11 @@ def whole_lines(chunks: Iterable[bytes]) -> Iterator[WholeLines]:
         text = _BLANKS_OF_PAGES.sub(" ", first.decode("utf-8", "surrogateescape"))
         first = with_line_breaks(exported_lines(text)).encode("utf-8", "surrogateescape")
         lead = lead_of(first)
-        text = (lead.sub(b"", first) if lead else first).decode("utf-8", "surrogateescape")
-        yield WholeLines((as_written(text.removesuffix("\n")) + "\n").encode("utf-8", "surrogateescape"))
+        text = (lead.sub(b"", first) if lead else first).decode("utf-8", "surrogateescape").removesuffix("\n")
+        written = as_written(text)
+        is_joined = written.count("\n") != text.count("\n")
+        ranks = () if lead is None or is_joined else ranks_in(first, lead)
+        yield WholeLines(f"{written}\n".encode("utf-8", "surrogateescape"), ranks=ranks)
 
 
 def _whole_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
