@@ -300,7 +300,9 @@ def failure(lines: Iterable[str], is_logged: bool = False) -> FailureText | None
         message = _as_violation(alone)
     whole = text[max(begin, 0) :] if exception_chain(text) else text
     is_mentioned, is_announced = is_in_sentence(text, last.start), _GUARD_ERROR.search(text) is not None
-    return FailureText(kind, message, code, whole, caller, is_mentioned, is_announced)
+    return FailureText(
+        type=kind, message=message, code=code, text=whole, caller=caller, is_mentioned=is_mentioned, is_announced=is_announced
+    )
 
 
 def _cause(text: str) -> str:

@@ -482,3 +482,9 @@ def number_of(reason: str) -> int:
     """The number of the compile in ``2/3: ...``."""
     digits = split_entry(reason)[0].rpartition("/")[2]
     return int(digits) if digits else 0
+
+
+def newest_checked(reasons: Iterable[str]) -> tuple[str, int]:
+    """The frame and the newest of the entries that reasons name, "" where they name none."""
+    named = [reason for reason in reasons if split_entry(reason)[0]]
+    return (split_entry(named[0])[0].rpartition("/")[0], max(map(number_of, named))) if named else ("", 0)

@@ -8,23 +8,24 @@ import re
 import tempfile
 from collections import deque
 from collections.abc import Callable, Iterable
-from itertools import islice, pairwise
+from itertools import islice
 from typing import BinaryIO
 
 from shapelog.reading.payloads.cuda_graphs import INDUCTOR_MESSAGE, cuda_graph_message
 from shapelog.reading.payloads.guards import split_comment
 from shapelog.reading.payloads.pgo_state import parse as parse_code_state
-from shapelog.reading.payloads.recompile_reasons import RECOMPILE_FORBIDDEN, split_entry
+from shapelog.reading.payloads.recompile_reasons import split_entry
 from shapelog.reading.text_logs import versions
 from shapelog.reading.text_logs.bare_reasons import BareReasons, bare_reasons
 from shapelog.reading.text_logs.captures import BACKWARD_PASS, cache_misses
 from shapelog.reading.text_logs.contents import LogContents
-from shapelog.reading.text_logs.failures import FailureText, cells_with_exceptions, failure, is_exception_alone, names_exception
+from shapelog.reading.text_logs.failures import is_exception_alone, names_exception
 from shapelog.reading.text_logs.lines.log_lines import Head, log_runs, rank_in
 from shapelog.reading.text_logs.lines.signs import has_sign
 from shapelog.reading.text_logs.lines.surroundings import is_fence, is_heading, is_progress, without_launcher
 from shapelog.reading.text_logs.logged_breaks import LoggedBreaks
-from shapelog.reading.text_logs.logged_compiles import LoggedCompile, LoggedCompiles, number_of
+from shapelog.reading.text_logs.logged_compiles import LoggedCompile, LoggedCompiles, newest_checked
+from shapelog.reading.text_logs.logged_failures import LoggedFailures, forbids_recompile
 from shapelog.reading.text_logs.logged_guards import LoggedGuards
 from shapelog.reading.text_logs.message_kinds import (
     MessageKind,
@@ -50,7 +51,6 @@ from shapelog.reading.text_logs.messages import (
     without_cut_end,
 )
 from shapelog.reading.text_logs.open_message import MOST_LINES, OpenMessage
-from shapelog.reading.text_logs.stacks import innermost_code
 from shapelog.reading.text_logs.summaries import profiled_recompiles
 from shapelog.reading.text_logs.transcript import Transcript
 
@@ -59,8 +59,8 @@ _LINE_BY_LINE = (MessageKind.SYMBOLS, MessageKind.START, MessageKind.OTHER)
 _MOST_ABOVE, _MOST_IN_MESSAGE = 200, 6
 # Of a text that somebody pasted, which is read line by line.
 _LINES_OF_PASTE = 5_000
-# Failures that others are compared with, and exceptions without a stack that are kept until the end.
-_MOST_QUOTED = 100
+# Limits that sentences mention, which are kept until the warning itself follows.
+_MOST_MENTIONED = 100
 # Reasons without their messages that are kept until the end, and those of messages that they are compared with.
 _MOST_BARE = 10_000
 # The recompiles that are looked at to tell the version; all of a log are of one.
@@ -77,9 +77,6 @@ _FORWARD_GRAPH = re.compile(r"^ *===== Forward graph \d")
 _MADE_BY_DYNAMO = re.compile(r"===== __compiled_fn_")
 _IN_GRAPH = re.compile(r"# File: (?P<file>.+?):(?P<line>\d{1,9}) in (?P<name>\S+?), code: ?(?P<code>.*)")
 _START = re.compile(r"start tracing (?P<name>\S+)(?: (?P<file>.+):(?P<line>\d{1,9}))?\s*$")
-# Torch 2.6 and later, under ``torch.compiler.set_stance("fail_on_recompile")``.
-_FORBIDDEN = "Detected recompile when"
-_UNCONVERTED = "T CONVERT "  # WON'T, or WONT before 2.0
 _IN_TEXT = re.compile(r"\[(?P<id>!?\d{1,9}/\d{1,9}(?:_\d{1,9})?)\] (?=Re-recording|[Ss]kipping)")
 _EXPLAINED = re.compile(r"\s*Explanation: \S")
 
@@ -103,8 +100,7 @@ class Transcriber:
         self._above: deque[tuple[int, str]] = deque(maxlen=_MOST_ABOVE)
         self._graph_breaks = LoggedBreaks(self._compiles, self.contents)
         self._logged_guards = LoggedGuards(self._compiles, self.contents)
-        self._failures: list[tuple[FailureText, LoggedCompile]] = []
-        self._quoted: list[tuple[FailureText, int]] = []
+        self._logged_failures = LoggedFailures(self._compiles, self.contents, self._recompile)
         self._mentioned: list[tuple[LimitText, int]] = []
         self._captured: dict[tuple[int, str], None] = {}
         self._bare: list[tuple[BareReasons, int]] = []
@@ -146,9 +142,7 @@ class Transcriber:
         for mention, line in {mention.setting: (mention, line) for mention, line in by_reasons}.values():
             self._compiles.line = line
             self._take_limit(Head(), mention)
-        for failed, line in self._quoted:
-            self._compiles.line, self._rank = line, None
-            self._fail(Head(), failed)
+        self._logged_failures.finish()
         for item, line in self._bare:
             if item.is_said:
                 self._compiles.line = line
@@ -291,8 +285,8 @@ class Transcriber:
             self._compiles.start(compile)
 
     def _recompiles(self, head: Head, lines: list[str]) -> None:
-        if any(_FORBIDDEN in line for line in lines):
-            self._failure(head, lines)
+        if forbids_recompile(lines):
+            self._failures_of(head, lines)
             return
         items = list(recompiles(lines))
         for item in dict.fromkeys(items) if _is_exact(head) else items:
@@ -310,7 +304,7 @@ class Transcriber:
         self._compiles.know(item.code.file)
         if shows_version and self.contents.messages["recompiles"] < _ENOUGH_FOR_VERSION:
             self.contents.signs.update(versions.of_reasons(item.reasons))
-        frame, newest = _checked(item.reasons)
+        frame, newest = newest_checked(item.reasons)
         if not head.compile and frame:  # a line that lost its head still names the entries that were checked
             head = head._replace(compile=f"{frame}/{1 + newest}")
         self._know_reasons(item.reasons, head.compile, item.code.name)
@@ -335,7 +329,7 @@ class Transcriber:
                 continue
             self.contents.signs.update(() if is_mention else versions.of_reasons(item.reasons))
             if is_mention:
-                if len(self._mentioned) < _MOST_QUOTED and not self.contents.limits:  # the warning itself may follow
+                if len(self._mentioned) < _MOST_MENTIONED and not self.contents.limits:  # the warning itself may follow
                     self._mentioned.append((item, self._compiles.line))
             else:
                 known = next((said.reasons for said, _ in self._mentioned if said.setting == item.setting and said.reasons), ())
@@ -345,7 +339,7 @@ class Transcriber:
     def _take_limit(self, head: Head, item: LimitText) -> None:
         self.contents.limits += 1
         self._compiles.know(item.code.file)
-        frame, newest = _checked(item.reasons)
+        frame, newest = newest_checked(item.reasons)
         if not head.compile and frame:
             head = head._replace(compile=f"{frame}/{max(1 + newest, int(item.limit or 0))}")
         self._know_reasons(item.reasons, head.compile)
@@ -452,102 +446,12 @@ class Transcriber:
             self._recompile(head, item)
 
     def _failures_of(self, head: Head, lines: list[str]) -> None:
-        """Old versions write the time without fractions, so that several failures may have the same head."""
-        cells = cells_with_exceptions(lines[0]) if head == Head() else []
-        for cell in cells:
-            self._failure(head, [cell])
-        if cells:
-            return
-        starts = [at for at, line in enumerate(lines) if at and _UNCONVERTED in line]
-        for begin, end in pairwise((0, *starts, len(lines))):
-            self._failure(head, lines[begin:end])
-
-    def _failure(self, head: Head, lines: list[str]) -> None:
-        refused = next((at for at, line in enumerate(lines) if _FORBIDDEN in line), None)
-        if refused is not None:
-            self._forbidden(head, lines, refused)
-            return
-        found = failure(lines, is_logged=bool(head.place))
-        if found is None:
-            if any(map(_EXPLAINED.match, lines)):
-                self._breaks(head, lines)
-            at = next((at for at, line in enumerate(lines) if "output of CUDAGraphs that has been" in line), None)
+        for others in self._logged_failures.take(head, lines, self._rank):
+            if any(map(_EXPLAINED.match, others)):
+                self._breaks(head, others)
+            at = next((at for at, line in enumerate(others) if "output of CUDAGraphs that has been" in line), None)
             if at is not None:  # Inductor raises a RuntimeError
-                self._inductor(head, lines[at:])
-            return
-        if found.is_at_limit and found.is_quoted and found.is_mentioned and head == Head():
-            return
-        is_alone = (
-            found.is_quoted and not found.is_at_limit and head == Head() and self._compiles.compile_of(self._ranked(head), "") is None
-        )
-        if is_alone and len(self._quoted) < _MOST_QUOTED:
-            self._quoted.append((found, self._compiles.line))  # the traceback may follow
-        else:
-            self._fail(head, found)
-
-    def _fail(self, head: Head, found: FailureText) -> None:
-        """A compile that failed; or more of the failure of one, which is repeated without its stack."""
-        head = self._ranked(head)
-        refused = self._compiles.refused(head, found.code) if found.is_at_limit else None
-        known = None if refused or head.compile else self._repeated(found, head.rank)
-        if known is not None:
-            if known.failure is not None and known.failure.is_lost_violation:
-                known.failure = known.failure._replace(type=found.type, message=found.message)
-            if known.failure is not None and (known.failure.is_unnamed or found.is_unnamed):
-                known.failure = known.failure.completed(found)
-                known.code = known.code if known.code.name else known.failure.code
-            else:
-                is_cut = known.failure is not None and found.completes(known.failure)
-                known.failure = known.failure if found.is_quoted and not is_cut else found
-            return
-        self.contents.failures += 1
-        self._compiles.know(found.code.file)
-        for item in recompiles(found.message.split("\n")) if found.type == "RecompileError" else ():
-            self._recompile(head, item)
-        reasons = next((item.reasons for item in limits(found.text.split("\n")) if item.reasons), ()) if found.is_at_limit else ()
-        frame, newest = _checked(reasons)
-        if frame and not refused and not head.compile:
-            head = head._replace(compile=f"{frame}/{max(1 + newest, int(found.limit or 0))}")
-        known = refused or self._compiles.compile_of(head, "limit" if reasons and head.compile else "")
-        compile = known or self._compiles.unnumbered(head, found.code, is_recompile=False)
-        if not compile.code.name:
-            compile.code = found.code
-        if found.is_at_limit:
-            self.contents.signs.update(versions.of_text(found.text))
-            compile.limit_value = compile.limit_value or found.limit
-            compile.limit = compile.limit or "recompile_limit reached"
-            if reasons and not compile.reasons:
-                self._compiles.write_reasons(compile, reasons)
-            compile.failure = None if "convert_frame" in head.place else found  # that one was caught
-        elif compile.failure is None or len(found.text) > len(compile.failure.text):
-            compile.failure = found
-        if len(self._failures) < _MOST_QUOTED:
-            self._failures.append((found, compile))
-
-    def _ranked(self, head: Head) -> Head:
-        """A head, with the rank in front of the message where it has none of its own."""
-        return Head(rank=self._rank) if head == Head() else head
-
-    def _repeated(self, found: FailureText, rank: int | None) -> LoggedCompile | None:
-        """The compile whose failure it is that the log has once more, one of them without a stack or a message."""
-        same = [
-            compile
-            for known, compile in self._failures
-            if known.is_same(found)
-            and self._compiles.may_be_of(compile, rank)
-            and (known.is_quoted or found.is_quoted or known.is_announced or known.is_lost_violation or known.is_lost or found.is_lost)
-        ]
-        is_any = len(same) > 1 and any(compile.failure and compile.failure.is_lost for compile in same)
-        return same[0] if same and not is_any else None
-
-    def _forbidden(self, head: Head, lines: list[str], at: int) -> None:
-        """A recompile that the stance ``fail_on_recompile`` forbids: it raised an error, whose message begins in the line ``at``."""
-        for item in recompiles(lines[at:]):
-            code = item.code if item.code.name else innermost_code(lines[:at])
-            compile = self._recompile(head, item._replace(code=code), shows_version=any(split_entry(text)[0] for text in item.reasons))
-            if compile is not None:
-                self.contents.failures += 1
-                compile.failure = FailureText(RECOMPILE_FORBIDDEN, lines[at].strip(), code, "\n".join(lines))
+                self._inductor(head, others[at:])
 
     def _state(self, head: Head, lines: list[str]) -> None:
         """The state of profile-guided optimization, as its page in the documentation shows it."""
@@ -582,12 +486,6 @@ def _is_exact(head: Head) -> bool:
 def _guard_of(reason: str) -> str:
     """A reason without its line of code and its stack, which a person may leave out."""
     return split_comment(reason.partition("\n")[0].strip())[0]
-
-
-def _checked(reasons: Iterable[str]) -> tuple[str, int]:
-    """The frame and the newest of the entries that reasons name, "" where they name none."""
-    named = [reason for reason in reasons if split_entry(reason)[0]]
-    return (split_entry(named[0])[0].rpartition("/")[0], max(map(number_of, named))) if named else ("", 0)
 
 
 _HANDLERS: dict[MessageKind, Callable[[Transcriber, Head, list[str]], None]] = {
