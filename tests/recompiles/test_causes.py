@@ -1455,6 +1455,21 @@ def test_a_tensor_that_is_no_view_any_more_is_named() -> None:
     assert cause.own_remedy == "pass a copy of it, made with clone(), in the calls in which it is a view"
 
 
+def test_two_storage_offsets_that_were_equal_at_first_cannot_be_marked() -> None:
+    """Two slices ``a[n:]`` and ``b[m:]`` with symbolic sizes, first called with n == m."""
+    guard = (
+        "L['y'].storage_offset() == L['x'].storage_offset()  # duck sizing added this equality because these variables had the same size 6"
+    )
+    trees = [guard_tree(tensor_match(size=(None, 8)), tensor_match("L['y']", size=(None, 8)), shapes=shapes) for shapes in ((guard,), ())]
+    calls = [(tensor(10, 8, storage_offset=x), tensor(12, 8, source="L['y']", storage_offset=y)) for x, y in ((6, 6), (8, 9))]
+    made = trace(*(compiled(f"0/{number}", *call, guards=trees[number]) for number, call in enumerate(calls)))
+    recompile = last_recompile(made)
+    (cause,) = recompile.causes
+    assert (cause.codes, recompile.verdict, cause.is_size) == (("SL103",), Verdict.CODE, False)
+    assert cause.sentence.startswith("two storage offsets were equal when this was compiled, ")
+    assert "storage offsets cannot be marked" in cause.own_remedy
+
+
 def test_a_storage_offset_of_0_is_no_int_and_no_size() -> None:
     guard = "2 <= L['x'].storage_offset()"
     tree = guard_tree(tensor_match(size=(None, 8)), shapes=(f"{guard}  {RETURN_LINE}",))
@@ -3070,6 +3085,25 @@ def test_what_is_called_by_code_that_failed_to_compile_runs_in_its_grad_modes(
     found = make.last_recompile(
         make.trace(outer, layer, first, make.compile("2/1", make.tensor(10, 8), guards=modes[1], name="mask", line=40, graph=graph_text()))
     )
+    assert (found.codes, found.verdict) == (("SL305",), verdict)
+
+
+@pytest.mark.parametrize(
+    ("caller", "needs_grad", "verdict"),
+    [("encode", True, Verdict.JUSTIFIED), ("encode", False, Verdict.CODE), ("main", True, Verdict.CODE)],
+)
+def test_what_is_called_at_a_graph_break_of_trained_code_runs_in_its_grad_modes(caller: str, needs_grad: bool, verdict: Verdict) -> None:
+    """It is passed a tensor that requires grad; the first layer, whose input does not, is compiled first."""
+    modes = [guard_tree(tensor_match(), global_state(grad_mode=mode)) for mode in (True, False)]
+    outer = make.compile("0/0", make.tensor(10, 8), name="encode")
+    rest = make.compile("1/0", make.tensor(10, 8, requires_grad=True), name="torch_dynamo_resume_in_encode_at_9")
+    rest += make.metrics("1/0", kind="bwd_compilation_metrics", fail_type=None)
+    stack = [{"line": 8, "name": caller, "filename": 0}, {"line": 40, "name": "gather", "filename": 0}]
+    own: dict[str, Any] = {"name": "gather", "line": 40, "graph": graph_text()}
+    first = make.record("dynamo_start", {"stack": stack}, id="2/0")
+    first += make.compile("2/0", make.tensor(10, 8), guards=modes[0], is_started=False, **own)
+    second = make.compile("2/1", make.tensor(10, 8, requires_grad=needs_grad), guards=modes[0], **own)
+    found = make.last_recompile(make.trace(outer, rest, first, second, make.compile("2/2", make.tensor(10, 8), guards=modes[1], **own)))
     assert (found.codes, found.verdict) == (("SL305",), verdict)
 
 

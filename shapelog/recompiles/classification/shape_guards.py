@@ -18,6 +18,7 @@ from shapelog.text import shorten
 
 _ZERO_ONE = "0/1 specialization"
 _FROM_START = "clone() the slice or view before the call, or accept the extra graph (PyTorch always specializes on 0 and 1)"
+_OWN_OFFSETS = "clone() these slices or views before the call, or set torch.fx.experimental._config.use_duck_shape = False: storage offsets cannot be marked"
 _INT = "accept the extra graph: PyTorch always specializes on ints of 0 and 1"
 _EQUAL_OR_NOT = "make them equal in every call, or accept one graph for equal sizes and one for different ones"
 _WIDER_RANGE = "widen the range that mark_dynamic is given (min=, max=), or leave it out"
@@ -79,8 +80,13 @@ def shape_guard(item: Violation, name: str, entry: CompileFacts, call: CompileFa
 def _duck_shape(guard: _Guard) -> Classification | None:
     if not guard.shape.is_duck_shape:
         return None
-    what = "a size and a storage offset" if ".storage_offset()" in guard.expression else "two sizes"
-    return Classification(("SL103",), f"{what} were equal when this was compiled, so PyTorch used one symbol for both: {guard.shown}", True)
+    offsets = [name for name in guard.names if name.endswith(".storage_offset()")]
+    are_all = 0 < len(offsets) == len(guard.names)
+    what = "two storage offsets" if are_all else "a size and a storage offset" if offsets else "two sizes"
+    sentence = f"{what} were equal when this was compiled, so PyTorch used one symbol for both: {guard.shown}"
+    if are_all:
+        return Classification(("SL103",), sentence, False, Verdict.CODE, _OWN_OFFSETS)
+    return Classification(("SL103",), sentence, True)
 
 
 def _of_float(guard: _Guard) -> Classification | None:
