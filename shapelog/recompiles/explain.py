@@ -199,7 +199,8 @@ def _trained_functions(trace: Trace) -> frozenset[Function]:
     """The functions of which a part has a backward graph, those that call them, and those that these call and that break the graph: all
     of them compiled, since what is not may run in one mode here and in another there.
 
-    Where such a caller failed to compile, whatever it passes a tensor that requires grad is compiled by itself, and runs as it does.
+    Where such a caller failed to compile, or its graph broke, whatever it passes a tensor that requires grad is compiled by itself, and
+    runs as it does.
     """
     firsts = ((frame, next((compile for compile in frame.compiles if compile.backward), None)) for frame in trace.frames)
     compiled = {frame.function for frame in trace.frames}
@@ -208,11 +209,11 @@ def _trained_functions(trace: Trace) -> frozenset[Function]:
     )
     broken = {frame.function for frame in trace.frames if resumed_by(frame.name) or any(compile.breaks for compile in frame.compiles)}
     failed = {frame.function for frame in trace.frames if any(compile.outcome is Outcome.FAILED for compile in frame.compiles)}
-    failing = trained & failed
+    in_parts = trained & (failed | broken)
     called = [
         frame
         for frame in trace.frames
-        if not (trained if frame.function in broken else failing).isdisjoint(_callers(frame, frame.compiles[0]))
+        if not (trained if frame.function in broken else in_parts).isdisjoint(_callers(frame, frame.compiles[0]))
         and (frame.function in broken or _takes_gradients(frame))
     ]
     return frozenset(trained).union([frame.function for frame in called])
