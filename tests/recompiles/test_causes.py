@@ -1467,7 +1467,7 @@ def test_two_storage_offsets_that_were_equal_at_first_cannot_be_marked() -> None
     (cause,) = recompile.causes
     assert (cause.codes, recompile.verdict, cause.is_size) == (("SL103",), Verdict.CODE, False)
     assert cause.sentence.startswith("two storage offsets were equal when this was compiled, ")
-    assert "storage offsets cannot be marked" in cause.own_remedy
+    assert cause.own_remedy.endswith("offsets cannot be marked")
 
 
 def test_a_storage_offset_of_0_is_no_int_and_no_size() -> None:

@@ -212,6 +212,18 @@ def test_a_layout_to_copy_may_be_that_of_a_tensor_which_a_library_passes_on(
     assert step.confidence.level == level
 
 
+def test_a_view_to_copy_may_be_one_which_a_library_passes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The output of a linear layer, which a model of a library passes to a block that is compiled by itself."""
+    file = "/opt/venv/lib/python3.11/site-packages/models/dit.py"
+    monkeypatch.setattr(code_changes, "caller", lambda compile: StackFrame(file, 20, "forward", "x = block(x)", ""))
+    guards = guard_tree(tensor_match(size=(None, 8)), shapes=("2 <= L['x']._base.size()[0]  # return f(x)",))
+    reason = "0/0: 'NoneType' object has no attribute 'size'"
+    calls = make.compile("0/0", make.tensor(10, 8, is_view=True), guards=guards), make.compile("0/1", make.tensor(10, 8), reasons=(reason,))
+    (step,) = steps_of(make.report(make.trace(*calls)))
+    assert step.title == "f, called in library code (dit.py:20): pass a copy of it, made with clone(), in the calls in which it is a view"
+    assert step.confidence.level == "low"
+
+
 def test_the_same_change_in_two_places_is_one_step() -> None:
     first, second, mark = steps_of(report_of("causes/slices_of_a_buffer.log.gz"))
     assert first.title == "g and f (x.size[1]): clone() the slice or view, and mark dim 1 of x"

@@ -18,7 +18,7 @@ from shapelog.text import shorten
 
 _ZERO_ONE = "0/1 specialization"
 _FROM_START = "clone() the slice or view before the call, or accept the extra graph (PyTorch always specializes on 0 and 1)"
-_OWN_OFFSETS = "clone() these slices or views before the call, or set torch.fx.experimental._config.use_duck_shape = False: storage offsets cannot be marked"
+_OWN_OFFSETS = "clone() these slices or views, or set torch.fx.experimental._config.use_duck_shape = False: offsets cannot be marked"
 _INT = "accept the extra graph: PyTorch always specializes on ints of 0 and 1"
 _EQUAL_OR_NOT = "make them equal in every call, or accept one graph for equal sizes and one for different ones"
 _WIDER_RANGE = "widen the range that mark_dynamic is given (min=, max=), or leave it out"

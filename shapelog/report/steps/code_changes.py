@@ -33,7 +33,9 @@ from shapelog.text import file_name, shorten, some
 
 # What is one thing by itself; other items of a list, say, come with another length.
 _SINGLE = (Kind.VALUE, Kind.STRIDE)
-_KEYS, _STRIDES = RULES["SL314"], RULES["SL105"]
+_KEYS = RULES["SL314"]
+# What a copy of a tensor changes.
+_COPIED = (RULES["SL105"], RULES["SL303"])
 # How many of the properties that changed a title names, and how much of each.
 _NAMED, _LONGEST_NAME = 2, 40
 
@@ -70,7 +72,7 @@ def code_change(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
         confidence = Confidence("low", "calls with the same keys may still differ in the values, or the code may branch on these")
     elif len(sole) < len(own):
         confidence = Confidence("low", "calls that were refused at the recompile limit may be compiled in place of these")
-    passed_at = _passed_in_library(list(own)) if alerts[0].rule is _STRIDES else ""
+    passed_at = _passed_in_library(list(own)) if alerts[0].rule in _COPIED else ""
     if passed_at and confidence.level == "medium":
         confidence = Confidence("low", "a library passes the tensor on, and may have made it")
     kind = StepKind.SETUP if alerts[0].rule.code in SET_UP else StepKind.CODE
