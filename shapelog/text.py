@@ -31,6 +31,8 @@ _LONG_TIME = 60
 LEAST_SECONDS = 0.005
 # In a column of seconds such times would be wider than others up to this one.
 _LONG_IN_COLUMN = 120
+# A time as ``seconds`` writes it, from the last digit of its first number on.
+_TIME = re.compile(r"\d (?:s|min|h|d)\b(?: \d+ (?:s|min|h)\b)?")
 _UNITS = ((86400, "d", 3600, "h"), (3600, "h", 60, "min"), (60, "min", 1, "s"))
 # Of an option or a setting; every whole number up to it is exact as a float, too.
 LARGEST_NUMBER = 10**15
@@ -237,6 +239,11 @@ def seconds(value: float) -> str:
     size, name, part, small = next(unit for unit in _UNITS if whole >= unit[0])
     rest = whole % size // part
     return f"{whole // size} {name}" + (f" {rest} {small}" if rest else "")
+
+
+def whole_times(text: str, space: str = "\u00a0") -> str:
+    """A text in which nothing folds within a time: its blanks are ``space``, as long as they were."""
+    return _TIME.sub(lambda found: found[0].replace(" ", space), text)
 
 
 def measured(value: float | None) -> str:

@@ -1,5 +1,6 @@
 """Text for people: without control characters, in limited width, with counted nouns, readable times and ranges of ranks."""
 
+import re
 from collections.abc import Callable, Sequence
 
 import pytest
@@ -28,6 +29,7 @@ from shapelog.text import (
     some_in_width,
     start_of,
     visible,
+    whole_times,
     with_article,
     without_addresses,
 )
@@ -285,3 +287,11 @@ def test_the_end_of_a_sentence_and_names_in_a_width_are_found_in_long_texts() ->
 @pytest.mark.parametrize(("name", "shown"), [("Queue", "a Queue"), ("Adam", "an Adam"), ("LBFGS", "an LBFGS"), ("UNet", "a UNet")])
 def test_the_article_fits_how_a_name_begins(name: str, shown: str) -> None:
     assert with_article(name) == shown
+
+
+@pytest.mark.parametrize("text", ["19 compilations (1 min 7 s), of 5 names", "0.07 s", "from 22.3–30.0 s to 2 d 3 h.", "at least 5 h"])
+def test_a_time_is_not_folded(text: str) -> None:
+    kept = whole_times(text)
+    assert kept.replace("\u00a0", " ") == text
+    assert not re.search(r"\d (?:s|min|h|d)\b|(?:min|h|d) \d", kept)
+    assert whole_times("5 steps, 3 dims, 2 sizes") == "5 steps, 3 dims, 2 sizes"

@@ -14,7 +14,7 @@ from shapelog.report.steps.step import NextStep
 from shapelog.reporters.html.chart_text import Part, totals
 from shapelog.reporters.html.frame_page import FrameView
 from shapelog.rules import RULES, AlertKind, Rule, Verdict
-from shapelog.text import as_sentence, is_visible, measured, plural, plural_noun, some, taking
+from shapelog.text import as_sentence, is_visible, measured, plural, plural_noun, some, taking, whole_times
 
 # A longer list is not put on the page to be copied: suggest-dynamic prints it.
 _MAX_LIST = 20_000
@@ -58,7 +58,7 @@ def overview(report: Report, views: tuple[FrameView, ...], steps: tuple[NextStep
     has_recompiles = any(item.recompile for view in views for item in view.compiles)
     return Overview(
         title=title,
-        lead=" ".join((lead, *report.trace.what_is_missing)),
+        lead=whole_times(" ".join((lead, *report.trace.what_is_missing))),
         version=report.trace.torch_version or _guessed(report),
         tiles=tuple(_tiles(report, "all-recompiles" if has_recompiles else "frames")),
         parts=totals(part for view in views for part in view.parts),
@@ -149,7 +149,8 @@ def _without_recompilations(report: Report) -> str:
     if summary.limit_hits:
         names = list(dict.fromkeys(item.frame.title for item in report.frames if item.limit_hit))
         return f"{some(names, _MAX_NAMES)} hit the recompile limit." if names else "The recompile limit was hit."
-    return "Nothing was recompiled."
+    pieces = sum(item.compiled for item in report.trace.vllm)
+    return f"Nothing was recompiled; vLLM compiled {plural(pieces, 'piece')}." if pieces else "Nothing was recompiled."
 
 
 def _of_first_compilations(report: Report) -> str:
@@ -218,7 +219,7 @@ def _with_marks(advice: Advice | None) -> str:
 
 
 def _vllm_tiles(found: Sequence[VllmCompilation]) -> Iterator[Tile]:
-    """What vLLM compiled, of a trace without Dynamo's records."""
+    """What vLLM compiled."""
     pieces = [piece for item in found for piece in item.pieces]
     cached = sum(piece.cache == "hit" for piece in pieces)
     if found:
@@ -260,6 +261,7 @@ def _tiles(report: Report, recompiled: str) -> Iterator[Tile]:
         yield Tile(summary.limit_hits, "refused", "recompile limit reached", "limit-cards", "limit")
     if summary.failures:
         yield Tile(summary.failures, "failed", measured(summary.failed_seconds), "failure-cards", "failed")
+    yield from _vllm_tiles(report.trace.vllm)
     if skipped:
         yield Tile(len(skipped), "left to eager mode", "after a call without a tensor operation", "skipped-cards", "failed")
     if unfinished:

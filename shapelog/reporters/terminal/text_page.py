@@ -16,7 +16,7 @@ from shapelog.report.results import Cell, Column, Headline
 from shapelog.reporters import Options
 from shapelog.rule_docs import link
 from shapelog.rules import Level, Remedy, Rule, Verdict
-from shapelog.text import UNSAFE, one_line, plural, seconds_in_column, shorten, some
+from shapelog.text import UNSAFE, one_line, plural, seconds_in_column, shorten, some, whole_times
 
 _T = TypeVar("_T")
 # A column of text that is narrower gets lines of its own.
@@ -240,9 +240,9 @@ def _folds(plain: str, room: int, later: int) -> Iterator[int]:
 
 
 def _pieces(plain: str, width: int) -> Iterator[tuple[int, str]]:
-    for word in _WORD.finditer(plain):
+    for word in _WORD.finditer(whole_times(plain, "_")):
         pieces = _PIECE.finditer(plain, *word.span()) if cell_len(word[0].rstrip()) > width else [word]
-        yield from ((piece.start(), piece[0]) for piece in pieces)
+        yield from ((piece.start(), plain[piece.start() : piece.end()]) for piece in pieces)
 
 
 def first(items: Sequence[_T], limit: int) -> Sequence[_T]:

@@ -131,7 +131,8 @@ def test_a_loaded_part_has_the_number_of_its_graphs() -> None:
 
 def test_the_page_begins_with_what_vllm_did() -> None:
     pages = [renderer("report", "html")(report_of(f"real/2.13/vllm_{name}.log.gz"), Options()).decode() for name in ("sizes", "loaded")]
-    assert "vLLM: 1 part of the model, 9 piecewise compilations (56.4 s)." in pages[0]
+    assert "Nothing was recompiled; vLLM compiled 9 pieces.</h1>" in pages[0]
+    assert "vLLM: 1 part of the model, 9 piecewise compilations (56.4\u00a0s)." in pages[0]
     assert "vLLM loaded everything from its cache." in pages[1]
 
 

@@ -62,12 +62,14 @@ def test_failed_compilations_are_counted_with_the_others() -> None:
     again = make.compile("0/1", make.tensor(9, 16), reasons=[size_mismatch("0/0", 8, 9)])
     failed = make.compile("1/0", make.tensor(8), **make.FAILED)
     found = verdict(make.report(make.trace(make.compile("0/0", make.tensor(8, 16)), again, failed)))
-    assert "3 compilations: 1 failed (1.00 s), 2 succeeded (2.00 s), including 1 recompilation (1.00 s)." in found.lead
+    assert "3 compilations: 1 failed (1.00 s), 2 succeeded (2.00 s), including 1 recompilation (1.00 s)." in found.lead.replace(
+        "\u00a0", " "
+    )
 
 
 def test_compilations_of_several_ranks_are_named_so() -> None:
     found = verdict(report_of("real/2.13/n_dist_collpatched"))
-    assert re.fullmatch(r"2 compilations on 2 ranks \([\d.]+ s\): every function was compiled once on each\.", found.lead)
+    assert re.fullmatch(r"2 compilations on 2 ranks \([\d.]+\u00a0s\): every function was compiled once on each\.", found.lead)
 
 
 def test_a_text_log_does_not_show_that_no_compilation_succeeded(tmp_path: Path) -> None:
