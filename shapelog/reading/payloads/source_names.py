@@ -28,7 +28,6 @@ _GLOBAL = re.compile(r"G\['([^']*)'\]")
 _TENSOR_PART = re.compile(r"^(.*)\.(size|stride)\(\)\[(\d{1,18})\]$", re.S)
 # An argument of the code.
 _ARGUMENT = re.compile(r"L\['\w+'\]")
-_ARGUMENT_OR_ITEM = re.compile(rf"{_ARGUMENT.pattern}(?:\[\d+\])*")
 _KEY = re.compile(r"^list\((?:dict\.keys\()?(.*?)(?:\.keys\(\))?\)\)?\[\d+\]$", re.S)
 _OPEN = re.compile(r"\(")
 # The paths of the last line are those that the comment of a guard shortens.
@@ -152,11 +151,6 @@ class Source(str):
     def is_argument(self) -> bool:
         """Whether it is an argument, or another local variable, itself: ``L['x']``."""
         return _ARGUMENT.fullmatch(self) is not None
-
-    @property
-    def is_argument_or_item(self) -> bool:
-        """The same, or an item of a list or tuple in it: ``L['args'][1][0]``."""
-        return _ARGUMENT_OR_ITEM.fullmatch(self) is not None
 
     @property
     def dict_of_key(self) -> "Source | None":

@@ -340,12 +340,10 @@ def _is_weak_reference(source: str, known: CompileFacts) -> bool:
 
 
 def _is_passed_by_library(item: Violation, call: CompileFacts) -> bool:
-    """Whether an object is the argument of a function of a library, or an item of one, and code of a library calls that function, which
-    the user passes nothing to.
-    """
+    """Whether an object is the argument of a function of a library that code of a library calls, which the user passes nothing to."""
     recorded = call.compile.recorded_callers or call.compile.stack.frames[:-1]
     callers = [frame for frame in recorded if not frame.passes_on]  # as what torch.compile returned does, which the user may call
-    is_argument = item.source.is_argument_or_item and Described.TENSOR not in (item.expected, item.actual)
+    is_argument = item.source.is_argument and Described.TENSOR not in (item.expected, item.actual)
     return is_argument and bool(callers) and is_library(call.compile.metrics.code_file) and is_library(callers[-1].file)
 
 
