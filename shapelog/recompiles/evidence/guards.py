@@ -12,6 +12,7 @@ from shapelog.recompiles.evidence.violation import ALIASING, IDENTITY, Described
 from shapelog.recompiles.facts import CompileFacts
 
 _FUNCTION, _CODE = "function", ".__code__"
+_ZEROS = {"0.0", "-0.0"}
 
 
 def against_guards(entry: CompileFacts, tree: GuardTree, call: CompileFacts) -> Iterator[Violation]:
@@ -53,7 +54,9 @@ def _size_of_part(tree: GuardTree, call: CompileFacts, key: Key) -> Fact | None:
 
 
 def _differs(prop: Property, expected: Fact, actual: Fact) -> bool:
-    """Whether two unequal values violate a guard."""
+    """Whether two values that are written differently violate a guard. Zero has two signs, and Python compares them as equal."""
+    if prop.kind is Kind.VALUE and _ZEROS == {expected, actual}:
+        return False
     if prop.kind is not Kind.MARKING:
         return True
     if expected is False:  # not marked when it was compiled
