@@ -6,8 +6,9 @@ from typing import NamedTuple
 from shapelog.reading.payloads.guards import ShapeGuard, place_of, places_of
 from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.source_names import Source, display_text, is_library
-from shapelog.recompiles.classification.floats import FLOAT_BRANCH, is_constant_of_float, is_of_float
-from shapelog.recompiles.classification.pins import ZERO_OR_ONE, is_of_zero_or_one, specializer
+from shapelog.reading.records import Specialization
+from shapelog.recompiles.classification.floats import FLOAT_BRANCH, is_constant_of_float, is_of_float, remedy_of_pin
+from shapelog.recompiles.classification.pins import ZERO_OR_ONE, by_whom, is_of_zero_or_one, specializer
 from shapelog.recompiles.classification.result import Classification, Classifier, shown_guard
 from shapelog.recompiles.classification.sizes import LAYOUT, OWN_SYMBOLS, SLICE, unbacked
 from shapelog.recompiles.evidence.violation import Violation
@@ -26,6 +27,7 @@ _WIDER_RANGE = "widen the range that mark_dynamic is given (min=, max=), or leav
 _ORIGIN, _MAKES_SYMBOLS = re.compile(r"\((\S+):\d+ in [^()]+\)"), "_dynamo/variables/builder.py"
 _EQUALITY = re.compile(r"[^<>=!%*/+]+ == [^<>=!%*/+]+")
 _EXACT = re.compile(r"[^=<>!%*/+()]+(?:\(\)\[\d+\]|\.item\(\))? == -?\d+")
+_EQUAL_TO_FLOAT = re.compile(r"[^=<>!%*/+()]+ == -?[\d.]+(?:e[+-]?\d+)?")
 _OLD_ZERO_ONE = re.compile(r"2 <= [^<>=]+|Ne\([^()]+, [01]\)")
 _BOUNDS = re.compile(r"(?:\d+ <= )?[^<>=]+(?: <= \d+)?")
 _FIXED_AT_ONE = re.compile(r"specialized it to be a constant \([01]\)")  # an error about a mark
@@ -93,6 +95,12 @@ def _of_float(guard: _Guard) -> Classification | None:
     """A guard over floats that became symbolic."""
     if not is_of_float(guard.names, guard.entry):
         return None
+    pin = _pin_of(guard) if _EQUAL_TO_FLOAT.fullmatch(guard.expression) else None
+    if pin is not None and pin.user_stack.frames:
+        name = Source(guard.names[0]).display_name
+        sentence = f"{by_whom(pin)} needs the exact value of the float {name}: the cache entry requires {guard.shown}"
+        remedy = remedy_of_pin(name, pin.user_stack.frames[-1].file)
+        return Classification(("SL312",), sentence, False, Verdict.JUSTIFIED, remedy)
     if not is_constant_of_float(guard.shape):
         sentence = f"the code branches on a float: the cache entry requires {guard.shown}"
         return Classification(("SL312",), sentence, False, Verdict.JUSTIFIED, FLOAT_BRANCH)
@@ -159,13 +167,19 @@ def _range_of_mark(guard: _Guard) -> Classification | None:
 def _specialized(guard: _Guard) -> Classification | None:
     if not _EXACT.fullmatch(guard.expression):
         return None
-    pinned = (item for item in guard.entry.compile.specializations if any(source.canonical == guard.source for source in item.sources))
-    code = next(map(specializer, pinned), "SL201")
+    pin = _pin_of(guard)
+    code = specializer(pin) if pin else "SL201"
     what, codes = ("a size", (code,)) if guard.source.tensor_part else ("an int", ("SL102", code))
     remedy = ZERO_OR_ONE if what == "an int" and is_of_zero_or_one(guard.source, guard.entry) else ""
     return Classification(
         codes, f"the code specialized on {what}{_elsewhere(guard)}: the cache entry requires {guard.shown}", True, remedy=remedy
     )
+
+
+def _pin_of(guard: _Guard) -> Specialization | None:
+    """The specialization in the entry of what a guard is over."""
+    pinned = (item for item in guard.entry.compile.specializations if any(source.canonical == guard.source for source in item.sources))
+    return next(pinned, None)
 
 
 def _branch(guard: _Guard) -> Classification:
