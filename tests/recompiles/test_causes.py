@@ -3190,6 +3190,46 @@ def test_a_float_that_was_taken_as_a_constant_is_no_branch(guard: str, kept: str
     )
 
 
+def test_a_float_that_a_line_needs_the_exact_value_of_is_no_branch() -> None:
+    """Where the entry had it as a symbol, and a line pinned that."""
+    code = "y = torch.quantize_per_tensor(x, t, 0, torch.quint8)"
+    where = f"# {code}  # app/model.py:7 in f (_dynamo/variables/builder.py:2606 in wrap_fx_proxy)"
+    frames = [{"filename": 0, "line": 7, "name": "f", "loc": code}]
+    made = trace()
+    for number, value in enumerate(("0.5", "0.75")):
+        pinned = {"symbol": "zf1", "sources": ["L['t']"], "value": value, "user_stack": frames}
+        guards = guard_tree(tensor_match(), shapes=(f"L['t'] == {value}  {where}",))
+        made += compiled(f"0/{number}", tensor(10, 8), guards=guards, symbols=(("zf1", value, "L['t']"),), specializations=(pinned,))
+    cause = only(made)
+    assert (cause.codes, cause.verdict, cause.size_related) == (("SL312",), Verdict.JUSTIFIED, False)
+    line = "model.py:7 (y = torch.quantize_per_tensor(x, t, 0, torch.quint8))"
+    assert cause.sentence == f"{line} needs the exact value of the float t: the cache entry requires t == 0.5 (now t = 0.75)"
+    assert cause.own_remedy == "rewrite the line that needs the exact value of t, or accept one graph per value"
+
+
+@pytest.mark.parametrize(("now", "causes"), [("-0.0", ["dim 0 of x changed from 10 to 12"]), ("1.0", None)])
+def test_zero_has_two_signs_that_are_equal_to_a_guard(now: str, causes: list[str] | None) -> None:
+    """A guard compares with ``==`` (torch 2.13)."""
+    static = guard_tree(tensor_match(), guard_manager("L['t']", "EQUALS_MATCH: L['t'] == 0.0"))
+    dynamic = guard_tree(tensor_match(size=(None, 8)), shapes=("not math.isnan(L['t'])  # (unknown)",))
+    made = trace(compiled("0/0", tensor(10, 8), guards=static))
+    reason = "0/0: tensor 'x' size mismatch at index 0. expected 10, actual 12"
+    made += compiled("0/1", tensor(12, 8), guards=dynamic, dynamic=(0,), symbols=(("zf1", now, "L['t']"),), reasons=(reason,))
+    found = [cause.sentence for cause in last_recompile(made).causes]
+    assert found == causes if causes else f"the float t changed from 0.0 to {now}" in found
+
+
+def test_a_rounded_float_that_pytorch_made_dynamic_needs_one_more_graph() -> None:
+    line = code_comment(6, "k = round(t * 8)")
+    static = guard_tree(tensor_match(), equals_match("L['t']", 0.5, "float", line))
+    dynamic = guard_tree(tensor_match(), shapes=("not math.isnan(L['t'])  # (unknown)",))
+    made = trace(compiled("0/0", tensor(10, 8), guards=static))
+    made += compiled("0/1", tensor(10, 8), guards=dynamic, symbols=(("zf1", "0.75", "L['t']"),), reasons=(f"0/0: t == 0.5  {line}",))
+    cause = only(made)
+    assert cause.sentence.endswith("the code makes an int of it, which a tensor in its place would not be")
+    assert cause.own_remedy == "accept one more graph: PyTorch made this float dynamic when it changed"
+
+
 @pytest.mark.parametrize(
     ("guard", "maker", "verdict"),
     [

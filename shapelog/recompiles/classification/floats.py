@@ -24,6 +24,7 @@ _NUMBER_ONLY = (
 _ONE_MORE = (
     "accept one more graph: PyTorch made this float dynamic when it changed, and the operator that receives it does not accept a tensor"
 )
+_ONE_MORE_INT = "accept one more graph: PyTorch made this float dynamic when it changed"
 _BRANCH_OF_LIBRARY = "accept one more graph: PyTorch made this float dynamic when it changed, and a library branches on it"
 _CYCLED = re.compile(r"\.param_groups\[\d+\]\['(?:betas'\]\[\d+\]|momentum'\])$")
 _FIXED_MOMENTUM = "pass cycle_momentum=False to the scheduler that sets it (OneCycleLR, CyclicLR), or accept one graph per value"
@@ -52,14 +53,15 @@ def float_value(item: Violation, name: str, entry: CompileFacts, call: CompileFa
     if _is_rounded(item, entry, call):
         rounded = f"{sentence}; the code makes an int of it, which a tensor in its place would not be"
         place = (item.reason.place if item.reason else None) or place_of(item.comment)
-        remedy = _remedy_of_pin(name, _file_of(place.file if place else "", call))
+        is_dynamic = pin is None and item.source.canonical in call.symbolic_floats
+        remedy = _ONE_MORE_INT if is_dynamic else remedy_of_pin(name, _file_of(place.file if place else "", call))
         return Classification(("SL312",), rounded, False, Verdict.JUSTIFIED, remedy)
     if pin is not None and not pin.user_stack.frames:  # after the code was traced: the backend takes no floats
         constant = f"{sentence}; PyTorch could not turn it into a tensor, so its value became a constant"
         return Classification(("SL312",), constant, False, remedy=_remedy_of_group(item.source, call.compile.metrics.code_file))
     if pin is not None:
         sentence += f"; {by_whom(pin)} needs the exact value"
-        remedy = _remedy_of_pin(name, pin.user_stack.frames[-1].file)
+        remedy = remedy_of_pin(name, pin.user_stack.frames[-1].file)
         return Classification(("SL312",), sentence, False, Verdict.JUSTIFIED, remedy)
     branch = _branch_on_float(item.source, call)
     if branch is None and _goes_as_number(item.source, call):
@@ -80,7 +82,7 @@ def _file_of(shortened: str, call: CompileFacts) -> str:
     return own if own.endswith(shortened) else shortened
 
 
-def _remedy_of_pin(name: str, file: str) -> str:
+def remedy_of_pin(name: str, file: str) -> str:
     """What to do about a float whose exact value a line of ``file`` needs."""
     return _PINNED_BY_LIBRARY if is_library(file) else _PINNED_FLOAT.format(name=name)
 
