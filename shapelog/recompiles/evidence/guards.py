@@ -55,7 +55,7 @@ def _size_of_part(tree: GuardTree, call: CompileFacts, key: Key) -> Fact | None:
 
 def _differs(prop: Property, expected: Fact, actual: Fact) -> bool:
     """Whether two values that are written differently violate a guard. Zero has two signs, and Python compares them as equal."""
-    if prop.kind is Kind.VALUE and _ZEROS == {expected, actual}:
+    if prop.kind is Kind.VALUE and {expected, actual} == _ZEROS:
         return False
     if prop.kind is not Kind.MARKING:
         return True
