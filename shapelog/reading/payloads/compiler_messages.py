@@ -105,7 +105,7 @@ _CALL = re.compile(r"call_function BuiltinVariable\((\w{1,80})\) \[(?:(?:Constan
 
 # A function that is no Python code, as torch 2.2 to 2.7 name it, with advice for each kind that it may be.
 UNSUPPORTED_BUILTIN = re.compile(
-    r"(?:Graph break due to unsupported builtin|Dynamo does not know how to trace the builtin) "
+    r"(?:Graph break due to unsupported (?:Python )?builtin|Dynamo does not know how to trace the builtin) "
     r"`?(?P<name>(?:<[^<>\n`]{1,40}>)?[^\s`]*[^\s`.])[.`]*\s"
 )
 # The same of the function that breaks the graph, until torch 2.5, in 2.0 in another file; from 2.8 on with this hint.
@@ -136,6 +136,8 @@ _FAILED_ON_ONE_LINE = re.compile(_FAILED_OPERATION.pattern.replace(r"\(.*\):", r
 _CALLED = re.compile(r"call_\w+ (?:<(?:built-in )?[a-z]+ ([\w.]+)[^>]*>|([\w.]+))\(")
 # The same since torch 2.7, from 2.9 on as an explanation.
 _FAILED_ON_FAKE_TENSORS = re.compile(r"Dynamo failed to run FX node with fake tensors: (?:(call_\w+ .*): |\.\.\. )got (\w+)\((.*)\)", re.S)
+_BELOW_FAKE_TENSORS = re.compile(r"Dynamo failed to run FX node with fake tensors:")
+_CALLED_ALONE = re.compile(r"call_\w+ (.*\))(: .*)?\s*$")
 _ON_FAKE_TENSORS = " (on fake tensors, from "
 # What follows, without a space between, where an entry does not accept the call that it was compiled for.
 _OWN_GUARD = "Guard fail reason: "
@@ -386,6 +388,9 @@ def _title(lines: list[str]) -> str:
     if on_fake_tensors and (called or not on_fake_tensors[1]):
         what = f"{called[1] or called[2]} failed: " if called else ""
         return f"{what}{on_fake_tensors[2]}: {_argument(on_fake_tensors[3])}"
+    if _BELOW_FAKE_TENSORS.fullmatch(lines[0]) and len(lines) > 1:  # what Dynamo was doing is the stage
+        called = _CALLED_ALONE.match(lines[1])
+        return f"{called[1]} failed{called[2] or ''}" if called else lines[1]
     line = _COMMAND.sub(r"\1 …\2", _asked(_unquoted(lines[0])))
     advice = _INLINE_HINT.match(line)
     # What was met comes first, also where the text begins with advice.

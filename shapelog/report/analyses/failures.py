@@ -55,6 +55,13 @@ _CACHED = "{remedy}, or compile without torch._functorch.config.strict_autograd_
 _MAKE_CACHEABLE = "remove what PyTorch names"
 _BUG = "report this bug to PyTorch, or avoid the calls that the guard rejects"
 _UNFINISHED = "let the process finish; if it hangs or is killed here, look at its own log and at the memory that compiling takes"
+_ON_FAKE_TENSORS = "Dynamo (running an operation on fake tensors)"
+_LOOK_AT_ARGUMENTS = (
+    "look at what this operation gets (types, shapes, dtypes, devices): most often it fails without torch.compile, too; "
+    "a custom operator needs a fake implementation"
+)
+# Where a text has an exception alone.
+_LACKS_STACK = 'the line is not in this text: add the traceback, with what is below "from user code:"'
 _LEAVE_OUT = "rewrite it, or wrap it in a function with torch.compiler.disable"
 _LEAVE_OUT_LOOP = "rewrite it, or wrap the whole loop around it in a function with torch.compiler.disable"
 _OTHER_BACKEND = (
@@ -152,7 +159,7 @@ _TYPES = {
     _OF_ANY_BACKEND: "the backend",
     "ConstraintViolationError": "",
     "Unsupported": "Dynamo (tracing the code)",
-    "TorchRuntimeError": "Dynamo (running an operation on fake tensors)",
+    "TorchRuntimeError": _ON_FAKE_TENSORS,
     "UserError": "Dynamo (tracing the code)",
     "UncapturedHigherOrderOpError": "Dynamo (tracing an operator that takes functions)",
     "InternalTorchDynamoError": "Dynamo (internal error)",
@@ -232,6 +239,7 @@ def _failure(frame: Frame, compile: Compile, earlier: EarlierSymbols, has_code: 
         and "change the line" in (advised := remedy or rule.remedy)
     ):
         remedy = f"{advised}, {_SHOWN_BY}"
+    is_alone = is_text and where.startswith("Dynamo (") and not compile.exceptions and not error.endswith(LOST_EXCEPTION)
     return Finding(
         rule=rule,
         sentence=f"{frame.title_of([compile])} {how}: {error}",
@@ -245,7 +253,7 @@ def _failure(frame: Frame, compile: Compile, earlier: EarlierSymbols, has_code: 
         or (_keep_constant(compile, earlier, line) if has_code else "")
         or ("" if contradicts_mark else _by_stage(compile, message)),
         exceptions=compile.exceptions,
-        notes=tuple(_became_dynamic(compile, earlier)),
+        notes=(*_became_dynamic(compile, earlier), *((_LACKS_STACK,) if is_alone and not place else ())),
     )
 
 
@@ -354,6 +362,8 @@ def _by_stage(compile: Compile, message: CompilerMessage) -> str:
     found = stage(compile)
     if found.startswith("Dynamo (tracing"):
         return _LEAVE_OUT_LOOP if message.is_in_loop else _LEAVE_OUT
+    if found == _ON_FAKE_TENSORS:
+        return _LOOK_AT_ARGUMENTS
     # which backend="aot_eager" runs as well
     is_in_aot = found == "AOTAutograd" or _AOT_EAGER in f"{compile.metrics.fail_reason}{compile.error}"
     if found == _TYPES["InternalTorchDynamoError"]:

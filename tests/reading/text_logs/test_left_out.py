@@ -135,3 +135,38 @@ def test_a_message_in_a_list_has_no_mark_of_its_quotation(begin: str, end: str, 
     report = report_of(f"1. slow\n{begin}skipping cudagraphs due to mutated inputs{end}\n3. strides\n", tmp_path)
     (found,) = (item for item in report.findings if item.rule.code == "SL503")
     assert found.sentence.endswith("mutated inputs")
+
+
+@pytest.mark.parametrize("call", ["call_function mul(FakeTensor(8, 4), FakeTensor(2*s0, 4))", "call_method mul(...)"])
+def test_an_operation_on_fake_tensors_is_named_once_and_its_arguments_are_to_be_looked_at(call: str, tmp_path: Path) -> None:
+    (found,) = failures(f"torch._dynamo.exc.TorchRuntimeError: Dynamo failed to run FX node with fake tensors:\n  {call}\n", tmp_path)
+    assert found.sentence.endswith(f"(running an operation on fake tensors): {call.partition(' ')[2]} failed")
+    assert found.remedy.startswith("look at what this operation gets")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "TorchRuntimeError: Failed running call_function f(*(1,), **{}):\nsizes differ",
+        "InternalTorchDynamoError: KeyError: 3",
+        "Unsupported: call_method f",
+    ],
+)
+def test_an_exception_alone_lacks_its_line(error: str, tmp_path: Path) -> None:
+    (alone,) = failures(f"torch._dynamo.exc.{error}\n", tmp_path)
+    assert alone.notes == ('the line is not in this text: add the traceback, with what is below "from user code:"',)
+    (whole,) = failures(f'torch._dynamo.exc.{error}\n\nfrom user code:\n   File "a.py", line 3, in f\n    g(x)\n', tmp_path)
+    assert not whole.notes
+
+
+def test_an_error_of_the_backend_needs_no_line(tmp_path: Path) -> None:
+    (found,) = failures(f"{RAISED}\n{TRITON}\n", tmp_path)
+    assert not found.notes
+
+
+def test_a_builtin_of_python_that_torch_2_4_raised_about_has_no_advice_in_its_title(tmp_path: Path) -> None:
+    what = (
+        "Graph break due to unsupported Python builtin _warnings.warn. Please file an issue on GitHub so the team can add support for it."
+    )
+    (found,) = failures(f"torch._dynamo.exc.Unsupported: {what}\n", tmp_path)
+    assert found.sentence.endswith("(tracing the code): Unsupported builtin _warnings.warn")
