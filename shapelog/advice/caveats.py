@@ -21,7 +21,7 @@ from shapelog.reading.payloads.source_names import Source, display_text
 from shapelog.recompiles.explain import Explanations
 from shapelog.recompiles.graph_reuse import similar
 from shapelog.recompiles.int_usage import QuotedCode, spelled
-from shapelog.text import MOST_NAMED, file_name, plural, rank_list, seconds, some
+from shapelog.text import MOST_NAMED, file_name, names_of, plural, rank_list, seconds, some
 
 # The lower bound that every symbolic size has, because 0 and 1 are compiled on their own.
 _ONLY_NOT_SMALL = re.compile(r"^[012] <= [^<>=]+$")
@@ -228,6 +228,7 @@ def caveats_of_list(
     if explained.trace.config.dynamic_sources:
         yield f"The run already had a list ({explained.trace.config.dynamic_sources}); the suggestion includes it."
     yield from _after_limit(replayed, marks)
+    yield from _of_failed(explained.trace, marks)
     yield from _handed_on(replayed, marks)
     yield from _kept(replayed, marks)
     yield from _seconds_unsure(replayed, marks)
@@ -254,6 +255,24 @@ def _after_limit(replayed: Replay, marks: Marks) -> Iterator[str]:
     may = f"calls with other values may compile again{often}"
     first = ", and functions that only these calls reach may compile for the first time" if more else ""
     yield f"After the recompile limit was hit, {named} {then}: {may}{first}."
+
+
+def _of_failed(trace: Trace, marks: Marks) -> Iterator[str]:
+    """Functions that failed to compile and whose inputs become dynamic: a size that is read before the failure is a graph then."""
+    found: dict[str, dict[str, None]] = {}
+    for frame in trace.frames:
+        failed = () if frame.entries else [compile for compile in frame.compiles if compile.outcome is Outcome.FAILED]
+        for compile in failed:
+            symbolic = {symbol.source for symbol in compile.symbols}
+            sizes = ((Mark(item.source, dim), number) for item in compile.inputs for dim, number in enumerate(item.size))
+            new = [mark.source.display_name for mark, number in sizes if number > 1 and mark in marks and mark.place not in symbolic]
+            if new:
+                found.setdefault(frame.title, {}).update(dict.fromkeys(new))
+    for names, titles in grouped(found, lambda title: tuple(found[title])).items():
+        it, its = ("it", "its") if len(titles) == 1 else ("them", "their")
+        matched = f"{names_of(titles)} failed to compile, and these marks also match {some(list(names))} in {it}."
+        may = f"What precedes the failure, even if it only reads a size, may become a graph then: {its} compilations are not counted."
+        yield f"{matched} {may}"
 
 
 def _handed_on(replayed: Replay, marks: Marks) -> Iterator[str]:
