@@ -8,7 +8,7 @@ AOTAutograd, such as "eager", do not, and Python ints never carry it.
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, pairwise
@@ -24,7 +24,7 @@ from shapelog.model.payloads import Payloads
 from shapelog.model.trace import Trace
 from shapelog.reading.payloads.graphs import outputs
 from shapelog.reading.payloads.guard_expressions import parse, split_items
-from shapelog.reading.payloads.guards import GuardTree, place_of
+from shapelog.reading.payloads.guards import GuardTree, ShapeGuard, place_of
 from shapelog.reading.payloads.properties import GRAD_MODE, RANK, TENSOR, size
 from shapelog.reading.payloads.source_names import Source
 from shapelog.reading.records import Input
@@ -631,14 +631,21 @@ def _tied(compile: Compile, by_code: bool = False) -> dict[Mark, frozenset[Mark]
     """The sizes of inputs that the code needs equal to another one, for each of them: where one of these is static, all are.
 
     They are equal by an equation, or because neither may be the larger one, as where the code branches on that. Those ``by_code`` have a
-    line that needs it; others may share a symbol because they were equal.
+    line that needs it, or a symbol each, which PyTorch may name no line for; others may share a symbol because they were equal.
     """
     shapes = compile.guards.shapes if compile.guards else ()
     if by_code:
-        shapes = tuple(shape for shape in shapes if place_of(shape.comment))
+        own = {symbol.source.canonical for symbol in compile.symbols}
+        shapes = tuple(shape for shape in shapes if place_of(shape.comment) or _is_of_two_symbols(shape, own))
     places = {f"{item.source.canonical}.size()[{dim}]": Mark(item.source, dim) for item in compile.inputs for dim in range(len(item.size))}
     bounds = Counter(frozenset(shape.parsed.names) for shape in shapes if not shape.parsed.is_equation and len(shape.parsed.names) > 1)
     equal = [shape.parsed.names for shape in shapes if shape.parsed.is_equation and len(shape.parsed.names) > 1]
     equal += [tuple(sorted(names)) for names, number in bounds.items() if number > 1]
     groups = connected([[places[name] for name in names if name in places] for names in equal])
     return {mark: frozenset(group) - {mark} for group in groups for mark in group}
+
+
+def _is_of_two_symbols(shape: ShapeGuard, own: Container[str]) -> bool:
+    """Whether a guard says that two sizes are equal each of which became a symbol."""
+    is_equality = shape.parsed.is_equation and len(shape.parsed.names) == 2
+    return is_equality and not shape.is_duck_shape and all(name in own for name in shape.parsed.names)

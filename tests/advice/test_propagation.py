@@ -286,13 +286,19 @@ def test_what_requires_grad_comes_from_a_graph_that_is_trained(
 
 
 @pytest.mark.parametrize(
-    ("comment", "needed"), [(RETURN_LINE, (Mark(Source("L['mask']"), 0),)), ("  # (unknown var s77, please file a bug)", ())]
+    ("comment", "has_own", "is_needed"),
+    [
+        (RETURN_LINE, False, True),
+        ("  # (unknown var s77, please file a bug)", False, False),
+        ("  # (unknown var s17, please file a bug)", True, True),
+    ],
+    ids=["a line", "a shared symbol", "two symbols"],
 )
-def test_a_size_that_the_code_ties_to_the_origin_is_needed_with_it(comment: str, needed: tuple[Mark, ...]) -> None:
+def test_a_size_that_the_code_ties_to_the_origin_is_needed_with_it(comment: str, has_own: bool, is_needed: bool) -> None:
     """Where one of the two is static, both are. Sizes that were equal by chance may share a symbol without a line that needs it."""
-    made = make.trace()
+    made, needed = make.trace(), (Mark(Source("L['mask']"), 0),) if is_needed else ()
     for number, (rows, dim) in enumerate(((10, "10"), (12, "s77"))):
-        symbols = [("s77", rows, "L['x'].size()[0]")] if number else ()
+        symbols = [("s77", rows, "L['x'].size()[0]"), *([("s17", rows, "L['mask'].size()[0]")] if has_own else [])] if number else ()
         graph = returning(f'h: "f32[{dim}, 8][8, 1]cpu"', inputs=BATCH if number else 'L_x_: "f32[10, 8][8, 1]cpu"')
         tie = f"L['mask'].size()[0] == L['x'].size()[0]{comment}"
         guards = guard_tree(tensor_match(size=(None if number else rows, 8)), shapes=[tie] if number else [])
