@@ -9,6 +9,7 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+from recorded import RECORDED
 
 import shapelog
 
@@ -32,6 +33,16 @@ def pytest_configure() -> None:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write tests/golden/ anew from what shapelog puts out now")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What is tested with every recorded trace is tested with each third one; with all of them among the slow tests."""
+    others = {name for number, name in enumerate(RECORDED) if number % 3}
+    for item in items:
+        values = item.callspec.params.values() if isinstance(item, pytest.Function) and hasattr(item, "callspec") else ()
+        if any(isinstance(value, str) and value in others for value in values):
+            item.add_marker(pytest.mark.slow)
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
