@@ -102,6 +102,16 @@ def cut(text: str, most: int) -> str:
     return f"{text[:head]}…{text[len(text) - tail :]}"
 
 
+def around_difference(text: str, other: str, most: int) -> str:
+    """Of a long text the ``most`` characters around the first one that another text does not have there."""
+    if len(text) <= most:
+        return text
+    shared = min(len(text), len(other))
+    same = next((at for at in range(shared) if text[at] != other[at]), shared)
+    start = max(0, min(same - most // 3, len(text) - most))
+    return f"{'…' if start else ''}{text[start : start + most]}{'…' if start + most < len(text) else ''}"
+
+
 def beginning(text: str, most: int, rest: str = "…") -> str:
     """The first ``most`` characters of a text, with ``rest`` in place of what follows them."""
     return text if len(text) <= most else f"{text[:most]}{rest}"

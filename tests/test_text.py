@@ -7,6 +7,7 @@ import pytest
 from rich.cells import cell_len
 
 from shapelog.text import (
+    around_difference,
     as_sentence,
     as_typed,
     beginning,
@@ -295,3 +296,17 @@ def test_a_time_is_not_folded(text: str) -> None:
     assert kept.replace("\u00a0", " ") == text
     assert not re.search(r"\d (?:s|min|h|d)\b|(?:min|h|d) \d", kept)
     assert whole_times("5 steps, 3 dims, 2 sizes") == "5 steps, 3 dims, 2 sizes"
+
+
+@pytest.mark.parametrize(
+    ("text", "other", "shown"),
+    [
+        ("short", "other", "short"),
+        ("a" * 20, "", f"{'a' * 9}…"),
+        (f"{'a' * 20}bc", f"{'a' * 20}d", "…aaaaaaabc"),
+        (f"{'a' * 20}b{'c' * 20}", f"{'a' * 20}d", "…aaabccccc…"),
+        ("a" * 20, "a" * 21, "…aaaaaaaaa"),
+    ],
+)
+def test_two_long_texts_are_shown_where_they_differ(text: str, other: str, shown: str) -> None:
+    assert around_difference(text, other, 9) == shown

@@ -12,7 +12,10 @@ from shapelog.recompiles.classification.tensors import INNER, inner_tensors
 from shapelog.recompiles.evidence.violation import Described, Violation, constant_type
 from shapelog.recompiles.facts import CompileFacts
 from shapelog.rules import Verdict
+from shapelog.text import around_difference
 
+# Characters of a constant in a sentence.
+LONGEST_VALUE = 100
 _OTHER_BOOL = {"True": "False", "False": "True"}
 _SCALARS = frozenset(("bool", "int", "float", "complex", "str", "bytes"))
 _COUNTER = "itertools.count"
@@ -57,7 +60,8 @@ def value(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -
     if kind == "float" or is_compared_with_tensor(before):
         return float_value(item, name, entry, call)
     after = after or _OTHER_BOOL.get(before, "")
-    sentence = f"{name} changed from {before} to {after}" if after else f"{name} was {before} and has changed"
+    was, is_now = around_difference(before, after, LONGEST_VALUE), around_difference(after, before, LONGEST_VALUE)
+    sentence = f"{name} changed from {was} to {is_now}" if after else f"{name} was {was} and has changed"
     return Classification(("SL311",), sentence, remedy=_OF_INSTANCE if _names_instance(item.source, before) else "")
 
 

@@ -18,6 +18,7 @@ from shapelog.reading.payloads.source_names import is_library
 from shapelog.reading.records import StackFrame
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.classification.objects import shown_object
+from shapelog.recompiles.classification.values import LONGEST_VALUE
 from shapelog.recompiles.evidence.violation import THE_CLASS
 from shapelog.recompiles.explain import Recompile
 from shapelog.report.alerts.alert import Alert, Alerts, Occurrence, RelatedLine, Rest, digest, stable_text
@@ -28,7 +29,7 @@ from shapelog.report.repository_paths import Repository, SourceLine
 from shapelog.report.results import Finding
 from shapelog.report.weighted import WeightedCompile
 from shapelog.rules import RULES, UNEXPLAINED, AlertKind, Level, Remedy, Rule, Section, Verdict
-from shapelog.text import cut, enumerated, file_name, names_of, one_line, rank_list, seconds, shorten, some, taking
+from shapelog.text import around_difference, cut, enumerated, file_name, names_of, one_line, rank_list, seconds, shorten, some, taking
 
 # The most values, other properties and compiles that a sentence names.
 _VALUES, _AXES, _LABELS = 8, 4, 4
@@ -532,7 +533,8 @@ def _with_other_values(fact: str, members: list[_Blamed], others: list[str]) -> 
     change, mark, why = fact.partition("; ")
     known = ("", causes[0].before, causes[0].after)
     same = [item for item in causes if _is_same_change(item, causes[0])]
-    later = list(dict.fromkeys(shown_object(item.after).removeprefix(THE_CLASS) for item in same if item.after not in known))
+    shown = (shown_object(item.after).removeprefix(THE_CLASS) for item in same if item.after not in known)
+    later = list(dict.fromkeys(around_difference(text, causes[0].after, LONGEST_VALUE) for text in shown))
     of_ranks = _of_each_rank(members)
     if of_ranks:
         change = f"{causes[0].subject} changed: {of_ranks}"
