@@ -17,6 +17,7 @@ from shapelog.reading.payloads.source_names import Source, is_library
 from shapelog.recompiles.causes import INT_RULES, Cause
 from shapelog.recompiles.classification.objects import ONE_GRAPH_MODULE
 from shapelog.recompiles.classification.sizes import NO_BREAK
+from shapelog.recompiles.evidence.violation import constant_type
 from shapelog.recompiles.explain import Recompile
 from shapelog.recompiles.graph_reuse import is_known_by_limit, similar
 from shapelog.recompiles.int_usage import is_tested, spelled
@@ -29,6 +30,7 @@ _ENTRIES, _LINES, _NAMED = 80, 6, 3
 _MOST_ENTRIES = 8
 _NOT_BY_MARKS = (Verdict.CODE, Verdict.JUSTIFIED)
 _SIZE, _ZERO_OR_ONE, _BY_FRAMEWORK, _FLOAT, _NONE = "SL101", "SL104", "SL202", "SL312", "SL322"
+_TEXTS = ("str", "bytes")
 _COMPILE_FAILED = RULES["SL403"]
 # Where an int makes a size of 1: it has no dimension that could be unbacked.
 _INT_OF_SIZE_ONE = (
@@ -265,9 +267,11 @@ def _unbroken(item: Recompile, cause: Cause) -> str:
 
     No compiled code can make a GraphModule.
     """
-    if not cause.source.is_unnamed or item.verdict is not Verdict.CODE or cause.own_remedy == ONE_GRAPH_MODULE:
+    verdict = cause.verdict if item.compile.outcome is Outcome.LIMIT else item.verdict
+    if not cause.source.is_unnamed or verdict is not Verdict.CODE or cause.own_remedy == ONE_GRAPH_MODULE:
         return ""
-    is_value = cause.prop.kind is Kind.VALUE and cause.rule.code != _NONE  # a tensor, or None, cannot be kept in one
+    # a tensor, None or a text cannot be kept in one
+    is_value = cause.prop.kind is Kind.VALUE and cause.rule.code != _NONE and constant_type(cause.before) not in _TEXTS
     return f"{NO_BREAK}, or keep it in a tensor" if is_value else NO_BREAK
 
 

@@ -48,7 +48,8 @@ def classify(item: Violation, source: Source, entry: CompileFacts, call: Compile
         return containers.keys(item._replace(source=source), source.display_name, entry, call)
     classifier = _CLASSIFIERS.get(item.prop.kind)
     name = _closure_variable(item, source) or source.display_name or "an object"  # whose name was cut off in a text
-    if source.is_on_stack and (resumed := resumed_by(call.compile.metrics.code_name)):
+    code_name = call.compile.metrics.code_name or entry.compile.metrics.code_name  # of a refused call none is recorded
+    if source.is_on_stack and (resumed := resumed_by(code_name)):
         name += f" (from line {resumed[1]})"
     if classifier is not None:
         found = classifier(item, name, entry, call)

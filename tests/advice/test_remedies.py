@@ -365,6 +365,18 @@ def test_a_value_that_a_graph_break_made_an_input_goes_with_the_break(source: st
     assert found.text.startswith("remove the graph break" if is_nameless else "wrap the float in a tensor")
 
 
+def test_a_text_that_a_graph_break_makes_an_input_cannot_be_kept_in_a_tensor() -> None:
+    """Nor can that of a refused call, whose records do not name the code."""
+    resumed = {"name": "torch_dynamo_resume_in_f_at_79"}
+    made = trace()
+    for number, text in enumerate(("a", "b")):
+        guards = guard_tree(tensor_match(), equals_match("L['___stack0']", text, "str"))
+        made += compiled(f"0/{number}", tensor(10, 8), guards=guards, reasons=["0/0: ___stack0 == 'a'"] if number else (), **resumed)
+    report = make.report(made + make.refused("0/2", "0/1: ___stack0 == 'b'", "0/0: ___stack0 == 'a'"))
+    found = [report.remedies.of_recompile(item).text for item in report.explained.recompiles]
+    assert found == ["remove the graph break that makes this value an input"] * 2
+
+
 @pytest.mark.parametrize(
     ("type", "text"),
     [

@@ -1941,6 +1941,13 @@ def test_a_constant_that_became_something_of_another_type(before: str, after: st
     assert (cause.codes, cause.sentence) == (("SL310",), sentence)
 
 
+def test_long_texts_are_shown_where_they_differ() -> None:
+    before, after = (f"{'a' * 300}{text}{'c' * 300}" for text in ("before", "after"))
+    cause = only(two(*(guard_tree(tensor_match(), equals_match("L['k']", text, "str")) for text in (before, after)), f"k == '{before}'"))
+    assert (cause.before, cause.after) == (f"'{before}'", f"'{after}'")
+    assert cause.sentence == f"k changed from …{'a' * 33}before{'c' * 61}… to …{'a' * 33}after{'c' * 62}…"
+
+
 def test_classes_of_different_metaclasses_are_classes_all_the_same() -> None:
     trees = [
         guard_tree(
