@@ -59,8 +59,11 @@ class _Item(NamedTuple):
 def analyze(explained: Explanations) -> Iterator[Finding | Table]:
     items: list[_Item] = []
     hints: Counter[str] = Counter()
+    has_failed = explained.trace.is_text and _has_failed(explained)
     for text, frame, compile in _texts(explained):
         message = cuda_graph_message(text)
+        if has_failed and message and message.event is CudaGraphEvent.OVERWRITTEN and message.place is None:
+            continue  # that failure once more
         if message:
             items.append(_Item(message, frame, compile))
         else:
@@ -83,6 +86,13 @@ def _texts(explained: Explanations) -> Iterator[tuple[str, Frame | None, Compile
                     yield text, frame, compile
         for text in rank.inductor_messages:
             yield text, None, None
+
+
+def _has_failed(explained: Explanations) -> bool:
+    """Whether a compile failed as it read an output that had been overwritten."""
+    reasons = (compile.metrics.fail_reason for rank in explained.trace.ranks for frame in rank.frames for compile in frame.compiles)
+    found = (cuda_graph_message(reason) for reason in reasons if reason)
+    return any(message.event is CudaGraphEvent.OVERWRITTEN for message in found if message)
 
 
 def _sizes(members: list[_Item]) -> int:
