@@ -173,7 +173,8 @@ def test_a_builtin_of_python_that_torch_2_4_raised_about_has_no_advice_in_its_ti
 
 
 def test_an_overwritten_output_that_a_compilation_met_is_one_failure(tmp_path: Path) -> None:
-    said = 'RuntimeError: Error: accessing tensor output of CUDAGraphs that has been overwritten by a subsequent run. Stack trace: File "/v/...\n'
+    said = "RuntimeError: Error: accessing tensor output of CUDAGraphs that has been overwritten by a subsequent run. "
+    said += 'Stack trace: File "/v/...\n'
     text = f"torch._dynamo.exc.InternalTorchDynamoError: {said}\n## Related\n\n- a.md: nternalTorchDynamoError: {said}"
     report = report_of(text, tmp_path)
     assert [item.rule.code for item in report.findings if item.rule.code in ("SL403", "SL508")] == ["SL403"]
