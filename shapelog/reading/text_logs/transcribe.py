@@ -70,8 +70,8 @@ _COPIED = (MessageKind.RECOMPILES, MessageKind.GUARDS, MessageKind.GRAPH, Messag
 _ABOVE_EXCEPTIONS = (MessageKind.RECOMPILES, MessageKind.LIMIT)
 # How a text has none of the reasons that PyTorch writes below each recompilation.
 _ENDS, _LEAVES_OUT = "the log ends before its reasons", "the log leaves out its reasons"
-# The message of lines without heads among those that are open.
-_PLAIN = -1, None
+# The process of lines without heads among the messages that are open; each rank has its own.
+_PLAIN = -1
 _GRAPH_BEGIN = re.compile(r"^\s*(?:.*?\s)?(?=class GraphModule\(torch\.nn\.Module\):)")
 _FORWARD_GRAPH = re.compile(r"^ *===== Forward graph \d")
 _MADE_BY_DYNAMO = re.compile(r"===== __compiled_fn_")
@@ -168,8 +168,8 @@ class Transcriber:
                 message = OpenMessage(head, kind, number + at, self._damaged(head, kind, text))
                 self._last = self._open[key] = message
                 message.begin(text)
-                if _PLAIN in self._open:
-                    self._finish(self._open.pop(_PLAIN))
+                for plain in [key for key in self._open if key[0] == _PLAIN]:
+                    self._finish(self._open.pop(plain))
             if message.kind is MessageKind.SYMBOLS:
                 self._compiles.line = number + at
                 self._logged_guards.take_symbols(head, text)
@@ -190,11 +190,13 @@ class Transcriber:
             return []
         if last.head is not None and (last.head.process or last.head.compile != head.compile):
             return []
-        key = _PLAIN if last.head is None else (0, last.head.rank)
+        key = (_PLAIN, last.rank) if last.head is None else (0, last.head.rank)
         return self._open.pop(key).lines if self._open.get(key) is last else []
 
     def _take_plain(self, text: str, number: int, rank: int | None) -> None:
         """A line without a head: it goes on with the last message, begins one, or is the program's own."""
+        if rank is not None and self._last is not None and self._last.head is None and self._last.rank != rank:
+            self._last = self._open.get((_PLAIN, rank))  # ranks may write in turns
         kind, message = kind_of_plain(text), self._last
         if message is not None:
             if message.takes(text, kind) if not is_fence(text) else message.has_fenced_stack:
@@ -202,8 +204,8 @@ class Transcriber:
                 return
             message.ends_block = is_fence(text)
             self._last = None
-            if self._open.get(_PLAIN) is message:
-                self._finish(self._open.pop(_PLAIN))
+            if message.head is None and self._open.get((_PLAIN, message.rank)) is message:
+                self._finish(self._open.pop((_PLAIN, message.rank)))
         if kind is MessageKind.SYMBOLS:
             self._compiles.line = number
             self._logged_guards.take_symbols(Head(), text)
@@ -214,7 +216,9 @@ class Transcriber:
                 above = self._title_above(text) or (self._stack_above(number) if follows_stack(text) else above)
             is_quoted = kind is MessageKind.FAILURE and (names_exception(text) or heads_user_stack(text))
             message = OpenMessage(None, kind, number - len(above), [*above, text], has_raised=is_quoted, rank=rank)
-            self._last = self._open[_PLAIN] = message
+            if before := self._open.pop((_PLAIN, rank), None):
+                self._finish(before)
+            self._last = self._open[_PLAIN, rank] = message
             message.begin(text, is_exception=kind is MessageKind.FAILURE and is_exception_alone(text))
         elif self.contents.stated is None:
             self.contents.stated = versions.stated_in(text)

@@ -85,3 +85,22 @@ def test_what_pytorch_logs_and_then_raises_is_one_failure_with_the_line_of_the_c
     (finding,) = (finding for finding in report.findings if finding.rule.code == "SL203")
     assert finding.place is not None
     assert (finding.place.file, finding.place.line) == ("/srv/model.py", 9)
+
+
+@pytest.mark.parametrize("front", ["[rank{rank}]: ", "(VllmWorker rank={rank} pid=29{rank}) ", "worker-rank{rank} | "])
+@pytest.mark.parametrize("turns", [True, False])
+def test_stacks_that_ranks_write_in_turns_are_whole(turns: bool, front: str, tmp_path: Path) -> None:
+    raised = [
+        "torch._dynamo.exc.Unsupported: call_method f",
+        "",
+        "from user code:",
+        '   File "/srv/model.py", line 7, in g',
+        "    y = x.f()",
+    ]
+    lines = [*STACK, *raised]
+    written = [f"{front.format(rank=rank)}{line}" for rank in (0, 1) for line in lines]
+    if turns:
+        written = [line for pair in zip(written[: len(lines)], written[len(lines) :], strict=True) for line in pair]
+    report = report_of(written, tmp_path)
+    assert [rank for rank, _ in failed(report)] == [0, 1]
+    assert {(str(item.place.file), item.place.line) for item in report.findings if item.place} == {("/srv/model.py", 7)}
