@@ -53,6 +53,8 @@ def link(maker: Compile, taker: Compile, source: Source) -> Link:
     is_tensor = maker.graph is not None and len(outputs(maker.graph)) == 1
     if likely and is_tensor and making.method_on(likely) not in ("", *_SAME_TENSOR, *_TAKING_OUT):
         return Link.NONE
+    if made == taken and use and not call and making.computes(_passed(use, source)):
+        return Link.NONE
     around = making.around(likely) if likely else None
     if call and isinstance(around, ast.Call):
         name = _last_name(around)
@@ -108,6 +110,16 @@ class _Line:
         """The variables that hold whatever any call of the line returns, () where one statement does anything but assign to variables."""
         found = [_targets(statement) for statement in self._statements]
         return frozenset().union(*found) if all(found) else frozenset()
+
+    def computes(self, passed: Sequence[ast.expr]) -> bool:
+        """Whether no variable that is passed holds what a call of the line returns, whichever it is: all statements assign to variables,
+        and what is computed is new.
+        """
+        kept = [statement for statement in self._statements if not isinstance(getattr(statement, "value", None), _COMPUTING)]
+        held = frozenset().union(*map(_targets, kept))
+        parts = [node for part in passed for node in ast.walk(part)]
+        is_plain = all(map(_targets, self._statements)) and not any(isinstance(node, (ast.Call, ast.NamedExpr)) for node in parts)
+        return bool(passed) and is_plain and held.isdisjoint(_names(passed))
 
     def only_argument_call(self, function: str) -> ast.Call | None:
         """The only call that the arguments of that of a function have, None if there are more."""

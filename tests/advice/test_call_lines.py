@@ -174,6 +174,21 @@ def test_of_two_modules_one_takes_what_the_other_returns(line: str, expected: Li
     assert link(maker, taker, Source(H)) is expected
 
 
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("na, nl = act(x); h = target(x, na) - nl; y = score(h)", Link.NONE),
+        ("na, nl = act(x); h = target(x, na); y = score(h)", Link.UNKNOWN),
+        ("na, nl = act(x); h = target(x, na) - nl; k = nl; y = score(h, k)", Link.UNKNOWN),
+        ("na, h = act(x); h += target(x, na); y = score(h)", Link.UNKNOWN),  # in place
+        ("na, nl = act(x); h.k = target(x, na); h = h - nl; y = score(h)", Link.UNKNOWN),
+    ],
+)
+def test_what_another_statement_of_the_line_computes_is_new_whichever_call_is_the_module(line: str, expected: Link) -> None:
+    taker = called(line, "1/0", "score", source=H)
+    assert link(called(line, "0/0", "forward"), taker, Source(H)) is expected
+
+
 def test_lines_of_different_functions_show_nothing() -> None:
     maker, taker = called("p = encode(h)", "0/0", "encode", function="prepare"), called("y = score(h)", "1/0", "score")
     assert link(maker, taker, Source(H)) is Link.UNKNOWN
