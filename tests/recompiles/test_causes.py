@@ -2816,18 +2816,23 @@ def test_vmap_takes_a_dim_from_a_tensor_where_only_its_dispatch_keys_show_it() -
     assert only(two(*trees, same=False)).sentence == "x is now inside a torch.func transform such as vmap"
 
 
-def test_what_vmap_pins_for_an_operator_is_not_up_to_the_line_that_calls_it() -> None:
+@pytest.mark.parametrize(("function", "is_vmap"), [("_flat_vmap", True), ("fn", False)])
+def test_what_vmap_pins_for_an_operator_is_not_up_to_the_line_that_calls_it(function: str, is_vmap: bool) -> None:
+    """The wrapper ``fn`` in its file is one of grad and jvp as well."""
     line = {"filename": 0, "line": 8, "name": "<lambda>", "loc": "conv1d(row, kernel)"}
     pinned = {
         "symbol": "s77",
         "sources": ["L['x'].size()[0]"],
         "value": "10",
-        "user_stack": [{"filename": "/opt/torch/_functorch/vmap.py", "line": 507, "name": "_flat_vmap"}, line],
+        "user_stack": [{"filename": "/opt/torch/_functorch/vmap.py", "line": 507, "name": function}, line],
         "stack": [{"filename": "/opt/torch/_subclasses/fake_tensor.py", "line": 3590, "name": "<genexpr>"}],
     }
     cause = only(trace(compiled("0/0", tensor(10, 8), specializations=(pinned,)), compiled("0/1", tensor(12, 8))))
-    assert cause.codes == ("SL101", "SL202")
-    assert cause.sentence.endswith("vmap, for the operator at model.py:8 (conv1d(row, kernel)), needs the exact value")
+    assert cause.codes == ("SL101", "SL202" if is_vmap else "SL201")
+    who = "vmap, for the operator at model.py:8 (conv1d(row, kernel))," if is_vmap else "model.py:8 (conv1d(row, kernel))"
+    assert cause.sentence.endswith(f"{who} needs the exact value")
+    if is_vmap:  # mark_unbacked raises
+        assert cause.own_remedy == "vmap takes this size as a number: pad to fewer sizes, or accept one graph per value"
 
 
 def test_of_several_pinned_sizes_the_one_that_was_pinned_first_comes_first() -> None:

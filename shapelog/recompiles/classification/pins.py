@@ -13,7 +13,9 @@ from shapelog.text import beginning
 _SHOWN_CODE = 60
 ZERO_OR_ONE = "accept the extra graph: 0 and 1 often need one each; rewrite the line if other values recompile, too"
 # Dynamo unrolls such a loop: it cannot be traced where the size has no value.
-UNROLLED = "the loop of the library is unrolled: pad to fewer lengths, or accept one graph per value"
+_UNROLLED = "the loop of the library is unrolled: pad to fewer lengths, or accept one graph per value"
+# Where vmap asks for the number, a size without one raises an error (torch 2.13: conv1d, layer_norm, cross_entropy, avg_pool1d).
+_OF_VMAP = "vmap takes this size as a number: pad to fewer sizes, or accept one graph per value"
 _OVER_RANGE = re.compile(r"\bfor\b.+\bin\b.*\brange\(")
 _VMAP, _FAKE_TENSORS = "torch/_functorch/vmap.py", "torch/_subclasses/fake_tensor.py"
 
@@ -67,17 +69,22 @@ def specializer(item: Specialization) -> str:
     return "SL202" if not frames or is_library(frames[-1].file) or _is_pinned_by_vmap(item) else "SL201"
 
 
-def is_unrolled(source: str, entry: CompileFacts, call: CompileFacts) -> bool:
-    """Whether a loop over ``range`` in a library pinned a symbol."""
+def remedy_of_pin(source: str, entry: CompileFacts, call: CompileFacts) -> str:
+    """What to do where a library pinned a symbol in code that cannot be traced without its value; "" where it is not known to be such."""
     known = entry if source in entry.specializations_by_source else call
     item = known.specializations_by_source.get(source)
     frames = item.user_stack.frames if item else ()
-    return bool(frames) and is_library(frames[-1].file) and _OVER_RANGE.search(frames[-1].code) is not None
+    if item is None or not frames:
+        return ""
+    if is_library(frames[-1].file) and _OVER_RANGE.search(frames[-1].code):
+        return _UNROLLED
+    return _OF_VMAP if _is_pinned_by_vmap(item) else ""
 
 
 def _is_pinned_by_vmap(item: Specialization) -> bool:
     """Whether vmap pinned it, whose rules for many operators need sizes as numbers: below vmap, while an operator ran on fake tensors."""
-    return any(frame.file.endswith(_VMAP) for frame in item.user_stack.frames) and any(
+    # grad and jvp run a wrapper of that file, fn
+    return any(frame.file.endswith(_VMAP) and frame.name != "fn" for frame in item.user_stack.frames) and any(
         frame.file.endswith(_FAKE_TENSORS) for frame in item.stack.frames
     )
 
