@@ -224,6 +224,22 @@ def test_a_view_to_copy_may_be_one_which_a_library_passes_on(monkeypatch: pytest
     assert step.confidence.level == "low"
 
 
+@pytest.mark.parametrize(
+    ("file", "source", "where", "level"),
+    [
+        ("/opt/venv/lib/python3.11/site-packages/models/tcn.py", "L['self']._buffers['past']", ", a buffer of a library (tcn.py)", "low"),
+        ("/opt/venv/lib/python3.11/site-packages/models/tcn.py", "L['past']", "", "medium"),
+        ("/srv/app/model.py", "L['self']._buffers['past']", "", "medium"),
+    ],
+    ids=["library", "argument", "user"],
+)
+def test_a_layout_to_copy_may_be_that_of_a_buffer_which_a_library_sets(file: str, source: str, where: str, level: str) -> None:
+    calls = (make.tensor(10, 8, source=source, stride=stride) for stride in ((8, 1), (1, 10)))
+    (step,) = steps_of(make.report(make.trace(*(make.compile(f"0/{n}", call, file=file) for n, call in enumerate(calls)))))
+    assert f"past.stride){where}: call .contiguous()" in step.title
+    assert step.confidence.level == level
+
+
 def test_the_same_change_in_two_places_is_one_step() -> None:
     first, second, mark = steps_of(report_of("causes/slices_of_a_buffer.log.gz"))
     assert first.title == "g and f (x.size[1]): clone() the slice or view, and mark dim 1 of x"

@@ -73,14 +73,15 @@ def code_change(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
     elif len(sole) < len(own):
         confidence = Confidence("low", "calls that were refused at the recompile limit may be compiled in place of these")
     passed_at = _passed_in_library(list(own)) if alerts[0].rule in _COPIED else ""
-    if passed_at and confidence.level == "medium":
-        confidence = Confidence("low", "a library passes the tensor on, and may have made it")
+    kept_in = _kept_in_library(run, list(own)) if alerts[0].rule in _COPIED and not passed_at else ""
+    if (passed_at or kept_in) and confidence.level == "medium":
+        confidence = Confidence("low", f"a library {'passes the tensor on' if passed_at else 'keeps the tensor'}, and may have made it")
     kind = StepKind.SETUP if alerts[0].rule.code in SET_UP else StepKind.CODE
     eager = (Eager.LIMIT,) if any(run.keeps_below_limit(alert) for alert in alerts) else ()
     saving = Saving(sum(map(_times, sole)), sum(map(_times, own.values())), saved, eager=eager, is_unsure=bool(eager))
     subjects = list(dict.fromkeys(shorten(alert.subjects[0], _LONGEST_NAME) for alert in alerts if alert.subjects))
     changed = some(subjects, _NAMED) if kind is StepKind.CODE else ""
-    where = f", called in library code ({passed_at})" if passed_at else ""
+    where = f", called in library code ({passed_at})" if passed_at else f", a buffer of a library ({kept_in})" if kept_in else ""
     subject = f"{subject_of_alerts(alerts)}{f' ({changed})' if changed else ''}{where}"
     sizes = any(cause.is_size for item in own.values() for cause in run.recompiles[item.compile].causes)
     marks_too = "; also mark the sizes that changed" if sizes and not alone else ""
@@ -120,6 +121,14 @@ def _passed_in_library(compiles: Sequence[Compile]) -> str:
     first = lines[0] if lines else None
     is_passed = all(line and is_library(line.file) and not is_dynamo(line.file) for line in lines)
     return f"{file_name(first.file)}:{first.line}" if first and is_passed else ""
+
+
+def _kept_in_library(run: StepSources, compiles: Sequence[Compile]) -> str:
+    """The file of a library, ``tcn.py``, whose code works on buffers of its modules that were other views; "" where anything else was."""
+    items = [run.recompiles[compile] for compile in compiles if compile in run.recompiles]
+    sources = [cause.source for item in items for cause in item.causes if cause.rule in _COPIED]
+    is_kept = all(item.frame.is_library for item in items) and all(source.is_registered for source in sources)
+    return file_name(items[0].frame.file) if sources and is_kept else ""
 
 
 def _is_compared(item: Recompile) -> bool:
