@@ -646,6 +646,6 @@ def _tied(compile: Compile, by_code: bool = False) -> dict[Mark, frozenset[Mark]
 
 
 def _is_of_two_symbols(shape: ShapeGuard, own: Container[str]) -> bool:
-    """Whether a guard says that two sizes are equal each of which became a symbol."""
+    """Whether a guard requires two sizes to be equal, each of which became a symbol."""
     is_equality = shape.parsed.is_equation and len(shape.parsed.names) == 2
     return is_equality and not shape.is_duck_shape and all(name in own for name in shape.parsed.names)

@@ -26,13 +26,13 @@ _RAISED = re.compile(
     rf"|(?<!except )(?P<quoted>{QUALIFIED}|(?<![\w.]){OF_DYNAMO_ALONE})(?:'>)?(?:: | (?:> )?(?=\w{{0,40}}Error: ))(?P<words>\S[^\n]*)"
     r"|(?<![\w.])(?P<unsupported>Unsupported): (?P<what>[^\n]{0,200}(?:Variable\b|\bcall_\w)[^\n]*)"
     # a field of a report, such as ``Exception Type:``, and the one below it that has the message
-    rf"|(?<=[:* ])(?P<field>{QUALIFIED})\W{{0,8}}(?:\n[^\n:]{{0,60}}\b[Mm]essage\W{{1,8}}(?P<said>[^\n]*)|(?=\n|$))"
+    rf"|(?<=[:* ])(?P<field>{QUALIFIED})\W{{0,8}}(?:\n[^\n:]{{0,60}}\b[Mm]essage\W{{1,8}}(?P<in_field>[^\n]*)|(?=\n|$))"
     rf"|(?:^|\n)(?P<heading>{NAMES}) {{2,200}}Traceback \(most recent call last\)"  # of IPython
     r"|(?P<of_backend>backend='[^'\n]{1,80}' raised:[^\n]*)"
     r"|(?:^|\n)[ \t]{0,80}\w{0,80}Error: (?P<of_operation>Failed running call_\w{1,20} [^\n]*)"
 )
 _TYPES = {"of_backend": "BackendCompilerFailed", "of_operation": "TorchRuntimeError"}
-_MESSAGES = {"alone": "message", "quoted": "words", "unsupported": "what", "field": "said"}
+_MESSAGES = {"alone": "message", "quoted": "words", "unsupported": "what", "field": "in_field"}
 _VIOLATION, _ANY_TYPE = "ConstraintViolationError", "Error"
 _AT_LIMIT = frozenset(("FailOnRecompileLimitHit", "FailOnCacheLimitHit", "RecompileLimitExceeded", "CacheLimitExceeded"))
 # The second one is of torch 2.1 to 2.5, where the whole function has to be compiled.
@@ -322,13 +322,13 @@ def _completed(message: str, text: str, begin: int) -> str:
     name = left_out["name"] or ""
     named = re.search(rf"\b{name}: (?P<all>[^\s`.…][^\n`]*)", text) if name else None
     if named:
-        said = f"{name}: {named['all'].strip()}"
+        error = f"{name}: {named['all'].strip()}"
     elif name == "AssertionError":
         asserted = _ASSERTED.findall(text[:begin])
-        said = f"{name}: {asserted[-1]}" if asserted else name
+        error = f"{name}: {asserted[-1]}" if asserted else name
     else:
-        said = name or (above if _CLASS.match(above) else "")
-    return f"{own[: left_out.start()].rstrip()} {said}".strip() + end + rest
+        error = name or (above if _CLASS.match(above) else "")
+    return f"{own[: left_out.start()].rstrip()} {error}".strip() + end + rest
 
 
 def _without_indent(text: str, raised: _Raised) -> str:
@@ -358,11 +358,11 @@ def _nameless_failure(text: str, is_logged: bool) -> FailureText | None:
     if violated := _VIOLATED_ALONE.search(text):
         return FailureText(_VIOLATION, _as_violation(violated), UNKNOWN_CODE, text)
     for kind, words in _IN_OWN_WORDS.items():
-        if said := words.search(text):
-            end = _end_of_quote(text, said.start(), said.start())
+        if found := words.search(text):
+            end = _end_of_quote(text, found.start(), found.start())
             code = _compiled_code(text)
             caller = UNKNOWN_CODE if code.name else innermost_code(text.split("\n"))
-            return FailureText(kind, text[said.start() : min(said.end(), end)].strip(), code, text, caller)
+            return FailureText(kind, text[found.start() : min(found.end(), end)].strip(), code, text, caller)
     other = _cause(text)
     if guard := _GUARD_ERROR.search(text):
         return FailureText(_ANY_TYPE, _guard_error(guard, other), UNKNOWN_CODE, text)

@@ -336,7 +336,7 @@ class Transcriber:
                 if len(self._mentioned) < _MOST_MENTIONED and not self.contents.limits:  # the warning itself may follow
                     self._mentioned.append((item, self._compiles.line))
             else:
-                known = next((said.reasons for said, _ in self._mentioned if said.setting == item.setting and said.reasons), ())
+                known = next((limit.reasons for limit, _ in self._mentioned if limit.setting == item.setting and limit.reasons), ())
                 self._take_limit(head, item if item.reasons else item._replace(reasons=known))
                 self._mentioned = [pair for pair in self._mentioned if pair[0].setting != item.setting]
 
