@@ -70,8 +70,6 @@ _COPIED = (MessageKind.RECOMPILES, MessageKind.GUARDS, MessageKind.GRAPH, Messag
 _ABOVE_EXCEPTIONS = (MessageKind.RECOMPILES, MessageKind.LIMIT)
 # How a text has none of the reasons that PyTorch writes below each recompilation.
 _ENDS, _LEAVES_OUT = "the log ends before its reasons", "the log leaves out its reasons"
-# The process of lines without heads among the messages that are open; each rank has its own.
-_PLAIN = -1
 _GRAPH_BEGIN = re.compile(r"^\s*(?:.*?\s)?(?=class GraphModule\(torch\.nn\.Module\):)")
 _FORWARD_GRAPH = re.compile(r"^ *===== Forward graph \d")
 _MADE_BY_DYNAMO = re.compile(r"===== __compiled_fn_")
@@ -96,6 +94,7 @@ class Transcriber:
         self.contents = LogContents()
         self._compiles = LoggedCompiles(Transcript(file), self.contents)
         self._open: dict[tuple[int, int | None], OpenMessage] = {}
+        self._plain: dict[int | None, OpenMessage] = {}  # without heads, one of each rank
         self._last: OpenMessage | None = None
         self._above: deque[tuple[int, str]] = deque(maxlen=_MOST_ABOVE)
         self._graph_breaks = LoggedBreaks(self._compiles, self.contents)
@@ -125,7 +124,7 @@ class Transcriber:
             else:
                 self._take(head, lines, number)
             self.contents.lines = number + len(lines) - 1
-        for message in self._open.values():
+        for message in sorted((*self._open.values(), *self._plain.values()), key=lambda message: message.number):
             self._finish(message, is_end=message is self._last)
         self._take_held()
         self._compiles.line = self.contents.lines
@@ -168,8 +167,8 @@ class Transcriber:
                 message = OpenMessage(head, kind, number + at, self._damaged(head, kind, text))
                 self._last = self._open[key] = message
                 message.begin(text)
-                for plain in [key for key in self._open if key[0] == _PLAIN]:
-                    self._finish(self._open.pop(plain))
+                while self._plain:
+                    self._finish(self._plain.pop(next(iter(self._plain))))
             if message.kind is MessageKind.SYMBOLS:
                 self._compiles.line = number + at
                 self._logged_guards.take_symbols(head, text)
@@ -190,13 +189,15 @@ class Transcriber:
             return []
         if last.head is not None and (last.head.process or last.head.compile != head.compile):
             return []
-        key = (_PLAIN, last.rank) if last.head is None else (0, last.head.rank)
+        if last.head is None:
+            return self._plain.pop(last.rank).lines if self._plain.get(last.rank) is last else []
+        key = 0, last.head.rank
         return self._open.pop(key).lines if self._open.get(key) is last else []
 
     def _take_plain(self, text: str, number: int, rank: int | None) -> None:
         """A line without a head: it goes on with the last message, begins one, or is the program's own."""
         if rank is not None and self._last is not None and self._last.head is None and self._last.rank != rank:
-            self._last = self._open.get((_PLAIN, rank))  # ranks may write in turns
+            self._last = self._plain.get(rank)  # ranks may write in turns
         kind, message = kind_of_plain(text), self._last
         if message is not None:
             if message.takes(text, kind) if not is_fence(text) else message.has_fenced_stack:
@@ -204,8 +205,8 @@ class Transcriber:
                 return
             message.ends_block = is_fence(text)
             self._last = None
-            if message.head is None and self._open.get((_PLAIN, message.rank)) is message:
-                self._finish(self._open.pop((_PLAIN, message.rank)))
+            if self._plain.get(message.rank) is message:
+                self._finish(self._plain.pop(message.rank))
         if kind is MessageKind.SYMBOLS:
             self._compiles.line = number
             self._logged_guards.take_symbols(Head(), text)
@@ -216,9 +217,9 @@ class Transcriber:
                 above = self._title_above(text) or (self._stack_above(number) if follows_stack(text) else above)
             is_quoted = kind is MessageKind.FAILURE and (names_exception(text) or heads_user_stack(text))
             message = OpenMessage(None, kind, number - len(above), [*above, text], has_raised=is_quoted, rank=rank)
-            if before := self._open.pop((_PLAIN, rank), None):
+            if before := self._plain.pop(rank, None):
                 self._finish(before)
-            self._last = self._open[_PLAIN, rank] = message
+            self._last = self._plain[rank] = message
             message.begin(text, is_exception=kind is MessageKind.FAILURE and is_exception_alone(text))
         elif self.contents.stated is None:
             self.contents.stated = versions.stated_in(text)
@@ -227,6 +228,8 @@ class Transcriber:
         """Take the messages above an exception that may be its cause, which PyTorch writes as a whole."""
         for key in [key for key, message in self._open.items() if message.kind in _ABOVE_EXCEPTIONS]:
             self._finish(self._open.pop(key))
+        for rank in [rank for rank, message in self._plain.items() if message.kind in _ABOVE_EXCEPTIONS]:
+            self._finish(self._plain.pop(rank))
 
     def _message_above(self, number: int) -> list[str]:
         """The message of an exception in the lines right above one, of which the last names its class, or else is all of it."""
