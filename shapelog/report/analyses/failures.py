@@ -57,7 +57,7 @@ _BUG = "report this bug to PyTorch, or avoid the calls that the guard rejects"
 _UNFINISHED = "let the process finish; if it hangs or is killed here, look at its own log and at the memory that compiling takes"
 _ON_FAKE_TENSORS = "Dynamo (running an operation on fake tensors)"
 _LOOK_AT_ARGUMENTS = (
-    "look at what this operation gets (types, shapes, dtypes, devices): most often it fails without torch.compile, too; "
+    "check the inputs of this operation (types, shapes, dtypes, devices): most often it fails without torch.compile, too; "
     "a custom operator needs a fake implementation"
 )
 # Where a text has an exception alone.

@@ -141,7 +141,7 @@ def test_a_message_in_a_list_has_no_mark_of_its_quotation(begin: str, end: str, 
 def test_an_operation_on_fake_tensors_is_named_once_and_its_arguments_are_to_be_looked_at(call: str, tmp_path: Path) -> None:
     (found,) = failures(f"torch._dynamo.exc.TorchRuntimeError: Dynamo failed to run FX node with fake tensors:\n  {call}\n", tmp_path)
     assert found.sentence.endswith(f"(running an operation on fake tensors): {call.partition(' ')[2]} failed")
-    assert found.remedy.startswith("look at what this operation gets")
+    assert found.remedy.startswith("check the inputs of this operation")
 
 
 @pytest.mark.parametrize(
