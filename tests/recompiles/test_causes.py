@@ -2816,6 +2816,27 @@ def test_vmap_takes_a_dim_from_a_tensor_where_only_its_dispatch_keys_show_it() -
     assert only(two(*trees, same=False)).sentence == "x is now inside a torch.func transform such as vmap"
 
 
+@pytest.mark.parametrize(
+    ("changed", "code", "is_set"),
+    [
+        ("L['self'].config", "if self.config.kind is None:", True),
+        ("L['self'].config", "if self.config.kind is not None:", False),
+        ("L['self'].cache", "if self.config.kind is None:", False),
+    ],
+)
+def test_an_attribute_that_the_code_sets_where_it_is_none_can_be_set_before(changed: str, code: str, is_set: bool) -> None:
+    """Classifiers of transformers find out in the first call what they are used for."""
+    kind = "L['self'].config.kind"
+    trees = [guard_tree(tensor_match(), equals_match(kind, value, comment=code_comment(7, code))) for value in (None, "one label")]
+    line = '      File "/srv/lib/config.py", line 6, in __setattr__\n        super().__setattr__(key, value)\n'
+    effects = make.artifact("dynamo_side_effects", f"Mutating object of type Config (source name: {changed})\n\n{line}", id="0/0")
+    made = compiled("0/0", tensor(10, 8), guards=trees[0]) + effects + compiled("0/1", tensor(10, 8), guards=trees[1])
+    recompile = last_recompile(trace(made))
+    (cause,) = recompile.causes
+    assert (cause.codes, recompile.verdict) == (("SL322",), Verdict.CODE if is_set else Verdict.JUSTIFIED)
+    assert (cause.own_remedy == "set self.config.kind to 'one label' before the first call") == is_set
+
+
 @pytest.mark.parametrize(("function", "is_vmap"), [("_flat_vmap", True), ("fn", False)])
 def test_what_vmap_pins_for_an_operator_is_not_up_to_the_line_that_calls_it(function: str, is_vmap: bool) -> None:
     """The wrapper ``fn`` in its file is one of grad and jvp as well."""

@@ -7,7 +7,7 @@ from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.classification.floats import float_value, is_compared_with_tensor, not_a_number
 from shapelog.recompiles.classification.objects import shown_object
 from shapelog.recompiles.classification.pins import ZERO_OR_ONE, is_of_zero_or_one, pinned
-from shapelog.recompiles.classification.result import Classification, Classifier, short_type
+from shapelog.recompiles.classification.result import Classification, Classifier, code_of, short_type
 from shapelog.recompiles.classification.tensors import INNER, inner_tensors
 from shapelog.recompiles.evidence.violation import Described, Violation, constant_type
 from shapelog.recompiles.facts import CompileFacts
@@ -25,6 +25,7 @@ _OF_INSTANCE = (
     "leave the value out of the compiled code if it only names the object; if not, each instance needs its own graph: "
     "raise the recompile limit above the number of instances"
 )
+_SET_BEFORE = "set {} to {} before the first call"
 # A path with a number in it, or a pair of a number and a name.
 _WITH_NUMBER = re.compile(r"'(?=[^']*\d)[\w-]{1,80}(?:[./][\w-]{1,80}){1,40}'|\(\d{1,9}, '[^',]{1,80}'\)|\('[^',]{1,80}', \d{1,9}\)")
 
@@ -37,6 +38,9 @@ def value(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -
         return Classification(("SL322",), f"{name} was None or an object guarded by its identity, and is now {now}")
     if before == "not None":
         return Classification(("SL322",), f"{name} was not None and is now None")
+    if before == "None" and constant_type(after) in _SCALARS and _sets_it_itself(item, entry):
+        sentence = f"{name} changed from None to {shown_object(now)}, as the code sets it in its first call"
+        return Classification(("SL322",), sentence, verdict=Verdict.CODE, remedy=_SET_BEFORE.format(name, after))
     if "None" in (before, after) and before != after:
         return Classification(("SL322",), f"{name} changed from {shown_object(before)} to {shown_object(now)}")
     if item.source.endswith(INNER):
@@ -63,6 +67,13 @@ def value(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -
     was, is_now = around_difference(before, after, LONGEST_VALUE), around_difference(after, before, LONGEST_VALUE)
     sentence = f"{name} changed from {was} to {is_now}" if after else f"{name} was {was} and has changed"
     return Classification(("SL311",), sentence, remedy=_OF_INSTANCE if _names_instance(item.source, before) else "")
+
+
+def _sets_it_itself(item: Violation, entry: CompileFacts) -> bool:
+    """Whether the code of an entry tests an attribute, ``if self.config.kind is None``, and changes the object that holds it."""
+    parent, _, attribute = item.source.rpartition(".")
+    is_tested = re.search(rf"\bif [\w.]*\b{re.escape(attribute)} is None\b", code_of(item)) is not None
+    return is_tested and Source(parent) in entry.compile.changed_objects
 
 
 def _names_instance(source: Source, constant: str) -> bool:
