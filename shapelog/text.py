@@ -167,6 +167,11 @@ def plural_noun(number: int, noun: str) -> str:
     return f"{noun}s"
 
 
+def how_often(number: int) -> str:
+    """``once``, ``twice``, ``3 times``."""
+    return {1: "once", 2: "twice"}.get(number, f"{number} times")
+
+
 def compilations(number: int, limit_hits: int | None = 0, noun: str = "compilation") -> str:
     """``7 compilations and 1 limit hit``; limit hits are counted apart from compilations, never among them."""
     parts = [plural(number, noun)] if number or not limit_hits else []

@@ -21,7 +21,7 @@ from shapelog.reading.payloads.source_names import Source, display_text
 from shapelog.recompiles.explain import Explanations
 from shapelog.recompiles.graph_reuse import similar
 from shapelog.recompiles.int_usage import QuotedCode, spelled
-from shapelog.text import MOST_NAMED, file_name, names_of, plural, rank_list, seconds, some
+from shapelog.text import MOST_NAMED, file_name, how_often, names_of, plural, rank_list, seconds, some
 
 # The lower bound that every symbolic size has, because 0 and 1 are compiled on their own.
 _ONLY_NOT_SMALL = re.compile(r"^[012] <= [^<>=]+$")
@@ -250,7 +250,7 @@ def _after_limit(replayed: Replay, marks: Marks) -> Iterator[str]:
         return
     named = some(list(dict.fromkeys(title for title, _ in hits)))
     more = replayed.cost(marks).unrecorded
-    often = "" if not more else ", once" if more == 1 else f", up to {more} times"
+    often = "" if not more else ", once" if more == 1 else f", up to {how_often(more)}"
     then = "raised errors" if all(compile.raised_at_limit for _, compile in hits) else "ran in eager mode and left no records"
     may = f"calls with other values may compile again{often}"
     first = ", and functions that only these calls reach may compile for the first time" if more else ""

@@ -29,7 +29,20 @@ from shapelog.report.repository_paths import Repository, SourceLine
 from shapelog.report.results import Finding
 from shapelog.report.weighted import WeightedCompile
 from shapelog.rules import RULES, UNEXPLAINED, AlertKind, Level, Remedy, Rule, Section, Verdict
-from shapelog.text import around_difference, cut, enumerated, file_name, names_of, one_line, rank_list, seconds, shorten, some, taking
+from shapelog.text import (
+    around_difference,
+    cut,
+    enumerated,
+    file_name,
+    how_often,
+    names_of,
+    one_line,
+    rank_list,
+    seconds,
+    shorten,
+    some,
+    taking,
+)
 
 # The most values, other properties and compiles that a sentence names.
 _VALUES, _AXES, _LABELS = 8, 4, 4
@@ -378,11 +391,11 @@ class _AlertBuilder(NamedTuple):
         if title == UNNAMED_CODE:  # code that lies in no file has its place in the sentence
             inside_code = f" at {place.file}:{place.line}" if place and place.file.startswith("<") else ""
         what = f"graph break{inside_code}" if rule is _BREAK else f"Dynamo restarted its analysis of {title}"
-        times = _times(occurrences, item.repeated)
+        often = _times(occurrences, item.repeated)
         restarted = [occurrence.compile for occurrence in occurrences if rule is _RESTART]
         remedy = restart_remedy(reasons[0], restarted)
         if lost := math.fsum(occurrence.seconds for occurrence in occurrences if rule is _RESTART):
-            times += f", {seconds(lost)}"
+            often += f", {seconds(lost)}"
         source_line = self.found.repository.source_line(place.file, place.line) if place else None
         lines = self._lines(title, occurrences, source_line, place.code if place else "")
         is_elsewhere = inside is not place or lines.source_line != source_line
@@ -398,7 +411,7 @@ class _AlertBuilder(NamedTuple):
             axes=axes,
             subjects=axes,
             title=title,
-            sentence=f"{what} ({times}): {message.title if message else reasons[0]}",
+            sentence=f"{what} ({often}): {message.title if message else reasons[0]}",
             facts=reasons,
             remedy=Remedy(rule, f"one restart is normal; if it is expensive, {remedy}" if remedy else self._of_break(rule, item)),
             source_line=lines.source_line,
@@ -584,5 +597,4 @@ def _cost(occurrences: Sequence[Occurrence], recompiles: Iterable[Recompile]) ->
 
 
 def _times(occurrences: Iterable[Occurrence], more: int = 0) -> str:
-    number = sum(occurrence.times for occurrence in occurrences) + more
-    return "once" if number == 1 else f"{number} times"
+    return how_often(sum(occurrence.times for occurrence in occurrences) + more)

@@ -12,7 +12,7 @@ from shapelog.reading.payloads.cuda_graphs import CudaGraphEvent, CudaGraphMessa
 from shapelog.recompiles.explain import Explanations
 from shapelog.report.results import Column, Finding, Location, Table, location_of
 from shapelog.rules import RULES
-from shapelog.text import cut, one_line, plural
+from shapelog.text import cut, how_often, one_line, plural
 
 _SKIPPED, _AGAIN, _OVERWRITTEN = RULES["SL503"], RULES["SL504"], RULES["SL508"]
 _FEW_SIZES = "pad inputs to a few sizes, or set torch._inductor.config.triton.cudagraph_skip_dynamic_graphs = True"
@@ -117,8 +117,7 @@ def _finding(event: CudaGraphEvent, members: list[_Item]) -> Finding:
     elif event is CudaGraphEvent.MANY_SIZES:
         rule, sentence = _AGAIN, f"{who} has recorded CUDA graphs for {plural(_sizes(members), 'input size')}"
     else:
-        times = "once" if len(members) == 1 else f"{len(members)} times"
-        rule, sentence = _AGAIN, f"the CUDA graph of {who} was recorded again {times}{because}"
+        rule, sentence = _AGAIN, f"the CUDA graph of {who} was recorded again {how_often(len(members))}{because}"
     words = message.reason.lower()
     remedy = next((text for found, text in _REMEDIES if any(part in words for part in found)), "")
     return Finding(

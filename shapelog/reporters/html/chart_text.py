@@ -7,7 +7,7 @@ from shapelog.model.compile import Compile, Outcome
 from shapelog.model.frame import Frame
 from shapelog.recompiles.explain import Recompile
 from shapelog.rules import Verdict
-from shapelog.text import LEAST_SECONDS, beginning, file_name, plural, seconds
+from shapelog.text import LEAST_SECONDS, beginning, file_name, how_often, plural, seconds
 
 _VERDICTS = (
     Verdict.MARKING,
@@ -76,7 +76,7 @@ def times(verb: str, parts: Iterable[Part]) -> str:
     others = [f"{count} {word}" for word, count in apart]
     if not made:
         return f"no compilation succeeded: {', '.join(others)}"
-    return " + ".join((f"{verb} {'once' if made == 1 else f'{made} times'}", *others))
+    return " + ".join((f"{verb} {how_often(made)}", *others))
 
 
 def counted_apart(parts: Iterable[Part]) -> tuple[int, list[tuple[str, int]]]:

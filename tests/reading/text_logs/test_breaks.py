@@ -43,7 +43,7 @@ def breaks(text: str, folder: Path) -> list[Alert]:
 
 def test_a_break_was_met_as_often_as_a_profiler_counted_it(tmp_path: Path) -> None:
     assert sorted(item.sentence.partition(" (")[2] for item in breaks(PROFILE, tmp_path)) == [
-        "2 times): hasattr no source",
+        "twice): hasattr no source",
         "once): hasattr: UserDefinedClassVariable()",
     ]
 

@@ -374,7 +374,7 @@ def test_an_alert_has_the_title_of_the_class_that_was_compiled() -> None:
 
 def test_an_alert_about_several_classes_names_each() -> None:
     found = by_code(alerts_of(shared_by(("app.Vision", 6), ("app.Vision", 7), ("app.Text", 6), ("app.Text", 8), ("", 9))))
-    assert found["SL101"].sentence.startswith("Vision.wrapper and Text.wrapper were recompiled 2 times (2.00 s): dim 0 of x changed")
+    assert found["SL101"].sentence.startswith("Vision.wrapper and Text.wrapper were recompiled twice (2.00 s): dim 0 of x changed")
     assert found["SL401"].title == "Vision.wrapper and Text.wrapper"
     assert found["SL401"].sentence.startswith("Vision.wrapper and Text.wrapper hit the recompile limit at 0/4")
 

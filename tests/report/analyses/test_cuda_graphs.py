@@ -61,7 +61,7 @@ def test_a_text_log_has_each_message_with_the_compile_that_it_names(logged: Repo
     assert sorted((item.rule.code, item.compile, item.sentence) for item in findings(logged)) == [
         ("SL503", "0/0", "compiled code runs without CUDA graphs: mutated inputs (1 instances)"),
         ("SL504", "", "compiled code has recorded CUDA graphs for 9 input sizes"),
-        ("SL504", "0/0", "the CUDA graph of forward was recorded again 2 times: static input moved"),
+        ("SL504", "0/0", "the CUDA graph of forward was recorded again twice: static input moved"),
     ]
 
 
