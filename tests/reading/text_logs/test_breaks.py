@@ -43,8 +43,8 @@ def breaks(text: str, folder: Path) -> list[Alert]:
 
 def test_a_break_was_met_as_often_as_a_profiler_counted_it(tmp_path: Path) -> None:
     assert sorted(item.sentence.partition(" (")[2] for item in breaks(PROFILE, tmp_path)) == [
-        "twice): hasattr no source",
         "once): hasattr: UserDefinedClassVariable()",
+        "twice): hasattr no source",
     ]
 
 
