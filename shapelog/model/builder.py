@@ -28,7 +28,7 @@ from shapelog.reading.payloads.cuda_graphs import INDUCTOR_MESSAGE
 from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.recompile_reasons import RECOMPILE_FORBIDDEN, Reason
 from shapelog.reading.payloads.source_names import Source
-from shapelog.reading.payloads.vllm_records import AFTER_PARTS, BEFORE_PASSES, PREFIX
+from shapelog.reading.payloads.vllm_records import AFTER_PARTS, BEFORE_PASSES, LOADED_GRAPH, PREFIX
 from shapelog.reading.reader import Reader
 from shapelog.reading.records import Config, Input, Stack
 from shapelog.reading.scanner import Record, Span
@@ -151,6 +151,10 @@ class Builder:
                 process.vllm.take(record.name, label, record.payload, self.reader.payload_text, at)
             return
         if record.kind == "artifact" and process.vllm.cache_result(record.name) and compile is None:
+            return
+        if record.name == LOADED_GRAPH:
+            if compile is None:
+                process.vllm.begin_loading(self.reader.clock_at(record.offset))
             return
         if compile is None and record.kind == "dynamo_cpp_guards_str" and process.vllm.takes_guards():
             return

@@ -74,7 +74,8 @@ class VllmCompilation:
 
     ``label`` is the compile in which it happened, "" outside of any. ``is_finished``: the code that runs its pieces was made, which only
     newer versions record. ``loaded`` are the graphs of one that was loaded ready-made, by the names of their cache artifacts.
-    ``seconds`` is the time from its settings to its end, None where that is not recorded. ``is_over``: other records follow it.
+    ``seconds`` is the time from its settings, or from its first graph that was loaded, to its end; None where that is not recorded.
+    ``is_over``: other records follow it.
     """
 
     label: str = ""
@@ -125,13 +126,15 @@ class VllmBuilder:
     """Takes the records of one process that vLLM wrote, in order; others of a piece are the caches and the graph before its passes.
 
     ``is_open``: the last part is being compiled. ``_began`` is when it and its last piece began; ``_hits`` are the graphs loaded since the
-    last part, and ``_has_guards`` is False where the guards of one that was loaded are still to come.
+    last part, ``_loading`` is when the first of them was read, and ``_has_guards`` is False where the guards of one that was loaded are
+    still to come.
     """
 
     found: list[VllmCompilation] = field(default_factory=list)
     is_open: bool = False
     _began: tuple[float | None, float | None] = (None, None)
     _hits: list[str] = field(default_factory=list)
+    _loading: float | None = None
     _has_guards: bool = True
 
     def take(self, name: str, label: str, span: Span, read: Callable[[Span], str], at: Callable[[], float | None]) -> None:
@@ -146,7 +149,7 @@ class VllmBuilder:
         elif name == EXECUTION_CODE:
             if last is None or last.is_finished:
                 last = VllmCompilation(label, loaded=self._hits)
-                self._open(last, None)
+                self._open(last, self._loading)
                 self._has_guards = False
             self.end(at())
             last.is_finished = True
@@ -179,7 +182,7 @@ class VllmBuilder:
     def _open(self, part: VllmCompilation, now: float | None) -> None:
         self.end(now)
         self.found.append(part)
-        self.is_open, self._began, self._hits = True, (now, None), []
+        self.is_open, self._began, self._hits, self._loading = True, (now, None), [], None
 
     def _end_piece(self, now: float | None) -> None:
         if self.is_open and self.found and self.found[-1].pieces:
@@ -193,6 +196,11 @@ class VllmBuilder:
             last.pieces[-1].passes.append(graph)
         else:
             last.pieces[-1].graphs.append(graph)
+
+    def begin_loading(self, now: float | None) -> None:
+        """A graph is taken out of a cache outside of any compile; the first one since the last part begins what may be another."""
+        if not self.is_open and self._loading is None:
+            self._loading = now
 
     def cache_result(self, name: str) -> bool:
         """Whether an artifact is what a cache had for a piece, such as ``fx_graph_cache_hit``; then it is kept."""

@@ -60,6 +60,7 @@ KINDS = {
 
 DECODED_ARTIFACTS = frozenset(
     (
+        "aot_forward_graph_fw_metadata",
         "aot_joint_graph_sync_decision_cross_ranks",
         "before_post_grad_graph",
         "aotautograd_cache_pickle_failure",

@@ -167,3 +167,4 @@ def test_recorded_parts_have_times_and_results() -> None:
     assert {piece.cache for piece in compiled.pieces} == {"miss"}
     (again,) = report_of("real/2.13/vllm_loaded.log.gz").trace.vllm
     assert (again.is_cached, len(again.loaded)) == (True, 3)
+    assert again.seconds == pytest.approx(35.85, abs=0.01)

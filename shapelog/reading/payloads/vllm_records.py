@@ -22,6 +22,8 @@ BEFORE_PASSES = "before_post_grad_graph"
 PREFIX = "vllm_"
 # Inductor's code of a graph, out of an artifact that holds it: what loading a part ready-made leaves of each of its graphs.
 BUNDLED_HIT = "fx_graph_bundled_cache_hit"
+# What AOTAutograd writes of a graph that it takes out of such an artifact: the first record of a part that is loaded.
+LOADED_GRAPH = "aot_forward_graph_fw_metadata"
 # Kinds of records that follow the backend of a compile, or open the next one: before vLLM 0.24 a part ends without a record of its own.
 AFTER_PARTS = frozenset(("compilation_metrics", "dynamo_cpp_guards_str", "dynamo_guards", "dynamo_start"))
 _PASS = re.compile(r"^vllm_post_grad\.(\d+)\.(.+)$", re.S)

@@ -22,8 +22,10 @@ def vllm_words(found: Sequence[VllmCompilation]) -> str:
     cached, loaded = sum(piece.cache == "hit" for piece in pieces), sum(item.is_cached for item in found)
     reused, graphs = sum(item.reused for item in found), sum(len(item.loaded) for item in found)
     ready_made = f", {plural(graphs, 'graph')}" if graphs else ""
-    words = [f"{plural(len(found), 'part')} of the model{f' ({loaded} loaded from the cache{ready_made})' if loaded else ''}"]
-    times = measured(math.fsum(item.seconds or 0.0 for item in found))
+    loading = measured(math.fsum(item.seconds or 0.0 for item in found if item.is_cached and not item.pieces))
+    of_cache = f" ({loaded} loaded from the cache{f' in {loading}' if loading else ''}{ready_made})" if loaded else ""
+    words = [f"{plural(len(found), 'part')} of the model{of_cache}"]
+    times = measured(math.fsum(item.seconds or 0.0 for item in found if item.pieces))
     counts = (f"{count} {what}" for count, what in ((cached, "found in a cache"), (reused, "reused")) if count)
     notes = ", ".join(filter(None, (times, *counts)))
     if pieces:

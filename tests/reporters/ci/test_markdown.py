@@ -76,7 +76,7 @@ def test_a_report_neither_passed_nor_failed() -> None:
 
 def test_what_vllm_did_is_one_line() -> None:
     text = text_of(without_policy(ci.fixture("real/2.13/vllm_loaded")))
-    assert "\nvLLM: 1 part of the model (1 loaded from the cache, 3 graphs)\n" in text
+    assert "\nvLLM: 1 part of the model (1 loaded from the cache in 35.8 s, 3 graphs)\n" in text
 
 
 def test_a_baseline_is_named_with_what_is_gone() -> None:
