@@ -269,9 +269,9 @@ def _of_failed(trace: Trace, marks: Marks) -> Iterator[str]:
             if new:
                 found.setdefault(frame.title, {}).update(dict.fromkeys(new))
     for names, titles in grouped(found, lambda title: tuple(found[title])).items():
-        it, its = ("it", "its") if len(titles) == 1 else ("them", "their")
-        matched = f"{names_of(titles)} failed to compile, and these marks also match {some(list(names))} in {it}."
-        may = f"What precedes the failure, even if it only reads a size, may become a graph then: {its} compilations are not counted."
+        them = "it" if len(titles) == 1 else "them"
+        matched = f"{names_of(titles)} failed to compile, and these marks also match {some(list(names))} in {them}."
+        may = "The part before the failure may then become a graph, even if it only reads a size: such compilations are not counted."
         yield f"{matched} {may}"
 
 

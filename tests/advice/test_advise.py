@@ -416,7 +416,7 @@ def test_marks_that_match_inputs_of_code_that_failed_may_compile_a_part_of_it(so
     """``length = x.shape[0]`` before a graph break that leaves no graph: with a symbolic size it is one."""
     failed = make.compile("1/0", make.tensor(10, 8, source=source), name="pad", **make.FAILED)
     advice = make.advice(trace(static_sizes(10, 12), failed))
-    words = "pad failed to compile, and these marks also match x in it. What precedes the failure, even if it only reads a size, may "
+    words = "pad failed to compile, and these marks also match x in it. The part before the failure may then become a graph"
     assert any(caveat.startswith(words) for caveat in advice.caveats) == is_named
 
 

@@ -24,7 +24,7 @@ _NUMBER_ONLY = (
 _ONE_MORE = (
     "accept one more graph: PyTorch made this float dynamic when it changed, and the operator that receives it does not accept a tensor"
 )
-_ONE_MORE_INT = "accept one more graph: PyTorch made this float dynamic when it changed"
+_ONE_MORE_GRAPH = "accept one more graph: PyTorch made this float dynamic when it changed"
 _BRANCH_OF_LIBRARY = "accept one more graph: PyTorch made this float dynamic when it changed, and a library branches on it"
 _CYCLED = re.compile(r"\.param_groups\[\d+\]\['(?:betas'\]\[\d+\]|momentum'\])$")
 _FIXED_MOMENTUM = "pass cycle_momentum=False to the scheduler that sets it (OneCycleLR, CyclicLR), or accept one graph per value"
@@ -54,7 +54,7 @@ def float_value(item: Violation, name: str, entry: CompileFacts, call: CompileFa
         rounded = f"{sentence}; the code makes an int of it, which a tensor in its place would not be"
         place = (item.reason.place if item.reason else None) or place_of(item.comment)
         is_dynamic = pin is None and item.source.canonical in call.symbolic_floats
-        remedy = _ONE_MORE_INT if is_dynamic else remedy_of_pin(name, _file_of(place.file if place else "", call))
+        remedy = _ONE_MORE_GRAPH if is_dynamic else remedy_of_pin(name, _file_of(place.file if place else "", call))
         return Classification(("SL312",), rounded, False, Verdict.JUSTIFIED, remedy)
     if pin is not None and not pin.user_stack.frames:  # after the code was traced: the backend takes no floats
         constant = f"{sentence}; PyTorch could not turn it into a tensor, so its value became a constant"
