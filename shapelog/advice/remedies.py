@@ -15,7 +15,7 @@ from shapelog.model.ids import TorchVersion
 from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.source_names import Source, is_library
 from shapelog.recompiles.causes import INT_RULES, Cause
-from shapelog.recompiles.classification.objects import ONE_GRAPH_MODULE
+from shapelog.recompiles.classification.objects import ONE_GRAPH_MODULE, SAME_CLASS
 from shapelog.recompiles.classification.sizes import NO_BREAK
 from shapelog.recompiles.evidence.violation import constant_type
 from shapelog.recompiles.explain import Recompile
@@ -265,10 +265,10 @@ def _skipped_dynamic(item: Recompile, cause: Cause) -> bool:
 def _unbroken(item: Recompile, cause: Cause) -> str:
     """What to do about a value that has no name: it was on the stack where a graph break ended the code before.
 
-    No compiled code can make a GraphModule.
+    No compiled code can make a GraphModule, or the same class twice.
     """
     verdict = cause.verdict if item.compile.outcome is Outcome.LIMIT else item.verdict
-    if not cause.source.is_unnamed or verdict is not Verdict.CODE or cause.own_remedy == ONE_GRAPH_MODULE:
+    if not cause.source.is_unnamed or verdict is not Verdict.CODE or cause.own_remedy in (ONE_GRAPH_MODULE, SAME_CLASS):
         return ""
     # a tensor, None or a text cannot be kept in one
     is_value = cause.prop.kind is Kind.VALUE and cause.rule.code != _NONE and constant_type(cause.before) not in _TEXTS

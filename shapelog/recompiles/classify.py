@@ -37,7 +37,6 @@ _SIMPLE = {
     Kind.REQUIRES_GRAD: ("SL302", "requires_grad of {name} changed from {before} to {after}"),
     Kind.DEVICE: ("SL304", "the device of {name} changed from {before} to {after}"),
     Kind.CLOSURE: ("SL309", "{name} is a different function: its closure or its defaults changed"),
-    Kind.LIFETIME: ("SL319", "{name} was garbage-collected, which discards the code compiled for it"),
     Kind.PRESENT: ("SL320", "{name} no longer exists"),
 }
 

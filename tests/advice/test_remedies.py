@@ -381,15 +381,24 @@ def test_a_text_that_a_graph_break_makes_an_input_cannot_be_kept_in_a_tensor() -
     ("type", "text"),
     [
         ("torch.fx.graph_module.GraphModule.__new__.<locals>.GraphModuleImpl", "create the GraphModule once"),
-        ("app.make.<locals>.Net", "remove the graph break that makes this value an input"),
+        ("app.make.<locals>.Net", "define the class at module level"),
     ],
 )
-def test_a_graph_module_is_made_by_no_compiled_code(type: str, text: str) -> None:
+def test_a_class_that_is_made_in_each_call_is_to_be_made_once(type: str, text: str) -> None:
     checks = [f"TYPE_MATCH: ___check_type_id(L['___stack0'], {address})" for address in (94416112235136, 94416112235200)]
     was, now = (guard_tree(tensor_match(), guard_manager("L['___stack0']", check, type=type)) for check in checks)
     reason = "0/0: ___check_type_id(___stack0, 94416112235136)"
     second = compiled("0/1", tensor(10, 8), guards=now, reasons=[reason])
     assert remedy(trace(compiled("0/0", tensor(10, 8), guards=was), second)).text.startswith(text)
+
+
+def test_a_class_that_a_graph_break_made_an_input_is_to_be_defined_once() -> None:
+    """The class statement is what breaks the graph."""
+    checks = [f"ID_MATCH: ___check_obj_id(L['___stack0'], {number}), type=<class 'app.f.<locals>.Net'>" for number in (7, 8)]
+    was, now = (guard_tree(tensor_match(), guard_manager("L['___stack0']", check, type="type")) for check in checks)
+    second = compiled("0/1", tensor(10, 8), guards=now, reasons=["0/0: ___check_obj_id(___stack0, 7), type=<class 'app.f.<locals>.Net'>"])
+    found = remedy(trace(compiled("0/0", tensor(10, 8), guards=was), second))
+    assert found == Remedy(RULES["SL308"], "define the class at module level")
 
 
 def test_none_that_a_graph_break_made_an_input_is_nothing_to_keep_in_a_tensor() -> None:

@@ -1621,6 +1621,27 @@ def test_what_only_the_reason_tells(reason: str, code: str) -> None:
     assert recompile.causes[0].sentence
 
 
+@pytest.mark.parametrize(
+    ("type", "remedy"),
+    [
+        ("app.make.<locals>.Net", "define the class at module level"),
+        ("torch.fx.graph_module.GraphModule.__new__.<locals>.GraphModuleImpl", "create the GraphModule once"),
+        ("app.Net", ""),
+    ],
+)
+def test_a_class_that_died_is_to_be_made_once(type: str, remedy: str) -> None:
+    """Be it the class of an object, or passed itself."""
+    of_class = guard_tree(tensor_match(), guard_manager("L['m']", "TYPE_MATCH: ___check_type_id(L['m'], 7)", type=type))
+    passed = guard_tree(tensor_match(), a_class(type, 7))
+    for tree, gone in ((of_class, "type(L['m'])"), (passed, "L['k']")):
+        first = compiled("0/0", tensor(10, 8), guards=tree)
+        second = compiled(
+            "0/1", tensor(10, 8), guards=guard_tree(tensor_match()), reasons=[f"0/0: Cache line invalidated because {gone} got deallocated"]
+        )
+        cause = only(trace(first, second))
+        assert (cause.codes, cause.own_remedy.startswith(remedy), bool(cause.own_remedy)) == (("SL319",), True, bool(remedy))
+
+
 def test_an_object_that_died_stands_for_the_one_that_came_after_it() -> None:
     trees = [guard_tree(tensor_match(), identity("L['k']", number, "type")) for number in (7001, 7002)]
     assert last_recompile(two(*trees, "Cache line invalidated because L['k'] got deallocated")).codes == ("SL319",)

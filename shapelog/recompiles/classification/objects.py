@@ -15,6 +15,7 @@ from shapelog.recompiles.classification.result import (
     short_type,
     takes_another_way,
 )
+from shapelog.recompiles.evidence.object_types import kind_seen
 from shapelog.recompiles.evidence.violation import THE_CLASS, Described, Known, Violation, was_traced
 from shapelog.recompiles.facts import COMPILED_FUNCTION, CompileFacts
 from shapelog.recompiles.passed_functions import functions_in, functions_that_broke, operator_of, other_library_function
@@ -48,7 +49,7 @@ _COMPILE_FIRST = "replace the function by its compiled version before the first 
 _SAME_TENSORS = "set this attribute on every tensor that is passed, or on none"
 _EACH_FLAG = "accept one graph for each case: the code behaves differently depending on this attribute"
 _SET_ITSELF = "accept one more graph: the compiled code itself set the attribute, in an earlier call"
-_SAME_CLASS = "define the class at module level"
+SAME_CLASS = "define the class at module level"
 _UNKNOWN_OBJECT = "create the object once, outside the call, and reuse it; if it is a class or an enum member, accept one graph for each"
 _OWN_OBJECT = (
     "create the object once and reuse it; where each instance of the class has its own, each needs its own graph: "
@@ -66,6 +67,7 @@ _TRACING_TENSOR = "FunctionalTensor"
 # torch.fx makes a class for each module of a graph (``GraphModule.__new__``).
 _GRAPH_MODULE = "torch.fx.graph_module.GraphModule.__new__.<locals>."
 ONE_GRAPH_MODULE = "create the GraphModule once and reuse it: torch.fx makes a class for each, which needs its own graph"
+_TYPE_OF = re.compile(r"type\((.+)\)")
 _MODULE_OF_SELF = re.compile(r"L\['self'\](?:\._modules\['[^']+'\])+")
 _REFERRED_TO = "keep the object alive as long as the compiled function is in use, or accept one graph for calls without it"
 _OTHER_MODULES = "layers that hold modules of different classes need separate graphs; replace a module before the first compiled call"
@@ -104,6 +106,16 @@ _WITHOUT_ID = "leave id() of it out of the compiled code, or accept one graph fo
 # Before torch 2.8 a bool is guarded by its id, and CPython has True and False next to each other, 32 bytes apart.
 _BOOL_DISTANCE = 32
 _OPERATOR = re.compile(r"<OpOverload\(op='([\w.]+)'")
+
+
+def lifetime(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
+    """What an entry belongs to is gone: an object, or a class that a function or torch.fx makes in each call."""
+    of_object = _TYPE_OF.fullmatch(item.source)
+    kind = str(kind_seen(entry, Source(of_object[1]) if of_object else item.source))
+    is_class = of_object is not None or kind.startswith(THE_CLASS)
+    own = SAME_CLASS if is_class and "<locals>" in kind else ""
+    remedy = ONE_GRAPH_MODULE if kind.removeprefix(THE_CLASS).startswith(_GRAPH_MODULE) else own
+    return Classification(("SL319",), f"{name} was garbage-collected, which discards the code compiled for it", remedy=remedy)
 
 
 def has_attribute(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
@@ -148,11 +160,11 @@ def _identity(item: Violation, name: str, entry: CompileFacts, call: CompileFact
     if expected.startswith(THE_CLASS):
         before = short_type(expected.removeprefix(THE_CLASS))
         if not str(item.actual).startswith(THE_CLASS):
-            remedy = _SAME_CLASS if "<locals>" in expected else ""  # each call of the function around it makes one
+            remedy = SAME_CLASS if "<locals>" in expected else ""  # each call of the function around it makes one
             return Classification(("SL311",), f"{name} was the class {before} and has changed", remedy=remedy)
         after = short_type(str(item.actual).removeprefix(THE_CLASS))
         if before == after:
-            return Classification(("SL308",), f"{name} is a new class {before}, not the one this was compiled for", remedy=_SAME_CLASS)
+            return Classification(("SL308",), f"{name} is a new class {before}, not the one this was compiled for", remedy=SAME_CLASS)
         in_library = _CLASS_IN_LIBRARY if is_library(call.compile.metrics.code_file) else ""
         remedy = _CLASS_FOR_LIBRARY if _is_passed_by_library(item, call) else in_library
         return Classification(("SL311",), f"{name} changed from the class {before} to {after}", remedy=remedy)
@@ -275,7 +287,7 @@ def _object_type(item: Violation, name: str, entry: CompileFacts, call: CompileF
             return Classification(("SL310",), sentence, verdict=Verdict.JUSTIFIED, remedy=_OWN_CLASS)
         if item.source == _BACKWARD and _is_made_by_torch(entry):
             return Classification(("SL310",), sentence, verdict=Verdict.JUSTIFIED, remedy=_FOR_BACKWARD)
-        return Classification(("SL310",), sentence, remedy=ONE_GRAPH_MODULE if after.startswith(_GRAPH_MODULE) else _SAME_CLASS)
+        return Classification(("SL310",), sentence, remedy=ONE_GRAPH_MODULE if after.startswith(_GRAPH_MODULE) else SAME_CLASS)
     if "None" not in (before, after) and after != "NoneType" and KINDS_OF_FUNCTIONS.keys() & {before, after}:
         return _another_callable(item, name, entry, call)
     now = "None" if after == "NoneType" else shown_object(after) if after else "another type"
@@ -310,7 +322,7 @@ def _object_type(item: Violation, name: str, entry: CompileFacts, call: CompileF
     if code == "SL310" and not after and before.startswith(_GRAPH_MODULE):
         return Classification((code,), f"{name} changed {how}", remedy=ONE_GRAPH_MODULE)
     if code == "SL310" and not after and "<locals>" in before:  # each call of the function around it makes one
-        return Classification((code,), f"{name} changed {how}", remedy=_SAME_CLASS)
+        return Classification((code,), f"{name} changed {how}", remedy=SAME_CLASS)
     if code == "SL310" and _is_passed_by_library(item, call):
         return Classification((code,), f"{name} changed {how}", verdict=Verdict.JUSTIFIED, remedy=_FOR_LIBRARY)
     if code == "SL310" and _is_called(item, name) and "." in before and "." in after:  # types without a module are built in
@@ -377,5 +389,6 @@ CLASSIFIERS: dict[Kind, Classifier] = {
     Kind.HAS_ATTRIBUTE: has_attribute,
     Kind.ATTRIBUTES: attributes,
     Kind.ID: identity,
+    Kind.LIFETIME: lifetime,
     Kind.TYPE: object_type,
 }
