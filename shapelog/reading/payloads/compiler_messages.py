@@ -114,6 +114,8 @@ _ON_PURPOSE = re.compile(r"(?:call_function|skip function) graph_break in (?:fil
 _OWN_BREAK = re.compile(r"\bgraph_break\b")
 _NUMBER_SETTING = "capture_scalar_outputs"
 MOVE_BRANCH = "Move this branch out of the compiled code: with capture_scalar_outputs, the graph would break at the branch itself."
+# A class statement that Dynamo cannot trace, as that of an nn.Module.
+_CLASS_STATEMENT, _DEFINE_OUTSIDE = "Invalid call to __build_class__", "Define the class at module level."
 KEPT_APART = "Accept it: PyTorch breaks the graph here itself, so that this part has a graph of its own."
 WRAPPED = "Accept it: PyTorch put this wrapper, which Dynamo does not trace, around the function; what it calls has graphs of its own."
 ACCEPTED = frozenset((KEPT_APART, WRAPPED))
@@ -128,6 +130,8 @@ _NEXT_CASE = " and see the next case for a workaround"
 # Where Python writes an object without a name of its own: ``<function log at 0x7fb3d590c720>``.
 _AT_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+(?=>)")
 
+# The stack in C++ that an error of PyTorch's own may end with.
+_CPP_STACK = re.compile(r"\s+Exception raised from \S+ at \S+ \(most recent call first\):.*", re.S)
 # An operation that failed on fake tensors, and below it why, as ``torch._dynamo.utils.get_fake_value`` wrote it until torch 2.6:
 # ``Failed running call_function <built-in function matmul>(*(FakeTensor(...), ...), **{}):``.
 _FAILED_OPERATION = re.compile(r"Failed running call_\w+ (?:<(?:built-in )?[a-z]+ ([\w.]+)[^>]*>|([\w.]+))\(.*\):")
@@ -240,9 +244,11 @@ def compiler_message(text: str) -> CompilerMessage:
         hints = {KEPT_APART: None}
     elif stack and any(_NUMBER_SETTING in hint for hint in hints) and branches_on_number(stack[-1].code):
         hints = {MOVE_BRANCH: None}
+    elif first.title == _CLASS_STATEMENT:
+        hints = {_DEFINE_OUTSIDE: None}
     if (lowered := _LOWERED.search(body)) and lowered[1] not in first.title:
         first = first._replace(title=f"{first.title} (while lowering {lowered[1]})")
-    title, why, *helps = (_AT_ADDRESS.sub("", part) for part in (first.title, first.explanation, *hints))
+    title, why, *helps = (_AT_ADDRESS.sub("", part) for part in (_CPP_STACK.sub("", first.title), first.explanation, *hints))
     helps = [_WITHOUT_CONFIG.sub(r"\1.config.\2 = ", hint) for hint in helps]
     return CompilerMessage(
         title=title, explanation=why, hints=tuple(dict.fromkeys(helps)), url=urls[0] if urls else "", stack=stack, is_in_loop=is_in_loop
@@ -351,7 +357,7 @@ def _argument(text: str) -> str:
         value = ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return text
-    return " ".join(value.split()) if isinstance(value, str) else text
+    return " ".join(_CPP_STACK.sub("", value).split()) if isinstance(value, str) else text
 
 
 def raised_by(title: str) -> tuple[str, str]:

@@ -60,6 +60,16 @@ _LOOK_AT_ARGUMENTS = (
     "check the inputs of this operation (types, shapes, dtypes, devices): most often it fails without torch.compile, too; "
     "a custom operator needs a fake implementation"
 )
+# What a kernel or a fake implementation in C++ without symbolic sizes raises.
+_WITHOUT_SYMBOLS = re.compile(r"Cannot call \w+\(\) on tensor with symbolic sizes/strides")
+_STATIC_SIZES = (
+    "this operator does not take symbolic sizes: compile this code with dynamic=False, or wrap the operation in a function with "
+    "torch.compiler.disable"
+)
+# Compiled autograd makes sizes that varied symbolic whatever the settings (torch 2.13).
+_PLAIN_AUTOGRAD = (
+    "this operator does not take symbolic sizes: run this backward pass without compiled autograd, or with sizes that stay the same"
+)
 # Where a text has an exception alone.
 _LACKS_STACK = 'the line is not in this text: add the traceback, with what is below "from user code:"'
 _LEAVE_OUT = "rewrite it, or wrap it in a function with torch.compiler.disable"
@@ -362,6 +372,8 @@ def _by_stage(compile: Compile, message: CompilerMessage) -> str:
     found = stage(compile)
     if found.startswith("Dynamo (tracing"):
         return _LEAVE_OUT_LOOP if message.is_in_loop else _LEAVE_OUT
+    if _WITHOUT_SYMBOLS.search(f"{message.title} {message.explanation}"):
+        return _STATIC_SIZES if compile.id.autograd is None else _PLAIN_AUTOGRAD
     if found == _ON_FAKE_TENSORS:
         return _LOOK_AT_ARGUMENTS
     # which backend="aot_eager" runs as well

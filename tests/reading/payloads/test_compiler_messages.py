@@ -176,6 +176,25 @@ def test_the_error_of_an_operation_on_fake_tensors_comes_before_its_arguments() 
     assert found.operation_error == "RuntimeError: sizes differ: [3, 4]."
 
 
+def test_a_class_statement_is_to_be_moved_out_of_compiled_code() -> None:
+    """PyTorch's hints are about what kept the break from being handled."""
+    text = (
+        "Invalid call to __build_class__\n  Explanation: None\n  Hint: It may be possible to write Dynamo tracing rules\n"
+        "*** While handling this graph break, another graph break occurred: ***\n\ngraph break in a context\n  Explanation: None\n"
+        "  Hint: Move the offending context manager(s) to outside the compiled region.\n"
+    )
+    assert compiler_message(text).hints == ("Define the class at module level.",)
+
+
+def test_the_stack_in_cpp_is_no_part_of_an_error() -> None:
+    stack = (
+        "\\nException raised from check at /pytorch/c10/TensorImpl.cpp:340 (most recent call first):\\nframe #0: c10::Error::Error() + 0x9d"
+    )
+    text = "RuntimeError when making fake tensor call\n  Explanation: Dynamo failed to run FX node with fake tensors: "
+    found = compiler_message(f"{text}call_function f(*(), **{{}}): got RuntimeError('Cannot call numel(){stack}')\n")
+    assert found.explanation == "RuntimeError: Cannot call numel() (on fake tensors, from call_function f(*(), **{}))"
+
+
 def test_the_operation_that_failed_on_fake_tensors_is_the_title_of_torch_2_7() -> None:
     call = "call_function <built-in function matmul>(*(FakeTensor(..., size=(4, 5)), FakeTensor(..., size=(6, 5))), **{})"
     text = f"Dynamo failed to run FX node with fake tensors: {call}: got RuntimeError('sizes differ.')\n\nfrom user code:\n"

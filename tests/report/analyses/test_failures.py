@@ -239,6 +239,16 @@ def test_an_int_that_a_line_formats_is_to_be_kept_constant() -> None:
     assert remedy("return other(x, k)").startswith("rewrite it, or wrap it in a function with")
 
 
+@pytest.mark.parametrize(("id", "remedy"), [("0/0", "compile this code with dynamic=False"), ("!0/1/0", "without compiled autograd")])
+def test_an_operator_without_symbolic_sizes_is_not_called_with_wrong_arguments(id: str, remedy: str) -> None:
+    reason = (
+        "RuntimeError when making fake tensor call\n  Explanation: Dynamo failed to run FX node with fake tensors: "
+        "call_function f(*(), **{}): got RuntimeError('Cannot call numel() on tensor with symbolic sizes/strides')\n"
+    )
+    made = make.compile(id, make.tensor(10, 8), guards="", fail_type="TorchRuntimeError", fail_reason=reason)
+    assert [remedy in item.remedy for item in make.report(make.trace(made)).findings if item.rule.code == "SL403"] == [True]
+
+
 def test_the_failures_of_a_real_program_are_shown_by_stage() -> None:
     stages = [item.sentence.split(" failed to compile in ")[1].split(": ")[0] for item in report_of("real/2.6/l_failures.log.gz").findings]
     assert sum(stage.startswith("the backend ") for stage in stages) == 3
