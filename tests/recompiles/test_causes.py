@@ -2649,6 +2649,50 @@ def test_a_function_that_pytorch_does_not_trace_is_the_one_that_was_called(
     assert only(made).own_remedy.startswith(remedy)
 
 
+@pytest.mark.parametrize(
+    ("file", "code", "remedy"),
+    [
+        (IN_LIBRARY, "return fn(*args, **kwargs)", "accept one graph for each function that this library code calls"),
+        (IN_LIBRARY, "return fn(x)", "define the function once"),
+        (MODEL, "return fn(*args, **kwargs)", "define the function once"),
+    ],
+)
+def test_the_function_of_a_refused_call_that_a_decorator_calls_is_not_passed(file: str, code: str, remedy: str) -> None:
+    place = f"# {code}  # {file}:3140 in wrapper"
+    check = f"ID_MATCH: ___check_obj_id(L['fn'].__code__, 7001), type=<class 'code'>  {place}"
+    guards = guard_tree(tensor_match(), guard_manager("L['fn'].__code__", check, type="code"))
+    last = make.refused("0/1", f"0/0: ___check_obj_id(fn.__code__, 7001), type=<class 'code'>  {place}")
+    cause = only(trace(compiled("0/0", tensor(10, 8), guards=guards, name="wrapper", file=file), last))
+    assert (cause.sentence, cause.own_remedy.startswith(remedy)) == (RECREATED, True)
+
+
+@pytest.mark.parametrize(
+    ("file", "caller", "code", "verdict"),
+    [
+        (IN_LIBRARY, "/usr/lib/python3.11/copy.py", "return fn(*args, **kwargs)", Verdict.JUSTIFIED),
+        (IN_LIBRARY, "/usr/lib/python3.11/copy.py", "return kwargs['a'] + args[0]", Verdict.CODE),
+        (IN_LIBRARY, MODEL, "return fn(*args, **kwargs)", Verdict.CODE),
+        (MODEL, MODEL, "return fn(*args, **kwargs)", Verdict.CODE),
+    ],
+)
+@pytest.mark.parametrize(("source", "type"), [("L['kwargs']", "dict"), ("L['args']", "tuple")])
+def test_what_a_library_passes_on_has_as_many_items_as_it_passes(
+    file: str, caller: str, code: str, verdict: Verdict, source: str, type: str
+) -> None:
+    place = f"# {code}  # {file}:3140 in wrapper"
+    made = trace()
+    for number, length in enumerate((1, 3)):
+        guards = guard_tree(tensor_match(), guard_manager(source, f"LENGTH_CHECK: len({source}) == {length}  {place}", type=type))
+        where = {"id": f"0/{number}", "process": make.PROCESS}
+        start = make.dynamo_start("wrapper", 3139, file, caller=caller, **where)
+        reasons = [f"0/0: len({source}) == 1  {place}"] if number else ()
+        whole = compiled(f"0/{number}", tensor(10, 8), guards=guards, reasons=reasons, name="wrapper", file=file, line=3139)
+        made += whole.replace(make.dynamo_start("wrapper", 3139, file, call=20, **where), start)
+    cause = only(made)
+    assert cause.verdict is verdict
+    assert cause.own_remedy.startswith("accept one graph for each set of arguments") is (verdict is Verdict.JUSTIFIED)
+
+
 @pytest.mark.parametrize("is_first", [True, False])
 def test_a_function_that_left_no_operation_is_another_one_than_one_that_did(is_first: bool) -> None:
     trees = [guard_tree(tensor_match(), identity("L['fn'].__code__", number, "code")) for number in (7001, 7002)]

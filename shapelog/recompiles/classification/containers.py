@@ -5,6 +5,7 @@ import re
 from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.properties import LENGTH, Kind
 from shapelog.reading.payloads.source_names import Source, display_text, is_torch
+from shapelog.recompiles.classification.objects import is_passed_by_library
 from shapelog.recompiles.classification.result import (
     Classification,
     Classifier,
@@ -26,6 +27,7 @@ _EACH_LENGTH = "accept one graph for each case: the code behaves differently dep
 # What compiled autograd calls for hooks and for functions with a backward pass of their own.
 _OF_NODES = "accept one graph for each length: compiled autograd calls this function of PyTorch for hooks and nodes of several kinds"
 _OF_GRADIENTS = "accept one graph for each length: autograd passes a hook, or a backward pass, as many gradients as the node has"
+_PASSED_ON = "accept one graph for each set of arguments: library code calls this function with several"
 _OWN_KEYS = "the code itself adds keys to this dict: add them before the first call, or return the values and store them outside"
 _OWN_ITEMS = "the code itself adds items: return them, and add them outside"
 # A call on a list that makes it longer; after a graph break, it is the resumed code that makes it.
@@ -67,6 +69,8 @@ def _of_dict(item: Violation, sentence: str, entry: CompileFacts, call: CompileF
 
     Each kind of call needs its own graph where the graphs differ, and tensors went and others came in their place or a line asks for keys.
     """
+    if _is_passed_on(item, entry, call):
+        return Classification(("SL314",), sentence, verdict=Verdict.JUSTIFIED, remedy=_PASSED_ON)
     had, has = ({tensor.source for tensor in known.compile.inputs if tensor.source.is_below(item.source)} for known in (entry, call))
     if not remedy and had - has and has - had and have_other_graphs(entry, call):
         return Classification(("SL314",), sentence, verdict=Verdict.JUSTIFIED, remedy=_KINDS_OF_CALLS)
@@ -74,6 +78,12 @@ def _of_dict(item: Violation, sentence: str, entry: CompileFacts, call: CompileF
     if not remedy and (is_other or takes_another_way(item, entry, call)):
         return Classification(("SL314",), sentence, verdict=Verdict.JUSTIFIED, remedy=_EACH_CASE)
     return Classification(("SL314",), sentence, remedy=remedy or (_OWN_KEYS if _changes_it_itself(item, entry, call) else ""))
+
+
+def _is_passed_on(item: Violation, entry: CompileFacts, call: CompileFacts) -> bool:
+    """Whether it is ``args`` or ``kwargs`` of a function of a library that passes all on, as what a decorator makes does, for a library."""
+    passes_on = re.search(rf"\*{re.escape(item.source.display_name)}\b", code_of(item)) is not None
+    return passes_on and is_passed_by_library(item, entry, call)
 
 
 def has(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
@@ -143,6 +153,8 @@ def length(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) 
     is_passed = item.source.is_argument and not _changes_it_itself(item, entry, call)
     if call.is_in_backward and is_passed and _has_tensors(item, entry, call):
         return Classification(("SL313",), sentence, verdict=Verdict.JUSTIFIED, remedy=_OF_GRADIENTS)
+    if _is_passed_on(item, entry, call):
+        return Classification(("SL313",), sentence, verdict=Verdict.JUSTIFIED, remedy=_PASSED_ON)
     remedy = _of_items(item, name, entry, call)
     if takes_another_way(item, entry, call) or (remedy == _NUMBER_OF_ITEMS and have_other_graphs(entry, call)):
         return Classification(("SL313",), sentence, verdict=Verdict.JUSTIFIED, remedy=_EACH_LENGTH)

@@ -166,7 +166,7 @@ def _identity(item: Violation, name: str, entry: CompileFacts, call: CompileFact
         if before == after:
             return Classification(("SL308",), f"{name} is a new class {before}, not the one this was compiled for", remedy=SAME_CLASS)
         in_library = _CLASS_IN_LIBRARY if is_library(call.compile.metrics.code_file) else ""
-        remedy = _CLASS_FOR_LIBRARY if _is_passed_by_library(item, call) else in_library
+        remedy = _CLASS_FOR_LIBRARY if is_passed_by_library(item, entry, call) else in_library
         return Classification(("SL311",), f"{name} changed from the class {before} to {after}", remedy=remedy)
     if _ENUM.search(expected):
         return Classification(("SL311",), f"{name} is a different member of the enum {short_type(expected)}")
@@ -210,12 +210,13 @@ def _other_function(source: Source, name: str, code: str, entry: CompileFacts, c
     before, after = functions_in(entry) - functions_in(call), functions_in(call) - functions_in(entry)
     if not before and not after:
         before, after = functions_that_broke(name, entry, call)
+    in_library = is_library(call.compile.metrics.code_file or entry.compile.metrics.code_file)  # of a refused call none is recorded
+    is_wrapped = in_library and f"{name}(*args, **kwargs)" in code
     if before and after:  # one that is made anew has the same code
         sentence = f"{name} changed to a function with different code"
         if len(before) == len(after) == 1:
             ((first, at),), ((second, there),) = before, after
             sentence = f"{name} changed from the function {first} ({at}) to {second} ({there})"
-        is_wrapped = is_library(call.compile.metrics.code_file) and f"{name}(*args, **kwargs)" in code
         remedy = _FUNCTION_IN_LIBRARY if is_wrapped else _for_functions(source)
         return Classification(("SL309",), sentence, verdict=Verdict.JUSTIFIED, remedy=remedy)
     if len(before | after) == 1 and entry.compile.graph and call.compile.graph:
@@ -229,7 +230,10 @@ def _other_function(source: Source, name: str, code: str, entry: CompileFacts, c
     if have_other_graphs(entry, call) and _differ_in_functions_alone(entry, call):
         sentence = f"{name} changed to a function with different code"
         return Classification(("SL309",), sentence, verdict=Verdict.JUSTIFIED, remedy=_for_functions(source))
-    return Classification(("SL309",), f"{name} is a different function: its code object changed", remedy=_ONE_FUNCTION)
+    sentence = f"{name} is a different function: its code object changed"
+    if is_wrapped and call.tree is None:  # a refused call, which nothing shows to have a function that was made anew
+        return Classification(("SL309",), sentence, verdict=Verdict.JUSTIFIED, remedy=_FUNCTION_IN_LIBRARY)
+    return Classification(("SL309",), sentence, remedy=_ONE_FUNCTION)
 
 
 def _differ_in_functions_alone(entry: CompileFacts, call: CompileFacts) -> bool:
@@ -323,7 +327,7 @@ def _object_type(item: Violation, name: str, entry: CompileFacts, call: CompileF
         return Classification((code,), f"{name} changed {how}", remedy=ONE_GRAPH_MODULE)
     if code == "SL310" and not after and "<locals>" in before:  # each call of the function around it makes one
         return Classification((code,), f"{name} changed {how}", remedy=SAME_CLASS)
-    if code == "SL310" and _is_passed_by_library(item, call):
+    if code == "SL310" and is_passed_by_library(item, entry, call):
         return Classification((code,), f"{name} changed {how}", verdict=Verdict.JUSTIFIED, remedy=_FOR_LIBRARY)
     if code == "SL310" and _is_called(item, name) and "." in before and "." in after:  # types without a module are built in
         return Classification((code,), f"{name} changed {how}", verdict=Verdict.JUSTIFIED, remedy=_EACH_CALLED_CLASS)
@@ -351,12 +355,13 @@ def _is_weak_reference(source: str, known: CompileFacts) -> bool:
     return known.types.get(Source(source), "").startswith("weakref.")
 
 
-def _is_passed_by_library(item: Violation, call: CompileFacts) -> bool:
+def is_passed_by_library(item: Violation, entry: CompileFacts, call: CompileFacts) -> bool:
     """Whether an object is the argument of a function of a library that code of a library calls, which the user passes nothing to."""
     recorded = call.compile.recorded_callers or call.compile.stack.frames[:-1]
     callers = [frame for frame in recorded if not frame.passes_on]  # as what torch.compile returned does, which the user may call
     is_argument = item.source.is_argument and Described.TENSOR not in (item.expected, item.actual)
-    return is_argument and bool(callers) and is_library(call.compile.metrics.code_file) and is_library(callers[-1].file)
+    file = call.compile.metrics.code_file or entry.compile.metrics.code_file  # of a refused call none is recorded
+    return is_argument and bool(callers) and is_library(file) and is_library(callers[-1].file)
 
 
 def attributes(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
