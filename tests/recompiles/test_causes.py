@@ -422,6 +422,18 @@ def test_a_size_that_a_static_partner_pins_is_marked_with_it() -> None:
     assert recompile.verdict is Verdict.MARKING
 
 
+def test_a_loop_needs_a_number_whatever_else_has_it() -> None:
+    """As that over the channels, with a scale for each."""
+    first, second = (tensor(rows, source="L['scale']") for rows in (10, 12))
+    line = {"filename": 0, "line": 8, "name": "f", "loc": "for i in range(x.size(0)):"}
+    pinned = {"symbol": "s77", "sources": ["L['x'].size()[0]"], "value": "12", "user_stack": [line]}
+    made = trace(compiled("0/0", tensor(10, 8), first))
+    made += compiled("0/1", tensor(12, 8), second, symbols=(("s77", "12", "L['x'].size()[0]"),), specializations=(pinned,))
+    (of_x,) = [cause for cause in last_recompile(made).causes if cause.source == "L['x']"]
+    assert (of_x.codes, of_x.sentence.endswith("needs the exact value")) == (("SL101", "SL201"), True)
+    assert last_recompile(made).verdict is not Verdict.MARKING
+
+
 def test_a_size_is_tied_to_a_tensor_that_the_entry_was_not_called_with() -> None:
     """Weights that were None: marking alone saves nothing, and no line needs the exact value."""
     pinned = {"symbol": "s77", "sources": ["L['x'].size()[0]"], "value": "12"}
@@ -2605,6 +2617,31 @@ def test_the_function_in_which_the_graph_broke_is_the_one_that_was_passed(
         made += compiled(f"0/{number}", tensor(10, 8), guards=guards, graph="")
     assert (only(made).sentence, last_recompile(made).verdict) == (sentence, verdict)
     assert ("define the function once" in only(made).own_remedy) is (verdict is Verdict.CODE)
+
+
+@pytest.mark.parametrize(
+    ("caller", "value", "of_class"),
+    [
+        ("/usr/lib/python3.11/copy.py", "accept one graph for each value: library code", "accept one graph for each class: library code"),
+        (MODEL, "", ""),
+    ],
+)
+def test_what_a_library_passes_to_its_own_function_is_not_moved_out_of_it(caller: str, value: str, of_class: str) -> None:
+    """A text, and the class of a refused call, whose stack is not recorded."""
+    file = "/usr/lib/python3.11/inspect.py"
+    made = []
+    for number, text in enumerate("ab"):
+        where = {"id": f"0/{number}", "process": make.PROCESS}
+        guards = guard_tree(tensor_match(), equals_match("L['attr']", text, "str"), a_class("app.A", 7))
+        reasons = ["0/0: L['attr'] == 'a'"] if number else ()
+        whole = compiled(f"0/{number}", tensor(10, 8), guards=guards, reasons=reasons, name="getattr_static", file=file, line=104)
+        start = make.dynamo_start("getattr_static", 104, file, caller=caller, **where)
+        made.append(whole.replace(make.dynamo_start("getattr_static", 104, file, call=20, **where), start))
+    last = make.refused("0/1", "0/0: ___check_obj_id(k, 7), type=<class 'app.A'>")
+    causes = only(trace(*made)), only(trace(made[0], last))
+    assert [cause.codes for cause in causes] == [("SL311",), ("SL311",)]
+    for cause, remedy in zip(causes, (value, of_class), strict=True):
+        assert (cause.own_remedy.startswith(remedy), bool(cause.own_remedy)) == (True, bool(remedy))
 
 
 SKIPPED = """Graph break in user code at {file}:3140

@@ -160,7 +160,8 @@ def _identity(item: Violation, name: str, entry: CompileFacts, call: CompileFact
     if expected.startswith(THE_CLASS):
         before = short_type(expected.removeprefix(THE_CLASS))
         if not str(item.actual).startswith(THE_CLASS):
-            remedy = SAME_CLASS if "<locals>" in expected else ""  # each call of the function around it makes one
+            by_library = _CLASS_FOR_LIBRARY if is_passed_by_library(item, entry, call) else ""
+            remedy = SAME_CLASS if "<locals>" in expected else by_library  # each call of the function around it makes one
             return Classification(("SL311",), f"{name} was the class {before} and has changed", remedy=remedy)
         after = short_type(str(item.actual).removeprefix(THE_CLASS))
         if before == after:
@@ -357,11 +358,11 @@ def _is_weak_reference(source: str, known: CompileFacts) -> bool:
 
 def is_passed_by_library(item: Violation, entry: CompileFacts, call: CompileFacts) -> bool:
     """Whether an object is the argument of a function of a library that code of a library calls, which the user passes nothing to."""
-    recorded = call.compile.recorded_callers or call.compile.stack.frames[:-1]
+    known = call if call.compile.stack.frames or call.compile.recorded_callers else entry  # of a refused call none is recorded
+    recorded = known.compile.recorded_callers or known.compile.stack.frames[:-1]
     callers = [frame for frame in recorded if not frame.passes_on]  # as what torch.compile returned does, which the user may call
     is_argument = item.source.is_argument and Described.TENSOR not in (item.expected, item.actual)
-    file = call.compile.metrics.code_file or entry.compile.metrics.code_file  # of a refused call none is recorded
-    return is_argument and bool(callers) and is_library(file) and is_library(callers[-1].file)
+    return is_argument and bool(callers) and is_library(known.compile.metrics.code_file) and is_library(callers[-1].file)
 
 
 def attributes(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:

@@ -32,7 +32,7 @@ def pinned(item: Violation, source: str, entry: CompileFacts, call: CompileFacts
         return ("SL103",), f"; {shared}, and {line} needs the exact value of that one"
     values = integer(str(item.expected)), integer(str(item.actual))
     partners = tied_to(key=item.key, values=values, pin=pin_of(source, specialization), known=known, entry=entry, call=call)
-    if partners:
+    if partners and not _is_unrolled(specialization):  # a loop needs the number, whatever else has it
         new = tuple([f"{tensor.source.display_name}.size[" for tensor in call.tensors_not_in(entry)])
         which = "which is static: mark that too" if len(partners) == 1 else "which are static: mark these too"
         if any(name.startswith(new) for name in partners):
@@ -76,9 +76,15 @@ def remedy_of_pin(source: str, entry: CompileFacts, call: CompileFacts) -> str:
     frames = item.user_stack.frames if item else ()
     if item is None or not frames:
         return ""
-    if is_library(frames[-1].file) and _OVER_RANGE.search(frames[-1].code):
+    if is_library(frames[-1].file) and _is_unrolled(item):
         return _UNROLLED
     return _OF_VMAP if _is_pinned_by_vmap(item) else ""
+
+
+def _is_unrolled(item: Specialization) -> bool:
+    """Whether a loop over a range pinned it."""
+    frames = item.user_stack.frames
+    return bool(frames) and _OVER_RANGE.search(frames[-1].code) is not None
 
 
 def _is_pinned_by_vmap(item: Specialization) -> bool:

@@ -5,7 +5,7 @@ import re
 from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.classification.floats import float_value, is_compared_with_tensor, not_a_number
-from shapelog.recompiles.classification.objects import shown_object
+from shapelog.recompiles.classification.objects import is_passed_by_library, shown_object
 from shapelog.recompiles.classification.pins import ZERO_OR_ONE, is_of_zero_or_one, pinned
 from shapelog.recompiles.classification.result import Classification, Classifier, code_of, short_type
 from shapelog.recompiles.classification.tensors import INNER, inner_tensors
@@ -25,6 +25,7 @@ _OF_INSTANCE = (
     "leave the value out of the compiled code if it only names the object; if not, each instance needs its own graph: "
     "raise the recompile limit above the number of instances"
 )
+_VALUE_FOR_LIBRARY = "accept one graph for each value: library code calls this function with several"
 _SET_BEFORE = "set {} to {} before the first call"
 # A path with a number in it, or a pair of a number and a name.
 _WITH_NUMBER = re.compile(r"'(?=[^']*\d)[\w-]{1,80}(?:[./][\w-]{1,80}){1,40}'|\(\d{1,9}, '[^',]{1,80}'\)|\('[^',]{1,80}', \d{1,9}\)")
@@ -66,7 +67,8 @@ def value(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -
     after = after or _OTHER_BOOL.get(before, "")
     was, is_now = around_difference(before, after, LONGEST_VALUE), around_difference(after, before, LONGEST_VALUE)
     sentence = f"{name} changed from {was} to {is_now}" if after else f"{name} was {was} and has changed"
-    return Classification(("SL311",), sentence, remedy=_OF_INSTANCE if _names_instance(item.source, before) else "")
+    by_library = _VALUE_FOR_LIBRARY if is_passed_by_library(item, entry, call) else ""
+    return Classification(("SL311",), sentence, remedy=_OF_INSTANCE if _names_instance(item.source, before) else by_library)
 
 
 def _sets_it_itself(item: Violation, entry: CompileFacts) -> bool:
