@@ -3,7 +3,7 @@
 import re
 
 from shapelog.model.compile import resumed_by
-from shapelog.reading.payloads.properties import Kind
+from shapelog.reading.payloads.properties import GRAD_MODE, Kind
 from shapelog.reading.payloads.source_names import Source, display_text
 from shapelog.recompiles.classification import containers, objects, shape_guards, sizes, state, tensors, values
 from shapelog.recompiles.classification.result import Classification, Classifier, code_of, have_other_graphs
@@ -22,6 +22,10 @@ _FIXED_PARAMETER = (
 _WITH_GRADIENTS = (
     "accept two graphs: in some calls gradients flow back through this tensor, and detach() would stop them; "
     "calling requires_grad_() on it in the other calls lets them share a graph"
+)
+_WITHOUT_GRADIENTS = (
+    "grad mode is off in these calls, so that no gradient flows back through this tensor: detach() it before the call, "
+    "or compute it with grad mode off, too"
 )
 _PERHAPS_WITH_GRADIENTS = (
     "give the tensor the same requires_grad in every call: detach() it where no gradient has to flow back through it, "
@@ -72,10 +76,18 @@ def _of_gradients(found: Classification, item: Violation, entry: CompileFacts, c
         return found._replace(remedy=_FIXED_PARAMETER)
     tensors = [compile.input(item.source) for compile in (entry, call)]
     if any(tensor and tensor.has_history for tensor in tensors):
+        if _has_grad_mode_off(entry) and _has_grad_mode_off(call):
+            return found._replace(remedy=_WITHOUT_GRADIENTS)
         return found._replace(verdict=Verdict.JUSTIFIED, remedy=_WITH_GRADIENTS)
     is_known = all(tensor and tensor.is_leaf is not None for tensor in tensors)
     was_asked = any(compile.backward for compile in (entry.compile, call.compile))  # perhaps for the gradient of this very tensor
     return found if is_known and not was_asked else found._replace(remedy=_PERHAPS_WITH_GRADIENTS)
+
+
+def _has_grad_mode_off(known: CompileFacts) -> bool:
+    """Whether a call was made with grad mode off, which its code did not turn on again for a gradient of its own."""
+    guards = known.compile.guards
+    return guards is not None and guards.facts.get((Source(), GRAD_MODE)) is False and not known.compile.backward
 
 
 def _of_break(found: Classification, item: Violation, entry: CompileFacts, call: CompileFacts) -> Classification:

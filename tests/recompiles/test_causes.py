@@ -3082,6 +3082,25 @@ def test_a_tensor_that_gradients_flow_through_is_not_detached(is_leaf: bool | No
     assert remedy in (cause.own_remedy or cause.rule.remedy)
 
 
+@pytest.mark.parametrize(
+    ("modes", "verdict", "remedy"),
+    [
+        ((False, False), Verdict.CODE, "grad mode is off in these calls, so that no gradient flows back"),
+        ((True, True), Verdict.JUSTIFIED, "accept two graphs"),
+    ],
+    ids=["off", "on"],
+)
+def test_no_gradient_flows_through_a_tensor_with_grad_mode_off(modes: tuple[bool, bool], verdict: Verdict, remedy: str) -> None:
+    first, second = (guard_tree(global_state(grad_mode=mode), tensor_match()) for mode in modes)
+    made = trace(
+        compiled("0/0", tensor(10, 8, requires_grad=False, is_leaf=True), guards=first),
+        compiled("0/1", tensor(10, 8, requires_grad=True, is_leaf=False), guards=second),
+    )
+    cause = only(made)
+    assert (cause.codes, cause.verdict) == (("SL302",), verdict)
+    assert cause.own_remedy.startswith(remedy)
+
+
 def test_a_tensor_whose_gradient_may_have_been_computed_is_not_detached() -> None:
     first = compiled("0/0", tensor(10, 8, requires_grad=False, is_leaf=True))
     second = compiled("0/1", tensor(10, 8, requires_grad=True, is_leaf=True))
