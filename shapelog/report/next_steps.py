@@ -50,7 +50,7 @@ def next_steps(found: Alerts) -> tuple[NextStep, ...]:
     # Sizes that differ across ranks are marked by the same list.
     steps = marks + [step for step in rank_steps(report.findings) if not (marks and step.rules[0].verdict is Verdict.MARKING)]
     run = StepSources(found)
-    by_kind = _with_failures_at_breaks(grouped(found.alerts, lambda alert: _key(run, alert)))
+    by_kind = _with_failures_at_breaks(_one_for_each_line(grouped(found.alerts, lambda alert: _key(run, alert))))
     broken = (alert for kind, members in by_kind.items() if kind and kind[0] is StepKind.GRAPH_BREAK for alert in members)
     resumed = frozenset(run.resumed.after(broken))
     for kind, alerts in by_kind.items():
@@ -65,6 +65,20 @@ def next_steps(found: Alerts) -> tuple[NextStep, ...]:
     useful = [step for step in steps if step.saving.is_any or step.kind in (StepKind.RANKS, StepKind.EXPORT)]
     notable = COSTLY * report.summary.seconds
     return tuple(sorted(useful, key=lambda step: _rank(step, notable)))
+
+
+def _one_for_each_line(by_kind: Mapping[_Key, list[Alert]]) -> Mapping[_Key, list[Alert]]:
+    """The same, code that failed to compile at the same line for the same reason together, be there more hints for a part of it."""
+    found: dict[_Key, list[Alert]] = {}
+    at_line: dict[tuple[object, str], _Key] = {}
+    for key, alerts in by_kind.items():
+        failed = alerts if key and key[0] is StepKind.FAILURE else ()
+        stopped = [alert for alert in failed if any(message.stack for message in alert.messages)]
+        lines = [(line, _reason(alert)) for alert in stopped for line in innermost(alert)]
+        first = next((at_line[line] for line in lines if line in at_line), key)
+        at_line |= dict.fromkeys((line for line in lines if line not in at_line), first)
+        found.setdefault(first, []).extend(alerts)
+    return found
 
 
 def _with_failures_at_breaks(by_kind: Mapping[_Key, list[Alert]]) -> Mapping[_Key, list[Alert]]:

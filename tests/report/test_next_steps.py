@@ -538,6 +538,43 @@ def test_a_break_step_names_the_line_of_a_library_that_broke_the_graph(file: str
     assert step.title == f"Remove the graph break in f: Data-dependent branching{where}"
 
 
+@pytest.mark.parametrize(
+    ("path", "title"),
+    [
+        (
+            "/opt/venv/lib/python3.11/site-packages/models/moe.py",
+            "Backend compiler exception in library code, h (moe.py:5), keeps f and g from compiling: change the code that leads there, "
+            "or wrap it in torch.compiler.disable",
+        ),
+        (make.MODEL, "Fix the compile error in h (model.py:5), which keeps f and g from compiling: Backend compiler exception"),
+    ],
+    ids=["of a package", "of the user"],
+)
+def test_of_code_that_failed_in_turn_the_innermost_has_the_error(path: str, title: str) -> None:
+    """Each function runs in Python after it failed, and calls the next, which is compiled by itself."""
+    made = make.trace(make.strings(path, first=7))
+    for number, name in enumerate("fgh"):
+        callers = [{"line": 9, "name": other, "filename": 7} for other in "fgh"[:number]]
+        stack = [{"line": 20, "name": "main", "filename": 1}, *callers, {"line": 5, "name": name, "filename": 7}]
+        made += make.record("dynamo_start", {"stack": stack}, id=f"{number}/0")
+        failed = {**make.FAILED, "fail_reason": "Backend compiler exception\n  Explanation: It failed.\n"}
+        made += make.metrics(f"{number}/0", co_name=name, co_filename=path, co_firstlineno=5, **failed)
+    (step,) = steps_of(make.report(made))
+    assert step.title == title
+
+
+def test_code_that_failed_at_one_line_for_one_reason_has_one_step() -> None:
+    library = "/opt/venv/lib/python3.11/site-packages/models/norm.py"
+    lines = f'  File "{make.MODEL}", line 20, in f\n    h = g(h)\n  File "{library}", line 7, in inverse\n    if name.startswith("a"):\n'
+    made = make.trace()
+    for name, hint in (("f", ""), ("g", "  Hint: Move the context manager.\n")):
+        reason = f"Unsupported method call\n  Hint: Avoid calling it.\n{hint}\nfrom user code:\n{lines}"
+        made += make.compile("0/0" if name == "f" else "1/0", make.tensor(10, 8), name=name, **{**make.FAILED, "fail_reason": reason})
+    (step,) = steps_of(make.report(made))
+    assert step.title.startswith("Unsupported method call in library code (norm.py:7) keeps f and g from compiling")
+    assert step.hints == ("Avoid calling it.", "Move the context manager.")
+
+
 def test_in_a_loop_a_function_that_is_not_compiled_breaks_the_graph_too() -> None:
     library = "/opt/venv/lib/python3.11/site-packages/flows/norm.py"
     loop = "*** While handling this graph break, another graph break occurred: ***\n\ngraph break in loop\n"

@@ -143,6 +143,13 @@ def failure_step(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
         is_in_loop = any(message.is_in_loop for alert in alerts for message in alert.messages)
         title = f"{_title_of(alerts[0])} in library code ({line}) keeps {subject} from compiling: change the code that leads there"
         title += " (in this loop, torch.compiler.disable does not help)" if is_in_loop else ", or wrap it in torch.compiler.disable"
+    elif not settings and (inner := _innermost_code(alerts)):
+        at = f"{inner.code.title} ({file_name(inner.code.first.file)}:{inner.code.first.line})"
+        subject = subject_of_alerts([alert for alert in alerts if alert is not inner])
+        title = f"Fix the compile error in {at}, which keeps {subject} from compiling: {_title_of(inner)}"
+        if inner.code.first.is_library:
+            title = f"{_title_of(inner)} in library code, {at}, keeps {subject} from compiling: change the code that leads there"
+            title += ", or wrap it in torch.compiler.disable"
     if _title_of(alerts[0]).endswith(LOST_EXCEPTION):
         where = "" if subject == UNNAMED_CODE else f" in {subject}"
         title = f"Find and fix the error{where}: its exception is missing from the log"
@@ -160,6 +167,21 @@ def failure_step(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
         confidence=confidence,
         text=settings,
     )
+
+
+def _innermost_code(alerts: Sequence[Alert]) -> Alert | None:
+    """Of code that failed in the same words, each called by the code before, the last one, which has the error; None for any other.
+
+    A function that failed runs in Python, and what it calls is compiled by itself. ``alerts`` have no line at which Dynamo stopped.
+    """
+    found = alerts[0]
+    for alert in alerts[1:]:
+        own = (found.code.first.file, found.code.first.name)
+        calls = (line for item in alert.occurrences[:1] for line in item.compile.stack.frames[:-1])
+        if any((line.file, line.name) == own for line in calls):
+            found = alert
+    has_line = any(message.stack for alert in alerts for message in alert.messages)
+    return found if found is not alerts[0] and not has_line and _title_of(found) == _title_of(alerts[0]) else None
 
 
 def skipped_steps(run: StepSources) -> Iterator[NextStep]:
