@@ -575,6 +575,18 @@ def test_code_that_failed_at_one_line_for_one_reason_has_one_step() -> None:
     assert step.hints == ("Avoid calling it.", "Move the context manager.")
 
 
+def test_a_break_in_generated_code_has_no_line_to_change() -> None:
+    code = "<@checked(models.Net.forward) at 0x7f3fe3125b20>"
+    for text, where, level in (("", " in generated code (<@checked(models.Net.forward)>)", "low"), ("    y = f(x)\n", "", "medium")):
+        lines = f'  File "{make.MODEL}", line 79, in f\n    y = model(x)\n  File "{code}", line 7, in forward\n{text}'
+        reason = "Graph Break Reason: Attempted to call function marked as skipped\n  Explanation: It is a builtin.\n  Hint: Leave it out.\n"
+        record = f"Graph break in user code at {code}:7\n{reason}User code traceback:\n{lines}"
+        made = make.trace(make.artifact("dynamo_graph_break_reason", record, id="0/0"), make.compile("0/0", make.tensor(10, 8)))
+        (step,) = steps_of(make.report(made + make.compile("1/0", make.tensor(10, 8), name="torch_dynamo_resume_in_f_at_79")))
+        assert step.title == f"Remove the graph break in f: Attempted to call function marked as skipped{where}"
+        assert step.confidence.level == level
+
+
 def test_in_a_loop_a_function_that_is_not_compiled_breaks_the_graph_too() -> None:
     library = "/opt/venv/lib/python3.11/site-packages/flows/norm.py"
     loop = "*** While handling this graph break, another graph break occurred: ***\n\ngraph break in loop\n"

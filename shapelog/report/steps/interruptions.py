@@ -31,6 +31,7 @@ _NUMBERS_OF_DATA, _AS_LIST, _AS_NUMBER = "torch._dynamo.config.capture_scalar_ou
 # An operator that was passed a tensor where it takes a number. Of 21 that break the graph, 5 raise an ``InternalTorchDynamoError`` with
 # that setting, such as ``torch.nn.functional.pad``; what ``.item()`` returns can be passed to all of these (torch 2.13).
 _TAKES_A_NUMBER = "Data dependent operator"
+_AT_ADDRESS = re.compile(r" at 0x[0-9a-f]{1,16}(?=>)")
 # A title that is longer than this ends with its first sentence.
 _LONG_TITLE = 120
 _SHORTEST_SENTENCE = 20
@@ -59,7 +60,9 @@ def graph_break_step(run: StepSources, found: Sequence[Alert]) -> NextStep:
     first = next((alert for alert in alerts if alert.code not in codes), alerts[0])  # the others break only because this one does
     line = _line_of_library(first)
     own = f"{file_name(first.source_line.file)}:{first.source_line.line}" if first.source_line else ""
-    what = f"{_title_of(first)}{f' in library code ({line})' if line not in ('', own) else ''}"
+    generated = _generated_code(first)
+    where_of = f" in library code ({line})" if line not in ("", own) else f" in generated code ({generated})" if generated else ""
+    what = f"{_title_of(first)}{where_of}"
     places = {alert.source_line for alert in alerts}
     which = "the graph break" if len(places) == 1 else f"{len(places)} graph breaks"
     where = f" in {first.title}" if len({alert.title for alert in alerts}) == 1 or len(places) == 1 else ""
@@ -67,6 +70,8 @@ def graph_break_step(run: StepSources, found: Sequence[Alert]) -> NextStep:
     stake = max(middle(saved), _seconds_in_vain(run, failed))
     title = f"Remove {which}{where}{keeps}: {what}"
     confidence, settings = _cure(alerts)
+    if generated and not settings:
+        confidence = Confidence("low", "code that a library generates while the program runs has no line to change")
     step = step_of(kind=StepKind.GRAPH_BREAK, title=title, alerts=found, saving=saving, stake=stake, confidence=confidence, text=settings)
     return replace(step, hints=tuple(dict.fromkeys(_hints(alerts))))  # what a failure has besides is no way to remove the break
 
@@ -228,6 +233,16 @@ def _line_of_library(alert: Alert) -> str:
     stack = next((message.stack for message in alert.messages if message.stack), ())
     innermost = next((frame for frame in reversed(stack) if not is_torch(frame.file)), None)
     return f"{file_name(innermost.file)}:{innermost.line}" if innermost and is_library(innermost.file) else ""
+
+
+def _generated_code(alert: Alert) -> str:
+    """The name of code without a file and without lines, as a decorator makes it, ``<@checked(f)>``; "" for any other code.
+
+    The cells of a notebook have lines.
+    """
+    stack = next((message.stack for message in alert.messages if message.stack), ())
+    is_generated = stack and stack[-1].file.startswith("<") and not stack[-1].code
+    return _AT_ADDRESS.sub("", stack[-1].file) if is_generated else ""
 
 
 def _own_error(alert: Alert) -> str:
