@@ -579,7 +579,7 @@ def test_a_break_in_generated_code_has_no_line_to_change() -> None:
     code = "<@checked(models.Net.forward) at 0x7f3fe3125b20>"
     for text, where, level in (("", " in generated code (<@checked(models.Net.forward)>)", "low"), ("    y = f(x)\n", "", "medium")):
         lines = f'  File "{make.MODEL}", line 79, in f\n    y = model(x)\n  File "{code}", line 7, in forward\n{text}'
-        reason = "Graph Break Reason: Attempted to call function marked as skipped\n  Explanation: It is a builtin.\n  Hint: Leave it out.\n"
+        reason = "Graph Break Reason: Attempted to call function marked as skipped\n  Explanation: A builtin.\n  Hint: Leave it out.\n"
         record = f"Graph break in user code at {code}:7\n{reason}User code traceback:\n{lines}"
         made = make.trace(make.artifact("dynamo_graph_break_reason", record, id="0/0"), make.compile("0/0", make.tensor(10, 8)))
         (step,) = steps_of(make.report(made + make.compile("1/0", make.tensor(10, 8), name="torch_dynamo_resume_in_f_at_79")))
