@@ -24,14 +24,17 @@ _OUT_OF_RANGE = re.compile(
     r" satisfy the generated guard (?P<guard>.*?)(?=\.?(?: +-? ?(?:Not all|You marked|Suggested fixes)|\s*$)|\. )"
 )
 _EXCLUDED = re.compile(r"(\S{1,200}) != (\d{1,18})")
+REQUIRES = ", but the code only accepts sizes with "
 HAS_OWN_GRAPH, TREATED_APART = ", which always has a graph of its own", ", which the code treats apart"
-_BOUND = re.compile(r"(?:(?P<least>\d{1,18}) (?P<above><=?) )?(?P<name>[^<>=!]+?)(?: (?P<below><=?) (?P<most>\d{1,18}))?")
+_BOUND = re.compile(r"(?:(?P<least>\d{1,18}) (?P<above><=?) )?(?P<name>[^<>=!]+?)(?: (?P<below><=?) (?P<most>\d{1,19}))?")
+# From here on, PyTorch means that there is no largest size.
+_UNLIMITED = 2**62
 
 
 def violated(text: str) -> str:
     """What was marked or declared as dynamic, and what the code makes of it; "" where it is another condition that is violated."""
     text = " ".join(text[:_LONGEST_VIOLATION].split())
-    fixed = grouped(_FIXED_DIM.finditer(text), lambda item: (_how(item["named"] or ""), item["value"]))
+    fixed = grouped(_FIXED_DIM.finditer(text), lambda item: (_how(item["marked"] or item["named"] or ""), item["value"]))
     clauses = []
     for (how, value), items in fixed.items():
         names = enumerated(list(dict.fromkeys(_dim(item["marked"] or item["relaxed"] or item["named"]) for item in items)))
@@ -44,7 +47,7 @@ def violated(text: str) -> str:
 
 
 def _narrower(found: re.Match[str]) -> str:
-    """What the code allows of a range that was marked or declared; "" where the guard is about more than this one size."""
+    """What the code allows of a range that was marked or declared; "" where it is no range, and the size has no name."""
     name, _, source = found["named"].partition(" = ")
     marked = _bounds(found["range"], {name, source})
     if (excluded := _EXCLUDED.fullmatch(found["guard"].strip())) and excluded[1] in (name, source):
@@ -52,6 +55,8 @@ def _narrower(found: re.Match[str]) -> str:
         apart = HAS_OWN_GRAPH if int(excluded[2]) < _SMALLEST_DYNAMIC else TREATED_APART
         return f"{what}{apart}: {_without(int(excluded[2]), marked or (None, None))}"
     allowed = _bounds(found["guard"], {name, source})
+    if allowed is None and marked is not None and source:
+        return f"{_dim(found['named'])} is {_how(found['named'])} as dynamic{REQUIRES}{found['guard'].strip()}"
     if marked is None or allowed is None:
         return ""
     wanted = [f"{limit}={known}" for limit, known, before in zip(("min", "max"), allowed, marked, strict=True) if known != before]
@@ -85,7 +90,7 @@ def _bounds(text: str, names: Collection[str]) -> tuple[int | None, int | None] 
         if found["least"]:
             number = int(found["least"]) + (found["above"] == "<")
             least = number if least is None else max(least, number)
-        if found["most"]:
+        if found["most"] and int(found["most"]) < _UNLIMITED:
             number = int(found["most"]) - (found["below"] == "<")
             most = number if most is None else min(most, number)
     return least, most
@@ -94,7 +99,7 @@ def _bounds(text: str, names: Collection[str]) -> tuple[int | None, int | None] 
 def _how(named: str) -> str:
     """A dim of ``dynamic_shapes`` has a name of its own; one that ``mark_dynamic`` marked has its source in place of that."""
     name, _, source = named.partition(" in the specified range")[0].partition(" = ")
-    return "declared" if source and name != source else "marked"
+    return "declared" if (source and name != source) or name.isidentifier() else "marked"
 
 
 def _dim(text: str) -> str:

@@ -15,7 +15,7 @@ from shapelog.reading.payloads.compiler_messages import (
     CompilerMessage,
     raised_by,
 )
-from shapelog.reading.payloads.constraint_violations import HAS_OWN_GRAPH, TREATED_APART
+from shapelog.reading.payloads.constraint_violations import HAS_OWN_GRAPH, REQUIRES, TREATED_APART
 from shapelog.reading.payloads.cuda_graphs import CudaGraphEvent, CudaGraphMessage, cuda_graph_message
 from shapelog.reading.payloads.source_names import Source, is_dynamo, is_library
 from shapelog.reading.records import StackFrame
@@ -30,6 +30,10 @@ from shapelog.text import enumerated, file_name
 _FAILED, _CONFLICT = RULES["SL403"], RULES["SL203"]
 _DECLARED = "declare it as Dim.AUTO or with this size, or change the line that requires a fixed size"
 _LARGER_EXAMPLE = "export with an example input whose size is 2 or more there, as sizes 0 and 1 are always fixed"
+_DECLARED_AUTO = "declare it as Dim.AUTO, or change the line that requires this"
+_MARKED_MAYBE = "use torch._dynamo.maybe_mark_dynamic, or change the line that requires this"
+# Where PyTorch only suggests to declare that size.
+_DECLARED_BUT_FIXED = re.compile(r" declared as dynamic, but the code fixes ")
 _FIXED_TO_ONE = re.compile(r"\bfixes (?:it|them) to [01]$")
 _DECLARED_RANGE = "declare this range, or Dim.AUTO, or change the line that requires it"
 _WIDER_RANGE = "mark or declare a range with this size in it, or bring the input to a size within the range"
@@ -223,7 +227,7 @@ def _failure(frame: Frame, compile: Compile, earlier: EarlierSymbols, has_code: 
     message = compile.failure
     if contradicts_mark and (too_small := _outside_of_mark(compile, earlier)):
         message = message._replace(title=too_small)
-    if _is_own_init(message):
+    if _is_own_init(message) or (contradicts_mark and _DECLARED_BUT_FIXED.search(message.title)):
         message = message._replace(hints=())
     overwritten = _overwritten(compile)
     if overwritten is not None:
@@ -293,6 +297,8 @@ def _what_to_do(message: CompilerMessage, reason: str, contradicts_mark: bool) -
         is_declared = " declared " in message.title
         if any(words in message.title for words in (" but the code only allows ", HAS_OWN_GRAPH, TREATED_APART)):
             return _DECLARED_RANGE if is_declared else _MARKED_RANGE
+        if REQUIRES in message.title:
+            return _DECLARED_AUTO if is_declared else _MARKED_MAYBE
         if is_declared and _FIXED_TO_ONE.search(message.title):
             return f"{_LARGER_EXAMPLE}; otherwise {_DECLARED}"
         return _DECLARED if is_declared else ""

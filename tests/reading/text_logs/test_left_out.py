@@ -114,14 +114,14 @@ def test_a_message_that_a_docstring_broke_twice_is_whole(margin: str, tmp_path: 
     assert found.sentence.endswith("to be XLA tensors. Element at index 0 is not an XLA tensor. Got: XLAFloatType")
 
 
-def test_a_violation_that_export_raises_is_about_the_mark(tmp_path: Path) -> None:
+def test_a_violation_that_export_raises_is_about_the_declaration(tmp_path: Path) -> None:
     text = (
         "torch._dynamo.exc.UserError: Constraints violated (L)!\n"
         "  - You marked L as dynamic but your code specialized it to be a constant (64).\n"
     )
     (found,) = failures(text, tmp_path)
-    assert found.sentence.endswith("failed to compile: L is marked as dynamic, but the code fixes it to 64")
-    assert found.remedy.startswith("use torch._dynamo.maybe_mark_dynamic, or change the line that requires a fixed size")
+    assert found.sentence.endswith("failed to compile: L is declared as dynamic, but the code fixes it to 64")
+    assert found.remedy.startswith("declare it as Dim.AUTO or with this size, or change the line that requires a fixed size")
 
 
 @pytest.mark.parametrize("error", ["AssertionError: Device npu not supported", "RuntimeError: Unsupported device type: npu"])
