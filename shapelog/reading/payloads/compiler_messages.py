@@ -106,7 +106,7 @@ _CALL = re.compile(r"call_function BuiltinVariable\((\w{1,80})\) \[(?:(?:Constan
 # A function that is no Python code, as torch 2.2 to 2.7 name it, with advice for each kind that it may be.
 UNSUPPORTED_BUILTIN = re.compile(
     r"(?:Graph break due to unsupported (?:Python )?builtin|Dynamo does not know how to trace the builtin) "
-    r"`?(?P<name>(?:<[^<>\n`]{1,40}>)?[^\s`]*[^\s`.])[.`]*\s"
+    r"`?(?P<name>(?:<[^<>\n`]{1,40}>)?[^\s`]*[^\s`.])[.`]*(?:\s|$)"
 )
 # The same of the function that breaks the graph, until torch 2.5, in 2.0 in another file; from 2.8 on with this hint.
 _ON_PURPOSE = re.compile(r"(?:call_function|skip function) graph_break in (?:file|skip_files) \S*_dynamo[/\\](?:decorators|__init__)\.py")

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from shapelog.reading.payloads.compiler_messages import LOST_REASON, UNSUPPORTED_BUILTIN, compiler_message, exception_chain
 from shapelog.reading.payloads.source_names import is_dynamo
 from shapelog.reading.text_logs.failures import NOT_CONVERTED, raised_in
+from shapelog.reading.text_logs.message_kinds import SAID_BREAK
 from shapelog.reading.text_logs.messages import UNKNOWN_CODE, LoggedCode
 
 
@@ -55,7 +56,7 @@ def break_text(text: str) -> str:
     unset = _UNSET.match(text)
     old = _OLD_BREAK.match(text, unset.end() if unset else 0)
     if unset:
-        setting = f"Unsupported {unset['call'] or 'Tensor.item()'} call\n  Hint: Set {unset['setting']}"
+        setting = f"Unsupported {unset['call'] or 'Tensor.item()'} call\n  Hint: Set {unset['setting']} = True"
         return f"{setting}\n{_stack_of_old(old, text) if old else ''}"
     if old:
         return f"{old['reason'].strip() or raised or LOST_REASON}\n{_stack_of_old(old, text)}"
@@ -64,6 +65,12 @@ def break_text(text: str) -> str:
     if _IN_STACK.match(text):
         return f"{LOST_REASON}\n"
     return _DUPLICATE.sub(r"\1 ", text) if compiler_message(text).title else f"{LOST_REASON}\n{text}"
+
+
+def said_break(line: str) -> str:
+    """What a line quotes of the explanation of a graph break, without a heading, a class or a stack; "" for any other line."""
+    found = _SAID.search(line)
+    return found[0][found[0].index("Dynamo") :] if found else ""
 
 
 def has_cut_stack(text: str, file: str, line: str) -> bool:
@@ -87,6 +94,7 @@ def _stack_of_old(heading: re.Match[str], text: str) -> str:
 
 
 # Torch 2.0 and older have the first line of the stack on the one of the heading.
+_SAID = re.compile(SAID_BREAK)
 _INDENTED = re.compile(r"\s+graph break", re.I)
 _BEGINS_OLD = re.compile(r"\s*Graph break: \S")
 _ON_SAME_LINE = re.compile(r"^(\s*Graph break: [^\n]*\bfrom user code at)[ \t]+(?=File \")")
@@ -112,6 +120,6 @@ _OLD_BREAK = re.compile(
 _OF_ITEM = re.compile(r"^\s*Graph break from `Tensor\.item\(\)`(?!, consider)")
 _SETTING_OF_ITEM = "torch._dynamo.config.capture_scalar_outputs = True"
 _UNSET = re.compile(
-    r"(?:\s*Graph break from `(?P<call>[^`\n]{1,200})`, consider setting:\s*\n)?\s*(?P<setting>torch\._dynamo\.config\.\w+ = True)"
+    r"(?:\s*Graph break from `(?P<call>[^`\n]{1,200})`, consider setting:\s*\n)?\s*(?P<setting>torch\._dynamo\.config\.\w+) ?= ?True"
     r"(?:(?!\s{0,99}Graph break:)[^\n]*(?:\n|$))*"
 )

@@ -2,14 +2,31 @@
 
 _MODULE = r"torch\.(?:_dynamo|_inductor|fx|_subclasses|_functorch|_export)\."
 ANY_OF_MODULES = rf"{_MODULE}(?:\w{{1,80}}\.){{0,6}}[A-Z]\w{{0,80}}"
-NAMES = (
-    r"(?:BackendCompilerFailed|InternalTorchDynamoError|TorchRuntimeError|Unsupported|UserError|ConstraintViolationError|RecompileError"
-    r"|FailOnRecompileLimitHit|FailOnCacheLimitHit|RecompileLimitExceeded|CacheLimitExceeded|InductorError|LoweringException)"
+_CLASSES = (
+    "BackendCompilerFailed",
+    "InternalTorchDynamoError",
+    "TorchRuntimeError",
+    "Unsupported",
+    "UserError",
+    "ConstraintViolationError",
+    "RecompileError",
+    "FailOnRecompileLimitHit",
+    "FailOnCacheLimitHit",
+    "RecompileLimitExceeded",
+    "CacheLimitExceeded",
+    "InductorError",
+    "LoweringException",
 )
+NAMES = rf"(?:{'|'.join(_CLASSES)})"
 # Those that no other program has.
 OF_DYNAMO_ALONE = (
     r"(?:BackendCompilerFailed|InternalTorchDynamoError|TorchRuntimeError|FailOnRecompileLimitHit|FailOnCacheLimitHit"
-    r"|RecompileLimitExceeded|InductorError(?=: [A-Z])|ConstraintViolationError(?=: Constraints violated \())"
+    r"|RecompileLimitExceeded|InductorError(?=: [A-Z])|ConstraintViolationError(?=: (?:Constraints violated \(|You marked )))"
 )
 # A class of exceptions with its module, which is one wherever it is.
 QUALIFIED = rf"(?<![\w.]){_MODULE}(?:\w{{1,80}}\.){{1,6}}\w{{0,80}}(?:Error|Exception|Failed|Unsupported|Hit|Exceeded|SymNode)"
+
+
+def is_cut_name(name: str) -> bool:
+    """Whether a name is no more than the beginning of one, as where a text ends in it."""
+    return any(known.startswith(name) and known != name for known in _CLASSES)

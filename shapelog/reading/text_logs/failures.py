@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION, compiler_message, exception_chain, user_stack
 from shapelog.reading.payloads.source_names import is_library, is_torch
-from shapelog.reading.text_logs.exception_names import ANY_OF_MODULES, NAMES, OF_DYNAMO_ALONE, QUALIFIED
-from shapelog.reading.text_logs.joined import joined_parts
+from shapelog.reading.text_logs.exception_names import ANY_OF_MODULES, NAMES, OF_DYNAMO_ALONE, QUALIFIED, is_cut_name
+from shapelog.reading.text_logs.joined import end_of_parentheses, joined_parts, with_whole_operation
 from shapelog.reading.text_logs.lines.mentions import CLOSING, is_in_sentence
 from shapelog.reading.text_logs.lines.signs import USER_STACK
 from shapelog.reading.text_logs.message_kinds import BELOW_STACK, CHAINS
@@ -65,6 +65,9 @@ _ENDS_WITH_NOTE = re.compile(rf"^{BELOW_STACK}", re.M)
 _SHAPE_ENV = "PyTorch could not make the guards on sizes; most often a size is marked as dynamic that the code fixes"
 _LOST_VIOLATION = f"{_SHAPE_ENV} (SHAPE_ENV)"
 _LOWERING = "Error from lowering"
+# Below it, Inductor logs the kernel and what it was to be compiled for, and then the stack.
+_OF_KERNEL = "Triton compilation failed: "
+_OF_TRITON = re.compile(r"^(?:triton\.[\w.]{1,80}\.)?(\w{1,80}(?:Error|Exception|Resources): .*)", re.M | re.S)
 # The heading, and below it one condition on each line; a person may have written on below these, or quote one alone.
 _CONDITION = r"(?:Not all values|You marked|The values|The constraints)[^\n]*"
 _WRAPPED_CONDITION = (
@@ -77,9 +80,11 @@ _VIOLATED = re.compile(
 )
 _VIOLATED_ALONE = re.compile(
     r"Not all values of (?:RelaxedUnspecConstraint\(|\S{1,200} = )[^\n]{0,500}? are valid because [^\n]*"
+    r"|Not all values of \S{1,200} = [^\n]{1,200} in the specified range [^\n]{0,200}satisfy the generated guard [^\n]*"
     r"|You marked \S[^\n]{0,200} as dynamic\s{1,9}but\s{1,9}your\s{1,9}code\s{1,9}specialized\s[^()]{0,99}\([^()\n]{1,60}\)"
     r"(?:\.\s+If\s+you're\s+using\s+mark_dynamic,[^.]{1,200}\.|[^\n]*)"
 )
+_SUGGESTED = re.compile(r"^Suggested fixes:[ \t]*\n(?:[ \t]+\S[^\n]*(?:\n|$))+", re.M)
 # What is known by PyTorch's own words for it.
 _IN_OWN_WORDS = {
     "GuardOnDataDependentSymNode": re.compile(
@@ -93,7 +98,7 @@ _IN_OWN_WORDS = {
     ),
     "TritonMissing": re.compile(r"Cannot find a working triton installation[^\n]*"),
     "GPUTooOldForTriton": re.compile(r"Found [^\n]{1,200} which is too old to be supported by the triton GPU compiler[^\n]*"),
-    "TorchRuntimeError": re.compile(r"Dynamo failed to run FX node with fake tensors: (?:call_\w|\.{3} got \w).*", re.S),
+    "TorchRuntimeError": re.compile(r"Dynamo failed to run FX node with fake tensors:\s+(?:call_\w|\.{3} got \w).*", re.S),
 }
 # The class of any exception, perhaps behind words of the program's own.
 _CLASS = re.compile(r"\b[A-Z]\w{0,80}(?:Error|Exception): ")
@@ -233,22 +238,12 @@ def _end_of_quote(text: str, start: int, begin: int) -> int:
     if text.count("`", line, start) % 2:
         closing = text.find("`", begin, stop)
     elif start > line and text[start - 1] == "(":
-        closing = _end_of_parentheses(text, begin, stop)
+        closing = end_of_parentheses(text, begin, stop)
     else:
         marks = CLOSING.get(text[line:start].removesuffix(" ")[-1:], "")
         ends = [found.start() for found in _AFTER_MARK.finditer(text, begin, stop) if text[found.start()] in marks]
         closing = ends[0] if ends else -1
     return closing if closing >= 0 else len(text)
-
-
-def _end_of_parentheses(text: str, begin: int, stop: int) -> int:
-    """Where those close within ``stop`` that are open at ``begin``; -1 where they do not."""
-    depth = 1
-    for found in re.finditer(r"[()]", text[begin:stop]):
-        depth += 1 if found[0] == "(" else -1
-        if not depth:
-            return begin + found.start()
-    return -1
 
 
 def names_exception(line: str) -> bool:
@@ -277,15 +272,17 @@ def failure(lines: Iterable[str], is_logged: bool = False) -> FailureText | None
     text = "\n".join(lines)
     raised = [found for found in raised_in(text) if found.type not in _OF_ANY_PROGRAM or _OF_DYNAMO.search(text)]
     if not raised and (explained := _EXPLANATION.search(text)):  # from Explanation on, the message of an exception
-        return FailureText("Unsupported", explained["message"].rstrip(), _compiled_code(text), text)
+        return FailureText("Unsupported", with_whole_operation(explained["message"].rstrip()), _compiled_code(text), text)
     if not raised:
         return _nameless_failure(text, is_logged)
     last = raised[-1]
     message = _without_closing(_RANK_OF_LINE.sub(" ", _without_indent(text, last)))
-    message = _completed(message, text, last.start) if message else _cause(text)
+    message = _completed(with_whole_operation(message), text, last.start) if message else _cause(text) or _violation(text)
     if message.endswith("raised:") or (not message and _IPYTHON.match(text, last.start + len(last.type))):
         message = f"{message} {LOST_EXCEPTION}".strip()
     kind = last.type.rpartition(".")[2]
+    if last.begin == len(text) and not message and is_cut_name(kind):
+        kind, message, text = _ANY_TYPE, LOST_EXCEPTION, text[: last.start]
     if named := NOT_CONVERTED.search(text):
         code = _unconverted(named)
     else:
@@ -353,16 +350,15 @@ def _nameless_failure(text: str, is_logged: bool) -> FailureText | None:
     """A failure whose exception the text has lost, or never had."""
     if _ASSUMED.search(text):
         return None
-    if violated := _VIOLATED.search(text):
-        return FailureText(_VIOLATION, violated["all"].strip(), UNKNOWN_CODE, text)
-    if violated := _VIOLATED_ALONE.search(text):
-        return FailureText(_VIOLATION, _as_violation(violated), UNKNOWN_CODE, text)
+    if violation := _violation(text):
+        return FailureText(_VIOLATION, violation, UNKNOWN_CODE, text)
     for kind, words in _IN_OWN_WORDS.items():
         if found := words.search(text):
             end = _end_of_quote(text, found.start(), found.start())
             code = _compiled_code(text)
             caller = UNKNOWN_CODE if code.name else innermost_code(text.split("\n"))
-            return FailureText(kind, text[found.start() : min(found.end(), end)].strip(), code, text, caller)
+            message = with_whole_operation(text[found.start() : min(found.end(), end)].strip())
+            return FailureText(kind, message, code, text, caller)
     other = _cause(text)
     if guard := _GUARD_ERROR.search(text):
         return FailureText(_ANY_TYPE, _guard_error(guard, other), UNKNOWN_CODE, text)
@@ -370,6 +366,9 @@ def _nameless_failure(text: str, is_logged: bool) -> FailureText | None:
         return FailureText(_ANY_TYPE, other or LOST_EXCEPTION, _unconverted(named), text)
     if is_logged and text.lstrip().startswith(_LOWERING):
         return FailureText("LoweringException", other or LOST_EXCEPTION, UNKNOWN_CODE, text)
+    if is_logged and text.lstrip().startswith(_OF_KERNEL):
+        raised = _OF_TRITON.search(text)
+        return FailureText(_ANY_TYPE, raised[1].strip() if raised else LOST_EXCEPTION, UNKNOWN_CODE, text)
     if user_stack(text):
         return FailureText(_ANY_TYPE, _printed_above(text) or LOST_EXCEPTION, _compiled_code(text), text)
     if _ENDS_WITH_NOTE.search(text) and (caller := innermost_code(text.split("\n"), is_torch)).name:
@@ -390,6 +389,18 @@ def _printed_above(text: str) -> str:
     message = text[:_LONGEST_PRINTED].partition(f"\n{USER_STACK}")[0]
     named = _CLASS.search(message)
     return message[named.start() if named else 0 :].strip() if USER_STACK not in message else ""
+
+
+def _violation(text: str) -> str:
+    """What is violated, and what PyTorch suggests, of an exception whose class is not there; "" for any other text."""
+    if violated := _VIOLATED.search(text):
+        conditions = violated["all"].strip()
+    elif alone := _VIOLATED_ALONE.search(text):
+        conditions = _as_violation(alone)
+    else:
+        return ""
+    fixes = _SUGGESTED.search(text)
+    return f"{conditions}\n{fixes[0].strip()}\n" if fixes else conditions
 
 
 def _as_violation(condition: re.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""A graph break or an exception whose lines a page or a person joined to one, as the lines that these were."""
+"""A graph break or an exception whose lines a page or a person joined to one, as the lines that these were; and the other way round."""
 
 import re
 
@@ -17,6 +17,30 @@ _FIELDS = re.compile(
     r"\S {1,9}(?:Explanation: .{0,4000} (?:Hint|Developer debug context): "
     rf"|Hint: .{{0,4000}}(?:Developer debug context: |{USER_STACK}))"
 )
+# An operation that failed on fake tensors, with its arguments, up to where the error follows.
+_OPERATION = re.compile(
+    r"(?<=Dynamo failed to run FX node with fake tensors:)\s+(?:call_\w|\.{3} (?=got ))(?:(?!\n\s*\n).){0,4000}?\bgot \w{1,80}\(", re.S
+)
+_INSIDE = re.compile(r"(?<=[(\[]) | (?=[)\]])")
+
+
+def with_whole_operation(text: str) -> str:
+    """A text with an operation that failed on fake tensors, and its error, on one line where somebody wrapped these."""
+    found = _OPERATION.search(text)
+    end = end_of_parentheses(text, found.end(), len(text)) if found else -1
+    if not found or end < 0 or "\n" not in text[found.start() : end]:
+        return text
+    return f"{text[: found.start()]} {_INSIDE.sub('', ' '.join(text[found.start() : end + 1].split()))}{text[end + 1 :]}"
+
+
+def end_of_parentheses(text: str, begin: int, stop: int) -> int:
+    """Where those close within ``stop`` that are open at ``begin``; -1 where they do not."""
+    depth = 1
+    for found in re.finditer(r"[()]", text[begin:stop]):
+        depth += 1 if found[0] == "(" else -1
+        if not depth:
+            return begin + found.start()
+    return -1
 
 
 def joined_parts(line: str) -> list[str]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from shapelog.reading.payloads.compiler_messages import user_stack
-from shapelog.reading.text_logs.breaks import announced_break, break_text, each_break, has_cut_stack
+from shapelog.reading.text_logs.breaks import announced_break, break_text, each_break, has_cut_stack, said_break
 from shapelog.reading.text_logs.contents import LogContents
 from shapelog.reading.text_logs.joined import joined_parts
 from shapelog.reading.text_logs.lines.log_lines import Head
@@ -36,7 +36,9 @@ class _Held(NamedTuple):
 
 
 class LoggedBreaks:
-    """Takes the messages about graph breaks. Some are held until all of the log is read."""
+    """Takes the messages about graph breaks. Some are held until all of the log is read; what is only quoted counts where nothing else
+    in it is a break or a failure.
+    """
 
     def __init__(self, compiles: LoggedCompiles, contents: LogContents) -> None:
         self._compiles = compiles
@@ -44,9 +46,14 @@ class LoggedBreaks:
         self._without_id: dict[LoggedCode, LoggedCompile] = {}
         self._texts: dict[LoggedCompile, list[str]] = {}
         self._held: list[_Held] = []
+        self._said: dict[str, int] = {}
 
     def take(self, head: Head, lines: Sequence[str]) -> None:
         """One message of PyTorch's, which may have several breaks."""
+        if head == Head() and (said := said_break(lines[0])):
+            if len(self._said) < _MOST_HELD:
+                self._said.setdefault(said, self._compiles.line)
+            return
         for part in each_break(lines):
             if any(map(str.strip, part)):  # not the cut head of a line
                 self._take_one(head, part)
@@ -78,6 +85,10 @@ class LoggedBreaks:
             if not self._is_known(item):
                 self._compiles.line = item.line
                 self._write(item.head, item.text, item.code, item.compile)
+        if not self._contents.messages["graph_breaks"] and not self._contents.failures:
+            for said, line in self._said.items():
+                self._compiles.line = line
+                self._write(Head(), said, UNKNOWN, None)
 
     def _take_one(self, head: Head, lines: Sequence[str]) -> None:
         compile = self._compiles.compile_of(head, "") if head.compile else None

@@ -63,21 +63,28 @@ _EXPLAINS = re.compile(r"\s*Explanation: \S")
 # What somebody may have made an item of a list; a sentence of theirs ends with a sign.
 _TITLE = re.compile(r"(?:[-*] )?([A-Z]\S* [^:;\u3000-\uffff]{2,150}[^\s.:;,!?])\s*$")
 # The first line left of an old graph break, which PyTorch logs without an artifact.
-_SETTING = re.compile(r"\s*torch\._dynamo\.config\.capture_\w+ = True\s*$")
+_SETTING = re.compile(r"\s*torch\._dynamo\.config\.capture_\w+ ?= ?True\s*$")
 # What PyTorch's exceptions are known by where their class is not there: a sentence with what it is about.
 _OWN_WORDS = (
     r"Could not (?:guard on|extract specialized integer from) data-dependent expression "
     r"(?=\(|-?\d|[A-Z]\w{0,20}\(|\w?[uzs]\d|True|False)|Guard failed on the same frame it was created"
     r"|Guard check failed: \d{1,9}/\d{1,9}:|AssertionError: Guard check failed:"
     r"|Cannot find a working triton installation|\bwhich is too old to be supported by the triton GPU compiler"
-    r"|^\s*(?:[-*] )?You marked \S.{0,200} as dynamic\b|Dynamo failed to run FX node with fake tensors: (?:call_\w|\.{3} got \w)"
+    r"|^\s*(?:[-*] )?You marked \S.{0,200} as dynamic\b|Dynamo failed to run FX node with fake tensors:(?: (?:call_\w|\.{3} got \w)|\s*$)"
 )
 # Below the user's stack: the end of the message about a value of the data, and of any other exception.
 BELOW_STACK = (
     r"\s*(?:For C\+\+ stack trace, run with|Set TORCHDYNAMO_VERBOSE=1 for the internal stack"
     r'|Set TORCH_LOGS="\+dynamo" and TORCHDYNAMO_VERBOSE=1 for)\b'
 )
-_IN_OWN_WORDS = re.compile(rf"{_OWN_WORDS}|Not all values of .* are valid because ")
+# What an explanation of a graph break says alone, as a person quotes it.
+SAID_BREAK = (
+    r"(?:^\W{0,8}|[\"'`\u201c\u300c])Dynamo does not know how to trace (?:the builtin|builtin operator|method) `[^`\n{]{1,200}`"
+    r"(?: of class `[^`\n{]{1,200}`)?"
+)
+# One condition of those that are violated, as PyTorch writes it below their heading.
+_CONDITION = r"Not all values of (?:.* are valid because |\S{1,200} = .* in the specified range .*satisfy the generated guard )"
+_IN_OWN_WORDS = re.compile(rf"{_OWN_WORDS}|{_CONDITION}")
 # What begins a message, in the order in which it is tried; and what may follow on lines that have no head.
 _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
     (
@@ -88,12 +95,12 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
         MessageKind.FAILURE,
         re.compile(
             r"Traceback \(most recent call last\)|WON'?T CONVERT |Error while creating guard"
-            r"|^\s*(?:Error from lowering|Constraints violated \()"
+            r"|^\s*(?:Error from lowering|Constraints violated \(|Triton compilation failed: \w)"
             rf"|{_OWN_WORDS}"
             rf"|^\s*(?:\w+ +)?(?:{ANY_OF_MODULES}|{NAMES})(?:: |:?$)"
             rf"|{QUALIFIED}(?:(?:'>)?: \S| (?:> )?\w{{0,40}}Error: |\W{{0,8}}$)|\bUnsupported: .{{0,200}}(?:Variable\b|\bcall_\w)"
             rf"|\b{OF_DYNAMO_ALONE}(?:: | > \w{{0,40}}Error: )\S"
-            r"|backend='[^']{1,80}' raised:|Not all values of .* are valid because |^\s*\w*Error: Failed running call_\w"
+            rf"|backend='[^']{{1,80}}' raised:|{_CONDITION}|^\s*\w*Error: Failed running call_\w"
             rf"|^{_EXPLAINS.pattern}|^\s*from user code:\s*$|^{BELOW_STACK}"
         ),
     ),
@@ -111,7 +118,7 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
         MessageKind.BREAK,
         re.compile(
             r"^\s*Graph break from `|^\s*Backend compiler failed with a fake tensor exception at\s*$"
-            r"|UserWarning: (?:Graph break due to unsupported|Dynamo does not know how to trace)"
+            rf"|UserWarning: (?:Graph break due to unsupported|Dynamo does not know how to trace)|{SAID_BREAK}"
             r"|^\s*Graph [Bb]reak(?: \([^()]*\))?(?: in user code at |: from user code at:|: .* from user code at)"
         ),
     ),
@@ -146,13 +153,14 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
 )
 _ANY_BEGIN = re.compile(
     r"Recompiling function |Detected recompile|torch\._dynamo|dynamo hit|Error: |Hit: |LimitExceeded|Constraints violated"
-    r"|from lowering|LoweringExc|from user code:|C\+\+ stack|DYNAMO_VERBOSE=1|UserWarning: |Backend compiler failed|WON'?T CONVERT "
+    r"|from lowering|Triton comp|LoweringExc|from user code:|C\+\+ stack|DYNAMO_VERBOSE=1"
+    r"|UserWarning: |Backend compiler failed|WON'?T CONVERT "
     r"|^\s*function: |\d/\d{1,9}: |\.py:\d{1,9}`? *\| |^\s*last reason: |Traceback \("
     r"|Graph [Bb]reak|GuardFail\(|tensor '|TREE_GUARD|\+- |check_tensor\("
     r"|:\d{1,9}:[\w<>.]+:\s*$|Dynamo produced|ExplainOutput|<FrameSummary |Break Reason |Unsupported: |Explanation: |Recompile Reasons"
-    r"|raised:|valid because|triton inst|triton GPU"
+    r"|raised:|valid because|generated guard|triton inst|triton GPU"
     r"|data-dependent exp|You marked |uard failed on|run FX node|[a-z]Error:$|check failed|Cache miss due to"
-    r"|[Cc]udagraph|CUDAGraph|Re-recording |pointer changed|Profiler Report|torch\._inductor|torch\.fx"
+    r"|[Cc]udagraph|CUDAGraph|Re-recording |pointer changed|Profiler Report|how to trace|torch\._inductor|torch\.fx"
     r"|create_|set_repl|_update_var|track_sym|guard added"
 )
 _CONTINUES = {
@@ -188,7 +196,7 @@ _FAILURE_GOES_ON = re.compile(
     r"|During handling|Traceback \("
     r"|Reason:|triggered by|Recompiling function|due to:|torch(?:dynamo)?\.|E  |\w*Error|\w+: |Caused by|User [Ss]tack|If you suspect"
     r"|- (?:Not all values|You marked|The values|The constraints)|\W{0,8}Exception Message\W|\W{0,8}Stack Trace\W{0,8}$|import torch"
-    r"|consider using data-dep|Guard fail reason: |last reason: "
+    r"|consider using data-dep|Guard fail reason: |last reason: |Suggested fixes:|\(\d{1,18}\)"
 )
 # Between the heading of a stack and the exception, IPython has lines that are not indented.
 _OF_IPYTHON = re.compile(

@@ -23,6 +23,7 @@ _WORDS = (
     "mismatch at index ",
     "ailed running call_",
     "ailed to run FX node",
+    "not know how to trace",
     " raised:",
     " InductorError: ",
     "nsupported: ",

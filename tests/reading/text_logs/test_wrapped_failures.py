@@ -1,0 +1,169 @@
+"""Exceptions whose parts a person wrapped, quoted or cut: operations on fake tensors, violated constraints, kernels, names."""
+
+from pathlib import Path
+
+import pytest
+
+from shapelog import load
+from shapelog.report.alerts.alert import Alert
+from shapelog.report.alerts.collect import collect_alerts
+from shapelog.report.report import analyze
+from shapelog.report.repository_paths import Repository
+from shapelog.report.results import Finding
+
+FAILED = ("SL203", "SL403")
+WRAPPED = """Dynamo failed to run FX node with fake tensors:{blank}call_function <built-in method conv3d of type object at 0x7f14>(
+   *(FakeTensor(..., size=(1, s0, s1, s1)),
+     Parameter(FakeTensor(..., size=(45, 3, 1, 7, 7), requires_grad=True)), None, (1, 2, 2)),
+   **{{}}
+ ): got RuntimeError(
+   'expected 3 channels,
+    but got 1 channel'
+ )
+"""
+GUARD = "Not all values of W = L['I'].size()[3] in the specified range 64 <= W <= 128 satisfy the generated guard {}.\n"
+KERNEL = "E0305 20:23:38.866000 747 site-packages/torch/_inductor/runtime/triton_heuristics.py:533] [0/0] "
+IN_KERNEL = (
+    "Triton compilation failed: triton_poi_fused_0",
+    "def triton_poi_fused_0(in_ptr0, XBLOCK : tl.constexpr):",
+    "    tmp0 = tl.load(in_ptr0 + (x0), xmask)",
+)
+STOPPED = (
+    "at 2:11:",
+    "def triton_poi_fused_0(in_ptr0, XBLOCK : tl.constexpr):",
+    "    tmp0 = tl.load(in_ptr0 + (x0), xmask)",
+    "           ^",
+    "type fp8e4nv not supported",
+)
+STACK = (
+    "Traceback (most recent call last):",
+    '  File "/opt/site-packages/torch/_inductor/runtime/triton_heuristics.py", line 531, in _precompile_config',
+    "    binary = triton.compile(*compile_args, **compile_kwargs)",
+)
+
+
+def found_in(text: str, folder: Path) -> list[Finding]:
+    path = folder / "run.txt"
+    path.write_text(text, encoding="utf-8")
+    return [item for item in analyze(load(path), debug=True).findings if item.rule.code in FAILED]
+
+
+def alerts_in(text: str, folder: Path) -> list[Alert]:
+    path = folder / "run.txt"
+    path.write_text(text, encoding="utf-8")
+    return collect_alerts(analyze(load(path), debug=True), Repository()).alerts
+
+
+@pytest.mark.parametrize("blank", [" ", "\n", "\n "])
+@pytest.mark.parametrize("before", ["", "[FAIL] net_18: ", "torch._dynamo.exc.TorchRuntimeError: "])
+def test_an_operation_on_fake_tensors_may_be_on_several_lines(before: str, blank: str, tmp_path: Path) -> None:
+    (found,) = found_in(f"Log:\n\n```\n{before}{WRAPPED.format(blank=blank)}```\n", tmp_path)
+    assert found.sentence.endswith(": conv3d failed: RuntimeError: expected 3 channels, but got 1 channel")
+
+
+def test_such_an_operation_is_whole_in_an_explanation_too(tmp_path: Path) -> None:
+    lines = WRAPPED.format(blank=" ").replace("\n ", "\n     ")
+    (found,) = found_in(f"torch._dynamo.exc.TorchRuntimeError: error when making fake tensor call\n  Explanation: {lines}", tmp_path)
+    assert found.message is not None
+    assert found.message.operation_error == "RuntimeError: expected 3 channels, but got 1 channel"
+
+
+def test_words_about_such_a_failure_are_none(tmp_path: Path) -> None:
+    (found,) = alerts_in(
+        "Fix the error 'Dynamo failed to run FX node with fake tensors' of the model\n\n"
+        "UserWarning: Dynamo does not know how to trace the builtin `m.f.` This function is a builtin.\n",
+        tmp_path,
+    )
+    assert found.rule.code == "SL501"
+
+
+@pytest.mark.parametrize("below", ["", "\nDuring handling of the above exception, another exception occurred:\n\n"])
+def test_a_condition_is_read_without_the_heading_and_with_what_pytorch_suggests(below: str, tmp_path: Path) -> None:
+    conditions = "".join(f"  - {GUARD.format(f'W // {size} == 0')}" for size in (2, 4))
+    (found,) = found_in(f"{conditions}Suggested fixes:\n  _W = Dim('_W', min=1, max=2)\n  W = 64*_W\n{below}", tmp_path)
+    assert found.sentence.endswith("dim 3 of I is declared as dynamic, but the code only accepts sizes with W // 2 == 0")
+    assert found.message is not None
+    assert found.message.hints == ("Suggested fixes: _W = Dim('_W', min=1, max=2); W = 64*_W",)
+
+
+@pytest.mark.parametrize(("name", "remedy"), [("dx = L['x'].size()[0]", "Dim.AUTO"), ("L['x'].size()[0] = L['x'].size()[0]", "maybe_mark")])
+def test_a_condition_on_a_size_without_a_limit_has_its_own_remedy(name: str, remedy: str, tmp_path: Path) -> None:
+    text = f"ConstraintViolationError: Constraints violated (x)!\n  - Not all values of {name} in the specified range "
+    (found,) = found_in(
+        f"{text}{name.partition(' =')[0]} <= 9223372036854775806 satisfy the generated guard Ne(Mod(s0, s0 - 1), 0).\n", tmp_path
+    )
+    assert found.sentence.endswith(" as dynamic, but the code only accepts sizes with Ne(Mod(s0, s0 - 1), 0)")
+    assert remedy in found.remedy
+
+
+def test_the_cell_below_a_condition_is_the_same_failure(tmp_path: Path) -> None:
+    text = (
+        "  - Not all values of b = L['x'].size()[0] in the specified range b <= 32 are valid because b was inferred to be a constant (1).\n"
+    )
+    text += "\nSuggested fixes:\n  b = None  # 1\n\nDuring handling of the above exception, another exception occurred:\n\n"
+    text += "UserError                                 Traceback (most recent call last)\nCell In[1], line 48\n"
+    text += "---> 48     so_path = torch._export.aot_compile(\n\n"
+    text += "File /opt/torch/_export/__init__.py:1143, in aot_compile(f)\n   1139     constraints = _process(f)\n"
+    (found,) = found_in(text, tmp_path)
+    assert found.sentence.endswith("dim 0 of x is declared as dynamic, but the code fixes it to 1")
+    assert found.remedy.startswith("export with an example input whose size is 2 or more there")
+
+
+def test_a_mark_in_a_sentence_may_have_its_value_on_the_next_line(tmp_path: Path) -> None:
+    marked = "`ConstraintViolationError: You marked L['ids'].size()[0] as dynamic but your code specialized it to be a constant"
+    (found,) = found_in(f"A run with 512 tokens hit\n{marked}\n(512)` while creating guards.\n", tmp_path)
+    assert found.sentence.endswith("dim 0 of ids is marked as dynamic, but the code fixes it to 512")
+
+
+def test_a_name_alone_is_one_that_was_declared(tmp_path: Path) -> None:
+    (found,) = found_in(
+        "Constraints violated (seq)!\n  - You marked seq as dynamic but your code specialized it to be a constant (4).\n", tmp_path
+    )
+    assert found.sentence.endswith("seq is declared as dynamic, but the code fixes it to 4")
+    assert "Dim.AUTO" in found.remedy
+
+
+def test_a_name_that_is_cut_is_no_message(tmp_path: Path) -> None:
+    stack = 'Traceback (most recent call last):\n  File "/srv/train.py", line 5, in run\n    step(x)\n'
+    stack += (
+        '  File "/opt/site-packages/torch/_dynamo/convert_frame.py", line 458, in _compile\n    raise InternalTorchDynamoError() from e\n'
+    )
+    (found,) = found_in(f"{stack}torch._dynamo.exc.InternalT", tmp_path)
+    assert found.sentence.endswith("the exception is missing from the log")
+    assert str(found.place) == "/srv/train.py:5"
+    assert not found.details or found.details[0][1] != "InternalT"
+
+
+@pytest.mark.parametrize("is_raised", [False, True])
+def test_a_kernel_that_triton_could_not_compile_is_a_failure_once(is_raised: bool, tmp_path: Path) -> None:
+    logged = (*IN_KERNEL, "metadata: {'device': 0}", *STACK, f"triton.compiler.errors.CompilationError: {STOPPED[0]}", *STOPPED[1:])
+    text = "".join(f"{KERNEL}{line}\n" for line in logged)
+    if is_raised:
+        text += "\n".join((*STACK, f"torch._inductor.exc.InductorError: CompilationError: {STOPPED[0]}", *STOPPED[1:], ""))
+    (found,) = found_in(text, tmp_path)
+    assert found.sentence.endswith(
+        "Triton cannot compile `tmp0 = tl.load(in_ptr0 + (x0), xmask)`, line 2 of a kernel: type fp8e4nv not supported"
+    )
+
+
+def test_a_kernel_without_its_exception_is_a_failure(tmp_path: Path) -> None:
+    (found,) = found_in("".join(f"{KERNEL}{line}\n" for line in IN_KERNEL), tmp_path)
+    assert found.sentence.endswith("the exception is missing from the log")
+
+
+@pytest.mark.parametrize(
+    ("line", "title"),
+    [
+        (
+            '"Dynamo does not know how to trace method `extend` of class `list`"',
+            "Dynamo does not know how to trace method `extend` of class `list`",
+        ),
+        ("\u8b66\u544a\u300cDynamo does not know how to trace the builtin `_h.sha1.`\u300d\u3002", "Unsupported builtin _h.sha1"),
+        ("- Dynamo does not know how to trace builtin operator `print`.", "Dynamo does not know how to trace builtin operator `print`"),
+    ],
+)
+def test_the_explanation_of_a_break_counts_where_nothing_else_is_a_break_or_failure(line: str, title: str, tmp_path: Path) -> None:
+    (found,) = alerts_in(f"An error:\n{line}\n", tmp_path)
+    assert (found.rule.code, title in found.sentence) == ("SL501", True)
+    (found,) = alerts_in(f"An error:\n{line}\n\ntorch._dynamo.exc.Unsupported: call_method split\n", tmp_path)
+    assert found.rule.code == "SL403"
