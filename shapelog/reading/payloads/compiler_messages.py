@@ -142,7 +142,7 @@ _CALLED = re.compile(r"call_\w+ (?:<(?:built-in )?[a-z]+ ([\w.]+)[^>]*>|([\w.]+)
 _FAILED_ON_FAKE_TENSORS = re.compile(r"Dynamo failed to run FX node with fake tensors: (?:(call_\w+ .*): |\.\.\. )got (\w+)\((.*)\)", re.S)
 _BELOW_FAKE_TENSORS = re.compile(r"Dynamo failed to run FX node with fake tensors:")
 _CALLED_ALONE = re.compile(r"call_\w+ (.*\))(: .*)?\s*$")
-_ON_FAKE_TENSORS = " (on fake tensors, from "
+_ON_FAKE_TENSORS, _FROM_OPERATION = " (on fake tensors, from ", "from call_"
 # What follows, without a space between, where an entry does not accept the call that it was compiled for.
 _OWN_GUARD = "Guard fail reason: "
 # The same on one line, as torch 2.5 to 2.9 wrote it.
@@ -206,7 +206,14 @@ class CompilerMessage(NamedTuple):
     @property
     def operation_error(self) -> str:
         """What an operation raised on fake tensors, ``RuntimeError: sizes differ``; "" for any other failure."""
+        if self.explanation.startswith(_FROM_OPERATION):
+            return self.title
         return self.explanation.rpartition(_ON_FAKE_TENSORS)[0]
+
+    def with_error_first(self) -> "CompilerMessage":
+        """The same with what an operation raised on fake tensors in place of the title, which is the same for all of these failures."""
+        error, _, call = self.explanation.rpartition(_ON_FAKE_TENSORS)
+        return self._replace(title=error, explanation=f"from {call.removesuffix(')')}") if error else self
 
     @property
     def depends_on_data(self) -> bool:
@@ -400,7 +407,13 @@ def _title(lines: list[str]) -> str:
     line = _COMMAND.sub(r"\1 …\2", _asked(_unquoted(lines[0])))
     advice = _INLINE_HINT.match(line)
     # What was met comes first, also where the text begins with advice.
-    return line[advice.end() :].lstrip(". ") or line if advice else in_words(_with_next(line, lines[1:]))
+    return line[advice.end() :].lstrip(". ") or line if advice else in_words(_with_next(_without_advice(line), lines[1:]))
+
+
+def _without_advice(line: str) -> str:
+    """A line without the sentences in it that are advice, which is given as such."""
+    rest = _INLINE_HINT.sub("", line)
+    return rest.rstrip(". ") if rest != line else line
 
 
 # A program that Inductor or Triton ran, with more arguments than a sentence has room for.

@@ -83,7 +83,7 @@ SAID_BREAK = (
     r"(?: of class `[^`\n{]{1,200}`)?"
 )
 # One condition of those that are violated, as PyTorch writes it below their heading.
-_CONDITION = r"Not all values of (?:.* are valid because |\S{1,200} = .* in the specified range .*satisfy the generated guard )"
+_CONDITION = r"Not all values of (?:.* are valid because |\S{1,200} = .{1,400} in the specified range .{0,200}satisfy the generated guard )"
 _IN_OWN_WORDS = re.compile(rf"{_OWN_WORDS}|{_CONDITION}")
 # What begins a message, in the order in which it is tried; and what may follow on lines that have no head.
 _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (

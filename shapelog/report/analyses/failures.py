@@ -229,6 +229,7 @@ def _failure(frame: Frame, compile: Compile, earlier: EarlierSymbols, has_code: 
         message = message._replace(title=too_small)
     if _is_own_init(message) or (contradicts_mark and _DECLARED_BUT_FIXED.search(message.title)):
         message = message._replace(hints=())
+    message = message.with_error_first()
     overwritten = _overwritten(compile)
     if overwritten is not None:
         message = message._replace(title=message.title.partition(" Stack trace: ")[0])

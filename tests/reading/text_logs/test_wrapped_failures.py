@@ -64,8 +64,7 @@ def test_an_operation_on_fake_tensors_may_be_on_several_lines(before: str, blank
 def test_such_an_operation_is_whole_in_an_explanation_too(tmp_path: Path) -> None:
     lines = WRAPPED.format(blank=" ").replace("\n ", "\n     ")
     (found,) = found_in(f"torch._dynamo.exc.TorchRuntimeError: error when making fake tensor call\n  Explanation: {lines}", tmp_path)
-    assert found.message is not None
-    assert found.message.operation_error == "RuntimeError: expected 3 channels, but got 1 channel"
+    assert found.sentence.endswith(": RuntimeError: expected 3 channels, but got 1 channel")
 
 
 def test_words_about_such_a_failure_are_none(tmp_path: Path) -> None:
@@ -167,3 +166,21 @@ def test_the_explanation_of_a_break_counts_where_nothing_else_is_a_break_or_fail
     assert (found.rule.code, title in found.sentence) == ("SL501", True)
     (found,) = alerts_in(f"An error:\n{line}\n\ntorch._dynamo.exc.Unsupported: call_method split\n", tmp_path)
     assert found.rule.code == "SL403"
+
+
+def test_the_error_of_an_operation_takes_the_place_of_the_title_that_all_of_them_have(tmp_path: Path) -> None:
+    call = "call_method view(*(FakeTensor(..., size=(s27, 24)), -1, 5), **{})"
+    text = "torch._dynamo.exc.TorchRuntimeError: RuntimeError when making fake tensor call\n  Explanation: Dynamo failed to run FX node "
+    (found,) = found_in(f"{text}with fake tensors: {call}: got RuntimeError(\"shape '[-1, 5]' is invalid\")\n", tmp_path)
+    assert found.sentence.endswith("(running an operation on fake tensors): RuntimeError: shape '[-1, 5]' is invalid")
+    assert found.message is not None
+    assert found.message.explanation == f"from {call}"
+
+
+@pytest.mark.parametrize("between", [". ", ", "])
+def test_advice_in_the_words_of_an_exception_is_given_once(between: str, tmp_path: Path) -> None:
+    words = f"Dynamic control flow is not supported at the moment{between}Please use torch.cond to explicitly capture the control flow"
+    (found,) = found_in(f'torch._dynamo.exc.UserError: {words}.\n\nSet TORCH_LOGS="+dynamo" for more\n', tmp_path)
+    assert found.sentence.endswith(": Dynamic control flow is not supported at the moment")
+    assert found.message is not None
+    assert found.message.hints == ("Please use torch.cond to explicitly capture the control flow",)
