@@ -22,6 +22,7 @@ _HIT, _NEAR = RULES["SL401"], RULES["SL402"]
 _MANY = 3
 # One reason represents all if at most one recompile in five has another.
 _NEARLY_ALL = 5
+_NO_VALUES = (Kind.FAILURE, Kind.LIFETIME)
 _FLOAT = "SL312"
 _ALL_REASONS = 'TORCH_LOGS="recompiles"'
 _RECORD_AGAIN = "record again with TORCH_LOGS=recompiles, which shows the causes of the recompilations, and remove these"
@@ -181,8 +182,8 @@ def _needing_entries(own: Sequence[Recompile]) -> str:
 
 
 def _most_common(causes: Iterable[Sequence[Cause]]) -> list[str]:
-    """The axes of the causes that the most recompiles have, without earlier failures."""
-    axes = (dict.fromkeys(cause.axis for cause in found if cause.axis and cause.prop.kind is not Kind.FAILURE) for found in causes)
+    """The axes of the causes that the most recompiles have, without earlier failures and the ends of objects, which are no values."""
+    axes = (dict.fromkeys(cause.axis for cause in found if cause.axis and cause.prop.kind not in _NO_VALUES) for found in causes)
     count = Counter(axis for found in axes for axis in found)
     return [axis for axis, _ in count.most_common(3)]
 

@@ -44,6 +44,18 @@ def test_what_helps_against_nearly_all_recompilations_helps_against_the_limit() 
     assert finding.remedy.startswith("keep what adds cache entries the same in all calls (name, ")
 
 
+def test_the_end_of_an_object_is_nothing_to_keep_the_same() -> None:
+    """Of an object that is gone, the calls after it have another one."""
+    made = [make.trace()]
+    for number, name in enumerate("abcdefgh"):
+        leaves = equals_match("L['name']", name if number % 2 else "a", "str"), equals_match("L['part']", name, "str")
+        gone = [f"0/{number - 1}: Cache line invalidated because L['k'] got deallocated"] if number % 2 else ()
+        made.append(make.compile(f"0/{number}", make.tensor(10, 8), guards=guard_tree(tensor_match(), *leaves), reasons=gone))
+    (finding,) = found(b"".join(made) + make.refused("0/8", "0/7: Cache line invalidated because L['k'] got deallocated"))
+    assert finding.remedy.startswith("keep what adds cache entries the same in all calls (")
+    assert "lifetime" not in finding.remedy
+
+
 def called_with(*calls: tuple[int, str, str]) -> bytes:
     """Compiles for a length and two strings."""
 
