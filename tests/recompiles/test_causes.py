@@ -1754,7 +1754,7 @@ def test_tensors_that_are_keys_of_a_dict_and_parameters_are_not_copied() -> None
 @pytest.mark.parametrize(
     ("is_changed", "reason", "remedy"),
     [
-        (True, "len(d) != 1", "the code itself adds keys to this dict: add them before the first call, or return the values"),
+        (True, "len(d) != 1", "the code itself adds keys to this dict: add them before the first compiled call (one call without"),
         (True, "len(d) == 1", "the code itself adds items: return them, and add them outside"),
         (False, "len(d) == 1", ""),
         (False, "len(d) == 1  # return y * len(d)  # app/m.py:3 in f", "pass the number of items as an int, which can be dynamic"),

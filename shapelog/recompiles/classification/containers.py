@@ -28,7 +28,10 @@ _EACH_LENGTH = "accept one graph for each case: the code behaves differently dep
 _OF_NODES = "accept one graph for each length: compiled autograd calls this function of PyTorch for hooks and nodes of several kinds"
 _OF_GRADIENTS = "accept one graph for each length: autograd passes a hook, or a backward pass, as many gradients as the node has"
 _PASSED_ON = "accept one graph for each set of arguments: library code calls this function with several"
-_OWN_KEYS = "the code itself adds keys to this dict: add them before the first call, or return the values and store them outside"
+_OWN_KEYS = (
+    "the code itself adds keys to this dict: add them before the first compiled call (one call without torch.compile may do that), "
+    "or return the values and store them outside"
+)
 _OWN_ITEMS = "the code itself adds items: return them, and add them outside"
 # A call on a list that makes it longer; after a graph break, it is the resumed code that makes it.
 _ADDS = r"\.(?:append|extend|insert)\("
