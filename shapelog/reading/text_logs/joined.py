@@ -19,7 +19,9 @@ _FIELDS = re.compile(
 )
 # An operation that failed on fake tensors, with its arguments, up to where the error follows.
 _OPERATION = re.compile(
-    r"(?<=Dynamo failed to run FX node with fake tensors:)\s+(?:call_\w|\.{3} (?=got ))(?:(?!\n[ \t]{0,80}\n).){0,4000}?\bgot \w{1,80}\(", re.S
+    r"(?<=Dynamo failed to run FX node with fake tensors:)\s+(?:call_\w|\.{3} (?=got ))"
+    r"(?:(?!\n[ \t]{0,80}\n).){0,4000}?\bgot \w{1,80}\(",
+    re.S,
 )
 _INSIDE = re.compile(r"(?<=[(\[]) | (?=[)\]])")
 
