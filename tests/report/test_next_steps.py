@@ -563,6 +563,19 @@ def test_of_code_that_failed_in_turn_the_innermost_has_the_error(path: str, titl
     assert step.title == title
 
 
+def test_code_that_failed_in_calls_of_its_own_is_named_together() -> None:
+    """The second is called by code that has the name of the first, as lambdas and methods may."""
+    made = make.trace(make.strings(make.MODEL, first=7))
+    for number, caller in ((0, "main"), (1, "<lambda>")):
+        name = ("<lambda>", "g")[number]
+        stack = [{"line": 20 + number, "name": caller, "filename": 7}, {"line": 5 + number, "name": name, "filename": 7}]
+        made += make.record("dynamo_start", {"stack": stack}, id=f"{number}/0")
+        failed = {**make.FAILED, "fail_reason": "Backend compiler exception\n  Explanation: It failed.\n"}
+        made += make.metrics(f"{number}/0", co_name=name, co_filename=make.MODEL, co_firstlineno=5 + number, **failed)
+    (step,) = steps_of(make.report(made))
+    assert step.title == "Fix the compile error in g and <lambda>: Backend compiler exception"
+
+
 def test_code_that_failed_at_one_line_for_one_reason_has_one_step() -> None:
     library = "/opt/venv/lib/python3.11/site-packages/models/norm.py"
     lines = f'  File "{make.MODEL}", line 20, in f\n    h = g(h)\n  File "{library}", line 7, in inverse\n    if name.startswith("a"):\n'

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from shapelog.advice.compile_seconds import Seconds
-from shapelog.model.compile import Outcome
+from shapelog.model.compile import Compile, Outcome
 from shapelog.model.frame import UNNAMED_CODE
 from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION, raised_by
 from shapelog.reading.payloads.source_names import is_library, is_torch
@@ -181,12 +181,18 @@ def _innermost_code(alerts: Sequence[Alert]) -> Alert | None:
     """
     found = alerts[0]
     for alert in alerts[1:]:
-        own = (found.code.first.file, found.code.first.name)
-        calls = (line for item in alert.occurrences[:1] for line in item.compile.stack.frames[:-1])
-        if any((line.file, line.name) == own for line in calls):
+        if any(_is_called_by(inner.compile, outer.compile) for inner in alert.occurrences[:1] for outer in found.occurrences[:1]):
             found = alert
     has_line = any(message.stack for alert in alerts for message in alert.messages)
     return found if found is not alerts[0] and not has_line and _title_of(found) == _title_of(alerts[0]) else None
+
+
+def _is_called_by(inner: Compile, outer: Compile) -> bool:
+    """Whether the stack of one compile goes on from the code of another, which is the last line of its own stack."""
+    calls, below = outer.stack.frames[:-1], inner.stack.frames[len(outer.stack.frames) - 1 :]
+    is_same_call = all((one.file, one.line) == (other.file, other.line) for one, other in zip(calls, inner.stack.frames, strict=False))
+    codes = [(line.file, line.name) for line in (*outer.stack.frames[-1:], *below[:1])]
+    return is_same_call and len(below) > 1 and len(codes) > 1 and codes[0] == codes[1]
 
 
 def skipped_steps(run: StepSources) -> Iterator[NextStep]:
