@@ -600,6 +600,26 @@ def test_a_break_in_generated_code_has_no_line_to_change() -> None:
         assert step.confidence.level == level
 
 
+@pytest.mark.parametrize("breaks_again", [True, False])
+def test_numbers_of_the_data_may_raise_where_the_graph_breaks_again(breaks_again: bool) -> None:
+    def broken(label: str, line: int, name: str, reason: str) -> bytes:
+        lines = f'User code traceback:\n  File "{make.MODEL}", line {line}, in f\n    n = int(x.max())\n'
+        text = f"Graph break in user code at {make.MODEL}:{line}\nGraph Break Reason: {reason}\n{lines}"
+        return make.artifact("dynamo_graph_break_reason", text, id=label) + make.compile(label, make.tensor(10, 8), name=name)
+
+    hint = "Consider setting `torch._dynamo.config.capture_scalar_outputs = True`."
+    made = make.trace(broken("0/0", 79, "f", f"Unsupported Tensor.item()\n  Explanation: Its value depends on data.\n  Hint: {hint}"))
+    size_hint = "Enable tracing with `torch._dynamo.config.capture_dynamic_output_shape_ops = True`"
+    resumed = "torch_dynamo_resume_in_f_at_79"
+    if breaks_again:
+        made += broken("1/0", 85, resumed, f"Dynamic shape operator\n  Explanation: It depends.\n  Hint: {size_hint}")
+    else:
+        made += make.compile("1/0", make.tensor(10, 8), name=resumed)
+    step = next(step for step in steps_of(make.report(made)) if "Tensor.item()" in step.title)
+    assert step.confidence.level == ("low" if breaks_again else "medium")
+    assert ("PyTorch may raise an error" in step.text[0]) is breaks_again
+
+
 def test_in_a_loop_a_function_that_is_not_compiled_breaks_the_graph_too() -> None:
     library = "/opt/venv/lib/python3.11/site-packages/flows/norm.py"
     loop = "*** While handling this graph break, another graph break occurred: ***\n\ngraph break in loop\n"

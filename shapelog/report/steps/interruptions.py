@@ -28,6 +28,8 @@ _UNROLLING = "torch._dynamo.config.allow_rnn = True"
 _SIZE_OF_DATA = "torch._dynamo.config.capture_dynamic_output_shape_ops = True"
 # With this one, so are numbers in tensors; code often takes those of a list as dims or sizes.
 _NUMBERS_OF_DATA, _AS_LIST, _AS_NUMBER = "torch._dynamo.config.capture_scalar_outputs = True", ".tolist()", ".item("
+# ``PendingUnbackedSymbolNotFound`` (torch 2.13), where a dense batch was made with such sizes, and a mask broke the graph after that.
+_BREAKS_AGAIN = "the graph also breaks after this, at a size that depends on the data, and PyTorch may raise an error there"
 # An operator that was passed a tensor where it takes a number. Of 21 that break the graph, 5 raise an ``InternalTorchDynamoError`` with
 # that setting, such as ``torch.nn.functional.pad``; what ``.item()`` returns can be passed to all of these (torch 2.13).
 _TAKES_A_NUMBER = "Data dependent operator"
@@ -70,6 +72,11 @@ def graph_break_step(run: StepSources, found: Sequence[Alert]) -> NextStep:
     stake = max(middle(saved), _seconds_in_vain(run, failed))
     title = f"Remove {which}{where}{keeps}: {what}"
     confidence, settings = _cure(alerts)
+    own_breaks = set(map(id, alerts))
+    later = (alert for code in codes for alert in run.breaks.get(code, ()) if id(alert) not in own_breaks)
+    if _NUMBERS_OF_DATA in settings and confidence.level != "low" and any(_SIZE_OF_DATA in _cure([alert])[1] for alert in later):
+        confidence = Confidence("low", _BREAKS_AGAIN)
+        settings = tuple(f"{text}  # {_BREAKS_AGAIN}" if text == _NUMBERS_OF_DATA else text for text in settings)
     if generated and not settings:
         confidence = Confidence("low", "code that a library generates while the program runs has no line to change")
     step = step_of(kind=StepKind.GRAPH_BREAK, title=title, alerts=found, saving=saving, stake=stake, confidence=confidence, text=settings)

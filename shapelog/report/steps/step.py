@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from shapelog.advice.advise import Forecast
 from shapelog.advice.compile_seconds import Seconds
+from shapelog.grouping import grouped
 from shapelog.model.code_matching import Code
 from shapelog.model.compile import Compile
 from shapelog.model.frame import Frame
@@ -130,6 +131,11 @@ class StepSources:
     @cached_property
     def recompiles(self) -> Mapping[Compile, Recompile]:
         return {item.compile: item for item in self.report.explained.recompiles}
+
+    @cached_property
+    def breaks(self) -> Mapping[Code, list[Alert]]:
+        """The alerts about graph breaks in each code."""
+        return grouped((alert for alert in self.found.alerts if AlertKind.BREAK in alert.kinds), lambda alert: alert.code)
 
     @cached_property
     def seconds(self) -> Mapping[Compile, float]:
