@@ -7,7 +7,7 @@ from typing import NamedTuple
 from shapelog.reading.payloads.compiler_messages import LOST_REASON, UNSUPPORTED_BUILTIN, compiler_message, exception_chain
 from shapelog.reading.payloads.source_names import is_dynamo
 from shapelog.reading.text_logs.failures import NOT_CONVERTED, raised_in
-from shapelog.reading.text_logs.message_kinds import SAID_BREAK
+from shapelog.reading.text_logs.message_kinds import QUOTED_BREAK
 from shapelog.reading.text_logs.messages import UNKNOWN_CODE, LoggedCode
 
 
@@ -67,9 +67,9 @@ def break_text(text: str) -> str:
     return _DUPLICATE.sub(r"\1 ", text) if compiler_message(text).title else f"{LOST_REASON}\n{text}"
 
 
-def said_break(line: str) -> str:
+def quoted_break(line: str) -> str:
     """What a line quotes of the explanation of a graph break, without a heading, a class or a stack; "" for any other line."""
-    found = _SAID.search(line)
+    found = _QUOTED.search(line)
     return found[0][found[0].index("Dynamo") :] if found else ""
 
 
@@ -94,7 +94,7 @@ def _stack_of_old(heading: re.Match[str], text: str) -> str:
 
 
 # Torch 2.0 and older have the first line of the stack on the one of the heading.
-_SAID = re.compile(SAID_BREAK)
+_QUOTED = re.compile(QUOTED_BREAK)
 _INDENTED = re.compile(r"\s+graph break", re.I)
 _BEGINS_OLD = re.compile(r"\s*Graph break: \S")
 _ON_SAME_LINE = re.compile(r"^(\s*Graph break: [^\n]*\bfrom user code at)[ \t]+(?=File \")")

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from shapelog.reading.payloads.compiler_messages import user_stack
-from shapelog.reading.text_logs.breaks import announced_break, break_text, each_break, has_cut_stack, said_break
+from shapelog.reading.text_logs.breaks import announced_break, break_text, each_break, has_cut_stack, quoted_break
 from shapelog.reading.text_logs.contents import LogContents
 from shapelog.reading.text_logs.joined import joined_parts
 from shapelog.reading.text_logs.lines.log_lines import Head
@@ -46,13 +46,13 @@ class LoggedBreaks:
         self._without_id: dict[LoggedCode, LoggedCompile] = {}
         self._texts: dict[LoggedCompile, list[str]] = {}
         self._held: list[_Held] = []
-        self._said: dict[str, int] = {}
+        self._quoted: dict[str, int] = {}
 
     def take(self, head: Head, lines: Sequence[str]) -> None:
         """One message of PyTorch's, which may have several breaks."""
-        if head == Head() and (said := said_break(lines[0])):
-            if len(self._said) < _MOST_HELD:
-                self._said.setdefault(said, self._compiles.line)
+        if head == Head() and (quoted := quoted_break(lines[0])):
+            if len(self._quoted) < _MOST_HELD:
+                self._quoted.setdefault(quoted, self._compiles.line)
             return
         for part in each_break(lines):
             if any(map(str.strip, part)):  # not the cut head of a line
@@ -86,9 +86,9 @@ class LoggedBreaks:
                 self._compiles.line = item.line
                 self._write(item.head, item.text, item.code, item.compile)
         if not self._contents.messages["graph_breaks"] and not self._contents.failures:
-            for said, line in self._said.items():
+            for quoted, line in self._quoted.items():
                 self._compiles.line = line
-                self._write(Head(), said, UNKNOWN, None)
+                self._write(Head(), quoted, UNKNOWN, None)
 
     def _take_one(self, head: Head, lines: Sequence[str]) -> None:
         compile = self._compiles.compile_of(head, "") if head.compile else None

@@ -77,8 +77,8 @@ BELOW_STACK = (
     r"\s*(?:For C\+\+ stack trace, run with|Set TORCHDYNAMO_VERBOSE=1 for the internal stack"
     r'|Set TORCH_LOGS="\+dynamo" and TORCHDYNAMO_VERBOSE=1 for)\b'
 )
-# What an explanation of a graph break says alone, as a person quotes it.
-SAID_BREAK = (
+# The explanation of a graph break alone, as a person quotes it.
+QUOTED_BREAK = (
     r"(?:^\W{0,8}|[\"'`\u201c\u300c])Dynamo does not know how to trace (?:the builtin|builtin operator|method) `[^`\n{]{1,200}`"
     r"(?: of class `[^`\n{]{1,200}`)?"
 )
@@ -118,7 +118,7 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
         MessageKind.BREAK,
         re.compile(
             r"^\s*Graph break from `|^\s*Backend compiler failed with a fake tensor exception at\s*$"
-            rf"|UserWarning: (?:Graph break due to unsupported|Dynamo does not know how to trace)|{SAID_BREAK}"
+            rf"|UserWarning: (?:Graph break due to unsupported|Dynamo does not know how to trace)|{QUOTED_BREAK}"
             r"|^\s*Graph [Bb]reak(?: \([^()]*\))?(?: in user code at |: from user code at:|: .* from user code at)"
         ),
     ),
