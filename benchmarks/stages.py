@@ -38,6 +38,7 @@ from shapelog.report.alerts.alert import Alerts
 from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.compare import compare
 from shapelog.report.explain_compile import explain_compile
+from shapelog.report.next_steps import advised_run
 from shapelog.report.report import Report, analyze
 from shapelog.report.repository_paths import Repository
 from shapelog.reporters import Options, formats, renderer
@@ -106,8 +107,10 @@ def advised(subject: Subject) -> None:
     if advice.suggestions:
         compile(as_python(advice), "advice.py", "exec")
         demand(_shell_value(as_shell(advice)) == advice.env, "the shell line is not the value")
-    for form in ("env", "shell", "python", "terminal"):
+    for form in ("env", "shell", "python"):
         plain(_bounded(subject, renderer("advice", form)(advice, Options(width=80, verbose=True))))
+    run = advised_run(subject.report, advice)
+    plain(_bounded(subject, renderer("advised run", "terminal")(run, Options(width=80, verbose=True))))
 
 
 def _shell_value(line: str) -> str:

@@ -18,6 +18,7 @@ from shapelog.check.policy import Policy
 from shapelog.recompiles import shape_table
 from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.compare import compare
+from shapelog.report.next_steps import advised_run
 from shapelog.report.report import analyze
 from shapelog.report.repository_paths import Repository
 from shapelog.reporters import Options, Result, renderer
@@ -56,8 +57,8 @@ def steps(data: bytes) -> Iterator[tuple[str, int]]:
     yield "analyze", calls
     yield "report", drawn("report", "terminal", report)
     yield "json", drawn("report", "json", report)
-    calls, advice = work(lambda: advise(report.explained))
-    yield "suggest", calls + drawn("advice", "terminal", advice) + drawn("advice", "json", advice)
+    calls, run = work(lambda: advised_run(report, advise(report.explained)))
+    yield "suggest", calls + drawn("advised run", "terminal", run) + drawn("advised run", "json", run)
     calls, found = work(lambda: collect_alerts(report, Repository("/nowhere", ())))
     yield "check", calls + drawn("check", "terminal", check(found, Policy()))
     yield "baseline", work(lambda: as_bytes(found))[0]
