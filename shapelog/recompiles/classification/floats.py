@@ -21,11 +21,9 @@ _TAKEN_OUT = re.compile(r'^(\w+): "Sym\([^"]*\)" = (\w+)\.item\(\)')
 _NUMBER_ONLY = (
     r"\b(?:alpha|beta|value|p) = {name}\b|\btorch\.(?:nn\.functional|_C\._nn)\.\w+\(.*\b{name}\b|\btorch\.threshold\(.*\b{name}\b"
 )
-_ONE_MORE = (
-    "accept one more graph: PyTorch made this float dynamic when it changed, and the operator that receives it does not accept a tensor"
-)
 _ONE_MORE_GRAPH = "accept one more graph: PyTorch made this float dynamic when it changed"
-_BRANCH_OF_LIBRARY = "accept one more graph: PyTorch made this float dynamic when it changed, and a library branches on it"
+_ONE_MORE_NUMBER = f"{_ONE_MORE_GRAPH}, and the operator that receives it does not accept a tensor"
+_BRANCH_OF_LIBRARY = f"{_ONE_MORE_GRAPH}, and a library branches on it"
 _CYCLED = re.compile(r"\.param_groups\[\d+\]\['(?:betas'\]\[\d+\]|momentum'\])$")
 _FIXED_MOMENTUM = "pass cycle_momentum=False to the scheduler that sets it (OneCycleLR, CyclicLR), or accept one graph per value"
 _TENSOR_RATE = "pass the optimizer a tensor as its learning rate, lr=torch.tensor(value)"
@@ -54,18 +52,18 @@ def float_value(item: Violation, name: str, entry: CompileFacts, call: CompileFa
         rounded = f"{sentence}; the code makes an int of it, which a tensor in its place would not be"
         place = (item.reason.place if item.reason else None) or place_of(item.comment)
         is_dynamic = pin is None and item.source.canonical in call.symbolic_floats
-        remedy = _ONE_MORE_GRAPH if is_dynamic else remedy_of_pin(name, _file_of(place.file if place else "", call))
+        remedy = _ONE_MORE_GRAPH if is_dynamic else remedy_of_pinned_float(name, _file_of(place.file if place else "", call))
         return Classification(("SL312",), rounded, False, Verdict.JUSTIFIED, remedy)
     if pin is not None and not pin.user_stack.frames:  # after the code was traced: the backend takes no floats
         constant = f"{sentence}; PyTorch could not turn it into a tensor, so its value became a constant"
         return Classification(("SL312",), constant, False, remedy=_remedy_of_group(item.source, call.compile.metrics.code_file))
     if pin is not None:
         sentence += f"; {by_whom(pin)} needs the exact value"
-        remedy = remedy_of_pin(name, pin.user_stack.frames[-1].file)
+        remedy = remedy_of_pinned_float(name, pin.user_stack.frames[-1].file)
         return Classification(("SL312",), sentence, False, Verdict.JUSTIFIED, remedy)
     branch = _branch_on_float(item.source, call)
     if branch is None and _goes_as_number(item.source, call):
-        return Classification(("SL312",), sentence, False, Verdict.JUSTIFIED, _ONE_MORE)
+        return Classification(("SL312",), sentence, False, Verdict.JUSTIFIED, _ONE_MORE_NUMBER)
     if branch is None:
         return Classification(("SL312",), sentence, remedy=_remedy_of_group(item.source, call.compile.metrics.code_file))
     verdict = Verdict.JUSTIFIED if branch.parsed.holds(entry.numbers) is False else None
@@ -82,7 +80,7 @@ def _file_of(shortened: str, call: CompileFacts) -> str:
     return own if own.endswith(shortened) else shortened
 
 
-def remedy_of_pin(name: str, file: str) -> str:
+def remedy_of_pinned_float(name: str, file: str) -> str:
     """What to do about a float whose exact value a line of ``file`` needs."""
     return _PINNED_BY_LIBRARY if is_library(file) else _PINNED_FLOAT.format(name=name)
 

@@ -69,7 +69,7 @@ def specializer(item: Specialization) -> str:
     return "SL202" if not frames or is_library(frames[-1].file) or _is_pinned_by_vmap(item) else "SL201"
 
 
-def remedy_of_pin(source: str, entry: CompileFacts, call: CompileFacts) -> str:
+def remedy_of_library_pin(source: str, entry: CompileFacts, call: CompileFacts) -> str:
     """What to do where a library pinned a symbol in code that cannot be traced without its value; "" where it is not known to be such."""
     known = entry if source in entry.specializations_by_source else call
     item = known.specializations_by_source.get(source)

@@ -7,7 +7,7 @@ from shapelog.reading.payloads.guards import ShapeGuard, place_of, places_of
 from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.source_names import Source, display_text, is_library
 from shapelog.reading.records import Specialization
-from shapelog.recompiles.classification.floats import FLOAT_BRANCH, is_constant_of_float, is_of_float, remedy_of_pin
+from shapelog.recompiles.classification.floats import FLOAT_BRANCH, is_constant_of_float, is_of_float, remedy_of_pinned_float
 from shapelog.recompiles.classification.pins import ZERO_OR_ONE, by_whom, is_of_zero_or_one, specializer
 from shapelog.recompiles.classification.result import Classification, Classifier, shown_guard
 from shapelog.recompiles.classification.sizes import LAYOUT, OWN_SYMBOLS, SLICE, unbacked
@@ -99,7 +99,7 @@ def _of_float(guard: _Guard) -> Classification | None:
     if pin is not None and pin.user_stack.frames:
         name = Source(guard.names[0]).display_name
         sentence = f"{by_whom(pin)} needs the exact value of the float {name}: the cache entry requires {guard.shown}"
-        remedy = remedy_of_pin(name, pin.user_stack.frames[-1].file)
+        remedy = remedy_of_pinned_float(name, pin.user_stack.frames[-1].file)
         return Classification(("SL312",), sentence, False, Verdict.JUSTIFIED, remedy)
     if not is_constant_of_float(guard.shape):
         sentence = f"the code branches on a float: the cache entry requires {guard.shown}"

@@ -4,7 +4,7 @@ import re
 
 from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.source_names import Source
-from shapelog.recompiles.classification.pins import pinned, remedy_of_pin
+from shapelog.recompiles.classification.pins import pinned, remedy_of_library_pin
 from shapelog.recompiles.classification.result import MARK_FORWARD, Classification, Classifier
 from shapelog.recompiles.evidence.violation import FROM_NUMPY, Described, Violation
 from shapelog.recompiles.facts import CompileFacts
@@ -62,7 +62,7 @@ def size(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) ->
     elif is_zero_one and item.source.startswith(FROM_NUMPY):
         remedy = f"{_WARM_UP}; otherwise {unbacked(item.source)}"
     elif "SL202" in codes_of_pin:
-        remedy = remedy_of_pin(f"{item.source}.size()[{dim}]", entry, call) or remedy
+        remedy = remedy_of_library_pin(f"{item.source}.size()[{dim}]", entry, call) or remedy
     tensor = call.input(item.source)
     if "SL103" in codes_of_pin and tensor and tensor.layout != "torch.strided":  # a mark of one size of a nested tensor does not help
         return Classification((*codes, *codes_of_pin), sentence + words, True, Verdict.CODE, OWN_SYMBOLS)
