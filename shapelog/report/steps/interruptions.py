@@ -72,8 +72,8 @@ def graph_break_step(run: StepSources, found: Sequence[Alert]) -> NextStep:
     stake = max(middle(saved), _seconds_in_vain(run, failed))
     title = f"Remove {which}{where}{keeps}: {what}"
     confidence, settings = _cure(alerts)
-    own_breaks = set(map(id, alerts))
-    later = (alert for code in codes for alert in run.breaks.get(code, ()) if id(alert) not in own_breaks)
+    own_breaks = frozenset(alerts)
+    later = (alert for code in codes for alert in run.breaks.get(code, ()) if alert not in own_breaks)
     if _NUMBERS_OF_DATA in settings and confidence.level != "low" and any(_SIZE_OF_DATA in _cure([alert])[1] for alert in later):
         confidence = Confidence("low", _BREAKS_AGAIN)
         settings = tuple(f"{text}  # {_BREAKS_AGAIN}" if text == _NUMBERS_OF_DATA else text for text in settings)
