@@ -105,8 +105,8 @@ class FrameReport(NamedTuple):
     compiles: tuple[WeightedCompile, ...]
     axes: tuple[Axis, ...]
     recompiles: tuple[Recompile, ...]
-    saved_by_marking: float
-    saved_by_code: float
+    avoidable_by_marking: float
+    avoidable_by_code: float
     limit_hit: Compile | None
     facts: FactTable
 
@@ -299,7 +299,7 @@ def _advice(explained: Explanations, failed: list[Problem], debug: bool) -> Advi
 def _importance(item: FrameReport) -> tuple[float, ...]:
     """Seconds that could be saved first, those that the user need not change code for before the others."""
     return (
-        -(item.saved_by_marking + item.saved_by_code),
+        -(item.avoidable_by_marking + item.avoidable_by_code),
         -float(item.limit_hit is not None),
         -float(len(item.recompiles)),
         -item.frame.seconds,
@@ -330,8 +330,8 @@ def _frame_report(frame: Frame, explained: Explanations, remedies: Remedies) -> 
         compiles=compiles,
         axes=_axes(frame, explained, remedies),
         recompiles=explained.of_frame(frame),
-        saved_by_marking=_seconds(compiles, Verdict.MARKING),
-        saved_by_code=_seconds(compiles, Verdict.CODE),
+        avoidable_by_marking=_seconds(compiles, Verdict.MARKING),
+        avoidable_by_code=_seconds(compiles, Verdict.CODE),
         limit_hit=next((compile for compile in frame.compiles if compile.outcome is Outcome.LIMIT), None),
         facts=explained.facts,
     )

@@ -21,7 +21,8 @@ from shapelog.reporters.json.ranks import ranks_data
 # refused and failed apart, so that the verdicts add up to the recompiles. 7: the marks themselves as the remedy, and
 # the rule that it comes from. 8: exports. 9: null for seconds that are not known; steps about compile caches, and what saves in later runs.
 # 10: how an export came to the expressions that it had to decide; the verdict 'not finished'; whether an id is PyTorch's.
-# 11: what a step saves in calls that raised or ran in eager mode. 12: what the suggestions save is saved_seconds.
+# 11: what a step saves in calls that raised or ran in eager mode. 12: what the suggestions save is saved_seconds, and
+# frames have avoidable_by_marking and avoidable_by_code.
 FORMAT_VERSION = 12
 
 
@@ -93,8 +94,8 @@ def _frame_data(item: FrameReport, is_timed: bool) -> dict[str, Any]:
         "line": frame.line or None,
         "called_at": line_data(frame.called_at),
         "seconds": frame.seconds or None,
-        "saved_by_marking": item.saved_by_marking if is_timed else None,
-        "saved_by_code": item.saved_by_code if is_timed else None,
+        "avoidable_by_marking": item.avoidable_by_marking if is_timed else None,
+        "avoidable_by_code": item.avoidable_by_code if is_timed else None,
         "limit_hit": item.limit_hit.label if item.limit_hit else None,
         "compiles": [_compile_data(compile) for compile in frame.compiles],
         "axes": [

@@ -95,7 +95,7 @@ def test_frames_that_could_save_most_come_first() -> None:
             made += make.compile(f"{frame}/{number}", make.tensor(size, 8), seconds=seconds, name=f"f{frame}")
     data = report_data(make.report(made))
     assert [frame["frame"] for frame in data["frames"]] == ["1", "0", "2"]
-    assert [frame["saved_by_marking"] for frame in data["frames"]] == [5.0, 1.0, 0.5]
+    assert [frame["avoidable_by_marking"] for frame in data["frames"]] == [5.0, 1.0, 0.5]
 
 
 def test_what_a_code_change_saves_is_distinguished_from_what_marking_saves() -> None:
@@ -103,7 +103,7 @@ def test_what_a_code_change_saves_is_distinguished_from_what_marking_saves() -> 
     made += make.compile("0/1", make.tensor(12, 8), guards=guard_tree(global_state(), tensor_match(size=(12, 8))), seconds=2.0)
     made += make.compile("0/2", make.tensor(10, 8), guards=guard_tree(global_state(grad_mode=False), tensor_match()), seconds=3.0)
     (frame,) = report_data(make.report(made))["frames"]
-    assert (frame["saved_by_marking"], frame["saved_by_code"], frame["seconds"]) == (2.0, 3.0, 6.0)
+    assert (frame["avoidable_by_marking"], frame["avoidable_by_code"], frame["seconds"]) == (2.0, 3.0, 6.0)
     assert [(axis["axis"], axis["values"], axis["codes"]) for axis in frame["axes"]] == [
         ("x.size[0]", ["10", "12"], ["SL101"]),
         ("grad_mode", ["on", "off"], ["SL305"]),

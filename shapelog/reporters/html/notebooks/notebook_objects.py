@@ -140,7 +140,10 @@ def _frame_report(item: FrameReport) -> Shown:
     columns = (Column("what changed"), Column("values"), Column("rules"))
     axes = [(axis.name, ", ".join(map(one_line, axis.values)), " ".join(rule.code for rule in axis.rules)) for axis in item.axes]
     whole = shown(item.frame)
-    saved = (("avoidable by marking", measured(item.saved_by_marking)), ("avoidable by a code change", measured(item.saved_by_code)))
+    saved = (
+        ("avoidable by marking", measured(item.avoidable_by_marking)),
+        ("avoidable by a code change", measured(item.avoidable_by_code)),
+    )
     return whole._replace(facts=(*whole.facts, *_facts(saved)), tables=(Table("axes", "What changed", columns, tuple(axes)), *whole.tables))
 
 
