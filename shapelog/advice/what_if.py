@@ -11,59 +11,51 @@ from typing import NamedTuple
 from shapelog.advice.marks import Mark
 from shapelog.advice.replay import Cost, FramePlan, Replay, total_cost
 from shapelog.advice.suggestions import Suggestion
-from shapelog.grouping import grouped
+from shapelog.grouping import connected, grouped
 from shapelog.model.frame import Frame
 
-# A frame with more conditions than this, 4,096 combinations, is replayed under few of them.
+# A frame has no more conditions than this, 4,096 combinations: of more, the last ones are one.
 _MOST_CONDITIONS = 12
-# So is every frame once this many routes of calls have been tried; the frames that took longest come first.
-_MOST_ROUTES = 500_000
-# With more conditions than this, a frame is replayed without and with all suggestions alone.
-_MOST_SINGLED_OUT = 32
+# Frames have fewer once this many routes of calls have been tried; those that took longest come first.
+_MOST_ROUTES = 1_000_000
 
 Condition = tuple[int, ...]
 """Places in the list of suggestions, in their order. The condition holds if all of them are chosen."""
 
 
 class FrameOutcomes(NamedTuple):
-    """What one frame costs, by the places of the conditions that hold in ``conditions``.
-
-    ``costs`` has every combination, or ``is_partial``: none, all, each condition alone, and all but one.
-    """
+    """What one frame costs under every combination, by the places of the conditions that hold in ``conditions``."""
 
     frame: Frame
     conditions: tuple[Condition, ...]
     costs: dict[frozenset[int], Cost]
-    is_partial: bool = False
 
-    def held(self, chosen: frozenset[int]) -> frozenset[int]:
-        """The conditions that hold where these suggestions are chosen."""
-        return frozenset([place for place, needed in enumerate(self.conditions) if chosen.issuperset(needed)])
-
-    def cost(self, chosen: frozenset[int]) -> Cost | None:
-        """What the frame costs with these suggestions; None where that was not replayed."""
-        return self.costs.get(self.held(chosen))
+    def cost(self, chosen: frozenset[int]) -> Cost:
+        """What the frame costs with these suggestions."""
+        return self.costs[frozenset([place for place, needed in enumerate(self.conditions) if chosen.issuperset(needed)])]
 
 
 class WhatIf(NamedTuple):
     """The frames that a suggestion changes, those that took longest first, and what all ``others`` cost together.
+
+    ``bundles`` are the suggestions that can be chosen, by their places: each alone, but for those that are chosen only together, because
+    very many interact in one frame.
 
     All costs are those of this run: seconds of another run vary (``Seconds.in_another_run``).
     """
 
     frames: tuple[FrameOutcomes, ...]
     others: Cost
+    bundles: tuple[Condition, ...]
 
-    def cost(self, chosen: Iterable[int]) -> Cost | None:
-        """What the whole run costs with the suggestions at these places; None where that was not replayed."""
+    def cost(self, chosen: Iterable[int]) -> Cost:
+        """What the whole run costs with the suggestions at these places, any number of whole bundles."""
         places = frozenset(chosen)
-        costs = [frame.cost(places) for frame in self.frames]
-        known = [cost for cost in costs if cost is not None]
-        return total_cost([self.others, *known]) if len(known) == len(costs) else None
+        return total_cost([self.others, *[frame.cost(places) for frame in self.frames]])
 
 
 def what_if(replayed: Replay, suggestions: Iterable[Suggestion]) -> WhatIf:
-    """Replay the frames of a run under the combinations of these suggestions, which :func:`shapelog.advice.advise.advise` returned.
+    """Replay the frames of a run under every combination of these suggestions, which :func:`shapelog.advice.advise.advise` returned.
 
     The work is bounded, so that a page with many frames and suggestions takes no longer.
     """
@@ -71,16 +63,26 @@ def what_if(replayed: Replay, suggestions: Iterable[Suggestion]) -> WhatIf:
     place_of = {mark: place for place, own in enumerate(marks) for mark in own}
     plans = sorted(replayed.plans, key=lambda plan: -plan.cost(frozenset()).seconds.least)
     conditions = {plan: _conditions(plan, place_of) for plan in plans}
+    bundles: list[Condition] = [(place,) for place in range(len(marks))]
     frames, room = [], _MOST_ROUTES
     for plan in plans:
-        if found := conditions[plan]:
-            work = sum(1 + len(call.routes) for call in plan.calls) << len(found)
-            is_partial = len(found) > _MOST_CONDITIONS or work > room
-            room -= 0 if is_partial else work
-            held = _few_combinations(len(found)) if is_partial else _all_combinations(len(found))
-            costs = {places: plan.cost(_marks(places, found, marks)).in_this_run for places in held}
-            frames.append(FrameOutcomes(plan.frame, found, costs, is_partial))
-    return WhatIf(tuple(frames), total_cost([plan.cost(frozenset()) for plan in plans if not conditions[plan]]))
+        if conditions[plan]:
+            work = sum(1 + len(call.routes) for call in plan.calls)
+            most = min(_MOST_CONDITIONS, (max(0, room) // work).bit_length() - 1)
+            found, together = _at_most(most, conditions[plan])
+            bundles.append(together)
+            room -= work << len(found)
+            costs = {held: plan.cost(_marks(held, found, marks)).in_this_run for held in _combinations(len(found))}
+            frames.append(FrameOutcomes(plan.frame, found, costs))
+    others = total_cost([plan.cost(frozenset()) for plan in plans if not conditions[plan]])
+    return WhatIf(tuple(frames), others, tuple(sorted(tuple(sorted(bundle)) for bundle in connected(bundles))))
+
+
+def _at_most(most: int, conditions: tuple[Condition, ...]) -> tuple[tuple[Condition, ...], Condition]:
+    """At most so many conditions, but at least one, and the suggestions that are one condition for that reason."""
+    kept = max(0, most - 1) if len(conditions) > max(1, most) else len(conditions)
+    together = tuple(sorted(chain.from_iterable(conditions[kept:])))
+    return (*conditions[:kept], together) if together else conditions, together
 
 
 def _conditions(plan: FramePlan, place_of: dict[Mark, int]) -> tuple[Condition, ...]:
@@ -102,16 +104,6 @@ def _marks(held: Iterable[int], conditions: tuple[Condition, ...], marks: list[f
     return frozenset([mark for place in held for suggestion in conditions[place] for mark in marks[suggestion]])
 
 
-def _all_combinations(count: int) -> Iterator[frozenset[int]]:
+def _combinations(count: int) -> Iterator[frozenset[int]]:
     for number in range(1 << count):
         yield frozenset([place for place in range(count) if number >> place & 1])
-
-
-def _few_combinations(count: int) -> Iterator[frozenset[int]]:
-    """None, all, each alone, and all but one; the first two where there are very many."""
-    every = frozenset(range(count))
-    yield frozenset()
-    if count <= _MOST_SINGLED_OUT:
-        yield from (frozenset((place,)) for place in range(count))
-        yield from (every - {place} for place in range(count))
-    yield every

@@ -11,11 +11,11 @@
   const every = new Set(data.ticks.flat());
   const nothing = new Set();
 
-  // A cost is [compiles, limit hits, up to how many more, seconds from, to]; null where a combination was not replayed.
-  const sum = (costs) => costs.reduce((all, cost) => (all && cost ? all.map((value, place) => (value === null || cost[place] === null ? null : value + cost[place])) : null), [0, 0, 0, 0, 0]);
+  // A cost is [compiles, limit hits, up to how many more, seconds from, to (null without an upper end)].
+  const sum = (costs) => costs.reduce((all, cost) => all.map((value, place) => (value === null || cost[place] === null ? null : value + cost[place])), [0, 0, 0, 0, 0]);
   const costOf = ([conditions, costs], chosen) => {
     const held = conditions.map((needed, place) => (needed.every((item) => chosen.has(item)) ? place : -1)).filter((place) => place >= 0);
-    return costs[held.join(",")] || null;
+    return costs[held.join(",")];
   };
   const costOfRow = (row, chosen) => sum(row.map((place) => costOf(data.outcomes[place], chosen)));
   const costOfRun = (chosen) => sum([data.others, ...data.outcomes.map((outcome) => costOf(outcome, chosen))]);
@@ -38,7 +38,6 @@
   const number = (least, more) => (more ? `${least}–${least + more}` : String(least));
   const counted = (compiles, hits, more) => [compiles || more || !hits ? number(compiles, more) : "", hits ? `${hits} refused` : ""].filter(Boolean).join(" + ");
 
-  const NOT_KNOWN = "not replayed";
   const gauge = (svg, before, least, most) => {
     const share = (value) => `${before ? Math.min(100, (100 * value) / before) : 0}%`;
     $(".range", svg).setAttribute("width", share(most === null ? before : most));
@@ -57,39 +56,30 @@
 
   const showRun = (chosen) => {
     const cost = costOfRun(chosen);
-    const unknown = $("#wi-unknown", panel);
-    unknown.hidden = Boolean(cost);
-    if (cost) {
-      figure("wi-compiles", before[COMPILES], number(cost[COMPILES], cost[MORE]), cost[COMPILES], cost[COMPILES] + cost[MORE]);
-      figure("wi-limit", before[HITS], String(cost[HITS]), cost[HITS], cost[HITS]);
-      figure("wi-seconds", before[LEAST], range(cost[LEAST], cost[MOST]), cost[LEAST], cost[MOST]);
-    } else {
-      ["wi-compiles", "wi-limit", "wi-seconds"].forEach((name) => figure(name, 1, "?", 0, 1));
-      const frames = rows.filter((row) => !costOfRow(row.own, chosen)).map((row) => $("th", row.element).textContent.trim());
-      unknown.textContent = `This combination was not replayed in ${frames.join(", ")}, where too many suggestions interact. Known are none, all, each alone, and all but one.`;
-    }
+    figure("wi-compiles", before[COMPILES], number(cost[COMPILES], cost[MORE]), cost[COMPILES], cost[COMPILES] + cost[MORE]);
+    figure("wi-limit", before[HITS], String(cost[HITS]), cost[HITS], cost[HITS]);
+    figure("wi-seconds", before[LEAST], range(cost[LEAST], cost[MOST]), cost[LEAST], cost[MOST]);
     return cost;
   };
   const showRow = (row, chosen) => {
     const cost = costOfRow(row.own, chosen);
-    const total = cost && cost[COMPILES] + cost[HITS];
-    $(".total", row.element).textContent = cost ? counted(cost[COMPILES], cost[HITS], cost[MORE]) : "?";
-    $(".total", row.element).classList.toggle("better", Boolean(cost) && total < row.before[COMPILES] + row.before[HITS]);
+    $(".total", row.element).textContent = counted(cost[COMPILES], cost[HITS], cost[MORE]);
+    $(".total", row.element).classList.toggle("better", cost[COMPILES] + cost[HITS] < row.before[COMPILES] + row.before[HITS]);
     const time = $(".time", row.element);
     if (!time) return;
-    time.textContent = cost ? range(cost[LEAST], cost[MOST]) : NOT_KNOWN;
-    time.classList.toggle("better", Boolean(cost) && cost[MOST] !== null && cost[MOST] < row.before[LEAST]);
-    gauge($("svg.gauge", row.element), row.before[LEAST], cost ? cost[LEAST] : 0, cost ? cost[MOST] : null);
+    time.textContent = range(cost[LEAST], cost[MOST]);
+    time.classList.toggle("better", cost[MOST] !== null && cost[MOST] < row.before[LEAST]);
+    gauge($("svg.gauge", row.element), row.before[LEAST], cost[LEAST], cost[MOST]);
   };
 
-  // What a box changes where all others stay as they are: in frames where that is known.
+  // What a box changes where all others stay as they are.
   const effect = (place, chosen) => {
     const own = data.ticks[place];
     const [without, together] = [new Set(chosen), new Set(chosen)];
     own.forEach((item) => { without.delete(item); together.add(item); });
-    const known = data.outcomes.map((outcome) => [costOf(outcome, without), costOf(outcome, together)]).filter(([one, other]) => one && other);
-    const [compiles, hits] = [COMPILES, HITS].map((part) => known.reduce((all, [one, other]) => all + one[part] - other[part], 0));
-    const isSure = known.every(([one, other]) => one[MORE] === other[MORE]);
+    const costs = data.outcomes.map((outcome) => [costOf(outcome, without), costOf(outcome, together)]);
+    const [compiles, hits] = [COMPILES, HITS].map((part) => costs.reduce((all, [one, other]) => all + one[part] - other[part], 0));
+    const isSure = costs.every(([one, other]) => one[MORE] === other[MORE]);
     if (compiles + hits > 0) return `${boxes[place].checked ? "saves" : "would save"} ${isSure ? "" : "up to "}${counted(compiles + Math.min(0, hits), Math.max(0, hits), 0)}`;
     const missing = new Set();
     data.outcomes.forEach(([conditions]) => conditions.forEach((needed) => {
@@ -151,7 +141,7 @@
   };
   const changed = () => {
     const cost = show();
-    announce(cost ? `${number(cost[COMPILES], cost[MORE])} compilations, ${range(cost[LEAST], cost[MOST])}` : NOT_KNOWN);
+    announce(`${number(cost[COMPILES], cost[MORE])} compilations, ${range(cost[LEAST], cost[MOST])}`);
     keep.write("advice");
   };
   const tickAll = (value) => { boxes.forEach((box) => { box.checked = value; }); changed(); };

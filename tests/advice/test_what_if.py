@@ -31,18 +31,19 @@ def outcomes_of(advice: Advice) -> WhatIf:
     return what_if(advice.replayed, advice.suggestions)
 
 
-def parts_of(advice: Advice) -> list[tuple[int, ...]]:
-    places = range(len(advice.suggestions))
-    sizes = places if len(places) <= MOST else (0, 1, 2, len(places) - 1)
-    return [chosen for size in (*sizes, len(places)) for chosen in combinations(places, size)]
+def parts_of(found: WhatIf) -> list[tuple[int, ...]]:
+    bundles = range(len(found.bundles))
+    sizes = bundles if len(bundles) <= MOST else (0, 1, 2, len(bundles) - 1)
+    chosen = (part for size in (*sizes, len(bundles)) for part in combinations(found.bundles, size))
+    return [tuple(place for bundle in part for place in bundle) for part in chosen]
 
 
 def assert_same_as_replayed(advice: Advice) -> None:
     found = outcomes_of(advice)
-    for chosen in parts_of(advice):
+    assert sorted(place for bundle in found.bundles for place in bundle) == list(range(len(advice.suggestions)))
+    for chosen in parts_of(found):
         replayed = advice.replayed.cost_in_this_run(mark for place in chosen for mark in advice.suggestions[place].marks)
         cost = found.cost(chosen)
-        assert cost is not None
         assert (cost.compiles, cost.limit_hits, cost.more) == (replayed.compiles, replayed.limit_hits, replayed.more), chosen
         assert cost.seconds.least == pytest.approx(replayed.seconds.least)
         assert cost.seconds.most == (None if replayed.seconds.most is None else pytest.approx(replayed.seconds.most))
@@ -55,7 +56,7 @@ def test_every_part_of_the_suggestions_costs_what_its_replay_costs(name: str) ->
 
 def test_without_suggestions_the_cost_is_that_of_the_run() -> None:
     advice = advice_of("lab/no_recompiles.log.gz")
-    assert outcomes_of(advice) == WhatIf((), advice.before)
+    assert outcomes_of(advice) == WhatIf((), advice.before, ())
 
 
 def test_ints_that_change_at_different_calls_are_conditions_of_their_own() -> None:
@@ -79,35 +80,28 @@ def one_after_the_other(count: int) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(7 if place == changed else 3 for place in range(count)) for changed in range(-1, count))
 
 
-def test_a_frame_with_many_conditions_has_the_outcomes_of_a_few_combinations() -> None:
-    advice = advice_on(*one_after_the_other(13))
+def test_of_more_than_twelve_conditions_in_a_frame_the_last_are_chosen_together() -> None:
+    advice = advice_on(*one_after_the_other(16))
     found = outcomes_of(advice)
-    assert len(advice.suggestions) == 13
-    assert [frame.is_partial for frame in found.frames] == [True]
-    every = frozenset(range(13))
-    for chosen in (frozenset[int](), every, *({place} for place in every), *(every - {place} for place in every)):
-        cost = found.cost(chosen)
-        assert cost is not None
-        assert cost.compiles == 14 - len(chosen)
-    assert found.cost((0, 1)) is None
+    assert found.bundles == (*((place,) for place in range(11)), tuple(range(11, 16)))
+    assert [len(frame.costs) for frame in found.frames] == [4096]
+    assert found.cost((0, 3, 7)).compiles == 14
+    assert found.cost((0, *range(11, 16))).compiles == 11
+    assert_same_as_replayed(advice)
 
 
-def test_a_frame_with_twelve_conditions_has_the_outcome_of_every_combination() -> None:
+def test_up_to_twelve_conditions_in_a_frame_are_chosen_alone() -> None:
     found = outcomes_of(advice_on(*one_after_the_other(12)))
-    assert [(frame.is_partial, len(frame.costs)) for frame in found.frames] == [(False, 4096)]
-    cost = found.cost((0, 3, 7))
-    assert cost is not None
-    assert cost.compiles == 10
+    assert found.bundles == tuple((place,) for place in range(12))
+    assert [len(frame.costs) for frame in found.frames] == [4096]
+    assert found.cost((0, 3, 7)).compiles == 10
 
 
 def test_the_number_of_routes_that_are_tried_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     advice = advice_on(*one_after_the_other(3), frames=4)
-    assert not any(frame.is_partial for frame in outcomes_of(advice).frames)
+    assert [len(frame.costs) for frame in outcomes_of(advice).frames] == [8, 8, 8, 8]
     monkeypatch.setattr(module, "_MOST_ROUTES", 2 * (4 + 1 + 2 + 3) * 8)  # calls with their routes, combinations
-    assert [frame.is_partial for frame in outcomes_of(advice).frames] == [False, False, True, True]
-    monkeypatch.setattr(module, "_MOST_SINGLED_OUT", 2)
     found = outcomes_of(advice)
     assert [len(frame.costs) for frame in found.frames] == [8, 8, 2, 2]
-    assert found.cost(range(len(advice.suggestions))) == advice.replayed.cost_in_this_run(
-        mark for item in advice.suggestions for mark in item.marks
-    )
+    assert [len(bundle) for bundle in found.bundles if len(bundle) > 1]
+    assert_same_as_replayed(advice)

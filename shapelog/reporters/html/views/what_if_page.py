@@ -12,7 +12,7 @@ from shapelog.grouping import grouped
 from shapelog.model.frame import Frame
 from shapelog.reporters.html.anchors import Anchors
 from shapelog.reporters.html.chart_text import file_and_line
-from shapelog.text import one_line, plural
+from shapelog.text import names_of, one_line, plural
 
 # Suggestions with a box of their own, frames with a row of their own.
 _MAX_TICKS = 60
@@ -23,7 +23,8 @@ _Figures = tuple[int, int, int, float, float | None]
 
 
 class Choice(NamedTuple):
-    """A box to tick: a suggestion, or all that have no box of their own. ``anchor`` leads to its details, "" where it has none.
+    """A box to tick: a suggestion, several that are chosen only together, or all that have no box of their own. ``anchor`` leads to the
+    details of the first, "" where there are none.
 
     ``effect`` is how many compiles and limit hits come back without it, where all others are chosen.
     """
@@ -54,7 +55,6 @@ class FrameCosts(NamedTuple):
     outcomes: tuple[int, ...]
     before: Cost
     after: Cost
-    is_partial: bool
 
 
 class WhatIfView(NamedTuple):
@@ -65,6 +65,11 @@ class WhatIfView(NamedTuple):
     outcomes: tuple[CombinedCost, ...]
     others: Cost
     advice: Advice
+
+    @property
+    def has_bundles(self) -> bool:
+        """Whether suggestions are ticked together."""
+        return any(tick.anchor and len(tick.places) > 1 for tick in self.ticks)
 
     @property
     def seconds(self) -> Seconds:
@@ -101,34 +106,39 @@ def what_if_view(advice: Advice | None, anchors: Anchors) -> WhatIfView | None:
 
 
 def _ticks(advice: Advice, found: WhatIf, every: frozenset[int]) -> Iterable[Choice]:
-    suggestions = advice.suggestions
-    single = len(suggestions) if len(suggestions) <= _MAX_TICKS else _MAX_TICKS - 1
-    for place, item in enumerate(suggestions[:single]):
-        what = f"dim{'s' if len(item.dims) > 1 else ''} {', '.join(map(str, item.dims))}" if item.dims else "int"
+    bundles = found.bundles
+    single = len(bundles) if len(bundles) <= _MAX_TICKS else _MAX_TICKS - 1
+    for places in bundles[:single]:
+        first, *others = (advice.suggestions[place] for place in places)
+        own = f"dim{'s' if len(first.dims) > 1 else ''} {', '.join(map(str, first.dims))}" if first.dims else "int"
+        what = f"{own}, together with {names_of([item.id for item in others])}" if others else own
         yield Choice(
-            id=item.id, anchor=item.id.lower(), name=one_line(item.name), what=what, places=(place,), effect=_effect(found, every, {place})
+            id=first.id,
+            anchor=first.id.lower(),
+            name=one_line(first.name),
+            what=what,
+            places=places,
+            effect=_effect(found, every, places),
         )
-    if rest := range(single, len(suggestions)):
+    if rest := tuple(place for places in bundles[single:] for place in places):
         yield Choice(
             id="rest",
             anchor="",
             name=plural(len(rest), "more suggestion"),
             what="",
-            places=tuple(rest),
-            effect=_effect(found, every, set(rest)),
+            places=rest,
+            effect=_effect(found, every, rest),
         )
 
 
-def _effect(found: WhatIf, every: frozenset[int], places: set[int]) -> str:
-    """``saves 7 + 1 refused``, ``saves up to 8`` where calls after a limit hit may come on top: in the frames where that is known."""
-    costs = [(frame.cost(every - places), frame.cost(every)) for frame in found.frames]
-    known = [(without, with_all) for without, with_all in costs if without and with_all]
-    compiles = sum(without.compiles - with_all.compiles for without, with_all in known)
-    refused = sum(without.limit_hits - with_all.limit_hits for without, with_all in known)
-    is_sure = all(without.spread == with_all.spread for without, with_all in known)
+def _effect(found: WhatIf, every: frozenset[int], places: Iterable[int]) -> str:
+    """``saves 7 + 1 refused``, ``saves up to 8`` where calls after a limit hit may come on top."""
+    without, with_all = found.cost(every.difference(places)), found.cost(every)
+    compiles, refused = without.compiles - with_all.compiles, without.limit_hits - with_all.limit_hits
     if compiles + refused <= 0:
         return "no effect alone"
     # Where more would be refused than now, what is saved is their difference.
+    is_sure = all(frame.cost(every.difference(places)).spread == frame.cost(every).spread for frame in found.frames)
     return f"saves {'' if is_sure else 'up to '}{_number(compiles + min(0, refused), max(0, refused))}"
 
 
@@ -159,7 +169,7 @@ def _rows(found: WhatIf, anchors: Anchors) -> tuple[tuple[FrameCosts, ...], tupl
         rows.append(row._replace(title=f"{row.title} ({number} frames)") if number > 1 else row)
         outcomes.append(outcome)
     if rest := [member for members, _ in joined[single:] for member in members]:
-        added = [_outcome(members) for members in grouped(rest, lambda item: (item.conditions, item.is_partial)).values()]
+        added = [_outcome(members) for members in grouped(rest, lambda item: item.conditions).values()]
         number = len({anchors[member.frame] for member in rest})
         rows.append(_row(rest, len(outcomes), added)._replace(title=plural(number, "more frame")))
         outcomes += added
@@ -173,10 +183,9 @@ def _code(item: FrameOutcomes, anchors: Anchors) -> tuple[str, str, int] | str:
 
 
 def _outcome(members: Sequence[FrameOutcomes]) -> CombinedCost:
-    """What these frames cost together, for the combinations that are known of all."""
-    held = set(members[0].costs).intersection(*[member.costs for member in members[1:]])
-    costs = {places: total_cost([member.costs[places] for member in members]) for places in sorted(held, key=sorted)}
-    return CombinedCost(members[0].conditions, costs)
+    """What these frames with the same conditions cost together."""
+    first = members[0]
+    return CombinedCost(first.conditions, {held: total_cost([member.costs[held] for member in members]) for held in first.costs})
 
 
 def _row(
@@ -189,7 +198,6 @@ def _row(
         outcomes=tuple(range(first, first + len(outcomes))),
         before=total_cost([outcome.costs[frozenset()] for outcome in outcomes]),
         after=total_cost([outcome.costs[frozenset(range(len(outcome.conditions)))] for outcome in outcomes]),
-        is_partial=any(member.is_partial for member in members),
     )
 
 

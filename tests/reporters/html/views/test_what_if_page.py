@@ -125,6 +125,24 @@ def test_of_many_frames_and_suggestions_the_last_row_and_the_last_box_stand_for_
         assert added_up(data, chosen) == pytest.approx(replayed(report.advice, chosen), abs=1e-4)
 
 
+def test_suggestions_that_are_chosen_only_together_have_one_box() -> None:
+    leaves = [
+        [guard_manager(f"L['k{place}']", f"EQUALS_MATCH: L['k{place}'] == {int(place == changed)}", type="int") for place in range(14)]
+        for changed in range(-1, 14)
+    ]
+    parts = [compile(f"0/{number}", tensor(8, 8), guards=guard_tree(tensor_match(size=(8, 8)), *own)) for number, own in enumerate(leaves)]
+    report = make.report(trace(*parts))
+    view = what_if_view(report.advice, anchors_of(report.trace))
+    assert view
+    assert report.advice
+    assert [tick.id for tick in view.ticks] == [f"A{number}" for number in range(1, 13)]
+    assert (view.ticks[0].what, view.ticks[-1].what, view.ticks[-1].effect) == ("int", "int, together with A13 and A14", "saves 3")
+    page = render(report, Options()).decode()
+    assert "those that come last are ticked together" in page
+    for chosen in ({0, 5}, {3, 11, 12, 13}, set(range(14))):
+        assert added_up(data_of(page), chosen) == pytest.approx(replayed(report.advice, chosen), abs=1e-4)
+
+
 def test_where_there_is_nothing_to_mark_there_is_nothing_to_tick() -> None:
     assert view_of("lab/no_recompiles.log.gz") is None
     page = render(make.report(trace()), Options()).decode()
