@@ -37,8 +37,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What is tested with every recorded trace is tested with each third one; with all of them among the slow tests."""
-    others = {name for number, name in enumerate(RECORDED) if number % 3}
+    """What is tested with every recorded trace is tested with each sixth one; with all of them among the slow tests."""
+    others = {name for number, name in enumerate(RECORDED) if number % 6}
     for item in items:
         values = item.callspec.params.values() if isinstance(item, pytest.Function) and hasattr(item, "callspec") else ()
         if any(isinstance(value, str) and value in others for value in values):

@@ -57,6 +57,7 @@ def test_no_two_families_have_the_same_name_or_title() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 def test_reasons_of_recorded_programs_are_reported_under_the_rules_of_their_families(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: set[tuple[str, str]] = set()
     classify = causes.classify

@@ -91,21 +91,21 @@ def test_each_mark_earns_a_compile_or_settles_whether_one_comes_back(name: str) 
         assert more or any(route.narrows(marks - {mark}) for _, route in found.served(marks - {mark}))
 
 
-def test_no_recompile_both_goes_and_stays() -> None:
-    for name in RECORDED:
-        advice = advice_of(name)
-        gone = {label for item in advice.suggestions for label in item.gone}
-        stay = {compile.label for item in advice.remaining for compile in item.compiles}
-        assert bool(gone) == (advice.before.total > advice.after.total), name
-        assert not gone & stay or len(report_of(name).trace.ranks) > 1, name
+@pytest.mark.parametrize("name", RECORDED)
+def test_no_recompile_both_goes_and_stays(name: str) -> None:
+    advice = advice_of(name)
+    gone = {label for item in advice.suggestions for label in item.gone}
+    stay = {compile.label for item in advice.remaining for compile in item.compiles}
+    assert bool(gone) == (advice.before.total > advice.after.total), name
+    assert not gone & stay or len(report_of(name).trace.ranks) > 1, name
 
 
-def test_a_list_or_the_reason_why_there_is_none() -> None:
-    for name in RECORDED:
-        advice = advice_of(name)
-        assert bool(advice.why_empty) is not bool(advice.suggestions), name
-        assert bool(advice.env) is (bool(advice.suggestions) and advice.version.reads_sources), name
-        assert [item.id for item in advice.suggestions] == [f"A{number}" for number in range(1, len(advice.suggestions) + 1)], name
+@pytest.mark.parametrize("name", RECORDED)
+def test_a_list_or_the_reason_why_there_is_none(name: str) -> None:
+    advice = advice_of(name)
+    assert bool(advice.why_empty) is not bool(advice.suggestions), name
+    assert bool(advice.env) is (bool(advice.suggestions) and advice.version.reads_sources), name
+    assert [item.id for item in advice.suggestions] == [f"A{number}" for number in range(1, len(advice.suggestions) + 1)], name
 
 
 # Versions of torch.

@@ -101,6 +101,7 @@ def test_a_mark_that_is_not_enforced_has_the_range_of_sizes_seen() -> None:
     assert line == "torch._dynamo.maybe_mark_dynamic(x, 0, min=10, max=40)"
 
 
+@pytest.mark.slow
 def test_the_lines_can_be_read_by_python_or_a_shell() -> None:
     advices = [report_of(name).advice for name in RECORDED]
     found = [item for advice in advices if advice for item in advice.alternatives]

@@ -1,6 +1,7 @@
 """What marking will not fix: each recompile that stays, with the rule, a sentence, and what helps instead."""
 
 import make
+import pytest
 from make import compile as compiled
 from make import dynamic_size, int_values, load, static_sizes, tensor, trace
 from payload_text import RETURN_LINE, code_comment, global_state, graph_text, guard_manager, guard_tree, tensor_match
@@ -124,19 +125,19 @@ def test_failed_compiles_are_not_counted() -> None:
     assert make.advice(made).remaining == ()
 
 
-def test_every_recompile_that_left_code_goes_or_stays() -> None:
-    for name in RECORDED:
-        advice = report_of(name).advice
-        assert advice is not None, name
-        stay = {id(compile) for item in advice.remaining for compile in item.compiles}
-        recompiles = [item.compile for item in report_of(name).recompiles if item.compile.outcome is Outcome.COMPILED]
-        # A capture of compiled autograd is a function of its own, compiled once.
-        recompiles += [frame.compiles[0] for frame in report_of(name).trace.frames if frame.compiles[0].id.autograd is not None]
-        gone = len(recompiles) - len(stay & set(map(id, recompiles)))
-        assert gone >= advice.before.compiles - advice.after.compiles, name
-        assert all(item.sentence and item.remedy for item in advice.remaining), name
-        seconds = [item.seconds for item in advice.remaining]
-        assert seconds == sorted(seconds, reverse=True), name
+@pytest.mark.parametrize("name", RECORDED)
+def test_every_recompile_that_left_code_goes_or_stays(name: str) -> None:
+    advice = report_of(name).advice
+    assert advice is not None, name
+    stay = {id(compile) for item in advice.remaining for compile in item.compiles}
+    recompiles = [item.compile for item in report_of(name).recompiles if item.compile.outcome is Outcome.COMPILED]
+    # A capture of compiled autograd is a function of its own, compiled once.
+    recompiles += [frame.compiles[0] for frame in report_of(name).trace.frames if frame.compiles[0].id.autograd is not None]
+    gone = len(recompiles) - len(stay & set(map(id, recompiles)))
+    assert gone >= advice.before.compiles - advice.after.compiles, name
+    assert all(item.sentence and item.remedy for item in advice.remaining), name
+    seconds = [item.seconds for item in advice.remaining]
+    assert seconds == sorted(seconds, reverse=True), name
 
 
 def test_what_the_limit_refused_is_counted_apart() -> None:

@@ -255,11 +255,11 @@ def test_the_remedy_is_the_line_to_set_with_its_saving() -> None:
     assert "export" not in check(of_fixture("lab/one_first"), NOTHING).remedy
 
 
-def test_every_recompile_is_in_some_alert() -> None:
-    for name in RECORDED:
-        found = collect_alerts(report_of(name), Repository("nowhere"))
-        seen = {occurrence.compile for alert in found.alerts for occurrence in alert.occurrences if AlertKind.RECOMPILE in occurrence.kinds}
-        assert len(seen) == found.report.summary.recompiles
+@pytest.mark.parametrize("name", RECORDED)
+def test_every_recompile_is_in_some_alert(name: str) -> None:
+    found = collect_alerts(report_of(name), Repository("nowhere"))
+    seen = {occurrence.compile for alert in found.alerts for occurrence in alert.occurrences if AlertKind.RECOMPILE in occurrence.kinds}
+    assert len(seen) == found.report.summary.recompiles
 
 
 def test_a_failed_check_counts_only_what_it_fails_for() -> None:

@@ -664,6 +664,7 @@ def raw_hints(compile: Compile) -> Iterator[str]:
         yield from re.findall(r"^  Hint: (.+)$", text, re.M)
 
 
+@pytest.mark.slow
 def test_every_hint_of_every_trace_is_in_every_format() -> None:
     seen = 0
     for name in RECORDED:

@@ -496,11 +496,11 @@ def test_a_notebook_has_the_same_fingerprints_each_time() -> None:
     assert fingerprints(one) == fingerprints(other)
 
 
-def test_every_alert_of_a_run_has_its_own_fingerprint() -> None:
-    for name in RECORDED:
-        names = [alert.fingerprint for alert in collect_alerts(report_of(name), ELSEWHERE).alerts]
-        assert len(set(names)) == len(names)
-        assert all(re.fullmatch("[0-9a-f]{32}", item) for item in names)
+@pytest.mark.parametrize("name", RECORDED)
+def test_every_alert_of_a_run_has_its_own_fingerprint(name: str) -> None:
+    names = [alert.fingerprint for alert in collect_alerts(report_of(name), ELSEWHERE).alerts]
+    assert len(set(names)) == len(names)
+    assert all(re.fullmatch("[0-9a-f]{32}", item) for item in names)
 
 
 def test_fingerprints_and_order_do_not_depend_on_hashes(python: Process) -> None:

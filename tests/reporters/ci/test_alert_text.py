@@ -21,6 +21,7 @@ def letters(text: str) -> str:
 
 
 @pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.slow
 def test_every_explanation_of_pytorch_is_shown(form: str) -> None:
     seen = 0
     for name in RECORDED:
@@ -34,6 +35,7 @@ def test_every_explanation_of_pytorch_is_shown(form: str) -> None:
 
 
 @pytest.mark.parametrize("form", FORMATS[:-1])  # JSON lines have the whole chain, in parts
+@pytest.mark.slow
 def test_the_lines_that_raised_are_shown(form: str) -> None:
     seen = 0
     for name in RECORDED:

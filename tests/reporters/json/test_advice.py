@@ -36,17 +36,17 @@ def test_the_advice_on_a_fixture_is_as_the_schema_requires(name: str) -> None:
     assert data == advice_data(report.advice)
 
 
-def test_the_sums_of_the_advice_are_those_of_its_frames() -> None:
-    for name in RECORDED:
-        advice = report_of(name).advice
-        assert advice is not None, name
-        data = advice_data(advice)
-        for field in ("compiles", "predicted_compiles", "seconds"):
-            assert data[field] == pytest.approx(sum(frame[field] for frame in data["frames"])), name
-        ranges = [frame["predicted_seconds"] for frame in data["frames"]]
-        assert data["predicted_seconds"]["least"] == pytest.approx(sum(each["least"] for each in ranges)), name
-        ends = [each["most"] for each in ranges]
-        assert data["predicted_seconds"]["most"] == (None if None in ends else pytest.approx(sum(ends))), name
+@pytest.mark.parametrize("name", RECORDED)
+def test_the_sums_of_the_advice_are_those_of_its_frames(name: str) -> None:
+    advice = report_of(name).advice
+    assert advice is not None, name
+    data = advice_data(advice)
+    for field in ("compiles", "predicted_compiles", "seconds"):
+        assert data[field] == pytest.approx(sum(frame[field] for frame in data["frames"])), name
+    ranges = [frame["predicted_seconds"] for frame in data["frames"]]
+    assert data["predicted_seconds"]["least"] == pytest.approx(sum(each["least"] for each in ranges)), name
+    ends = [each["most"] for each in ranges]
+    assert data["predicted_seconds"]["most"] == (None if None in ends else pytest.approx(sum(ends))), name
 
 
 def test_a_field_that_the_schema_does_not_know_is_a_fault() -> None:

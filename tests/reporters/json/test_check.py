@@ -3,6 +3,7 @@
 import json
 
 import make
+import pytest
 from recorded import RECORDED, report_of
 
 from shapelog.check.baseline import as_bytes, parse
@@ -13,19 +14,19 @@ from shapelog.report.repository_paths import Repository
 from shapelog.reporters.json.check import alert_data, check_data
 
 
-def test_the_outcome_is_json_and_the_same_each_time() -> None:
-    for name in RECORDED:
-        found = collect_alerts(report_of(name), Repository("nowhere"))
-        for checked in (
-            without_policy(found),
-            check(found, Policy(budgets=(Budget(Metric.COMPILES, 1, "*"), Budget(Metric.AVOIDABLE, 0)))),
-        ):
-            data = check_data(checked)
-            assert json.loads(json.dumps(data, allow_nan=False)) == data
-            assert data["passed"] is not checked.has_failed
-            assert [item["fails"] for item in data["alerts"]] == sorted(
-                (item["fails"] for item in data["alerts"]), reverse=True
-            ) or not checked.is_check
+@pytest.mark.parametrize("name", RECORDED)
+def test_the_outcome_is_json_and_the_same_each_time(name: str) -> None:
+    found = collect_alerts(report_of(name), Repository("nowhere"))
+    for checked in (
+        without_policy(found),
+        check(found, Policy(budgets=(Budget(Metric.COMPILES, 1, "*"), Budget(Metric.AVOIDABLE, 0)))),
+    ):
+        data = check_data(checked)
+        assert json.loads(json.dumps(data, allow_nan=False)) == data
+        assert data["passed"] is not checked.has_failed
+        assert [item["fails"] for item in data["alerts"]] == sorted(
+            (item["fails"] for item in data["alerts"]), reverse=True
+        ) or not checked.is_check
 
 
 def test_a_check_as_json_has_the_next_steps() -> None:

@@ -42,11 +42,11 @@ def test_a_program_finds_the_causes_and_the_similar_graphs(name: str) -> None:
     assert {label for group in data["similar_graphs"] for label in group} <= set(ids)
 
 
-def test_the_details_of_a_group_are_its_members() -> None:
-    for name in RECORDED:
-        data = report_data(report_of(name))
-        for group, detail in zip(data["similar_graphs"], data["similar_graph_details"], strict=True):
-            assert sorted(group) == sorted(detail["static"] + detail["dynamic"])
+@pytest.mark.parametrize("name", RECORDED)
+def test_the_details_of_a_group_are_its_members(name: str) -> None:
+    data = report_data(report_of(name))
+    for group, detail in zip(data["similar_graphs"], data["similar_graph_details"], strict=True):
+        assert sorted(group) == sorted(detail["static"] + detail["dynamic"])
 
 
 def test_the_report_of_a_batch_that_varies() -> None:
@@ -63,11 +63,11 @@ def test_the_report_of_a_batch_that_varies() -> None:
     assert data["trace"]["torch_version"] == "2.13.0+cpu"
 
 
-def test_a_row_of_the_shape_table_has_a_cell_for_each_compile() -> None:
-    for name in RECORDED:
-        for frame in report_data(report_of(name))["frames"]:
-            compiles = [compile for compile in frame["compiles"] if compile["outcome"] != "limit"]
-            assert all(len(row["cells"]) == len(compiles) for row in frame["shapes"])
+@pytest.mark.parametrize("name", RECORDED)
+def test_a_row_of_the_shape_table_has_a_cell_for_each_compile(name: str) -> None:
+    for frame in report_data(report_of(name))["frames"]:
+        compiles = [compile for compile in frame["compiles"] if compile["outcome"] != "limit"]
+        assert all(len(row["cells"]) == len(compiles) for row in frame["shapes"])
 
 
 def test_the_shape_table_has_static_dynamic_and_violated_cells() -> None:
@@ -81,11 +81,11 @@ def test_the_shape_table_has_static_dynamic_and_violated_cells() -> None:
     assert [cell["state"] for cell in rows["x.size[1]"]] == ["static", "static", "dynamic"]
 
 
-def test_a_table_has_a_cell_for_each_column() -> None:
-    for name in RECORDED:
-        for table in report_data(report_of(name))["tables"]:
-            assert table["rows"] or table["note"]
-            assert all(len(row) == len(table["columns"]) for row in table["rows"])
+@pytest.mark.parametrize("name", RECORDED)
+def test_a_table_has_a_cell_for_each_column(name: str) -> None:
+    for table in report_data(report_of(name))["tables"]:
+        assert table["rows"] or table["note"]
+        assert all(len(row) == len(table["columns"]) for row in table["rows"])
 
 
 def test_frames_that_could_save_most_come_first() -> None:

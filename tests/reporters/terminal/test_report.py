@@ -26,6 +26,7 @@ def shown(name: str, width: int = 80, verbose: bool = False) -> str:
     return renderer("report", "terminal")(report_of(name), Options(color=False, width=width, verbose=verbose)).decode()
 
 
+@pytest.mark.slow
 def test_the_report_of_a_few_causes_fits_a_screen() -> None:
     short = [name for name in RECORDED if causes(name) <= FEW]
     assert len(short) > 100
@@ -65,6 +66,7 @@ def test_a_long_report_begins_with_the_first_step() -> None:
     assert first.startswith("demo.log.gz")
 
 
+@pytest.mark.slow
 def test_start_here_is_in_a_report_with_steps_that_is_longer_than_a_screen_and_in_no_other() -> None:
     """By lines, whatever they are about; what a text log has to type is on its only screen."""
     pages = {name: shown(name) for name in RECORDED}
@@ -73,6 +75,7 @@ def test_start_here_is_in_a_report_with_steps_that_is_longer_than_a_screen_and_i
     assert 20 < len(starts) < len(pages) // 2
 
 
+@pytest.mark.slow
 def test_the_health_of_a_trace_is_shown_where_something_is_wrong() -> None:
     harmless = next(name for name in RECORDED if {problem.severity for problem in report_of(name).problems} == {INFO})
     damaged = next(name for name in RECORDED if {problem.severity for problem in report_of(name).problems} - {INFO})

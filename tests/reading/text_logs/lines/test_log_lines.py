@@ -103,7 +103,7 @@ def test_lines_that_are_found_in_runs_are_those_that_are_found_one_by_one(path: 
         "program",
         f"V1120 08:27:33.313000 4242 {GUARDS}] x",
     ]
-    texts = ["\n".join(chance.choices(lines, k=60)) for _ in range(20)]
+    texts = ["\n".join(chance.choices(lines, k=60)) for _ in range(5)]
     in_runs = [lines_of(text) for text in texts]
     monkeypatch.setattr(reading, "_usual_runs", line_by_line)
     assert [lines_of(text) for text in texts] == in_runs
