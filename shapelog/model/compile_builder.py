@@ -80,6 +80,8 @@ class CompileBuilder:
         """Whether a record with this id opens another compile. Reasons come before the start, backwards after the metrics."""
         if kind == "dynamo_start":
             return self.started or self.finished
+        if kind == "describe_source" and attempt == 0 and self.finished and self.process:
+            return True  # an exported program has no start; of processes that cannot be distinguished, another may go on
         if self.started and kind != "artifact":
             return False
         if artifact == "recompile_reasons":

@@ -83,6 +83,14 @@ def test_a_compile_next_to_exports_stays_a_compile() -> None:
     assert [compile.label for compile in trace.compiles] == ["0/0"]
 
 
+def test_an_export_with_the_id_of_a_finished_compile_is_no_part_of_it() -> None:
+    graph = make.output_graph([8], id="0/0")
+    trace = loaded(make.compile("0/0", make.tensor(8, 16)), source(0, 900, id="0/0"), symbol(10, id="0/0"), graph)
+    assert calls(trace) == [10]
+    (compile,) = trace.compiles
+    assert (compile.symbols, compile.inputs[0].size) == ((), (8, 16))
+
+
 def test_a_record_outside_of_ids_that_no_export_wrote_is_left_over() -> None:
     own = [{"line": 3, "name": "f", "filename": 0, "loc": ""}]
     trace = loaded(make.record("create_symbol", {"symbol": "s0", "val": "8"}, stack=own))
