@@ -22,6 +22,7 @@ _CONTENTS = frozenset((Kind.LENGTH, Kind.KEYS))
 # What a member of an enum is made of.
 _OF_ENUM = ("._value_", "._name_")
 _OF_TRANSFORMS = ("G['__import_torch_dot__functorch_dot_", "G['__import_torch_dot_autograd_dot_forward_ad']")
+_OF_FUNCTION_MODES = "___get_torch_function_mode_stack_at("
 _SELF, _ARGUMENTS = "L['self']", ("L['args']", "L['kwargs']")
 _OWN_VARIABLES = (".__closure__", ".__defaults__", ".__kwdefaults__")
 _TORCH = "torch."
@@ -339,6 +340,16 @@ def _fixed_before(guard: Expression, changes: Changes) -> tuple[tuple[str, int, 
     return tuple(item for item in changes.static if item[0] not in later)
 
 
+def set_by_default_device(item: Violation, changes: Changes) -> bool:
+    """The default device is a torch function mode, which has that device: where one is set or unset, the stack of modes changes as well."""
+    if not changes.has(Kind.DEFAULT_DEVICE):
+        return False
+    devices = [{str(other.expected), str(other.actual)} for other in changes.violations if other.prop.kind is Kind.DEFAULT_DEVICE]
+    if item.prop.kind is Kind.FUNCTION_MODES:
+        return any("None" in values for values in devices)
+    return item.source.startswith(_OF_FUNCTION_MODES) and {str(item.expected), str(item.actual)} in devices
+
+
 def object_was_collected(item: Violation, changes: Changes) -> bool:
     """The identity of anything, once a named object that the entry belongs to is gone."""
     if item.prop.kind not in (Kind.ID, Kind.TYPE) or not changes.has(Kind.LIFETIME) or _is_another_than_collected(item, changes):
@@ -498,6 +509,7 @@ CONSEQUENCES: dict[str, Callable[[Violation, Changes], bool]] = {
         constant_in_guard_changed,
         length_that_fits_a_size,
         dtype_follows_default,
+        set_by_default_device,
         object_was_collected,
         below_collected_object,
         collected_object_of_another_type,

@@ -17,6 +17,7 @@ SUM = "L['x'].size()[0] == 2 + L['y'].size()[0]  # a, b, c = x.split((k, n, m)) 
 LONG_ITEM = "L['xs'][2].size()[0] <= 30  # if xs[2].size(0) <= 30:  # app/model.py:6 in f"
 TRANSFORMS = "| +- LAMBDA_GUARD: torch._functorch.pyfunctorch.compare_functorch_state({})  # app/model.py:6 in f"
 JVP_LEVEL = "G['__import_torch_dot__functorch_dot_eager_transforms'].JVP_NESTING"
+MODE = "___get_torch_function_mode_stack_at(0).device"
 COMPUTED = {"is_leaf": False}
 
 
@@ -88,6 +89,12 @@ def with_switch(is_on: bool) -> str:
     """A tree with a switch of a model, and a layer that has an attribute of that name once it was on."""
     has = f"NO_HASATTR: {'' if is_on else 'not '}hasattr(L['m'].layer, 'saves')"
     return guard_tree(tensor_match(), equals_match("L['m'].saves", is_on, "bool"), guard_manager("L['m'].layer", has))
+
+
+def of_device(device: str, mode: str = "") -> str:
+    """A tree with the default device, and the device of a torch function mode."""
+    own = [guard_manager(MODE, f"EQUALS_MATCH: {MODE} == {mode}", type="torch.device")] if mode else []
+    return guard_tree(f"| +- DEFAULT_DEVICE: utils_device.CURRENT_DEVICE == {device}", *own)
 
 
 def viewed(rows: int, *shape: int) -> dict[str, object]:
@@ -164,6 +171,10 @@ CASES = {
             guard_tree(global_state(default_dtype=7), tensor_match(dtype="complex128")),
         ),
         "L['x'] dtype",
+    ),
+    "set_by_default_device": (
+        two(of_device("None"), of_device("device(type='cpu')"), "___check_torch_function_mode_stack()"),
+        " function modes",
     ),
     "object_was_collected": (
         two(attribute(1, 1), attribute(2, 2), "Cache line invalidated because L['act'] got deallocated"),
@@ -435,3 +446,8 @@ def test_all_violations_are_gone_through_as_often_however_many_they_are() -> Non
         return found.times
 
     assert times(20) == times(5)
+
+
+def test_the_mode_of_the_default_device_has_that_device() -> None:
+    devices = "device(type='cpu')", "device(type='meta')"
+    assert separated(two(*(of_device(device, device) for device in devices)))[0] == [" default device"]
