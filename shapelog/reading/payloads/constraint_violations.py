@@ -4,7 +4,7 @@ These are the texts of a ``ConstraintViolationError`` (``torch/fx/experimental/s
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from shapelog.grouping import grouped
 from shapelog.reading.payloads.source_names import Source
@@ -12,21 +12,28 @@ from shapelog.text import enumerated
 
 _VIOLATED_ALONE = re.compile(r"Constraints violated \(([^!]*)\)!?(?: For more information, run with \S+)?")
 _LONGEST_VIOLATION = 20_000
+# A dim with its name or without, or a range, as far as they have no other parentheses than those of ``size()``.
+_SIZE = r"[^()]{0,400}?(?:\(\)[^()]{0,200}?){0,6}?"
 _FIXED_DIM = re.compile(
-    r"(?:Not all values of (?:RelaxedUnspecConstraint\((?P<relaxed>[^()]*(?:\(\)[^()]*)*)\)|(?P<named>[^()]*(?:\(\)[^()]*)*?))"
-    r" are valid because [^()]*(?:\(\)[^()]*)*? was inferred to be a constant"
-    r"|You marked (?P<marked>[^()]*(?:\(\)[^()]*)*?) as dynamic but your code specialized it to be a constant) \((?P<value>[^()]{1,60})\)"
+    rf"(?:Not all values of (?:RelaxedUnspecConstraint\((?P<relaxed>{_SIZE})\)|(?P<named>{_SIZE}))"
+    rf" are valid because {_SIZE} was inferred to be a constant"
+    rf"|You marked (?P<marked>{_SIZE}) as dynamic but your code specialized it to be a constant) \((?P<value>[^()]{{1,60}})\)"
 )
 # The smallest size of a dim that is dynamic: 0 and 1 have graphs of their own.
 _SMALLEST_DYNAMIC = 2
 _OUT_OF_RANGE = re.compile(
-    r"Not all values of (?P<named>[^()]*(?:\(\)[^()]*)*?) in the specified range ?(?P<range>[^()]*(?:\(\)[^()]*)*?)"
-    r" satisfy the generated guard (?P<guard>.*?)(?=\.?(?: +-? ?(?:Not all|You marked|Suggested fixes)|\s*$)|\. )"
+    rf"Not all values of (?P<named>{_SIZE}) in the specified range(?: (?P<range>{_SIZE}))??"
+    r" satisfy the generated guard (?P<guard>.*?)(?=\.?(?: +-? ?(?:Not all|The values|You marked|Suggested fixes)|\s*$)|\. )"
 )
-_EXCLUDED = re.compile(r"(\S{1,200}) != (\d{1,18})")
+_EQUAL = re.compile(rf"The values of (?P<one>{_SIZE}) and (?P<other>{_SIZE}) must always be equal")
+# Torch 2.1 to 2.3 write ``Ne(x, 16)``.
+_EXCLUDED = re.compile(r"(?:Ne\()?(?P<name>\S{1,200}?)(?: !=|,) (?P<size>\d{1,18})\)?")
 REQUIRES = ", but the code only accepts sizes with "
+MUST_EQUAL = "the code requires that "
 HAS_OWN_GRAPH, TREATED_APART = ", which always has a graph of its own", ", which the code treats apart"
-_BOUND = re.compile(r"(?:(?P<least>\d{1,18}) (?P<above><=?) )?(?P<name>[^<>=!]+?)(?: (?P<below><=?) (?P<most>\d{1,19}))?")
+_BOUND = re.compile(
+    r"(?:(?P<least>\d{1,18}) (?P<above><=?) )?(?P<name>[^<>=!]+?)(?: (?P<below><=?) (?P<most>\d{1,19})| (?P<over>>=?) (?P<low>\d{1,18}))?"
+)
 # From here on, PyTorch means that there is no largest size.
 _UNLIMITED = 2**62
 
@@ -40,20 +47,27 @@ def violated(text: str) -> str:
         names = enumerated(list(dict.fromkeys(_dim(item["marked"] or item["relaxed"] or item["named"]) for item in items)))
         are, them = ("are", "them") if " and " in names else ("is", "it")
         clauses.append(f"{names} {are} {how} as dynamic, but the code fixes {them} to {value}")
-    clauses += filter(None, map(_narrower, _OUT_OF_RANGE.finditer(text)))
+    guards = list(_OUT_OF_RANGE.finditer(text))
+    clauses += filter(None, (_narrower(item, [other["guard"] for other in guards if other["named"] == item["named"]]) for item in guards))
+    clauses += [f"{MUST_EQUAL}{_dim(item['one'])} equals {_dim(item['other'])}" for item in _EQUAL.finditer(text)]
     if not clauses and (heading := _VIOLATED_ALONE.fullmatch(text)):
         return f"{enumerated([_dim(name) for name in heading[1].split(', ')])} cannot be dynamic in the way it is marked or declared"
     return "; ".join(clauses)
 
 
-def _narrower(found: re.Match[str]) -> str:
-    """What the code allows of a range that was marked or declared; "" where it is no range, and the size has no name."""
+def _narrower(found: re.Match[str], guards: Iterable[str]) -> str:
+    """What the code allows of a range that was marked or declared; "" where it is no range, and the size has no name.
+
+    ``guards`` are all that PyTorch has generated for this dim.
+    """
     name, _, source = found["named"].partition(" = ")
-    marked = _bounds(found["range"], {name, source})
-    if (excluded := _EXCLUDED.fullmatch(found["guard"].strip())) and excluded[1] in (name, source):
-        what = f"{_dim(found['named'])} is {_how(found['named'])} with a range that includes {excluded[2]}"
-        apart = HAS_OWN_GRAPH if int(excluded[2]) < _SMALLEST_DYNAMIC else TREATED_APART
-        return f"{what}{apart}: {_without(int(excluded[2]), marked or (None, None))}"
+    marked = _bounds(found["range"] or "", {name, source})
+    if (excluded := _EXCLUDED.fullmatch(found["guard"].strip())) and excluded["name"] in (name, source):
+        size = int(excluded["size"])
+        what = f"{_dim(found['named'])} is {_how(found['named'])} with a range that includes {size}"
+        apart = HAS_OWN_GRAPH if size < _SMALLEST_DYNAMIC else TREATED_APART
+        bounds = [guard for guard in (found["range"] or "", *guards) if guard and _bounds(guard, {name, source})]
+        return f"{what}{apart}: {_without(size, _bounds(' and '.join(bounds), {name, source}) or (None, None))}"
     allowed = _bounds(found["guard"], {name, source})
     if allowed is None and marked is not None and source:
         return f"{_dim(found['named'])} is {_how(found['named'])} as dynamic{REQUIRES}{found['guard'].strip()}"
@@ -87,8 +101,8 @@ def _bounds(text: str, names: Collection[str]) -> tuple[int | None, int | None] 
         found = _BOUND.fullmatch(part.strip())
         if not found or found["name"] not in names:
             return None
-        if found["least"]:
-            number = int(found["least"]) + (found["above"] == "<")
+        if found["least"] or found["low"]:
+            number = int(found["least"] or found["low"]) + ((found["above"] or found["over"]) in ("<", ">"))
             least = number if least is None else max(least, number)
         if found["most"] and int(found["most"]) < _UNLIMITED:
             number = int(found["most"]) - (found["below"] == "<")

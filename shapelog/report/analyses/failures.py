@@ -15,7 +15,7 @@ from shapelog.reading.payloads.compiler_messages import (
     CompilerMessage,
     raised_by,
 )
-from shapelog.reading.payloads.constraint_violations import HAS_OWN_GRAPH, REQUIRES, TREATED_APART
+from shapelog.reading.payloads.constraint_violations import HAS_OWN_GRAPH, MUST_EQUAL, REQUIRES, TREATED_APART
 from shapelog.reading.payloads.cuda_graphs import CudaGraphEvent, CudaGraphMessage, cuda_graph_message
 from shapelog.reading.payloads.source_names import Source, is_dynamo, is_library
 from shapelog.reading.records import StackFrame
@@ -35,6 +35,7 @@ _MARKED_MAYBE = "use torch._dynamo.maybe_mark_dynamic, or change the line that r
 # Where PyTorch only suggests to declare that size.
 _DECLARED_BUT_FIXED = re.compile(r" declared as dynamic, but the code fixes ")
 _FIXED_TO_ONE = re.compile(r"\bfixes (?:it|them) to [01]$")
+_SAME_DIM = "declare both as the same Dim, or as Dim.AUTO, or change the line that requires this"
 _DECLARED_RANGE = "declare this range, or Dim.AUTO, or change the line that requires it"
 _WIDER_RANGE = "mark or declare a range with this size in it, or bring the input to a size within the range"
 _MARKED_RANGE = "mark this range, or change the line that requires it"
@@ -300,6 +301,8 @@ def _what_to_do(message: CompilerMessage, reason: str, contradicts_mark: bool) -
             return _DECLARED_RANGE if is_declared else _MARKED_RANGE
         if REQUIRES in message.title:
             return _DECLARED_AUTO if is_declared else _MARKED_MAYBE
+        if message.title.startswith(MUST_EQUAL):
+            return _SAME_DIM
         if is_declared and _FIXED_TO_ONE.search(message.title):
             return f"{_LARGER_EXAMPLE}; otherwise {_DECLARED}"
         return _DECLARED if is_declared else ""

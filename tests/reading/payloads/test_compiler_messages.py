@@ -1,5 +1,7 @@
 """PyTorch's texts about breaks and failures in their parts, as torch 2.4 to 2.15 write them."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -285,6 +287,30 @@ def test_a_range_that_the_code_narrows_has_the_one_to_set(named: str, given: str
         f"Constraints violated ({named})! For more information, run with TORCH_LOGS.\n  - Not all values of {named} = {X} in the specified"
     )
     assert compiler_message(f"{text} range {given} satisfy the generated guard {guard}").title == title
+
+
+def test_conditions_of_several_dims_are_kept_apart() -> None:
+    """The forms are those of torch 2.2."""
+    text = (
+        "Constraints violated (rows, width)! For more information, run with TORCH_LOGS=dynamic.\n"
+        "  - The values of width = L['y'].size()[1] and depth = L['x'].size()[2] must always be equal.\n"
+        "  - Not all values of width = L['y'].size()[1] in the specified range satisfy the generated guard Ne(L['y'].size()[1], 8).\n"
+        "  - Not all values of rows = L['x'].size()[0] in the specified range satisfy the generated guard L['x'].size()[0] <= 32.\n"
+        "  - Not all values of width = L['y'].size()[1] in the specified range satisfy the generated guard L['y'].size()[1] >= 8.\n"
+    )
+    assert compiler_message(text).title.split("; ") == [
+        "dim 1 of y is declared with a range that includes 8, which the code treats apart: set min=9",
+        "dim 0 of x is declared as dynamic, but the code only allows 2 to 32: set max=32",
+        "dim 1 of y is declared as dynamic, but the code only allows 8 or more: set min=8",
+        "the code requires that dim 1 of y equals dim 2 of x",
+    ]
+
+
+def test_many_conditions_are_read_in_linear_time() -> None:
+    text = "- Not all values of x = L['x'].size()[0] in the specified range x <= 4 satisfy "
+    started = time.perf_counter()
+    compiler_message(f"Constraints violated (x)!\n{text * 400}")
+    assert time.perf_counter() - started < 2
 
 
 def test_a_guard_about_two_sizes_gives_no_range() -> None:

@@ -427,6 +427,16 @@ def test_the_class_of_an_exception_may_be_printed_as_python_writes_it(tmp_path: 
     assert found.remedy.startswith("declare this range")
 
 
+def test_dims_that_have_to_be_equal_need_one_dim(tmp_path: Path) -> None:
+    text = (
+        'torch._dynamo.exc.UserError: Constraints violated (n)! For more information, run with TORCH_LOGS="+dynamic".\n'
+        "  - The values of n = L['y'].size()[0] and m = L['x'].size()[1] must always be equal.\n"
+    )
+    (found,) = failures(text, tmp_path)
+    assert found.sentence.endswith("the code requires that dim 0 of y equals dim 1 of x")
+    assert found.remedy.startswith("declare both as the same Dim")
+
+
 def test_a_size_that_is_fixed_to_one_calls_for_a_larger_example(tmp_path: Path) -> None:
     text = (
         "  - Not all values of n = L['x'].size()[0] in the specified range n <= 9 are valid because n was inferred to be a constant (1).\n"
