@@ -32,7 +32,8 @@ REQUIRES = ", but the code only accepts sizes with "
 MUST_EQUAL = "the code requires that "
 HAS_OWN_GRAPH, TREATED_APART = ", which always has a graph of its own", ", which the code treats apart"
 _BOUND = re.compile(
-    r"(?:(?P<least>\d{1,18}) (?P<above><=?) )?(?P<name>[^<>=!]+?)(?: (?P<below><=?) (?P<most>\d{1,19})| (?P<over>>=?) (?P<low>\d{1,18}))?"
+    r"(?:(?P<least>\d{1,18}) (?P<above><=?) )?(?P<name>[^<>=!]+?)"
+    r"(?: (?P<below><=?) (?:(?P<most>\d{1,19})|IntInfinity\(\)|int_oo)| (?P<over>>=?) (?P<low>\d{1,18}))?"
 )
 # From here on, PyTorch means that there is no largest size.
 _UNLIMITED = 2**62

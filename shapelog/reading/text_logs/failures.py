@@ -13,7 +13,7 @@ from shapelog.reading.text_logs.exception_names import ANY_OF_MODULES, NAMES, OF
 from shapelog.reading.text_logs.joined import end_of_parentheses, joined_parts, with_whole_operation
 from shapelog.reading.text_logs.lines.mentions import CLOSING, is_in_sentence
 from shapelog.reading.text_logs.lines.signs import USER_STACK
-from shapelog.reading.text_logs.message_kinds import BELOW_STACK, CHAINS
+from shapelog.reading.text_logs.message_kinds import BEHIND_ANOTHER, BELOW_STACK, CHAINS
 from shapelog.reading.text_logs.messages import UNKNOWN_CODE, LoggedCode, recompiled_code
 from shapelog.reading.text_logs.stacks import frames_in, innermost_code
 
@@ -73,10 +73,13 @@ _CONDITION = r"(?:Not all values|You marked|The values|The constraints)[^\n]*"
 _WRAPPED_CONDITION = (
     r"[ \t]+(?:For more information, run|(?:are )?valid because|because|was inferred|in the specified|satisfy the|as dynamic but)\b"
 )
+_GUARD_BELOW = r"(?:(?<=satisfy the generated guard)[ \t]*\n[ \t]+\S[^\n]*)?"
 _CONDITIONED = re.compile(_CONDITION)
 _NAMED = re.compile(r"L\[[^\s()]{1,200}(?:\(\)\[\d{1,3}\])?")
 _VIOLATED = re.compile(
-    rf"^[ \t]*(?P<all>Constraints violated\s\([^\n]*(?:\n(?:[ \t]*(?:- )?{_CONDITION}|{_WRAPPED_CONDITION}[^\n]*))*)", re.M
+    rf"^(?:[ \t]*|{BEHIND_ANOTHER})"
+    rf"(?P<all>Constraints violated\s\([^\n]*(?:\n(?:[ \t]*(?:- )?{_CONDITION}{_GUARD_BELOW}|{_WRAPPED_CONDITION}[^\n]*))*)",
+    re.M,
 )
 _VIOLATED_ALONE = re.compile(
     r"Not all values of (?:RelaxedUnspecConstraint\(|\S{1,200} = )[^\n]{0,500}? are valid because [^\n]*"

@@ -84,6 +84,8 @@ QUOTED_BREAK = (
 )
 # One condition of those that are violated, as PyTorch writes it below their heading.
 _CONDITION = r"Not all values of (?:.* are valid because |\S{1,200} = .{1,400} in the specified range .{0,200}satisfy the generated guard )"
+# What an exception of another program has in front of the message of PyTorch's.
+BEHIND_ANOTHER = r"[ \t]*[\w.]{0,80}(?:Error|Exception): [^\n]{0,200}: "
 _IN_OWN_WORDS = re.compile(rf"{_OWN_WORDS}|{_CONDITION}")
 # What begins a message, in the order in which it is tried; and what may follow on lines that have no head.
 _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
@@ -95,7 +97,8 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
         MessageKind.FAILURE,
         re.compile(
             r"Traceback \(most recent call last\)|WON'?T CONVERT |Error while creating guard"
-            r"|^\s*(?:Error from lowering|Constraints violated \(|Triton compilation failed: \w)"
+            r"|^\s*(?:Error from lowering|Triton compilation failed: \w)"
+            rf"|^(?:\s*|{BEHIND_ANOTHER})Constraints violated \("
             rf"|{_OWN_WORDS}"
             rf"|^\s*(?:\w+ +)?(?:{ANY_OF_MODULES}|{NAMES})(?:: |:?$)"
             rf"|{QUALIFIED}(?:(?:'>)?: \S| (?:> )?\w{{0,40}}Error: |\W{{0,8}}$)|\bUnsupported: .{{0,200}}(?:Variable\b|\bcall_\w)"

@@ -23,6 +23,7 @@ from shapelog.recompiles.became_dynamic import EarlierSymbols
 from shapelog.recompiles.explain import Explanations, Recompile
 from shapelog.recompiles.int_usage import Use, spelled, use_in
 from shapelog.report.details.cache_remedies import remedy_of_reason
+from shapelog.report.details.uncompiled_calls import is_failed_export
 from shapelog.report.results import Finding, Location, Table, location_of
 from shapelog.rules import RULES
 from shapelog.text import enumerated, file_name
@@ -241,6 +242,7 @@ def _failure(frame: Frame, compile: Compile, earlier: EarlierSymbols, has_code: 
     is_inside_library = is_library(metrics.fail_file) and line is not None and not is_library(line.file)
     place = Location(metrics.fail_file, metrics.fail_line) if metrics.fail_file and not is_inside_library else stopped
     where, error = _where_and_what("" if contradicts_mark else stage(compile), message.title)
+    is_unnamed_export = is_failed_export(compile) and not frame.name
     how = "was not recompiled" if metrics.fail_type == "RecompileError" else " in ".join(filter(None, ("failed to compile", where)))
     remedy = RULES["SL508"].remedy if overwritten else _what_to_do(message, metrics.fail_reason, contradicts_mark)
     if is_text and message.title.endswith(UNCOMPILED_CPP):
@@ -258,7 +260,7 @@ def _failure(frame: Frame, compile: Compile, earlier: EarlierSymbols, has_code: 
     is_alone = is_text and where.startswith("Dynamo (") and not compile.exceptions and not error.endswith(LOST_EXCEPTION)
     return Finding(
         rule=rule,
-        sentence=f"{frame.title_of([compile])} {how}: {error}",
+        sentence=f"torch.export failed: {error}" if is_unnamed_export else f"{frame.title_of([compile])} {how}: {error}",
         compile=compile.label,
         place=place,
         details=(("type", metrics.fail_type),),

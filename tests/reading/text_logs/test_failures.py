@@ -427,6 +427,18 @@ def test_the_class_of_an_exception_may_be_printed_as_python_writes_it(tmp_path: 
     assert found.remedy.startswith("declare this range")
 
 
+def test_a_violation_within_the_exception_of_another_program_is_of_an_export(tmp_path: Path) -> None:
+    text = (
+        "> RuntimeError: Internal error: failed to export submodule 'attention_1': Constraints violated (d_7)!\n"
+        ">   - Not all values of d_7 = L['key'].size()[2] in the specified range satisfy the generated guard\n"
+        ">     16 <= L['key'].size()[2] and L['key'].size()[2] <= IntInfinity()\n"
+        "> Suggested fixes:\n>   d_7 = Dim('d_7', min=16)\n"
+    )
+    (found,) = failures(text, tmp_path)
+    assert found.sentence == "torch.export failed: dim 2 of key is declared as dynamic, but the code only allows 16 or more: set min=16"
+    assert found.message.hints == ("Suggested fixes: d_7 = Dim('d_7', min=16)",)
+
+
 def test_dims_that_have_to_be_equal_need_one_dim(tmp_path: Path) -> None:
     text = (
         'torch._dynamo.exc.UserError: Constraints violated (n)! For more information, run with TORCH_LOGS="+dynamic".\n'

@@ -120,7 +120,7 @@ def test_a_violation_that_export_raises_is_about_the_declaration(tmp_path: Path)
         "  - You marked L as dynamic but your code specialized it to be a constant (64).\n"
     )
     (found,) = failures(text, tmp_path)
-    assert found.sentence.endswith("failed to compile: L is declared as dynamic, but the code fixes it to 64")
+    assert found.sentence.endswith("torch.export failed: L is declared as dynamic, but the code fixes it to 64")
     assert found.remedy.startswith("declare it as Dim.AUTO or with this size, or change the line that requires a fixed size")
 
 
