@@ -180,6 +180,8 @@ def _continued(reason: str, text: str, is_item: bool) -> str:
     if "  # " in reason and "  # " not in reason.partition("  # ")[2] and (place := _PLACE_OF_GUARD.match(text)):
         return f"{reason.rstrip()}  # {place[1]}"
     blank = "" if _GOES_ON_IN_SOURCE.match(text.strip()) and reason.rstrip()[-1:] in "])" else " "
+    if (actual := _ACTUAL.match(text)) and not reason.rstrip().endswith(","):  # somebody has each value on a line of its own
+        text, blank = f"actual {actual[1]}", ", "
     joined = f"{reason.rstrip()}{blank}{text.strip()}"
     return joined if parse(reason).family in ("other", "backend") and len(joined) < 10_000 else reason
 
@@ -187,6 +189,7 @@ def _continued(reason: str, text: str, is_item: bool) -> str:
 # The comment of a guard on two lines below it, and its end, below the line of code that it begins with.
 _COMMENT_BELOW = re.compile(r"\n[ \t]*(?:# )?((?!- )(?:(?!  # )[^\n])+)\n[ \t]*(?:# )?(?=\S{1,400}:\d{1,9} in \w)")
 _PLACE_OF_GUARD = re.compile(r"\s*(?:# )?(\S{1,400}:\d{1,9} in \w.*)")
+_ACTUAL = re.compile(r"\s*actual\s+(\S.*)")
 # What follows an item or a call in a source.
 _GOES_ON_IN_SOURCE = re.compile(r"\.[A-Za-z_]|\[")
 

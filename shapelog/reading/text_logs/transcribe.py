@@ -14,6 +14,7 @@ from typing import BinaryIO
 from shapelog.reading.payloads.cuda_graphs import INDUCTOR_MESSAGE, cuda_graph_message
 from shapelog.reading.payloads.guards import split_comment
 from shapelog.reading.payloads.pgo_state import parse as parse_code_state
+from shapelog.reading.payloads.recompile_reasons import parse as parse_reason
 from shapelog.reading.payloads.recompile_reasons import split_entry
 from shapelog.reading.text_logs import versions
 from shapelog.reading.text_logs.bare_reasons import BareReasons, bare_reasons
@@ -137,10 +138,12 @@ class Transcriber:
             if not item.is_said:
                 self._compiles.line = line
                 self._take_bare(item)
-        by_reasons = sorted((pair for pair in self._mentioned if not pair[0].is_mentioned), key=lambda pair: bool(pair[0].reasons))
-        for mention, line in {mention.setting: (mention, line) for mention, line in by_reasons}.values():
-            self._compiles.line = line
-            self._take_limit(Head(), mention)
+        mentions = [pair for pair in self._mentioned if not pair[0].is_mentioned]
+        explained = {mention.setting for mention, _ in mentions if mention.reasons}
+        for mention, line in {_what_failed(mention): (mention, line) for mention, line in mentions}.values():
+            if mention.reasons or mention.setting not in explained:
+                self._compiles.line = line
+                self._take_limit(Head(), mention)
         self._logged_failures.finish()
         for item, line in self._bare:
             if item.is_said:
@@ -488,6 +491,14 @@ class Transcriber:
 def _is_exact(head: Head) -> bool:
     """Whether a head has a process, a compile and a millisecond, in which no other message has the same words."""
     return bool(head.process and head.compile) and "." in head.time
+
+
+def _what_failed(limit: LimitText) -> tuple[str, ...]:
+    """The setting, and what the last reason is about: a warning that names no function may be repeated with other values."""
+    if not limit.reasons:
+        return (limit.setting,)
+    reason = parse_reason(limit.reasons[-1])
+    return limit.setting, reason.source or reason.text, str(reason.prop)
 
 
 def _guard_of(reason: str) -> str:

@@ -20,6 +20,8 @@ DEFAULT_LIMIT, DEFAULT_ACCUMULATED_LIMIT = 8, 256
 _HIT, _NEAR = RULES["SL401"], RULES["SL402"]
 # Of fewer entries, each may have been made for the same reason.
 _MANY = 3
+# So many last reasons are all in the sentence.
+_FEW = 2
 # One reason represents all if at most one recompile in five has another.
 _NEARLY_ALL = 5
 _NO_VALUES = (Kind.FAILURE, Kind.LIFETIME)
@@ -71,11 +73,12 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
             continue
         axes = _varying_axes(explained, frame)
         causes = ", ".join(axis for axis, _ in axes[:3])
-        reason = _last_reason(explained, frame, hit, bool(causes)) if hit is not None else ""
+        reasons = _last_reasons(explained, frame, hit, bool(causes)) if hit is not None else []
+        reason = "; ".join(reasons)
         line = _line(explained, frame) if hit is not None else None
         yield Finding(
             rule=rule,
-            sentence=sentence + (f"; the last reason: {reason}" if reason else ""),
+            sentence=sentence + (f"; the last {'reasons' if len(reasons) > 1 else 'reason'}: {reason}" if reason else ""),
             compile=compile.label,
             place=Location(_file(line.file, frame), line.line) if line else location_of(frame),
             code=line.code if line else "",
@@ -207,18 +210,18 @@ def _never_ends(own: Sequence[Recompile]) -> bool:
     return is_open and len(found) >= _MANY and len({cause.after for cause in found}) == len(found)
 
 
-def _last_reason(explained: Explanations, frame: Frame, hit: Compile, is_known: bool) -> str:
-    """Why the call that was refused needed another entry, where that is all that is known of the frame."""
+def _last_reasons(explained: Explanations, frame: Frame, hit: Compile, is_known: bool) -> list[str]:
+    """Why the calls that were refused needed another entry, where that is all that is known of the frame."""
     own = explained.of_frame(frame)
     if is_known:
         refused = [item for item in own if item.compile.outcome is Outcome.LIMIT]
-        sentences = {cause.sentence for item in refused for cause in item.causes[:1]}
+        sentences = list(dict.fromkeys(cause.sentence for item in refused for cause in item.causes[:1]))
         shown = {cause.axis for item in own if item.compile.outcome is not Outcome.LIMIT for cause in item.causes}
         is_new = not any(cause.axis in shown for item in refused for cause in item.causes[:1])
-        return sentences.pop() if is_new and len(sentences) == 1 else ""
+        return sentences if is_new and len(sentences) <= _FEW else []
     if hit.reasons and hit.reasons[0].family in ("unexpected", "guard_error"):
-        return next((cause.sentence for item in own for cause in item.causes), "")
-    return (cut(one_line(hit.reasons[0].code), _LONGEST) or "blank, PyTorch gives none") if hit.reasons else ""
+        return [cause.sentence for item in own for cause in item.causes][:1]
+    return [cut(one_line(hit.reasons[0].code), _LONGEST) or "blank, PyTorch gives none"] if hit.reasons else []
 
 
 def _varying_axes(explained: Explanations, frame: Frame) -> tuple[tuple[str, str], ...]:

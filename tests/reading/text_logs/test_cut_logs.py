@@ -737,11 +737,30 @@ def test_a_place_without_its_line_is_one_of_the_function(place: str, tmp_path: P
     assert (frame.file, frame.line) == ("C:\\Program Files (x86)\\net.py", 12)
 
 
+def test_a_guard_with_each_value_on_its_own_line_is_whole(tmp_path: Path) -> None:
+    reason = (
+        "tensor 'x' dispatch key set mismatch.\n       expected DispatchKeySet(CPU, ADInplaceOrView)\n       actual   DispatchKeySet(CPU)"
+    )
+    (item,) = report_of(
+        f"Recompiling function f in a.py:1\ntriggered by the following guard failure(s):\n- 0/0: {reason}\n", tmp_path
+    ).explained.recompiles
+    assert item.causes[0].rule.code == "SL303"
+
+
 def test_a_source_that_is_wrapped_has_no_blank_in_it(tmp_path: Path) -> None:
     reason = "self._modules['blocks']._modules['0']\n                          ._modules['gate'].count == 1474560"
     text = f"torch._dynamo hit config.recompile_limit (16)\n    function: 'forward'\n    last reason: 0/15: {reason}\n"
     (item,) = report_of(text, tmp_path).explained.recompiles
     assert str(item.causes[0].source) == "L['self']._modules['blocks']._modules['0']._modules['gate'].count"
+
+
+def test_warnings_that_name_no_function_are_several_by_what_they_are_about(tmp_path: Path) -> None:
+    hit = "```\nW torch._dynamo hit config.recompile_limit (8)\nlast reason: {}\n```\nThen I made it a tensor.\n"
+    report = report_of("".join(map(hit.format, ("L['price'] == 2.5", "L['step'] == 0", "L['step'] == 3"))), tmp_path)
+    (found,) = (item for item in report.findings if item.rule.code == "SL401")
+    assert found.sentence.endswith("the last reasons: the float price was 2.5 and has changed; the int step was 3 and has changed")
+    (found,) = (item for item in report_of(hit.format("L['price'] == 2.5"), tmp_path).findings if item.rule.code == "SL401")
+    assert "the last reason: " in found.sentence
 
 
 def test_an_id_that_another_function_has_is_of_another_run(tmp_path: Path) -> None:
