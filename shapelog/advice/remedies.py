@@ -19,7 +19,7 @@ from shapelog.recompiles.classification.objects import ONE_GRAPH_MODULE, SAME_CL
 from shapelog.recompiles.classification.sizes import NO_BREAK
 from shapelog.recompiles.evidence.violation import constant_type
 from shapelog.recompiles.explain import Recompile
-from shapelog.recompiles.graph_reuse import is_known_by_limit, similar
+from shapelog.recompiles.graph_reuse import is_known_by_limit, is_of_oldest_alone, similar
 from shapelog.recompiles.int_usage import is_tested, spelled
 from shapelog.rules import RULES, UNEXPLAINED, Remedy, Rule, Verdict, any_blocks_marking, remedy_for
 from shapelog.text import enumerated, names_of
@@ -43,6 +43,8 @@ _PINNED_INT = "a library, an operator or the backend needs the exact int: accept
 _UNKNOWN_GRAPHS = (
     "record again with TORCH_LOGS=recompiles, which shows what the graphs of this code differ in, or raise the recompile limit"
 )
+# Where that is why the first graph was not reused; in later ones, the size is dynamic already.
+_LATER_GRAPHS = "record again with TORCH_LOGS=recompiles, which shows why the later graphs were not reused"
 # Where marking is not enough although what varies could be marked, for rules that recommend to mark something.
 _WHERE_BLOCKED = {
     "SL105": "{clone}, and mark {what}",
@@ -136,7 +138,9 @@ class Remedies:
         other = (
             "" if text or removable else _obstacle_beside(first, causes) or _unbroken(first, causes[0]) or _tested_float(first, causes[0])
         )
-        known = text or other or _shared_remedy(causes) or pinned or _dims_to_mark(rule, causes) or self._int_to_list(rule, causes[0])
+        known = (
+            text or other or _shared_remedy(causes) or pinned or _dims_to_mark(rule, causes, first) or self._int_to_list(rule, causes[0])
+        )
         return Remedy(rule, known or remedy_for(rule, self._version.reads_sources))
 
     def _marks_that_remove(self, removable: Sequence[Recompile], causes: Sequence[Cause]) -> str:
@@ -313,9 +317,11 @@ def _where_blocked(code: str, causes: Sequence[Cause], blocked: Recompile) -> st
     return text.format(what=_varying(blocked.causes) or "what varies in it", clone=clone) if text else RULES[code].remedy
 
 
-def _dims_to_mark(rule: Rule, causes: Sequence[Cause]) -> str:
+def _dims_to_mark(rule: Rule, causes: Sequence[Cause], item: Recompile) -> str:
     """The dims whose sizes varied, where the rule is to mark them and the list for this trace has none of them."""
     what = _varying(causes) if rule.code == _SIZE else ""
+    if what and is_known_by_limit(item.frame) and is_of_oldest_alone(item.compile):
+        return _LATER_GRAPHS
     return f"mark {what} as dynamic so that one graph handles every size" if what else ""
 
 

@@ -35,6 +35,8 @@ _MOST_DYNAMIC = 32
 _FIRST_SYMBOLIC = 2  # 0 and 1 are constants
 # The first entry is static in any case, and the second where another size varied.
 _LATE = 2
+# So many entries are more than one with the size of the first call and one in which it is symbolic.
+_SEVERAL = 3
 _BOOLS = {"True", "False"}
 _STATIC_MARKS = Property(Kind.MARKING, name="_dynamo_static_indices")
 
@@ -312,6 +314,14 @@ def is_known_by_limit(frame: Frame) -> bool:
     return not frame.entries and any(
         compile.outcome is Outcome.LIMIT and compile.reasons and not compile.metrics.assumes_entries for compile in frame.compiles
     )
+
+
+def is_of_oldest_alone(compile: Compile) -> bool:
+    """Whether the reason at the recompile limit is about the first of several entries. Automatic dynamic shapes make what changed symbolic
+    in the later ones, which were not reused for other reasons.
+    """
+    numbers = {reason.entry.rpartition("/")[2].partition("#")[0] for reason in compile.reasons}
+    return compile.outcome is Outcome.LIMIT and compile.id.compile >= _SEVERAL and numbers == {"0"}
 
 
 def broken_stride_tie(difference: EntryDifference, table: FactTable, compile: Compile) -> str:

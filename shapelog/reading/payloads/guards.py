@@ -34,7 +34,8 @@ from shapelog.reading.payloads.source_names import Source
 
 _NODE = re.compile(r"\n([| ]*)\+- ")
 _COMMENT = re.compile(r"(?<!\s)\s+# ")
-_WHERE = re.compile(r"^(?P<file>[^\s()]+\.py|<[^>]*>):(?P<line>\d{1,18}) in (?P<name>\S+)")
+# People who shorten a log leave out the function.
+_WHERE = re.compile(r"^(?P<file>[^\s()]+\.py|<[^>]*>):(?P<line>\d{1,18})(?: in (?P<name>\S+)|$)")
 _TENSOR = re.compile(
     r", (?P<type>[\w.]+), (?P<keys>DispatchKeySet\(.*?\)|\w+), (?P<dtype>torch\.\w+), device=(?P<device>[^,]+), "
     r"requires_grad=(?P<grad>True|False), size=\[(?P<size>.*?)\], stride=\[(?P<stride>.*?)\]\)"
@@ -215,7 +216,7 @@ def place_of(comment: str) -> UserLine | None:
         match = _WHERE.match(part.strip())
         if match and not match["file"].startswith(_NOT_USER_CODE):
             code = comment.split("  # ")[0].strip() if "  # " in comment else ""
-            return UserLine(match["file"], int(match["line"]), match["name"], code.removeprefix("# "))
+            return UserLine(match["file"], int(match["line"]), match["name"] or "", code.removeprefix("# "))
     return None
 
 

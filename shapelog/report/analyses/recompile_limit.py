@@ -11,6 +11,7 @@ from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Explanations, Recompile
+from shapelog.recompiles.graph_reuse import is_of_oldest_alone
 from shapelog.report.results import Finding, Location, Table, location_of
 from shapelog.rules import RULES, Verdict
 from shapelog.text import cut, enumerated, names_of, one_line, plural
@@ -111,13 +112,12 @@ def _notes(explained: Explanations, frame: Frame, hit: Compile) -> Iterator[str]
         or hit.id.compile < _MANY
     ):
         return
-    entry = entries.pop() if entries else ""
     if found[0].blocking_rule:
         yield found[0].why_not_markable
-    elif entry.rpartition("/")[2].partition("#")[0] == "0":
+    elif is_of_oldest_alone(hit):
         yield (
-            f"this is why {entry}, the first of {hit.id.compile} cached graphs, was not reused; unless automatic dynamic shapes are off, "
-            f"what changed is symbolic in later ones, and they were not reused for other reasons, which {_ALL_REASONS} prints"
+            f"this is why {entries.pop()}, the first of {hit.id.compile} cached graphs, was not reused; unless automatic dynamic shapes are "
+            f"off, what changed is symbolic in later ones, and they were not reused for other reasons, which {_ALL_REASONS} prints"
         )
 
 

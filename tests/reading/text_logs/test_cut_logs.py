@@ -747,6 +747,21 @@ def test_a_guard_with_each_value_on_its_own_line_is_whole(tmp_path: Path) -> Non
     assert item.causes[0].rule.code == "SL303"
 
 
+def test_a_mark_is_no_help_where_only_the_first_graph_has_a_reason(tmp_path: Path) -> None:
+    text = "torch._dynamo hit config.cache_size_limit (8)\n   function: 'f' (/srv/net.py:3)\n"
+    text += "   last reason: 1/0: tensor 'L['x']' size mismatch at index 2. expected 1696, actual 1248\n"
+    (found,) = (item for item in report_of(text, tmp_path).findings if item.rule.code == "SL401")
+    assert found.remedy.startswith("record again with TORCH_LOGS=recompiles, which shows why the later graphs were not reused; or raise")
+
+
+def test_the_line_of_a_guard_may_lack_its_function(tmp_path: Path) -> None:
+    text = "Recompiling function f in srv/net.py:3\n    - 0/0: len(rows.lengths) == 26   # self.attend(rows)  # net.py:17\n"
+    (item,) = report_of(text, tmp_path).explained.recompiles
+    place = item.causes[0].place
+    assert place is not None
+    assert (place.file, place.line, place.code) == ("srv/net.py", 17, "self.attend(rows)")
+
+
 def test_a_source_that_is_wrapped_has_no_blank_in_it(tmp_path: Path) -> None:
     reason = "self._modules['blocks']._modules['0']\n                          ._modules['gate'].count == 1474560"
     text = f"torch._dynamo hit config.recompile_limit (16)\n    function: 'forward'\n    last reason: 0/15: {reason}\n"
