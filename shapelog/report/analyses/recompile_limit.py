@@ -116,8 +116,8 @@ def _notes(explained: Explanations, frame: Frame, hit: Compile) -> Iterator[str]
         yield found[0].why_not_markable
     elif is_of_oldest_alone(hit):
         yield (
-            f"this is why {entries.pop()}, the first of {hit.id.compile} cached graphs, was not reused; unless automatic dynamic shapes are "
-            f"off, what changed is symbolic in later ones, and they were not reused for other reasons, which {_ALL_REASONS} prints"
+            f"this is why {entries.pop()}, the first of {hit.id.compile} cached graphs, was not reused; unless automatic dynamic shapes "
+            f"are off, what changed is symbolic in later ones, and they were not reused for other reasons, which {_ALL_REASONS} prints"
         )
 
 
