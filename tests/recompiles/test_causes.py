@@ -3645,3 +3645,15 @@ def test_none_in_place_of_a_function_is_written_as_users_write_it(of_type: str, 
     some = guard_tree(tensor_match(), identity("L['act']", 7001, of_type))
     assert only(two(none, some, "act is None")).sentence == f"act changed from None to {kind}"
     assert only(two(some, none)).sentence == f"act changed from {kind} to None"
+
+
+def test_objects_that_are_written_by_their_addresses_differ_where_pytorch_states_it() -> None:
+    def tree(digit: int, number: int) -> str:
+        state = guard_manager(
+            "L['s']", f"EQUALS_MATCH: L['s'] == <app.f.<locals>.State object at 0x7f{digit}>", type="app.f.<locals>.State"
+        )
+        return guard_tree(tensor_match(), state, equals_match("L['k']", number))
+
+    assert [cause.axis for cause in last_recompile(two(tree(1, 5), tree(2, 6), "k == 5")).causes] == ["k"]
+    cause = only(two(tree(1, 5), tree(2, 5), "s == <app.f.<locals>.State object at 0x7f1>"))
+    assert (cause.codes, cause.sentence) == (("SL311",), "s (a State) is not equal to the one this was compiled for")

@@ -1,5 +1,6 @@
 """Properties: what a guard checks of a source, and what is known of it. A size, a dtype, a value, the presence of an attribute, ..."""
 
+import re
 from enum import Enum
 from typing import NamedTuple
 
@@ -110,10 +111,17 @@ TRANSFORMS = Property(Kind.FUNCTORCH_STATE)
 DUAL_LEVEL = Property(Kind.FUNCTORCH_STATE, name="dual level")
 AUTOCAST_ENABLED = Property(Kind.AUTOCAST, name="enabled")
 AUTOCAST_CACHE = Property(Kind.AUTOCAST, name="cached_enabled")
+_WITH_ADDRESS = re.compile(r"<([\w.<>]+) object at 0x[0-9a-fA-F]+>")
 # Where PyTorch does not name what failed.
 UNNAMED = Property(Kind.UNKNOWN)
 
 
+def class_written_with_address(value: str) -> str:
+    """The class of an object that is written as ``<app.State object at 0x7f1c>``, which two equal objects are differently; else ""."""
+    found = _WITH_ADDRESS.fullmatch(value)
+    return found[1] if found else ""
+
+
 def is_address(prop: Property, value: str) -> bool:
-    """Whether a value is the address of an object or a type: all that torch 2.8 and older record of it."""
-    return prop.kind in (Kind.ID, Kind.TYPE) and value.isdigit()
+    """Whether a value is the address of an object or a type, all that torch 2.8 and older record of it, or no more than a class and one."""
+    return (prop.kind in (Kind.ID, Kind.TYPE) and value.isdigit()) or (prop == VALUE and bool(class_written_with_address(value)))

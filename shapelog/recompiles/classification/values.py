@@ -2,7 +2,7 @@
 
 import re
 
-from shapelog.reading.payloads.properties import Kind
+from shapelog.reading.payloads.properties import Kind, class_written_with_address
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.classification.floats import float_value, is_compared_with_tensor, not_a_number
 from shapelog.recompiles.classification.objects import is_passed_by_library, shown_object
@@ -64,6 +64,8 @@ def value(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -
         return _int(item, name, entry, call)
     if kind == "float" or is_compared_with_tensor(before):
         return float_value(item, name, entry, call)
+    if (written := class_written_with_address(before)) and class_written_with_address(after) in ("", written):
+        return Classification(("SL311",), f"{name} (a {short_type(written)}) is not equal to the one this was compiled for")
     after = after or _OTHER_BOOL.get(before, "")
     was, is_now = around_difference(before, after, LONGEST_VALUE), around_difference(after, before, LONGEST_VALUE)
     sentence = f"{name} changed from {was} to {is_now}" if after else f"{name} was {was} and has changed"

@@ -4,7 +4,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
 from shapelog.reading.payloads.guards import DYNAMIC, Fact, GuardTree, Key, ShapeGuard
-from shapelog.reading.payloads.properties import ID, LENGTH, TENSOR, TYPE, VALUE, Kind, Property
+from shapelog.reading.payloads.properties import ID, LENGTH, TENSOR, TYPE, VALUE, Kind, Property, class_written_with_address
 from shapelog.reading.payloads.recompile_reasons import Reason
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.evidence.object_types import another_type, objects, tensor_kind, type_of
@@ -54,9 +54,12 @@ def _size_of_part(tree: GuardTree, call: CompileFacts, key: Key) -> Fact | None:
 
 
 def _differs(prop: Property, expected: Fact, actual: Fact) -> bool:
-    """Whether two values that are written differently violate a guard. Zero has two signs, and Python compares them as equal."""
-    if prop.kind is Kind.VALUE and {expected, actual} == _ZEROS:
-        return False
+    """Whether two values that are written differently violate a guard. Zero has two signs, and Python compares them as equal; so may two
+    objects of one class be.
+    """
+    if prop.kind is Kind.VALUE:
+        written = class_written_with_address(str(expected))
+        return {expected, actual} != _ZEROS and not (written and written == class_written_with_address(str(actual)))
     if prop.kind is not Kind.MARKING:
         return True
     if expected is False:  # not marked when it was compiled
