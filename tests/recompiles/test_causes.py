@@ -3657,3 +3657,26 @@ def test_objects_that_are_written_by_their_addresses_differ_where_pytorch_states
     assert [cause.axis for cause in last_recompile(two(tree(1, 5), tree(2, 6), "k == 5")).causes] == ["k"]
     cause = only(two(tree(1, 5), tree(2, 5), "s == <app.f.<locals>.State object at 0x7f1>"))
     assert (cause.codes, cause.sentence) == (("SL311",), "s (a State) is not equal to the one this was compiled for")
+
+
+@pytest.mark.parametrize(
+    ("rows", "shapes", "codes", "verdict"),
+    [
+        (10, (), [("SL317",), ("SL101",)], Verdict.CODE),
+        (None, (), [("SL317",)], Verdict.CODE),
+        (None, ("L['x'].size()[0] != L['y'].size()[0]  # if x.size(0) == y.size(0):  # app/model.py:6 in f",), [("SL317", "SL204")], None),
+    ],
+)
+def test_a_tensor_that_was_another_input_as_well_may_have_sizes_of_its_own(
+    rows: int | None, shapes: tuple[str, ...], codes: list[tuple[str, ...]], verdict: Verdict | None
+) -> None:
+    """Copies of one tensor have the same sizes: where the code compares them, a copy does not help."""
+    one = guard_tree(tensor_match(size=(rows, 8)), guard_manager("L['x']", "OBJECT_ALIASING: L['x'] is L['y']"))
+    apart = "| +- NO_TENSOR_ALIASING: check_no_aliasing(L['x'], L['y'])"
+    other = guard_tree(tensor_match(size=(rows, 8)), tensor_match("L['y']", (rows and 12, 8)), apart, shapes=shapes)
+    made = trace(compiled("0/0", tensor(10, 8), guards=one))
+    made += compiled("0/1", tensor(10, 8), tensor(12, 8, source="L['y']"), guards=other, reasons=["0/0: x is y"])
+    recompile = last_recompile(made)
+    assert [cause.codes for cause in recompile.causes] == codes
+    assert recompile.verdict is (verdict or Verdict.JUSTIFIED)
+    assert recompile.causes[0].own_remedy.startswith("accept one graph per branch") is (verdict is None)

@@ -4,7 +4,7 @@ import re
 
 from shapelog.reading.payloads.properties import MARKED_BY, TENSOR, Kind
 from shapelog.reading.payloads.source_names import Source, display_text
-from shapelog.recompiles.classification.result import TRACED, Classification, Classifier, short_type
+from shapelog.recompiles.classification.result import TRACED, Classification, Classifier, short_type, shown_guard
 from shapelog.recompiles.classification.state import WHOLE_TRANSFORM
 from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts import CompileFacts
@@ -12,6 +12,7 @@ from shapelog.rules import Verdict
 from shapelog.text import enumerated, with_article
 
 _SAME_OBJECTS = "pass objects that are always distinct or always the same, or accept one graph for each case"
+_BOTH_BRANCHES = "accept one graph per branch: a clone() of the tensor has the same sizes, and so takes the same branch"
 _AS_KEYS = "look up what belongs to the tensor before the call, and pass that: a dict with tensors as keys needs a graph for each of them"
 _SAME_PARAMETERS = "pass parameters that are always distinct or always the same, or accept one graph for each case"
 _OFFSETS = "._offsets"  # of a nested tensor, which shares them with others of the same shape
@@ -116,6 +117,9 @@ def aliasing(item: Violation, name: str, entry: CompileFacts, call: CompileFacts
             is_tensor = is_named_tensor or any((Source(name), TENSOR) in known.facts for name in (*others, last) for known in (entry, call))
             happened = now.format("tensor" if is_tensor else "object", "some of them " if len(others) > 1 else "")
             words = f"{', '.join(map(display_text, others))} and {display_text(last)} {happened}"
+            branch = _branch_on_both(others[0], last, entry, call) if group is item.expected else ""
+            if branch:
+                return Classification(("SL317", "SL204"), f"{words}; the code branches on their sizes ({branch})", remedy=_BOTH_BRANCHES)
             remedy = _remedy_of_alias([*map(Source, (*others, last))], is_tensor, entry, call)
             return Classification(("SL317",), words, remedy=remedy)
     overlapping = _OVERLAPPING.search(item.reason.code) if item.reason else None
@@ -124,6 +128,21 @@ def aliasing(item: Violation, name: str, entry: CompileFacts, call: CompileFacts
         sentence = f"{together} overlapped in memory when this was compiled, and {apart} did not; that has changed"
         return Classification(("SL317",), sentence, remedy=_SAME_OVERLAP)
     return Classification(("SL317",), "the set of inputs that are the same tensor (or overlap in memory) changed")
+
+
+def _branch_on_both(first: str, second: str, entry: CompileFacts, call: CompileFacts) -> str:
+    """A guard over the sizes of two inputs, now distinct, that the one tensor that both were does not satisfy, as no copy would; else ""."""
+    names = [Source(name).canonical for name in (first, second)]
+    numbers = dict(entry.numbers)
+    for known, other in (names, names[::-1]):
+        numbers |= {
+            f"{other}{name.removeprefix(known)}": size for name, size in entry.numbers.items() if name.startswith(f"{known}.size()[")
+        }
+    for shape in call.tree.shapes if call.tree else ():
+        tensors = {name.partition(".size()[")[0] for name in shape.parsed.names}
+        if tensors.issuperset(names) and shape.parsed.holds(numbers) is False:
+            return shown_guard(shape.expression)
+    return ""
 
 
 def _remedy_of_alias(names: list[Source], is_tensor: bool, entry: CompileFacts, call: CompileFacts) -> str:

@@ -4,7 +4,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
 from shapelog.reading.payloads.guards import DYNAMIC, Fact, GuardTree, Key, ShapeGuard
-from shapelog.reading.payloads.properties import ID, LENGTH, TENSOR, TYPE, VALUE, Kind, Property, class_written_with_address
+from shapelog.reading.payloads.properties import ID, LENGTH, TENSOR, TYPE, VALUE, Kind, Property, class_written_with_address, size
 from shapelog.reading.payloads.recompile_reasons import Reason
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.evidence.object_types import another_type, objects, tensor_kind, type_of
@@ -38,7 +38,7 @@ def against_guards(entry: CompileFacts, tree: GuardTree, call: CompileFacts) -> 
                 known = objects(tree=tree, call=call, source=source, prop=prop, expected=str(expected), actual=str(actual))
             yield Violation(source, *known, comment=tree.by_key[key].comment)
     yield from _presence(tree, call)
-    yield from _aliasing(tree, call.tree)
+    yield from _aliasing(tree, call)
     for shape in tree.shapes:
         if shape.parsed.holds(call.numbers) is False:
             yield shape_violation(shape, entry, call, None)
@@ -182,8 +182,9 @@ def _missing_keys(tree: GuardTree, other: GuardTree) -> Iterator[Key]:
                 yield source, Property(Kind.HAS, name=key)
 
 
-def _aliasing(tree: GuardTree, other: GuardTree | None) -> Iterator[Violation]:
+def _aliasing(tree: GuardTree, call: CompileFacts) -> Iterator[Violation]:
     """Inputs that were distinct tensors and are one now, or the other way round."""
+    other = call.tree
     if other is None:
         return
     for first, second in sorted(other.same):
@@ -192,3 +193,13 @@ def _aliasing(tree: GuardTree, other: GuardTree | None) -> Iterator[Violation]:
     for first, second in sorted(tree.same):
         if first in other.distinct and second in other.distinct:
             yield Violation(Source(), ALIASING, f"{first} is {second}", Described.DISTINCT)
+            yield from _sizes_of_own(tree, call, *((first, second) if (first, TENSOR) in tree.facts else (second, first)))
+
+
+def _sizes_of_own(tree: GuardTree, call: CompileFacts, known: Source, other: Source) -> Iterator[Violation]:
+    """Sizes of an input that was the same tensor as another one, and is one of its own: guarded as those of that other one."""
+    tensor = call.input(other)
+    for dim in range(len(tensor.size)) if tensor is not None else ():
+        expected, actual = tree.facts.get((known, size(dim))), call.facts.get((other, size(dim)))
+        if expected not in (None, DYNAMIC, actual) and (other, size(dim)) not in tree.facts and actual is not None:
+            yield Violation(other, size(dim), expected, actual, comment=tree.by_key[known, size(dim)].comment)
