@@ -110,9 +110,10 @@ def _in_row(line: str) -> BareReasons | None:
     """The reasons in the cells of a row of a table, and the id of the compile that one of them names."""
     cells = [cell.strip("`") for cell in _BETWEEN.split(line.strip())]
     reasons = tuple(cell for cell in cells if split_entry(cell)[0] and is_reason(cell)) if len(cells) > 1 else ()
-    if not reasons:
-        return _of_function(cells)
-    return BareReasons(reasons, next((found[1] for cell in cells if (found := _ID.fullmatch(cell))), ""))
+    number = next((found[1] for cell in cells if (found := _ID.fullmatch(cell))), "")
+    if not reasons and number:
+        reasons = tuple(cell for cell in cells if _GUARD.match(cell) and is_reason(cell))[:1]
+    return BareReasons(reasons, number) if reasons else _of_function(cells)
 
 
 def _of_function(cells: list[str]) -> BareReasons | None:

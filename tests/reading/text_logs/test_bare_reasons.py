@@ -27,6 +27,7 @@ def report_of(text: str, folder: Path) -> Report:
         (f"| [0/2_1] | {NEWER} |", ("0/2", (NEWER,))),
         (f"0/2\t\t{NEWER}", ("0/2", (NEWER,))),
         (f"| forward | {NEWER} |", ("", (NEWER,))),
+        (f"| `[0/2]` | 21:47:29 | `{NEWER[5:]}` | another prompt |", ("0/2", (NEWER[5:],))),
         ("| 0/2 | 0/1: self.mode == 'a' |", ("0/2", ("0/1: self.mode == 'a'",))),
         (NEWER, ("", (NEWER,))),
         (f"[0/2] {NEWER}", ("0/2", (NEWER,))),
