@@ -21,7 +21,8 @@ NAMES = rf"(?:{'|'.join(_CLASSES)})"
 # Those that no other program has.
 OF_DYNAMO_ALONE = (
     r"(?:BackendCompilerFailed|InternalTorchDynamoError|TorchRuntimeError|FailOnRecompileLimitHit|FailOnCacheLimitHit"
-    r"|RecompileLimitExceeded|InductorError(?=: [A-Z])|ConstraintViolationError(?=: (?:Constraints violated \(|You marked )))"
+    r"|RecompileLimitExceeded|RecompileError(?=: (?:tensor '|Recompiling function ))"
+    r"|InductorError(?=: [A-Z])|ConstraintViolationError(?=: (?:Constraints violated \(|You marked )))"
 )
 # A class of exceptions with its module, which is one wherever it is.
 QUALIFIED = rf"(?<![\w.]){_MODULE}(?:\w{{1,80}}\.){{1,6}}\w{{0,80}}(?:Error|Exception|Failed|Unsupported|Hit|Exceeded|SymNode)"

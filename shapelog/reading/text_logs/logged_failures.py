@@ -1,6 +1,6 @@
 """The failures of a log, each once, and the compiles that failed: a text may have one with its stack, logged and quoted."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 
 from shapelog.reading.payloads.recompile_reasons import RECOMPILE_FORBIDDEN, split_entry
@@ -9,7 +9,7 @@ from shapelog.reading.text_logs.contents import LogContents
 from shapelog.reading.text_logs.failures import FailureText, cells_with_exceptions, failure
 from shapelog.reading.text_logs.lines.log_lines import Head
 from shapelog.reading.text_logs.logged_compiles import LoggedCompile, LoggedCompiles, newest_checked
-from shapelog.reading.text_logs.messages import RecompileText, limits, recompiles
+from shapelog.reading.text_logs.messages import RecompileText, is_reason, limits, recompiles
 from shapelog.reading.text_logs.stacks import innermost_code
 
 # Failures that others are compared with, and exceptions without a stack that are kept until the end.
@@ -81,7 +81,7 @@ class LoggedFailures:
             return
         self._contents.failures += 1
         self._compiles.know(found.code.file)
-        for item in recompiles(found.message.split("\n")) if found.type == "RecompileError" else ():
+        for item in _forbidden_in(found):
             self._recompile(head, item, True)
         reasons = next((item.reasons for item in limits(found.text.split("\n")) if item.reasons), ()) if found.is_at_limit else ()
         frame, newest = newest_checked(reasons)
@@ -123,6 +123,14 @@ class LoggedFailures:
             if compile is not None:
                 self._contents.failures += 1
                 compile.failure = FailureText(RECOMPILE_FORBIDDEN, lines[at].strip(), code, "\n".join(lines))
+
+
+def _forbidden_in(found: FailureText) -> Iterable[RecompileText]:
+    """The recompile that an exception is about, which may be quoted with nothing but its reason."""
+    if found.type != "RecompileError":
+        return ()
+    reason = found.message.strip()
+    return (RecompileText(found.code, (reason,)),) if is_reason(reason) else recompiles(reason.split("\n"))
 
 
 def forbids_recompile(lines: list[str]) -> bool:

@@ -1015,6 +1015,13 @@ def test_what_a_message_asks_to_use_behind_a_comma_is_the_help(tmp_path: Path) -
     assert found.message.hints == ("Please use cond to explicitly capture it",)
 
 
+def test_a_forbidden_recompilation_may_be_quoted_with_its_reason_alone(tmp_path: Path) -> None:
+    text = "At size 32, Dynamo threw `RecompileError: tensor 'states' size mismatch at index 1. expected 16, actual 32`!\n"
+    report = report_of(text, tmp_path)
+    (found,) = (item for item in report.findings if item.rule.code in FAILED)
+    assert found.sentence.endswith("which the program forbids (error_on_recompile): dim 1 of states changed from 16 to 32")
+
+
 def test_all_commands_have_the_same_remedy_for_a_recompilation_that_is_forbidden_without_a_reason(tmp_path: Path) -> None:
     report = report_of("torch._dynamo.exc.RecompileError: Recompiling function forward in /srv/net.py:389\n", tmp_path)
     (found,) = (item for item in report.findings if item.rule.code in FAILED)
