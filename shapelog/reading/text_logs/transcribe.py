@@ -190,7 +190,7 @@ class Transcriber:
         last = self._last
         if last is None or last.kind is not kind or not is_cut_off(kind, text):
             return []
-        if last.head is not None and (last.head.process or last.head.compile != head.compile):
+        if last.head is not None and (last.head.process or last.head.compile not in ("", head.compile)):
             return []
         if last.head is None:
             return self._plain.pop(last.rank).lines if self._plain.get(last.rank) is last else []

@@ -747,6 +747,21 @@ def test_a_guard_with_each_value_on_its_own_line_is_whole(tmp_path: Path) -> Non
     assert item.causes[0].rule.code == "SL303"
 
 
+def test_a_first_line_that_lost_its_head_is_of_the_message_below_it(tmp_path: Path) -> None:
+    head = "V0920 13:54:56.179000 3904 torch/_dynamo/guards.py:4760] [0/4] [__recompiles]"
+    text = f" [__recompiles] Recompiling function back in /srv/attention.py:4\n{head}     triggered by the following guard failure(s):\n"
+    (item,) = report_of(
+        f"{text}{head}     - 0/3: tensor 'O' dtype mismatch. expected Float, actual BFloat16\n", tmp_path
+    ).explained.recompiles
+    assert (item.frame.name, item.frame.line, item.compile.label, item.codes) == ("back", 4, "0/4", ("SL301",))
+
+
+def test_the_file_of_a_logger_in_front_of_a_message_is_no_sentence(tmp_path: Path) -> None:
+    text = "step 1 loss 9.1\nV0930 12:00:00 torch/_dynamo/guards.py Recompiling function forward in model.py:88\n"
+    (item,) = report_of(f"{text}    triggered by the following guard failure(s):\nstep 2 loss 8.9\n", tmp_path).explained.recompiles
+    assert (item.frame.name, item.frame.line) == ("forward", 88)
+
+
 def test_a_mark_is_no_help_where_only_the_first_graph_has_a_reason(tmp_path: Path) -> None:
     text = "torch._dynamo hit config.cache_size_limit (8)\n   function: 'f' (/srv/net.py:3)\n"
     text += "   last reason: 1/0: tensor 'L['x']' size mismatch at index 2. expected 1696, actual 1248\n"

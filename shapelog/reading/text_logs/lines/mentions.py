@@ -4,9 +4,10 @@ import re
 
 # The mark that ends a quotation, by the one in front of it; a page may have replaced one of the two.
 CLOSING = {"'": "'", '"': '"', "\u201c": '\u201d"', "\u2018": "\u2019'", "`": "`"}
-# A word of a sentence in front of a place, with one blank between, and perhaps a mark of Markdown; a logging level is no such word.
+# A word of a sentence in front of a place, with one blank between, and perhaps a mark of Markdown; a logging level, or the file
+# of a logger, is no such word.
 _AFTER_WORD = re.compile(r"(?:[^\W\d_]|[,;])(?: ?[\"'`*_(\u201c\u2018]{1,4}| )$")
-_AFTER_LEVEL = re.compile(r"\b(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL) ?$")
+_AFTER_LEVEL = re.compile(r"(?:\b(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL)|[\\/]\w{1,80}\.py) ?$")
 _WORDS_FOLLOW = re.compile(r"[\"'`*_)\u2019\u201d]*(?:[.,;:!?]?[ \t]+|[\uff0c\u3002\uff1b])[`*_]{0,4}[^\W\d_]{2}")
 # Within how many characters a quotation ends.
 _LONGEST = 400
