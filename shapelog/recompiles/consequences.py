@@ -1,12 +1,13 @@
 """Violations that only follow from others: what lies below a replaced object, a stride that follows from a size, ..."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import prod
 from typing import NamedTuple
 
+from shapelog.grouping import grouped
 from shapelog.reading.payloads.guard_expressions import Expression, integer
 from shapelog.reading.payloads.properties import AUTOCAST_ENABLED, DUAL_LEVEL, TRANSFORMS, VALUE, Kind
 from shapelog.reading.payloads.source_names import Owners, Source
@@ -59,7 +60,7 @@ class Changes:
     violations: Sequence[Violation]
     entry: CompileFacts
     call: CompileFacts
-    kinds: frozenset[Kind]
+    by_kind: Mapping[Kind, Sequence[Violation]]
     replaced: dict[str, Violation]
     replaced_objects: Owners
     of_other_types: Owners
@@ -84,7 +85,11 @@ class Changes:
     switched: frozenset[str]
 
     def has(self, kind: Kind) -> bool:
-        return kind in self.kinds
+        return kind in self.by_kind
+
+    def of(self, kind: Kind) -> Sequence[Violation]:
+        """The violations of a kind: as a rule few, where those of all kinds may be thousands."""
+        return self.by_kind.get(kind, ())
 
 
 def separate(violations: Sequence[Violation], entry: CompileFacts, call: CompileFacts) -> tuple[list[Violation], list[Consequence]]:
@@ -118,7 +123,7 @@ def _changes(violations: Sequence[Violation], entry: CompileFacts, call: Compile
         violations=violations,
         entry=entry,
         call=call,
-        kinds=frozenset(item.prop.kind for item in violations),
+        by_kind=grouped(violations, lambda item: item.prop.kind),
         replaced=replaced,
         replaced_objects=Owners(replaced),
         of_other_types=Owners(item.source for item in violations if item.prop.kind is Kind.TYPE),
@@ -214,7 +219,7 @@ def passed_to_another_function(item: Violation, changes: Changes) -> bool:
         return any(other.source in _ARGUMENTS and passed_to_another_function(other, changes) for other in changes.violations)
     if not _is_arguments(item):
         return False
-    codes = (other.source for other in changes.violations if other.prop.kind is Kind.ID and other.source.endswith(".__code__"))
+    codes = (other.source for other in changes.of(Kind.ID) if other.source.endswith(".__code__"))
     called = (re.escape(code.display_name.removesuffix(".__code__")) for code in codes)
     return any(re.search(rf"(?<![\w.]){name}\([^()]*\*{item.source.display_name}\b", code_of(item)) for name in called)
 
@@ -264,10 +269,9 @@ def product_of_other_items(item: Violation, changes: Changes) -> bool:
     if item.prop.kind is not Kind.SIZE or not any(name in known.specializations_by_source for known in (changes.entry, changes.call)):
         return False
     sizes = integer(str(item.expected)), integer(str(item.actual))
-    lengths = (other for other in changes.violations if other.prop.kind is Kind.LENGTH)
     return any(
         sizes == (_product(other.source, other.expected, changes.entry), _product(other.source, other.actual, changes.call))
-        for other in lengths
+        for other in changes.of(Kind.LENGTH)
     )
 
 
@@ -320,7 +324,7 @@ def length_that_fits_a_size(item: Violation, changes: Changes) -> bool:
     if minuend is None or subtrahend is None:
         return False
     number = found["number"] or "0"
-    sizes = ((str(other.expected), str(other.actual)) for other in changes.violations if other.prop.kind is Kind.SIZE)
+    sizes = ((str(other.expected), str(other.actual)) for other in changes.of(Kind.SIZE))
     return number in ("0", "1") and (number, str(minuend - subtrahend)) in sizes
 
 
@@ -344,7 +348,7 @@ def set_by_default_device(item: Violation, changes: Changes) -> bool:
     """The default device is a torch function mode, which has that device: where one is set or unset, the stack of modes changes as well."""
     if not changes.has(Kind.DEFAULT_DEVICE):
         return False
-    devices = [{str(other.expected), str(other.actual)} for other in changes.violations if other.prop.kind is Kind.DEFAULT_DEVICE]
+    devices = [{str(other.expected), str(other.actual)} for other in changes.of(Kind.DEFAULT_DEVICE)]
     if item.prop.kind is Kind.FUNCTION_MODES:
         return any("None" in values for values in devices)
     return item.source.startswith(_OF_FUNCTION_MODES) and {str(item.expected), str(item.actual)} in devices
@@ -354,7 +358,7 @@ def object_was_collected(item: Violation, changes: Changes) -> bool:
     """The identity of anything, once a named object that the entry belongs to is gone."""
     if item.prop.kind not in (Kind.ID, Kind.TYPE) or not changes.has(Kind.LIFETIME) or _is_another_than_collected(item, changes):
         return False
-    return any(known.source for known in changes.violations if known.prop.kind is Kind.LIFETIME)
+    return any(known.source for known in changes.of(Kind.LIFETIME))
 
 
 def below_collected_object(item: Violation, changes: Changes) -> bool:
@@ -367,14 +371,14 @@ def collected_object_of_another_type(item: Violation, changes: Changes) -> bool:
     """The end of an object where that of the call is of another type: the entry would not be for it either, were the other alive."""
     if item.prop.kind is not Kind.LIFETIME:
         return False
-    return any(other.source == item.source and _is_another_than_collected(other, changes) for other in changes.violations)
+    return any(other.source == item.source for other in changes.of(Kind.TYPE))
 
 
 def _is_another_than_collected(item: Violation, changes: Changes) -> bool:
     """Whether it is that the object in the place of one that is gone is of another type."""
     if item.prop.kind is not Kind.TYPE:
         return False
-    return any(other.prop.kind is Kind.LIFETIME and other.source == item.source for other in changes.violations)
+    return any(other.source == item.source for other in changes.of(Kind.LIFETIME))
 
 
 def not_named_by_pytorch(item: Violation, changes: Changes) -> bool:
@@ -394,7 +398,7 @@ def dtype_follows_default(item: Violation, changes: Changes) -> bool:
     """The dtype of a tensor that changed as the default dtype did, or as the complex one that belongs to it."""
     return item.prop.kind is Kind.DTYPE and any(
         (str(item.expected).removeprefix(_TORCH), str(item.actual).removeprefix(_TORCH)) in default_dtypes(other)
-        for other in changes.violations
+        for other in changes.of(Kind.GLOBAL_STATE)
     )
 
 
@@ -437,7 +441,7 @@ def changed_by_tracing(item: Violation, changes: Changes) -> bool:
     """Tracing runs under a dispatch mode, turns the cache of autocast off, and makes a fake tensor of one that was the same as another."""
     if item.prop.kind is Kind.DISPATCH_KEYS:
         old, new = (set(re.findall(r"\w+", str(text))) for text in (item.expected, item.actual))
-        is_traced = changes.traced or any(map(is_of_cache, changes.violations))
+        is_traced = changes.traced or any(map(is_of_cache, (*changes.of(Kind.AUTOCAST), *changes.of(Kind.GLOBAL_STATE))))
         return is_traced and all(key.startswith("Python") for key in old ^ new)
     if item.prop.kind is Kind.ALIASING:
         return not changes.faked.isdisjoint(f"{item.expected} is {item.actual}".split(" is "))
@@ -452,7 +456,7 @@ def set_by_entering_autocast(item: Violation, changes: Changes) -> bool:
     """Where autocast is turned on or off, its dtype on that device and its cache change as well."""
     if item.prop.kind is not Kind.AUTOCAST or item.prop == AUTOCAST_ENABLED:
         return False
-    switched = {place for other in changes.violations if other.prop == AUTOCAST_ENABLED for place in _places_that_differ(other)}
+    switched = {place for other in changes.of(Kind.AUTOCAST) if other.prop == AUTOCAST_ENABLED for place in _places_that_differ(other)}
     return bool(switched) and (item.prop.name != "dtype" or _places_that_differ(item) <= switched)
 
 

@@ -131,7 +131,7 @@ def aliasing(item: Violation, name: str, entry: CompileFacts, call: CompileFacts
 
 
 def _branch_on_both(first: str, second: str, entry: CompileFacts, call: CompileFacts) -> str:
-    """A guard over the sizes of two inputs, now distinct, that the one tensor that both were does not satisfy, as no copy would; else ""."""
+    """A guard over the sizes of two distinct inputs that one tensor in place of both does not satisfy, and no copy of it would; else ""."""
     names = [Source(name).canonical for name in (first, second)]
     numbers = dict(entry.numbers)
     for known, other in (names, names[::-1]):
