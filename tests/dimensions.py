@@ -261,6 +261,17 @@ def _(n: int) -> bytes:
     return trace(*map(made, range(2)))
 
 
+@dimension("arguments whose length varies")
+def _(n: int) -> bytes:
+    def made(number: int) -> bytes:
+        lengths = [(f"L['args'][{item}]", 3 + number) for item in range(n)]
+        more = [guard_manager(source, f"LENGTH_CHECK: len({source}) == {length}", type="list") for source, length in lengths]
+        reasons = ["0/0: len(L['args'][0]) == 3"] if number else []
+        return compile(f"0/{number}", tensor(8, 16), more_guards=more, reasons=reasons)
+
+    return trace(*map(made, range(2)))
+
+
 def _many_tensors(n: int, *lengths: int, version: str = "2.13.0+cpu") -> bytes:
     def made(number: int, length: int) -> bytes:
         inputs = [tensor(length, 16, source=f"L['t{item}']") for item in range(n)]

@@ -54,7 +54,7 @@ class Changes:
     vmap or grad wraps on one side only, ``transforms`` the changes of the state of torch.func. ``numbers`` has the new value of each
     static int and size that changed, by its old one, ``static`` the name that each has in guards, its old and its new value. ``traced``:
     one side alone was traced with fake tensors, or by an operator that PyTorch compiles itself. ``faked`` are the tensors that are fake
-    ones on one side, ``whole`` texts and containers with another value.
+    ones on one side, ``whole`` texts and containers with another value, ``arguments`` what changed in ``args`` and ``kwargs`` themselves.
     """
 
     violations: Sequence[Violation]
@@ -83,6 +83,7 @@ class Changes:
     faked: frozenset[str]
     whole: frozenset[Source]
     switched: frozenset[str]
+    arguments: tuple[Violation, ...]
 
     def has(self, kind: Kind) -> bool:
         return kind in self.by_kind
@@ -146,6 +147,7 @@ def _changes(violations: Sequence[Violation], entry: CompileFacts, call: Compile
         switched=frozenset(_attribute(item) for item in violations if item.prop.kind is Kind.VALUE and str(item.expected) in _SWITCH),
         traced=bool(faked) or (call.is_operator and any(item.prop.kind is Kind.BACKEND for item in violations)),
         faked=faked,
+        arguments=tuple(item for item in violations if item.source in _ARGUMENTS),
     )
 
 
@@ -216,7 +218,7 @@ def passed_to_another_function(item: Violation, changes: Changes) -> bool:
     Where their number is another one, so is the number of items that one of them has.
     """
     if item.prop.kind in _CONTENTS and item.source.startswith(tuple(f"{arguments}[" for arguments in _ARGUMENTS)):
-        return any(other.source in _ARGUMENTS and passed_to_another_function(other, changes) for other in changes.violations)
+        return any(passed_to_another_function(other, changes) for other in changes.arguments)
     if not _is_arguments(item):
         return False
     codes = (other.source for other in changes.of(Kind.ID) if other.source.endswith(".__code__"))
