@@ -2958,6 +2958,23 @@ def test_what_vmap_pins_for_an_operator_is_not_up_to_the_line_that_calls_it(func
         assert cause.own_remedy == "vmap takes this size as a number: pad to fewer sizes, or accept one graph per value"
 
 
+@pytest.mark.parametrize(
+    ("file", "code"), [("/opt/venv/lib/python3.11/site-packages/torch/nn/attention/flex.py", "SL202"), (make.MODEL, "SL201")]
+)
+def test_a_call_of_mark_static_in_compiled_code_pins_a_size(file: str, code: str) -> None:
+    dynamo = "/opt/venv/lib/python3.11/site-packages/torch/_dynamo"
+    frames = [
+        {"filename": file, "line": 9, "name": "f", "loc": "torch._dynamo.mark_static(x, 0)"},
+        {"filename": f"{dynamo}/decorators.py", "line": 1388, "name": "mark_static", "loc": "comptime.force_static(t.size(index))"},
+        {"filename": f"{dynamo}/comptime.py", "line": 407, "name": "force_static", "loc": "comptime(force)"},
+    ]
+    pinned = {"symbol": "s77", "sources": ["L['x'].size()[0]"], "value": "10", "user_stack": frames}
+    cause = only(trace(compiled("0/0", tensor(10, 8), specializations=(pinned,)), compiled("0/1", tensor(12, 8))))
+    assert cause.codes == ("SL101", code)
+    assert cause.sentence.endswith(f"; {file.rsplit('/', 1)[-1]}:9 (torch._dynamo.mark_static(x, 0)) needs the exact value")
+    assert cause.own_remedy.startswith("accept one graph per value: the library makes this size static") is (code == "SL202")
+
+
 def test_of_several_pinned_sizes_the_one_that_was_pinned_first_comes_first() -> None:
     def pinned(source: str, value: int, line: int) -> dict[str, object]:
         return {

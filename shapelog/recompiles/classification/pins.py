@@ -1,10 +1,11 @@
 """Who needs the exact value of a size or an int that varied: a line of code, a library, or something static that it is tied to."""
 
 import re
+from itertools import takewhile
 
 from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.source_names import Source, is_library
-from shapelog.reading.records import Specialization
+from shapelog.reading.records import Specialization, StackFrame
 from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts import CompileFacts, pin_of
 from shapelog.recompiles.tied_sizes import tied_to
@@ -16,6 +17,8 @@ ZERO_OR_ONE = "accept the extra graph: 0 and 1 often need one each; rewrite the 
 _UNROLLED = "the loop of the library is unrolled: pad to fewer lengths, or accept one graph per value"
 # Where vmap asks for the number, a size without one raises an error (torch 2.13: conv1d, layer_norm, cross_entropy, avg_pool1d).
 _OF_VMAP = "vmap takes this size as a number: pad to fewer sizes, or accept one graph per value"
+_MADE_STATIC = "accept one graph per value: the library makes this size static with torch._dynamo.mark_static"
+_MAKING_STATIC = ("torch/_dynamo/comptime.py", "torch/_dynamo/decorators.py")
 _OVER_RANGE = re.compile(r"\bfor\b.+\bin\b.*\brange\(")
 _VMAP, _FAKE_TENSORS = "torch/_functorch/vmap.py", "torch/_subclasses/fake_tensor.py"
 
@@ -63,9 +66,21 @@ def _pinned_with(source: str, entry: CompileFacts, call: CompileFacts) -> str:
     return next((f"dim {part.dim} of {part.tensor.display_name}" for part in parts), "")
 
 
+def _lines(item: Specialization) -> tuple[StackFrame, ...]:
+    """The lines that pinned it, the innermost last; that which calls ``torch._dynamo.mark_static``, not how Dynamo does that."""
+    frames = item.user_stack.frames
+    return tuple(takewhile(lambda frame: not frame.file.endswith(_MAKING_STATIC), frames)) if _is_made_static(item) else frames
+
+
+def _is_made_static(item: Specialization) -> bool:
+    """Whether a call of ``mark_static`` in compiled code pinned it."""
+    frames = item.user_stack.frames
+    return len(frames) > 1 and frames[-1].name == "force_static" and frames[-1].file.endswith(_MAKING_STATIC)
+
+
 def specializer(item: Specialization) -> str:
     """The rule that fits who pinned it: the code of the user, or a library."""
-    frames = item.user_stack.frames
+    frames = _lines(item)
     return "SL202" if not frames or is_library(frames[-1].file) or _is_pinned_by_vmap(item) else "SL201"
 
 
@@ -73,9 +88,11 @@ def remedy_of_library_pin(source: str, entry: CompileFacts, call: CompileFacts) 
     """What to do where a library pinned a symbol in code that cannot be traced without its value; "" where it is not known to be such."""
     known = entry if source in entry.specializations_by_source else call
     item = known.specializations_by_source.get(source)
-    frames = item.user_stack.frames if item else ()
+    frames = _lines(item) if item else ()
     if item is None or not frames:
         return ""
+    if _is_made_static(item):
+        return _MADE_STATIC
     if is_library(frames[-1].file) and _is_unrolled(item):
         return _UNROLLED
     return _OF_VMAP if _is_pinned_by_vmap(item) else ""
@@ -97,7 +114,7 @@ def _is_pinned_by_vmap(item: Specialization) -> bool:
 
 def by_whom(item: Specialization) -> str:
     """The line that pinned it: the innermost one of the user, with the library that it called where that did it."""
-    frames = item.user_stack.frames
+    frames = _lines(item)
     if not frames:
         return "the framework"
     own = next((frame for frame in reversed(frames) if not is_library(frame.file)), frames[-1])
