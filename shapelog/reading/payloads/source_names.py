@@ -38,6 +38,7 @@ _LIBRARY = re.compile(
     r"|^(?:torch|transformers|diffusers|peft)/"
 )
 _DYNAMO = re.compile(r"[\\/]torch[\\/]_dynamo[\\/]")
+_TEST_RUNNER = re.compile(r"[\\/](?:_pytest|pluggy|unittest)[\\/][^\\/]+$")
 # Each process writes the cells of a notebook to a directory of its own.
 _CELL = re.compile(r"[\\/]ipykernel_\d+[\\/]|^<ipython-input-")
 
@@ -55,6 +56,11 @@ def is_torch(file: str) -> bool:
 def is_dynamo(file: str) -> bool:
     """Whether a file belongs to Dynamo, which has stand-ins for functions of Python and torch."""
     return bool(_DYNAMO.search(file))
+
+
+def is_test_runner(file: str) -> bool:
+    """Whether a file belongs to what runs tests, whose code is that of the user."""
+    return bool(_TEST_RUNNER.search(file))
 
 
 def is_notebook_cell(file: str) -> bool:

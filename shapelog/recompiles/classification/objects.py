@@ -4,7 +4,7 @@ import re
 
 from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.properties import TENSOR, Kind, is_address
-from shapelog.reading.payloads.source_names import Source, is_library
+from shapelog.reading.payloads.source_names import Source, is_library, is_test_runner
 from shapelog.recompiles.classification.result import (
     TRACED,
     Classification,
@@ -362,7 +362,9 @@ def is_passed_by_library(item: Violation, entry: CompileFacts, call: CompileFact
     recorded = known.compile.recorded_callers or known.compile.stack.frames[:-1]
     callers = [frame for frame in recorded if not frame.passes_on]  # as what torch.compile returned does, which the user may call
     is_argument = item.source.is_argument and Described.TENSOR not in (item.expected, item.actual)
-    return is_argument and bool(callers) and is_library(known.compile.metrics.code_file) and is_library(callers[-1].file)
+    if not is_argument or not callers or is_test_runner(callers[-1].file):  # the stack may lack the test, which is the innermost call
+        return False
+    return is_library(known.compile.metrics.code_file) and is_library(callers[-1].file)
 
 
 def attributes(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:

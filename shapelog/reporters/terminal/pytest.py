@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from shapelog.advice.remedies import Remedies
 from shapelog.model.compile import Compile
 from shapelog.model.frame import Frame
+from shapelog.reading.payloads.source_names import is_test_runner
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Recompile
 from shapelog.report.report import Report
@@ -13,12 +14,11 @@ from shapelog.reporters import Options
 from shapelog.reporters.terminal.advice import what_to_set
 from shapelog.reporters.terminal.text_page import TextPage
 from shapelog.rules import UNEXPLAINED
-from shapelog.text import file_name, one_line, plural, shorten
+from shapelog.text import one_line, plural, shorten
 
 # How many recompiles (or frames, or marks) a failure explains, and how many tests the summary names.
 LIMIT = 5
 WORST = 10
-_RUNNERS = ("_pytest", "pluggy", "unittest")
 _SEPARATORS = ("/", os.sep)
 
 
@@ -94,7 +94,7 @@ def _called_at(frame: Frame, compile: Compile, root: str) -> str:
         return ""
     outwards = (compile.recorded_callers or compile.stack.frames)[::-1]
     below = outwards[: outwards.index(called)] if called in outwards else ()
-    is_runner = any(file_name(item.file.rpartition("/")[0]) in _RUNNERS for item in below)
+    is_runner = any(is_test_runner(item.file) for item in below)
     return "" if is_runner else f"{_place(called.file, called.line, root)}  {called.code}"
 
 
