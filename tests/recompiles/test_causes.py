@@ -3698,3 +3698,13 @@ def test_a_tensor_that_was_another_input_as_well_may_have_sizes_of_its_own(
     assert [cause.codes for cause in recompile.causes] == codes
     assert recompile.verdict is (verdict or Verdict.JUSTIFIED)
     assert recompile.causes[0].own_remedy.startswith("accept one graph per branch") is (verdict is None)
+
+
+@pytest.mark.parametrize("is_named", [True, False])
+@pytest.mark.parametrize(("value", "kind", "code"), [(None, "NoneType", "SL322"), (2.5, "float", "SL310")])
+def test_a_tensor_that_was_another_input_as_well_may_be_a_constant_now(is_named: bool, value: float | None, kind: str, code: str) -> None:
+    one = guard_tree(tensor_match(), guard_manager("L['x']", "OBJECT_ALIASING: L['x'] is L['y']"), equals_match("L['k']", "a", "str"))
+    other = guard_tree(tensor_match(), equals_match("L['y']", value, kind), equals_match("L['k']", "a" if is_named else "b", "str"))
+    causes = last_recompile(two(one, other, "x is y" if is_named else "k == 'a'")).causes
+    assert [cause.codes for cause in causes if cause.source == "L['y']"] == [(code,)]
+    assert "SL317" not in [code for cause in causes for code in cause.codes]

@@ -7,7 +7,7 @@ from shapelog.reading.payloads.guards import DYNAMIC, Fact, GuardTree, Key, Shap
 from shapelog.reading.payloads.properties import ID, LENGTH, TENSOR, TYPE, VALUE, Kind, Property, class_written_with_address, size
 from shapelog.reading.payloads.recompile_reasons import Reason
 from shapelog.reading.payloads.source_names import Source
-from shapelog.recompiles.evidence.object_types import another_type, objects, tensor_kind, type_of
+from shapelog.recompiles.evidence.object_types import another_type, constant_in_place_of_tensor, objects, tensor_kind, type_of
 from shapelog.recompiles.evidence.violation import ALIASING, IDENTITY, Described, Known, Violation, constant_type
 from shapelog.recompiles.facts import CompileFacts
 
@@ -194,6 +194,8 @@ def _aliasing(tree: GuardTree, call: CompileFacts) -> Iterator[Violation]:
         if first in other.distinct and second in other.distinct:
             yield Violation(Source(), ALIASING, f"{first} is {second}", Described.DISTINCT)
             yield from _sizes_of_own(tree, call, *((first, second) if (first, TENSOR) in tree.facts else (second, first)))
+        elif (constant := constant_in_place_of_tensor(tree, call, (first, second))) is not None:
+            yield Violation(constant[0], TYPE, Described.TENSOR, constant[1])
 
 
 def _sizes_of_own(tree: GuardTree, call: CompileFacts, known: Source, other: Source) -> Iterator[Violation]:

@@ -1,5 +1,7 @@
 """Which types or classes two objects are of, as far as guards and reasons name them."""
 
+from collections.abc import Sequence
+
 from shapelog.reading.payloads.guards import Fact, GuardTree, type_name
 from shapelog.reading.payloads.properties import ID, TENSOR, TYPE, VALUE, Property
 from shapelog.reading.payloads.source_names import Source
@@ -8,6 +10,7 @@ from shapelog.recompiles.facts import CompileFacts
 
 _TENSOR_TYPE = "torch.Tensor"
 _OF_NN = frozenset(("Parameter", "Buffer", "UninitializedParameter", "UninitializedBuffer"))
+_CONSTANTS = frozenset(("None", "bool", "int", "float", "complex", "str"))
 # What the types of classes end with.
 _METACLASSES = ("type", "Meta", "Type")
 
@@ -61,6 +64,18 @@ def _class_of(tree: GuardTree | None, source: Source) -> str:
 def type_of(value: str) -> str:
     """The type of a constant, for a sentence about types; ``None`` is a type of its own."""
     return value if value == "None" else constant_type(value) or value
+
+
+def constant_in_place_of_tensor(tree: GuardTree, call: CompileFacts, names: Sequence[Source]) -> tuple[Source, Known] | None:
+    """Which of several names of one tensor has a constant in a call, and its type; None where none has."""
+    if not any((name, TENSOR) in tree.facts for name in names):
+        return None
+    for name in reversed(names):
+        value = call.facts.get((name, VALUE))
+        now = call.types.get(name, "") if value is None else type_of(str(value))
+        if now in _CONSTANTS and (name, TENSOR) not in tree.facts:
+            return name, now
+    return None
 
 
 def kind_seen(call: CompileFacts, source: Source) -> Known:

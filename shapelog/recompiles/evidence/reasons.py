@@ -6,7 +6,15 @@ from shapelog.reading.payloads.properties import DUAL_LEVEL, TENSOR, TRANSFORMS,
 from shapelog.reading.payloads.recompile_reasons import Reason
 from shapelog.reading.payloads.source_names import Source, with_locals, without_locals
 from shapelog.recompiles.evidence.guards import shape_violation
-from shapelog.recompiles.evidence.object_types import another_type, kind_seen, objects, tensor_type, type_known, type_of
+from shapelog.recompiles.evidence.object_types import (
+    another_type,
+    constant_in_place_of_tensor,
+    kind_seen,
+    objects,
+    tensor_type,
+    type_known,
+    type_of,
+)
 from shapelog.recompiles.evidence.violation import ALIASING, FROM_NUMPY, NDARRAY, Described, Known, Violation, constant_type
 from shapelog.recompiles.facts import CompileFacts
 
@@ -42,7 +50,10 @@ def from_reason(entry: CompileFacts, call: CompileFacts, reason: Reason) -> Viol
         return shape_violation(next(written, ShapeGuard(reason.code, reason.comment)), entry, call, reason)
     owner = entry if entry.tree else call  # without guards of the entry: the same sources are guarded in this compile
     if len(reason.same) > 1:
-        pair = " is ".join(_full_source(owner, name) for name in reason.same)
+        names = [_full_source(owner, name) for name in reason.same]
+        if entry.tree and reason.family != "duplicate" and (constant := constant_in_place_of_tensor(entry.tree, call, names)) is not None:
+            return Violation(constant[0], TYPE, Described.TENSOR, constant[1], reason.comment, reason=reason)
+        pair = " is ".join(names)
         before, after = (Described.DISTINCT, pair) if reason.family == "duplicate" else (pair, Described.DISTINCT)
         return Violation(Source(), ALIASING, before, after, reason.comment, reason=reason)
     source = _full_source(owner, reason.source) or (
