@@ -7,7 +7,7 @@ from typing import NamedTuple
 from shapelog.reading.payloads.compiler_messages import LOST_REASON, UNSUPPORTED_BUILTIN, compiler_message, exception_chain
 from shapelog.reading.payloads.source_names import is_dynamo
 from shapelog.reading.text_logs.failures import NOT_CONVERTED, raised_in
-from shapelog.reading.text_logs.message_kinds import QUOTED_BREAK
+from shapelog.reading.text_logs.message_kinds import EXECUTING, QUOTED_BREAK
 from shapelog.reading.text_logs.messages import UNKNOWN_CODE, LoggedCode
 
 
@@ -42,6 +42,8 @@ def break_text(text: str) -> str:
 
     What was met is the exception where nothing else names it, or a sentence of our own where the text has lost it.
     """
+    if executed := EXECUTING.match(text):
+        return f"{LOST_REASON}\n{_stack_of_node(executed['node'], text)}"
     text = _ON_SAME_LINE.sub(r"\g<1>:\n  ", text, count=1)
     if warned := _WARNED.search(text):
         own = _WARNED_LINE.split(text[warned.end() :], maxsplit=1)[0]  # other processes may warn of the same
@@ -93,8 +95,16 @@ def _stack_of_old(heading: re.Match[str], text: str) -> str:
     return f"User code traceback:\n{below.partition(_TRACEBACK)[0]}" if heading["at"] else f"{heading['traceback'] or ''}{below}"
 
 
+def _stack_of_node(node: str, graph: str) -> str:
+    """The user's line for a node, which is in a comment above it in the printed graph."""
+    above = re.split(rf"^\s*{node}\b[^\n]* = ", graph, maxsplit=1, flags=re.M)[0]
+    *_, found = (None, *_LINE_IN_GRAPH.finditer(above))
+    return f'User code traceback:\n  File "{found[1]}", line {found[2]}, in {found[3]}\n    {found[4]}\n' if found else ""
+
+
 # Torch 2.0 and older have the first line of the stack on the one of the heading.
 _QUOTED = re.compile(QUOTED_BREAK)
+_LINE_IN_GRAPH = re.compile(r"# File: ([^\n]{1,1000}?):(\d{1,9}) in (\S+), code: ([^\n]*)")
 _INDENTED = re.compile(r"\s+graph break", re.I)
 _BEGINS_OLD = re.compile(r"\s*Graph break: \S")
 _ON_SAME_LINE = re.compile(r"^(\s*Graph break: [^\n]*\bfrom user code at)[ \t]+(?=File \")")

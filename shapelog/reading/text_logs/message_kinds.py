@@ -64,6 +64,8 @@ _EXPLAINS = re.compile(r"\s*Explanation: \S")
 _TITLE = re.compile(r"(?:[-*] )?([A-Z]\S* [^:;\u3000-\uffff]{2,150}[^\s.:;,!?])\s*$")
 # The first line left of an old graph break, which PyTorch logs without an artifact.
 _SETTING = re.compile(r"\s*torch\._dynamo\.config\.capture_\w+ ?= ?True\s*$")
+# In the middle of the warning about an exception of the backend, which breaks the graph.
+EXECUTING = re.compile(r"\s*While executing %(?P<node>\w{1,80}) ")
 # What PyTorch's exceptions are known by where their class is not there: a sentence with what it is about.
 _OWN_WORDS = (
     r"Could not (?:guard on|extract specialized integer from) data-dependent expression "
@@ -233,7 +235,7 @@ def kind_of(head: Head, text: str) -> MessageKind:
         return MessageKind.SYMBOLS
     if text.startswith(_STARTS):
         return MessageKind.START
-    if _SETTING.match(text):
+    if _SETTING.match(text) or ("_dynamo/exc" in head.place and EXECUTING.match(text)):
         return MessageKind.BREAK
     if "convert_frame" in head.place and (_IN_STACK.match(text) or CHAINS.match(text)):
         return MessageKind.FAILURE

@@ -278,6 +278,23 @@ def test_what_an_old_graph_break_met_is_its_title(lines: list[str], title: str, 
     assert broken.message.title == title
 
 
+def test_a_warning_of_which_the_graph_alone_is_left_has_the_line_of_the_node(tmp_path: Path) -> None:
+    lines = (
+        "While executing %item : [num_users=2] = call_method[target=item](args = (%getitem,), kwargs = {})",
+        "GraphModule: class GraphModule(torch.nn.Module):",
+        '    def forward(self, L_rows_: "i32[8]"):',
+        "         # File: /srv/moe.py:70 in experts, code: rows = rows[:8]",
+        "        getitem = L_rows_[0]",
+        "         # File: /srv/moe.py:76 in experts, code: rows = rows.tolist()",
+        '        item: "Sym(u0)" = getitem.item();  getitem = None',
+        "         # File: /srv/moe.py:80 in experts, code: return rows",
+    )
+    text = "".join(f"[rank1]:W0923 22:43:08.375000 183294 torch/_dynamo/exc.py:525] [5/0_2]     {line}\n" for line in lines)
+    (broken,) = (item for frame in report_of(text, tmp_path).trace.frames for compile in frame.compiles for item in compile.breaks)
+    assert broken.message.title == "the log does not have the reason"
+    assert [(line.file, line.line, line.code) for line in broken.message.stack] == [("/srv/moe.py", 76, "rows = rows.tolist()")]
+
+
 def test_a_graph_break_without_heads_is_one_message(tmp_path: Path) -> None:
     text = (
         "Graph break in user code at /srv/a.py:8\nGraph Break Reason: Call to `torch._dynamo.graph_break()`\n"
