@@ -3708,3 +3708,22 @@ def test_a_tensor_that_was_another_input_as_well_may_be_a_constant_now(is_named:
     causes = last_recompile(two(one, other, "x is y" if is_named else "k == 'a'")).causes
     assert [cause.codes for cause in causes if cause.source == "L['y']"] == [(code,)]
     assert "SL317" not in [code for cause in causes for code in cause.codes]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "guarded", "named"),
+    [
+        ("", "a", "a", " (new: 'a')"),
+        ("ab", "c", "c", " (new: 'c'; gone: 'a', 'b')"),
+        ("", "abcde", "abcde", " (new: 'a', 'b', 'c' and 2 more)"),
+        ("a", "ab", "a", ""),
+    ],
+)
+def test_the_keys_that_a_dict_gained_or_lost_are_named_where_all_are_guarded(before: str, after: str, guarded: str, named: str) -> None:
+    trees = []
+    for keys, known in ((before, before), (after, guarded)):
+        length = guard_manager("L['d']", f"DICT_LENGTH: len(L['d']) == {len(keys)}" if keys else "DICT_LENGTH: not L['d']", type="dict")
+        trees.append(guard_tree(tensor_match(), length, *(equals_match(f"L['d']['{key}']", 2) for key in known)))
+    plural = "" if len(before) == 1 else "s"
+    sentence = f"the dict d had {len(before) or 'no'} key{plural} and now has {len(after)}{named}"
+    assert last_recompile(two(*trees, f"len(d) == {len(before)}" if before else "not d")).causes[0].sentence == sentence

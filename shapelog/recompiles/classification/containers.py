@@ -19,7 +19,7 @@ from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts import CompileFacts
 from shapelog.recompiles.int_usage import is_tested, spelled
 from shapelog.rules import Verdict
-from shapelog.text import with_article
+from shapelog.text import some, with_article
 
 _KINDS_OF_CALLS = "accept one graph for each kind of call: each passes tensors that the other does not"
 _EACH_CASE = "accept one graph for each case: the code behaves differently depending on which keys there are"
@@ -37,6 +37,7 @@ _OWN_ITEMS = "the code itself adds items: return them, and add them outside"
 _ADDS = r"\.(?:append|extend|insert)\("
 _AN_ITERATOR = "_iterator"
 _SETS_ITEM = re.compile(r"\[[^\[\]:]+\]\s*[-+*/%&|^@]{0,2}=(?!=)")
+_MOST_KEYS = 3
 _NUMBER_OF_ITEMS = "pass the number of items as an int, which can be dynamic, in place of len() inside"
 _ONE_ORDER = "insert the keys in the same order every time"
 _SETS, _SAME_MEMBERS = frozenset(("set", "frozenset")), "always pass a set with the same members, or accept one graph for each case"
@@ -149,7 +150,8 @@ def length(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) 
     is_dict = is_dict or _is_used_as_dict(code_of(item), name)
     if is_dict or (item.reason is not None and "!=" in item.reason.code):
         is_new_state = before == "no" and _STATE.search(name)
-        return _of_dict(item, f"the dict {name} had {before} key{plural} {had}", entry, call, _FIRST_STEP if is_new_state else "")
+        sentence = f"the dict {name} had {before} key{plural} {had}{_named_keys(item, entry, call)}"
+        return _of_dict(item, sentence, entry, call, _FIRST_STEP if is_new_state else "")
     sentence = f"{name} had {before} item{plural} {had}"
     if call.is_in_backward and is_torch(call.compile.metrics.code_file):
         return Classification(("SL313",), sentence, verdict=Verdict.JUSTIFIED, remedy=_OF_NODES)
@@ -162,6 +164,15 @@ def length(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) 
     if takes_another_way(item, entry, call) or (remedy == _NUMBER_OF_ITEMS and have_other_graphs(entry, call)):
         return Classification(("SL313",), sentence, verdict=Verdict.JUSTIFIED, remedy=_EACH_LENGTH)
     return Classification(("SL313",), sentence, remedy=remedy)
+
+
+def _named_keys(item: Violation, entry: CompileFacts, call: CompileFacts) -> str:
+    """Which keys a dict gained and lost, such as `` (new: 'mask')``; "" where the guards do not name all of its keys."""
+    had, has = (known.tree.guarded_keys.get(item.source, set()) if known.tree else set() for known in (entry, call))
+    if (str(len(had)), str(len(has))) != (str(item.expected), str(item.actual)):
+        return ""
+    parts = [f"{word}: {some(sorted(found), _MOST_KEYS)}" for word, found in (("new", has - had), ("gone", had - has)) if found]
+    return f" ({'; '.join(parts)})" if parts else ""
 
 
 def _added_to(source: Source, entry: CompileFacts, call: CompileFacts) -> Source | None:
