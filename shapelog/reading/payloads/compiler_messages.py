@@ -58,7 +58,15 @@ _INLINE_HINT = re.compile(
     r"((?:to enable, set|please use|consider (?:using|annotating)|if you're using mark_dynamic)\b.*?)(?=\.(?:\s|$)|$)",
     re.I | re.M,
 )
-_STACK_HEADS = ("FX node stack trace:", "User code traceback:", "from user code:", "User stack:", "User Stack (most recent call last):")
+# The last one is of ``torch.export``, and above the innermost line alone.
+_STACK_HEADS = (
+    "FX node stack trace:",
+    "User code traceback:",
+    "from user code:",
+    "User stack:",
+    "User Stack (most recent call last):",
+    "The following call raised this error:",
+)
 _STACK_LINE = re.compile(r'^ +File "(.*)"(?:, line (\d{1,9})(?:, in (<[^<>]*>|\S+).*|, ?)?|, in ([\w.<>]+))$')
 _CHAINED = re.compile(
     r"\n\n(?:The above exception was the direct cause of the following exception"

@@ -23,11 +23,15 @@ _OPERATION = re.compile(
     r"(?:(?!\n[ \t]{0,80}\n).){0,4000}?\bgot \w{1,80}\(",
     re.S,
 )
+_UNDECIDED = re.compile(r"(\bCould not (?:guard on|extract specialized integer from))\s{1,99}data-dependent\s{1,99}expression\s{1,99}")
 _INSIDE = re.compile(r"(?<=[(\[]) | (?=[)\]])")
 
 
 def with_whole_operation(text: str) -> str:
-    """A text with an operation that failed on fake tensors, and its error, on one line where somebody wrapped these."""
+    """A text with what PyTorch could not decide, or an operation that failed on fake tensors and its error, on one line where somebody
+    wrapped these.
+    """
+    text = _UNDECIDED.sub(r"\g<1> data-dependent expression ", text, count=1)
     found = _OPERATION.search(text)
     end = end_of_parentheses(text, found.end(), len(text)) if found else -1
     if not found or end < 0 or "\n" not in text[found.start() : end]:

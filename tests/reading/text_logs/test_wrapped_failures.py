@@ -184,3 +184,17 @@ def test_advice_in_the_words_of_an_exception_is_given_once(between: str, tmp_pat
     assert found.sentence.endswith(": Dynamic control flow is not supported at the moment")
     assert found.message is not None
     assert found.message.hints == ("Please use torch.cond to explicitly capture the control flow",)
+
+
+@pytest.mark.parametrize("blank", [" ", "\n"])
+def test_what_an_export_cannot_decide_may_be_wrapped_and_has_the_call_below_it(blank: str, tmp_path: Path) -> None:
+    text = (
+        f"<class 'torch.fx.experimental.symbolic_shapes.GuardOnDataDependentSymNode'>: Could not guard on{blank}"
+        "data-dependent expression Eq(u0, 1) (unhinted: Eq(u0, 1)).  (Size-like symbols: none)\n"
+        "consider using data-dependent friendly APIs such as guard_or_false.\nThe following call raised this error:\n"
+        '  File "...\\tts\\mask.py", line 440, in safe_mask\n    if bool(has_any.all()):\n'
+    )
+    (found,) = found_in(text, tmp_path)
+    assert found.sentence == "safe_mask failed to compile: Could not guard on data-dependent expression Eq(u0, 1)"
+    assert found.place is not None
+    assert found.place.line == 440
