@@ -73,12 +73,13 @@ _CONDITION = r"(?:Not all values|You marked|The values|The constraints)[^\n]*"
 _WRAPPED_CONDITION = (
     r"[ \t]+(?:For more information, run|(?:are )?valid because|because|was inferred|in the specified|satisfy the|as dynamic but)\b"
 )
-_GUARD_BELOW = r"(?:(?<=satisfy the generated guard)[ \t]*\n[ \t]+\S[^\n]*)?"
+_GUARD_BELOW = r"(?:(?<=satisfy the generated guard)[ \t]*\n(?:[ \t]*\n)?[ \t]+\S[^\n]*)?"
 _CONDITIONED = re.compile(_CONDITION)
 _NAMED = re.compile(r"L\[[^\s()]{1,200}(?:\(\)\[\d{1,3}\])?")
 _VIOLATED = re.compile(
     rf"^(?:[ \t]*|{BEHIND_ANOTHER})"
-    rf"(?P<all>Constraints violated\s\([^\n]*(?:\n(?:[ \t]*(?:- )?{_CONDITION}{_GUARD_BELOW}|{_WRAPPED_CONDITION}[^\n]*))*)",
+    r"(?P<all>Constraints violated\s\([^\n]*"
+    rf"(?:\n(?:[ \t]*\n){{0,2}}(?:[ \t]*(?:- )?{_CONDITION}{_GUARD_BELOW}|{_WRAPPED_CONDITION}[^\n]*))*)",
     re.M,
 )
 _VIOLATED_ALONE = re.compile(

@@ -213,8 +213,9 @@ _EXCEPTION = re.compile(r"[A-Za-z_][\w.]{0,200}: ")
 _ERROR = re.compile(r"\W{0,8}(?:E\s+)?[A-Za-z_][\w.]{0,200}:(?:\s|$)")
 _RULE = re.compile(r"[=_-]{5}")
 _STACK_HEADING = re.compile(r"\W{0,8}Stack Trace\W{0,8}$")
+_LISTS_GUARDS = re.compile(r"\s*Failed on the following precompiled guards")
 _AFTER_BLANK = {
-    MessageKind.RECOMPILES: re.compile(r"\s*(?:triggered by|guard \d+ fail|- )"),
+    MessageKind.RECOMPILES: re.compile(rf"\s*(?:triggered by|guard \d+ fail|- )|{_LISTS_GUARDS.pattern}"),
     MessageKind.LIMIT: re.compile(r"\s*(?:config\.|function: |(?:last )?reasons?:|To log all|[Tt]o diagnose)"),
 }
 _COMPILED_GUARD = re.compile(
@@ -281,7 +282,7 @@ def goes_on(kind: MessageKind, text: str, begins: MessageKind) -> bool:
 
 def lists_compiled_guards(text: str) -> bool:
     """Whether a line is the heading above guards that failed for a call while recompiling was forbidden."""
-    return text.startswith("Failed on the following precompiled guards")
+    return _LISTS_GUARDS.match(text) is not None
 
 
 def is_compiled_guard(text: str) -> bool:

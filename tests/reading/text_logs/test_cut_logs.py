@@ -779,6 +779,25 @@ def test_the_file_of_a_logger_in_front_of_a_message_is_no_sentence(tmp_path: Pat
     assert (item.frame.name, item.frame.line) == ("forward", 88)
 
 
+@pytest.mark.parametrize(("margin", "end"), [("  ", "\n"), ("", "\n\n")])
+def test_guards_of_a_recompilation_that_a_stance_forbids_may_have_a_margin_or_empty_lines(margin: str, end: str, tmp_path: Path) -> None:
+    lines = (
+        "Detected recompile when torch.compile stance is 'fail_on_recompile'. filename: 'a.py', function name: 'f', line number: 3",
+        "Failed on the following precompiled guards: ",
+        "",
+        "TREE_GUARD_MANAGER:",
+        "+- RootGuardManager",
+        "| +- LAMBDA_GUARD: isinstance(L['x'], bool)",
+        "GuardDebugInfo(",
+        "result=0,",
+        "verbose_code_parts=[\"isinstance(L['x'], bool)\"],",
+        "num_guards_executed=1)",
+    )
+    text = "- I see this:\n" * bool(margin) + "".join(f"{margin}{line}{end}" for line in lines)
+    (item,) = report_of(text, tmp_path).explained.recompiles
+    assert item.codes == ("SL310",)
+
+
 def test_a_mark_is_no_help_where_only_the_first_graph_has_a_reason(tmp_path: Path) -> None:
     text = "torch._dynamo hit config.cache_size_limit (8)\n   function: 'f' (/srv/net.py:3)\n"
     text += "   last reason: 1/0: tensor 'L['x']' size mismatch at index 2. expected 1696, actual 1248\n"

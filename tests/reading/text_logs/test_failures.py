@@ -439,6 +439,13 @@ def test_a_violation_within_the_exception_of_another_program_is_of_an_export(tmp
     assert found.message.hints == ("Suggested fixes: d_7 = Dim('d_7', min=16)",)
 
 
+@pytest.mark.parametrize("end", ["\n", "\n\n"])
+def test_a_page_may_put_empty_lines_between_conditions(end: str, tmp_path: Path) -> None:
+    text = "Constraints violated (n)!\nNot all values of n = L['x'].size()[0] in the specified range n <= 128 are valid "
+    (found,) = failures(f"{text}because n was inferred to be a constant (3).\n".replace("\n", end), tmp_path)
+    assert found.sentence == "torch.export failed: dim 0 of x is declared as dynamic, but the code fixes it to 3"
+
+
 def test_dims_that_have_to_be_equal_need_one_dim(tmp_path: Path) -> None:
     text = (
         'torch._dynamo.exc.UserError: Constraints violated (n)! For more information, run with TORCH_LOGS="+dynamic".\n'

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from shapelog.reading.text_logs.lines.copied import as_written
+from shapelog.reading.text_logs.lines.whole_lines import whole_lines
 
 HEAD = "V0228 12:04:24.190000 2990033 torch/_dynamo/guards.py:2813] [0/1] [__recompiles] "
 LOG = "\n".join(
@@ -39,6 +40,11 @@ def by_columns(text: str, width: int) -> str:
 @pytest.mark.parametrize("text", [LOG, TRACEBACK])
 def test_lines_that_a_terminal_broke_are_whole(text: str, width: int) -> None:
     assert as_written(by_columns(text, width)) == text
+
+
+def test_lines_that_a_terminal_of_windows_broke_are_whole() -> None:
+    (found,) = whole_lines([by_columns(LOG, 100).replace("\n", "\r\n").encode()])
+    assert found.lines.decode() == f"{LOG}\n"
 
 
 @pytest.mark.parametrize("width", [72, 80, 100])
