@@ -17,6 +17,8 @@ from shapelog.reading.scanner import Span, decode, name_in
 _Key = tuple[int, int, int, int]
 # The key of a subgraph's name, and the bytes at the end of a header that have it: behind it there is only the checksum of the payload.
 _SUBGRAPH, _ENVELOPE = b'"subgraph_name"', 500
+# PyTorch has the files of stacks at a depth of three or four. What is damaged may be as deep as the reader of JSON allows.
+_DEEPEST = 20
 
 
 class IndexedRecord(NamedTuple):
@@ -77,11 +79,13 @@ class IndexedRecord(NamedTuple):
         return self.reader.payload_text(self.span, self.offset) if self.span else ""
 
 
-def _with_file_names(value: Any, names: Mapping[int, str]) -> Any:
+def _with_file_names(value: Any, names: Mapping[int, str], depth: int = 0) -> Any:
+    if depth > _DEEPEST:
+        return value
     if isinstance(value, list):
-        return [_with_file_names(item, names) for item in value]
+        return [_with_file_names(item, names, depth + 1) for item in value]
     if isinstance(value, dict):
-        found = {key: _with_file_names(item, names) for key, item in value.items()}
+        found = {key: _with_file_names(item, names, depth + 1) for key, item in value.items()}
         if type(number := found.get("filename")) is int and names.get(number):
             found["filename"] = names[number]
         return found

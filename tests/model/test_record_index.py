@@ -432,6 +432,13 @@ def test_strange_ids_and_checksums_lose_no_record(kind: str, envelope: dict[str,
     assert [len(of(trace, label)) for label in ("0/1",)] == [7]
 
 
+def test_a_header_may_be_as_deep_as_json_is_read() -> None:
+    header = f'{{"artifact": {{"name": "n", "deep": {"[" * 1000}{"]" * 1000}}}, "frame_id": 0, "frame_compile_id": 0, "attempt": 0}}'
+    trace = made(make.trace(compiled("0/0", tensor(8, 16)), make.line(header) + block("payload")))
+    record = next(item for item in of(trace, "0/0") if item.name == "n")
+    assert record.body["artifact"]["deep"]
+
+
 @pytest.mark.parametrize(("attempt", "shown"), [(1 << 63, (1 << 63) - 1), (-(10**400), 0)])
 def test_the_number_of_an_attempt_may_be_too_large(attempt: int, shown: int) -> None:
     header = {"artifact": {"name": "n"}, "frame_id": 0, "frame_compile_id": 0, "attempt": attempt}
