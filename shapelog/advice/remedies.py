@@ -44,7 +44,7 @@ _UNKNOWN_GRAPHS = (
     "record again with TORCH_LOGS=recompiles, which shows what the graphs of this code differ in, or raise the recompile limit"
 )
 # Where that is why the first graph was not reused; in later ones, the size is dynamic already.
-_LATER_GRAPHS = "record again with TORCH_LOGS=recompiles, which shows why the later graphs were not reused"
+_LATER_GRAPHS = "mark {what} as dynamic, and record again with TORCH_LOGS=recompiles, which shows why the later graphs were not reused"
 # Where marking is not enough although what varies could be marked, for rules that recommend to mark something.
 _WHERE_BLOCKED = {
     "SL105": "{clone}, and mark {what}",
@@ -321,7 +321,7 @@ def _dims_to_mark(rule: Rule, causes: Sequence[Cause], item: Recompile) -> str:
     """The dims whose sizes varied, where the rule is to mark them and the list for this trace has none of them."""
     what = _varying(causes) if rule.code == _SIZE else ""
     if what and is_known_by_limit(item.frame) and is_of_oldest_alone(item.compile):
-        return _LATER_GRAPHS
+        return _LATER_GRAPHS.format(what=what)
     return f"mark {what} as dynamic so that one graph handles every size" if what else ""
 
 

@@ -798,11 +798,11 @@ def test_guards_of_a_recompilation_that_a_stance_forbids_may_have_a_margin_or_em
     assert item.codes == ("SL310",)
 
 
-def test_a_mark_is_no_help_where_only_the_first_graph_has_a_reason(tmp_path: Path) -> None:
+def test_a_mark_may_not_be_enough_where_only_the_first_graph_has_a_reason(tmp_path: Path) -> None:
     text = "torch._dynamo hit config.cache_size_limit (8)\n   function: 'f' (/srv/net.py:3)\n"
     text += "   last reason: 1/0: tensor 'L['x']' size mismatch at index 2. expected 1696, actual 1248\n"
     (found,) = (item for item in report_of(text, tmp_path).findings if item.rule.code == "SL401")
-    assert found.remedy.startswith("record again with TORCH_LOGS=recompiles, which shows why the later graphs were not reused; or raise")
+    assert found.remedy.startswith("mark dim 2 of x as dynamic, and record again with TORCH_LOGS=recompiles, which shows why the later")
 
 
 def test_the_line_of_a_guard_may_lack_its_function(tmp_path: Path) -> None:
