@@ -1,4 +1,4 @@
-"""What loggers export: objects of JSON, each with a printed line in one of its fields, and tables in CSV."""
+"""What loggers export: objects of JSON, each with a printed line in one of its fields, and tables in CSV; what a notebook keeps."""
 
 import csv
 import re
@@ -20,6 +20,7 @@ _FEWEST = 3
 _FIELD = re.compile(r"^\s*\"[@_]?(?P<name>\w{1,40})\": (?P<text>\"(?:[^\"\\]|\\.)*\"),?\s*$")
 _OF_JSON = re.compile(r"^\s*(?:[\[\]{}]{1,9},?|\"[^\"]{1,80}\": .*|\"[^\"]*\",?)?\s*$")
 _TORCH = "torch"
+_CELLS = '"cells"'
 _QUOTED_CELL = re.compile(r"(?:^|,)\"(?:[^\"]|\"\")*\"(?:,|\r?$)", re.M)
 
 
@@ -38,9 +39,12 @@ def message_in(line: str) -> str:
 
 def exported_lines(text: str) -> str:
     """The lines in the entries of a text that is JSON or CSV as a whole; any other text as it is."""
+    if printed := _of_notebook(text):
+        return "\n".join(printed)
     is_json = text.lstrip()[:1] in ("[", "{", '"')
     lines = (_of_objects(text) or _of_list(text) or list(_of_fields(text))) if is_json else _of_table(text)
-    return "\n".join(lines) if len(lines) >= _FEWEST else text
+    found = "\n".join(lines)
+    return found if found.count("\n") >= _FEWEST - 1 else text
 
 
 def _message(fields: dict[str, Any], depth: int = _DEEPEST) -> str | None:
@@ -53,6 +57,25 @@ def _message(fields: dict[str, Any], depth: int = _DEEPEST) -> str | None:
         inner = (_message(value, depth - 1) for value in fields.values() if isinstance(value, dict))
         found = next((message for message in inner if message is not None), None)
     return found
+
+
+def _of_notebook(text: str) -> list[str]:
+    """What the cells of a notebook printed, and the errors that they stopped at; [] for other text."""
+    if _CELLS not in text:
+        return []
+    try:
+        notebook = orjson.loads(text.encode("utf-8", "surrogateescape"))
+    except ValueError:
+        return []
+    cells = notebook.get("cells") if isinstance(notebook, dict) else None
+    outputs = [output for cell in cells or () if isinstance(cell, dict) for output in cell.get("outputs") or () if isinstance(output, dict)]
+    return [line for output in outputs for line in (*_printed(output.get("text"), ""), *_printed(output.get("traceback"), "\n"))]
+
+
+def _printed(value: Any, end: str) -> list[str]:
+    """The lines of an output, of which a notebook has a list: of lines with their ends, or of parts without."""
+    text = end.join(map(str, value)) if isinstance(value, list) else str(value or "")
+    return text.removesuffix("\n").split("\n") if text else []
 
 
 def _of_objects(text: str) -> list[str]:

@@ -46,8 +46,8 @@ def whole_lines(chunks: Iterable[bytes]) -> Iterator[WholeLines]:
                 yield WholeLines(lines, lead)
             return
     if first:
-        text = _BLANKS_OF_PAGES.sub(" ", first.replace(b"\r\n", b"\n").decode("utf-8", "surrogateescape"))
-        first = with_line_breaks(exported_lines(text)).encode("utf-8", "surrogateescape")
+        text = _BLANKS_OF_PAGES.sub(" ", first.decode("utf-8", "surrogateescape"))
+        first = with_line_breaks(exported_lines(text)).replace("\r\n", "\n").encode("utf-8", "surrogateescape")
         lead = lead_of(first)
         text = (lead.sub(b"", first) if lead else first).decode("utf-8", "surrogateescape").removesuffix("\n")
         written = as_written(text)

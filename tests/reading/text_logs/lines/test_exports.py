@@ -25,6 +25,11 @@ def table(rows: list[tuple[str, ...]]) -> str:
     return file.getvalue()
 
 
+def notebook(*outputs: dict[str, object]) -> dict[str, object]:
+    cell = {"cell_type": "code", "source": ["f(x)  # torch._dynamo hit config.recompile_limit (8)\n"], "outputs": list(outputs)}
+    return {"cells": [{"cell_type": "markdown", "source": ["torch.compile"]}, cell], "nbformat": 4}
+
+
 EXPORTS: dict[str, Callable[[], str]] = {
     "a list": lambda: json.dumps(ENTRIES),
     "a list, printed": lambda: json.dumps(ENTRIES, indent=2),
@@ -37,6 +42,9 @@ EXPORTS: dict[str, Callable[[], str]] = {
     "OpenTelemetry": lambda: "".join(f"{json.dumps({'timeUnixNano': '17', 'body': {'stringValue': line}})}\n" for line in LINES),
     "Splunk": lambda: "".join(f"{json.dumps({'offset': 3, 'result': {'_raw': line}})}\n" for line in LINES),
     "an object in a text": lambda: "".join(f"{json.dumps({'log': json.dumps({'msg': line}), 'pod': 't-0'})}\n" for line in LINES),
+    "all in one field": lambda: json.dumps({"id": 4, "body": TEXT}),
+    "a notebook": lambda: json.dumps(notebook({"output_type": "stream", "text": [f"{line}\n" for line in LINES]}), indent=1),
+    "a notebook on one line": lambda: json.dumps(notebook({"output_type": "stream", "text": TEXT})),
     "CSV": lambda: table([(f"10:0{at}", line, "stderr") for at, line in enumerate(LINES)]),
 }
 
@@ -44,6 +52,12 @@ EXPORTS: dict[str, Callable[[], str]] = {
 @pytest.mark.parametrize("form", EXPORTS)
 def test_each_entry_is_a_line(form: str) -> None:
     assert exported_lines(EXPORTS[form]()) == TEXT
+
+
+def test_the_error_that_a_cell_of_a_notebook_stopped_at_follows_what_it_printed() -> None:
+    error = {"output_type": "error", "ename": "Unsupported", "traceback": ["Unsupported  Traceback", "Unsupported: a\n  Hint: b"]}
+    text = json.dumps(notebook({"output_type": "stream", "text": ["step 1\n"]}, error))
+    assert exported_lines(text) == "step 1\nUnsupported  Traceback\nUnsupported: a\n  Hint: b"
 
 
 def test_a_printed_list_may_be_cut_at_both_ends() -> None:
