@@ -88,6 +88,8 @@ class LoggedFailures:
         if frame and not refused and not head.compile:
             head = head._replace(compile=f"{frame}/{max(1 + newest, int(found.limit or 0))}")
         known = refused or self._compiles.compile_of(head, "limit" if reasons and head.compile else "")
+        if known is not None and not head.compile and _differ(known.code.name, found.code.name):
+            known = None
         compile = known or self._compiles.unnumbered(head, found.code, is_recompile=False)
         if not compile.code.name:
             compile.code = found.code
@@ -123,6 +125,11 @@ class LoggedFailures:
             if compile is not None:
                 self._contents.failures += 1
                 compile.failure = FailureText(RECOMPILE_FORBIDDEN, lines[at].strip(), code, "\n".join(lines))
+
+
+def _differ(name: str, other: str) -> bool:
+    """Whether both functions are known and differ; code after a graph break has the name of its function within its own."""
+    return bool(name and other) and name != other and f"_in_{name}_at_" not in other and f"_in_{other}_at_" not in name
 
 
 def _forbidden_in(found: FailureText) -> Iterable[RecompileText]:

@@ -1022,6 +1022,16 @@ def test_what_a_message_asks_to_use_behind_a_comma_is_the_help(tmp_path: Path) -
     assert found.message.hints == ("Please use cond to explicitly capture it",)
 
 
+@pytest.mark.parametrize(("failing", "compiles"), [("step", 3), ("forward", 2)])
+def test_an_exception_is_not_that_of_another_function_that_was_compiled_before(failing: str, compiles: int, tmp_path: Path) -> None:
+    head = "V1103 02:48:08.805986 34281 torch/_dynamo/guards.py:2813] [0/1] [__recompiles]"
+    resumed = "torch_dynamo_resume_in_forward_at_9"
+    text = f"{head} Recompiling function {resumed} in /srv/net.py:9\n{head}     - 0/0: tensor 'x' rank mismatch. expected 2, actual 3\n"
+    error = f'Unsupported: Data-dependent branching\n\nfrom user code:\n   File "/srv/net.py", line 12, in {failing}\n    if x:\n'
+    report = report_of(f"{text}\nTraceback (most recent call last):\ntorch._dynamo.exc.{error}", tmp_path)
+    assert sum(len(frame.compiles) for frame in report.trace.frames) == compiles
+
+
 def test_a_forbidden_recompilation_may_be_quoted_with_its_reason_alone(tmp_path: Path) -> None:
     text = "At size 32, Dynamo threw `RecompileError: tensor 'states' size mismatch at index 1. expected 16, actual 32`!\n"
     report = report_of(text, tmp_path)
