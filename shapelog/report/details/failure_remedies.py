@@ -1,0 +1,299 @@
+"""Where a compilation failed, and what to do about it."""
+
+import re
+
+from shapelog.model.compile import Compile
+from shapelog.reading.payloads.compiler_messages import (
+    LOST_EXCEPTION,
+    NO_MESSAGE,
+    OUTSIDE_OF_RANGE,
+    TRITON_STOPPED,
+    UNCOMPILED_CPP,
+    CompilerMessage,
+)
+from shapelog.reading.payloads.constraint_violations import HAS_OWN_GRAPH, MUST_EQUAL, REQUIRES, TREATED_APART
+from shapelog.reading.payloads.source_names import is_library
+from shapelog.reading.records import StackFrame
+from shapelog.recompiles.became_dynamic import EarlierSymbols
+from shapelog.recompiles.int_usage import Use, spelled, use_in
+from shapelog.report.details.cache_remedies import remedy_of_reason
+from shapelog.text import enumerated, file_name
+
+_ON_FAKE_TENSORS = "Dynamo (running an operation on fake tensors)"
+# What a traceback passes through, latest stage first.
+_STAGES = (
+    ("torch/_inductor/codegen", "code generation"),
+    ("torch/_inductor", "Inductor"),
+    ("torch/_functorch", "AOTAutograd"),
+    ("torch/_dynamo/guards.py", "guards"),
+    ("torch/_dynamo", "Dynamo"),
+)
+_OF_ANY_BACKEND = "BackendCompilerFailed"
+THE_BACKEND = "the backend"
+_TYPES = {
+    _OF_ANY_BACKEND: THE_BACKEND,
+    "ConstraintViolationError": "",
+    "Unsupported": "Dynamo (tracing the code)",
+    "TorchRuntimeError": _ON_FAKE_TENSORS,
+    "UserError": "Dynamo (tracing the code)",
+    "UncapturedHigherOrderOpError": "Dynamo (tracing an operator that takes functions)",
+    "InternalTorchDynamoError": "Dynamo (internal error)",
+    "InductorError": "Inductor",
+    "LoweringException": "Inductor",
+}
+_DECLARED = "declare it as Dim.AUTO or with this size, or change the line that requires a fixed size"
+_LARGER_EXAMPLE = "export with an example input whose size is 2 or more there, as sizes 0 and 1 are always fixed"
+_DECLARED_AUTO = "declare it as Dim.AUTO, or change the line that requires this"
+_MARKED_MAYBE = "use torch._dynamo.maybe_mark_dynamic, or change the line that requires this"
+_FIXED_TO_ONE = re.compile(r"\bfixes (?:it|them) to [01]$")
+_SAME_DIM = "declare both as the same Dim, or as Dim.AUTO, or change the line that requires this"
+_DECLARED_RANGE = "declare this range, or Dim.AUTO, or change the line that requires it"
+_WIDER_RANGE = "mark or declare a range with this size in it, or bring the input to a size within the range"
+_MARKED_RANGE = "mark this range, or change the line that requires it"
+SHOWN_BY = 'which TORCH_LOGS="+dynamic" shows'
+_OF_DATA = "assert what always holds of this value with torch._check, use torch.cond if both branches are needed, or move the line out"
+_CREATE_BEFORE = "create the module before the compiled call, or accept that its __init__ runs in eager mode"
+_SIZE_OF_DATA = (
+    "set torch._dynamo.config.capture_dynamic_output_shape_ops = True, or rewrite it without an output whose size depends on the data, "
+    "as torch.where in place of a boolean mask"
+)
+_MORE_OF_TEXT = "add the log lines up to the exception: they name the error"
+_MORE_OF_DYNAMO = 'run it with TORCH_LOGS="+dynamo", which shows the operation that failed and why'
+_OUTPUT_OF_COMPILER = "add the log lines that follow, with what the C++ compiler printed: its first error names what to do"
+_OWN_ERROR = (
+    "check this before the compiled call and raise there: a function that raises while it is compiled runs in eager mode from then on"
+)
+_CONSTANT = "move this line out of the compiled code, or compile with dynamic=False, which keeps {what} constant (one graph per value)"
+_FORBIDDEN = re.compile(r"Attempt to trace forbidden callable <function (\w+)")
+_BEFORE_THE_CALL = "call {function} before the compiled code is called, not in it"
+_STRICT_CACHE = re.compile(r"\bBypass(?:AOTAutograd|FxGraph)Cache\b")
+_CACHED = "{remedy}, or compile without torch._functorch.config.strict_autograd_cache, which makes this an error"
+_MAKE_CACHEABLE = "remove what PyTorch names"
+_BUG = "report this bug to PyTorch, or avoid the calls that the guard rejects"
+_LOOK_AT_ARGUMENTS = (
+    "check the inputs of this operation (types, shapes, dtypes, devices): most often it fails without torch.compile, too; "
+    "a custom operator needs a fake implementation"
+)
+# What a kernel or a fake implementation in C++ without symbolic sizes raises.
+_WITHOUT_SYMBOLS = re.compile(r"Cannot call \w+\(\) on tensor with symbolic sizes/strides")
+_STATIC_SIZES = (
+    "this operator does not take symbolic sizes: compile this code with dynamic=False, or wrap the operation in a function with "
+    "torch.compiler.disable"
+)
+# Compiled autograd makes sizes that varied symbolic whatever the settings (torch 2.13).
+_PLAIN_AUTOGRAD = (
+    "this operator does not take symbolic sizes: run this backward pass without compiled autograd, or with sizes that stay the same"
+)
+_LEAVE_OUT = "rewrite it, or wrap it in a function with torch.compiler.disable"
+_LEAVE_OUT_LOOP = "rewrite it, or wrap the whole loop around it in a function with torch.compiler.disable"
+_OTHER_BACKEND = (
+    'this is an error in the compiler: update PyTorch, compile this code with backend="{}", or wrap it in torch.compiler.disable'
+)
+_LEAVE_TO_PYTHON = "Dynamo calls this an error of its own: update PyTorch, or wrap the code that it stops at in torch.compiler.disable"
+_OF_NAMED_BACKEND = "the backend {} raises this: fix or update it, use another one, or wrap this code in torch.compiler.disable"
+_NAMED = re.compile(r"backend='(?!inductor'|aot_eager|eager')([^'\n]{1,80})' raised:")
+# What an error asks for: a setting of the compiler or of the environment. Others only show more, or hide the error.
+_SETTING = re.compile(
+    r"\btorch\._\w{1,40}\.config\.(?!suppress_errors)\w{1,80}(?:\.\w{1,80})? ?= ?\w{1,40}"
+    r"|\b(?!TORCH_LOGS|TORCHDYNAMO_VERBOSE)[A-Z][A-Z\d]{0,30}_[A-Z\d_]{1,60}=:?\w(?:[\w:/-]|\.(?=\w)){0,80}"
+)
+_SET = "set {}, which the error names"
+_TOO_LARGE = re.compile(r"\bout of resource\b")
+_SMALLER_KERNEL = (
+    "a kernel needs more registers or shared memory than this GPU has: update PyTorch and Triton, compile this code with "
+    'backend="aot_eager", or wrap it in torch.compiler.disable'
+)
+_OTHER_TRITON = (
+    "update PyTorch and Triton; if the line casts to or from a type that this GPU lacks, such as fp8, use another dtype; or compile "
+    'this code with backend="aot_eager", or wrap it in torch.compiler.disable'
+)
+_BY_COMPILER = (
+    "look at what {} printed above this error, or run its command: most often a header is missing, such as Python.h of Python's "
+    "development package, or libcuda.so of the GPU's driver"
+)
+# What Inductor needs on the machine, and cannot find.
+_NOT_INSTALLED = (
+    (re.compile(r"Compiler: (\S+) is not found"), "install the C++ compiler {} or put it on PATH, or name another one in CXX"),
+    (
+        re.compile(r"CalledProcessError: Command '?\[?'?[^'\s]*?((?:[\w-]+-)?(?:[gt]?cc|[gc]\+\+|clang(?:\+\+)?)(?:-\d+)?(?:\.exe)?)'"),
+        _BY_COMPILER,
+    ),
+    (re.compile(r"Failed to find C compiler"), "install a C compiler, which Triton calls, or name one in CC"),
+    (
+        re.compile(r"FileNotFoundError: .*: '((?:[\w-]+-)?(?:g?cc|[gc]\+\+|clang(?:\+\+)?|icp?x|nvcc|hipcc)(?:-\d+)?)'"),
+        "install the compiler {} or put it on PATH",
+    ),
+    (
+        re.compile(r"libcuda\.so cannot found"),
+        "let the linker find libcuda.so of the GPU's driver, which Triton needs: /sbin/ldconfig, or a link with this name",
+    ),
+    (
+        re.compile(r"OSError: \[Errno (?:5|28|30|122)\]"),
+        "this is an error of the disk, not of the code: look at the one with the caches, or name a directory on another one in "
+        "TORCHINDUCTOR_CACHE_DIR",
+    ),
+    (
+        re.compile(r"(?:Cannot open include file|fatal error): '?([\w./+-]+)'?(?:: No such file|' file not found)"),
+        "install what the header {} belongs to, or run from a prompt where the C++ compiler finds it (on Windows, that of Visual Studio)",
+    ),
+    (re.compile(r"\bld: cannot find (-l\S+)"), "install the library that the linker does not find ({}), or put it on LIBRARY_PATH"),
+    (
+        re.compile(r"Cannot find a working triton installation"),
+        'install Triton for this version of PyTorch and this GPU, or compile this code with backend="aot_eager"',
+    ),
+    (
+        re.compile(
+            r"cannot import name '?\w+'? from '?(triton)\b|No module named '(triton)\.|module 'triton(?:\.[\w.]+)?' has no attribute '"
+        ),
+        'install the version of Triton that belongs to this version of PyTorch, or compile this code with backend="aot_eager"',
+    ),
+    (
+        re.compile(r"(?:Unsupported device type: |\bDevice (?=\w+ not supported))(\w+)"),
+        "use a backend that supports the device {}, or update what adds this device to PyTorch",
+    ),
+    (
+        re.compile(r"too old to be supported by the triton GPU compiler"),
+        'compile this code with backend="aot_eager", leave it uncompiled, or use a GPU that Triton supports',
+    ),
+    (
+        re.compile(r"FileNotFoundError: .*[\\/]torchinductor_"),
+        "keep the cache directory of Inductor while the program runs, or name one that nothing else deletes in TORCHINDUCTOR_CACHE_DIR",
+    ),
+    (
+        re.compile(r"\bbackend='(\w+)' raised:\s+(?:ImportError|ModuleNotFoundError): (?!cannot import name)"),
+        "install what the backend {} needs, which the error names, or use another backend",
+    ),
+)
+# The guards on sizes, without the exception.
+_SHAPE_ENV_ALONE = re.compile(r"\(SHAPE_ENV\)$")
+_OF_BACKEND = frozenset((THE_BACKEND, "code generation", "Inductor", "AOTAutograd"))
+_AOT_EAGER = "backend='aot_eager"
+
+
+def stage(compile: Compile) -> str:
+    """The part of the compiler that gave up, "" where nothing shows that."""
+    text, kind = compile.error, compile.metrics.fail_type
+    if kind in _TYPES and kind != _OF_ANY_BACKEND:
+        return _TYPES[kind]
+    stages = _STAGES[:3] if kind == _OF_ANY_BACKEND else _STAGES
+    deepest = max(((text.rfind(path), name) for path, name in stages if path in text), default=(-1, ""))
+    return deepest[1] or _TYPES.get(kind, "")
+
+
+def own_remedy(
+    compile: Compile,
+    message: CompilerMessage,
+    contradicts_mark: bool,
+    is_text: bool,
+    line: StackFrame | None,
+    earlier: EarlierSymbols | None,
+) -> str:
+    """What to do about a failure, "" for what its rule recommends.
+
+    ``contradicts_mark``: the code contradicts a mark or a declaration. ``line`` is where Dynamo stopped. ``earlier`` is what was symbolic
+    in the compiles before this one, None where no call of this code was compiled.
+    """
+    return (
+        (_left_out(message) if is_text else "")
+        or _what_to_do(message, compile.metrics.fail_reason, contradicts_mark)
+        or _about_exceptions(compile)
+        or (_keep_constant(compile, earlier, line) if earlier is not None else "")
+        or ("" if contradicts_mark else _by_stage(compile, message))
+    )
+
+
+def _left_out(message: CompilerMessage) -> str:
+    """What a text lacks of a failure, and how to get it."""
+    if message.title.endswith(UNCOMPILED_CPP):
+        return _OUTPUT_OF_COMPILER
+    return _MORE_OF_DYNAMO if message.title == NO_MESSAGE else ""
+
+
+def _what_to_do(message: CompilerMessage, reason: str, contradicts_mark: bool) -> str:
+    """About a mark or a declaration that the code contradicts, a bug of PyTorch, a value that only the data decide, a function that may
+    not be traced, a cache that may not be bypassed, and an exception that the text has lost; "" for what the rule recommends.
+    """
+    if message.is_bug:
+        return _BUG
+    if contradicts_mark and message.title != LOST_EXCEPTION:
+        if OUTSIDE_OF_RANGE in message.title:
+            return _WIDER_RANGE
+        is_declared = " declared " in message.title
+        if any(words in message.title for words in (" but the code only allows ", HAS_OWN_GRAPH, TREATED_APART)):
+            return _DECLARED_RANGE if is_declared else _MARKED_RANGE
+        if REQUIRES in message.title:
+            return _DECLARED_AUTO if is_declared else _MARKED_MAYBE
+        if message.title.startswith(MUST_EQUAL):
+            return _SAME_DIM
+        if is_declared and _FIXED_TO_ONE.search(message.title):
+            return f"{_LARGER_EXAMPLE}; otherwise {_DECLARED}"
+        return _DECLARED if is_declared else ""
+    if message.depends_on_data:
+        return _OF_DATA
+    if is_own_init(message):
+        return _CREATE_BEFORE
+    if message.is_raised_by_code:
+        return _OWN_ERROR
+    for words, missing in _NOT_INSTALLED:
+        if found := words.search(message.title):
+            return missing.format(*found.groups())
+    if _SHAPE_ENV_ALONE.search(message.title):
+        return _MORE_OF_TEXT
+    if TRITON_STOPPED in message.title:
+        return _OTHER_TRITON
+    if _TOO_LARGE.search(reason):
+        return _SMALLER_KERNEL
+    if forbidden := _FORBIDDEN.search(message.title):
+        return _BEFORE_THE_CALL.format(function=forbidden[1])
+    if _STRICT_CACHE.search(message.title):
+        return _CACHED.format(remedy=remedy_of_reason(reason) or _MAKE_CACHEABLE)
+    return _MORE_OF_TEXT if message.title.endswith(LOST_EXCEPTION) else ""
+
+
+def _about_exceptions(compile: Compile) -> str:
+    """About an operator whose output has a size that only the data decide, where the backend met it (a masked assignment, say), and about
+    a backend that is a function of the program and raised the error itself.
+    """
+    if any(item.type == "DynamicOutputShapeException" for item in compile.exceptions):
+        return _SIZE_OF_DATA
+    is_own = compile.metrics.fail_type == _OF_ANY_BACKEND and stage(compile) == THE_BACKEND
+    innermost = [item.stack[-1] for item in compile.exceptions if item.stack] if is_own else []
+    own = [line for line in innermost if not is_library(line.file)]
+    return f"fix this backend, which raises the error at {file_name(own[0].file)}:{own[0].line}" if own else ""
+
+
+def _by_stage(compile: Compile, message: CompilerMessage) -> str:
+    """Where nothing more is known: what avoids an error of this part of the compiler, "" for what the rule recommends."""
+    found = stage(compile)
+    if found.startswith("Dynamo (tracing"):
+        return _LEAVE_OUT_LOOP if message.is_in_loop else _LEAVE_OUT
+    if _WITHOUT_SYMBOLS.search(f"{message.title} {message.explanation}"):
+        return _STATIC_SIZES if compile.id.autograd is None else _PLAIN_AUTOGRAD
+    if found == _ON_FAKE_TENSORS:
+        return _LOOK_AT_ARGUMENTS
+    # which backend="aot_eager" runs as well
+    is_in_aot = found == "AOTAutograd" or _AOT_EAGER in f"{compile.metrics.fail_reason}{compile.error}"
+    if found == _TYPES["InternalTorchDynamoError"]:
+        return _LEAVE_TO_PYTHON
+    if found not in _OF_BACKEND:
+        return ""
+    if named := _SETTING.search(message.title):
+        return _SET.format(named[0])
+    if found == THE_BACKEND and (raising := _NAMED.search(message.title)):
+        return _OF_NAMED_BACKEND.format(raising[1])
+    return _OTHER_BACKEND.format("eager" if is_in_aot else "aot_eager")
+
+
+def _keep_constant(compile: Compile, earlier: EarlierSymbols, line: StackFrame | None) -> str:
+    """About an int that was a constant until then, where the line on which Dynamo stopped needs one; "" for any other line."""
+    code = line.code if line else ""
+    ints = (event.source for event in earlier.newly_dynamic(compile) if event.dim == "scalar")
+    needed = [source.display_name for source in ints if use_in(code, spelled(source)) in (Use.FORMATS, Use.FAILS)]
+    return _CONSTANT.format(what=enumerated(needed)) if needed else ""
+
+
+def is_own_init(message: CompilerMessage) -> bool:
+    """Whether Dynamo compiled the ``__init__`` of a module by itself, in code that a graph break left to Python, and stopped at the very
+    call that it asks for.
+    """
+    return message.title == "Uninitialized nn.Module" and bool(message.stack) and "super().__init__(" in message.stack[-1].code
