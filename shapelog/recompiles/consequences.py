@@ -396,6 +396,13 @@ def computed_under_other_grad_mode(item: Violation, changes: Changes) -> bool:
     return any(tensor is not None and tensor.has_history for tensor in found)
 
 
+def metadata_with_requires_grad(item: Violation, changes: Changes) -> bool:
+    """The metadata of a tensor subclass may have its requires_grad, as that of nested tensors (torch/nested/_internal/nested_tensor.py)
+    and of DTensor does; where both differ, a call with the same requires_grad may have the same metadata.
+    """
+    return item.prop.kind is Kind.METADATA and any(other.source == item.source for other in changes.of(Kind.REQUIRES_GRAD))
+
+
 def dtype_follows_default(item: Violation, changes: Changes) -> bool:
     """The dtype of a tensor that changed as the default dtype did, or as the complex one that belongs to it."""
     return item.prop.kind is Kind.DTYPE and any(
@@ -521,6 +528,7 @@ CONSEQUENCES: dict[str, Callable[[Violation, Changes], bool]] = {
         collected_object_of_another_type,
         not_named_by_pytorch,
         computed_under_other_grad_mode,
+        metadata_with_requires_grad,
         changed_by_inference_mode,
         changed_by_transform,
         changed_by_tracing,

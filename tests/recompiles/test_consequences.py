@@ -19,6 +19,7 @@ TRANSFORMS = "| +- LAMBDA_GUARD: torch._functorch.pyfunctorch.compare_functorch_
 JVP_LEVEL = "G['__import_torch_dot__functorch_dot_eager_transforms'].JVP_NESTING"
 MODE = "___get_torch_function_mode_stack_at(0).device"
 COMPUTED = {"is_leaf": False}
+METADATA = "LAMBDA_GUARD: ___check_metadata_140057847825888_c0/0"
 
 
 def two(before: str, after: str, *reasons: str, inputs: tuple[list[make.Tensor], list[make.Tensor]] = ([], []), **code: str) -> bytes:
@@ -207,6 +208,15 @@ CASES = {
             inputs=([make.tensor(10, 8, requires_grad=True, **COMPUTED)], [make.tensor(10, 8, **COMPUTED)]),
         ),
         "L['x'] requires_grad",
+    ),
+    "metadata_with_requires_grad": (
+        two(
+            guard_tree(tensor_match(requires_grad=False, more=[METADATA])),
+            guard_tree(tensor_match(requires_grad=True, more=[METADATA])),
+            "___check_metadata_140057847825888_c0/0  # return x * 2  # app/model.py:6 in f",
+            inputs=([make.tensor(10, 8)], [make.tensor(10, 8, requires_grad=True)]),
+        ),
+        "L['x'] metadata",
     ),
     "changed_by_inference_mode": (
         two(
