@@ -252,6 +252,10 @@ def compiler_message(text: str) -> CompilerMessage:
         first = first._replace(title=violated(text) or first.title)
         if fixes := _SUGGESTED_FIXES.search(text):
             return first._replace(hints=(f"Suggested fixes: {'; '.join(map(str.strip, fixes[1].strip().split(chr(10))))}",), stack=stack)
+    if checks := _CHECKS.search(text):
+        return first._replace(
+            hints=(f"Before this line, call {' or '.join(_NUMBERED.findall(checks[1]))}, whichever always holds",), stack=stack
+        )
     if not hints:
         hints = dict.fromkeys(_inline_hints(" ".join(body.split()) if body.startswith(_VIOLATED) else body))
     urls = _URL.findall(text) or _INLINE_URL.findall(text)
@@ -385,6 +389,11 @@ _RAISED_BY = re.compile(r"backend='([^'\n]{1,80})' raised:\s+(?=\S)")
 
 
 _VIOLATED = "Constraints violated"
+# What torch.export asks for below the line that needs a value of the data.
+_CHECKS = re.compile(
+    r"^To fix the error, insert one of the following checks before this call:[ \t]*\n((?:[ \t]+\d+\. [^\n]+(?:\n|$))+)", re.M
+)
+_NUMBERED = re.compile(r"^\s+\d+\. (.*\S)", re.M)
 _SUGGESTED_FIXES = re.compile(r"^Suggested fixes:[ \t]*\n((?:[ \t]+\S[^\n]*(?:\n|$))+)", re.M)
 
 

@@ -198,3 +198,16 @@ def test_what_an_export_cannot_decide_may_be_wrapped_and_has_the_call_below_it(b
     assert found.sentence == "safe_mask failed to compile: Could not guard on data-dependent expression Eq(u0, 1)"
     assert found.place is not None
     assert found.place.line == 440
+
+
+def test_the_checks_that_an_export_asks_for_are_the_help(tmp_path: Path) -> None:
+    text = (
+        "torch.fx.experimental.symbolic_shapes.GuardOnDataDependentSymNode: Could not guard on data-dependent expression u0 > 2 "
+        "(unhinted: u0 > 2).  (Size-like symbols: none)\n\nconsider using data-dependent friendly APIs such as guard_or_false.\n\n"
+        'The following call raised this error:\n  File "/srv/net.py", line 8, in forward\n    if n > 2:\n\n'
+        "To fix the error, insert one of the following checks before this call:\n  1. torch._check(n > 2)\n  2. torch._check(n <= 2)\n\n"
+        "(These suggested fixes were derived by replacing `u0` with n in u0 > 2 and its negation.)\n"
+    )
+    (found,) = found_in(text, tmp_path)
+    assert found.message is not None
+    assert found.message.hints == ("Before this line, call torch._check(n > 2) or torch._check(n <= 2), whichever always holds",)
