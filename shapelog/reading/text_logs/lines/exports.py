@@ -67,9 +67,14 @@ def _of_notebook(text: str) -> list[str]:
         notebook = orjson.loads(text.encode("utf-8", "surrogateescape"))
     except ValueError:
         return []
-    cells = notebook.get("cells") if isinstance(notebook, dict) else None
-    outputs = [output for cell in cells or () if isinstance(cell, dict) for output in cell.get("outputs") or () if isinstance(output, dict)]
+    outputs = [output for cell in _objects_in(notebook, "cells") for output in _objects_in(cell, "outputs")]
     return [line for output in outputs for line in (*_printed(output.get("text"), ""), *_printed(output.get("traceback"), "\n"))]
+
+
+def _objects_in(holder: Any, name: str) -> list[dict[str, Any]]:
+    """The objects of JSON in a list that another one has; [] where it has none."""
+    found = holder.get(name) if isinstance(holder, dict) else None
+    return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
 
 
 def _printed(value: Any, end: str) -> list[str]:

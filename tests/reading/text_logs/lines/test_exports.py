@@ -76,6 +76,10 @@ def test_a_printed_list_may_be_cut_at_both_ends() -> None:
         json.dumps({"stack": [{"line": 3}], "kind": "other"}),
         table([("a", f"b, {number}") for number in range(5)]),
         "[0/0] [__guards] GUARDS:\n[0/0] a\n[0/0] b",
+        *(
+            json.dumps({"cells": cells})
+            for cells in (5, {"outputs": []}, [None, "f"], [{"outputs": 7}, {"outputs": ["f"]}, {"outputs": {"text": "f"}}])
+        ),
         "",
     ],
 )
