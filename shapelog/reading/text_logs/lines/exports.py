@@ -64,7 +64,7 @@ def _of_notebook(text: str) -> list[str]:
     if _CELLS not in text:
         return []
     try:
-        notebook = orjson.loads(text.encode("utf-8", "surrogateescape"))
+        notebook = _value(text)
     except ValueError:
         return []
     outputs = [output for cell in _objects_in(notebook, "cells") for output in _objects_in(cell, "outputs")]
@@ -92,7 +92,7 @@ def _of_objects(text: str) -> list[str]:
 def _of_list(text: str) -> list[str]:
     """The messages in a list of objects, which may be in a field of one, oldest first; [] for other text."""
     try:
-        value = orjson.loads(text.encode("utf-8", "surrogateescape"))
+        value = _value(text)
     except ValueError:
         return []
     lists = [item for item in (value.values() if isinstance(value, dict) else [value]) if isinstance(item, list)]
@@ -107,7 +107,20 @@ def _of_fields(text: str) -> Iterator[str]:
     lines = text.split("\n")
     if all(map(_OF_JSON.match, lines[1:-1])):
         found = (_FIELD.match(line) for line in lines)
-        yield from (orjson.loads(field["text"]).removesuffix("\n") for field in found if field and field["name"].lower() in _MESSAGES)
+        yield from (_string(field["text"]).removesuffix("\n") for field in found if field and field["name"].lower() in _MESSAGES)
+
+
+def _value(text: str) -> Any:
+    """The value of a text in JSON, of which bytes may be damaged. Raises ValueError where it is none."""
+    return orjson.loads(text.encode("utf-8", "replace"))
+
+
+def _string(text: str) -> str:
+    """The value of a string in JSON, as it is written where an escape in it is none."""
+    try:
+        return str(_value(text))
+    except ValueError:
+        return text[1:-1]
 
 
 def _of_table(text: str) -> list[str]:

@@ -66,6 +66,13 @@ def test_a_printed_list_may_be_cut_at_both_ends() -> None:
     assert exported_lines(cut) == TEXT
 
 
+@pytest.mark.parametrize(("damage", "shown"), [("\udcff", "?"), ("\\q", "\\q"), ("\\ud800", "\\ud800")])
+def test_a_field_may_be_damaged(damage: str, shown: str) -> None:
+    lines = [line for line in LINES if '"' not in line]
+    fields = [f'  "message": "{line} {damage}",' for line in lines]
+    assert exported_lines("\n".join(fields)) == "\n".join(f"{line} {shown}" for line in lines)
+
+
 @pytest.mark.parametrize(
     "text",
     [
