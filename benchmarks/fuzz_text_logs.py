@@ -1,6 +1,7 @@
 """Inputs for the fuzzer: recorded and pasted text logs, as terminals, launchers, web pages and people change them."""
 
 import gzip
+import json
 import random
 import re
 import time
@@ -156,6 +157,17 @@ class TextLogs:
         for at in range(0, len(lines), chance.choice((1, 7))):
             lines[at] = b"\r 12%|#2        | 12/100 [00:01<00:09]" * chance.choice((1, 3)) + b"\r" * chance.choice((0, 1)) + lines[at]
 
+    def exported(self, lines: Lines, chance: random.Random) -> None:
+        """As loggers and notebooks keep them: JSON as a whole, an object a line, or a table in CSV."""
+        texts = [line.decode("utf-8", "replace") for line in lines]
+        objects = [{"message": text, "time": at} for at, text in enumerate(texts)]
+        output = {"output_type": "stream", "text": texts}
+        whole = chance.choice((objects, {"events": objects}, {"body": "".join(texts)}, {"cells": [{"outputs": [output]}]}))
+        rows = ('{},"{}"\n'.format(at, text.replace('"', '""')) for at, text in enumerate(texts))
+        each = (f"{json.dumps(item)}\n" for item in objects)
+        made = chance.choice((json.dumps(whole), json.dumps(whole, indent=1), "".join(each), "".join(rows)))
+        lines[:] = made.encode().splitlines(keepends=True)
+
     def other_ids(self, lines: Lines, chance: random.Random) -> None:
         for at in range(len(lines)):
             if chance.random() < 0.3:
@@ -201,6 +213,7 @@ _CHANGES: tuple[Callable[[TextLogs, Lines, random.Random], None], ...] = (
     TextLogs.of_windows,
     TextLogs.quoted,
     TextLogs.with_progress,
+    TextLogs.exported,
     TextLogs.other_ids,
     TextLogs.other_words,
     TextLogs.other_words,
