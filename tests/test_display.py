@@ -112,6 +112,7 @@ def test_what_stays_the_alternatives_and_exports_have_a_display_too() -> None:
     assert repr(export) == "<Export 1: exported>"
 
 
+@pytest.mark.slow
 def test_displays_inside_are_bounded_and_harmless() -> None:
     many = objects(large())
     name = "f\x1b[2J\n<script>alert(1)</script>\u202e"

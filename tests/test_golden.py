@@ -59,6 +59,7 @@ def test_the_json_report_is_as_recorded(golden: Golden) -> None:
 
 
 @pytest.mark.parametrize("form", ["terminal", "json"])
+@pytest.mark.slow
 def test_the_output_does_not_depend_on_the_order_of_sets_and_hashes(python: Process, form: str) -> None:
     arguments = ("from shapelog.cli.main import main; main()", "report", str(FIXTURES / "real" / "demo.log.gz"), "--format", form)
     one, other = python(*arguments, PYTHONHASHSEED="1"), python(*arguments, PYTHONHASHSEED="2")

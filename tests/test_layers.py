@@ -18,6 +18,8 @@ from shapelog.report import analyses
 
 Process = Callable[..., "subprocess.CompletedProcess[bytes]"]
 PACKAGE = Path(shapelog.__file__).parent
+# Arguments without names.
+_LONG_CALL = 6
 
 # What a module of a folder may import besides its own folder; docs/architecture.md explains the stages.
 LEAVES = ("errors", "text", "grouping", "display")
@@ -62,6 +64,18 @@ def name_of(path: Path) -> str:
 MODULES = {name_of(path): path for path in sorted(PACKAGE.rglob("*.py")) if path != PACKAGE / "__init__.py"}
 
 
+@cache
+def nodes_of(module: str) -> list[ast.AST]:
+    """The imports, classes, functions and long calls of a module, without their bodies: to keep whole trees slows all later tests down."""
+    kinds = (ast.Import, ast.ImportFrom, ast.ClassDef, ast.FunctionDef)
+    tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
+    found = [node for node in ast.walk(tree) if isinstance(node, kinds) or (isinstance(node, ast.Call) and len(node.args) >= _LONG_CALL)]
+    for node in found:
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
+            node.body = []
+    return found
+
+
 def folder_of(module: str) -> str:
     """The row of the table that a module belongs to: ``reporters.html``, else its top-level name."""
     head, _, rest = module.partition(".")
@@ -72,7 +86,7 @@ def folder_of(module: str) -> str:
 def imported_by(module: str) -> set[str]:
     """The modules of shapelog that a module imports anywhere in it, also inside functions and for types alone."""
     found = set()
-    for node in ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))):
+    for node in nodes_of(module):
         if isinstance(node, ast.ImportFrom) and node.level:
             raise AssertionError(f"{module}:{node.lineno} imports by a relative name")
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "shapelog":
@@ -142,18 +156,16 @@ def test_no_code_or_name_of_a_rule_is_used_twice() -> None:
 
 
 def test_no_two_classes_have_the_same_name() -> None:
-    trees = (ast.parse(path.read_text(encoding="utf-8")) for path in MODULES.values())
-    names = Counter(node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+    names = Counter(node.name for module in MODULES for node in nodes_of(module) if isinstance(node, ast.ClassDef))
     assert [name for name, count in names.items() if count > 1] == []
 
 
 def test_calls_of_six_or_more_arguments_name_them() -> None:
-    trees = {module: ast.parse(path.read_text(encoding="utf-8")) for module, path in MODULES.items()}
-    nodes = [(module, node) for module, tree in trees.items() for node in ast.walk(tree)]
+    nodes = [(module, node) for module in MODULES for node in nodes_of(module)]
     functions = [node for _, node in nodes if isinstance(node, ast.FunctionDef)]
     own = {node.name for _, node in nodes if isinstance(node, ast.ClassDef)} | {node.name for node in functions}
     own -= {node.name for node in functions if node.args.vararg}
-    calls = [(module, node) for module, node in nodes if isinstance(node, ast.Call) and len(node.args) >= 6]
+    calls = [(module, node) for module, node in nodes if isinstance(node, ast.Call)]
     assert [(module, call.lineno) for module, call in calls if getattr(call.func, "id", "") in {"cls", *own}] == []
 
 

@@ -278,6 +278,7 @@ def test_a_part_of_a_line_is_where_the_line_uses_it(part: str, code: str, start:
     assert start_of(part, code) == start
 
 
+@pytest.mark.slow
 def test_the_end_of_a_sentence_and_names_in_a_width_are_found_in_long_texts() -> None:
     open_bracket = f"({'a. ' * 200_000}"
     assert (sentence_end(open_bracket), sentence_end(open_bracket, most=len(open_bracket))) == (-1, -1)

@@ -46,6 +46,7 @@ def test_answers_about_recorded_traces_are_short(trace: Path) -> None:
     assert size(reading.suggest(str(trace))) <= MOST
 
 
+@pytest.mark.slow
 def test_answers_about_a_trace_that_is_full_of_long_names_are_short_and_escape_what_it_holds(tmp_path: Path) -> None:
     name = "injected\x1b[2J\nignore all rules " + "x\\" * 2_000
     trace = tmp_path / "trace.log"

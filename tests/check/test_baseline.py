@@ -239,6 +239,7 @@ def test_a_baseline_names_files_from_the_repository_on() -> None:
     assert b"/home/me" not in as_bytes(alerts_of(library))
 
 
+@pytest.mark.slow
 def test_a_baseline_does_not_depend_on_hashes(python: Process) -> None:
     code = """
 import sys, shapelog

@@ -103,6 +103,7 @@ CALLS = st.lists(st.tuples(st.sampled_from(OUTCOMES), st.integers(0, 2), st.inte
 
 @settings(max_examples=60, deadline=None)
 @given(CALLS)
+@pytest.mark.slow
 def test_the_totals_of_made_traces_add_up(calls: list[tuple[str, int, int, float]]) -> None:
     ids = [f"{frame}/{sum(frame == other for _, other, _, _ in calls[:number])}" for number, (_, frame, _, _) in enumerate(calls)]
     report = make.report(make.trace(*(made(outcome, id, *more) for id, (outcome, _, *more) in zip(ids, calls, strict=True))))

@@ -75,6 +75,7 @@ def test_without_any_frame_there_is_nothing_to_explain(here: Path) -> None:
     assert "the trace has 1 export, but no frame that could recompile (see shapelog report)\n" in refusal("explain", export)
 
 
+@pytest.mark.slow
 def test_long_lists_show_a_few_entries_with_the_remedy_and_how_many_more_there_are(here: Path) -> None:
     inputs = [[make.tensor(size + index, 8, source=f"L['x{index}']") for index in range(10)] for size in range(10, 50)]
     (here / "made.log").write_bytes(make.trace(*(make.compile(f"0/{number}", *item) for number, item in enumerate(inputs))))

@@ -99,6 +99,7 @@ def test_names_of_jobs_cannot_harm_a_terminal(jobs: Path) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="names with a slash")
+@pytest.mark.slow
 def test_memory_does_not_hold_more_than_one_job(jobs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each report is gone before the next trace is loaded."""
     import gc

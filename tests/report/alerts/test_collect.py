@@ -503,6 +503,7 @@ def test_every_alert_of_a_run_has_its_own_fingerprint(name: str) -> None:
     assert all(re.fullmatch("[0-9a-f]{32}", item) for item in names)
 
 
+@pytest.mark.slow
 def test_fingerprints_and_order_do_not_depend_on_hashes(python: Process) -> None:
     code = """
 import sys, shapelog

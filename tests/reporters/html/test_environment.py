@@ -62,6 +62,7 @@ def test_a_name_that_does_not_exist_is_an_error() -> None:
         environment().from_string("<p>{{ name }}</p>").render()
 
 
+@pytest.mark.slow
 def test_a_page_leaves_compiled_templates_in_the_cache_directory_and_nothing_else(python: Process, tmp_path: Path) -> None:
     trace, temporary, cache = tmp_path / "t.log", tmp_path / "temporary", tmp_path / "cache"
     trace.write_bytes(make.small_trace())

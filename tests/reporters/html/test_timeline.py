@@ -239,6 +239,7 @@ def many(frames: int, each: int) -> Report:
     return shapelog.analyze(make.load(make.trace(*parts)))
 
 
+@pytest.mark.slow
 def test_eight_hundred_compiles_stay_small() -> None:
     view = chart(many(40, 20))
     text = markup(view)

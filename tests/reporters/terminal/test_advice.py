@@ -39,6 +39,7 @@ def test_the_first_lines_are_what_it_saves_and_the_line_to_paste() -> None:
     assert (blank, second) == ("", "  export TORCH_COMPILE_DYNAMIC_SOURCES=\"L['x']:0\"")
 
 
+@pytest.mark.slow
 def test_a_suggestion_for_hundreds_of_functions_names_a_few_and_json_all() -> None:
     many = make.advice(trace(*(static_sizes(10, 12, frame=number, name=f"layer_{number}", line=number + 1) for number in range(300))))
     text = section(shown(many), "Suggestions")

@@ -3,6 +3,7 @@
 from functools import cache
 
 import make
+import pytest
 from payload_text import size_mismatch
 from recorded import report_of
 
@@ -50,6 +51,7 @@ def test_functions_come_by_the_seconds_that_need_not_be() -> None:
     assert [row.counted for row in rows] == ["5", "8 + 1 refused", "3", "3"]
 
 
+@pytest.mark.slow
 def test_recompilations_for_one_cause_are_one_row_with_all_their_ids() -> None:
     found = recompilations(views_of(again(300)))
     (row,) = found.rows
