@@ -187,6 +187,8 @@ def _in_place(ones: list[Code], others: list[Code]) -> Iterator[tuple[Code, Code
 
 
 def _aligned(ones: list[Code], others: list[Code], position: Callable[[Code], int] = lambda code: code.position) -> list[tuple[Code, Code]]:
+    """Codes by their positions; those with the same one by the lines at which they begin."""
+    ones, others = (sorted(codes, key=lambda code: code.first.line) for codes in (ones, others))
     found = align_lines([position(code) for code in ones], [position(code) for code in others])
     return [(ones[one], others[other]) for one, other in sorted(found.items())]
 

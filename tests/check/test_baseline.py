@@ -84,6 +84,13 @@ def test_what_resumes_after_a_graph_break_may_shift_too() -> None:
     assert is_the_same(run(0), run(30))
 
 
+def test_code_that_resumes_at_one_line_and_begins_at_another_is_other_code() -> None:
+    resumed = "torch_dynamo_resume_in_h_at_13"
+    alone = compiled("0/0", tensor(8, 8), name=resumed, line=14)
+    run = trace(alone, static_sizes(8, 3, frame=1, name=resumed, line=13))
+    assert is_the_same(run, run)
+
+
 def test_classes_with_methods_of_one_name_are_distinguished() -> None:
     def run(shift: int, *names: str) -> bytes:
         lengths = {"Encoder": (8, 3), "Decoder": (8, 3, 5)}
