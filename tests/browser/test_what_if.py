@@ -47,6 +47,18 @@ def test_each_function_has_its_own_figures(visit: Visit) -> None:
     expect(page.get_by_role("status").filter(has_text="compilations")).to_have_count(1)
 
 
+def test_a_box_may_stand_for_several_suggestions(visit: Visit) -> None:
+    page = visit("many suggestions", "advice")
+    panel = page.locator("#what-if")
+    expect(panel.get_by_role("checkbox")).to_have_count(12)
+    panel.get_by_role("checkbox", name="k0", exact=False).first.uncheck()
+    panel.get_by_role("checkbox", name="together with A13 and A14").uncheck()
+    expect(panel.locator("#wi-compiles")).to_have_text("5")
+    expect(panel.locator("li").filter(has_text="together with").locator(".effect")).to_have_text("would save 3")
+    panel.get_by_role("radio", name="Bare value").check()
+    assert len((panel.locator(".paste pre").text_content() or "").split(",")) == 10
+
+
 def test_the_buttons_tick_all_and_none(visit: Visit) -> None:
     page = visit("demo", "advice")
     page.get_by_role("button", name="None").click()

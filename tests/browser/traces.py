@@ -125,6 +125,13 @@ def long_names() -> bytes:
     return trace(*parts)
 
 
+def one_int_at_a_time(count: int = 14) -> bytes:
+    """A function that is compiled once more for each of its ints, of which that one alone is another."""
+    values = [[int(place == changed) + 3 for place in range(count)] for changed in range(-1, count)]
+    guards = [guard_tree(tensor_match(), *(equals_match(f"L['k{place}']", value) for place, value in enumerate(own))) for own in values]
+    return trace(*(compiled(f"0/{number}", tensor(10, 8), guards=own) for number, own in enumerate(guards)))
+
+
 def empty() -> bytes:
     return trace()
 
