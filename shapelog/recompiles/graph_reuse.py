@@ -35,7 +35,7 @@ _MOST_DYNAMIC = 32
 _FIRST_SYMBOLIC = 2  # 0 and 1 are constants
 # The first entry is static in any case, and the second where another size varied.
 _LATE = 2
-# So many entries are more than one with the size of the first call and one in which it is symbolic.
+# Of fewer entries, one may have the size of the first call, and the other one a symbol for it.
 _SEVERAL = 3
 _BOOLS = {"True", "False"}
 _STATIC_MARKS = Property(Kind.MARKING, name="_dynamo_static_indices")

@@ -21,7 +21,7 @@ DEFAULT_LIMIT, DEFAULT_ACCUMULATED_LIMIT = 8, 256
 _HIT, _NEAR = RULES["SL401"], RULES["SL402"]
 # Of fewer entries, each may have been made for the same reason.
 _MANY = 3
-# So many last reasons are all in the sentence.
+# The most last reasons that a sentence has one by one.
 _FEW = 2
 # One reason represents all if at most one recompile in five has another.
 _NEARLY_ALL = 5
