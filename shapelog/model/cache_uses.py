@@ -27,7 +27,7 @@ from shapelog.text import cut, plural
 _NEAREST, _OF_FUNCTION = 8, 8
 _MOST_DIFFERENCES, _LONGEST_VALUE = 3, 60
 _GRAPH, _STATIC = "gm", "fx_kwargs[static_input_idxs]"
-_INPUT = re.compile(r"^example_inputs\[(\d+)\]$")
+_INPUT = re.compile(r"^example_inputs\[(\d{1,18})\]$")
 
 
 class CacheUse(NamedTuple):

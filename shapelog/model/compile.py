@@ -33,7 +33,7 @@ _MADE_UP = "__meta_utils_unknown_tensor"  # torch/_subclasses/meta_utils.py
 _CONVERTS = "torch/_dynamo/convert_frame.py"
 _MOST_BREAKS = 4
 _METRICS = ("compilation_metrics", "bwd_compilation_metrics")
-_RESUMED = re.compile(r"torch_dynamo_resume_in_(.+)_at_(\d+)$")
+_RESUMED = re.compile(r"torch_dynamo_resume_in_(.+)_at_(\d{1,18})$")
 
 
 class Outcome(Enum):

@@ -14,7 +14,7 @@ from shapelog.reading.records import AutomaticDynamic, Input, Metrics, Specializ
 from shapelog.reading.scanner import Span
 
 _LIMIT = re.compile(r"recompile.?limit|cache_size_limit|RecompileLimit", re.I)
-_BREAK_PLACE = re.compile(r"^Graph break in user code at (.*):(\d+)$", re.M)
+_BREAK_PLACE = re.compile(r"^Graph break in user code at (.*):(\d{1,18})$", re.M)
 
 
 @dataclass(slots=True, eq=False)

@@ -50,3 +50,9 @@ def test_a_stack_that_ends_at_the_wrapper_of_torch_compiler_disable_lacks_the_li
 
     assert called("/lib/torch/_dynamo/external_utils.py") == ""
     assert called("/lib/torch/nn/modules/module.py") == "f(x)"
+
+
+def test_a_line_of_thousands_of_digits_in_a_name_is_no_line() -> None:
+    name = f"torch_dynamo_resume_in_f_at_{'1' * 5000}"
+    (frame,) = make.report(make.trace(make.static_sizes(8, 3, name=name))).trace.frames
+    assert frame.function[-1] == name

@@ -18,7 +18,7 @@ from shapelog.reading.records import StackFrame
 
 _RANGES = re.compile(r"^Range constraints: \{(.*)\}\s*$", re.M)
 _RANGE = re.compile(r"(\w+): (?:VR|ValueRanges\()?(\[[^\]]*\])")
-_COMMENT = re.compile(r"^\s*# File: (.*?):(\d+) in (\S+?)(?:, code: (.*))?$", re.M)
+_COMMENT = re.compile(r"^\s*# File: (.*?):(\d{1,18}) in (\S+?)(?:, code: (.*))?$", re.M)
 _OPERATION = re.compile(r"^\s+\w+(?:: *\"[^\"]*\")? = (torch\.ops\.[\w.]+)\(", re.M)
 _NO_END = "int_oo"
 

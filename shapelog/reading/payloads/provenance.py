@@ -23,7 +23,7 @@ _DEFINITION = re.compile(r"^\s*(\w+) = async_compile\.")
 # How a kernel is called, and how many lines behind its handle at most.
 _CALLS, _FARTHEST = ("(", ".run("), 30
 _COMMENT = re.compile(r"^\s*# File: (.*?):(\d{1,18}) in (\S+?), code: (.*)$")
-_PLACE = re.compile(r'^ *File "(.*)", line (\d+), in (.*)\n *(.*)$', re.M)
+_PLACE = re.compile(r'^ *File "(.*)", line (\d{1,18}), in (.*)\n *(.*)$', re.M)
 
 Links = Mapping[str, tuple[str, ...]]
 

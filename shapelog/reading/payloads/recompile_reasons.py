@@ -178,7 +178,7 @@ class NamedBackend(NamedTuple):
 
 
 # Of a backend that is a function, as a program passes it to torch._dynamo.optimize.
-_FUNCTION = re.compile(r"(?P<wrapper>functools\.partial wrapping )?(?:\S+\.)?(?P<name>[^\s.]+) defined at (?P<file>.*):(?P<line>\d+)")
+_FUNCTION = re.compile(r"(?P<wrapper>functools\.partial wrapping )?(?:\S+\.)?(?P<name>[^\s.]+) defined at (?P<file>.*):(?P<line>\d{1,18})")
 
 
 def backend_named(text: str) -> NamedBackend:

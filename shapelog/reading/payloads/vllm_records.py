@@ -26,7 +26,7 @@ BUNDLED_HIT = "fx_graph_bundled_cache_hit"
 LOADED_GRAPH = "aot_forward_graph_fw_metadata"
 # Kinds of records that follow the backend of a compile, or open the next one: before vLLM 0.24 a part ends without a record of its own.
 AFTER_PARTS = frozenset(("compilation_metrics", "dynamo_cpp_guards_str", "dynamo_guards", "dynamo_start"))
-_PASS = re.compile(r"^vllm_post_grad\.(\d+)\.(.+)$", re.S)
+_PASS = re.compile(r"^vllm_post_grad\.(\d{1,18})\.(.+)$", re.S)
 
 
 class Piece(NamedTuple):
