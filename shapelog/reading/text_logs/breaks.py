@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from shapelog.reading.payloads.compiler_messages import LOST_REASON, UNSUPPORTED_BUILTIN, compiler_message, exception_chain
+from shapelog.reading.payloads.exported_programs import last_line
 from shapelog.reading.payloads.source_names import is_dynamo
 from shapelog.reading.text_logs.failures import NOT_CONVERTED, raised_in
 from shapelog.reading.text_logs.message_kinds import EXECUTING, QUOTED_BREAK
@@ -98,13 +99,12 @@ def _stack_of_old(heading: re.Match[str], text: str) -> str:
 def _stack_of_node(node: str, graph: str) -> str:
     """The user's line for a node, which is in a comment above it in the printed graph."""
     above = re.split(rf"^\s*{node}\b[^\n]* = ", graph, maxsplit=1, flags=re.M)[0]
-    *_, found = (None, *_LINE_IN_GRAPH.finditer(above))
-    return f'User code traceback:\n  File "{found[1]}", line {found[2]}, in {found[3]}\n    {found[4]}\n' if found else ""
+    line = last_line(above)
+    return f'User code traceback:\n  File "{line.file}", line {line.line}, in {line.name}\n    {line.code}\n' if line else ""
 
 
 # Torch 2.0 and older have the first line of the stack on the one of the heading.
 _QUOTED = re.compile(QUOTED_BREAK)
-_LINE_IN_GRAPH = re.compile(r"# File: ([^\n]{1,1000}?):(\d{1,9}) in (\S+), code: ([^\n]*)")
 _INDENTED = re.compile(r"\s+graph break", re.I)
 _BEGINS_OLD = re.compile(r"\s*Graph break: \S")
 _ON_SAME_LINE = re.compile(r"^(\s*Graph break: [^\n]*\bfrom user code at)[ \t]+(?=File \")")
