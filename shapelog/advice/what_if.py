@@ -69,7 +69,7 @@ def what_if(replayed: Replay, suggestions: Iterable[Suggestion]) -> WhatIf:
         if conditions[plan]:
             work = sum(1 + len(call.routes) for call in plan.calls)
             most = min(_MOST_CONDITIONS, (max(0, room) // work).bit_length() - 1)
-            found, together = _at_most(most, conditions[plan])
+            found, together = _bundled(conditions[plan], most)
             bundles.append(together)
             room -= work << len(found)
             costs = {held: plan.cost(_marks(held, found, marks)).in_this_run for held in _combinations(len(found))}
@@ -78,8 +78,8 @@ def what_if(replayed: Replay, suggestions: Iterable[Suggestion]) -> WhatIf:
     return WhatIf(tuple(frames), others, tuple(sorted(tuple(sorted(bundle)) for bundle in connected(bundles))))
 
 
-def _at_most(most: int, conditions: tuple[Condition, ...]) -> tuple[tuple[Condition, ...], Condition]:
-    """At most so many conditions, but at least one, and the suggestions that are one condition for that reason."""
+def _bundled(conditions: tuple[Condition, ...], most: int) -> tuple[tuple[Condition, ...], Condition]:
+    """At most ``most`` conditions, but at least one: the last are joined. The second value is what was joined, () for nothing."""
     kept = max(0, most - 1) if len(conditions) > max(1, most) else len(conditions)
     together = tuple(sorted(chain.from_iterable(conditions[kept:])))
     return (*conditions[:kept], together) if together else conditions, together

@@ -58,7 +58,7 @@ _INLINE_HINT = re.compile(
     r"((?:to enable, set|please use|consider (?:using|annotating)|if you're using mark_dynamic)\b.*?)(?=\.(?:\s|$)|$)",
     re.I | re.M,
 )
-# The last one is of ``torch.export``, and above the innermost line alone.
+# torch.export writes the last one, with only the innermost line below it.
 _STACK_HEADS = (
     "FX node stack trace:",
     "User code traceback:",

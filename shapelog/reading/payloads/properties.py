@@ -117,11 +117,11 @@ UNNAMED = Property(Kind.UNKNOWN)
 
 
 def class_written_with_address(value: str) -> str:
-    """The class of an object that is written as ``<app.State object at 0x7f1c>``, which two equal objects are differently; else ""."""
+    """The class in ``<app.State object at 0x7f1c>``, of which the address differs even between equal objects; "" for other values."""
     found = _WITH_ADDRESS.fullmatch(value)
     return found[1] if found else ""
 
 
 def is_address(prop: Property, value: str) -> bool:
-    """Whether a value is the address of an object or a type, all that torch 2.8 and older record of it, or no more than a class and one."""
+    """Whether a value is only an address: that of an object or a type, as torch 2.8 and older record them, or one with a class."""
     return (prop.kind in (Kind.ID, Kind.TYPE) and value.isdigit()) or (prop == VALUE and bool(class_written_with_address(value)))

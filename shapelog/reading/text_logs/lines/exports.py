@@ -1,4 +1,4 @@
-"""What loggers export: objects of JSON, each with a printed line in one of its fields, and tables in CSV; what a notebook keeps."""
+"""What loggers export: objects of JSON, each with a printed line in one of its fields, and tables in CSV; notebooks."""
 
 import csv
 import re
@@ -72,13 +72,13 @@ def _of_notebook(text: str) -> list[str]:
 
 
 def _objects_in(holder: Any, name: str) -> list[dict[str, Any]]:
-    """The objects of JSON in a list that another one has; [] where it has none."""
+    """The JSON objects in a list that is a field of another object; [] if there is no such list."""
     found = holder.get(name) if isinstance(holder, dict) else None
     return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
 
 
 def _printed(value: Any, end: str) -> list[str]:
-    """The lines of an output, of which a notebook has a list: of lines with their ends, or of parts without."""
+    """The lines of an output, which a notebook stores as a text or as a list; ``end`` is what the items of the list lack."""
     text = end.join(map(str, value)) if isinstance(value, list) else str(value or "")
     return text.removesuffix("\n").split("\n") if text else []
 
@@ -111,12 +111,12 @@ def _of_fields(text: str) -> Iterator[str]:
 
 
 def _value(text: str) -> Any:
-    """The value of a text in JSON, of which bytes may be damaged. Raises ValueError where it is none."""
+    """Decoded JSON; a damaged byte becomes a question mark. Raises ValueError for text that is not JSON."""
     return orjson.loads(text.encode("utf-8", "replace"))
 
 
 def _string(text: str) -> str:
-    """The value of a string in JSON, as it is written where an escape in it is none."""
+    """A decoded JSON string; one with an invalid escape is left as written, without its quotes."""
     try:
         return str(_value(text))
     except ValueError:

@@ -7,7 +7,7 @@ CLOSING = {"'": "'", '"': '"', "\u201c": '\u201d"', "\u2018": "\u2019'", "`": "`
 # A word of a sentence in front of a place, with one blank between, and perhaps a mark of Markdown; a logging level, or the file
 # of a logger, is no such word.
 _AFTER_WORD = re.compile(r"(?:[^\W\d_]|[,;])(?: ?[\"'`*_(\u201c\u2018]{1,4}| )$")
-_AFTER_LEVEL = re.compile(r"(?:\b(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL)|[\\/]\w{1,80}\.py) ?$")
+_AFTER_LOGGER = re.compile(r"(?:\b(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL)|[\\/]\w{1,80}\.py) ?$")
 _WORDS_FOLLOW = re.compile(r"[\"'`*_)\u2019\u201d]*(?:[.,;:!?]?[ \t]+|[\uff0c\u3002\uff1b])[`*_]{0,4}[^\W\d_]{2}")
 # Within how many characters a quotation ends.
 _LONGEST = 400
@@ -16,7 +16,7 @@ _LONGEST = 400
 def follows_words(line: str, begin: int) -> bool:
     """Whether what begins at a place of a line comes after words of a sentence."""
     before = line[max(0, begin - 80) : begin]
-    return _AFTER_WORD.search(before) is not None and _AFTER_LEVEL.search(before) is None
+    return _AFTER_WORD.search(before) is not None and _AFTER_LOGGER.search(before) is None
 
 
 def precedes_words(text: str, end: int) -> bool:
