@@ -201,7 +201,7 @@ def _torch() -> Any:
         torch: Any = import_module("torch")
     except ImportError as error:
         raise ShapelogError(f"shapelog.record() records this process, and torch cannot be imported in it: {error}") from error
-    numbers = re.match(r"(\d+)\.(\d+)", str(torch.__version__))
+    numbers = re.match(r"(\d{1,18})\.(\d{1,18})", str(torch.__version__))
     if numbers and (int(numbers[1]), int(numbers[2])) < _OLDEST_TORCH:
         raise ShapelogError(f"shapelog.record() needs torch 2.6 or later, this is {torch.__version__}; record with TORCH_TRACE instead")
     return torch

@@ -5,9 +5,10 @@ import os
 import re
 import subprocess
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from graphlib import TopologicalSorter
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -167,6 +168,22 @@ def test_calls_of_six_or_more_arguments_name_them() -> None:
     own -= {node.name for node in functions if node.args.vararg}
     calls = [(module, node) for module, node in nodes if isinstance(node, ast.Call)]
     assert [(module, call.lineno) for module, call in calls if getattr(call.func, "id", "") in {"cls", *own}] == []
+
+
+def patterns_in(value: object) -> Iterator[str]:
+    if isinstance(value, re.Pattern):
+        yield str(value.pattern)
+    elif isinstance(value, (tuple, list, frozenset)):
+        yield from (pattern for item in value for pattern in patterns_in(item))
+    elif isinstance(value, dict):
+        yield from patterns_in(tuple(value.values()))
+
+
+def test_a_number_that_a_pattern_finds_has_few_enough_digits_for_int() -> None:
+    unbounded = re.compile(r"\((?:\?P<\w+>)?-?(?:\\d|\[0-9\])[+*]\)")
+    found = {(module, pattern) for module in MODULES for pattern in patterns_in(vars(import_module(f"shapelog.{module}")))}
+    assert len(found) > 500
+    assert [(module, pattern) for module, pattern in sorted(found) if unbounded.search(pattern)] == []
 
 
 def loaded(python: Process, code: str) -> set[str]:

@@ -8,7 +8,7 @@ from shapelog.reading.payloads.guard_expressions import integer, syntax_tree
 from shapelog.text import is_visible
 
 _LOCAL = re.compile(r"\b[LG]\['(\w+)'\]")
-_MODULE = re.compile(r"\._modules\['(\d+)'\]")
+_MODULE = re.compile(r"\._modules\['(\d{1,18})'\]")
 _NAMED = re.compile(r"\._(?:modules|parameters|buffers)\['([A-Za-z_]\w*)'\]")
 # Where a strict mark is no option: PyTorch raises ConstraintViolationError where the size is specialized.
 _SPECIALIZED = frozenset(("SL201", "SL202", "SL203"))

@@ -14,7 +14,7 @@ from shapelog.model.ids import TorchVersion
 from shapelog.reading.payloads.source_names import Source
 from shapelog.text import is_visible
 
-_WITH_DIM = re.compile(r"^(.+):(\d+)$")
+_WITH_DIM = re.compile(r"^(.+):(\d{1,18})$")
 # Escapes, and what repeats: the list may come from a trace, and re knows no limit of time.
 _REPEAT = re.compile(r"\\.|\)?[*+?{]", re.S)
 _MOST_REPEATS, _LONGEST_MATCHED = 2, 2000

@@ -23,7 +23,7 @@ from shapelog.model.frame import Frame, Function
 from shapelog.model.payloads import Payloads
 from shapelog.model.trace import Trace
 from shapelog.reading.payloads.graphs import outputs
-from shapelog.reading.payloads.guard_expressions import parse, split_items
+from shapelog.reading.payloads.guard_expressions import integer, parse, split_items
 from shapelog.reading.payloads.guards import GuardTree, ShapeGuard, place_of
 from shapelog.reading.payloads.properties import GRAD_MODE, RANK, TENSOR, size
 from shapelog.reading.payloads.source_names import Source
@@ -70,7 +70,7 @@ class _Output(NamedTuple):
     @property
     def fixed(self) -> _Fixed:
         """Its sizes, None for those that are symbolic."""
-        return tuple(int(dim) if dim.isdecimal() else None for dim in self.dims)
+        return tuple(integer(dim) if dim.isdecimal() else None for dim in self.dims)
 
 
 class _Kept(NamedTuple):
@@ -605,7 +605,7 @@ def _values(compile: Compile) -> dict[str, int]:
 def _numbers(dims: tuple[str, ...], values: Mapping[str, int]) -> tuple[int, ...] | None:
     found = []
     for dim in dims:
-        size = int(dim) if dim.isdecimal() else parse(dim).value(values)
+        size = parse(dim).value(values) if (number := integer(dim)) is None else number
         if not isinstance(size, int):
             return None
         found.append(size)

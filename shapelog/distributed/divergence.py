@@ -6,6 +6,7 @@ from typing import NamedTuple
 from shapelog.distributed.agreement import RankClass, lacks_cause
 from shapelog.model.compile import Outcome
 from shapelog.model.rank_summary import CodeName, Step
+from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.source_names import Source
 from shapelog.text import rank_list
 
@@ -53,7 +54,7 @@ class CrossSize(NamedTuple):
         """``12 on rank 0; 16 on ranks 1-3``; of many values how many they are, and between which."""
         if len(self.values) <= _MAX_NAMED:
             return between.join(f"{value} on {rank_list(ranks)}" for value, ranks in self.values)
-        numbers = sorted((int(value), ranks) for value, ranks in self.values if value.isdecimal())
+        numbers = sorted((number, ranks) for value, ranks in self.values if (number := integer(value)) is not None)
         if len(numbers) < len(self.values):
             return f"one of {len(self.values):,} values"
         (low, lowest), (high, highest) = numbers[0], numbers[-1]

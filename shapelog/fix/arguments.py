@@ -12,7 +12,7 @@ from shapelog.model.frame import Frame
 
 _LOCAL = re.compile(r"^L\['(\w+)'\]")
 _GLOBAL = re.compile(r"^G\['(\w+)'\]")
-_FIRST_ITEM = re.compile(r"^\[(?:(\d+)|'(\w+)')\]")
+_FIRST_ITEM = re.compile(r"^\[(?:(\d{1,18})|'(\w+)')\]")
 _KINDS = inspect.Parameter
 # Of a wrapper of torch or another library: whatever it is called with.
 _ANYTHING = ast.parse("lambda *args, **kwargs: 0", mode="eval").body

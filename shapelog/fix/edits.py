@@ -10,7 +10,7 @@ from typing import NamedTuple
 from shapelog.fix.imports import IMPORT
 from shapelog.fix.source_files import SourceFile
 
-_HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@$")
+_HUNK = re.compile(r"^@@ -(\d{1,18})(?:,(\d{1,18}))? \+(\d{1,18})(?:,(\d{1,18}))? @@$")
 
 
 class Edit(NamedTuple):

@@ -12,7 +12,7 @@ from shapelog.text import file_name
 
 # PyTorch writes one file per process; the eight characters are random, and the rank is there if torch.distributed was initialized at
 # the first record.
-TRACE_NAME = re.compile(r"^dedicated_log_torch_trace_(?:rank_(\d+)_?)?([a-z0-9_]{8})?\.log(\.gz|\.zst)?$")
+TRACE_NAME = re.compile(r"^dedicated_log_torch_trace_(?:rank_(\d{1,18})_?)?([a-z0-9_]{8})?\.log(\.gz|\.zst)?$")
 # tlparse copies the log that it reads into its output, with one directory per rank if there are several.
 TLPARSE_LOG = "raw.log"
 _TLPARSE_RANK = re.compile(r"(?:^|/)rank_(\d{1,9})/raw\.log$")

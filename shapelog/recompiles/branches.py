@@ -17,7 +17,7 @@ from shapelog.recompiles.facts import CompileFacts
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d*)?(?:e[+-]?\d+)?")
 
 # An element of a list, or of a dict whose keys are numbers, as text or not.
-_ELEMENT = re.compile(r"\[(['\"]?)(\d+)\1\]")
+_ELEMENT = re.compile(r"\[(['\"]?)(\d{1,18})\1\]")
 
 
 def other_path(difference: EntryDifference, entry: CompileFacts, call: CompileFacts) -> str:

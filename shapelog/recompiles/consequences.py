@@ -28,7 +28,7 @@ _SELF, _ARGUMENTS = "L['self']", ("L['args']", "L['kwargs']")
 _OWN_VARIABLES = (".__closure__", ".__defaults__", ".__kwdefaults__")
 _TORCH = "torch."
 _MOST_MULTIPLIED = 16
-_DIFFERENCE = re.compile(r"(?P<minuend>[^\s()]+) == (?:(?P<number>\d+) \+ )?(?P<subtrahend>[^\s()]+)")
+_DIFFERENCE = re.compile(r"(?P<minuend>[^\s()]+) == (?:(?P<number>\d{1,18}) \+ )?(?P<subtrahend>[^\s()]+)")
 _WRITTEN = re.compile(r"\d{1,18}")
 _NUMBERS = frozenset((Kind.VALUE, Kind.SIZE))
 _WHOLE, _SWITCH = frozenset(("str", "bytes", "tuple", "list", "set", "frozenset")), frozenset(("True", "False"))

@@ -298,8 +298,8 @@ def _static_again(frame: Frame) -> dict[tuple[str, Property], str]:
             if reason.prop.kind is Kind.SIZE and not reason.is_parameter and value is not None and value >= _FIRST_SYMBOLIC:
                 made.setdefault(key, set()).add(compile.label.partition("#")[0])
                 required.setdefault(key, set()).add(reason.entry)
-                number = reason.entry.rpartition("/")[2]
-                values.setdefault(key, []).append((int(number) if number.isdecimal() else -1, reason.entry, value))
+                number = integer(reason.entry.rpartition("/")[2])
+                values.setdefault(key, []).append((-1 if number is None else number, reason.entry, value))
                 if is_alone and len(compile.reasons) == 1 and values[key][0][0] >= _LATE:
                     made[key].add(reason.entry)
         for key, entries in values.items():

@@ -45,7 +45,7 @@ _SHORTENED_TENSOR = re.compile(
     r", (?P<type>[\w.]+), \.\.\., (?P<dtype>torch\.\w+), (?:device=[^,]+, (?:requires_grad=(?:True|False), )?)?(?:\.\.\., )?"
     r"size=\[(?P<size>.*?)\], stride=\[(?P<stride>.*?)\]\)"
 )
-_OBJECT = re.compile(r"^___check_(obj|type)_id\(.*, (\d+)\)(?:, type=.*)?$", re.S)
+_OBJECT = re.compile(r"^___check_(obj|type)_id\(.*, (\d{1,20})\)(?:, type=.*)?$", re.S)
 _LENGTH = re.compile(r"^(?:len|(?:set|dict|list|tuple|frozenset)\.__len__)\((.*)\) (==|!=) (\d{1,18})$", re.S)
 _CONTAINS = re.compile(r"^(not )?(?:___dict_contains\((?P<key>.*), .*\)|(?:set|frozenset)\.__contains__\(.*?, (?P<item>.*)\))$", re.S)
 _PLAIN_VALUE = re.compile(r"^(?:int|float|str|bytes|complex)\((.*)\) == (.*)$", re.S)
@@ -70,7 +70,7 @@ _ITEM_OF_SUBCLASS = re.compile(
     r"^(?:not )?(?:\w+\()?(?P<item>dict\.__getitem__\((?P<dict>[^ ]{1,200}), list\(dict\.keys\((?P=dict)\)\)\[\d+\]\))"
 )
 # A key that has a value of its own, which the names of the dict's items have in them; managers name them by the place of the key.
-_KEY_BY_PLACE = re.compile(r"list\(dict\.keys\((?P<dict>.+)\)\)\[(?P<place>\d+)\] == (?P<key>[^<]+)")
+_KEY_BY_PLACE = re.compile(r"list\(dict\.keys\((?P<dict>.+)\)\)\[(?P<place>\d{1,18})\] == (?P<key>[^<]+)")
 _BY_PLACE = "[list(dict.keys("
 _NAME = re.compile(r", (?=[LG]\[|dict\.__getitem__\()")
 _NEAR = 40

@@ -15,10 +15,10 @@ _WRAPPER = re.compile(r"^___(?:from_numpy|as_tensor)\((.*?)\)(?:\.item\(\))?$")
 _IMPORT = re.compile(r"G\['__import_([^']*)'\]")
 _BUILTIN = re.compile(r"G\['__builtins_dict__[^']*'\]\['([^']*)'\]")
 # A key of a dict by its place, and the item of a dict subclass that has it.
-_ITEM_BY_PLACE = re.compile(r"dict\.__getitem__\(([^ ]{1,200}), list\(dict\.keys\(\1\)\)\[(\d+)\]\)")
+_ITEM_BY_PLACE = re.compile(r"dict\.__getitem__\(([^ ]{1,200}), list\(dict\.keys\(\1\)\)\[(\d{1,18})\]\)")
 _ITEM_OF_LIST = re.compile(r"(?:list|tuple)\.__getitem__\(([^ ()]{1,200}), (-?\d{1,9})\)")
 _KEY_ITSELF = re.compile(r"list\(dict\.keys\(([^()]{1,200})\)\)(?=\[\d+\])")
-_KEY_BY_PLACE = re.compile(r"(?<=\[)list\(dict\.keys\([^()]{1,200}\)\)\[(\d+)\](?=\])")
+_KEY_BY_PLACE = re.compile(r"(?<=\[)list\(dict\.keys\([^()]{1,200}\)\)\[(\d{1,18})\](?=\])")
 _CLASS_ATTRIBUTE = re.compile(r"dict\((type\([^()]*\)(?:\.__mro__\[\d+\])?)\.__dict__\)\['(\w+)'\]")
 # A local variable as torch 2.7 and later write it, and how a source begins that is written in full.
 # The iterable of a comprehension is ``.0``.

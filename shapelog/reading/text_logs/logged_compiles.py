@@ -15,7 +15,7 @@ from shapelog.reading.text_logs.lines.log_lines import Head
 from shapelog.reading.text_logs.messages import AddedText, LoggedCode, LoggedLine, PinnedText
 from shapelog.reading.text_logs.transcript import Transcript
 
-_ID = re.compile(r"(?:!(?P<autograd>\d+))?/?(?:(?P<frame>\d+)/(?P<compile>\d+))?(?:_(?P<attempt>\d+))?")
+_ID = re.compile(r"(?:!(?P<autograd>\d{1,18}))?/?(?:(?P<frame>\d{1,18})/(?P<compile>\d{1,18}))?(?:_(?P<attempt>\d{1,18}))?")
 _INTEGER, _SYMBOL = re.compile(r"-?\d{1,18}"), re.compile(r"[a-z]\w*")
 _MOST_KNOWN_FILES = 2_000
 # Runs of which a text has excerpts.

@@ -31,10 +31,10 @@ _ONE_INFERENCE_MODE = "use the same mode in all calls without gradients, includi
 _TRACED_OPERATOR = "accept it: PyTorch compiles this operator itself for every call that is traced, as by torch.export"
 WHOLE_TRANSFORM = "compile the transformed function as a whole, torch.compile(torch.func.vmap(f)), or accept one graph for each transform"
 _TRANSFORM = re.compile(r"\('(\w+)', \d+(?:, ([^()]*))?\)")
-_CHANGED_SIZES = re.compile(r"(\d+) changed tensor shapes? \(total of (\d+)\)")
+_CHANGED_SIZES = re.compile(r"(\d{1,18}) changed tensor shapes? \(total of (\d{1,18})\)")
 _NODE_OF_SIZE, _NEW_NODE = (
     re.compile(r"idx \d+ of (?:torch::autograd::)?([\w:]+)"),
-    re.compile(r"node: (?:torch::autograd::)?(\S+) \(NodeCall (\d+)\)"),
+    re.compile(r"node: (?:torch::autograd::)?(\S+) \(NodeCall (\d{1,18})\)"),
 )
 _MOST_NODES = 3
 

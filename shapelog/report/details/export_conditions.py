@@ -13,7 +13,7 @@ _MOD = re.compile(r"\bMod\(([^(),]+), ([^(),]+)\)")
 _RELATIONS = (" >= ", " <= ", " == ", " != ", " > ", " < ")
 _OPPOSITE = {">=": "<", "<": ">=", "<=": ">", ">": "<=", "==": "!=", "!=": "=="}
 _SYMBOL = re.compile(r"\b(?:s|u|zf|zuf)\d+\b")
-_SIZE = re.compile(r"^(.*)\.size\(\)\[(\d+)\]$", re.S)
+_SIZE = re.compile(r"^(.*)\.size\(\)\[(\d{1,18})\]$", re.S)
 _READ = re.compile(r"^(\w+)\s*(?::[^=]+)?=(?!=).*\.(?:item|tolist)\(\)\s*$")
 _FLAT = "L['flat_args']["
 _ASKED = re.compile(r"\b(\w+)\.(?:size\((\d{1,3})\)|shape\[(\d{1,3})\])")

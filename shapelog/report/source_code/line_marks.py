@@ -19,7 +19,7 @@ from shapelog.report.weighted import AboutCompiles, WeightedCompile
 from shapelog.rules import Verdict
 
 # What a guard on a size has in place of a value: ``x.size()[0] = 1``.
-_SINGLE_VALUE = re.compile(r"[^,=<>]+ = (\d+)")
+_SINGLE_VALUE = re.compile(r"[^,=<>]+ = (\d{1,18})")
 
 
 class MarkKind(Enum):

@@ -31,7 +31,7 @@ _MAX_ROWS = 60
 _MAX_TEXT = 2000
 _RANGE = re.compile(r"(?<=\d)-(?=\d)")
 # A line of code that computed a tensor, in an explanation of PyTorch's: the code goes on until the next.
-_COMPUTED = re.compile(r'# File "([^"\n]+)", line (\d+), in (\S+), code: (.*?)(?=# File "|$)', re.S)
+_COMPUTED = re.compile(r'# File "([^"\n]+)", line (\d{1,18}), in (\S+), code: (.*?)(?=# File "|$)', re.S)
 _BREAKS = re.compile(r"(?<=\w)(?=[.\[])|(?<=[^\W_]_)(?=[^\W_])")
 # Longer names and texts are too long to be read, or meant to fill the page.
 _MAX_VALUE = 30_000

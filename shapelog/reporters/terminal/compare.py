@@ -38,7 +38,7 @@ _DIMS = {
 # The most lines that the value of a setting takes.
 _VALUE = 2
 # Of a longer list, the trace's reader keeps the first entries and how many more there are.
-_LIST = re.compile(r"([^\s,]+(?:,[^\s,]+)+)(?: and (\d+) more)?")
+_LIST = re.compile(r"([^\s,]+(?:,[^\s,]+)+)(?: and (\d{1,18}) more)?")
 _WORDS = {Effect.BETTER: "better", Effect.WORSE: "worse", Effect.MIXED: "mixed", Effect.SAME: "changed"}
 
 

@@ -25,7 +25,7 @@ _NARROWEST = 40
 # Fewer columns of a line of code are not readable.
 _LEAST_CODE = 30
 # ``0/1#2``, the id of a compile that PyTorch calls 0/1 for the second time.
-_RESTARTED = re.compile(r"(?<![\w/])(\d+/\d+|frame \d+)#(\d+)")
+_RESTARTED = re.compile(r"(?<![\w/])(\d+/\d+|frame \d+)#(\d{1,18})")
 COLORS = {
     Verdict.MARKING: "green",
     Verdict.CODE: "yellow",
