@@ -38,7 +38,8 @@ from shapelog.model.trace import Trace
 from shapelog.reading.inputs import select
 from shapelog.reading.open_trace import open_trace
 from shapelog.reading.payloads import graphs, guards, recompile_reasons
-from shapelog.reading.payloads.guard_expressions import canonical, parse, syntax_tree
+from shapelog.reading.payloads.guard_expressions import canonical, parse
+from shapelog.reading.payloads.python_code import syntax_tree
 from shapelog.reading.payloads.source_names import Source, without_locals
 
 pytestmark = pytest.mark.slow

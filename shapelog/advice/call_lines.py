@@ -11,7 +11,7 @@ from enum import Enum
 
 from shapelog.model.compile import Compile
 from shapelog.reading.payloads.graphs import outputs
-from shapelog.reading.payloads.guard_expressions import line_tree
+from shapelog.reading.payloads.python_code import line_tree
 from shapelog.reading.payloads.source_names import Source
 from shapelog.reading.records import StackFrame
 

@@ -1,15 +1,14 @@
 """A payload → the suffix of its file, and the lines that are put before it."""
 
-import ast
 import json
 import re
-import warnings
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import orjson
 
 from shapelog.extract.graph_code import graph_head, is_graph, with_class_names
+from shapelog.reading.payloads.python_code import module_tree
 
 # Code that Inductor and AOTAutograd write begins so.
 _CODE = re.compile(rb"\s*(?:#[^\n]*\n\s*)*(?:import |from \w|def |class )")
@@ -66,9 +65,7 @@ def is_json(text: bytes) -> bool:
 
 def _is_python(text: bytes) -> bool:
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SyntaxWarning)
-            ast.parse(text)
+        module_tree(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return True

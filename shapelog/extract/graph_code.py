@@ -3,7 +3,8 @@
 import ast
 import builtins
 import re
-import warnings
+
+from shapelog.reading.payloads.python_code import module_tree
 
 _CLASS = re.compile(rb"\s*class (<lambda>|\w+)\((?:torch\.nn\.|nn\.)?Module\):")
 _NAMELESS = re.compile(rb"(?m)^([ \t]*)class <lambda>\(")
@@ -34,9 +35,7 @@ def graph_head(text: bytes) -> bytes | None:
     Names that no import is known for are listed in a comment: PyTorch makes such functions at run time.
     """
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SyntaxWarning)
-            tree = ast.parse(with_class_names(text).decode("utf-8"))
+        tree = module_tree(with_class_names(text).decode("utf-8"))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     lines = ["import torch"]

@@ -1,6 +1,5 @@
 """Edits of one file, the text that they make of it, and the unified diff, whose hunks name the suggestions that they are for."""
 
-import ast
 import difflib
 import io
 import re
@@ -9,6 +8,7 @@ from typing import NamedTuple
 
 from shapelog.fix.imports import IMPORT
 from shapelog.fix.source_files import SourceFile
+from shapelog.reading.payloads.python_code import module_tree
 
 _HUNK = re.compile(r"^@@ -(\d{1,18})(?:,(\d{1,18}))? \+(\d{1,18})(?:,(\d{1,18}))? @@$")
 
@@ -46,7 +46,7 @@ class FilePatch(NamedTuple):
     def is_valid(self) -> bool:
         """Whether the new text is Python, in characters that the encoding of the file has."""
         try:
-            ast.parse(self.after.replace("\r\n", "\n"))
+            module_tree(self.after.replace("\r\n", "\n"))
             return bool(self.content)
         except (SyntaxError, ValueError):
             return False

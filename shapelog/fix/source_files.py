@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from shapelog.fix.names import Names
 from shapelog.model.trace import Trace
+from shapelog.reading.payloads.python_code import module_tree
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.reading.records import StackFrame
 from shapelog.report.repository_paths import Repository
@@ -145,7 +146,7 @@ def read_source(path: str, name: str) -> SourceFile:
         encoding = tokenize.detect_encoding(io.BytesIO(content).readline)[0]
         text = content.decode(encoding)
         is_kept = text.encode(encoding, "replace") == content  # as a diff is written
-        tree = ast.parse(text.replace("\r\n", "\n"))
+        tree = module_tree(text.replace("\r\n", "\n"))
     except OSError as error:
         raise CannotPlaceError(f"{name} cannot be read: {error.strerror}") from error
     except (SyntaxError, ValueError, LookupError, RecursionError, MemoryError) as error:  # LookupError: a codec that is not for text

@@ -8,8 +8,9 @@ import re
 from collections.abc import Iterator
 
 from shapelog.grouping import grouped
-from shapelog.reading.payloads.guard_expressions import Value, canonical, integer, parse, syntax_tree
+from shapelog.reading.payloads.guard_expressions import Value, canonical, integer, parse
 from shapelog.reading.payloads.properties import Kind
+from shapelog.reading.payloads.python_code import syntax_tree
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.causes import EntryDifference
 from shapelog.recompiles.facts import CompileFacts

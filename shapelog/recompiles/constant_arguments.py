@@ -8,7 +8,7 @@ SymInt or Scalar (sizes, offsets, counts of top elements, what convolutions take
 import ast
 from collections.abc import Iterable, Iterator
 
-from shapelog.reading.payloads.guard_expressions import syntax_tree
+from shapelog.reading.payloads.python_code import syntax_tree
 
 # Parameters in the order of a method, whose tensor comes first; those that are pinned end in "!".
 _SIGNATURES = """

@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 from shapelog.reading.payloads.constraint_violations import violated
 from shapelog.reading.payloads.number_branches import branches_on_number
+from shapelog.reading.payloads.python_code import without_warnings
 from shapelog.reading.payloads.source_names import is_torch
 from shapelog.reading.records import StackFrame
 
@@ -373,7 +374,8 @@ def _error_first(explanation: str) -> str:
 def _argument(text: str) -> str:
     """What an exception was raised with: the text itself where it is one."""
     try:
-        value = ast.literal_eval(text)
+        with without_warnings():
+            value = ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return text
     return " ".join(_CPP_STACK.sub("", value).split()) if isinstance(value, str) else text

@@ -11,6 +11,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from shapelog.reading.payloads.python_code import syntax_tree
+
 Value = int | float | bool
 
 _COMPARE: dict[type[ast.cmpop], Callable[[Value, Value], bool]] = {
@@ -84,7 +86,6 @@ _FLOAT = re.compile(r"-?\d{1,400}(?:\.\d{0,400}(?:e[+-]?\d{1,3})?|e[+-]?\d{1,3})
 _CANONICAL = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*(?:\(\))?|\['[A-Za-z0-9_.]*'\]|\[(?:0|[1-9]\d{0,8})\])*", re.A)
 _SEPARATORS = re.compile(r"([(),])")
 # Real guards and lines have a few hundred characters and about ten levels. Python 3.10 crashes on the nesting that a megabyte can hold.
-_MAX_LENGTH, _MAX_DEPTH = 10_000, 100
 
 
 class Expression(NamedTuple):
@@ -148,31 +149,6 @@ def parse(text: str) -> Expression:
         return Expression(text, None, ())
     has_offsets = code.isascii() and "\n" not in code  # the columns of the tree are those of characters
     return Expression(text, _name_sources(tree.body, names, code if has_offsets else ""), tuple(dict.fromkeys(names)))
-
-
-def syntax_tree(text: str, mode: str = "eval") -> ast.AST | None:
-    """The tree of code quoted in a trace, flat enough for recursion; None for anything but Python, and for code too long or too deep."""
-    if len(text) > _MAX_LENGTH:
-        return None
-    try:
-        tree = ast.parse(text, mode=mode)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-    return tree if len(text) <= _MAX_DEPTH or not _is_deep(tree) else None
-
-
-def line_tree(code: str) -> ast.Module:
-    """The statements of a line of code, of which a block may lack its body; none where the line is only a part of a statement."""
-    text = code.strip().removeprefix("el") if code.lstrip().startswith("elif ") else code.strip()
-    tree = syntax_tree(text, "exec") or syntax_tree(f"{text} pass", "exec")
-    return tree if isinstance(tree, ast.Module) else ast.Module(body=[], type_ignores=[])
-
-
-def _is_deep(tree: ast.AST) -> bool:
-    level: list[ast.AST] = [tree]
-    for _ in range(_MAX_DEPTH):
-        level = [child for node in level for child in ast.iter_child_nodes(node)]
-    return bool(level)
 
 
 def integer(text: str) -> int | None:

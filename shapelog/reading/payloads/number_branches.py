@@ -7,7 +7,7 @@ and so does a loop over a range that ends at one (measured with torch 2.13); ari
 import ast
 from collections.abc import Iterator
 
-from shapelog.reading.payloads.guard_expressions import line_tree
+from shapelog.reading.payloads.python_code import line_tree
 
 _ITEM, _NUMBERS = frozenset(("item", "tolist")), frozenset(("int", "float", "bool"))
 

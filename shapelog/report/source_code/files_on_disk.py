@@ -13,6 +13,7 @@ from contextlib import suppress
 from enum import Enum
 from typing import NamedTuple
 
+from shapelog.reading.payloads.python_code import module_tree
 from shapelog.report.repository_paths import Repository
 from shapelog.report.source_code.quoted_lines import Quote, changed_line
 
@@ -61,7 +62,7 @@ def disk_file(file: str, quotes: Mapping[int, Quote], repository: Repository) ->
         with tokenize.open(path) as opened:
             text = opened.read()
             saved = os.fstat(opened.fileno()).st_mtime
-        tree = ast.parse(text)
+        tree = module_tree(text)
     except (OSError, SyntaxError, ValueError, LookupError, RecursionError, MemoryError):  # LookupError: a codec that is not for text
         return DiskFile(DiskState.CHANGED, path)
     lines = tuple(text.removesuffix("\n").split("\n"))

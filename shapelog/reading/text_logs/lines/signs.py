@@ -47,14 +47,15 @@ _AT_BEGIN = (
     r"|GLOBAL_STATE|__\w|\d{1,9}/\d|(?:\d{1,9}: )?Cache miss due)"
 )
 _AFTER_A_PLACE = r"\] \[(?:__\w|\d{1,9}/\d)"
-_IN_A_CELL = r"[|\t][ \t]{0,9}`?\d{1,9}/\d{1,9}: |\.py:\d{1,9}`? {0,9}\| {0,9}`?(?:tensor '|GLOBAL_STATE |[^|\n]{0,20}[LG]\[|___\w)"
+# The cell of a table with an id begins with one of two characters, each of which is found faster alone.
+_CELLS = (r"\|[ \t]{0,9}`?\d{1,9}/\d{1,9}: ", r"\t[ \t]{0,9}`?\d{1,9}/\d{1,9}: ")
+_CELL_AFTER_A_PLACE = r"\.py:\d{1,9}`? {0,9}\| {0,9}`?(?:tensor '|GLOBAL_STATE |[^|\n]{0,20}[LG]\[|___\w)"
 _BEHIND_WORDS = r": [\"'`]?\d{1,9}/\d{1,9}: "
 _FUNCTION_OF_PGO = r":\d{1,9}:[\w<>.%s]{1,200}:\s*\n"
-_IN_LINE = re.compile("|".join((_AT_BEGIN % 10, _AFTER_A_PLACE, _IN_A_CELL, _BEHIND_WORDS, _FUNCTION_OF_PGO % "")), re.A)
+_WITHIN = (_AFTER_A_PLACE, *_CELLS, _CELL_AFTER_A_PLACE, _BEHIND_WORDS)
+_IN_LINE = re.compile("|".join((_AT_BEGIN % 10, *_WITHIN, _FUNCTION_OF_PGO % "")), re.A)
 # In bytes, which are up to four for a character.
-_IN_BYTES = tuple(
-    re.compile(text.encode()) for text in (_AT_BEGIN % 40, _AFTER_A_PLACE, _IN_A_CELL, _BEHIND_WORDS, _FUNCTION_OF_PGO % r"\x80-\xff")
-)
+_IN_BYTES = tuple(re.compile(text.encode()) for text in (_AT_BEGIN % 40, *_WITHIN, _FUNCTION_OF_PGO % r"\x80-\xff"))
 
 
 def has_sign(line: str) -> bool:

@@ -8,7 +8,7 @@ from shapelog.reading.text_logs.lines.whole_lines import LONGEST_LINE
 
 _ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[A-Za-z]|\][^\x07\x1b]{0,999}(?:\x07|\x1b\\)|[()][A-Z0-9]|[=>A-Z])")
 _QUOTE = re.compile(r"[ \t]{0,8}(?:> ?){1,9}")
-_QUOTED_LINE = re.compile(r"(?:\n|\A)[ \t]{0,8}>")
+_QUOTED_LINE = re.compile(r"\n[ \t]{0,8}>")
 _PROGRESS = re.compile(r"\s*\b\d{1,3}%\|[^|\n]{0,400}\|[^\[\n]{0,80}\[[^\]\n]{0,99}\] ?")
 # Behind the first of equal lines of several workers, which Ray shows once.
 _REPEATED = re.compile(r" ?\[repeated \d{1,9}x across cluster\](?: \(Ray deduplicates logs by default\.[^()]*\))?")
@@ -70,7 +70,7 @@ def is_as_printed(text: str) -> bool:
     return (
         text[0] not in ">\ufeff{"
         and not any(mark in text for mark in ("\r", "\x1b", "\n>", '\n{"', '\n{ "', "<br", "%|", "](", _CLUSTER))
-        and not ((" >" in text or "\t>" in text) and _QUOTED_LINE.search(text))
+        and not ((" >" in text or "\t>" in text) and (_QUOTE.match(text) or _QUOTED_LINE.search(text)))
         and ("&" not in text or not any(map(text.__contains__, _ENTITIES)))
         and (text.isascii() or not _RARE.search(text))
     )
