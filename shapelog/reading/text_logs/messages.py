@@ -315,8 +315,9 @@ def limits(lines: Sequence[str]) -> Iterator[LimitText]:
 
 
 def _is_mention(line: str, limit: re.Match[str]) -> bool:
-    """Whether a line has other words than those of the warning and its reason."""
-    return is_in_sentence(line, limit.start()) or _NEXT_WORDS.match(line, limit.end()) is not None
+    """Whether a line has other words than those of the warning and its reason, or no more of it than a quoted name of the setting."""
+    is_named = limit["name"] and not limit["limit"] and line[limit.end() : limit.end() + 1] in ('"', "'")
+    return bool(is_named) or is_in_sentence(line, limit.start()) or _NEXT_WORDS.match(line, limit.end()) is not None
 
 
 # What follows the limit where a page has more of the warning on the same line: its function, its reason, the head of its next line.

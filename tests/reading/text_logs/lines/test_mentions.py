@@ -19,6 +19,7 @@ MENTIONS = [
     "In the log was\n`torch._dynamo hit config.recompile_limit (8)`\uff0creason `GLOBAL_STATE changed: grad_mode`",
     "Under fullgraph it raises `torch._dynamo.exc.FailOnRecompileLimitHit: recompile_limit reached with fullgraph=True` instead.",
     '#   dies at step 0 with\n#   "FailOnRecompileLimitHit: Hard failure due to fullgraph=True", and\n#   raising the limit does not help.',
+    'IGNORED = [\n    "torch._dynamo hit config.recompile_limit",\n]',
 ]
 OTHERS = [
     f"We saw that the reason was `{REASON}`, so we padded.",
