@@ -161,6 +161,10 @@ _LOWERED = re.compile(r"^ +target: (\S+)(?=\s*$|\n +(?:args\[0\]|kwargs): )", re
 # An exception of the user's code as Dynamo met it, and its text: ``ObservedKeyError: ConstantVariable(str: 'k')``.
 _OBSERVED = re.compile(r"Observed(?!Exception$)(\w+?)(?:Error)+$")
 _CONSTANT = re.compile(r"ConstantVariable\(\w+: (.*)\)")
+_ONE_CONSTANT = re.compile(r"\[ConstantVariable\(\w+: ((?:(?!ConstantVariable\().)*)\)\]")
+# The same in the context of a break (torch 2.8 and later): ``ValueError('k')``, at first ``ValueError([ConstantVariable(str: 'k')])``.
+_UNCAUGHT = "Observed exception"
+_RAISED_THERE = re.compile(r"raised exception (\w+(?:Error|Exception|Interrupt|Iteration))\((.*)\)")
 
 
 # What a text log that ends before the exception, or before the reason of a graph break, has in its place.
@@ -334,6 +338,8 @@ def _one_break(text: str) -> CompilerMessage:
         return CompilerMessage(" ".join(takewhile(bool, parts[0][1])), "", hints)
     what, own_guard = _own_guard(title)
     context = by_name.get("Developer debug context", [""])[0][:_LONGEST_CONTEXT]
+    if what == _UNCAUGHT and (raised := _RAISED_THERE.fullmatch(context)):
+        what = ": ".join(filter(None, (what, raised[1], _observed_message(raised[1], context))))
     if _ON_PURPOSE.match(what):
         hints = ("Remove the `torch._dynamo.graph_break()` call.",)
     elif skipped := _SKIPPED.match(context):
@@ -598,4 +604,6 @@ def _observed_message(name: str, text: str) -> str:
     text = value[1] if value else text.removeprefix("raised exception ")
     raised = re.fullmatch(rf"{name}\((.*)\)", text)
     argument = raised[1] if raised else text
+    if listed := _ONE_CONSTANT.fullmatch(argument):
+        argument = listed[1]
     return argument if name == "KeyError" else _argument(argument)

@@ -53,7 +53,7 @@ def violated(text: str) -> str:
     clauses += [f"{MUST_EQUAL}{_dim(item['one'])} equals {_dim(item['other'])}" for item in _EQUAL.finditer(text)]
     if not clauses and (heading := _VIOLATED_ALONE.fullmatch(text)):
         return f"{enumerated([_dim(name) for name in heading[1].split(', ')])} cannot be dynamic in the way it is marked or declared"
-    return "; ".join(clauses)
+    return "; ".join(dict.fromkeys(clauses))
 
 
 def _narrower(found: re.Match[str], guards: Iterable[str]) -> str:
@@ -71,7 +71,10 @@ def _narrower(found: re.Match[str], guards: Iterable[str]) -> str:
         return f"{what}{apart}: {_without(size, _bounds(' and '.join(bounds), {name, source}) or (None, None))}"
     allowed = _bounds(found["guard"], {name, source})
     if allowed is None and marked is not None and source:
-        return f"{_dim(found['named'])} is {_how(found['named'])} as dynamic{REQUIRES}{found['guard'].strip()}"
+        required = list(dict.fromkeys(guard.strip() for guard in guards if _is_required(guard, {name, source})))
+        if found["guard"].strip() != required[0]:
+            return ""
+        return f"{_dim(found['named'])} is {_how(found['named'])} as dynamic{REQUIRES}{enumerated(required)}"
     if marked is None or allowed is None:
         return ""
     wanted = [f"{limit}={known}" for limit, known, before in zip(("min", "max"), allowed, marked, strict=True) if known != before]
@@ -85,6 +88,12 @@ def _narrower(found: re.Match[str], guards: Iterable[str]) -> str:
     how = _how(found["named"])
     what = f"{_dim(found['named'])} is {how} {f'with {given}' if given else 'as dynamic'}"
     return f"{what}, but the code only allows {only}: set {', '.join(wanted)}"
+
+
+def _is_required(guard: str, names: Collection[str]) -> bool:
+    """Whether a guard on a size is anything else than a range or a size that is excluded."""
+    excluded = _EXCLUDED.fullmatch(guard.strip())
+    return _bounds(guard, names) is None and not (excluded and excluded["name"] in names)
 
 
 def _without(size: int, marked: tuple[int | None, int | None]) -> str:

@@ -170,6 +170,21 @@ def test_an_exception_of_the_users_code_has_its_own_name(line: str, kind: str, m
     assert raised.is_observed == ("Observed" in line and kind != "ObservedException")
 
 
+@pytest.mark.parametrize(
+    ("context", "title"),
+    [
+        ("raised exception ValueError('too long')", "Observed exception: ValueError: too long"),
+        ("raised exception ValueError([ConstantVariable(str: 'too long')])", "Observed exception: ValueError: too long"),
+        ("raised exception KeyError('k')", "Observed exception: KeyError: 'k'"),
+        ("raised exception StopIteration()", "Observed exception: StopIteration"),
+        ("raised exception from f(x)", "Observed exception"),
+    ],
+)
+def test_an_exception_that_no_code_handles_is_named_by_its_context(context: str, title: str) -> None:
+    text = f"Observed exception\n  Explanation: Dynamo found no exception handler.\n\n  Developer debug context: {context}\n"
+    assert compiler_message(text).title == title
+
+
 def test_the_error_of_an_operation_on_fake_tensors_comes_before_its_arguments() -> None:
     operation = "call_function <built-in function matmul>(*(FakeTensor(..., size=(3, 4)), 1), **{})"
     text = "RuntimeError when making fake tensor call\n  Explanation: Dynamo failed to run FX node with fake tensors: "
@@ -304,6 +319,17 @@ def test_conditions_of_several_dims_are_kept_apart() -> None:
         "dim 1 of y is declared as dynamic, but the code only allows 8 or more: set min=8",
         "the code requires that dim 1 of y equals dim 2 of x",
     ]
+
+
+def test_conditions_on_one_dim_are_one_sentence() -> None:
+    text = "".join(
+        f"  - Not all values of n = {X} in the specified range n <= 64 satisfy the generated guard {guard}.\n"
+        for guard in (f"{X} % 8 == 0", f"{X} <= 32", f"{X} % 3 == 1", f"{X} % 8 == 0")
+    )
+    assert compiler_message(f"Constraints violated (n)!\n{text}").title == (
+        "dim 0 of x is declared as dynamic, but the code only accepts sizes with "
+        f"{X} % 8 == 0 and {X} % 3 == 1; dim 0 of x is declared with max=64, but the code only allows 2 to 32: set max=32"
+    )
 
 
 def test_many_conditions_are_read_in_linear_time() -> None:
