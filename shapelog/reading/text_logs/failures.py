@@ -23,7 +23,8 @@ _RAISED = re.compile(
     r"(?:: (?P<message>[^\n]*)"
     r"|:?[ \t]*\n[ \t]*(?P<below>\d[^\n]* not in range [^\n]*)"
     rf"|:\n[ \t]*(?P<wrapped>(?!{USER_STACK}|Set TORCH|You can suppress|File \")\S[^\n]*)|:?(?=\n|$))"
-    rf"|(?<!except )(?P<quoted>{QUALIFIED}|(?<![\w.]){OF_DYNAMO_ALONE})(?:'>)?(?:: | (?:> )?(?=\w{{0,40}}Error: ))(?P<words>\S[^\n]*)"
+    rf"|(?<!except )(?P<quoted>{QUALIFIED}|(?<![\w.]){OF_DYNAMO_ALONE})(?:'>)?"
+    r"(?:: |(?<='>) (?=[A-Z]\w+ )| (?:> )?(?=\w{0,40}Error: ))(?P<words>\S[^\n]*)"
     r"|(?<![\w.])(?P<unsupported>Unsupported): (?P<what>[^\n]{0,200}(?:Variable\b|\bcall_\w)[^\n]*)"
     # a field of a report, such as ``Exception Type:``, and the one below it that has the message
     rf"|(?<=[:* ])(?P<field>{QUALIFIED})\W{{0,8}}(?:\n[^\n:]{{0,60}}\b[Mm]essage\W{{1,8}}(?P<in_field>[^\n]*)|(?=\n|$))"
@@ -48,6 +49,7 @@ _OF_DYNAMO = re.compile(
     r"\w+Variable\b|\bcall_(?:function|method|module)\b|^from user code:|TORCH_LOGS|TORCHDYNAMO|torch[/\\](?:_dynamo|_?export)\b", re.M
 )
 _EXPLANATION = re.compile(r"^(?P<message>(?:\S[^\n]*\n)?[ \t]*Explanation: .*?)^\s*from user code:", re.M | re.S)
+_MARGIN = re.compile(r"^[ \t]*(?=  Explanation: )", re.M)
 # What PyTorch logs with a stack where it goes on (``symbolic_shapes.py``).
 _ASSUMED = re.compile(r"\bdue to data dependency, it was assumed to be ")
 NOT_CONVERTED = re.compile(  # before 2.0, there is no "line"
@@ -276,7 +278,7 @@ def failure(lines: Iterable[str], is_logged: bool = False) -> FailureText | None
     text = "\n".join(lines)
     raised = [found for found in raised_in(text) if found.type not in _OF_ANY_PROGRAM or _OF_DYNAMO.search(text)]
     if not raised and (explained := _EXPLANATION.search(text)):  # from Explanation on, the message of an exception
-        return FailureText("Unsupported", with_whole_operation(explained["message"].rstrip()), _compiled_code(text), text)
+        return FailureText("Unsupported", with_whole_operation(_without_margin(explained["message"]).rstrip()), _compiled_code(text), text)
     if not raised:
         return _nameless_failure(text, is_logged)
     last = raised[-1]
@@ -339,6 +341,12 @@ def _without_indent(text: str, raised: _Raised) -> str:
     return message if not before or before.strip() else re.sub(rf"\n[ \t]{{1,{len(before)}}}", "\n", message)
 
 
+def _without_margin(message: str) -> str:
+    """The parts of a message without what a program indents all of them by, below a line of its own."""
+    margin = _MARGIN.search(message)
+    return re.sub(rf"^[ \t]{{1,{len(margin[0])}}}", "", message, flags=re.M) if margin and margin[0] else message
+
+
 def _without_closing(message: str) -> str:
     """A message of one line without the mark that ends a quotation of more than that line."""
     return message[:-1] if message.endswith('"') and message.count('"') % 2 and "\n" not in message else message
@@ -399,12 +407,24 @@ def _violation(text: str) -> str:
     """What is violated, and what PyTorch suggests, of an exception whose class is not there; "" for any other text."""
     if violated := _VIOLATED.search(text):
         conditions = violated["all"].strip()
-    elif alone := _VIOLATED_ALONE.search(text):
-        conditions = _as_violation(alone)
+    elif alone := _listed_conditions(text):
+        conditions = "\n".join(("Constraints violated!", *alone))
     else:
         return ""
     fixes = _SUGGESTED.search(text)
     return f"{conditions}\n{fixes[0].strip()}\n" if fixes else conditions
+
+
+def _listed_conditions(text: str) -> list[str]:
+    """The first condition that is violated, and those right below it, where their heading is not there."""
+    listed: list[str] = []
+    end = 0
+    for found in _VIOLATED_ALONE.finditer(text):
+        if listed and text[end : found.start()].strip(" \t\n-"):
+            break
+        listed.append(f"- {' '.join(found[0].split())}")
+        end = found.end()
+    return listed
 
 
 def _as_violation(condition: re.Match[str]) -> str:

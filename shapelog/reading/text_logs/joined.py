@@ -15,7 +15,7 @@ _BREAK = re.compile(r"(?P<heading>\bGraph [Bb]reak(?: \([^()\n]*\))? in user cod
 _FIELD = re.compile(r"\s+(?=(?:Explanation|Hint|Developer debug context): |For more details about this graph break, please visit: )")
 _FIELDS = re.compile(
     r"\S {1,9}(?:Explanation: .{0,4000} (?:Hint|Developer debug context): "
-    rf"|Hint: .{{0,4000}}(?:Developer debug context: |{USER_STACK}))"
+    rf"|Hint: .{{0,4000}}(?:Developer debug context: |{USER_STACK})|Developer debug context: .{{0,4000}}{USER_STACK})"
 )
 # An operation that failed on fake tensors, with its arguments, up to where the error follows.
 _OPERATION = re.compile(
@@ -57,7 +57,7 @@ def joined_parts(line: str) -> list[str]:
     heading = next((known for known in (_BREAK_STACK, _CONDITION_STACK) if known in lines[-1]), USER_STACK)
     before, below = _with_stack(lines.pop(), heading)
     if found or _FIELDS.search(line):
-        first, *fields = _FIELD.split(before)
+        first, *fields = _FIELD.split(before if below else before.partition(f" {USER_STACK}")[0])
         lines += [first, *("\n" * part.startswith("For more") + f"  {part}" for part in fields)]
     else:
         lines.append(before)

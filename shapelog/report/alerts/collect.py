@@ -510,11 +510,12 @@ def line_of_user(item: GraphBreak, frame: Frame) -> StackFrame | None:
 
 
 def _stopped_at(line: StackFrame) -> str:
-    """The line of a library on which Dynamo stopped; the place of the alert is that of the call."""
+    """The line of a library on which Dynamo or Inductor stopped; the place of the alert is that of the call."""
     file = file_name(line.file) if line.file.startswith("<") else "/".join(line.file.rsplit("/", 2)[-2:])
     place = f"{file}:{line.line}"
     code = shorten(line.code.strip(), _LONGEST_CODE)
-    return f"Dynamo stopped at {place}{f': {code}' if code else ''}"
+    compiler = "Inductor" if "_inductor/" in line.file.replace("\\", "/") else "Dynamo"
+    return f"{compiler} stopped at {place}{f': {code}' if code else ''}"
 
 
 def _notes(recompiles: Sequence[Recompile], fact: str) -> Iterator[str]:

@@ -85,6 +85,9 @@ _PLAIN_AUTOGRAD = (
     "this operator does not take symbolic sizes: run this backward pass without compiled autograd, or with sizes that stay the same"
 )
 _LEAVE_OUT = "rewrite it, or wrap it in a function with torch.compiler.disable"
+# A break that somebody wants there; the hint that goes with it is not in a text that is cut off.
+_LEFT_OUT_ON_PURPOSE = re.compile(r"Skip (?:calling|inlining) `torch\.compiler\.disable\(\)`d function")
+_ALLOW_BREAK = "compile without fullgraph=True, or remove torch.compiler.disable from the function that is called"
 _LEAVE_OUT_LOOP = "rewrite it, or wrap the whole loop around it in a function with torch.compiler.disable"
 _OTHER_BACKEND = (
     'this is an error in the compiler: update PyTorch, compile this code with backend="{}", or wrap it in torch.compiler.disable'
@@ -265,6 +268,8 @@ def _about_exceptions(compile: Compile) -> str:
 def _by_stage(compile: Compile, message: CompilerMessage) -> str:
     """Where nothing more is known: what avoids an error of this part of the compiler, "" for what the rule recommends."""
     found = stage(compile)
+    if _LEFT_OUT_ON_PURPOSE.match(message.title):
+        return _ALLOW_BREAK
     if found.startswith("Dynamo (tracing"):
         return _LEAVE_OUT_LOOP if message.is_in_loop else _LEAVE_OUT
     if _WITHOUT_SYMBOLS.search(f"{message.title} {message.explanation}"):

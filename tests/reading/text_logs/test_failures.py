@@ -469,6 +469,60 @@ def test_the_name_of_a_logger_is_no_exception(tmp_path: Path) -> None:
     assert [item.rule.code for item in report.findings if item.rule.code in (*FAILED, "SL401")] == ["SL401"]
 
 
+def test_the_parts_of_a_message_are_read_that_a_program_indents_below_its_own_line(tmp_path: Path) -> None:
+    lines = (
+        "  Explanation: Dynamo can only handle functions defined in python",
+        "  Hint: Move usage of this function out of `torch.compile` region",
+        "",
+        "from user code:",
+        '   File "/srv/a.py", line 5, in f',
+        "    g(x)",
+    )
+    below = "".join(f"{' ' * 20}{line}".rstrip() + "\n" for line in lines)
+    (found,) = failures(f"10:03:49 ERROR step={{'width': 64}} can't handle functions not implemented in python\n{below}", tmp_path)
+    assert found.message is not None
+    assert found.message.title == "Dynamo can only handle functions defined in python"
+    assert found.message.hints == ("Move usage of this function out of `torch.compile` region",)
+    assert str(found.place) == "/srv/a.py:5"
+
+
+def test_a_function_that_is_kept_from_compiling_on_purpose_is_not_to_be_kept_from_it_again(tmp_path: Path) -> None:
+    (found,) = failures("torch._dynamo.exc.Unsupported: Skip calling `torch.compiler.disable()`d function\n", tmp_path)
+    assert found.remedy == "compile without fullgraph=True, or remove torch.compiler.disable from the function that is called"
+
+
+def test_all_conditions_below_a_heading_that_is_cut_off_count(tmp_path: Path) -> None:
+    line = "  - Not all values of {0} = L['x'].size()[{1}] in the specified range satisfy the generated guard L['x'].size()[{1}] <= {2}.\n"
+    text = line.format("n", 0, 16) + line.format("m", 1, 32)
+    found, _ = failures(f"{text}Suggested fixes:\n  n = Dim('n', max=16)\n\nLater:\n\n{line.format('k', 2, 64)}", tmp_path)
+    assert ("dim 0 of x" in found.sentence, "dim 1 of x" in found.sentence, "dim 2" in found.sentence) == (True, True, False)
+
+
+def test_a_printed_class_and_message_are_an_exception(tmp_path: Path) -> None:
+    """As ``print(type(error), error)`` has them."""
+    (found,) = failures("<class 'torch._dynamo.exc.Unsupported'> Observed exception\n  Explanation: no handler.\n", tmp_path)
+    assert found.message is not None
+    assert (found.message.title, found.message.explanation) == ("Observed exception", "no handler.")
+
+
+def test_the_context_of_a_joined_message_ends_at_the_stack(tmp_path: Path) -> None:
+    text = "torch._dynamo.exc.Unsupported: Observed exception Developer debug context: raised exception ValueError('odd') from user code: "
+    (found,) = failures(f'{text}File ".../model.p...\n', tmp_path)
+    assert found.message is not None
+    assert found.message.title == "Observed exception: ValueError: odd"
+
+
+def test_a_line_of_inductor_is_not_one_of_dynamo(tmp_path: Path) -> None:
+    text = "E1213 17:31:51.629000 37 torch/fx/experimental/recording.py:299] [0/0] "
+    lines = (
+        "torch.fx.experimental.symbolic_shapes.GuardOnDataDependentSymNode: Could not guard on data-dependent expression Eq(u0, 1)",
+        "",
+        "Caused by: (_inductor/lowering.py:1014 in squeeze)",
+    )
+    (alert,) = collect_alerts(report_of("".join(f"{text}{line}\n" for line in lines), tmp_path), Repository()).alerts
+    assert "Inductor stopped at _inductor/lowering.py:1014" in alert.notes
+
+
 def test_the_parts_of_a_message_that_is_indented_as_a_whole_are_read(tmp_path: Path) -> None:
     lines = (
         "torch._dynamo.exc.Unsupported: can't handle functions not implemented in python",

@@ -27,6 +27,7 @@ _WORDS = (
     " raised:",
     " InductorError: ",
     "nsupported: ",
+    "  Explanation: ",
     "data-dependent exp",
     "uard failed on the same frame",
     "nput data pointer changed",
