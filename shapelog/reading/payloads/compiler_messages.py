@@ -146,7 +146,7 @@ _CPP_STACK = re.compile(r"\s+Exception raised from \S+ at \S+ \(most recent call
 _FAILED_OPERATION = re.compile(r"Failed running call_\w+ (?:<(?:built-in )?[a-z]+ ([\w.]+)[^>]*>|([\w.]+))\(.*\):")
 # The same where somebody joined these lines.
 _FAILED_ON_ONE_LINE = re.compile(_FAILED_OPERATION.pattern.replace(r"\(.*\):", r"\(\*\(.*\), \*\*\{[^{}]*\}\):") + r"\s+(\S.*)")
-_CALLED = re.compile(r"call_\w+ (?:<(?:built-in )?[a-z]+ ([\w.]+)[^>]*>|([\w.]+))\(")
+_CALLED = re.compile(r"call_\w+ (?:<(?:(?:built-in )?[a-z]+|Wrapped \w+ <original) ([\w.]+)[^>]*>>?|([\w.]+))\(")
 # The same since torch 2.7, from 2.9 on as an explanation.
 _FAILED_ON_FAKE_TENSORS = re.compile(r"Dynamo failed to run FX node with fake tensors: (?:(call_\w+ .*): |\.\.\. )got (\w+)\((.*)\)", re.S)
 _BELOW_FAKE_TENSORS = re.compile(r"Dynamo failed to run FX node with fake tensors:")
@@ -384,6 +384,8 @@ def _argument(text: str) -> str:
             value = ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return text
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
     return " ".join(_CPP_STACK.sub("", value).split()) if isinstance(value, str) else text
 
 
@@ -423,7 +425,7 @@ def _title(lines: list[str]) -> str:
         return f"{operation[1] or operation[2]} failed: {_asked(error[0])}"
     on_fake_tensors = _FAILED_ON_FAKE_TENSORS.fullmatch(lines[0])
     called = _CALLED.match(on_fake_tensors[1] or "") if on_fake_tensors else None
-    if on_fake_tensors and (called or not on_fake_tensors[1]):
+    if on_fake_tensors:
         what = f"{called[1] or called[2]} failed: " if called else ""
         return f"{what}{on_fake_tensors[2]}: {_argument(on_fake_tensors[3])}"
     if _BELOW_FAKE_TENSORS.fullmatch(lines[0]) and len(lines) > 1:  # what Dynamo was doing is the stage
@@ -596,6 +598,16 @@ def _exception(text: str) -> RaisedException | None:
     name = f"{observed[1]}Error" if observed else kind.rsplit(".", 1)[-1]
     message = _observed_message(name, message.strip()) if observed else message.strip()
     return RaisedException(name, message, tuple(stack_lines(lines)), bool(observed))
+
+
+def observed_exception(kind: str, message: str) -> str:
+    """``KeyError: 'k'`` for an exception of the user's code by the class that Dynamo gives it; the message alone for any other class."""
+    observed = _OBSERVED.match(kind)
+    first, end, rest = message.partition("\n")
+    if not observed:
+        return message
+    name = f"{observed[1]}Error"
+    return ": ".join(filter(None, (name, _observed_message(name, first.strip())))) + end + rest
 
 
 def _observed_message(name: str, text: str) -> str:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION, compiler_message, exception_chain, user_stack
+from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION, compiler_message, exception_chain, observed_exception, user_stack
 from shapelog.reading.payloads.source_names import is_library, is_torch
 from shapelog.reading.text_logs.exception_names import ANY_OF_MODULES, NAMES, OF_DYNAMO_ALONE, QUALIFIED, is_cut_name
 from shapelog.reading.text_logs.joined import end_of_parentheses, joined_parts, with_whole_operation
@@ -287,6 +287,7 @@ def failure(lines: Iterable[str], is_logged: bool = False) -> FailureText | None
     if message.endswith("raised:") or (not message and _IPYTHON.match(text, last.start + len(last.type))):
         message = f"{message} {LOST_EXCEPTION}".strip()
     kind = last.type.rpartition(".")[2]
+    message = observed_exception(kind, message)
     if last.begin == len(text) and not message and is_cut_name(kind):
         kind, message, text = _ANY_TYPE, LOST_EXCEPTION, text[: last.start]
     if named := NOT_CONVERTED.search(text):

@@ -176,6 +176,7 @@ def test_an_exception_of_the_users_code_has_its_own_name(line: str, kind: str, m
         ("raised exception ValueError('too long')", "Observed exception: ValueError: too long"),
         ("raised exception ValueError([ConstantVariable(str: 'too long')])", "Observed exception: ValueError: too long"),
         ("raised exception KeyError('k')", "Observed exception: KeyError: 'k'"),
+        ("raised exception AttributeError([\"no attribute 'w'\"])", "Observed exception: AttributeError: no attribute 'w'"),
         ("raised exception StopIteration()", "Observed exception: StopIteration"),
         ("raised exception from f(x)", "Observed exception"),
     ],

@@ -512,6 +512,18 @@ def test_the_context_of_a_joined_message_ends_at_the_stack(tmp_path: Path) -> No
     assert found.message.title == "Observed exception: ValueError: odd"
 
 
+def test_an_exception_of_the_users_code_is_named_as_the_code_raises_it(tmp_path: Path) -> None:
+    (found,) = failures("torch._dynamo.exc.ObservedAttributeError: 'Net' object has no attribute 'w'\n\nSo it fails.\n", tmp_path)
+    assert found.sentence.endswith(": AttributeError: 'Net' object has no attribute 'w'")
+
+
+def test_an_operation_on_fake_tensors_is_named_that_a_function_wraps(tmp_path: Path) -> None:
+    call = "call_function <Wrapped method <original pow>>(*(FakeTensor(..., size=(1,)), 2), **{})"
+    text = f"torch._dynamo.exc.TorchRuntimeError: Dynamo failed to run FX node with fake tensors: {call}: got AttributeError('no pow')\n"
+    (found,) = failures(text, tmp_path)
+    assert found.sentence.endswith(": pow failed: AttributeError: no pow")
+
+
 def test_a_line_of_inductor_is_not_one_of_dynamo(tmp_path: Path) -> None:
     text = "E1213 17:31:51.629000 37 torch/fx/experimental/recording.py:299] [0/0] "
     lines = (
