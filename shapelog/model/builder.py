@@ -319,6 +319,8 @@ class Builder:
             compile.metrics, compile.metrics_offset = metrics, record.offset
             if metrics.fail_type == RECOMPILE_FORBIDDEN and not compile.reasons:
                 compile.reasons.extend(map(self._reason, recompile_reasons.of_error(metrics.fail_reason)))
+            elif metrics.recompile_reason not in ("", recompile_reasons.NO_REASON) and not compile.reasons:  # their record is missing
+                compile.reasons.append(self._reason(metrics.recompile_reason))
 
     def _event(self, compile: CompileBuilder, body: Any, record: Record, process: ProcessState) -> None:
         span = record.payload

@@ -161,7 +161,7 @@ class Trace:
 
     @property
     def is_text(self) -> bool:
-        """Whether all of it comes from text logs, so that no time was measured."""
+        """Whether all of it comes from text logs, which have times only where they have metrics."""
         return bool(self.readers) and all(reader.trace.log is not None for reader in self.readers)
 
     @property

@@ -341,6 +341,7 @@ class Metrics(NamedTuple):
     code_line: int = 0
     compile_id: str = ""
     torch_version: str = ""
+    recompile_reason: str = ""
     triton_kernels: int = 0
     cudagraph_skip_reason: str = ""
     cache_lookups: tuple[CacheLookups, ...] = ()
@@ -447,6 +448,7 @@ _TEXTS = (
     ("code_file", "co_filename"),
     ("compile_id", "compile_id"),
     ("torch_version", "pytorch_version"),
+    ("recompile_reason", "recompile_reason"),
     ("cudagraph_skip_reason", "cudagraph_skip_reason"),
     ("remote_backend", "inductor_fx_remote_cache_backend_type"),
 )

@@ -190,9 +190,14 @@ class _Reasons(NamedTuple):
 
 
 def _reasons_of(trace: Trace) -> _Reasons:
-    """From torch 2.6 on a recompile without reasons had no entry to check; but a damaged trace may have lost them."""
+    """From torch 2.6 on a recompile without reasons had no entry to check.
+
+    But a damaged trace may have lost them, and a text log has none but those at the recompile limit, unless they were asked for.
+    """
+    with_reasons = {compile.outcome for compile in trace.compiles if compile.has_reasons_record}
     is_whole = not any(problem.severity == DATA_LOSS for problem in trace.problems)
-    return _Reasons(any(compile.has_reasons_record for compile in trace.compiles), trace.version.at_least(6) and is_whole)
+    are_logged = Outcome.COMPILED in with_reasons or not trace.is_text
+    return _Reasons(bool(with_reasons), trace.version.at_least(6) and is_whole and are_logged)
 
 
 def _trained_functions(trace: Trace) -> frozenset[Function]:
@@ -404,7 +409,7 @@ def _what_is_missing(compile: Compile, has_reasons: bool) -> str:
         return "the trace has neither a recompile reason nor guards for it"
     if not has_reasons:
         return (
-            "this torch version records no recompile reasons, and every guard in the trace holds: something that is not recorded changed "
+            "no recompile reasons are recorded, and every guard in the trace holds: something that is not recorded changed "
             "(grad mode or other global state, the backend, an object's identity), or this is a different compiled object"
         )
     if not compile.has_reasons_record:

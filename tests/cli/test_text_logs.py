@@ -65,7 +65,7 @@ def test_a_pasted_log_gets_an_answer_from_each_command(command: str, path: Path)
 
 def test_a_text_log_has_no_times_for_a_trace_viewer(run: Path) -> None:
     text = refusal("report", str(run), "-f", "chrome-trace", "-o", str(run.with_name("out.trace.json")))
-    assert text == "shapelog: run.txt: nothing to draw in a trace viewer: text logs record no times\n"
+    assert text == "shapelog: run.txt: nothing to draw in a trace viewer: this text log has no times\n"
     assert not run.with_name("out.trace.json").exists()
 
 

@@ -32,6 +32,7 @@ from shapelog.model.compile import Outcome
 from shapelog.model.trace import Trace
 from shapelog.reading.inputs import Selection
 from shapelog.reading.payloads.properties import size
+from shapelog.reading.payloads.recompile_reasons import NO_REASON
 from shapelog.reading.payloads.source_names import Source
 from shapelog.reading.records import StackFrame
 from shapelog.reading.trace_files import TraceFile
@@ -623,3 +624,10 @@ def test_the_last_records_of_a_compile_may_lack_the_id_of_its_frame_within_a_cap
     assert lost != ends
     trace = make.load(make.trace(whole[: whole.rindex(make.metrics("!1/12/0"))], lost))
     assert [(str(compile.id), compile.outcome) for frame in trace.frames for compile in frame.compiles] == [("!1/12/0", Outcome.COMPILED)]
+
+
+@pytest.mark.parametrize(("text", "found"), [("0/0: tensor 'x' rank mismatch. expected 1, actual 2", ["0/0"]), (NO_REASON, []), (None, [])])
+def test_the_reason_in_the_metrics_counts_where_the_record_of_all_reasons_is_missing(text: str | None, found: list[str]) -> None:
+    first, second = (make.dynamo_start(id=id) + make.metrics(id, recompile_reason=reason) for id, reason in (("0/0", None), ("0/1", text)))
+    compile = make.only(make.load(make.trace(first, second)), "0/1")
+    assert [reason.entry for reason in compile.reasons] == found

@@ -60,6 +60,8 @@ def split(payload: str) -> list[str]:
     return [payload] if payload.strip() else []
 
 
+# What PyTorch writes where it has found none.
+NO_REASON = "Unable to find recompilation reasons"
 _CAPTURE = re.compile(r"^(?:!\d+: )?(?:Cache miss due to )?")
 
 

@@ -15,6 +15,7 @@ _ARTIFACTS = {
     "aot_graphs": "AOTAutograd's graphs",
     "dynamic": "shape symbols",
     "graph_breaks": "graph breaks",
+    "metrics": "compilation metrics",
     "code state": "PGO state",
     "compiled_autograd": "compiled autograd messages",
     "cudagraphs": "messages about CUDA graphs",
@@ -85,12 +86,14 @@ class LogContents:
         held = [words + self._counted(name) for name, words in _ARTIFACTS.items() if self.messages[name]]
         held += ["recompile limit hits"] if self.limits else []
         held += ["exceptions"] if self.failures else []
-        unknown = ["times", *(_ARTIFACTS[name] for name in ("recompiles", "guards", "graph_code") if not self.messages[name])]
-        if self.messages["aot_graphs"] and not self.messages["graph_code"]:
-            unknown[-1] = "Dynamo's graphs"
-        if self.limits and not self.messages["recompiles"]:
-            unknown[1] = "reasons of earlier recompilations"
-        return f"This log has {enumerated(held or ['compiler messages'])}, but no {enumerated(unknown, 'or')}."
+        missing = {name: _ARTIFACTS[name] for name in ("recompiles", "guards", "graph_code") if not self.messages[name]}
+        if "graph_code" in missing and self.messages["aot_graphs"]:
+            missing["graph_code"] = "Dynamo's graphs"
+        if "recompiles" in missing and self.limits:
+            missing["recompiles"] = "reasons of earlier recompilations"
+        unknown = [*(() if self.messages["metrics"] else ("times",)), *missing.values()]
+        lacks = f", but no {enumerated(unknown, 'or')}" if unknown else ""
+        return f"This log has {enumerated(held or ['compiler messages'])}{lacks}."
 
     @property
     def how_to_record(self) -> str:

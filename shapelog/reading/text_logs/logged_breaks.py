@@ -71,7 +71,11 @@ class LoggedBreaks:
             text = f"Graph break in user code at {item.place.file}:{item.place.line}\nGraph Break Reason: {item.reason}\n"
             text += f'User code traceback:\n  File "{item.place.file}", line {item.place.line}, in {item.place.name}\n'
             text += f"    {item.place.code}\n" if item.place.code else ""
-            self._take_one(head, text.split("\n"))
+            if head.compile:  # "COMPILING GRAPH due to", in which Dynamo has the break once more
+                compile, title = self._compiles.compile_of(head, ""), item.reason.partition("\n")[0]
+                self._hold(_Held(head=head, text=text, code=_innermost(text), compile=compile, line=self._compiles.line, words=title))
+            else:
+                self._take_one(head, text.split("\n"))
 
     def take_profile(self, head: Head, lines: list[str]) -> None:
         """Those in the report of ``torch._dynamo.utils.CompileProfiler``."""

@@ -9,10 +9,12 @@ import orjson
 
 from shapelog.reading.payloads.guard_expressions import parse
 from shapelog.reading.payloads.recompile_reasons import split_entry
+from shapelog.reading.records import StackFrame
 from shapelog.reading.text_logs.contents import LogContents
 from shapelog.reading.text_logs.failures import FailureText
 from shapelog.reading.text_logs.lines.log_lines import Head
 from shapelog.reading.text_logs.messages import AddedText, LoggedCode, LoggedLine, PinnedText
+from shapelog.reading.text_logs.printed_metrics import code_of, refused_at_limit
 from shapelog.reading.text_logs.transcript import Transcript
 
 _ID = re.compile(r"(?:!(?P<autograd>\d{1,18}))?/?(?:(?P<frame>\d{1,18})/(?P<compile>\d{1,18}))?(?:_(?P<attempt>\d{1,18}))?")
@@ -50,6 +52,7 @@ class LoggedCompile:
     limit: str | None = None
     limit_value: str = ""
     failure: FailureText | None = None
+    printed: dict[str, Any] = field(default_factory=dict)
     values: dict[str, str] = field(default_factory=dict)
     tensors: dict[str, dict[tuple[str, int], str]] = field(default_factory=dict)
     sources: dict[str, list[str]] = field(default_factory=dict)
@@ -80,7 +83,7 @@ class LoggedCompile:
         self.sources.clear()
         self.pinned.clear()
         self.waiting_pins.clear()
-        self.has_graph = False
+        self.has_env = self.has_graph = False
 
     @property
     def has_symbols_alone(self) -> bool:
@@ -88,8 +91,13 @@ class LoggedCompile:
         return not (self.is_over or self.has_graph or self.code.name or has_message)
 
     @property
+    def has_ended(self) -> bool:
+        """Whether its metrics show that it did not fail; the exception of one that did may follow."""
+        return bool(self.printed) and not self.printed.get("fail_type")
+
+    @property
     def is_over(self) -> bool:
-        return self.has_guards or self.limit is not None or self.failure is not None
+        return self.has_guards or self.limit is not None or self.failure is not None or self.has_ended
 
 
 class LoggedCompiles:
@@ -145,7 +153,7 @@ class LoggedCompiles:
     def compile_of(self, head: Head, begins: str, code: LoggedCode = UNKNOWN, names_entries: bool = True) -> LoggedCompile | None:
         """The compile that a message belongs to; None where its head names none and none is in progress.
 
-        ``begins`` is what the message begins ("start", "reasons", "env", "graph", "guards", "limit" or ""): where the compile of that id
+        ``begins`` is what the message begins ("start", "reasons", "env", "graph", "guards", "metrics", "limit" or ""): where the compile
         has that already, its id came again. ``names_entries`` is False for the reasons of a recompile that are not in the log.
         """
         found = _ID.fullmatch(head.compile) if head.compile else None
@@ -229,7 +237,7 @@ class LoggedCompiles:
     def _new(self, ids: dict[str, int] | None, head: Head, key: tuple[int, str] | None) -> LoggedCompile:
         process = self._process(head)
         latest = self._latest.get(process)
-        if latest is not None and latest.limit is not None:  # its metrics come before those of the next
+        if latest is not None and (latest.limit is not None or latest.printed):  # its metrics come before those of the next
             self._close(latest)
         compile = LoggedCompile(ids, process, head.time, self.line, begins_run=self._is_new_run)
         self._is_new_run = False
@@ -328,11 +336,16 @@ class LoggedCompiles:
             line=line or self.line,
         )
 
-    def start(self, compile: LoggedCompile) -> None:
-        """Write that a compile began, which comes before all else but its reasons. One that hit the limit never begins."""
+    def start(self, compile: LoggedCompile, callers: Iterable[StackFrame] = ()) -> None:
+        """Write that a compile began, which comes before all else but its reasons. One that hit the limit never begins.
+
+        ``callers`` are the lines of the call, the outermost first.
+        """
         if not compile.started:
             compile.started = True
-            stack = [{"filename": compile.code.file, "line": compile.code.line, "name": compile.code.name}] if compile.code.name else []
+            code = compile.code
+            stack = [{"filename": frame.file, "line": frame.line, "name": frame.name, "loc": frame.code} for frame in callers]
+            stack += [{"filename": code.file, "line": code.line, "name": code.name}] if code.name else []
             self.write(compile, {"dynamo_start": {"stack": stack}})
 
     def _close(self, compile: LoggedCompile, is_end: bool = False) -> None:
@@ -373,7 +386,7 @@ class LoggedCompiles:
                 metrics["has_guarded_code"] = False
             elif compile.reasons:
                 metrics["has_guarded_code"] = True
-        self.write(compile, {"compilation_metrics": metrics})
+        self.write(compile, {"compilation_metrics": {**metrics, **compile.printed}})
 
     def _failure_metrics(self, compile: LoggedCompile, failure: FailureText) -> dict[str, Any]:
         """The metrics of a compile that failed; its text is a record of its own."""
@@ -412,6 +425,30 @@ class LoggedCompiles:
             listed = _entries_named(listed, compile)
         self.write(compile, {"artifact": {"name": "recompile_reasons", "encoding": "json"}}, orjson.dumps(listed).decode())
 
+    def take_metrics(self, head: Head, fields: dict[str, Any]) -> bool:
+        """The metrics of a compile, which PyTorch prints at its end, and again for its backward pass. False where they name no compile."""
+        named = str(fields.get("compile_id") or "")
+        if named and named != head.compile.partition("_")[0]:
+            head = head._replace(compile=named)
+        if not _ID.fullmatch(head.compile) or not head.compile:
+            return False
+        code = code_of(fields)
+        known = self.known(head)
+        if known is not None and known.printed and fields.get("is_forward") is False:
+            self._close(known)
+            self.write(known, {"compilation_metrics": fields})
+            return True
+        compile = self.compile_of(head, "metrics", code)
+        if compile is None:
+            return False
+        self.name(compile, code)
+        compile.printed = fields
+        if compile.limit is None and compile.failure is None:
+            compile.limit = refused_at_limit(fields) or None
+        if compile.has_ended:
+            self._close(compile)
+        return True
+
     def write_pins(self, compile: LoggedCompile, guard: AddedText | None) -> None:
         """Symbols that became a number, with the line of the guard that did it; at the end, those that no guard names have no line."""
         pins = [pin for pin in compile.waiting_pins if guard is None or guard.names(pin.symbol)]
@@ -443,7 +480,7 @@ def _is_another(known: LoggedCode, code: LoggedCode) -> bool:
 
 def _comes_again(compile: LoggedCompile, begins: str, attempt: int) -> bool:
     """Whether a message belongs to another compile of the same id, made after ids started again."""
-    if attempt < compile.attempt and begins != "limit":
+    if (attempt < compile.attempt and begins != "limit") or (compile.printed and begins not in ("", "limit")):
         return True
     is_restart = attempt > compile.attempt
     if begins == "reasons":

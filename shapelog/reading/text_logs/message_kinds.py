@@ -20,6 +20,7 @@ class MessageKind(Enum):
     BREAK = "a graph break"
     LIMIT = "the warning at the recompile limit"
     FAILURE = "a traceback"
+    METRICS = "the metrics of compiles"
     STATE = "a state of profile-guided optimization"
     BARE_REASON = "a recompile reason alone"
     EXPLANATION = "the output of torch._dynamo.explain"
@@ -28,6 +29,7 @@ class MessageKind(Enum):
     CAPTURE = "a backward pass that compiled autograd captures again"
     SYMBOLS = "symbolic sizes"
     START = "the beginning of a compile"
+    START_AND_STACK = "the beginning of a compile and the stack of the call"
     OTHER = "anything else"
 
 
@@ -51,6 +53,7 @@ _SYMBOLIC_WORDS = (
     "create_env",
     "runtime_assert ",
 )
+_STARTS_WITH_STACK = "torchdynamo start compiling "
 _STARTS = ("Step 1: torchdynamo start tracing ", "torchdynamo start tracing ")
 # Of a traceback that PyTorch logs, whose beginning is not in the log.
 _IN_STACK = re.compile(r'\s+File ".*", line \d+, in ')
@@ -91,6 +94,7 @@ BEHIND_ANOTHER = r"[ \t]*[\w.]{0,80}(?:Error|Exception): [^\n]{0,200}: "
 _IN_OWN_WORDS = re.compile(rf"{_OWN_WORDS}|{_CONDITION}")
 # What begins a message, in the order in which it is tried; and what may follow on lines that have no head.
 _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
+    (MessageKind.METRICS, re.compile(r"\bCompilationMetrics\(\w{1,40}=")),
     (
         MessageKind.LIMIT,
         re.compile(r"dynamo hit(?: config\.\w| recompilation|\s*$)|^\s*function: '?.*'? \(.*:\d+\)\s*$|^\s*last reason: "),
@@ -158,7 +162,8 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
     ),
 )
 _ANY_BEGIN = re.compile(
-    r"Recompiling function |Detected recompile|torch\._dynamo|dynamo hit|Error: |Hit: |LimitExceeded|Constraints violated"
+    r"Recompiling function |Detected recompile|CompilationMetrics\(|torch\._dynamo|dynamo hit|Error: |Hit: |LimitExceeded"
+    r"|Constraints violated"
     r"|from lowering|Triton comp|LoweringExc|from user code:|C\+\+ stack|DYNAMO_VERBOSE=1"
     r"|UserWarning: |Backend compiler failed|WON'?T CONVERT "
     r"|^\s*function: |\d/\d{1,9}: |\.py:\d{1,9}`? *\| |^\s*last reason: |Traceback \("
@@ -184,6 +189,7 @@ _CONTINUES = {
         r"|Explanation: |Hint: |Developer debug context: |For more details "
     ),
     MessageKind.PROFILE: re.compile(r""),
+    MessageKind.METRICS: re.compile(r"\s+\S"),
     MessageKind.BARE_REASON: re.compile(r"(?!)"),  # others, below it
     MessageKind.CAPTURE: re.compile(r"(?!)"),
     MessageKind.BREAK: re.compile(
@@ -238,6 +244,8 @@ def kind_of(head: Head, text: str) -> MessageKind:
         return MessageKind.SYMBOLS
     if text.startswith(_STARTS):
         return MessageKind.START
+    if text.startswith(_STARTS_WITH_STACK):
+        return MessageKind.START_AND_STACK
     if _SETTING.match(text) or ("_dynamo/exc" in head.place and EXECUTING.match(text)):
         return MessageKind.BREAK
     if "convert_frame" in head.place and (_IN_STACK.match(text) or CHAINS.match(text)):

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from shapelog.reading.payloads.cuda_graphs import goes_on_about_sizes
-from shapelog.reading.payloads.recompile_reasons import parse, split_entry
+from shapelog.reading.payloads.recompile_reasons import NO_REASON, parse, split_entry
 from shapelog.reading.text_logs.lines.mentions import is_in_sentence
 
 _RECOMPILING = re.compile(
@@ -272,10 +272,6 @@ class LimitText(NamedTuple):
     is_cut: bool = False
 
 
-# What is written where PyTorch has found none (torch 2.4 to 2.6).
-_NO_REASON = "Unable to find recompilation reasons"
-
-
 def limits(lines: Sequence[str]) -> Iterator[LimitText]:
     """The warnings in the lines of a message. One whose first line was cut off counts, too."""
     found: LimitText | None = None
@@ -300,7 +296,7 @@ def limits(lines: Sequence[str]) -> Iterator[LimitText]:
             code = LoggedCode(name, function["file"] or function["path"] or "", int(function["line"] or 0))
             found = found._replace(code=code, is_mentioned=False)
         if reason:
-            listed = () if reason["reason"].strip() == _NO_REASON else map(whole_guard, _listed(reason["reason"]))
+            listed = () if reason["reason"].strip() == NO_REASON else map(whole_guard, _listed(reason["reason"]))
             found = found._replace(reasons=tuple(listed), is_mentioned=found.is_mentioned and limit is not None)
         elif limit and (named := _NAMED_REASON.search(line, limit.end())):
             found = found._replace(reasons=(named[0].rstrip(" .…`\"')"),))

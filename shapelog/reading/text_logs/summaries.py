@@ -46,7 +46,8 @@ def explained_breaks(lines: Iterable[str]) -> Iterator[BreakText]:
         was_framed, is_framed = is_framed, False
         for item in _BREAK_AS_OBJECT.finditer(line):
             if summaries := list(_FRAME_SUMMARY.finditer(item["stack"])):
-                yield BreakText(item["reason"], LoggedLine(summaries[-1]["file"], int(summaries[-1]["line"]), summaries[-1]["name"]))
+                innermost = LoggedLine(summaries[-1]["file"], int(summaries[-1]["line"]), summaries[-1]["name"])
+                yield BreakText(item["reason"].replace("\\n", "\n"), innermost)
         old, new = _OLD_BREAK_REASON.match(line), _BREAK_REASON.match(line)
         if old or new or _BELOW_BREAKS.match(line):
             what = "\n".join(reason or ()).strip().removeprefix("Reason: ")

@@ -7,7 +7,7 @@ names. What a log does not hold (times, graphs or guards that were not logged) i
 import re
 import tempfile
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import BinaryIO
 
@@ -16,6 +16,7 @@ from shapelog.reading.payloads.guards import split_comment
 from shapelog.reading.payloads.pgo_state import parse as parse_code_state
 from shapelog.reading.payloads.recompile_reasons import parse as parse_reason
 from shapelog.reading.payloads.recompile_reasons import split_entry
+from shapelog.reading.records import StackFrame
 from shapelog.reading.text_logs import versions
 from shapelog.reading.text_logs.bare_reasons import BareReasons, bare_reasons
 from shapelog.reading.text_logs.captures import BACKWARD_PASS, cache_misses
@@ -52,6 +53,8 @@ from shapelog.reading.text_logs.messages import (
     without_cut_end,
 )
 from shapelog.reading.text_logs.open_message import MOST_LINES, OpenMessage
+from shapelog.reading.text_logs.printed_metrics import printed_metrics
+from shapelog.reading.text_logs.stacks import frames_in
 from shapelog.reading.text_logs.summaries import profiled_recompiles
 from shapelog.reading.text_logs.transcript import Transcript
 
@@ -75,7 +78,7 @@ _GRAPH_BEGIN = re.compile(r"^\s*(?:.*?\s)?(?=class GraphModule\(torch\.nn\.Modul
 _FORWARD_GRAPH = re.compile(r"^ *===== Forward graph \d")
 _MADE_BY_DYNAMO = re.compile(r"===== __compiled_fn_")
 _IN_GRAPH = re.compile(r"# File: (?P<file>.+?):(?P<line>\d{1,9}) in (?P<name>\S+?), code: ?(?P<code>.*)")
-_START = re.compile(r"start tracing (?P<name>\S+)(?: (?P<file>.+):(?P<line>\d{1,9}))?\s*$")
+_START = re.compile(r"start (?:tracing|compiling) (?P<name>\S+)(?: (?P<file>.+):(?P<line>\d{1,9}))?(?:, stack \(.*)?\s*$")
 _IN_TEXT = re.compile(r"\[(?P<id>!?\d{1,9}/\d{1,9}(?:_\d{1,9})?)\] (?=Re-recording|[Ss]kipping)")
 _EXPLAINED = re.compile(r"\s*Explanation: \S")
 
@@ -284,15 +287,18 @@ class Transcriber:
         self._messages.add(copied)
         return is_known
 
-    def _start(self, head: Head, text: str) -> None:
-        """The line with which Dynamo begins, if ``dynamo`` itself is logged."""
+    def _start_and_stack(self, head: Head, lines: list[str]) -> None:
+        self._start(head, lines[0], frames_in(lines[1:]))
+
+    def _start(self, head: Head, text: str, callers: Sequence[StackFrame] = ()) -> None:
+        """The line with which Dynamo begins, if ``dynamo`` itself is logged, and the stack that it may have."""
         found = _START.search(text)
         compile = self._compiles.compile_of(head, "start") if found and head.compile else None
         if found is not None and compile is not None:
             code = LoggedCode(found["name"], found["file"] or "", int(found["line"] or 0))
             self._compiles.know(code.file)
             self._compiles.name(compile, code)
-            self._compiles.start(compile)
+            self._compiles.start(compile, callers)
 
     def _recompiles(self, head: Head, lines: list[str]) -> None:
         if forbids_recompile(lines):
@@ -463,6 +469,12 @@ class Transcriber:
             if at is not None:  # Inductor raises a RuntimeError
                 self._inductor(head, others[at:])
 
+    def _metrics(self, head: Head, lines: list[str]) -> None:
+        for fields in printed_metrics("\n".join(lines)):
+            if self._compiles.take_metrics(head, fields):
+                self.contents.messages["metrics"] += 1
+                self.contents.messages["recompiles"] += bool(fields.get("recompile_reason"))
+
     def _state(self, head: Head, lines: list[str]) -> None:
         """The state of profile-guided optimization, as its page in the documentation shows it."""
         text = "\n".join(f"  {line.strip()}" if ": " in line.strip() else line.strip() for line in lines)
@@ -516,6 +528,8 @@ _HANDLERS: dict[MessageKind, Callable[[Transcriber, Head, list[str]], None]] = {
     MessageKind.AOT_GRAPH: Transcriber._graph_after_autograd,
     MessageKind.BREAK: Transcriber._breaks,
     MessageKind.FAILURE: Transcriber._failures_of,
+    MessageKind.METRICS: Transcriber._metrics,
+    MessageKind.START_AND_STACK: Transcriber._start_and_stack,
     MessageKind.STATE: Transcriber._state,
     MessageKind.EXPLANATION: Transcriber._explanation,
     MessageKind.PROFILE: Transcriber._profile,

@@ -122,8 +122,9 @@ def _notes(explained: Explanations, frame: Frame, hit: Compile) -> Iterator[str]
 
 
 def lacks_reasons(explained: Explanations, frame: Frame) -> bool:
-    """Whether a text has no reason for any recompilation of this code."""
-    return explained.trace.is_text and not any(compile.reasons for compile in frame.compiles)
+    """Whether a text has no reason for any recompilation of this code, nor guards that show one."""
+    is_silent = explained.trace.is_text and not any(compile.reasons for compile in frame.compiles)
+    return is_silent and not any(item.causes for item in explained.of_frame(frame))
 
 
 def is_accumulated(compile: Compile) -> bool:

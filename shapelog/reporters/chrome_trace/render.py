@@ -33,7 +33,7 @@ def render(report: Report, options: Options) -> bytes:
     placed = list(_Tracks(report).events())
     timed = [event for _, _, event in placed if event.phase != METADATA]
     if not timed:
-        why = "text logs record no times" if report.trace.is_text else "the trace does not record when a compilation began"
+        why = "this text log has no times" if report.trace.is_text else "the trace does not record when a compilation began"
         raise ShapelogError(f"{report.trace.name}: nothing to draw in a trace viewer: {why}")
     origin = min(event.start for event in timed)
     ordered = sorted(placed, key=lambda item: (item[2].phase != METADATA, item[2].start, -item[2].duration))

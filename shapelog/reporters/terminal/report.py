@@ -181,7 +181,7 @@ def _head(page: TextPage, report: Report) -> None:
     version = trace.torch_version or f"{trace.version_guess} (guessed)"
     parts = [f"torch {version}", file_size(sum(book.size for book in report.accounts))]
     if trace.is_text:
-        parts = [f"torch {trace.version_guess}", "text log"]
+        parts = [f"torch {trace.torch_version or trace.version_guess}", "text log"]
     if trace.rank_count > 1:
         parts.append(plural(trace.rank_count, "rank" if any(rank.number is not None for rank in trace.ranks) else "process"))
     files = [book.name for book in report.accounts]

@@ -1,0 +1,52 @@
+"""The metrics of compiles as PyTorch prints them, ``CompilationMetrics(compile_id='0/1', ...)`` → the fields of their records.
+
+TORCH_LOGS=all prints those of each compile, and ``torch._dynamo.utils.get_compilation_metrics()`` returns them. The class is that of
+torch/_dynamo/utils.py, whose fields are those of the record ``compilation_metrics``.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+from shapelog.reading.payloads.python_code import without_warnings
+from shapelog.reading.text_logs.messages import LoggedCode
+
+_BEGIN = re.compile(r"\bCompilationMetrics\((?=\w{1,40}=)")
+# A text, which pprint writes in several pieces; of a list or a set of texts, all of them.
+_TEXT = r"""(?:'[^'\\\n]*(?:\\.[^'\\\n]*)*'|"[^"\\\n]*(?:\\.[^"\\\n]*)*")"""
+_TEXTS = rf"{_TEXT}(?:\s+{_TEXT})*"
+_NUMBER = r"-?\d{1,18}(?:\.\d{1,30})?(?:e[+-]?\d{1,3})?"
+_FIELD = re.compile(
+    rf"\b(?P<name>[a-z]\w{{0,60}})=(?P<value>None|True|False|set\(\)|{_NUMBER}|{_TEXTS}|[\[{{(](?:\s*{_TEXTS}\s*,?)*\s*[\]}})])(?=\s*[,)])"
+)
+_LIMIT = re.compile(r"(?:recompile|cache_size)[_ ]limit|RecompileLimit", re.I)
+
+
+def printed_metrics(text: str) -> Iterator[dict[str, Any]]:
+    """The fields of each compile in a message, of those that hold numbers or texts and are whole."""
+    begins = [*(found.end() for found in _BEGIN.finditer(text)), len(text)]
+    for begin, end in pairwise(begins):
+        fields = {found["name"]: _value(found["value"]) for found in _FIELD.finditer(text, begin, end)}
+        yield {name: value for name, value in fields.items() if value is not None}
+
+
+def code_of(fields: dict[str, Any]) -> LoggedCode:
+    """The code that was compiled."""
+    name, file, line = (fields.get(key) for key in ("co_name", "co_filename", "co_firstlineno"))
+    return LoggedCode(str(name or ""), str(file or ""), line if type(line) is int else 0)
+
+
+def refused_at_limit(fields: dict[str, Any]) -> str:
+    """What PyTorch wrote of a compile that it refused at the recompile limit; "" for any other."""
+    texts = [str(fields.get(name) or "") for name in ("fail_reason", "fail_type")]
+    return next((text.partition("\n")[0] for text in texts if _LIMIT.search(text.partition("Developer debug context")[0])), "")
+
+
+def _value(text: str) -> Any:
+    if text == "set()":
+        return []
+    with without_warnings():
+        value = ast.literal_eval(f"({text})" if text[0] in "'\"" else text)
+    return sorted(value) if isinstance(value, set) else list(value) if isinstance(value, tuple) else value
