@@ -20,7 +20,7 @@ from shapelog.model.payloads import Payloads
 from shapelog.model.trace import Rank
 from shapelog.model.vllm import VllmBuilder
 from shapelog.reading import export_records, records
-from shapelog.reading.kinds import AHEAD_OF_TIME_CODE
+from shapelog.reading.kinds import AHEAD_OF_TIME_CODE, BACKWARD_FAILURE
 from shapelog.reading.payloads import recompile_reasons
 from shapelog.reading.payloads.cache_keys import CACHE_ARTIFACTS
 from shapelog.reading.payloads.collectives import EXECUTION, SCHEDULE, TENSORS
@@ -356,7 +356,7 @@ class Builder:
             elif name == "dynamo_graph_break_reason":
                 if not text.startswith(_NOT_CONVERTED):
                     compile.breaks.append(graph_break(text))
-            elif name in ("dynamo_error", "eager_compile_backwards_failure"):
+            elif name in ("dynamo_error", BACKWARD_FAILURE):
                 compile.error = text
             elif name in _RANK_NOTES:
                 compile.rank_notes.append((name, text))

@@ -58,6 +58,8 @@ KINDS = {
     "unbacked_symbol_replacement": COUNTED,
 }
 
+# The backward graph could not be compiled ahead of its use.
+BACKWARD_FAILURE = "eager_compile_backwards_failure"
 DECODED_ARTIFACTS = frozenset(
     (
         "aot_forward_graph_fw_metadata",
@@ -70,7 +72,7 @@ DECODED_ARTIFACTS = frozenset(
         "dynamo_error",
         "dynamo_graph_break_reason",
         "dynamo_side_effects",
-        "eager_compile_backwards_failure",
+        BACKWARD_FAILURE,
         "graph_execution",
         "inductor_collective_schedule",
         "inductor_runtime_and_tensor_meta",

@@ -123,7 +123,8 @@ class FailureText(NamedTuple):
     """A compile that failed: the type of the exception without its module, its message from the first line on, the function where known.
 
     ``caller`` is the innermost line of the traceback that is not of a library, where the user's own stack is not in the text.
-    ``is_mentioned``: it is only named in a sentence. ``is_announced``: PyTorch logged it, and then raised it.
+    ``is_mentioned``: it is only named in a sentence. ``is_announced``: PyTorch logged it, and then raised it. ``is_of_backward``: it is of
+    the backward graph alone, which PyTorch compiled ahead of its use.
     """
 
     type: str
@@ -133,6 +134,7 @@ class FailureText(NamedTuple):
     caller: LoggedCode = UNKNOWN_CODE
     is_mentioned: bool = False
     is_announced: bool = False
+    is_of_backward: bool = False
 
     @property
     def limit(self) -> str:
@@ -148,6 +150,13 @@ class FailureText(NamedTuple):
     def is_quoted(self) -> bool:
         """Whether there is no stack, as where a person or a program repeats the exception alone."""
         return not self.code.name and _IN_STACK.search(self.text) is None
+
+    @property
+    def as_traceback(self) -> str:
+        """The text; the exception as Python ends a traceback where the heading of that is not there, and words for one that is lost."""
+        if self.is_lost:
+            return self.message
+        return self.text if exception_chain(self.text) else f"Traceback (most recent call last):\n{self.type}: {self.message}\n"
 
     @property
     def is_lost(self) -> bool:
@@ -307,6 +316,13 @@ def failure(lines: Iterable[str], is_logged: bool = False) -> FailureText | None
     return FailureText(
         type=kind, message=message, code=code, text=whole, caller=caller, is_mentioned=is_mentioned, is_announced=is_announced
     )
+
+
+def logged_exception(lines: Iterable[str]) -> FailureText | None:
+    """The failure in a traceback that only the compiler logs, whatever raised it; None for any other text."""
+    text = "\n".join(lines)
+    message = _cause(text)
+    return FailureText(_ANY_TYPE, message, UNKNOWN_CODE, text) if message else None
 
 
 def _cause(text: str) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 
+from shapelog.reading.kinds import BACKWARD_FAILURE
 from shapelog.reading.payloads.guard_expressions import parse
 from shapelog.reading.payloads.recompile_reasons import split_entry
 from shapelog.reading.records import StackFrame
@@ -378,7 +379,10 @@ class LoggedCompiles:
             if compile.listed and not compile.has_guards:
                 compile.has_guards = True
                 self.write(compile, {"dynamo_guards": {}}, orjson.dumps([{"code": guard} for guard in compile.listed]).decode())
-            if compile.failure is not None:
+            if compile.failure is not None and compile.failure.is_of_backward:
+                metrics["has_guarded_code"] = True
+                self.write(compile, {"artifact": {"name": BACKWARD_FAILURE, "encoding": "string"}}, compile.failure.as_traceback)
+            elif compile.failure is not None:
                 metrics |= self._failure_metrics(compile, compile.failure)
             elif compile.has_guards or compile.is_implied or not self._contents.messages["guards"] or self._left_entry(compile):
                 metrics["has_guarded_code"] = True

@@ -6,7 +6,7 @@ from itertools import pairwise
 from shapelog.reading.payloads.recompile_reasons import RECOMPILE_FORBIDDEN, split_entry
 from shapelog.reading.text_logs import versions
 from shapelog.reading.text_logs.contents import LogContents
-from shapelog.reading.text_logs.failures import FailureText, cells_with_exceptions, failure
+from shapelog.reading.text_logs.failures import FailureText, cells_with_exceptions, failure, logged_exception
 from shapelog.reading.text_logs.lines.log_lines import Head
 from shapelog.reading.text_logs.logged_compiles import LoggedCompile, LoggedCompiles, newest_checked
 from shapelog.reading.text_logs.messages import RecompileText, is_reason, limits, recompiles
@@ -16,6 +16,8 @@ from shapelog.reading.text_logs.stacks import innermost_code
 _MOST_QUOTED = 100
 # Torch 2.6 and later, under ``torch.compiler.set_stance("fail_on_recompile")``.
 _FORBIDDEN = "Detected recompile when"
+# Where PyTorch logs an exception only if the backward graph cannot be compiled ahead of its use (torch 2.1 and later).
+_OF_AOT_AUTOGRAD = "_functorch/_aot_autograd/"
 _UNCONVERTED = "T CONVERT "  # WON'T, or WONT before 2.0
 
 
@@ -54,9 +56,11 @@ class LoggedFailures:
         if refused is not None:
             self._forbidden(head, lines, refused)
             return True
-        found = failure(lines, is_logged=bool(head.place))
+        is_of_backward = _OF_AOT_AUTOGRAD in head.place
+        found = failure(lines, is_logged=bool(head.place)) or (logged_exception(lines) if is_of_backward else None)
         if found is None or (found.is_at_limit and found.is_quoted and found.is_mentioned and head == Head()):
             return found is not None
+        found = found._replace(is_of_backward=is_of_backward)
         of = Head(rank=rank) if head == Head() else head
         is_alone = found.is_quoted and not found.is_at_limit and head == Head() and self._compiles.compile_of(of, "") is None
         if is_alone and len(self._quoted) < _MOST_QUOTED:

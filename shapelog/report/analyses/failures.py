@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from shapelog.advice.remedies import FORBIDDEN_WITHOUT_REASON, Remedies
 from shapelog.model.compile import Compile, Outcome
 from shapelog.model.frame import Frame
-from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION, CompilerMessage, raised_by
+from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION, CompilerMessage, compiler_message, raised_by
 from shapelog.reading.payloads.cuda_graphs import CudaGraphEvent, CudaGraphMessage, cuda_graph_message
 from shapelog.reading.payloads.source_names import Source, is_dynamo, is_library
 from shapelog.reading.records import StackFrame
@@ -19,6 +19,8 @@ from shapelog.rules import RULES
 
 _FAILED, _CONFLICT = RULES["SL403"], RULES["SL203"]
 _UNFINISHED = "let the process finish; if it hangs or is killed here, look at its own log and at the memory that compiling takes"
+_OF_BACKWARD = "a backward pass raises this error: fix it, or call the code under torch.no_grad() if it needs none"
+_MORE_OF_TEXT = "add the log lines up to the exception"
 # Where PyTorch only suggests to declare that size.
 _DECLARED_BUT_FIXED = re.compile(r" declared as dynamic, but the code fixes ")
 # Where a text has an exception alone.
@@ -36,6 +38,8 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
                     yield _forbidden(explained, frame, compile, recompiles.get(compile))
                 elif compile.outcome is Outcome.FAILED:
                     yield _failure(frame, compile, earlier, has_code, is_text=explained.trace.is_text)
+                elif compile.outcome is Outcome.COMPILED and compile.error:
+                    yield _of_backward(frame, compile)
                 elif compile.did_not_finish:
                     ended = "was still being compiled when the trace ended: the process exited or was killed"
                     how = ended if compile.order == last else "never finished compiling: the attempt was abandoned"
@@ -59,6 +63,20 @@ def _forbidden(explained: Explanations, frame: Frame, compile: Compile, item: Re
         frame=frame,
         own_remedy=remedy,
         notes=(item.why_not_markable,) if item and item.blocking_rule else (),
+    )
+
+
+def _of_backward(frame: Frame, compile: Compile) -> Finding:
+    """With symbolic sizes, PyTorch compiles the backward graph ahead of its use. A backward pass raises an error in that."""
+    error = compiler_message(compile.failure.title).title if compile.exceptions else LOST_EXCEPTION
+    return Finding(
+        rule=_FAILED,
+        sentence=f"the backward graph of {frame.title_of([compile])} failed to compile ahead of its use: {error}",
+        compile=compile.label,
+        place=location_of(frame),
+        frame=frame,
+        own_remedy=_OF_BACKWARD if compile.exceptions else f"{_MORE_OF_TEXT}; {_OF_BACKWARD}",
+        exceptions=compile.exceptions,
     )
 
 

@@ -1333,3 +1333,31 @@ def test_the_step_about_a_failure_of_a_backend_begins_with_the_error(tmp_path: P
     text = "torch._dynamo.exc.BackendCompilerFailed: backend='inductor' raised:\nValueError: a\n"
     (step,) = next_steps(collect_alerts(report_of(text, tmp_path), Repository()))
     assert step.title == "Fix the error: ValueError: a"
+
+
+@pytest.mark.parametrize(
+    ("exception", "title"),
+    [
+        ("RuntimeError: no kernel for this", "no kernel for this"),
+        ("torch._inductor.exc.InductorError: AssertionError: odd", "AssertionError: odd"),
+        ("", "the exception is missing from the log"),
+    ],
+)
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_an_exception_of_the_backward_graph_alone_leaves_the_compile_whole(
+    is_whole: bool, exception: str, title: str, tmp_path: Path
+) -> None:
+    head = "W0815 22:53:17.219000 9155 torch/_functorch/_aot_autograd/graph_compile.py:2122] [0/0] "
+    lines = [
+        "failed to eagerly compile backwards for dynamic, suppressing in case backwards not needed",
+        "Traceback (most recent call last):",
+        '  File "/opt/torch/_functorch/_aot_autograd/graph_compile.py", line 1773, in aot_stage2_autograd',
+        "    compiled_bw_func = aot_config.bw_compiler(",
+        exception,
+    ]
+    if not is_whole and exception.startswith("torch."):
+        lines = lines[2:]
+    report = report_of("".join(f"{head}{line}\n" for line in lines), tmp_path)
+    (found,) = report.findings
+    assert found.sentence == f"the backward graph of a function not named in the log failed to compile ahead of its use: {title}"
+    assert (report.summary.failures, report.summary.compiles) == (0, 1)

@@ -335,3 +335,13 @@ def lines_run(recording: bytes) -> int:
 def test_the_failures_of_one_function_are_not_compared_with_each_other(name: str) -> None:
     once, twice, fourfold = (lines_run(DIMENSIONS[name](50 * times)) for times in (1, 2, 4))
     assert fourfold - twice < 2.3 * (twice - once)
+
+
+def test_a_backward_graph_that_fails_ahead_of_its_use_leaves_the_compile_whole() -> None:
+    raised = 'Traceback (most recent call last):\n  File "/srv/torch/_functorch/bw.py", line 2, in bw\nRuntimeError: no kernel for this\n'
+    made = make.trace(make.artifact("eager_compile_backwards_failure", raised, id="0/0"), make.compile("0/0", make.tensor(10, 8)))
+    (finding,) = found(made)
+    assert finding.rule.code == "SL403"
+    assert finding.sentence == "the backward graph of f failed to compile ahead of its use: no kernel for this"
+    (frame,) = make.explain(made).trace.frames
+    assert frame.compiles[0].outcome is Outcome.COMPILED
