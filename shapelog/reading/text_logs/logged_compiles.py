@@ -130,17 +130,17 @@ class LoggedCompiles:
 
     def finish(self) -> None:
         """Write how the compiles ended that are still open, and all of those that the log gives no id."""
-        self._name_refused()
+        self._name_as_other_ranks()
         for compile in self._all:
             self._close(compile, is_end=True)
         self._write_unnumbered()
 
-    def _name_refused(self) -> None:
-        """Name the function of a compile that was refused, where the log is cut there, as another rank has it for the same compile."""
+    def _name_as_other_ranks(self) -> None:
+        """Name the function of a compile, where the log is cut there, as another rank has it for the same compile."""
         named: dict[frozenset[tuple[str, int]], set[LoggedCode]] = {}
         unnamed: list[tuple[frozenset[tuple[str, int]], LoggedCompile]] = []
         for compile in self._all:
-            if compile.limit is None or not compile.ids or compile.process not in self._ranks:
+            if not compile.ids or compile.process not in self._ranks:
                 continue
             ids = frozenset(compile.ids.items())
             if compile.code.name:

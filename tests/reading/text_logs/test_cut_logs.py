@@ -1203,3 +1203,13 @@ def test_a_limit_without_its_last_lines_asks_for_these(lines: int, tmp_path: Pat
     (finding,) = report_of(text, tmp_path).findings
     assert finding.notes == (("the last reason is in the log lines below this warning, which are not in this text",) if lines < 3 else ())
     assert finding.remedy.startswith("record again with TORCH_LOGS=recompiles")
+
+
+def test_a_recompilation_of_one_rank_has_the_function_that_another_names(tmp_path: Path) -> None:
+    head = "[rank{0}]:V0616 10:01:38.800000 59506{0} torch/_dynamo/guards.py:3006] [1/1] [__recompiles] "
+    reason = "    - 1/0: tensor 'x' size mismatch at index 0. expected 4, actual 5\n"
+    below = "    triggered by the following guard failure(s):\n"
+    whole = "".join(head.format(2) + line for line in ("Recompiling function top_k in /srv/draft.py:7\n", below, reason))
+    cut = "".join(head.format(6) + line for line in (below, reason))
+    found = report_of(f"{cut}{whole}", tmp_path).explained.recompiles
+    assert {(item.frame.name, item.codes) for item in found} == {("top_k", ("SL101",))}
