@@ -40,7 +40,7 @@ _AT_LIMIT = frozenset(("FailOnRecompileLimitHit", "FailOnCacheLimitHit", "Recomp
 _REACHED = re.compile(r"Dynamo recompile limit exceeded|(?:accumulated_)?cache_size_limit reached\b")
 _LIMIT_IN_MESSAGE = re.compile(r"currently\s+set\s+to\s+(\d{1,9})\)|(?:recompile|cache_size)_limit \((\d{1,9})\)")
 _GUARD_ERROR = re.compile(
-    r"Error while creating guard:\s*\n\s*Name: (?P<name>[^\n]*)"
+    r"Error while creating guard:\s*(?:$|\n\s*Name: (?P<name>[^\n]*))"
     r"(?:\n(?:[^\n]*\n){0,3}?\s*(?:Create Function: (?P<kind>\w+)|Source: (?P<sizes>shape_env)\b))?"
 )
 # The end of an exception's message, which any program's may have by chance, and of Dynamo's own.
@@ -194,6 +194,8 @@ class FailureText(NamedTuple):
         """Whether both are of one failure, by the type and the beginning of the message; that of one may be cut."""
         if {self.type, other.type} == {_VIOLATION, _ANY_TYPE} and (self.is_lost_violation or other.is_lost_violation):
             return True
+        if self.is_of_backward != other.is_of_backward and (self.is_lost or other.is_lost):
+            return False
         if self.is_lost and other.is_lost:
             return (self.type, self.code, self.caller) == (other.type, other.code, other.caller)
         if self.is_lost or other.is_lost:
@@ -318,11 +320,10 @@ def failure(lines: Iterable[str], is_logged: bool = False) -> FailureText | None
     )
 
 
-def logged_exception(lines: Iterable[str]) -> FailureText | None:
-    """The failure in a traceback that only the compiler logs, whatever raised it; None for any other text."""
+def failure_of_backward(lines: Iterable[str]) -> FailureText:
+    """That of a backward graph, whatever raised it and as far as it is there: nothing else is logged with it."""
     text = "\n".join(lines)
-    message = _cause(text)
-    return FailureText(_ANY_TYPE, message, UNKNOWN_CODE, text) if message else None
+    return FailureText(_ANY_TYPE, _cause(text) or LOST_EXCEPTION, UNKNOWN_CODE, text)
 
 
 def _cause(text: str) -> str:
@@ -450,10 +451,10 @@ def _as_violation(condition: re.Match[str]) -> str:
 
 def _guard_error(found: re.Match[str], exception: str) -> str:
     """What could not be guarded, and the exception where the text has it."""
-    name, kind = found["name"].strip("'\""), found["sizes"].upper() if found["sizes"] else found["kind"]
+    name, kind = (found["name"] or "").strip("'\""), found["sizes"].upper() if found["sizes"] else found["kind"]
     of = f" of {name}" if name else ""
     what = f"{_SHAPE_ENV if kind == 'SHAPE_ENV' else f'error while creating a guard{of}'}{f' ({kind})' if kind else ''}"
-    return f"{what}: {exception}" if exception else what
+    return f"{what}: {exception or (LOST_EXCEPTION if found['name'] is None else '')}".removesuffix(": ")
 
 
 def _unconverted(found: re.Match[str]) -> LoggedCode:

@@ -6,9 +6,10 @@ from itertools import pairwise
 from shapelog.reading.payloads.recompile_reasons import RECOMPILE_FORBIDDEN, split_entry
 from shapelog.reading.text_logs import versions
 from shapelog.reading.text_logs.contents import LogContents
-from shapelog.reading.text_logs.failures import FailureText, cells_with_exceptions, failure, logged_exception
+from shapelog.reading.text_logs.failures import FailureText, cells_with_exceptions, failure, failure_of_backward
 from shapelog.reading.text_logs.lines.log_lines import Head
 from shapelog.reading.text_logs.logged_compiles import LoggedCompile, LoggedCompiles, newest_checked
+from shapelog.reading.text_logs.message_kinds import OF_BACKWARD
 from shapelog.reading.text_logs.messages import RecompileText, is_reason, limits, recompiles
 from shapelog.reading.text_logs.stacks import innermost_code
 
@@ -56,8 +57,8 @@ class LoggedFailures:
         if refused is not None:
             self._forbidden(head, lines, refused)
             return True
-        is_of_backward = _OF_AOT_AUTOGRAD in head.place
-        found = failure(lines, is_logged=bool(head.place)) or (logged_exception(lines) if is_of_backward else None)
+        is_of_backward = OF_BACKWARD.match(lines[0]) is not None or _OF_AOT_AUTOGRAD in head.place
+        found = failure(lines, is_logged=bool(head.place)) or (failure_of_backward(lines) if is_of_backward else None)
         if found is None or (found.is_at_limit and found.is_quoted and found.is_mentioned and head == Head()):
             return found is not None
         found = found._replace(is_of_backward=is_of_backward)

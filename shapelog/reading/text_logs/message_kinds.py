@@ -87,6 +87,8 @@ QUOTED_BREAK = (
     r"(?:^\W{0,8}|[\"'`\u201c\u300c])Dynamo does not know how to trace (?:the builtin|builtin operator|method) `[^`\n{]{1,200}`"
     r"(?: of class `[^`\n{]{1,200}`)?"
 )
+# The heading above the traceback of a backward graph, which is compiled ahead of its use.
+OF_BACKWARD = re.compile(r"\s*failed to eagerly compile backwards for dynamic\b")
 # One condition of those that are violated, as PyTorch writes it below their heading.
 _CONDITION = r"Not all values of (?:.* are valid because |\S{1,200} = .{1,400} in the specified range .{0,200}satisfy the generated guard )"
 # What an exception of another program has in front of the message of PyTorch's.
@@ -111,7 +113,7 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
             r"|\bUnsupported: .{0,200}(?:Variable\b|\bcall_\w)"
             rf"|\b{OF_DYNAMO_ALONE}(?:: | > \w{{0,40}}Error: )\S"
             rf"|backend='[^']{{1,80}}' raised:|{_CONDITION}|^\s*\w*Error: Failed running call_\w"
-            rf"|^{_EXPLAINS.pattern}|^\s*from user code:\s*$|^{BELOW_STACK}"
+            rf"|^{OF_BACKWARD.pattern}|^{_EXPLAINS.pattern}|^\s*from user code:\s*$|^{BELOW_STACK}"
         ),
     ),
     (
@@ -164,7 +166,7 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
 _ANY_BEGIN = re.compile(
     r"Recompiling function |Detected recompile|CompilationMetrics\(|torch\._dynamo|dynamo hit|Error: |Hit: |LimitExceeded"
     r"|Constraints violated"
-    r"|from lowering|Triton comp|LoweringExc|from user code:|C\+\+ stack|DYNAMO_VERBOSE=1"
+    r"|from lowering|eagerly comp|Triton comp|LoweringExc|from user code:|C\+\+ stack|DYNAMO_VERBOSE=1"
     r"|UserWarning: |Backend compiler failed|WON'?T CONVERT "
     r"|^\s*function: |\d/\d{1,9}: |\.py:\d{1,9}`? *\| |^\s*last reason: |Traceback \("
     r"|Graph [Bb]reak|GuardFail\(|tensor '|TREE_GUARD|\+- |check_tensor\("

@@ -28,6 +28,7 @@ _LACKS_STACK = 'the line is not in this text: add the traceback, with what is be
 
 
 def analyze(explained: Explanations) -> Iterator[Finding | Table]:
+    of_backward: list[Finding] = []
     for rank in explained.trace.ranks:
         last = max((compile.order for frame in rank.frames for compile in frame.compiles), default=-1)
         for frame in rank.frames:
@@ -39,13 +40,14 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
                 elif compile.outcome is Outcome.FAILED:
                     yield _failure(frame, compile, earlier, has_code, is_text=explained.trace.is_text)
                 elif compile.outcome is Outcome.COMPILED and compile.error:
-                    yield _of_backward(frame, compile)
+                    of_backward.append(_of_backward(frame, compile))
                 elif compile.did_not_finish:
                     ended = "was still being compiled when the trace ended: the process exited or was killed"
                     how = ended if compile.order == last else "never finished compiling: the attempt was abandoned"
                     sentence, place = f"{frame.title_of([compile])} {how}", location_of(frame)
                     yield Finding(_FAILED, sentence, compile.label, place, frame=frame, own_remedy=_UNFINISHED)
                 earlier.add(compile)
+    yield from of_backward  # calls are compiled in spite of these
 
 
 def _forbidden(explained: Explanations, frame: Frame, compile: Compile, item: Recompile | None) -> Finding:
@@ -75,6 +77,7 @@ def _of_backward(frame: Frame, compile: Compile) -> Finding:
         compile=compile.label,
         place=location_of(frame),
         frame=frame,
+        message=CompilerMessage(f"the backward graph: {error}"),
         own_remedy=_OF_BACKWARD if compile.exceptions else f"{_MORE_OF_TEXT}; {_OF_BACKWARD}",
         exceptions=compile.exceptions,
     )

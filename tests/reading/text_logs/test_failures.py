@@ -1361,3 +1361,18 @@ def test_an_exception_of_the_backward_graph_alone_leaves_the_compile_whole(
     (found,) = report.findings
     assert found.sentence == f"the backward graph of a function not named in the log failed to compile ahead of its use: {title}"
     assert (report.summary.failures, report.summary.compiles) == (0, 1)
+
+
+def test_the_lost_exception_of_a_backward_graph_is_not_one_that_is_quoted(tmp_path: Path) -> None:
+    head = "W0815 22:53:17.219000 9155 torch/_functorch/_aot_autograd/jit_compile_runtime_wrappers.py:551] [0/0] "
+    text = (
+        "It fails with `torch._dynamo.exc.Unsupported: call_method split`.\n\n"
+        f"{head}failed to eagerly compile backwards for dynamic, suppressing in case backwards not needed\n{head}Traceback (most"
+    )
+    sentences = {item.sentence for item in report_of(text, tmp_path).findings}
+    assert {words.rpartition(": ")[2] for words in sentences} == {"call_method split", "the exception is missing from the log"}
+
+
+def test_a_guard_that_could_not_be_made_counts_where_the_log_ends(tmp_path: Path) -> None:
+    (found,) = failures("E0317 07:53:56.045000 2265 torch/_guards.py:283] [14/1] Error while creating guard:\n", tmp_path)
+    assert found.sentence.endswith("error while creating a guard: the exception is missing from the log")
