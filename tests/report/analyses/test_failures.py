@@ -345,3 +345,5 @@ def test_a_backward_graph_that_fails_ahead_of_its_use_leaves_the_compile_whole()
     assert finding.sentence == "the backward graph of f failed to compile ahead of its use: no kernel for this"
     (frame,) = make.explain(made).trace.frames
     assert frame.compiles[0].outcome is Outcome.COMPILED
+    alerts = collect_alerts(report_on(make.explain(made)), Repository())
+    assert ([item.kinds for item in alerts.alerts], next_steps(alerts)) == ([frozenset()], ())
