@@ -17,6 +17,7 @@ _BUILTIN = re.compile(r"G\['__builtins_dict__[^']*'\]\['([^']*)'\]")
 # A key of a dict by its place, and the item of a dict subclass that has it.
 _ITEM_BY_PLACE = re.compile(r"dict\.__getitem__\(([^ ]{1,200}), list\(dict\.keys\(\1\)\)\[(\d{1,18})\]\)")
 _ITEM_OF_LIST = re.compile(r"(?:list|tuple)\.__getitem__\(([^ ()]{1,200}), (-?\d{1,9})\)")
+_ITEM_OF_ITERATOR = re.compile(r"___tuple_iterator_getitem\(([^ ()]{1,200}), (\d{1,9})\)")
 _KEY_ITSELF = re.compile(r"list\(dict\.keys\(([^()]{1,200})\)\)(?=\[\d+\])")
 _KEY_BY_PLACE = re.compile(r"(?<=\[)list\(dict\.keys\([^()]{1,200}\)\)\[(\d{1,18})\](?=\])")
 _CLASS_ATTRIBUTE = re.compile(r"dict\((type\([^()]*\)(?:\.__mro__\[\d+\])?)\.__dict__\)\['(\w+)'\]")
@@ -96,6 +97,8 @@ def display_text(text: str) -> str:
         text = _KEY_ITSELF.sub(r"list(\1)", text)
     if ".__getitem__(" in text:
         text = _ITEM_OF_LIST.sub(r"\1[\2]", text)
+    if "_iterator_getitem(" in text:
+        text = _ITEM_OF_ITERATOR.sub(r"\1[\2]", text)
     if "_mode_stack_at(" in text:
         text = _FUNCTION_MODE.sub(r"torch_function_mode[\1]", text)
     if "dict(type(" in text:

@@ -32,6 +32,7 @@ def test_locals_are_shortened_as_torch_does_in_reasons(text: str, stripped: str)
         ("L['self']._modules['layers']._modules['0'].k", "self.layers.0.k"),
         ("G['STEP']", "STEP"),
         ("dict(type(L['b']).__dict__)['scale']", "type(b).scale"),
+        ("___tuple_iterator_getitem(L['.0'], 1)", ".0[1]"),
         ("___get_torch_function_mode_stack_at(0).count", "torch_function_mode[0].count"),
         ("dict(type(L['b']).__mro__[2].__dict__)['scale']", "type(b).__mro__[2].scale"),
         ("G['__builtins_dict___770']['isinstance']", "isinstance"),
