@@ -1,5 +1,6 @@
 """Which earlier entry a recompile is compared with: the nearest of those that its call was compared with at run time."""
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from shapelog.grouping import grouped
@@ -19,6 +20,7 @@ from shapelog.rules import Verdict, any_blocks_marking
 # The entries that a call is compared with, and how many of them are the oldest.
 MOST_COMPARED, _OLDEST = 32, 8
 _SHARED = frozenset((Kind.REQUIRES_GRAD, Kind.VALUE, Kind.TYPE, Kind.ID, Kind.DTYPE, Kind.DEVICE, Kind.LENGTH))
+_ITEM = re.compile(r"\[\d+\]$")
 # State that is guarded without its value. A reason names the first guard that fails alone, so one of these hides behind another.
 _STATE = frozenset((Kind.FUNCTION_MODES, Kind.DEFAULT_DEVICE, Kind.SAVED_TENSOR_HOOKS))
 
@@ -233,10 +235,10 @@ def nearest(differences: Sequence[EntryDifference], compile: Compile) -> EntryDi
 
 def _other_types(item: EntryDifference) -> int:
     """How many objects are of another type: an entry for other values of the same types is for calls of the same kind. Two functions are
-    two values, however they are made.
+    two values, however they are made, and the items of one list count once.
     """
-    types = [{cause.before, cause.after} for cause in item.causes if cause.codes[0] == _OTHER_TYPE]
-    return sum([not known <= KINDS_OF_FUNCTIONS.keys() for known in types])
+    other = (cause for cause in item.causes if cause.codes[0] == _OTHER_TYPE)
+    return len({_ITEM.sub("", cause.source) for cause in other if not {cause.before, cause.after} <= KINDS_OF_FUNCTIONS.keys()})
 
 
 def _is_discarded(item: EntryDifference) -> bool:

@@ -121,6 +121,23 @@ def test_an_entry_for_other_values_is_nearer_than_one_for_another_type() -> None
     assert (found.nearest.label, [cause.axis for cause in found.causes]) == ("0/2", ["cache.is_filled", "mode"])
 
 
+def test_a_list_of_as_many_items_of_another_type_is_nearer_than_one_of_another_length() -> None:
+    def tree(kind: str, count: int) -> str:
+        own = guard_manager("L['k']", f"LENGTH_CHECK: len(L['k']) == {count}", type="list")
+        items = (f"L['k'][{at}]" for at in range(count))
+        types = (
+            guard_manager(item, f"TYPE_MATCH: ___check_type_id({item}, {len(kind)}), type=<class '{kind}'>", type=kind) for item in items
+        )
+        return guard_tree(tensor_match(), own, *types)
+
+    kinds = [("int", 1), ("int", 2), ("list", 2)]
+    reasons = ("0/1: ___check_type_id(k[0], 3), type=<class 'int'>", "0/0: len(k) == 1")
+    made = [compile(f"0/{at}", tensor(10, 8), guards=tree(*kind), reasons=reasons if at == 2 else ()) for at, kind in enumerate(kinds)]
+    found = last_recompile(trace(*made))
+    assert found.nearest is not None
+    assert (found.nearest.label, [cause.axis for cause in found.causes]) == ("0/1", ["type(k[0])", "type(k[1])"])
+
+
 def test_an_entry_that_pytorch_still_has_is_nearer_than_one_that_it_discarded() -> None:
     """The second call for the second of two optimizers, made in a loop: the entry of the first one is gone."""
     gone = "Cache line invalidated because L['opt'] got deallocated"
