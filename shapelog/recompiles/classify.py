@@ -21,7 +21,7 @@ _FIXED_PARAMETER = (
 )
 _WITH_GRADIENTS = (
     "accept two graphs: in some calls gradients flow back through this tensor, and detach() would stop them; "
-    "calling requires_grad_() on it in the other calls lets them share a graph"
+    "where nothing else differs, calling requires_grad_() on it in the other calls lets them share a graph"
 )
 _WITHOUT_GRADIENTS = (
     "grad mode is off in these calls, so that no gradient flows back through this tensor: detach() it before the call, "
