@@ -1594,6 +1594,52 @@ def test_many_keys_of_one_dict_are_one_cause() -> None:
     assert only(two(*trees, "list(dict.keys(d))[0] == 'a'")).codes == ("SL314",)
 
 
+def test_hooks_are_kept_by_numbers_which_are_no_keys_to_pass() -> None:
+    hooks = "L['self']._modules['net']._backward_hooks"
+    trees = [guard_tree(tensor_match(), equals_match(f"list(dict.keys({hooks}))[0]", number)) for number in (30, 45)]
+    cause = only(two(*trees, f"list(dict.keys({hooks}))[0] == 30"))
+    assert (cause.codes, cause.sentence) == (("SL320",), "self.net has another backward hook than before")
+    assert cause.own_remedy == "register the hooks before the first call, and keep them"
+
+
+def test_submodules_have_names_which_are_no_keys_to_pass() -> None:
+    layers = "L['self']._modules['layers']._modules"
+    trees = [guard_tree(tensor_match(), equals_match(f"list(dict.keys({layers}))[0]", name, "str")) for name in ("conv", "fc")]
+    cause = only(two(*trees, f"list(dict.keys({layers}))[0] == 'conv'"))
+    assert (cause.codes, cause.sentence) == (("SL314",), "self.layers has modules of other names than before")
+    assert (cause.verdict, cause.own_remedy[:33]) == (Verdict.JUSTIFIED, "modules of a different structure ")
+
+
+def of_class(source: str, name: str, *parts: str) -> str:
+    own = guard_manager(source, f"TYPE_MATCH: ___check_type_id({source}, {len(name)}), type=<class 'app.{name}'>", type=f"app.{name}")
+    return guard_tree(tensor_match(), own, *parts)
+
+
+@pytest.mark.parametrize(("weight", "verdict"), [("L['net']._parameters['w']", Verdict.JUSTIFIED), ("L['net'].w", Verdict.CODE)])
+def test_each_class_of_module_whose_parameters_a_graph_takes_needs_its_own(weight: str, verdict: Verdict) -> None:
+    made = trace()
+    for number, name in enumerate(("Conv", "Linear")):
+        reasons = ("0/0: ___check_type_id(net, 4), type=<class 'app.Conv'>",) if number else ()
+        guards = of_class("L['net']", name, tensor_match(weight))
+        made += compiled(f"0/{number}", tensor(10, 8), tensor(10, 8, source=weight), guards=guards, reasons=reasons)
+    cause = only(made)
+    assert (cause.codes, cause.verdict) == (("SL310",), verdict)
+    assert cause.own_remedy.startswith("the code computes with the parameters") is (verdict is Verdict.JUSTIFIED)
+
+
+@pytest.mark.parametrize(("classes", "verdict"), [(("Gru", "Lstm"), Verdict.JUSTIFIED), (("Gru", "Gru"), Verdict.CODE)])
+def test_a_decorator_of_a_library_calls_another_method_for_another_class(classes: tuple[str, str], verdict: Verdict) -> None:
+    file, made = "/usr/lib/python3/site-packages/lib/common.py", trace()
+    for number, name in enumerate(classes):
+        code, comment = f"L['func'].__code__, {7 + number}", f"# return func(*args, **kwargs)  # {file}:234 in wrapper"
+        func = guard_manager("L['func'].__code__", f"ID_MATCH: ___check_obj_id({code}), type=<class 'code'>", type="code", comment=comment)
+        reasons = (f"0/0: ___check_obj_id(func.__code__, 7), type=<class 'code'>  {comment}",) if number else ()
+        guards = of_class("L['args'][0]", name, func)
+        made += compiled(f"0/{number}", tensor(10, 8), guards=guards, reasons=reasons, name="wrapper", file=file, line=219)
+    (cause,) = (item for item in last_recompile(made).causes if item.codes == ("SL309",))
+    assert cause.verdict is verdict
+
+
 def test_an_attribute_that_came() -> None:
     trees = [guard_tree(tensor_match(), guard_manager("L['o']", f"NO_HASATTR: {no}hasattr(L['o'], 'cache')")) for no in ("not ", "")]
     cause = only(two(*trees, "not hasattr(o, 'cache')"))

@@ -62,9 +62,15 @@ _HOOKS, _SAME_HOOKS = re.compile(r"\._([a-z_]*hook)s$"), "register the hooks bef
 
 def keys(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     """Other keys of a dict, or the same ones in another order."""
+    if hooks := _HOOKS.search(item.source):  # kept by numbers, of which each hook has its own
+        owner, what = display_text(item.source[: hooks.start()]), hooks[1].replace("_", " ").strip()
+        return Classification(("SL320",), f"{owner} has another {what} than before", remedy=_SAME_HOOKS)
     before, after = (known.keys_by_dict.get(item.source, []) for known in (entry, call))
     if before != after and sorted(before) == sorted(after):
         return Classification(("SL314",), f"the keys of the dict {name} are in a different order", remedy=_ONE_ORDER)
+    if part := _MODULE_PART.fullmatch(item.source):
+        sentence = f"{display_text(part['owner'])} has {part['part']}s of other names than before"
+        return Classification(("SL314",), sentence, verdict=Verdict.JUSTIFIED, remedy=_OTHER_PARTS)
     return _of_dict(item, f"the keys of the dict {name} changed", entry, call)
 
 

@@ -40,6 +40,7 @@ _EACH_FUNCTION = "pass fewer functions, or accept one graph for each"
 _OF_FUNCTIONS = frozenset((Kind.ID, Kind.CLOSURE))
 # Where library code passes all its arguments on to it, as what a decorator makes does.
 _FUNCTION_IN_LIBRARY = "accept one graph for each function that this library code calls"
+_FIRST_OF_ALL = Source("L['args'][0]")  # of all arguments of a method, the object
 _ONE_FUNCTION = (
     "define the function once and pass that in every call, or accept one graph for each: "
     "functions written in different places never share one"
@@ -77,6 +78,10 @@ _SHARED_METHOD = (
 _EACH_CALLED_CLASS = (
     "the code calls this object, so each class needs its own graph: raise the recompile limit above the number of classes, or compile the "
     "objects in place of this function"
+)
+_EACH_USED_CLASS = (
+    "the code computes with the parameters or buffers of this module, so each class needs its own graph: raise the recompile limit "
+    "above the number of classes, or compile the modules in place of this function"
 )
 _SHARED_WRAPPER = (
     "functions and modules that share this wrapper of PyTorch need one graph each: raise the recompile limit above their number"
@@ -213,6 +218,7 @@ def _other_function(source: Source, name: str, code: str, entry: CompileFacts, c
         before, after = functions_that_broke(name, entry, call)
     in_library = is_library(call.compile.metrics.code_file or entry.compile.metrics.code_file)  # of a refused call none is recorded
     is_wrapped = in_library and f"{name}(*args, **kwargs)" in code
+    is_method = is_wrapped and _has_other_class(_FIRST_OF_ALL, entry, call)
     if before and after:  # one that is made anew has the same code
         sentence = f"{name} changed to a function with different code"
         if len(before) == len(after) == 1:
@@ -232,9 +238,14 @@ def _other_function(source: Source, name: str, code: str, entry: CompileFacts, c
         sentence = f"{name} changed to a function with different code"
         return Classification(("SL309",), sentence, verdict=Verdict.JUSTIFIED, remedy=_for_functions(source))
     sentence = f"{name} is a different function: its code object changed"
-    if is_wrapped and call.tree is None:  # a refused call, which nothing shows to have a function that was made anew
+    if is_method or (is_wrapped and call.tree is None):  # a refused call, which nothing shows to have a function that was made anew
         return Classification(("SL309",), sentence, verdict=Verdict.JUSTIFIED, remedy=_FUNCTION_IN_LIBRARY)
     return Classification(("SL309",), sentence, remedy=_ONE_FUNCTION)
+
+
+def _has_other_class(source: Source, entry: CompileFacts, call: CompileFacts) -> bool:
+    was, now = entry.types.get(source, ""), call.types.get(source, "")
+    return bool(was and now) and was != now
 
 
 def _differ_in_functions_alone(entry: CompileFacts, call: CompileFacts) -> bool:
@@ -332,6 +343,8 @@ def _object_type(item: Violation, name: str, entry: CompileFacts, call: CompileF
         return Classification((code,), f"{name} changed {how}", verdict=Verdict.JUSTIFIED, remedy=_FOR_LIBRARY)
     if code == "SL310" and _is_called(item, name) and "." in before and "." in after:  # types without a module are built in
         return Classification((code,), f"{name} changed {how}", verdict=Verdict.JUSTIFIED, remedy=_EACH_CALLED_CLASS)
+    if code == "SL310" and all(_computes_with_parts(item.source, known) for known in (entry, call)):
+        return Classification((code,), f"{name} changed {how}", verdict=Verdict.JUSTIFIED, remedy=_EACH_USED_CLASS)
     if code == "SL310" and _MODULE_OF_SELF.fullmatch(item.source):
         return Classification((code,), f"{name} changed {how}", verdict=Verdict.JUSTIFIED, remedy=_OTHER_MODULES)
     return Classification((code,), f"{name} changed {how}")
@@ -350,6 +363,11 @@ def _is_called(item: Violation, name: str) -> bool:
     """Whether the line of the guard calls the object, which runs the code of its class."""
     comment = item.comment or (item.reason.comment if item.reason else "")
     return re.search(rf"(?<![\w.]){re.escape(name)}\(", comment) is not None
+
+
+def _computes_with_parts(source: Source, known: CompileFacts) -> bool:
+    """Whether a graph takes parameters or buffers of a module, or of one inside it."""
+    return any(tensor.source.is_registered and tensor.source.is_below(source) for tensor in known.compile.inputs)
 
 
 def _is_weak_reference(source: str, known: CompileFacts) -> bool:
