@@ -3144,6 +3144,7 @@ def test_a_tensor_that_gradients_flow_through_is_not_detached(is_leaf: bool | No
     cause = only(trace(compiled("0/0", tensor(10, 8, requires_grad=False, is_leaf=True)), compiled("0/1", other)))
     assert (cause.codes, cause.verdict) == (("SL302",), verdict)
     assert remedy in (cause.own_remedy or cause.rule.remedy)
+    assert ("where nothing else differs, calling requires_grad_()" in cause.own_remedy) is (verdict is Verdict.JUSTIFIED)
 
 
 @pytest.mark.parametrize(
