@@ -588,6 +588,23 @@ def test_code_that_failed_at_one_line_for_one_reason_has_one_step() -> None:
     assert step.hints == ("Avoid calling it.", "Move the context manager.")
 
 
+@pytest.mark.parametrize(("label", "is_captured"), [("!0/1/0", True), ("1/0", False)])
+def test_the_graph_of_a_backward_pass_has_no_line_to_change(label: str, is_captured: bool) -> None:
+    file = "<eval_with_key>.25"
+    line = f'  File "{file}", line 7, in forward\n    getitem = inputs[0]\n'
+    record = f"Graph break in user code at {file}:7\nGraph Break Reason: Odd\nUser code traceback:\n{line}"
+    made = make.trace(make.artifact("dynamo_graph_break_reason", record, id=label))
+    made += make.compile(label, make.tensor(10, 8), name="forward", file=file)
+    fields = {**make.FAILED, "fail_reason": f"Even\n  Explanation: It is.\n\nfrom user code:\n{line}"}
+    made += make.compile(label.replace("1/0", "2/0"), make.tensor(10, 8), name="torch_dynamo_resume_in_forward_at_7", file=file)
+    made += make.compile(label.replace("1/0", "3/0"), make.tensor(10, 8), name="backward", file=file, **fields)
+    steps = [step.title for step in steps_of(make.report(made))]
+    without = "Run this backward pass without compiled autograd, or accept the graph break in its graph: Odd"
+    assert (without in steps) is is_captured
+    failed = "Even in the graph of a backward pass keeps backward from compiling: run it without compiled autograd"
+    assert (failed in steps) is is_captured
+
+
 def test_a_break_in_generated_code_has_no_line_to_change() -> None:
     code = "<@checked(models.Net.forward) at 0x7f3fe3125b20>"
     for text, where, level in (("", " in generated code (<@checked(models.Net.forward)>)", "low"), ("    y = f(x)\n", "", "medium")):

@@ -22,6 +22,7 @@ from shapelog.recompiles.classification.values import LONGEST_VALUE
 from shapelog.recompiles.evidence.violation import THE_CLASS
 from shapelog.recompiles.explain import Recompile
 from shapelog.report.alerts.alert import Alert, Alerts, Occurrence, RelatedLine, Rest, digest, stable_text
+from shapelog.report.details.failure_remedies import OF_CAPTURED_GRAPH, is_in_captured_graph
 from shapelog.report.details.restarts import constant_floats, restart_remedy
 from shapelog.report.details.uncompiled_calls import is_the_failure
 from shapelog.report.report import Report
@@ -439,9 +440,13 @@ class _AlertBuilder(NamedTuple):
             yield from by_label.get((frame, finding.compile)) or by_frame.get(frame, ())[:1] if frame else ()
 
     def _of_break(self, rule: Rule, item: _Interrupted) -> str:
-        """What the rule recommends, and what is missing first: the reason of a graph break, or its line."""
+        """What the rule recommends, and what is missing first: the reason of a graph break, or its line. The graph of a backward pass has
+        no line to change.
+        """
         if rule is _BREAK and item.message and item.message.title == LOST_REASON:
             return _REASON_FOLLOWS
+        if rule is _BREAK and all(is_in_captured_graph(met.compile, item.inside) for met in item.words):
+            return OF_CAPTURED_GRAPH
         return f"{rule.remedy}; {_SHOWS_LINES}" if self._lacks_line(rule, item) else rule.remedy
 
     def _lacks_line(self, rule: Rule, item: _Interrupted) -> bool:

@@ -84,6 +84,8 @@ _STATIC_SIZES = (
 _PLAIN_AUTOGRAD = (
     "this operator does not take symbolic sizes: run this backward pass without compiled autograd, or with sizes that stay the same"
 )
+# Where Dynamo stops in the graph of a backward pass, which no line of a user is in.
+OF_CAPTURED_GRAPH = "run this backward pass without compiled autograd: the line is of the graph that it made, not of your code"
 _LEAVE_OUT = "rewrite it, or wrap it in a function with torch.compiler.disable"
 # A break that somebody wants there; the hint that goes with it is not in a text that is cut off.
 _LEFT_OUT_ON_PURPOSE = re.compile(r"Skip (?:calling|inlining) `torch\.compiler\.disable\(\)`d function")
@@ -201,8 +203,13 @@ def own_remedy(
         or _what_to_do(message, compile.metrics.fail_reason, contradicts_mark)
         or _about_exceptions(compile)
         or (_keep_constant(compile, earlier, line) if earlier is not None else "")
-        or ("" if contradicts_mark else _by_stage(compile, message))
+        or ("" if contradicts_mark else _by_stage(compile, message, line))
     )
+
+
+def is_in_captured_graph(compile: Compile, line: StackFrame | None) -> bool:
+    """Whether a line is of the graph of a backward pass that compiled autograd made."""
+    return compile.id.autograd is not None and line is not None and line.file.startswith("<eval_with_key>")
 
 
 def _left_out(message: CompilerMessage) -> str:
@@ -265,11 +272,13 @@ def _about_exceptions(compile: Compile) -> str:
     return f"fix this backend, which raises the error at {file_name(own[0].file)}:{own[0].line}" if own else ""
 
 
-def _by_stage(compile: Compile, message: CompilerMessage) -> str:
+def _by_stage(compile: Compile, message: CompilerMessage, line: StackFrame | None) -> str:
     """Where nothing more is known: what avoids an error of this part of the compiler, "" for what the rule recommends."""
     found = stage(compile)
     if _LEFT_OUT_ON_PURPOSE.match(message.title):
         return _ALLOW_BREAK
+    if is_in_captured_graph(compile, line):
+        return OF_CAPTURED_GRAPH
     if found.startswith("Dynamo (tracing"):
         return _LEAVE_OUT_LOOP if message.is_in_loop else _LEAVE_OUT
     if _WITHOUT_SYMBOLS.search(f"{message.title} {message.explanation}"):

@@ -11,6 +11,7 @@ from shapelog.model.frame import UNNAMED_CODE
 from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION, raised_by
 from shapelog.reading.payloads.source_names import is_library, is_torch
 from shapelog.report.alerts.alert import Alert, Occurrence
+from shapelog.report.details.failure_remedies import OF_CAPTURED_GRAPH
 from shapelog.report.details.logging_calls import lines_for_logging
 from shapelog.report.details.restarts import restart_remedy
 from shapelog.report.details.uncompiled_calls import Eager, fates
@@ -77,7 +78,10 @@ def graph_break_step(run: StepSources, found: Sequence[Alert]) -> NextStep:
     if _NUMBERS_OF_DATA in settings and confidence.level != "low" and any(_SIZE_OF_DATA in _cure([alert])[1] for alert in later):
         confidence = Confidence("low", _BREAKS_AGAIN)
         settings = tuple(f"{text}  # {_BREAKS_AGAIN}" if text == _NUMBERS_OF_DATA else text for text in settings)
-    if generated and not settings:
+    if _is_in_captured_graph(first):
+        passes, graphs = ("this backward pass", "its graph") if len(places) == 1 else ("these backward passes", "their graphs")
+        title = f"Run {passes} without compiled autograd, or accept {which} in {graphs}{keeps}: {_title_of(first)}"
+    elif generated and not settings:
         confidence = Confidence("low", "code that a library generates while the program runs has no line to change")
     step = step_of(kind=StepKind.GRAPH_BREAK, title=title, alerts=found, saving=saving, stake=stake, confidence=confidence, text=settings)
     return replace(step, hints=tuple(dict.fromkeys(_hints(alerts))))  # what a failure has besides is no way to remove the break
@@ -151,7 +155,9 @@ def failure_step(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
     subject = subject_of_alerts(alerts)
     title = f"{'Fix the error' if subject == UNNAMED_CODE else f'Fix the compile error in {subject}'}: {_title_of(alerts[0])}"
     confidence, settings = _cure(alerts)
-    if not settings and (line := _line_of_library(alerts[0])):
+    if _is_in_captured_graph(alerts[0]):
+        title = f"{_title_of(alerts[0])} in the graph of a backward pass keeps {subject} from compiling: run it without compiled autograd"
+    elif not settings and (line := _line_of_library(alerts[0])):
         is_in_loop = any(message.is_in_loop for alert in alerts for message in alert.messages)
         title = f"{_title_of(alerts[0])} in library code ({line}) keeps {subject} from compiling: change the code that leads there"
         title += " (in this loop, torch.compiler.disable does not help)" if is_in_loop else ", or wrap it in torch.compiler.disable"
@@ -246,6 +252,11 @@ def _line_of_library(alert: Alert) -> str:
     stack = next((message.stack for message in alert.messages if message.stack), ())
     innermost = next((frame for frame in reversed(stack) if not is_torch(frame.file)), None)
     return f"{file_name(innermost.file)}:{innermost.line}" if innermost and is_library(innermost.file) else ""
+
+
+def _is_in_captured_graph(alert: Alert) -> bool:
+    """Whether Dynamo stopped in the graph of a backward pass that compiled autograd made, in which a user changes no line."""
+    return alert.remedy.text == OF_CAPTURED_GRAPH
 
 
 def _generated_code(alert: Alert) -> str:
