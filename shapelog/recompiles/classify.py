@@ -6,7 +6,7 @@ from shapelog.model.compile import resumed_by
 from shapelog.reading.payloads.properties import GRAD_MODE, Kind
 from shapelog.reading.payloads.source_names import Source, display_text
 from shapelog.recompiles.classification import containers, objects, shape_guards, sizes, state, tensors, values
-from shapelog.recompiles.classification.result import Classification, Classifier, code_of, have_other_graphs
+from shapelog.recompiles.classification.result import FORWARD_TYPES, Classification, Classifier, code_of, have_other_graphs
 from shapelog.recompiles.classification.sizes import is_parameter
 from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts import CompileFacts
@@ -63,7 +63,8 @@ def classify(item: Violation, source: Source, entry: CompileFacts, call: Compile
         if not (before or after):  # older versions name what changed alone
             words = words.replace(" from {before} to {after}", "")
         sentence = words.format(name=name, before=before or "one value", after=after or "another")
-        found = Classification((code,), sentence)
+        remedy = FORWARD_TYPES if item.prop.kind is Kind.DTYPE and call.is_of_captured_graph else ""
+        found = Classification((code,), sentence, remedy=remedy)
         return _of_gradients(found, item, entry, call) if item.prop.kind is Kind.REQUIRES_GRAD else found
     if not item.source:
         return state.global_state(item, entry, call)

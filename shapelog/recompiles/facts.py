@@ -113,6 +113,11 @@ class CompileFacts:
         """Whether it was called in a backward pass that compiled autograd runs."""
         return self.compile.id.autograd is not None
 
+    @property
+    def is_of_captured_graph(self) -> bool:
+        """Whether its code is the graph of a backward pass that compiled autograd made, to which the user passes nothing."""
+        return self.is_in_backward and self.compile.metrics.code_file.startswith("<eval_with_key>")
+
     def number(self, key: Key) -> int | None:
         """A size or int of the call, None where that is not known."""
         source, prop = key

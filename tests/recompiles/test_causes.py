@@ -1640,6 +1640,24 @@ def test_a_decorator_of_a_library_calls_another_method_for_another_class(classes
     assert cause.verdict is verdict
 
 
+@pytest.mark.parametrize(("capture", "is_captured"), [("!0/", True), ("", False)])
+@pytest.mark.parametrize(
+    ("inputs", "guard", "reason", "code"),
+    [
+        ((tensor(10, 8, dtype="torch.float64"),), tensor_match(dtype="float64"), "tensor 'x' dtype mismatch", "SL301"),
+        ((), guard_manager("L['x']", type="app.T"), "expected type of 'x' to be a tensor type, ' but found <class 'app.T'>", "SL310"),
+    ],
+)
+def test_the_user_passes_nothing_to_the_graph_of_a_backward_pass(
+    capture: str, is_captured: bool, inputs: tuple[make.Tensor, ...], guard: str, reason: str, code: str
+) -> None:
+    first, reasons = compiled(f"{capture}3/0", tensor(10, 8), file="<eval_with_key>.5"), [f"{capture}3/0: {reason}"]
+    again = compiled(f"{capture}3/1", *inputs, guards=guard_tree(guard), file="<eval_with_key>.5", reasons=reasons)
+    cause = only(trace(first, again))
+    assert (cause.codes, cause.verdict) == ((code,), Verdict.CODE)
+    assert cause.own_remedy.startswith("pass the same types and dtypes to every forward pass") is is_captured
+
+
 def test_an_attribute_that_came() -> None:
     trees = [guard_tree(tensor_match(), guard_manager("L['o']", f"NO_HASATTR: {no}hasattr(L['o'], 'cache')")) for no in ("not ", "")]
     cause = only(two(*trees, "not hasattr(o, 'cache')"))

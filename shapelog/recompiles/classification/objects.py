@@ -6,6 +6,7 @@ from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.properties import TENSOR, Kind, is_address
 from shapelog.reading.payloads.source_names import Source, is_library, is_test_runner
 from shapelog.recompiles.classification.result import (
+    FORWARD_TYPES,
     TRACED,
     Classification,
     Classifier,
@@ -329,6 +330,8 @@ def _object_type(item: Violation, name: str, entry: CompileFacts, call: CompileF
         return Classification((code,), f"{name} changed {how}", verdict=Verdict.JUSTIFIED, remedy=_FOR_BACKWARD)
     if code == "SL310" and {before, after} == _WRAPPED_INT and call.is_in_backward and is_library(call.compile.metrics.code_file):
         return Classification((code,), f"{name} changed {how}", verdict=Verdict.JUSTIFIED, remedy=_EACH_WRAPPED)
+    if code == "SL310" and Described.TENSOR in (item.expected, item.actual) and call.is_of_captured_graph:
+        return Classification((code,), f"{name} changed {how}", remedy=FORWARD_TYPES)
     if code == "SL310" and _TRACING_TENSOR in (short_type(before), short_type(after)):
         return Classification((code,), f"{name} changed {how}", verdict=Verdict.JUSTIFIED, remedy=TRACED)
     if code == "SL310" and any(text.endswith(_FAKE_CONTEXT) for text in (before, after)):

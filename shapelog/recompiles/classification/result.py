@@ -15,6 +15,7 @@ from shapelog.text import cut
 
 TRACED = "accept one graph for calls that are traced, as by torch.export, and one for others"
 MARK_FORWARD = "mark the sizes that vary in the inputs of the forward pass, or pass dynamic=True to torch.compile"
+FORWARD_TYPES = "pass the same types and dtypes to every forward pass, from which these inputs come, or accept one graph for each"
 
 
 # ``torch.sym_float(n)`` is ``float(n)`` of a symbol.
