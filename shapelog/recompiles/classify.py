@@ -14,6 +14,8 @@ from shapelog.recompiles.int_usage import is_branch
 from shapelog.rules import RULES, Verdict
 
 _CELL = re.compile(r"(?P<function>.+)\.__closure__\[\d+\]\.cell_contents(?:\.__code__)?")
+# Of a comprehension or a generator expression, which has no name for it.
+_ITERABLE = "L['.0']"
 _NAMED_IN_HINT = re.compile(r'\(HINT: guard on "(\w+)"')
 _FIXED_PARAMETER = (
     "set requires_grad of this parameter once, before the first compiled call; "
@@ -54,6 +56,8 @@ def classify(item: Violation, source: Source, entry: CompileFacts, call: Compile
     code_name = call.compile.metrics.code_name or entry.compile.metrics.code_name  # of a refused call none is recorded
     if source.is_on_stack and (resumed := resumed_by(code_name)):
         name += f" (from line {resumed[1]})"
+    if _ITERABLE in source:
+        name += " (what this code iterates over)" if source == _ITERABLE else " (of what this code iterates over)"
     if classifier is not None:
         found = classifier(item, name, entry, call)
         return _of_break(found, item, entry, call) if source.is_on_stack and item.prop.kind is Kind.VALUE else found

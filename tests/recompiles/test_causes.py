@@ -1844,7 +1844,7 @@ def test_an_iterator_that_the_code_goes_through_gets_no_items() -> None:
         guards = guard_tree(tensor_match(), guard_manager("L['.0']", guard, type="tuple_iterator"))
         made += compiled(f"0/{number}", tensor(10, 8), guards=guards)
         made += make.artifact("dynamo_side_effects", "Mutating object of type tuple_iterator (source name: L['.0'])\n", id=f"0/{number}")
-    assert (only(made).sentence, only(made).own_remedy) == (".0 had 1 item and now has 3", "")
+    assert (only(made).sentence, only(made).own_remedy) == (".0 (what this code iterates over) had 1 item and now has 3", "")
 
 
 TANH = graph_text('L_x_: "f32[10, 8][8, 1]cpu"', 'tanh: "f32[10, 8][8, 1]cpu" = torch.tanh(l_x_);  l_x_ = None', "return (tanh,)")
@@ -3559,14 +3559,21 @@ def test_a_tensor_that_a_module_keeps_in_another_way_is_not_gone(before: str, af
     assert (cause.codes, cause.sentence) == (("SL310",), sentence)
 
 
+def test_the_items_of_a_comprehension_are_what_it_iterates_over() -> None:
+    item = "___tuple_iterator_getitem(L['.0'], 0)"
+    cause = only(trace(*(compiled(f"0/{number}", tensor(rows, 8, source=item)) for number, rows in enumerate((10, 12)))))
+    assert cause.sentence == "dim 0 of .0[0] (of what this code iterates over) changed from 10 to 12"
+
+
 @pytest.mark.parametrize("source", ["L['.0']", "L['r']"])
 def test_a_range_has_both_of_its_values(source: str) -> None:
     trees = [
         guard_tree(tensor_match(), guard_manager(source, f"RANGE_ITERATOR_MATCH: ___normalize_range_iter({source}) == (0, {stop}, 1)"))
         for stop in (2, 3)
     ]
-    name = source[3:-2]
-    cause = only(two(*trees, f"___normalize_range_iter({name}) == (0, 2, 1)"))
+    reason, name = f"___normalize_range_iter({source[3:-2]}) == (0, 2, 1)", source[3:-2]
+    name += " (what this code iterates over)" if name == ".0" else ""
+    cause = only(two(*trees, reason))
     assert (cause.codes, cause.sentence) == (("SL313",), f"the range {name} changed from range(0, 2, 1) to range(0, 3, 1)")
 
 
