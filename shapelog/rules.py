@@ -334,6 +334,13 @@ _ALL = (
         alert_kind=AlertKind.SKIPPED,
     ),
     Rule(
+        "SL405",
+        "backward-failed",
+        Verdict.FAILED,
+        "a backward pass raises this error: fix it, or call the code under torch.no_grad() if it needs none",
+        section=Section.FAILURES,
+    ),
+    Rule(
         "SL501",
         "graph-break",
         _CODE,

@@ -150,12 +150,6 @@ def _kinds(item: Recompile, cause: Cause | None, is_blamed: bool) -> frozenset[A
     return frozenset(kinds)
 
 
-def _kinds_of_finding(rule: Rule, compile: Compile) -> frozenset[AlertKind]:
-    """What a finding of an analysis is about; none of these for a backward graph that failed, which leaves the compile whole."""
-    is_whole = rule.alert_kind is AlertKind.FAILURE and compile.outcome is Outcome.COMPILED
-    return frozenset() if is_whole or rule.alert_kind is None else frozenset((rule.alert_kind,))
-
-
 def _level(rule: Rule, occurrences: Iterable[Occurrence]) -> Level:
     levels = {kind.level for item in occurrences for kind in item.kinds} or {rule.level}
     return next(level for level in Level if level in levels)
@@ -326,8 +320,8 @@ class _AlertBuilder(NamedTuple):
         for members in grouped(items, lambda item: item.rule.code).values():
             first = members[0]
             place = first.place
-            compiles = self._compiles_of(members)
-            occurrences = tuple(self.found.occurrence(item, _kinds_of_finding(first.rule, item.compile), 0.0) for item in compiles)
+            kinds = frozenset(filter(None, (first.rule.alert_kind,)))
+            occurrences = tuple(self.found.occurrence(item, kinds, 0.0) for item in self._compiles_of(members))
             details = (f"{name}: {value}" for item in members for name, value in item.details if value)
             messages = {item.message.title: item.message for item in members if item.message}
             stack = next((item.message.stack for item in members if item.message and item.message.stack), ())

@@ -17,9 +17,8 @@ from shapelog.report.details.uncompiled_calls import is_failed_export
 from shapelog.report.results import Finding, Location, Table, location_of
 from shapelog.rules import RULES
 
-_FAILED, _CONFLICT = RULES["SL403"], RULES["SL203"]
+_FAILED, _OF_BACKWARD, _CONFLICT = RULES["SL403"], RULES["SL405"], RULES["SL203"]
 _UNFINISHED = "let the process finish; if it hangs or is killed here, look at its own log and at the memory that compiling takes"
-_OF_BACKWARD = "a backward pass raises this error: fix it, or call the code under torch.no_grad() if it needs none"
 _MORE_OF_TEXT = "add the log lines up to the exception"
 # Where PyTorch only suggests to declare that size.
 _DECLARED_BUT_FIXED = re.compile(r" declared as dynamic, but the code fixes ")
@@ -72,13 +71,13 @@ def _of_backward(frame: Frame, compile: Compile) -> Finding:
     """With symbolic sizes, PyTorch compiles the backward graph ahead of its use. A backward pass raises an error in that."""
     error = compiler_message(compile.failure.title).title if compile.exceptions else LOST_EXCEPTION
     return Finding(
-        rule=_FAILED,
+        rule=_OF_BACKWARD,
         sentence=f"the backward graph of {frame.title_of([compile])} failed to compile ahead of its use: {error}",
         compile=compile.label,
         place=location_of(frame),
         frame=frame,
         message=CompilerMessage(f"the backward graph: {error}"),
-        own_remedy=_OF_BACKWARD if compile.exceptions else f"{_MORE_OF_TEXT}; {_OF_BACKWARD}",
+        own_remedy="" if compile.exceptions else f"{_MORE_OF_TEXT}; {_OF_BACKWARD.remedy}",
         exceptions=compile.exceptions,
     )
 

@@ -341,7 +341,7 @@ def test_a_backward_graph_that_fails_ahead_of_its_use_leaves_the_compile_whole()
     raised = 'Traceback (most recent call last):\n  File "/srv/torch/_functorch/bw.py", line 2, in bw\nRuntimeError: no kernel for this\n'
     made = make.trace(make.artifact("eager_compile_backwards_failure", raised, id="0/0"), make.compile("0/0", make.tensor(10, 8)))
     (finding,) = found(made)
-    assert finding.rule.code == "SL403"
+    assert finding.rule.code == "SL405"
     assert finding.sentence == "the backward graph of f failed to compile ahead of its use: no kernel for this"
     (frame,) = make.explain(made).trace.frames
     assert frame.compiles[0].outcome is Outcome.COMPILED
