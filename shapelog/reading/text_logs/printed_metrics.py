@@ -10,7 +10,10 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
+import orjson
+
 from shapelog.reading.payloads.python_code import without_warnings
+from shapelog.reading.records import SETTINGS
 from shapelog.reading.text_logs.messages import LoggedCode
 
 _BEGIN = re.compile(r"\bCompilationMetrics\((?=\w{1,40}=)")
@@ -29,7 +32,7 @@ def printed_metrics(text: str) -> Iterator[dict[str, Any]]:
     begins = [*(found.end() for found in _BEGIN.finditer(text)), len(text)]
     for begin, end in pairwise(begins):
         fields = {found["name"]: _value(found["value"]) for found in _FIELD.finditer(text, begin, end)}
-        yield {name: value for name, value in fields.items() if value is not None}
+        yield {name: value for name, value in fields.items() if value is not None and (name not in SETTINGS or _is_json(value))}
 
 
 def code_of(fields: dict[str, Any]) -> LoggedCode:
@@ -45,8 +48,26 @@ def refused_at_limit(fields: dict[str, Any]) -> str:
 
 
 def _value(text: str) -> Any:
+    """A number, a text, or a list of texts; None for what is none of these, or damaged."""
     if text == "set()":
         return []
-    with without_warnings():
-        value = ast.literal_eval(f"({text})" if text[0] in "'\"" else text)
-    return sorted(value) if isinstance(value, set) else list(value) if isinstance(value, tuple) else value
+    try:
+        with without_warnings():
+            value = ast.literal_eval(f"({text})" if text[0] in "'\"" else text)
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return None
+    if isinstance(value, str):
+        return _encodable(value)
+    return [_encodable(item) for item in sorted(value)] if isinstance(value, (set, list, tuple)) else value
+
+
+def _encodable(text: str) -> str:
+    """The same without halves of surrogate pairs, which JSON cannot have."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _is_json(value: Any) -> bool:
+    try:
+        return isinstance(orjson.loads(value), dict)
+    except orjson.JSONDecodeError:
+        return False

@@ -136,3 +136,19 @@ def test_metrics_may_be_cut_off(tmp_path: Path, end: int) -> None:
     text = metrics("0/0", *COMPILED).partition("] ")[2]
     trace = read(tmp_path, start("0/0"), f"I1128 01:11:47.109000 22353 {AT} {text.partition('] ')[2][:end]}")
     assert [compile.label for compile in trace.compiles] == ["0/0"]
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        r"stack_trace=['\x']",
+        r"fail_reason='\ud800 \N{none}'",
+        r"graph_node_shapes='\ud800'",
+        "restart_reasons={'b', 'a'}",
+        "dynamo_config='{1'",
+    ],
+)
+def test_fields_may_be_damaged(tmp_path: Path, field: str) -> None:
+    trace = read(tmp_path, start("0/0"), metrics("0/0", field, *COMPILED))
+    (compile,) = trace.compiles
+    assert (compile.seconds, trace.problems) == (0.002, ())
