@@ -38,7 +38,7 @@ from shapelog.report.frame_changes import (
 )
 from shapelog.report.report import Report
 from shapelog.report.results import Headline
-from shapelog.text import plural, rank_list
+from shapelog.text import enumerated, plural, rank_list
 
 _MOST_CACHE_NOTES = 3
 
@@ -414,12 +414,21 @@ def _notes(before: Report, after: Report, settings: tuple[SettingChange, ...], *
     vllm = [vllm_words(trace.vllm) if trace.vllm else "nothing" for trace in (one, other)]
     if vllm[0] != vllm[1]:
         yield f"vLLM: {vllm[0]} before; {vllm[1]} after"
+    yield from _log_notes(one, other)
     yield from _cache_notes(one, other)
     if cached[0] != cached[1]:
         yield f"{cached[0]} compilations before and {cached[1]} after came from a compile cache, so the times are not comparable"
     for report, when in ((before, "first"), (after, "second")):
         if any(problem.severity == "data loss" for problem in report.problems):
             yield f"the trace of the {when} run lost data (see shapelog report), so compilations may be missing from it"
+
+
+def _log_notes(before: Trace, after: Trace) -> Iterator[str]:
+    """What only the text log of one run has, which the other run may have had and not logged."""
+    held = [frozenset[str]().union(*(log.artifacts for log in trace.text_logs)) for trace in (before, after)]
+    for own, others, when in ((held[0], held[1], "first"), (held[1], held[0], "second")):
+        if others and own - others:
+            yield f"only the log of the {when} run has {enumerated(sorted(own - others))}; the other may have left them out"
 
 
 def _cache_notes(before: Trace, after: Trace) -> Iterator[str]:

@@ -485,3 +485,13 @@ def test_a_graph_break_counts_once_however_often_its_code_is_compiled() -> None:
 def test_code_that_nothing_calls_anymore_has_not_lost_its_graph_breaks() -> None:
     other = make.static_sizes(10, frame=1, name="g", line=30)
     assert breaks_of(compared(sizes(10) + quoted(7, "print(x)"), make.trace(other))) == []
+
+
+def test_what_only_one_of_two_logs_has_is_noted() -> None:
+    logs = Path(__file__).parents[2] / "fixtures" / "text_logs" / "2.13"
+    before, after = (shapelog.analyze(shapelog.load(logs / f"debug_levels_{level}.txt.gz")) for level in ("dynamo", "all"))
+    assert (
+        "only the log of the first run has graph breaks, graphs and guards; the other may have left them out"
+        in compare(before, after).notes
+    )
+    assert not any("left them out" in note for note in compare(before, before).notes)

@@ -76,6 +76,11 @@ class LogContents:
         return f" (of {breaks} that torch._dynamo.explain counted{f', in {graphs} graphs' if graphs else ''})"
 
     @property
+    def artifacts(self) -> frozenset[str]:
+        """What it has of what TORCH_LOGS can switch on, in words: ``guards``, ``graph breaks``."""
+        return frozenset(words for name, words in _ARTIFACTS.items() if self.messages[name])
+
+    @property
     def note(self) -> str:
         """What was read, what is unknown, how to record the rest."""
         return f"{self.what_it_holds} {self.how_to_record}"

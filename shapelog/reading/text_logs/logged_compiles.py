@@ -345,7 +345,8 @@ class LoggedCompiles:
         if not compile.started:
             compile.started = True
             code = compile.code
-            stack = [{"filename": frame.file, "line": frame.line, "name": frame.name, "loc": frame.code} for frame in callers]
+            frames = [frame._replace(file=frame.file.replace("\\", "/")) for frame in callers]
+            stack = [{"filename": frame.file, "line": frame.line, "name": frame.name, "loc": frame.code} for frame in frames]
             stack += [{"filename": code.file, "line": code.line, "name": code.name}] if code.name else []
             self.write(compile, {"dynamo_start": {"stack": stack}})
 

@@ -17,13 +17,12 @@ from shapelog.reading.records import SETTINGS
 from shapelog.reading.text_logs.messages import LoggedCode
 
 _BEGIN = re.compile(r"\bCompilationMetrics\((?=\w{1,40}=)")
-# A text, which pprint writes in several pieces; of a list or a set of texts, all of them.
+# A text, which pprint writes in several pieces; a list, a tuple or a set of texts.
 _TEXT = r"""(?:'[^'\\\n]*(?:\\.[^'\\\n]*)*'|"[^"\\\n]*(?:\\.[^"\\\n]*)*")"""
 _TEXTS = rf"{_TEXT}(?:\s+{_TEXT})*"
+_LIST = rf"[\[{{(]\s*(?:{_TEXTS}(?:\s*,\s*{_TEXTS})*\s*,?\s*)?[\]}})]"
 _NUMBER = r"-?\d{1,18}(?:\.\d{1,30})?(?:e[+-]?\d{1,3})?"
-_FIELD = re.compile(
-    rf"\b(?P<name>[a-z]\w{{0,60}})=(?P<value>None|True|False|set\(\)|{_NUMBER}|{_TEXTS}|[\[{{(](?:\s*{_TEXTS}\s*,?)*\s*[\]}})])(?=\s*[,)])"
-)
+_FIELD = re.compile(rf"\b(?P<name>[a-z]\w{{0,60}})=(?P<value>None|True|False|set\(\)|{_NUMBER}|{_TEXTS}|{_LIST})(?=\s*[,)])")
 _LIMIT = re.compile(r"(?:recompile|cache_size)[_ ]limit|RecompileLimit", re.I)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import BinaryIO
 
+from shapelog.reading.payloads.compiler_messages import stack_lines
 from shapelog.reading.payloads.cuda_graphs import INDUCTOR_MESSAGE, cuda_graph_message
 from shapelog.reading.payloads.guards import split_comment
 from shapelog.reading.payloads.pgo_state import parse as parse_code_state
@@ -54,7 +55,6 @@ from shapelog.reading.text_logs.messages import (
 )
 from shapelog.reading.text_logs.open_message import MOST_LINES, OpenMessage
 from shapelog.reading.text_logs.printed_metrics import printed_metrics
-from shapelog.reading.text_logs.stacks import frames_in
 from shapelog.reading.text_logs.summaries import profiled_recompiles
 from shapelog.reading.text_logs.transcript import Transcript
 
@@ -288,7 +288,7 @@ class Transcriber:
         return is_known
 
     def _start_and_stack(self, head: Head, lines: list[str]) -> None:
-        self._start(head, lines[0], frames_in(lines[1:]))
+        self._start(head, lines[0], tuple(stack_lines(lines[1:])))
 
     def _start(self, head: Head, text: str, callers: Sequence[StackFrame] = ()) -> None:
         """The line with which Dynamo begins, if ``dynamo`` itself is logged, and the stack that it may have."""

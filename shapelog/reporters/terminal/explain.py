@@ -49,7 +49,7 @@ def _head(page: TextPage, explanation: CompileExplanation) -> None:
     page.line((id_words(compile), "bold"), "  ", (frame.title_of([compile]), "bold"), f"  {where}", rank)
     called = frame.caller(compile)
     if called:
-        page.line((f"called at {called.file}:{called.line}  {called.code}", "dim"), indent=2)
+        page.line((f"called at {called.file}:{called.line}  {called.code}".rstrip(), "dim"), indent=2)
     before = frame.caller(explanation.nearest) if explanation.nearest else None
     if before and (called is None or (before.file, before.line) != (called.file, called.line)):
         page.line((f"the nearest cache entry was compiled at {before.file}:{before.line}  {before.code}", "dim"), indent=2)

@@ -40,7 +40,11 @@ def test_metrics_have_the_version_and_the_times() -> None:
 def test_the_log_of_dynamo_has_the_line_of_the_call_and_no_failure_that_is_none() -> None:
     trace = load(LOGS / "debug_levels_dynamo.txt.gz")
     (added, *_) = trace.frames
-    assert [caller.line for compile in added.compiles if (caller := added.caller(compile))] == [39, 39, 40]
+    callers = [caller for compile in added.compiles if (caller := added.caller(compile))]
+    assert [(caller.line, caller.code) for caller in callers] == [
+        *[(39, "add(torch.ones(size, 3), True)")] * 2,
+        (40, "add(torch.ones(4, 3), False)"),
+    ]
     assert not any(compile.outcome is Outcome.FAILED for compile in trace.compiles)
 
 
@@ -146,6 +150,8 @@ def test_metrics_may_be_cut_off(tmp_path: Path, end: int) -> None:
         r"graph_node_shapes='\ud800'",
         "restart_reasons={'b', 'a'}",
         "dynamo_config='{1'",
+        "stack_trace=[" + "'a' " * 100,
+        "stack_trace=[" + "'a', " * 100 + "x",
     ],
 )
 def test_fields_may_be_damaged(tmp_path: Path, field: str) -> None:
