@@ -275,6 +275,8 @@ class LoggedCompiles:
         for earlier in self._keys.pop((key[0], frame), ()):
             if compile := self._current.pop(earlier, None):
                 self._close(compile)
+                if (compile.ids or {}).get("frame_compile_id") == 0:  # the first one below shows by itself that ids began again
+                    self._newest.pop((key[0], frame), None)
         self._add_first(key, {"frame_id": frame}, head, code)
         self._names[key[0], frame] = code
 

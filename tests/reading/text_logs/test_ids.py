@@ -115,6 +115,23 @@ def test_each_run_of_ids_has_a_first_compile_of_its_own(tmp_path: Path) -> None:
     assert "only the first guard that failed" not in shown
 
 
+def test_a_run_of_ids_with_another_function_begins_with_its_first_compile(tmp_path: Path) -> None:
+    """Of a log that holds recompiles alone; the first function was compiled more often than the second."""
+    head = "V1127 00:30:36.{}000 9334 torch/_dynamo/guards.py:3508] [0/{}] [__recompiles] "
+    below = "    triggered by the following guard failure(s):"
+    log = ""
+    for at, (name, number) in enumerate((("f", 1), ("f", 2), ("f", 3), ("g", 1), ("g", 2))):
+        reason = f"    - 0/{number - 1}: tensor 'x' dtype mismatch. expected Float, actual Double"
+        for line in (f"Recompiling function {name} in /srv/train.py:{5 if name == 'f' else 9}", below, reason):
+            log += head.format(300 + at, number) + line + "\n"
+    path = tmp_path / "run.txt"
+    path.write_text(log, encoding="utf-8")
+    report = analyze(load(path))
+    frames = {item.frame.name: [compile.label for compile in item.frame.compiles] for item in report.frames}
+    assert frames == {"f": ["0/0", "0/1", "0/2", "0/3"], "g": ["0/0#2", "0/1#2", "0/2#2"]}
+    assert len(report.recompiles) == 5
+
+
 HEAD = "V0925 13:34:27.040958 139966991710016 torch/_dynamo/guards.py:2609] [0/{0}] [__recompiles_verbose] "
 SIZE = "tensor 'L['x']' size mismatch at index 0. expected {}, actual 4"
 
