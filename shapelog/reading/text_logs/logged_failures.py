@@ -87,7 +87,9 @@ class LoggedFailures:
         self._contents.failures += 1
         self._compiles.know(found.code.file)
         for item in _forbidden_in(found):
-            self._recompile(head, item, True)
+            latest = self._compiles.compile_of(head, "")
+            if item.reasons or latest is None or not latest.reasons or latest.code != item.code:  # else the log has it above
+                self._recompile(head, item, True)
         reasons = next((item.reasons for item in limits(found.text.split("\n")) if item.reasons), ()) if found.is_at_limit else ()
         frame, newest = newest_checked(reasons)
         if frame and not refused and not head.compile:

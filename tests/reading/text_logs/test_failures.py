@@ -1105,6 +1105,16 @@ def test_a_forbidden_recompilation_may_be_quoted_with_its_reason_alone(tmp_path:
     assert found.sentence.endswith("which the program forbids (error_on_recompile): dim 1 of states changed from 16 to 32")
 
 
+def test_a_forbidden_recompilation_that_is_logged_above_its_exception_is_one(tmp_path: Path) -> None:
+    head = "V1127 00:30:36.300000 9334 torch/_dynamo/guards.py:3508] [0/1] [__recompiles] "
+    recompiling = "Recompiling function f in /srv/train.py:5"
+    reason = "    - 0/0: tensor 'x' dtype mismatch. expected Float, actual Double"
+    text = f"{head}{recompiling}\n{head}    triggered by the following guard failure(s):\n{head}{reason}\nRecompileError: {recompiling}\n"
+    report = report_of(text, tmp_path)
+    (frame,) = report.trace.frames
+    assert [(compile.label, compile.outcome.value) for compile in frame.compiles] == [("0/0", "compiled"), ("0/1", "failed")]
+
+
 def test_all_commands_have_the_same_remedy_for_a_recompilation_that_is_forbidden_without_a_reason(tmp_path: Path) -> None:
     report = report_of("torch._dynamo.exc.RecompileError: Recompiling function forward in /srv/net.py:389\n", tmp_path)
     (found,) = (item for item in report.findings if item.rule.code in FAILED)
