@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION, compiler_message, exception_chain, observed_exception, user_stack
+from shapelog.reading.payloads.recompile_reasons import RECOMPILE_FORBIDDEN
 from shapelog.reading.payloads.source_names import is_library, is_torch
 from shapelog.reading.text_logs.exception_names import ANY_OF_MODULES, NAMES, OF_DYNAMO_ALONE, QUALIFIED, is_cut_name
 from shapelog.reading.text_logs.joined import end_of_parentheses, joined_parts, with_whole_operation
@@ -149,7 +150,8 @@ class FailureText(NamedTuple):
     @property
     def is_quoted(self) -> bool:
         """Whether there is no stack, as where a person or a program repeats the exception alone."""
-        return not self.code.name and _IN_STACK.search(self.text) is None
+        is_named_in_stack = self.code.name and self.type != RECOMPILE_FORBIDDEN  # whose message names the function
+        return not is_named_in_stack and _IN_STACK.search(self.text) is None
 
     @property
     def as_traceback(self) -> str:

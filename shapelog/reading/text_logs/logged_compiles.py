@@ -32,7 +32,8 @@ _LARGEST_PROCESS_ID = 1 << 22
 class LoggedCompile:
     """What is known so far of one compile. ``ids`` is None until one without an id gets one; what is written meanwhile waits.
 
-    One that ``is_implied`` is not in the log, but its cache entry was checked. With one that ``begins_run``, ids started again.
+    One that ``is_implied`` is not in the log, but its cache entry was checked. With one that ``begins_run``, ids started again. Of one
+    that ``names_failure``, PyTorch logged the failure with its id.
     """
 
     ids: dict[str, int] | None
@@ -53,6 +54,7 @@ class LoggedCompile:
     limit: str | None = None
     limit_value: str = ""
     failure: FailureText | None = None
+    names_failure: bool = False
     printed: dict[str, Any] = field(default_factory=dict)
     values: dict[str, str] = field(default_factory=dict)
     tensors: dict[str, dict[tuple[str, int], str]] = field(default_factory=dict)
@@ -154,8 +156,9 @@ class LoggedCompiles:
     def compile_of(self, head: Head, begins: str, code: LoggedCode = UNKNOWN, names_entries: bool = True) -> LoggedCompile | None:
         """The compile that a message belongs to; None where its head names none and none is in progress.
 
-        ``begins`` is what the message begins ("start", "reasons", "env", "graph", "guards", "metrics", "limit" or ""): where the compile
-        has that already, its id came again. ``names_entries`` is False for the reasons of a recompile that are not in the log.
+        ``begins`` is what the message begins ("start", "reasons", "env", "graph", "guards", "metrics", "limit", "failure" or ""): where the
+        compile has that already, or cannot have it, its id came again. ``names_entries`` is False for the reasons of a recompile that are
+        not in the log.
         """
         found = _ID.fullmatch(head.compile) if head.compile else None
         if found is None or (found["frame"] is None and found["autograd"] is None):
@@ -167,7 +170,8 @@ class LoggedCompiles:
         if found["frame"] is not None and code.name:
             self._start_again(key, int(found["frame"]), head, code)
         compile = self._current.get(key)
-        comes_again = compile is not None and _comes_again(compile, begins, attempt)
+        left_entry = begins == "failure" and compile is not None and self._left_entry(compile)
+        comes_again = compile is not None and (left_entry or _comes_again(compile, begins, attempt))
         if compile is not None and comes_again:
             self._close(compile)
             compile = None
@@ -255,7 +259,7 @@ class LoggedCompiles:
         first = key[0], f"{key[1].rpartition('/')[0]}/0"
         known = self._current.get(first)
         last = self._current.get(key)
-        if known is None or (last is not None and known.line <= last.line):
+        if known is None or known.names_failure or (last is not None and known.line <= last.line):  # a failure leaves no entry
             if known is not None:  # what ends it comes before the next one of that id begins
                 self._close(known)
             compile = self._new({**ids, "frame_compile_id": 0}, head, first)

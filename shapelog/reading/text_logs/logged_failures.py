@@ -88,13 +88,14 @@ class LoggedFailures:
         self._compiles.know(found.code.file)
         for item in _forbidden_in(found):
             latest = self._compiles.compile_of(head, "")
-            if item.reasons or latest is None or not latest.reasons or latest.code != item.code:  # else the log has it above
+            if latest is None or not latest.reasons or latest.code != item.code:  # else the log has it above
                 self._recompile(head, item, True)
         reasons = next((item.reasons for item in limits(found.text.split("\n")) if item.reasons), ()) if found.is_at_limit else ()
         frame, newest = newest_checked(reasons)
         if frame and not refused and not head.compile:
             head = head._replace(compile=f"{frame}/{max(1 + newest, int(found.limit or 0))}")
-        known = refused or self._compiles.compile_of(head, "limit" if reasons and head.compile else "")
+        begins = "" if not head.compile or found.is_of_backward else "limit" if found.is_at_limit and reasons else "failure"
+        known = refused or self._compiles.compile_of(head, begins)
         if known is not None and not head.compile and _differ(known.code.name, found.code.name):
             known = None
         compile = known or self._compiles.unnumbered(head, found.code, is_recompile=False)
@@ -109,6 +110,7 @@ class LoggedFailures:
             compile.failure = None if "convert_frame" in head.place else found  # that one was caught
         elif compile.failure is None or len(found.text) > len(compile.failure.text):
             compile.failure = found
+            compile.names_failure = bool(head.compile) and not found.is_of_backward
         if len(self._failures) < _MOST_QUOTED:
             self._failures.append((found, compile))
 

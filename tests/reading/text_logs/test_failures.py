@@ -1105,11 +1105,15 @@ def test_a_forbidden_recompilation_may_be_quoted_with_its_reason_alone(tmp_path:
     assert found.sentence.endswith("which the program forbids (error_on_recompile): dim 1 of states changed from 16 to 32")
 
 
-def test_a_forbidden_recompilation_that_is_logged_above_its_exception_is_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize("quoted", ["RecompileError: {0}\n", "{1}", "f failed: RecompileError: {0}\n{1}"])
+def test_a_forbidden_recompilation_that_is_logged_above_its_exception_is_one(quoted: str, tmp_path: Path) -> None:
     head = "V1127 00:30:36.300000 9334 torch/_dynamo/guards.py:3508] [0/1] [__recompiles] "
     recompiling = "Recompiling function f in /srv/train.py:5"
     reason = "    - 0/0: tensor 'x' dtype mismatch. expected Float, actual Double"
-    text = f"{head}{recompiling}\n{head}    triggered by the following guard failure(s):\n{head}{reason}\nRecompileError: {recompiling}\n"
+    below = "    triggered by the following guard failure(s):"
+    stack = 'Traceback (most recent call last):\n  File "/srv/train.py", line 20, in <module>\n    f(x)\n'
+    raised = f"{stack}torch._dynamo.exc.RecompileError: {recompiling}\n{below}\n{reason}\n"
+    text = f"{head}{recompiling}\n{head}{below}\n{head}{reason}\n{quoted.format(recompiling, raised)}"
     report = report_of(text, tmp_path)
     (frame,) = report.trace.frames
     assert [(compile.label, compile.outcome.value) for compile in frame.compiles] == [("0/0", "compiled"), ("0/1", "failed")]

@@ -132,6 +132,25 @@ def test_a_run_of_ids_with_another_function_begins_with_its_first_compile(tmp_pa
     assert len(report.recompiles) == 5
 
 
+def test_a_compile_that_failed_left_no_entry_and_one_with_an_entry_did_not_fail(tmp_path: Path) -> None:
+    """So ids began again, between a failure and a recompilation in either order."""
+    head = "{}1127 00:30:36.{}000 9334 torch/_dynamo/guards.py:3508] [0/{}] {}"
+    recompiling = ("Recompiling function f in /srv/train.py:5", "    triggered by the following guard failure(s):")
+    reason = "    - 0/0: tensor 'x' dtype mismatch. expected Float, actual Double"
+    recompiled = [head.format("V", "{}", 1, f"[__recompiles] {line}") for line in (*recompiling, reason)]
+    error = "torch._dynamo.exc.InternalTorchDynamoError: ValueError: no such guard"
+    failed = [head.format("E", "{}", 0, line) for line in ("Error while creating guard:", "Name: ''", error)]
+    path = tmp_path / "run.txt"
+    lines = [line.format(at) for at, lines in ((300, recompiled), (400, failed), (500, recompiled)) for line in lines]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    frames = [[(compile.label, compile.outcome.value) for compile in frame.compiles] for frame in load(path).frames]
+    assert sorted(frames) == [
+        [("0/0", "compiled"), ("0/1", "compiled")],
+        [("0/0#2", "failed")],
+        [("0/0#3", "compiled"), ("0/1#3", "compiled")],
+    ]
+
+
 HEAD = "V0925 13:34:27.040958 139966991710016 torch/_dynamo/guards.py:2609] [0/{0}] [__recompiles_verbose] "
 SIZE = "tensor 'L['x']' size mismatch at index 0. expected {}, actual 4"
 
