@@ -43,6 +43,8 @@ _BY_ARTIFACT = {
     "cudagraphs": MessageKind.INDUCTOR,
     "perf_hints": MessageKind.INDUCTOR,
 }
+# Artifacts that nothing is taken from: what Dynamo traces, and code.
+_OF_NOTHING = frozenset(("trace_bytecode", "trace_source", "trace_call", "bytecode", "output_code", "kernel_code"))
 _SYMBOLIC_WORDS = (
     "create_symbol ",
     "create_unbacked_",
@@ -165,7 +167,7 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
 )
 _ANY_BEGIN = re.compile(
     r"Recompiling function |Detected recompile|CompilationMetrics\(|torch\._dynamo|dynamo hit|Error: |Hit: |LimitExceeded"
-    r"|Constraints violated"
+    r"|Constraints violated|while creating guard|torch\._subclasses"
     r"|from lowering|eagerly comp|Triton comp|LoweringExc|from user code:|C\+\+ stack|DYNAMO_VERBOSE=1"
     r"|UserWarning: |Backend compiler failed|WON'?T CONVERT "
     r"|^\s*function: |\d/\d{1,9}: |\.py:\d{1,9}`? *\| |^\s*last reason: |Traceback \("
@@ -242,6 +244,8 @@ def kind_of(head: Head, text: str) -> MessageKind:
     known = _BY_ARTIFACT.get(head.artifact)
     if known is not None:
         return known
+    if head.artifact in _OF_NOTHING:
+        return MessageKind.OTHER
     if text.startswith(_SYMBOLIC_WORDS):
         return MessageKind.SYMBOLS
     if text.startswith(_STARTS):
@@ -252,7 +256,9 @@ def kind_of(head: Head, text: str) -> MessageKind:
         return MessageKind.BREAK
     if "convert_frame" in head.place and (_IN_STACK.match(text) or CHAINS.match(text)):
         return MessageKind.FAILURE
-    return MessageKind.OTHER if text.startswith(_IGNORED) else _kind_and_place(text)[0]
+    if text.startswith(_IGNORED) or not _ANY_BEGIN.search(text[:_LOOKED_AT]):
+        return MessageKind.OTHER
+    return _kind_and_place(text)[0]
 
 
 def kind_of_plain(text: str) -> MessageKind:
