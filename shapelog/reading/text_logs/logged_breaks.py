@@ -22,6 +22,7 @@ _MOST_PROFILED, _MOST_HELD = 1_000, 1_000
 _OLD_STACK = " from user code at:"
 _FRAME = re.compile(r'File "(.*)", line (\d{1,9}), in ([^\s,]+)')
 _EXPLAINED = re.compile(r"^\s*Explanation: (\S.*)", re.M)
+_UNSUPPORTED_CALL = re.compile(r"(Unsupported \S+ call)$", re.M)
 
 
 class _Held(NamedTuple):
@@ -103,13 +104,14 @@ class LoggedBreaks:
             self._hold(_Held(head, announced.text, announced.code, compile, self._compiles.line))
             return
         text = break_text("\n".join(parts))
-        explained = _EXPLAINED.search(text) if head.compile and not head.artifact else None
-        if explained:  # a warning
-            self._hold(_Held(head=head, text=text, code=_innermost(text), compile=compile, line=self._compiles.line, words=explained[1]))
-            return
         stack = user_stack(text) if compile is not None and not compile.code.name and any(_OLD_STACK in line for line in lines) else ()
         if stack and compile is not None:
             self._compiles.name(compile, LoggedCode(stack[0].name, stack[0].file, stack[0].line))
+        is_warning = head.compile and not head.artifact
+        explained = (_EXPLAINED.search(text) or _UNSUPPORTED_CALL.match(text)) if is_warning else None
+        if explained:
+            self._hold(_Held(head=head, text=text, code=_innermost(text), compile=compile, line=self._compiles.line, words=explained[1]))
+            return
         self._write(head, text, _innermost(text), compile)
 
     def _hold(self, item: _Held) -> None:
@@ -128,9 +130,10 @@ class LoggedBreaks:
             self._texts.setdefault(compile, []).append(text)
 
     def _is_known(self, item: _Held) -> bool:
-        """Whether another message has this break, too."""
+        """Whether another message has this break, too. A compile breaks once at a line, as another one goes on behind it."""
         if item.compile is not None:
-            return _have(self._texts.get(item.compile, ()), item.words)
+            texts = self._texts.get(item.compile, ())
+            return _have(texts, item.words) or (item.code != UNKNOWN and item.code in map(_innermost, texts))
         same = (compile for code, compile in self._without_id.items() if (code.name, code.file) == (item.code.name, item.code.file))
         return any(_have(self._texts.get(compile, ()), item.words) for compile in same)
 

@@ -108,3 +108,26 @@ def test_a_break_without_a_place_counts_where_recompilations_have_ids(tmp_path: 
     (tmp_path / "run.txt").write_text(text, encoding="utf-8")
     breaks = [item.message.title for frame in load(tmp_path / "run.txt").frames for compile in frame.compiles for item in compile.breaks]
     assert breaks == [".item() call was found"]
+
+
+WARNED = (
+    "Graph break from `Tensor.item()`, consider setting:",
+    "    torch._dynamo.config.capture_scalar_outputs = True",
+    "",
+    "Graph break: from user code at:",
+    '  File "/srv/be.py", line 9, in fn',
+    "    n = int(x.sum().item())",
+    "",
+)
+
+
+@pytest.mark.parametrize("title", ["Unsupported Tensor.item() call with capture_scalar_outputs=False", "Unsupported: Tensor.item"])
+def test_a_break_that_a_warning_has_at_the_same_line_counts_once(title: str, tmp_path: Path) -> None:
+    warning = logged(WARNED, "W1127 04:01:12.274000 22967 torch/_dynamo/variables/tensor.py:1759] [0/0]")
+    broken = ("Graph break in user code at /srv/be.py:9", f"Graph Break Reason: {title}", "User code traceback:", *WARNED[-3:])
+    (item,) = breaks(
+        warning + logged(broken, "V1127 04:01:12.282000 22967 torch/_dynamo/symbolic_convert.py:5124] [0/0] [__graph_breaks]"), tmp_path
+    )
+    assert "(once)" in item.sentence
+    (item,) = breaks(warning, tmp_path)
+    assert "(once)" in item.sentence
