@@ -1,5 +1,6 @@
 """The failures of a log, each once, and the compiles that failed: a text may have one with its stack, logged and quoted."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 
@@ -19,6 +20,7 @@ _MOST_QUOTED = 100
 _FORBIDDEN = "Detected recompile when"
 # Where PyTorch logs an exception only if the backward graph cannot be compiled ahead of its use (torch 2.1 and later).
 _OF_AOT_AUTOGRAD = "_functorch/_aot_autograd/"
+_OF_ITSELF = re.compile(r"^Guard (?:failed on the same frame|check failed)[^\n]*?:\s+(\d{1,9}/\d{1,9}): ")
 _UNCONVERTED = "T CONVERT "  # WON'T, or WONT before 2.0
 
 
@@ -62,13 +64,21 @@ class LoggedFailures:
         if found is None or (found.is_at_limit and found.is_quoted and found.is_mentioned and head == Head()):
             return found is not None
         found = found._replace(is_of_backward=is_of_backward)
-        of = Head(rank=rank) if head == Head() else head
-        is_alone = found.is_quoted and not found.is_at_limit and head == Head() and self._compiles.compile_of(of, "") is None
+        of = self._named(Head(rank=rank), found) if head == Head() else head
+        is_alone = (
+            found.is_quoted and not found.is_at_limit and head == Head() and not of.compile and self._compiles.compile_of(of, "") is None
+        )
         if is_alone and len(self._quoted) < _MOST_QUOTED:
             self._quoted.append((found, self._compiles.line))  # the traceback may follow
         else:
             self._fail(of, found)
         return True
+
+    def _named(self, head: Head, found: FailureText) -> Head:
+        """A head with the compile that the message names as one whose own guards failed, where the log has it."""
+        own = _OF_ITSELF.search(found.message)
+        named = head._replace(compile=own[1]) if own else head
+        return named if own and self._compiles.known(named) else head
 
     def _fail(self, head: Head, found: FailureText) -> None:
         """A compile that failed; or more of the failure of one, which is repeated without its stack."""
@@ -96,8 +106,8 @@ class LoggedFailures:
             head = head._replace(compile=f"{frame}/{max(1 + newest, int(found.limit or 0))}")
         begins = "" if not head.compile or found.is_of_backward else "limit" if found.is_at_limit and reasons else "failure"
         known = refused or self._compiles.compile_of(head, begins)
-        if known is not None and not head.compile and _differ(known.code.name, found.code.name):
-            known = None
+        if known is not None and not head.compile and (_differ(known.code.name, found.code.name) or known.line > self._compiles.line):
+            known = None  # of another function, or one that began below what somebody quotes
         compile = known or self._compiles.unnumbered(head, found.code, is_recompile=False)
         if not compile.code.name:
             compile.code = found.code

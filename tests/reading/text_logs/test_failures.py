@@ -840,6 +840,25 @@ def test_the_guard_may_be_without_the_entry(tmp_path: Path) -> None:
     assert finding.message.explanation == "Guard fail reason: L['args'][1].size()[0] == 3"
 
 
+@pytest.mark.parametrize("quoted", ["", "f failed: "])
+def test_the_compile_failed_that_the_message_names(quoted: str, tmp_path: Path) -> None:
+    head = "V1128 01:11:47.100000 22353 torch/_dynamo/guards.py:5396] [{0}/1] [__recompiles] "
+    lines = ("Recompiling function {1} in /srv/train.py:5", "    triggered by the following guard failure(s):", "    - {0}/0: L['k'] == 4")
+    logged = "".join(f"{head}{line}\n".format(frame, name) for frame, name in enumerate("fg") for line in lines)
+    words = "Guard failed on the same frame it was created. This is a bug - please create an issue."
+    trace = report_of(f"{logged}{quoted}AssertionError: {words}Guard fail reason: 0/1: L['k'] == 5\n", tmp_path).trace
+    outcomes = {frame.name: [compile.outcome.value for compile in frame.compiles] for frame in trace.frames}
+    assert outcomes == {"f": ["compiled", "failed"], "g": ["compiled", "compiled"]}
+
+
+def test_what_is_quoted_above_a_compile_is_not_its_failure(tmp_path: Path) -> None:
+    head = "V1128 01:11:47.100000 22353 torch/_dynamo/guards.py:5396] [0/1] [__recompiles] "
+    logged = f"{head}Recompiling function f in /srv/train.py:5\n{head}    - 0/0: L['k'] == 4\n"
+    report = report_of(f"STEP 1: InternalTorchDynamoError: ValueError: no such guard\n{logged}", tmp_path)
+    outcomes = [[compile.outcome.value for compile in frame.compiles] for frame in report.trace.frames]
+    assert sorted(outcomes) == [["compiled", "compiled"], ["failed"]]
+
+
 def test_notes_between_the_stacks_of_one_error_make_no_second_failure(tmp_path: Path) -> None:
     user = '  File "/srv/eagle.py", line 41, in f\n    x[i] = c\n'
     text = (
