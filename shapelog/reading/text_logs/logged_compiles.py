@@ -156,9 +156,9 @@ class LoggedCompiles:
     def compile_of(self, head: Head, begins: str, code: LoggedCode = UNKNOWN, names_entries: bool = True) -> LoggedCompile | None:
         """The compile that a message belongs to; None where its head names none and none is in progress.
 
-        ``begins`` is what the message begins ("start", "reasons", "env", "graph", "guards", "metrics", "limit", "failure" or ""): where the
-        compile has that already, or cannot have it, its id came again. ``names_entries`` is False for the reasons of a recompile that are
-        not in the log.
+        ``begins`` is what the message begins ("start", "another", "reasons", "env", "graph", "guards", "metrics", "limit", "failure" or
+        ""): where the compile has that already, or cannot have it, its id came again. ``names_entries`` is False for the reasons of a
+        recompile that are not in the log.
         """
         found = _ID.fullmatch(head.compile) if head.compile else None
         if found is None or (found["frame"] is None and found["autograd"] is None):
@@ -210,6 +210,11 @@ class LoggedCompiles:
     def known(self, head: Head) -> LoggedCompile | None:
         """The compile of the id in a head, where the log had it before."""
         return self._current.get((self._process(head), head.compile.partition("_")[0]))
+
+    def is_of_another(self, head: Head, code: LoggedCode) -> bool:
+        """Whether the compile of the id in a head began with another function, as one that leaves no graph does not end in the log."""
+        known = self.known(head)
+        return known is not None and known.started and _is_another(known.code, code)
 
     def may_be_of(self, compile: LoggedCompile, rank: int | None) -> bool:
         """Whether a compile is of a rank, or one of the two is not known."""
@@ -494,6 +499,8 @@ def _comes_again(compile: LoggedCompile, begins: str, attempt: int) -> bool:
     if (attempt < compile.attempt and begins != "limit") or (compile.printed and begins not in ("", "limit")):
         return True
     is_restart = attempt > compile.attempt
+    if begins == "another":
+        return True
     if begins == "reasons":
         return compile.reasons or compile.started
     if begins == "start":

@@ -293,9 +293,11 @@ class Transcriber:
     def _start(self, head: Head, text: str, callers: Sequence[StackFrame] = ()) -> None:
         """The line with which Dynamo begins, if ``dynamo`` itself is logged, and the stack that it may have."""
         found = _START.search(text)
-        compile = self._compiles.compile_of(head, "start") if found and head.compile else None
-        if found is not None and compile is not None:
-            code = LoggedCode(found["name"], found["file"] or "", int(found["line"] or 0))
+        if found is None or not head.compile:
+            return
+        code = LoggedCode(found["name"], found["file"] or "", int(found["line"] or 0))
+        compile = self._compiles.compile_of(head, "another" if self._compiles.is_of_another(head, code) else "start")
+        if compile is not None:
             self._compiles.know(code.file)
             self._compiles.name(compile, code)
             self._compiles.start(compile, callers)

@@ -87,6 +87,13 @@ def test_ids_that_start_again_after_a_reset_are_other_compiles(tmp_path: Path) -
     assert len(explain_trace(trace, debug=True).recompiles) == 2
 
 
+def test_a_compile_that_does_not_end_is_another_where_its_id_begins_with_another_function(tmp_path: Path) -> None:
+    """As one without an operation, which leaves no guards, before a call of torch._dynamo.reset()."""
+    ended = metrics("0/0", *COMPILED).replace("co_name='f'", "co_name='other'")
+    trace = read(tmp_path, start("0/0"), start("0/0").replace("tracing f", "tracing other"), ended)
+    assert {frame.name: [compile.label for compile in frame.compiles] for frame in trace.frames} == {"f": ["0/0"], "other": ["0/0#2"]}
+
+
 def test_a_restart_and_the_backward_pass_belong_to_their_compile(tmp_path: Path) -> None:
     backward = metrics("0/0", "is_forward=False", "dynamo_cumulative_compile_time_us=None", "backward_cumulative_compile_time_us=5000")
     trace = read(tmp_path, start("0/0"), start("0/0_1"), metrics("0/0", *COMPILED, attempt="_1"), backward)
