@@ -220,7 +220,7 @@ def caveats_of_list(
     yield from _declared(explained.trace, replayed, marks)
     if not marks:
         return
-    yield "Estimated by replaying the compilations in this trace. Inputs it did not contain may still recompile."
+    yield "Estimated by replaying the recorded compilations. Other inputs may still recompile."
     if not is_minimal:
         yield "More calls depend on one another than could be followed: some of these marks may save nothing together with the others."
     if scope(explained.trace):

@@ -38,8 +38,8 @@ class _Basis(Enum):
 
 
 _CONFIDENCE = {
-    _Basis.DYNAMIC_GRAPH: ("high", "a dynamic graph in the trace handles all these calls"),
-    _Basis.SIMILAR_GRAPHS: ("medium", "the graphs match, but the trace contains no dynamic graph that handles all these calls"),
+    _Basis.DYNAMIC_GRAPH: ("high", "a recorded dynamic graph handles all these calls"),
+    _Basis.SIMILAR_GRAPHS: ("medium", "the graphs match, but no dynamic graph that handles all these calls is recorded"),
     _Basis.HANDED_ON: (
         "medium",
         "judging by its sizes, a tensor was returned by another function; eager code may have made a new one from it",
@@ -47,7 +47,7 @@ _CONFIDENCE = {
     _Basis.BEFORE_LIMIT: ("medium", "calls after the limit hit left no records, and may need graphs of their own"),
     _Basis.REASONS: ("low", "sizes differ, but neither graphs nor guards are recorded, so one graph may not be enough"),
     _Basis.BACKENDS: ("low", "this code is compiled with several backends, and the trace does not record which one each call came with"),
-    _Basis.REFUSED: ("low", "only a refused call is saved, and the trace records little about it"),
+    _Basis.REFUSED: ("low", "only a refused call is saved, and little is recorded about it"),
 }
 
 

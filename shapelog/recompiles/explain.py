@@ -406,14 +406,14 @@ def _what_is_missing(compile: Compile, has_reasons: bool) -> str:
     if compile.reasons and compile.guards is None:
         return "the recorded reasons do not cover every cache entry, and its guards are not recorded"
     if not compile.has_reasons_record and compile.guards is None:
-        return "the trace has neither a recompile reason nor guards for it"
+        return "neither a recompile reason nor guards are recorded for it"
     if not has_reasons:
         return (
-            "no recompile reasons are recorded, and every guard in the trace holds: something that is not recorded changed "
+            "no recompile reasons are recorded, and every recorded guard holds: something that is not recorded changed "
             "(grad mode or other global state, the backend, an object's identity), or this is a different compiled object"
         )
     if not compile.has_reasons_record:
         return "no reason was recorded, and no guard is known to fail: this is a different compiled object, or a record was lost"
     if not compile.reasons:
         return compile.metrics.lost_reasons or "no reason is recorded for it"
-    return "the recorded reasons name no earlier cache entry in this trace"
+    return "the recorded reasons name no earlier cache entry that is recorded"

@@ -392,7 +392,7 @@ def test_a_compile_that_goes_and_could_do_more_is_named() -> None:
 
 def test_the_prediction_speaks_of_the_calls_that_were_seen() -> None:
     assert make.advice(trace(static_sizes(10), make.dynamic_size("0/1", 12))).caveats == (
-        "Estimated by replaying the compilations in this trace. Inputs it did not contain may still recompile.",
+        "Estimated by replaying the recorded compilations. Other inputs may still recompile.",
     )
     assert make.advice(trace(static_sizes(10))).caveats == ()
 

@@ -57,7 +57,7 @@ def limit_step(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
     # Where something else removes recompilations of the code, that comes first: it lowers what fills the limit.
     others = {alert.code for alert in run.found.alerts if AlertKind.AVOIDABLE in alert.kinds}
     stake = math.fsum(item.seconds for alert in alerts if alert.code not in others for item in run.found.compiles(alert.code))
-    confidence = Confidence("low", "how many compilations a higher limit costs is not in the trace")
+    confidence = Confidence("low", "how many compilations a higher limit costs is not recorded")
     of_all = _of_all_objects(alerts[0])
     setting = trace.version.limit_setting(of_all)
     remedies = {remedy.text for alert in alerts for remedy in (alert.remedy, *([alert.rest.remedy] if alert.rest else []))}

@@ -1,5 +1,6 @@
 """What a person left out of an exception, or a page broke in it, is taken from the rest of the text."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from shapelog import load
 from shapelog.reading.text_logs.failures import failure
 from shapelog.report.report import Report, analyze
 from shapelog.report.results import Finding
+from shapelog.reporters.json.report import report_data
 
 RAISED = "torch._dynamo.exc.BackendCompilerFailed: backend='inductor' raised:"
 TRITON = "RuntimeError: Cannot find a working triton installation."
@@ -180,3 +182,26 @@ def test_an_overwritten_output_that_a_compilation_met_is_one_failure(tmp_path: P
     assert [item.rule.code for item in report.findings if item.rule.code in ("SL403", "SL508")] == ["SL403"]
     alone = report_of(said, tmp_path)
     assert [item.rule.code for item in alone.findings if item.rule.code in ("SL403", "SL508")] == ["SL508"]
+
+
+OF_RECOMPILES = "V1127 00:30:36.300000 9334 torch/_dynamo/guards.py:3508] [{}/{}] [__recompiles] "
+AT_LIMIT = (
+    "W1127 00:30:37.300000 9334 torch/_dynamo/convert_frame.py:906] [1/8] torch._dynamo hit config.recompile_limit (8)\n"
+    "W1127 00:30:37.300000 9334 torch/_dynamo/convert_frame.py:906] [1/8]    function: 'g' (/srv/train.py:9)\n"
+    "W1127 00:30:37.300000 9334 torch/_dynamo/convert_frame.py:906] [1/8]    last reason: 1/7: L['k'] == 4\n"
+)
+
+
+def test_no_sentence_is_about_the_trace(tmp_path: Path) -> None:
+    lines = ("Recompiling function f in /srv/train.py:5", "    triggered by the following guard failure(s):")
+    reason = "    - 0/0: tensor 'x' size mismatch at index 0. expected 4, actual 5"
+    log = (
+        "".join(f"{OF_RECOMPILES.format(0, 1)}{line}\n" for line in (*lines, reason))
+        + f"{OF_RECOMPILES.format(2, 1)}{lines[0]}\n"
+        + AT_LIMIT
+    )
+    path = tmp_path / "run.txt"
+    path.write_text(log, encoding="utf-8")
+    data = str(report_data(analyze(load(path), debug=True)))
+    assert "Estimated by replaying" in data
+    assert re.findall(r"[^']*\b(?:in the|the|this) trace\b[^']*", data) == []
