@@ -27,11 +27,12 @@ INNER, _SAME_INNER = ".__tensor_flatten__()[0]", "give it the same tensors in ev
 _OVERLAPPING = re.compile(r"check_overlapping\(overlapping=\[(?P<together>.+)\], non_overlapping=\[(?P<apart>.*)\]\)")
 _SAME_OVERLAP = "pass views that overlap in the same way in every call, or clone() those that are only read, and always the same ones"
 _BACKEND = re.compile(r"^(?:CPU|CUDA|HIP|XLA|MPS|IPU|XPU|HPU|VE|Lazy|MTIA|MAIA|PrivateUse\d|Meta)$")
-_RESOLVED = "call resolve_{}() on it before the call, which makes such a view an ordinary tensor"
+_RESOLVED = "call {} on it before the call, which makes such a view an ordinary tensor"
+_BOTH_RESOLVED = _RESOLVED.format("resolve_conj() and resolve_neg()")
 _TRANSFORMED = "inside a torch.func transform such as vmap"
 _KEY_KINDS = (
-    (("Conjugate",), "a lazily conjugated view", _RESOLVED.format("conj")),
-    (("Negative",), "a lazily negated view", _RESOLVED.format("neg")),
+    (("Conjugate",), "a lazily conjugated view", _RESOLVED.format("resolve_conj()")),
+    (("Negative",), "a lazily negated view", _RESOLVED.format("resolve_neg()")),
     (("ZeroTensor",), "a tensor of zeros that has no memory", ""),
     (("FuncTorchBatched", "FuncTorchGradWrapper", "BatchedNestedTensor", "Batched", "VmapMode"), _TRANSFORMED, WHOLE_TRANSFORM),
     (("Functionalize",), "functionalized, as by torch.func.functionalize", ""),
@@ -60,7 +61,8 @@ def dispatch_keys(item: Violation, name: str, entry: CompileFacts, call: Compile
     if kinds:
         was, now = (next((words for is_new, words, _ in kinds if is_new is wanted), "") for wanted in (False, True))
         changed = f"is now {now}, and no longer {was}" if was and now and was != now else f"is now {now}" if now else f"is no longer {was}"
-        return Classification(("SL303",), f"{name} {changed}", remedy=kinds[0][2])
+        is_both = differing >= {"Conjugate", "Negative"}
+        return Classification(("SL303",), f"{name} {changed}", remedy=_BOTH_RESOLVED if is_both else kinds[0][2])
     if "ADInplaceOrView" in differing and not (entry.is_in_operator or call.is_in_operator):
         now = "is no longer" if "ADInplaceOrView" in new else "is now"
         return Classification(("SL303",), f"{name} {now} a tensor created in inference mode; such tensors are not tracked by autograd")
