@@ -10,6 +10,7 @@ from dimensions import DIMENSIONS
 from make import compile as compiled
 from make import explain, last_recompile, load, output_graph, recompile_reasons, record, refused, static_sizes, tensor
 from payload_text import (
+    CPU_KEYS,
     RETURN_LINE,
     code_comment,
     equals_match,
@@ -400,6 +401,19 @@ FLOAT = "0/1: ___check_type_id(s, 71), type=<class 'float'>"
 def test_what_the_reasons_state_of_a_refused_call_holds_for_every_entry(reasons: tuple[str, ...], sentences: list[str]) -> None:
     """That an int was 3 in one entry is not the cause where the call was not made with an int at all."""
     assert [cause.sentence for cause in of_kinds(*reasons).causes] == sentences
+
+
+def test_the_dtype_that_a_reason_states_of_a_refused_call_counts_for_every_entry() -> None:
+    """The keys of a tensor are checked before its dtype, and hide it: the entry in which only the dtype differs is the nearest."""
+    conjugated, negated = (CPU_KEYS.replace(")", f", {key})") for key in ("Conjugate", "Negative"))
+    made = make.trace()
+    for number, (dtype, keys) in enumerate((("float64", negated), ("complex64", conjugated))):
+        made += compiled(f"0/{number}", guards=guard_tree(tensor_match(dtype=dtype, keys=keys)))
+    other_keys = f"0/1: tensor 'x' dispatch key set mismatch. expected {conjugated}, actual {negated}"
+    recompile = last_recompile(made + refused("0/2", other_keys, "0/0: tensor 'x' dtype mismatch. expected Double, actual Float"))
+    assert recompile.nearest is not None
+    assert recompile.nearest.label == "0/0"
+    assert [cause.codes for cause in recompile.causes] == [("SL301",)]
 
 
 def test_what_is_no_int_is_not_another_int() -> None:

@@ -66,9 +66,13 @@ def from_reason(entry: CompileFacts, call: CompileFacts, reason: Reason) -> Viol
 
 
 def holds_for(entry: CompileFacts, reason: Reason) -> bool:
-    """Whether an entry, too, requires the object or type that a call does not have by the reason that PyTorch gave for another entry."""
-    key = _full_source(entry, reason.source), reason.prop
-    return reason.prop.kind in _OBJECTS and bool(reason.expected) and entry.guarded(key) == reason.expected
+    """Whether an entry, too, does not accept what a call has by the reason that PyTorch gave for another entry: it requires the same object
+    or type, or a dtype other than the one that came.
+    """
+    required = entry.guarded((_full_source(entry, reason.source), reason.prop))
+    if reason.prop.kind is Kind.DTYPE:
+        return bool(reason.actual) and required is not None and required != _dtype(reason.actual)
+    return reason.prop.kind in _OBJECTS and bool(reason.expected) and required == reason.expected
 
 
 def _source_of(entry: CompileFacts, reason: Reason) -> Source:
