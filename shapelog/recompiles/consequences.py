@@ -20,8 +20,8 @@ from shapelog.recompiles.strides import follows_from_sizes, layout, same_order
 # What another object has of its own; sizes and values below it changed by themselves.
 _OBJECT_KINDS = frozenset((Kind.ID, Kind.TYPE, Kind.TENSOR, Kind.CLOSURE))
 _CONTENTS = frozenset((Kind.LENGTH, Kind.KEYS))
-# What a member of an enum is made of.
-_OF_ENUM = ("._value_", "._name_")
+# What a member of an enum is made of, and the name that a function or a class was defined with.
+_BY_DEFINITION = ("._value_", "._name_", ".__name__", ".__qualname__")
 _OF_TRANSFORMS = ("G['__import_torch_dot__functorch_dot_", "G['__import_torch_dot_autograd_dot_forward_ad']")
 _OF_FUNCTION_MODES = "___get_torch_function_mode_stack_at("
 _SELF, _ARGUMENTS = "L['self']", ("L['args']", "L['kwargs']")
@@ -188,7 +188,7 @@ def below_replaced_object(item: Violation, changes: Changes) -> bool:
     owners = [changes.replaced[owner] for owner in changes.replaced_objects.of(item.source)]
     if item.prop.kind in _CONTENTS:
         return any(owner.prop.kind is Kind.ID and owner is not item for owner in owners)
-    if item.prop.kind not in _OBJECT_KINDS and not item.source.endswith(_OF_ENUM):
+    if item.prop.kind not in _OBJECT_KINDS and not item.source.endswith(_BY_DEFINITION):
         return False
     return any(owner is not item for owner in owners)
 

@@ -655,6 +655,53 @@ def test_what_instances_and_classes_do_not_share_needs_a_graph_for_each(source: 
     assert (cause.verdict is Verdict.JUSTIFIED) is (source.startswith("L['self']") and guard.startswith("TYPE"))
 
 
+@pytest.mark.parametrize(
+    ("file", "line", "is_method"),
+    [
+        ("/venv/lib/python3.11/site-packages/torch/optim/optimizer.py", "self = cast(Optimizer, self)", True),
+        ("/venv/lib/python3.11/site-packages/torch/optim/optimizer.py", "first = args[0]", False),
+        (MODEL, "self = args[0]", False),
+    ],
+)
+def test_the_object_whose_method_a_wrapper_of_a_library_calls_is_its_self(file: str, line: str, is_method: bool) -> None:
+    made = trace()
+    for number, name in enumerate(("torch.optim.adam.Adam", "torch.optim.adamw.AdamW")):
+        check = f"TYPE_MATCH: ___check_type_id(L['args'][0], {7001 + number})  # {line}  # {file}:512 in wrapper"
+        guards = guard_tree(tensor_match(), guard_manager("L['args'][0]", check, type=name))
+        made += compiled(f"0/{number}", tensor(10, 8), guards=guards, name="wrapper", file=file)
+    cause = only(made)
+    assert cause.sentence == "args[0] changed from Adam to AdamW"
+    assert (cause.verdict is Verdict.JUSTIFIED, cause.own_remedy.startswith("classes that share this method")) == (is_method, is_method)
+
+
+@pytest.mark.parametrize(
+    ("names", "sentence", "verdict"),
+    [
+        (("update", "scale"), "fn changed from the function update to scale", Verdict.JUSTIFIED),
+        (("update", "update"), "fn is a different function: its code object changed", Verdict.CODE),
+    ],
+)
+def test_functions_whose_names_differ_are_not_made_anew(names: tuple[str, str], sentence: str, verdict: Verdict) -> None:
+    """As those that a decorator wraps, where the code reads their names; that another one has another name is no cause by itself."""
+    trees = [
+        guard_tree(tensor_match(), identity("L['fn'].__code__", 7001 + number, "code"), equals_match("L['fn'].__name__", name, "str"))
+        for number, name in enumerate(names)
+    ]
+    cause = only(two(*trees))
+    assert (cause.codes, cause.sentence, cause.verdict) == (("SL309",), sentence, verdict)
+
+
+def test_the_name_of_another_class_follows_from_it() -> None:
+    trees = [
+        guard_tree(
+            guard_manager("L['m']", f"TYPE_MATCH: ___check_type_id(L['m'], {7001 + number})", type=f"app.{name}"),
+            equals_match("L['m'].__class__.__name__", name, "str"),
+        )
+        for number, name in enumerate(("One", "Other"))
+    ]
+    assert only(two(*trees)).codes == ("SL310",)
+
+
 def test_an_enum_member_is_a_constant() -> None:
     member = "ID_MATCH: ___check_obj_id(L['mode'], 140057847825888), type=<enum 'Mode'>"
     was = guard_manager("L['mode']", member).replace(", tag_safe", ", type=<enum 'Mode'>, tag_safe")

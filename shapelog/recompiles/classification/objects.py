@@ -3,7 +3,7 @@
 import re
 
 from shapelog.reading.payloads.guard_expressions import integer
-from shapelog.reading.payloads.properties import TENSOR, Kind, is_address
+from shapelog.reading.payloads.properties import TENSOR, VALUE, Kind, is_address
 from shapelog.reading.payloads.source_names import Source, is_library, is_test_runner
 from shapelog.recompiles.classification.result import (
     FORWARD_TYPES,
@@ -238,10 +238,20 @@ def _other_function(source: Source, name: str, code: str, entry: CompileFacts, c
     if have_other_graphs(entry, call) and _differ_in_functions_alone(entry, call):
         sentence = f"{name} changed to a function with different code"
         return Classification(("SL309",), sentence, verdict=Verdict.JUSTIFIED, remedy=_for_functions(source))
+    if names := _other_names(source, entry, call):
+        sentence = f"{name} changed from the function {names[0]} to {names[1]}"
+        return Classification(("SL309",), sentence, verdict=Verdict.JUSTIFIED, remedy=_for_functions(source))
     sentence = f"{name} is a different function: its code object changed"
     if is_method or (is_wrapped and call.tree is None):  # a refused call, which nothing shows to have a function that was made anew
         return Classification(("SL309",), sentence, verdict=Verdict.JUSTIFIED, remedy=_FUNCTION_IN_LIBRARY)
     return Classification(("SL309",), sentence, remedy=_ONE_FUNCTION)
+
+
+def _other_names(source: Source, entry: CompileFacts, call: CompileFacts) -> tuple[str, str] | None:
+    """The names that the code reads of two functions, where they are not the same: one that is made anew has its own again."""
+    key = Source(f"{source.removesuffix('.__code__')}.__name__"), VALUE
+    was, now = (str(known.facts.get(key, "")).strip("'\"") for known in (entry, call))
+    return (was, now) if was and now and was != now else None
 
 
 def _has_other_class(source: Source, entry: CompileFacts, call: CompileFacts) -> bool:
@@ -324,7 +334,7 @@ def _object_type(item: Violation, name: str, entry: CompileFacts, call: CompileF
         sentence = f"the object that {name.removesuffix('()')} refers to is gone, or of another type"
         return Classification(("SL310",), sentence, remedy=_REFERRED_TO)
     code = "SL322" if "None" in (before, after) or after == "NoneType" else "SL310"
-    if name == "self" and code == "SL310":
+    if code == "SL310" and (name == "self" or _is_self_of_wrapper(item, call)):
         return Classification((code,), f"{name} changed {how}", verdict=Verdict.JUSTIFIED, remedy=_SHARED_METHOD)
     if code == "SL310" and entry.compile.metrics.code_name == "call_backward" and item.source == _BACKWARD:
         return Classification((code,), f"{name} changed {how}", verdict=Verdict.JUSTIFIED, remedy=_FOR_BACKWARD)
@@ -351,6 +361,11 @@ def _object_type(item: Violation, name: str, entry: CompileFacts, call: CompileF
     if code == "SL310" and _MODULE_OF_SELF.fullmatch(item.source):
         return Classification((code,), f"{name} changed {how}", verdict=Verdict.JUSTIFIED, remedy=_OTHER_MODULES)
     return Classification((code,), f"{name} changed {how}")
+
+
+def _is_self_of_wrapper(item: Violation, call: CompileFacts) -> bool:
+    """Whether it is the object whose method a wrapper of a library was called for: ``self, *_ = args``."""
+    return item.source == _FIRST_OF_ALL and is_library(call.compile.metrics.code_file) and re.search(r"\bself\b", code_of(item)) is not None
 
 
 def _is_made_by_torch(entry: CompileFacts) -> bool:
