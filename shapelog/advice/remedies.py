@@ -1,6 +1,7 @@
 """What to do about a recompile: the very marks that remove it, or what its rule recommends. All formats take it from here."""
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from itertools import islice
 from typing import NamedTuple
 
@@ -103,11 +104,18 @@ class Remedies:
         # By the properties that they are about, and by their sources, which look different; the first counts.
         by_source: dict[str, Suggestion] = {item.source: item for item in reversed(suggestions)}
         self._by_name = by_source | {seen.name: item for item in reversed(suggestions) for seen in item.seen}
+        self._of_errors: Mapping[tuple[Frame, str], str] = {}
+
+    def with_errors(self, of_errors: Mapping[tuple[Frame, str], str]) -> "Remedies":
+        """The same, with what to do about each compile that failed, by its frame and label, where more is known than its rule."""
+        known = copy(self)
+        known._of_errors = of_errors
+        return known
 
     def of_recompile(self, item: Recompile) -> Remedy:
         """The marks against all its causes where marking is enough, else what to do about the cause that is the obstacle, or the error."""
         if item.verdict is Verdict.FAILED and not item.compile.is_forbidden:
-            return Remedy(_COMPILE_FAILED, _COMPILE_FAILED.remedy)
+            return Remedy(_COMPILE_FAILED, self._of_errors.get((item.frame, item.compile.label)) or _COMPILE_FAILED.remedy)
         causes = _obstacle_first(item)
         return self.of((item,), causes if item.verdict is Verdict.MARKING else causes[:1])
 

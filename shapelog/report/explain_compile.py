@@ -22,6 +22,9 @@ from shapelog.recompiles.causes import EntryDifference
 from shapelog.recompiles.explain import Explanations, Recompile, explain_trace
 from shapelog.recompiles.graph_reuse import similar
 from shapelog.recompiles.similar_graphs import Group
+from shapelog.report.analyses import failures
+from shapelog.report.results import Finding
+from shapelog.rules import Verdict
 from shapelog.text import rank_list, some
 
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
@@ -116,6 +119,8 @@ def explanation_of(explained: Explanations, remedies: Remedies, frame: Frame, co
     recompile = next((item for item in explained.of_frame(frame) if item.compile is compile), None)
     nearest = recompile.nearest if recompile else None
     changes, before, after = _guard_changes(nearest, compile) if nearest else ((), 0, 0)
+    if recompile and recompile.verdict is Verdict.FAILED:
+        remedies = remedies.with_errors(failures.of_errors(item for item in failures.analyze(explained) if isinstance(item, Finding)))
     return CompileExplanation(
         trace=explained.trace,
         remedies=remedies,

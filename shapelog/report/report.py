@@ -22,6 +22,7 @@ from shapelog.recompiles.nearest_entry import MOST_COMPARED
 from shapelog.recompiles.shape_table import ShapeTable, shape_table, varying_axes
 from shapelog.recompiles.similar_graphs import Group
 from shapelog.report.analyses import ANALYSES
+from shapelog.report.analyses.failures import of_errors
 from shapelog.report.results import Finding, Table
 from shapelog.report.weighted import WeightedCompile, weighted_compiles
 from shapelog.rules import RULES, AlertKind, Remedy, Rule, Verdict
@@ -234,7 +235,7 @@ def report_on(explained: Explanations, debug: bool = False) -> Report:
             text = f"the analysis {name} failed ({type(error).__name__}: {error}); its part of the report is missing"
             failed.append(Problem("analysis-failed", text, trace.name, severity=DATA_LOSS))
     advice = _advice(explained, failed, debug)
-    remedies = advice.remedies if advice else Remedies(trace.version)
+    remedies = (advice.remedies if advice else Remedies(trace.version)).with_errors(of_errors(findings))
     frames = sorted([_frame_report(frame, explained, remedies) for frame in trace.frames], key=_importance)
     return Report(
         trace=trace,

@@ -268,9 +268,14 @@ def test_a_size_whose_mark_would_do_harm_is_not_answered_by_the_mark_of_another_
 
 
 def test_a_recompile_that_failed_asks_to_fix_the_error_whatever_led_to_it() -> None:
-    made = trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(12, 8), **make.FAILED))
-    report, recompile = last(made)
-    assert (recompile.codes, report.remedies.of_recompile(recompile)) == (("SL101",), Remedy(RULES["SL403"], RULES["SL403"].remedy))
+    """As the finding on the failure does, in an explanation, too."""
+    report, recompile = last(trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(12, 8), **make.FAILED)))
+    (failure,) = (item for item in report.findings if item.rule.code == "SL403")
+    remedy = Remedy(RULES["SL403"], failure.remedy)
+    assert failure.own_remedy
+    assert (recompile.codes, report.remedies.of_recompile(recompile)) == (("SL101",), remedy)
+    assert explain_compile(report.trace, "0/1").remedies.of_recompile(recompile).text == remedy.text
+    assert Remedies(report.trace.version).of_recompile(recompile).text == RULES["SL403"].remedy
 
 
 @pytest.mark.parametrize(("dim", "is_known"), [(0, True), (1, False)])

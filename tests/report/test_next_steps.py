@@ -646,7 +646,10 @@ def test_in_a_loop_a_function_that_is_not_compiled_breaks_the_graph_too() -> Non
     (step,) = steps_of(report)
     assert step.title.endswith("change the code that leads there (in this loop, torch.compiler.disable does not help)")
     (failure,) = [item for item in report.findings if item.rule.code == "SL403"]
-    assert failure.own_remedy == "rewrite it, or wrap the whole loop around it in a function with torch.compiler.disable"
+    assert (
+        failure.own_remedy
+        == "rewrite the line where Dynamo stops, or wrap the whole loop around it in a function with torch.compiler.disable"
+    )
 
 
 def test_what_does_not_help_in_one_of_several_functions_is_not_advised() -> None:

@@ -1,7 +1,7 @@
 """Which compiles failed, and at which stage?"""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from shapelog.advice.remedies import FORBIDDEN_WITHOUT_REASON, Remedies
 from shapelog.model.compile import Compile, Outcome
@@ -47,6 +47,11 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
                     yield Finding(_FAILED, sentence, compile.label, place, frame=frame, own_remedy=_UNFINISHED)
                 earlier.add(compile)
     yield from of_backward  # calls are compiled in spite of these
+
+
+def of_errors(findings: Iterable[Finding]) -> dict[tuple[Frame, str], str]:
+    """What to do about each compile that failed, by its frame and label."""
+    return {(item.frame, item.compile): item.remedy for item in findings if item.rule is _FAILED and item.frame}
 
 
 def _forbidden(explained: Explanations, frame: Frame, compile: Compile, item: Recompile | None) -> Finding:

@@ -54,8 +54,8 @@ SHOWN_BY = 'which TORCH_LOGS="+dynamic" shows'
 _OF_DATA = "assert what always holds of this value with torch._check, use torch.cond if both branches are needed, or move the line out"
 _CREATE_BEFORE = "create the module before the compiled call, or accept that its __init__ runs in eager mode"
 _SIZE_OF_DATA = (
-    "set torch._dynamo.config.capture_dynamic_output_shape_ops = True, or rewrite it without an output whose size depends on the data, "
-    "as torch.where in place of a boolean mask"
+    "set torch._dynamo.config.capture_dynamic_output_shape_ops = True, or rewrite the line without an output whose size depends on the "
+    "data, as torch.where in place of a boolean mask"
 )
 _MORE_OF_TEXT = "add the log lines up to the exception: they name the error"
 _MORE_OF_DYNAMO = 'run it with TORCH_LOGS="+dynamo", which shows the operation that failed and why'
@@ -86,11 +86,11 @@ _PLAIN_AUTOGRAD = (
 )
 # Where Dynamo stops in the graph of a backward pass, which no line of a user is in.
 OF_CAPTURED_GRAPH = "run this backward pass without compiled autograd: the line is of the graph that it made, not of your code"
-_LEAVE_OUT = "rewrite it, or wrap it in a function with torch.compiler.disable"
+_LEAVE_OUT = "rewrite the line where Dynamo stops, or wrap it in a function with torch.compiler.disable"
 # A break that somebody wants there; the hint that goes with it is not in a text that is cut off.
 _LEFT_OUT_ON_PURPOSE = re.compile(r"Skip (?:calling|inlining) `torch\.compiler\.disable\(\)`d function")
 _ALLOW_BREAK = "compile without fullgraph=True, or remove torch.compiler.disable from the function that is called"
-_LEAVE_OUT_LOOP = "rewrite it, or wrap the whole loop around it in a function with torch.compiler.disable"
+_LEAVE_OUT_LOOP = "rewrite the line where Dynamo stops, or wrap the whole loop around it in a function with torch.compiler.disable"
 _OTHER_BACKEND = (
     'this is an error in the compiler: update PyTorch, compile this code with backend="{}", or wrap it in torch.compiler.disable'
 )

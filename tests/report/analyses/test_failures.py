@@ -236,7 +236,7 @@ def test_an_int_that_a_line_formats_is_to_be_kept_constant() -> None:
     expected = "move this line out of the compiled code, or compile with dynamic=False, which keeps k constant (one graph per value)"
     assert remedy('return {f"h{k}": x}') == remedy('return {"h%d" % k: x}') == expected
     assert remedy('raise ValueError("odd")').startswith("check this before the compiled call and raise there: ")
-    assert remedy("return other(x, k)").startswith("rewrite it, or wrap it in a function with")
+    assert remedy("return other(x, k)").startswith("rewrite the line where Dynamo stops, or wrap it in a function with")
 
 
 @pytest.mark.parametrize(("id", "remedy"), [("0/0", "compile this code with dynamic=False"), ("!0/1/0", "without compiled autograd")])
