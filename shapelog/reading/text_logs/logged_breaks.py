@@ -46,6 +46,7 @@ class LoggedBreaks:
         self._contents = contents
         self._without_id: dict[LoggedCode, LoggedCompile] = {}
         self._texts: dict[LoggedCompile, list[str]] = {}
+        self._places: set[tuple[LoggedCompile, LoggedCode]] = set()
         self._held: list[_Held] = []
         self._quoted: dict[str, int] = {}
 
@@ -126,14 +127,15 @@ class LoggedBreaks:
         self._contents.messages["graph_breaks"] += 1
         self._compiles.start(compile)
         self._compiles.write(compile, {"artifact": {"name": "dynamo_graph_break_reason", "encoding": "string"}}, text.rstrip() + "\n")
+        if code != UNKNOWN:
+            self._places.add((compile, code))
         if len(self._texts) < _MOST_HELD:
             self._texts.setdefault(compile, []).append(text)
 
     def _is_known(self, item: _Held) -> bool:
         """Whether another message has this break, too. A compile breaks once at a line, as another one goes on behind it."""
         if item.compile is not None:
-            texts = self._texts.get(item.compile, ())
-            return _have(texts, item.words) or (item.code != UNKNOWN and item.code in map(_innermost, texts))
+            return (item.compile, item.code) in self._places or _have(self._texts.get(item.compile, ()), item.words)
         same = (compile for code, compile in self._without_id.items() if (code.name, code.file) == (item.code.name, item.code.file))
         return any(_have(self._texts.get(compile, ()), item.words) for compile in same)
 
