@@ -13,7 +13,7 @@ from shapelog.grouping import grouped
 from shapelog.model.compile import Compile, Outcome
 from shapelog.model.frame import Frame
 from shapelog.model.ids import TorchVersion
-from shapelog.reading.payloads.properties import Kind
+from shapelog.reading.payloads.properties import VALUE, Kind
 from shapelog.reading.payloads.source_names import Source, is_library
 from shapelog.recompiles.causes import INT_RULES, Cause
 from shapelog.recompiles.classification.objects import ONE_GRAPH_MODULE, SAME_CLASS
@@ -149,7 +149,7 @@ class Remedies:
         known = (
             text or other or _shared_remedy(causes) or pinned or _dims_to_mark(rule, causes, first) or self._int_to_list(rule, causes[0])
         )
-        return Remedy(rule, known or remedy_for(rule, self._version.reads_sources))
+        return Remedy(rule, (known or remedy_for(rule, self._version.reads_sources)) + _unless_none(first, causes[0]))
 
     def _marks_that_remove(self, removable: Sequence[Recompile], causes: Sequence[Cause]) -> str:
         """The very marks that remove these recompiles, be some of them on what other causes are about; "" where that is not known."""
@@ -285,6 +285,14 @@ def _unbroken(item: Recompile, cause: Cause) -> str:
     # a tensor, None or a text cannot be kept in one
     is_value = cause.prop.kind is Kind.VALUE and cause.rule.code != _NONE and constant_type(cause.before) not in _TEXTS
     return f"{NO_BREAK}, or keep it in a tensor" if is_value else NO_BREAK
+
+
+def _unless_none(item: Recompile, cause: Cause) -> str:
+    """What to do about an int whose new value is not known, in a call that was refused, where another call had None in its place."""
+    if not item.compile.is_refused or cause.after or cause.rule.code not in INT_RULES:
+        return ""
+    none = (other for other in item.frame.compiles if other.guards and str(other.guards.facts.get((cause.source, VALUE))) == "None")
+    return next((f"; where it is None, as in {other.label}, it needs a graph of its own" for other in none), "")
 
 
 def _shared_remedy(causes: Sequence[Cause]) -> str:

@@ -278,6 +278,20 @@ def test_a_recompile_that_failed_asks_to_fix_the_error_whatever_led_to_it() -> N
     assert Remedies(report.trace.version).of_recompile(recompile).text == RULES["SL403"].remedy
 
 
+@pytest.mark.parametrize(("value", "more"), [(None, "; where it is None, as in 0/1, it needs a graph of its own"), (5, "")])
+def test_an_int_that_was_none_in_another_call_may_be_none_in_a_refused_one(value: int | None, more: str) -> None:
+    other = equals_match("L['k']", value) if value else guard_manager("L['k']", "ID_MATCH: L['k'] is None", type="NoneType")
+    made = trace(
+        compiled("0/0", tensor(10, 8), guards=guard_tree(tensor_match(), equals_match("L['k']", -10), equals_match("L['m']", "a", "str")))
+    )
+    made += compiled("0/1", tensor(10, 8), guards=guard_tree(tensor_match(), other, equals_match("L['m']", "b", "str")))
+    report, recompile = last(made + make.refused("0/2", "0/1: m == 'b'", "0/0: k == -10"))
+    assert [cause.sentence for cause in recompile.causes] == ["the int k was -10 and has changed"]
+    remedy = report.remedies.of_recompile(recompile).text
+    assert remedy.startswith("mark the int k as dynamic")
+    assert remedy.partition("; ")[2] == more.removeprefix("; ")
+
+
 @pytest.mark.parametrize(("dim", "is_known"), [(0, True), (1, False)])
 def test_a_mark_on_what_was_dynamic_when_the_compilation_failed_is_not_recommended(dim: int, is_known: bool) -> None:
     arguments = {"name": "L['x']", "dim_changed": dim, "reason": "size change", "cached": "10", "new": "12"}
