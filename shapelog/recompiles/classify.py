@@ -4,7 +4,7 @@ import re
 
 from shapelog.model.compile import resumed_by
 from shapelog.reading.payloads.properties import GRAD_MODE, Kind
-from shapelog.reading.payloads.source_names import Source, display_text
+from shapelog.reading.payloads.source_names import Source, display_text, is_torch
 from shapelog.recompiles.classification import containers, objects, shape_guards, sizes, state, tensors, values
 from shapelog.recompiles.classification.result import FORWARD_TYPES, Classification, Classifier, code_of, have_other_graphs
 from shapelog.recompiles.classification.sizes import is_parameter
@@ -36,6 +36,11 @@ _PERHAPS_WITH_GRADIENTS = (
 _STEADY_STATE = "keep other threads from changing what the code reads, and attributes from returning something else each time they are read"
 _OF_PYTORCH = "update PyTorch, or wrap the function in torch.compiler.disable"
 _SAME_FOR_GUARD = "keep what this guard checks the same in all calls, or accept one graph for each case"
+# What the inputs of a backward pass have from the forward pass; nobody passes them.
+_OF_FORWARD = {
+    Kind.DTYPE: FORWARD_TYPES,
+    Kind.RANK: "accept one graph per number: what a backward pass takes has the number of dimensions of the forward pass",
+}
 # Where one sentence is enough, with the names of what changed.
 _SIMPLE = {
     Kind.RANK: ("SL107", "the number of dimensions of {name} changed from {before} to {after}"),
@@ -67,12 +72,16 @@ def classify(item: Violation, source: Source, entry: CompileFacts, call: Compile
         if not (before or after):  # older versions name what changed alone
             words = words.replace(" from {before} to {after}", "")
         sentence = words.format(name=name, before=before or "one value", after=after or "another")
-        remedy = FORWARD_TYPES if item.prop.kind is Kind.DTYPE and call.is_of_captured_graph else ""
-        found = Classification((code,), sentence, remedy=remedy)
+        found = Classification((code,), sentence, remedy=_OF_FORWARD.get(item.prop.kind, "") if _takes_what_autograd_passes(call) else "")
         return _of_gradients(found, item, entry, call) if item.prop.kind is Kind.REQUIRES_GRAD else found
     if not item.source:
         return state.global_state(item, entry, call)
     return _unknown_guard(item.reason.text if item.reason else f"{source.display_name} {item.prop}")
+
+
+def _takes_what_autograd_passes(call: CompileFacts) -> bool:
+    """Whether it is the graph of a backward pass, or what PyTorch calls in one, as for a custom function."""
+    return call.is_of_captured_graph or (call.is_in_backward and is_torch(call.compile.metrics.code_file))
 
 
 def _of_gradients(found: Classification, item: Violation, entry: CompileFacts, call: CompileFacts) -> Classification:

@@ -1687,6 +1687,22 @@ def test_a_decorator_of_a_library_calls_another_method_for_another_class(classes
     assert cause.verdict is verdict
 
 
+@pytest.mark.parametrize(
+    ("capture", "file", "is_of_forward"),
+    [
+        ("!0/", "<eval_with_key>.5", True),
+        ("!0/", "/venv/lib/python3.11/site-packages/torch/_dynamo/external_utils.py", True),
+        ("!0/", MODEL, False),
+        ("", "/venv/lib/python3.11/site-packages/torch/_dynamo/external_utils.py", False),
+    ],
+)
+def test_what_autograd_passes_has_the_dimensions_and_dtypes_of_the_forward_pass(capture: str, file: str, is_of_forward: bool) -> None:
+    first, more = compiled(f"{capture}3/0", tensor(10, 8), file=file), [tensor(10, 8, 2), tensor(10, 8, dtype="torch.float64")]
+    causes = [only(trace(first, compiled(f"{capture}3/1", other, file=file))) for other in more]
+    assert [cause.codes for cause in causes] == [("SL107",), ("SL301",)]
+    assert [bool(cause.own_remedy) for cause in causes] == [is_of_forward] * 2
+
+
 @pytest.mark.parametrize(("capture", "is_captured"), [("!0/", True), ("", False)])
 @pytest.mark.parametrize(
     ("inputs", "guard", "reason", "code"),
