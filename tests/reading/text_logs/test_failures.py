@@ -851,6 +851,16 @@ def test_the_compile_failed_that_the_message_names(quoted: str, tmp_path: Path) 
     assert outcomes == {"f": ["compiled", "failed"], "g": ["compiled", "compiled"]}
 
 
+def test_failures_of_functions_without_names_are_no_recompilations(tmp_path: Path) -> None:
+    error = (
+        "  File \"/srv/be.py\", line 4, in mine\n    raise RuntimeError\ntorch._dynamo.exc.BackendCompilerFailed: backend='mine' raised:\n"
+    )
+    text = "".join(f"Traceback (most recent call last):\n{error}RuntimeError: exploded {at}\n\nstep {at}\n" for at in range(2))
+    report = report_of(text, tmp_path)
+    assert [[compile.outcome.value for compile in frame.compiles] for frame in report.trace.frames] == [["failed"], ["failed"]]
+    assert not report.recompiles
+
+
 def test_what_is_quoted_above_a_compile_is_not_its_failure(tmp_path: Path) -> None:
     head = "V1128 01:11:47.100000 22353 torch/_dynamo/guards.py:5396] [0/1] [__recompiles] "
     logged = f"{head}Recompiling function f in /srv/train.py:5\n{head}    - 0/0: L['k'] == 4\n"
