@@ -311,13 +311,18 @@ class LoggedCompiles:
         return (self._process(head), code) in self._numbers
 
     def _write_unnumbered(self) -> None:
-        numbers: dict[tuple[int, LoggedCode], int] = {}  # how many compiles a function has in a process
-        frames: dict[LoggedCode, int] = {}  # the same number on all ranks
+        numbers: dict[tuple[int, LoggedCode, int], int] = {}  # how many compiles a function has in a process
+        frames: dict[tuple[LoggedCode, int], int] = {}  # the same number on all ranks
+        lost: dict[int, int] = {}  # how many failures of a process are of a function that is not named, each perhaps of another one
         for compile in self._all:
             if compile.ids is not None or (self._largest_frame >= 0 and compile.has_symbols_alone):
                 continue  # symbols of fake tensors that the program makes itself, where the log has ids for those of compiles
-            frame = frames.setdefault(compile.code, self._largest_frame + 1 + len(frames))
-            key = compile.process, compile.code
+            is_lost = not compile.code.name and compile.failure is not None and not compile.reasons
+            if is_lost:
+                lost[compile.process] = lost.get(compile.process, 0) + 1
+            code = compile.code, lost[compile.process] if is_lost else 0
+            frame = frames.setdefault(code, self._largest_frame + 1 + len(frames))
+            key = compile.process, *code
             number = max(numbers.get(key, 0), int(compile.limit_value or 0))  # the cache was full
             compile.ids = {"frame_id": frame, "frame_compile_id": number}
             numbers[key] = number + 1
@@ -501,6 +506,8 @@ def _comes_again(compile: LoggedCompile, begins: str, attempt: int) -> bool:
     is_restart = attempt > compile.attempt
     if begins == "another":
         return True
+    if begins == "limit":  # one with guards was not refused, and one that was is over when the next one begins
+        return compile.has_guards or compile.is_closed
     if begins == "reasons":
         return compile.reasons or compile.started
     if begins == "start":

@@ -151,6 +151,27 @@ def test_a_compile_that_failed_left_no_entry_and_one_with_an_entry_did_not_fail(
     ]
 
 
+def test_a_compile_with_guards_is_not_the_one_that_was_refused_after_ids_began_again(tmp_path: Path) -> None:
+    """With TORCH_LOGS=guards, say, as the one that was refused has no other message."""
+    head = "{}1127 00:30:36.{}00000 9334 torch/_dynamo/guards.py:3508] [0/{}] {}\n"
+    guards = ("TREE_GUARD_MANAGER:", "+- RootGuardManager", "| +- GLOBAL_STATE: ___check_global_state()")
+    limit = ("torch._dynamo hit config.recompile_limit (2)", "   function: 'g' (/srv/train.py:9)", "   last reason: 0/1: L['k'] == 4")
+    compiled = [head.format("V", "{0}", "{1}", f"[__guards] {line}") for line in guards]
+    refused = [head.format("W", "{0}", "{1}", line) for line in limit]
+    of_f = [line.replace("'g' (/srv/train.py:9)", "'f' (/srv/train.py:5)") for line in refused]
+    first = ((compiled, 0), (compiled, 1), (compiled, 2), (of_f, 3))
+    second = ((compiled, 0), (compiled, 1), (refused, 2), (refused, 3), (compiled, 0))
+    log = "".join(line.format(at, number) for at, (lines, number) in enumerate((*first, *second)) for line in lines)
+    path = tmp_path / "run.txt"
+    path.write_text(log, encoding="utf-8")
+    frames = [[(compile.label, compile.outcome.value) for compile in frame.compiles] for frame in load(path).frames]
+    assert sorted(frames) == [
+        [("0/0", "compiled"), ("0/1", "compiled"), ("0/2", "compiled"), ("0/3", "limit")],
+        [("0/0#2", "compiled"), ("0/1#2", "compiled"), ("0/2#2", "limit"), ("0/3#2", "limit")],
+        [("0/0#3", "compiled")],
+    ]
+
+
 HEAD = "V0925 13:34:27.040958 139966991710016 torch/_dynamo/guards.py:2609] [0/{0}] [__recompiles_verbose] "
 SIZE = "tensor 'L['x']' size mismatch at index 0. expected {}, actual 4"
 
