@@ -116,6 +116,8 @@ class LoggedBreaks:
         self._write(head, text, _innermost(text), compile)
 
     def _hold(self, item: _Held) -> None:
+        if item.compile is not None:
+            self._compiles.start(item.compile)  # before those that follow
         if len(self._held) < _MOST_HELD:
             self._held.append(item)
 

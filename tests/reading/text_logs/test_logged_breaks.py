@@ -131,3 +131,12 @@ def test_a_break_that_a_warning_has_at_the_same_line_counts_once(title: str, tmp
     assert "(once)" in item.sentence
     (item,) = breaks(warning, tmp_path)
     assert "(once)" in item.sentence
+
+
+def test_the_compile_of_a_warning_comes_before_those_that_follow(tmp_path: Path) -> None:
+    head = "V1127 04:01:13.282000 22967 torch/_dynamo/guards.py:5396] [0/1] [__recompiles] "
+    text = logged(WARNED, "W1127 04:01:12.274000 22967 torch/_dynamo/variables/tensor.py:1759] [0/0]")
+    text += f"{head}Recompiling function fn in /srv/be.py:7\n{head}    - 0/0: tensor 'x' rank mismatch. expected 2, actual 3\n"
+    path = tmp_path / "run.txt"
+    path.write_text(text, encoding="utf-8")
+    assert [item.compile.label for item in analyze(load(path), debug=True).recompiles] == ["0/1"]
