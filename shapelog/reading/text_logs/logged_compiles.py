@@ -506,8 +506,8 @@ def _comes_again(compile: LoggedCompile, begins: str, attempt: int) -> bool:
     is_restart = attempt > compile.attempt
     if begins == "another":
         return True
-    if begins == "limit":  # one with guards was not refused, and one that was is over when the next one begins
-        return compile.has_guards or compile.is_closed
+    if begins == "limit":  # one that was traced was not refused, and one that was is over when the next one begins
+        return compile.has_env or compile.has_graph or compile.has_guards or compile.is_closed
     if begins == "reasons":
         return compile.reasons or compile.started
     if begins == "start":
