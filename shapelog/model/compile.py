@@ -20,7 +20,7 @@ from shapelog.reading.payloads.compiler_messages import (
     user_stack,
 )
 from shapelog.reading.payloads.graphs import Graph
-from shapelog.reading.payloads.guards import GuardTree
+from shapelog.reading.payloads.guards import DYNAMIC, GuardTree
 from shapelog.reading.payloads.recompile_reasons import RECOMPILE_FORBIDDEN, Reason
 from shapelog.reading.payloads.source_names import Source
 from shapelog.reading.records import AutomaticDynamic, Input, Metrics, Specialization, Stack, StackFrame, Symbol
@@ -275,7 +275,13 @@ class Compile:
     @property
     def is_dynamic(self) -> bool:
         """Whether anything in it is symbolic. Symbols of tensors that fake tensors make up for themselves do not count."""
-        return self.graph_is_symbolic or not all(symbol.source.startswith(_MADE_UP) for symbol in self.symbols)
+        has_symbols = self.graph_is_symbolic or not all(symbol.source.startswith(_MADE_UP) for symbol in self.symbols)
+        return has_symbols or (self.has_guards_alone and self.guards is not None and DYNAMIC in self.guards.facts.values())
+
+    @property
+    def has_guards_alone(self) -> bool:
+        """Whether guards are all that shows what is symbolic, as in a text log that has neither graphs nor symbols."""
+        return self.graph_span is None and not self.symbols and self.guards_span is not None
 
 
 def function_of(name: str) -> str:

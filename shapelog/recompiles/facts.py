@@ -244,6 +244,8 @@ class CompileFacts:
     @cached_property
     def symbolic(self) -> frozenset[Source]:
         """The sizes and ints that have a symbol, each as the symbol's source is written and without what wraps it."""
+        if self.compile.has_guards_alone and self.tree is not None:
+            return frozenset([Source(name) for shape in self.tree.shapes for name in shape.parsed.names])
         return frozenset([source for symbol in self.compile.symbols for source in (symbol.source, symbol.source.unwrapped)])
 
     @cached_property

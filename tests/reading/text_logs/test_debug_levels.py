@@ -9,6 +9,7 @@ from shapelog import load
 from shapelog.model.compile import Outcome
 from shapelog.model.trace import Trace
 from shapelog.recompiles.explain import explain_trace
+from shapelog.rules import Verdict
 
 LOGS = Path(__file__).parents[3] / "fixtures" / "text_logs" / "2.13"
 # What the trace of the same run has.
@@ -165,3 +166,24 @@ def test_fields_may_be_damaged(tmp_path: Path, field: str) -> None:
     trace = read(tmp_path, start("0/0"), metrics("0/0", field, *COMPILED))
     (compile,) = trace.compiles
     assert (compile.seconds, trace.problems) == (0.002, ())
+
+
+def test_guards_alone_show_that_a_compile_is_dynamic_and_on_which_branch(tmp_path: Path) -> None:
+    tensor = "check_tensor(L['x'], Tensor, DispatchKeySet(CPU), torch.float32, device=None, requires_grad=False, size=[{}], stride=[1])"
+    manager = "| +- GuardManager: source=L['x'], accessed_by=FrameLocalsGuardAccessor(key='x', framelocals_idx=0)"
+    line = "  # if x.size()[0] <= 30:  # srv/net.py:8 in g (_dynamo/variables/tensor.py:2606 in evaluate_expr)"
+    shapes = ([], [f"+- LAMBDA_GUARD: 2 <= L['x'].size()[0] <= 30{line}"], [f"+- LAMBDA_GUARD: 31 <= L['x'].size()[0]{line}"])
+    reasons = ([], ["0/0: tensor 'x' size mismatch at index 0. expected 10, actual 20"], [])
+    reasons[2][:] = [f"0/1: 2 <= x.size()[0] <= 30{line}", "0/0: tensor 'x' size mismatch at index 0. expected 10, actual 40"]
+    lines = []
+    for number, (conditions, failed) in enumerate(zip(shapes, reasons, strict=True)):
+        head = f"V1128 01:11:47.{number}00000 22353 torch/_dynamo/guards.py:4483] [0/{number}]"
+        lines += [f"{head} [__recompiles] Recompiling function g in /srv/net.py:4"] if failed else []
+        lines += [f"{head} [__recompiles]     - {reason}" for reason in failed]
+        size = tensor.format("None" if number else "10")
+        tree = ("TREE_GUARD_MANAGER:", "+- RootGuardManager", manager, f"| | +- TENSOR_MATCH: {size}", *conditions)
+        lines += [f"{head} [__guards] {part}" for part in tree]
+    _, last = explain_trace(read(tmp_path, *lines), debug=True).recompiles
+    assert last.compile.is_dynamic
+    assert last.verdict is Verdict.JUSTIFIED
+    assert last.codes[0] == "SL204"
