@@ -112,6 +112,16 @@ def test_the_exception_of_a_compile_that_failed_follows_its_metrics(tmp_path: Pa
     assert "Data-dependent branching" in compile.error
 
 
+def test_the_metrics_of_a_compile_that_failed_have_its_exception_as_a_string(tmp_path: Path) -> None:
+    reason = "fail_type='BackendCompilerFailed', fail_reason=\"backend='mine' raised:\\nRuntimeError: exploded\""
+    stack = "stack_trace=['Traceback (most recent call last):\\n  File \"/srv/be.py\", line 4, in mine\\n    raise RuntimeError\\n']"
+    raised = 'Traceback (most recent call last):\n  File "/srv/be.py", line 4, in mine\n    raise RuntimeError\n'
+    raised += "torch._dynamo.exc.BackendCompilerFailed: backend='mine' raised:\nRuntimeError: exploded\n"
+    trace = read(tmp_path, start("0/0"), metrics("0/0", reason, "has_guarded_code=False", stack), raised, "step 1 done")
+    ((compile,),) = (frame.compiles for frame in trace.frames)
+    assert (compile.label, compile.outcome.value, compile.metrics.fail_type) == ("0/0", "failed", "BackendCompilerFailed")
+
+
 def test_a_compile_that_was_refused_never_began(tmp_path: Path) -> None:
     text = "Dynamo recompile limit exceeded\\n  Explanation: Dynamo attempted to recompile the code object too many times"
     refused = metrics("0/1", "fail_type='Unsupported'", f"fail_reason='{text}'", REASON)

@@ -7,6 +7,7 @@ from shapelog.reading.text_logs.lines.exports import message_in
 # A string of Python's or JSON's, of which the end may be cut off, and what an exception of the compiler has in it.
 _STRING = re.compile(r"(?<![\\\w])(['\"])(?P<text>(?:\\.|(?!\1)[^\\\n]){0,65536})(?:\1|$)")
 _OF_COMPILER = re.compile(r"raised:\\n|\\nfrom user code:\\n|\\n\\nSet TORCH|Traceback \(most recent call last\):\\n")
+_METRICS = "CompilationMetrics("
 _ESCAPE = re.compile(r"\\(.)")
 _ESCAPES = {"n": "\n", "t": "\t"}
 
@@ -15,7 +16,12 @@ def with_line_breaks(text: str) -> str:
     """The text, with such strings on lines of their own."""
     if not _OF_COMPILER.search(text):
         return text
-    return "\n".join(_STRING.sub(_lines, line) if message_in(line) == line else line for line in text.split("\n"))
+    return "\n".join(_STRING.sub(_lines, line) if _may_be_broken(line) else line for line in text.split("\n"))
+
+
+def _may_be_broken(line: str) -> bool:
+    """Whether a line is no exported record, and no printed metrics, whose fields are read as a whole."""
+    return _METRICS not in line and message_in(line) == line
 
 
 def _lines(found: re.Match[str]) -> str:
