@@ -91,8 +91,8 @@ def stays_static(frame: Frame, nearest: EntryDifference, compile: Compile, reuse
             'differ in something else; TORCH_LOGS="recompiles" shows which'
         )
     return (
-        f"marking does not help: {named} was compiled after {axis} had changed, {static}, so the code needs that exact size (perhaps to "
-        "match a weight); a mark helps only if the code is compiled with dynamic=False"
+        f"a mark helps only if the code is compiled with dynamic=False: {named} was compiled after {axis} had changed, {static}; otherwise "
+        "the code needs that exact size (perhaps to match a weight)"
     )
 
 

@@ -606,9 +606,9 @@ def test_a_size_that_stays_static_although_it_varied_is_fixed_by_the_code(sizes:
             text += f"{head.replace('[0/1]', at)}    - {reason}\n"
     last = report_of(text, tmp_path).explained.recompiles[-1]
     assert last.verdict is verdict
-    assert last.why_not_markable.startswith("marking does not help: 0/1 was compiled after x.size[1] had changed") is (
-        verdict is Verdict.JUSTIFIED
-    )
+    assert last.why_not_markable.startswith(
+        "a mark helps only if the code is compiled with dynamic=False: 0/1 was compiled after x.size[1] had changed"
+    ) is (verdict is Verdict.JUSTIFIED)
 
 
 def test_the_rest_of_a_warning_is_one_of_its_own(tmp_path: Path) -> None:
@@ -1059,9 +1059,7 @@ def test_entries_that_require_other_sizes_show_that_the_size_stays_static(sizes:
     text = f"{head}Recompiling function f in a.py:1\n{head}    triggered by the following guard failure(s):\n{reasons}"
     (item,) = report_of(text, tmp_path).explained.recompiles
     assert item.verdict is verdict
-    assert ("marking does not help: 0/7 was compiled after x.size[0] had changed" in item.why_not_markable) is (
-        verdict is Verdict.JUSTIFIED
-    )
+    assert ("dynamic=False: 0/7 was compiled after x.size[0] had changed" in item.why_not_markable) is (verdict is Verdict.JUSTIFIED)
 
 
 def test_a_function_whose_name_is_cut_has_none(tmp_path: Path) -> None:
