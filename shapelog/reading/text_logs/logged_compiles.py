@@ -281,11 +281,13 @@ class LoggedCompiles:
         if not _is_another(known, code) or len(others) >= _MOST_RUNS or not all(_is_another(other, code) for other in others):
             return
         others.append(known)
+        has_first = False
         for earlier in self._keys.pop((key[0], frame), ()):
             if compile := self._current.pop(earlier, None):
                 self._close(compile)
-                if (compile.ids or {}).get("frame_compile_id") == 0:  # the first one below shows by itself that ids began again
-                    self._newest.pop((key[0], frame), None)
+                has_first = has_first or (compile.ids or {}).get("frame_compile_id") == 0
+        self._newest.pop((key[0], frame), None)
+        self._is_new_run = not has_first  # else the first one shows by itself that ids began again
         self._add_first(key, {"frame_id": frame}, head, code)
         self._names[key[0], frame] = code
 

@@ -172,6 +172,15 @@ def test_a_compile_with_guards_is_not_the_one_that_was_refused_after_ids_began_a
     ]
 
 
+def test_limits_alone_of_two_functions_with_one_id_are_of_two_runs(tmp_path: Path) -> None:
+    head = "W1127 00:30:36.{0}00000 9334 torch/_dynamo/convert_frame.py:1994] [0/{0}] "
+    limit = ("torch._dynamo hit config.recompile_limit ({0})", "   function: '{1}' (/srv/train.py:{0})", "   last reason: 0/2: L['k'] == 4")
+    path = tmp_path / "run.txt"
+    path.write_text("".join(f"{head}{line}\n".format(at, name) for at, name in ((3, "f"), (4, "g")) for line in limit), encoding="utf-8")
+    frames = {frame.name: [compile.label for compile in frame.compiles] for frame in load(path).frames}
+    assert frames == {"f": ["0/3"], "g": ["0/0#2", "0/4#2"]}
+
+
 HEAD = "V0925 13:34:27.040958 139966991710016 torch/_dynamo/guards.py:2609] [0/{0}] [__recompiles_verbose] "
 SIZE = "tensor 'L['x']' size mismatch at index 0. expected {}, actual 4"
 
