@@ -292,7 +292,7 @@ def _becomes_dynamic(cause: Cause, frame: Frame, entry: CompileFacts) -> bool:
     sizes = (item.size for item in frame.compiles[0].inputs if item.source == cause.source)
     tensor = entry.input(cause.source)
     was, now = next(sizes, None), tensor.size if tensor else ()
-    is_other = was is not None and (len(was) != len(now) or was[dim] != now[dim])
+    is_other = was is not None and (len(was) != len(now) or was[dim : dim + 1] != now[dim : dim + 1])
     is_marked = tensor is not None and dim in tensor.marked_dynamic
     return is_other and not is_marked and f"{cause.source}.size()[{dim}]" in entry.symbolic
 

@@ -167,7 +167,7 @@ def _outside_of_mark(compile: Compile, earlier: EarlierSymbols) -> str:
     Without one, a symbol has no upper end.
     """
     for item in compile.inputs:
-        for dim in item.marked_dynamic:
+        for dim in (known for known in item.marked_dynamic if known < len(item.size)):
             least, most = earlier.ranges.get(Source(f"{item.source}.size()[{dim}]"), (0, item.size[dim]))
             if not least <= item.size[dim] <= most:
                 name = f"dim {dim} of {item.source.display_name}"

@@ -1211,3 +1211,20 @@ def test_a_recompilation_of_one_rank_has_the_function_that_another_names(tmp_pat
     cut = "".join(head.format(6) + line for line in (below, reason))
     found = report_of(f"{cut}{whole}", tmp_path).explained.recompiles
     assert {(item.frame.name, item.codes) for item in found} == {("top_k", ("SL101",))}
+
+
+def test_a_reason_may_be_about_a_dim_that_a_damaged_guard_has_lost(tmp_path: Path) -> None:
+    head = "V1120 08:56:34.359000 139780874988416 torch/_dynamo/guards.py:2611] [0/1]"
+    tensor = "check_tensor(L['x'], Tensor, DispatchKeySet(CPU), torch.float32, device=None, requires_grad=False, size[None], stride=[1])"
+    lines = (
+        f"{head} [__recompiles] Recompiling function f in /srv/a_sizes.py:4",
+        f"{head} [__recompiles]     triggered by the following guard failure(s):",
+        f"{head} [__recompiles]     - tensor 'L['x']' size mismatch at index 0. expected 10, actual 20",
+        f"{head} create_env".replace("139780874988416", "13&780874988416"),
+        f"{head} track_symint L['x'].storage_offset() 0 None",
+        f"{head} [__guards] | | +- TENSOR_MATCH: {tensor}",
+    )
+    (tmp_path / "run.log").write_text("\n".join(lines) + "\n")
+    report = analyze(load(tmp_path / "run.log"), debug=True)
+    assert report.explained.recompiles[-1].codes == ("SL101",)
+    assert report.advice is not None
