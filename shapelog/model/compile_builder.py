@@ -8,12 +8,11 @@ from shapelog.model.compile import Compile, GraphBreak, Outcome
 from shapelog.model.ids import CompileId
 from shapelog.model.payloads import CodeStateRecord, Payloads
 from shapelog.reading.payloads.compiler_messages import compiler_message
-from shapelog.reading.payloads.recompile_reasons import Reason
+from shapelog.reading.payloads.recompile_reasons import Reason, refused_at_limit
 from shapelog.reading.payloads.source_names import Source, is_dynamo
 from shapelog.reading.records import AutomaticDynamic, Input, Metrics, Specialization, Stack, StackFrame, Symbol
 from shapelog.reading.scanner import Span
 
-_LIMIT = re.compile(r"recompile.?limit|cache_size_limit|RecompileLimit", re.I)
 _BREAK_PLACE = re.compile(r"^Graph break in user code at (.*):(\d{1,18})$", re.M)
 
 
@@ -95,8 +94,8 @@ class CompileBuilder:
         if self.metrics is None:
             return Outcome.COMPILED if self.guards_span else Outcome.UNFINISHED
         if self.metrics.fail_type or self.metrics.fail_reason:
-            limit = _LIMIT.search(self.metrics.fail_type) or _LIMIT.search(self.metrics.fail_reason.split("Developer debug context")[0])
-            return Outcome.LIMIT if limit and not self.started else Outcome.FAILED
+            is_refused = bool(refused_at_limit(self.metrics.fail_type, self.metrics.fail_reason)) and not self.started
+            return Outcome.LIMIT if is_refused else Outcome.FAILED
         if self.metrics.has_guarded_code or (self.metrics.has_guarded_code is None and (self.guards_span or self.graph_span)):
             return Outcome.COMPILED
         return Outcome.COMPILED if self.guards_span else Outcome.SKIPPED

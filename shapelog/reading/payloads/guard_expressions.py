@@ -85,7 +85,6 @@ _FLOAT = re.compile(r"-?\d{1,400}(?:\.\d{0,400}(?:e[+-]?\d{1,3})?|e[+-]?\d{1,3})
 # Sources that ``ast.unparse`` would not change, as most are.
 _CANONICAL = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*(?:\(\))?|\['[A-Za-z0-9_.]*'\]|\[(?:0|[1-9]\d{0,8})\])*", re.A)
 _SEPARATORS = re.compile(r"([(),])")
-# Real guards and lines have a few hundred characters and about ten levels. Python 3.10 crashes on the nesting that a megabyte can hold.
 
 
 class Expression(NamedTuple):

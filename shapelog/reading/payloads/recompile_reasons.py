@@ -80,6 +80,18 @@ def of_error(message: str) -> list[str]:
     return [text.strip() for text in _FIRST_LINE.split(_INDENT.sub("", failures))[1:]]
 
 
+_LIMIT = re.compile(r"recompile.?limit|cache_size_limit|RecompileLimit", re.I)
+
+
+def refused_at_limit(fail_type: str, fail_reason: str) -> str:
+    """The first line of what PyTorch wrote of a compile that it refused at the recompile limit, by its metrics; "" for any other.
+
+    From torch 2.11 on, the type may be that of any failure, and the reason alone has it.
+    """
+    texts = fail_reason.partition("Developer debug context")[0], fail_type
+    return next((text.partition("\n")[0] for text in texts if _LIMIT.search(text)), "")
+
+
 # Compiled on first use: most reasons match one of the first.
 _TEMPLATES: tuple[tuple[str, Kind, str], ...] = tuple(
     (family.name, kind, pattern.replace(r"\d+", r"\d{1,18}"))  # int() refuses thousands of digits

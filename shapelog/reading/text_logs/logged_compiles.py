@@ -9,13 +9,13 @@ import orjson
 
 from shapelog.reading.kinds import BACKWARD_FAILURE
 from shapelog.reading.payloads.guard_expressions import parse
-from shapelog.reading.payloads.recompile_reasons import split_entry
+from shapelog.reading.payloads.recompile_reasons import refused_at_limit, split_entry
 from shapelog.reading.records import StackFrame
 from shapelog.reading.text_logs.contents import LogContents
 from shapelog.reading.text_logs.failures import FailureText
 from shapelog.reading.text_logs.lines.log_lines import Head
 from shapelog.reading.text_logs.messages import AddedText, LoggedCode, LoggedLine, PinnedText
-from shapelog.reading.text_logs.printed_metrics import code_of, refused_at_limit
+from shapelog.reading.text_logs.printed_metrics import code_of
 from shapelog.reading.text_logs.transcript import Transcript
 
 _ID = re.compile(r"(?:!(?P<autograd>\d{1,18}))?/?(?:(?P<frame>\d{1,18})/(?P<compile>\d{1,18}))?(?:_(?P<attempt>\d{1,18}))?")
@@ -467,7 +467,7 @@ class LoggedCompiles:
         self.name(compile, code)
         compile.printed = fields
         if compile.limit is None and compile.failure is None:
-            compile.limit = refused_at_limit(fields) or None
+            compile.limit = refused_at_limit(*(str(fields.get(name) or "") for name in ("fail_type", "fail_reason"))) or None
         if compile.has_ended:
             self._close(compile)
         return True

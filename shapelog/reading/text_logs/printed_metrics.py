@@ -23,7 +23,6 @@ _TEXTS = rf"{_TEXT}(?:\s+{_TEXT})*"
 _LIST = rf"[\[{{(]\s*(?:{_TEXTS}(?:\s*,\s*{_TEXTS})*\s*,?\s*)?[\]}})]"
 _NUMBER = r"-?\d{1,18}(?:\.\d{1,30})?(?:e[+-]?\d{1,3})?"
 _FIELD = re.compile(rf"\b(?P<name>[a-z]\w{{0,60}})=(?P<value>None|True|False|set\(\)|{_NUMBER}|{_TEXTS}|{_LIST})(?=\s*[,)])")
-_LIMIT = re.compile(r"(?:recompile|cache_size)[_ ]limit|RecompileLimit", re.I)
 
 
 def printed_metrics(text: str) -> Iterator[dict[str, Any]]:
@@ -38,12 +37,6 @@ def code_of(fields: dict[str, Any]) -> LoggedCode:
     """The code that was compiled."""
     name, file, line = (fields.get(key) for key in ("co_name", "co_filename", "co_firstlineno"))
     return LoggedCode(str(name or ""), str(file or ""), line if type(line) is int else 0)
-
-
-def refused_at_limit(fields: dict[str, Any]) -> str:
-    """What PyTorch wrote of a compile that it refused at the recompile limit; "" for any other."""
-    texts = [str(fields.get(name) or "") for name in ("fail_reason", "fail_type")]
-    return next((text.partition("\n")[0] for text in texts if _LIMIT.search(text.partition("Developer debug context")[0])), "")
 
 
 def _value(text: str) -> Any:

@@ -434,8 +434,9 @@ class _AlertBuilder(NamedTuple):
             yield from by_label.get((frame, finding.compile)) or by_frame.get(frame, ())[:1] if frame else ()
 
     def _of_break(self, rule: Rule, item: _Interrupted) -> str:
-        """What the rule recommends, and what is missing first: the reason of a graph break, or its line. The graph of a backward pass has
-        no line to change.
+        """What the rule recommends, and what is missing first: the reason of a graph break, or its line.
+
+        The graph of a backward pass has no line to change.
         """
         if rule is _BREAK and item.message and item.message.title == LOST_REASON:
             return _REASON_FOLLOWS
