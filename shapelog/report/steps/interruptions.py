@@ -11,7 +11,7 @@ from shapelog.model.frame import UNNAMED_CODE
 from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION, raised_by
 from shapelog.reading.payloads.source_names import is_library, is_torch
 from shapelog.report.alerts.alert import Alert, Occurrence
-from shapelog.report.details.failure_remedies import OF_CAPTURED_GRAPH
+from shapelog.report.details.failure_remedies import is_in_captured_graph
 from shapelog.report.details.logging_calls import lines_for_logging
 from shapelog.report.details.restarts import restart_remedy
 from shapelog.report.details.uncompiled_calls import Eager, fates
@@ -256,7 +256,8 @@ def _line_of_library(alert: Alert) -> str:
 
 def _is_in_captured_graph(alert: Alert) -> bool:
     """Whether Dynamo stopped in the graph of a backward pass that compiled autograd made, in which a user changes no line."""
-    return alert.remedy.text == OF_CAPTURED_GRAPH
+    stack = next((message.stack for message in alert.messages if message.stack), ())
+    return bool(stack) and all(is_in_captured_graph(item.compile, stack[-1]) for item in alert.occurrences)
 
 
 def _generated_code(alert: Alert) -> str:
