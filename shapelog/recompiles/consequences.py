@@ -11,6 +11,7 @@ from shapelog.grouping import grouped
 from shapelog.reading.payloads.guard_expressions import Expression, integer
 from shapelog.reading.payloads.properties import AUTOCAST_ENABLED, DUAL_LEVEL, TRANSFORMS, VALUE, Kind
 from shapelog.reading.payloads.source_names import Owners, Source
+from shapelog.recompiles import tied_sizes
 from shapelog.recompiles.classification.result import code_of
 from shapelog.recompiles.evidence.violation import Described, Violation, constant_type, was_traced
 from shapelog.recompiles.facts import CompileFacts
@@ -314,6 +315,14 @@ def constant_in_guard_changed(item: Violation, changes: Changes) -> bool:
     return bool(item.shape.comment and calculated) and guard.with_constants(calculated).holds(changes.call.numbers) is True
 
 
+def required_of_an_equal_size(item: Violation, changes: Changes) -> bool:
+    """A guard over a symbol that several equal sizes shared, of which this call has different ones."""
+    guards = changes.of(Kind.SHAPE_GUARD)
+    if item.shape is None or not any(other.shape and other.shape.is_duck_shape for other in guards):
+        return False
+    return tied_sizes.required_of_an_equal_size(item.shape, changes.entry, changes.call)
+
+
 def length_that_fits_a_size(item: Violation, changes: Changes) -> bool:
     """``stop == 1 + start`` for ``x[start:stop] = y``, where y has a size of 1, and another one in this call: an equation of two ints whose
     number, which is 0 or 1, is a static size that changed as their difference did.
@@ -520,6 +529,7 @@ CONSEQUENCES: dict[str, Callable[[Violation, Changes], bool]] = {
         product_of_other_items,
         length_of_another_value,
         constant_in_guard_changed,
+        required_of_an_equal_size,
         length_that_fits_a_size,
         dtype_follows_default,
         set_by_default_device,

@@ -1,7 +1,7 @@
 """What a pinned size or int is tied to: static sizes and ints that vary with it, so that marking all of them lets it vary.
 
 A symbol is pinned where the code compares it with a constant: with the static length of another tensor (``mask + scores``), or with
-ints of a module (``assert length == self.height * self.width``).
+ints of a module (``assert length == self.height * self.width``). A guard over a symbol that several sizes share is over any of these.
 """
 
 from collections.abc import Callable, Iterator
@@ -12,7 +12,7 @@ from operator import add, mul
 from typing import NamedTuple
 
 from shapelog.reading.payloads.guard_expressions import integer
-from shapelog.reading.payloads.guards import Key
+from shapelog.reading.payloads.guards import Key, ShapeGuard
 from shapelog.reading.payloads.properties import VALUE, Kind, size
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.facts import CompileFacts, Pin, StaticValue
@@ -56,6 +56,19 @@ def tied_to(
             return tuple(item.name for item in tie.parts if item.before != item.after)
     same_value = (item for item in (_only_in_call(entry, call, before) if known is call else ()) if item.after == after)
     return next(((item.name,) for item in same_value if all(_holds(_Tie((item,), int), key, call, other) for other in pinned)), ())
+
+
+def required_of_an_equal_size(shape: ShapeGuard, entry: CompileFacts, call: CompileFacts) -> bool:
+    """Whether a call that does not meet a guard over sizes meets it for others, that had the same symbol in the entry and differ now.
+
+    ``y.size()[0] == x.size()[0]*x.size()[0]`` for ``x.flatten() + y`` and a square ``x``: the graph of the call, which has a symbol for
+    each of the two, requires the product of both.
+    """
+    equal = entry.tree.one_symbol if entry.tree else {}
+    if shape.is_duck_shape or not call.tree or equal.keys().isdisjoint(shape.parsed.names):
+        return False
+    form = shape.parsed.renamed(equal)
+    return bool(form) and any(other.parsed.renamed(equal) == form for other in call.tree.shapes if not other.is_duck_shape)
 
 
 def _in_equation(key: Key, static: list[StaticValue], call: CompileFacts) -> _Tie | None:

@@ -121,6 +121,16 @@ def assigned(rows: int, start: int, stop: int, guard: str) -> list[bytes]:
     ]
 
 
+def flattened(rows: int, columns: int, *shapes: str) -> tuple[list[make.Tensor], str]:
+    """A call of ``x.flatten() + y`` with symbols for all sizes, and the tree of its entry."""
+    code = "  # return x.flatten() + y  # app/model.py:6 in f"
+    tree = guard_tree(tensor_match(size=(None, None)), tensor_match("L['y']", (None,)), shapes=tuple(f"{text}{code}" for text in shapes))
+    return [make.tensor(rows, columns), make.tensor(rows * columns, source="L['y']")], tree
+
+
+SQUARE = "L['x'].size()[1] == L['x'].size()[0]  # duck sizing added this equality because these variables had the same size 4"
+ROWS_BY_ROWS, ROWS_BY_COLUMNS = (f"L['y'].size()[0] == L['x'].size()[0]*L['x'].size()[{dim}]" for dim in (0, 1))
+FLATTENED = flattened(4, 4, SQUARE, ROWS_BY_ROWS), flattened(4, 6, ROWS_BY_COLUMNS)
 ONE_ROW = "L['stop'] == 1 + L['start']"
 
 
@@ -164,6 +174,10 @@ CASES = {
     "constant_in_guard_changed": (
         two(parts(2, SUM), parts(6), inputs=(rows(9, 7), rows(16, 10))),
         "L['x'].size()[0] shape L['x'].size()[0] == 2 + L['y'].size()[0]",
+    ),
+    "required_of_an_equal_size": (
+        two(FLATTENED[0][1], FLATTENED[1][1], inputs=(FLATTENED[0][0], FLATTENED[1][0])),
+        f"L['y'].size()[0] shape {ROWS_BY_ROWS}",
     ),
     "length_that_fits_a_size": (make.trace(*assigned(3, 2, 5, ONE_ROW)), f"L['stop'] shape {ONE_ROW}"),
     "dtype_follows_default": (
@@ -461,3 +475,24 @@ def test_all_violations_are_gone_through_as_often_however_many_they_are() -> Non
 def test_the_mode_of_the_default_device_has_that_device() -> None:
     devices = "device(type='cpu')", "device(type='meta')"
     assert separated(two(*(of_device(device, device) for device in devices)))[0] == [" default device"]
+
+
+def test_what_a_branch_requires_of_one_size_it_does_not_require_of_an_equal_one() -> None:
+    """The graph of the other call is that of the other branch: it requires nothing of the columns."""
+    (before, entry), (after, call) = flattened(4, 4, SQUARE, ROWS_BY_ROWS), flattened(4, 6, ROWS_BY_ROWS.replace("==", "!="))
+    own, _ = separated(two(entry, call, inputs=(before, after)))
+    assert f"L['y'].size()[0] shape {ROWS_BY_ROWS}" in own
+
+
+def test_marks_of_equal_sizes_also_help_where_a_guard_is_over_their_symbol() -> None:
+    (before, entry), (after, call) = FLATTENED
+    symbols = (("s7", "4", "L['x'].size()[0]"), ("s8", "16", "L['y'].size()[0]"))
+    reason = f"0/0: {SQUARE}"
+    more = (("s9", "6", "L['x'].size()[1]"),)
+    made = make.last_recompile(
+        make.trace(
+            make.compile("0/0", *before, guards=entry, symbols=symbols),
+            make.compile("0/1", *after, guards=call, reasons=(reason,), symbols=symbols + more),
+        )
+    )
+    assert ([cause.codes for cause in made.causes], made.verdict) == ([("SL103",)], Verdict.MARKING)

@@ -128,6 +128,18 @@ class Expression(NamedTuple):
             return self
         return Expression(self.text, _ReplaceConstants(changes).visit(copy.deepcopy(self.tree)), self.names)
 
+    def renamed(self, names: Mapping[str, str]) -> str:
+        """The same guard over other sources, as Python writes it; "" for a form that is unknown."""
+        return ast.unparse(_ReplaceNames(names).visit(copy.deepcopy(self.tree))) if self.tree else ""
+
+
+class _ReplaceNames(ast.NodeTransformer):
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self.names = names
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        return ast.Name(self.names.get(node.id, node.id))
+
 
 class _ReplaceConstants(ast.NodeTransformer):
     def __init__(self, changes: Mapping[int, int]) -> None:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import orjson
 
+from shapelog.grouping import connected
 from shapelog.reading.payloads.guard_expressions import Expression, integer, parse
 from shapelog.reading.payloads.properties import (
     DTYPE,
@@ -158,6 +159,12 @@ class GuardTree:
     modules: frozenset[Source]
     facts: dict[Key, Fact]
     by_key: dict[Key, Guard]
+
+    @cached_property
+    def one_symbol(self) -> dict[str, str]:
+        """Of each size that had the symbol of an equal one, the first that has it."""
+        groups = connected(shape.parsed.names for shape in self.shapes if shape.is_duck_shape)
+        return {name: min(group) for group in groups for name in group}
 
     @cached_property
     def places(self) -> dict[str, UserLine | None]:
