@@ -17,7 +17,7 @@ from shapelog.reading.payloads.source_names import Source, display_text, is_libr
 from shapelog.reading.records import StackFrame
 from shapelog.recompiles.classification.floats import is_compared_with_tensor
 from shapelog.recompiles.classification.sizes import EXPANDED, EXPANDED_IN_BACKWARD
-from shapelog.recompiles.classify import classify
+from shapelog.recompiles.classify import classify, takes_what_autograd_passes
 from shapelog.recompiles.consequences import separate
 from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts import CompileFacts, FactTable
@@ -305,8 +305,10 @@ def _cause(item: Violation, entry: CompileFacts, call: CompileFacts) -> Cause:
 # contiguous() returns such a tensor as it is.
 _COPY = "pass a copy with the usual strides, .clone(memory_format=torch.contiguous_format), or make the tensor the same way every time"
 _COPY_OF_ROW = "copy the slice or view with clone(memory_format=torch.contiguous_format), or use one memory format"
-
-
+_LAYOUT_OF_FORWARD = (
+    "use one memory format in the forward pass, or accept one graph for each: "
+    "what a backward pass takes has the layouts of the forward pass"
+)
 _COPY_OF_VIEW, _BASE = "clone() the view before the call, or accept one graph for each kind of view", "._base"
 
 
@@ -342,6 +344,8 @@ def _layout_cause(cause: Cause, item: Violation, entry: CompileFacts, call: Comp
         sentence = f"only the stride of a dimension of size 1 of {name} changed, which PyTorch guards anyway{strides}"
         if layouts[1] and 0 in layouts[1].sizes:
             sentence = f"only the strides of {name} changed, which PyTorch guards although it has no elements{strides}"
+    if expanded[0] == expanded[1] and takes_what_autograd_passes(call):
+        own_remedy = _LAYOUT_OF_FORWARD
     return cause._replace(
         source=source,
         prop=_LAYOUT,

@@ -72,14 +72,14 @@ def classify(item: Violation, source: Source, entry: CompileFacts, call: Compile
         if not (before or after):  # older versions name what changed alone
             words = words.replace(" from {before} to {after}", "")
         sentence = words.format(name=name, before=before or "one value", after=after or "another")
-        found = Classification((code,), sentence, remedy=_OF_FORWARD.get(item.prop.kind, "") if _takes_what_autograd_passes(call) else "")
+        found = Classification((code,), sentence, remedy=_OF_FORWARD.get(item.prop.kind, "") if takes_what_autograd_passes(call) else "")
         return _of_gradients(found, item, entry, call) if item.prop.kind is Kind.REQUIRES_GRAD else found
     if not item.source:
         return state.global_state(item, entry, call)
     return _unknown_guard(item.reason.text if item.reason else f"{source.display_name} {item.prop}")
 
 
-def _takes_what_autograd_passes(call: CompileFacts) -> bool:
+def takes_what_autograd_passes(call: CompileFacts) -> bool:
     """Whether it is the graph of a backward pass, or what PyTorch calls in one, as for a custom function."""
     return call.is_of_captured_graph or (call.is_in_backward and is_torch(call.compile.metrics.code_file))
 

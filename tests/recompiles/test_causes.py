@@ -1696,11 +1696,14 @@ def test_a_decorator_of_a_library_calls_another_method_for_another_class(classes
         ("", "/venv/lib/python3.11/site-packages/torch/_dynamo/external_utils.py", False),
     ],
 )
-def test_what_autograd_passes_has_the_dimensions_and_dtypes_of_the_forward_pass(capture: str, file: str, is_of_forward: bool) -> None:
-    first, more = compiled(f"{capture}3/0", tensor(10, 8), file=file), [tensor(10, 8, 2), tensor(10, 8, dtype="torch.float64")]
+def test_what_autograd_passes_has_the_dimensions_dtypes_and_layouts_of_the_forward_pass(
+    capture: str, file: str, is_of_forward: bool
+) -> None:
+    first, transposed = compiled(f"{capture}3/0", tensor(10, 8), file=file), tensor(10, 8, stride=[1, 10])
+    more = [tensor(10, 8, 2), tensor(10, 8, dtype="torch.float64"), transposed]
     causes = [only(trace(first, compiled(f"{capture}3/1", other, file=file))) for other in more]
-    assert [cause.codes for cause in causes] == [("SL107",), ("SL301",)]
-    assert [bool(cause.own_remedy) for cause in causes] == [is_of_forward] * 2
+    assert [cause.codes for cause in causes] == [("SL107",), ("SL301",), ("SL105",)]
+    assert [bool(cause.own_remedy) for cause in causes] == [is_of_forward] * 3
 
 
 @pytest.mark.parametrize(("capture", "is_captured"), [("!0/", True), ("", False)])
