@@ -209,8 +209,8 @@ def _is_replaced(item: EntryDifference, made_for: Mapping[tuple[str, Source, Pro
 def nearest(differences: Sequence[EntryDifference], compile: Compile) -> EntryDifference | None:
     """Fewest objects of another type, then one that PyTorch still has, then fewest causes that are not sizes, then a similar graph, then
     fewest causes that are not even ints, then fewest size causes, then fewest consequences, then one for any float but NaN, then fewest
-    changes to what the guards do not name, then the most recently used. One that differs in strides alone comes before one for other
-    sizes that a mark does not merge.
+    changes to what the guards do not name, then the most recently used. One that differs in strides alone, or in
+    being a view, comes before one for other sizes that a mark does not merge.
     """
     explained = [((_other_types(item), _is_discarded(item), item.non_size_causes), item) for item in differences if item.causes]
     if not explained:
@@ -218,7 +218,7 @@ def nearest(differences: Sequence[EntryDifference], compile: Compile) -> EntryDi
     fewest = min(numbers for numbers, _ in explained)
     near = [item for numbers, item in explained if numbers == fewest]
     if any(any_blocks_marking(cause.codes) for item in near for cause in item.causes):
-        copied = [item for _, item in explained if all(cause.codes == (_STRIDES,) for cause in item.causes)]
+        copied = [item for _, item in explained if all(map(_is_removed_by_copy, item.causes))]
         near = copied or near
     if len(near) == 1:
         return near[0]
@@ -231,6 +231,10 @@ def nearest(differences: Sequence[EntryDifference], compile: Compile) -> EntryDi
         return not similar(item.entry, compile), hard, len({cause.axis for cause in item.causes}), following, not has_any_value, unnamed
 
     return min(near, key=distance)
+
+
+def _is_removed_by_copy(cause: Cause) -> bool:
+    return cause.codes == (_STRIDES,) or cause.prop.kind is Kind.VIEW
 
 
 def _other_types(item: EntryDifference) -> int:

@@ -165,3 +165,16 @@ def test_an_entry_that_differs_in_strides_alone_is_nearer_than_one_for_another_b
     recompile = last_recompile(made)
     assert recompile.nearest is not None
     assert (recompile.nearest.label, recompile.codes, recompile.verdict) == ("0/1", ("SL105",), Verdict.CODE)
+
+
+def test_an_entry_for_a_view_with_the_sizes_of_the_call_is_nearer_than_one_for_a_size_of_one() -> None:
+    """The extra graph for another size than 1 exists, and was made for a view."""
+    base = guard_tree(tensor_match(size=(None, 8)), shapes=(f"2 <= L['x']._base.size()[0]  {RETURN_LINE}",))
+    made = trace(
+        compile("0/0", tensor(1, 8), guards=guard_tree(tensor_match(size=(1, 8)))),
+        compile("0/1", tensor(2, 8, is_view=True), guards=base, reasons=(size_mismatch("0/0", 1, 2),)),
+        compile("0/2", tensor(2, 8), reasons=("0/1: 'NoneType' object has no attribute 'size'", size_mismatch("0/0", 1, 2))),
+    )
+    recompile = last_recompile(made)
+    assert recompile.nearest is not None
+    assert (recompile.nearest.label, recompile.codes) == ("0/1", ("SL303",))
