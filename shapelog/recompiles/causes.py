@@ -17,12 +17,13 @@ from shapelog.reading.payloads.source_names import Source, display_text, is_libr
 from shapelog.reading.records import StackFrame
 from shapelog.recompiles.classification.floats import is_compared_with_tensor
 from shapelog.recompiles.classification.sizes import EXPANDED, EXPANDED_IN_BACKWARD
+from shapelog.recompiles.classification.tensors import COPY_OF_VIEW
 from shapelog.recompiles.classify import classify, takes_what_autograd_passes
 from shapelog.recompiles.consequences import separate
 from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts import CompileFacts, FactTable
 from shapelog.recompiles.global_state import autocast_pair, changed_fields, state_value
-from shapelog.recompiles.strides import layout
+from shapelog.recompiles.strides import dims_of_bases, layout
 from shapelog.recompiles.violations import violations
 from shapelog.rules import RULES, Rule, Verdict
 from shapelog.text import plural, start_of
@@ -293,7 +294,9 @@ def _cause(item: Violation, entry: CompileFacts, call: CompileFacts) -> Cause:
         own_verdict=found.verdict,
         own_remedy=found.remedy,
     )
-    if codes[0] == "SL105" and not stated:
+    if (of_base := _base_cause(cause, item, entry, call)) is not None:
+        return of_base
+    if codes[0] == "SL105" and not stated and item.prop.kind is not Kind.VIEW:
         return _layout_cause(cause, item, entry, call)
     if codes[0] == "SL103" and item.shape:
         return _duck_shape_cause(cause, item.shape.parsed.names, call)
@@ -309,7 +312,7 @@ _LAYOUT_OF_FORWARD = (
     "use one memory format in the forward pass, or accept one graph for each: "
     "what a backward pass takes has the layouts of the forward pass"
 )
-_COPY_OF_VIEW, _BASE = "clone() the view before the call, or accept one graph for each kind of view", "._base"
+_OF_BASE = "._base."
 
 
 def _layout_cause(cause: Cause, item: Violation, entry: CompileFacts, call: CompileFacts) -> Cause:
@@ -337,8 +340,6 @@ def _layout_cause(cause: Cause, item: Violation, entry: CompileFacts, call: Comp
             own_remedy = EXPANDED_IN_BACKWARD
         elif all(found is None or found.is_expanded or found.order == sorted(found.order) for found in layouts):
             own_remedy = EXPANDED  # what is copied has the strides of the other
-    elif other := _other_base(source, entry, call):
-        sentence, own_remedy = other, _COPY_OF_VIEW
     elif is_same:
         own_remedy = _COPY
         sentence = f"only the stride of a dimension of size 1 of {name} changed, which PyTorch guards anyway{strides}"
@@ -357,14 +358,27 @@ def _layout_cause(cause: Cause, item: Violation, entry: CompileFacts, call: Comp
     )
 
 
-def _other_base(source: Source, entry: CompileFacts, call: CompileFacts) -> str:
-    """Where a view is of a tensor with another number of dims; "" where it is not, or that is not recorded."""
-    view = Source(source.removesuffix(_BASE))
-    bases = [found.base_size if found else None for found in (entry.input(view), call.input(view))]
-    if view == source or bases[0] is None or bases[1] is None or len(bases[0]) == len(bases[1]):
-        return ""
-    dims = plural(len(bases[0]), "dim")
-    return f"{view.display_name} was a view of a tensor with {dims} when this was compiled, and is one of {len(bases[1])} now"
+def _base_cause(cause: Cause, item: Violation, entry: CompileFacts, call: CompileFacts) -> Cause | None:
+    """The cause where a view is of a tensor with another number of dims, whichever guard on that tensor fails; None of all else."""
+    names = item.shape.parsed.names if item.shape else ()
+    of_bases = (view for view, base, _ in (name.partition(_OF_BASE) for name in names) if base)
+    view = Source(next(of_bases, item.source if item.prop.kind is Kind.VIEW else ""))
+    dims = dims_of_bases(view, entry, call)
+    if dims is None:
+        return None
+    name, before, after = view.display_name, *(plural(count, "dim") for count in dims)
+    return cause._replace(
+        codes=("SL105",),
+        source=view,
+        prop=_LAYOUT,
+        axis=f"{name}._base",
+        before=before,
+        after=after,
+        size_related=False,
+        sentence=f"{name} was a view of a tensor with {before} when this was compiled, and is one of {dims[1]} now",
+        own_verdict=None,
+        own_remedy=COPY_OF_VIEW,
+    )
 
 
 def _duck_shape_cause(cause: Cause, names: tuple[str, ...], call: CompileFacts) -> Cause:

@@ -118,3 +118,11 @@ def is_free(source: Source, dim: int, entry: CompileFacts) -> bool:
     own = found.strides[dim]
     inner = [extent for other, extent in enumerate(found.extents) if other > dim or (other < dim and found.strides[other] != own)]
     return own not in (0, 1, *inner)
+
+
+def dims_of_bases(view: Source, entry: CompileFacts, call: CompileFacts) -> tuple[int, int] | None:
+    """How many dims what a tensor is a view of has in either call; None if as many, or if that is not recorded."""
+    before, after = (found.base_size if (found := known.input(view)) else None for known in (entry, call))
+    if before is None or after is None or len(before) == len(after):
+        return None
+    return len(before), len(after)

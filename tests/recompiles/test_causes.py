@@ -227,6 +227,28 @@ def test_a_view_of_a_tensor_with_other_dims_has_no_other_layout(dims: int) -> No
     assert (cause.sentence == changed, cause.own_remedy.startswith("clone() the view")) == (dims == 4, dims == 4)
 
 
+@pytest.mark.parametrize(
+    ("guard", "reason"),
+    [
+        ("L['x']._base.size()[1] == L['x'].size()[1]", "x._base.size()[1] == x.size()[1]"),
+        ("L['x']._base.stride()[0] == L['x']._base.size()[1]*L['x']._base.size()[2]", "tuple index out of range"),
+    ],
+)
+def test_no_guard_on_the_base_of_a_view_is_about_sizes_where_that_has_other_dims(guard: str, reason: str) -> None:
+    """What is equal to a size of the view, or missing, is another dim: no mark on the view helps, and a copy of it does."""
+    base = (8, 8, 10) if reason.startswith("tuple") else (10, 8)
+    own = [
+        make.record("describe_tensor", {"id": 7, "describer_id": number, "ndim": len(size), "size": size}, id=f"0/{number}")
+        for number, size in enumerate((base, (4, 3, 2, 8) if len(base) == 2 else (8, 10)))
+    ]
+    tree = guard_tree(tensor_match(size=(None, None), stride=(None, 1)), shapes=(f"{guard}  # (unknown source)",))
+    made = own[0] + compiled("0/0", tensor(10, 8, is_view=True, base=7), guards=tree)
+    (cause,) = last_recompile(made + own[1] + compiled("0/1", tensor(24, 8, is_view=True, base=7), reasons=(f"0/0: {reason}",))).causes
+    assert (cause.codes, cause.axis) == (("SL105",), "x._base")
+    assert cause.sentence.startswith(f"x was a view of a tensor with {len(base)} dims when this was compiled")
+    assert cause.own_remedy.startswith("clone() the view")
+
+
 def test_two_sizes_that_were_equal_at_first_are_a_duck_shape() -> None:
     comment = "# duck sizing added this equality because these variables had the same size 10 (to avoid this specialization, set ...)"
     guards = guard_tree(

@@ -526,6 +526,20 @@ FAMILIES = (
         (Template(Kind.VIEW, r"'NoneType' object has no attribute '(?:size|stride|storage_offset)'"),),
     ),
     Family(
+        "fewer_dims",
+        "A tensor is a view of one with fewer dims",
+        Topic.TENSORS,
+        (
+            Case(
+                "tuple index out of range",
+                "The guard that failed is about a dim that the base of the view does not have: the tensor that it is a view of.",
+                ("SL105",),
+                "clone() the view before the call, or accept one graph for each kind of view",
+            ),
+        ),
+        (Template(Kind.VIEW, r"tuple index out of range"),),
+    ),
+    Family(
         "unexpected",
         "PyTorch cannot find the reason",
         Topic.OTHER,

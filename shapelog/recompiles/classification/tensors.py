@@ -21,6 +21,7 @@ _BOTH_LEVELS = "accept two graphs, or wrap what is called below autograd in torc
 _NO_VIEW_IN_BACKWARD = (
     "clone() the view in the forward pass if it comes from there; gradients that autograd makes as views, and others, need a graph each"
 )
+COPY_OF_VIEW = "clone() the view before the call, or accept one graph for each kind of view"
 _NO_VIEW = "pass a copy of it, made with clone(), in the calls in which it is a view"
 _SAME_METADATA = "use the same metadata in every call, or accept one graph for each"
 INNER, _SAME_INNER = ".__tensor_flatten__()[0]", "give it the same tensors in every call, or accept one graph for each set"
@@ -79,6 +80,10 @@ def dispatch_keys(item: Violation, name: str, entry: CompileFacts, call: Compile
 
 def view(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     tensor = item.source.display_name or "a tensor"
+    if item.reason and item.reason.family == "fewer_dims":
+        return Classification(
+            ("SL105",), f"{tensor} is a view of a tensor with fewer dims than when this was compiled", remedy=COPY_OF_VIEW
+        )
     sentence = f"{tensor} was a view of another tensor when this was compiled, and no longer is one"
     return Classification(("SL303",), sentence, remedy=_NO_VIEW_IN_BACKWARD if call.is_in_backward else _NO_VIEW)
 

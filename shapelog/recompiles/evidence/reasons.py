@@ -17,6 +17,7 @@ from shapelog.recompiles.evidence.object_types import (
 )
 from shapelog.recompiles.evidence.violation import ALIASING, FROM_NUMPY, NDARRAY, Described, Known, Violation, constant_type
 from shapelog.recompiles.facts import CompileFacts
+from shapelog.recompiles.strides import dims_of_bases
 
 # c10::ScalarType, as reasons name it.
 _DTYPES = {
@@ -57,7 +58,7 @@ def from_reason(entry: CompileFacts, call: CompileFacts, reason: Reason) -> Viol
         before, after = (Described.DISTINCT, pair) if reason.family == "duplicate" else (pair, Described.DISTINCT)
         return Violation(Source(), ALIASING, before, after, reason.comment, reason=reason)
     source = _full_source(owner, reason.source) or (
-        _no_longer_view(entry, call) if reason.prop.kind is Kind.VIEW else _source_of(entry, reason)
+        _other_view(entry, call) if reason.prop.kind is Kind.VIEW else _source_of(entry, reason)
     )
     if (attribute := _registered_anew(entry, call, source, reason)) is not None:
         return attribute
@@ -81,11 +82,12 @@ def _source_of(entry: CompileFacts, reason: Reason) -> Source:
     return next((guard.source for guard in guards if guard.text == reason.code), Source())
 
 
-def _no_longer_view(entry: CompileFacts, call: CompileFacts) -> Source:
-    """The first tensor whose base the entry has a guard on, and that is no view in the call."""
+def _other_view(entry: CompileFacts, call: CompileFacts) -> Source:
+    """The first tensor whose base the entry has a guard on, and that is no view in the call, or a view of one with other dims."""
     names = (name for shape in (entry.tree.shapes if entry.tree else ()) for name in shape.parsed.names)
     owners = (owner for owner, base, _ in (name.partition("._base.") for name in names) if base)
-    found = (tensor.source for owner in owners for tensor in call.inputs_by_canonical.get(owner, ()) if not tensor.is_view)
+    tensors = (tensor for owner in owners for tensor in call.inputs_by_canonical.get(owner, ()))
+    found = (tensor.source for tensor in tensors if not tensor.is_view or dims_of_bases(tensor.source, entry, call))
     return next(found, Source())
 
 

@@ -217,6 +217,7 @@ KNOWN = [
     ("all", "L['self'].step ==", ("value", "L['self'].step", "value", "", "")),
     ("2.10 to 2.15", "ClosureGuardAccessor: Not a function on fn.__closure__", ("closure", "fn", "closure", "", "")),
     ("2.13", "'NoneType' object has no attribute 'size'", ("not_a_view", "", "view", "", "")),
+    ("2.13", "tuple index out of range", ("fewer_dims", "", "view", "", "")),
     ("all", "Not a weakref obj", ("accessor", "", "present", "", "")),
     ("all", "TYPE_MISMATCH(d)", ("other_type", "d", "type", "", "")),
     ("all", "not a tensor - grad field is accessed x", ("accessor", "", "present", "", "")),
