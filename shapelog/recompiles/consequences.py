@@ -216,15 +216,21 @@ def belongs_to_another_class(item: Violation, changes: Changes) -> bool:
 def passed_to_another_function(item: Violation, changes: Changes) -> bool:
     """The arguments of a wrapper, on the line that passes them on to a function which is another one: ``fn(*args, **kwargs)``.
 
-    Where their number is another one, so is the number of items that one of them has.
+    Where their number is another one, so is the number of items that one of them has. Another function takes arguments of other types.
     """
-    if item.prop.kind in _CONTENTS and item.source.startswith(tuple(f"{arguments}[" for arguments in _ARGUMENTS)):
-        return any(passed_to_another_function(other, changes) for other in changes.arguments)
-    if not _is_arguments(item):
-        return False
+    owner = next((Source(arguments) for arguments in _ARGUMENTS if item.source.startswith(f"{arguments}[")), None)
+    if owner is None:
+        return _is_arguments(item) and _passes_on(code_of(item), item.source.display_name, changes)
+    if item.prop.kind in _CONTENTS and any(passed_to_another_function(other, changes) for other in changes.arguments):
+        return True
+    return _replaces(item) and any(_passes_on(code_of(other), owner.display_name, changes) for other in changes.of(Kind.ID))
+
+
+def _passes_on(line: str, arguments: str, changes: Changes) -> bool:
+    """Whether a line calls a function that is another one with all arguments of the wrapper."""
     codes = (other.source for other in changes.of(Kind.ID) if other.source.endswith(".__code__"))
     called = (re.escape(code.display_name.removesuffix(".__code__")) for code in codes)
-    return any(re.search(rf"(?<![\w.]){name}\([^()]*\*{item.source.display_name}\b", code_of(item)) for name in called)
+    return any(re.search(rf"(?<![\w.]){name}\([^()]*\*{arguments}\b", line) for name in called)
 
 
 def _is_arguments(item: Violation) -> bool:

@@ -151,7 +151,8 @@ def with_both_modes(differences: Iterable[EntryDifference], in_both_modes: bool)
         yield item._replace(causes=causes)
 
 
-_STRIDES, _GRAD_MODE, _TRAINING, _OTHER_TYPE = "SL105", "SL305", "SL316", "SL310"
+_STRIDES, _GRAD_MODE, _TRAINING, _OTHER_TYPE, _OTHER_FUNCTION = "SL105", "SL305", "SL316", "SL310", "SL309"
+_OF_ARGUMENTS = re.compile(r"(?:type|len)\((?:args|kwargs)\b")
 _BOTH_MODES = "accept two graphs: the function runs with gradients and without"
 
 
@@ -239,10 +240,12 @@ def _is_removed_by_copy(cause: Cause) -> bool:
 
 def _other_types(item: EntryDifference) -> int:
     """How many objects are of another type: an entry for other values of the same types is for calls of the same kind. Two functions are
-    two values, however they are made, and the items of one list count once.
+    two values, however they are made, and the items of one list count once. A function that is passed other types counts as one of them.
     """
+    takes_others = any(map(_OF_ARGUMENTS.match, item.consequences)) and any(cause.codes[0] == _OTHER_FUNCTION for cause in item.causes)
     other = (cause for cause in item.causes if cause.codes[0] == _OTHER_TYPE)
-    return len({_ITEM.sub("", cause.source) for cause in other if not {cause.before, cause.after} <= KINDS_OF_FUNCTIONS.keys()})
+    types = {_ITEM.sub("", cause.source) for cause in other if not {cause.before, cause.after} <= KINDS_OF_FUNCTIONS.keys()}
+    return len(types) + takes_others
 
 
 def _is_discarded(item: EntryDifference) -> bool:

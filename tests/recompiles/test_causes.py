@@ -1709,6 +1709,19 @@ def test_a_decorator_of_a_library_calls_another_method_for_another_class(classes
     assert cause.verdict is verdict
 
 
+@pytest.mark.parametrize("types", [("app.Rows", "app.Columns"), ("app.Rows", "app.Rows")])
+def test_what_a_decorator_passes_on_to_another_function_has_other_types(types: tuple[str, str]) -> None:
+    """One wrapper is put around several functions, which all share its cache."""
+    made = trace()
+    for number, name in enumerate(types):
+        code, comment = f"L['func'].__code__, {7 + number}", f"# return func(*args, **kwargs)  # {MODEL}:99 in wrapper"
+        func = guard_manager("L['func'].__code__", f"ID_MATCH: ___check_obj_id({code}), type=<class 'code'>", type="code", comment=comment)
+        reasons = (f"0/0: ___check_obj_id(func.__code__, 7), type=<class 'code'>  {comment}",) if number else ()
+        made += compiled(f"0/{number}", tensor(10, 8), guards=of_class("L['args'][0]", name, func), reasons=reasons, name="wrapper")
+    cause = only(made)
+    assert (cause.codes, cause.verdict) == (("SL309",), Verdict.JUSTIFIED if types[0] != types[1] else Verdict.CODE)
+
+
 @pytest.mark.parametrize(
     ("capture", "file", "is_of_forward"),
     [

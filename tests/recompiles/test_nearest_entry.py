@@ -178,3 +178,20 @@ def test_an_entry_for_a_view_with_the_sizes_of_the_call_is_nearer_than_one_for_a
     recompile = last_recompile(made)
     assert recompile.nearest is not None
     assert (recompile.nearest.label, recompile.codes) == ("0/1", ("SL303",))
+
+
+def test_an_entry_for_the_same_function_is_nearer_than_one_of_a_function_that_takes_other_types() -> None:
+    """A wrapper that several functions share: the call differs in two values from one for its own function."""
+    made = trace()
+    for number, (func, kind, value) in enumerate(((7, "app.Rows", 1), (8, "app.Columns", 2), (7, "app.Rows", 3))):
+        comment = "# return func(*args, **kwargs)  # app/model.py:99 in wrapper"
+        code = f"ID_MATCH: ___check_obj_id(L['func'].__code__, {func}), type=<class 'code'>"
+        guards = guard_tree(
+            guard_manager("L['func'].__code__", code, type="code", comment=comment),
+            guard_manager("L['args'][0]", f"TYPE_MATCH: ___check_type_id(L['args'][0], {func}), type=<class '{kind}'>", type=kind),
+            *(equals_match(f"L['args'][{place}]", f"'{value}'") for place in (1, 2) if kind == "app.Rows"),
+        )
+        made += compile(f"0/{number}", tensor(8, 8), guards=guards, name="wrapper")
+    recompile = last_recompile(made)
+    assert recompile.nearest is not None
+    assert (recompile.nearest.label, recompile.codes) == ("0/0", ("SL311",))

@@ -3,7 +3,7 @@
 import re
 
 from shapelog.reading.payloads.guard_expressions import integer
-from shapelog.reading.payloads.properties import TENSOR, VALUE, Kind, is_address
+from shapelog.reading.payloads.properties import LENGTH, TENSOR, VALUE, Kind, is_address
 from shapelog.reading.payloads.source_names import Source, is_library, is_test_runner
 from shapelog.recompiles.classification.result import (
     FORWARD_TYPES,
@@ -42,6 +42,8 @@ _OF_FUNCTIONS = frozenset((Kind.ID, Kind.CLOSURE))
 # Where library code passes all its arguments on to it, as what a decorator makes does.
 _FUNCTION_IN_LIBRARY = "accept one graph for each function that this library code calls"
 _FIRST_OF_ALL = Source("L['args'][0]")  # of all arguments of a method, the object
+_DECORATED = "accept one graph for each function that this code is put around, and raise the recompile limit above their number"
+_ALL_ARGUMENTS, _ONE_OF_ALL = Source("L['args']"), re.compile(r"L\['args'\]\[\d+\]")
 _ONE_FUNCTION = (
     "define the function once and pass that in every call, or accept one graph for each: "
     "functions written in different places never share one"
@@ -218,8 +220,9 @@ def _other_function(source: Source, name: str, code: str, entry: CompileFacts, c
     if not before and not after:
         before, after = functions_that_broke(name, entry, call)
     in_library = is_library(call.compile.metrics.code_file or entry.compile.metrics.code_file)  # of a refused call none is recorded
-    is_wrapped = in_library and f"{name}(*args, **kwargs)" in code
-    is_method = is_wrapped and _has_other_class(_FIRST_OF_ALL, entry, call)
+    passes_all = f"{name}(*args, **kwargs)" in code
+    is_wrapped = in_library and passes_all
+    takes_others = passes_all and _have_other_arguments(entry, call)
     if before and after:  # one that is made anew has the same code
         sentence = f"{name} changed to a function with different code"
         if len(before) == len(after) == 1:
@@ -242,8 +245,9 @@ def _other_function(source: Source, name: str, code: str, entry: CompileFacts, c
         sentence = f"{name} changed from the function {names[0]} to {names[1]}"
         return Classification(("SL309",), sentence, verdict=Verdict.JUSTIFIED, remedy=_for_functions(source))
     sentence = f"{name} is a different function: its code object changed"
-    if is_method or (is_wrapped and call.tree is None):  # a refused call, which nothing shows to have a function that was made anew
-        return Classification(("SL309",), sentence, verdict=Verdict.JUSTIFIED, remedy=_FUNCTION_IN_LIBRARY)
+    if takes_others or (is_wrapped and call.tree is None):  # a refused call, which nothing shows to have a function that was made anew
+        remedy = _FUNCTION_IN_LIBRARY if in_library else _DECORATED
+        return Classification(("SL309",), sentence, verdict=Verdict.JUSTIFIED, remedy=remedy)
     return Classification(("SL309",), sentence, remedy=_ONE_FUNCTION)
 
 
@@ -254,9 +258,21 @@ def _other_names(source: Source, entry: CompileFacts, call: CompileFacts) -> tup
     return (was, now) if was and now and was != now else None
 
 
-def _has_other_class(source: Source, entry: CompileFacts, call: CompileFacts) -> bool:
-    was, now = entry.types.get(source, ""), call.types.get(source, "")
-    return bool(was and now) and was != now
+def _have_other_arguments(entry: CompileFacts, call: CompileFacts) -> bool:
+    """Whether what a function passes on with ``*args`` has another length or other types: another function takes others."""
+    before, after = (_kinds_of_arguments(known) for known in (entry, call))
+    return any(before[source] != after[source] for source in before.keys() & after.keys())
+
+
+def _kinds_of_arguments(known: CompileFacts) -> dict[Source, object]:
+    """The number of all arguments, and the types of those that have a guard."""
+    found: dict[Source, object] = {source: kind for source, kind in known.types.items() if _ONE_OF_ALL.fullmatch(source)}
+    for (source, prop), value in known.facts.items():
+        if prop == LENGTH and source == _ALL_ARGUMENTS:
+            found[source] = value
+        elif prop == TENSOR and _ONE_OF_ALL.fullmatch(source):
+            found[source] = TENSOR
+    return found
 
 
 def _differ_in_functions_alone(entry: CompileFacts, call: CompileFacts) -> bool:
