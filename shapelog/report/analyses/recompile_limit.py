@@ -73,7 +73,8 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
         else:
             continue
         axes = _varying_axes(explained, frame)
-        causes = ", ".join(axis for axis, _ in axes[:3])
+        of_reasons = _with_reasons(explained, frame)
+        causes = ", ".join(axis for axis, _ in (axes if of_reasons is frame else _varying_axes(explained, of_reasons))[:3])
         reasons = _last_reasons(explained, frame, hit, bool(causes)) if hit is not None else []
         reason = "; ".join(reasons)
         line = _line(explained, frame) if hit is not None else None
@@ -86,7 +87,7 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
             details=axes,
             frame=frame,
             notes=tuple(_notes(explained, frame, hit)) if hit is not None else (),
-            own_remedy=_remedy(explained, frame, causes, is_accumulated(compile)),
+            own_remedy=_remedy(explained, of_reasons, causes, is_accumulated(compile)),
             reason=reason,
         )
 
@@ -97,7 +98,7 @@ def _notes(explained: Explanations, frame: Frame, hit: Compile) -> Iterator[str]
         return
     if frame.file.replace("\\", "/").endswith(_WRAPPERS):
         yield _SHARED
-    if hit.metrics.lost_reasons:
+    if hit.metrics.lost_reasons and _with_reasons(explained, frame) is frame:
         yield _REASON_BELOW
     found = explained.of_frame(frame)
     cause = found[0].causes[0] if len(found) == 1 and found[0].causes else None
@@ -125,6 +126,14 @@ def lacks_reasons(explained: Explanations, frame: Frame) -> bool:
     """Whether a text has no reason for any recompilation of this code, nor guards that show one."""
     is_silent = explained.trace.is_text and not any(compile.reasons for compile in frame.compiles)
     return is_silent and not any(item.causes for item in explained.of_frame(frame))
+
+
+def _with_reasons(explained: Explanations, frame: Frame) -> Frame:
+    """A frame, or the same of another rank, where a text that is cut has reasons of that one alone."""
+    if not lacks_reasons(explained, frame):
+        return frame
+    same = (other for other in explained.trace.frames if other.origin == frame.origin and other.rank != frame.rank)
+    return next((other for other in same if not lacks_reasons(explained, other)), frame)
 
 
 def is_accumulated(compile: Compile) -> bool:

@@ -132,6 +132,8 @@ def test_ranks_do_not_differ_because_the_warning_of_one_is_cut(tmp_path: Path) -
     report = report_of(text + LIMIT.format(rank=1, process=144), tmp_path)
     assert {finding.rule.code for finding in report.findings} == {"SL401"}
     assert [problem.code for problem in report.problems] == []
+    assert len({finding.remedy for finding in report.findings}) == 1
+    assert not any("which are not in this text" in note for finding in report.findings for note in finding.notes)
 
 
 @pytest.mark.parametrize(
