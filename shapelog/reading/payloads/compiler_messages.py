@@ -509,9 +509,15 @@ _OUTSIDE = re.compile(r"(\d{1,18}) not in range \[(-?\d{1,18}), (\w{1,18})\]")
 
 
 def _caused_by(text: str) -> tuple[StackFrame, ...]:
-    """The line that needed a value of the data, where symbolic shapes name it in a comment."""
-    found = _CAUSE.search(text)
-    return (StackFrame(found["file"], int(found["line"]), found["name"], (found["code"] or "").strip()),) if found else ()
+    """The line that needed a value of the data, where symbolic shapes name it in a comment; of generated code, the one that this calls.
+
+    Torch 2.4 and later may have it as the only line of a stack instead.
+    """
+    if not (found := _CAUSE.search(text)):
+        return tuple(stack_lines(text.partition(_CULPRIT)[2].lstrip("\n").split("\n")))[:1]
+    stack = (StackFrame(found["file"], int(found["line"]), found["name"], (found["code"] or "").strip()),)
+    called = _OF_GENERATED.match(text, found.end()) if found["file"].startswith("<eval_with_key>") else None
+    return (*stack, StackFrame(called[1], int(called[2]), called[3])) if called else stack
 
 
 # What is asked of a value that only the data has; behind it, the same once more and the symbols.
@@ -533,6 +539,8 @@ _CAUSE = re.compile(
     r"(?P<file>[^\n:#()]{1,400}):(?P<line>\d{1,9}) in (?P<name>[\w<>]{1,200})",
     re.M,
 )
+_OF_GENERATED = re.compile(r" \(([^\n:#()]{1,400}):(\d{1,9}) in ([\w<>]{1,200})\)")
+_CULPRIT = "Potential framework code culprit (scroll up for full backtrace):"
 
 
 # PyTorch marks a line to its end: with the colon of a compound statement, and a comment.

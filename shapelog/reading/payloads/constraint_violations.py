@@ -26,8 +26,10 @@ _OUT_OF_RANGE = re.compile(
     r" satisfy the generated guard (?P<guard>.*?)(?=\.?(?: +-? ?(?:Not all|The values|You marked|Suggested fixes)|\s*$)|\. )"
 )
 _EQUAL = re.compile(rf"The values of (?P<one>{_SIZE}) and (?P<other>{_SIZE}) must always be equal")
-# Torch 2.1 to 2.3 write ``Ne(x, 16)``.
-_EXCLUDED = re.compile(r"(?:Ne\()?(?P<name>\S{1,200}?)(?: !=|,) (?P<size>\d{1,18})\)?")
+# Torch 2.1 to 2.3 write ``Ne(x, 16)``, or ``Ne(16, x)``.
+_EXCLUDED = re.compile(
+    r"(?:Ne\()?(?:(?P<first>\d{1,18})(?: !=|,) (?P<last>\S{1,200}?)|(?P<name>\S{1,200}?)(?: !=|,) (?P<size>\d{1,18}))\)?"
+)
 REQUIRES = ", but the code only accepts sizes with "
 MUST_EQUAL = "the code requires that "
 HAS_OWN_GRAPH, TREATED_APART = ", which always has a graph of its own", ", which the code treats apart"
@@ -63,8 +65,7 @@ def _narrower(found: re.Match[str], guards: Iterable[str]) -> str:
     """
     name, _, source = found["named"].partition(" = ")
     marked = _bounds(found["range"] or "", {name, source})
-    if (excluded := _EXCLUDED.fullmatch(found["guard"].strip())) and excluded["name"] in (name, source):
-        size = int(excluded["size"])
+    if (size := _excluded(found["guard"], (name, source))) is not None:
         what = f"{_dim(found['named'])} is {_how(found['named'])} with a range that includes {size}"
         apart = HAS_OWN_GRAPH if size < _SMALLEST_DYNAMIC else TREATED_APART
         bounds = [guard for guard in (found["range"] or "", *guards) if guard and _bounds(guard, {name, source})]
@@ -92,8 +93,13 @@ def _narrower(found: re.Match[str], guards: Iterable[str]) -> str:
 
 def _is_required(guard: str, names: Collection[str]) -> bool:
     """Whether a guard on a size is anything else than a range or a size that is excluded."""
-    excluded = _EXCLUDED.fullmatch(guard.strip())
-    return _bounds(guard, names) is None and not (excluded and excluded["name"] in names)
+    return _bounds(guard, names) is None and _excluded(guard, names) is None
+
+
+def _excluded(guard: str, names: Collection[str]) -> int | None:
+    """The one size that a guard excludes; None for any other guard."""
+    found = _EXCLUDED.fullmatch(guard.strip())
+    return int(found["size"] or found["first"]) if found and (found["name"] or found["last"]) in names else None
 
 
 def _without(size: int, marked: tuple[int | None, int | None]) -> str:

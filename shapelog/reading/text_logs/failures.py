@@ -14,18 +14,18 @@ from shapelog.reading.text_logs.exception_names import ANY_OF_MODULES, NAMES, OF
 from shapelog.reading.text_logs.joined import end_of_parentheses, joined_parts, with_whole_operation
 from shapelog.reading.text_logs.lines.mentions import CLOSING, is_in_sentence
 from shapelog.reading.text_logs.lines.signs import USER_STACK
-from shapelog.reading.text_logs.message_kinds import BEHIND_ANOTHER, BELOW_STACK, CHAINS
+from shapelog.reading.text_logs.message_kinds import BEHIND_ANOTHER, BELOW_STACK, CHAINS, UNDECIDED
 from shapelog.reading.text_logs.messages import UNKNOWN_CODE, LoggedCode, recompiled_code
 from shapelog.reading.text_logs.stacks import frames_in, innermost_code
 
-# Exceptions of the compiler; one that the program itself raised is no failure of it.
+# Exceptions of the compiler; one that the program itself raised is no failure of it, nor is one that ``torch.onnx`` warns of.
 _RAISED = re.compile(
     rf"(?:^|\n)[ \t]{{0,80}}(?:(?!except )\w{{1,20}} +)?(?P<alone>{ANY_OF_MODULES}|{NAMES})"
     r"(?:: (?P<message>[^\n]*)"
     r"|:?[ \t]*\n[ \t]*(?P<below>\d[^\n]* not in range [^\n]*)"
     rf"|:\n[ \t]*(?P<wrapped>(?!{USER_STACK}|Set TORCH|You can suppress|File \")\S[^\n]*)|:?(?=\n|$))"
     rf"|(?<!except )(?P<quoted>{QUALIFIED}|(?<![\w.]){OF_DYNAMO_ALONE})(?:'>)?"
-    r"(?:: |(?<='>) (?=[A-Z]\w+ )| (?:> )?(?=\w{0,40}Error: ))(?P<words>\S[^\n]*)"
+    r"(?:: |(?<='>) (?=[A-Z]\w+ )| (?:> )?(?=\w{0,40}Error: ))(?!Constraints violated\.')(?P<words>\S[^\n]*)"
     r"|(?<![\w.])(?P<unsupported>Unsupported): (?P<what>[^\n]{0,200}(?:Variable\b|\bcall_\w)[^\n]*)"
     # a field of a report, such as ``Exception Type:``, and the one below it that has the message
     rf"|(?<=[:* ])(?P<field>{QUALIFIED})\W{{0,8}}(?:\n[^\n:]{{0,60}}\b[Mm]essage\W{{1,8}}(?P<in_field>[^\n]*)|(?=\n|$))"
@@ -107,6 +107,8 @@ _IN_OWN_WORDS = {
     "GPUTooOldForTriton": re.compile(r"Found [^\n]{1,200} which is too old to be supported by the triton GPU compiler[^\n]*"),
     "TorchRuntimeError": re.compile(r"Dynamo failed to run FX node with fake tensors:\s+(?:call_\w|\.{3} got \w).*", re.S),
 }
+# A condition that has no hint depends on the data.
+_UNDECIDED = re.compile(rf"\s*{re.escape(UNDECIDED)}(?P<expression>[^\n]{{1,2000}}?), None[,)]")
 # The class of any exception, perhaps behind words of the program's own.
 _CLASS = re.compile(r"\b[A-Z]\w{0,80}(?:Error|Exception): ")
 # An error of which only the class is there, or not even that, and the statement of a stack that asserted something.
@@ -392,6 +394,9 @@ def _nameless_failure(text: str, is_logged: bool) -> FailureText | None:
             message = with_whole_operation(text[found.start() : min(found.end(), end)].strip())
             return FailureText(kind, message, code, text, caller)
     other = _cause(text)
+    if not other and (undecided := _UNDECIDED.match(text)):
+        message = f"Could not guard on data-dependent expression {undecided['expression']}"
+        return FailureText("GuardOnDataDependentSymNode", message, UNKNOWN_CODE, text)
     if guard := _GUARD_ERROR.search(text):
         return FailureText(_ANY_TYPE, _guard_error(guard, other), UNKNOWN_CODE, text)
     if named := NOT_CONVERTED.search(text):

@@ -61,6 +61,8 @@ _STARTS = ("Step 1: torchdynamo start tracing ", "torchdynamo start tracing ")
 _IN_STACK = re.compile(r'\s+File ".*", line \d+, in ')
 # What ties the exceptions of a chain together.
 CHAINS = re.compile(r"\s*(?:The above exception was the direct cause|During handling of the above exception)")
+# Symbolic shapes could not decide a condition; the traceback follows (``recording.py``).
+UNDECIDED = "failed while running evaluate_expr(*("
 # Frequent lines that nothing is taken from, and kinds of messages of one line.
 _IGNORED = ("Skipping guard ", "lru_cache_stats ", "produce_guards", "marking ", "eval_")
 # Below the title of a graph break, or the first line left of an exception.
@@ -210,7 +212,7 @@ _CONTINUES = {
 _FAILURE_GOES_ON = re.compile(
     r"\s|$|from user code|Set TORCH|You can suppress|Explanation|Hint|Developer|For (?:more|extended|C\+\+)|FX node|The above exception"
     r"|During handling|Traceback \("
-    r"|Reason:|triggered by|Recompiling function|due to:|torch(?:dynamo)?\.|E  |\w*Error|\w+: |Caused by|User [Ss]tack|If you suspect"
+    r"|Reason:|triggered by|Recompiling function|due to:|torch(?:dynamo)?\.|E  |\w*Error|\w+: |Caused by|Potential framework code|User [Ss]tack|If you suspect"
     r"|- (?:Not all values|You marked|The values|The constraints)|\W{0,8}Exception Message\W|\W{0,8}Stack Trace\W{0,8}$|import torch"
     r"|(?:consider using )?data-dependent |The following call raised this error:|To fix the error, insert"
     r"|Guard fail reason: |last reason: |Suggested fixes:|\(\d{1,18}\)"
@@ -254,7 +256,7 @@ def kind_of(head: Head, text: str) -> MessageKind:
         return MessageKind.START_AND_STACK
     if _SETTING.match(text) or ("_dynamo/exc" in head.place and EXECUTING.match(text)):
         return MessageKind.BREAK
-    if "convert_frame" in head.place and (_IN_STACK.match(text) or CHAINS.match(text)):
+    if text.startswith(UNDECIDED) or ("convert_frame" in head.place and (_IN_STACK.match(text) or CHAINS.match(text))):
         return MessageKind.FAILURE
     if text.startswith(_IGNORED) or not _ANY_BEGIN.search(text[:_LOOKED_AT]):
         return MessageKind.OTHER

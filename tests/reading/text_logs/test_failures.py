@@ -67,6 +67,7 @@ def test_an_exception_among_other_words_is_a_failure(line: str, tmp_path: Path) 
         "Should I catch torch._dynamo.exc.Unsupported or is there another way?",
         "    except torch._dynamo.exc.Unsupported: pass",
         "Unsupported: this file format",
+        "UserWarning: # This may lead to\n  'torch._dynamo.exc.UserError: Constraints violated.' Supply the other argument.",
     ],
 )
 def test_the_name_of_an_exception_is_no_failure(line: str, tmp_path: Path) -> None:
@@ -395,6 +396,34 @@ def test_the_line_that_a_value_of_the_data_was_needed_for_is_read_behind_other_w
     )
     (found,) = failures(text, tmp_path)
     assert str(found.place) == "_meta_registrations.py:2449"
+
+
+@pytest.mark.parametrize(
+    ("below", "place"),
+    [
+        ("Caused by: y = f(x);  x = None  # <eval_with_key>.7:23 in forward (lib/observer.py:12 in forward)\n", ("lib/observer.py", 12)),
+        ("Caused by: y = f(x)  # /srv/a.py:3 in forward (lib/observer.py:12 in forward)\n", ("/srv/a.py", 3)),
+        (
+            "Potential framework code culprit (scroll up for full backtrace):\n"
+            '  File "/srv/test_max.py", line 4, in forward\n    return max(x.shape[0], y.shape[0])\n\nFor more information, run with\n',
+            ("/srv/test_max.py", 4),
+        ),
+    ],
+)
+def test_the_line_that_a_value_of_the_data_was_needed_for_is_no_generated_one(below: str, place: tuple[str, int], tmp_path: Path) -> None:
+    error = "torch.fx.experimental.symbolic_shapes.GuardOnDataDependentSymNode: Could not guard on data-dependent expression Eq(u0, 1)"
+    (found,) = failures(f"{error} (unhinted: Eq(u0, 1)).  (Size-like symbols: none)\n\n{below}", tmp_path)
+    assert found.place is not None
+    assert (found.place.file, found.place.line) == place
+
+
+def test_a_condition_that_symbolic_shapes_could_not_decide_is_a_failure_where_the_log_ends(tmp_path: Path) -> None:
+    head = "E0213 09:47:01.172000 7 torch/fx/experimental/recording.py:299] "
+    text = (
+        f"{head}failed while running evaluate_expr(*(Ne(u0, 8), None), **{{'fx_node': False}})\n{head}Traceback (most recent call last):\n"
+    )
+    (found,) = failures(f'{text}{head}  File "/usr/lib/python3.10/runpy.py", line 196, in main\n', tmp_path)
+    assert found.sentence.endswith(": Could not guard on data-dependent expression Ne(u0, 8)")
 
 
 @pytest.mark.parametrize(
@@ -1066,6 +1095,7 @@ def test_the_users_stack_alone_is_a_failure(tmp_path: Path) -> None:
     ("condition", "remedy"),
     [
         ("n <= 512 satisfy the generated guard {} != 512", "which the code treats apart: set max=511"),
+        ("n <= 512 satisfy the generated guard Ne(512, {})", "which the code treats apart: set max=511"),
         ("8 <= n and n <= 512 satisfy the generated guard {} != 8", "which the code treats apart: set min=9"),
         ("n <= 512 satisfy the generated guard {} != 100", "which the code treats apart: no one range has all sizes but this one"),
         ("satisfy the generated guard {} != 1", "which always has a graph of its own: set min=2"),
@@ -1076,7 +1106,8 @@ def test_a_size_that_the_code_treats_apart_is_left_out_of_the_range(condition: s
     text = 'torch._dynamo.exc.UserError: Constraints violated (n)! For more information, run with TORCH_LOGS="+dynamic".\n'
     text += f"  - Not all values of n = {name} in the specified range {condition.format(name)}.\n\nAnd it doesn'"
     (found,) = failures(text, tmp_path)
-    assert found.sentence.endswith(f"dim 1 of args[1]['ids'] is declared with a range that includes {condition.split()[-1]}, {remedy}")
+    size = "".join(filter(str.isdigit, condition.partition("guard")[2]))
+    assert found.sentence.endswith(f"dim 1 of args[1]['ids'] is declared with a range that includes {size}, {remedy}")
     assert found.remedy.startswith("declare this range")
 
 
