@@ -150,6 +150,11 @@ class FailureText(NamedTuple):
         return self.type in _AT_LIMIT or _REACHED.match(self.message) is not None
 
     @property
+    def is_violation(self) -> bool:
+        """Whether the code does not allow what is marked or declared as dynamic."""
+        return _VIOLATED.match(self.message) is not None
+
+    @property
     def is_quoted(self) -> bool:
         """Whether there is no stack, as where a person or a program repeats the exception alone."""
         is_named_in_stack = self.code.name and self.type != RECOMPILE_FORBIDDEN  # whose message names the function

@@ -479,7 +479,9 @@ class LoggedCompiles:
         place = guard.place if guard else None
         for pin in pins:
             body = {"symbol": pin.symbol, "sources": compile.sources.get(pin.symbol, []), "value": pin.value, "reason": pin.reason}
-            self.write(compile, {"symbolic_shape_specialization": {**body, **self.stack(place)}})
+            within = guard.within if guard and place is None else None
+            stack = [{"filename": within.file, "line": within.line, "name": within.name, "loc": ""}] if within else []
+            self.write(compile, {"symbolic_shape_specialization": {**body, **self.stack(place), "stack": stack}})
             compile.fixed += [(source, pin.value, place) for source in compile.sources.get(pin.symbol, ()) if ".size()[" in source]
 
     def stack(self, place: LoggedLine | None) -> dict[str, Any]:

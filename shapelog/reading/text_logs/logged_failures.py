@@ -106,7 +106,8 @@ class LoggedFailures:
             head = head._replace(compile=f"{frame}/{max(1 + newest, int(found.limit or 0))}")
         begins = "" if not head.compile or found.is_of_backward else "limit" if found.is_at_limit and reasons else "failure"
         known = refused or self._compiles.compile_of(head, begins)
-        if known is not None and not head.compile and (_differ(known.code.name, found.code.name) or known.line > self._compiles.line):
+        is_below = known is not None and known.line > self._compiles.line and not (found.is_violation and known.has_symbols_alone)
+        if known is not None and not head.compile and (_differ(known.code.name, found.code.name) or is_below):
             known = None  # of another function, or one that began below what somebody quotes
         compile = known or self._compiles.unnumbered(head, found.code, is_recompile=False)
         if not compile.code.name:

@@ -395,6 +395,8 @@ _TRACKED = re.compile(
 )
 _WHERE = re.compile(r"^\s*(?:at )?(?:(?P<code>.*?) # )?(?P<file>[^\s#(][^#(]*?):(?P<line>\d{1,9}) in (?P<name>\S+?)(?:,|\s|\(|$)")
 
+_WITHIN = re.compile(r"^\s*(?:at )?\((?P<file>[^\s:()]{1,200}):(?P<line>\d{1,9}) in (?P<name>[\w<>]{1,200})\)")
+
 
 class LoggedLine(NamedTuple):
     """A line of the user's code: file (often shortened), line, function, and the line itself where it is written."""
@@ -423,11 +425,15 @@ _ENOUGH_OF_LINE = 8
 
 
 class AddedText(NamedTuple):
-    """A guard over symbols that a line of code asked for; ``cut`` is what is left of that line where the log has no more of its place."""
+    """A guard over symbols that a line of code asked for; ``cut`` is what is left of that line where the log has no more of its place.
+
+    ``within`` is the line of PyTorch's own code where no line of the user's is known.
+    """
 
     expression: str
     place: LoggedLine | None
     cut: str = ""
+    within: LoggedLine | None = None
 
     def placed_like(self, other: "AddedText | None") -> "AddedText":
         """The same at the line of another guard, where that begins with what is left of its own."""
@@ -480,7 +486,9 @@ def symbolic(line: str) -> SymbolText | AddedText | PinnedText | TrackedText | N
         return SymbolText(found["symbol"], "", "", f"[{found['low']}, {found['high']}]", _place(found["where"]))
     if line.startswith(("eval ", "runtime_assert ")) and (found := _ADDED.match(line)):
         place = _place(found["where"])
-        return AddedText(found["expression"], place, "" if place else found["where"].strip())
+        own = _WITHIN.match(found["where"]) if place is None else None
+        within = LoggedLine(own["file"], int(own["line"]), own["name"]) if own else None
+        return AddedText(found["expression"], place, "" if place else found["where"].strip(), within)
     if line.startswith("set_replacement ") and (found := _REPLACED.match(line)):
         return PinnedText(found["symbol"], found["value"], found["reason"] or "")  # torch 2.2 and older write no reason
     if line.startswith("_update_var_to_range ") and (found := _SINGLE.match(line)):

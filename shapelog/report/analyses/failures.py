@@ -97,9 +97,10 @@ def _failure(frame: Frame, compile: Compile, earlier: EarlierSymbols, has_code: 
     if overwritten is not None:
         message = message._replace(title=message.title.partition(" Stack trace: ")[0])
     line = _line_below(message) or (overwritten.place if overwritten else None)
-    where, error = _where_and_what("" if contradicts_mark else stage(compile), message.title)
+    is_export = is_failed_export(compile)
+    where, error = _where_and_what("" if contradicts_mark or is_export else stage(compile), message.title)
     how = "was not recompiled" if metrics.fail_type == "RecompileError" else " in ".join(filter(None, ("failed to compile", where)))
-    is_unnamed_export = is_failed_export(compile) and not frame.name
+    is_unnamed_export = is_export and not frame.name
     remedy = own_remedy(
         compile, message, contradicts_mark=contradicts_mark, is_text=is_text, line=line, earlier=earlier if has_code else None
     )

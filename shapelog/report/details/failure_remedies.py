@@ -17,6 +17,7 @@ from shapelog.reading.records import StackFrame
 from shapelog.recompiles.became_dynamic import EarlierSymbols
 from shapelog.recompiles.int_usage import Use, spelled, use_in
 from shapelog.report.details.cache_remedies import remedy_of_reason
+from shapelog.report.details.uncompiled_calls import declares_amiss
 from shapelog.text import enumerated, file_name
 
 _ON_FAKE_TENSORS = "Dynamo (running an operation on fake tensors)"
@@ -45,6 +46,10 @@ _DECLARED = "declare it as Dim.AUTO or with this size, or change the line that r
 _LARGER_EXAMPLE = "export with an example input whose size is 2 or more there, as sizes 0 and 1 are always fixed"
 _DECLARED_AUTO = "declare it as Dim.AUTO, or change the line that requires this"
 _MARKED_MAYBE = "use torch._dynamo.maybe_mark_dynamic, or change the line that requires this"
+_LIKE_INPUTS = (
+    "give dynamic_shapes the structure of the inputs: a dict with the names of the arguments, or a tuple of them in their order, and a "
+    "list, tuple or dict for each one that holds tensors; None for what is no tensor"
+)
 _FIXED_TO_ONE = re.compile(r"\bfixes (?:it|them) to [01]$")
 _SAME_DIM = "declare both as the same Dim, or as Dim.AUTO, or change the line that requires this"
 _DECLARED_RANGE = "declare this range, or Dim.AUTO, or change the line that requires it"
@@ -238,6 +243,8 @@ def _what_to_do(message: CompilerMessage, reason: str, contradicts_mark: bool) -
         if is_declared and _FIXED_TO_ONE.search(message.title):
             return f"{_LARGER_EXAMPLE}; otherwise {_DECLARED}"
         return _DECLARED if is_declared else ""
+    if declares_amiss(reason):
+        return _LIKE_INPUTS
     if message.depends_on_data:
         return _OF_DATA
     if is_own_init(message):

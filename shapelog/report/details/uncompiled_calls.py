@@ -77,8 +77,13 @@ def fate_of(frame: Frame, compile: Compile) -> Fate:
 
 
 def is_failed_export(compile: Compile) -> bool:
-    """Whether sizes that the call of torch.export declares do not fit the code, which is an error in any case."""
-    return _DECLARED.search(compile.metrics.fail_reason) is not None
+    """Whether sizes that the call of torch.export declares do not fit the code or the inputs, which is an error in any case."""
+    return _DECLARED.search(compile.metrics.fail_reason) is not None or declares_amiss(compile.metrics.fail_reason)
+
+
+def declares_amiss(reason: str) -> bool:
+    """Whether an error is about the argument ``dynamic_shapes`` itself (``torch/export/dynamic_shapes.py``)."""
+    return "`dynamic_shapes" in reason
 
 
 def is_the_failure(item: GraphBreak, compile: Compile) -> bool:

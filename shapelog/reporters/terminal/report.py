@@ -40,6 +40,7 @@ _UNUSED = Column("known, not used", is_wide=True), Column("records", True)
 # The most sizes of parameters that are listed of one recompilation: those of another module are all others.
 _PARAMETERS = 3
 _FRAMES = "Frames"
+_VIOLATED = RULES["SL203"]
 # The seconds of compiling from which on a report without warnings has the phases.
 _LONG = 5.0
 _LEGEND = "12 static   ~12 dynamic   !12 was symbolic, then specialized   12* kept it from using an earlier entry"
@@ -65,6 +66,8 @@ def render(report: Report, options: Options) -> bytes:
     _tables(page, report, "vllm", "vllm_pieces", *(("vllm_passes", "vllm_config") if page.verbose else ()))
     if page.verbose:
         _details(page, report)
+    elif report.trace.is_text and any(alert.rule is _VIOLATED for alert in found.alerts):
+        _tables(page, report, "specializations")
     elif report.trace.is_text and not found.alerts:
         _tables(page, report, "specializations")
         for rule in _of_pinned(report):

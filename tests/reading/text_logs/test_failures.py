@@ -13,6 +13,8 @@ from shapelog.report.next_steps import next_steps
 from shapelog.report.report import Report, analyze
 from shapelog.report.repository_paths import Repository
 from shapelog.report.results import Finding
+from shapelog.reporters import Options
+from shapelog.reporters.terminal.report import render
 
 FAILED = ("SL203", "SL403")
 TRITON = "RuntimeError: Cannot find a working triton installation."
@@ -1450,3 +1452,29 @@ def test_the_lost_exception_of_a_backward_graph_is_not_one_that_is_quoted(tmp_pa
 def test_a_guard_that_could_not_be_made_counts_where_the_log_ends(tmp_path: Path) -> None:
     (found,) = failures("E0317 07:53:56.045000 2265 torch/_guards.py:283] [14/1] Error while creating guard:\n", tmp_path)
     assert found.sentence.endswith("error while creating a guard: the exception is missing from the log")
+
+
+def test_the_symbols_of_a_log_are_those_of_the_export_that_failed(tmp_path: Path) -> None:
+    """Whichever comes first; what fixed a size is shown, at PyTorch's own line where the log has no other."""
+    symbols = (
+        "create_symbol s5 = 64 for L['mask'].size()[1] [16, 400]\n"
+        "eval Eq(s5, 64) [guard added] (_ops.py:910 in decompose)\nset_replacement s5 = 64 (range_refined_to_singleton) VR[64, 64]\n"
+    )
+    violated = "Constraints violated (n)!\n  - You marked n as dynamic but your code specialized it to be a constant (64)."
+    text = f"torch._dynamo.exc.UserError: {violated}\n\nThe log:\n\n{symbols}"
+    report = report_of(text, tmp_path)
+    assert [compile.label for compile in report.trace.compiles] == ["0/0"]
+    shown = " ".join(render(report, Options()).decode().split())
+    assert "mask.size()[1] 64 " in shown
+    assert "_ops.py:910 in decompose (framework)" in shown
+
+
+@pytest.mark.parametrize("end", ["", "For more information about this error, see: https://pytorch.org/x.html#dynamic-shapes-validation\n"])
+def test_a_declaration_that_does_not_fit_the_inputs_is_an_error_of_the_export(end: str, tmp_path: Path) -> None:
+    error = (
+        "Detected mismatch between the structure of `inputs` and `dynamic_shapes`: `inputs[0]` is a list, but `dynamic_shapes[0]` is a dict"
+    )
+    (found,) = failures(f"torch._dynamo.exc.UserError: {error}\n{end}", tmp_path)
+    assert found.sentence == f"torch.export failed: {error}"
+    assert found.remedy.startswith("give dynamic_shapes the structure of the inputs")
+    assert found.notes == ()
