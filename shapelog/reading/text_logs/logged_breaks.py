@@ -85,6 +85,10 @@ class LoggedBreaks:
             for _ in range(min(count, _MOST_PROFILED)):
                 self._take_one(head, [f"Graph break: {reason}"])
 
+    def functions_of(self, compile: LoggedCompile) -> set[tuple[str, str]]:
+        """The file and the name of each function in the stacks of the breaks of a compile, the compiled one among them."""
+        return {(found[1], found[3]) for text in self._texts.get(compile, ()) for found in _FRAME.finditer(text)}
+
     def finish(self) -> None:
         """Take what was held and no other message has."""
         for item in sorted(self._held, key=lambda item: not item.words):
@@ -147,6 +151,6 @@ def _have(texts: Iterable[str], words: str) -> bool:
 
 
 def _innermost(text: str) -> LoggedCode:
-    """The function of the innermost line of the user's stack, where that is all of it."""
-    *_, found = (None, *_FRAME.finditer(text))
+    """The function of the innermost line of the user's stack, where that is all of it; that of PyTorch's own may be below it."""
+    *_, found = (None, *_FRAME.finditer(text.partition("\nTraceback (most recent call last):\n")[0]))
     return LoggedCode(found[3], found[1], int(found[2])) if found and not has_cut_stack(text, found[1], found[2]) else UNKNOWN

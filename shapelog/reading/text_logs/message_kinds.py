@@ -67,6 +67,10 @@ UNDECIDED = "failed while running evaluate_expr(*("
 _IGNORED = ("Skipping guard ", "lru_cache_stats ", "produce_guards", "marking ", "eval_")
 # Below the title of a graph break, or the first line left of an exception.
 _EXPLAINS = re.compile(r"\s*Explanation: \S")
+_REASON = re.compile(r"\s*(?:Graph Break )?Reason: \S")
+# A break, where the one before it may be right above; and what has the title of one below it, behind an empty line (torch 2.9 and later).
+_BREAKS_AT = re.compile(r"\s*Graph [Bb]reak(?: \([^()]*\))? in user code at ")
+_HAS_TITLE_BELOW = re.compile(r"\s*(?:Graph Break Reason: .*:\s*$|\*\*\* While handling this graph break)")
 # What somebody may have made an item of a list; a sentence of theirs ends with a sign.
 _TITLE = re.compile(r"(?:[-*] )?([A-Z]\S* [^:;\u3000-\uffff]{2,150}[^\s.:;,!?])\s*$")
 # The first line left of an old graph break, which PyTorch logs without an artifact.
@@ -201,6 +205,7 @@ _CONTINUES = {
     MessageKind.BREAK: re.compile(
         r"\s*(?:(?:Graph Break )?Reason:|User code traceback|Explanation|Hint|Developer|For more|If it is an? )|\s+\S|\s*$"
         r"|or:\s*$|to include these operations in the captured graph"
+        r"|\*\*\* While handling this graph break|Stack variable source attribution:"
     ),
     MessageKind.GUARDS: re.compile(r"\s*(?:(?:\| )*\+- |\| |[A-Z_]+: check_tensor\(|RootGuardManager|Guard latency|$)"),
     MessageKind.INDUCTOR: re.compile(r"\s*File \"| {3,}\S|\s*$|input name: "),
@@ -212,7 +217,8 @@ _CONTINUES = {
 _FAILURE_GOES_ON = re.compile(
     r"\s|$|from user code|Set TORCH|You can suppress|Explanation|Hint|Developer|For (?:more|extended|C\+\+)|FX node|The above exception"
     r"|During handling|Traceback \("
-    r"|Reason:|triggered by|Recompiling function|due to:|torch(?:dynamo)?\.|E  |\w*Error|\w+: |Caused by|Potential framework code|User [Ss]tack|If you suspect"
+    r"|Reason:|triggered by|Recompiling function|due to:|torch(?:dynamo)?\.|E  |\w*Error|\w+: |Caused by|User [Ss]tack|If you suspect"
+    r"|Potential framework code"
     r"|- (?:Not all values|You marked|The values|The constraints)|\W{0,8}Exception Message\W|\W{0,8}Stack Trace\W{0,8}$|import torch"
     r"|(?:consider using )?data-dependent |The following call raised this error:|To fix the error, insert"
     r"|Guard fail reason: |last reason: |Suggested fixes:|\(\d{1,18}\)"
@@ -294,9 +300,20 @@ def goes_on(kind: MessageKind, text: str, begins: MessageKind) -> bool:
         return False
     if kind is MessageKind.INDUCTOR and goes_on_about_sizes(text):
         return True
-    if begins is MessageKind.OTHER or (kind in _EXPLAINED and (_EXPLAINS.match(text) or heads_user_stack(text))):
+    is_part = kind in _EXPLAINED and (_EXPLAINS.match(text) or _REASON.match(text) or heads_user_stack(text))
+    if begins is MessageKind.OTHER or is_part:
         return _CONTINUES[kind].match(text) is not None
     return begins is kind or (begins is MessageKind.BARE_REASON and kind in _WITH_REASONS)
+
+
+def begins_break(text: str) -> bool:
+    """Whether a line begins a graph break, whatever is above it."""
+    return _BREAKS_AT.match(text) is not None
+
+
+def has_title_below(text: str) -> bool:
+    """Whether a line of a graph break is a heading of PyTorch's, so that what was met is in the next line that is not empty."""
+    return _HAS_TITLE_BELOW.match(text) is not None
 
 
 def lists_compiled_guards(text: str) -> bool:
@@ -367,6 +384,11 @@ def is_frame(text: str) -> bool:
 def is_in_stack(text: str) -> bool:
     """Whether a line may be one of a stack: it is indented."""
     return text[:1].isspace() and bool(text.strip())
+
+
+def heads_traceback(text: str) -> bool:
+    """Whether a line is the heading of a traceback of Python's."""
+    return text.strip() == "Traceback (most recent call last):"
 
 
 def heads_stack(text: str) -> bool:

@@ -5,16 +5,20 @@ from dataclasses import dataclass, field
 from shapelog.reading.text_logs.lines.log_lines import Head
 from shapelog.reading.text_logs.message_kinds import (
     MessageKind,
+    begins_break,
     ends_stack,
     ends_words,
     failure_goes_on,
     goes_on,
     goes_on_after_blank,
+    has_title_below,
     heads_output,
     heads_stack,
+    heads_traceback,
     is_compiled_guard,
     is_error,
     is_in_own_words,
+    is_in_stack,
     lists_compiled_guards,
     skips_blank,
 )
@@ -31,7 +35,8 @@ class OpenMessage:
     ``also`` is another head that some of its lines have, ``wrapped`` how many lines came last that begin nothing by themselves,
     ``is_in_words`` whether the message of the exception may still go on, ``has_guards`` whether guards are listed in it,
     ``awaits_error`` whether the next line is to be the error of a backend, ``ends_block`` whether a block of code ends below it,
-    ``is_in_output`` whether the output of a compiler may still go on, ``rank`` the one in front of the first line, without a head.
+    ``is_in_output`` whether the output of a compiler may still go on, ``is_in_stack`` whether the stack of PyTorch's that torch 2.6 and
+    older write below a graph break does, ``rank`` the one in front of the first line, without a head.
     """
 
     head: Head | None
@@ -46,6 +51,7 @@ class OpenMessage:
     ends_block: bool = False
     has_guards: bool = False
     is_in_output: bool = False
+    is_in_stack: bool = False
     wrapped: int = 0
     rank: int | None = None
 
@@ -68,6 +74,16 @@ class OpenMessage:
                 return True
         if self.kind is MessageKind.FAILURE:
             return self._takes_of_failure(text, begins)
+        if self.kind is MessageKind.BREAK and text.strip():
+            if begins_break(text):
+                return False
+            above = next((line for line in reversed(self.lines) if line.strip()), "")
+            self.is_in_stack = self.is_in_stack or (heads_traceback(text) and is_in_stack(self.lines[-1]))
+            if self.is_in_stack:
+                self.is_in_stack = text.startswith('File "') or not ends_stack(text) or heads_traceback(text)
+                return True
+            if begins is MessageKind.OTHER and has_title_below(above):
+                return True
         was_blank, self.is_after_blank = self.is_after_blank, not text.strip()
         if self.is_after_blank and skips_blank(self.kind):
             return True

@@ -442,12 +442,14 @@ class Transcriber:
             self._compiles.start(compile)
 
     def _name_by_graph(self, compile: LoggedCompile, graph: str) -> None:
-        """The function of a compile that nothing else names, where all of its operations are in one."""
+        """The function of a compile that nothing else names, where all of its operations are in one, or in one that breaks the graph."""
         places = list(_IN_GRAPH.finditer(graph))
         for found in places:
             self._compiles.know(found["file"])
-        if not compile.code.name and len({(found["file"], found["name"]) for found in places}) == 1:
-            first = places[0]
+        broken = self._graph_breaks.functions_of(compile)
+        named = [found for found in places if not broken or (found["file"], found["name"]) in broken]
+        if not compile.code.name and len({(found["file"], found["name"]) for found in named}) == 1:
+            first = named[0]
             compile.code = LoggedCode(first["name"], first["file"], int(first["line"]))
 
     def _breaks(self, head: Head, lines: list[str]) -> None:

@@ -201,3 +201,70 @@ def test_a_warning_of_two_processes_has_its_advice_once(tmp_path: Path) -> None:
     (alert,) = breaks(text[: text.rindex("allow_in")], tmp_path)
     assert [hint for hint in alert.messages[0].hints if "third-party" in hint] == [WARNING.splitlines()[2]]
     assert alert.notes == ("TORCH_LOGS=graph_breaks shows the line that breaks the graph",)
+
+
+def test_breaks_without_heads_have_their_title_behind_an_empty_line(tmp_path: Path) -> None:
+    """As torch 2.9 and later print them."""
+    builtin = (
+        "\nFailed to trace builtin operator\n  Explanation: Dynamo does not know how to trace builtin operator `print`.\n"
+        "\n  Developer debug context: builtin print\n\n For more details about this graph break, please visit: http://site/gb0059.html\n\n"
+    )
+    first = (
+        "Graph break in user code at /srv/a.py:3\nGraph Break Reason: Failed to handle graph break gracefully. Graph break encountered:\n"
+        f"{builtin}*** While handling this graph break, another graph break occurred: ***\n\ngraph break in loop\n"
+        "  Explanation: torch.compile detected a graph break in a for/while loop.\n\n  Developer debug context: frame skipped: f\n\n"
+        "Stack variable source attribution:\n  RangeIteratorVariable() originated from:\n"
+        '  File "/srv/a.py", line 7\n        for i in range(2):\n\nUser code traceback:\n'
+        '  File "/srv/a.py", line 8, in f\n    x = inner(x)\n  File "/srv/a.py", line 3, in inner\n    print("hi")\n\n'
+    )
+    second = (
+        "Graph break in user code at /srv/a.py:12\nGraph Break Reason: Encountered graph break when attempting to trace CALL: f(x, y):\n"
+        f'{builtin}User code traceback:\n  File "/srv/a.py", line 12, in g\n    print("ho")\n\nho\n'
+    )
+    one, other = breaks(first + second, tmp_path)
+    assert one.sentence == "graph break in inner (once): Failed to trace builtin operator"
+    assert other.sentence == "graph break in g (once): Failed to trace builtin operator"
+
+
+@pytest.mark.parametrize("margin", ["", " "])
+@pytest.mark.parametrize(
+    "below", ["", 'Traceback (most recent call last):\nFile "/torch/_dynamo/exc.py", line 317, in unimplemented\n    raise X\n{}\n']
+)
+def test_a_break_without_a_head_has_its_reason_and_the_stack_of_its_exception(margin: str, below: str, tmp_path: Path) -> None:
+    """As the pages about torch 2.5 and 2.6 have it."""
+    reason = "Unsupported: builtin: print [<class 'torch._dynamo.variables.constant.ConstantVariable'>] False"
+    text = f"Graph break in user code at /srv/a.py:7\nReason: {reason}\n"
+    text += 'User code traceback:\n  File "/srv/a.py", line 7, in fn\n    print(1)\n'
+    text += below.format(f"torch._dynamo.exc.{reason}")
+    path = tmp_path / "run.txt"
+    path.write_text(textwrap.indent(text, margin), encoding="utf-8")
+    (found,) = collect_alerts(analyze(load(path), debug=True), Repository()).alerts
+    assert (found.rule.code, found.sentence) == ("SL501", "graph break in fn (once): Dynamo cannot trace the builtin print")
+
+
+@pytest.mark.parametrize(("lines", "named"), [((28,), "graph break (once)"), ((28, 61), "graph break in step (once)")])
+def test_a_compile_is_not_that_of_a_function_which_its_break_is_not_in(lines: tuple[int, ...], named: str, tmp_path: Path) -> None:
+    head = "V0120 22:19:48.783000 7 torch/_dynamo/{}] [1/0{}] [__{}] "
+    of_break = head.format("symbolic_convert.py:611", "", "graph_breaks")
+    text = "".join(
+        f"{of_break}{line}\n"
+        for line in (
+            "Graph break in user code at /srv/a.py:62",
+            "Graph Break Reason: Unsupported Tensor.backward() call",
+            "  Explanation: Dynamo currently does not support tracing `Tensor.backward()`.",
+            "",
+            "User code traceback:",
+            '  File "/srv/a.py", line 68, in <module>',
+            "    step(x)",
+            '  File "/srv/a.py", line 62, in step',
+            "    loss.backward()",
+        )
+    )
+    of_graph = head.format("output_graph.py:1983", "_1", "graph_code")
+    text += f"{of_graph}TRACED GRAPH\n{of_graph} ===== __compiled_fn_4 =====\n{of_graph} class GraphModule(torch.nn.Module):\n"
+    text += f'{of_graph}    def forward(self, L_x_: "f32[8][1]cpu"):\n'
+    for line in lines:
+        name = "forward" if line == 28 else "step"
+        text += f"{of_graph}         # File: /srv/a.py:{line} in {name}, code: x\n{of_graph}        y{line} = L_x_ * 2\n"
+    (found,) = breaks(text, tmp_path)
+    assert found.sentence.startswith(f"{named}: ")
