@@ -56,6 +56,7 @@ class Changes:
     static int and size that changed, by its old one, ``static`` the name that each has in guards, its old and its new value. ``traced``:
     one side alone was traced with fake tensors, or by an operator that PyTorch compiles itself. ``faked`` are the tensors that are fake
     ones on one side, ``whole`` texts and containers with another value, ``arguments`` what changed in ``args`` and ``kwargs`` themselves.
+    ``by_equal_sizes`` are guards over sizes that were equal, which the call meets for others of them.
     """
 
     violations: Sequence[Violation]
@@ -85,6 +86,7 @@ class Changes:
     whole: frozenset[Source]
     switched: frozenset[str]
     arguments: tuple[Violation, ...]
+    by_equal_sizes: frozenset[str]
 
     def has(self, kind: Kind) -> bool:
         return kind in self.by_kind
@@ -121,6 +123,7 @@ def _changes(violations: Sequence[Violation], entry: CompileFacts, call: Compile
     states = [f"{item.prop} {item.expected}" for item in violations if item.prop.kind is Kind.GLOBAL_STATE]
     static = tuple(_numbers(violations))
     faked = frozenset(item.source for item in violations if was_traced(item) is not None)
+    has_unequal = any(item.shape and item.shape.is_duck_shape for item in violations)
     return Changes(
         violations=violations,
         entry=entry,
@@ -149,6 +152,7 @@ def _changes(violations: Sequence[Violation], entry: CompileFacts, call: Compile
         traced=bool(faked) or (call.is_operator and any(item.prop.kind is Kind.BACKEND for item in violations)),
         faked=faked,
         arguments=tuple(item for item in violations if item.source in _ARGUMENTS),
+        by_equal_sizes=tied_sizes.met_by_equal_sizes(entry, call) if has_unequal else frozenset(),
     )
 
 
@@ -321,12 +325,9 @@ def constant_in_guard_changed(item: Violation, changes: Changes) -> bool:
     return bool(item.shape.comment and calculated) and guard.with_constants(calculated).holds(changes.call.numbers) is True
 
 
-def required_of_an_equal_size(item: Violation, changes: Changes) -> bool:
+def met_by_equal_sizes(item: Violation, changes: Changes) -> bool:
     """A guard over a symbol that several equal sizes shared, of which this call has different ones."""
-    guards = changes.of(Kind.SHAPE_GUARD)
-    if item.shape is None or not any(other.shape and other.shape.is_duck_shape for other in guards):
-        return False
-    return tied_sizes.required_of_an_equal_size(item.shape, changes.entry, changes.call)
+    return item.shape is not None and item.shape.expression in changes.by_equal_sizes
 
 
 def length_that_fits_a_size(item: Violation, changes: Changes) -> bool:
@@ -535,7 +536,7 @@ CONSEQUENCES: dict[str, Callable[[Violation, Changes], bool]] = {
         product_of_other_items,
         length_of_another_value,
         constant_in_guard_changed,
-        required_of_an_equal_size,
+        met_by_equal_sizes,
         length_that_fits_a_size,
         dtype_follows_default,
         set_by_default_device,

@@ -24,7 +24,7 @@ from shapelog.recompiles.constant_arguments import pinned_by
 from shapelog.recompiles.facts import CompileFacts, FactTable
 from shapelog.recompiles.int_usage import QuotedCode, Use
 from shapelog.recompiles.strides import broken_tie
-from shapelog.recompiles.tied_sizes import required_of_an_equal_size
+from shapelog.recompiles.tied_sizes import met_by_equal_sizes
 from shapelog.rules import any_blocks_marking
 
 # A size of 0 or 1 in what a failed guard compares: "q.size()[0] = 1, k.size()[0] = 14", "10 and 1".
@@ -457,10 +457,14 @@ def guards_hold(entry: CompileFacts, call: CompileFacts, marked: tuple[Key, ...]
     only. Guards of ``without`` do not count.
     """
     constants: list[_Constant] | None = None
+    by_equal_sizes: frozenset[str] | None = None
     for shape in entry.tree.shapes if entry.tree else ():
         if shape.is_duck_shape or _is_over_offset(shape.expression) or shape.parsed.holds(call.numbers) is not False:
             continue
-        if shape.expression in without or _pins_float(shape, call) or required_of_an_equal_size(shape, entry, call):
+        if shape.expression in without or _pins_float(shape, call):
+            continue
+        by_equal_sizes = met_by_equal_sizes(entry, call) if by_equal_sizes is None else by_equal_sizes
+        if shape.expression in by_equal_sizes:
             continue
         constants = _constants(entry, call, marked) if constants is None else constants
         changes = {item.before: item.after for item in constants if item.name not in shape.parsed.names}

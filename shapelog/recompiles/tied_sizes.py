@@ -4,7 +4,7 @@ A symbol is pinned where the code compares it with a constant: with the static l
 ints of a module (``assert length == self.height * self.width``). A guard over a symbol that several sizes share is over any of these.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import partial
 from itertools import combinations, islice
@@ -58,17 +58,22 @@ def tied_to(
     return next(((item.name,) for item in same_value if all(_holds(_Tie((item,), int), key, call, other) for other in pinned)), ())
 
 
-def required_of_an_equal_size(shape: ShapeGuard, entry: CompileFacts, call: CompileFacts) -> bool:
-    """Whether a call that does not meet a guard over sizes meets it for others, that had the same symbol in the entry and differ now.
+def met_by_equal_sizes(entry: CompileFacts, call: CompileFacts) -> frozenset[str]:
+    """The guards of an entry over a symbol that equal sizes shared which the graph of a call requires of others of these sizes.
 
-    ``y.size()[0] == x.size()[0]*x.size()[0]`` for ``x.flatten() + y`` and a square ``x``: the graph of the call, which has a symbol for
-    each of the two, requires the product of both.
+    ``y.size()[0] == x.size()[0]*x.size()[0]`` for ``x.flatten() + y`` and a square ``x``: the graph of a call in which the two sizes of
+    ``x`` differ, with a symbol for each, requires the product of both.
     """
     equal = entry.tree.one_symbol if entry.tree else {}
-    if shape.is_duck_shape or not call.tree or equal.keys().isdisjoint(shape.parsed.names):
-        return False
-    form = shape.parsed.renamed(equal)
-    return bool(form) and any(other.parsed.renamed(equal) == form for other in call.tree.shapes if not other.is_duck_shape)
+    if not entry.tree or not call.tree or not equal:
+        return frozenset()
+    required = {shape.parsed.renamed(equal) for shape in _over(equal, call.tree.shapes)}
+    return frozenset(shape.expression for shape in _over(equal, entry.tree.shapes) if shape.parsed.renamed(equal) in required)
+
+
+def _over(names: Mapping[str, str], shapes: Iterable[ShapeGuard]) -> Iterator[ShapeGuard]:
+    """The guards over any of these sizes, but for those that they are equal."""
+    return (shape for shape in shapes if shape.parsed.tree and not shape.is_duck_shape and not names.keys().isdisjoint(shape.parsed.names))
 
 
 def _in_equation(key: Key, static: list[StaticValue], call: CompileFacts) -> _Tie | None:

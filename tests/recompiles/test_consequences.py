@@ -175,7 +175,7 @@ CASES = {
         two(parts(2, SUM), parts(6), inputs=(rows(9, 7), rows(16, 10))),
         "L['x'].size()[0] shape L['x'].size()[0] == 2 + L['y'].size()[0]",
     ),
-    "required_of_an_equal_size": (
+    "met_by_equal_sizes": (
         two(FLATTENED[0][1], FLATTENED[1][1], inputs=(FLATTENED[0][0], FLATTENED[1][0])),
         f"L['y'].size()[0] shape {ROWS_BY_ROWS}",
     ),
