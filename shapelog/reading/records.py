@@ -20,6 +20,7 @@ from shapelog.reading.payloads.source_names import Source
 Body = Mapping[str, Any]
 
 _PASSES_ON = re.compile(r"\(\s*(?:\w+,\s*)?\*args\b")
+_PASSES_NOTHING = re.compile(r"[^()]*(?:\(\)[^()]*)+")
 
 
 class StackFrame(NamedTuple):
@@ -38,6 +39,11 @@ class StackFrame(NamedTuple):
     def passes_on(self) -> bool:
         """Whether its line passes arguments on as they are, as that of ``Module.__call__`` does."""
         return _PASSES_ON.search(self.code) is not None
+
+    @property
+    def passes_nothing(self) -> bool:
+        """Whether no call on its line has an argument, as in ``optimizer.step()``."""
+        return _PASSES_NOTHING.fullmatch(self.code) is not None
 
 
 @dataclass(slots=True, eq=False)

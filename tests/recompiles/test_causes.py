@@ -2093,16 +2093,20 @@ def test_classes_that_a_library_passes_to_its_own_function_are_not_moved(caller:
     assert (cause.codes, cause.sentence, cause.own_remedy) == (("SL311",), "k changed from the class A to B", remedy)
 
 
+BY_LIBRARY = "accept one graph for each type: library code calls this function with several"
+
+
 @pytest.mark.parametrize(
-    ("source", "caller", "remedy"),
+    ("source", "caller", "call", "remedy"),
     [
-        ("k", "/usr/lib/python3.11/copy.py", "accept one graph for each type: library code calls this function with several"),
-        ("k", MODEL, ""),
-        ("k", "/usr/lib/python3.11/unittest/case.py", ""),  # the test, which the stack lacks, passes it
-        ("k.item", "/usr/lib/python3.11/copy.py", ""),
+        ("k", "/usr/lib/python3.11/copy.py", "f(x)", BY_LIBRARY),
+        ("k", MODEL, "f(x)", ""),
+        ("k", MODEL, "optimizer.step()", BY_LIBRARY),  # which the stack lacks
+        ("k", "/usr/lib/python3.11/unittest/case.py", "f(x)", ""),  # the test, which the stack lacks, passes it
+        ("k.item", "/usr/lib/python3.11/copy.py", "f(x)", ""),
     ],
 )
-def test_types_that_a_library_passes_to_its_own_function_are_not_of_the_user(source: str, caller: str, remedy: str) -> None:
+def test_types_that_a_library_passes_to_its_own_function_are_not_of_the_user(source: str, caller: str, call: str, remedy: str) -> None:
     made, name, file = trace(), source.replace("k", "L['k']", 1), "/usr/lib/python3.11/copyreg.py"
     for number, type in enumerate(("app.A", "app.B")):
         where = {"id": f"0/{number}", "process": make.PROCESS}
@@ -2115,7 +2119,7 @@ def test_types_that_a_library_passes_to_its_own_function_are_not_of_the_user(sou
             file=file,
             line=104,
         )
-        start = make.dynamo_start("reduce", 104, file, caller=caller, **where)
+        start = make.dynamo_start("reduce", 104, file, caller=caller, **where).replace(b"f(x)", call.encode())
         made += whole.replace(make.dynamo_start("reduce", 104, file, call=20, **where), start)
     assert (only(made).sentence, only(made).own_remedy) == (f"{source} changed from type app.A to app.B", remedy)
 

@@ -409,14 +409,17 @@ def _is_weak_reference(source: str, known: CompileFacts) -> bool:
 
 
 def is_passed_by_library(item: Violation, entry: CompileFacts, call: CompileFacts) -> bool:
-    """Whether an object is the argument of a function of a library that code of a library calls, which the user passes nothing to."""
+    """Whether an object is the argument of a function of a library that code of a library calls, which the user passes nothing to.
+
+    Where the innermost calls are not recorded, a line of the user without arguments, ``optimizer.step()``, has not passed it either.
+    """
     known = call if call.compile.stack.frames or call.compile.recorded_callers else entry  # of a refused call none is recorded
     recorded = known.compile.recorded_callers or known.compile.stack.frames[:-1]
     callers = [frame for frame in recorded if not frame.passes_on]  # as what torch.compile returned does, which the user may call
     is_argument = item.source.is_argument and Described.TENSOR not in (item.expected, item.actual)
     if not is_argument or not callers or is_test_runner(callers[-1].file):  # the stack may lack the test, which is the innermost call
         return False
-    return is_library(known.compile.metrics.code_file) and is_library(callers[-1].file)
+    return is_library(known.compile.metrics.code_file) and (is_library(callers[-1].file) or callers[-1].passes_nothing)
 
 
 def attributes(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
