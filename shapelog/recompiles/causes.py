@@ -147,6 +147,9 @@ class Cause(NamedTuple):
         return self.prop.is_of_dim or self.prop.kind is Kind.DUCK_SHAPE
 
 
+_CONVERTED = frozenset((Kind.DTYPE, Kind.DEVICE))
+
+
 class EntryDifference(NamedTuple):
     """The causes that separate a call from one earlier entry, and the axes that changed only because of them."""
 
@@ -156,8 +159,12 @@ class EntryDifference(NamedTuple):
 
     @property
     def non_size_causes(self) -> int:
-        """How many causes are not sizes; an int that could be symbolic is not one either."""
-        return sum([cause.number_of_changes for cause in self.causes if not cause.is_size])
+        """How many causes are not sizes; an int that could be symbolic is not one either. Another dtype or device of several tensors is
+        one.
+        """
+        others = [cause for cause in self.causes if not cause.is_size]
+        converted = {(cause.prop, cause.before, cause.after) for cause in others if cause.prop.kind in _CONVERTED}
+        return sum([cause.number_of_changes for cause in others if cause.prop.kind not in _CONVERTED]) + len(converted)
 
 
 @dataclass(slots=True, eq=False, repr=False)

@@ -195,3 +195,17 @@ def test_an_entry_for_the_same_function_is_nearer_than_one_of_a_function_that_ta
     recompile = last_recompile(made)
     assert recompile.nearest is not None
     assert (recompile.nearest.label, recompile.codes) == ("0/0", ("SL311",))
+
+
+def test_another_dtype_of_all_tensors_is_one_change() -> None:
+    """The call is the first one in another dtype: no entry differs from it in the mode alone."""
+    made = trace()
+    for number, (mode, dtype) in enumerate((("a", "float16"), ("b", "float16"), ("a", "float32"))):
+        sources = ("L['x']", "L['w']") if mode == "a" else ("L['x']",)
+        tensors = [tensor(8, 8, source=source, dtype=f"torch.{dtype}") for source in sources]
+        matches = [tensor_match(source, (8, 8), dtype=dtype) for source in sources]
+        guards = guard_tree(*matches, equals_match("L['mode']", mode, "str"))
+        made += compile(f"0/{number}", *tensors, guards=guards)
+    recompile = last_recompile(made)
+    assert recompile.nearest is not None
+    assert (recompile.nearest.label, recompile.codes) == ("0/0", ("SL301",))
