@@ -46,6 +46,9 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
     unrecorded = not explained.trace.shows_limit_hits
     # several objects share such a function, or the limit is another one, also for the frames that it has on other ranks
     beyond = {frame.origin for frame in explained.trace.frames if len(frame.entries) > limit}
+    # a text that is cut may have the reasons of one rank alone
+    with_reasons = {frame for frame in explained.trace.frames if not lacks_reasons(explained, frame)}
+    elsewhere = {frame.origin: frame for frame in explained.trace.frames if frame in with_reasons}
     for frame in explained.trace.frames:
         hit = next((compile for compile in frame.compiles if compile.outcome is Outcome.LIMIT), None)
         entries = len(frame.entries)
@@ -73,7 +76,7 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
         else:
             continue
         axes = _varying_axes(explained, frame)
-        of_reasons = _with_reasons(explained, frame)
+        of_reasons = frame if frame in with_reasons else elsewhere.get(frame.origin, frame)
         causes = ", ".join(axis for axis, _ in (axes if of_reasons is frame else _varying_axes(explained, of_reasons))[:3])
         reasons = _last_reasons(explained, frame, hit, bool(causes)) if hit is not None else []
         reason = "; ".join(reasons)
@@ -86,19 +89,19 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
             code=line.code if line else "",
             details=axes,
             frame=frame,
-            notes=tuple(_notes(explained, frame, hit)) if hit is not None else (),
+            notes=tuple(_notes(explained, frame, hit, of_reasons is frame)) if hit is not None else (),
             own_remedy=_remedy(explained, of_reasons, causes, is_accumulated(compile)),
             reason=reason,
         )
 
 
-def _notes(explained: Explanations, frame: Frame, hit: Compile) -> Iterator[str]:
-    """What a text leaves open, or what is known of PyTorch's own code."""
+def _notes(explained: Explanations, frame: Frame, hit: Compile, is_by_itself: bool) -> Iterator[str]:
+    """What a text leaves open, or what is known of PyTorch's own code; ``is_by_itself``: no other rank has the reasons of this frame."""
     if not explained.trace.is_text:
         return
     if frame.file.replace("\\", "/").endswith(_WRAPPERS):
         yield _SHARED
-    if hit.metrics.lost_reasons and _with_reasons(explained, frame) is frame:
+    if hit.metrics.lost_reasons and is_by_itself:
         yield _REASON_BELOW
     found = explained.of_frame(frame)
     cause = found[0].causes[0] if len(found) == 1 and found[0].causes else None
@@ -126,14 +129,6 @@ def lacks_reasons(explained: Explanations, frame: Frame) -> bool:
     """Whether a text has no reason for any recompilation of this code, nor guards that show one."""
     is_silent = explained.trace.is_text and not any(compile.reasons for compile in frame.compiles)
     return is_silent and not any(item.causes for item in explained.of_frame(frame))
-
-
-def _with_reasons(explained: Explanations, frame: Frame) -> Frame:
-    """A frame, or the same of another rank, where a text that is cut has reasons of that one alone."""
-    if not lacks_reasons(explained, frame):
-        return frame
-    same = (other for other in explained.trace.frames if other.origin == frame.origin and other.rank != frame.rank)
-    return next((other for other in same if not lacks_reasons(explained, other)), frame)
 
 
 def is_accumulated(compile: Compile) -> bool:
