@@ -210,6 +210,29 @@ def test_which_end_of_a_range_a_refused_call_did_not_meet_is_left_open(note: str
     assert only(made).sentence == f"{either if note else 'the code branches on a size'}: the cache entry requires 2 <= x.size()[0] <= 30"
 
 
+@pytest.mark.parametrize(
+    ("code", "is_refused", "codes"),
+    [
+        ("unfold(x, ks)", True, ("SL102", "SL201")),
+        ("unfold(x, kernel_size=ks)", True, ("SL102", "SL201")),
+        ("x[:, :ks[1]]", True, ("SL102",)),
+        ("unfold(x, tasks)", True, ("SL102",)),
+        ("unfold(x, ks)", False, ("SL102",)),  # whether it is pinned, too, the compilation shows
+    ],
+)
+def test_an_item_of_a_list_is_pinned_as_another_one_was_that_the_line_takes_with_it(
+    code: str, is_refused: bool, codes: tuple[str, ...]
+) -> None:
+    line = {"filename": 0, "line": 8, "name": "f", "loc": code}
+    pinned = {"symbol": "s7", "sources": ["L['ks'][1]"], "value": "3", "user_stack": [line]}
+    first, second = (guard_tree(tensor_match(), *(equals_match(f"L['ks'][{i}]", k) for i, k in enumerate(ks))) for ks in ((2, 3), (4, 3)))
+    made = trace(compiled("0/0", tensor(10, 8), guards=first, specializations=(pinned,)))
+    made += make.refused("0/1", "0/0: ks[0] == 2") if is_refused else compiled("0/1", tensor(10, 8), guards=second)
+    cause = only(made)
+    assert (cause.source.display_name, cause.codes) == ("ks[0]", codes)
+    assert cause.sentence.endswith("needs the exact value of ks[1], which it takes together with this one") is (len(codes) > 1)
+
+
 @pytest.mark.parametrize("dims", [2, 4])
 def test_a_view_of_a_tensor_with_other_dims_has_no_other_layout(dims: int) -> None:
     """A compiled function returned it, which made it of another tensor than before; contiguous() leaves it as it is."""

@@ -28,7 +28,7 @@ def pinned(item: Violation, source: str, entry: CompileFacts, call: CompileFacts
     known = entry if source in entry.specializations_by_source else call
     specialization = known.specializations_by_source.get(source)
     if specialization is None:
-        return (), ""
+        return _pinned_as_an_item(Source(source), entry) if call.compile.is_refused else ((), "")
     if partner := _pinned_with(source, entry, call):
         line = by_whom(specialization)
         shared = f"{partner} had the same size when this was compiled, so PyTorch used one symbol for both"
@@ -44,6 +44,21 @@ def pinned(item: Violation, source: str, entry: CompileFacts, call: CompileFacts
     where = by_whom(specialization)
     words = f"{where} specialized on {specialization.value}" if is_of_zero_or_one(source, known) else f"{where} needs the exact value"
     return (specializer(specialization),), f"; {words}"
+
+
+def _pinned_as_an_item(source: Source, entry: CompileFacts) -> tuple[tuple[str, ...], str]:
+    """The same for an item of a list or tuple that a line takes as a whole, ``unfold(x, kernel_size)``, where that pinned another item.
+
+    Of a refused call nothing else shows it: the item has never varied before.
+    """
+    container, bracket, _ = source.rpartition("[")
+    whole = re.compile(rf"(?<![\w.]){re.escape(Source(container).display_name)}(?![\w.\[])")
+    for other, pin in entry.specializations_by_source.items() if bracket else ():
+        lines = _lines(pin)
+        if other.rpartition("[")[0] == container and lines and whole.search(lines[-1].code):
+            words = f"needs the exact value of {Source(other).display_name}, which it takes together with this one"
+            return (specializer(pin),), f"; {by_whom(pin)} {words}"
+    return (), ""
 
 
 def is_of_zero_or_one(source: str, known: CompileFacts) -> bool:
