@@ -332,6 +332,18 @@ def broken_stride_tie(difference: EntryDifference, table: FactTable, compile: Co
     return next((source.display_name for source in found), "")
 
 
+def branch_of_call(difference: EntryDifference, table: FactTable, compile: Compile) -> str:
+    """A guard of the graph of this call that the other call does not meet, over nothing but what varied: with marks, each of the two takes
+    its own branch. "" without one, and where the graphs have one form.
+    """
+    entry, call = table.of(difference.entry), table.of(compile)
+    varied = {_in_guards(item.source, item.prop) for item in difference.causes}
+    shapes = call.tree.shapes if call.tree and not similar(difference.entry, compile) else ()
+    own = (shape for shape in shapes if not shape.is_duck_shape and shape.parsed.names and varied.issuperset(shape.parsed.names))
+    failed = (shape for shape in own if shape.parsed.holds(entry.numbers) is False)
+    return next((shape.expression for shape in failed if all(entry.numbers.get(name) not in (0, 1) for name in shape.parsed.names)), "")
+
+
 def tied_stride(difference: EntryDifference, table: FactTable, compile: Compile) -> str:
     """A tensor whose strides follow from its sizes in this call, where the entry is for those that do not, "" without one.
 
@@ -442,11 +454,16 @@ def _fails_alone(entry: CompileFacts, calls: Iterable[CompileFacts], marked: tup
 
     Such as ``k != 1``, which no constant of the entry takes part in.
     """
-    names = {f"{source.canonical}.size()[{prop.dim}]" if prop.kind is Kind.SIZE else source.canonical for source, prop in marked}
+    names = {_in_guards(source, prop) for source, prop in marked}
     names &= entry.symbolic
     shapes = entry.tree.shapes if entry.tree and names else ()
     others = frozenset(shape.expression for shape in shapes if not shape.parsed.names or not names.issuperset(shape.parsed.names))
     return len(others) < len(shapes) and not all(guards_hold(entry, call, marked, others) for call in calls)
+
+
+def _in_guards(source: Source, prop: Property) -> str:
+    """How guard expressions name a size or an int."""
+    return f"{source.canonical}.size()[{prop.dim}]" if prop.kind is Kind.SIZE else source.canonical
 
 
 def guards_hold(entry: CompileFacts, call: CompileFacts, marked: tuple[Key, ...] = (), without: frozenset[str] = frozenset()) -> bool:

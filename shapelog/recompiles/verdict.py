@@ -12,6 +12,7 @@ from shapelog.recompiles.causes import Cause, EntryDifference
 from shapelog.recompiles.classification.result import shown_guard
 from shapelog.recompiles.graph_reuse import (
     GraphReuse,
+    branch_of_call,
     broken_base_tie,
     broken_stride_tie,
     found_by_super,
@@ -57,7 +58,8 @@ def verdict_of(
     verdicts = {cause.verdict for cause in nearest.causes}
     # A size of 0 or 1, or a branch, needs a graph of its own with or without the mark.
     is_justified = Verdict.JUSTIFIED in verdicts or any(any_blocks_marking(cause.codes) for cause in nearest.causes)
-    is_tied = broken_stride_tie(nearest, table, compile) or broken_base_tie(nearest, table, compile)
+    is_apart = broken_stride_tie(nearest, table, compile) and not branch_of_call(nearest, table, compile)
+    is_tied = is_apart or broken_base_tie(nearest, table, compile)
     if not is_justified and (statically_marked_dim(nearest) or is_tied or moved_to_start(nearest, table, compile)):
         return Verdict.CODE, None
     if Verdict.UNEXPLAINED in verdicts:
@@ -112,6 +114,8 @@ def blocking_rule(frame: Frame, nearest: EntryDifference, compile: Compile, reus
         return "SL201", fixed
     table = reuse.differences.table
     tensor = broken_stride_tie(nearest, table, compile)
+    if tensor and (branch := branch_of_call(nearest, table, compile)):
+        return "SL204", f"marking is not enough: the code takes a different path in this call, which requires {shown_guard(branch)}"
     if tensor:
         return (
             "SL105",

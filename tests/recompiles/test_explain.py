@@ -54,6 +54,24 @@ def test_the_nearest_entry_is_the_one_with_fewest_causes_that_are_no_sizes() -> 
     assert (recompile.nearest.label, recompile.codes, recompile.entries_checked) == ("0/0", ("SL101",), 2)
 
 
+@pytest.mark.parametrize(
+    ("guard", "graph", "verdict", "code"),
+    [
+        ("L['x'].size()[0] < L['x'].size()[1]", TANH, Verdict.JUSTIFIED, "SL204"),
+        ("L['x'].size()[0] < L['x'].size()[1]", None, Verdict.CODE, "SL105"),  # the same graph
+        ("L['x'].size()[0] < 8*L['x'].size()[1]", TANH, Verdict.CODE, "SL105"),  # so it is in both calls
+        ("2 <= L['x'].size()[0]", TANH, Verdict.CODE, "SL105"),
+    ],
+)
+def test_slices_of_two_widths_whose_graphs_are_those_of_two_branches(guard: str, graph: str | None, verdict: Verdict, code: str) -> None:
+    shape = f"{guard}  # if n < k:  # app/model.py:6 in f"
+    trees = [guard_tree(tensor_match(size=(size, size), stride=(None, 1)), shapes=(shape,) * (not size)) for size in (4, None)]
+    made = make.trace(compiled("0/0", tensor(4, 4), guards=trees[0], symbols=(("s25", "4", "L['x'].stride()[0]"),)))
+    made += compiled("0/1", tensor(3, 6, stride=[8, 1]), guards=trees[1], graph=graph or graph_text())
+    recompile = last_recompile(made)
+    assert (recompile.verdict, recompile.blocking_rule) == (verdict, code)
+
+
 def test_of_those_the_one_with_a_similar_graph() -> None:
     made = make.trace(compiled("0/0", tensor(5, 9), graph=graph_text()), compiled("0/1", tensor(5, 8), graph=TANH))
     recompile = last_recompile(made + compiled("0/2", tensor(10, 8), graph=graph_text()))
