@@ -59,7 +59,7 @@ def classify(item: Violation, source: Source, entry: CompileFacts, call: Compile
     classifier = _CLASSIFIERS.get(item.prop.kind)
     name = _closure_variable(item, source) or source.display_name or "an object"  # whose name was cut off in a text
     code_name = call.compile.metrics.code_name or entry.compile.metrics.code_name  # of a refused call none is recorded
-    if source.is_on_stack and (resumed := resumed_by(code_name)):
+    if source.is_left_by_break and (resumed := resumed_by(code_name)):
         name += f" (from line {resumed[1]})"
     if _ITERABLE in source:
         name += " (what this code iterates over)" if source == _ITERABLE else " (of what this code iterates over)"

@@ -370,7 +370,13 @@ def test_what_else_changed_is_named_in_words(guard: str, what: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "is_nameless"), [("L['___stack0']", True), ("L['__nested_frame_values'][0][3]", True), ("L['scale']", False)]
+    ("source", "is_nameless"),
+    [
+        ("L['___stack0']", True),
+        ("L['__nested_frame_values'][0][3]", True),
+        ("L['__resume_frame_values'][3]", True),
+        ("L['scale']", False),
+    ],
 )
 def test_a_value_that_a_graph_break_made_an_input_goes_with_the_break(source: str, is_nameless: bool) -> None:
     guards = [guard_tree(equals_match(source, value)) for value in (0.5, 0.7)]

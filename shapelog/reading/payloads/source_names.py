@@ -141,10 +141,17 @@ class Source(str):
 
     @property
     def is_unnamed(self) -> bool:
-        """Whether resumed code took this value over from where a graph break left it: Python's stack, ``L['___stack0']``, or the functions
-        that were called on the way to the break, ``L['__nested_frame_values'][0][3]``.
+        """Whether resumed code took this value over from where a graph break left it: from the function itself, or from those that were
+        called on the way to the break, ``L['__nested_frame_values'][0][3]``.
         """
-        return self.removeprefix("L['").startswith(("___stack", "__nested_frame_values"))  # in guards on sizes without L[...]
+        return self.is_left_by_break or self.removeprefix("L['").startswith("__nested_frame_values")  # in guards on sizes without L[...]
+
+    @property
+    def is_left_by_break(self) -> bool:
+        """The same of the function itself: what is on Python's stack, ``L['___stack0']``, and all its variables where it deletes one later
+        on (torch 2.13), ``L['__resume_frame_values'][3]``.
+        """
+        return self.removeprefix("L['").startswith(("___stack", "__resume_frame_values"))
 
     @property
     def is_on_stack(self) -> bool:
