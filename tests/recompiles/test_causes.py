@@ -3657,6 +3657,23 @@ def test_a_float_that_is_pinned_after_tracing_can_be_a_tensor(code: str, verdict
     assert (cause.codes, cause.verdict, cause.own_remedy) == (("SL312",), verdict, remedy)
 
 
+@pytest.mark.parametrize("is_guard_of_shape", [False, True])
+def test_a_float_that_is_rounded_is_known_by_the_line_of_its_symbol(is_guard_of_shape: bool) -> None:
+    """The guard is from the end of the compile, and names no line of code."""
+    stack = [{"filename": 0, "line": 6, "name": "f", "loc": "k = max(1, int(math.ceil(t * n)))"}]
+    where = "(_dynamo/output_graph.py:3375 in remove_tensorify_specialized_graphargs)"
+    made = trace()
+    for number, value in enumerate(("0.5", "0.75")):
+        guard = f"L['t'] == {value}  # {where}"
+        own = [guard_manager("L['t']", f"EQUALS_MATCH: L['t'] == {value}", type="float", comment=f"# {where}")]
+        guards = guard_tree(tensor_match(), *([] if is_guard_of_shape else own), shapes=(guard,) if is_guard_of_shape else ())
+        symbol = {"symbol": "zf1", "val": value, "vr": "[-oo, oo]", "source": "L['t']", "user_stack": stack, "stack": []}
+        made += compiled(f"0/{number}", tensor(10, 8), guards=guards) + make.record("create_symbol", symbol, id=f"0/{number}")
+    cause = only(made)
+    assert "the code makes an int of" in cause.sentence
+    assert (cause.codes, cause.verdict) == (("SL312",), Verdict.JUSTIFIED)
+
+
 @pytest.mark.parametrize(
     ("part", "before", "sentence"),
     [

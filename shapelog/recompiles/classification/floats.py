@@ -48,7 +48,7 @@ def float_value(item: Violation, name: str, entry: CompileFacts, call: CompileFa
     if operator and operator == _operator_with(after, call):
         return Classification(("SL312",), sentence, remedy=_FLOAT_OF_OPERATOR.format(operator=operator))
     pin = (call if item.source in call.specializations_by_source else entry).specializations_by_source.get(item.source)
-    if _is_rounded(item, entry, call):
+    if is_rounded(item.source, code_of(item), entry, call):
         rounded = f"{sentence}; the code makes an int of it, which a tensor in its place would not be"
         place = (item.reason.place if item.reason else None) or place_of(item.comment)
         is_dynamic = pin is None and item.source.canonical in call.symbolic_floats
@@ -119,13 +119,18 @@ def _operator_with(number: str, known: CompileFacts) -> str:
     return next((f"{space}::{name}" for space, name, arguments in found if number in re.split(r"[,\s=()\[\]]+", arguments)), "")
 
 
-def _is_rounded(item: Violation, entry: CompileFacts, call: CompileFacts) -> bool:
-    """Whether the line that uses a float, or a guard, makes an int of it: a tensor in its place would break the graph there."""
-    code, named = code_of(item), re.compile(rf"(?<![\w.]){re.escape(item.source.display_name)}(?!\w)")
-    if any(named.search(_to_closing(code, match.end())) for match in _ROUNDING.finditer(code)):
-        return True
+def is_rounded(source: Source, code: str, entry: CompileFacts, call: CompileFacts) -> bool:
+    """Whether a line that uses a float, or a guard, makes an int of it: a tensor in its place would break the graph there.
+
+    ``code`` is the line of the guard that failed; a float that became symbolic has the lines that led to its first use as well.
+    """
+    named = re.compile(rf"(?<![\w.]){re.escape(source.display_name)}(?!\w)")
+    symbols = (symbol for known in (entry, call) if (symbol := known.symbols_by_source.get(source)))
+    for line in (code, *(frame.code for symbol in symbols for frame in symbol.user_stack.frames)):
+        if any(named.search(_to_closing(line, match.end())) for match in _ROUNDING.finditer(line)):
+            return True
     shapes = (shape for known in (entry, call) for shape in (known.tree.shapes if known.tree else ()))
-    return any(item.source.canonical in shape.parsed.names and _ROUNDING.search(shape.expression) for shape in shapes)
+    return any(source.canonical in shape.parsed.names and _ROUNDING.search(shape.expression) for shape in shapes)
 
 
 def _to_closing(code: str, start: int) -> str:

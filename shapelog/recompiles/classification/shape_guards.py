@@ -7,7 +7,7 @@ from shapelog.reading.payloads.guards import ShapeGuard, place_of, places_of
 from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.source_names import Source, display_text, is_library
 from shapelog.reading.records import Specialization
-from shapelog.recompiles.classification.floats import FLOAT_BRANCH, is_constant_of_float, is_of_float, remedy_of_pinned_float
+from shapelog.recompiles.classification.floats import FLOAT_BRANCH, is_constant_of_float, is_of_float, is_rounded, remedy_of_pinned_float
 from shapelog.recompiles.classification.pins import ZERO_OR_ONE, by_whom, is_of_zero_or_one, specializer
 from shapelog.recompiles.classification.result import Classification, Classifier, shown_guard
 from shapelog.recompiles.classification.sizes import LAYOUT, OWN_SYMBOLS, SLICE, unbacked
@@ -105,6 +105,10 @@ def _of_float(guard: _Guard) -> Classification | None:
         sentence = f"the code branches on a float: the cache entry requires {guard.shown}"
         return Classification(("SL312",), sentence, False, Verdict.JUSTIFIED, FLOAT_BRANCH)
     floats = " and ".join(Source(name).display_name for name in guard.names)
+    if any(is_rounded(Source(name), "", guard.entry, guard.call) for name in guard.names):
+        sentence = f"the code makes an int of the float {floats}: the cache entry requires {guard.shown}"
+        remedy = remedy_of_pinned_float(floats, guard.call.compile.metrics.code_file)
+        return Classification(("SL312",), sentence, False, Verdict.JUSTIFIED, remedy)
     what = "its value" if guard.expression.startswith(f"{guard.names[0]} ==") else "the value computed from it"
     kept = f"PyTorch could not turn the float {floats} into a tensor, so {what} became a constant"
     return Classification(("SL312",), f"{kept}: the cache entry requires {guard.shown}", False)
