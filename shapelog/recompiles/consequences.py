@@ -25,7 +25,7 @@ _CONTENTS = frozenset((Kind.LENGTH, Kind.KEYS))
 _BY_DEFINITION = ("._value_", "._name_", ".__name__", ".__qualname__")
 _OF_TRANSFORMS = ("G['__import_torch_dot__functorch_dot_", "G['__import_torch_dot_autograd_dot_forward_ad']")
 _OF_FUNCTION_MODES = "___get_torch_function_mode_stack_at("
-_SELF, _ARGUMENTS = "L['self']", ("L['args']", "L['kwargs']")
+_SELF, _ARGUMENTS, _FIRST_OF_ALL = "L['self']", ("L['args']", "L['kwargs']"), "L['args'][0]"
 _OWN_VARIABLES = (".__closure__", ".__defaults__", ".__kwdefaults__")
 _TORCH = "torch."
 _MOST_MULTIPLIED = 16
@@ -220,14 +220,17 @@ def belongs_to_another_class(item: Violation, changes: Changes) -> bool:
 def passed_to_another_function(item: Violation, changes: Changes) -> bool:
     """The arguments of a wrapper, on the line that passes them on to a function which is another one: ``fn(*args, **kwargs)``.
 
-    Where their number is another one, so is the number of items that one of them has. Another function takes arguments of other types.
+    Where their number is another one, so is the number of items that one of them has. Another function takes arguments of other types,
+    but for a method, which another class has another one of.
     """
     owner = next((Source(arguments) for arguments in _ARGUMENTS if item.source.startswith(f"{arguments}[")), None)
     if owner is None:
         return _is_arguments(item) and _passes_on(code_of(item), item.source.display_name, changes)
     if item.prop.kind in _CONTENTS and any(passed_to_another_function(other, changes) for other in changes.arguments):
         return True
-    return _replaces(item) and any(_passes_on(code_of(other), owner.display_name, changes) for other in changes.of(Kind.ID))
+    if not _replaces(item) or (item.source == _FIRST_OF_ALL and all("." in str(known) for known in (item.expected, item.actual))):
+        return False
+    return any(_passes_on(code_of(other), owner.display_name, changes) for other in changes.of(Kind.ID))
 
 
 def _passes_on(line: str, arguments: str, changes: Changes) -> bool:

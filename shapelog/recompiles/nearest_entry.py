@@ -152,7 +152,7 @@ def with_both_modes(differences: Iterable[EntryDifference], in_both_modes: bool)
 
 
 _STRIDES, _GRAD_MODE, _TRAINING, _OTHER_TYPE, _OTHER_FUNCTION = "SL105", "SL305", "SL316", "SL310", "SL309"
-_OF_ARGUMENTS = re.compile(r"(?:type|len)\((?:args|kwargs)\b")
+_OF_ARGUMENTS = re.compile(r"type\((?:args|kwargs)\b")
 _BOTH_MODES = "accept two graphs: the function runs with gradients and without"
 
 

@@ -188,7 +188,7 @@ def test_an_entry_for_the_same_function_is_nearer_than_one_of_a_function_that_ta
         code = f"ID_MATCH: ___check_obj_id(L['func'].__code__, {func}), type=<class 'code'>"
         guards = guard_tree(
             guard_manager("L['func'].__code__", code, type="code", comment=comment),
-            guard_manager("L['args'][0]", f"TYPE_MATCH: ___check_type_id(L['args'][0], {func}), type=<class '{kind}'>", type=kind),
+            guard_manager("L['args'][3]", f"TYPE_MATCH: ___check_type_id(L['args'][3], {func}), type=<class '{kind}'>", type=kind),
             *(equals_match(f"L['args'][{place}]", f"'{value}'") for place in (1, 2) if kind == "app.Rows"),
         )
         made += compile(f"0/{number}", tensor(8, 8), guards=guards, name="wrapper")
