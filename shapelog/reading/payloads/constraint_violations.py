@@ -18,12 +18,14 @@ _FIXED_DIM = re.compile(
     rf"(?:Not all values of (?:RelaxedUnspecConstraint\((?P<relaxed>{_SIZE})\)|(?P<named>{_SIZE}))"
     rf" are valid because {_SIZE} was inferred to be a constant"
     rf"|You marked (?P<marked>{_SIZE}) as dynamic but your code specialized it to be a constant) \((?P<value>[^()]{{1,60}})\)"
+    rf"|solving the guards (?:generated )?for (?P<solved>{_SIZE}) resulted in a specialized value of (?P<only>\d{{1,18}})"
 )
 # The smallest size of a dim that is dynamic: 0 and 1 have graphs of their own.
 _SMALLEST_DYNAMIC = 2
 _OUT_OF_RANGE = re.compile(
     rf"Not all values of (?P<named>{_SIZE}) in the specified range(?: (?P<range>{_SIZE}))??"
-    r" satisfy the generated guard (?P<guard>.*?)(?=\.?(?: +-? ?(?:Not all|The values|You marked|Suggested fixes)|\s*$)|\. )"
+    r" satisfy the generated guard (?P<guard>.*?)"
+    r"(?=\.?(?: +-? ?(?:Not all|The values|You marked|solving the guards|Suggested fixes)|\s*$)|\. )"
 )
 _EQUAL = re.compile(rf"The values of (?P<one>{_SIZE}) and (?P<other>{_SIZE}) must always be equal")
 # Torch 2.1 to 2.3 write ``Ne(x, 16)``, or ``Ne(16, x)``.
@@ -44,13 +46,18 @@ _UNLIMITED = 2**62
 def violated(text: str) -> str:
     """What was marked or declared as dynamic, and what the code makes of it; "" where it is another condition that is violated."""
     text = " ".join(text[:_LONGEST_VIOLATION].split())
-    fixed = grouped(_FIXED_DIM.finditer(text), lambda item: (_how(item["marked"] or item["named"] or ""), item["value"]))
+    fixed = grouped(
+        _FIXED_DIM.finditer(text),
+        lambda item: (_how(item["marked"] or item["named"] or item["solved"] or ""), item["value"] or item["only"]),
+    )
     clauses = []
     for (how, value), items in fixed.items():
-        names = enumerated(list(dict.fromkeys(_dim(item["marked"] or item["relaxed"] or item["named"]) for item in items)))
+        dims = (item["marked"] or item["relaxed"] or item["named"] or item["solved"] for item in items)
+        names = enumerated(list(dict.fromkeys(map(_dim, dims))))
         are, them = ("are", "them") if " and " in names else ("is", "it")
         clauses.append(f"{names} {are} {how} as dynamic, but the code fixes {them} to {value}")
-    guards = list(_OUT_OF_RANGE.finditer(text))
+    only = {item["solved"].partition(" = ")[0] for items in fixed.values() for item in items if item["solved"]}
+    guards = [item for item in _OUT_OF_RANGE.finditer(text) if item["named"].partition(" = ")[0] not in only]
     clauses += filter(None, (_narrower(item, [other["guard"] for other in guards if other["named"] == item["named"]]) for item in guards))
     clauses += [f"{MUST_EQUAL}{_dim(item['one'])} equals {_dim(item['other'])}" for item in _EQUAL.finditer(text)]
     if not clauses and (heading := _VIOLATED_ALONE.fullmatch(text)):

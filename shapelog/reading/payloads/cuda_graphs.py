@@ -93,7 +93,7 @@ def cuda_graph_message(text: str) -> CudaGraphMessage | None:
     if overwritten:
         written = (overwritten["stack"] or "").replace("\\n", "\n")  # a quoted text may have the escapes
         written = written if "\n" in written.strip() else _JOINED.sub(r"\n  \1\n    ", written)
-        stack = tuple(stack_lines(f"  {written}".strip("\n").split("\n")))
+        stack = tuple(stack_lines([line for line in f"  {written}".split("\n") if line.strip()]))  # a frame without its code is empty
         return CudaGraphMessage(CudaGraphEvent.OVERWRITTEN, overwritten["what"], place=stack[-1] if stack else None)
     skipped = _SKIPPED.search(text)
     if skipped is None and (moved := _MOVED.search(text)):

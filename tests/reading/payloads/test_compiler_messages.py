@@ -333,6 +333,13 @@ def test_conditions_on_one_dim_are_one_sentence() -> None:
     )
 
 
+@pytest.mark.parametrize("condition", ["", f"- Not all values of n = {X} in the specified range satisfy the generated guard {X} <= 2.\n"])
+@pytest.mark.parametrize("words", ["generated for n = L['x'].size()[0]", "for n = L['x'].size()[0]"])
+def test_a_dim_for_which_the_guards_have_one_solution_is_fixed(condition: str, words: str) -> None:
+    text = f"Constraints violated (n)!\n{condition}  - solving the guards {words} resulted in a specialized value of 1.\n"
+    assert compiler_message(text).title == "dim 0 of x is declared as dynamic, but the code fixes it to 1"
+
+
 def test_many_conditions_are_read_in_linear_time() -> None:
     text = "- Not all values of x = L['x'].size()[0] in the specified range x <= 4 satisfy "
     started = time.perf_counter()

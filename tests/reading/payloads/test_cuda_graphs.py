@@ -76,3 +76,14 @@ def test_static_inputs_that_moved_are_a_reason_of_their_own() -> None:
     assert (found.event, found.reason) == (CudaGraphEvent.MOVED, "static input data pointer changed (primals_2 and primals_3 at a.py:25)")
     assert found.place is not None
     assert (found.place.line, found.place.code) == (16, "return self.linear(x)")
+
+
+def test_the_stack_of_an_overwritten_output_may_have_a_frame_without_its_code() -> None:
+    text = (
+        "Error: accessing tensor output of CUDAGraphs that has been overwritten by a subsequent run. Stack trace: "
+        'File "/srv/a.py", line 13, in forward\n\n  File "/srv/a.py", line 7, in forward\n    y = 1.0 / x. To prevent it, clone it.'
+    )
+    found = cuda_graph_message(text)
+    assert found is not None
+    assert found.place is not None
+    assert (found.place.line, found.place.code) == (7, "y = 1.0 / x")
