@@ -133,8 +133,11 @@ def _is_broken_at(columns: int, line: str, _: str) -> bool:
 
 
 def _is_filled(columns: int, line: str) -> bool:
-    """Whether a line is as wide as the terminal, by more than the blanks that it was filled up with; a head alone is no whole line."""
-    return len(line) == columns and (not line.endswith("  ") or _HEAD_ALONE.search(line) is not None)
+    """Whether a line is as wide as the terminal, by more than the blanks that it was filled up with; a head alone is no whole line.
+
+    One with the comment of a guard is whole: those of guards from one line of code are equally long.
+    """
+    return len(line) == columns and (not line.endswith("  ") or _HEAD_ALONE.search(line) is not None) and not _OF_GUARD.search(line)
 
 
 def _is_of_terminal(lines: Sequence[str], pairs: Sequence[tuple[str, str]], columns: int) -> bool:

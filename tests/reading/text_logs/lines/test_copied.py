@@ -217,3 +217,11 @@ def test_a_stack_that_begins_on_the_line_of_its_message_has_its_margin() -> None
 def test_a_line_of_a_stack_behind_a_rank_is_not_indented() -> None:
     text = '[rank3] Error: x. Stack trace: File "/srv/a.py", line 9, in f\n[rank3]     y = g(x)\n[rank3]   File "/srv/a.py", line 7, in g'
     assert as_written(text) == text
+
+
+def test_guards_from_one_line_of_code_are_equally_long_and_no_broken_lines() -> None:
+    comment = "# return self.lin(x) * n + self.k  # scripts/q.py:7 in forward"
+    head = "Recompiling function forward in /srv/q.py:6\n    triggered by the following guard failure(s):"
+    first, second = (f"    - {guard:60}{comment}" for guard in ("L['n'] == 7", "L['self'].k == 2"))
+    text = "\n".join((head, first, head, second, first, "Recompiling function f in /srv/q.py:12"))
+    assert as_written(text) == text
