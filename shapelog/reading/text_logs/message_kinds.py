@@ -386,6 +386,11 @@ def is_in_stack(text: str) -> bool:
     return text[:1].isspace() and bool(text.strip())
 
 
+def ends_failure(text: str) -> bool:
+    """Whether a line is one that PyTorch writes at the end of an exception: how to see more of it, or nothing."""
+    return re.match(rf"{BELOW_STACK}|You can suppress this exception", text) is not None
+
+
 def heads_traceback(text: str) -> bool:
     """Whether a line is the heading of a traceback of Python's."""
     return text.strip() == "Traceback (most recent call last):"

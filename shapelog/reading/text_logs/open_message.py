@@ -4,8 +4,10 @@ from dataclasses import dataclass, field
 
 from shapelog.reading.text_logs.lines.log_lines import Head
 from shapelog.reading.text_logs.message_kinds import (
+    CHAINS,
     MessageKind,
     begins_break,
+    ends_failure,
     ends_stack,
     ends_words,
     failure_goes_on,
@@ -15,6 +17,7 @@ from shapelog.reading.text_logs.message_kinds import (
     heads_output,
     heads_stack,
     heads_traceback,
+    heads_user_stack,
     is_compiled_guard,
     is_error,
     is_in_own_words,
@@ -30,7 +33,7 @@ _MOST_WRAPPED = {MessageKind.RECOMPILES: 30, MessageKind.LIMIT: 30, MessageKind.
 
 @dataclass(slots=True, eq=False)
 class OpenMessage:
-    """Lines that were written at once; ``number`` is that of the first. Of a traceback, whether the exception came already.
+    """Lines that were written at once; ``number`` is that of the first. Whether the exception of a traceback came already.
 
     ``also`` is another head that some of its lines have, ``wrapped`` how many lines came last that begin nothing by themselves,
     ``is_in_words`` whether the message of the exception may still go on, ``has_guards`` whether guards are listed in it,
@@ -74,15 +77,10 @@ class OpenMessage:
                 return True
         if self.kind is MessageKind.FAILURE:
             return self._takes_of_failure(text, begins)
-        if self.kind is MessageKind.BREAK and text.strip():
+        if self.kind is MessageKind.BREAK:
             if begins_break(text):
                 return False
-            above = next((line for line in reversed(self.lines) if line.strip()), "")
-            self.is_in_stack = self.is_in_stack or (heads_traceback(text) and is_in_stack(self.lines[-1]))
-            if self.is_in_stack:
-                self.is_in_stack = text.startswith('File "') or not ends_stack(text) or heads_traceback(text)
-                return True
-            if begins is MessageKind.OTHER and has_title_below(above):
+            if self._takes_of_break(text, begins):
                 return True
         was_blank, self.is_after_blank = self.is_after_blank, not text.strip()
         if self.is_after_blank and skips_blank(self.kind):
@@ -91,6 +89,22 @@ class OpenMessage:
         if self.wrapped > _MOST_WRAPPED.get(self.kind, MOST_LINES):
             return False
         return goes_on(self.kind, text, begins) and (not was_blank or goes_on_after_blank(self.kind, text))
+
+    def _takes_of_break(self, text: str, begins: MessageKind) -> bool:
+        """Whether a line is the title of what was met, below a heading of PyTorch's, or of the traceback that old versions write at the
+        end of a graph break; False does not mean that it is of none.
+        """
+        self.is_in_words = self.is_in_words and bool(text.strip())
+        above = next((line for line in reversed(self.lines) if line.strip()), "")
+        is_own = is_in_stack(self.lines[-1]) or (self.has_raised and CHAINS.match(above) is not None)
+        self.is_in_stack = self.is_in_stack or (heads_traceback(text) and is_own)
+        if self.is_in_stack:
+            self.is_in_stack = text.startswith('File "') or not ends_stack(text) or heads_traceback(text)
+            self.has_raised = self.is_in_words = not self.is_in_stack
+            return True
+        if self.has_raised and (heads_user_stack(text) or ends_failure(text) or CHAINS.match(text)):
+            return True
+        return begins is MessageKind.OTHER and bool(text.strip()) and (self.is_in_words or has_title_below(above))
 
     def _takes_of_failure(self, text: str, begins: MessageKind) -> bool:
         """Whether a line goes on with a traceback: anything up to the exception, and then what belongs to that."""

@@ -242,6 +242,26 @@ def test_a_break_without_a_head_has_its_reason_and_the_stack_of_its_exception(ma
     assert (found.rule.code, found.sentence) == ("SL501", "graph break in fn (once): Dynamo cannot trace the builtin print")
 
 
+def test_a_break_without_a_head_goes_on_to_the_end_of_a_chain_of_exceptions(tmp_path: Path) -> None:
+    """As torch 2.4 to 2.6 write it where the whole function is skipped; a recompilation follows."""
+    frame = '  File "/torch/_dynamo/exc.py", line 317, in unimplemented\n    raise X\n'
+    text = (
+        'Graph break: skip: from user code at:\n  File "/srv/a.py", line 7, in fn\n    return x.nonzero()\n'
+        f"Traceback (most recent call last):\n{frame}"
+        "RuntimeError: Failed running call_method nonzero(*(x,), **{}):\naten.nonzero.default\n\n"
+        f"During handling of the above exception, another exception occurred:\n\nTraceback (most recent call last):\n{frame}"
+        "torch._dynamo.exc.Unsupported: dynamic shape operator: aten.nonzero.default\n\nfrom user code:\n"
+        '   File "/srv/a.py", line 7, in fn\n    return x.nonzero()\n\n'
+        'Set TORCH_LOGS="+dynamo" and TORCHDYNAMO_VERBOSE=1 for more information\n\n\n'
+        "You can suppress this exception and fall back to eager by setting:\n    import torch._dynamo\n\n"
+        "Recompiling function g in /srv/a.py:9\n    triggered by the following guard failure(s):\n    - L['n'] == 7\n"
+    )
+    path = tmp_path / "run.txt"
+    path.write_text(text, encoding="utf-8")
+    found = collect_alerts(analyze(load(path), debug=True), Repository()).alerts
+    assert sorted(item.rule.code for item in found) == ["SL102", "SL501"]
+
+
 @pytest.mark.parametrize(("lines", "named"), [((28,), "graph break (once)"), ((28, 61), "graph break in step (once)")])
 def test_a_compile_is_not_that_of_a_function_which_its_break_is_not_in(lines: tuple[int, ...], named: str, tmp_path: Path) -> None:
     head = "V0120 22:19:48.783000 7 torch/_dynamo/{}] [1/0{}] [__{}] "
