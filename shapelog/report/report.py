@@ -23,6 +23,7 @@ from shapelog.recompiles.shape_table import ShapeTable, shape_table, varying_axe
 from shapelog.recompiles.similar_graphs import Group
 from shapelog.report.analyses import ANALYSES
 from shapelog.report.analyses.failures import of_errors
+from shapelog.report.details.raising_calls import raising_call
 from shapelog.report.results import Finding, Table
 from shapelog.report.weighted import WeightedCompile, weighted_compiles
 from shapelog.rules import RULES, AlertKind, Remedy, Rule, Verdict
@@ -162,6 +163,12 @@ class Report(NamedTuple):
         """How many compilations began and did not finish, on all ranks."""
         every = (item for frame in self.frames for item in frame.compiles)
         return sum(item.weight for item in every if item.compile.did_not_finish)
+
+    @property
+    def failed_outside(self) -> bool:
+        """Whether nothing failed but calls: of torch.compile or torch.export themselves, of compiled code, of exported programs."""
+        failed = [item.compile for frame in self.frames for item in frame.compiles if item.compile.outcome is Outcome.FAILED]
+        return self.trace.is_text and bool(failed) and all(map(raising_call, failed))
 
     def words_of(self, verdict: Verdict) -> str:
         """A verdict in words. Without graphs and guards it is only probable that marking is enough."""

@@ -34,9 +34,15 @@ _OPEN = re.compile(r"\(")
 # The paths of the last line are those that the comment of a guard shortens.
 _LIBRARY = re.compile(
     r"[\\/](?:site|dist)-packages[\\/]|[\\/]torch[\\/](?!\w*test)|<eval_with_key>|<frozen |/lib/python3\.\d+/|<string>"
+    r"|[\\/]torchinductor_[^\\/]{1,80}[\\/]"
     r"|\\(?:Python3\d+|x64)\\[Ll]ib\\"
     r"|^(?:nn|optim|_library|_logging|_dynamo|_functorch|_higher_order_ops|_subclasses|_prims_common|_refs|_inductor)/"
     r"|^(?:torch|transformers|diffusers|peft)/"
+)
+# Files of PyTorch that only compiled or exported code meets, and the code that Inductor generates.
+_COMPILER = re.compile(
+    r"[\\/]torch[\\/](?:_dynamo|_inductor|_export|export|_functorch[\\/](?:_aot_autograd[\\/]|aot_autograd|partitioners))\b"
+    r"|[\\/]torchinductor_[^\\/]{1,80}[\\/]"
 )
 _DYNAMO = re.compile(r"[\\/]torch[\\/]_dynamo[\\/]")
 _TEST_RUNNER = re.compile(r"[\\/](?:_pytest|pluggy|unittest)[\\/][^\\/]+$")
@@ -52,6 +58,11 @@ def is_library(file: str) -> bool:
 def is_torch(file: str) -> bool:
     """Whether a file belongs to torch itself."""
     return is_library(file) and "/torch/" in file.replace("\\", "/")
+
+
+def is_compiler(file: str) -> bool:
+    """Whether a file belongs to the compiler or to ``torch.export``, or is code that Inductor generated."""
+    return bool(_COMPILER.search(file))
 
 
 def is_dynamo(file: str) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION, compiler_message, exception_chain, observed_exception, user_stack
+from shapelog.reading.payloads.cuda_graphs import cuda_graph_message
 from shapelog.reading.payloads.recompile_reasons import RECOMPILE_FORBIDDEN
 from shapelog.reading.payloads.source_names import is_library, is_torch
 from shapelog.reading.text_logs.exception_names import ANY_OF_MODULES, NAMES, OF_DYNAMO_ALONE, QUALIFIED, is_cut_name
@@ -16,7 +17,7 @@ from shapelog.reading.text_logs.lines.mentions import CLOSING, is_in_sentence
 from shapelog.reading.text_logs.lines.signs import USER_STACK
 from shapelog.reading.text_logs.message_kinds import BEHIND_ANOTHER, BELOW_STACK, CHAINS, UNDECIDED
 from shapelog.reading.text_logs.messages import UNKNOWN_CODE, LoggedCode, recompiled_code
-from shapelog.reading.text_logs.stacks import frames_in, innermost_code
+from shapelog.reading.text_logs.stacks import frames_in, innermost_code, raised_in_compiler
 
 # Exceptions of the compiler; one that the program itself raised is no failure of it, nor is one that ``torch.onnx`` warns of.
 _RAISED = re.compile(
@@ -115,6 +116,7 @@ _CLASS = re.compile(r"\b[A-Z]\w{0,80}(?:Error|Exception): ")
 _LEFT_OUT = re.compile(r"(?:^|(?<=raised:)\s*)(?:(?P<name>[A-Z]\w{0,80}(?:Error|Exception)):?[ \t]*)?(?:\.{3}|…)?[ \t]*$")
 _ASSERTED = re.compile(r"^ {4,}(assert [^\n]{1,200}?)\s*$", re.M)
 _IN_STACK = re.compile(r'File "|^(?:File |Cell In|Input In|<ipython-)|^-{2,}> ?\d', re.M)
+_CHAIN = re.compile(rf"^{CHAINS.pattern}", re.M)
 # How IPython heads a stack, below which the exception follows.
 _IPYTHON = re.compile(r" {2,200}Traceback \(most recent call last\)")
 _AFTER_MARK = re.compile(r"['\"\u2019\u201d](?=[\s,.;:?!}\]\uff0c\u3002\uff08\uff09]|$)")
@@ -415,9 +417,19 @@ def _nameless_failure(text: str, is_logged: bool) -> FailureText | None:
         return FailureText(_ANY_TYPE, _printed_above(text) or LOST_EXCEPTION, _compiled_code(text), text)
     if _ENDS_WITH_NOTE.search(text) and (caller := innermost_code(text.split("\n"), is_torch)).name:
         return FailureText(_ANY_TYPE, LOST_EXCEPTION, UNKNOWN_CODE, f"{USER_STACK}\n{text}", caller)
+    inside = raised_in_compiler(text) if not is_logged and cuda_graph_message(text) is None else None
+    if inside is not None:
+        message = _whole_message(text, inside.type) or inside.message
+        return FailureText(inside.type, message, UNKNOWN_CODE, text, innermost_code(text.split("\n")))
     is_cut = not other and _CUT_STACK.match(text) is not None and _OF_COMPILER.search(text) is not None
     is_rest = is_cut or _STACK_LINE.match(text) or CHAINS.match(text)
     return FailureText(_ANY_TYPE, other or LOST_EXCEPTION, UNKNOWN_CODE, text) if is_logged and is_rest else None
+
+
+def _whole_message(text: str, kind: str) -> str:
+    """The message of the last exception of a class, on as many lines as it has."""
+    found = list(re.finditer(rf"^(?:\w{{1,80}}\.){{0,8}}{kind}:(?: |$)", text, re.M))
+    return _CHAIN.split(text[found[-1].end() :], maxsplit=1)[0].strip() if found else ""
 
 
 def _is_cut_below(text: str, begin: int) -> bool:

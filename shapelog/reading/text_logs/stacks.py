@@ -3,8 +3,8 @@
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from shapelog.reading.payloads.compiler_messages import stack_lines
-from shapelog.reading.payloads.source_names import is_library
+from shapelog.reading.payloads.compiler_messages import RaisedException, exception_chain, stack_lines
+from shapelog.reading.payloads.source_names import is_compiler, is_library
 from shapelog.reading.records import StackFrame
 from shapelog.reading.text_logs.messages import UNKNOWN_CODE, LoggedCode
 
@@ -16,6 +16,33 @@ _HEADING = re.compile(
     r"(?:,? in (?P<name><[^<>]*>|[\w.]+(?:<\w+>[\w.]*)*).*)?$"
 )
 _ARROW = re.compile(r"^-{1,20}> ?(?P<line>\d{1,9}) ?(?P<code>.*)$")
+
+# Where Dynamo calls code of any kind, compiled or not.
+_CALLS = re.compile(r"[\\/]torch[\\/]_dynamo[\\/](?:eval_frame|external_utils|decorators)\.py$")
+# torch.compile itself, and what it makes of its arguments.
+_ENTRY = re.compile(r"[\\/]torch[\\/]__init__\.py$")
+_ENTRY_NAMES = frozenset(("compile", "apply_mode", "apply_options"))
+# Of whoever stopped the program.
+_STOPPED = frozenset(("KeyboardInterrupt", "SystemExit"))
+
+
+def raised_in_compiler(text: str) -> RaisedException | None:
+    """The exception of any class that a traceback ends with, or its cause, where the compiler or compiled code raised it."""
+    chain = (item for item in reversed(exception_chain(text)) if item.type not in _STOPPED)
+    return next((item for item in chain if _is_in_compiler(item.stack)), None)
+
+
+def _is_in_compiler(stack: Iterable[StackFrame]) -> bool:
+    """Whether the innermost frames of a stack are of the compiler, or of what it calls of torch's."""
+    inside = list(stack)
+    own = next((frame for frame in reversed(inside) if is_compiler(frame.file) or not is_library(frame.file)), None)
+    if own is None or not is_compiler(own.file) or _CALLS.search(own.file):
+        last = inside[-1] if inside else None
+        return last is not None and (
+            (_CALLS.search(last.file) is not None and last.code.startswith("raise "))
+            or (_ENTRY.search(last.file) is not None and last.name in _ENTRY_NAMES)
+        )
+    return True
 
 
 def innermost_code(lines: Iterable[str], is_other: Callable[[str], bool] = is_library) -> LoggedCode:

@@ -13,7 +13,7 @@ from shapelog.reading.records import StackFrame
 from shapelog.recompiles.became_dynamic import EarlierSymbols
 from shapelog.recompiles.explain import Explanations, Recompile
 from shapelog.report.details.failure_remedies import SHOWN_BY, THE_BACKEND, is_own_init, own_remedy, stage
-from shapelog.report.details.uncompiled_calls import is_failed_export
+from shapelog.report.details.raising_calls import RaisingCall, raising_call
 from shapelog.report.results import Finding, Location, Table, location_of
 from shapelog.rules import RULES
 
@@ -97,10 +97,11 @@ def _failure(frame: Frame, compile: Compile, earlier: EarlierSymbols, has_code: 
     if overwritten is not None:
         message = message._replace(title=message.title.partition(" Stack trace: ")[0])
     line = _line_below(message) or (overwritten.place if overwritten else None)
-    is_export = is_failed_export(compile)
-    where, error = _where_and_what("" if contradicts_mark or is_export else stage(compile), message.title)
+    raising = raising_call(compile) if not contradicts_mark or not frame.name else None
+    where, error = _where_and_what("" if contradicts_mark or raising else stage(compile), message.title)
     how = "was not recompiled" if metrics.fail_type == "RecompileError" else " in ".join(filter(None, ("failed to compile", where)))
-    is_unnamed_export = is_export and not frame.name
+    subject = frame.title_of([compile]) if frame.name else ""
+    what_failed = raising.named(subject) if raising and (raising is RaisingCall.COMPILED_CODE or not frame.name) else ""
     remedy = own_remedy(
         compile, message, contradicts_mark=contradicts_mark, is_text=is_text, line=line, earlier=earlier if has_code else None
     )
@@ -111,7 +112,7 @@ def _failure(frame: Frame, compile: Compile, earlier: EarlierSymbols, has_code: 
     is_alone = is_text and where.startswith("Dynamo (") and not compile.exceptions and not error.endswith(LOST_EXCEPTION)
     return Finding(
         rule=rule,
-        sentence=f"torch.export failed: {error}" if is_unnamed_export else f"{frame.title_of([compile])} {how}: {error}",
+        sentence=f"{what_failed or f'{frame.title_of([compile])} {how}'}: {error}",
         compile=compile.label,
         place=place,
         details=(("type", metrics.fail_type),),

@@ -1,12 +1,12 @@
 """What became of a call that was not compiled: whether it ran in eager mode or raised an error, as far as the trace shows that."""
 
-import re
 from collections.abc import Iterable
 from enum import Enum
 
 from shapelog.model.compile import Compile, GraphBreak, Outcome, resumed_by
 from shapelog.model.frame import Frame
 from shapelog.report.details.metric_fields import settings_in
+from shapelog.report.details.raising_calls import raising_call
 
 # Dynamo meets these while it traces, and leaves the code to Python unless graph breaks are errors (``ConvertFrame`` in
 # ``torch._dynamo.convert_frame``). Until torch 2.9 the others in this list were subclasses of the first.
@@ -21,10 +21,6 @@ _LEFT_TO_PYTHON = frozenset(
         "SideEffectsError",
     )
 )
-
-
-# A size that ``torch.export.Dim`` gave a name, in ``produce_guards`` of ``torch/fx/experimental/symbolic_shapes.py``.
-_DECLARED = re.compile(r"Constraints violated \((?!L\[)\w|Not all values of \w+ = L\[")
 
 
 class Fate(Enum):
@@ -67,23 +63,13 @@ def fate_of(frame: Frame, compile: Compile) -> Fate:
     """
     if compile.outcome is Outcome.LIMIT:
         return Fate.RAISED if compile.raised_at_limit else Fate.EAGER
-    if compile.is_forbidden or frame.compiles[-1] is not compile or is_failed_export(compile):
+    if compile.is_forbidden or frame.compiles[-1] is not compile or raising_call(compile):
         return Fate.RAISED
     if any(is_the_failure(item, compile) for item in compile.breaks):
         return Fate.EAGER  # with fullgraph the error is raised before a graph break is recorded
     if compile.metrics.is_unnumbered or not compile.metrics.fail_type or compile.metrics.fail_type in _LEFT_TO_PYTHON:
         return Fate.UNKNOWN
     return _without_suppression(compile)
-
-
-def is_failed_export(compile: Compile) -> bool:
-    """Whether sizes that the call of torch.export declares do not fit the code or the inputs, which is an error in any case."""
-    return _DECLARED.search(compile.metrics.fail_reason) is not None or declares_amiss(compile.metrics.fail_reason)
-
-
-def declares_amiss(reason: str) -> bool:
-    """Whether an error is about the argument ``dynamic_shapes`` itself (``torch/export/dynamic_shapes.py``)."""
-    return "`dynamic_shapes" in reason
 
 
 def is_the_failure(item: GraphBreak, compile: Compile) -> bool:

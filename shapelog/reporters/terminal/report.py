@@ -238,7 +238,8 @@ def _summary(page: TextPage, report: Report) -> None:
     elif not report.trace.shows_limit_hits:
         page.line(("this torch version does not record when the recompile limit is reached", "dim"), indent=2)
     if summary.failures and (not summary.compiles or report.trace.breaks_alone):
-        page.line((f"{plural(summary.failures, 'compilation')} failed", "bold red"), taking(summary.failed_seconds), indent=2)
+        failed = plural(summary.failures, "call" if report.failed_outside else "compilation")
+        page.line((f"{failed} failed", "bold red"), taking(summary.failed_seconds), indent=2)
     if report.unfinished and (summary.compiles or summary.limit_hits or summary.failures):
         page.line((f"{plural(report.unfinished, 'compilation')} did not finish", "bold yellow"), indent=2)
 

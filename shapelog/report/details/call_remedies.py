@@ -1,0 +1,97 @@
+"""What to do about errors of torch.compile and torch.export themselves, of compiled code that runs, and of exported programs.
+
+The wording is that of PyTorch 2.0 to 2.13.
+"""
+
+import re
+
+from shapelog.model.compile import Compile
+from shapelog.report.details.raising_calls import RaisingCall, raising_call
+
+_WITHOUT = "use the module as it was before it was compiled, which is model._orig_mod: this cannot be done with compiled code"
+_CLONE = "clone() what compiled code returns or takes before it is written into, or write the result into a new tensor"
+_IN_EAGER = (
+    'run this once with backend="eager", once with "aot_eager": where it fails as well, the code or its inputs are wrong, else the kernel'
+)
+_OF_CALL = {
+    RaisingCall.COMPILED_CODE: _IN_EAGER,
+    RaisingCall.EXPORTED_PROGRAM: "pass inputs like those of the export, or export again with dynamic_shapes for what varies",
+    RaisingCall.EXPORT: "fix this error; until then there is no exported program",
+    RaisingCall.COMPILE: "fix this call of torch.compile, or what the error names; until then nothing is compiled",
+}
+# By words of the error.
+_OF_ERROR = (
+    (r"a dynamo-optimized function", _WITHOUT),
+    (r"does not support compiling torch\.jit\.", "compile the module itself in place of the one that torch.jit made of it"),
+    (
+        r"\bPython \S{1,20} not yet supported|not supported on Python",
+        "use a version of Python that this PyTorch compiles for, or update PyTorch",
+    ),
+    (r"Windows not yet supported", "update PyTorch, or leave the code uncompiled on Windows"),
+    (r"Invalid backend: ", "name a backend that torch._dynamo.list_backends() has, or install and import the package that adds this one"),
+    (r"Unrecognized mode=|Unexpected optimization option", "use one of the names that the error lists"),
+    (r"attempted to set_stance in", "call torch.compiler.set_stance outside of compiled code"),
+    (
+        r"process pool was terminated abruptly",
+        "a process that compiles kernels died, often because memory ran out: run it with TORCHINDUCTOR_COMPILE_THREADS=1, which shows why",
+    ),
+    (r"No working C\+\+ compiler found", "install a C++ compiler or put it on PATH, or name one in CXX"),
+    (
+        r"mounted with noexec|failed to map segment from shared object",
+        "name a directory in TORCHINDUCTOR_CACHE_DIR from which files may be run: the one with the caches is mounted with noexec",
+    ),
+    (r"adding ATEN into max_autotune_gemm_backends", "add ATEN to torch._inductor.config.max_autotune_gemm_backends"),
+    (
+        r"no fake impl or Meta kernel|[Nn]o fake impl registered|requires a fake implementation",
+        "give the custom operator a fake implementation, with torch.library.register_fake",
+    ),
+    (
+        r"[Cc]annot access (?:the )?data pointer of Tensor(?: that doesn't have storage)?",
+        "make a custom operator of the code that reads this tensor's memory (torch.library.custom_op), or leave it out of compiled code",
+    ),
+    (
+        r"Please convert all Tensors to FakeTensors first",
+        "make this tensor an argument, a parameter or a buffer: Dynamo has not seen where it comes from",
+    ),
+    (
+        r"expected size \d{1,18}==\d{1,18}, stride \d{1,18}==\d{1,18}",
+        "a custom operator returns another size or stride than its fake implementation: check it with torch.library.opcheck; without one, "
+        "report this bug to PyTorch",
+    ),
+    (
+        r"does not currently support (?:double backward|higher order gradients)",
+        'take second derivatives of code that is not compiled, or that is compiled with backend="eager"',
+    ),
+    (r"modified by an inplace operation", _CLONE),
+    (
+        r"CUDA error: an illegal memory access|device-side assert triggered",
+        "look for an index out of range: run this with CUDA_LAUNCH_BLOCKING=1, which shows where it fails, and with "
+        'backend="aot_eager", which shows whether the code itself does',
+    ),
+    (r"CUDA out of memory", "use smaller inputs or batches; this is no error of the compiler"),
+    (
+        r"operation not permitted when stream is capturing",
+        "compile this code without CUDA graphs, or leave the operation out of it that waits for the GPU",
+    ),
+    (r"Expected `mod` to be an instance of `torch\.nn\.Module`", "put the function into the forward of an nn.Module and export that"),
+    (r"Exporting a ScriptModule is not supported", "export the module itself in place of the one that torch.jit made of it"),
+    (r"Constant \S{1,200} is mutated in the forward method", "register this tensor as a buffer of its module"),
+    (r"Expecting `args` to be a tuple", "pass the inputs as a tuple, even if there is one: (x,)"),
+)
+_KNOWN = tuple((re.compile(words), remedy) for words, remedy in _OF_ERROR)
+# CUDA graphs keep what they need for each thread apart (``get_obj`` in ``torch/_inductor/cudagraph_trees.py``).
+_OTHER_THREAD = "_is_key_in_tls("
+_ONE_THREAD = "call this compiled function from the main thread, or compile it without CUDA graphs, which are of one thread"
+
+
+def of_error(text: str) -> str:
+    """What helps against an error with these words, "" for one that is not known."""
+    return next((remedy for words, remedy in _KNOWN if words.search(text)), "")
+
+
+def of_call(compile: Compile) -> str:
+    """What helps where no more is known than the call that raised; "" for an error of a compilation."""
+    raising = raising_call(compile)
+    if raising is RaisingCall.COMPILED_CODE and _OTHER_THREAD in compile.error:
+        return _ONE_THREAD
+    return _OF_CALL[raising] if raising else ""

@@ -1,0 +1,72 @@
+"""Which call raised an error, by its stack: what compiles code or exports it, compiled code itself, or an exported program.
+
+A text may have an error of any class that torch raised outside of a compilation. A trace has those of compilations alone.
+"""
+
+import re
+from enum import Enum
+
+from shapelog.model.compile import Compile
+from shapelog.reading.records import StackFrame
+
+
+class RaisingCall(Enum):
+    """What raised the error, and what there is to write of it in front of the error; {} is the function."""
+
+    COMPILED_CODE = "{} raised an error when its compiled code ran"
+    EXPORTED_PROGRAM = "an exported program refused its inputs"
+    EXPORT = "torch.export failed"
+    COMPILE = "torch.compile failed"
+
+    def named(self, function: str) -> str:
+        """The words with the function; "" where that is not known."""
+        return self.value.format(function) if function or "{}" not in self.value else "compiled code raised an error when it ran"
+
+
+_FILE = r"[\\/]torch[\\/]"
+# What runs compiled code and calls what it was compiled to; the files of the compiler's that run have names of functions that run, too.
+_RUNS = re.compile(
+    rf"{_FILE}(?:_functorch[\\/]_aot_autograd[\\/]runtime_wrappers|_inductor[\\/](?:output_code|cudagraph_trees|package[\\/]package|runtime[\\/]triton_heuristics))\.py$"
+)
+_GENERATED = re.compile(r"[\\/]torchinductor_[^\\/]{1,80}[\\/]")
+_CHECKS_INPUTS = re.compile(rf"{_FILE}(?:_export[\\/]utils|export[\\/]_unlift)\.py$")
+_EXPORTS = re.compile(rf"{_FILE}_?export[\\/]\w{{1,40}}\.py$")
+_ENTRY = re.compile(rf"{_FILE}__init__\.py$")
+_ENTRY_NAMES = frozenset(("compile", "apply_mode", "apply_options"))
+# Around each call of compiled code, which is refused here under other tracers; what was raised inside is raised again.
+_CALLS = re.compile(rf"{_FILE}_dynamo[\\/]eval_frame\.py$")
+_WRAPPERS = frozenset(("compile_wrapper", "_fn"))
+_REFUSES = re.compile(r"raise \w*Error\b")
+# A size that ``torch.export.Dim`` gave a name, in ``produce_guards`` of ``torch/fx/experimental/symbolic_shapes.py``.
+_DECLARED = re.compile(r"Constraints violated \((?!L\[)\w|Not all values of \w+ = L\[")
+
+
+def raising_call(compile: Compile) -> RaisingCall | None:
+    """That of a failure, None for one that compiling the code raised."""
+    reason = compile.metrics.fail_reason
+    found = RaisingCall.EXPORT if _DECLARED.search(reason) or declares_amiss(reason) else None
+    for frame in compile.exceptions[-1].stack if compile.exceptions else ():
+        found = _of_frame(frame, found)
+    return found
+
+
+def _of_frame(frame: StackFrame, outer: RaisingCall | None) -> RaisingCall | None:
+    """What a frame shows, else what those outside of it do. Compiled code may compile more: its backward graph, a kernel."""
+    if _RUNS.search(frame.file) or (_GENERATED.search(frame.file) and frame.name == "call"):
+        return RaisingCall.COMPILED_CODE if "compile" not in frame.name else None
+    if _CHECKS_INPUTS.search(frame.file) and outer is not RaisingCall.EXPORT:
+        return RaisingCall.EXPORTED_PROGRAM
+    if _EXPORTS.search(frame.file):
+        return RaisingCall.EXPORT if outer is not RaisingCall.EXPORTED_PROGRAM else outer
+    if _ENTRY.search(frame.file) and frame.name in _ENTRY_NAMES:
+        return RaisingCall.COMPILE
+    if _CALLS.search(frame.file) and _REFUSES.match(frame.code):
+        return RaisingCall.COMPILED_CODE if frame.name in _WRAPPERS else RaisingCall.COMPILE
+    if outer is RaisingCall.COMPILED_CODE and "compile" in frame.name and frame.name not in _WRAPPERS:
+        return None
+    return outer
+
+
+def declares_amiss(reason: str) -> bool:
+    """Whether an error is about the argument ``dynamic_shapes`` itself (``torch/export/dynamic_shapes.py``)."""
+    return "`dynamic_shapes" in reason

@@ -1,0 +1,100 @@
+"""An error of any class is one of compiled code by the stack that it has; that of other code is not."""
+
+from pathlib import Path
+
+import pytest
+
+from shapelog import load
+from shapelog.errors import ShapelogError
+from shapelog.report.report import Report, analyze
+from shapelog.report.results import Location
+from shapelog.reporters import Options
+from shapelog.reporters.terminal.report import render
+
+TORCH = "/opt/lib/python3.11/site-packages/torch"
+USER = ("/srv/model.py", "forward", "y = self.fc(x)")
+MODULE = (f"{TORCH}/nn/modules/module.py", "_call_impl", "return forward_call(*args, **kwargs)")
+WRAPPER = (f"{TORCH}/_dynamo/eval_frame.py", "compile_wrapper", "return fn(*args, **kwargs)")
+CONVERTS = (f"{TORCH}/_dynamo/convert_frame.py", "__call__", "result = self._inner_convert(")
+RUNS = (f"{TORCH}/_functorch/_aot_autograd/runtime_wrappers.py", "runtime_wrapper", "all_outs = call_func_at_runtime_with_args(")
+COMPILES = (f"{TORCH}/_inductor/compile_fx.py", "_compile_fx_inner", "compiled = fx_codegen_and_compile(")
+GENERATED = ("/tmp/torchinductor_me/ab/cab.py", "call", "assert_size_stride(arg0_1, (8, 64), (64, 1))")
+EXPORTS = (f"{TORCH}/export/__init__.py", "export", "raise e")
+CHECKS = (f"{TORCH}/_export/utils.py", "_check_input_constraints_for_graph", "raise RuntimeError(")
+ENTRY = (f"{TORCH}/__init__.py", "compile", "return torch._dynamo.optimize(")
+MODES = (f"{TORCH}/_inductor/__init__.py", "list_mode_options", "raise RuntimeError(")
+LINEAR = (f"{TORCH}/nn/modules/linear.py", "forward", "return F.linear(input, self.weight, self.bias)")
+Stack = tuple[tuple[str, str, str], ...]
+
+
+def traceback(stack: Stack, error: str) -> str:
+    frames = (("/srv/train.py", "<module>", "main()"), *stack)
+    return "Traceback (most recent call last):\n" + "".join(f'  File "{f}", line 9, in {n}\n    {c}\n' for f, n, c in frames) + f"{error}\n"
+
+
+def report_of(text: str, folder: Path) -> Report:
+    path = folder / "run.txt"
+    path.write_text(text, encoding="utf-8")
+    return analyze(load(path), debug=True)
+
+
+@pytest.mark.parametrize(
+    ("stack", "error", "begins", "help"),
+    [
+        (
+            (MODULE, WRAPPER, RUNS),
+            "RuntimeError: torch.compile with aot_autograd does not currently support double backward",
+            "compiled code raised an error when it ran: torch.compile with",
+            "take second derivatives",
+        ),
+        (
+            (MODULE, WRAPPER, RUNS, GENERATED),
+            "AssertionError: expected size 16==8, stride 64==64 at dim=0\nUse torch.library.opcheck to test your custom op.",
+            "compiled code raised an error when it ran: expected size 16==8",
+            "torch.library.opcheck",
+        ),
+        (
+            (RUNS,),
+            "RuntimeError: the backward graph needs this: set torch._functorch.config.donated_buffer=False to disable it.",
+            "compiled code raised an error when it ran: ",
+            "set torch._functorch.config.donated_buffer=False",
+        ),
+        ((RUNS, COMPILES), "RuntimeError: no schedule", "a function not named in the log failed to compile in Inductor: ", "this is an"),
+        ((WRAPPER, CONVERTS), "AssertionError: Mixing fake modes NYI", "a function not named in the log failed to compile in Dynamo", ""),
+        ((EXPORTS,), "RuntimeError: Constant c is mutated in the forward method.", "torch.export failed: Constant c", "a buffer"),
+        ((MODULE, CHECKS), "RuntimeError: Expected input to be equal to 8", "an exported program refused its inputs: ", "dynamic_shapes"),
+        ((ENTRY, MODES), "RuntimeError: Unrecognized mode=fast, should be one of: default", "torch.compile failed: Unrecognized", "names"),
+    ],
+)
+def test_the_call_that_raised_is_known_by_the_stack(stack: Stack, error: str, begins: str, help: str, tmp_path: Path) -> None:
+    (finding,) = report_of(traceback(stack, error), tmp_path).findings
+    assert finding.rule.code == "SL403"
+    assert finding.sentence.startswith(begins)
+    assert help in finding.remedy
+    assert finding.place == Location("/srv/train.py", 9)
+
+
+@pytest.mark.parametrize(
+    ("stack", "error"),
+    [
+        ((MODULE, LINEAR), "RuntimeError: mat1 and mat2 shapes cannot be multiplied (4x8 and 9x3)"),
+        ((MODULE, WRAPPER, USER, MODULE, LINEAR), "RuntimeError: mat1 and mat2 shapes cannot be multiplied (4x8 and 9x3)"),
+        ((MODULE, WRAPPER), "TypeError: Net.forward() missing 1 required positional argument: 'mask'"),
+        ((MODULE, WRAPPER, CONVERTS), "KeyboardInterrupt"),
+        (
+            ((f"{TORCH}/_functorch/vmap.py", "vmap_impl", "return _flat_vmap("),),
+            "ValueError: vmap: Expected all tensors to have the same size",
+        ),
+        (((f"{TORCH}/__init__.py", "<module>", "from torch._C import *"),), "ImportError: libcudnn.so.9: cannot open shared object file"),
+    ],
+)
+def test_an_error_of_other_code_is_none_of_the_compiler(stack: Stack, error: str, tmp_path: Path) -> None:
+    with pytest.raises(ShapelogError, match=r"not a torch\.compile trace"):
+        report_of(traceback(stack, error), tmp_path)
+
+
+def test_a_call_that_failed_is_not_counted_as_a_compilation(tmp_path: Path) -> None:
+    report = report_of(traceback((RUNS,), "RuntimeError: no"), tmp_path)
+    assert "1 call failed" in render(report, Options()).decode()
+    report = report_of(traceback((CONVERTS,), "RuntimeError: no"), tmp_path)
+    assert "1 compilation failed" in render(report, Options()).decode()
