@@ -52,11 +52,11 @@ from shapelog.errors import DATA_LOSS
         (b"You can suppress this exception and fall back to eager by setting:\n", "the end of an error of the compiler"),
         (b"Graph Count: 1\nGraph Break Count: 0\nOp Count: 0\nBreak Reasons:\n", "which found no graph breaks"),
         (
-            b"/lib/torch/_dynamo/functions.py:1692: UserWarning: Dynamo detected a call to a `functools.lru_cache`-wrapped one.",
+            b"Dynamo detected a call to a `functools.lru_cache`-wrapped one.",
             "it needs no action unless the function",
         ),
         (
-            b"/lib/torch/_inductor/lowering.py:7007: UserWarning: \nOnline softmax is disabled on the fly since Inductor decides to\n",
+            b"Online softmax is disabled on the fly since Inductor decides to\n",
             "leaves out an optimization of softmax",
         ),
         (b"RuntimeError: Detected 6 tensor(s) in the cudagraph pool not tracked as outputs.\n", "an error of CUDA graphs"),

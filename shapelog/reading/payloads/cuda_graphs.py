@@ -62,7 +62,7 @@ _OVERWRITTEN = re.compile(
 )
 # A frame of a stack whose lines are joined, before its line of code.
 _JOINED = re.compile(r"(?:^| )(File \"[^\"\n]{1,400}\", line \d{1,9}, in (?:<\w{1,40}>|[\w.]{1,200})) ")
-_PENDING = re.compile(r"Unable to hit fast path of CUDAGraphs because of ([^.\n`]{1,200})")
+_PENDING = re.compile(r"Unable to hit fast path of CUDAGraphs because (?:of )?([^.\n`]{1,200})")
 # What a message about recording again goes on with; alone, it is that of an exception, with the inputs below it.
 _MOVED = re.compile(r"^\s*(?:\w+Error: )?static input data pointer changed\.?\s*(?P<inputs>.*)", re.S | re.M)
 _MOVED_INPUT = re.compile(

@@ -20,6 +20,7 @@ _ARTIFACTS = {
     "compiled_autograd": "compiled autograd messages",
     "cudagraphs": "messages about CUDA graphs",
     "perf_hints": "performance hints",
+    "warnings": "warnings",
 }
 
 

@@ -8,6 +8,7 @@ from shapelog.reading.text_logs.exception_names import ANY_OF_MODULES, NAMES, OF
 from shapelog.reading.text_logs.lines.log_lines import Head
 from shapelog.reading.text_logs.lines.mentions import is_in_sentence
 from shapelog.reading.text_logs.lines.signs import USER_STACK
+from shapelog.reading.text_logs.logged_warnings import ASSERTED, PRINTED, is_of_compiler
 
 
 class MessageKind(Enum):
@@ -26,6 +27,7 @@ class MessageKind(Enum):
     EXPLANATION = "the output of torch._dynamo.explain"
     PROFILE = "the report of a CompileProfiler"
     INDUCTOR = "a message of Inductor about CUDA graphs or speed"
+    WARNING = "a warning of the compiler about no single compile"
     CAPTURE = "a backward pass that compiled autograd captures again"
     SYMBOLS = "symbolic sizes"
     START = "the beginning of a compile"
@@ -170,12 +172,13 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
             r"|track_symint|create_env)"
         ),
     ),
+    (MessageKind.WARNING, re.compile(f"{PRINTED}|{ASSERTED}")),
 )
 _ANY_BEGIN = re.compile(
     r"Recompiling function |Detected recompile|CompilationMetrics\(|torch\._dynamo|dynamo hit|Error: |Hit: |LimitExceeded"
     r"|Constraints violated|while creating guard|torch\._subclasses"
     r"|from lowering|eagerly comp|Triton comp|LoweringExc|from user code:|C\+\+ stack|DYNAMO_VERBOSE=1"
-    r"|UserWarning: |Backend compiler failed|WON'?T CONVERT "
+    r"|Warning: |: block: \[|Backend compiler failed|WON'?T CONVERT "
     r"|^\s*function: |\d/\d{1,9}: |\.py:\d{1,9}`? *\| |^\s*last reason: |Traceback \("
     r"|Graph [Bb]reak|GuardFail\(|tensor '|TREE_GUARD|\+- |check_tensor\("
     r"|:\d{1,9}:[\w<>.]+:\s*$|Dynamo produced|ExplainOutput|<FrameSummary |Break Reason |Unsupported: |Explanation: |Recompile Reasons"
@@ -243,6 +246,8 @@ _COMPILED_GUARD = re.compile(
 _FIRST_WORDS = {MessageKind.RECOMPILES: "ompil", MessageKind.LIMIT: "dynamo hit"}
 _EXPLAINED = (MessageKind.BREAK, MessageKind.EXPLANATION)
 _WITH_REASONS = (MessageKind.RECOMPILES, MessageKind.LIMIT, MessageKind.PROFILE)
+# The levels of messages that are logged without being asked for.
+_WARNINGS = frozenset("WEC")
 # How much of a line is looked at.
 _LOOKED_AT = 4_000
 
@@ -264,9 +269,12 @@ def kind_of(head: Head, text: str) -> MessageKind:
         return MessageKind.BREAK
     if text.startswith(UNDECIDED) or ("convert_frame" in head.place and (_IN_STACK.match(text) or CHAINS.match(text))):
         return MessageKind.FAILURE
-    if text.startswith(_IGNORED) or not _ANY_BEGIN.search(text[:_LOOKED_AT]):
+    if text.startswith(_IGNORED):
         return MessageKind.OTHER
-    return _kind_and_place(text)[0]
+    kind = _kind_and_place(text)[0] if _ANY_BEGIN.search(text[:_LOOKED_AT]) else MessageKind.OTHER
+    if kind is MessageKind.OTHER and head.level in _WARNINGS and not head.artifact and not is_in_stack(text):
+        return MessageKind.WARNING if is_of_compiler(head.place) else kind
+    return kind
 
 
 def kind_of_plain(text: str) -> MessageKind:

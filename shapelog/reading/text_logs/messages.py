@@ -10,6 +10,7 @@ from typing import NamedTuple
 from shapelog.reading.payloads.cuda_graphs import goes_on_about_sizes
 from shapelog.reading.payloads.recompile_reasons import NO_REASON, parse, split_entry
 from shapelog.reading.text_logs.lines.mentions import is_in_sentence
+from shapelog.reading.text_logs.logged_warnings import without_place
 
 _RECOMPILING = re.compile(
     r"(?:\[__\w{1,40}\] )?\(?['\"]?Recompiling function (?P<name>[^\s'\"{%][^\s'\"]*)"
@@ -366,7 +367,7 @@ def inductor_messages(lines: Iterable[str]) -> Iterator[str]:
         if held and line.strip() and not line[:1].isspace() and not line.startswith("input name: "):
             yield "\n".join(held)
             held.clear()
-        held.append(line if held else _IN_SPAN.sub(r"\g<text>", line.lstrip()))
+        held.append(line if held else _IN_SPAN.sub(r"\g<text>", without_place(line).lstrip()))
     if "".join(held).strip():
         yield "\n".join(held)
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from shapelog.reading.text_logs.lines.log_lines import Head
+from shapelog.reading.text_logs.logged_warnings import warning_goes_on
 from shapelog.reading.text_logs.message_kinds import (
     CHAINS,
     MessageKind,
@@ -75,6 +76,8 @@ class OpenMessage:
             self.has_guards = self.has_guards or lists_compiled_guards(text)
             if self.has_guards and is_compiled_guard(text):
                 return True
+        if self.kind is MessageKind.WARNING:
+            return begins is MessageKind.OTHER and warning_goes_on(self.lines, text)
         if self.kind is MessageKind.FAILURE:
             return self._takes_of_failure(text, begins)
         if self.kind is MessageKind.BREAK:

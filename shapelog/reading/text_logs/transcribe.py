@@ -30,6 +30,7 @@ from shapelog.reading.text_logs.logged_breaks import LoggedBreaks
 from shapelog.reading.text_logs.logged_compiles import LoggedCompile, LoggedCompiles, newest_checked
 from shapelog.reading.text_logs.logged_failures import LoggedFailures, forbids_recompile
 from shapelog.reading.text_logs.logged_guards import LoggedGuards
+from shapelog.reading.text_logs.logged_warnings import warning_text
 from shapelog.reading.text_logs.message_kinds import (
     MessageKind,
     follows_stack,
@@ -162,7 +163,7 @@ class Transcriber:
             self._compiles.line = number + at
             if message is None or head not in (message.head, message.also) or (message.kind in _LINE_BY_LINE and not head.artifact):
                 kind = kind_of(head, text)
-                if kind is MessageKind.OTHER and titles_break(text, "".join(lines[at + 1 : at + 2])):
+                if kind in (MessageKind.OTHER, MessageKind.WARNING) and titles_break(text, "".join(lines[at + 1 : at + 2])):
                     kind = MessageKind.BREAK
                 if message is not None:
                     if message.kind is kind and not head.compile and is_cut_off(kind, text):  # another head, but no new message
@@ -503,6 +504,12 @@ class Transcriber:
             self.contents.messages["cudagraphs" if head.artifact == "cudagraphs" or cuda_graph_message(body) else "perf_hints"] += 1
             self._compiles.write(compile, {"artifact": {"name": INDUCTOR_MESSAGE, "encoding": "string"}}, body)
 
+    def _warning(self, head: Head, lines: list[str]) -> None:
+        """A warning of the compiler, which is kept as it is."""
+        if text := warning_text(lines):
+            self.contents.messages["warnings"] += 1
+            self._compiles.write(None, {"artifact": {"name": INDUCTOR_MESSAGE, "encoding": "string"}}, text)
+
 
 def _is_exact(head: Head) -> bool:
     """Whether a head has a process, a compile and a millisecond, in which no other message has the same words."""
@@ -538,4 +545,5 @@ _HANDLERS: dict[MessageKind, Callable[[Transcriber, Head, list[str]], None]] = {
     MessageKind.EXPLANATION: Transcriber._explanation,
     MessageKind.PROFILE: Transcriber._profile,
     MessageKind.INDUCTOR: Transcriber._inductor,
+    MessageKind.WARNING: Transcriber._warning,
 }

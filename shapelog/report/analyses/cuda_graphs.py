@@ -10,6 +10,7 @@ from shapelog.model.frame import Frame
 from shapelog.reading.payloads.compiler_messages import CompilerMessage
 from shapelog.reading.payloads.cuda_graphs import CudaGraphEvent, CudaGraphMessage, cuda_graph_message
 from shapelog.recompiles.explain import Explanations
+from shapelog.report.details.warning_remedies import remedy_of_warning
 from shapelog.report.results import Column, Finding, Location, Table, location_of
 from shapelog.rules import RULES
 from shapelog.text import cut, how_often, one_line, plural
@@ -28,7 +29,7 @@ _REMEDIES = (
         "move everything that the compiled code reads to one GPU before the call",
     ),
     (
-        ("pending",),
+        ("pending", "require backward"),
         "run the backward pass of each forward before the next one, use torch.no_grad() for inference, or call "
         "torch.compiler.cudagraph_mark_step_begin() before each step",
     ),
@@ -43,7 +44,7 @@ _REMEDIES = (
     ),
     (("re-recording limit", "each input size"), _FEW_SIZES),
 )
-_LONGEST = 200
+_LONGEST, _LONGEST_HINT = 200, 400
 # A CUDA graph for each of a few sizes is what PyTorch intends.
 _FEW = 2
 
@@ -67,13 +68,20 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
         if message:
             items.append(_Item(message, frame, compile))
         else:
-            hints[cut(one_line(text), _LONGEST)] += 1
+            hints[one_line(text)] += 1
     for key, members in grouped(items, lambda item: (item.frame, item.message.event, item.message.reason)).items():
         if key[1] is not CudaGraphEvent.MANY_SIZES or _sizes(members) > _FEW:
             yield _finding(key[1], members)
     if hints:
-        columns = Column("message", is_wide=True), Column("times", True)
-        yield Table("performance_hints", "Other messages of Inductor", columns, tuple(hints.most_common()))
+        yield _others(hints)
+
+
+def _others(hints: Counter[str]) -> Table:
+    """Messages that no rule is about, with what PyTorch means by those that are known."""
+    rows = [(cut(text, _LONGEST_HINT), times, remedy_of_warning(text)) for text, times in hints.most_common()]
+    columns = Column("message", is_wide=True), Column("times", True), Column("what to do", is_wide=True)
+    shown = 3 if any(remedy for *_, remedy in rows) else 2
+    return Table("performance_hints", "Other messages of the compiler", columns[:shown], tuple(row[:shown] for row in rows))
 
 
 def _texts(explained: Explanations) -> Iterator[tuple[str, Frame | None, Compile | None]]:

@@ -55,8 +55,8 @@ _OF_ERROR = (
     ),
     (
         r"expected size \d{1,18}==\d{1,18}, stride \d{1,18}==\d{1,18}",
-        "a custom operator returns another size or stride than its fake implementation: check it with torch.library.opcheck; without one, "
-        "report this bug to PyTorch",
+        "a tensor has other sizes or strides than the code was compiled for: check the fake implementation of a custom operator with "
+        "torch.library.opcheck; without one, report this bug to PyTorch",
     ),
     (
         r"does not currently support (?:double backward|higher order gradients)",
@@ -72,6 +72,11 @@ _OF_ERROR = (
     (
         r"operation not permitted when stream is capturing",
         "compile this code without CUDA graphs, or leave the operation out of it that waits for the GPU",
+    ),
+    (
+        r"in the cudagraph pool not tracked as outputs",
+        "the compiled code keeps tensors that it does not return, as where it assigns to .data of a parameter: write into it with copy_(), "
+        "or compile without CUDA graphs",
     ),
     (r"Expected `mod` to be an instance of `torch\.nn\.Module`", "put the function into the forward of an nn.Module and export that"),
     (r"Exporting a ScriptModule is not supported", "export the module itself in place of the one that torch.jit made of it"),

@@ -164,6 +164,9 @@ class TextPage:
         while narrow := [i for i, width in zip(beside, widths, strict=True) if columns[i].is_wide and width < min(whole[i], READABLE)]:
             beside.remove(narrow[0])  # too narrow to be read: this column gets lines of its own
             widths = self._fitted([whole[i] for i in beside], [columns[i] for i in beside], indent)
+        if len(beside) < len(columns):  # so do all that would be shortened
+            beside = [i for i, width in zip(beside, widths, strict=True) if not columns[i].is_wide or width >= whole[i]]
+            widths = self._fitted([whole[i] for i in beside], [columns[i] for i in beside], indent)
         shown_beside = [columns[i] for i in beside]
         below = [(i, Text(f"{heads[i]}: " if heads[i] else "", style="dim")) for i in range(len(columns)) if i not in beside]
         if any(heads[i] for i in beside):

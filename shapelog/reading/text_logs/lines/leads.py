@@ -19,7 +19,7 @@ _LEVEL = re.compile(rb"\b(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|debug|info|wa
 _MASKED = re.compile(rb"0|\x00| +|[^0\x00 ]+")
 # Where PyTorch's own head begins, and what only its messages have.
 _OF_PYTORCH = re.compile(
-    rb"[VDIWEC]0 0:0|\[rank|\[default0\]|\[0-0-0 0:0:0,?0?\] (?:\[0/0|torch|$)|\[0-0-0 0:0:0,0\]$|torch[._/]"
+    rb"[VDIWEC]0 0:0|\[rank|\[default0\]|\[0-0-0 0:0:0,?0?\] (?:\[0/0|torch|$)|\[0-0-0 0:0:0,0\]$|torch(?:[._/]|inductor_)"
     rb"|[Rr]ecording cuda|0/0|[\"'=]|\| \+-|\+- "
 )
 # What a launcher has in parentheses goes on behind that: ``(Worker pid=7)``.

@@ -26,7 +26,7 @@ _FEW, _MANY = 1 << 10, 1 << 18
 _ID = r"\[(?P<{0}>(?:!\d{{1,9}}/?)?(?:\d{{1,9}}/\d{{1,9}})?(?:_\d{{1,9}})?)\]"
 _HEAD = re.compile(
     r"(?P<lead>.{0,300}?)(?:"
-    r"\b[VDIWEC](?P<time>\d{4} \d\d:\d\d:\d\d(?:\.\d{1,9})?) +(?P<process>\d{1,18}) (?P<file>[^\]]{1,400}?:\d{1,9})\]"
+    r"\b(?P<level>[VDIWEC])(?P<time>\d{4} \d\d:\d\d:\d\d(?:\.\d{1,9})?) +(?P<process>\d{1,18}) (?P<file>[^\]]{1,400}?:\d{1,9})\]"
     r"|(?<![^\s|])(?P<file_end>[\w./\\-]{0,400}\.py:\d{1,9})\](?= \[| \S+ \w| +(?:torch|function|last|To|eval|create|set|_update))"
     r"|\[(?P<date>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)[,.\d]{0,9}\](?: "
     + _ID.format("id_before")
@@ -42,7 +42,7 @@ _HEAD = re.compile(
 )
 # Lines with the same head, as they are written; and where such a line begins.
 _USUAL_RUN = re.compile(
-    r"((?:\[rank(?P<rank>\d{1,6})\]: ?)?[VDIWEC](?P<time>\d{4} \d\d:\d\d:\d\d(?:\.\d{1,9})?) +(?P<process>\d{1,18}) "
+    r"((?:\[rank(?P<rank>\d{1,6})\]: ?)?(?P<level>[VDIWEC])(?P<time>\d{4} \d\d:\d\d:\d\d(?:\.\d{1,9})?) +(?P<process>\d{1,18}) "
     r"(?P<file>[^\]\n]{1,400}?\.py:\d{1,9})\](?: ?" + _ID.format("id") + r")?(?: ?\[__(?P<artifact>\w{1,40})\])?)"
     r"[^\n]*\n(?:\1(?! ?\[)[^\n]*\n)*"
 )
@@ -71,13 +71,14 @@ _OF_NEXT = re.compile(
     r"|(?:\s(?:>|[VDIWEC]\d{4}(?: [\d:.]{1,15})?|\([A-Za-z][\w.:-]{0,60} [^()]{0,60}\bpid=\d{1,9}[^()]{0,60}\)))+\s*$"
 )
 _RANK = re.compile(r"(?i)\brank[ =:_]?(\d{1,6})\b|\[default(\d{1,6})\]|^\s*(\d{1,6}): ")
+_LEVEL = re.compile(r"\b(DEBUG|INFO|WARNING|ERROR|CRITICAL)\b")
 _ARTIFACT_OF_LOGGER = re.compile(r"\.__(\w{1,40})$")
 
 
 class Head(NamedTuple):
     """What is in front of a line: time (``0228 12:04:24.190000``), process, rank, line of PyTorch's source, compile id and artifact.
 
-    What is not there is "", 0 or None. ``compile`` is as printed, without brackets: ``0/1_1``.
+    What is not there is "", 0 or None. ``compile`` is as printed, without brackets: ``0/1_1``; ``level`` is its letter, as ``W``.
     """
 
     time: str = ""
@@ -86,6 +87,7 @@ class Head(NamedTuple):
     place: str = ""
     compile: str = ""
     artifact: str = ""
+    level: str = ""
 
 
 class LogLine(NamedTuple):
@@ -159,14 +161,15 @@ class _Heads:
         """The head of a run that ``_USUAL_RUN`` found."""
         head = self._usual.get(found[1])
         if head is None:
-            rank, time, process, place, compile, artifact = found.group("rank", "time", "process", "file", "id", "artifact")
+            rank, time, process, place, compile = found.group("rank", "time", "process", "file", "id")
             head = Head(
                 time=time,
                 process=int(process),
                 rank=int(rank) if rank else None,
                 place=place.replace("\\", "/"),
                 compile=compile or "",
-                artifact=artifact or "",
+                artifact=found["artifact"] or "",
+                level=found["level"],
             )
             head = self._usual[found[1]] = self._one(head)
         self.key, self.last = found[1], head
@@ -274,6 +277,7 @@ def _head(text: str) -> tuple[Head, str] | None:
         place=(part["file"] or part["file_end"] or logger).replace("\\", "/"),
         compile=part["id"] or part["id_lone"] or part["id_before"] or part["id_in_front"] or part["id_only"] or "",
         artifact=part["artifact"] or (artifact[1] if artifact else ""),
+        level=part["level"] or (written[1][0] if (written := _LEVEL.search(found[0])) else ""),
     )
     return head, text[: found.end()]
 

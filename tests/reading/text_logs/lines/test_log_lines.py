@@ -12,7 +12,7 @@ from shapelog.reading.text_logs.lines.log_lines import Head, LogLine, log_lines,
 LOGS = Path(__file__).parents[4] / "fixtures" / "text_logs"
 GUARDS = "torch/_dynamo/guards.py:2813"
 HEAD = f"V1120 08:27:33.313000 4242 {GUARDS}] [0/1] [__recompiles]"
-USUAL = Head("1120 08:27:33.313000", 4242, None, GUARDS, "0/1", "recompiles")
+USUAL = Head("1120 08:27:33.313000", 4242, None, GUARDS, "0/1", "recompiles", "V")
 
 
 def lines_of(text: str) -> list[LogLine]:
@@ -31,19 +31,19 @@ def lines_of(text: str) -> list[LogLine]:
         (f"\ufeff{HEAD} ", USUAL),
         (
             "V1120 08:27:33.313000 4242 C:\\torch\\_dynamo\\guards.py:2813] [0/1_2] ",
-            Head(*USUAL[:3], "C:/torch/_dynamo/guards.py:2813", "0/1_2"),
+            Head(*USUAL[:3], "C:/torch/_dynamo/guards.py:2813", "0/1_2", level="V"),
         ),
-        (f"V1120 08:27:33.313000 4242 {GUARDS}] ", Head(*USUAL[:4])),
+        (f"V1120 08:27:33.313000 4242 {GUARDS}] ", Head(*USUAL[:4], level="V")),
         (f".../{GUARDS}] [0/1] [__recompiles] ", Head(place=f".../{GUARDS}", compile="0/1", artifact="recompiles")),
         ("[0/1] [__recompiles] ", Head(compile="0/1", artifact="recompiles")),
         ("[__recompiles] ", Head(artifact="recompiles")),
         (
             "[2023-11-06 14:54:54,691] [0/1] torch._dynamo.guards.__recompiles: [DEBUG] ",
-            Head("1106 14:54:54", 0, None, "torch._dynamo.guards.__recompiles", "0/1", "recompiles"),
+            Head("1106 14:54:54", 0, None, "torch._dynamo.guards.__recompiles", "0/1", "recompiles", "D"),
         ),
-        ("DEBUG:torch._dynamo.guards.__recompiles:", Head("", 0, None, "torch._dynamo.guards.__recompiles", "", "recompiles")),
-        ("INFO:torch.fx.experimental.symbolic_shapes:", Head("", 0, None, "torch.fx.experimental.symbolic_shapes", "", "")),
-        ("torchdynamo.convert_frame: [ERROR] ", Head("", 0, None, "torchdynamo.convert_frame", "", "")),
+        ("DEBUG:torch._dynamo.guards.__recompiles:", Head("", 0, None, "torch._dynamo.guards.__recompiles", "", "recompiles", "D")),
+        ("INFO:torch.fx.experimental.symbolic_shapes:", Head("", 0, None, "torch.fx.experimental.symbolic_shapes", "", "", "I")),
+        ("torchdynamo.convert_frame: [ERROR] ", Head("", 0, None, "torchdynamo.convert_frame", "", "", "E")),
         ("", None),
         ("INFO:root:", None),
         ("epoch 1: ", None),
