@@ -59,7 +59,7 @@ from shapelog.errors import DATA_LOSS
             b"Online softmax is disabled on the fly since Inductor decides to\n",
             "leaves out an optimization of softmax",
         ),
-        (b"RuntimeError: Detected 6 tensor(s) in the cudagraph pool not tracked as outputs.\n", "an error of CUDA graphs"),
+        (b"It ends with: Detected 6 tensor(s) in the cudagraph pool not tracked as outputs.\n", "an error of CUDA graphs"),
         (b"just some words\n", "plain text"),
     ],
 )

@@ -27,6 +27,16 @@ OF_DYNAMO_ALONE = (
 # A class of exceptions with its module, which is one wherever it is.
 QUALIFIED = rf"(?<![\w.]){_MODULE}(?:\w{{1,80}}\.){{1,6}}\w{{0,80}}(?:Error|Exception|Failed|Unsupported|Hit|Exceeded|SymNode)"
 
+# An exception of any class whose words name the compiler. What cannot be imported is about an installation.
+_NAMES_COMPILER = (
+    r"torch\.(?:compile|export)\b|torch\._(?:dynamo|inductor|functorch)\b|\bDynamo\b|\bdynamo-optimized\b|\baot_autograd\b"
+    r"|\bCompiledFunction|\bFakeTensor|\bTORCHINDUCTOR_|\bcudagraph pool\b"
+)
+ABOUT_COMPILER = (
+    r"^[ \t]*(?:E[ \t]{1,9})?(?:\w{1,40}\.){0,6}(?P<kind>(?!Import|ModuleNotFound|Attribute)\w{0,60}(?:Error|Exception)): "
+    rf"(?!Detected recompile when)(?P<about>[^\n]{{0,600}}?(?:{_NAMES_COMPILER}))"
+)
+
 
 def is_cut_name(name: str) -> bool:
     """Whether a name is no more than the beginning of one, as where a text ends in it."""

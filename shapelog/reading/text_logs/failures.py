@@ -11,7 +11,7 @@ from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION, compiler
 from shapelog.reading.payloads.cuda_graphs import cuda_graph_message
 from shapelog.reading.payloads.recompile_reasons import RECOMPILE_FORBIDDEN
 from shapelog.reading.payloads.source_names import is_library, is_torch
-from shapelog.reading.text_logs.exception_names import ANY_OF_MODULES, NAMES, OF_DYNAMO_ALONE, QUALIFIED, is_cut_name
+from shapelog.reading.text_logs.exception_names import ABOUT_COMPILER, ANY_OF_MODULES, NAMES, OF_DYNAMO_ALONE, QUALIFIED, is_cut_name
 from shapelog.reading.text_logs.joined import end_of_parentheses, joined_parts, with_whole_operation
 from shapelog.reading.text_logs.lines.mentions import CLOSING, is_in_sentence
 from shapelog.reading.text_logs.lines.signs import USER_STACK
@@ -117,6 +117,7 @@ _LEFT_OUT = re.compile(r"(?:^|(?<=raised:)\s*)(?:(?P<name>[A-Z]\w{0,80}(?:Error|
 _ASSERTED = re.compile(r"^ {4,}(assert [^\n]{1,200}?)\s*$", re.M)
 _IN_STACK = re.compile(r'File "|^(?:File |Cell In|Input In|<ipython-)|^-{2,}> ?\d', re.M)
 _CHAIN = re.compile(rf"^{CHAINS.pattern}", re.M)
+_ABOUT_COMPILER = re.compile(ABOUT_COMPILER, re.M)
 # How IPython heads a stack, below which the exception follows.
 _IPYTHON = re.compile(r" {2,200}Traceback \(most recent call last\)")
 _AFTER_MARK = re.compile(r"['\"\u2019\u201d](?=[\s,.;:?!}\]\uff0c\u3002\uff08\uff09]|$)")
@@ -417,19 +418,42 @@ def _nameless_failure(text: str, is_logged: bool) -> FailureText | None:
         return FailureText(_ANY_TYPE, _printed_above(text) or LOST_EXCEPTION, _compiled_code(text), text)
     if _ENDS_WITH_NOTE.search(text) and (caller := innermost_code(text.split("\n"), is_torch)).name:
         return FailureText(_ANY_TYPE, LOST_EXCEPTION, UNKNOWN_CODE, f"{USER_STACK}\n{text}", caller)
-    inside = raised_in_compiler(text) if not is_logged and cuda_graph_message(text) is None else None
-    if inside is not None:
-        message = _whole_message(text, inside.type) or inside.message
-        return FailureText(inside.type, message, UNKNOWN_CODE, text, innermost_code(text.split("\n")))
+    if not is_logged and cuda_graph_message(text) is None and (own := _of_any_class(text)):
+        return own
     is_cut = not other and _CUT_STACK.match(text) is not None and _OF_COMPILER.search(text) is not None
     is_rest = is_cut or _STACK_LINE.match(text) or CHAINS.match(text)
     return FailureText(_ANY_TYPE, other or LOST_EXCEPTION, UNKNOWN_CODE, text) if is_logged and is_rest else None
 
 
+def _of_any_class(text: str) -> FailureText | None:
+    """An exception that the compiler or compiled code raised, by its stack, or that is about the compiler by its words."""
+    ends = [*(found.start() for found in _CHAIN.finditer(text)), len(text)]
+    for end in reversed(ends):
+        part = text[:end].rstrip()
+        if inside := raised_in_compiler(part):
+            message = _whole_message(part, inside.type) or inside.message
+            return FailureText(inside.type, message, UNKNOWN_CODE, part, innermost_code(part[_last_heading(part) :].split("\n")))
+    about = next(reversed(list(_ABOUT_COMPILER.finditer(text))), None)
+    if about is None:
+        return None
+    message = text[about.start("about") : _end_of_words(text, about.end())].strip()
+    return FailureText(about["kind"], message, UNKNOWN_CODE, text, innermost_code(text.split("\n")))
+
+
+def _last_heading(text: str) -> int:
+    return max(text.rfind("Traceback (most recent call last)"), 0)
+
+
+def _end_of_words(text: str, begin: int) -> int:
+    """Where a chain goes on, else the end."""
+    found = _CHAIN.search(text, begin)
+    return found.start() if found else len(text)
+
+
 def _whole_message(text: str, kind: str) -> str:
     """The message of the last exception of a class, on as many lines as it has."""
     found = list(re.finditer(rf"^(?:\w{{1,80}}\.){{0,8}}{kind}:(?: |$)", text, re.M))
-    return _CHAIN.split(text[found[-1].end() :], maxsplit=1)[0].strip() if found else ""
+    return text[found[-1].end() :].strip() if found else ""
 
 
 def _is_cut_below(text: str, begin: int) -> bool:

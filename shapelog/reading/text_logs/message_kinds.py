@@ -4,7 +4,7 @@ import re
 from enum import Enum
 
 from shapelog.reading.payloads.cuda_graphs import goes_on_about_sizes
-from shapelog.reading.text_logs.exception_names import ANY_OF_MODULES, NAMES, OF_DYNAMO_ALONE, QUALIFIED
+from shapelog.reading.text_logs.exception_names import ABOUT_COMPILER, ANY_OF_MODULES, NAMES, OF_DYNAMO_ALONE, QUALIFIED
 from shapelog.reading.text_logs.lines.log_lines import Head
 from shapelog.reading.text_logs.lines.mentions import is_in_sentence
 from shapelog.reading.text_logs.lines.signs import USER_STACK
@@ -123,7 +123,7 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
             r"|\bUnsupported: .{0,200}(?:Variable\b|\bcall_\w)"
             rf"|\b{OF_DYNAMO_ALONE}(?:: | > \w{{0,40}}Error: )\S"
             rf"|backend='[^']{{1,80}}' raised:|{_CONDITION}|^\s*\w*Error: Failed running call_\w"
-            rf"|^{OF_BACKWARD.pattern}|^{_EXPLAINS.pattern}|^\s*from user code:\s*$|^{BELOW_STACK}"
+            rf"|{ABOUT_COMPILER}|^{OF_BACKWARD.pattern}|^{_EXPLAINS.pattern}|^\s*from user code:\s*$|^{BELOW_STACK}"
         ),
     ),
     (

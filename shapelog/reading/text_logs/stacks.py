@@ -22,14 +22,24 @@ _CALLS = re.compile(r"[\\/]torch[\\/]_dynamo[\\/](?:eval_frame|external_utils|de
 # torch.compile itself, and what it makes of its arguments.
 _ENTRY = re.compile(r"[\\/]torch[\\/]__init__\.py$")
 _ENTRY_NAMES = frozenset(("compile", "apply_mode", "apply_options"))
+_OF_NOTEBOOK = re.compile(r"^\w{1,80} {2,200}Traceback \(most recent call last\)", re.M)
+_EXCEPTION = re.compile(r"^(?:\w{1,80}\.){0,8}(\w{1,80}(?:Error|Exception)): ?([^\n]*)", re.M)
 # Of whoever stopped the program.
 _STOPPED = frozenset(("KeyboardInterrupt", "SystemExit"))
 
 
 def raised_in_compiler(text: str) -> RaisedException | None:
-    """The exception of any class that a traceback ends with, or its cause, where the compiler or compiled code raised it."""
-    chain = (item for item in reversed(exception_chain(text)) if item.type not in _STOPPED)
-    return next((item for item in chain if _is_in_compiler(item.stack)), None)
+    """The exception of any class that a traceback ends with, where the compiler or compiled code raised it."""
+    raised = next(reversed(exception_chain(text)), None) or _raised_in_notebook(text)
+    return raised if raised and raised.type not in _STOPPED and _is_in_compiler(raised.stack) else None
+
+
+def _raised_in_notebook(text: str) -> RaisedException | None:
+    """The exception below a stack of IPython's."""
+    if _OF_NOTEBOOK.search(text) is None:
+        return None
+    named = list(_EXCEPTION.finditer(text))
+    return RaisedException(named[-1][1], named[-1][2].strip(), tuple(frames_in(text[: named[-1].start()].split("\n")))) if named else None
 
 
 def _is_in_compiler(stack: Iterable[StackFrame]) -> bool:

@@ -99,4 +99,4 @@ def of_call(compile: Compile) -> str:
     raising = raising_call(compile)
     if raising is RaisingCall.COMPILED_CODE and _OTHER_THREAD in compile.error:
         return _ONE_THREAD
-    return _OF_CALL[raising] if raising else ""
+    return _OF_CALL.get(raising, "") if raising else ""

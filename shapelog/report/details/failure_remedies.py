@@ -18,7 +18,7 @@ from shapelog.recompiles.became_dynamic import EarlierSymbols
 from shapelog.recompiles.int_usage import Use, spelled, use_in
 from shapelog.report.details.cache_remedies import remedy_of_reason
 from shapelog.report.details.call_remedies import of_call, of_error
-from shapelog.report.details.raising_calls import declares_amiss
+from shapelog.report.details.raising_calls import declares_amiss, raising_call
 from shapelog.text import enumerated, file_name
 
 _ON_FAKE_TENSORS = "Dynamo (running an operation on fake tensors)"
@@ -284,9 +284,9 @@ def _about_exceptions(compile: Compile) -> str:
 
 def _by_stage(compile: Compile, message: CompilerMessage, line: StackFrame | None) -> str:
     """Where nothing more is known: what avoids an error of this part of the compiler, "" for what the rule recommends."""
-    if advised := of_call(compile):
+    if raising_call(compile):
         named = _SETTING.search(message.title)
-        return _SET.format(named[0]) if named else advised
+        return _SET.format(named[0]) if named else of_call(compile)
     found = stage(compile)
     if _LEFT_OUT_ON_PURPOSE.match(message.title):
         return _ALLOW_BREAK

@@ -17,6 +17,7 @@ class RaisingCall(Enum):
     EXPORTED_PROGRAM = "an exported program refused its inputs"
     EXPORT = "torch.export failed"
     COMPILE = "torch.compile failed"
+    UNKNOWN = "torch.compile or torch.export raised an error"
 
     def named(self, function: str) -> str:
         """The words with the function; "" where that is not known."""
@@ -37,6 +38,8 @@ _ENTRY_NAMES = frozenset(("compile", "apply_mode", "apply_options"))
 _CALLS = re.compile(rf"{_FILE}_dynamo[\\/]eval_frame\.py$")
 _WRAPPERS = frozenset(("compile_wrapper", "_fn"))
 _REFUSES = re.compile(r"raise \w*Error\b")
+# Of a text that has such an exception alone, by the words of which it is about the compiler.
+_OF_PYTHON = frozenset(("RuntimeError", "NotImplementedError", "ValueError", "TypeError", "OSError"))
 # A size that ``torch.export.Dim`` gave a name, in ``produce_guards`` of ``torch/fx/experimental/symbolic_shapes.py``.
 _DECLARED = re.compile(r"Constraints violated \((?!L\[)\w|Not all values of \w+ = L\[")
 
@@ -45,6 +48,8 @@ def raising_call(compile: Compile) -> RaisingCall | None:
     """That of a failure, None for one that compiling the code raised."""
     reason = compile.metrics.fail_reason
     found = RaisingCall.EXPORT if _DECLARED.search(reason) or declares_amiss(reason) else None
+    if not compile.exceptions and compile.metrics.fail_type in _OF_PYTHON:
+        return found or RaisingCall.UNKNOWN
     for frame in compile.exceptions[-1].stack if compile.exceptions else ():
         found = _of_frame(frame, found)
     return found

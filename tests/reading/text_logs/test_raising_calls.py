@@ -98,3 +98,53 @@ def test_a_call_that_failed_is_not_counted_as_a_compilation(tmp_path: Path) -> N
     assert "1 call failed" in render(report, Options()).decode()
     report = report_of(traceback((CONVERTS,), "RuntimeError: no"), tmp_path)
     assert "1 compilation failed" in render(report, Options()).decode()
+
+
+@pytest.mark.parametrize(
+    ("text", "begins", "help"),
+    [
+        ("RuntimeError: Detected that you are using FX to symbolically trace a dynamo-optimized function.", "Detected that", "_orig_mod"),
+        ("E   RuntimeError: torch.compile with aot_autograd does not currently support double backward", "torch.compile with", "second"),
+        (
+            "RuntimeError: this stays on: set torch._functorch.config.donated_buffer=False",
+            "this stays",
+            "set torch._functorch.config.donated",
+        ),
+        (
+            "ValueError                    Traceback (most recent call last)\nCell In[5], line 3\n----> 3 f(x)\n\n"
+            f"File {TORCH}/_dynamo/convert_frame.py:9, in wrapped(f)\n----> 9 raise ValueError()\n\nValueError: odd\n",
+            "odd",
+            "",
+        ),
+    ],
+)
+def test_without_a_stack_of_python_an_error_is_known_by_its_words(text: str, begins: str, help: str, tmp_path: Path) -> None:
+    (finding,) = report_of(f"{text}\n", tmp_path).findings
+    assert finding.sentence.startswith(f"torch.compile or torch.export raised an error: {begins}")
+    assert help in finding.remedy
+
+
+@pytest.mark.parametrize(
+    "words", ["The above exception was the direct cause of the following exception", "During handling of the above exception"]
+)
+def test_an_exception_that_others_follow_keeps_its_words_and_place(words: str, tmp_path: Path) -> None:
+    words += "" if words.startswith("The") else ", another exception occurred"
+    text = (
+        traceback((RUNS,), "RuntimeError: no") + f"\n{words}:\n\n" + traceback((("/srv/run.py", "run", "f()"),), "RuntimeError: it stopped")
+    )
+    (finding,) = report_of(text, tmp_path).findings
+    assert finding.sentence == "compiled code raised an error when it ran: no"
+    assert finding.place == Location("/srv/train.py", 9)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ImportError: cannot import name 'x' from 'torch._dynamo'\n",
+        "I read that RuntimeError: torch.compile failed for somebody.\n",
+        "RuntimeError: mat1 and mat2 shapes cannot be multiplied\n",
+    ],
+)
+def test_words_that_are_no_error_of_the_compiler_are_none(text: str, tmp_path: Path) -> None:
+    with pytest.raises(ShapelogError, match=r"not a torch\.compile trace"):
+        report_of(text, tmp_path)

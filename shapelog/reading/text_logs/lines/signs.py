@@ -25,6 +25,8 @@ _WORDS = (
     "ailed to run FX node",
     "not know how to trace",
     " raised:",
+    "FakeTensor",
+    "ynamo",
     " InductorError: ",
     "nsupported: ",
     "  Explanation: ",
