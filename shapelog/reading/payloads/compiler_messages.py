@@ -289,6 +289,7 @@ def _met_then(other: CompilerMessage, text: str) -> str:
 _WITHOUT_CONFIG = re.compile(r"(\btorch\._dynamo)\.(\w+) ?= ?(?=True\b|False\b)")
 # Where a worker of Inductor's raised; its traceback follows.
 _OF_WORKER = "An exception occurred in a subprocess:"
+_NAME_OF_KERNEL = re.compile(r"Name=\S+$")
 
 
 def in_words(line: str) -> str:
@@ -318,7 +319,7 @@ def _one_break(text: str) -> CompilerMessage:
         found = _FIELD.match(line)
         if found:
             parts.append((found[1], [found[2]]))
-        elif _URL.match(line):
+        elif _URL.match(line) or _NAME_OF_KERNEL.match(line):
             continue
         elif parts and (not line.strip() or line.startswith("    ")):
             parts[-1][1].append(line.strip())

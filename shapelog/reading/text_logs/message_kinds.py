@@ -224,7 +224,7 @@ _FAILURE_GOES_ON = re.compile(
     r"|Potential framework code"
     r"|- (?:Not all values|You marked|The values|The constraints)|\W{0,8}Exception Message\W|\W{0,8}Stack Trace\W{0,8}$|import torch"
     r"|(?:consider using )?data-dependent |The following call raised this error:|To fix the error, insert"
-    r"|Guard fail reason: |last reason: |Suggested fixes:|\(\d{1,18}\)"
+    r"|Name=\S|Guard fail reason: |last reason: |Suggested fixes:|\(\d{1,18}\)"
 )
 # Between the heading of a stack and the exception, IPython has lines that are not indented.
 _OF_IPYTHON = re.compile(

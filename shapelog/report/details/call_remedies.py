@@ -74,9 +74,19 @@ _OF_ERROR = (
         "compile this code without CUDA graphs, or leave the operation out of it that waits for the GPU",
     ),
     (
-        r"in the cudagraph pool not tracked as outputs",
+        r"in the cudagraph pool (?:not tracked|but not accounted)",
         "the compiled code keeps tensors that it does not return, as where it assigns to .data of a parameter: write into it with copy_(), "
         "or compile without CUDA graphs",
+    ),
+    (
+        r"is not defined for option 'gpu-name'|Unsupported gpu architecture '",
+        "update Triton and the CUDA toolkit, whose ptxas or nvcc is older than this GPU, or name a newer ptxas in TRITON_PTXAS_PATH",
+    ),
+    (r"\bunsupported operator: ", "give the operator a fake implementation, with torch.library.register_fake"),
+    (r"Must call `torch\._dynamo\.reset\(\)`", "call torch._dynamo.reset() before the same code is compiled with another backend"),
+    (
+        r"Runtime assertion failed for expression",
+        "pass inputs for which this holds, or change what promised it: torch._check, or the sizes that the code was compiled for",
     ),
     (r"Expected `mod` to be an instance of `torch\.nn\.Module`", "put the function into the forward of an nn.Module and export that"),
     (r"Exporting a ScriptModule is not supported", "export the module itself in place of the one that torch.jit made of it"),

@@ -19,9 +19,10 @@ from shapelog.recompiles.int_usage import Use, spelled, use_in
 from shapelog.report.details.cache_remedies import remedy_of_reason
 from shapelog.report.details.call_remedies import of_call, of_error
 from shapelog.report.details.raising_calls import declares_amiss, raising_call
+from shapelog.report.details.uncompiled_calls import LEFT_TO_PYTHON
 from shapelog.text import enumerated, file_name
 
-_ON_FAKE_TENSORS = "Dynamo (running an operation on fake tensors)"
+_ON_FAKE_TENSORS, _TRACING = "Dynamo (running an operation on fake tensors)", "Dynamo (tracing the code)"
 # What a traceback passes through, latest stage first.
 _STAGES = (
     ("torch/_inductor/codegen", "code generation"),
@@ -33,11 +34,10 @@ _STAGES = (
 _OF_ANY_BACKEND = "BackendCompilerFailed"
 THE_BACKEND = "the backend"
 _TYPES = {
+    **dict.fromkeys(LEFT_TO_PYTHON, _TRACING),
     _OF_ANY_BACKEND: THE_BACKEND,
     "ConstraintViolationError": "",
-    "Unsupported": "Dynamo (tracing the code)",
     "TorchRuntimeError": _ON_FAKE_TENSORS,
-    "UserError": "Dynamo (tracing the code)",
     "UncapturedHigherOrderOpError": "Dynamo (tracing an operator that takes functions)",
     "InternalTorchDynamoError": "Dynamo (internal error)",
     "InductorError": "Inductor",
@@ -144,6 +144,10 @@ _NOT_INSTALLED = (
         "TORCHINDUCTOR_CACHE_DIR",
     ),
     (
+        re.compile(r"PermissionError: \[Errno (?:1|13)\].*(?:torchinductor_|[\\/]\.(?:triton|cache)[\\/])"),
+        "name a directory in TORCHINDUCTOR_CACHE_DIR (or TRITON_CACHE_DIR) in which this user may write",
+    ),
+    (
         re.compile(r"(?:Cannot open include file|fatal error): '?([\w./+-]+)'?(?:: No such file|' file not found)"),
         "install what the header {} belongs to, or run from a prompt where the C++ compiler finds it (on Windows, that of Visual Studio)",
     ),
@@ -154,7 +158,7 @@ _NOT_INSTALLED = (
     ),
     (
         re.compile(
-            r"cannot import name '?\w+'? from '?(triton)\b|No module named '(triton)\.|module 'triton(?:\.[\w.]+)?' has no attribute '"
+            r"cannot import name '?\w+'? from '?(triton)\b|No module named '(triton)[.']|module 'triton(?:\.[\w.]+)?' has no attribute '"
         ),
         'install the version of Triton that belongs to this version of PyTorch, or compile this code with backend="aot_eager"',
     ),
@@ -255,7 +259,7 @@ def _what_to_do(message: CompilerMessage, reason: str, contradicts_mark: bool) -
     for words, missing in _NOT_INSTALLED:
         if found := words.search(message.title):
             return missing.format(*found.groups())
-    if known := of_error(f"{message.title} {message.explanation}"):
+    if known := of_error(f"{message.title} {message.explanation} {reason}"):
         return known
     if _SHAPE_ENV_ALONE.search(message.title):
         return _MORE_OF_TEXT

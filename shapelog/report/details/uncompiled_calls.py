@@ -10,7 +10,7 @@ from shapelog.report.details.raising_calls import raising_call
 
 # Dynamo meets these while it traces, and leaves the code to Python unless graph breaks are errors (``ConvertFrame`` in
 # ``torch._dynamo.convert_frame``). Until torch 2.9 the others in this list were subclasses of the first.
-_LEFT_TO_PYTHON = frozenset(
+LEFT_TO_PYTHON = frozenset(
     (
         "Unsupported",
         "UserError",
@@ -67,7 +67,7 @@ def fate_of(frame: Frame, compile: Compile) -> Fate:
         return Fate.RAISED
     if any(is_the_failure(item, compile) for item in compile.breaks):
         return Fate.EAGER  # with fullgraph the error is raised before a graph break is recorded
-    if compile.metrics.is_unnumbered or not compile.metrics.fail_type or compile.metrics.fail_type in _LEFT_TO_PYTHON:
+    if compile.metrics.is_unnumbered or not compile.metrics.fail_type or compile.metrics.fail_type in LEFT_TO_PYTHON:
         return Fate.UNKNOWN
     return _without_suppression(compile)
 

@@ -1478,3 +1478,31 @@ def test_a_declaration_that_does_not_fit_the_inputs_is_an_error_of_the_export(en
     assert found.sentence == f"torch.export failed: {error}"
     assert found.remedy.startswith("give dynamic_shapes the structure of the inputs")
     assert found.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("error", "help"),
+    [
+        ("PermissionError: [Errno 13] Permission denied: '/tmp/torchinductor_root/ab'", "in which this user may write"),
+        ("CUDACompileError: nvcc fatal : Unsupported gpu architecture 'compute_103a'", "update Triton and the CUDA toolkit"),
+        (
+            "PTXASError: PTXAS error\n`ptxas` stderr:\nptxas fatal : Value 'sm_121a' is not defined for option 'gpu-name'",
+            "update Triton and",
+        ),
+        ("ModuleNotFoundError: No module named 'triton'", "install the version of Triton"),
+        ("InvalidCxxCompiler: No working C++ compiler found in torch._inductor.config.cpp.cxx: (None, 'g++')", "install a C++ compiler"),
+        ("OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB.", "use smaller inputs or batches"),
+    ],
+)
+def test_what_an_error_of_the_machine_asks_for_is_its_help(error: str, help: str, tmp_path: Path) -> None:
+    (found,) = failures(f"torch._inductor.exc.InductorError: {error}\n", tmp_path)
+    assert found.remedy.startswith(help) or help in found.remedy
+
+
+def test_the_error_of_a_worker_is_that_of_the_compile(tmp_path: Path) -> None:
+    text = (
+        "torch._inductor.exc.InductorError: SubprocException: An exception occurred in a subprocess:\n\nName=triton_poi_fused_0\n"
+        f"{STACK}RuntimeError: PassManager::run failed\n"
+    )
+    (found,) = failures(text, tmp_path)
+    assert found.sentence.endswith("An exception occurred in a subprocess: RuntimeError: PassManager::run failed")
