@@ -32,9 +32,11 @@ _ARGUMENT = re.compile(r"L\['\w+'\]")
 _KEY = re.compile(r"^list\((?:dict\.keys\()?(.*?)(?:\.keys\(\))?\)\)?\[\d+\]$", re.S)
 _OPEN = re.compile(r"\(")
 # The paths of the last line are those that the comment of a guard shortens.
+# Code that Inductor generated, in its own directory or, by the hash that names it, in any other one.
+GENERATED = r"[\\/](?:torchinductor_[^\\/]{1,80}[\\/]|(?P<hash>[a-z2-7]{2})[\\/]c(?P=hash)[a-z2-7]{40,60}(?=\.py))"
 _LIBRARY = re.compile(
     r"[\\/](?:site|dist)-packages[\\/]|[\\/]torch[\\/](?!\w*test)|<eval_with_key>|<frozen |/lib/python3\.\d+/|<string>"
-    r"|[\\/]torchinductor_[^\\/]{1,80}[\\/]"
+    rf"|{GENERATED}"
     r"|\\(?:Python3\d+|x64)\\[Ll]ib\\"
     r"|^(?:nn|optim|_library|_logging|_dynamo|_functorch|_higher_order_ops|_subclasses|_prims_common|_refs|_inductor)/"
     r"|^(?:torch|transformers|diffusers|peft)/"
@@ -42,7 +44,7 @@ _LIBRARY = re.compile(
 # Files of PyTorch that only compiled or exported code meets, and the code that Inductor generates.
 _COMPILER = re.compile(
     r"[\\/]torch[\\/](?:_dynamo|_inductor|_export|export|_functorch[\\/](?:_aot_autograd[\\/]|aot_autograd|partitioners))\b"
-    r"|[\\/]torchinductor_[^\\/]{1,80}[\\/]"
+    rf"|{GENERATED}"
 )
 _DYNAMO = re.compile(r"[\\/]torch[\\/]_dynamo[\\/]")
 _TEST_RUNNER = re.compile(r"[\\/](?:_pytest|pluggy|unittest)[\\/][^\\/]+$")
@@ -63,6 +65,11 @@ def is_torch(file: str) -> bool:
 def is_compiler(file: str) -> bool:
     """Whether a file belongs to the compiler or to ``torch.export``, or is code that Inductor generated."""
     return bool(_COMPILER.search(file))
+
+
+def is_guard_of_export(file: str, name: str) -> bool:
+    """Whether a frame is of the code that ``torch.export`` makes to check the inputs of a program (torch 2.9 and later)."""
+    return (file, name) == ("<string>", "_")
 
 
 def is_dynamo(file: str) -> bool:

@@ -18,6 +18,7 @@ from shapelog.reading.text_logs.lines.signs import USER_STACK
 from shapelog.reading.text_logs.message_kinds import BEHIND_ANOTHER, BELOW_STACK, CHAINS, UNDECIDED
 from shapelog.reading.text_logs.messages import UNKNOWN_CODE, LoggedCode, recompiled_code
 from shapelog.reading.text_logs.stacks import frames_in, innermost_code, raised_in_compiler
+from shapelog.text import cut
 
 # Exceptions of the compiler; one that the program itself raised is no failure of it, nor is one that ``torch.onnx`` warns of.
 _RAISED = re.compile(
@@ -122,7 +123,7 @@ _ABOUT_COMPILER = re.compile(ABOUT_COMPILER, re.M)
 _IPYTHON = re.compile(r" {2,200}Traceback \(most recent call last\)")
 _AFTER_MARK = re.compile(r"['\"\u2019\u201d](?=[\s,.;:?!}\]\uff0c\u3002\uff08\uff09]|$)")
 _LONGEST_KEY, _LONGEST_PRINTED = 200, 10_000
-_FEW_WORDS = 20
+_FEW_WORDS, _LONGEST_LINE = 20, 600
 
 
 class FailureText(NamedTuple):
@@ -431,13 +432,19 @@ def _of_any_class(text: str) -> FailureText | None:
     for end in reversed(ends):
         part = text[:end].rstrip()
         if inside := raised_in_compiler(part):
-            message = _whole_message(part, inside.type) or inside.message
+            message = _without_long_line(_whole_message(part, inside.type) or inside.message)
             return FailureText(inside.type, message, UNKNOWN_CODE, part, innermost_code(part[_last_heading(part) :].split("\n")))
     about = next(reversed(list(_ABOUT_COMPILER.finditer(text))), None)
     if about is None:
         return None
     message = text[about.start("about") : _end_of_words(text, about.end())].strip()
     return FailureText(about["kind"], message, UNKNOWN_CODE, text, innermost_code(text.split("\n")))
+
+
+def _without_long_line(message: str) -> str:
+    """A message whose first line is no long list, such as that of all settings."""
+    first, end, rest = message.partition("\n")
+    return f"{cut(first, _LONGEST_LINE)}{end}{rest}"
 
 
 def _last_heading(text: str) -> int:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 
 from shapelog.reading.payloads.compiler_messages import exception_chain
+from shapelog.reading.payloads.source_names import GENERATED
 
 _PARTS = (
     r"(?:_dynamo|_inductor|_functorch[./\\](?:_aot_autograd|partitioners)|_library|_export|export|_higher_order_ops|_subclasses"
@@ -14,10 +15,10 @@ _OF_COMPILER = re.compile(rf"torch[./\\]{_PARTS}\b")
 _PLACE = r"\.py:\d{1,9}: "
 PRINTED = (
     rf"[/\\]torch[/\\]{_PARTS}[\w/\\]{{0,100}}{_PLACE}\w{{0,40}}Warning: "
-    rf"|{_PLACE}\w{{0,40}}Warning: [^\n]{{0,300}}?\btorch\.(?:compile|export|_dynamo|_inductor)\b"
+    rf"|{_PLACE}\w{{0,40}}Warning: [^\n]{{0,300}}?\b(?:torch\.(?:compile|export|_dynamo|_inductor)|during export)\b"
 )
 # A kernel that Inductor made for a GPU, once for each thread that met it.
-ASSERTED = rf"[/\\]torchinductor_[^/\\\s]{{1,80}}[/\\][\w/\\]{{1,100}}{_PLACE}\w{{1,200}}: block: \["
+ASSERTED = rf"{GENERATED}[\w/\\]{{0,100}}{_PLACE}\w{{1,200}}: block: \["
 _BEHIND_PLACE = re.compile(
     rf"^.{{0,600}}?{_PLACE}(?:\w{{0,40}}Warning: ?|\w{{1,200}}: block: \[[^\]]{{0,80}}\], thread: \[[^\]]{{0,80}}\] )?"
 )

@@ -120,7 +120,10 @@ class OpenMessage:
         if self.is_in_output:
             return True
         self.wrapped += 1
+        goes_on = not text.strip() and self.lines[-1].rstrip().endswith("graph break/error:")
         is_other = self.awaits_error and not is_error(text)
         self.awaits_error = False
-        self.is_in_words = self.is_in_words and not is_other and not ends_words(text) and self.wrapped <= _MOST_WRAPPED[self.kind]
+        self.is_in_words = (
+            self.is_in_words and not is_other and (not ends_words(text) or goes_on) and self.wrapped <= _MOST_WRAPPED[self.kind]
+        )
         return failure_goes_on(text) or (self.is_in_words and begins in (MessageKind.OTHER, MessageKind.FAILURE))

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 from shapelog.reading.payloads.compiler_messages import RaisedException, exception_chain, stack_lines
-from shapelog.reading.payloads.source_names import is_compiler, is_library
+from shapelog.reading.payloads.source_names import is_compiler, is_guard_of_export, is_library
 from shapelog.reading.records import StackFrame
 from shapelog.reading.text_logs.messages import UNKNOWN_CODE, LoggedCode
 
@@ -46,6 +46,8 @@ def _is_in_compiler(stack: Iterable[StackFrame]) -> bool:
     """Whether the innermost frames of a stack are of the compiler, or of what it calls of torch's."""
     inside = list(stack)
     own = next((frame for frame in reversed(inside) if is_compiler(frame.file) or not is_library(frame.file)), None)
+    if own is not None and is_compiler(own.file) and any(is_guard_of_export(frame.file, frame.name) for frame in inside[-2:]):
+        return True
     if own is None or not is_compiler(own.file) or _CALLS.search(own.file):
         last = inside[-1] if inside else None
         return last is not None and (

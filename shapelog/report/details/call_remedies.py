@@ -68,6 +68,7 @@ _OF_ERROR = (
         "look for an index out of range: run this with CUDA_LAUNCH_BLOCKING=1, which shows where it fails, and with "
         'backend="aot_eager", which shows whether the code itself does',
     ),
+    (r"\bindex out of bounds: ", "look for an index that is out of range: run the code uncompiled, which shows the line"),
     (r"CUDA out of memory", "use smaller inputs or batches; this is no error of the compiler"),
     (
         r"operation not permitted when stream is capturing",
@@ -85,7 +86,7 @@ _OF_ERROR = (
     (r"\bunsupported operator: ", "give the operator a fake implementation, with torch.library.register_fake"),
     (r"Must call `torch\._dynamo\.reset\(\)`", "call torch._dynamo.reset() before the same code is compiled with another backend"),
     (
-        r"Runtime assertion failed for expression",
+        r"Runtime assertion failed for expression|^u\d{1,9} (?:[<>=]=|[<>]) \d",
         "pass inputs for which this holds, or change what promised it: torch._check, or the sizes that the code was compiled for",
     ),
     (r"Expected `mod` to be an instance of `torch\.nn\.Module`", "put the function into the forward of an nn.Module and export that"),

@@ -7,6 +7,7 @@ import re
 from enum import Enum
 
 from shapelog.model.compile import Compile
+from shapelog.reading.payloads.source_names import GENERATED, is_guard_of_export
 from shapelog.reading.records import StackFrame
 
 
@@ -29,7 +30,7 @@ _FILE = r"[\\/]torch[\\/]"
 _RUNS = re.compile(
     rf"{_FILE}(?:_functorch[\\/]_aot_autograd[\\/]runtime_wrappers|_inductor[\\/](?:output_code|cudagraph_trees|package[\\/]package|runtime[\\/]triton_heuristics))\.py$"
 )
-_GENERATED = re.compile(r"[\\/]torchinductor_[^\\/]{1,80}[\\/]")
+_GENERATED = re.compile(GENERATED)
 _CHECKS_INPUTS = re.compile(rf"{_FILE}(?:_export[\\/]utils|export[\\/]_unlift)\.py$")
 _EXPORTS = re.compile(rf"{_FILE}_?export[\\/]\w{{1,40}}\.py$")
 _ENTRY = re.compile(rf"{_FILE}__init__\.py$")
@@ -59,7 +60,7 @@ def _of_frame(frame: StackFrame, outer: RaisingCall | None) -> RaisingCall | Non
     """What a frame shows, else what those outside of it do. Compiled code may compile more: its backward graph, a kernel."""
     if _RUNS.search(frame.file) or (_GENERATED.search(frame.file) and frame.name == "call"):
         return RaisingCall.COMPILED_CODE if "compile" not in frame.name else None
-    if _CHECKS_INPUTS.search(frame.file) and outer is not RaisingCall.EXPORT:
+    if (_CHECKS_INPUTS.search(frame.file) or is_guard_of_export(frame.file, frame.name)) and outer is not RaisingCall.EXPORT:
         return RaisingCall.EXPORTED_PROGRAM
     if _EXPORTS.search(frame.file):
         return RaisingCall.EXPORT if outer is not RaisingCall.EXPORTED_PROGRAM else outer

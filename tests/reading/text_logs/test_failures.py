@@ -1506,3 +1506,15 @@ def test_the_error_of_a_worker_is_that_of_the_compile(tmp_path: Path) -> None:
     )
     (found,) = failures(text, tmp_path)
     assert found.sentence.endswith("An exception occurred in a subprocess: RuntimeError: PassManager::run failed")
+
+
+def test_what_an_operator_that_takes_functions_met_goes_on_below_an_empty_line(tmp_path: Path) -> None:
+    text = (
+        f"{STACK}torch._dynamo.exc.UncapturedHigherOrderOpError: This operator doesn't work. Got graph break/error:\n\n"
+        "Encountered aliasing during higher order op tracing\n  Higher Order Operator: torch.cond\n"
+        "  Explanation: Higher order ops do not support aliasing.\n  Hint: Please open an issue.\n\nfrom user code:\n"
+        '   File "/srv/a.py", line 6, in f\n    torch.cond(p, a, b)\n'
+    )
+    (found,) = failures(text, tmp_path)
+    assert found.sentence.startswith("f failed to compile in Dynamo (tracing an operator that takes functions): ")
+    assert "Encountered aliasing" in found.sentence

@@ -23,6 +23,7 @@ EXPORTS = (f"{TORCH}/export/__init__.py", "export", "raise e")
 CHECKS = (f"{TORCH}/_export/utils.py", "_check_input_constraints_for_graph", "raise RuntimeError(")
 ENTRY = (f"{TORCH}/__init__.py", "compile", "return torch._dynamo.optimize(")
 MODES = (f"{TORCH}/_inductor/__init__.py", "list_mode_options", "raise RuntimeError(")
+ASSERTS = (f"{TORCH}/__init__.py", "_assert", "raise AssertionError(message)")
 LINEAR = (f"{TORCH}/nn/modules/linear.py", "forward", "return F.linear(input, self.weight, self.bias)")
 Stack = tuple[tuple[str, str, str], ...]
 
@@ -58,6 +59,18 @@ def report_of(text: str, folder: Path) -> Report:
             "RuntimeError: the backward graph needs this: set torch._functorch.config.donated_buffer=False to disable it.",
             "compiled code raised an error when it ran: ",
             "set torch._functorch.config.donated_buffer=False",
+        ),
+        (
+            (RUNS, (f"/srv/caches/hm/chm{'a' * 49}.py", "call", "cpp_fused(arg0_1)")),
+            "RuntimeError: kernel, /srv/caches/fp/c.main.cpp:23, index out of bounds: 0 <= tmp7 < 4L",
+            "compiled code raised an error when it ran: kernel",
+            "an index that is out of range",
+        ),
+        (
+            (MODULE, (f"{TORCH}/_dynamo/external_utils.py", "inner", "return func(*args, **kwargs)"), ("<string>", "_", ""), ASSERTS),
+            "AssertionError: Guard failed: x.size()[0] <= 6",
+            "an exported program refused its inputs: Guard failed: x.size()[0] <= 6",
+            "pass inputs like those of the export",
         ),
         ((RUNS, COMPILES), "RuntimeError: no schedule", "a function not named in the log failed to compile in Inductor: ", "this is an"),
         ((WRAPPER, CONVERTS), "AssertionError: Mixing fake modes NYI", "a function not named in the log failed to compile in Dynamo", ""),
@@ -148,3 +161,9 @@ def test_an_exception_that_others_follow_keeps_its_words_and_place(words: str, t
 def test_words_that_are_no_error_of_the_compiler_are_none(text: str, tmp_path: Path) -> None:
     with pytest.raises(ShapelogError, match=r"not a torch\.compile trace"):
         report_of(text, tmp_path)
+
+
+def test_a_list_of_all_settings_is_cut(tmp_path: Path) -> None:
+    error = f"RuntimeError: Unexpected optimization option a, known options are {['triton.cudagraphs'] * 200}"
+    (finding,) = report_of(traceback((ENTRY,), error), tmp_path).findings
+    assert len(finding.sentence) < 700
