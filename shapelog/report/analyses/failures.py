@@ -22,6 +22,7 @@ _UNFINISHED = "let the process finish; if it hangs or is killed here, look at it
 _MORE_OF_TEXT = "add the log lines up to the exception"
 # Where PyTorch only suggests to declare that size.
 _DECLARED_BUT_FIXED = re.compile(r" declared as dynamic, but the code fixes ")
+_WITH_FUNCTION = (RaisingCall.COMPILED_CODE, RaisingCall.EXPORT)
 # Where a text has an exception alone.
 _LACKS_STACK = 'the line is not in this text: add the traceback, with what is below "from user code:"'
 
@@ -101,7 +102,7 @@ def _failure(frame: Frame, compile: Compile, earlier: EarlierSymbols, has_code: 
     where, error = _where_and_what("" if contradicts_mark or raising else stage(compile), message.title)
     how = "was not recompiled" if metrics.fail_type == "RecompileError" else " in ".join(filter(None, ("failed to compile", where)))
     subject = frame.title_of([compile]) if frame.name else ""
-    what_failed = raising.named(subject) if raising and (raising is RaisingCall.COMPILED_CODE or not frame.name) else ""
+    what_failed = raising.named(subject) if raising and (raising in _WITH_FUNCTION or not frame.name) else ""
     remedy = own_remedy(
         compile, message, contradicts_mark=contradicts_mark, is_text=is_text, line=line, earlier=earlier if has_code else None
     )

@@ -22,6 +22,8 @@ class RaisingCall(Enum):
 
     def named(self, function: str) -> str:
         """The words with the function; "" where that is not known."""
+        if self is RaisingCall.EXPORT and function:
+            return f"{self.value} in {function}"
         return self.value.format(function) if function or "{}" not in self.value else "compiled code raised an error when it ran"
 
 

@@ -72,7 +72,7 @@ def test_what_each_thread_of_a_kernel_asserts_is_one_message(tmp_path: Path) -> 
 
 
 def test_a_warning_about_the_export_may_have_another_place(tmp_path: Path) -> None:
-    text = "/lib/python3.11/contextlib.py:144: UserWarning: The tensor attribute self.c was assigned during export (see https://pytorch.org).\n  next(self.gen)\n"
+    text = "/lib/contextlib.py:144: UserWarning: The tensor attribute self.c was assigned during export (see https://pytorch.org).\n  f()\n"
     ((message, _, help),) = rows_of(text, tmp_path)
     assert (message, help) == (
         "The tensor attribute self.c was assigned during export (see https://pytorch.org).",

@@ -167,3 +167,12 @@ def test_a_list_of_all_settings_is_cut(tmp_path: Path) -> None:
     error = f"RuntimeError: Unexpected optimization option a, known options are {['triton.cudagraphs'] * 200}"
     (finding,) = report_of(traceback((ENTRY,), error), tmp_path).findings
     assert len(finding.sentence) < 700
+
+
+def test_an_export_that_failed_names_the_function_of_the_user(tmp_path: Path) -> None:
+    error = (
+        "torch._dynamo.exc.UserError: Data-dependent branching\n\nfrom user code:\n"
+        + '   File "/srv/m.py", line 3, in forward\n    if x > 0:'
+    )
+    (finding,) = report_of(traceback((EXPORTS,), error), tmp_path).findings
+    assert finding.sentence == "torch.export failed in forward: Data-dependent branching"
