@@ -109,6 +109,8 @@ _SETTING = re.compile(
     r"|\b(?!TORCH_LOGS|TORCHDYNAMO_VERBOSE)[A-Z][A-Z\d]{0,30}_[A-Z\d_]{1,60}=:?\w(?:[\w:/-]|\.(?=\w)){0,80}"
 )
 _SET = "set {}, which the error names"
+# In front of a setting in a sentence, where that is what stands in the way.
+_IN_THE_WAY = re.compile(r"\b(?:[Cc]annot|[Nn]ot (?:be )?(?:supported|allowed|compatible)|not support|incompatible|conflicts?)\b")
 _TOO_LARGE = re.compile(r"\bout of resource\b")
 _SMALLER_KERNEL = (
     "a kernel needs more registers or shared memory than this GPU has: update PyTorch and Triton, compile this code with "
@@ -289,8 +291,8 @@ def _about_exceptions(compile: Compile) -> str:
 def _by_stage(compile: Compile, message: CompilerMessage, line: StackFrame | None) -> str:
     """Where nothing more is known: what avoids an error of this part of the compiler, "" for what the rule recommends."""
     if raising_call(compile):
-        named = _SETTING.search(message.title)
-        return _SET.format(named[0]) if named else of_call(compile)
+        named = _named_setting(message.title)
+        return _SET.format(named) if named else of_call(compile)
     found = stage(compile)
     if _LEFT_OUT_ON_PURPOSE.match(message.title):
         return _ALLOW_BREAK
@@ -308,11 +310,20 @@ def _by_stage(compile: Compile, message: CompilerMessage, line: StackFrame | Non
         return _LEAVE_TO_PYTHON
     if found not in _OF_BACKEND:
         return ""
-    if named := _SETTING.search(message.title):
-        return _SET.format(named[0])
+    if named := _named_setting(message.title):
+        return _SET.format(named)
     if found == THE_BACKEND and (raising := _NAMED.search(message.title)):
         return _OF_NAMED_BACKEND.format(raising[1])
     return _OTHER_BACKEND.format("eager" if is_in_aot else "aot_eager")
+
+
+def _named_setting(title: str) -> str:
+    """The setting that an error asks for, "" where it names none, or one that it cannot go with."""
+    for found in _SETTING.finditer(title):
+        sentence = re.split(r"[.;,] ", title[: found.start()])[-1]
+        if not _IN_THE_WAY.search(sentence):
+            return found[0]
+    return ""
 
 
 def _keep_constant(compile: Compile, earlier: EarlierSymbols, line: StackFrame | None) -> str:

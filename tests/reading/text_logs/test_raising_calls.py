@@ -176,3 +176,9 @@ def test_an_export_that_failed_names_the_function_of_the_user(tmp_path: Path) ->
     )
     (finding,) = report_of(traceback((EXPORTS,), error), tmp_path).findings
     assert finding.sentence == "torch.export failed in forward: Data-dependent branching"
+
+
+def test_a_setting_that_stands_in_the_way_is_not_to_be_set(tmp_path: Path) -> None:
+    error = "RuntimeError: Cannot precompile with torch._inductor.config.force_disable_caches=True; caching is required."
+    (finding,) = report_of(traceback((ENTRY,), error), tmp_path).findings
+    assert "force_disable_caches" not in finding.remedy
