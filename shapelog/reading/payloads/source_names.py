@@ -46,6 +46,7 @@ _COMPILER = re.compile(
     r"[\\/]torch[\\/](?:_dynamo|_inductor|_export|export|_functorch[\\/](?:_aot_autograd[\\/]|aot_autograd|partitioners))\b"
     rf"|{GENERATED}"
 )
+_ENTRY = re.compile(r"[\\/]torch[\\/]__init__\.py$")
 _DYNAMO = re.compile(r"[\\/]torch[\\/]_dynamo[\\/]")
 _TEST_RUNNER = re.compile(r"[\\/](?:_pytest|pluggy|unittest)[\\/][^\\/]+$")
 # Each process writes the cells of a notebook to a directory of its own.
@@ -70,6 +71,11 @@ def is_compiler(file: str) -> bool:
 def is_guard_of_export(file: str, name: str) -> bool:
     """Whether a frame is of the code that ``torch.export`` makes to check the inputs of a program (torch 2.9 and later)."""
     return (file, name) == ("<string>", "_")
+
+
+def is_entry(file: str, name: str) -> bool:
+    """Whether a frame is ``torch.compile`` itself, or what it makes of its arguments."""
+    return name in ("compile", "apply_mode", "apply_options") and bool(_ENTRY.search(file))
 
 
 def is_dynamo(file: str) -> bool:

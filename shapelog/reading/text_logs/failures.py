@@ -428,12 +428,14 @@ def _nameless_failure(text: str, is_logged: bool) -> FailureText | None:
 
 def _of_any_class(text: str) -> FailureText | None:
     """An exception that the compiler or compiled code raised, by its stack, or that is about the compiler by its words."""
-    ends = [*(found.start() for found in _CHAIN.finditer(text)), len(text)]
-    for end in reversed(ends):
-        part = text[:end].rstrip()
+    chain = list(_CHAIN.finditer(text))
+    begins, ends = [0, *(found.end() for found in chain)], [*(found.start() for found in chain), len(text)]
+    for begin, end in reversed(list(zip(begins, ends, strict=True))):
+        part = text[begin:end].rstrip()
         if inside := raised_in_compiler(part):
             message = _without_long_line(_whole_message(part, inside.type) or inside.message)
-            return FailureText(inside.type, message, UNKNOWN_CODE, part, innermost_code(part[_last_heading(part) :].split("\n")))
+            caller = innermost_code(part[_last_heading(part) :].split("\n"))
+            return FailureText(inside.type, message, UNKNOWN_CODE, text[:end].rstrip(), caller)
     about = next(reversed(list(_ABOUT_COMPILER.finditer(text))), None)
     if about is None:
         return None
@@ -459,7 +461,7 @@ def _end_of_words(text: str, begin: int) -> int:
 
 def _whole_message(text: str, kind: str) -> str:
     """The message of the last exception of a class, on as many lines as it has."""
-    found = list(re.finditer(rf"^(?:\w{{1,80}}\.){{0,8}}{kind}:(?: |$)", text, re.M))
+    found = list(re.finditer(rf"^(?:\w{{1,80}}\.){{0,8}}{re.escape(kind)}:(?: |$)", text, re.M))
     return text[found[-1].end() :].strip() if found else ""
 
 

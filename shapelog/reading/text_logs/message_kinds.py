@@ -246,6 +246,7 @@ _COMPILED_GUARD = re.compile(
 _FIRST_WORDS = {MessageKind.RECOMPILES: "ompil", MessageKind.LIMIT: "dynamo hit"}
 _EXPLAINED = (MessageKind.BREAK, MessageKind.EXPLANATION)
 _WITH_REASONS = (MessageKind.RECOMPILES, MessageKind.LIMIT, MessageKind.PROFILE)
+_BELOW_FAILURE = re.compile(rf"{BELOW_STACK}|You can suppress this exception")
 # The levels of messages that are logged without being asked for.
 _WARNINGS = frozenset("WEC")
 # How much of a line is looked at.
@@ -396,7 +397,7 @@ def is_in_stack(text: str) -> bool:
 
 def ends_failure(text: str) -> bool:
     """Whether a line is one that PyTorch writes at the end of an exception: how to see more of it, or nothing."""
-    return re.match(rf"{BELOW_STACK}|You can suppress this exception", text) is not None
+    return _BELOW_FAILURE.match(text) is not None
 
 
 def heads_traceback(text: str) -> bool:

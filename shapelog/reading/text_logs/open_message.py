@@ -98,16 +98,19 @@ class OpenMessage:
         end of a graph break; False does not mean that it is of none.
         """
         self.is_in_words = self.is_in_words and bool(text.strip())
-        above = next((line for line in reversed(self.lines) if line.strip()), "")
-        is_own = is_in_stack(self.lines[-1]) or (self.has_raised and CHAINS.match(above) is not None)
-        self.is_in_stack = self.is_in_stack or (heads_traceback(text) and is_own)
+        if heads_traceback(text) and (is_in_stack(self.lines[-1]) or (self.has_raised and CHAINS.match(self._words_above()))):
+            self.is_in_stack = True
         if self.is_in_stack:
             self.is_in_stack = text.startswith('File "') or not ends_stack(text) or heads_traceback(text)
             self.has_raised = self.is_in_words = not self.is_in_stack
             return True
         if self.has_raised and (heads_user_stack(text) or ends_failure(text) or CHAINS.match(text)):
             return True
-        return begins is MessageKind.OTHER and bool(text.strip()) and (self.is_in_words or has_title_below(above))
+        return begins is MessageKind.OTHER and bool(text.strip()) and (self.is_in_words or has_title_below(self._words_above()))
+
+    def _words_above(self) -> str:
+        """The last line that is not empty."""
+        return next((line for line in reversed(self.lines) if line.strip()), "")
 
     def _takes_of_failure(self, text: str, begins: MessageKind) -> bool:
         """Whether a line goes on with a traceback: anything up to the exception, and then what belongs to that."""

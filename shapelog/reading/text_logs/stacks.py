@@ -1,10 +1,10 @@
 """The frames of tracebacks, as Python and as IPython write them."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from shapelog.reading.payloads.compiler_messages import RaisedException, exception_chain, stack_lines
-from shapelog.reading.payloads.source_names import is_compiler, is_guard_of_export, is_library
+from shapelog.reading.payloads.source_names import is_compiler, is_entry, is_guard_of_export, is_library
 from shapelog.reading.records import StackFrame
 from shapelog.reading.text_logs.messages import UNKNOWN_CODE, LoggedCode
 
@@ -19,9 +19,6 @@ _ARROW = re.compile(r"^-{1,20}> ?(?P<line>\d{1,9}) ?(?P<code>.*)$")
 
 # Where Dynamo calls code of any kind, compiled or not.
 _CALLS = re.compile(r"[\\/]torch[\\/]_dynamo[\\/](?:eval_frame|external_utils|decorators)\.py$")
-# torch.compile itself, and what it makes of its arguments.
-_ENTRY = re.compile(r"[\\/]torch[\\/]__init__\.py$")
-_ENTRY_NAMES = frozenset(("compile", "apply_mode", "apply_options"))
 _OF_NOTEBOOK = re.compile(r"^\w{1,80} {2,200}Traceback \(most recent call last\)", re.M)
 _EXCEPTION = re.compile(r"^(?:\w{1,80}\.){0,8}(\w{1,80}(?:Error|Exception)): ?([^\n]*)", re.M)
 # Of whoever stopped the program.
@@ -42,19 +39,17 @@ def _raised_in_notebook(text: str) -> RaisedException | None:
     return RaisedException(named[-1][1], named[-1][2].strip(), tuple(frames_in(text[: named[-1].start()].split("\n")))) if named else None
 
 
-def _is_in_compiler(stack: Iterable[StackFrame]) -> bool:
+def _is_in_compiler(stack: Sequence[StackFrame]) -> bool:
     """Whether the innermost frames of a stack are of the compiler, or of what it calls of torch's."""
-    inside = list(stack)
-    own = next((frame for frame in reversed(inside) if is_compiler(frame.file) or not is_library(frame.file)), None)
-    if own is not None and is_compiler(own.file) and any(is_guard_of_export(frame.file, frame.name) for frame in inside[-2:]):
+    own = next((frame for frame in reversed(stack) if is_compiler(frame.file) or not is_library(frame.file)), None)
+    checks_inputs = any(is_guard_of_export(frame.file, frame.name) for frame in stack[-2:])
+    if own and is_compiler(own.file) and (checks_inputs or not _CALLS.search(own.file)):
         return True
-    if own is None or not is_compiler(own.file) or _CALLS.search(own.file):
-        last = inside[-1] if inside else None
-        return last is not None and (
-            (_CALLS.search(last.file) is not None and last.code.startswith("raise "))
-            or (_ENTRY.search(last.file) is not None and last.name in _ENTRY_NAMES)
-        )
-    return True
+    if not stack:
+        return False
+    last = stack[-1]
+    refuses_call = _CALLS.search(last.file) is not None and last.code.startswith("raise ")
+    return refuses_call or is_entry(last.file, last.name)
 
 
 def innermost_code(lines: Iterable[str], is_other: Callable[[str], bool] = is_library) -> LoggedCode:

@@ -7,7 +7,7 @@ import re
 from enum import Enum
 
 from shapelog.model.compile import Compile
-from shapelog.reading.payloads.source_names import GENERATED, is_guard_of_export
+from shapelog.reading.payloads.source_names import GENERATED, is_entry, is_guard_of_export
 from shapelog.reading.records import StackFrame
 
 
@@ -35,8 +35,6 @@ _RUNS = re.compile(
 _GENERATED = re.compile(GENERATED)
 _CHECKS_INPUTS = re.compile(rf"{_FILE}(?:_export[\\/]utils|export[\\/]_unlift)\.py$")
 _EXPORTS = re.compile(rf"{_FILE}_?export[\\/]\w{{1,40}}\.py$")
-_ENTRY = re.compile(rf"{_FILE}__init__\.py$")
-_ENTRY_NAMES = frozenset(("compile", "apply_mode", "apply_options"))
 # Around each call of compiled code, which is refused here under other tracers; what was raised inside is raised again.
 _CALLS = re.compile(rf"{_FILE}_dynamo[\\/]eval_frame\.py$")
 _WRAPPERS = frozenset(("compile_wrapper", "_fn"))
@@ -66,7 +64,7 @@ def _of_frame(frame: StackFrame, outer: RaisingCall | None) -> RaisingCall | Non
         return RaisingCall.EXPORTED_PROGRAM
     if _EXPORTS.search(frame.file):
         return RaisingCall.EXPORT if outer is not RaisingCall.EXPORTED_PROGRAM else outer
-    if _ENTRY.search(frame.file) and frame.name in _ENTRY_NAMES:
+    if is_entry(frame.file, frame.name):
         return RaisingCall.COMPILE
     if _CALLS.search(frame.file) and _REFUSES.match(frame.code):
         return RaisingCall.COMPILED_CODE if frame.name in _WRAPPERS else RaisingCall.COMPILE

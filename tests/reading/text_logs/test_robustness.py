@@ -186,6 +186,24 @@ def test_twice_as_much_takes_twice_the_calls(name: str) -> None:
     assert large < 2.3 * small + 500
 
 
+# What there is a lot of below a line.
+BELOW = {
+    "empty lines below a graph break": (b"Graph break in user code at /a/f.py:12\nGraph Break Reason: Unsupported:\n", b" \n"),
+    "a chain of exceptions": (
+        b"import torch\n",
+        b'Traceback (most recent call last):\n  File "/a/f.py", line 3, in f\n    g()\nValueError: about torch\n\n'
+        b"During handling of the above exception, another exception occurred:\n\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BELOW)
+def test_twice_as_much_below_a_line_takes_twice_the_calls(name: str) -> None:
+    first, more = BELOW[name]
+    small, large = (calls(first + more * (size // len(more))) for size in (10_000, 20_000))
+    assert large < 2.3 * small
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_megabyte_takes_no_second_to_split(name: str) -> None:
