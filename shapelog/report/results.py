@@ -78,11 +78,15 @@ _HEADING_WORDS = (
 
 
 class Column(NamedTuple):
-    """A table's column; numbers are aligned to the right, and one column may take what width is left."""
+    """A table's column; numbers are aligned to the right, and one column may take what width is left.
+
+    What ``is_sentence`` is never shortened: in a narrow terminal it moves below its row.
+    """
 
     name: str
     is_number: bool = False
     is_wide: bool = False
+    is_sentence: bool = False
 
     @property
     def heading(self) -> str:

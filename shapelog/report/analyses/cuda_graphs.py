@@ -79,7 +79,7 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
 def _others(hints: Counter[str]) -> Table:
     """Messages that no rule is about, with what PyTorch means by those that are known."""
     rows = [(cut(text, _LONGEST_HINT), times, remedy_of_warning(text)) for text, times in hints.most_common()]
-    columns = Column("message", is_wide=True), Column("times", True), Column("what to do", is_wide=True)
+    columns = Column("message", is_wide=True), Column("times", True), Column("what to do", is_wide=True, is_sentence=True)
     shown = 3 if any(remedy for *_, remedy in rows) else 2
     return Table("performance_hints", "Other messages of the compiler", columns[:shown], tuple(row[:shown] for row in rows))
 

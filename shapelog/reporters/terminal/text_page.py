@@ -161,7 +161,8 @@ class TextPage:
         whole = [max([cell_len(head), *(cell_len(row[i].plain) for row in cells)]) for i, head in enumerate(heads)]
         widths = self._fitted(whole, columns, indent)
         beside = list(range(len(columns)))
-        while narrow := [i for i, width in zip(beside, widths, strict=True) if columns[i].is_wide and width < min(whole[i], READABLE)]:
+        readable = [width if column.is_sentence else min(width, READABLE) for width, column in zip(whole, columns, strict=True)]
+        while narrow := [i for i, width in zip(beside, widths, strict=True) if columns[i].is_wide and width < readable[i]]:
             beside.remove(narrow[0])  # too narrow to be read: this column gets lines of its own
             widths = self._fitted([whole[i] for i in beside], [columns[i] for i in beside], indent)
         if len(beside) < len(columns):  # so do all that would be shortened

@@ -62,6 +62,13 @@ def test_the_other_columns_fit_where_one_has_lines_of_its_own() -> None:
     assert "".join(drawn(page)[2:]).split() == ["last:", "6/0", "f" * 30]
 
 
+@pytest.mark.parametrize("width", [40, 80, 100, 140])
+def test_a_sentence_in_a_table_is_never_shortened(width: int) -> None:
+    page, sentence = TextPage(Options(width=width)), "words of advice that are wider than the message and are to remain whole"
+    page.table([Column("message", is_wide=True), Column("what to do", is_wide=True, is_sentence=True)], [("m" * 30, sentence)])
+    assert sentence in " ".join(" ".join(drawn(page)).split())
+
+
 def test_markup_and_emoji_codes_in_text_are_only_text() -> None:
     page = TextPage(Options(width=80, color=True))
     page.line("[red]x[/red] :smile:")
