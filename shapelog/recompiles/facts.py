@@ -32,6 +32,7 @@ from shapelog.reading.payloads.properties import (
     size,
     stride,
 )
+from shapelog.reading.payloads.recompile_reasons import Reason
 from shapelog.reading.payloads.source_names import Source, with_locals, without_locals
 from shapelog.reading.records import Input, Specialization, Symbol
 from shapelog.recompiles.constant_arguments import Pinned, pinned_numbers
@@ -49,6 +50,8 @@ _OF_FUNCTIONS = re.compile(r"[/\\]torch[/\\]_higher_order_ops[/\\]")
 _WRAPPED_CODE = "._torchdynamo_inline.__code__"
 # Compiles in which the same line pinned the same size that are compared.
 _MOST_PINNED = 40
+# Refused calls of a frame of which more is worked out than their reasons state.
+_MOST_REFUSED = 40
 COMPILED_FUNCTION = "what torch.compile returned"
 
 
@@ -301,15 +304,21 @@ class FactTable:
         self._note_pins(frame)
 
     def _complete_refused(self, frame: Frame) -> None:
-        """Add the sizes of refused calls that equal one of those in their reasons, as they do in the compiles of the frame."""
-        refused = [compile for compile in frame.compiles if compile.is_refused and not compile.inputs]
+        """Add to refused calls what the entries require whose sizes alone did not fit, and sizes that equal one of those in their reasons,
+        as they do in the compiles of the frame. Of many such calls, the first count.
+        """
+        refused = [compile for compile in frame.compiles if compile.is_refused and not compile.inputs][:_MOST_REFUSED]
         equal = _equal_sizes(frame) if refused else {}
-        for compile in refused if equal else ():
+        entries = {compile.label.partition("#")[0]: compile for compile in frame.entries if compile.guards_span} if refused else {}
+        for compile in refused:
             known = self.of(compile)
-            more = {other: fact for key, fact in known.facts.items() for other in equal.get(key, ()) if other not in known.facts}
-            if more:
-                tensors: dict[Key, Fact] = {(source, TENSOR): "Tensor" for source, _ in more}
-                self._by_compile[compile] = replace(known, facts={**tensors, **more, **known.facts}, static_values={}, new_tensors={})
+            met = {key: fact for reason in compile.reasons for key, fact in _met_before(reason, entries.get(reason.entry))}
+            sizes = {other: fact for key, fact in known.facts.items() for other in equal.get(key, ()) if other not in known.facts}
+            if met or sizes:
+                tensors: dict[Key, Fact] = {(source, TENSOR): "Tensor" for source, _ in sizes}
+                facts = {**met, **tensors, **sizes, **known.facts}
+                numbers = {**_numbers_in(met, with_dims=True), **known.numbers}
+                self._by_compile[compile] = replace(known, facts=facts, numbers=numbers, static_values={}, new_tensors={})
 
     def _add_required(self, frame: Frame) -> None:
         """Add the constants that later reasons name of an entry whose guards are not recorded: its own call came with them."""
@@ -349,6 +358,16 @@ class FactTable:
                 self._by_compiles[known] = _values_of(known)
             found = self._by_frame[frame] = self._by_compiles[known]
         return found
+
+
+def _met_before(reason: Reason, entry: Compile | None) -> Iterator[tuple[Key, Fact]]:
+    """What a call has that failed a guard over sizes alone: everything else that the entry requires.
+
+    These guards are checked last (``epilogue_lambda_guards`` in ``torch/csrc/dynamo/guards.cpp``).
+    """
+    tree = entry.guards if entry and reason.family == "shape" else None
+    if tree and any(reason.code in (shape.expression, without_locals(shape.expression)) for shape in tree.shapes):
+        yield from ((key, fact) for key, fact in tree.facts.items() if fact != DYNAMIC)
 
 
 def _equal_sizes(frame: Frame) -> dict[Key, list[Key]]:
@@ -429,13 +448,8 @@ def _facts_of(compile: Compile, pins: Mapping[Pin, Sequence[ref[CompileFacts]]])
     for event in compile.automatic_dynamic:
         if event.dim == "scalar" and integer(event.new) is not None:
             facts.setdefault((event.source, VALUE), event.new)
-    for (source, prop), fact in facts.items():
-        value = number(fact) if prop.kind is Kind.VALUE and isinstance(fact, str) else None
-        if value is not None:
-            numbers.setdefault(source.canonical, value)
-        elif prop.is_of_dim and isinstance(fact, int) and not compile.inputs:
-            # torch 2.4 describes no parameters, but static guards hold their sizes
-            numbers.setdefault(f"{source.canonical}.{prop.kind.value}()[{prop.dim}]", fact)
+    # torch 2.4 describes no parameters, but static guards hold their sizes
+    numbers = {**_numbers_in(facts, with_dims=not compile.inputs), **numbers}
     if tree and not compile.inputs:
         _add_equal_sizes(compile, tree, facts, numbers)
     if tree and any(item.is_view for item in compile.inputs):
@@ -443,6 +457,18 @@ def _facts_of(compile: Compile, pins: Mapping[Pin, Sequence[ref[CompileFacts]]])
     found = CompileFacts(compile, facts, numbers, pins)
     if tree and (mode := inference_mode(tree)) is not None and not (mode and found.is_in_operator):
         facts[Source(), INFERENCE_MODE] = mode
+    return found
+
+
+def _numbers_in(facts: Mapping[Key, Fact], with_dims: bool) -> dict[str, Value]:
+    """The ints and floats among the facts of a call, and its sizes and strides, by their spelling in guard expressions."""
+    found: dict[str, Value] = {}
+    for (source, prop), fact in facts.items():
+        value = number(fact) if prop.kind is Kind.VALUE and isinstance(fact, str) else None
+        if value is not None:
+            found.setdefault(source.canonical, value)
+        elif with_dims and prop.is_of_dim and isinstance(fact, int):
+            found.setdefault(f"{source.canonical}.{prop.kind.value}()[{prop.dim}]", fact)
     return found
 
 

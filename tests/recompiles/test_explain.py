@@ -470,6 +470,24 @@ def test_a_refused_call_has_the_sizes_that_are_equal_wherever_they_are_known() -
     assert axes == {"0/0": ["x.size[0]"], "0/1": ["x.size[0]", "y.size[0]"], "0/2": ["x.size[0]", "y.size[0]"]}
 
 
+def test_a_refused_call_that_failed_a_guard_over_sizes_met_all_others_of_that_entry() -> None:
+    """These guards are checked last. Of a guard of another kind, the ones after it are unknown."""
+    bare = "x.size()[0]"
+    made = make.trace(compiled("0/0", guards=guard_tree(tensor_match(), equals_match("L['k']", 8), equals_match("L['m']", 1))))
+    shape = f"{bare} <= 30  # if x.size(0) <= 30:  # app/model.py:8 in f"
+    second = guard_tree(
+        tensor_match(size=(None, 8)), equals_match("L['k']", 2), equals_match("L['m']", 3), shapes=(shape.replace("x", "L['x']", 1),)
+    )
+    made += compiled("0/1", tensor(10, 8), guards=second)
+    known = {}
+    for reason in (shape, "k == 2"):
+        explained = make.explain(made + refused("0/2", f"0/1: {reason}", "0/0: k == 8"))
+        [first] = [item for item in explained.compared[make.only(explained.trace, "0/2")] if item.entry.label == "0/0"]
+        known[reason] = [(cause.axis, cause.before, cause.after) for cause in first.causes]
+    assert known[shape] == [("k", "8", "2"), ("m", "1", "3")]
+    assert known["k == 2"] == [("k", "8", "")]
+
+
 def test_a_failed_compile_is_failed_whatever_its_cause() -> None:
     failure = {"fail_type": "Unsupported", "fail_reason": "no", "has_guarded_code": False}
     recompile = last_recompile(sized(3) + compiled("0/1", tensor(4, 8), guards="", **failure))
