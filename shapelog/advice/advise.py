@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from shapelog.advice.alternatives import Alternative, alternatives
-from shapelog.advice.caveats import MAY_NOT_SAVE, STAYS_STATIC, caveats_of_list, scope
+from shapelog.advice.caveats import MAY_NOT_SAVE, SEEMS_STATIC, STAYS_STATIC, caveats_of_list, scope
 from shapelog.advice.compile_seconds import Seconds
 from shapelog.advice.marks import printable, split_list
 from shapelog.advice.minimal_marks import HarmfulMark, select_marks
@@ -126,7 +126,7 @@ class Advice(NamedTuple):
     def warnings(self) -> tuple[str, ...]:
         """What may make following the suggestions a mistake, in short."""
         found = []
-        if any(STAYS_STATIC in item.caveats for item in self.suggestions):
+        if any({STAYS_STATIC, SEEMS_STATIC}.intersection(item.caveats) for item in self.suggestions):
             found.append("marks override dynamic=False, so a backend that needs static shapes fails")
         if any(caveat.endswith(MAY_NOT_SAVE) for caveat in self.caveats):
             found.append("dynamic graphs are slow to compile here, so this may save no time")

@@ -242,7 +242,8 @@ def _profile(context: AdviceContext) -> Iterator[Alternative]:
             floats |= {source.display_name: None for source in varied if source in symbolic}
     kept = {"SL106", "SL315"}  # what is static by default is not profiled
     sources = context.sources
-    found = [mark_at(cause.source).source for _, cause in context.causes if kept.isdisjoint(cause.codes)] if sources else []
+    remembered = [cause for item, cause in context.causes if kept.isdisjoint(cause.codes) and item.frame.makes_dynamic is not False]
+    found = [mark_at(cause.source).source for cause in remembered] if sources else []
     marked = [source.display_name for source in dict.fromkeys(found) if source in sources]
     subject = [*floats, *dict.fromkeys(marked)]
     if subject:

@@ -31,10 +31,9 @@ _MUCH_SLOWER, _NOTABLE = 3.0, 1.0
 
 
 # What is worth knowing before the marks are set, not only by those who read all caveats.
-STAYS_STATIC = (
-    "This size changed but never became symbolic, as under dynamic=False. "
-    "The list overrides dynamic=False; a backend that only supports static shapes will fail."
-)
+_OVERRIDES = "The list overrides dynamic=False; a backend that only supports static shapes will fail."
+STAYS_STATIC = f"Automatic dynamic shapes are off, as under dynamic=False. {_OVERRIDES}"
+SEEMS_STATIC = f"This size changed but never became symbolic, as under dynamic=False. {_OVERRIDES}"
 MAY_NOT_SAVE = "Fewer compilations may not save time."
 
 
@@ -153,8 +152,10 @@ def caveats_of_source(
         if not marks[0].is_int and not set(others).isdisjoint(index.with_int(source)):
             harm = "There it is an int, which may break a graph once it is symbolic; torch._dynamo.mark_dynamic marks the tensor alone."
         yield f"Entries match by name, so {name} of {named} is marked too, although it did not change there. {harm}"
-    if marks and not marks[0].is_int and "SL106" not in codes and any(_stays_static(frame, source, index) for frame in frames):
+    if any(frame.makes_dynamic is False for frame in frames):
         yield STAYS_STATIC
+    elif marks and not marks[0].is_int and "SL106" not in codes and any(_stays_static(frame, source, index) for frame in frames):
+        yield SEEMS_STATIC
     if "SL106" in codes:
         yield (
             "A parameter has one width per instance, so this saves a compilation per instance, not per call. "
@@ -202,7 +203,12 @@ def _listed(values: tuple[str, ...]) -> str:
 
 
 def _stays_static(frame: Frame, source: Source, index: SourceIndex) -> bool:
-    """Whether a tensor's sizes varied in a frame in which nothing became symbolic; sizes of 0 and 1 never do."""
+    """Whether a tensor's sizes varied in a frame in which nothing became symbolic, though nothing shows that they should have.
+
+    Sizes of 0 and 1 never do.
+    """
+    if frame.makes_dynamic:
+        return False
     sizes = list(dict.fromkeys(index.sizes(frame, source)))
     varied = any(before != after > 1 for one, other in pairwise(sizes) for before, after in zip(one, other, strict=False))
     return varied and not index.has_dynamic_entry(frame)

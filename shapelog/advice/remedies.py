@@ -69,6 +69,7 @@ class _Removal(NamedTuple):
 
 _COPY_OF_ROW = "copy the slice or view with clone(memory_format=torch.contiguous_format)"
 FORBIDDEN_WITHOUT_REASON = "run the same calls without this setting and with TORCH_LOGS=recompiles, which shows the reason"
+_OR_AUTOMATIC = "; or turn automatic dynamic shapes on (leave out dynamic=False), and one recompilation is enough"
 _PASTE_MORE = "add the log lines that follow this recompilation: they have its reasons"
 
 
@@ -157,7 +158,9 @@ class Remedies:
         if compiles not in self._removals:
             self._removals[compiles] = self._removal(removable)
         removal = self._removals[compiles]
-        return f"{removal.what}{_taken_over(removal, causes)}{removal.how}" if removal.what else ""
+        repeated = len(compiles) > 1 and all(compile.metrics.makes_dynamic is False for compile in compiles)
+        otherwise = _OR_AUTOMATIC if repeated else ""
+        return f"{removal.what}{_taken_over(removal, causes)}{removal.how}{otherwise}" if removal.what else ""
 
     def _removal(self, recompiles: Sequence[Recompile]) -> _Removal:
         routes = [route for item in recompiles if (route := self._served.get(item.compile))]

@@ -85,6 +85,12 @@ class Frame:
         return self.compiles[:_MOST_COMPILES]
 
     @property
+    def makes_dynamic(self) -> bool | None:
+        """Whether a size that changes becomes dynamic in any of its compiles, None where no settings are recorded."""
+        known = {compile.metrics.makes_dynamic for compile in self._first_compiles} - {None}
+        return True in known if known else None
+
+    @property
     def origin(self) -> Origin:
         """Where its code is from: the same on all ranks, and when the code is compiled again after a reset."""
         return self.file, self.line, self.name

@@ -314,7 +314,8 @@ class Metrics(NamedTuple):
     ``has_guarded_code`` is None before torch 2.6. ``is_empty``: Dynamo traced a call to its end and found no tensor operation (from torch
     2.8 on, where there is an ``ir_count`` without a ``guard_count``). ``cache_lookups`` has only caches that were used; ``remote_read`` and
     ``remote_write`` are times of the remote FX graph cache, ``remote_backend`` is what stores it. ``settings_checksum`` is the same for
-    the same settings.
+    the same settings, ``makes_dynamic`` whether a size that changes becomes dynamic (``automatic_dynamic_shapes``, which ``dynamic=False``
+    turns off), None without any.
     """
 
     seconds: float | None = None
@@ -355,6 +356,7 @@ class Metrics(NamedTuple):
     remote_write: float | None = None
     remote_backend: str = ""
     settings_checksum: int | None = None
+    makes_dynamic: bool | None = None
 
 
 def metrics(body: Body) -> Metrics:
@@ -394,6 +396,7 @@ def metrics(body: Body) -> Metrics:
         triton_kernels=len(kernels) if isinstance(kernels, list) else 0,
         cache_lookups=tuple(_cache_lookups(body)),
         settings_checksum=_checksum(body),
+        makes_dynamic=_makes_dynamic(body),
     )
 
 
@@ -413,6 +416,12 @@ def _checksum(body: Body) -> int | None:
     return zlib.crc32("\n".join(texts).encode("utf-8", "replace")) if texts else None
 
 
+def _makes_dynamic(body: Body) -> bool | None:
+    settings = body.get("dynamo_config")
+    found = _AUTOMATIC_SETTING.search(settings) if isinstance(settings, str) else None
+    return found[1] == "true" if found else None
+
+
 def _cache_lookups(body: Body) -> Iterator[CacheLookups]:
     for cache, is_remote, prefix in _CACHES:
         hits, misses = body.get(f"{prefix}_hit_count"), body.get(f"{prefix}_miss_count")
@@ -421,6 +430,7 @@ def _cache_lookups(body: Body) -> Iterator[CacheLookups]:
             yield CacheLookups(cache, is_remote, hits, misses)
 
 
+_AUTOMATIC_SETTING = re.compile(r'"automatic_dynamic_shapes": ?(true|false)')
 # Cache, whether it is shared, and what the names of its two counts begin with (torch 2.6 or later).
 _CACHES = (
     (FX_GRAPH, False, "inductor_fx_local_cache"),

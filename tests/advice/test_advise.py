@@ -304,6 +304,16 @@ def test_what_never_became_symbolic_may_be_meant_to_be_static() -> None:
     assert NEVER_SYMBOLIC not in only(make.advice(trace(static_sizes(10, 12), dynamic_size("0/2", 14)))).caveats
 
 
+@pytest.mark.parametrize("is_off", [True, False])
+def test_settings_show_whether_automatic_dynamic_shapes_are_off(is_off: bool) -> None:
+    made = trace(static_sizes(10, 12, dynamo_config=json.dumps({"automatic_dynamic_shapes": not is_off})))
+    advice = make.advice(made)
+    off = "Automatic dynamic shapes are off, as under dynamic=False."
+    assert [caveat.startswith(off) for caveat in only(advice).caveats] == ([True] if is_off else [])
+    assert advice.warnings == (("marks override dynamic=False, so a backend that needs static shapes fails",) if is_off else ())
+    assert ("PGO" in {item.tool for item in advice.alternatives}) is not is_off
+
+
 def test_where_the_rank_varied_other_dims_may_vary_too() -> None:
     made = trace(static_sizes(10, 12), compiled("0/2", tensor(4, 10, 8), graph=graph_text('L_x_: "f32[4, 10, 8][80, 8, 1]cpu"')))
     caveat = "The number of dimensions of x changed, so PyTorch made all of them dynamic; dimensions not listed here may change too."
