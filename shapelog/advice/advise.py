@@ -17,7 +17,7 @@ from shapelog.model.compile import Outcome
 from shapelog.model.frame import Frame
 from shapelog.model.ids import TorchVersion
 from shapelog.recompiles.explain import Explanations
-from shapelog.rules import Verdict
+from shapelog.rules import UNEXPLAINED, Verdict
 from shapelog.text import plural
 
 # Rules about values that the code itself pins or branches on: another line of code removes them.
@@ -172,7 +172,11 @@ class Advice(NamedTuple):
             )
         if any(item.size_related for item in self.remaining):
             return "no mark would remove any of the recompilations; the reason is listed for each"
-        return "none of these recompilations is caused by a changing size"
+        unexplained = [item for item in self.remaining if item.rule is UNEXPLAINED]
+        if len(unexplained) == len(self.remaining):
+            return "no reason is recorded for these recompilations"
+        which = "the recompilations with a known reason" if unexplained else "these recompilations"
+        return f"none of {which} is caused by a changing size"
 
 
 def _saved(before: Cost, after: Cost, left: Seconds) -> Seconds:

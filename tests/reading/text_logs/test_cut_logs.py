@@ -574,6 +574,14 @@ def test_a_reason_without_its_entry_is_not_that_of_the_newest(tmp_path: Path) ->
             "[0/0] [__graph_breaks] Graph break in user code at /srv/a.py:3\n[0/0] [__graph_breaks] Reason: print\n",
             "the log has no recompilations",
         ),
+        ("torch._dynamo.exc.RecompileError: Recompiling function f in /srv/a.py:3\n", "no reason is recorded for these recompilations"),
+        (
+            "torch._dynamo.exc.RecompileError: Recompiling function f in /srv/a.py:3\n"
+            "[1/1] [__recompiles] Recompiling function g in /srv/a.py:9\n"
+            "[1/1] [__recompiles]     triggered by the following guard failure(s):\n"
+            "[1/1] [__recompiles]     - 1/0: tensor 'x' dtype mismatch. expected Half, actual Float\n",
+            "none of the recompilations with a known reason is caused by a changing size",
+        ),
     ],
 )
 def test_a_text_without_reasons_is_no_run_without_recompilations(text: str, reason: str, tmp_path: Path) -> None:
