@@ -68,6 +68,8 @@ _STACK_HEADS = (
     "User Stack (most recent call last):",
     "The following call raised this error:",
 )
+# At the end of a text, such a number may be the beginning of another one.
+_CUT_FRAME = re.compile(r'", line \d{1,9}$')
 _STACK_LINE = re.compile(r'^ +File "(.*)"(?:, line (\d{1,9})(?:, in (<[^<>]*>|\S+).*|, ?)?|, in ([\w.<>]+))$')
 _CHAINED = re.compile(
     r"\n\n(?:The above exception was the direct cause of the following exception"
@@ -133,6 +135,8 @@ _SKIPPED = re.compile(r"(?:module: (?P<module>[\w.]+), )?qualname: (?P<name>[\w.
 _OF_OPTIMIZERS = re.compile(r"[/\\]torch[/\\]optim[/\\]")
 _CONDITIONAL = re.compile(r"If it is an? [^\n]*?(?=\s+If it is an? |\n|$)")
 _OF_PYTHON, _OF_EXTENSION = "If it is a Python builtin", "If it is a third-party"
+# What no function of Python's own belongs to.
+_EXTENSION_TYPES = ("PyCapsule", "pybind11_")
 _NEXT_CASE = " and see the next case for a workaround"
 
 
@@ -309,7 +313,7 @@ def _one_break(text: str) -> CompilerMessage:
     if builtin := UNSUPPORTED_BUILTIN.match(text):
         name = builtin["name"]
         is_of_python = name.partition(".")[0] in sys.stdlib_module_names
-        unfit = _OF_PYTHON if "PyCapsule" in name else _OF_EXTENSION if is_of_python else None
+        unfit = _OF_PYTHON if any(maker in name for maker in _EXTENSION_TYPES) else _OF_EXTENSION if is_of_python else None
         advice = (hint.strip() for hint in _CONDITIONAL.findall(text, builtin.end()) if unfit is None or not hint.startswith(unfit))
         return CompilerMessage(f"Unsupported builtin {name}", hints=tuple(hint.replace(_NEXT_CASE, "") for hint in advice))
     title: list[str] = []
@@ -565,8 +569,11 @@ def stack_lines(lines: list[str]) -> Iterator[StackFrame]:
     """The lines of one stack, up to the first that belongs to none."""
     current: StackFrame | None = None
     code_line = ""
-    for line in lines:
+    last = next((at for at in range(len(lines) - 1, -1, -1) if lines[at].strip()), 0)
+    for at, line in enumerate(lines):
         found = _STACK_LINE.match(line)
+        if found and at == last > 0 and _CUT_FRAME.search(line):
+            break
         if found:
             if current:
                 yield current

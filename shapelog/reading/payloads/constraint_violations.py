@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterable
 
 from shapelog.grouping import grouped
-from shapelog.reading.payloads.source_names import Source
+from shapelog.reading.payloads.source_names import Source, display_text
 from shapelog.text import enumerated
 
 _VIOLATED_ALONE = re.compile(r"Constraints violated \(([^!]*)\)!?(?: For more information, run with \S+)?")
@@ -32,6 +32,10 @@ _EQUAL = re.compile(rf"The values of (?P<one>{_SIZE}) and (?P<other>{_SIZE}) mus
 _EXCLUDED = re.compile(
     r"(?:Ne\()?(?:(?P<first>\d{1,18})(?: !=|,) (?P<last>\S{1,200}?)|(?P<name>\S{1,200}?)(?: !=|,) (?P<size>\d{1,18}))\)?"
 )
+# What older versions print of sympy's, with sides that have no parentheses of their own but those of ``size()``.
+_MODULUS = re.compile(rf"Mod\((?P<left>{_SIZE}), (?P<right>{_SIZE})\)")
+_RELATION = re.compile(r"(?P<kind>Eq|Ne)\((?P<left>[^,]{1,400}), (?P<right>[^,]{1,400})\)")
+_SIGNS = {"Eq": "==", "Ne": "!="}
 REQUIRES = ", but the code only accepts sizes with "
 MUST_EQUAL = "the code requires that "
 HAS_OWN_GRAPH, TREATED_APART = ", which always has a graph of its own", ", which the code treats apart"
@@ -72,8 +76,9 @@ def _narrower(found: re.Match[str], guards: Iterable[str]) -> str:
     """
     name, _, source = found["named"].partition(" = ")
     marked = _bounds(found["range"] or "", {name, source})
+    dim = f"{_dim(found['named'])} ({name})" if source and name != source and name.isidentifier() else _dim(found["named"])
     if (size := _excluded(found["guard"], (name, source))) is not None:
-        what = f"{_dim(found['named'])} is {_how(found['named'])} with a range that includes {size}"
+        what = f"{dim} is {_how(found['named'])} with a range that includes {size}"
         apart = HAS_OWN_GRAPH if size < _SMALLEST_DYNAMIC else TREATED_APART
         bounds = [guard for guard in (found["range"] or "", *guards) if guard and _bounds(guard, {name, source})]
         return f"{what}{apart}: {_without(size, _bounds(' and '.join(bounds), {name, source}) or (None, None))}"
@@ -82,7 +87,7 @@ def _narrower(found: re.Match[str], guards: Iterable[str]) -> str:
         required = list(dict.fromkeys(guard.strip() for guard in guards if _is_required(guard, {name, source})))
         if found["guard"].strip() != required[0]:
             return ""
-        return f"{_dim(found['named'])} is {_how(found['named'])} as dynamic{REQUIRES}{enumerated(required)}"
+        return f"{dim} is {_how(found['named'])} as dynamic{REQUIRES}{enumerated([_as_code(guard, name, source) for guard in required])}"
     if marked is None or allowed is None:
         return ""
     wanted = [f"{limit}={known}" for limit, known, before in zip(("min", "max"), allowed, marked, strict=True) if known != before]
@@ -94,8 +99,16 @@ def _narrower(found: re.Match[str], guards: Iterable[str]) -> str:
     if not wanted:
         return ""
     how = _how(found["named"])
-    what = f"{_dim(found['named'])} is {how} {f'with {given}' if given else 'as dynamic'}"
+    what = f"{dim} is {how} {f'with {given}' if given else 'as dynamic'}"
     return f"{what}, but the code only allows {only}: set {', '.join(wanted)}"
+
+
+def _as_code(guard: str, name: str, source: str) -> str:
+    """A guard as Python has it, with the name of a dim that has one."""
+    text = guard.replace(source, name) if name.isidentifier() else guard
+    text = _MODULUS.sub(lambda found: " % ".join(part if part.isalnum() else f"({part})" for part in (found["left"], found["right"])), text)
+    relation = _RELATION.fullmatch(text)
+    return display_text(f"{relation['left']} {_SIGNS[relation['kind']]} {relation['right']}" if relation else text)
 
 
 def _is_required(guard: str, names: Collection[str]) -> bool:

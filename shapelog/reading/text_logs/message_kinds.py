@@ -73,8 +73,8 @@ _REASON = re.compile(r"\s*(?:Graph Break )?Reason: \S")
 # A break, where the one before it may be right above; and what has the title of one below it, behind an empty line (torch 2.9 and later).
 _BREAKS_AT = re.compile(r"\s*Graph [Bb]reak(?: \([^()]*\))? in user code at ")
 _HAS_TITLE_BELOW = re.compile(r"\s*(?:Graph Break Reason: .*:\s*$|\*\*\* While handling this graph break)")
-# What somebody may have made an item of a list; a sentence of theirs ends with a sign.
-_TITLE = re.compile(r"(?:[-*] )?([A-Z]\S* [^:;\u3000-\uffff]{2,150}[^\s.:;,!?])\s*$")
+# What somebody may have made an item of a list, or have other words in front of; a sentence of theirs ends with a sign.
+_TITLE = re.compile(r"(?:.{0,400}(?:: |\] ))?(?:[-*] )?([A-Z]\S* [^:;\u3000-\uffff]{2,150}[^\s.:;,!?])\s*$")
 # The first line left of an old graph break, which PyTorch logs without an artifact.
 _SETTING = re.compile(r"\s*torch\._dynamo\.config\.capture_\w+ ?= ?True\s*$")
 # In the middle of the warning about an exception of the backend, which breaks the graph.

@@ -241,6 +241,7 @@ X = "L['x'].size()[0]"
         ("time.time", ["file"]),
         ("_warnings.warn", ["file"]),
         ("fused.PyCapsule.quantize", ["wrap"]),
+        ("None.pybind11_object.__new__", ["wrap"]),
         ("fused.quantize", ["file", "wrap"]),
         ("<unknown module>.C.quantize", ["file", "wrap"]),
     ],
@@ -295,7 +296,12 @@ def test_a_function_of_pytorch_that_is_not_traced_is_accepted_or_called_elsewher
         (X, f"{X} <= 10", f"2 <= {X} and {X} <= 7", "dim 0 of x is marked with max=10, but the code only allows 2 to 7: set max=7"),
         (X, f"3 <= {X} <= 10", f"{X} < 8", "dim 0 of x is marked with min=3 and max=10, but the code only allows 2 to 7: set max=7"),
         (X, f"4 <= {X}", f"8 <= {X}", "dim 0 of x is marked with min=4, but the code only allows 8 or more: set min=8"),
-        ("batch", "batch <= 128", f"{X} <= 64", "dim 0 of x is declared with max=128, but the code only allows 2 to 64: set max=64"),
+        (
+            "batch",
+            "batch <= 128",
+            f"{X} <= 64",
+            "dim 0 of x (batch) is declared with max=128, but the code only allows 2 to 64: set max=64",
+        ),
     ],
 )
 def test_a_range_that_the_code_narrows_has_the_one_to_set(named: str, given: str, guard: str, title: str) -> None:
@@ -303,6 +309,22 @@ def test_a_range_that_the_code_narrows_has_the_one_to_set(named: str, given: str
         f"Constraints violated ({named})! For more information, run with TORCH_LOGS.\n  - Not all values of {named} = {X} in the specified"
     )
     assert compiler_message(f"{text} range {given} satisfy the generated guard {guard}").title == title
+
+
+@pytest.mark.parametrize(
+    ("guard", "words"),
+    [
+        (f"Ne(Mod({X}, {X} - 1), 0)", "n % (n - 1) != 0"),
+        (f"Eq(Mod({X}, 8), 0)", "n % 8 == 0"),
+        (f"Eq({X}, L['self']._modules['lin']._parameters['weight'].size()[1])", "n == self.lin.weight.size()[1]"),
+        (f"{X} % 8 == 0", "n % 8 == 0"),
+        (f"Ne(Min(2, {X}), L['k'])", "Ne(Min(2, n), k)"),
+    ],
+)
+def test_a_guard_on_a_declared_dim_has_its_name_and_is_written_as_code(guard: str, words: str) -> None:
+    text = f"Constraints violated (n)!\n  - Not all values of n = {X} in the specified range n <= 64 satisfy the generated guard {guard}"
+    found = compiler_message(text)
+    assert found.title == f"dim 0 of x (n) is declared as dynamic, but the code only accepts sizes with {words}"
 
 
 def test_conditions_of_several_dims_are_kept_apart() -> None:
@@ -315,9 +337,9 @@ def test_conditions_of_several_dims_are_kept_apart() -> None:
         "  - Not all values of width = L['y'].size()[1] in the specified range satisfy the generated guard L['y'].size()[1] >= 8.\n"
     )
     assert compiler_message(text).title.split("; ") == [
-        "dim 1 of y is declared with a range that includes 8, which the code treats apart: set min=9",
-        "dim 0 of x is declared as dynamic, but the code only allows 2 to 32: set max=32",
-        "dim 1 of y is declared as dynamic, but the code only allows 8 or more: set min=8",
+        "dim 1 of y (width) is declared with a range that includes 8, which the code treats apart: set min=9",
+        "dim 0 of x (rows) is declared as dynamic, but the code only allows 2 to 32: set max=32",
+        "dim 1 of y (width) is declared as dynamic, but the code only allows 8 or more: set min=8",
         "the code requires that dim 1 of y equals dim 2 of x",
     ]
 
@@ -328,8 +350,8 @@ def test_conditions_on_one_dim_are_one_sentence() -> None:
         for guard in (f"{X} % 8 == 0", f"{X} <= 32", f"{X} % 3 == 1", f"{X} % 8 == 0")
     )
     assert compiler_message(f"Constraints violated (n)!\n{text}").title == (
-        "dim 0 of x is declared as dynamic, but the code only accepts sizes with "
-        f"{X} % 8 == 0 and {X} % 3 == 1; dim 0 of x is declared with max=64, but the code only allows 2 to 32: set max=32"
+        "dim 0 of x (n) is declared as dynamic, but the code only accepts sizes with "
+        "n % 8 == 0 and n % 3 == 1; dim 0 of x (n) is declared with max=64, but the code only allows 2 to 32: set max=32"
     )
 
 
@@ -350,7 +372,7 @@ def test_many_conditions_are_read_in_linear_time() -> None:
 def test_a_guard_about_two_sizes_gives_no_range() -> None:
     text = f"Constraints violated ({X})! For more information, run with TORCH_LOGS.\n  - Not all values of {X} = {X} in the specified range"
     found = compiler_message(f"{text} {X} <= 10 satisfy the generated guard {X} <= L['y'].size()[0]")
-    assert found.title == "dim 0 of x is marked as dynamic, but the code only accepts sizes with L['x'].size()[0] <= L['y'].size()[0]"
+    assert found.title == "dim 0 of x is marked as dynamic, but the code only accepts sizes with x.size()[0] <= y.size()[0]"
 
 
 @pytest.mark.parametrize("front", ["", "backend='inductor' raised:\nLoweringException: ", "LoweringException: "])

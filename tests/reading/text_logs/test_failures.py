@@ -257,12 +257,24 @@ def test_a_mark_that_is_contradicted_on_wrapped_lines_is_one_failure(tmp_path: P
     assert found.message.hints == ("If you're using mark_dynamic, either remove it or use maybe_mark_dynamic",)
 
 
-def test_hints_below_an_explanation_without_its_title_are_kept(tmp_path: Path) -> None:
-    text = "[ERROR] Phase 1: Data-dependent branching\n  Explanation: Detected a branch.\n  Hint: Use `torch.cond`.\n\nfrom user code:\n"
+@pytest.mark.parametrize("before", ["", "- ", "[ERROR] ", "[05:45:15.150] [ERROR] Error in Phase 1 (Encoding): ", "2026-01-01 12:00:00: "])
+def test_the_title_of_what_is_explained_may_be_behind_words_of_a_program(before: str, tmp_path: Path) -> None:
+    text = f"{before}Data-dependent branching\n  Explanation: Detected a branch.\n  Hint: Use `torch.cond`.\n\nfrom user code:\n"
     (found,) = failures(f"{text}{FRAME}", tmp_path)
     assert found.message is not None
-    assert (found.message.title, found.message.hints) == ("Detected a branch.", ("Use `torch.cond`.",))
+    assert found.message.title == "Data-dependent branching"
+    assert (found.message.explanation, found.message.hints) == ("Detected a branch.", ("Use `torch.cond`.",))
     assert str(found.place) == "/srv/net.py:7"
+
+
+@pytest.mark.parametrize(
+    ("end", "place"),
+    [('  File "/srv/net.py", line 1', "/srv/net.py:7"), ('  File "/srv/net.py", line 19, in g\n', "/srv/net.py:19")],
+)
+def test_a_line_number_that_may_be_cut_is_no_place(end: str, place: str, tmp_path: Path) -> None:
+    text = f"torch._dynamo.exc.Unsupported: call_function Foo\n\nfrom user code:\n{FRAME}    x = g(x)\n{end}"
+    (found,) = failures(text, tmp_path)
+    assert str(found.place) == place
 
 
 @pytest.mark.parametrize("line", [f"What does '{ASKED}' mean?", "Unsupported: call me", "Some sizes are not in range [1, 2]"])
@@ -466,7 +478,9 @@ def test_a_violation_within_the_exception_of_another_program_is_of_an_export(tmp
         "> Suggested fixes:\n>   d_7 = Dim('d_7', min=16)\n"
     )
     (found,) = failures(text, tmp_path)
-    assert found.sentence == "torch.export failed: dim 2 of key is declared as dynamic, but the code only allows 16 or more: set min=16"
+    assert (
+        found.sentence == "torch.export failed: dim 2 of key (d_7) is declared as dynamic, but the code only allows 16 or more: set min=16"
+    )
     assert found.message.hints == ("Suggested fixes: d_7 = Dim('d_7', min=16)",)
 
 
@@ -1109,7 +1123,7 @@ def test_a_size_that_the_code_treats_apart_is_left_out_of_the_range(condition: s
     text += f"  - Not all values of n = {name} in the specified range {condition.format(name)}.\n\nAnd it doesn'"
     (found,) = failures(text, tmp_path)
     size = "".join(filter(str.isdigit, condition.partition("guard")[2]))
-    assert found.sentence.endswith(f"dim 1 of args[1]['ids'] is declared with a range that includes {size}, {remedy}")
+    assert found.sentence.endswith(f"dim 1 of args[1]['ids'] (n) is declared with a range that includes {size}, {remedy}")
     assert found.remedy.startswith("declare this range")
 
 
