@@ -325,7 +325,7 @@ def _one_break(text: str) -> CompilerMessage:
             parts.append((found[1], [found[2]]))
         elif _URL.match(line) or _NAME_OF_KERNEL.match(line):
             continue
-        elif parts and (not line.strip() or line.startswith("    ")):
+        elif parts and (not line.strip() or line.startswith("    ") or _is_wrapped(parts[-1][1][-1], line)):
             parts[-1][1].append(line.strip())
         elif not parts and line.strip():
             part = _INLINE_URL.sub("", line.strip())
@@ -352,6 +352,11 @@ def _one_break(text: str) -> CompilerMessage:
     elif _SYMBOLIC_ARGUMENT.match(context):
         hints = tuple(hint for hint in hints if "reorderable_logging_functions" not in hint)
     return CompilerMessage(what, own_guard or _error_first(explanation), hints)
+
+
+def _is_wrapped(above: str, line: str) -> bool:
+    """Whether a line goes on with a sentence of a field that somebody wrapped below its name."""
+    return above[-1:].isalnum() and line.startswith("  ") and line.strip()[:1].islower()
 
 
 def _own_guard(title: list[str]) -> tuple[str, str]:

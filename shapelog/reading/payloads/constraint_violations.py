@@ -90,6 +90,8 @@ def _narrower(found: re.Match[str], guards: Iterable[str]) -> str:
         return f"{dim} is {_how(found['named'])} as dynamic{REQUIRES}{enumerated([_as_code(guard, name, source) for guard in required])}"
     if marked is None or allowed is None:
         return ""
+    if allowed[1] is not None and allowed[1] == max(allowed[0] or 0, _SMALLEST_DYNAMIC):
+        return f"{dim} is {_how(found['named'])} as dynamic, but the code fixes it to {allowed[1]}"
     wanted = [f"{limit}={known}" for limit, known, before in zip(("min", "max"), allowed, marked, strict=True) if known != before]
     given = " and ".join(f"{limit}={known}" for limit, known in zip(("min", "max"), marked, strict=True) if known is not None)
     low, high = allowed

@@ -327,6 +327,25 @@ def test_a_guard_on_a_declared_dim_has_its_name_and_is_written_as_code(guard: st
     assert found.title == f"dim 0 of x (n) is declared as dynamic, but the code only accepts sizes with {words}"
 
 
+@pytest.mark.parametrize("guard", [f"{X} <= 2", f"{X} < 3", f"2 <= {X} and {X} <= 2"])
+def test_a_range_with_one_size_is_no_range(guard: str) -> None:
+    text = f"Constraints violated (n)!\n  - Not all values of n = {X} in the specified range n <= 8 satisfy the generated guard {guard}."
+    assert compiler_message(text).title == "dim 0 of x (n) is declared as dynamic, but the code fixes it to 2"
+
+
+@pytest.mark.parametrize(
+    ("below", "explanation"),
+    [
+        ("  it was wrapped (reason: None)\n", "Skip calling f since it was wrapped (reason: None)"),
+        ("  Hint: Do.\n", "Skip calling f since"),
+        ("  File x\n", "Skip calling f since"),
+        ("it goes on\n", "Skip calling f since"),
+    ],
+)
+def test_an_explanation_may_be_wrapped_within_a_sentence(below: str, explanation: str) -> None:
+    assert compiler_message(f"Skipped\n  Explanation: Skip calling f since\n{below}").explanation == explanation
+
+
 def test_conditions_of_several_dims_are_kept_apart() -> None:
     """The forms are those of torch 2.2."""
     text = (
