@@ -8,6 +8,7 @@ HOW_TO_RECORD = "record one with: TORCH_TRACE=/tmp/trace python your_script.py"
 # How much of a file is looked at.
 LOOKED_AT = 1 << 16
 _NOTHING_IN_THEM = "lines of the compiler, but none with a recompilation, graph break or error"
+_OF_ANOTHER_KIND = "a traceback through the compiler or compiled code that ends in an exception of another kind"
 _ORDINARY = "an ordinary program log"
 _KINDS = (
     (
@@ -37,7 +38,11 @@ _KINDS = (
         rb'(?m)^(?:\[rank\d+\]: ?)?[ \t]{0,8}File "[^"\n]{1,400}[\\/]torch[\\/]_(?:dynamo|inductor|functorch)[\\/][^"\n]{1,200}", line'
         rb"(?:[^\n]*\n(?!\s*\n)){1,400}?(?:\[rank\d+\]: ?)?"
         rb"(?:[A-Za-z_][\w.]{0,80}\.)?[A-Z]\w{0,60}(?:Error|Exception|Interrupt)(?:: |\s*$)",
-        "a traceback through the compiler or compiled code that ends in an exception of another kind",
+        _OF_ANOTHER_KIND,
+    ),
+    (
+        rb"(?s)\bException Type\W{1,8}[\w.]{1,80}\s.{1,20000}?[\\/]torch[\\/]_(?:dynamo|inductor|functorch)[\\/]",
+        _OF_ANOTHER_KIND,
     ),
     (
         rb"Data dependent variable '\w{1,40}' allocated at:",

@@ -32,6 +32,10 @@ from shapelog.errors import DATA_LOSS
             "that ends in an exception of another kind",
         ),
         (b'[rank0]:   File "/lib/torch/_functorch/a.py", line 2, in f\n[rank0]: KeyError: 3\n', "an exception of another kind"),
+        (
+            b'**Exception Type:** torch.OutOfMemoryError\n## Stack\n\n  File "/lib/torch/_dynamo/eval_frame.py", line 2, in f\n    g()\n',
+            "an exception of another kind",
+        ),
         (b'  File "/lib/torch/_dynamo/eval_frame.py", line 2, in f\n\nValueError: of another one\n', "paste the text up to the exception"),
         (b"We hit `CacheLimitExceeded` twice.\n", "mentions the recompile limit in a sentence"),
         (b"WARNING:jax._src.dispatch:182: Finished XLA compilation of jit(f) in 0.2 sec\n", "the output of JAX, TensorFlow or PyTorch/XLA"),

@@ -114,7 +114,7 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
     (
         MessageKind.FAILURE,
         re.compile(
-            r"Traceback \(most recent call last\)|WON'?T CONVERT |Error while creating guard"
+            r"Traceback \(most recent call last\)|WON'?T CONVERT |Error while creating guard|\bException Type\W{1,8}\w[\w.]{1,80}\W{0,8}$"
             r"|^\s*(?:Error from lowering|Triton compilation failed: \w)"
             rf"|^(?:\s*|{BEHIND_ANOTHER})Constraints violated \("
             rf"|{_OWN_WORDS}"
@@ -179,7 +179,7 @@ _ANY_BEGIN = re.compile(
     r"|Constraints violated|while creating guard|torch\._subclasses"
     r"|from lowering|eagerly comp|Triton comp|LoweringExc|from user code:|C\+\+ stack|DYNAMO_VERBOSE=1"
     r"|Warning: |: block: \[|Backend compiler failed|WON'?T CONVERT "
-    r"|^\s*function: |\d/\d{1,9}: |\.py:\d{1,9}`? *\| |^\s*last reason: |Traceback \("
+    r"|Exception Type|^\s*function: |\d/\d{1,9}: |\.py:\d{1,9}`? *\| |^\s*last reason: |Traceback \("
     r"|Graph [Bb]reak|GuardFail\(|tensor '|TREE_GUARD|\+- |check_tensor\("
     r"|:\d{1,9}:[\w<>.]+:\s*$|Dynamo produced|ExplainOutput|<FrameSummary |Break Reason |Unsupported: |Explanation: |Recompile Reasons"
     r"|raised:|valid because|generated guard|triton inst|triton GPU"

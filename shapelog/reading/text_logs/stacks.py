@@ -21,13 +21,15 @@ _ARROW = re.compile(r"^-{1,20}> ?(?P<line>\d{1,9}) ?(?P<code>.*)$")
 _CALLS = re.compile(r"[\\/]torch[\\/]_dynamo[\\/](?:eval_frame|external_utils|decorators)\.py$")
 _OF_NOTEBOOK = re.compile(r"^\w{1,80} {2,200}Traceback \(most recent call last\)", re.M)
 _EXCEPTION = re.compile(r"^(?:\w{1,80}\.){0,8}(\w{1,80}(?:Error|Exception)): ?([^\n]*)", re.M)
+# The fields of a program's own report, with the stack below them.
+_REPORTED = re.compile(r"Exception Type\W{1,8}(?:\w{1,80}\.){0,8}(\w{1,80})\W{0,8}\n[^\n:]{0,60}\bException Message\W{1,8}([^\n]*)")
 # Of whoever stopped the program.
 _STOPPED = frozenset(("KeyboardInterrupt", "SystemExit"))
 
 
 def raised_in_compiler(text: str) -> RaisedException | None:
-    """The exception of any class that a traceback ends with, where the compiler or compiled code raised it."""
-    raised = next(reversed(exception_chain(text)), None) or _raised_in_notebook(text)
+    """The exception of any class that a traceback ends with, or that a report names, where the compiler or compiled code raised it."""
+    raised = next(reversed(exception_chain(text)), None) or _raised_in_notebook(text) or _reported(text)
     return raised if raised and raised.type not in _STOPPED and _is_in_compiler(raised.stack) else None
 
 
@@ -37,6 +39,12 @@ def _raised_in_notebook(text: str) -> RaisedException | None:
         return None
     named = list(_EXCEPTION.finditer(text))
     return RaisedException(named[-1][1], named[-1][2].strip(), tuple(frames_in(text[: named[-1].start()].split("\n")))) if named else None
+
+
+def _reported(text: str) -> RaisedException | None:
+    """The exception of a report that names it above its stack."""
+    found = _REPORTED.search(text)
+    return RaisedException(found[1], found[2].strip(), tuple(frames_in(text[found.end() :].split("\n")))) if found else None
 
 
 def _is_in_compiler(stack: Sequence[StackFrame]) -> bool:

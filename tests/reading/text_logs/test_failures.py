@@ -106,6 +106,25 @@ def test_the_fields_of_an_error_report_are_one_failure_with_its_inner_exception(
     assert str(found.place) == "D:/run.py:328"
 
 
+REPORT = (
+    "# Error Report\n- **Node Type:** Sampler\n- **Exception Type:** {}\n- **Exception Message:** {}\n## Stack Trace\n\n"
+    '  File "D:\\run.py", line 328, in execute\n    get(obj)\n\n  File "D:\\Lib\\site-packages\\torch\\{}", line 36, in x\n    y()\n\n'
+)
+
+
+@pytest.mark.parametrize("kind", ["ImportError", "RuntimeError", "sympy.SympifyError"])
+def test_a_report_may_name_an_exception_of_any_class_of_the_compiler(kind: str, tmp_path: Path) -> None:
+    (found,) = failures(REPORT.format(kind, "cannot import name 'x'", "_inductor\\runtime\\hints.py"), tmp_path)
+    assert found.sentence.endswith(": cannot import name 'x'")
+    assert str(found.place) == "D:/run.py:328"
+
+
+@pytest.mark.parametrize("file", ["_dynamo\\eval_frame.py", "nn\\modules\\module.py"])
+def test_a_report_about_an_exception_of_the_program_is_no_failure(file: str, tmp_path: Path) -> None:
+    with pytest.raises(ShapelogError):
+        failures(REPORT.format("torch.OutOfMemoryError", "Allocation on device", file), tmp_path)
+
+
 def test_a_condition_on_a_mark_counts_without_its_heading_and_once_with_it(tmp_path: Path) -> None:
     headed = (
         "torch.fx.experimental.symbolic_shapes.ConstraintViolationError: Constraints violated (L['x'].size()[0])! For more information\n"

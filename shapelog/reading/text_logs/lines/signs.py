@@ -18,6 +18,7 @@ _WORDS = (
     "raph",
     "raceback (most recent call last",
     "onstraint",
+    "xception Type",
     "uardManager check",
     "uard check failed:",
     "mismatch at index ",
