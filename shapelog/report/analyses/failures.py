@@ -121,7 +121,7 @@ def _failure(frame: Frame, compile: Compile, earlier: EarlierSymbols, has_code: 
         message=message,
         own_remedy=RULES["SL508"].remedy if overwritten else remedy,
         exceptions=compile.exceptions,
-        notes=(*_became_dynamic(compile, earlier), *((_LACKS_STACK,) if is_alone and not place else ())),
+        notes=(*_became_dynamic(compile, earlier), *_outermost(message, line, place), *((_LACKS_STACK,) if is_alone and not place else ())),
     )
 
 
@@ -139,6 +139,14 @@ def _line_below(message: CompilerMessage) -> StackFrame | None:
     """The innermost line of the user's, else of a library's, at which Dynamo stopped."""
     inside = [line for line in reversed(message.stack) if not is_dynamo(line.file)]
     return next((line for line in inside if not is_library(line.file)), next(iter(inside), None))
+
+
+def _outermost(message: CompilerMessage, line: StackFrame | None, place: Location | None) -> Iterator[str]:
+    """The line of the compiled function that leads to the one at which Dynamo stopped, where that is in another file of the user's."""
+    first = message.stack[0] if message.stack else None
+    if first and line and place and place.file == line.file != first.file and not is_library(first.file):
+        file = first.file.replace("\\", "/")
+        yield f"reached from {file}:{first.line}{f'  {first.code}' if first.code else ''}"
 
 
 def _place(frame: Frame, compile: Compile, line: StackFrame | None) -> Location | None:

@@ -106,6 +106,19 @@ def test_the_fields_of_an_error_report_are_one_failure_with_its_inner_exception(
     assert str(found.place) == "D:/run.py:328"
 
 
+@pytest.mark.parametrize(
+    ("inner", "notes"),
+    [
+        ('  File "/srv/ops.py", line 9, in g\n    y()\n', ("reached from /srv/net.py:7  return x @ self.w",)),
+        ('  File "/srv/net.py", line 9, in g\n    y()\n', ()),
+        ('  File "/lib/python3.11/site-packages/torch/nn/x.py", line 9, in g\n    y()\n', ()),
+    ],
+)
+def test_the_line_that_leads_to_another_file_is_named(inner: str, notes: tuple[str, ...], tmp_path: Path) -> None:
+    (found,) = failures(f"torch._dynamo.exc.Unsupported: call_function Foo\n\nfrom user code:\n{FRAME}{inner}", tmp_path)
+    assert found.notes == notes
+
+
 REPORT = (
     "# Error Report\n- **Node Type:** Sampler\n- **Exception Type:** {}\n- **Exception Message:** {}\n## Stack Trace\n\n"
     '  File "D:\\run.py", line 328, in execute\n    get(obj)\n\n  File "D:\\Lib\\site-packages\\torch\\{}", line 36, in x\n    y()\n\n'
