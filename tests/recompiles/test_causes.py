@@ -3264,16 +3264,41 @@ def test_a_tensor_that_pytorch_traces_with_is_no_type_to_avoid() -> None:
     assert cause.own_remedy.startswith("accept one graph for calls that are traced")
 
 
-@pytest.mark.parametrize(("source", "remedy"), [("G['torch'].ops.lib.f", "register the operator once"), ("L['op']", "")])
-def test_an_operator_that_is_found_by_its_name_was_registered_again(source: str, remedy: str) -> None:
+@pytest.mark.parametrize(
+    ("source", "code", "verdict", "remedy"),
+    [
+        ("G['torch'].ops.lib.f", "SL308", Verdict.CODE, "register the operator once"),
+        ("L['op']", "SL311", Verdict.JUSTIFIED, "pass fewer functions, or accept one graph for each"),
+    ],
+)
+def test_an_operator_that_is_found_by_its_name_was_registered_again(source: str, code: str, verdict: Verdict, remedy: str) -> None:
+    """One that is passed is another operator."""
     texts = (f"___check_obj_id({source}, {number}), type=<class 'torch._ops.OpOverloadPacket'>" for number in (7, 9))
     was, now = (
         guard_tree(tensor_match(), guard_manager(source, f"ID_MATCH: {text}", type="torch._ops.OpOverloadPacket")) for text in texts
     )
     cause = only(two(was, now, f"___check_obj_id({source}, 7), type=<class 'torch._ops.OpOverloadPacket'>"))
-    assert cause.codes == ("SL308",)
+    assert (cause.codes, cause.verdict) == ((code,), verdict)
     assert cause.own_remedy.startswith(remedy)
-    assert bool(cause.own_remedy) is bool(remedy)
+
+
+@pytest.mark.parametrize(("kind", "verdict"), [("torch.Size", Verdict.JUSTIFIED), ("tuple", Verdict.CODE)])
+def test_the_length_of_a_size_is_a_number_of_dimensions(kind: str, verdict: Verdict) -> None:
+    trees = (
+        guard_tree(
+            tensor_match(),
+            guard_manager(
+                "L['shape']",
+                f"TYPE_MATCH: ___check_type_id(L['shape'], 7), type=<class '{kind}'>",
+                f"LENGTH_CHECK: len(L['shape']) == {number}",
+                type=kind,
+            ),
+        )
+        for number in (2, 4)
+    )
+    cause = only(two(*trees, "len(L['shape']) == 2"))
+    assert (cause.codes, cause.verdict) == (("SL313",), verdict)
+    assert cause.own_remedy.startswith("accept one graph for each number of dimensions") is (kind == "torch.Size")
 
 
 def test_an_array_of_numpy_with_a_size_of_one_takes_no_mark() -> None:

@@ -27,6 +27,8 @@ _EACH_LENGTH = "accept one graph for each case: the code behaves differently dep
 # What compiled autograd calls for hooks and for functions with a backward pass of their own.
 _OF_NODES = "accept one graph for each length: compiled autograd calls this function of PyTorch for hooks and nodes of several kinds"
 _OF_GRADIENTS = "accept one graph for each length: autograd passes a hook, or a backward pass, as many gradients as the node has"
+_OF_A_SIZE = "accept one graph for each number of dimensions, which a torch.Size has an item for: it cannot be dynamic"
+_SIZE = "torch.Size"
 _PASSED_ON = "accept one graph for each set of arguments: library code calls this function with several"
 _OWN_KEYS = (
     "the code itself adds keys to this dict: add them before the first compiled call (one call without torch.compile may do that), "
@@ -166,6 +168,8 @@ def length(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) 
         return Classification(("SL313",), sentence, verdict=Verdict.JUSTIFIED, remedy=_OF_GRADIENTS)
     if _is_passed_on(item, entry, call):
         return Classification(("SL313",), sentence, verdict=Verdict.JUSTIFIED, remedy=_PASSED_ON)
+    if kind == _SIZE:
+        return Classification(("SL313",), sentence, verdict=Verdict.JUSTIFIED, remedy=_OF_A_SIZE)
     remedy = _of_items(item, name, entry, call)
     if takes_another_way(item, entry, call) or (remedy == _NUMBER_OF_ITEMS and have_other_graphs(entry, call)):
         return Classification(("SL313",), sentence, verdict=Verdict.JUSTIFIED, remedy=_EACH_LENGTH)

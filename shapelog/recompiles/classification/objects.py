@@ -165,6 +165,8 @@ def _identity(item: Violation, name: str, entry: CompileFacts, call: CompileFact
         return Classification(("SL311",), other_library_function(name, entry, call), remedy=_for_functions(item.source))
     if operator := _OPERATOR.search(expected):
         return Classification(("SL311",), f"{name} is a different operator than {operator[1]}", remedy=_EACH_FUNCTION)
+    if short_type(expected) in _OPERATORS and not item.source.startswith("G["):  # torch.ops has one object for each
+        return Classification(("SL311",), f"{name} is a different operator", remedy=_EACH_FUNCTION)
     if expected.startswith(THE_CLASS):
         before = short_type(expected.removeprefix(THE_CLASS))
         if not str(item.actual).startswith(THE_CLASS):
