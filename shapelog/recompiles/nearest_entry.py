@@ -209,9 +209,9 @@ def _is_replaced(item: EntryDifference, made_for: Mapping[tuple[str, Source, Pro
 
 def nearest(differences: Sequence[EntryDifference], compile: Compile) -> EntryDifference | None:
     """Fewest objects of another type, then one that PyTorch still has, then fewest causes that are not sizes, then a similar graph, then
-    fewest causes that are not even ints, then fewest size causes, then fewest consequences, then one for any float but NaN, then fewest
-    changes to what the guards do not name, then the most recently used. One that differs in strides alone, or in
-    being a view, comes before one for other sizes that a mark does not merge.
+    fewest causes that are not even ints (one whose exact value led to another graph is not), then fewest size causes, then fewest
+    consequences, then one for any float but NaN, then fewest changes to what the guards do not name, then the most recently used. One
+    that differs in strides alone, or in being a view, comes before one for other sizes that a mark does not merge.
     """
     explained = [((_other_types(item), _is_discarded(item), item.non_size_causes), item) for item in differences if item.causes]
     if not explained:
@@ -225,13 +225,19 @@ def nearest(differences: Sequence[EntryDifference], compile: Compile) -> EntryDi
         return near[0]
 
     def distance(item: EntryDifference) -> tuple[bool, int, int, int, bool, int]:
-        hard = sum([not cause.size_related for cause in item.causes])
+        is_similar = similar(item.entry, compile)
+        hard = sum([not cause.size_related or (not is_similar and _is_exact_int(cause)) for cause in item.causes])
         following = len(item.consequences) if hard else 0  # those of a size are strides and guards that it moves
         unnamed = sum([cause.after == Described.OTHER_OBJECT.value for cause in item.causes])
         has_any_value = any(cause.prop.kind is Kind.NAN for cause in item.causes)  # of a float, but for NaN
-        return not similar(item.entry, compile), hard, len({cause.axis for cause in item.causes}), following, not has_any_value, unnamed
+        return not is_similar, hard, len({cause.axis for cause in item.causes}), following, not has_any_value, unnamed
 
     return min(near, key=distance)
+
+
+def _is_exact_int(cause: Cause) -> bool:
+    """Whether it is an int whose exact value the code needs."""
+    return not cause.is_size and any_blocks_marking(cause.codes)
 
 
 def _is_removed_by_copy(cause: Cause) -> bool:

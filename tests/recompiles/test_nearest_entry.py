@@ -209,3 +209,17 @@ def test_another_dtype_of_all_tensors_is_one_change() -> None:
     recompile = last_recompile(made)
     assert recompile.nearest is not None
     assert (recompile.nearest.label, recompile.codes) == ("0/0", ("SL301",))
+
+
+def test_an_entry_for_another_float_is_nearer_than_one_for_an_int_that_the_code_needs_exactly() -> None:
+    """Stages of a network, each with its own blocks: the call differs from the one before in how far the new block is faded in."""
+    made = trace()
+    for number, (stage, alpha, batch) in enumerate(((0, 0.5, 16), (1, 0.5, 12), (1, 1.0, 12))):
+        tensors, guards = tensor(batch, 8), [tensor_match(size=(batch, 8)), equals_match("L['stage']", stage)]
+        guards += [equals_match("L['alpha']", alpha, "float")] if stage else []
+        pinned = [{"symbol": "s7", "sources": ["L['stage']"], "value": str(stage), "user_stack": []}] if stage else []
+        graph = graph_text('L_x_: "f32[10, 8][8, 1]cpu"', f'y: "f32[10, 8][8, 1]cpu" = f{number}(l_x_)', "return (y,)")
+        made += compile(f"0/{number}", tensors, guards=guard_tree(*guards), specializations=pinned, graph=graph)
+    recompile = last_recompile(made)
+    assert recompile.nearest is not None
+    assert (recompile.nearest.label, recompile.codes) == ("0/1", ("SL312",))
