@@ -123,7 +123,8 @@ class Remedies:
     def of(self, recompiles: Sequence[Recompile], causes: Sequence[Cause]) -> Remedy:
         """What to do about recompiles of one code, with regard to causes that they have in common; () where none is known."""
         removable = [item for item in recompiles if item.verdict is Verdict.MARKING]
-        first = min(recompiles, key=lambda item: item.verdict is not Verdict.CODE)  # the one that something can be done about
+        # the one that something can be done about, else one to which nothing but these causes happened
+        first = min(recompiles, key=lambda item: (item.verdict is not Verdict.CODE, bool(causes and _obstacle_beside(item, causes))))
         blocking = "" if removable else first.blocking_rule
         if blocking:
             return Remedy(RULES[blocking], _where_blocked(blocking, causes, first))

@@ -354,6 +354,20 @@ def test_an_int_that_an_operator_needs_exactly_cannot_be_unbacked() -> None:
     assert found.text.startswith("a library, an operator or the backend needs the exact int: accept one graph per value")
 
 
+def test_of_ints_that_the_code_needs_exactly_one_that_changed_alone_has_the_remedy() -> None:
+    """The first call with another number of steps had another cause as well, and the later one did not."""
+    made = trace()
+    for number, mode in enumerate(("'a'", "'b'", "'b'")):
+        steps = equals_match("L['k']", number + 5, comment=code_comment(6, "for _ in range(k):"))
+        guards = guard_tree(tensor_match(), steps, equals_match("L['mode']", mode, "str"))
+        made += compiled(f"0/{number}", tensor(10, 8), guards=guards)
+    report = make.report(made)
+    recompiles = report.recompiles
+    causes = [cause for item in recompiles for cause in item.causes if cause.source == "L['k']"]
+    assert report.remedies.of(recompiles[:1], causes[:1]).text == "a mark alone does not help: mode changed too (SL311)"
+    assert report.remedies.of(recompiles, causes).text == "rewrite the line that needs the exact value, or accept one graph per value"
+
+
 def test_a_mark_that_another_cause_of_the_same_call_makes_useless_is_not_recommended() -> None:
     made = trace(
         compiled("0/0", tensor(10, 8), tensor(1, 8, source="L['y']")), compiled("0/1", tensor(12, 8), tensor(2, 8, source="L['y']"))
