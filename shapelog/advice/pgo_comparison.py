@@ -117,6 +117,14 @@ class _Sources:
         return found
 
     @cached_property
+    def static(self) -> frozenset[Source]:
+        """Those that changed only where automatic dynamic shapes are off."""
+        changed = [(item.frame.makes_dynamic, cause.source) for item in self.explained.recompiles for cause in item.causes]
+        return frozenset([source for setting, source in changed if setting is False]).difference(
+            source for setting, source in changed if setting is not False
+        )
+
+    @cached_property
     def helping(self) -> frozenset[Source]:
         """Those of which a mark would do something."""
         return frozenset([mark.source for mark in self.replayed.by_mark])
@@ -199,6 +207,8 @@ def _why_missed(source: Source, known: _Sources) -> str:
     """Why PGO does not list what shapelog does."""
     if any(item.is_parameter for item in known.inputs.get(source, ())[:1]):
         return "a parameter: PyTorch forces parameters to be static before PGO sees them; the list overrides that"
+    if source in known.static:
+        return "automatic dynamic shapes are off, as under dynamic=False, so PGO remembers nothing of it"
     codes = known.codes.get(source, set())
     if "SL105" in codes:
         return f"only a stride of {source.display_name} changed; a symbolic size makes the stride symbolic"

@@ -193,6 +193,10 @@ def test_what_pytorch_does_not_see() -> None:
     assert [item.why for item in differences(static)] == [
         "PGO's state does not list it as changed: dynamic=False, code that PGO does not recognize, or a run that saved no state"
     ]
+    off = profiled(make.trace(make.static_sizes(10, 12, dynamo_config='{"automatic_dynamic_shapes": false}')))
+    assert [item.why for item in differences(off)] == [
+        "automatic dynamic shapes are off, as under dynamic=False, so PGO remembers nothing of it"
+    ]
     assert differences(profiled(make.trace(make.static_sizes(10), make.dynamic_size("0/1", 12)), "L['x']"), V210) == []
 
 
