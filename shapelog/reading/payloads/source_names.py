@@ -12,6 +12,7 @@ from shapelog.reading.payloads.properties import Kind, Property
 _LOCAL = re.compile(r"L\[\s{0,9}['\"](.{0,100}?)['\"]\s{0,9}\]")
 _MODULE_DICT = re.compile(r"(\.)(?:__dict__\['_(?:modules|parameters|buffers)'\]|_(?:modules|parameters|buffers))\['([^'\]]+)'\]")
 _WRAPPER = re.compile(r"^___(?:from_numpy|as_tensor)\((.*?)\)(?:\.item\(\))?$")
+_WRAPPED = re.compile(r"___(?:from_numpy|as_tensor)\(([^ ()]{1,200})\)(?:\.item\(\))?")  # in an expression
 _IMPORT = re.compile(r"G\['__import_([^']*)'\]")
 _BUILTIN = re.compile(r"G\['__builtins_dict__[^']*'\]\['([^']*)'\]")
 # A key of a dict by its place, and the item of a dict subclass that has it.
@@ -112,6 +113,8 @@ def _keep_groups(pattern: re.Pattern[str], text: str) -> str:
 
 def display_text(text: str) -> str:
     """A text with each source in it as its user would write it: ``self.lin.weight`` for that of a parameter, ``N`` for ``G['N']``."""
+    if "___" in text:
+        text = _keep_groups(_WRAPPED, text)
     wrapped = _WRAPPER.match(text)
     text = without_locals(wrapped[1] if wrapped else text)
     if "._" in text:

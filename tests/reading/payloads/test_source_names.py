@@ -39,6 +39,8 @@ def test_locals_are_shortened_as_torch_does_in_reasons(text: str, stripped: str)
         ("G['__import_torch_dot_nn_dot_functional'].relu", "torch.nn.functional.relu"),
         ("___from_numpy(L['a'])", "a"),
         ("___as_tensor(L['lr'])", "lr"),
+        ("2 <= ___from_numpy(L['a']).size()[0]", "2 <= a.size()[0]"),
+        ("___as_tensor(L['a']).item() < ___as_tensor(L['b']).item()", "a < b"),
         ("L['d']['L']", "d['L']"),
         ("", ""),
     ],
