@@ -1207,6 +1207,27 @@ def test_compiled_autograd_and_autograd_itself_pass_contexts_of_different_types(
 
 
 @pytest.mark.parametrize(
+    ("code", "lengths", "verdict"),
+    [
+        ("return bool(self.merged)", (0, 1), Verdict.JUSTIFIED),
+        ("return not self.merged", (2, 0), Verdict.JUSTIFIED),
+        ("return bool(self.merged)", (1, 2), Verdict.CODE),
+        ("return bool(self.merged[0])", (0, 1), Verdict.CODE),
+        ("return x + self.merged", (0, 1), Verdict.CODE),
+    ],
+)
+def test_code_that_asks_whether_a_list_is_empty_needs_a_graph_for_either(code: str, lengths: tuple[int, int], verdict: Verdict) -> None:
+    made, source = trace(), "L['self'].merged"
+    for number, length in enumerate(lengths):
+        check = f"LENGTH_CHECK: len({source}) == {length}" if length else f"LENGTH_CHECK: not {source}"
+        leaf = guard_manager(source, check, type="list", comment=code_comment(6, code))
+        graph = graph_text('L_x_: "f32[10, 8][8, 1]cpu"', f'y: "f32[10, 8][8, 1]cpu" = f{number}(l_x_)', "return (y,)")
+        made += compiled(f"0/{number}", tensor(10, 8), guards=guard_tree(tensor_match(), leaf), graph=graph)
+    recompile = last_recompile(made)
+    assert (recompile.verdict, recompile.codes) == (verdict, ("SL313",))
+
+
+@pytest.mark.parametrize(
     ("capture", "file", "verdict"),
     [("!0/", "<eval_with_key>.5", Verdict.JUSTIFIED), ("", "<eval_with_key>.5", Verdict.CODE), ("!0/", MODEL, Verdict.CODE)],
 )

@@ -171,7 +171,8 @@ def length(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) 
     if kind == _SIZE:
         return Classification(("SL313",), sentence, verdict=Verdict.JUSTIFIED, remedy=_OF_A_SIZE)
     remedy = _of_items(item, name, entry, call)
-    if takes_another_way(item, entry, call) or (remedy == _NUMBER_OF_ITEMS and have_other_graphs(entry, call)):
+    is_asked = remedy == _NUMBER_OF_ITEMS or _is_asked_whether_empty(item, name)
+    if takes_another_way(item, entry, call) or (is_asked and have_other_graphs(entry, call)):
         return Classification(("SL313",), sentence, verdict=Verdict.JUSTIFIED, remedy=_EACH_LENGTH)
     return Classification(("SL313",), sentence, remedy=remedy)
 
@@ -203,6 +204,15 @@ def _of_items(item: Violation, name: str, entry: CompileFacts, call: CompileFact
         return _OWN_ITEMS
     counted = re.search(rf"\blen\([\w.]*(?<!\w){last}\)", code_of(item))
     return _NUMBER_OF_ITEMS if counted and not _has_tensors(item, entry, call) else ""
+
+
+def _is_asked_whether_empty(item: Violation, name: str) -> bool:
+    """Whether a line asks for nothing else of a list that was or is empty; what is done about it may lie outside of that line."""
+    last = re.escape(name.rpartition(".")[2])
+    return (
+        "0" in (str(item.expected), str(item.actual))
+        and re.search(rf"(?:\bbool\(|\bnot )[\w.]*(?<!\w){last}\b(?!\[)", code_of(item)) is not None
+    )
 
 
 def _has_tensors(item: Violation, entry: CompileFacts, call: CompileFacts) -> bool:
