@@ -328,6 +328,21 @@ def constant_in_guard_changed(item: Violation, changes: Changes) -> bool:
     return bool(item.shape.comment and calculated) and guard.with_constants(calculated).holds(changes.call.numbers) is True
 
 
+def simplified_by_a_static_size(item: Violation, changes: Changes) -> bool:
+    """A guard such as ``x.size()[0] // 8 == 1`` for ``(past + x.size(0)) // 8 == 2``, where ``past`` was static and is another size now.
+
+    The call's own entry has a symbol for that as well: it has the same graph, and its guards hold for the sizes of the earlier call.
+    """
+    graph, own = changes.entry.compile.graph, changes.call.compile.graph
+    if item.shape is None or item.shape.is_duck_shape or not (graph and own and changes.call.tree) or graph.key != own.key:
+        return False
+    names = frozenset(item.shape.parsed.names)
+    fixed = frozenset(name for name, _, _ in changes.static) - names
+    shapes = [shape for shape in changes.call.tree.shapes if not shape.is_duck_shape]
+    is_wider = any(not names.isdisjoint(shape.parsed.names) and not fixed.isdisjoint(shape.parsed.names) for shape in shapes)
+    return is_wider and all(shape.parsed.holds(changes.entry.numbers) is not False for shape in shapes)
+
+
 def met_by_equal_sizes(item: Violation, changes: Changes) -> bool:
     """A guard over a symbol that several equal sizes shared, of which this call has different ones."""
     return item.shape is not None and item.shape.expression in changes.by_equal_sizes
@@ -539,6 +554,7 @@ CONSEQUENCES: dict[str, Callable[[Violation, Changes], bool]] = {
         product_of_other_items,
         length_of_another_value,
         constant_in_guard_changed,
+        simplified_by_a_static_size,
         met_by_equal_sizes,
         length_that_fits_a_size,
         dtype_follows_default,

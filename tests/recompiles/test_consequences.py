@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import make
 import pytest
-from payload_text import CPU_KEYS, equals_match, global_state, guard_manager, guard_tree, tensor_match
+from payload_text import CPU_KEYS, equals_match, global_state, graph_text, guard_manager, guard_tree, tensor_match
 
 from shapelog.recompiles.consequences import CONSEQUENCES, separate
 from shapelog.recompiles.evidence.violation import Violation
@@ -12,6 +12,7 @@ from shapelog.recompiles.facts import FactTable
 from shapelog.recompiles.violations import violations
 from shapelog.rules import Verdict
 
+CHUNK = graph_text('L_x_: "f32[1, s7][s7, 1]cpu"', 'cat: "f32[1, s9][s9, 1]cpu" = torch.cat([l_past_, l_x_], -1)', "return (cat,)")
 TIED = "L['x'].stride()[0] == 8*L['x'].size()[1]  # return x.view(-1)  # app/model.py:6 in f"
 SUM = "L['x'].size()[0] == 2 + L['y'].size()[0]  # a, b, c = x.split((k, n, m))  # app/model.py:6 in f"
 LONG_ITEM = "L['xs'][2].size()[0] <= 30  # if xs[2].size(0) <= 30:  # app/model.py:6 in f"
@@ -26,6 +27,23 @@ def two(before: str, after: str, *reasons: str, inputs: tuple[list[make.Tensor],
     """An entry with one guard tree, and a call that was compiled with another."""
     made = make.trace(make.compile("0/0", *inputs[0], guards=before, **code))
     return made + make.compile("0/1", *inputs[1], guards=after, reasons=tuple(f"0/0: {reason}" for reason in reasons), **code)
+
+
+def chunks(before: tuple[int, int], after: tuple[int, int], graph: str = "", number: int = 2) -> bytes:
+    """Two calls with other sizes of what is kept and of what comes; the first compile has a symbol for the latter, the second for both."""
+    guards = (
+        guard_tree(tensor_match("L['past']", (1, before[0])), tensor_match(size=(1, None)), shapes=("(L['x'].size()[1] // 8) == 1",)),
+        guard_tree(
+            tensor_match("L['past']", (1, None)),
+            tensor_match(size=(1, None)),
+            shapes=(f"((L['past'].size()[1] + L['x'].size()[1]) // 8) == {number}",),
+        ),
+    )
+    made = make.trace()
+    for place, (past, new) in enumerate((before, after)):
+        tensors = make.tensor(1, past, source="L['past']"), make.tensor(1, new)
+        made += make.compile(f"0/{place}", *tensors, guards=guards[place], graph=graph if place and graph else CHUNK)
+    return made
 
 
 def resized(before: tuple[int, ...], after: tuple[int, ...], guards: str | None = None) -> bytes:
@@ -175,6 +193,7 @@ CASES = {
         two(parts(2, SUM), parts(6), inputs=(rows(9, 7), rows(16, 10))),
         "L['x'].size()[0] shape L['x'].size()[0] == 2 + L['y'].size()[0]",
     ),
+    "simplified_by_a_static_size": (chunks((8, 12), (12, 4)), "L['x'].size()[1] shape (L['x'].size()[1] // 8) == 1"),
     "met_by_equal_sizes": (
         two(FLATTENED[0][1], FLATTENED[1][1], inputs=(FLATTENED[0][0], FLATTENED[1][0])),
         f"L['y'].size()[0] shape {ROWS_BY_ROWS}",
@@ -428,6 +447,14 @@ def test_an_equation_that_the_new_number_does_not_solve_is_a_cause(equation: str
 def test_a_number_that_the_code_does_not_have_is_the_int_that_changed(guard: str) -> None:
     made = two(parts(2, guard), parts(6), inputs=(rows(9, 7), rows(12, 10) if "!=" in guard else rows(14, 10)))
     assert separated(made) == (["L['k'] value"], {"constant_in_guard_changed": [f"L['x'].size()[0] shape {guard.partition('  #')[0]}"]})
+
+
+@pytest.mark.parametrize(
+    ("graph", "number"), [(CHUNK.replace("cat(", "stack("), 2), (CHUNK, 3)], ids=["another graph", "not for the earlier call"]
+)
+def test_a_guard_that_is_not_that_of_one_graph_for_both_calls_is_a_cause(graph: str, number: int) -> None:
+    own, _ = separated(chunks((8, 12), (12, 4), graph, number))
+    assert "L['x'].size()[1] shape (L['x'].size()[1] // 8) == 1" in own
 
 
 def test_a_number_that_a_size_is_divided_by_is_a_cause() -> None:
