@@ -47,6 +47,53 @@ _REMEDIES = (
     (r"assumed to be \w+ with no runtime assertions", "assert what always holds of this value with torch._check"),
     (r"fake registration for .{1,200} is unnecessary", "remove the fake implementation, or nothing"),
     (r"AOTAutograd cache unable to serialize", _SLOWER_CACHE),
+    (
+        r"dynamo_pgo force disabled",
+        "unset TORCHINDUCTOR_FORCE_DISABLE_CACHES, or each process has to find out again which sizes are dynamic",
+    ),
+    (
+        r"Grad strides do not match bucket view strides",
+        "nothing, unless DDP is slow: then make the parameters contiguous, as gradients are copied in each step",
+    ),
+    (r"Guards may run slower on Python ", "update Python to the version that the warning names"),
+    (r"explain\(f, \*args, \*\*kwargs\) is deprecated", "call torch._dynamo.explain(f)(*args)"),
+    (
+        r"failed while attempting to run meta for",
+        "check the sizes and dtypes of what this operator is called with: they do not fit, and a graph break or an error follows",
+    ),
+    (
+        r"Detected a package bypass",
+        "nothing, unless this code is to be precompiled: it is left out, and with torch._dynamo.config.strict_precompile that is an error",
+    ),
+    (
+        r"Grad tensors .{1,2000} will be copied during cudagraphs execution",
+        "call torch._dynamo.mark_static_address on gradients that keep their address, as with zero_grad(set_to_none=False)",
+    ),
+    (
+        r"Failed to reduce inequalities",
+        "nothing, unless torch.export goes on to suggest bounds: these are then not reduced",
+    ),
+    (r"could not determine __code__ for", "nothing: all code was reset in place of this function, and compiles again"),
+    (
+        r"Profiler function .{1,200} will be ignored",
+        "nothing: to see this range in a profile, enter it around the call of the compiled function",
+    ),
+    (
+        r"copying of a large constant took",
+        "make a large tensor that the function reads from outside an argument, a parameter or a buffer: it is hashed as a constant",
+    ),
+    (
+        r"Failed during launch \w{1,300} with config",
+        "run it with CUDA_LAUNCH_BLOCKING=1, which shows whether this kernel fails or one before it",
+    ),
+    (
+        r"unsafely apply AC to a non-functional graph",
+        "nothing, unless activation checkpointing is to save memory here: an operator that writes into its inputs is in the way",
+    ),
+    (
+        r"Error in subprocess",
+        "set TORCHINDUCTOR_COMPILE_THREADS=1, which compiles kernels in this process: it shows the error, and takes less memory",
+    ),
     (r"with real ScriptObject", "register a fake class, with torch._library.register_fake_class"),
     (r"assuming every input is mutated", "nothing, unless CUDA graphs or speed are missed: the kernel could not be analyzed"),
 )
