@@ -28,7 +28,6 @@ _KINDS = (
         rb"(?m)^\W{0,9}Graph Break Count: 0\b",
         "the output of torch._dynamo.explain, which found no graph breaks; it has nothing about recompilations",
     ),
-    (rb"\[__(?:recompiles|guards|graph_code|graph_breaks)|torch/_dynamo/\S+ \[\d+/\d+\]", f"TORCH_LOGS output: {_NOTHING_IN_THEM}"),
     (
         rb"\bassert_size_stride\([^\n]*\)[ \t]*\n(?:[ \t^~]*\n)?[ \t]*AssertionError: ",
         "an error of compiled code at run time: a tensor has other sizes or strides than the code was compiled for; "
@@ -75,6 +74,35 @@ _KINDS = (
         rb"Online softmax is disabled on the fly",
         "a warning that Inductor leaves out an optimization of softmax; it has nothing about recompilations and needs no action",
     ),
+    (
+        rb"(?i)(?:fx graph|AOTAutograd) cache (?:hit|miss|bypass)\w{0,4} (?:for key|on key|counter)\b"
+        rb"|Bypassing (?:FX Graph Cache|autograd cache|cache lookup)\b",
+        "lines about the caches of compiled code: whether a graph was found in them; they do not show why a function was compiled. "
+        "TORCH_LOGS=recompiles does",
+    ),
+    (
+        rb"automatic dynamic (?:size|int|stride|\S{1,200} (?:size|stride|val|dim)\b)|marking \S{1,400} as dynamic \(from automatic dynamic",
+        "lines about what becomes dynamic, of the first compilation of a function or without the sizes; TORCH_LOGS=recompiles,dynamic has "
+        "what changed, and where",
+    ),
+    (
+        rb"(?i)torchdynamo skipping frame \w|skipping frame because there is a graph break in a for/while loop"
+        rb"|\bskipping: \S{1,200} \(reason: [^\n]{1,200}, file: ",
+        "lines about code that Dynamo skips and leaves uncompiled; TORCH_LOGS=graph_breaks shows what it met there",
+    ),
+    (
+        rb"\bAUTOTUNE \w{1,100}\(|Process AUTOTUNE benchmarking takes ",
+        "times of kernels that max-autotune compared; they have nothing about recompilations",
+    ),
+    (
+        rb"TorchDynamo attempted to trace the following frames|TorchDynamo compilation metrics:|(?m:^\W{0,9}Function, Runtimes \(s\))",
+        "the summary that PyTorch prints at exit: frames and the seconds of each phase over all of them; it has no single compilation",
+    ),
+    (
+        rb"Step [123]: torch(?:dynamo|inductor)\b|Step 2: (?:calling|done) compiler function",
+        "lines with which compilations begin or end, without their ids; TORCH_LOGS=recompiles shows why there were several",
+    ),
+    (rb"\[__(?:recompiles|guards|graph_code|graph_breaks)|torch/_dynamo/\S+ \[\d+/\d+\]", f"TORCH_LOGS output: {_NOTHING_IN_THEM}"),
     (rb"\btorch[./](?:_dynamo|_inductor|_functorch|fx)[./]\w|___check_\w+\(", _NOTHING_IN_THEM),
     (
         rb"\bjax\.(?:_src|errors)\.|\bjax\._src\b|tf\.function retracing|\bXLA service 0x|\btensorflow/compiler/|\bpt-xla-profiler: ",
