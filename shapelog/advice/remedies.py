@@ -19,7 +19,7 @@ from shapelog.recompiles.causes import INT_RULES, Cause
 from shapelog.recompiles.classification.objects import ONE_GRAPH_MODULE, SAME_CLASS
 from shapelog.recompiles.classification.sizes import NO_BREAK
 from shapelog.recompiles.evidence.violation import constant_type
-from shapelog.recompiles.explain import Recompile
+from shapelog.recompiles.explain import CHANGED_BEFORE, Recompile
 from shapelog.recompiles.graph_reuse import is_known_by_limit, is_of_oldest_alone, similar
 from shapelog.recompiles.int_usage import is_tested, spelled
 from shapelog.rules import RULES, UNEXPLAINED, Remedy, Rule, Verdict, any_blocks_marking, remedy_for
@@ -284,7 +284,12 @@ def _unbroken(item: Recompile, cause: Cause) -> str:
     No compiled code can make a GraphModule, or the same class twice.
     """
     verdict = cause.verdict if item.compile.outcome is Outcome.LIMIT else item.verdict
-    if not cause.source.is_unnamed or verdict is not Verdict.CODE or cause.own_remedy in (ONE_GRAPH_MODULE, SAME_CLASS):
+    if (
+        not cause.source.is_unnamed
+        or verdict is not Verdict.CODE
+        or cause.own_remedy in (ONE_GRAPH_MODULE, SAME_CLASS)
+        or CHANGED_BEFORE in cause.own_remedy
+    ):
         return ""
     # a tensor, None or a text cannot be kept in one
     is_value = cause.prop.kind is Kind.VALUE and cause.rule.code != _NONE and constant_type(cause.before) not in _TEXTS

@@ -1,6 +1,8 @@
 """Trace → every recompile explained: facts → differences → causes → nearest entry → verdict. The way in to this folder."""
 
-from collections.abc import Mapping
+from bisect import bisect
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import NamedTuple
 
 from shapelog.display import in_notebook
@@ -31,6 +33,9 @@ from shapelog.recompiles.verdict import blocking_rule, stays_static, verdict_of,
 from shapelog.rules import UNEXPLAINED, Verdict
 from shapelog.text import cut, one_line, plural, some
 
+_Change = tuple[Function, Kind, str, str]  # of a function, a property, and its values
+CHANGED_BEFORE = "changed in the code before the graph break, too"
+_NOT_BY_MARKS = frozenset((Verdict.CODE, Verdict.JUSTIFIED))
 # The entries that a sentence names.
 _MOST_NAMED, _MOST_OTHERS = 3, 4
 
@@ -166,6 +171,8 @@ def explain_trace(trace: Trace, debug: bool = False) -> Explanations:
             text = f"{named}: a call was compared with {MOST_COMPARED} of {MOST_COMPARED + left_out} earlier cache entries"
             problems.append(Problem("many-entries", text, trace.name, severity=INFO))
 
+    by_frame = _with_changes_before_breaks(by_frame)
+
     def serves(frame: Frame, entry: Compile, call: Compile) -> bool:
         return frame in unexplained or reuse.guards_hold(entry, call)
 
@@ -287,6 +294,58 @@ def _explain_frame(
         if compile.outcome is Outcome.COMPILED:
             entries.add(compile)
     return tuple(found), entries.left_out
+
+
+class _ChangeBefore(NamedTuple):
+    """A change for which the code before a graph break was compiled again, by the order of that compile."""
+
+    order: int
+    item: Recompile
+    cause: Cause
+
+
+def _with_changes_before_breaks(by_frame: Mapping[Frame, tuple[Recompile, ...]]) -> dict[Frame, tuple[Recompile, ...]]:
+    """The same recompiles; a change of a value that resumed code took over has the verdict and the remedy of the same change of an input
+    before the graph break, where the call was compiled again for that, too. Without the break all of it would have been.
+    """
+    resumed = {frame.function for frame in by_frame if resumed_by(frame.name)}
+    items = (item for frame, found in by_frame.items() if frame.function in resumed for item in found if item.verdict in _NOT_BY_MARKS)
+    named = ((item, cause) for item in items for cause in item.causes if not cause.source.is_unnamed)
+    before = {
+        change: sorted([_ChangeBefore(item.compile.order, item, cause) for item, cause in same], key=attrgetter("order"))
+        for change, same in grouped(named, lambda each: _change(*each)).items()
+    }
+    return {frame: tuple(_of_resumed_code(frame, found, before)) if resumed_by(frame.name) else found for frame, found in by_frame.items()}
+
+
+def _change(item: Recompile, cause: Cause) -> _Change:
+    return item.frame.function, cause.prop.kind, cause.before, cause.after
+
+
+def _of_resumed_code(
+    frame: Frame, recompiles: Iterable[Recompile], before: Mapping[_Change, Sequence[_ChangeBefore]]
+) -> Iterator[Recompile]:
+    previous = dict(zip(frame.compiles[1:], frame.compiles, strict=False))
+    for item in recompiles:
+        if item.verdict not in _NOT_BY_MARKS or item.compile not in previous:
+            yield item
+            continue
+        since = previous[item.compile].order  # what was compiled before that was so in an earlier call
+        causes = tuple(_with_change_before(item, cause, since, before.get(_change(item, cause), ())) for cause in item.causes)
+        needs_graph = bool(causes) and all(cause.needs_own_graph for cause in causes)
+        yield item._replace(causes=causes, verdict=Verdict.JUSTIFIED if needs_graph else item.verdict)
+
+
+def _with_change_before(item: Recompile, cause: Cause, since: int, before: Sequence[_ChangeBefore]) -> Cause:
+    at = bisect(before, since, key=attrgetter("order"))
+    is_carried = at < len(before) and before[at].order < item.compile.order
+    if not (is_carried and cause.source.is_unnamed and cause.before and cause.after) or cause.needs_own_graph:
+        return cause
+    _, origin, first = before[at]
+    label = f" ({origin.compile.shown_label})" if origin.compile.shown_label else ""
+    remedy = f"{first.subject} {CHANGED_BEFORE}{label}: {first.own_remedy or first.remedy_rule.remedy}"
+    is_needed = not cause.size_related and (first.needs_own_graph or origin.verdict is Verdict.JUSTIFIED)
+    return cause._replace(own_verdict=Verdict.JUSTIFIED if is_needed else cause.own_verdict, own_remedy=remedy)
 
 
 def _without_list(item: Recompile) -> Recompile:

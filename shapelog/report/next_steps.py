@@ -9,6 +9,7 @@ from shapelog.model.compile import Outcome
 from shapelog.reading.payloads.compiler_messages import ACCEPTED
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.recompiles.classification.sizes import NO_BREAK
+from shapelog.recompiles.explain import CHANGED_BEFORE
 from shapelog.report.alerts.alert import Alert, Alerts, stable_text
 from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.report import Report
@@ -54,8 +55,8 @@ def next_steps(found: Alerts) -> tuple[NextStep, ...]:
     broken = (alert for kind, members in by_kind.items() if kind and kind[0] is StepKind.GRAPH_BREAK for alert in members)
     resumed = frozenset(run.resumed.after(broken))
     for kind, alerts in by_kind.items():
-        # what is an input only because of a break needs no step of its own
-        members = [alert for alert in alerts if not (alert.code in resumed and change_of(alert).text.startswith(NO_BREAK))]
+        # what is an input only because of a break needs no step of its own, and what had changed before one has a step there
+        members = [alert for alert in alerts if not (alert.code in resumed and _is_of_break(change_of(alert).text))]
         if kind is not None and members:
             steps.append(_MAKERS[kind[0]](run, members))
     steps += export_steps(report.findings, found.repository)
@@ -65,6 +66,10 @@ def next_steps(found: Alerts) -> tuple[NextStep, ...]:
     useful = [step for step in steps if step.saving.is_any or step.kind in (StepKind.RANKS, StepKind.EXPORT)]
     notable = COSTLY * report.summary.seconds
     return tuple(sorted(useful, key=lambda step: _rank(step, notable)))
+
+
+def _is_of_break(text: str) -> bool:
+    return text.startswith(NO_BREAK) or CHANGED_BEFORE in text
 
 
 def _one_for_each_line(by_kind: Mapping[_Key, list[Alert]]) -> Mapping[_Key, list[Alert]]:

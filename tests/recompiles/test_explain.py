@@ -29,7 +29,7 @@ from shapelog.recompiles.explain import Recompile, explain_trace, nearest
 from shapelog.recompiles.facts import CompileFacts, FactTable
 from shapelog.recompiles.graph_reuse import similar
 from shapelog.report.report import analyze
-from shapelog.rules import Verdict
+from shapelog.rules import RULES, Verdict
 
 TRUTH = json.loads((FIXTURES / "lab" / "truth.json").read_text(encoding="utf-8"))
 TANH = graph_text('L_x_: "f32[10, 8][8, 1]cpu"', 'tanh: "f32[10, 8][8, 1]cpu" = torch.tanh(l_x_);  l_x_ = None', "return (tanh,)")
@@ -486,6 +486,29 @@ def test_a_refused_call_that_failed_a_guard_over_sizes_met_all_others_of_that_en
         known[reason] = [(cause.axis, cause.before, cause.after) for cause in first.causes]
     assert known[shape] == [("k", "8", "2"), ("m", "1", "3")]
     assert known["k == 2"] == [("k", "8", "")]
+
+
+@pytest.mark.parametrize(
+    ("order", "dtype", "is_carried"),
+    [
+        (("0/0", "1/0", "0/1", "1/1"), "float64", True),
+        (("0/0", "1/0", "1/1", "0/1"), "float64", False),
+        (("0/0", "1/0", "0/1", "1/1"), "float16", False),
+        (("0/0", "0/1", "1/0", "1/1"), "float64", False),
+    ],
+    ids=["in one call", "in a later call", "another change", "with another compile of the resumed code between"],
+)
+def test_what_changed_before_a_graph_break_is_why_it_changed_in_resumed_code(order: tuple[str, ...], dtype: str, is_carried: bool) -> None:
+    dtypes = {"0/0": "float32", "1/0": "float32", "0/1": dtype, "1/1": "float64"}
+    made = make.trace()
+    for label in order:
+        source, name = ("L['___stack0']", "torch_dynamo_resume_in_f_at_9") if label.startswith("1/") else ("L['x']", "f")
+        made += compiled(label, tensor(10, 8, source=source, dtype=f"torch.{dtypes[label]}"), name=name)
+    [after] = [item for item in make.explain(made).recompiles if item.compile.label == "1/1"]
+    words = f"the dtype of x changed in the code before the graph break, too (0/1): {RULES['SL301'].remedy}"
+    assert [cause.own_remedy for cause in after.causes] == [words if is_carried else ""]
+    shown = make.report(made).remedies.of_recompile(after).text
+    assert shown == (words if is_carried else "remove the graph break that makes this value an input")
 
 
 def test_a_failed_compile_is_failed_whatever_its_cause() -> None:
