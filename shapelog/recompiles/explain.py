@@ -36,6 +36,8 @@ from shapelog.text import cut, one_line, plural, some
 _Change = tuple[Function, Kind, str, str]  # of a function, a property, and its values
 CHANGED_BEFORE = "changed in the code before the graph break, too"
 _NOT_BY_MARKS = frozenset((Verdict.CODE, Verdict.JUSTIFIED))
+# Of recompiles of a function for the same change, how many are looked at.
+_MOST_CHANGES = 8
 # The entries that a sentence names.
 _MOST_NAMED, _MOST_OTHERS = 3, 4
 
@@ -296,10 +298,13 @@ def _explain_frame(
     return tuple(found), entries.left_out
 
 
-class _ChangeBefore(NamedTuple):
-    """A change for which the code before a graph break was compiled again, by the order of that compile."""
+class _Changed(NamedTuple):
+    """A change for which code of a function with graph breaks was compiled again: the order of that compile, and the line from which the
+    code goes on, 0 for the function itself.
+    """
 
     order: int
+    line: int
     item: Recompile
     cause: Cause
 
@@ -310,42 +315,52 @@ def _with_changes_before_breaks(by_frame: Mapping[Frame, tuple[Recompile, ...]])
     """
     resumed = {frame.function for frame in by_frame if resumed_by(frame.name)}
     items = (item for frame, found in by_frame.items() if frame.function in resumed for item in found if item.verdict in _NOT_BY_MARKS)
-    named = ((item, cause) for item in items for cause in item.causes if not cause.source.is_unnamed)
-    before = {
-        change: sorted([_ChangeBefore(item.compile.order, item, cause) for item, cause in same], key=attrgetter("order"))
-        for change, same in grouped(named, lambda each: _change(*each)).items()
-    }
-    return {frame: tuple(_of_resumed_code(frame, found, before)) if resumed_by(frame.name) else found for frame, found in by_frame.items()}
+    named = [
+        (_change(item, cause), _Changed(item.compile.order, _line_of(item.frame), item, cause))
+        for item in sorted(items, key=lambda item: item.compile.order)
+        for cause in reversed(item.causes)  # the last one is looked at first
+        if not cause.source.is_unnamed
+    ]
+    changes = {change: [known for _, known in same] for change, same in grouped(named, lambda each: each[0]).items()}
+    return {frame: tuple(_of_resumed_code(frame, found, changes)) if resumed_by(frame.name) else found for frame, found in by_frame.items()}
 
 
 def _change(item: Recompile, cause: Cause) -> _Change:
     return item.frame.function, cause.prop.kind, cause.before, cause.after
 
 
-def _of_resumed_code(
-    frame: Frame, recompiles: Iterable[Recompile], before: Mapping[_Change, Sequence[_ChangeBefore]]
-) -> Iterator[Recompile]:
+def _line_of(frame: Frame) -> int:
+    resumed = resumed_by(frame.name)
+    return resumed[1] if resumed else 0
+
+
+def _of_resumed_code(frame: Frame, recompiles: Iterable[Recompile], changes: Mapping[_Change, Sequence[_Changed]]) -> Iterator[Recompile]:
     previous = dict(zip(frame.compiles[1:], frame.compiles, strict=False))
     for item in recompiles:
         if item.verdict not in _NOT_BY_MARKS or item.compile not in previous:
             yield item
             continue
         since = previous[item.compile].order  # what was compiled before that was so in an earlier call
-        causes = tuple(_with_change_before(item, cause, since, before.get(_change(item, cause), ())) for cause in item.causes)
+        causes = tuple(_as_before_break(item, cause, since, changes.get(_change(item, cause), ())) for cause in item.causes)
         needs_graph = bool(causes) and all(cause.needs_own_graph for cause in causes)
         yield item._replace(causes=causes, verdict=Verdict.JUSTIFIED if needs_graph else item.verdict)
 
 
-def _with_change_before(item: Recompile, cause: Cause, since: int, before: Sequence[_ChangeBefore]) -> Cause:
-    at = bisect(before, since, key=attrgetter("order"))
-    is_carried = at < len(before) and before[at].order < item.compile.order
-    if not (is_carried and cause.source.is_unnamed and cause.before and cause.after) or cause.needs_own_graph:
+def _as_before_break(item: Recompile, cause: Cause, since: int, changes: Sequence[_Changed]) -> Cause:
+    if not (cause.source.is_unnamed and cause.before and cause.after) or cause.needs_own_graph:
         return cause
-    _, origin, first = before[at]
-    label = f" ({origin.compile.shown_label})" if origin.compile.shown_label else ""
-    remedy = f"{first.subject} {CHANGED_BEFORE}{label}: {first.own_remedy or first.remedy_rule.remedy}"
-    is_needed = not cause.size_related and (first.needs_own_graph or origin.verdict is Verdict.JUSTIFIED)
-    return cause._replace(own_verdict=Verdict.JUSTIFIED if is_needed else cause.own_verdict, own_remedy=remedy)
+    end = bisect(changes, item.compile.order, key=attrgetter("order"))
+    latest = reversed(changes[max(end - _MOST_CHANGES, 0) : end])
+    before = next((known for known in latest if known.order > since and known.line < _line_of(item.frame)), None)
+    if before is None:
+        return cause
+    label, origin = before.item.compile.shown_label, before.cause
+    where = f"{CHANGED_BEFORE} ({label})" if label else CHANGED_BEFORE
+    is_needed = not cause.size_related and (origin.needs_own_graph or before.item.verdict is Verdict.JUSTIFIED)
+    return cause._replace(
+        own_verdict=Verdict.JUSTIFIED if is_needed else cause.own_verdict,
+        own_remedy=f"{origin.subject} {where}: {origin.own_remedy or origin.remedy_rule.remedy}",
+    )
 
 
 def _without_list(item: Recompile) -> Recompile:

@@ -495,15 +495,17 @@ def test_a_refused_call_that_failed_a_guard_over_sizes_met_all_others_of_that_en
         (("0/0", "1/0", "1/1", "0/1"), "float64", False),
         (("0/0", "1/0", "0/1", "1/1"), "float16", False),
         (("0/0", "0/1", "1/0", "1/1"), "float64", False),
+        (("2/0", "1/0", "2/1", "1/1"), "float64", False),
     ],
-    ids=["in one call", "in a later call", "another change", "with another compile of the resumed code between"],
+    ids=["in one call", "in a later call", "another change", "with another compile of the resumed code between", "behind the break"],
 )
 def test_what_changed_before_a_graph_break_is_why_it_changed_in_resumed_code(order: tuple[str, ...], dtype: str, is_carried: bool) -> None:
-    dtypes = {"0/0": "float32", "1/0": "float32", "0/1": dtype, "1/1": "float64"}
+    dtypes = {"0/1": dtype, "1/1": "float64", "2/1": dtype}
+    names = {"0": "f", "1": "torch_dynamo_resume_in_f_at_9", "2": "torch_dynamo_resume_in_f_at_12"}
     made = make.trace()
     for label in order:
-        source, name = ("L['___stack0']", "torch_dynamo_resume_in_f_at_9") if label.startswith("1/") else ("L['x']", "f")
-        made += compiled(label, tensor(10, 8, source=source, dtype=f"torch.{dtypes[label]}"), name=name)
+        source = "L['___stack0']" if label[0] == "1" else "L['x']"
+        made += compiled(label, tensor(10, 8, source=source, dtype=f"torch.{dtypes.get(label, 'float32')}"), name=names[label[0]])
     [after] = [item for item in make.explain(made).recompiles if item.compile.label == "1/1"]
     words = f"the dtype of x changed in the code before the graph break, too (0/1): {RULES['SL301'].remedy}"
     assert [cause.own_remedy for cause in after.causes] == [words if is_carried else ""]
