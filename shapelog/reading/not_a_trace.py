@@ -100,7 +100,7 @@ _KINDS = (
     ),
     (
         rb"Step [123]: torch(?:dynamo|inductor)\b|Step 2: (?:calling|done) compiler function",
-        "lines with which compilations begin or end, without their ids; TORCH_LOGS=recompiles shows why there were several",
+        "lines with which compilations begin or end, without what each is for; TORCH_LOGS=recompiles shows why there were several",
     ),
     (rb"\[__(?:recompiles|guards|graph_code|graph_breaks)|torch/_dynamo/\S+ \[\d+/\d+\]", f"TORCH_LOGS output: {_NOTHING_IN_THEM}"),
     (rb"\btorch[./](?:_dynamo|_inductor|_functorch|fx)[./]\w|___check_\w+\(", _NOTHING_IN_THEM),

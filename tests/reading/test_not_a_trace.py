@@ -29,7 +29,7 @@ from shapelog.errors import DATA_LOSS
         (b"SingleProcess AUTOTUNE benchmarking takes 2.3 seconds\n", "that max-autotune compared"),
         (b"TorchDynamo attempted to trace the following frames: [\n  * f a.py:2\n]\n", "at exit"),
         (b"Function, Runtimes (s)\n_compile, 0.1\n", "at exit"),
-        (b"Step 1: torchdynamo start tracing f /srv/a.py:2\n", "without their ids"),
+        (b"Step 1: torchdynamo start tracing f /srv/a.py:2\n", "begin or end"),
         (b"BZh91AY&SY" + bytes(20), "an unsupported compression format; unpack it first"),
         (b"\x93NUMPY\x01\0v\0", "a binary file"),
         (b"epoch 1\nWARNING: no GPU\n", "an ordinary program log"),

@@ -5,6 +5,7 @@ import re
 from shapelog.reading.text_logs import versions
 from shapelog.reading.text_logs.contents import LogContents
 from shapelog.reading.text_logs.lines.log_lines import Head
+from shapelog.reading.text_logs.lines.size_changes import SizeChanges, is_about_change
 from shapelog.reading.text_logs.logged_compiles import UNKNOWN, LoggedCompile, LoggedCompiles
 from shapelog.reading.text_logs.messages import AddedText, SymbolText, TrackedText, symbolic
 
@@ -26,9 +27,13 @@ class LoggedGuards:
     def __init__(self, compiles: LoggedCompiles, contents: LogContents) -> None:
         self._compiles = compiles
         self._contents = contents
+        self.changes = SizeChanges()
 
     def take_symbols(self, head: Head, text: str) -> None:
-        """One line of ``symbolic_shapes.py``."""
+        """One line of ``symbolic_shapes.py``, or one about a size that changed."""
+        if is_about_change(text):
+            self.changes.take(head, text, self._compiles.line)
+            return
         if text.startswith("create_env"):
             compile = self._compiles.compile_of(head, "env")
             if compile is not None:

@@ -56,6 +56,7 @@ _SYMBOLIC_WORDS = (
     "track_symint ",
     "create_env",
     "runtime_assert ",
+    "automatic dynamic ",
 )
 _STARTS_WITH_STACK = "torchdynamo start compiling "
 _STARTS = ("Step 1: torchdynamo start tracing ", "torchdynamo start tracing ")
@@ -169,7 +170,7 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
         MessageKind.SYMBOLS,
         re.compile(
             r"^\s*(?:create_symbol|create_unbacked_\w+|(?:eval|runtime_assert) .* \[guard added\]|set_replacement|_update_var_to_range"
-            r"|track_symint|create_env)"
+            r"|track_symint|create_env|automatic dynamic \S)"
         ),
     ),
     (MessageKind.WARNING, re.compile(f"{PRINTED}|{ASSERTED}")),
@@ -185,7 +186,7 @@ _ANY_BEGIN = re.compile(
     r"|raised:|valid because|generated guard|triton inst|triton GPU"
     r"|data-dependent exp|You marked |uard failed on|run FX node|[a-z]Error:$|check failed|Cache miss due to"
     r"|[Cc]udagraph|CUDAGraph|Re-recording |pointer changed|Profiler Report|how to trace|torch\._inductor|torch\.fx"
-    r"|create_|set_repl|_update_var|track_sym|guard added"
+    r"|create_|set_repl|_update_var|track_sym|guard added|automatic dyn"
 )
 _CONTINUES = {
     MessageKind.RECOMPILES: re.compile(

@@ -45,6 +45,7 @@ from shapelog.reading.text_logs.message_kinds import (
     titles_break,
 )
 from shapelog.reading.text_logs.messages import (
+    UNKNOWN_CODE,
     LimitText,
     LoggedCode,
     RecompileText,
@@ -148,12 +149,26 @@ class Transcriber:
             if mention.reasons or mention.setting not in explained:
                 self._compiles.line = line
                 self._take_limit(Head(), mention)
+        self._take_changes()
         self._logged_failures.finish()
         for item, line in self._bare:
             if item.is_said:
                 self._compiles.line = line
                 self._take_bare(item)
         self._graph_breaks.finish()
+
+    def _take_changes(self) -> None:
+        """What became dynamic, where the text has nothing else: guards show more, as do PyTorch's own reasons."""
+        if not self.contents.is_empty:
+            return
+        for head, line, reasons in self._logged_guards.changes.recompiles():
+            self._compiles.line = line
+            known = self._compiles.known(head)
+            if known is None:
+                self._recompile(head, RecompileText(UNKNOWN_CODE, reasons), shows_version=False)
+            elif not known.reasons:
+                self.contents.messages["recompiles"] += 1
+                self._compiles.write_reasons(known, reasons)
 
     def _take(self, head: Head, lines: list[str], number: int) -> None:
         """Lines with one head: a message, or more of one, or (without an artifact) several messages of a line each."""
