@@ -17,6 +17,7 @@ _OF_CALL = {
     RaisingCall.COMPILED_CODE: _IN_EAGER,
     RaisingCall.EXPORTED_PROGRAM: "pass inputs like those of the export, or export again with dynamic_shapes for what varies",
     RaisingCall.EXPORT: "fix this error; until then there is no exported program",
+    RaisingCall.LOAD: "pass a whole file that torch.export.save wrote, and load it with the same version of PyTorch or a newer one",
     RaisingCall.COMPILE: "fix this call of torch.compile, or what the error names; until then nothing is compiled",
 }
 # By words of the error.

@@ -17,6 +17,7 @@ class RaisingCall(Enum):
     COMPILED_CODE = "{} raised an error when its compiled code ran"
     EXPORTED_PROGRAM = "an exported program refused its inputs"
     EXPORT = "torch.export failed"
+    LOAD = "torch.export.load failed"
     COMPILE = "torch.compile failed"
     UNKNOWN = "torch.compile or torch.export raised an error"
 
@@ -35,6 +36,8 @@ _RUNS = re.compile(
 _GENERATED = re.compile(GENERATED)
 _CHECKS_INPUTS = re.compile(rf"{_FILE}(?:_export[\\/]utils|export[\\/]_unlift)\.py$")
 _EXPORTS = re.compile(rf"{_FILE}_?export[\\/]\w{{1,40}}\.py$")
+# Where both ``save`` and ``load`` are.
+_LOADS = re.compile(rf"{_FILE}export[\\/]__init__\.py$")
 # Around each call of compiled code, which is refused here under other tracers; what was raised inside is raised again.
 _CALLS = re.compile(rf"{_FILE}_dynamo[\\/]eval_frame\.py$")
 _WRAPPERS = frozenset(("compile_wrapper", "_fn"))
@@ -63,7 +66,9 @@ def _of_frame(frame: StackFrame, outer: RaisingCall | None) -> RaisingCall | Non
     if (_CHECKS_INPUTS.search(frame.file) or is_guard_of_export(frame.file, frame.name)) and outer is not RaisingCall.EXPORT:
         return RaisingCall.EXPORTED_PROGRAM
     if _EXPORTS.search(frame.file):
-        return RaisingCall.EXPORT if outer is not RaisingCall.EXPORTED_PROGRAM else outer
+        if outer in (RaisingCall.EXPORTED_PROGRAM, RaisingCall.LOAD):
+            return outer
+        return RaisingCall.LOAD if frame.name == "load" and _LOADS.search(frame.file) else RaisingCall.EXPORT
     if is_entry(frame.file, frame.name):
         return RaisingCall.COMPILE
     if _CALLS.search(frame.file) and _REFUSES.match(frame.code):

@@ -20,6 +20,8 @@ RUNS = (f"{TORCH}/_functorch/_aot_autograd/runtime_wrappers.py", "runtime_wrappe
 COMPILES = (f"{TORCH}/_inductor/compile_fx.py", "_compile_fx_inner", "compiled = fx_codegen_and_compile(")
 GENERATED = ("/tmp/torchinductor_me/ab/cab.py", "call", "assert_size_stride(arg0_1, (8, 64), (64, 1))")
 EXPORTS = (f"{TORCH}/export/__init__.py", "export", "raise e")
+LOADS = (f"{TORCH}/export/__init__.py", "load", "ep = deserialize(artifact, expected_opset_version)")
+SCHEMA = (f"{TORCH}/_export/serde/serialize.py", "deserialize", "raise SerializeError(")
 CHECKS = (f"{TORCH}/_export/utils.py", "_check_input_constraints_for_graph", "raise RuntimeError(")
 ENTRY = (f"{TORCH}/__init__.py", "compile", "return torch._dynamo.optimize(")
 MODES = (f"{TORCH}/_inductor/__init__.py", "list_mode_options", "raise RuntimeError(")
@@ -53,6 +55,12 @@ def report_of(text: str, folder: Path) -> Report:
             "AssertionError: expected size 16==8, stride 64==64 at dim=0\nUse torch.library.opcheck to test your custom op.",
             "compiled code raised an error when it ran: expected size 16==8",
             "torch.library.opcheck",
+        ),
+        (
+            (LOADS, SCHEMA),
+            "RuntimeError: Serialized version 9 does not match our current schema version 8.",
+            "torch.export.load failed: Serialized version 9",
+            "the same version of PyTorch",
         ),
         (
             (RUNS,),
