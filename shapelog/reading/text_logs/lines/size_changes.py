@@ -11,7 +11,6 @@ _CHANGED = re.compile(
     r" (?P<new>\S{1,200}|[(\[][^()\[\]]{0,200}[)\]]) != (?P<old>[(\[][^()\[\]]{0,200}[)\]]|\S{1,200})\s*$"
 )
 _NUMBER = re.compile(r"-?\d{1,18}")
-_MOST = 10_000
 
 
 def is_about_change(text: str) -> bool:
@@ -49,7 +48,7 @@ class SizeChanges:
         """Note one line. The first compilation of a function has such lines about an earlier run, of which it is no recompilation."""
         reason = reason_of_change(text)
         is_first = head.compile.partition("_")[0].endswith("/0")
-        if reason and not is_first and len(self._reasons) < _MOST:
+        if reason and not is_first:
             of = Head(process=head.process, rank=head.rank, compile=head.compile.partition("_")[0])
             self._reasons.setdefault(of, (line, {}))[1][reason] = None
 
