@@ -126,7 +126,10 @@ class Advice(NamedTuple):
     def warnings(self) -> tuple[str, ...]:
         """What may make following the suggestions a mistake, in short."""
         found = []
-        if any({STAYS_STATIC, SEEMS_STATIC}.intersection(item.caveats) for item in self.suggestions):
+        known = {caveat for item in self.suggestions for caveat in item.caveats}
+        if STAYS_STATIC in known:
+            found.append("marks override dynamic=False; leaving that out may be enough")
+        elif SEEMS_STATIC in known:
             found.append("marks override dynamic=False, so a backend that needs static shapes fails")
         if any(caveat.endswith(MAY_NOT_SAVE) for caveat in self.caveats):
             found.append("dynamic graphs are slow to compile here, so this may save no time")

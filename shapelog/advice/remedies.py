@@ -69,7 +69,6 @@ class _Removal(NamedTuple):
 
 _COPY_OF_ROW = "copy the slice or view with clone(memory_format=torch.contiguous_format)"
 FORBIDDEN_WITHOUT_REASON = "run the same calls without this setting and with TORCH_LOGS=recompiles, which shows the reason"
-_OR_AUTOMATIC = "; or turn automatic dynamic shapes on (leave out dynamic=False), and one recompilation is enough"
 _PASTE_MORE = "add the log lines that follow this recompilation: they have its reasons"
 
 
@@ -99,6 +98,7 @@ class Remedies:
             for label in dict.fromkeys(item.gone):
                 self._removing.setdefault(label, []).append(number)
         self._removals: dict[tuple[Compile, ...], _Removal] = {}
+        self._obstacles: dict[Compile, bool] = {}
         # The compiles of a frame that take an int or a tensor, with the number of its dims.
         self._inputs: dict[Frame, dict[Source, list[tuple[int, Compile]]]] = {}
         self._left_out = HarmfulMarks(left_out)
@@ -124,7 +124,8 @@ class Remedies:
         """What to do about recompiles of one code, with regard to causes that they have in common; () where none is known."""
         removable = [item for item in recompiles if item.verdict is Verdict.MARKING]
         # the one that something can be done about, else one to which nothing but these causes happened
-        first = min(recompiles, key=lambda item: (item.verdict is not Verdict.CODE, bool(causes and _obstacle_beside(item, causes))))
+        is_markable_alone = bool(causes) and all(cause.verdict is Verdict.MARKING and marks_act_on(cause) for cause in causes)
+        first = min(recompiles, key=lambda item: (item.verdict is not Verdict.CODE, is_markable_alone and self._has_obstacle(item)))
         blocking = "" if removable else first.blocking_rule
         if blocking:
             return Remedy(RULES[blocking], _where_blocked(blocking, causes, first))
@@ -153,15 +154,19 @@ class Remedies:
         )
         return Remedy(rule, (known or remedy_for(rule, self._version.reads_sources)) + _unless_none(first, causes[0]))
 
+    def _has_obstacle(self, item: Recompile) -> bool:
+        """Whether one of its causes is none that marks act on; found once, as each cause asks."""
+        if item.compile not in self._obstacles:
+            self._obstacles[item.compile] = not all(map(marks_act_on, item.causes))
+        return self._obstacles[item.compile]
+
     def _marks_that_remove(self, removable: Sequence[Recompile], causes: Sequence[Cause]) -> str:
         """The very marks that remove these recompiles, be some of them on what other causes are about; "" where that is not known."""
         compiles = tuple(item.compile for item in removable)
         if compiles not in self._removals:
             self._removals[compiles] = self._removal(removable)
         removal = self._removals[compiles]
-        repeated = len(compiles) > 1 and all(compile.metrics.makes_dynamic is False for compile in compiles)
-        otherwise = _OR_AUTOMATIC if repeated else ""
-        return f"{removal.what}{_taken_over(removal, causes)}{removal.how}{otherwise}" if removal.what else ""
+        return f"{removal.what}{_taken_over(removal, causes)}{removal.how}" if removal.what else ""
 
     def _removal(self, recompiles: Sequence[Recompile]) -> _Removal:
         routes = [route for item in recompiles if (route := self._served.get(item.compile))]

@@ -1,8 +1,8 @@
 """Violations that only follow from others: what lies below a replaced object, a stride that follows from a size, ..."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import combinations
 from math import prod
 from typing import NamedTuple
@@ -87,6 +87,7 @@ class Changes:
     switched: frozenset[str]
     arguments: tuple[Violation, ...]
     by_equal_sizes: frozenset[str]
+    _beside_static: list[set[str]] = field(default_factory=list)  # once it is known
 
     def has(self, kind: Kind) -> bool:
         return kind in self.by_kind
@@ -94,6 +95,12 @@ class Changes:
     def of(self, kind: Kind) -> Sequence[Violation]:
         """The violations of a kind: as a rule few, where those of all kinds may be thousands."""
         return self.by_kind.get(kind, ())
+
+    def beside_static(self) -> set[str]:
+        """The names that the guards of the call have together with one that was static in the entry, if the entry's call meets them all."""
+        if not self._beside_static:
+            self._beside_static.append(_beside_static(self.static, self.entry, self.call))
+        return self._beside_static[0]
 
 
 def separate(violations: Sequence[Violation], entry: CompileFacts, call: CompileFacts) -> tuple[list[Violation], list[Consequence]]:
@@ -333,14 +340,19 @@ def simplified_by_a_static_size(item: Violation, changes: Changes) -> bool:
 
     The call's own entry has a symbol for that as well: it has the same graph, and its guards hold for the sizes of the earlier call.
     """
-    graph, own = changes.entry.compile.graph, changes.call.compile.graph
-    if item.shape is None or item.shape.is_duck_shape or not (graph and own and changes.call.tree) or graph.key != own.key:
-        return False
-    names = frozenset(item.shape.parsed.names)
-    fixed = frozenset(name for name, _, _ in changes.static) - names
-    shapes = [shape for shape in changes.call.tree.shapes if not shape.is_duck_shape]
-    is_wider = any(not names.isdisjoint(shape.parsed.names) and not fixed.isdisjoint(shape.parsed.names) for shape in shapes)
-    return is_wider and all(shape.parsed.holds(changes.entry.numbers) is not False for shape in shapes)
+    return item.shape is not None and not item.shape.is_duck_shape and not changes.beside_static().isdisjoint(item.shape.parsed.names)
+
+
+def _beside_static(static: Iterable[tuple[str, int, int]], entry: CompileFacts, call: CompileFacts) -> set[str]:
+    graph, own = entry.compile.graph, call.compile.graph
+    fixed = {name for name, _, _ in static}
+    if not fixed or not (graph and own and call.tree) or graph.key != own.key:
+        return set()
+    shapes = [shape.parsed for shape in call.tree.shapes if not shape.is_duck_shape]
+    if any(shape.holds(entry.numbers) is False for shape in shapes):
+        return set()
+    together = [(set(shape.names), fixed.intersection(shape.names)) for shape in shapes]
+    return {name for names, known in together for name in names if known - {name}}
 
 
 def met_by_equal_sizes(item: Violation, changes: Changes) -> bool:

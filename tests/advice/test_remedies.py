@@ -152,17 +152,6 @@ def test_at_the_recompile_limit_it_is_the_marks_that_keep_the_function_below_it(
     assert limit.remedy == WHOLE
 
 
-@pytest.mark.parametrize(("are_on", "more"), [((False, False), True), ((False, True), False), ((None, None), False), ((False,), False)])
-def test_where_automatic_dynamic_shapes_are_off_they_save_all_recompilations_but_the_first(
-    are_on: tuple[bool | None, ...], more: bool
-) -> None:
-    settings = ({}, *({"dynamo_config": json.dumps({"automatic_dynamic_shapes": is_on})} for is_on in are_on))
-    calls = [compiled(f"0/{number}", tensor(10 + number, 8), **fields) for number, fields in enumerate(settings)]
-    alert = collect_alerts(make.report(trace(*calls)), Repository()).alerts[0]
-    turn_on = "; or turn automatic dynamic shapes on (leave out dynamic=False), and one recompilation is enough"
-    assert alert.remedy.text == WHOLE + (turn_on if more else "")
-
-
 def test_dims_of_which_the_list_has_no_mark_are_named_once() -> None:
     calls = [
         compiled(f"0/{number}", tensor(size, 8), tensor(other, source="L['y']")) for number, (size, other) in enumerate(((10, 4), (12, 5)))
