@@ -155,7 +155,7 @@ class Remedies:
         return Remedy(rule, (known or remedy_for(rule, self._version.reads_sources)) + _unless_none(first, causes[0]))
 
     def _has_obstacle(self, item: Recompile) -> bool:
-        """Whether one of its causes is none that marks act on; found once, as each cause asks."""
+        """Whether marks do not act on one of its causes: looked up once, not for each of them."""
         if item.compile not in self._obstacles:
             self._obstacles[item.compile] = not all(map(marks_act_on, item.causes))
         return self._obstacles[item.compile]

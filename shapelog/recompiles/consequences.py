@@ -1,8 +1,9 @@
 """Violations that only follow from others: what lies below a replaced object, a stride that follows from a size, ..."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from math import prod
 from typing import NamedTuple
@@ -43,7 +44,7 @@ class Consequence(NamedTuple):
     because: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Changes:
     """All that separates a call from an entry, and what the consequences are recognized by.
 
@@ -87,7 +88,6 @@ class Changes:
     switched: frozenset[str]
     arguments: tuple[Violation, ...]
     by_equal_sizes: frozenset[str]
-    _beside_static: list[set[str]] = field(default_factory=list)  # once it is known
 
     def has(self, kind: Kind) -> bool:
         return kind in self.by_kind
@@ -96,11 +96,18 @@ class Changes:
         """The violations of a kind: as a rule few, where those of all kinds may be thousands."""
         return self.by_kind.get(kind, ())
 
-    def beside_static(self) -> set[str]:
+    @cached_property
+    def tied_to_static(self) -> set[str]:
         """The names that the guards of the call have together with one that was static in the entry, if the entry's call meets them all."""
-        if not self._beside_static:
-            self._beside_static.append(_beside_static(self.static, self.entry, self.call))
-        return self._beside_static[0]
+        graph, own = self.entry.compile.graph, self.call.compile.graph
+        fixed = {name for name, _, _ in self.static}
+        if not fixed or not (graph and own and self.call.tree) or graph.key != own.key:
+            return set()
+        shapes = [shape.parsed for shape in self.call.tree.shapes if not shape.is_duck_shape]
+        if any(shape.holds(self.entry.numbers) is False for shape in shapes):
+            return set()
+        together = [(set(shape.names), fixed.intersection(shape.names)) for shape in shapes]
+        return {name for names, known in together for name in names if known - {name}}
 
 
 def separate(violations: Sequence[Violation], entry: CompileFacts, call: CompileFacts) -> tuple[list[Violation], list[Consequence]]:
@@ -340,19 +347,7 @@ def simplified_by_a_static_size(item: Violation, changes: Changes) -> bool:
 
     The call's own entry has a symbol for that as well: it has the same graph, and its guards hold for the sizes of the earlier call.
     """
-    return item.shape is not None and not item.shape.is_duck_shape and not changes.beside_static().isdisjoint(item.shape.parsed.names)
-
-
-def _beside_static(static: Iterable[tuple[str, int, int]], entry: CompileFacts, call: CompileFacts) -> set[str]:
-    graph, own = entry.compile.graph, call.compile.graph
-    fixed = {name for name, _, _ in static}
-    if not fixed or not (graph and own and call.tree) or graph.key != own.key:
-        return set()
-    shapes = [shape.parsed for shape in call.tree.shapes if not shape.is_duck_shape]
-    if any(shape.holds(entry.numbers) is False for shape in shapes):
-        return set()
-    together = [(set(shape.names), fixed.intersection(shape.names)) for shape in shapes]
-    return {name for names, known in together for name in names if known - {name}}
+    return item.shape is not None and not item.shape.is_duck_shape and not changes.tied_to_static.isdisjoint(item.shape.parsed.names)
 
 
 def met_by_equal_sizes(item: Violation, changes: Changes) -> bool:
