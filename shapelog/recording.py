@@ -22,7 +22,7 @@ from shapelog.model.compile import Compile, Outcome
 from shapelog.model.load import load
 from shapelog.model.trace import Trace
 from shapelog.reading.inputs import select_files
-from shapelog.recompiles.explain import Recompile
+from shapelog.recompiles.recompile import Recompile
 from shapelog.report import report as reports
 from shapelog.report.report import Report
 

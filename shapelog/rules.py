@@ -26,6 +26,11 @@ class Verdict(Enum):
         return _VERDICT_WORDS.get(self, self.value)
 
     @property
+    def is_beyond_marks(self) -> bool:
+        """Whether something can be done or accepted, but marks do not remove the recompile."""
+        return self in (Verdict.CODE, Verdict.JUSTIFIED)
+
+    @property
     def short(self) -> str:
         """The same where there is little room."""
         return "refused" if self is Verdict.LIMIT else self.value

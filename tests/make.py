@@ -29,7 +29,8 @@ from shapelog.reading.inputs import Selection
 from shapelog.reading.open_trace import OpenTrace
 from shapelog.reading.reader import Reader
 from shapelog.reading.trace_files import TraceFile
-from shapelog.recompiles.explain import Explanations, Recompile, explain_trace
+from shapelog.recompiles.explain import Explanations, explain_trace
+from shapelog.recompiles.recompile import Recompile
 from shapelog.report.alerts.alert import Alerts
 from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.next_steps import AdvisedRun

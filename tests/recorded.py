@@ -8,7 +8,7 @@ from pathlib import Path
 import shapelog
 from shapelog.advice.advise import Advice
 from shapelog.model.compile import Compile
-from shapelog.recompiles.explain import Recompile
+from shapelog.recompiles.recompile import Recompile
 from shapelog.report.report import Report
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"

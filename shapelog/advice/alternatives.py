@@ -19,7 +19,8 @@ from shapelog.reading.payloads.properties import VALUE, Kind, size
 from shapelog.reading.payloads.source_names import Source
 from shapelog.reading.records import Input
 from shapelog.recompiles.causes import Cause
-from shapelog.recompiles.explain import Explanations, Recompile
+from shapelog.recompiles.explain import Explanations
+from shapelog.recompiles.recompile import Recompile
 from shapelog.rules import Verdict, any_blocks_marking
 from shapelog.text import MOST_NAMED, some
 

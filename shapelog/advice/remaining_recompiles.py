@@ -13,7 +13,8 @@ from shapelog.model.compile import Compile, Outcome
 from shapelog.model.frame import Frame
 from shapelog.model.ids import TorchVersion
 from shapelog.recompiles.causes import Cause
-from shapelog.recompiles.explain import Explanations, Recompile
+from shapelog.recompiles.explain import Explanations
+from shapelog.recompiles.recompile import Recompile
 from shapelog.rules import Rule, Verdict, any_blocks_marking
 from shapelog.text import compilations
 

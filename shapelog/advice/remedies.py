@@ -15,13 +15,14 @@ from shapelog.model.frame import Frame
 from shapelog.model.ids import TorchVersion
 from shapelog.reading.payloads.properties import VALUE, Kind
 from shapelog.reading.payloads.source_names import Source, is_library
+from shapelog.recompiles.before_breaks import CHANGED_BEFORE
 from shapelog.recompiles.causes import INT_RULES, Cause
 from shapelog.recompiles.classification.objects import ONE_GRAPH_MODULE, SAME_CLASS
 from shapelog.recompiles.classification.sizes import NO_BREAK
 from shapelog.recompiles.evidence.violation import constant_type
-from shapelog.recompiles.explain import CHANGED_BEFORE, Recompile
 from shapelog.recompiles.graph_reuse import is_known_by_limit, is_of_oldest_alone, similar
 from shapelog.recompiles.int_usage import is_tested, spelled
+from shapelog.recompiles.recompile import Recompile
 from shapelog.rules import RULES, UNEXPLAINED, Remedy, Rule, Verdict, any_blocks_marking, remedy_for
 from shapelog.text import enumerated, names_of
 
@@ -29,7 +30,6 @@ from shapelog.text import enumerated, names_of
 _ENTRIES, _LINES, _NAMED = 80, 6, 3
 # The entries that are asked whether they take a tensor.
 _MOST_ENTRIES = 8
-_NOT_BY_MARKS = (Verdict.CODE, Verdict.JUSTIFIED)
 _SIZE, _ZERO_OR_ONE, _BY_FRAMEWORK, _FLOAT, _NONE = "SL101", "SL104", "SL202", "SL312", "SL322"
 _TEXTS = ("str", "bytes")
 _COMPILE_FAILED = RULES["SL403"]
@@ -139,7 +139,7 @@ class Remedies:
             return Remedy(rule, f"a mark does not help: {failed.axis} was dynamic in the compilation that failed")
         if skipped := next((cause for cause in causes if all(_skipped_dynamic(item, cause) for item in recompiles)), None):
             return Remedy(rule, f"a mark does not help: {skipped.axis} was dynamic in the compilation, which produced no code")
-        is_markable = removable or (rule.markable and not all(item.verdict in _NOT_BY_MARKS for item in recompiles))
+        is_markable = removable or (rule.markable and not all(item.verdict.is_beyond_marks for item in recompiles))
         text = (
             self._marks_that_remove(removable, causes)
             or (is_markable and self._marks(causes, by_source=bool(removable)))
@@ -263,7 +263,7 @@ def _obstacle_first(item: Recompile) -> list[Cause]:
 
 def _obstacle_beside(item: Recompile, causes: Sequence[Cause]) -> str:
     """Why it saves nothing to mark what varied, where marks act on that and the call needs a graph of its own for another cause."""
-    if item.verdict not in _NOT_BY_MARKS or not all(cause.verdict is Verdict.MARKING and marks_act_on(cause) for cause in causes):
+    if not item.verdict.is_beyond_marks or not all(cause.verdict is Verdict.MARKING and marks_act_on(cause) for cause in causes):
         return ""
     other = next((cause for cause in item.causes if not marks_act_on(cause)), None)
     return f"a mark alone does not help: {other.subject} changed too ({other.remedy_rule.code})" if other else ""

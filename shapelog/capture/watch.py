@@ -20,7 +20,7 @@ from shapelog.reading.inputs import InputOptions, Selection, select
 from shapelog.reading.open_trace import open_trace
 from shapelog.reading.reader import Reader
 from shapelog.reading.trace_files import TraceFile, is_text_name, is_url, tlparse_logs, torchrun_logs, trace_names
-from shapelog.recompiles.explain import Recompile
+from shapelog.recompiles.recompile import Recompile
 from shapelog.report.report import Report, analyze
 
 # Seconds between two checks of the files.

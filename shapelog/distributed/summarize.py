@@ -12,7 +12,8 @@ from shapelog.reading.payloads import collectives
 from shapelog.reading.payloads.collectives import SCHEDULE, TENSORS, Parity
 from shapelog.reading.reader import Reader
 from shapelog.reading.scanner import Span
-from shapelog.recompiles.explain import Explanations, Recompile
+from shapelog.recompiles.explain import Explanations
+from shapelog.recompiles.recompile import Recompile
 from shapelog.text import without_addresses
 
 # Later executions of graphs are only in the digest.

@@ -1,8 +1,6 @@
 """Trace → every recompile explained: facts → differences → causes → nearest entry → verdict. The way in to this folder."""
 
-from bisect import bisect
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from operator import attrgetter
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from shapelog.display import in_notebook
@@ -15,6 +13,7 @@ from shapelog.model.trace import Trace
 from shapelog.reading.payloads.properties import GRAD_MODE, INFERENCE_MODE, Kind, Property
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.backends import new_backend_each_time, with_backend
+from shapelog.recompiles.before_breaks import with_changes_before_breaks
 from shapelog.recompiles.causes import Cause, Differences, EntryDifference
 from shapelog.recompiles.facts import FactTable
 from shapelog.recompiles.graph_reuse import GraphReuse, marks_act
@@ -28,16 +27,12 @@ from shapelog.recompiles.nearest_entry import (
     with_shared_failures,
     without_replaced,
 )
+from shapelog.recompiles.recompile import Recompile
 from shapelog.recompiles.similar_graphs import Group, groups_of
 from shapelog.recompiles.verdict import blocking_rule, stays_static, verdict_of, verdict_of_outcome, verdict_without_graphs
 from shapelog.rules import UNEXPLAINED, Verdict
 from shapelog.text import cut, one_line, plural, some
 
-_Change = tuple[Function, Kind, str, str]  # of a function, a property, and its values
-CHANGED_BEFORE = "changed in the code before the graph break, too"
-_NOT_BY_MARKS = frozenset((Verdict.CODE, Verdict.JUSTIFIED))
-# Of recompiles of a function for the same change, how many are looked at.
-_MOST_CHANGES = 8
 # The entries that a sentence names.
 _MOST_NAMED, _MOST_OTHERS = 3, 4
 
@@ -68,52 +63,6 @@ _OTHER_OBJECT = Cause(
     place=None,
     named_by_pytorch=False,
 )
-
-
-class Recompile(NamedTuple):
-    """A compile that was not its frame's first, compared with the nearest earlier entry (None if the trace has none).
-
-    ``served_by`` is the earlier compile whose graph would serve this call if the axes were marked, None unless the verdict is MARKING.
-    ``unexplained_because`` is what the trace lacks when the cause is not known, ``why_not_markable`` why marking what varies would not
-    remove this one, and ``blocking_rule`` the code of the rule whose remedy holds there.
-    """
-
-    compile: Compile
-    frame: Frame
-    nearest: Compile | None
-    causes: tuple[Cause, ...]
-    consequences: tuple[str, ...]
-    entries_checked: int
-    verdict: Verdict
-    served_by: Compile | None = None
-    unexplained_because: str = ""
-    why_not_markable: str = ""
-    blocking_rule: str = ""
-
-    @property
-    def size_related(self) -> bool:
-        return any(cause.size_related for cause in self.causes)
-
-    def __repr__(self) -> str:
-        return f"<Recompile {self.compile.label} of {one_line(self.frame.title)}: {' '.join(self.codes)}, {self.verdict.value}>"
-
-    def _repr_html_(self) -> str:
-        return in_notebook("object", self)
-
-    @property
-    def is_against_unknown(self) -> bool:
-        """Whether it is known from PyTorch's own words alone, because the entries they name are not in the trace."""
-        return self.nearest is None and bool(self.why_not_markable)
-
-    @property
-    def is_after_failure(self) -> bool:
-        """Whether no earlier compile of the code left an entry, so that it was tried again rather than compiled again."""
-        return not self.entries_checked and not self.is_against_unknown
-
-    @property
-    def codes(self) -> tuple[str, ...]:
-        found = tuple(dict.fromkeys(code for cause in self.causes for code in cause.codes))
-        return found or ("SL399",)
 
 
 class Explanations(NamedTuple):
@@ -173,7 +122,7 @@ def explain_trace(trace: Trace, debug: bool = False) -> Explanations:
             text = f"{named}: a call was compared with {MOST_COMPARED} of {MOST_COMPARED + left_out} earlier cache entries"
             problems.append(Problem("many-entries", text, trace.name, severity=INFO))
 
-    by_frame = _with_changes_before_breaks(by_frame)
+    by_frame = with_changes_before_breaks(by_frame)
 
     def serves(frame: Frame, entry: Compile, call: Compile) -> bool:
         return frame in unexplained or reuse.guards_hold(entry, call)
@@ -296,71 +245,6 @@ def _explain_frame(
         if compile.outcome is Outcome.COMPILED:
             entries.add(compile)
     return tuple(found), entries.left_out
-
-
-class _Changed(NamedTuple):
-    """A change for which code of a function with graph breaks was compiled again: the order of that compile, and the line from which the
-    code goes on, 0 for the function itself.
-    """
-
-    order: int
-    line: int
-    item: Recompile
-    cause: Cause
-
-
-def _with_changes_before_breaks(by_frame: Mapping[Frame, tuple[Recompile, ...]]) -> dict[Frame, tuple[Recompile, ...]]:
-    """The same recompiles; a change of a value that resumed code took over has the verdict and the remedy of the same change of an input
-    before the graph break, where the call was compiled again for that, too. Without the break all of it would have been.
-    """
-    resumed = {frame.function for frame in by_frame if resumed_by(frame.name)}
-    items = (item for frame, found in by_frame.items() if frame.function in resumed for item in found if item.verdict in _NOT_BY_MARKS)
-    named = [
-        (_change(item, cause), _Changed(item.compile.order, _line_of(item.frame), item, cause))
-        for item in sorted(items, key=lambda item: item.compile.order)
-        for cause in reversed(item.causes)  # the last one is looked at first
-        if not cause.source.is_unnamed
-    ]
-    changes = {change: [known for _, known in same] for change, same in grouped(named, lambda each: each[0]).items()}
-    return {frame: tuple(_of_resumed_code(frame, found, changes)) if resumed_by(frame.name) else found for frame, found in by_frame.items()}
-
-
-def _change(item: Recompile, cause: Cause) -> _Change:
-    return item.frame.function, cause.prop.kind, cause.before, cause.after
-
-
-def _line_of(frame: Frame) -> int:
-    resumed = resumed_by(frame.name)
-    return resumed[1] if resumed else 0
-
-
-def _of_resumed_code(frame: Frame, recompiles: Iterable[Recompile], changes: Mapping[_Change, Sequence[_Changed]]) -> Iterator[Recompile]:
-    previous = dict(zip(frame.compiles[1:], frame.compiles, strict=False))
-    for item in recompiles:
-        if item.verdict not in _NOT_BY_MARKS or item.compile not in previous:
-            yield item
-            continue
-        since = previous[item.compile].order  # what was compiled before that was so in an earlier call
-        causes = tuple(_as_before_break(item, cause, since, changes.get(_change(item, cause), ())) for cause in item.causes)
-        needs_graph = bool(causes) and all(cause.needs_own_graph for cause in causes)
-        yield item._replace(causes=causes, verdict=Verdict.JUSTIFIED if needs_graph else item.verdict)
-
-
-def _as_before_break(item: Recompile, cause: Cause, since: int, changes: Sequence[_Changed]) -> Cause:
-    if not (cause.source.is_unnamed and cause.before and cause.after) or cause.needs_own_graph:
-        return cause
-    end = bisect(changes, item.compile.order, key=attrgetter("order"))
-    latest = reversed(changes[max(end - _MOST_CHANGES, 0) : end])
-    before = next((known for known in latest if known.order > since and known.line < _line_of(item.frame)), None)
-    if before is None:
-        return cause
-    label, origin = before.item.compile.shown_label, before.cause
-    where = f"{CHANGED_BEFORE} ({label})" if label else CHANGED_BEFORE
-    is_needed = not cause.size_related and (origin.needs_own_graph or before.item.verdict is Verdict.JUSTIFIED)
-    return cause._replace(
-        own_verdict=Verdict.JUSTIFIED if is_needed else cause.own_verdict,
-        own_remedy=f"{origin.subject} {where}: {origin.own_remedy or origin.remedy_rule.remedy}",
-    )
 
 
 def _without_list(item: Recompile) -> Recompile:

@@ -12,8 +12,8 @@ from shapelog.reading.payloads.guards import DYNAMIC
 from shapelog.reading.payloads.properties import VALUE, Kind, Property, is_address, size
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.causes import Cause
-from shapelog.recompiles.explain import Recompile
 from shapelog.recompiles.facts import FactTable
+from shapelog.recompiles.recompile import Recompile
 
 # Properties whose values are ids, or differ in another way than the causes show.
 _UNLISTED = frozenset((Kind.ID, Kind.TYPE, Kind.DISPATCH_KEYS, Kind.GLOBAL_STATE, Kind.AUTOCAST))

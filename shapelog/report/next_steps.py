@@ -8,8 +8,8 @@ from shapelog.grouping import grouped
 from shapelog.model.compile import Outcome
 from shapelog.reading.payloads.compiler_messages import ACCEPTED
 from shapelog.reading.payloads.source_names import is_library
+from shapelog.recompiles.before_breaks import CHANGED_BEFORE
 from shapelog.recompiles.classification.sizes import NO_BREAK
-from shapelog.recompiles.explain import CHANGED_BEFORE
 from shapelog.report.alerts.alert import Alert, Alerts, stable_text
 from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.report import Report

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from shapelog.model.compile import Compile
 from shapelog.model.frame import Frame
-from shapelog.recompiles.explain import Explanations, Recompile
+from shapelog.recompiles.explain import Explanations
+from shapelog.recompiles.recompile import Recompile
 from shapelog.rules import Verdict
 
 

@@ -8,7 +8,7 @@ from shapelog.model.compile import Compile
 from shapelog.model.frame import UNNAMED_CODE, Frame
 from shapelog.reading.payloads import collectives
 from shapelog.reading.trace_files import clock_time
-from shapelog.recompiles.explain import Recompile
+from shapelog.recompiles.recompile import Recompile
 from shapelog.report.analyses.top_causes import fold
 from shapelog.report.report import Report
 from shapelog.tables.schema import NO_RANK, CauseRow, CollectiveRow, CompileRow, FailureRow, GraphBreakRow, PhaseRow, RecompileRow

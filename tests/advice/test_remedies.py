@@ -19,7 +19,7 @@ from shapelog.check.policy import Policy
 from shapelog.model.ids import TorchVersion
 from shapelog.reading.payloads.properties import VALUE
 from shapelog.reading.payloads.source_names import Source
-from shapelog.recompiles.explain import Recompile
+from shapelog.recompiles.recompile import Recompile
 from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.explain_compile import explain_compile
 from shapelog.report.report import Report

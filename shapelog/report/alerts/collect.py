@@ -20,7 +20,7 @@ from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.classification.objects import shown_object
 from shapelog.recompiles.classification.values import LONGEST_VALUE
 from shapelog.recompiles.evidence.violation import THE_CLASS
-from shapelog.recompiles.explain import Recompile
+from shapelog.recompiles.recompile import Recompile
 from shapelog.report.alerts.alert import Alert, Alerts, Occurrence, RelatedLine, Rest, digest, stable_text
 from shapelog.report.details.failure_remedies import OF_CAPTURED_GRAPH, is_in_captured_graph
 from shapelog.report.details.restarts import constant_floats, restart_remedy

@@ -11,7 +11,8 @@ from shapelog.reading.payloads.cuda_graphs import CudaGraphEvent, CudaGraphMessa
 from shapelog.reading.payloads.source_names import Source, is_dynamo, is_library
 from shapelog.reading.records import StackFrame
 from shapelog.recompiles.became_dynamic import EarlierSymbols
-from shapelog.recompiles.explain import Explanations, Recompile
+from shapelog.recompiles.explain import Explanations
+from shapelog.recompiles.recompile import Recompile
 from shapelog.report.details.failure_remedies import SHOWN_BY, THE_BACKEND, is_own_init, own_remedy, stage
 from shapelog.report.details.raising_calls import RaisingCall, raising_call
 from shapelog.report.results import Finding, Location, Table, location_of

@@ -11,8 +11,8 @@ from shapelog.model.compile import Compile, Outcome, resumed_by
 from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.source_names import is_dynamo, is_library
-from shapelog.recompiles.explain import Recompile
 from shapelog.recompiles.global_state import set_once
+from shapelog.recompiles.recompile import Recompile
 from shapelog.report.alerts.alert import Alert, Occurrence
 from shapelog.report.details.uncompiled_calls import Eager
 from shapelog.report.steps.step import (

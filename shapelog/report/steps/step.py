@@ -12,7 +12,7 @@ from shapelog.grouping import grouped
 from shapelog.model.code_matching import Code
 from shapelog.model.compile import Compile
 from shapelog.model.frame import Frame
-from shapelog.recompiles.explain import Recompile
+from shapelog.recompiles.recompile import Recompile
 from shapelog.report.alerts.alert import Alert, Alerts
 from shapelog.report.details.uncompiled_calls import Eager
 from shapelog.report.report import Report

@@ -8,7 +8,7 @@ from shapelog.model.compile import Compile, Outcome
 from shapelog.model.frame import Frame
 from shapelog.model.phase_events import PhaseEvent
 from shapelog.reading.records import Metrics
-from shapelog.recompiles.explain import Recompile
+from shapelog.recompiles.recompile import Recompile
 from shapelog.reporters.chrome_trace.event import INSTANT, MICROSECONDS, SLICE, TraceEvent
 from shapelog.text import plural
 

@@ -11,7 +11,7 @@ from shapelog.model.frame import Frame
 from shapelog.model.phase_events import Phases, phases_of
 from shapelog.model.record_index import RecordIndex, index_records
 from shapelog.model.trace import Rank
-from shapelog.recompiles.explain import Recompile
+from shapelog.recompiles.recompile import Recompile
 from shapelog.report.report import Report
 from shapelog.reporters import Options
 from shapelog.reporters.chrome_trace.compile_slices import compile_units, summary_of

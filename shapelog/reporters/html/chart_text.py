@@ -5,7 +5,7 @@ from collections.abc import Hashable, Iterable
 
 from shapelog.model.compile import Compile, Outcome
 from shapelog.model.frame import Frame
-from shapelog.recompiles.explain import Recompile
+from shapelog.recompiles.recompile import Recompile
 from shapelog.rules import Verdict
 from shapelog.text import LEAST_SECONDS, beginning, file_name, how_often, plural, seconds
 

@@ -9,7 +9,7 @@ from shapelog.model.cache_uses import CacheUse
 from shapelog.model.compile import Compile
 from shapelog.model.frame import Frame
 from shapelog.reading.payloads.graphs import Graph
-from shapelog.recompiles.explain import Recompile
+from shapelog.recompiles.recompile import Recompile
 from shapelog.recompiles.shape_table import ShapeRow
 from shapelog.report.explain_compile import CompileExplanation, explanation_of, graph_lines
 from shapelog.report.merge_ranks import MergedFrame

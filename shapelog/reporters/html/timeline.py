@@ -9,7 +9,7 @@ from typing import NamedTuple
 from shapelog.grouping import grouped
 from shapelog.model.compile import Compile, resumed_by
 from shapelog.model.frame import Frame
-from shapelog.recompiles.explain import Recompile
+from shapelog.recompiles.recompile import Recompile
 from shapelog.report.merge_ranks import rank_label
 from shapelog.report.report import Report
 from shapelog.reporters.html.chart_text import KIND_LABELS, Part, counted, file_and_line, kind_of, same_function, totals

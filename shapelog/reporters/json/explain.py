@@ -4,7 +4,7 @@ from typing import Any
 
 from shapelog.advice.remedies import Remedies
 from shapelog.recompiles.causes import EntryDifference
-from shapelog.recompiles.explain import Recompile
+from shapelog.recompiles.recompile import Recompile
 from shapelog.report.explain_compile import CompileExplanation
 from shapelog.reporters.json.parts import cause_data, line_data, reasons_data, recompile_data, trouble_data
 

@@ -12,7 +12,7 @@ from shapelog.reading.payloads.compiler_messages import CompilerMessage, RaisedE
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.reading.records import StackFrame
 from shapelog.recompiles.causes import Cause
-from shapelog.recompiles.explain import Recompile
+from shapelog.recompiles.recompile import Recompile
 from shapelog.report.report import Report, Summary
 from shapelog.report.results import Finding
 from shapelog.report.steps.step import NextStep, Saving

@@ -8,7 +8,7 @@ from shapelog.model.compile import Compile
 from shapelog.model.frame import Frame
 from shapelog.reading.payloads.source_names import is_test_runner
 from shapelog.recompiles.causes import Cause
-from shapelog.recompiles.explain import Recompile
+from shapelog.recompiles.recompile import Recompile
 from shapelog.report.report import Report
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.advice import what_to_set

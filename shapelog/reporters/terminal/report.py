@@ -8,7 +8,7 @@ from rich.text import Text
 from shapelog.model.compile import Compile, Outcome
 from shapelog.model.frame import Frame
 from shapelog.recompiles.causes import Cause
-from shapelog.recompiles.explain import Recompile
+from shapelog.recompiles.recompile import Recompile
 from shapelog.recompiles.shape_table import ShapeCell, ShapeTable, State
 from shapelog.report.alerts.alert import Alerts
 from shapelog.report.alerts.collect import collect_alerts

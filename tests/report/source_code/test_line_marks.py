@@ -6,7 +6,7 @@ from payload_text import size_mismatch
 from recorded import RECORDED, report_of
 
 from shapelog.model.compile import Outcome
-from shapelog.recompiles.explain import Recompile
+from shapelog.recompiles.recompile import Recompile
 from shapelog.report.report import Report
 from shapelog.report.source_code.line_marks import Changed, LineMark, MarkKind, line_marks
 from shapelog.report.source_code.quoted_lines import FileLine, quoted_lines

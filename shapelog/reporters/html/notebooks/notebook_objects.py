@@ -12,7 +12,8 @@ from shapelog.model.exports import Export
 from shapelog.model.frame import Frame
 from shapelog.model.trace import Rank
 from shapelog.recompiles.causes import Cause
-from shapelog.recompiles.explain import Explanations, Recompile
+from shapelog.recompiles.explain import Explanations
+from shapelog.recompiles.recompile import Recompile
 from shapelog.report.report import FrameReport
 from shapelog.report.results import Column, Finding, Table
 from shapelog.reporters import Options

@@ -1,0 +1,84 @@
+"""Values that resumed code took over and that changed before the graph break: the change there has the verdict and the remedy."""
+
+from bisect import bisect
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
+from typing import NamedTuple
+
+from shapelog.grouping import grouped
+from shapelog.model.compile import resumed_by
+from shapelog.model.frame import Frame, Function
+from shapelog.reading.payloads.properties import Kind
+from shapelog.recompiles.causes import Cause
+from shapelog.recompiles.recompile import Recompile
+from shapelog.rules import Verdict
+
+_Change = tuple[Function, Kind, str, str]  # of a function, a property, and its values
+CHANGED_BEFORE = "changed in the code before the graph break, too"
+# Of recompiles of a function for the same change, how many are looked at.
+_MOST_CHANGES = 8
+
+
+class _Changed(NamedTuple):
+    """A change for which code of a function with graph breaks was compiled again: the order of that compile, and the line from which the
+    code goes on, 0 for the function itself.
+    """
+
+    order: int
+    line: int
+    item: Recompile
+    cause: Cause
+
+
+def with_changes_before_breaks(by_frame: Mapping[Frame, tuple[Recompile, ...]]) -> dict[Frame, tuple[Recompile, ...]]:
+    """The same recompiles; a change of a value that resumed code took over has the verdict and the remedy of the same change of an input
+    before the graph break, where the call was compiled again for that, too. Without the break all of it would have been.
+    """
+    resumed = {frame.function for frame in by_frame if resumed_by(frame.name)}
+    items = (item for frame, found in by_frame.items() if frame.function in resumed for item in found if item.verdict.is_beyond_marks)
+    named = [
+        (_change(item, cause), _Changed(item.compile.order, _line_of(item.frame), item, cause))
+        for item in sorted(items, key=lambda item: item.compile.order)
+        for cause in reversed(item.causes)  # the last one is looked at first
+        if not cause.source.is_unnamed
+    ]
+    changes = {change: [known for _, known in same] for change, same in grouped(named, lambda each: each[0]).items()}
+    return {frame: tuple(_of_resumed_code(frame, found, changes)) if resumed_by(frame.name) else found for frame, found in by_frame.items()}
+
+
+def _change(item: Recompile, cause: Cause) -> _Change:
+    return item.frame.function, cause.prop.kind, cause.before, cause.after
+
+
+def _line_of(frame: Frame) -> int:
+    resumed = resumed_by(frame.name)
+    return resumed[1] if resumed else 0
+
+
+def _of_resumed_code(frame: Frame, recompiles: Iterable[Recompile], changes: Mapping[_Change, Sequence[_Changed]]) -> Iterator[Recompile]:
+    previous = dict(zip(frame.compiles[1:], frame.compiles, strict=False))
+    for item in recompiles:
+        if not item.verdict.is_beyond_marks or item.compile not in previous:
+            yield item
+            continue
+        since = previous[item.compile].order  # what was compiled before that was so in an earlier call
+        causes = tuple(_as_before_break(item, cause, since, changes.get(_change(item, cause), ())) for cause in item.causes)
+        needs_graph = bool(causes) and all(cause.needs_own_graph for cause in causes)
+        yield item._replace(causes=causes, verdict=Verdict.JUSTIFIED if needs_graph else item.verdict)
+
+
+def _as_before_break(item: Recompile, cause: Cause, since: int, changes: Sequence[_Changed]) -> Cause:
+    if not (cause.source.is_unnamed and cause.before and cause.after) or cause.needs_own_graph:
+        return cause
+    end = bisect(changes, item.compile.order, key=attrgetter("order"))
+    latest = reversed(changes[max(end - _MOST_CHANGES, 0) : end])
+    before = next((known for known in latest if known.order > since and known.line < _line_of(item.frame)), None)
+    if before is None:
+        return cause
+    label, origin = before.item.compile.shown_label, before.cause
+    where = f"{CHANGED_BEFORE} ({label})" if label else CHANGED_BEFORE
+    is_needed = not cause.size_related and (origin.needs_own_graph or before.item.verdict is Verdict.JUSTIFIED)
+    return cause._replace(
+        own_verdict=Verdict.JUSTIFIED if is_needed else cause.own_verdict,
+        own_remedy=f"{origin.subject} {where}: {origin.own_remedy or origin.remedy_rule.remedy}",
+    )

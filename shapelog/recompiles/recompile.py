@@ -1,0 +1,56 @@
+"""A recompile, explained."""
+
+from typing import NamedTuple
+
+from shapelog.display import in_notebook
+from shapelog.model.compile import Compile
+from shapelog.model.frame import Frame
+from shapelog.recompiles.causes import Cause
+from shapelog.rules import Verdict
+from shapelog.text import one_line
+
+
+class Recompile(NamedTuple):
+    """A compile that was not its frame's first, compared with the nearest earlier entry (None if the trace has none).
+
+    ``served_by`` is the earlier compile whose graph would serve this call if the axes were marked, None unless the verdict is MARKING.
+    ``unexplained_because`` is what the trace lacks when the cause is not known, ``why_not_markable`` why marking what varies would not
+    remove this one, and ``blocking_rule`` the code of the rule whose remedy holds there.
+    """
+
+    compile: Compile
+    frame: Frame
+    nearest: Compile | None
+    causes: tuple[Cause, ...]
+    consequences: tuple[str, ...]
+    entries_checked: int
+    verdict: Verdict
+    served_by: Compile | None = None
+    unexplained_because: str = ""
+    why_not_markable: str = ""
+    blocking_rule: str = ""
+
+    @property
+    def size_related(self) -> bool:
+        return any(cause.size_related for cause in self.causes)
+
+    def __repr__(self) -> str:
+        return f"<Recompile {self.compile.label} of {one_line(self.frame.title)}: {' '.join(self.codes)}, {self.verdict.value}>"
+
+    def _repr_html_(self) -> str:
+        return in_notebook("object", self)
+
+    @property
+    def is_against_unknown(self) -> bool:
+        """Whether it is known from PyTorch's own words alone, because the entries they name are not in the trace."""
+        return self.nearest is None and bool(self.why_not_markable)
+
+    @property
+    def is_after_failure(self) -> bool:
+        """Whether no earlier compile of the code left an entry, so that it was tried again rather than compiled again."""
+        return not self.entries_checked and not self.is_against_unknown
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        found = tuple(dict.fromkeys(code for cause in self.causes for code in cause.codes))
+        return found or ("SL399",)
