@@ -27,7 +27,7 @@ _FEW = 2
 # One reason represents all if at most one recompile in five has another.
 _NEARLY_ALL = 5
 _NO_VALUES = (Kind.FAILURE, Kind.LIFETIME)
-_FLOAT = "SL312"
+_FLOAT, _TRAINING = "SL312", "SL316"
 _ALL_REASONS = 'TORCH_LOGS="recompiles"'
 _RECORD_AGAIN = "record again with TORCH_LOGS=recompiles, which shows the causes of the recompilations, and remove these"
 _REASON_BELOW = "the last reason is in the log lines below this warning, which are not in this text"
@@ -172,13 +172,18 @@ def _remedy(explained: Explanations, frame: Frame, causes: str, of_all: bool) ->
     left = [item for item in own if item.verdict is not Verdict.MARKING]
     if len(left) < len(own):
         # what needs a graph of its own, such as training and inference, is not to be kept the same
-        others = _beside_marks([item for item in left if all(cause.own_verdict is not Verdict.JUSTIFIED for cause in item.causes)])
+        others = _what_else([item for item in left if not any(map(_is_needed, item.causes))])
         kept = f" and keep {others} the same in all calls" if others else ""
         return f"mark the sizes and ints that vary{kept}, or raise {setting}"
     return f"keep what adds cache entries the same in all calls ({_needing_entries(own) or causes}), or raise {setting}"
 
 
-def _beside_marks(left: Sequence[Recompile]) -> str:
+def _is_needed(cause: Cause) -> bool:
+    """Whether each of two values needs a graph, such as those of ``training``."""
+    return cause.needs_own_graph or cause.rule.code == _TRAINING
+
+
+def _what_else(left: Sequence[Recompile]) -> str:
     """What else than sizes and ints fills the cache, of the recompiles that marks leave."""
     causes = ([cause for cause in item.causes if not (cause.is_size or cause.is_int or marks_act_on(cause))] for item in left)
     return enumerated(_most_common(causes))

@@ -90,6 +90,16 @@ def test_training_and_inference_are_not_to_be_kept_the_same(is_trained: bool, ke
     assert finding.remedy == f"mark the sizes and ints that vary{kept}, or raise torch._dynamo.config.recompile_limit"
 
 
+def test_the_mode_of_a_module_is_not_to_be_kept_the_same() -> None:
+    calls = [(10, True), (11, True), (12, True), (13, True), (14, True), (15, True), (15, False)]
+    flag = "L['self']._modules['drop'].training"
+    trees = [guard_tree(tensor_match(size=(rows, 8)), equals_match(flag, training, "bool")) for rows, training in calls]
+    made = make.trace(*(make.compile(f"0/{number}", make.tensor(rows, 8), guards=trees[number]) for number, (rows, _) in enumerate(calls)))
+    (finding,) = found(made)
+    assert finding.details[1] == ("self.drop.training", "in 1 of 6 recompilations")
+    assert finding.remedy == "mark the sizes and ints that vary, or raise torch._dynamo.config.recompile_limit"
+
+
 def test_several_refused_calls_of_one_frame_are_one_hit() -> None:
     reason = "0/7: tensor 'x' size mismatch at index 0. expected 9, actual 10"
     assert [item.compile for item in found(sized(8) + make.refused("0/8", reason) + make.refused("0/9", reason))] == ["0/8"]
