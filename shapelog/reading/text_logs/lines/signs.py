@@ -1,7 +1,7 @@
 """Which lines of a log may begin a message of PyTorch's. All others are a program's own, and most logs are made of those.
 
 Every line that begins a message has one of these words or forms, as it is in the file. They are few and rare, and are looked for in
-megabytes at once: a log that holds little of PyTorch's is read about as fast as they are found.
+megabytes at once, of which most lines differ in their numbers alone.
 """
 
 import re
@@ -61,6 +61,8 @@ _IN_LINE = re.compile("|".join((_AT_BEGIN % 10, *_WITHIN, _FUNCTION_OF_PGO % "")
 # In bytes, which are up to four for a character.
 _IN_BYTES = tuple(re.compile(text.encode()) for text in (_AT_BEGIN % 40, *_WITHIN, _FUNCTION_OF_PGO % r"\x80-\xff"))
 
+_ONE_DIGIT = bytes.maketrans(b"123456789", b"000000000")
+
 
 def has_sign(line: str) -> bool:
     """Whether a line, as it is in the file, may begin a message."""
@@ -73,7 +75,7 @@ class Signs:
 
     def __init__(self, lines: bytes) -> None:
         self._lines = b"\n" + lines
-        self._found = [0] * (len(_WORDS) + len(_IN_BYTES))
+        self._found = [0 if _may_have_sign(lines) else len(self._lines)] * (len(_WORDS) + len(_IN_BYTES))
 
     def line_from(self, place: int) -> int:
         """Where the first line with a sign begins, from a line that begins at ``place`` on; the end of all where there is none."""
@@ -99,3 +101,9 @@ class Signs:
         for _ in range(_LINES_ABOVE):
             begin = max(place, self._lines.rfind(b"\n", place, begin))
         return min(begin + 1, found)
+
+
+def _may_have_sign(lines: bytes) -> bool:
+    """Whether one of some whole lines has a sign; of those that differ in their numbers alone, one is looked at."""
+    kinds = b"\n".join((b"", *set(lines.translate(_ONE_DIGIT).split(b"\n")), b""))
+    return any(map(kinds.__contains__, _WORDS_IN_BYTES)) or any(form.search(kinds) for form in _IN_BYTES)
