@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from shapelog.advice.call_lines import caller
 from shapelog.advice.compile_seconds import Seconds, first_compiles, is_measured, when_dynamic
+from shapelog.advice.dynamism.propagation import DynamismPropagation
 from shapelog.advice.marks import Mark
-from shapelog.advice.propagation import DynamismPropagation
 from shapelog.advice.routes import Route, Router
 from shapelog.grouping import grouped
 from shapelog.model.compile import Compile, Outcome, resumed_by

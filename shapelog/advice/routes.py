@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from itertools import combinations, product
 from typing import NamedTuple
 
+from shapelog.advice.dynamism.propagation import DynamismPropagation
 from shapelog.advice.marks import Mark, mark_at
-from shapelog.advice.propagation import DynamismPropagation
 from shapelog.grouping import connected, grouped
 from shapelog.model.compile import Compile
 from shapelog.model.frame import Frame
@@ -136,7 +136,9 @@ class Router:
             part = cause.source.tensor_part
             source = call.described(part.tensor if part else cause.source)
             tensor = call.input(source)
-            return (frozenset(Mark(source, dim) for dim, size in enumerate(tensor.size) if size > 1),) if tensor else ()
+            marks = [Mark(source, dim) for dim, size in enumerate(tensor.size) if size > 1] if tensor else []
+            origins = (origin for mark in marks for origin in self.propagation.origins(frame, source, mark.dim))
+            return (frozenset((*marks, *origins)),) if marks else ()
         return (frozenset((_mark_of(cause.source, call),)),)
 
     def _sizes_of_base(self, frame: Frame) -> dict[str, list[Mark]]:

@@ -10,8 +10,9 @@ from payload_text import RETURN_LINE, global_state, graph_text, guard_tree, tens
 from recorded import FIXTURES
 
 from shapelog.advice.advise import advise
+from shapelog.advice.dynamism.propagation import DynamismPropagation
 from shapelog.advice.marks import Mark
-from shapelog.advice.propagation import DynamismPropagation
+from shapelog.advice.routes import Router
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.explain import explain_trace
 
@@ -449,6 +450,21 @@ def test_what_a_function_may_not_have_made_comes_from_nowhere(made: bytes) -> No
     assert origins_of_kept(made) == ()
 
 
+def test_strides_of_what_a_function_keeps_follow_from_what_it_was_made_of() -> None:
+    k = Source("L['self'].k")
+    made = kept()
+    for number, width in ((4, 8), (5, 9)):
+        graph = graph_text(f'L_x_: "f32[12, 8][8, 1]cpu", L_k_: "f32[12, 4][{width}, 1]cpu"', "y = l_k_.sum(1)", "return (y,)")
+        made += make.compile(f"0/{number}", make.tensor(12, 8), make.tensor(12, 4, source=k, stride=(width, 1)), graph=graph)
+    explained = make.explain(made + make.record("aot_inference_graph", {}, "a graph", id="0/5"))
+    recompile = explained.recompiles[-1]
+    (difference,) = (item for item in explained.compared[recompile.compile] if item.entry.label == "0/4")
+    assert [cause.codes for cause in difference.causes] == [("SL105",)]
+    route = Router(explained, DynamismPropagation(explained.trace)).route(recompile.frame, difference, recompile.compile)
+    assert route is not None
+    assert route.required_marks == (frozenset((X, Mark(k, 0), Mark(k, 1))),)
+
+
 def cache(shapes: Sequence[str] = ()) -> bytes:
     """f makes the keys and values of a cache from its x, which look alike, and each other call adds a row to both."""
     effects = "Mutating object of type Net (source name: L['self'])\n\n      File \"/srv/app/model.py\", line 6, in f\n        self.k = k\n"
@@ -491,8 +507,10 @@ def test_tensors_that_are_kept_and_grow_together_have_their_sizes_from_what_the_
         (("L['mask'].size()[0] == L['x'].size()[0]",), True),
         (("L['mask'].size()[0] <= L['x'].size()[0]", "L['x'].size()[0] + ((-1)*L['mask'].size()[0]) <= 0"), True),
         (("L['mask'].size()[0] <= L['x'].size()[0]",), False),
+        (("L['mask'].size()[0]*L['x'].size()[0] >= 2", "16*L['mask'].size()[0]*L['x'].size()[0] + (-16)*L['x'].size()[0] >= 2"), False),
+        (("((L['mask'].size()[0] + L['x'].size()[0]) // 4) >= 1", "((L['mask'].size()[0] + L['x'].size()[0]) % 2) == 0"), False),
     ],
-    ids=["equal", "neither is larger", "one may be larger"],
+    ids=["equal", "neither is larger", "one may be larger", "products", "divided"],
 )
 def test_a_size_that_the_code_needs_equal_is_marked_with_the_one_behind_a_kept_tensor(shapes: tuple[str, ...], is_tied: bool) -> None:
     trace = make.explain(cache(shapes)).trace

@@ -111,7 +111,16 @@ class Expression(NamedTuple):
     @property
     def is_equation(self) -> bool:
         """Whether it equates sums and products: ``a == 2 + b``, but not ``a % 2 == 0``."""
-        if not isinstance(self.tree, ast.Compare) or not all(isinstance(operator, ast.Eq) for operator in self.tree.ops):
+        return self._compares((ast.Eq,))
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether it compares sums and products: ``a <= 2 + b``."""
+        return self._compares((ast.Lt, ast.LtE, ast.Gt, ast.GtE))
+
+    def _compares(self, operators: tuple[type[ast.cmpop], ...]) -> bool:
+        """Whether it compares sums and products, with nothing else than these operators."""
+        if not isinstance(self.tree, ast.Compare) or not all(isinstance(operator, operators) for operator in self.tree.ops):
             return False
         return all(isinstance(node.op, (ast.Add, ast.Sub, ast.Mult)) for node in ast.walk(self.tree) if isinstance(node, ast.BinOp))
 

@@ -1,0 +1,93 @@
+"""The compiled code of a trace: by function, by process, in order, and whether it went through AOTAutograd."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from operator import attrgetter
+
+from shapelog.grouping import grouped
+from shapelog.model.compile import Compile, Outcome
+from shapelog.model.frame import Frame, Function
+from shapelog.model.payloads import Payloads
+from shapelog.model.trace import Trace
+from shapelog.reading.payloads.guards import GuardTree
+from shapelog.reading.payloads.properties import TENSOR
+from shapelog.reading.payloads.source_names import Source
+from shapelog.reading.records import StackFrame
+
+ORDER = attrgetter("order")
+
+
+@dataclass(eq=False, repr=False)
+class CompiledCode:
+    """What is looked up in a trace, each found once."""
+
+    trace: Trace
+    _autograd: dict[Payloads, bool] = field(default_factory=dict)
+    _guards: dict[Frame, Mapping[Source, list[tuple[Compile, GuardTree]]]] = field(default_factory=dict)
+
+    @cached_property
+    def frame_of(self) -> dict[Compile, Frame]:
+        """The frame of each entry."""
+        return {compile: frame for frame in self.trace.frames for compile in frame.entries}
+
+    @cached_property
+    def parts(self) -> dict[Function, list[Frame]]:
+        """The frames of each function, which goes on as another one after each graph break."""
+        return grouped(self.trace.frames, lambda frame: frame.function)
+
+    @cached_property
+    def in_order(self) -> dict[tuple[int | None, int], list[Compile]]:
+        """The compiles of each process in order, by rank and process id."""
+        return grouped(sorted(self.trace.compiles, key=ORDER), lambda compile: (compile.rank, compile.process))
+
+    @cached_property
+    def _dynamic_entries(self) -> dict[tuple[int | None, int], list[Compile]]:
+        """The dynamic entries of each process in order of compilation, by rank and process id."""
+        found: dict[tuple[int | None, int], list[Compile]] = {}
+        for compile in sorted(self.trace.compiles, key=ORDER):
+            if compile.outcome is Outcome.COMPILED and compile.is_dynamic:
+                found.setdefault((compile.rank, compile.process), []).append(compile)
+        return found
+
+    @cached_property
+    def _eager(self) -> frozenset[tuple[str, str]]:
+        """The functions that failed to compile, by file and name."""
+        return frozenset(
+            (frame.file, frame.name)
+            for frame in self.trace.frames
+            if any(compile.outcome is Outcome.FAILED for compile in frame.compiles) and not frame.entries
+        )
+
+    def runs_eagerly(self, line: StackFrame | None) -> bool:
+        """Whether a line is in a function that failed to compile: it runs in eager mode, and computes something between its calls."""
+        return line is not None and (line.file, line.name) in self._eager
+
+    def guarding(self, frame: Frame) -> Mapping[Source, list[tuple[Compile, GuardTree]]]:
+        """The entries whose guards are about a tensor, by its source, each with its guards."""
+        if frame not in self._guards:
+            trees = [(compile, tree) for compile in frame.entries if (tree := compile.guards)]
+            found = [(source, held) for held in trees for source, prop in held[1].facts if prop == TENSOR]
+            self._guards[frame] = {source: [held for _, held in same] for source, same in grouped(found, lambda item: item[0]).items()}
+        return self._guards[frame]
+
+    def made_between(self, previous: Compile, compile: Compile) -> list[Compile]:
+        """The dynamic entries that the same process made between two compiles."""
+        made = self._dynamic_entries.get((compile.rank, compile.process), [])
+        return made[bisect_right(made, previous.order, key=ORDER) : bisect_left(made, compile.order, key=ORDER)]
+
+    def runs_autograd(self, frame: Frame) -> bool:
+        """Whether every graph in the frame's file went through AOTAutograd, by the graphs that it wrote or had cached."""
+        payloads = frame.compiles[0].payloads
+        if payloads is None:
+            return False
+        if payloads not in self._autograd:
+            ledger = payloads.reader.ledger
+            made = ledger.unused.get("aot_inference_graph", 0) + ledger.unused.get("aot_forward_graph", 0)
+            graphs = [
+                item for item in self.trace.compiles if item.payloads is payloads and item.graph_span and item.outcome is Outcome.COMPILED
+            ]
+            cached = sum(any(name.startswith("aotautograd") for name, _ in item.caches) for item in graphs)
+            self._autograd[payloads] = bool(graphs) and max(made, cached) >= len(graphs)
+        return self._autograd[payloads]

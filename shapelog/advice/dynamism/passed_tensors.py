@@ -1,0 +1,147 @@
+"""Tensors that one compiled function returns, by themselves or in a container, and that are passed on to another one."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+from shapelog.advice.call_lines import Link, caller, link
+from shapelog.advice.dynamism.compiled_code import CompiledCode
+from shapelog.advice.dynamism.equal_sizes import equal_sizes
+from shapelog.advice.dynamism.graph_outputs import GraphOutputs, may_require_grad, shared
+from shapelog.advice.dynamism.resumed_tensors import ResumedTensors
+from shapelog.advice.marks import Mark
+from shapelog.model.compile import Compile
+from shapelog.model.frame import Frame
+from shapelog.reading.payloads.source_names import Source
+from shapelog.reading.records import Input
+
+_ITEM_OF_LIST = re.compile(r"^L\['(?!args'|_)\w+'\](?:\[\d{1,9}\])+$")
+
+
+class _Through(NamedTuple):
+    """The marks behind a dim of an output that an input may be, what the lines of their callers show about that, and its makers."""
+
+    marks: tuple[Mark, ...]
+    link: Link
+    makers: tuple[Compile, ...] = ()
+
+
+class Passed(NamedTuple):
+    """Marks of which any one makes a dim of a tensor symbolic that other code returned; none where no such code is known.
+
+    ``needed`` has to be marked with them. ``is_guessed``: they are known by sizes alone, as no line shows that it is the same tensor.
+    """
+
+    marks: tuple[Mark, ...] = ()
+    needed: frozenset[Mark] = frozenset()
+    is_guessed: bool = False
+
+
+@dataclass(eq=False, repr=False)
+class PassedTensors:
+    """Who made the tensors that one function returned and another one takes. ``origins_of`` are those of a dim of another tensor."""
+
+    code: CompiledCode
+    outputs: GraphOutputs
+    resumed: ResumedTensors
+    origins_of: Callable[[Frame, Source, int], tuple[Mark, ...]]
+
+    def origins(self, frame: Frame, source: Source, dim: int) -> Passed:
+        """The marks behind a tensor that another compiled function returned, by itself or in a container, and that is passed on.
+
+        It is known by its sizes and dtype: each time they changed, the other function was compiled for them just before, with an output
+        that only this input can be. A part of an output does not have its dynamic dims. A change to a size of 0 or 1 shows nothing: that
+        is a constant in the output, too, and has a graph of its own.
+        """
+        if source.is_registered or not self.code.runs_autograd(frame):
+            return Passed()
+        changes = [item for item in self._changes(frame, source) if item[1].size[dim : dim + 1] > (1,)]
+        is_result = self.resumed.is_result(frame, source)
+        own = {entry for part in (self.code.parts[frame.function] if is_result else [frame]) for entry in part.entries}
+        others = [[item for item in made if item not in own] for _, _, made in changes]
+        through = [self._last_made(made, compile, tensor, dim) for made, (compile, tensor, _) in zip(others, changes, strict=True)]
+        if any(item.marks for item in through):
+            is_unknown = any(tensor.is_part and not item.marks for item, (_, tensor, _) in zip(through, changes, strict=True))
+        else:  # perhaps it is what this function made in another call; a cache that grows with each one is not
+            is_open = not (source.is_attribute or is_result)
+            through = [self._last_made(made if is_open else (), compile, tensor, dim) for compile, tensor, made in changes]
+            is_unknown = not all(item.marks for item in through)
+        links = {item.link for item in through if item.marks}
+        if is_unknown or Link.NONE in links:
+            return Passed()
+        is_guessed = links != {Link.DIRECT}
+        if is_guessed and any(self.code.runs_eagerly(caller(compile)) for compile, _, _ in changes):
+            return Passed()
+        return Passed(
+            tuple(dict.fromkeys(mark for item in through for mark in item.marks)),
+            frozenset(mark for item in through for maker in item.makers for mark in self._needed_with(maker, item.marks)),
+            is_guessed,
+        )
+
+    def _needed_with(self, maker: Compile, marks: Sequence[Mark]) -> Iterator[Mark]:
+        """The sizes that a line of the code of a maker needs equal to one of these, and that come from nowhere else."""
+        equal, frame = equal_sizes(maker, by_code=True), self.code.frame_of[maker]
+        for other in dict.fromkeys(other for mark in marks for other in equal.get(mark, ())):
+            if not self.origins_of(frame, other.source, other.dim):
+                yield other
+
+    def _last_made(self, makers: Sequence[Compile], compile: Compile, tensor: Input, dim: int) -> _Through:
+        """The marks behind a dim of the last output that this input is, or of those of all makers together."""
+        for maker in reversed(makers):
+            marks = self._only_output([maker], compile, tensor, dim) or self._one_of_outputs(maker, compile, tensor, dim)
+            if marks:
+                frame = self.code.frame_of[maker]
+                behind = (origin for mark in marks if not mark.is_int for origin in self.origins_of(frame, mark.source, mark.dim))
+                return _Through(tuple(sorted({*marks, *behind})), link(maker, compile, tensor.source), (maker,))
+        return _Through(self._only_output(makers, compile, tensor, dim), Link.UNKNOWN)
+
+    def _one_of_outputs(self, maker: Compile, compile: Compile, tensor: Input, dim: int) -> tuple[Mark, ...]:
+        """The marks that all outputs share which an input looks like, where the lines of the callers show that it is one of them.
+
+        Of more inputs than outputs of that look, one is another tensor, and the lines do not show which. A view of an output of other
+        sizes, as in ``loss(values.flatten(), ...)``, is not one of them.
+        """
+        looks = self.outputs.dims_by_look_of(maker)
+        outputs = looks.get((tensor.size, tensor.dtype), [])
+        inputs = [
+            item for item in self.outputs.inputs_of(compile).like(tensor) if not (item.is_part and (item.base_size, item.dtype) in looks)
+        ]
+        if tensor not in inputs or len(inputs) > len(outputs) or link(maker, compile, tensor.source) is not Link.DIRECT:
+            return ()
+        return shared([self.outputs.marks(dims[dim], maker) for dims in outputs])
+
+    def _only_output(self, makers: Sequence[Compile], compile: Compile, tensor: Input, dim: int) -> tuple[Mark, ...]:
+        """The marks behind a dim of the outputs one of which this input is: those that all makers of such outputs share.
+
+        () where there are more or fewer such inputs, or the dim is not symbolic in the outputs. One input that looks like each of two
+        outputs may be a new tensor that was computed from both, such as a sample by its mean and deviation. The items of lists may be
+        what several calls of each maker returned.
+        """
+        look = tensor.size, tensor.dtype
+        able = (maker for maker in makers if _may_be_of(tensor, maker))
+        found = {maker: dims for maker in able if (dims := self.outputs.dims_by_look_of(maker).get(look))}
+        inputs, made = len(self.outputs.inputs_of(compile).like(tensor)), sum(map(len, found.values()))
+        calls, rest = divmod(inputs, made) if made else (0, 0)
+        if rest or not calls or (calls > 1 and not _ITEM_OF_LIST.match(tensor.source)):
+            return ()
+        return shared([self.outputs.marks(dims[0][dim], maker) for maker, dims in found.items()])
+
+    def _changes(self, frame: Frame, source: Source) -> list[tuple[Compile, Input, list[Compile]]]:
+        """The compiles in which a tensor has other sizes than in the one before that took it, and what was made between the two."""
+        taking = [(compile, tensor) for compile in frame.entries if (tensor := self.outputs.inputs_of(compile).by_source.get(source))]
+        return [
+            (compile, tensor, self.code.made_between(previous, compile))
+            for (previous, before), (compile, tensor) in pairwise(taking)
+            if before.size != tensor.size
+        ]
+
+
+def _may_be_of(tensor: Input, maker: Compile) -> bool:
+    """Whether a tensor may be an output of a compile, as far as autograd is concerned.
+
+    What a graph that is trained returns has a history, what another one returns has none. What requires grad shows nothing if it is a leaf,
+    or may be one.
+    """
+    return (tensor.requires_grad and tensor.is_leaf is not False) or may_require_grad(maker) is tensor.has_history
