@@ -137,8 +137,8 @@ class Router:
             source = call.described(part.tensor if part else cause.source)
             tensor = call.input(source)
             marks = [Mark(source, dim) for dim, size in enumerate(tensor.size) if size > 1] if tensor else []
-            origins = (origin for mark in marks for origin in self.propagation.origins(frame, source, mark.dim))
-            return (frozenset((*marks, *origins)),) if marks else ()
+            behind = (origin for mark in marks for origin in self.propagation.origins(frame, source, mark.dim))
+            return (frozenset((*marks, *behind)),) if marks else ()
         return (frozenset((_mark_of(cause.source, call),)),)
 
     def _sizes_of_base(self, frame: Frame) -> dict[str, list[Mark]]:

@@ -269,3 +269,20 @@ def test_a_chained_comparison_holds_as_in_python(low: int, size: int, high: int)
 def test_the_spellings_of_python_and_sympy_mean_the_same(size: int, divisor: int, rest: int) -> None:
     python, sympy = parse(f"({X} % {divisor}) == {rest}"), parse(f"Eq(Mod({X}, {divisor}), {rest})")
     assert python.holds({X: size}) is sympy.holds({X: size})
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("a == 2 + b", "equation"),
+        ("a <= 2*b", "bound"),
+        ("2 <= a and a < b", ""),
+        ("2 <= a < b", "bound"),
+        ("a % 2 == 0", ""),
+        ("a // 2 >= b", ""),
+        ("a != b", ""),
+    ],
+)
+def test_equations_and_bounds_compare_sums_and_products(text: str, kind: str) -> None:
+    guard = parse(text)
+    assert (guard.is_equation, guard.is_bound) == (kind == "equation", kind == "bound")
