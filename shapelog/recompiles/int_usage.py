@@ -36,6 +36,7 @@ class Use(IntEnum):
 _CONTAINERS = frozenset(("list", "tuple", "dict", "OrderedDict", "defaultdict", "ModuleList", "ModuleDict", "ParameterList", "Sequential"))
 _LONGEST_LINE = 60
 _WORD = re.compile(r"\w+")
+_INDEX = re.compile(r"\[\d{1,18}\]")
 _PINNING = frozenset(("range", "hash", "islice"))
 _FORMATTING = frozenset(("format", "format_map"))
 _SPELLING = frozenset(("str", "repr", "format", "ascii"))
@@ -45,6 +46,7 @@ _FAILING = frozenset(("divmod", "sorted", "bin", "hex", "oct", "chr"))
 _FAILING_ATTRIBUTES = frozenset(("size", "stride", "gcd", "lcm", "comb", "perm", "factorial", "isqrt", "isclose"))
 _RANGE_PARTS = frozenset(("start", "stop", "step"))
 _OVER_RANGES = frozenset(("len", "sum", "list", "tuple", "set", "iter", "enumerate", "zip", "reversed", "min", "max", "any", "all", "map"))
+_MAKING_TENSORS = frozenset(("tensor", "as_tensor", "asarray", "array"))
 _HARMLESS_CALLS = frozenset(
     ("int", "float", "bool", "abs", "min", "max", "len", "isinstance", "print", "sum", "pow", "round", "getattr", "enumerate")
 )
@@ -109,6 +111,24 @@ def is_tested(code: str, name: str, in_calls: bool = True) -> bool:
     tree = _parsed(code)
     tests = (node.test for node in ast.walk(tree) if isinstance(node, (ast.If, ast.IfExp, ast.While, ast.Assert))) if tree else ()
     return any(_asks_for(test, name, in_calls) for test in tests)
+
+
+def tensor_made_of(code: str, source: Source) -> str:
+    """The call of a line that makes a tensor or an array of a number or a list, ``torch.tensor(sizes)``; "" where it has none.
+
+    An item of a list is one of what the whole list is passed for.
+    """
+    tree = _parsed(code)
+    name = spelled(source)
+    names = {name} | {name[: match.start()] for match in _INDEX.finditer(name)}
+    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call) and node.args) if tree else ()
+    makers = (node for node in calls if isinstance(node.func, ast.Attribute) and node.func.attr in _MAKING_TENSORS)
+    return next((ast.unparse(node) for node in makers if any(_is(part, *names) for part in _parts(node.args[0]))), "")
+
+
+def _parts(node: ast.expr) -> Sequence[ast.expr]:
+    """What a list or tuple that is written out has, or the expression itself."""
+    return node.elts if isinstance(node, (ast.List, ast.Tuple)) else (node,)
 
 
 def is_branch(code: str) -> bool:
@@ -203,8 +223,8 @@ def _holds(node: ast.AST, name: str) -> bool:
     return any(_is(part, name) for part in ast.walk(node))
 
 
-def _is(node: ast.AST, name: str) -> bool:
-    return isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)) and ast.unparse(node) == name
+def _is(node: ast.AST, *names: str) -> bool:
+    return isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)) and ast.unparse(node) in names
 
 
 def _parsed(code: str) -> ast.AST | None:

@@ -1227,6 +1227,17 @@ def test_code_that_asks_whether_a_list_is_empty_needs_a_graph_for_either(code: s
     assert (recompile.verdict, recompile.codes) == (verdict, ("SL313",))
 
 
+def test_a_list_of_which_a_line_makes_a_tensor_can_be_passed_as_one() -> None:
+    made, source = trace(), "L['ids']"
+    for number in (2, 3):
+        line = code_comment(6, "y = x[torch.tensor(ids)]")
+        leaf = guard_manager(source, f"LENGTH_CHECK: len({source}) == {number}", type="list", comment=line)
+        made += compiled(f"0/{number - 2}", tensor(10, 8), guards=guard_tree(tensor_match(), leaf))
+    cause = only(made)
+    assert (cause.codes, cause.verdict) == (("SL313",), Verdict.CODE)
+    assert cause.own_remedy == "make torch.tensor(ids) outside the compiled code, and pass the tensor"
+
+
 @pytest.mark.parametrize(
     ("capture", "file", "verdict"),
     [("!0/", "<eval_with_key>.5", Verdict.JUSTIFIED), ("", "<eval_with_key>.5", Verdict.CODE), ("!0/", MODEL, Verdict.CODE)],
@@ -3702,6 +3713,33 @@ def test_a_float_that_is_pinned_after_tracing_can_be_a_tensor(code: str, verdict
     rounded = "the code makes an int of it, which a tensor in its place would not be"
     assert cause.sentence == f"the float t changed from 0.1 to 0.2; {kept if verdict is Verdict.CODE else rounded}"
     assert (cause.codes, cause.verdict, cause.own_remedy) == (("SL312",), verdict, remedy)
+
+
+@pytest.mark.parametrize(
+    ("code", "remedy"),
+    [
+        ("y = torch.tensor(w)", "make torch.tensor(w) outside the compiled code, and pass the tensor"),
+        ("y = np.asarray([w[0], 1.0])[:, None]", "make np.asarray([w[0], 1.0]) outside the compiled code, and pass the tensor"),
+        ("y = torch.tensor(v)", ""),
+    ],
+)
+def test_a_number_of_which_a_line_makes_a_tensor_can_be_passed_as_one(code: str, remedy: str) -> None:
+    """A line may have kept it constant, or the backend, where its symbol has the line."""
+    frames = [{"filename": 0, "line": 7, "name": "f", "loc": code}]
+    where = "(fx/passes/_tensorify_python_scalars.py:429 in _tensorify_impl)"
+    source = "L['w'][0]"
+    for stack in ([], frames):
+        made = trace()
+        for number, value in enumerate(("0.25", "0.5", "0.75")):
+            pinned = {"symbol": "zf1", "sources": [source], "value": value, "user_stack": stack}
+            leaf = equals_match(source, 0.25, "float", code_comment(7, code))
+            guards = guard_tree(tensor_match(), shapes=(f"{source} == {value}  # {where}",)) if number else guard_tree(tensor_match(), leaf)
+            made += compiled(f"0/{number}", tensor(10, 8), guards=guards, specializations=(pinned,) if number else ())
+            symbol = {"symbol": "zf1", "val": value, "vr": "[-oo, oo]", "source": source, "user_stack": frames, "stack": []}
+            made += make.record("create_symbol", symbol, id=f"0/{number}") if number else b""
+        causes = [cause for item in make.explain(made).recompiles for cause in item.causes]
+        rest = "rewrite the line that needs the exact value of w[0], or accept one graph per value" if stack else ""
+        assert [(cause.codes, cause.own_remedy) for cause in causes] == [(("SL312",), remedy or rest)] * 2
 
 
 @pytest.mark.parametrize("is_guard_of_shape", [False, True])

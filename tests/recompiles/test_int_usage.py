@@ -8,7 +8,7 @@ from payload_text import equals_match, graph_text, guard_manager, guard_tree, te
 
 from shapelog.model.frame import Frame
 from shapelog.reading.payloads.source_names import Source
-from shapelog.recompiles.int_usage import QuotedCode, Use, spelled, use_in, uses_whole_range
+from shapelog.recompiles.int_usage import QuotedCode, Use, spelled, tensor_made_of, use_in, uses_whole_range
 
 # Lines that use k, as PyTorch 2.13 takes them when k is a dynamic source.
 MEASURED = (
@@ -306,3 +306,24 @@ def test_the_ints_of_a_range_cannot_be_symbolic_where_it_is_used_as_a_whole() ->
     assert of("range").use_of(Source("L['r'].stop")) is Use.FAILS
     assert of("list").use_of(Source("L['r'].stop")) is Use.UNSEEN
     assert of("range").use_of(Source("L['r'].size")) is Use.UNSEEN
+
+
+@pytest.mark.parametrize(
+    ("code", "source", "made"),
+    [
+        ("mask = positions < torch.tensor(lengths)[:, None]", "L['lengths']", "torch.tensor(lengths)"),
+        (
+            "return torch.as_tensor(self.sizes[0], device=x.device)",
+            "L['self'].sizes[0][1]",
+            "torch.as_tensor(self.sizes[0], device=x.device)",
+        ),
+        ("a = np.array((low, high))", "L['high']", "np.array((low, high))"),
+        ("return torch.tensor(len(lengths))", "L['lengths']", ""),
+        ("return torch.tensor([n * 2])", "L['n']", ""),
+        ("return x[torch.tensor(other)] + scale", "L['scale']", ""),
+        ("y = tensor(w)", "L['w']", ""),
+        ("not a line (", "L['w']", ""),
+    ],
+)
+def test_a_line_may_make_a_tensor_of_a_number_or_a_list(code: str, source: str, made: str) -> None:
+    assert tensor_made_of(code, Source(source)) == made

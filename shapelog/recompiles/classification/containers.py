@@ -12,6 +12,8 @@ from shapelog.recompiles.classification.result import (
     code_of,
     compute_with_other_numbers,
     have_other_graphs,
+    line_of,
+    made_outside,
     short_type,
     takes_another_way,
 )
@@ -170,6 +172,8 @@ def length(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) 
         return Classification(("SL313",), sentence, verdict=Verdict.JUSTIFIED, remedy=_PASSED_ON)
     if kind == _SIZE:
         return Classification(("SL313",), sentence, verdict=Verdict.JUSTIFIED, remedy=_OF_A_SIZE)
+    if not _has_tensors(item, entry, call) and (remedy := made_outside(item.source, (line_of(item),))):
+        return Classification(("SL313",), sentence, remedy=remedy)
     remedy = _of_items(item, name, entry, call)
     is_asked = remedy == _NUMBER_OF_ITEMS or _is_asked_whether_empty(item, name)
     if takes_another_way(item, entry, call) or (is_asked and have_other_graphs(entry, call)):

@@ -4,8 +4,9 @@ import re
 
 from shapelog.reading.payloads.guards import ShapeGuard, place_of
 from shapelog.reading.payloads.source_names import Source, is_library
+from shapelog.reading.records import Specialization, StackFrame
 from shapelog.recompiles.classification.pins import by_whom
-from shapelog.recompiles.classification.result import Classification, code_of, shown_guard
+from shapelog.recompiles.classification.result import Classification, code_of, line_of, made_outside, shown_guard
 from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts import CompileFacts
 from shapelog.rules import Verdict
@@ -48,6 +49,7 @@ def float_value(item: Violation, name: str, entry: CompileFacts, call: CompileFa
     if operator and operator == _operator_with(after, call):
         return Classification(("SL312",), sentence, remedy=_FLOAT_OF_OPERATOR.format(operator=operator))
     pin = (call if item.source in call.specializations_by_source else entry).specializations_by_source.get(item.source)
+    outside = made_outside(item.source, (*lines_with(item.source, pin, call), line_of(item)))
     if is_rounded(item.source, code_of(item), entry, call):
         rounded = f"{sentence}; the code makes an int of it, which a tensor in its place would not be"
         place = (item.reason.place if item.reason else None) or place_of(item.comment)
@@ -56,7 +58,10 @@ def float_value(item: Violation, name: str, entry: CompileFacts, call: CompileFa
         return Classification(("SL312",), rounded, False, Verdict.JUSTIFIED, remedy)
     if pin is not None and not pin.user_stack.frames:  # after the code was traced: the backend takes no floats
         constant = f"{sentence}; PyTorch could not turn it into a tensor, so its value became a constant"
-        return Classification(("SL312",), constant, False, remedy=_remedy_of_group(item.source, call.compile.metrics.code_file))
+        remedy = outside or _remedy_of_group(item.source, call.compile.metrics.code_file)
+        return Classification(("SL312",), constant, False, remedy=remedy)
+    if pin is not None and outside:
+        return Classification(("SL312",), sentence, False, remedy=outside)
     if pin is not None:
         sentence += f"; {by_whom(pin)} needs the exact value"
         remedy = remedy_of_pinned_float(name, pin.user_stack.frames[-1].file)
@@ -65,13 +70,21 @@ def float_value(item: Violation, name: str, entry: CompileFacts, call: CompileFa
     if branch is None and _goes_as_number(item.source, call):
         return Classification(("SL312",), sentence, False, Verdict.JUSTIFIED, _ONE_MORE_NUMBER)
     if branch is None:
-        return Classification(("SL312",), sentence, remedy=_remedy_of_group(item.source, call.compile.metrics.code_file))
+        remedy = outside or _remedy_of_group(item.source, call.compile.metrics.code_file)
+        return Classification(("SL312",), sentence, remedy=remedy)
     verdict = Verdict.JUSTIFIED if branch.parsed.holds(entry.numbers) is False else None
     sentence += f"; the code branches on it ({shown_guard(branch.expression)})"
     place = place_of(branch.comment)
     if is_library(_file_of(place.file if place else "", call)):
         return Classification(("SL312",), sentence, False, Verdict.JUSTIFIED, _BRANCH_OF_LIBRARY)
     return Classification(("SL312",), sentence, False, verdict, FLOAT_BRANCH)
+
+
+def lines_with(source: Source, pin: Specialization | None, known: CompileFacts) -> list[StackFrame]:
+    """The lines that lead to the use of a float that became symbolic, innermost first: the one that pinned it, or that used it first."""
+    symbol = known.symbols_by_source.get(source)
+    stack = pin.user_stack if pin and pin.user_stack.frames else symbol.user_stack if symbol else None
+    return list(reversed(stack.frames)) if stack else []
 
 
 def _file_of(shortened: str, call: CompileFacts) -> str:

@@ -1,15 +1,16 @@
 """What every classifier returns, and the words that several of them use."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from shapelog.reading.payloads.guards import place_of
+from shapelog.reading.payloads.guards import UserLine, place_of
 from shapelog.reading.payloads.properties import Kind
-from shapelog.reading.payloads.source_names import display_text
+from shapelog.reading.payloads.source_names import Source, display_text, is_library
+from shapelog.reading.records import StackFrame
 from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts import CompileFacts
-from shapelog.recompiles.int_usage import is_tested, spelled
+from shapelog.recompiles.int_usage import is_tested, spelled, tensor_made_of
 from shapelog.rules import Verdict
 from shapelog.text import cut
 
@@ -22,6 +23,7 @@ FORWARD_TYPES = "pass the same types and dtypes to every forward pass, from whic
 _SYMBOLIC = re.compile(r"\btorch\._?sym_")
 # Characters of a guard in a sentence: sizes that were divided have very long ones.
 _LONGEST_GUARD = 120
+_LONGEST_CALL = 60
 
 
 class Classification(NamedTuple):
@@ -47,9 +49,14 @@ def short_type(text: str) -> str:
     return (quoted[1] if quoted else text).rsplit(".", 1)[-1]
 
 
+def line_of(item: Violation) -> UserLine | None:
+    """The line of code that a guard is for, None where it is not recorded."""
+    return (item.reason.place if item.reason else None) or place_of(item.comment)
+
+
 def code_of(item: Violation) -> str:
-    """The line of code that a guard is for, "" where it is not recorded."""
-    place = (item.reason.place if item.reason else None) or place_of(item.comment)
+    """The code of that line, "" where it is not recorded."""
+    place = line_of(item)
     return place.code if place else ""
 
 
@@ -71,6 +78,13 @@ def compute_with_other_numbers(entry: CompileFacts, call: CompileFacts) -> bool:
 def takes_another_way(item: Violation, entry: CompileFacts, call: CompileFacts) -> bool:
     """Whether a line takes its way by what changed, and the graphs differ."""
     return have_other_graphs(entry, call) and is_tested(code_of(item), spelled(item.source))
+
+
+def made_outside(source: Source, lines: Iterable[StackFrame | UserLine | None]) -> str:
+    """What to do about a number or a list that a line of the user's makes a tensor of, which may be made before; "" where none does."""
+    own = (line for line in lines if line and not is_library(line.file))
+    made = next(filter(None, (tensor_made_of(line.code, source) for line in own)), "")
+    return f"make {cut(made, _LONGEST_CALL)} outside the compiled code, and pass the tensor" if made else ""
 
 
 def shown_guard(expression: str) -> str:

@@ -7,9 +7,16 @@ from shapelog.reading.payloads.guards import ShapeGuard, place_of, places_of
 from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.source_names import Source, display_text, is_library
 from shapelog.reading.records import Specialization
-from shapelog.recompiles.classification.floats import FLOAT_BRANCH, is_constant_of_float, is_of_float, is_rounded, remedy_of_pinned_float
+from shapelog.recompiles.classification.floats import (
+    FLOAT_BRANCH,
+    is_constant_of_float,
+    is_of_float,
+    is_rounded,
+    lines_with,
+    remedy_of_pinned_float,
+)
 from shapelog.recompiles.classification.pins import ZERO_OR_ONE, by_whom, is_of_zero_or_one, specializer
-from shapelog.recompiles.classification.result import Classification, Classifier, shown_guard
+from shapelog.recompiles.classification.result import Classification, Classifier, made_outside, shown_guard
 from shapelog.recompiles.classification.sizes import LAYOUT, OWN_SYMBOLS, SLICE, unbacked
 from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts import CompileFacts
@@ -96,11 +103,12 @@ def _of_float(guard: _Guard) -> Classification | None:
     if not is_of_float(guard.names, guard.entry):
         return None
     pin = _pin_of(guard) if _EQUAL_TO_FLOAT.fullmatch(guard.expression) else None
+    source = Source(guard.names[0])
+    outside = made_outside(source, lines_with(source, pin, guard.entry))
     if pin is not None and pin.user_stack.frames:
-        name = Source(guard.names[0]).display_name
-        sentence = f"{by_whom(pin)} needs the exact value of the float {name}: the cache entry requires {guard.shown}"
-        remedy = remedy_of_pinned_float(name, pin.user_stack.frames[-1].file)
-        return Classification(("SL312",), sentence, False, Verdict.JUSTIFIED, remedy)
+        sentence = f"{by_whom(pin)} needs the exact value of the float {source.display_name}: the cache entry requires {guard.shown}"
+        remedy = outside or remedy_of_pinned_float(source.display_name, pin.user_stack.frames[-1].file)
+        return Classification(("SL312",), sentence, False, None if outside else Verdict.JUSTIFIED, remedy)
     if not is_constant_of_float(guard.shape):
         sentence = f"the code branches on a float: the cache entry requires {guard.shown}"
         return Classification(("SL312",), sentence, False, Verdict.JUSTIFIED, FLOAT_BRANCH)
@@ -111,7 +119,7 @@ def _of_float(guard: _Guard) -> Classification | None:
         return Classification(("SL312",), sentence, False, Verdict.JUSTIFIED, remedy)
     what = "its value" if guard.expression.startswith(f"{guard.names[0]} ==") else "the value computed from it"
     kept = f"PyTorch could not turn the float {floats} into a tensor, so {what} became a constant"
-    return Classification(("SL312",), f"{kept}: the cache entry requires {guard.shown}", False)
+    return Classification(("SL312",), f"{kept}: the cache entry requires {guard.shown}", False, remedy=outside)
 
 
 def _square_nested_tensor(guard: _Guard) -> Classification | None:
