@@ -20,7 +20,8 @@ from shapelog.rules import Verdict, any_blocks_marking
 # The entries that a call is compared with, and how many of them are the oldest.
 MOST_COMPARED, _OLDEST = 32, 8
 _SHARED = frozenset((Kind.REQUIRES_GRAD, Kind.VALUE, Kind.TYPE, Kind.ID, Kind.DTYPE, Kind.DEVICE, Kind.LENGTH))
-_ITEM = re.compile(r"\[\d+\]$")
+_ITEM, _KEY = re.compile(r"\[\d+\]$"), re.compile(r"\[(?:\d+|'[^']*')\]")
+_CONTENTS = frozenset((Kind.LENGTH, Kind.KEYS))
 # State that is guarded without its value. A reason names the first guard that fails alone, so one of these hides behind another.
 _STATE = frozenset((Kind.FUNCTION_MODES, Kind.DEFAULT_DEVICE, Kind.SAVED_TENSOR_HOOKS))
 
@@ -211,13 +212,15 @@ def nearest(differences: Sequence[EntryDifference], compile: Compile) -> EntryDi
     """Fewest objects of another type, then one that PyTorch still has, then fewest causes that are not sizes, then a similar graph, then
     fewest causes that are not even ints (one whose exact value led to another graph is not), then fewest size causes, then fewest
     consequences, then one for any float but NaN, then fewest changes to what the guards do not name, then the most recently used. One
-    that differs in strides alone, or in being a view, comes before one for other sizes that a mark does not merge.
+    that differs in strides alone, or in being a view, comes before one for other sizes that a mark does not merge; one that differs in a
+    single item of a list or dict before one for another length or other keys of it, whose items are not compared.
     """
     explained = [((_other_types(item), _is_discarded(item), item.non_size_causes), item) for item in differences if item.causes]
     if not explained:
         return None
     fewest = min(numbers for numbers, _ in explained)
     near = [item for numbers, item in explained if numbers == fewest]
+    near = _with_one_other_item([item for _, item in explained], near) or near
     if any(any_blocks_marking(cause.codes) for item in near for cause in item.causes):
         copied = [item for _, item in explained if all(map(_is_removed_by_copy, item.causes))]
         near = copied or near
@@ -233,6 +236,18 @@ def nearest(differences: Sequence[EntryDifference], compile: Compile) -> EntryDi
         return not is_similar, hard, len({cause.axis for cause in item.causes}), following, not has_any_value, unnamed
 
     return min(near, key=distance)
+
+
+def _with_one_other_item(differences: Iterable[EntryDifference], near: Iterable[EntryDifference]) -> list[EntryDifference]:
+    """The entries that differ in a single item of a list or dict of which all near ones have another length or other keys."""
+    contents = (frozenset(cause.source for cause in item.causes if cause.prop.kind in _CONTENTS) for item in near)
+    holders = frozenset.intersection(*contents)
+    return [item for item in differences if any(_is_of_one_item(item, holder) for holder in holders)]
+
+
+def _is_of_one_item(item: EntryDifference, holder: Source) -> bool:
+    keys = [_KEY.match(cause.source, len(holder)) if cause.source.startswith(holder) else None for cause in item.causes]
+    return all(keys) and len({key[0] for key in keys if key}) == 1
 
 
 def _is_exact_int(cause: Cause) -> bool:

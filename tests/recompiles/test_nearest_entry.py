@@ -138,6 +138,24 @@ def test_a_list_of_as_many_items_of_another_type_is_nearer_than_one_of_another_l
     assert (found.nearest.label, [cause.axis for cause in found.causes]) == ("0/1", ["type(k[0])", "type(k[1])"])
 
 
+@pytest.mark.parametrize(("last", "label"), [("Conv", "0/1"), ("Linear", "0/0")])
+def test_an_entry_with_another_item_in_a_list_is_nearer_than_one_for_another_length(last: str, label: str) -> None:
+    """Of the entry for another length no item is compared. With two other items it is the nearest one."""
+
+    def tree(*kinds: str) -> str:
+        own = guard_manager("L['models']", f"LENGTH_CHECK: len(L['models']) == {len(kinds)}", type="list")
+        checks = (f"___check_type_id(L['models'][{at}], {len(kind)}), type=<class '{kind}'>" for at, kind in enumerate(kinds))
+        types = (guard_manager(f"L['models'][{at}]", f"TYPE_MATCH: {check}") for at, check in enumerate(checks))
+        return guard_tree(tensor_match(), own, *types)
+
+    trees = tree("Conv"), tree("Linear", last), tree("Conv", "Conv")
+    reasons = ("0/1: ___check_type_id(models[0], 6), type=<class 'Linear'>", "0/0: len(models) == 1")
+    made = [compile(f"0/{at}", tensor(10, 8), guards=guards, reasons=reasons if at == 2 else ()) for at, guards in enumerate(trees)]
+    found = last_recompile(trace(*made))
+    assert found.nearest is not None
+    assert found.nearest.label == label
+
+
 def test_an_entry_that_pytorch_still_has_is_nearer_than_one_that_it_discarded() -> None:
     """The second call for the second of two optimizers, made in a loop: the entry of the first one is gone."""
     gone = "Cache line invalidated because L['opt'] got deallocated"
