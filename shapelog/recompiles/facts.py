@@ -12,7 +12,7 @@ from typing import NamedTuple
 from weakref import ref
 
 from shapelog.grouping import grouped
-from shapelog.model.compile import Compile
+from shapelog.model.compile import Compile, function_of
 from shapelog.model.frame import Frame
 from shapelog.reading.payloads.graphs import made_sizes
 from shapelog.reading.payloads.guard_expressions import Value, integer, number
@@ -150,9 +150,8 @@ class CompileFacts:
     @cached_property
     def is_in_operator(self) -> bool:
         """Whether it was called below autograd, where its dispatch keys are excluded: from an operator's kernel or a tensor subclass."""
-        return any(file.endswith(_OPERATORS) for file in self.files[1:]) or any(
-            frame.name == _DISPATCH for frame in self.compile.stack.frames
-        )
+        callers = (*self.compile.stack.frames, *self.compile.recorded_callers)
+        return any(frame.file.endswith(_OPERATORS) or function_of(frame.name) == _DISPATCH for frame in callers)
 
     @cached_property
     def is_operator(self) -> bool:

@@ -2553,13 +2553,25 @@ def test_a_cause_without_a_source_is_not_placed_at_a_value_from_data() -> None:
     assert (cause.codes, cause.place) == (("SL305",), None)
 
 
-@pytest.mark.parametrize(("name", "file"), [("__call__", "/env/torch/_ops.py"), ("__torch_dispatch__", MODEL)])
-def test_below_autograd_is_no_inference_mode(name: str, file: str) -> None:
+@pytest.mark.parametrize("is_in_start", [True, False])
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [("__call__", "/env/torch/_ops.py"), ("__torch_dispatch__", MODEL), ("torch_dynamo_resume_in___torch_dispatch___at_7", MODEL)],
+)
+def test_below_autograd_is_no_inference_mode(name: str, file: str, is_in_start: bool) -> None:
+    """The stack of ``dynamo_start`` may lack the innermost calls, which that of a symbol has."""
     keys, state = "DispatchKeySet(CPU, BackendSelect)", global_state(grad_mode=False)
-    frames = [{"line": 9, "name": name, "filename": file}, {"line": 5, "name": "f", "filename": MODEL}]
+    caller, own = {"line": 9, "name": name, "filename": file}, {"line": 5, "name": "f", "filename": MODEL}
+    converts = {"line": 1, "name": "_compile", "filename": "/env/torch/_dynamo/convert_frame.py"}
+    symbol = {"symbol": "s1", "val": "3", "vr": "[2, int_oo]", "source": "L['n']", "user_stack": [], "stack": [caller, converts]}
     where = {"id": "0/0"}
     below = b"".join(
-        (record("dynamo_start", {"stack": frames}, **where), describe(tensor(10, 8), **where), output_graph((10, 8), **where))
+        (
+            record("dynamo_start", {"stack": [caller, own] if is_in_start else [own]}, **where),
+            b"" if is_in_start else record("create_symbol", symbol, **where),
+            describe(tensor(10, 8), **where),
+            output_graph((10, 8), **where),
+        )
     ) + cpp_guards(guard_tree(state, tensor_match(keys=keys)), **where)
     reason = f"0/0: tensor 'x' dispatch key set mismatch. expected {keys}, actual {CPU_KEYS}"
     above = compiled("0/1", tensor(10, 8), guards=guard_tree(state, tensor_match()), reasons=(reason,))
