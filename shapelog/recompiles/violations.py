@@ -21,7 +21,7 @@ def violations(
 ) -> tuple[Violation, ...]:
     """Every fact in which a call is known not to satisfy the guards of an entry, the failures that PyTorch named (``reasons``) first.
 
-    ``of_others`` are those that it named of other entries, which show the objects and dtypes of a call that left no guards.
+    ``of_others`` are those that it named of other entries, which show the objects, dtypes and dispatch keys of a call that left no guards.
     """
     named = [from_reason(entry, call, reason) for reason in reasons]
     shared = [from_reason(entry, call, reason)._replace(reason=None) for reason in of_others if holds_for(entry, reason)]

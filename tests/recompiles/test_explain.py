@@ -435,6 +435,19 @@ def test_the_dtype_that_a_reason_states_of_a_refused_call_counts_for_every_entry
     assert [cause.codes for cause in recompile.causes] == [("SL301",)]
 
 
+def test_the_dispatch_keys_that_a_reason_states_of_a_refused_call_count_for_every_entry() -> None:
+    """A gradient that became sparse. Both entries were made for a dense one, and the last one is for another dtype of the parameter, too."""
+    sparse = CPU_KEYS.replace("CPU,", "SparseCPU,", 1)
+    made = make.trace()
+    for number, dtype in enumerate(("float32", "float64")):
+        made += compiled(f"0/{number}", guards=guard_tree(tensor_match(dtype=dtype), tensor_match("L['x'].grad", dtype=dtype)))
+    other_keys = f"0/0: tensor 'x.grad' dispatch key set mismatch. expected {CPU_KEYS}, actual {sparse}"
+    recompile = last_recompile(made + refused("0/2", "0/1: tensor 'x' dtype mismatch. expected Double, actual Float", other_keys))
+    assert recompile.nearest is not None
+    assert recompile.nearest.label == "0/0"
+    assert [cause.codes for cause in recompile.causes] == [("SL303",)]
+
+
 def test_what_is_no_int_is_not_another_int() -> None:
     kinds = [
         guard_manager("L['s']", f"TYPE_MATCH: ___check_type_id(L['s'], {number})", type=name)

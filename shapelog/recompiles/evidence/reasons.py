@@ -68,10 +68,10 @@ def from_reason(entry: CompileFacts, call: CompileFacts, reason: Reason) -> Viol
 
 def holds_for(entry: CompileFacts, reason: Reason) -> bool:
     """Whether an entry, too, does not accept what a call has by the reason that PyTorch gave for another entry: it requires the same object
-    or type, or a dtype other than the one that came.
+    or type, or another dtype or other dispatch keys than those that came.
     """
     required = entry.guarded((_full_source(entry, reason.source), reason.prop))
-    if reason.prop.kind is Kind.DTYPE:
+    if reason.prop.kind in (Kind.DTYPE, Kind.DISPATCH_KEYS):
         return bool(reason.actual) and required is not None and required != _dtype(reason.actual)
     return reason.prop.kind in _OBJECTS and bool(reason.expected) and required == reason.expected
 
