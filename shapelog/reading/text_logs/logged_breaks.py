@@ -18,8 +18,8 @@ from shapelog.reading.text_logs.messages import LoggedCode
 from shapelog.reading.text_logs.summaries import counted_breaks, explained_breaks, profiled_breaks
 
 _MOST_PROFILED, _MOST_HELD = 1_000, 1_000
-# Above a stack that begins in the compiled function; those of torch 2.8 and later begin outside of it.
-_OLD_STACK = " from user code at:"
+# Above a stack that begins in the compiled function, with the heading of torch 2.5 and 2.6; those of torch 2.8 and later begin outside.
+_OLD_STACK = re.compile(r".* from user code at:|Reason: ")
 _FRAME = re.compile(r'File "(.*)", line (\d{1,9}), in ([^\s,]+)')
 _EXPLAINED = re.compile(r"^\s*Explanation: (\S.*)", re.M)
 _UNSUPPORTED_CALL = re.compile(r"(Unsupported \S+ call)$", re.M)
@@ -109,7 +109,7 @@ class LoggedBreaks:
             self._hold(_Held(head, announced.text, announced.code, compile, self._compiles.line))
             return
         text = break_text("\n".join(parts))
-        stack = user_stack(text) if compile is not None and not compile.code.name and any(_OLD_STACK in line for line in lines) else ()
+        stack = user_stack(text) if compile is not None and not compile.code.name and any(map(_OLD_STACK.match, lines)) else ()
         if stack and compile is not None:
             self._compiles.name(compile, LoggedCode(stack[0].name, stack[0].file, stack[0].line))
         is_warning = head.compile and not head.artifact

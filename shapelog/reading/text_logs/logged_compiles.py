@@ -23,6 +23,8 @@ _INTEGER, _SYMBOL = re.compile(r"-?\d{1,18}"), re.compile(r"[a-z]\w*")
 _MOST_KNOWN_FILES = 2_000
 # Runs of which a text has excerpts.
 _MOST_RUNS = 20
+# Messages before the first compile, which wait for it.
+_MOST_EARLY = 1_000
 UNKNOWN = LoggedCode()
 # Process ids have seven digits at most; before torch 2.6 lines hold the id of a thread, which has more.
 _LARGEST_PROCESS_ID = 1 << 22
@@ -123,6 +125,7 @@ class LoggedCompiles:
         self._keys: dict[tuple[int, int], list[tuple[int, str]]] = {}
         self._frames: set[tuple[int, int]] = set()
         self._entries: set[tuple[int, str]] = set()
+        self._early: list[tuple[dict[str, Any], str | None, int]] = []  # records of no compile, before the first one
         self._newest: dict[tuple[int, int], tuple[int, str]] = {}
         self._is_new_run = False
         self._largest_frame = -1
@@ -136,6 +139,7 @@ class LoggedCompiles:
         for compile in self._all:
             self._close(compile, is_end=True)
         self._write_unnumbered()
+        self._write_early(0)
 
     def _name_as_other_ranks(self) -> None:
         """Name the function of a compile, where the log is cut there, as another rank has it for the same compile."""
@@ -253,6 +257,7 @@ class LoggedCompiles:
         self._is_new_run = False
         self._all.append(compile)
         self._latest[process] = compile
+        self._write_early(process)
         if key is not None:
             self._entries.discard(key)  # of a run of ids before this one
             self._current[key] = compile
@@ -338,6 +343,9 @@ class LoggedCompiles:
     def write(self, compile: LoggedCompile | None, header: dict[str, Any], payload: str | None = None, line: int = 0) -> None:
         """Write a record of a compile, or of none; that of one without an id waits until all ids of the log are known."""
         if compile is None:
+            if not self._latest and len(self._early) < _MOST_EARLY:
+                self._early.append((header, payload, line or self.line))
+                return
             process = next(reversed(self._latest), 0)
             self._out.add(header, payload, process=abs(process), time="", line=line or self.line)
             return
@@ -354,6 +362,12 @@ class LoggedCompiles:
             time=compile.time,
             line=line or self.line,
         )
+
+    def _write_early(self, process: int) -> None:
+        """Write what came before the first compile, as its process: the log does not always have the one that wrote it."""
+        for header, payload, line in self._early:
+            self._out.add(header, payload, process=abs(process), time="", line=line)
+        self._early.clear()
 
     def start(self, compile: LoggedCompile, callers: Iterable[StackFrame] = ()) -> None:
         """Write that a compile began, which comes before all else but its reasons. One that hit the limit never begins.

@@ -122,6 +122,15 @@ def test_a_break_is_where_its_heading_has_it_and_not_where_the_text_ends_in_its_
     assert (found.sentence, str(found.source_line)) == ("graph break (once): Call of print", "/srv/net.py:6")
 
 
+def test_the_stack_of_torch_2_5_and_2_6_begins_in_the_function_that_is_compiled(tmp_path: Path) -> None:
+    stack = 'User code traceback:\n  File "/srv/net.py", line 9, in f\n    g(x)\n  File "/srv/util.py", line 6, in g\n    print(x)\n'
+    lines = f"Graph break in user code at /srv/util.py:6\nReason: Unsupported: builtin: print\n{stack}".splitlines()
+    (found,) = breaks(
+        "".join(f"V1126 16:01:41.701000 13 torch/_dynamo/x.py:416] [0/0] [__graph_breaks] {line}\n" for line in lines), tmp_path
+    )
+    assert (found.sentence, str(found.source_line)) == ("graph break in f (once): builtin: print", "/srv/util.py:6")
+
+
 def test_code_that_lies_in_no_file_has_its_line_in_the_sentence(tmp_path: Path) -> None:
     (found,) = breaks(HEADED.format(place="<stdin>:39"), tmp_path)
     assert found.sentence == "graph break at <stdin>:39 (once): Call of print"

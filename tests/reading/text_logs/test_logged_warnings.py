@@ -71,6 +71,13 @@ def test_what_each_thread_of_a_kernel_asserts_is_one_message(tmp_path: Path) -> 
     assert "out of range" in str(help)
 
 
+def test_a_warning_without_a_compile_is_of_the_process_of_the_first_one(tmp_path: Path) -> None:
+    head, path = "W1128 04:19:34.000000 18795 torch/_dynamo/convert_frame.py:964] [0/8] ", tmp_path / "run.txt"
+    hit = f"{head}torch._dynamo hit config.recompile_limit (8)\n{head}   function: 'f' (/srv/a.py:1)\n{head}   last reason: 0/0: n == 1\n"
+    path.write_text(f"{HEAD}utils.py:1953] Not enough SMs to use max_autotune_gemm mode\n{hit}", encoding="utf-8")
+    assert len(load(path).ranks) == 1
+
+
 def test_a_warning_about_the_export_may_have_another_place(tmp_path: Path) -> None:
     text = "/lib/contextlib.py:144: UserWarning: The tensor attribute self.c was assigned during export (see https://pytorch.org).\n  f()\n"
     ((message, _, help),) = rows_of(text, tmp_path)
