@@ -44,7 +44,7 @@ _LOOKING_UP = frozenset(("get", "setdefault", "pop", "index", "count"))
 _OF_TYPE = frozenset(("isinstance", "issubclass", "hasattr", "callable", "type"))
 _FAILING = frozenset(("divmod", "sorted", "bin", "hex", "oct", "chr"))
 _FAILING_ATTRIBUTES = frozenset(("size", "stride", "gcd", "lcm", "comb", "perm", "factorial", "isqrt", "isclose"))
-_RANGE_PARTS = frozenset(("start", "stop", "step"))
+RANGE_PARTS = frozenset(("start", "stop", "step"))
 _OVER_RANGES = frozenset(("len", "sum", "list", "tuple", "set", "iter", "enumerate", "zip", "reversed", "min", "max", "any", "all", "map"))
 _MAKING_TENSORS = frozenset(("tensor", "as_tensor", "asarray", "array"))
 _HARMLESS_CALLS = frozenset(
@@ -282,7 +282,7 @@ class QuotedCode:
     def range_with(self, source: Source) -> str:
         """The range, as the code names it, that an int belongs to; "" for other ints."""
         owner, _, part = source.rpartition(".")
-        return spelled(Source(owner)) if part in _RANGE_PARTS and owner in self._ranges else ""
+        return spelled(Source(owner)) if part in RANGE_PARTS and owner in self._ranges else ""
 
     def line_with(self, source: Source, use: Use) -> str:
         """The first line with this use of the int at a source, ``model.py:12 (cache[self.index] = x)``; "" where no line has it."""

@@ -1008,6 +1008,19 @@ def test_none_or_a_tensor() -> None:
     assert (cause.codes, cause.before, cause.after) == (("SL322",), "None", "a tensor")
 
 
+@pytest.mark.parametrize(
+    ("code", "verdict", "remedy"),
+    [
+        ("return x * z", Verdict.CODE, "wrap the number in a tensor, torch.tensor(value)"),
+        ("if z == 1j:", Verdict.JUSTIFIED, ""),
+    ],
+)
+def test_a_complex_number_can_be_a_tensor_unless_the_code_branches_on_it(code: str, verdict: Verdict, remedy: str) -> None:
+    line = code_comment(6, code)
+    cause = only(two(*(guard_tree(tensor_match(), equals_match("L['z']", value, "complex", line)) for value in (1j, 2j))))
+    assert (cause.codes, cause.verdict, cause.own_remedy) == (("SL311",), verdict, remedy)
+
+
 def test_the_training_flag() -> None:
     trees = [guard_tree(tensor_match(), equals_match("L['self']._modules['drop'].training", item, "bool")) for item in (True, False)]
     cause = only(two(*trees))

@@ -16,7 +16,7 @@ Stacks of the user's code are written as Python writes them, below ``User code t
 import ast
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -68,6 +68,8 @@ _STACK_HEADS = (
     "User Stack (most recent call last):",
     "The following call raised this error:",
 )
+# ``torch.fx.Interpreter`` writes it about the operation that raised.
+_OF_OPERATION = "Original traceback:"
 # At the end of a text, such a number may be the beginning of another one.
 _CUT_FRAME = re.compile(r'", line \d{1,9}$')
 _STACK_LINE = re.compile(r'^ +File "(.*)"(?:, line (\d{1,9})(?:, in (<[^<>]*>|\S+).*|, ?)?|, in ([\w.<>]+))$')
@@ -88,7 +90,7 @@ _GENERAL_HINT = re.compile(
 FLOAT_RESTART = "a float could not stay dynamic, so its value became a constant"
 # A call of a builtin with a symbolic int or float: Dynamo moves none of these to the end of the graph (can_reorder_logs).
 _SYMBOLIC_ARGUMENT = re.compile(r"builtin \S+ \[.*\bSymNodeVariable\b")
-_LONGEST_CONTEXT = 2000
+_LONGEST_CONTEXT, _LONGEST_CODE = 2000, 500
 # Restarts that PyTorch records as a class, without words.
 _RESTART_CLASS = re.compile(r"<class 'torch\._dynamo\.exc\.(\w+)'>")
 _RESTARTS = {
@@ -135,6 +137,8 @@ _SKIPPED = re.compile(r"(?:module: (?P<module>[\w.]+), )?qualname: (?P<name>[\w.
 _OF_OPTIMIZERS = re.compile(r"[/\\]torch[/\\]optim[/\\]")
 _CONDITIONAL = re.compile(r"If it is an? [^\n]*?(?=\s+If it is an? |\n|$)")
 _OF_PYTHON, _OF_EXTENSION = "If it is a Python builtin", "If it is a third-party"
+_CALL_OUTSIDE = "Call this function of Python outside the compiled code, and pass what it returns."
+_NAMED_BUILTIN = re.compile(r"(?:Unsupported builtin |trace the builtin `?)(?P<name>(?:<[^<>\n`]{1,40}>)?[^\s`]*[^\s`.])")
 # What no function of Python's own belongs to.
 _EXTENSION_TYPES = ("PyCapsule", "pybind11_")
 _NEXT_CASE = " and see the next case for a workaround"
@@ -274,6 +278,8 @@ def compiler_message(text: str) -> CompilerMessage:
         hints = {MOVE_BRANCH: None}
     elif first.title == _CLASS_STATEMENT:
         hints = {_DEFINE_OUTSIDE: None}
+    elif name := _builtin_of_python(first, stack):
+        hints = {_CALL_OUTSIDE: None, **{hint: None for hint in hints if name.startswith("<") and hint.startswith(_OF_EXTENSION)}}
     if (lowered := _LOWERED.search(body)) and lowered[1] not in first.title:
         first = first._replace(title=f"{first.title} (while lowering {lowered[1]})")
     title, why, *helps = (_AT_ADDRESS.sub("", part) for part in (_CPP_STACK.sub("", first.title), first.explanation, *hints))
@@ -308,12 +314,24 @@ def in_words(line: str) -> str:
     return f"Dynamo cannot trace the builtin {builtin[1]}" if builtin else line
 
 
+def _builtin_of_python(message: CompilerMessage, stack: Sequence[StackFrame]) -> str:
+    """The function of Python's standard library that Dynamo cannot trace, "" for others.
+
+    PyTorch finds no module of a method of a class in C, ``<unknown module>.Random.random``: then the code has that, ``random.random()``.
+    """
+    found = _NAMED_BUILTIN.search(f"{message.title}\n{message.explanation}")
+    name = found["name"] if found else ""
+    if name.startswith("<") and stack:
+        call = rf"(?<![\w.])(\w{{1,80}})(?:\.\w{{1,80}}){{0,5}}\.{re.escape(name.rpartition('.')[2])}\("
+        return name if sys.stdlib_module_names.intersection(re.findall(call, stack[-1].code[:_LONGEST_CODE])) else ""
+    return name if name.partition(".")[0] in sys.stdlib_module_names else ""
+
+
 def _one_break(text: str) -> CompilerMessage:
     """Title, explanation and hints of a text about one break."""
     if builtin := UNSUPPORTED_BUILTIN.match(text):
         name = builtin["name"]
-        is_of_python = name.partition(".")[0] in sys.stdlib_module_names
-        unfit = _OF_PYTHON if any(maker in name for maker in _EXTENSION_TYPES) else _OF_EXTENSION if is_of_python else None
+        unfit = _OF_PYTHON if any(maker in name for maker in _EXTENSION_TYPES) else None
         advice = (hint.strip() for hint in _CONDITIONAL.findall(text, builtin.end()) if unfit is None or not hint.startswith(unfit))
         return CompilerMessage(f"Unsupported builtin {name}", hints=tuple(hint.replace(_NEXT_CASE, "") for hint in advice))
     title: list[str] = []
@@ -565,8 +583,13 @@ def _inline_hints(text: str) -> Iterator[str]:
 
 
 def user_stack(text: str) -> tuple[StackFrame, ...]:
-    """The user's lines below the last heading of a stack, outermost first; () where there is none."""
+    """The user's lines below the last heading of a stack, outermost first; () where there is none.
+
+    Where an operation of a graph failed, those below the first heading of its own, which led to that operation.
+    """
     begin = max((text.rfind(head) + len(head) for head in _STACK_HEADS if head in text), default=-1)
+    if begin < 0 and _OF_OPERATION in text:
+        begin = text.find(_OF_OPERATION) + len(_OF_OPERATION)
     return tuple(stack_lines(text[begin:].lstrip("\n").split("\n"))) if begin >= 0 else ()
 
 

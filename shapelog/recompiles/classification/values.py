@@ -11,6 +11,7 @@ from shapelog.recompiles.classification.result import Classification, Classifier
 from shapelog.recompiles.classification.tensors import INNER, inner_tensors
 from shapelog.recompiles.evidence.violation import Described, Violation, constant_type
 from shapelog.recompiles.facts import CompileFacts
+from shapelog.recompiles.int_usage import is_tested, spelled
 from shapelog.rules import Verdict
 from shapelog.text import around_difference
 
@@ -20,6 +21,7 @@ _OTHER_BOOL = {"True": "False", "False": "True"}
 _SCALARS = frozenset(("bool", "int", "float", "complex", "str", "bytes"))
 _COUNTER = "itertools.count"
 _NUMBER_OF_COUNTER = "call next({}) outside the compiled function, and pass the number"
+_TENSOR = "wrap the number in a tensor, torch.tensor(value)"
 _PLAIN = "pass a plain {}: PyTorch treats an instance of a subclass as a constant"
 _OF_INSTANCE = (
     "leave the value out of the compiled code if it only names the object; if not, each instance needs its own graph: "
@@ -64,6 +66,9 @@ def value(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -
         return _int(item, name, entry, call)
     if kind == "float" or is_compared_with_tensor(before):
         return float_value(item, name, entry, call)
+    if kind == "complex" and not is_tested(code_of(item), spelled(item.source)):
+        sentence = f"the complex number {name} changed from {before} to {now}"
+        return Classification(("SL311",), sentence, verdict=Verdict.CODE, remedy=_TENSOR)
     if (written := class_written_with_address(before)) and class_written_with_address(after) in ("", written):
         return Classification(("SL311",), f"{name} (a {short_type(written)}) is not equal to the one this was compiled for")
     after = after or _OTHER_BOOL.get(before, "")

@@ -12,10 +12,10 @@ from shapelog.reading.payloads.compiler_messages import (
     CompilerMessage,
 )
 from shapelog.reading.payloads.constraint_violations import HAS_OWN_GRAPH, MUST_EQUAL, REQUIRES, TREATED_APART
-from shapelog.reading.payloads.source_names import is_library
+from shapelog.reading.payloads.source_names import Source, is_library
 from shapelog.reading.records import StackFrame
 from shapelog.recompiles.became_dynamic import EarlierSymbols
-from shapelog.recompiles.int_usage import Use, spelled, use_in
+from shapelog.recompiles.int_usage import RANGE_PARTS, Use, spelled, use_in, uses_whole_range
 from shapelog.report.details.cache_remedies import remedy_of_reason
 from shapelog.report.details.call_remedies import of_call, of_error
 from shapelog.report.details.raising_calls import declares_amiss, raising_call
@@ -184,12 +184,15 @@ _NOT_INSTALLED = (
 # The guards on sizes, without the exception.
 _SHAPE_ENV_ALONE = re.compile(r"\(SHAPE_ENV\)$")
 _OF_BACKEND = frozenset((THE_BACKEND, "code generation", "Inductor", "AOTAutograd"))
-_AOT_EAGER = "backend='aot_eager"
+_AOT_EAGER = re.compile(r"backend='aot_eager|Backend compiler `aot_eager")
+_BREAK_OF_BACKEND = "Backend compiler exception"
 
 
 def stage(compile: Compile) -> str:
     """The part of the compiler that gave up, "" where nothing shows that."""
     text, kind = compile.error, compile.metrics.fail_type
+    if compile.metrics.fail_reason.startswith(_BREAK_OF_BACKEND):  # without fullgraph, Dynamo makes a graph break of it
+        kind = _OF_ANY_BACKEND
     if kind in _TYPES and kind != _OF_ANY_BACKEND:
         return _TYPES[kind]
     stages = _STAGES[:3] if kind == _OF_ANY_BACKEND else _STAGES
@@ -305,7 +308,7 @@ def _by_stage(compile: Compile, message: CompilerMessage, line: StackFrame | Non
     if found == _ON_FAKE_TENSORS:
         return _LOOK_AT_ARGUMENTS
     # which backend="aot_eager" runs as well
-    is_in_aot = found == "AOTAutograd" or _AOT_EAGER in f"{compile.metrics.fail_reason}{compile.error}"
+    is_in_aot = found == "AOTAutograd" or _AOT_EAGER.search(f"{compile.metrics.fail_reason}{compile.error}")
     if found == _TYPES["InternalTorchDynamoError"]:
         return _LEAVE_TO_PYTHON
     if found not in _OF_BACKEND:
@@ -330,8 +333,16 @@ def _keep_constant(compile: Compile, earlier: EarlierSymbols, line: StackFrame |
     """About an int that was a constant until then, where the line on which Dynamo stopped needs one; "" for any other line."""
     code = line.code if line else ""
     ints = (event.source for event in earlier.newly_dynamic(compile) if event.dim == "scalar")
-    needed = [source.display_name for source in ints if use_in(code, spelled(source)) in (Use.FORMATS, Use.FAILS)]
+    needed = [
+        source.display_name for source in ints if use_in(code, spelled(source)) in (Use.FORMATS, Use.FAILS) or _is_of_range(source, code)
+    ]
     return _CONSTANT.format(what=enumerated(needed)) if needed else ""
+
+
+def _is_of_range(source: Source, code: str) -> bool:
+    """Whether a line goes over the range that an int is a part of."""
+    owner, _, part = source.rpartition(".")
+    return part in RANGE_PARTS and uses_whole_range(code, spelled(Source(owner)))
 
 
 def is_own_init(message: CompilerMessage) -> bool:

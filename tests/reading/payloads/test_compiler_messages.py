@@ -237,27 +237,35 @@ X = "L['x'].size()[0]"
 @pytest.mark.parametrize(
     ("name", "hints"),
     [
-        ("builtins.__import__", ["file"]),
-        ("time.time", ["file"]),
-        ("_warnings.warn", ["file"]),
+        ("builtins.__import__", ["call"]),
+        ("time.time", ["call"]),
+        ("_warnings.warn", ["call"]),
         ("fused.PyCapsule.quantize", ["wrap"]),
         ("None.pybind11_object.__new__", ["wrap"]),
         ("fused.quantize", ["file", "wrap"]),
         ("<unknown module>.C.quantize", ["file", "wrap"]),
+        ("<unknown module>.Random.random", ["call", "wrap"]),
     ],
 )
 def test_advice_about_a_builtin_is_that_for_its_kind(name: str, hints: list[str]) -> None:
     """The text is that of an exception of torch 2.5."""
     kinds = {
+        "call": "Call this function of Python outside the compiled code, and pass what it returns.",
         "file": "If it is a Python builtin, please file an issue on GitHub so the PyTorch team can add support for it",
         "wrap": "If it is a third-party C/C++ Python extension, please either wrap it into a custom operator or use allow_in_graph.",
     }
     what = f"Graph break due to unsupported builtin {name}. This function is either a Python builtin or a third-party extension."
     text = f"{what} {kinds['file']} and see the next case for a workaround. {kinds['wrap']}\n\nfrom user code:\n"
+    text += '   File "/srv/a.py", line 3, in f\n    if random.random() < mod.quantize(x):\n'
     found = compiler_message(text)
     assert found.title == f"Unsupported builtin {name}"
     assert [hint.rstrip(".") for hint in found.hints] == [kinds[hint].rstrip(".") for hint in hints]
-    assert len(found.specific_hints) == hints.count("wrap")
+    assert len(found.specific_hints) == len(hints) - hints.count("file")
+    newer = f"Attempted to call a function\n  Explanation: Dynamo does not know how to trace the builtin `{name}.` This is one.\n"
+    newer += f"  Hint: {kinds['file']}.\n  Hint: {kinds['wrap']}\n\n{text[text.index('from user code') :]}"
+    assert ["call" if hint == kinds["call"] else "wrap" for hint in compiler_message(newer).specific_hints] == (
+        ["wrap"] if "PyCapsule" in name or "pybind" in name else [hint for hint in hints if hint != "file"]
+    )
 
 
 @pytest.mark.parametrize(

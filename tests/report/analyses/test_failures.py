@@ -218,15 +218,10 @@ def test_what_became_dynamic_in_a_compilation_that_failed_is_a_note() -> None:
 
 def test_an_int_that_a_line_formats_is_to_be_kept_constant() -> None:
     """Its second value made it symbolic, and then no text can be made of it."""
-    event = json.dumps(
-        {
-            "name": "automatic_dynamic",
-            "args": {"name": "L['k']", "dim_changed": "scalar", "reason": "scalar change", "cached": "2", "new": "3"},
-        },
-        indent=0,
-    )
 
-    def remedy(line: str) -> str:
+    def remedy(line: str, name: str = "L['k']") -> str:
+        arguments = {"name": name, "dim_changed": "scalar", "reason": "scalar change", "cached": "2", "new": "3"}
+        event = json.dumps({"name": "automatic_dynamic", "args": arguments}, indent=0)
         reason = f'BUILD_STRING type error\n\nfrom user code:\n   File "{make.MODEL}", line 6, in f\n    {line}\n'
         second = make.compile("0/1", make.tensor(4, 8), **{**make.FAILED, "fail_reason": reason})
         made = make.trace(make.int_values(2), second, make.record("chromium_event", {}, event, id="0/1"))
@@ -235,8 +230,24 @@ def test_an_int_that_a_line_formats_is_to_be_kept_constant() -> None:
 
     expected = "move this line out of the compiled code, or compile with dynamic=False, which keeps k constant (one graph per value)"
     assert remedy('return {f"h{k}": x}') == remedy('return {"h%d" % k: x}') == expected
+    of_range = remedy("return sum(x[i % 4] for i in r)", "L['r'].stop")
+    assert of_range == expected.replace(" k ", " r.stop ")
+    assert remedy("return x[r.stop]", "L['r'].stop").startswith("rewrite the line where Dynamo stops")
     assert remedy('raise ValueError("odd")').startswith("check this before the compiled call and raise there: ")
     assert remedy("return other(x, k)").startswith("rewrite the line where Dynamo stops, or wrap it in a function with")
+
+
+def test_a_number_of_numpy_that_the_backend_does_not_take_is_to_be_one_of_python() -> None:
+    reason = (
+        "Backend compiler exception\n  Explanation: Backend compiler `aot_eager` failed with aten._local_scalar_dense.default\n\n"
+        "    While executing %wrapped_item : [num_users=1] = call_function[target=torch._dynamo.utils.wrapped_item](args = (%l_n_,))\n"
+        f'    Original traceback:\n      File "{make.MODEL}", line 6, in f\n        return x[:n]\n                 ^\n'
+    )
+    (finding,) = found(make.trace(make.compile("0/0", make.tensor(4, 8), **{**make.FAILED, "fail_reason": reason})))
+    assert finding.sentence == "f failed to compile in the backend: Backend compiler exception"
+    assert finding.place is not None
+    assert finding.place.line == 6
+    assert finding.remedy == "pass a Python number in place of the NumPy one: int(n) or float(n) before the call"
 
 
 @pytest.mark.parametrize(("id", "remedy"), [("0/0", "compile this code with dynamic=False"), ("!0/1/0", "without compiled autograd")])
