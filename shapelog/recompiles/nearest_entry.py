@@ -21,6 +21,7 @@ from shapelog.rules import Verdict, any_blocks_marking
 MOST_COMPARED, _OLDEST = 32, 8
 _SHARED = frozenset((Kind.REQUIRES_GRAD, Kind.VALUE, Kind.TYPE, Kind.ID, Kind.DTYPE, Kind.DEVICE, Kind.LENGTH))
 _ITEM, _KEY = re.compile(r"\[\d+\]$"), re.compile(r"\[(?:\d+|'[^']*')\]")
+_SMALL = re.compile(r"(?:^|== )[01]$")
 _CONTENTS = frozenset((Kind.LENGTH, Kind.KEYS))
 # State that is guarded without its value. A reason names the first guard that fails alone, so one of these hides behind another.
 _STATE = frozenset((Kind.FUNCTION_MODES, Kind.DEFAULT_DEVICE, Kind.SAVED_TENSOR_HOOKS))
@@ -209,8 +210,8 @@ def _is_replaced(item: EntryDifference, made_for: Mapping[tuple[str, Source, Pro
 
 
 def nearest(differences: Sequence[EntryDifference], compile: Compile) -> EntryDifference | None:
-    """Fewest objects of another type, then one that PyTorch still has, then fewest causes that are not sizes, then a similar graph, then
-    fewest causes that are not even ints (one whose exact value led to another graph is not), then fewest size causes, then fewest
+    """Fewest objects of another type, then one that PyTorch still has, then fewest causes that are not sizes, then fewest ints of which the
+    entry needs 0 or 1, then a similar graph, then fewest causes that are not even ints (one whose exact value led to another graph is not), then fewest size causes, then fewest
     consequences, then one for any float but NaN, then fewest changes to what the guards do not name, then the most recently used. One
     that differs in strides alone, or in being a view, comes before one for other sizes that a mark does not merge; one that differs in a
     single item of a list or dict before one for another length or other keys of it, whose items are not compared.
@@ -227,13 +228,14 @@ def nearest(differences: Sequence[EntryDifference], compile: Compile) -> EntryDi
     if len(near) == 1:
         return near[0]
 
-    def distance(item: EntryDifference) -> tuple[bool, int, int, int, bool, int]:
+    def distance(item: EntryDifference) -> tuple[int, bool, int, int, int, bool, int]:
+        small = sum([_is_exact_int(cause) and _SMALL.search(cause.before) is not None for cause in item.causes])
         is_similar = similar(item.entry, compile)
         hard = sum([not cause.size_related or (not is_similar and _is_exact_int(cause)) for cause in item.causes])
         following = len(item.consequences) if hard else 0  # those of a size are strides and guards that it moves
         unnamed = sum([cause.after == Described.OTHER_OBJECT.value for cause in item.causes])
         has_any_value = any(cause.prop.kind is Kind.NAN for cause in item.causes)  # of a float, but for NaN
-        return not is_similar, hard, len({cause.axis for cause in item.causes}), following, not has_any_value, unnamed
+        return small, not is_similar, hard, len({cause.axis for cause in item.causes}), following, not has_any_value, unnamed
 
     return min(near, key=distance)
 

@@ -215,6 +215,30 @@ def test_an_entry_for_the_same_function_is_nearer_than_one_of_a_function_that_ta
     assert (recompile.nearest.label, recompile.codes) == ("0/0", ("SL311",))
 
 
+def test_an_entry_for_another_int_is_nearer_than_one_for_an_int_of_1() -> None:
+    """``torch.randn(shape)`` of 2 items, then of 3: the graph for an int of 1 is similar, but that is not what changed."""
+    made, item = trace(), "L['shape'][1]"
+    for number, (length, size) in enumerate(((2, 17), (2, 1), (3, 8))):
+        own = guard_manager("L['shape']", f"LENGTH_CHECK: len(L['shape']) == {length}", type="list")
+        of_int = guard_manager(item, f"TYPE_MATCH: ___check_type_id({item}, 7), type=<class 'int'>", type="int")
+        known = equals_match(item, size) if number == 0 else of_int
+        shapes = (f"{item} {'==' if size == 1 else '>='} {min(size, 2)}  {RETURN_LINE}",) if number else ()
+        pins = [{"symbol": "s1", "sources": [item], "value": "1", "user_stack": []}] if size == 1 else []
+        operator = "+" if number == 0 else "*"
+        made += compile(
+            f"0/{number}",
+            tensor(50, 8),
+            guards=guard_tree(tensor_match(size=(50, 8)), own, known, shapes=shapes),
+            symbols=[("s1", size, item)] if number else [],
+            specializations=pins,
+            graph=graph_text('L_x_: "f32[50, 8][8, 1]cpu"', f'y: "f32[50, 8][8, 1]cpu" = l_x_ {operator} 2', "return (y,)"),
+            reasons=("0/1: len(shape) == 2", "0/0: len(shape) == 2") if number == 2 else (),
+        )
+    recompile = last_recompile(made)
+    assert recompile.nearest is not None
+    assert (recompile.nearest.label, [cause.codes for cause in recompile.causes]) == ("0/0", [("SL313",), ("SL102",)])
+
+
 def test_another_dtype_of_all_tensors_is_one_change() -> None:
     """The call is the first one in another dtype: no entry differs from it in the mode alone."""
     made = trace()
