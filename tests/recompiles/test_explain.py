@@ -436,7 +436,7 @@ def test_the_dtype_that_a_reason_states_of_a_refused_call_counts_for_every_entry
 
 
 def test_the_dispatch_keys_that_a_reason_states_of_a_refused_call_count_for_every_entry() -> None:
-    """A gradient that became sparse. Both entries are for a dense one, and the last one for another dtype of the parameter, too."""
+    """A gradient that became sparse. Both entries are for a dense one, the last one also for another dtype of the parameter."""
     sparse = CPU_KEYS.replace("CPU,", "SparseCPU,", 1)
     made = make.trace()
     for number, dtype in enumerate(("float32", "float64")):
