@@ -12,6 +12,7 @@ _NODE = re.compile(r"^([a-z]\w*?)(?:_\d+)?(?:: \"[^\"]*\")? = (?!L_)")
 # A function that Dynamo does not trace (``SkipFunctionVariable.call_function``): the graph breaks at its call.
 _SKIPPED = re.compile(r"marked that the function `([\w.<>]+)` in file `([^`]+)` should not be traced")
 _CALL = re.compile(r"[\w\])]\(")
+_READS_SELF = re.compile(r"(?<![\w.])self\.")
 
 
 def other_library_function(name: str, entry: CompileFacts, call: CompileFacts) -> str:
@@ -59,15 +60,19 @@ def _other_operators(entry: CompileFacts, call: CompileFacts) -> tuple[str, str]
     return gone[0] if len(gone) == 1 else "", new[0] if len(new) == 1 else ""
 
 
-def functions_in(known: CompileFacts) -> set[tuple[str, str]]:
+def functions_in(known: CompileFacts, has_methods: bool = False) -> set[tuple[str, str]]:
     """(name, ``file:first line``) of each function that the graph of a compile has code of, other than its own; the first line is that
     seen in the graph. A method of a library that Python calls by itself, as for ``a.b = c``, is not passed by anybody.
+
+    The name is "" for a method, which the function that was passed calls, as ``functional_call`` calls ``forward``. It has its name where
+    methods are passed (``has_methods``).
     """
     own = known.compile.metrics.code_name
     found: dict[tuple[str, str], int] = {}
     for line in known.compile.graph.user_lines if known.compile.graph else ():
         if not line.file.startswith("<") and line.name != own and not (line.name.startswith("__") and is_library(line.file)):
-            found.setdefault((line.name, line.file), line.line)
+            is_method = not has_methods and _READS_SELF.search(line.code) is not None
+            found.setdefault(("" if is_method else line.name, line.file), line.line)
     return {(name, f"{file.rsplit('/', 1)[-1]}:{line}") for (name, file), line in found.items()}
 
 

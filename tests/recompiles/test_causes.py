@@ -2988,6 +2988,17 @@ def test_what_a_library_passes_on_has_as_many_items_as_it_passes(
     assert cause.own_remedy.startswith("accept one graph for each set of arguments") is (verdict is Verdict.JUSTIFIED)
 
 
+@pytest.mark.parametrize(("holder", "sentence"), [("", "different code"), (".__func__", "the function forward (model.py:20)")])
+def test_a_method_whose_code_is_in_the_graph_is_not_the_function_that_was_passed(holder: str, sentence: str) -> None:
+    """``functional_call(module, x)`` leaves the code of ``forward`` alone, unless a method was passed."""
+    trees = [guard_tree(tensor_match(), identity(f"L['fn']{holder}.__code__", number, "code")) for number in (7001, 7002)]
+    place = "# File: /srv/app/model.py:20 in forward, code: return self.lin(x)"
+    graphs = [graph_text(INPUT, *lines) for lines in ([], [place, "b = torch.relu(l_x_)"])]
+    made = [compiled(f"0/{number}", tensor(10, 8), guards=trees[number], graph=graphs[number]) for number in (0, 1)]
+    assert sentence in only(trace(*made)).sentence
+    assert last_recompile(trace(*made)).verdict is Verdict.JUSTIFIED
+
+
 @pytest.mark.parametrize("is_first", [True, False])
 def test_a_function_that_left_no_operation_is_another_one_than_one_that_did(is_first: bool) -> None:
     trees = [guard_tree(tensor_match(), identity("L['fn'].__code__", number, "code")) for number in (7001, 7002)]

@@ -218,7 +218,8 @@ def _other_function(source: Source, name: str, code: str, entry: CompileFacts, c
 
     ``code`` is the line of the guard.
     """
-    before, after = functions_in(entry) - functions_in(call), functions_in(call) - functions_in(entry)
+    was, now = (functions_in(known, has_methods=".__func__" in source) for known in (entry, call))
+    before, after = was - now, now - was
     if not before and not after:
         before, after = functions_that_broke(name, entry, call)
     in_library = is_library(call.compile.metrics.code_file or entry.compile.metrics.code_file)  # of a refused call none is recorded
@@ -227,7 +228,7 @@ def _other_function(source: Source, name: str, code: str, entry: CompileFacts, c
     takes_others = passes_all and _have_other_arguments(entry, call)
     if before and after:  # one that is made anew has the same code
         sentence = f"{name} changed to a function with different code"
-        if len(before) == len(after) == 1:
+        if len(before) == len(after) == 1 and all(function for function, _ in before | after):
             ((first, at),), ((second, there),) = before, after
             sentence = f"{name} changed from the function {first} ({at}) to {second} ({there})"
         remedy = _FUNCTION_IN_LIBRARY if is_wrapped else _for_functions(source)
@@ -239,6 +240,8 @@ def _other_function(source: Source, name: str, code: str, entry: CompileFacts, c
         sentence = f"{name} changed {'from' if before else 'to'} {known}; the other one left no operation"
         if other:
             sentence = f"{name} changed from {known if before else other} to {other if before else known}"
+        if not function:
+            sentence = f"{name} changed to a function with different code"
         return Classification(("SL309",), sentence, verdict=Verdict.JUSTIFIED, remedy=_for_functions(source))
     if have_other_graphs(entry, call) and _differ_in_functions_alone(entry, call):
         sentence = f"{name} changed to a function with different code"
@@ -294,7 +297,7 @@ def _callable(known: Known, own: CompileFacts, other: CompileFacts) -> str:
     """What one of two calls has, with the name of a Python function where only its graph has code of one; "" where it is not recorded."""
     text = str(known)
     functions = functions_in(own) - functions_in(other) if text == "function" else set()
-    if len(functions) == 1:
+    if len(functions) == 1 and all(function for function, _ in functions):
         ((function, place),) = functions
         return f"the function {function} ({place})"
     is_named = isinstance(known, Described) or text.startswith(THE_CLASS)
