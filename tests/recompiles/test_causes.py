@@ -2988,6 +2988,22 @@ def test_what_a_library_passes_on_has_as_many_items_as_it_passes(
     assert cause.own_remedy.startswith("accept one graph for each set of arguments") is (verdict is Verdict.JUSTIFIED)
 
 
+@pytest.mark.parametrize(("loc", "is_made"), [("optimizer.step()", True), ("combine(models)", False)])
+def test_a_list_that_a_library_makes_is_not_passed_by_the_user(loc: str, is_made: bool) -> None:
+    made = trace()
+    for number, length in enumerate((8, 3)):
+        where, own = {"id": f"0/{number}"}, {"line": 252, "name": "sgd", "filename": IN_LIBRARY}
+        callers = [{"line": 20, "name": "main", "filename": MODEL, "loc": loc}, {"line": 160, "name": "step", "filename": IN_LIBRARY}]
+        guards = guard_tree(tensor_match(), guard_manager("L['params']", f"LENGTH_CHECK: len(L['params']) == {length}", type="list"))
+        start = record("dynamo_start", {"stack": [*callers, own]}, **where)
+        reasons = recompile_reasons("0/0: len(params) == 8", **where) if number else b""
+        end = metrics(f"0/{number}", has_guarded_code=True, co_name="sgd", co_filename=IN_LIBRARY, co_firstlineno=252)
+        made += reasons + start + describe(tensor(10, 8), **where) + output_graph((10, 8), **where) + cpp_guards(guards, **where) + end
+    cause = only(made)
+    assert cause.codes == ("SL313",)
+    assert cause.verdict is (Verdict.JUSTIFIED if is_made else Verdict.CODE)
+
+
 @pytest.mark.parametrize(("holder", "sentence"), [("", "different code"), (".__func__", "the function forward (model.py:20)")])
 def test_a_method_whose_code_is_in_the_graph_is_not_the_function_that_was_passed(holder: str, sentence: str) -> None:
     """``functional_call(module, x)`` leaves the code of ``forward`` alone, unless a method was passed."""

@@ -5,7 +5,7 @@ import re
 from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.properties import LENGTH, Kind
 from shapelog.reading.payloads.source_names import Source, display_text, is_torch
-from shapelog.recompiles.classification.objects import is_passed_by_library
+from shapelog.recompiles.classification.objects import is_made_by_library, is_passed_by_library
 from shapelog.recompiles.classification.result import (
     Classification,
     Classifier,
@@ -31,6 +31,7 @@ _OF_NODES = "accept one graph for each length: compiled autograd calls this func
 _OF_GRADIENTS = "accept one graph for each length: autograd passes a hook, or a backward pass, as many gradients as the node has"
 _OF_A_SIZE = "accept one graph for each number of dimensions, which a torch.Size has an item for: it cannot be dynamic"
 _SIZE = "torch.Size"
+_MADE_BY_LIBRARY = "accept one graph for each length: library code makes this list, and the line that calls it passes nothing"
 _PASSED_ON = "accept one graph for each set of arguments: library code calls this function with several"
 _OWN_KEYS = (
     "the code itself adds keys to this dict: add them before the first compiled call (one call without torch.compile may do that), "
@@ -175,6 +176,8 @@ def length(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) 
     if not _has_tensors(item, entry, call) and (remedy := made_outside(item.source, (line_of(item),))):
         return Classification(("SL313",), sentence, remedy=remedy)
     remedy = _of_items(item, name, entry, call)
+    if not remedy and is_made_by_library(item, entry, call):
+        return Classification(("SL313",), sentence, verdict=Verdict.JUSTIFIED, remedy=_MADE_BY_LIBRARY)
     is_asked = remedy == _NUMBER_OF_ITEMS or _is_asked_whether_empty(item, name)
     if takes_another_way(item, entry, call) or (is_asked and have_other_graphs(entry, call)):
         return Classification(("SL313",), sentence, verdict=Verdict.JUSTIFIED, remedy=_EACH_LENGTH)

@@ -5,6 +5,7 @@ import re
 from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.properties import LENGTH, TENSOR, VALUE, Kind, is_address
 from shapelog.reading.payloads.source_names import Source, is_library, is_test_runner
+from shapelog.reading.records import StackFrame
 from shapelog.recompiles.classification.result import (
     FORWARD_TYPES,
     TRACED,
@@ -418,13 +419,29 @@ def is_passed_by_library(item: Violation, entry: CompileFacts, call: CompileFact
 
     Where the innermost calls are not recorded, a line of the user without arguments, ``optimizer.step()``, has not passed it either.
     """
-    known = call if call.compile.stack.frames or call.compile.recorded_callers else entry  # of a refused call none is recorded
-    recorded = known.compile.recorded_callers or known.compile.stack.frames[:-1]
-    callers = [frame for frame in recorded if not frame.passes_on]  # as what torch.compile returned does, which the user may call
+    known = _with_callers(entry, call)
+    callers = _callers(known)
     is_argument = item.source.is_argument and Described.TENSOR not in (item.expected, item.actual)
     if not is_argument or not callers or is_test_runner(callers[-1].file):  # the stack may lack the test, which is the innermost call
         return False
     return is_library(known.compile.metrics.code_file) and (is_library(callers[-1].file) or callers[-1].passes_nothing)
+
+
+def is_made_by_library(item: Violation, entry: CompileFacts, call: CompileFacts) -> bool:
+    """Whether, in addition, the line of the user that leads to the call passes nothing, as ``optimizer.step()`` does not."""
+    own = [frame for frame in _callers(_with_callers(entry, call)) if not is_library(frame.file)]
+    return bool(own) and own[-1].passes_nothing and is_passed_by_library(item, entry, call)
+
+
+def _with_callers(entry: CompileFacts, call: CompileFacts) -> CompileFacts:
+    """The call, or the entry where the call was refused, of which no callers are recorded."""
+    return call if call.compile.stack.frames or call.compile.recorded_callers else entry
+
+
+def _callers(known: CompileFacts) -> list[StackFrame]:
+    """The stack above the code, the outermost first, without lines that pass arguments on, as what torch.compile returned does."""
+    recorded = known.compile.recorded_callers or known.compile.stack.frames[:-1]
+    return [frame for frame in recorded if not frame.passes_on]
 
 
 def attributes(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
