@@ -21,7 +21,7 @@ from shapelog.rules import Verdict, any_blocks_marking
 MOST_COMPARED, _OLDEST = 32, 8
 _SHARED = frozenset((Kind.REQUIRES_GRAD, Kind.VALUE, Kind.TYPE, Kind.ID, Kind.DTYPE, Kind.DEVICE, Kind.LENGTH))
 _ITEM, _KEY = re.compile(r"\[\d+\]$"), re.compile(r"\[(?:\d+|'[^']*')\]")
-_SMALL = re.compile(r"(?:^|== )[01]$")
+_SMALL = re.compile(r"== [01]$")  # a guard on an int that was to be symbolic
 _CONTENTS = frozenset((Kind.LENGTH, Kind.KEYS))
 # State that is guarded without its value. A reason names the first guard that fails alone, so one of these hides behind another.
 _STATE = frozenset((Kind.FUNCTION_MODES, Kind.DEFAULT_DEVICE, Kind.SAVED_TENSOR_HOOKS))
