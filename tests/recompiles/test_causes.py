@@ -37,6 +37,7 @@ from recorded import FIXTURES, LAB, recompile_of, report_of
 
 from shapelog.advice.advise import advise
 from shapelog.reading.payloads.guards import places_of
+from shapelog.reading.payloads.source_names import with_locals
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.classification.result import shown_guard
 from shapelog.rules import RULES, Remedy, Verdict
@@ -2180,10 +2181,12 @@ BY_LIBRARY = "accept one graph for each type: library code calls this function w
         ("k", MODEL, "optimizer.step()", BY_LIBRARY),  # which the stack lacks
         ("k", "/usr/lib/python3.11/unittest/case.py", "f(x)", ""),  # the test, which the stack lacks, passes it
         ("k.item", "/usr/lib/python3.11/copy.py", "f(x)", ""),
+        ("args[0]", "/usr/lib/python3.11/copy.py", "f(x)", BY_LIBRARY),
+        ("k[0]", "/usr/lib/python3.11/copy.py", "f(x)", ""),
     ],
 )
 def test_types_that_a_library_passes_to_its_own_function_are_not_of_the_user(source: str, caller: str, call: str, remedy: str) -> None:
-    made, name, file = trace(), source.replace("k", "L['k']", 1), "/usr/lib/python3.11/copyreg.py"
+    made, name, file = trace(), with_locals(source), "/usr/lib/python3.11/copyreg.py"
     for number, type in enumerate(("app.A", "app.B")):
         where = {"id": f"0/{number}", "process": make.PROCESS}
         whole = compiled(

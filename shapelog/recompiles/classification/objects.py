@@ -95,6 +95,7 @@ _BACKWARD = "L['backward_c_function']"
 _FORWARD_CLASS, _TORCH_CLASS = "_forward_cls", "type=<class 'torch."
 _FOR_LIBRARY = "accept one graph for each type: library code calls this function with several"
 _CLASS_FOR_LIBRARY = "accept one graph for each class: library code calls this function with several"
+_ONE_OF_ARGUMENTS = re.compile(r"L\['args'\]\[\d+\]|L\['kwargs'\]\['\w+'\]")  # of ``f(*args, **kwargs)``
 _OPERATORS = frozenset({"OpOverload", "OpOverloadPacket"})
 _REGISTER_ONCE = "register the operator once, before the first compiled call: each registration makes a new object"
 _CLASS_IN_LIBRARY = "accept one graph for each class that this library code is called with"
@@ -421,7 +422,8 @@ def is_passed_by_library(item: Violation, entry: CompileFacts, call: CompileFact
     """
     known = _with_callers(entry, call)
     callers = _callers(known)
-    is_argument = item.source.is_argument and Described.TENSOR not in (item.expected, item.actual)
+    is_passed = item.source.is_argument or _ONE_OF_ARGUMENTS.fullmatch(item.source) is not None
+    is_argument = is_passed and Described.TENSOR not in (item.expected, item.actual)
     if not is_argument or not callers or is_test_runner(callers[-1].file):  # the stack may lack the test, which is the innermost call
         return False
     return is_library(known.compile.metrics.code_file) and (is_library(callers[-1].file) or callers[-1].passes_nothing)
