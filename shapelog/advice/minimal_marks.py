@@ -202,7 +202,9 @@ class _Harm:
             if failed is not None:
                 title = frame.title_of([failed])
                 reason = f"compilation {failed.reference} of {title} failed once {name} was symbolic, and the code ran in eager mode"
-                return HarmfulMark(mark, frame, reason, f"pass {name} as a tensor, or keep it out of strings and hashes")
+                stack = failed.failure.stack
+                where = f"{stack[-1].file.rsplit('/', 1)[-1]}:{stack[-1].line}, where Dynamo stops" if stack else "strings and hashes"
+                return HarmfulMark(mark, frame, reason, f"pass {name} as a tensor, or keep it out of {where}")
             code = self._code_of(frame)
             use = code.use_of(mark.source)
             line = code.line_with(mark.source, use) if use >= Use.FORMATS else ""

@@ -282,6 +282,13 @@ def test_an_int_whose_symbolic_compile_failed_is_left_out() -> None:
     assert item.remedy == "pass k as a tensor, or keep it out of strings and hashes"
 
 
+def test_an_int_is_to_be_kept_out_of_the_line_in_which_its_symbolic_compile_failed() -> None:
+    reason = f'Observed exception\n\nfrom user code:\n   File "{make.MODEL}", line 6, in f\n    q, r = divmod(k, 2)\n'
+    failed = compiled("0/2", tensor(10, 8), symbols=(("s1", "5", "L['k']"),), **{**make.FAILED, "fail_reason": reason})
+    item = left_out(trace(int_values(3, 4), failed))
+    assert item.remedy == "pass k as a tensor, or keep it out of model.py:6, where Dynamo stops"
+
+
 def test_what_failed_on_another_branch_is_no_failure_of_a_symbol() -> None:
     """An entry for any int works; a larger one takes a branch that breaks the graph."""
     symbols, free = (("s1", "5", "L['k']"),), guard_tree(tensor_match(), shapes=(f"L['k'] <= 5  {RETURN_LINE}",))
