@@ -2223,6 +2223,20 @@ def test_a_constant_that_became_something_of_another_type(before: str, after: st
     assert (cause.codes, cause.sentence) == (("SL310",), sentence)
 
 
+def test_a_set_is_equal_whatever_the_order_of_its_members() -> None:
+    """And of another one what it gained and lost is named. The text of a set has its members as they came."""
+    made, names = trace(), ("{'size', 'dtype'}", "{'dtype', 'size'}", "{'stride', 'size'}")
+    for number, (value, other) in enumerate(zip(names, ("{1, 2}", "{2, 1}", "{1, 2}"), strict=True)):
+        sets = [
+            guard_manager(source, f"EQUALS_MATCH: {source} == {text}", type="set")
+            for source, text in (("L['s']", value), ("L['t']", other))
+        ]
+        made += compiled(f"0/{number}", tensor(10, 8), guards=guard_tree(tensor_match(), *sets, equals_match("L['k']", number % 2)))
+    first, last = explain(made).recompiles
+    assert [cause.sentence for cause in first.causes] == ["the int k changed from 0 to 1"]
+    assert [cause.sentence for cause in last.causes] == ["the set s gained 'stride' and lost 'dtype'"]
+
+
 def test_long_texts_are_shown_where_they_differ() -> None:
     before, after = (f"{'a' * 300}{text}{'c' * 300}" for text in ("before", "after"))
     cause = only(two(*(guard_tree(tensor_match(), equals_match("L['k']", text, "str")) for text in (before, after)), f"k == '{before}'"))

@@ -28,6 +28,7 @@ from shapelog.reading.payloads.properties import (
     VALUE,
     Kind,
     Property,
+    in_order,
     size,
     stride,
 )
@@ -463,7 +464,7 @@ def facts_of(kind: str, code: str, source: str) -> Facts:
 def _equality(code: str, source: str, of: Property = VALUE) -> Facts:
     """``S == constant``, ``S is None`` and the like."""
     if source and code.startswith((" is ", " == "), len(source)) and code.startswith(source):
-        return ((of, code[len(source) + 4 :]),)
+        return ((of, in_order(code[len(source) + 4 :])),)
     checked, equals, value = code.partition(" == ")
     if equals and checked in (f"list({source}.keys())", f"list(dict.keys({source}))"):
         return ((Property(Kind.KEYS), value),)

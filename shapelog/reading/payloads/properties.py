@@ -112,6 +112,8 @@ DUAL_LEVEL = Property(Kind.FUNCTORCH_STATE, name="dual level")
 AUTOCAST_ENABLED = Property(Kind.AUTOCAST, name="enabled")
 AUTOCAST_CACHE = Property(Kind.AUTOCAST, name="cached_enabled")
 _WITH_ADDRESS = re.compile(r"<([\w.<>]+) object at 0x[0-9a-fA-F]+>")
+_MEMBER = re.compile(r"'(?:[^'\\]|\\.)*'|[-\w.]+", re.S)
+_SET = re.compile(rf"((?:frozenset\()?\{{)((?:{_MEMBER.pattern})(?:, (?:{_MEMBER.pattern}))*)(\}}\)?)", re.S)
 # Where PyTorch does not name what failed.
 UNNAMED = Property(Kind.UNKNOWN)
 
@@ -120,6 +122,18 @@ def class_written_with_address(value: str) -> str:
     """The class in ``<app.State object at 0x7f1c>``, of which the address differs even between equal objects; "" for other values."""
     found = _WITH_ADDRESS.fullmatch(value)
     return found[1] if found else ""
+
+
+def set_members(value: str) -> list[str]:
+    """The members of a set of constants, sorted; none for any other value."""
+    found = _SET.fullmatch(value) if value[:1] in "{f" else None
+    return sorted(_MEMBER.findall(found[2])) if found else []
+
+
+def in_order(value: str) -> str:
+    """A constant, a set with its members sorted: equal sets are written in the order in which they were filled."""
+    members = set_members(value)
+    return f"{value.partition('{')[0]}{{{', '.join(members)}{value[value.rfind('}') :]}" if members else value
 
 
 def is_address(prop: Property, value: str) -> bool:

@@ -2,7 +2,7 @@
 
 import re
 
-from shapelog.reading.payloads.properties import Kind, class_written_with_address
+from shapelog.reading.payloads.properties import Kind, class_written_with_address, set_members
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.classification.floats import float_value, is_compared_with_tensor, not_a_number
 from shapelog.recompiles.classification.objects import is_passed_by_library, shown_object
@@ -13,7 +13,7 @@ from shapelog.recompiles.evidence.violation import Described, Violation, constan
 from shapelog.recompiles.facts import CompileFacts
 from shapelog.recompiles.int_usage import is_tested, spelled
 from shapelog.rules import Verdict
-from shapelog.text import around_difference
+from shapelog.text import around_difference, some
 
 # Characters of a constant in a sentence.
 LONGEST_VALUE = 100
@@ -74,8 +74,17 @@ def value(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -
     after = after or _OTHER_BOOL.get(before, "")
     was, is_now = around_difference(before, after, LONGEST_VALUE), around_difference(after, before, LONGEST_VALUE)
     sentence = f"{name} changed from {was} to {is_now}" if after else f"{name} was {was} and has changed"
+    if changed := _changed_members(before, after):
+        sentence = f"the set {name} {changed}"
     by_library = _VALUE_FOR_LIBRARY if is_passed_by_library(item, entry, call) else ""
     return Classification(("SL311",), sentence, remedy=_OF_INSTANCE if _names_instance(item.source, before) else by_library)
+
+
+def _changed_members(before: str, after: str) -> str:
+    """Which members a set of constants gained and lost, such as ``lost 'device'``; "" for other values."""
+    had, has = (set(set_members(text)) for text in (before, after))
+    parts = [f"{word} {some(sorted(found))}" for word, found in (("gained", has - had), ("lost", had - has)) if found]
+    return " and ".join(parts) if had and has else ""
 
 
 def _sets_it_itself(item: Violation, entry: CompileFacts) -> bool:

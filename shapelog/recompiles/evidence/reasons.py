@@ -2,7 +2,7 @@
 
 from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.guards import ShapeGuard, type_name
-from shapelog.reading.payloads.properties import DUAL_LEVEL, TENSOR, TRANSFORMS, TYPE, VALUE, Kind, Property
+from shapelog.reading.payloads.properties import DUAL_LEVEL, TENSOR, TRANSFORMS, TYPE, VALUE, Kind, Property, in_order
 from shapelog.reading.payloads.recompile_reasons import Reason
 from shapelog.reading.payloads.source_names import Source, with_locals, without_locals
 from shapelog.recompiles.evidence.guards import shape_violation
@@ -122,7 +122,7 @@ def _named_values(entry: CompileFacts, call: CompileFacts, source: Source, reaso
         return objects(tree=entry.tree, call=call, source=source, prop=prop, expected=reason.actual or reason.expected, actual=known_type)
     if kind is Kind.NAN and isinstance(seen := kind_seen(call, source), str) and type_of(seen) != "float":
         return (VALUE, "nan", seen) if seen == "None" else (TYPE, "float", type_of(seen))
-    expected: Known = reason.expected
+    expected: Known = in_order(reason.expected)
     was, now = entry.types.get(source, ""), call.types.get(source, "")
     if reason.family == "iterator" and was and now and was != now:  # its check has the type in it
         return another_type(was, now, entry.tree, call, source)
