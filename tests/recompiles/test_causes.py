@@ -2183,6 +2183,7 @@ BY_LIBRARY = "accept one graph for each type: library code calls this function w
         ("k.item", "/usr/lib/python3.11/copy.py", "f(x)", ""),
         ("args[0]", "/usr/lib/python3.11/copy.py", "f(x)", BY_LIBRARY),
         ("k[0]", "/usr/lib/python3.11/copy.py", "f(x)", ""),
+        ("k[0]", MODEL, "optimizer.step()", BY_LIBRARY),
     ],
 )
 def test_types_that_a_library_passes_to_its_own_function_are_not_of_the_user(source: str, caller: str, call: str, remedy: str) -> None:

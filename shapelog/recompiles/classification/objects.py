@@ -96,6 +96,7 @@ _FORWARD_CLASS, _TORCH_CLASS = "_forward_cls", "type=<class 'torch."
 _FOR_LIBRARY = "accept one graph for each type: library code calls this function with several"
 _CLASS_FOR_LIBRARY = "accept one graph for each class: library code calls this function with several"
 _ONE_OF_ARGUMENTS = re.compile(r"L\['args'\]\[\d+\]|L\['kwargs'\]\['\w+'\]")  # of ``f(*args, **kwargs)``
+_ITEM_OF_ARGUMENT = re.compile(r"L\['\w+'\]\[\d+\]")
 _OPERATORS = frozenset({"OpOverload", "OpOverloadPacket"})
 _REGISTER_ONCE = "register the operator once, before the first compiled call: each registration makes a new object"
 _CLASS_IN_LIBRARY = "accept one graph for each class that this library code is called with"
@@ -418,21 +419,27 @@ def _is_weak_reference(source: str, known: CompileFacts) -> bool:
 def is_passed_by_library(item: Violation, entry: CompileFacts, call: CompileFacts) -> bool:
     """Whether an object is the argument of a function of a library that code of a library calls, which the user passes nothing to.
 
-    Where the innermost calls are not recorded, a line of the user without arguments, ``optimizer.step()``, has not passed it either.
+    Where the innermost calls are not recorded, a line of the user without arguments, ``optimizer.step()``, has not passed it either, nor
+    the items of a list.
     """
     known = _with_callers(entry, call)
     callers = _callers(known)
-    is_passed = item.source.is_argument or _ONE_OF_ARGUMENTS.fullmatch(item.source) is not None
-    is_argument = is_passed and Described.TENSOR not in (item.expected, item.actual)
-    if not is_argument or not callers or is_test_runner(callers[-1].file):  # the stack may lack the test, which is the innermost call
+    if not callers or is_test_runner(callers[-1].file):  # the stack may lack the test, which is the innermost call
         return False
-    return is_library(known.compile.metrics.code_file) and (is_library(callers[-1].file) or callers[-1].passes_nothing)
+    items = _ITEM_OF_ARGUMENT if _passes_nothing(callers) else _ONE_OF_ARGUMENTS
+    is_passed = item.source.is_argument or items.fullmatch(item.source) is not None
+    is_argument = is_passed and Described.TENSOR not in (item.expected, item.actual)
+    return is_argument and is_library(known.compile.metrics.code_file) and (is_library(callers[-1].file) or callers[-1].passes_nothing)
 
 
 def is_made_by_library(item: Violation, entry: CompileFacts, call: CompileFacts) -> bool:
     """Whether, in addition, the line of the user that leads to the call passes nothing, as ``optimizer.step()`` does not."""
-    own = [frame for frame in _callers(_with_callers(entry, call)) if not is_library(frame.file)]
-    return bool(own) and own[-1].passes_nothing and is_passed_by_library(item, entry, call)
+    return _passes_nothing(_callers(_with_callers(entry, call))) and is_passed_by_library(item, entry, call)
+
+
+def _passes_nothing(callers: list[StackFrame]) -> bool:
+    own = [frame for frame in callers if not is_library(frame.file)]
+    return bool(own) and own[-1].passes_nothing
 
 
 def _with_callers(entry: CompileFacts, call: CompileFacts) -> CompileFacts:
