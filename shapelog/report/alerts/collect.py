@@ -101,12 +101,12 @@ def _other_reasons(limits: Sequence[Finding]) -> Iterator[str]:
         yield f"the last reason{f' at {labels}' if labels else ' another time'}: {reason}"
 
 
-def _other_limits(limits: Sequence[Finding]) -> Rest | None:
-    """What to do about the times that code hit the limit for another reason than the first; of several reasons the first."""
-    other = next((item for item in limits if item.remedy != limits[0].remedy), None)
+def _other_remedies(findings: Sequence[Finding]) -> Rest | None:
+    """What to do about the times that code hit the limit, or failed, for another reason than the first; of several reasons the first."""
+    other = next((item for item in findings if item.remedy != findings[0].remedy), None)
     if other is None:
         return None
-    labels, own = (_labels_of(item for item in limits if item.remedy == remedy) for remedy in (other.remedy, limits[0].remedy))
+    labels, own = (_labels_of(item for item in findings if item.remedy == remedy) for remedy in (other.remedy, findings[0].remedy))
     is_clear = set(labels).isdisjoint(own)  # two ranks may have the same
     return Rest(Remedy(other.rule, other.remedy), tuple(labels) if is_clear else (), tuple(own) if is_clear else ())
 
@@ -328,11 +328,13 @@ class _AlertBuilder(NamedTuple):
             line = next((line for line in reversed(stack) if place and (line.file, line.line) == (place.file, place.line)), None)
             is_own = bool(place and not is_library(place.file))
             stopped = stack[-1] if is_own and stack and is_library(stack[-1].file) else None if is_own else line
-            notes = (text for item in members for text in (*item.notes, *([_stopped_at(stopped)] if stopped else [])))
             limits = [item for item in members if item.rule.section is Section.LIMITS]
             title = names_of(self._titles(self.compiles if first.rule.section is Section.LIMITS else occurrences))
             source_line = self.found.repository.source_line(place.file, place.line) if place and is_own else None
             lines = self._lines(title, occurrences, source_line, (line.code if line else first.code) if is_own else "")
+            is_shown = stopped and not stopped.code and self.found.repository.source_line(stopped.file, stopped.line) == lines.source_line
+            stops = [_stopped_at(stopped)] if stopped and not is_shown else []
+            notes = (text for item in members for text in (*item.notes, *stops))
             yield Alert(
                 rule=first.rule,
                 codes=(first.rule.code,),
@@ -352,7 +354,7 @@ class _AlertBuilder(NamedTuple):
                 messages=tuple(messages.values()),
                 exceptions=next((item.exceptions for item in members if item.exceptions), ()),
                 notes=tuple(dict.fromkeys((*_other_errors(first, messages), *_other_reasons(limits), *notes))),
-                rest=_other_limits(limits),
+                rest=_other_remedies(limits or (members if first.rule.alert_kind is AlertKind.FAILURE else ())),
             )
 
     def breaks(self) -> Iterator[Alert]:

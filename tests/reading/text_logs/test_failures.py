@@ -751,6 +751,23 @@ def test_another_error_of_code_without_a_name_is_listed_with_the_first(tmp_path:
     assert "also failed: uninitialized nn.Module: Cache" in alert.notes
 
 
+def test_what_to_do_about_another_error_of_code_without_a_name_is_there_too(tmp_path: Path) -> None:
+    first = "torch._dynamo.exc.Unsupported: hasattr TensorVariable k"
+    other = "torch._dynamo.exc.InternalTorchDynamoError: 'SymNodeVariable' object has no attribute 'value'"
+    (alert,) = collect_alerts(report_of(f"FAILED a.py::a - {first}\nFAILED a.py::b - {other}\n", tmp_path), Repository()).alerts
+    assert [text.partition(":")[0] for text in alert.helps] == [
+        "rewrite the line where Dynamo stops, or wrap it in a function with torch.compiler.disable",
+        "the others",
+    ]
+
+
+def test_a_line_of_a_library_that_is_the_place_is_not_named_once_more(tmp_path: Path) -> None:
+    line = 'File "/lib/python3.12/dist-packages/torch/nn/attention/flex_attention.py", line 1645, in _wrapper'
+    text = f"torch._dynamo.exc.Unsupported: call of a builtin\n\nfrom user code:\n   {line}\n"
+    (alert,) = collect_alerts(report_of(text, tmp_path), Repository()).alerts
+    assert (alert.source_line and alert.source_line.line, alert.notes) == (1645, ())
+
+
 def test_what_is_asked_of_a_value_of_the_data_has_no_notes_behind_an_operation(tmp_path: Path) -> None:
     text = (
         "torch._dynamo.exc.TorchRuntimeError: Failed running call_module observer(*(FakeTensor(..., size=(512,)),), **{}):\n"
