@@ -173,6 +173,9 @@ _ONE_CONSTANT = re.compile(r"\[ConstantVariable\(\w+: ((?:(?!ConstantVariable\()
 # The same in the context of a break (torch 2.8 and later): ``ValueError('k')``, at first ``ValueError([ConstantVariable(str: 'k')])``.
 _UNCAUGHT = "Observed exception"
 _RAISED_THERE = re.compile(r"raised exception (\w+(?:Error|Exception|Interrupt|Iteration))\((.*)\)")
+# A context that is the object itself that a message is about; what names one in the message; and what differs in each run.
+_OBJECT = re.compile(r"(?:[\w.]{1,60}\()?<(?:function|bound method|built-in|class|module)\b(?!.*\btorch\._dynamo\.)")
+_NAMED, _ADDRESS = re.compile(r"[`\"]|(?<!\w)'"), re.compile(r" at 0x[0-9a-f]+")
 
 
 # What a text log that ends before the exception, or before the reason of a graph break, has in its place.
@@ -369,6 +372,8 @@ def _one_break(text: str) -> CompilerMessage:
         hints = _hints_of_skipped(skipped) or hints
     elif _SYMBOLIC_ARGUMENT.match(context):
         hints = tuple(hint for hint in hints if "reorderable_logging_functions" not in hint)
+    elif explanation and _OBJECT.match(context) and not _NAMED.search(f"{what} {explanation}"):
+        explanation = f"{explanation.rstrip('.')}: {_ADDRESS.sub('', context)}"
     return CompilerMessage(what, own_guard or _error_first(explanation), hints)
 
 

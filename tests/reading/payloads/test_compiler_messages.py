@@ -454,3 +454,21 @@ def test_what_a_worker_of_inductor_raised_is_in_the_title(front: str, below: str
 )
 def test_a_first_line_that_a_person_wrapped_goes_on_with_words(below: str, title: str) -> None:
     assert compiler_message(f"RuntimeError: A view was created in\n{below}").title == title
+
+
+@pytest.mark.parametrize(
+    ("explanation", "context", "whole"),
+    [
+        (
+            "Only functions in python.",
+            "partial(<function f.<locals>.g at 0x7a20>, n=1)",
+            "Only functions in python: partial(<function f.<locals>.g>, n=1)",
+        ),
+        ("Does not trace `g`.", "<function g at 0x7a20>", "Does not trace `g`."),
+        ("Not supported.", "<class 'torch._dynamo.variables.x'>", "Not supported."),
+        ("Not supported.", "call_method TensorVariable() item", "Not supported."),
+    ],
+)
+def test_the_object_that_only_the_context_has_is_in_the_explanation(explanation: str, context: str, whole: str) -> None:
+    text = f"can't handle it\n  Explanation: {explanation}\n  Hint: Move it\n\n  Developer debug context: {context}\n"
+    assert compiler_message(text).explanation == whole
