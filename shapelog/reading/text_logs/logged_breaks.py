@@ -5,6 +5,7 @@ PyTorch writes a break that an exception of the backend caused up to three times
 """
 
 import re
+from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -17,12 +18,15 @@ from shapelog.reading.text_logs.logged_compiles import UNKNOWN, LoggedCompile, L
 from shapelog.reading.text_logs.messages import LoggedCode
 from shapelog.reading.text_logs.summaries import counted_breaks, explained_breaks, profiled_breaks
 
-_MOST_PROFILED, _MOST_HELD = 1_000, 1_000
+_MOST_PROFILED, _MOST_HELD, _MOST_RECENT = 1_000, 1_000, 64
 # Above a stack that begins in the compiled function, with the heading of torch 2.5 and 2.6; those of torch 2.8 and later begin outside.
 _OLD_STACK = re.compile(r".* from user code at:|Reason: ")
+_STACK = "User code traceback:"
 _FRAME = re.compile(r'File "(.*)", line (\d{1,9}), in ([^\s,]+)')
 _EXPLAINED = re.compile(r"^\s*Explanation: (\S.*)", re.M)
 _UNSUPPORTED_CALL = re.compile(r"(Unsupported \S+ call)$", re.M)
+# A sentence that breaks off where a log ends: long enough that a name of a function alone is none.
+_CUT_SENTENCE = re.compile(r"(?:^|\n|\. )((?:(?!\. )[^\n]){60,}(?<![.)\]'\"`\s]))\s*$")
 
 
 class _Held(NamedTuple):
@@ -47,6 +51,7 @@ class LoggedBreaks:
         self._without_id: dict[LoggedCode, LoggedCompile] = {}
         self._texts: dict[LoggedCompile, list[str]] = {}
         self._places: set[tuple[LoggedCompile, LoggedCode]] = set()
+        self._recent: deque[str] = deque(maxlen=_MOST_RECENT)
         self._held: list[_Held] = []
         self._quoted: dict[str, int] = {}
 
@@ -126,6 +131,8 @@ class LoggedBreaks:
             self._held.append(item)
 
     def _write(self, head: Head, text: str, code: LoggedCode, compile: LoggedCompile | None) -> None:
+        text = _whole(text, self._recent)
+        self._recent.append(text)
         if compile is None:
             compile = self._without_id.get(code)
             if compile is None:
@@ -148,6 +155,13 @@ class LoggedBreaks:
 
 def _have(texts: Iterable[str], words: str) -> bool:
     return any(words in text for text in texts)
+
+
+def _whole(text: str, others: Iterable[str]) -> str:
+    """The words of a break, which go on as those of another one where the log ends within a sentence that both have."""
+    last = _CUT_SENTENCE.search(text) if not _FRAME.search(text) else None
+    rests = (other.partition(last[1])[2] for other in others) if last else ()
+    return text.rstrip() + next((rest for rest in rests if rest[:1].strip()), "").partition(_STACK)[0]
 
 
 def _innermost(text: str) -> LoggedCode:

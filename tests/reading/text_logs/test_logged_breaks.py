@@ -140,3 +140,19 @@ def test_the_compile_of_a_warning_comes_before_those_that_follow(tmp_path: Path)
     path = tmp_path / "run.txt"
     path.write_text(text, encoding="utf-8")
     assert [item.compile.label for item in analyze(load(path), debug=True).recompiles] == ["0/1"]
+
+
+def test_a_sentence_within_which_the_log_ends_goes_on_as_in_another_break(tmp_path: Path) -> None:
+    """Two ranks have the same break; of the second, the end of the text cuts the explanation, so that it has no hints."""
+    heading = "Graph break in user code at /srv/a.py:8\nGraph Break Reason: Failed to trace builtin operator\n"
+    explained = "  Explanation: Dynamo does not know how to trace builtin operator `print` with argument types ['str'] (has_kwargs False)\n"
+    lines = f"{heading}{explained}  Hint: Avoid calling builtin `print`.\n".splitlines()
+    text = "".join(
+        f"[rank{rank}]:V1126 16:01:41.701000 1{rank} torch/_dynamo/x.py:416] [0/0] [__graph_breaks] {line}\n"
+        for rank in (0, 1)
+        for line in lines
+    )
+    path = tmp_path / "run.txt"
+    path.write_text(text[: text.rindex("tr'] (has")], encoding="utf-8")
+    (found,) = collect_alerts(analyze(load(path), debug=True), Repository()).alerts
+    assert (found.count, found.helps) == (2, ("Avoid calling builtin `print`.",))
