@@ -6,16 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from shapelog.reading.payloads.compiler_messages import RaisedException, exception_chain, stack_lines
 from shapelog.reading.payloads.source_names import is_compiler, is_entry, is_guard_of_export, is_library
 from shapelog.reading.records import StackFrame
+from shapelog.reading.text_logs.lines.tracebacks import ARROW, IN_FILE, frame_of_ipython
 from shapelog.reading.text_logs.messages import UNKNOWN_CODE, LoggedCode
-
-# ``Cell In[1], line 10``, ``Input In [3], in <cell line: 5>()``, ``<ipython-input-3-1f> in f(x)``, ``File ~/a.py:5, in f(x)``,
-# ``~/a.py in f(x)``.
-_HEADING = re.compile(
-    r"^(?:(?P<cell>(?:Cell |Input )?In ?\[\d{1,9}\])(?:, line \d{1,9})?|(?P<old><ipython-input-[\w-]{1,40}>)"
-    r"|File (?P<file>[^\s\"].*?):(?P<at>\d{1,9})|(?P<path>(?:[~/]|[A-Z]:\\)\S*\.py))"
-    r"(?:,? in (?P<name><[^<>]*>|[\w.]+(?:<\w+>[\w.]*)*).*)?$"
-)
-_ARROW = re.compile(r"^-{1,20}> ?(?P<line>\d{1,9}) ?(?P<code>.*)$")
 
 # Where Dynamo calls code of any kind, compiled or not.
 _CALLS = re.compile(r"[\\/]torch[\\/]_dynamo[\\/](?:eval_frame|external_utils|decorators)\.py$")
@@ -77,9 +69,9 @@ def _of_ipython(lines: Iterable[str]) -> Iterator[StackFrame]:
     """Those of IPython: a heading for each, and an arrow in front of the line."""
     heading: re.Match[str] | None = None
     for line in lines:
-        if found := _HEADING.match(line):
+        if found := IN_FILE.match(line):
             heading = found
-        elif heading and (arrow := _ARROW.match(line)):
-            file = heading["cell"] or heading["old"] or heading["file"] or heading["path"]
-            yield StackFrame(file, int(arrow["line"]), heading["name"] or "<module>", arrow["code"].strip())
+        elif heading and (arrow := ARROW.match(line)):
+            frame = frame_of_ipython(heading, arrow)
+            yield StackFrame(frame.file, int(frame.line), frame.name, frame.code)
             heading = None

@@ -101,8 +101,10 @@ def _in_cell(alert: Alert) -> str:
         return ""
     broken = next((item.place for item in first.compile.breaks if item.place and item.message in alert.messages), None)
     file, line = (broken.file, broken.line) if broken else (first.frame.file, first.frame.line)
-    if alert.rule.section is Section.FAILURES and not is_notebook_cell(file):
-        file, line = first.compile.metrics.fail_file, first.compile.metrics.fail_line
+    if alert.rule.section is Section.FAILURES:
+        inside = [(stopped.file, stopped.line) for message in alert.messages for stopped in reversed(message.stack)]
+        failed = (first.compile.metrics.fail_file, first.compile.metrics.fail_line), (file, line)
+        file, line = next((place for place in (*inside, *failed) if is_notebook_cell(place[0])), ("", 0))
     return f"{file}:{line}" if is_notebook_cell(file) else ""
 
 

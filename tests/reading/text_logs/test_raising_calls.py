@@ -131,18 +131,21 @@ def test_a_call_that_failed_is_not_counted_as_a_compilation(tmp_path: Path) -> N
             "this stays",
             "set torch._functorch.config.donated",
         ),
-        (
-            "ValueError                    Traceback (most recent call last)\nCell In[5], line 3\n----> 3 f(x)\n\n"
-            f"File {TORCH}/_dynamo/convert_frame.py:9, in wrapped(f)\n----> 9 raise ValueError()\n\nValueError: odd\n",
-            "odd",
-            "",
-        ),
     ],
 )
 def test_without_a_stack_of_python_an_error_is_known_by_its_words(text: str, begins: str, help: str, tmp_path: Path) -> None:
     (finding,) = report_of(f"{text}\n", tmp_path).findings
     assert finding.sentence.startswith(f"torch.compile or torch.export raised an error: {begins}")
     assert help in finding.remedy
+
+
+def test_the_call_that_raised_is_known_by_a_stack_of_ipython(tmp_path: Path) -> None:
+    text = (
+        "ValueError                    Traceback (most recent call last)\nCell In[5], line 3\n----> 3 f(x)\n\n"
+        f"File {TORCH}/_dynamo/convert_frame.py:9, in wrapped(f)\n----> 9 raise ValueError()\n\nValueError: odd\n"
+    )
+    (finding,) = report_of(text, tmp_path).findings
+    assert finding.sentence.endswith("failed to compile in Dynamo: odd")
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ from typing import NamedTuple
 from shapelog.reading.text_logs.lines.leads import ranks_in
 from shapelog.reading.text_logs.lines.mentions import follows_words
 from shapelog.reading.text_logs.lines.signs import Signs, has_sign
-from shapelog.reading.text_logs.lines.surroundings import as_printed, is_as_printed
-from shapelog.reading.text_logs.lines.whole_lines import LONGEST_LINE, whole_lines
+from shapelog.reading.text_logs.lines.surroundings import LONGEST_LINE, as_printed, is_as_printed
+from shapelog.reading.text_logs.lines.whole_lines import whole_lines
 
 # Heads of messages that may still go on, when several processes write at once.
 _MOST_HEADS = 1 << 10

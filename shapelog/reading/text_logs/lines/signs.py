@@ -6,7 +6,7 @@ megabytes at once, of which most lines differ in their numbers alone.
 
 import re
 
-from shapelog.reading.text_logs.lines.whole_lines import LONGEST_LINE
+from shapelog.reading.text_logs.lines.surroundings import LONGEST_LINE
 
 # The heading of the user's stack. Above it is an exception, of which some programs print the message alone.
 USER_STACK = "from user code:"

@@ -4,8 +4,9 @@ import html
 import re
 
 from shapelog.reading.text_logs.lines.exports import message_in
-from shapelog.reading.text_logs.lines.whole_lines import LONGEST_LINE
 
+# What is read of one line; a longer one is cut there.
+LONGEST_LINE = 1 << 16
 _ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[A-Za-z]|\][^\x07\x1b]{0,999}(?:\x07|\x1b\\)|[()][A-Z0-9]|[=>A-Z])")
 _QUOTE = re.compile(r"[ \t]{0,8}(?:> ?){1,9}")
 _QUOTED_LINE = re.compile(r"\n[ \t]{0,8}>")

@@ -10,9 +10,9 @@ from shapelog.reading.text_logs.lines.copied import as_written
 from shapelog.reading.text_logs.lines.escaped import with_line_breaks
 from shapelog.reading.text_logs.lines.exports import exported_lines
 from shapelog.reading.text_logs.lines.leads import lead_of, ranks_in
+from shapelog.reading.text_logs.lines.surroundings import LONGEST_LINE
+from shapelog.reading.text_logs.lines.tracebacks import as_python_prints
 
-# What is read of one line; a longer one is cut there.
-LONGEST_LINE = 1 << 16
 _KEPT = 4 * LONGEST_LINE  # a character has four bytes at most
 # How Notepad and PowerShell begin a file in their UTF-16.
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -50,7 +50,7 @@ def whole_lines(chunks: Iterable[bytes]) -> Iterator[WholeLines]:
         first = with_line_breaks(exported_lines(text)).replace("\r\n", "\n").encode("utf-8", "surrogateescape")
         lead = lead_of(first)
         text = (lead.sub(b"", first) if lead else first).decode("utf-8", "surrogateescape").removesuffix("\n")
-        written = as_written(text)
+        written = as_written(as_python_prints(text))
         is_joined = written.count("\n") != text.count("\n")
         ranks = () if lead is None or is_joined else ranks_in(first, lead)
         yield WholeLines(f"{written}\n".encode("utf-8", "surrogateescape"), ranks=ranks)
