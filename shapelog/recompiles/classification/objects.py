@@ -1,6 +1,8 @@
 """Objects, classes, functions and attributes that changed."""
 
 import re
+from collections.abc import Callable
+from typing import NamedTuple
 
 from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.properties import LENGTH, TENSOR, VALUE, Kind, is_address
@@ -32,6 +34,7 @@ KINDS_OF_FUNCTIONS = {
     "method": "a method",
     "functools.partial": "a functools.partial",
 }
+_CLASS = re.compile(r"<class '([\w.]+)'>")  # as reasons have it
 _ENUM = re.compile(r"<(?:enum|flag) '")
 # As torch 2.10 writes a member: ``<Mode.A: 1>``.
 _MEMBER = re.compile(r"<([A-Za-z_]\w*)\.[A-Za-z_][\w.|]*: .+>", re.S)
@@ -333,63 +336,135 @@ def _object_type(item: Violation, name: str, entry: CompileFacts, call: CompileF
         how = "a fake tensor, as export traces with, and is now a real one" if was_traced(item) else "a real tensor, and is now a fake one"
         return Classification(("SL310",), f"{name} was {how}", verdict=Verdict.JUSTIFIED, remedy=TRACED)
     if before == after and not isinstance(item.expected, Described) and not is_address(item.prop, before):
-        sentence = f"{name} is an instance of a different class with the same name ({after})"
-        if after.startswith(_PARAMETRIZED):
-            return Classification(("SL310",), sentence, verdict=Verdict.JUSTIFIED, remedy=_OWN_CLASS)
-        if item.source == _BACKWARD and _is_made_by_torch(entry):
-            return Classification(("SL310",), sentence, verdict=Verdict.JUSTIFIED, remedy=_FOR_BACKWARD)
-        return Classification(("SL310",), sentence, remedy=ONE_GRAPH_MODULE if after.startswith(_GRAPH_MODULE) else SAME_CLASS)
+        return _class_of_same_name(item, name, entry)
     if "None" not in (before, after) and after != "NoneType" and KINDS_OF_FUNCTIONS.keys() & {before, after}:
         return _another_callable(item, name, entry, call)
-    now = "None" if after == "NoneType" else shown_object(after) if after else "another type"
-    is_named = item.expected is Described.TENSOR or before == "None" or before != shown_object(before) or before.startswith(THE_CLASS)
-    named = shown_object(before) if is_named else f"type {before}"
-    is_recorded = bool(after) and item.actual is not Described.OTHER_OBJECT
-    how = (
-        "type (only the addresses of the types were recorded)"
-        if is_address(item.prop, before)
-        else f"from {named} to {now}"
-        if before and before != after
-        else f"type (now {now})"
-        if is_recorded
-        else "type (the new type is not recorded)"
-    )
     if item.source.endswith("()") and not after and _is_weak_reference(item.source.removesuffix("()"), entry):
         sentence = f"the object that {name.removesuffix('()')} refers to is gone, or of another type"
         return Classification(("SL310",), sentence, remedy=_REFERRED_TO)
-    code = "SL322" if "None" in (before, after) or after == "NoneType" else "SL310"
-    if code == "SL310" and (name == "self" or _is_self_of_wrapper(item, call)):
-        return Classification((code,), f"{name} changed {how}", verdict=Verdict.JUSTIFIED, remedy=_SHARED_METHOD)
-    if code == "SL310" and entry.compile.metrics.code_name == "call_backward" and item.source == _BACKWARD:
-        return Classification((code,), f"{name} changed {how}", verdict=Verdict.JUSTIFIED, remedy=_FOR_BACKWARD)
-    if code == "SL310" and {before, after} == _WRAPPED_INT and call.is_in_backward and is_library(call.compile.metrics.code_file):
-        return Classification((code,), f"{name} changed {how}", verdict=Verdict.JUSTIFIED, remedy=_EACH_WRAPPED)
-    if code == "SL310" and Described.TENSOR in (item.expected, item.actual) and call.is_of_captured_graph:
-        return Classification((code,), f"{name} changed {how}", remedy=FORWARD_TYPES)
-    if code == "SL310" and _TRACING_TENSOR in (short_type(before), short_type(after)):
-        return Classification((code,), f"{name} changed {how}", verdict=Verdict.JUSTIFIED, remedy=TRACED)
-    if code == "SL310" and any(text.endswith(_FAKE_CONTEXT) for text in (before, after)):
-        return Classification((code,), f"{name} changed {how}", verdict=Verdict.JUSTIFIED, remedy=_EACH_CONTEXT)
-    if code == "SL310" and not after and before.startswith(_PARAMETRIZED):  # whatever the call has, it is of another class
-        return Classification((code,), f"{name} changed {how}", verdict=Verdict.JUSTIFIED, remedy=_OWN_CLASS)
-    if code == "SL310" and not after and before.startswith(_GRAPH_MODULE):
-        return Classification((code,), f"{name} changed {how}", remedy=ONE_GRAPH_MODULE)
-    if code == "SL310" and not after and "<locals>" in before:  # each call of the function around it makes one
-        return Classification((code,), f"{name} changed {how}", remedy=SAME_CLASS)
-    if code == "SL310" and is_passed_by_library(item, entry, call):
-        return Classification((code,), f"{name} changed {how}", verdict=Verdict.JUSTIFIED, remedy=_FOR_LIBRARY)
-    if code == "SL310" and _is_called(item, name) and "." in before and "." in after:  # types without a module are built in
-        return Classification((code,), f"{name} changed {how}", verdict=Verdict.JUSTIFIED, remedy=_EACH_CALLED_CLASS)
-    if code == "SL310" and all(_computes_with_parts(item.source, known) for known in (entry, call)):
-        return Classification((code,), f"{name} changed {how}", verdict=Verdict.JUSTIFIED, remedy=_EACH_USED_CLASS)
-    if code == "SL310" and _MODULE_OF_SELF.fullmatch(item.source):
-        return Classification((code,), f"{name} changed {how}", verdict=Verdict.JUSTIFIED, remedy=_OTHER_MODULES)
-    return Classification((code,), f"{name} changed {how}")
+    sentence = f"{name} changed {_how_types_changed(item)}"
+    if "None" in (before, after) or after == "NoneType":
+        return Classification(("SL322",), sentence)
+    change = _TypeChange(item=item, name=name, before=before, after=after, entry=entry, call=call)
+    verdict, remedy = next(((verdict, remedy) for holds, verdict, remedy in _TYPE_CHANGES if holds(change)), (None, ""))
+    return Classification(("SL310",), sentence, verdict=verdict, remedy=remedy)
 
 
-def _is_self_of_wrapper(item: Violation, call: CompileFacts) -> bool:
-    """Whether it is the object whose method a wrapper of a library was called for: ``self, *_ = args``."""
-    return item.source == _FIRST_OF_ALL and is_library(call.compile.metrics.code_file) and re.search(r"\bself\b", code_of(item)) is not None
+def _class_of_same_name(item: Violation, name: str, entry: CompileFacts) -> Classification:
+    kind = str(item.actual)
+    sentence = f"{name} is an instance of a different class with the same name ({kind})"
+    if kind.startswith(_PARAMETRIZED):
+        return Classification(("SL310",), sentence, verdict=Verdict.JUSTIFIED, remedy=_OWN_CLASS)
+    if item.source == _BACKWARD and _is_made_by_torch(entry):
+        return Classification(("SL310",), sentence, verdict=Verdict.JUSTIFIED, remedy=_FOR_BACKWARD)
+    return Classification(("SL310",), sentence, remedy=ONE_GRAPH_MODULE if kind.startswith(_GRAPH_MODULE) else SAME_CLASS)
+
+
+def _how_types_changed(item: Violation) -> str:
+    """``from type app.Mean to None``, or what is recorded of that."""
+    before, after = str(item.expected), str(item.actual)
+    if is_address(item.prop, before):
+        return "type (only the addresses of the types were recorded)"
+    before = written[1] if (written := _CLASS.fullmatch(before)) else before
+    now = "None" if after == "NoneType" else shown_object(after) if after else "another type"
+    if before and before != after:
+        is_named = item.expected is Described.TENSOR or before == "None" or before != shown_object(before) or before.startswith(THE_CLASS)
+        return f"from {shown_object(before) if is_named else f'type {before}'} to {now}"
+    is_recorded = bool(after) and item.actual is not Described.OTHER_OBJECT
+    return f"type (now {now})" if is_recorded else "type (the new type is not recorded)"
+
+
+class _TypeChange(NamedTuple):
+    """Another type of what ``name`` is; ``after`` is "" where the new one is not recorded."""
+
+    item: Violation
+    name: str
+    before: str
+    after: str
+    entry: CompileFacts
+    call: CompileFacts
+
+
+def _is_self(change: _TypeChange) -> bool:
+    """Whether it is the object whose method this is, or for which a wrapper of a library was called: ``self, *_ = args``."""
+    if change.name == "self":
+        return True
+    is_first = change.item.source == _FIRST_OF_ALL and is_library(change.call.compile.metrics.code_file)
+    return is_first and re.search(r"\bself\b", code_of(change.item)) is not None
+
+
+def _is_of_backward(change: _TypeChange) -> bool:
+    return change.entry.compile.metrics.code_name == "call_backward" and change.item.source == _BACKWARD
+
+
+def _is_wrapped_int(change: _TypeChange) -> bool:
+    is_pair = {change.before, change.after} == _WRAPPED_INT
+    return is_pair and change.call.is_in_backward and is_library(change.call.compile.metrics.code_file)
+
+
+def _is_tensor_of_captured_graph(change: _TypeChange) -> bool:
+    return Described.TENSOR in (change.item.expected, change.item.actual) and change.call.is_of_captured_graph
+
+
+def _is_for_tracing(change: _TypeChange) -> bool:
+    return _TRACING_TENSOR in (short_type(change.before), short_type(change.after))
+
+
+def _is_context(change: _TypeChange) -> bool:
+    return any(text.endswith(_FAKE_CONTEXT) for text in (change.before, change.after))
+
+
+def _was_parametrized(change: _TypeChange) -> bool:
+    """Then the call has another class, whatever it has."""
+    return not change.after and change.before.startswith(_PARAMETRIZED)
+
+
+def _was_graph_module(change: _TypeChange) -> bool:
+    return not change.after and change.before.startswith(_GRAPH_MODULE)
+
+
+def _was_made_in_function(change: _TypeChange) -> bool:
+    """Each call of that function makes another class."""
+    return not change.after and "<locals>" in change.before
+
+
+def _is_of_library(change: _TypeChange) -> bool:
+    return is_passed_by_library(change.item, change.entry, change.call)
+
+
+def _is_called(change: _TypeChange) -> bool:
+    """Whether the line of the guard calls the object, which runs the code of its class. Types without a module are built in."""
+    comment = change.item.comment or (change.item.reason.comment if change.item.reason else "")
+    has_call = re.search(rf"(?<![\w.]){re.escape(change.name)}\(", comment) is not None
+    return has_call and "." in change.before and "." in change.after
+
+
+def _has_used_parts(change: _TypeChange) -> bool:
+    """Whether both graphs take parameters or buffers of the module, or of one inside it."""
+    inputs = (known.compile.inputs for known in (change.entry, change.call))
+    return all(any(item.source.is_registered and item.source.is_below(change.item.source) for item in taken) for taken in inputs)
+
+
+def _is_module_of_self(change: _TypeChange) -> bool:
+    return _MODULE_OF_SELF.fullmatch(change.item.source) is not None
+
+
+# What to do about another type, the first that holds; None and "" for what the rule states.
+_TYPE_CHANGES: tuple[tuple[Callable[[_TypeChange], bool], Verdict | None, str], ...] = (
+    (_is_self, Verdict.JUSTIFIED, _SHARED_METHOD),
+    (_is_of_backward, Verdict.JUSTIFIED, _FOR_BACKWARD),
+    (_is_wrapped_int, Verdict.JUSTIFIED, _EACH_WRAPPED),
+    (_is_tensor_of_captured_graph, None, FORWARD_TYPES),
+    (_is_for_tracing, Verdict.JUSTIFIED, TRACED),
+    (_is_context, Verdict.JUSTIFIED, _EACH_CONTEXT),
+    (_was_parametrized, Verdict.JUSTIFIED, _OWN_CLASS),
+    (_was_graph_module, None, ONE_GRAPH_MODULE),
+    (_was_made_in_function, None, SAME_CLASS),
+    (_is_of_library, Verdict.JUSTIFIED, _FOR_LIBRARY),
+    (_is_called, Verdict.JUSTIFIED, _EACH_CALLED_CLASS),
+    (_has_used_parts, Verdict.JUSTIFIED, _EACH_USED_CLASS),
+    (_is_module_of_self, Verdict.JUSTIFIED, _OTHER_MODULES),
+)
 
 
 def _is_made_by_torch(entry: CompileFacts) -> bool:
@@ -399,17 +474,6 @@ def _is_made_by_torch(entry: CompileFacts) -> bool:
     guards = entry.tree.by_key.items() if entry.tree else ()
     of_class = (guard.text for (source, prop), guard in guards if prop.kind is Kind.ID and _FORWARD_CLASS in source and _BACKWARD in source)
     return any(_TORCH_CLASS in text for text in of_class)
-
-
-def _is_called(item: Violation, name: str) -> bool:
-    """Whether the line of the guard calls the object, which runs the code of its class."""
-    comment = item.comment or (item.reason.comment if item.reason else "")
-    return re.search(rf"(?<![\w.]){re.escape(name)}\(", comment) is not None
-
-
-def _computes_with_parts(source: Source, known: CompileFacts) -> bool:
-    """Whether a graph takes parameters or buffers of a module, or of one inside it."""
-    return any(tensor.source.is_registered and tensor.source.is_below(source) for tensor in known.compile.inputs)
 
 
 def _is_weak_reference(source: str, known: CompileFacts) -> bool:

@@ -177,6 +177,11 @@ def test_a_reason_that_is_not_known_is_quoted_with_the_setting_of_the_version(tm
         ),
         ("callable(L['f'])", "callable(L['f'])", "keep what this guard checks the same in all calls"),
         ("isinstance(L['x'], bool)", "x changed from type bool to another type", "always pass the same type"),
+        (
+            "___check_type_id(L['x'], 7001), type=<class 'app.nets.Mean'>  (HINT: type Mean)",
+            "x changed from type app.nets.Mean to another type",
+            "always pass the same type",
+        ),
         ("", "blank, PyTorch gives none", "run every call with the same backend"),
     ],
 )
