@@ -1,4 +1,4 @@
-"""Values that resumed code took over and that changed before the graph break: the change there has the verdict and the remedy."""
+"""Values that changed in several parts of a function that has graph breaks: one part may show more than another what can be done."""
 
 from bisect import bisect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -9,12 +9,14 @@ from shapelog.grouping import grouped
 from shapelog.model.compile import resumed_by
 from shapelog.model.frame import Frame, Function
 from shapelog.reading.payloads.properties import Kind
+from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.recompile import Recompile
 from shapelog.rules import Verdict
 
 _Change = tuple[Function, Kind, str, str]  # of a function, a property, and its values
 CHANGED_BEFORE = "changed in the code before the graph break, too"
+_OTHER_TYPE = "SL310"
 # Of recompiles of a function for the same change, how many are looked at.
 _MOST_CHANGES = 8
 
@@ -82,3 +84,30 @@ def _as_before_break(item: Recompile, cause: Cause, since: int, changes: Sequenc
         own_verdict=Verdict.JUSTIFIED if is_needed else cause.own_verdict,
         own_remedy=f"{origin.subject} {where}: {origin.own_remedy or origin.remedy_rule.remedy}",
     )
+
+
+def with_classes_of_other_parts(by_frame: Mapping[Frame, tuple[Recompile, ...]]) -> dict[Frame, tuple[Recompile, ...]]:
+    """The same recompiles; an object of another class needs a graph for each where another part of the function, before or after a graph
+    break, shows that: it calls the object, or computes with its parameters.
+    """
+    changes = ((item, cause) for found in by_frame.values() for item in found for cause in item.causes)
+    needed = {_of_class(*change): change[1] for change in changes if change[1].codes[0] == _OTHER_TYPE and change[1].needs_own_graph}
+    return {frame: tuple([_as_in_other_part(item, needed) for item in found]) for frame, found in by_frame.items()}
+
+
+def _of_class(item: Recompile, cause: Cause) -> tuple[Function, Source, str, str]:
+    return item.frame.function, cause.source, cause.before, cause.after
+
+
+def _as_in_other_part(item: Recompile, needed: Mapping[tuple[Function, Source, str, str], Cause]) -> Recompile:
+    known = [
+        None if cause.codes[0] != _OTHER_TYPE or cause.own_remedy or cause.source.is_unnamed else needed.get(_of_class(item, cause))
+        for cause in item.causes
+    ]
+    if not any(known):
+        return item
+    causes = tuple(
+        cause._replace(own_verdict=other.own_verdict, own_remedy=other.own_remedy) if other else cause
+        for cause, other in zip(item.causes, known, strict=True)
+    )
+    return item._replace(causes=causes, verdict=Verdict.JUSTIFIED if item.verdict is Verdict.CODE else item.verdict)

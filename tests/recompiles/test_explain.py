@@ -527,6 +527,23 @@ def test_what_changed_before_a_graph_break_is_why_it_changed_in_resumed_code(ord
     assert shown == (words if is_carried else "remove the graph break that makes this value an input")
 
 
+@pytest.mark.parametrize(("source", "is_needed"), [("L['model']", True), ("L['other']", False)])
+def test_an_object_that_another_part_of_the_function_calls_needs_a_graph_for_each_class(source: str, is_needed: bool) -> None:
+    """The code before the graph break passes it to a function; what resumes calls it."""
+    made = make.trace()
+    for label in ("0/0", "1/0", "0/1", "1/1"):
+        name, line = (source, "prepare(model)") if label[0] == "0" else ("L['model']", "return model(x)")
+        kind = ("app.Small", "app.Large")[int(label[-1])]
+        check = f"TYPE_MATCH: ___check_type_id({name}, {len(kind) + int(label[-1])}), type=<class '{kind}'>"
+        guards = guard_tree(tensor_match(), guard_manager(name, check, type=kind, comment=code_comment(9, line)))
+        names = {"0": "f", "1": "torch_dynamo_resume_in_f_at_8"}
+        made += compiled(label, tensor(10, 8), guards=guards, name=names[label[0]])
+    first, second = make.explain(made).recompiles
+    assert second.verdict is Verdict.JUSTIFIED
+    assert first.verdict is (Verdict.JUSTIFIED if is_needed else Verdict.CODE)
+    assert (first.causes[0].own_remedy == second.causes[0].own_remedy) is is_needed
+
+
 def test_a_failed_compile_is_failed_whatever_its_cause() -> None:
     failure = {"fail_type": "Unsupported", "fail_reason": "no", "has_guarded_code": False}
     recompile = last_recompile(sized(3) + compiled("0/1", tensor(4, 8), guards="", **failure))
