@@ -66,7 +66,9 @@ def break_text(text: str) -> str:
     if raised and not _BREAK_HEADING.match(text):  # after the end of PyTorch's own stack
         return text[text.index(raised) :]
     if _IN_STACK.match(text):
-        return f"{LOST_REASON}\n"
+        lines = text.partition(_TRACEBACK)[0]
+        is_own = any(is_dynamo(file) and not _STAND_IN.search(file) for file in _FILE.findall(lines))
+        return f"{LOST_REASON}\n" if is_own else f"{LOST_REASON}\nUser code traceback:\n{lines}"
     return _DUPLICATE.sub(r"\1 ", text) if compiler_message(text).title else f"{LOST_REASON}\n{text}"
 
 
@@ -117,6 +119,7 @@ _FRAME = re.compile(r"^(?:\s*File \"|Traceback \()", re.M)
 # Torch 2.1 to 2.7 where the backend raised one of the exceptions that Dynamo goes on after, and later in what is for developers.
 _OF_BACKEND = re.compile(r"\s*(Backend compiler failed with a fake tensor exception) at[ \t]*(?:\n|$)")
 _STACK_IN_CONTEXT = re.compile(r"Developer debug context: Backend: .*\n(?:.*\n)*? +Traceback:\n((?: {6,}\S.*(?:\n|$))+)")
+_FILE, _STAND_IN = re.compile(r'File "([^"\n]+)", line '), re.compile(r"[\\/]polyfills[\\/]")
 _IN_STACK = re.compile(r' *File "| {4,}\S[^\n]*\n +File "')
 _BREAK_HEADING = re.compile(r"\s*Graph [Bb]reak")
 _HEADED_PLACE = re.compile(r"\s*Graph [Bb]reak in user code at (?P<file>.*):(?P<line>\d{1,9})\s*$", re.M)
@@ -129,6 +132,8 @@ _OLD_BREAK = re.compile(
 # Torch 2.1 to 2.6, of which a log may have lost the first line, and a person left out what follows that.
 _OF_ITEM = re.compile(r"^\s*Graph break from `Tensor\.item\(\)`(?!, consider)")
 _SETTING_OF_ITEM = "torch._dynamo.config.capture_scalar_outputs = True"
+# Above the stack of such a warning, where a log has lost that.
+ABOVE_STACK_OF_ITEM = ("Graph break from `Tensor.item()`, consider setting:", f"    {_SETTING_OF_ITEM}", "Graph break: from user code at:")
 _UNSET = re.compile(
     r"(?:\s*Graph break from `(?P<call>[^`\n]{1,200})`, consider setting:\s*\n)?\s*(?P<setting>torch\._dynamo\.config\.\w+) ?= ?True"
     r"(?:(?!\s{0,99}Graph break:)[^\n]*(?:\n|$))*"

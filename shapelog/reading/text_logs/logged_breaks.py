@@ -10,11 +10,12 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from shapelog.reading.payloads.compiler_messages import user_stack
-from shapelog.reading.text_logs.breaks import announced_break, break_text, each_break, has_cut_stack, quoted_break
+from shapelog.reading.text_logs.breaks import ABOVE_STACK_OF_ITEM, announced_break, break_text, each_break, has_cut_stack, quoted_break
 from shapelog.reading.text_logs.contents import LogContents
 from shapelog.reading.text_logs.joined import joined_parts
 from shapelog.reading.text_logs.lines.log_lines import Head
 from shapelog.reading.text_logs.logged_compiles import UNKNOWN, LoggedCompile, LoggedCompiles
+from shapelog.reading.text_logs.message_kinds import is_of_item
 from shapelog.reading.text_logs.messages import LoggedCode
 from shapelog.reading.text_logs.summaries import counted_breaks, explained_breaks, profiled_breaks
 
@@ -113,6 +114,7 @@ class LoggedBreaks:
                 self._compiles.name(compile, announced.code)
             self._hold(_Held(head, announced.text, announced.code, compile, self._compiles.line))
             return
+        parts[:0] = ABOVE_STACK_OF_ITEM if is_of_item(head, parts[0]) else ()
         text = break_text("\n".join(parts))
         stack = user_stack(text) if compile is not None and not compile.code.name and any(map(_OLD_STACK.match, lines)) else ()
         if stack and compile is not None:

@@ -267,7 +267,7 @@ def kind_of(head: Head, text: str) -> MessageKind:
         return MessageKind.START
     if text.startswith(_STARTS_WITH_STACK):
         return MessageKind.START_AND_STACK
-    if _SETTING.match(text) or ("_dynamo/exc" in head.place and EXECUTING.match(text)):
+    if _SETTING.match(text) or ("_dynamo/exc" in head.place and EXECUTING.match(text)) or is_of_item(head, text):
         return MessageKind.BREAK
     if text.startswith(UNDECIDED) or ("convert_frame" in head.place and (_IN_STACK.match(text) or CHAINS.match(text))):
         return MessageKind.FAILURE
@@ -277,6 +277,11 @@ def kind_of(head: Head, text: str) -> MessageKind:
     if kind is MessageKind.OTHER and head.level in _WARNINGS and not head.artifact and not is_in_stack(text):
         return MessageKind.WARNING if is_of_compiler(head.place) else kind
     return kind
+
+
+def is_of_item(head: Head, text: str) -> bool:
+    """Whether a line is in the stack of a warning about ``Tensor.item()``, the only one that its file has."""
+    return "_dynamo/variables/tensor" in head.place and _IN_STACK.match(text) is not None
 
 
 def kind_of_plain(text: str) -> MessageKind:

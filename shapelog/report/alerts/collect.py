@@ -52,7 +52,7 @@ _LONGEST_CODE = 60
 _MOST_ERRORS, _LONGEST_ERROR = 2, 120
 _BREAK, _RESTART = RULES["SL501"], RULES["SL502"]
 # Where a text log lacks the reason of a graph break, or its line.
-_REASON_FOLLOWS = "add the log lines that follow this graph break: they name its reason"
+_NAMES_REASON = "add the other log lines of this graph break: they name its reason"
 _SHOWS_LINES = "TORCH_LOGS=graph_breaks shows the line"
 # How code asks a tensor for its sizes or strides.
 _OF_TENSOR = r"(?:\.(?:size|shape|stride)\b(?:\([^()]*\)|\[[^\[\]]*\])?)?"
@@ -441,7 +441,7 @@ class _AlertBuilder(NamedTuple):
         The graph of a backward pass has no line to change.
         """
         if rule is _BREAK and item.message and item.message.title == LOST_REASON:
-            return _REASON_FOLLOWS
+            return _NAMES_REASON
         if rule is _BREAK and all(is_in_captured_graph(met.compile, item.inside) for met in item.words):
             return OF_CAPTURED_GRAPH
         return f"{rule.remedy}; {_SHOWS_LINES}" if self._lacks_line(rule, item) else rule.remedy

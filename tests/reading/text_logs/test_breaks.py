@@ -194,7 +194,7 @@ def test_what_a_text_lacks_of_a_graph_break_is_its_help(tmp_path: Path) -> None:
     (cut,) = breaks(
         'V1 torch/_dynamo/x.py:530] [0/0] [__graph_breaks] Graph break: from user code at:\n  File "/srv/a.py", line 5, in f\n', tmp_path
     )
-    assert cut.helps == ("add the log lines that follow this graph break: they name its reason",)
+    assert cut.helps == ("add the other log lines of this graph break: they name its reason",)
 
 
 @pytest.mark.parametrize("front", ["torchdynamo.symbolic_convert: [WARNING] ", "WARNING:torchdynamo.symbolic_convert:"])

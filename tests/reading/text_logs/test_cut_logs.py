@@ -285,6 +285,27 @@ def test_what_an_old_graph_break_met_is_its_title(lines: list[str], title: str, 
     assert broken.message.title == title
 
 
+@pytest.mark.parametrize(
+    ("head", "lines", "title", "line"),
+    [
+        (HEADING, ('  File "/opt/torch/distributed/fsdp/x.py", line 3, in g', "    h("), "the log does not have the reason", 3),
+        (HEADING, ('  File "/opt/torch/_dynamo/x.py", line 3, in g', "    h("), "the log does not have the reason", 0),
+        (
+            "W0718 20:32:55.420000 1 torch/_dynamo/variables/tensor.py:1048] [0/0] ",
+            ('  File "/opt/torch/_dynamo/polyfills/x.py", line 3, in g', "    h()", '  File "/srv/a.py", line 8, in h', "    n = x.item()"),
+            "Unsupported Tensor.item() call",
+            8,
+        ),
+    ],
+)
+def test_a_graph_break_that_begins_within_its_stack_has_the_line(
+    head: str, lines: tuple[str, ...], title: str, line: int, tmp_path: Path
+) -> None:
+    report = report_of("".join(f"{head}{text}\n" for text in lines), tmp_path)
+    (broken,) = (item for frame in report.trace.frames for compile in frame.compiles for item in compile.breaks)
+    assert (broken.message.title, broken.place.line if broken.place else 0) == (title, line)
+
+
 def test_a_warning_of_which_the_graph_alone_is_left_has_the_line_of_the_node(tmp_path: Path) -> None:
     lines = (
         "While executing %item : [num_users=2] = call_method[target=item](args = (%getitem,), kwargs = {})",
