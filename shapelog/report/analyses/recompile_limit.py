@@ -28,6 +28,8 @@ _FEW = 2
 _NEARLY_ALL = 5
 _NO_VALUES = (Kind.FAILURE, Kind.LIFETIME)
 _FLOAT, _TRAINING = "SL312", "SL316"
+# What has two values, or three.
+_FEW_VALUES = frozenset({"SL104", "SL302", "SL305", _TRAINING})
 _ALL_REASONS = 'TORCH_LOGS="recompiles"'
 _RECORD_AGAIN = "record again with TORCH_LOGS=recompiles, which shows the causes of the recompilations, and remove these"
 _REASON_BELOW = "the last reason is in the log lines below this warning, which are not in this text"
@@ -106,6 +108,9 @@ def _notes(explained: Explanations, frame: Frame, hit: Compile, is_by_itself: bo
         yield _REASON_BELOW
     found = explained.of_frame(frame)
     cause = found[0].causes[0] if len(found) == 1 and found[0].causes else None
+    if cause and not _FEW_VALUES.isdisjoint(cause.codes) and not frame.entries and hit.id.compile > _MANY:
+        yield f"this alone does not make {hit.id.compile} graphs: {_ALL_REASONS} prints why the others were not reused"
+        return
     entries = {reason.entry for reason in hit.reasons}
     if (
         cause is None

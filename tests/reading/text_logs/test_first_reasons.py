@@ -150,3 +150,21 @@ def test_a_member_of_an_enum_is_one_as_torch_2_10_writes_it(tmp_path: Path) -> N
     report = report_of(tmp_path, ("0/0: ___check_obj_id(e, 140465252839248), type=<Mode.A: 1>  # if e is A: x = x - 1  # model.py:6 in f",))
     (item,) = report.recompiles
     assert (item.codes, item.causes[0].sentence) == (("SL311",), "e is a different member of the enum Mode")
+
+
+@pytest.mark.parametrize(
+    ("number", "reason", "is_few"),
+    [
+        (8, "tensor 'x' requires_grad mismatch. expected requires_grad=1", True),
+        (84, _SIZE.format(1, 4), True),
+        (2, "tensor 'x' requires_grad mismatch. expected requires_grad=1", False),
+        (8, _SIZE.format(3, 4), False),
+    ],
+)
+def test_what_has_few_values_does_not_fill_a_cache_alone(number: int, reason: str, is_few: bool, tmp_path: Path) -> None:
+    lines = f"torch._dynamo hit config.recompile_limit ({number})", "   function: 'f' (/srv/model.py:5)", f"   last reason: 0/1: {reason}"
+    path = tmp_path / "run.txt"
+    path.write_text("".join(f"W0101 00:00:00.000000 1 torch/_dynamo/x.py:1] [0/{number}] {line}\n" for line in lines), encoding="utf-8")
+    (finding,) = analyze(load(path), debug=True).findings
+    note = f'this alone does not make {number} graphs: TORCH_LOGS="recompiles" prints why the others were not reused'
+    assert (note in finding.notes) is is_few
