@@ -67,6 +67,7 @@ class _Removal(NamedTuple):
     marked: frozenset[str]
 
 
+_MADE_ANEW = (ONE_GRAPH_MODULE, SAME_CLASS)
 _COPY_OF_ROW = "copy the slice or view with clone(memory_format=torch.contiguous_format)"
 FORBIDDEN_WITHOUT_REASON = "run the same calls without this setting and with TORCH_LOGS=recompiles, which shows the reason"
 _PASTE_MORE = "add the log lines that follow this recompilation: they have its reasons"
@@ -247,7 +248,9 @@ def _inputs(compile: Compile) -> Iterator[tuple[Source, int]]:
 
 
 def _obstacle_first(item: Recompile) -> list[Cause]:
-    """Its causes: one that needs a graph of its own first, then those that the verdict is about, sizes last."""
+    """Its causes: one that needs a graph of its own first, then those that the verdict is about, of these what each call makes anew first,
+    and sizes last.
+    """
 
     def rank(cause: Cause) -> tuple[bool, ...]:
         blocks = any_blocks_marking(cause.codes)
@@ -256,7 +259,8 @@ def _obstacle_first(item: Recompile) -> list[Cause]:
             Verdict.CODE: cause.verdict is not Verdict.CODE,
             Verdict.JUSTIFIED: not blocks and cause.verdict is not Verdict.JUSTIFIED,
         }.get(item.verdict, False)
-        return not cause.needs_own_graph, is_another, cause.size_related, is_removed
+        is_kept = cause.own_remedy not in _MADE_ANEW
+        return not cause.needs_own_graph, is_another, is_kept, cause.size_related, is_removed
 
     return sorted(item.causes, key=rank)
 
@@ -289,12 +293,7 @@ def _unbroken(item: Recompile, cause: Cause) -> str:
     No compiled code can make a GraphModule, or the same class twice.
     """
     verdict = cause.verdict if item.compile.outcome is Outcome.LIMIT else item.verdict
-    if (
-        not cause.source.is_unnamed
-        or verdict is not Verdict.CODE
-        or cause.own_remedy in (ONE_GRAPH_MODULE, SAME_CLASS)
-        or CHANGED_BEFORE in cause.own_remedy
-    ):
+    if not cause.source.is_unnamed or verdict is not Verdict.CODE or cause.own_remedy in _MADE_ANEW or CHANGED_BEFORE in cause.own_remedy:
         return ""
     # a tensor, None or a text cannot be kept in one
     is_value = cause.prop.kind is Kind.VALUE and cause.rule.code != _NONE and constant_type(cause.before) not in _TEXTS

@@ -539,3 +539,14 @@ def test_a_recompile_that_takes_a_mark_and_a_rename_names_both() -> None:
     report = make.report(made)
     text = report.remedies.of_recompile(report.recompiles[0]).text
     assert text == f"entries match by name in every frame: rename k in f, or pass it as a tensor there; and {WHOLE}"
+
+
+def test_what_each_call_makes_anew_is_what_to_change_first() -> None:
+    """A list of fixed length would not help while each call has a GraphModule of its own."""
+    kind, made = "torch.fx.graph_module.GraphModule.__new__.<locals>.GraphModuleImpl", trace()
+    for number, length in enumerate((1, 2)):
+        check = f"TYPE_MATCH: ___check_type_id(L['pruned'], {7 + number}), type=<class '{kind}'>"
+        own = guard_manager("L['groups']", f"LENGTH_CHECK: len(L['groups']) == {length}", type="list")
+        guards = guard_tree(tensor_match(), own, guard_manager("L['pruned']", check, type=kind))
+        made += compiled(f"0/{number}", tensor(10, 8), guards=guards, reasons=("0/0: len(groups) == 1",) if number else ())
+    assert remedy(made).text.startswith("create the GraphModule once")
