@@ -74,8 +74,8 @@ _OF_OPERATION = "Original traceback:"
 _CUT_FRAME = re.compile(r'", line \d{1,9}$')
 _STACK_LINE = re.compile(r'^ +File "(.*)"(?:, line (\d{1,9})(?:, in (<[^<>]*>|\S+).*|, ?)?|, in ([\w.<>]+))$')
 _CHAINED = re.compile(
-    r"\n\n(?:The above exception was the direct cause of the following exception"
-    r"|During handling of the above exception, another exception occurred):\n\n"
+    r"\n\n?(?:The above exception was the direct cause of the following exception"
+    r"|During handling of the above exception, another exception occurred):\n\n?"
 )
 
 
@@ -183,7 +183,7 @@ LOST_EXCEPTION = "the exception is missing from the log"
 NO_MESSAGE = "no message was recorded"
 LOST_REASON = "the log does not have the reason"
 # The cause of another exception, whose stack PyTorch leaves out.
-_WITHOUT_STACK = re.compile(r"\s*torch\._\w+\.[\w.]{1,200}: \S")
+_WITHOUT_STACK = re.compile(r"\s*(?:torch\._\w+\.[\w.]{1,200}|Observed\w{1,80}): \S")
 
 
 class RaisedException(NamedTuple):

@@ -15,7 +15,8 @@ _OF_COMPILER = re.compile(rf"torch[./\\]{_PARTS}\b")
 _PLACE = r"\.py:\d{1,9}: "
 PRINTED = (
     rf"[/\\]torch[/\\]{_PARTS}[\w/\\]{{0,100}}{_PLACE}\w{{0,40}}Warning: "
-    rf"|{_PLACE}\w{{0,40}}Warning: [^\n]{{0,300}}?\b(?:torch\.(?:compile|export|_dynamo|_inductor)|during export)\b"
+    rf"|{_PLACE}\w{{0,40}}Warning: (?![^\n]{{0,300}}?\b(?:switch to|favor of) `?torch\.(?:compile|export)\b)"
+    r"[^\n]{0,300}?\b(?:torch\.(?:compile|export|_dynamo|_inductor)|during export)\b"
 )
 # A kernel that Inductor made for a GPU, once for each thread that met it.
 ASSERTED = rf"{GENERATED}[\w/\\]{{0,100}}{_PLACE}\w{{1,200}}: block: \["

@@ -108,6 +108,12 @@ class OpenMessage:
             return True
         return begins is MessageKind.OTHER and bool(text.strip()) and (self.is_in_words or has_title_below(self._words_above()))
 
+    @property
+    def _is_complete(self) -> bool:
+        """Whether the last line is the end of an exception, below which the stack is that of another one."""
+        last = self._words_above().rstrip()
+        return ends_failure(last) or (is_error(last) and not last.endswith(":"))
+
     def _words_above(self) -> str:
         """The last line that is not empty."""
         return next((line for line in reversed(self.lines) if line.strip()), "")
@@ -119,6 +125,8 @@ class OpenMessage:
         if not self.has_raised:
             self.has_raised = self.is_in_words = ends_stack(text)
             return True
+        if heads_traceback(text) and any(map(heads_traceback, self.lines)) and self._is_complete:
+            return False
         self.is_in_output = heads_output(text) or (self.is_in_output and bool(text.strip()))
         if self.is_in_output:
             return True

@@ -90,6 +90,7 @@ def test_a_warning_about_the_export_may_have_another_place(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     "text",
     [
+        f"{TORCH}/jit/_trace.py:1006: DeprecationWarning: `torch.jit.trace` is deprecated. Please switch to `torch.compile`.\n",
         f"{TORCH}/nn/functional.py:5962: UserWarning: Support for mismatched masks is deprecated.\n  warnings.warn(\n",
         "I1128 04:19:33.088000 18795 torch/_inductor/codecache.py:1400] [0/0] fx graph cache hit for key f\n",
         "W1128 04:19:33.088000 18795 torch/distributed/run.py:792] \n",

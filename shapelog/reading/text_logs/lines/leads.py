@@ -22,6 +22,8 @@ _OF_PYTORCH = re.compile(
     rb"[VDIWEC]0 0:0|\[rank|\[default0\]|\[0-0-0 0:0:0,?0?\] (?:\[0/0|torch|$)|\[0-0-0 0:0:0,0\]$|torch(?:[._/]|inductor_)"
     rb"|[Rr]ecording cuda|0/0|[\"'=]|\| \+-|\+- "
 )
+# The side of a box of rich's, in a text that has one.
+_BOX, _SIDE = b" Traceback (most recent call last) ", re.compile(rb"\xe2\x94\x82|\|")
 # What a launcher has in parentheses goes on behind that: ``(Worker pid=7)``.
 _OPEN = re.compile(rb"\([^()]*$")
 _RANK = re.compile(rb"(?i)\brank[ =:_]?(\d{1,6})\b")
@@ -44,6 +46,8 @@ def lead_of(text: bytes) -> re.Pattern[bytes] | None:
     shared = first[: next((at for at, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), len(first))]
     own = _OF_PYTORCH.search(shared)
     shared = _OPEN.sub(b"", shared[: own.start()]) if own else shared
+    side = _SIDE.search(shared) if _BOX in text else None
+    shared = shared[: side.start()] if side else shared
     found = max(_TIME.match(shared), _ENDS.match(shared), key=lambda match: match.end() if match else -1)
     if found is None or not found[0].strip():
         return _line_numbers(lines[:_SAMPLED])

@@ -42,8 +42,7 @@ def as_printed(line: str) -> str:
     line = line[:LONGEST_LINE]
     if line.startswith(('{"', '{ "')):
         line = message_in(line)
-    if "\x1b" in line:
-        line = _ANSI.sub("", line)
+    line = without_colors(line)
     if "%|" in line:
         line = _PROGRESS.sub("", line)
     if _CLUSTER in line:
@@ -64,6 +63,11 @@ def as_printed(line: str) -> str:
         quote = _QUOTE.match(line)
         line = line[quote.end() :] if quote else line
     return line
+
+
+def without_colors(line: str) -> str:
+    """A line without the codes for a terminal."""
+    return _ANSI.sub("", line) if "\x1b" in line else line
 
 
 def is_as_printed(text: str) -> bool:

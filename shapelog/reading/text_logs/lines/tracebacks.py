@@ -1,15 +1,15 @@
 """Tracebacks as IPython, rich, pytest and exception groups print them → as Python prints them, which is all that is read further on."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from shapelog.reading.text_logs.lines.surroundings import as_printed, is_fence, without_launcher
+from shapelog.reading.text_logs.lines.surroundings import as_printed, is_fence, without_colors, without_launcher
 
 HEADING = "Traceback (most recent call last):"
 _HEADS = re.compile(r"Traceback \(most recent call last\)")
 # How far a traceback is looked for its end, or a function for its first line.
-_MOST_LINES, _MOST_ABOVE, _MOST_IN_MESSAGE = 4_000, 400, 200
+_MOST_LINES, _MOST_ABOVE = 4_000, 1_000
 
 # ``Cell In[1], line 10``, ``Input In [3], in <cell line: 5>()``, ``<ipython-input-3-1f> in f(x)``, ``File ~/a.py:5, in f(x)``,
 # ``~/a.py in f(x)``, and below it the line with an arrow in front.
@@ -20,6 +20,34 @@ IN_FILE = re.compile(
     r"(?:,? in (?P<name><[^<>]{1,80}>|\w[\w.]{0,400}(?:<\w{1,40}>[\w.]{0,400}){0,9}).*)?$"
 )
 ARROW = re.compile(r"-{1,20}> ?(?P<line>\d{1,9}) ?(?P<code>.*)$")
+# ``>       return model(x)`` and below it ``train.py:21: ``, perhaps with the class of the exception, or ``train.py:21: in run`` and
+# below it the code; what the exception printed, with a sign in front; what is between two frames, and around them all.
+_POINTED = re.compile(r"> {3,200}(?P<code>\S.*)$")
+_AT = re.compile(
+    r"(?P<file>(?:[A-Za-z]:)?[^:\n]{0,1000}?(?:\.pyx?(?::\w{1,80}\(\w{1,80}\))?|>(?:\.\d{1,9})?)):(?P<line>\d{1,9}):"
+    r"(?: in (?P<name>\S{1,400})| (?P<type>[\w.]{1,400})(?P<message>: .*)?)?\s*$"
+)
+_DEFINED = re.compile(r" {4}(?:async )?def (?P<name>\w{1,400})")
+_PRINTED = re.compile(r"E(?:   |\s*$)")
+_LOGGED = re.compile(r"[VDIWEC]\d{4} \d\d:")
+_SIGN = re.compile(r"(?:^| )E {0,7}$")
+_RAISED = re.compile(r"(?:\w{1,80}\.){0,8}[A-Z]\w{0,80}(?::|$)")
+_BETWEEN = re.compile(r"(?:_ ){3,400}_?\s*$")
+_CHAINS = re.compile(r"(?:The above exception was|During handling of) ")
+_AROUND = re.compile(r"[_=-]{3,400} .{1,400} [_=-]{3,400}\s*$")
+_CAPTURED = re.compile(r"-{2,400} Captured \w{1,20} \w{1,20} -{2,400}\s*$")
+_SUMMARY = re.compile(r"=+ short test summary info =+\s*$")
+_SUMMED = re.compile(r"(?:FAILED|ERROR) \S")
+# A box with ``train.py:21 in run``, which may go on in the next line, or ``in run:21`` for a cell of a notebook, and a sign in front of
+# the line; below it is the exception, in as many columns.
+_BOX = re.compile(r"\s*[\u256d+][\u2500-]{1,400} Traceback \(most recent call last\) [\u2500-]{1,400}[\u256e+]\s*$")
+_SIDES, _CORNERS, _GUIDES = "\u2502|", "\u2570\u256f+", "\u2502| "
+_IN_BOX = re.compile(r"(?P<file>\S.{0,1000}?):(?P<line>\d{1,9}) in (?P<name>\S{1,400})$|in (?P<only>\S{1,400}):(?P<at>\d{1,9})$")
+_MARKED = re.compile(r"[\u2771>] {1,20}\d{1,9} ?(?P<code>.*)$")
+_MOST_OF_PLACE, _MOST_BROKEN = 4, 60
+_BEGINS = re.compile(
+    r"[VDIWEC]\d{4} |\[?(?:rank\d|\d{4}-)|\u256d|Traceback|File |(?:The above|During handling)|[\w.]{1,200}(?:Error|Warning): "
+)
 
 
 class _Frame(NamedTuple):
@@ -38,11 +66,11 @@ class _Frame(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """Some lines as Python prints them, in place of those from ``begin`` to ``end``."""
+    """Some lines as Python prints them, in place of those from ``begin`` to ``end``; None where these stay as they are."""
 
     begin: int
     end: int
-    lines: Sequence[str]
+    lines: Sequence[str] | None
 
 
 def as_python_prints(text: str) -> str:
@@ -50,21 +78,54 @@ def as_python_prints(text: str) -> str:
     readers = [reader for sign, reader in _READERS if sign in text]
     if not readers:
         return text
-    raw = text.split("\n")
-    printed = list(map(as_printed, raw))
-    lines = list(map(without_launcher, printed))
+    raw = _in_order(text.split("\n"))
+    lines = list(map(_without_lead, raw))
     written: list[str] = []
-    at = 0
+    at = least = below_box = columns = 0
     while at < len(lines):
-        part = next(filter(None, (reader(lines, at) for reader in readers)), None)
-        if part is None:
-            written.append(raw[at])
-            at += 1
+        part = next(filter(None, (reader(lines, at) for reader in readers)), _Part(at, at + 1, None))
+        if part.lines is None and below_box < at < below_box + _MOST_BROKEN and _is_broken(columns, lines[at - 1], lines[at]):
+            is_word = " " not in lines[at - 1].strip() and len(lines[at - 1].rstrip()) == columns
+            written[-1] = f"{written[-1].rstrip()}{'' if is_word else ' '}{lines[at]}"
+            least = at + 1
+        elif part.lines is None:
+            written += raw[at : part.end]
         else:
-            lead = printed[at].removesuffix(lines[at].lstrip())
+            begin = max(part.begin, least)
+            del written[len(written) - (at - begin) :]
+            lead = as_printed(raw[at]).removesuffix(lines[at].lstrip()) if not lines[at].startswith((">", "E")) else ""
             written += (f"{lead}{line}" for line in part.lines)
-            at = part.end
+            least = below_box = part.end
+            columns = len(lines[at].strip()) if _BOX.match(lines[at]) else 0
+        at = part.end
     return "\n".join(written)
+
+
+def _in_order(lines: list[str]) -> list[str]:
+    """The lines with what a test printed above its exception, and not below, where pytest has it."""
+    ordered: list[str] = []
+    exception: list[str] = []
+    is_test = is_captured = False
+    for line in lines:
+        plain = without_colors(line)
+        if _CAPTURED.match(plain) and is_test:
+            is_captured = True
+        elif is_fence(plain) or _AROUND.match(plain):
+            ordered += exception
+            exception = []
+            is_test, is_captured = plain.startswith("_"), False
+        (exception if is_test and not is_captured else ordered).append(line)
+    return ordered + exception
+
+
+def _without_lead(line: str) -> str:
+    """A line without what its launcher wrote in front of it; the signs of pytest's are none of that, nor is one a quote."""
+    if _POINTED.match(without_colors(line)):
+        return without_colors(line)
+    line = as_printed(line)
+    rest = without_launcher(line)
+    sign = _SIGN.search(line[: len(line) - len(rest)])
+    return f"{sign[0]}{rest}" if sign else rest
 
 
 def frame_of_ipython(place: re.Match[str], arrow: re.Match[str] | None) -> _Frame:
@@ -87,8 +148,8 @@ def _of_ipython(lines: Sequence[str], at: int) -> _Part | None:
     for end in range(at + 1, min(len(lines), at + _MOST_LINES)):
         line = lines[end][margin:]
         if raised.match(line):
-            last = [frame_of_ipython(place, None)] if place else []
-            return _Part(at, end, [HEADING, *(text for frame in (*frames, *last) for text in frame.as_printed)])
+            frames += [frame_of_ipython(place, None)] if place else []
+            return _Part(at, end, _as_printed(frames))
         if _HEADS.search(line) or is_fence(line):
             break
         if found := IN_FILE.match(line):
@@ -100,4 +161,131 @@ def _of_ipython(lines: Sequence[str], at: int) -> _Part | None:
     return None
 
 
-_READERS: tuple[tuple[str, Callable[[Sequence[str], int], _Part | None]], ...] = (("  Traceback (most", _of_ipython),)
+def _of_pytest(lines: Sequence[str], at: int) -> _Part | None:
+    """The frames of a test that failed: the code of each and its place below that, or the other way round."""
+    first = _AT.match(lines[at])
+    if not (_POINTED.match(lines[at]) or _PRINTED.match(lines[at]) or (first and first["name"])):
+        return None
+    begin = _above(lines, at)
+    frames: list[_Frame] = []
+    name = code = ""
+    is_open = first is None
+    end = begin
+    while end < min(len(lines), at + _MOST_LINES):
+        line = lines[end]
+        if _PRINTED.match(line):
+            return _raised_by_test(lines, (begin, end), frames, name, code)
+        found, pointed = _AT.match(line), _POINTED.match(line)
+        is_other = line[:1].strip() != "" and not (is_open or found or pointed or _BETWEEN.match(line))
+        if end > at and (is_other or is_fence(line) or _HEADS.search(line) or _AROUND.match(line) or _LOGGED.match(line)):
+            break
+        if found and found["name"]:
+            below = lines[end + 1].strip() if end + 1 < len(lines) else ""
+            frames.append(_Frame(found["file"], found["line"], found["name"], below))
+        elif found and code:
+            frames.append(_Frame(found["file"], found["line"], name or "<module>", code))
+        elif pointed:
+            code = pointed["code"].strip()
+        elif not name and (defined := _DEFINED.match(line)):
+            name = defined["name"]
+        if found:
+            name = code = ""
+        is_open = (is_open or _BETWEEN.match(line) is not None) and found is None
+        end += 1
+    return _Part(at, max(end, at + 1), None)
+
+
+def _above(lines: Sequence[str], at: int) -> int:
+    """Where the code above a line begins: at what pytest prints between two frames, else at the function."""
+    begin = at
+    for number in range(at - 1, max(-1, at - _MOST_ABOVE), -1):
+        line = lines[number]
+        if _BETWEEN.match(line) or _CHAINS.match(line):
+            return number + 1
+        if is_fence(line) or any(form.match(line) for form in (_AROUND, _PRINTED, _AT, _LOGGED)):
+            break
+        begin = number if _DEFINED.match(line) else begin
+    return begin
+
+
+def _raised_by_test(lines: Sequence[str], place: tuple[int, int], frames: list[_Frame], name: str, code: str) -> _Part | None:
+    """The same with its exception, from the line where the test begins and the one where that does."""
+    begin, at = place
+    margin = len(lines[at]) - len(lines[at][1:].lstrip())
+    end = at + 1
+    while end < len(lines) and _PRINTED.match(lines[end]):
+        end += 1
+    if end == at + 1:  # with --tb=line, the sign is in front of the first line alone
+        while end < min(len(lines), at + _MOST_ABOVE) and lines[end].startswith(" " * margin):
+            end += 1
+    printed = [re.sub(rf"^[E ] {{0,{margin - 1}}}", "", line) for line in lines[at:end]]
+    if not _RAISED.match(printed[0]):
+        return _Part(begin, end, None)
+    last = next((number for number in (end, end + 1) if number < len(lines) and lines[number].strip()), at)
+    found = _AT.match(lines[last])
+    if found and code and not found["name"]:
+        frames = [*frames, _Frame(found["file"], found["line"], name or "<module>", code)]
+        end = last + 1
+    return _Part(begin, end, [*(_as_printed(frames) if frames else ()), *printed])
+
+
+def _summed_up(lines: Sequence[str], at: int) -> _Part | None:
+    """What pytest sums up of the exceptions that it has printed above."""
+    said = _AT.match(lines[at])
+    is_repeated = said is not None and said["message"] is not None and not said["type"].endswith("Warning")
+    above = lines[max(0, at - _MOST_ABOVE) : at] if is_repeated or _SUMMARY.match(lines[at]) else ()
+    if not any(_HEADS.search(line) or _PRINTED.match(line) for line in above):
+        return None
+    if is_repeated:
+        return _Part(at, at + 1, [])
+    end = at + 1
+    while end < len(lines) and _SUMMED.match(lines[end]):
+        end += 1
+    return _Part(at, end, [lines[at]])
+
+
+def _of_rich(lines: Sequence[str], at: int) -> _Part | None:
+    """The frames in a box, of which each has its place on one line or two, and a sign in front of its line."""
+    if not _BOX.match(lines[at]):
+        return None
+    columns = len(lines[at].strip())
+    frames: list[_Frame] = []
+    place: list[str] = []
+    for end in range(at + 1, min(len(lines), at + _MOST_LINES)):
+        row = lines[end].strip()
+        if not row or row[0] not in _SIDES or row[-1] not in _SIDES:
+            is_end = row[:1] in _CORNERS and row[-1:] in _CORNERS
+            return _Part(at, end + is_end if frames else at + 1, _as_printed(frames) if frames else None)
+        text = row[1:-1].strip()
+        if pointed := _MARKED.match(text):
+            frames[-1:] = [frame._replace(code=pointed["code"].lstrip(_GUIDES)) for frame in frames[-1:]]
+        elif not text:
+            place = []
+        elif (place or not text[0].isdigit()) and len(place) < _MOST_OF_PLACE:
+            place.append(text if len(text) + 4 < columns else f"{text}\0")
+            if found := _IN_BOX.match(" ".join(place).replace("\0 ", "").rstrip("\0")):
+                is_inside = any("-packages" in frame.file for frame in frames)
+                file = found["file"] or ("<string>" if is_inside else "<cell>")
+                frames.append(_Frame(file, found["line"] or found["at"], found["name"] or found["only"]))
+                place = []
+    return _Part(at, at + 1, None)
+
+
+def _is_broken(columns: int, line: str, after: str) -> bool:
+    """Whether the next word would have been too long for a line of so many columns, below a box that is as wide."""
+    word = after.split(None, 1)[0] if after[:1].strip() else ""
+    is_sentence = word[:1].isupper() and not line.endswith(" ")  # which a line of its own may be
+    is_full = bool(line.strip()) and len(line) <= columns < len(line.rstrip()) + 1 + len(word)
+    return bool(word) and is_full and not is_sentence and not _BEGINS.match(after)
+
+
+def _as_printed(frames: Iterable[_Frame]) -> list[str]:
+    return [HEADING, *(text for frame in frames for text in frame.as_printed)]
+
+
+_READERS: tuple[tuple[str, Callable[[Sequence[str], int], _Part | None]], ...] = (
+    ("  Traceback (most", _of_ipython),
+    (" Traceback (most recent call last) ", _of_rich),
+    ("E   ", _of_pytest),
+    ("= short test summary info =", _summed_up),
+)

@@ -101,3 +101,121 @@ def test_a_failure_in_a_notebook_is_shown_at_the_line_where_dynamo_stopped(tmp_p
     inner = '   File "<ipython-input-2-17>", line 15, in forward\n    y = g(x)\n  File "<ipython-input-2-17>", line 10, in g\n    h()\n'
     text = IPYTHON.replace('   File "/srv/net.py", line 15, in forward\n    if x.sum() > 0:\n', inner)
     assert "--> <ipython-input-2-17>:10\n" in answer(text, tmp_path)
+
+
+def rows(*texts: str) -> str:
+    return "".join(f"\u2502 {text:<76} \u2502\n" for text in texts)
+
+
+RULE = "\u2500"
+TOP = f"\u256d{RULE * 21} Traceback (most recent call last) {RULE * 22}\u256e\n"
+BOTTOM = f"\u2570{RULE * 78}\u256f\n"
+RICH = (
+    TOP
+    + rows(
+        *("/srv/train.py:28 in <module>", "", "  27 # here", "\u2771 28 main()", "  29", ""),
+        *("/srv/train.py:21 in run", "", "  20 \u2502   x = 1", "\u2771 21 \u2502   return model(x)", ""),
+        *(f"{TORCH}/_dynamo/eval_frame.py:1177", "in compile_wrapper", ""),
+        *("   1176 \u2502   \u2502   if a:", "\u2771 1177 \u2502   \u2502   \u2502   raise e.with_traceback("),
+    )
+    + BOTTOM
+    + MESSAGE
+)
+
+
+def test_a_box_of_rich_is_a_stack_of_python() -> None:
+    assert as_python_prints(RICH) == of_python(PLAIN)
+
+
+def test_the_answer_for_a_box_of_rich_is_that_of_the_traceback_of_python(tmp_path: Path) -> None:
+    assert answer(RICH, tmp_path) == answer(PLAIN, tmp_path)
+
+
+def test_code_without_a_file_is_a_cell_or_inside_of_a_library() -> None:
+    text = TOP + rows("in run:2", "", f"{TORCH}/fx/graph_module.py:5 in f", "", "\u2771 5 g()", "in _:3") + BOTTOM + "AssertionError: no\n"
+    assert 'File "<cell>", line 2, in run' in as_python_prints(text)
+    assert 'File "<string>", line 3, in _' in as_python_prints(text)
+
+
+@pytest.mark.parametrize(
+    ("message", "whole"),
+    [
+        (f"ValueError: {'a' * 62} \nbcdefgh", f"ValueError: {'a' * 62} bcdefgh"),
+        (f"ValueError: see \n{'a' * 80}\nbcd", f"ValueError: see {'a' * 80}bcd"),
+        (f"ValueError: {'a' * 62}\nError in op: f", ""),
+        (f"ValueError: {'a' * 62}\n2026-01-01 10:00:00 next line", ""),
+        (f"ValueError: {'a' * 62}\n  Hint: none", ""),
+        (f"ValueError: {'a' * 30}\nb", ""),
+    ],
+)
+def test_a_line_that_rich_broke_below_its_box_is_whole_again(message: str, whole: str) -> None:
+    assert as_python_prints(TOP + rows("/srv/a.py:1 in f") + BOTTOM + message).endswith(f"in f\n{whole or message}")
+
+
+PRINTED = "".join(f"E   {line}\n" for line in PLAIN[PLAIN.index("torch._dynamo.exc") :].split("\n"))
+PYTEST_SHORT = (
+    "_____ test_it _____\n/srv/train.py:28: in <module>\n    main()\n/srv/train.py:21: in run\n    return model(x)\n"
+    f"           ^^^^^^^^\n{TORCH}/_dynamo/eval_frame.py:1177: in compile_wrapper\n    raise e.with_traceback(\n{PRINTED}"
+)
+PYTEST_LONG = (
+    "_____ test_it _____\n\n>   main()\n\n/srv/train.py:28: \n_ _ _ _ _ _ \n\nx = 1\n\n"
+    "    def run(x):\n        def other():\n>       return model(x)\n               ^^^^^^^^\n\n/srv/train.py:21: \n_ _ _ _ _ _ \n\n"
+    "    def compile_wrapper(*args):\n>       raise e.with_traceback(\n            None)\n"
+    f"{PRINTED.replace('E   ', 'E       ')}\n{TORCH}/_dynamo/eval_frame.py:1177: Unsupported\n"
+)
+
+
+@pytest.mark.parametrize("text", [PYTEST_SHORT, PYTEST_LONG])
+def test_a_test_that_failed_has_a_traceback_of_python(text: str) -> None:
+    _, _, found = as_python_prints(text).partition("_____ test_it _____\n")
+    assert found.strip() == PLAIN.strip()
+
+
+@pytest.mark.parametrize("text", [PYTEST_SHORT, PYTEST_LONG])
+@pytest.mark.parametrize("color", ["", "\x1b[31m"])
+def test_the_answer_for_a_test_that_failed_is_that_of_the_traceback_of_python(text: str, color: str, tmp_path: Path) -> None:
+    summary = (
+        f"{TORCH}/_dynamo/eval_frame.py:1177: torch._dynamo.exc.Unsupported: Data-dep...\n== short test summary info ==\n"
+        "FAILED test_a.py::test_it - torch._dynamo.exc.Unsupported: Data-dep...\n== 1 failed in 2.0s ==\n"
+    )
+    colored = "".join(f"{color}{line}\n" for line in (text + summary).split("\n"))
+    assert answer(colored, tmp_path) == answer(PLAIN, tmp_path)
+
+
+def test_exceptions_that_pytest_sums_up_alone_are_left() -> None:
+    text = "== short test summary info ==\nFAILED test_a.py::test_it - torch._dynamo.exc.Unsupported: no\n"
+    assert as_python_prints(text) == text
+
+
+def test_what_a_test_printed_is_above_its_exception() -> None:
+    text = f"___ test_it ___\n{PLAIN}--- Captured stderr call ---\nhello\n=== 1 failed ===\n"
+    assert as_python_prints(f"{text}E   \n") == f"--- Captured stderr call ---\nhello\n___ test_it ___\n{PLAIN}=== 1 failed ===\nE   \n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "    def test_it():\n>       assert f() == 3\nE       assert 2 == 3\nE        +  where 2 = f()\n\ntest_a.py:4: AssertionError\n",
+        "/srv/a.py:5: in f\n    g()\nand no more\nMODE   E\n",
+    ],
+)
+def test_what_pytest_prints_of_no_exception_stays(text: str) -> None:
+    assert as_python_prints(f"{text}\nE   \n") == f"{text}\nE   \n"
+
+
+def test_many_lines_that_may_begin_a_traceback_take_linear_time() -> None:
+    starts = ("/srv/a.py:5: in f\n    g()\n", ">   f()\n", TOP, "ValueError    Traceback (most recent call last)\n")
+    text = "".join(start * 4_000 for start in starts)
+    assert as_python_prints(f"{text}E   \n") == f"{text}E   \n"
+
+
+@pytest.mark.parametrize("module", ["", "trainer.errors."])
+def test_the_exception_that_a_failure_caused_has_a_module(module: str, tmp_path: Path) -> None:
+    chain = "\nThe above exception was the direct cause of the following exception:\n\n"
+    outer = f'Traceback (most recent call last):\n  File "/srv/main.py", line 3, in step\n    fit()\n{module}TrainError: step 3\n'
+    assert "raised: TrainError, at main.py:3" in answer(f"{PLAIN}{chain}{outer}", tmp_path)
+
+
+def test_a_traceback_right_below_another_one_is_of_its_own(tmp_path: Path) -> None:
+    other = 'Traceback (most recent call last):\n  File "/srv/other.py", line 3, in f\n    g()\nRuntimeError: no\n'
+    assert answer(other + PLAIN, tmp_path) == answer(PLAIN, tmp_path)
