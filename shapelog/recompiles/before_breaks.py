@@ -11,12 +11,15 @@ from shapelog.model.frame import Frame, Function
 from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.causes import Cause
+from shapelog.recompiles.evidence.violation import THE_CLASS
 from shapelog.recompiles.recompile import Recompile
 from shapelog.rules import Verdict
 
 _Change = tuple[Function, Kind, str, str]  # of a function, a property, and its values
 CHANGED_BEFORE = "changed in the code before the graph break, too"
 _OTHER_TYPE = "SL310"
+# How a dtype or a class is written that is passed itself.
+_MADE_WITH = {Kind.VALUE: ("torch.", Kind.DTYPE), Kind.ID: (THE_CLASS, Kind.TYPE)}
 # Of recompiles of a function for the same change, how many are looked at.
 _MOST_CHANGES = 8
 
@@ -49,7 +52,11 @@ def with_changes_before_breaks(by_frame: Mapping[Frame, tuple[Recompile, ...]]) 
 
 
 def _change(item: Recompile, cause: Cause) -> _Change:
-    return item.frame.function, cause.prop.kind, cause.before, cause.after
+    """Another dtype or class that is passed is the same change as that of what is made with it."""
+    prefix, kind = _MADE_WITH.get(cause.prop.kind, ("", cause.prop.kind))
+    if not (cause.before.startswith(prefix) and cause.after.startswith(prefix)):
+        return item.frame.function, cause.prop.kind, cause.before, cause.after
+    return item.frame.function, kind, cause.before.removeprefix(prefix), cause.after.removeprefix(prefix)
 
 
 def _line_of(frame: Frame) -> int:
@@ -70,11 +77,12 @@ def _of_resumed_code(frame: Frame, recompiles: Iterable[Recompile], changes: Map
 
 
 def _as_before_break(item: Recompile, cause: Cause, since: int, changes: Sequence[_Changed]) -> Cause:
-    if not (cause.source.is_unnamed and cause.before and cause.after) or cause.needs_own_graph:
+    if not (cause.before and cause.after) or cause.needs_own_graph:
         return cause
     end = bisect(changes, item.compile.order, key=attrgetter("order"))
     latest = reversed(changes[max(end - _MOST_CHANGES, 0) : end])
-    before = next((known for known in latest if known.order > since and known.line < _line_of(item.frame)), None)
+    of_call = (known for known in latest if known.order > since and known.line < _line_of(item.frame))
+    before = next((known for known in of_call if cause.source.is_unnamed or _is_made_with(cause, known)), None)
     if before is None:
         return cause
     label, origin = before.item.compile.shown_label, before.cause
@@ -84,6 +92,12 @@ def _as_before_break(item: Recompile, cause: Cause, since: int, changes: Sequenc
         own_verdict=Verdict.JUSTIFIED if is_needed else cause.own_verdict,
         own_remedy=f"{origin.subject} {where}: {origin.own_remedy or origin.remedy_rule.remedy}",
     )
+
+
+def _is_made_with(cause: Cause, changed: _Changed) -> bool:
+    """Whether a variable of resumed code has the dtype that was passed to the code before the break, which has no such input itself."""
+    is_of_passed = cause.prop.kind is Kind.DTYPE and changed.cause.prop.kind is Kind.VALUE
+    return is_of_passed and all(other.source != cause.source for other in changed.item.causes)
 
 
 def with_classes_of_other_parts(by_frame: Mapping[Frame, tuple[Recompile, ...]]) -> dict[Frame, tuple[Recompile, ...]]:
