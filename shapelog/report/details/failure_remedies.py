@@ -64,6 +64,7 @@ _SIZE_OF_DATA = (
     "data, as torch.where in place of a boolean mask"
 )
 _MORE_OF_TEXT = "add the log lines up to the exception: they name the error"
+_NAMES_GUARD = "add the rest of this message: it names the guard that rejects the very call that it was made for"
 _MORE_OF_DYNAMO = 'run it with TORCH_LOGS="+dynamo", which shows the operation that failed and why'
 _OUTPUT_OF_COMPILER = "add the log lines that follow, with what the C++ compiler printed: its first error names what to do"
 _OWN_ERROR = (
@@ -182,7 +183,9 @@ _NOT_INSTALLED = (
     ),
 )
 # The guards on sizes, without the exception.
-_SHAPE_ENV_ALONE = re.compile(r"\(SHAPE_ENV\)$")
+# A guard that could not be made, without the exception that follows; and one that rejects its own call, without that guard.
+_GUARD_ALONE = re.compile(r"\(SHAPE_ENV\)$|^error while creating a guard\b[^:]*$")
+_REJECTS_OWN_CALL = re.compile(r"^(?:\w+: )?Guard failed on the same frame\b")
 _OF_BACKEND = frozenset((THE_BACKEND, "code generation", "Inductor", "AOTAutograd"))
 _AOT_EAGER = re.compile(r"backend='aot_eager|Backend compiler `aot_eager")
 _BREAK_OF_BACKEND = "Backend compiler exception"
@@ -266,8 +269,10 @@ def _what_to_do(message: CompilerMessage, reason: str, contradicts_mark: bool) -
             return missing.format(*found.groups())
     if known := of_error(f"{message.title} {message.explanation} {reason}"):
         return known
-    if _SHAPE_ENV_ALONE.search(message.title):
+    if _GUARD_ALONE.search(message.title):
         return _MORE_OF_TEXT
+    if _REJECTS_OWN_CALL.match(message.title):
+        return _NAMES_GUARD
     if TRITON_STOPPED in message.title:
         return _OTHER_TRITON
     if _TOO_LARGE.search(reason):

@@ -1581,3 +1581,24 @@ def test_what_an_operator_that_takes_functions_met_goes_on_below_an_empty_line(t
     (found,) = failures(text, tmp_path)
     assert found.sentence.startswith("f failed to compile in Dynamo (tracing an operator that takes functions): ")
     assert "Encountered aliasing" in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("text", "remedy"),
+    [
+        (
+            "".join(
+                f"[2024-02-29 19:44:37,740] [43/0] torch._guards: [ERROR] {line}\n"
+                for line in ("Error while creating guard:", "Name: \"L['self']\"", "    Source: local", "    Create Function: NN_MODULE")
+            ),
+            "add the log lines up to the exception: they name the error",
+        ),
+        (
+            'This makes the check fail with "Guard failed on the same frame it was created."\n',
+            "add the rest of this message: it names the guard that rejects the very call that it was made for",
+        ),
+    ],
+)
+def test_what_is_missing_of_a_failure_of_guards_is_asked_for(text: str, remedy: str, tmp_path: Path) -> None:
+    (found,) = failures(text, tmp_path)
+    assert found.remedy == remedy
