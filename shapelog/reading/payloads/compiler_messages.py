@@ -182,6 +182,8 @@ _NAMED, _ADDRESS = re.compile(r"[`\"]|(?<!\w)'"), re.compile(r" at 0x[0-9a-f]+")
 LOST_EXCEPTION = "the exception is missing from the log"
 NO_MESSAGE = "no message was recorded"
 LOST_REASON = "the log does not have the reason"
+# The class of an exception at the end of a stack, where other programs may have written lines of their own.
+_NAMES_CLASS = re.compile(r"(?:(?:[^\W\d][\w<>]*\.)+|(?=[A-Z]))[^\W\d]\w*(?::|\s*$)")
 # The cause of another exception, whose stack PyTorch leaves out.
 _WITHOUT_STACK = re.compile(r"\s*(?:torch\._\w+\.[\w.]{1,200}|Observed\w{1,80}): \S")
 
@@ -638,7 +640,7 @@ def _exception(text: str) -> RaisedException | None:
         return None
     lines = (rest or text).split("\n")
     named = next((line for line in lines if line and not line.startswith(" ")), "")
-    if not named:
+    if not _NAMES_CLASS.match(named):
         return None
     kind, _, message = named.partition(": ")
     if message.endswith(":"):  # the error itself follows

@@ -118,6 +118,8 @@ _LEFT_OUT = re.compile(r"(?:^|(?<=raised:)\s*)(?:(?P<name>[A-Z]\w{0,80}(?:Error|
 _ASSERTED = re.compile(r"^ {4,}(assert [^\n]{1,200}?)\s*$", re.M)
 _IN_STACK = re.compile(r'File "|^(?:File |Cell In|Input In|<ipython-)|^-{2,}> ?\d', re.M)
 _CHAIN = re.compile(rf"^{CHAINS.pattern}", re.M)
+# A warning of Python's, which may come in the middle of a traceback.
+_WARNING = re.compile(r"\S.{0,400}\.py:\d{1,9}: [A-Z]\w{0,60}Warning: ")
 _ABOUT_COMPILER = re.compile(ABOUT_COMPILER, re.M)
 # How IPython heads a stack, below which the exception follows.
 _IPYTHON = re.compile(r" {2,200}Traceback \(most recent call last\)")
@@ -298,7 +300,7 @@ def failure(lines: Iterable[str], is_logged: bool = False) -> FailureText | None
 
     What PyTorch itself logs (``is_logged``) is a failure, even if the log ends before the exception.
     """
-    lines = [part for line in lines for part in joined_parts(line)]
+    lines = [part for line in lines if not _WARNING.match(line) for part in joined_parts(line)]
     text = "\n".join(lines)
     raised = [found for found in raised_in(text) if found.type not in _OF_ANY_PROGRAM or _OF_DYNAMO.search(text)]
     if not raised and (explained := _EXPLANATION.search(text)):  # from Explanation on, the message of an exception
@@ -335,7 +337,7 @@ def failure(lines: Iterable[str], is_logged: bool = False) -> FailureText | None
 
 def failure_of_backward(lines: Iterable[str]) -> FailureText:
     """That of a backward graph, whatever raised it and as far as it is there: nothing else is logged with it."""
-    text = "\n".join(lines)
+    text = "\n".join(line for line in lines if not _WARNING.match(line))
     return FailureText(_ANY_TYPE, _cause(text) or LOST_EXCEPTION, UNKNOWN_CODE, text)
 
 

@@ -1602,3 +1602,31 @@ def test_what_an_operator_that_takes_functions_met_goes_on_below_an_empty_line(t
 def test_what_is_missing_of_a_failure_of_guards_is_asked_for(text: str, remedy: str, tmp_path: Path) -> None:
     (found,) = failures(text, tmp_path)
     assert found.remedy == remedy
+
+
+@pytest.mark.parametrize("between", ["", "\n"])
+def test_a_warning_that_follows_a_stack_that_is_cut_is_no_exception(between: str, tmp_path: Path) -> None:
+    logged = "W1128 04:19:33.088000 18795 torch/_dynamo/convert_frame.py:1280] "
+    lines = (
+        "WON'T CONVERT f /srv/a.py line 5",
+        "due to:",
+        "Traceback (most recent call last):",
+        '  File "/lib/torch/_dynamo/x.py", line 2, in g',
+    )
+    below = "/lib/torch/_inductor/compile_fx.py:321: UserWarning: TensorFloat32 tensor cores are not enabled.\n  warnings.warn(\n"
+    (found,) = failures("".join(f"{logged}{line}\n" for line in lines) + between + below, tmp_path)
+    assert found.sentence == "f failed to compile in Dynamo: the exception is missing from the log"
+
+
+def test_words_below_a_stack_that_is_cut_are_no_exception(tmp_path: Path) -> None:
+    text = 'Traceback (most recent call last):\n  File "/srv/test_export.py", line 3, in test_it\n    ep = export(f)\n'
+    text += '  File "/lib/torch/export/__init__.py", line 273, in export\n    return _export(\n  File "/lib/tor\n\nBest regards\n'
+    with pytest.raises(ShapelogError):
+        failures(text, tmp_path)
+
+
+def test_a_warning_in_the_middle_of_a_stack_is_no_exception(tmp_path: Path) -> None:
+    begin, end = STACK.rstrip("\n").rsplit("\n", 1)
+    text = f"{begin}\n/lib/torch/_inductor/compile_fx.py:321: UserWarning: not enabled.\n{end}\ntorch._dynamo.exc.Unsupported: call of g\n"
+    (found,) = failures(text, tmp_path)
+    assert found.sentence.endswith("failed to compile in Dynamo (tracing the code): call of g")
