@@ -16,12 +16,15 @@ def with_line_breaks(text: str) -> str:
     """The text, with such strings on lines of their own."""
     if not _OF_COMPILER.search(text):
         return text
-    return "\n".join(_STRING.sub(_lines, line) if _may_be_broken(line) else line for line in text.split("\n"))
+    return "\n".join(map(_with_line_breaks, text.split("\n")))
 
 
-def _may_be_broken(line: str) -> bool:
-    """Whether a line is no exported record, and no printed metrics, whose fields are read as a whole."""
-    return _METRICS not in line and message_in(line) == line
+def _with_line_breaks(line: str) -> str:
+    """The lines in a line; printed metrics are read as a whole, and so is an exported record whose message is one line."""
+    if _METRICS in line:
+        return line
+    message = message_in(line)
+    return _STRING.sub(_lines, line) if message == line else message if "\n" in message else line
 
 
 def _lines(found: re.Match[str]) -> str:

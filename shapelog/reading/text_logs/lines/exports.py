@@ -20,6 +20,7 @@ _FEWEST = 3
 _FIELD = re.compile(r"^\s*\"[@_]?(?P<name>\w{1,40})\": (?P<text>\"(?:[^\"\\]|\\.)*\"),?\s*$")
 _OF_JSON = re.compile(r"^\s*(?:[\[\]{}]{1,9},?|\"[^\"]{1,80}\": .*|\"[^\"]*\",?)?\s*$")
 _TORCH = "torch"
+_HEADING = "Traceback (most recent call last):"
 _CELLS = '"cells"'
 _QUOTED_CELL = re.compile(r"(?:^|,)\"(?:[^\"]|\"\")*\"(?:,|\r?$)", re.M)
 
@@ -30,7 +31,7 @@ def message_in(line: str) -> str:
         entry = orjson.loads(line)
     except ValueError:
         return line
-    message = _message(entry) if isinstance(entry, dict) else None
+    message = _message_and_stack(entry) if isinstance(entry, dict) else None
     if message is None:
         return line
     message = message.removesuffix("\n")
@@ -45,6 +46,19 @@ def exported_lines(text: str) -> str:
     lines = (_of_objects(text) or _of_list(text) or list(_of_fields(text))) if is_json else _of_table(text)
     found = "\n".join(lines)
     return found if found.count("\n") >= _FEWEST - 1 else text
+
+
+def _message_and_stack(fields: dict[str, Any]) -> str | None:
+    """The message, and below it the traceback that is in a field of its own."""
+    message = _message(fields)
+    stack = _stack(fields) if message is None or _HEADING not in message else None
+    return "\n".join(filter(None, (message, stack))) if stack else message
+
+
+def _stack(fields: dict[str, Any], depth: int = _DEEPEST + 1) -> str | None:
+    own = (value for value in fields.values() if isinstance(value, str) and _HEADING in value)
+    inner = (_stack(value, depth - 1) for value in fields.values() if depth and isinstance(value, dict))
+    return next((found for found in (*own, *inner) if found), None)
 
 
 def _message(fields: dict[str, Any], depth: int = _DEEPEST) -> str | None:
@@ -98,7 +112,7 @@ def _of_list(text: str) -> list[str]:
     lists = [item for item in (value.values() if isinstance(value, dict) else [value]) if isinstance(item, list)]
     entries = [entry for entry in next(iter(lists), []) if isinstance(entry, dict)]
     times = [next((str(entry[name]) for name in _TIMES if name in entry), "") for entry in entries]
-    messages = [message.removesuffix("\n") for entry in entries if (message := _message(entry)) is not None]
+    messages = [message.removesuffix("\n") for entry in entries if (message := _message_and_stack(entry)) is not None]
     return messages[::-1] if times and times[0] > times[-1] and len(times[0]) == len(times[-1]) else messages
 
 
