@@ -1,7 +1,8 @@
 """Tracebacks as IPython, rich, pytest and exception groups print them → as Python prints them, which is all that is read further on."""
 
+import html
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from shapelog.reading.text_logs.lines.surroundings import as_printed, is_fence, without_colors, without_launcher
@@ -20,6 +21,9 @@ IN_FILE = re.compile(
     r"(?:,? in (?P<name><[^<>]{1,80}>|\w[\w.]{0,400}(?:<\w{1,40}>[\w.]{0,400}){0,9}).*)?$"
 )
 ARROW = re.compile(r"-{1,20}> ?(?P<line>\d{1,9}) ?(?P<code>.*)$")
+# ``  traceback : Traceback (most recent call last):``
+_IN_FIELD = re.compile(r" *\w{1,40} *: Traceback \(most recent call last\):\s*$")
+_FRAME = re.compile(r"(?P<margin> *)  File \"")
 # ``>       return model(x)`` and below it ``train.py:21: ``, perhaps with the class of the exception, or ``train.py:21: in run`` and
 # below it the code; what the exception printed, with a sign in front; what is between two frames, and around them all.
 _POINTED = re.compile(r"> {3,200}(?P<code>\S.*)$")
@@ -28,9 +32,11 @@ _AT = re.compile(
     r"(?: in (?P<name>\S{1,400})| (?P<type>[\w.]{1,400})(?P<message>: .*)?)?\s*$"
 )
 _DEFINED = re.compile(r" {4}(?:async )?def (?P<name>\w{1,400})")
+_PRINTED_IN = "E   "
 _PRINTED = re.compile(r"E(?:   |\s*$)")
 _LOGGED = re.compile(r"[VDIWEC]\d{4} \d\d:")
-_SIGN = re.compile(r"(?:^| )E {0,7}$")
+_SIGN = re.compile(r"(?:^| )(E {0,7})$")
+_INDENTED = re.compile(r"(?P<margin> {1,40})E {3,200}[\w.]{1,400}(?::|$)")
 _RAISED = re.compile(r"(?:\w{1,80}\.){0,8}[A-Z]\w{0,80}(?::|$)")
 _BETWEEN = re.compile(r"(?:_ ){3,400}_?\s*$")
 _CHAINS = re.compile(r"(?:The above exception was|During handling of) ")
@@ -65,6 +71,18 @@ class _Frame(NamedTuple):
         return [at, f"    {self.code}"] if self.code else [at]
 
 
+class _LineWithLead(NamedTuple):
+    """A line as it is in the text, what is in front of it, and what is behind that."""
+
+    raw: str
+    lead: str
+    text: str
+
+    def indented(self, margin: str) -> "_LineWithLead":
+        """The same where a margin is in front of it as well."""
+        return self._replace(lead=self.lead + margin, text=self.text.removeprefix(margin))
+
+
 class _Part(NamedTuple):
     """Some lines as Python prints them, in place of those from ``begin`` to ``end``; None where these stay as they are."""
 
@@ -78,54 +96,66 @@ def as_python_prints(text: str) -> str:
     readers = [reader for sign, reader in _READERS if sign in text]
     if not readers:
         return text
-    raw = _in_order(text.split("\n"))
-    lines = list(map(_without_lead, raw))
+    pairs = _in_order(_with_leads(text.split("\n"), has_tests=_PRINTED_IN in text))
+    raw, lines = [line.raw for line in pairs], [line.text for line in pairs]
     written: list[str] = []
     at = least = below_box = columns = 0
     while at < len(lines):
         part = next(filter(None, (reader(lines, at) for reader in readers)), _Part(at, at + 1, None))
         if part.lines is None and below_box < at < below_box + _MOST_BROKEN and _is_broken(columns, lines[at - 1], lines[at]):
-            is_word = " " not in lines[at - 1].strip() and len(lines[at - 1].rstrip()) == columns
-            written[-1] = f"{written[-1].rstrip()}{'' if is_word else ' '}{lines[at]}"
+            written[-1] = _joined(written[-1], lines[at - 1], lines[at], columns)
             least = at + 1
         elif part.lines is None:
             written += raw[at : part.end]
         else:
             begin = max(part.begin, least)
             del written[len(written) - (at - begin) :]
-            lead = as_printed(raw[at]).removesuffix(lines[at].lstrip()) if not lines[at].startswith((">", "E")) else ""
-            written += (f"{lead}{line}" for line in part.lines)
+            written += (f"{pairs[at].lead}{line}" for line in part.lines)
             least = below_box = part.end
             columns = len(lines[at].strip()) if _BOX.match(lines[at]) else 0
         at = part.end
     return "\n".join(written)
 
 
-def _in_order(lines: list[str]) -> list[str]:
+def _with_leads(lines: Iterable[str], has_tests: bool) -> list[_LineWithLead]:
+    """The lines, each without what its launcher wrote in front of it, and without what indents all of a report of pytest's."""
+    found = [(_pointed(line) if has_tests else None) or _with_lead(line) for line in lines]
+    margin = next((sign["margin"] for line in found if (sign := _INDENTED.match(line.text))), "")
+    if not margin:
+        return found
+    return [line.indented(margin) if line.text.startswith(margin) else line for line in found]
+
+
+def _pointed(line: str) -> _LineWithLead | None:
+    """A line of code in a report of pytest's, of which the sign is not that of a quote."""
+    plain = without_colors(line)
+    plain = html.unescape(plain) if "&gt;" in plain else plain
+    return _LineWithLead(line, "", plain) if _POINTED.match(plain.lstrip(" ")) else None
+
+
+def _with_lead(line: str) -> _LineWithLead:
+    """A line, of which the sign of pytest's is not what one of a launcher's looks like."""
+    printed = as_printed(line)
+    rest = without_launcher(printed)
+    lead = printed[: len(printed) - len(rest)]
+    sign = _SIGN.search(lead)
+    return _LineWithLead(line, lead[: sign.start(1)], f"{sign[1]}{rest}") if sign else _LineWithLead(line, lead, rest)
+
+
+def _in_order(lines: Iterable[_LineWithLead]) -> list[_LineWithLead]:
     """The lines with what a test printed above its exception, and not below, where pytest has it."""
-    ordered: list[str] = []
-    exception: list[str] = []
+    ordered: list[_LineWithLead] = []
+    exception: list[_LineWithLead] = []
     is_test = is_captured = False
     for line in lines:
-        plain = without_colors(line)
-        if _CAPTURED.match(plain) and is_test:
+        if _CAPTURED.match(line.text) and is_test:
             is_captured = True
-        elif is_fence(plain) or _AROUND.match(plain):
+        elif is_fence(line.text) or _AROUND.match(line.text):
             ordered += exception
             exception = []
-            is_test, is_captured = plain.startswith("_"), False
+            is_test, is_captured = line.text.startswith("_"), False
         (exception if is_test and not is_captured else ordered).append(line)
     return ordered + exception
-
-
-def _without_lead(line: str) -> str:
-    """A line without what its launcher wrote in front of it; the signs of pytest's are none of that, nor is one a quote."""
-    if _POINTED.match(without_colors(line)):
-        return without_colors(line)
-    line = as_printed(line)
-    rest = without_launcher(line)
-    sign = _SIGN.search(line[: len(line) - len(rest)])
-    return f"{sign[0]}{rest}" if sign else rest
 
 
 def frame_of_ipython(place: re.Match[str], arrow: re.Match[str] | None) -> _Frame:
@@ -149,7 +179,7 @@ def _of_ipython(lines: Sequence[str], at: int) -> _Part | None:
         line = lines[end][margin:]
         if raised.match(line):
             frames += [frame_of_ipython(place, None)] if place else []
-            return _Part(at, end, _as_printed(frames))
+            return _Part(at, end, [lines[at][:margin] + line for line in _as_printed(frames)])
         if _HEADS.search(line) or is_fence(line):
             break
         if found := IN_FILE.match(line):
@@ -159,6 +189,18 @@ def _of_ipython(lines: Sequence[str], at: int) -> _Part | None:
             frames.append(frame_of_ipython(place, arrow))
             place = None
     return None
+
+
+def _of_field(lines: Sequence[str], at: int) -> _Part | None:
+    """What torchrun reports of a process in a field, with the margin of that from the second line on."""
+    first = _IN_FIELD.match(lines[at])
+    below = _FRAME.match(lines[at + 1]) if first and at + 1 < len(lines) else None
+    if below is None or not below["margin"]:
+        return None
+    end = at + 1
+    while end < min(len(lines), at + _MOST_LINES) and (not lines[end].strip() or lines[end].startswith(below["margin"])):
+        end += 1
+    return _Part(at, end, [HEADING, *(line.removeprefix(below["margin"]) for line in lines[at + 1 : end])])
 
 
 def _of_pytest(lines: Sequence[str], at: int) -> _Part | None:
@@ -254,8 +296,10 @@ def _of_rich(lines: Sequence[str], at: int) -> _Part | None:
     for end in range(at + 1, min(len(lines), at + _MOST_LINES)):
         row = lines[end].strip()
         if not row or row[0] not in _SIDES or row[-1] not in _SIDES:
-            is_end = row[:1] in _CORNERS and row[-1:] in _CORNERS
-            return _Part(at, end + is_end if frames else at + 1, _as_printed(frames) if frames else None)
+            end += row[:1] in _CORNERS and row[-1:] in _CORNERS
+            message = list(_in_margin(lines, end, lines[at][: lines[at].index(lines[at].strip())]))
+            whole = _whole(message, columns)
+            return _Part(at, end + len(message) if frames else at + 1, [*_as_printed(frames), *whole] if frames else None)
         text = row[1:-1].strip()
         if pointed := _MARKED.match(text):
             frames[-1:] = [frame._replace(code=pointed["code"].lstrip(_GUIDES)) for frame in frames[-1:]]
@@ -269,6 +313,33 @@ def _of_rich(lines: Sequence[str], at: int) -> _Part | None:
                 frames.append(_Frame(file, found["line"] or found["at"], found["name"] or found["only"]))
                 place = []
     return _Part(at, at + 1, None)
+
+
+def _in_margin(lines: Sequence[str], begin: int, margin: str) -> Iterator[str]:
+    """The lines below a box that is indented, as far as they are as well, without what fills them up."""
+    for line in lines[begin : begin + _MOST_BROKEN] if margin else ():
+        if _BOX.match(line) or (line.strip() and not line.startswith(margin)):
+            break
+        yield line[len(margin) :].rstrip()
+
+
+def _whole(lines: Iterable[str], columns: int) -> list[str]:
+    """The lines without the breaks that a box of so many columns made."""
+    whole: list[str] = []
+    last = ""
+    for number, line in enumerate(lines):
+        if number and _is_broken(columns, last, line):
+            whole[-1] = _joined(whole[-1], last, line, columns)
+        else:
+            whole.append(line)
+        last = line
+    return whole
+
+
+def _joined(begun: str, last: str, line: str, columns: int) -> str:
+    """What the last line ends, with the next one; there is no blank in a word that is longer than a line."""
+    is_word = " " not in last.strip() and len(last.rstrip()) == columns
+    return f"{begun.rstrip()}{'' if is_word else ' '}{line}"
 
 
 def _is_broken(columns: int, line: str, after: str) -> bool:
@@ -286,6 +357,7 @@ def _as_printed(frames: Iterable[_Frame]) -> list[str]:
 _READERS: tuple[tuple[str, Callable[[Sequence[str], int], _Part | None]], ...] = (
     ("  Traceback (most", _of_ipython),
     (" Traceback (most recent call last) ", _of_rich),
-    ("E   ", _of_pytest),
+    (": Traceback (most recent call last):", _of_field),
+    (_PRINTED_IN, _of_pytest),
     ("= short test summary info =", _summed_up),
 )

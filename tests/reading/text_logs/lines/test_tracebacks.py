@@ -1,5 +1,6 @@
 """Tracebacks of IPython, rich and pytest are read as those of Python."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -219,3 +220,42 @@ def test_the_exception_that_a_failure_caused_has_a_module(module: str, tmp_path:
 def test_a_traceback_right_below_another_one_is_of_its_own(tmp_path: Path) -> None:
     other = 'Traceback (most recent call last):\n  File "/srv/other.py", line 3, in f\n    g()\nRuntimeError: no\n'
     assert answer(other + PLAIN, tmp_path) == answer(PLAIN, tmp_path)
+
+
+@pytest.mark.parametrize("lead", ["    ", "[rank0]: ", "(EngineCore_0 pid=12) "])
+@pytest.mark.parametrize("form", [IPYTHON, RICH, PYTEST_SHORT, PYTEST_LONG])
+def test_what_is_in_front_of_each_line_changes_no_answer(form: str, lead: str, tmp_path: Path) -> None:
+    text = "".join(f"{lead}{line}\n" for line in form.split("\n"))
+    assert answer(f"hello\n\n{text}", tmp_path) == answer(PLAIN, tmp_path).replace("on rank 0", "")
+
+
+def test_a_page_has_written_the_signs_of_a_test_as_entities(tmp_path: Path) -> None:
+    assert answer(PYTEST_LONG.replace(">", "&gt;").replace('"', "&quot;"), tmp_path) == answer(PLAIN, tmp_path)
+
+
+def test_a_box_in_the_column_of_a_logger_is_read_with_its_message(tmp_path: Path) -> None:
+    box = "".join(f"{' ' * 20}{line:<100}\n" for line in RICH.split("\n"))
+    text = f"[10:00:00] ERROR    Training failed{' ' * 80}train.py:5\n{box}           INFO     cleaning up{' ' * 80}train.py:9\n"
+    assert answer(text, tmp_path) == answer(PLAIN, tmp_path)
+
+
+def test_the_traceback_in_a_report_of_torchrun_has_its_margin(tmp_path: Path) -> None:
+    field = PLAIN.strip().replace("\n", "\n  ")
+    text = f"[0]:\n  time      : 2026-01-01\n  traceback : {field}\n  \n{'=' * 60}\n"
+    assert answer(text, tmp_path) == answer(PLAIN, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"event": "failed", "exception": PLAIN},
+        {"message": "failed", "exc_info": PLAIN},
+        {"message": "failed", "error": {"type": "Unsupported", "stack_trace": PLAIN}},
+        {"text": f"failed\n{PLAIN}", "record": {"message": "failed"}},
+        {"message": f"failed\n{PLAIN}", "exc_info": PLAIN},
+    ],
+)
+@pytest.mark.parametrize("above", ["", "starting\n"])
+def test_the_traceback_in_a_field_of_its_own_is_below_the_message(entry: dict[str, object], above: str, tmp_path: Path) -> None:
+    lines = ({"message": "epoch 1"}, {"message": "epoch 2"}, entry, {"message": "end"})
+    assert answer(above + "".join(f"{json.dumps(line)}\n" for line in lines), tmp_path) == answer(PLAIN, tmp_path)
