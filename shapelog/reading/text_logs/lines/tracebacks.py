@@ -50,6 +50,7 @@ _BOX = re.compile(r"\s*[\u256d+][\u2500-]{1,400} Traceback \(most recent call la
 _SIDES, _CORNERS, _GUIDES = "\u2502|", "\u2570\u256f+", "\u2502| "
 _IN_BOX = re.compile(r"(?P<file>\S.{0,1000}?):(?P<line>\d{1,9}) in (?P<name>\S{1,400})$|in (?P<only>\S{1,400}):(?P<at>\d{1,9})$")
 _MARKED = re.compile(r"[\u2771>] {1,20}\d{1,9} ?(?P<code>.*)$")
+_NUMBERED = re.compile(r"\d{1,9}(?: |$)")
 _MOST_OF_PLACE, _MOST_BROKEN = 4, 60
 _BEGINS = re.compile(
     r"[VDIWEC]\d{4} |\[?(?:rank\d|\d{4}-)|\u256d|Traceback|File |(?:The above|During handling)|[\w.]{1,200}(?:Error|Warning): "
@@ -298,19 +299,22 @@ def _of_rich(lines: Sequence[str], at: int) -> _Part | None:
         if not row or row[0] not in _SIDES or row[-1] not in _SIDES:
             end += row[:1] in _CORNERS and row[-1:] in _CORNERS
             message = list(_in_margin(lines, end, lines[at][: lines[at].index(lines[at].strip())]))
-            whole = _whole(message, columns)
-            return _Part(at, end + len(message) if frames else at + 1, [*_as_printed(frames), *whole] if frames else None)
+            written = [*_as_printed(frames), *_whole(message, columns)]
+            return _Part(at, end + len(message), written) if frames else _Part(at, at + 1, None)
         text = row[1:-1].strip()
         if pointed := _MARKED.match(text):
             frames[-1:] = [frame._replace(code=pointed["code"].lstrip(_GUIDES)) for frame in frames[-1:]]
+            place = []
         elif not text:
             place = []
-        elif (place or not text[0].isdigit()) and len(place) < _MOST_OF_PLACE:
+        elif len(place) < _MOST_OF_PLACE:
             place.append(text if len(text) + 4 < columns else f"{text}\0")
-            if found := _IN_BOX.match(" ".join(place).replace("\0 ", "").rstrip("\0")):
+            whole = " ".join(place).replace("\0 ", "").rstrip("\0")
+            if found := _IN_BOX.match(whole) or _IN_BOX.match(text):
                 is_inside = any("-packages" in frame.file for frame in frames)
                 file = found["file"] or ("<string>" if is_inside else "<cell>")
                 frames.append(_Frame(file, found["line"] or found["at"], found["name"] or found["only"]))
+            if found or _NUMBERED.match(text):
                 place = []
     return _Part(at, at + 1, None)
 
@@ -345,7 +349,7 @@ def _joined(begun: str, last: str, line: str, columns: int) -> str:
 def _is_broken(columns: int, line: str, after: str) -> bool:
     """Whether the next word would have been too long for a line of so many columns, below a box that is as wide."""
     word = after.split(None, 1)[0] if after[:1].strip() else ""
-    is_sentence = word[:1].isupper() and not line.endswith(" ")  # which a line of its own may be
+    is_sentence = word[:1].isupper() and word[1:2].islower() and not line.endswith(" ")  # which a line of its own may be
     is_full = bool(line.strip()) and len(line) <= columns < len(line.rstrip()) + 1 + len(word)
     return bool(word) and is_full and not is_sentence and not _BEGINS.match(after)
 

@@ -132,6 +132,19 @@ def test_the_answer_for_a_box_of_rich_is_that_of_the_traceback_of_python(tmp_pat
     assert answer(RICH, tmp_path) == answer(PLAIN, tmp_path)
 
 
+def test_code_that_the_box_has_broken_is_no_place() -> None:
+    text = (
+        TOP
+        + rows("/srv/a.py:2 in f", "", "  1 # a long", "comment", "\u2771 2 g()", "  3 # one more", "line", "in _:3")
+        + BOTTOM
+        + "KeyError: 1\n"
+    )
+    assert [line for line in as_python_prints(text).split("\n") if "File" in line] == [
+        '  File "/srv/a.py", line 2, in f',
+        '  File "<cell>", line 3, in _',
+    ]
+
+
 def test_code_without_a_file_is_a_cell_or_inside_of_a_library() -> None:
     text = TOP + rows("in run:2", "", f"{TORCH}/fx/graph_module.py:5 in f", "", "\u2771 5 g()", "in _:3") + BOTTOM + "AssertionError: no\n"
     assert 'File "<cell>", line 2, in run' in as_python_prints(text)
@@ -144,6 +157,7 @@ def test_code_without_a_file_is_a_cell_or_inside_of_a_library() -> None:
         (f"ValueError: {'a' * 62} \nbcdefgh", f"ValueError: {'a' * 62} bcdefgh"),
         (f"ValueError: see \n{'a' * 80}\nbcd", f"ValueError: see {'a' * 80}bcd"),
         (f"ValueError: {'a' * 62}\nError in op: f", ""),
+        (f"ValueError: {'a' * 62}\nTORCH_LOGS", f"ValueError: {'a' * 62} TORCH_LOGS"),
         (f"ValueError: {'a' * 62}\n2026-01-01 10:00:00 next line", ""),
         (f"ValueError: {'a' * 62}\n  Hint: none", ""),
         (f"ValueError: {'a' * 30}\nb", ""),
