@@ -33,9 +33,12 @@ _TAKING_OUT = frozenset(("get", "items", "keys", "pop", "to_tuple", "values"))
 
 
 class Link(Enum):
-    """What the lines show: one call is an argument of the other, or it is not its result that is passed, or nothing for certain."""
+    """What the lines show: one call is an argument of the other, or takes the variable that held its result; it is not its result that is
+    passed; or nothing for certain.
+    """
 
     DIRECT = "direct"
+    NAMED = "named"
     NONE = "none"
     UNKNOWN = "unknown"
 
@@ -71,8 +74,10 @@ def link(maker: Compile, taker: Compile, source: Source) -> Link:
         return Link.UNKNOWN
     if all(_is_new(part, is_tensor) for part in passed if not names.isdisjoint(_names([part]))):
         return Link.NONE  # also where no argument has one of the names
-    is_next = call and taken.line == made.line + 1  # nothing is done to it in between
-    return Link.DIRECT if is_next and any(_root(part) in names for part in passed) else Link.UNKNOWN
+    held = [part for part in passed if call and _root(part) in names]
+    if held and taken.line == made.line + 1:
+        return Link.DIRECT  # nothing is done to it in between
+    return Link.NAMED if any(not isinstance(part, ast.Subscript) for part in held) else Link.UNKNOWN
 
 
 def caller(compile: Compile) -> StackFrame | None:

@@ -35,12 +35,12 @@ def called(
 @pytest.mark.parametrize(
     ("making", "taking", "source", "expected"),
     [
-        ("h = encode(x)", "y = score(h)", H, Link.UNKNOWN),  # it may be another h by then
-        ("h, _ = encode(x)", "y = score(q, h=h)", H, Link.UNKNOWN),
+        ("h = encode(x)", "y = score(h)", H, Link.NAMED),  # it may be another h by then
+        ("h, _ = encode(x)", "y = score(q, h=h)", H, Link.NAMED),
         ("p = encode(h)", "y = score(h)", H, Link.NONE),
         ("p: Tensor = encode(h)", "y = score(q, k, h=h)", H, Link.NONE),
         ("p = encode(h)", "y = score(p, h, **rest)", "L['args'][1]", Link.NONE),
-        ("p = encode(h)", "y = score(p, h, **rest)", "L['args'][0]", Link.UNKNOWN),
+        ("p = encode(h)", "y = score(p, h, **rest)", "L['args'][0]", Link.NAMED),
         ("p = encode(h)", "y = score(*h)", "L['args'][0]", Link.UNKNOWN),
         ("p = encode(h)", "y = score(h, **rest)", H, Link.UNKNOWN),
         ("p = encode(h)", "y = score(h)", "L['kwargs']['h']", Link.UNKNOWN),
@@ -69,7 +69,7 @@ def test_what_two_lines_show(making: str, taking: str, source: str, expected: Li
     ("making", "taking", "number", "expected"),
     [
         ("h = model(torch.rand(n, 8))", 'print(f"{n}: {sure(h[0]):.2f}")', 8, Link.DIRECT),
-        ("h = model(torch.rand(n, 8))", 'print(f"{n}: {sure(h):.2f}")', 9, Link.UNKNOWN),
+        ("h = model(torch.rand(n, 8))", 'print(f"{n}: {sure(h):.2f}")', 9, Link.NAMED),
         ("h = model(torch.rand(n, 8))", "y = score(h * 2)", 8, Link.NONE),
         ("h = model(torch.rand(n, 8))", "y = score(g)", 8, Link.NONE),
         ("h = model(x.tanh())", "y = score(x)", 8, Link.NONE),  # whichever call is that of the module
@@ -94,7 +94,7 @@ def test_on_the_next_line_it_is_still_what_was_returned(making: str, taking: str
         ("y = score(h.get('k'), a)", 2, Link.UNKNOWN),
         ("y = score(torch.relu(h), a)", 2, Link.NONE),
         ("y = score(h + 1, a)", 2, Link.NONE),
-        ("y = score(h + 1, h)", 1, Link.UNKNOWN),
+        ("y = score(h + 1, h)", 1, Link.NAMED),
         ("y = score(h.logits[:, -1], a)", 2, Link.NONE),  # lists have no ranges of several dims
         ("y = score(h[:2], a)", 2, Link.UNKNOWN),
     ],

@@ -393,6 +393,44 @@ def test_one_mark_serves_however_many_parts_of_a_function() -> None:
     assert (advice.env, len(advice.suggestions[0].gone)) == ("L['h0']:0", 50)
 
 
+CONVERTS = {"filename": "/opt/torch/_dynamo/convert_frame.py", "line": 900, "name": "__call__", "loc": "result = self._inner_convert("}
+
+
+def called_at(line: int, code: str, source: str, rows: int, id: str) -> bytes:
+    """The symbol of a dim with the stack of a dynamic compile, through the line of its caller."""
+    stack = [{"filename": "/srv/app/train.py", "line": line, "name": "main", "loc": code}, CONVERTS]
+    symbol = {"symbol": "s77", "val": str(rows), "vr": "[2, int_oo]", "source": f"{source}.size()[0]", "user_stack": [], "stack": stack}
+    return make.record("create_symbol", symbol, id=id)
+
+
+def with_fewer_rows_later(making: str = "h = encode(x)", taking: str = "y = step(h)", rows: int = 10) -> bytes:
+    """encode and step are compiled in turns; what step takes the second time has fewer rows than encode returned."""
+    made = make.trace()
+    for number, (taken, dim) in enumerate(((10, "10"), (7, "s77"))):
+        graph = returning(f'h: "f32[{dim}, 8][8, 1]cpu"', inputs=BATCH if number else 'L_x_: "f32[10, 8][8, 1]cpu"')
+        made += called_at(3, making, "L['x']", 12, "0/1") if number else b""
+        made += make.compile(f"0/{number}", make.tensor(12 if number else 10, 8), graph=graph, name="encode")
+        made += called_at(6, taking, "L['h']", 7, "1/1") if number else b""
+        made += make.compile(f"1/{number}", make.tensor(taken if number else rows, 8, source="L['h']"), name="step")
+        made += b"".join(make.record("aot_inference_graph", {}, "a graph", id=f"{frame}/{number}") for frame in (0, 1))
+    return made
+
+
+@pytest.mark.parametrize(
+    ("made", "expected"),
+    [
+        (with_fewer_rows_later(), (X,)),
+        (with_fewer_rows_later(making="g = encode(x)"), ()),
+        (with_fewer_rows_later(taking="y = step(h[:7])"), ()),
+        (with_fewer_rows_later(rows=9), ()),
+    ],
+    ids=["the first call took it", "another variable", "a part of it", "of other sizes"],
+)
+def test_what_the_first_graph_took_from_a_function_is_dynamic_there(made: bytes, expected: tuple[Mark, ...]) -> None:
+    """Code in eager mode took rows out of it later: that graph serves the rest, too."""
+    assert origins(made) == expected
+
+
 # What a function keeps for its next call.
 
 

@@ -77,6 +77,14 @@ class CompiledCode:
         made = self._dynamic_entries.get((compile.rank, compile.process), [])
         return made[bisect_right(made, previous.order, key=ORDER) : bisect_left(made, compile.order, key=ORDER)]
 
+    def made_before(self, compile: Compile, most: int) -> list[Compile]:
+        """The entries of other functions among the last compiles of the same process before one, the latest first."""
+        made = self.in_order.get((compile.rank, compile.process), [])
+        before = made[: bisect_left(made, compile.order, key=ORDER)][-most:]
+        own = self.parts[self.frame_of[compile].function]
+        found = ((item, self.frame_of.get(item)) for item in reversed(before))
+        return [item for item, frame in found if frame is not None and frame not in own]
+
     def runs_autograd(self, frame: Frame) -> bool:
         """Whether every graph in the frame's file went through AOTAutograd, by the graphs that it wrote or had cached."""
         payloads = frame.compiles[0].payloads

@@ -101,6 +101,12 @@ class GraphOutputs:
             self._dims_by_look[maker] = found
         return self._dims_by_look[maker]
 
+    def numbers_of(self, tensor: Input, maker: Compile) -> list[int]:
+        """The numbers of the outputs of a compile that had the sizes and the dtype of a tensor."""
+        values = symbol_values(maker)
+        outputs = enumerate(self.outputs_of(maker))
+        return [number for number, item in outputs if item.dtype == tensor.dtype and evaluated(item.dims, values) == tensor.size]
+
     def marks(self, dim: str, maker: Compile) -> tuple[Mark, ...]:
         """The marks behind the symbols in a dim of an output."""
         if maker not in self._by_symbol:

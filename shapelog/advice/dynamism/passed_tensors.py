@@ -17,6 +17,8 @@ from shapelog.model.frame import Frame
 from shapelog.reading.payloads.source_names import Source
 from shapelog.reading.records import Input
 
+# Of more compiles right before another one, the latest are asked for what it takes.
+_MOST_BEFORE = 16
 _ITEM_OF_LIST = re.compile(r"^L\['(?!args'|_)\w+'\](?:\[\d{1,9}\])+$")
 
 
@@ -69,7 +71,9 @@ class PassedTensors:
             through = [self._last_made(made if is_open else (), compile, tensor, dim) for compile, tensor, made in changes]
             is_unknown = not all(item.marks for item in through)
         links = {item.link for item in through if item.marks}
-        if is_unknown or Link.NONE in links:
+        if is_unknown:
+            return self._taken_first(frame, source, dim)
+        if Link.NONE in links:
             return Passed()
         is_guessed = links != {Link.DIRECT}
         if is_guessed and any(self.code.runs_eagerly(caller(compile)) for compile, _, _ in changes):
@@ -79,6 +83,35 @@ class PassedTensors:
             frozenset(mark for item in through for maker in item.makers for mark in self._needed_with(maker, item.marks)),
             is_guessed,
         )
+
+    def _taken_first(self, frame: Frame, source: Source, dim: int) -> Passed:
+        """The marks behind a tensor that the first graph of a function took from another function, by the lines of later compiles.
+
+        Where it is dynamic there, that graph serves what comes later as well, whoever made it, such as code that takes rows out of it.
+        """
+        first = frame.compiles[0]
+        tensor = self.outputs.inputs_of(first).by_source.get(source)
+        if tensor is None or tensor.is_part or not tensor.size[dim : dim + 1] > (1,) or len(self.outputs.inputs_of(first).like(tensor)) > 1:
+            return Passed()
+        taker = next((compile for compile in frame.compiles if caller(compile)), first)  # a static compile has no line of its caller
+        for maker in self.code.made_before(first, _MOST_BEFORE):
+            numbers = self.outputs.numbers_of(tensor, maker)
+            entry = self._dynamic_entry_like(maker)
+            if entry and len(numbers) == 1 and _may_be_of(tensor, maker) and link(entry, taker, source) in (Link.DIRECT, Link.NAMED):
+                dims = (output.dims[dim : dim + 1] for output in self.outputs.outputs_of(entry)[numbers[0] :][:1])
+                marks = tuple(mark for texts in dims for text in texts for mark in self.outputs.marks(text, entry))
+                return Passed(self._with_origins(self.code.frame_of[maker], marks), frozenset(self._needed_with(entry, marks)))
+        return Passed()
+
+    def _dynamic_entry_like(self, maker: Compile) -> Compile | None:
+        """A dynamic entry of the same function with a similar graph."""
+        key = maker.graph.key if maker.graph else None
+        entries = self.code.frame_of[maker].entries
+        return next((item for item in entries if key and item.is_dynamic and item.graph and item.graph.key == key), None)
+
+    def _with_origins(self, frame: Frame, marks: Sequence[Mark]) -> tuple[Mark, ...]:
+        behind = (origin for mark in marks if not mark.is_int for origin in self.origins_of(frame, mark.source, mark.dim))
+        return tuple(sorted({*marks, *behind}))
 
     def _needed_with(self, maker: Compile, marks: Sequence[Mark]) -> Iterator[Mark]:
         """The sizes that a line of the code of a maker needs equal to one of these, and that come from nowhere else."""
@@ -92,9 +125,8 @@ class PassedTensors:
         for maker in reversed(makers):
             marks = self._only_output([maker], compile, tensor, dim) or self._one_of_outputs(maker, compile, tensor, dim)
             if marks:
-                frame = self.code.frame_of[maker]
-                behind = (origin for mark in marks if not mark.is_int for origin in self.origins_of(frame, mark.source, mark.dim))
-                return _Through(tuple(sorted({*marks, *behind})), link(maker, compile, tensor.source), (maker,))
+                origins = self._with_origins(self.code.frame_of[maker], marks)
+                return _Through(origins, link(maker, compile, tensor.source), (maker,))
         return _Through(self._only_output(makers, compile, tensor, dim), Link.UNKNOWN)
 
     def _one_of_outputs(self, maker: Compile, compile: Compile, tensor: Input, dim: int) -> tuple[Mark, ...]:

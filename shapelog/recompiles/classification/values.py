@@ -17,6 +17,8 @@ from shapelog.text import around_difference, some
 
 # Characters of a constant in a sentence.
 LONGEST_VALUE = 100
+# Characters of two sets in one, where what they differ in is not easily seen.
+_SHORT_SETS = 32
 _OTHER_BOOL = {"True": "False", "False": "True"}
 _SCALARS = frozenset(("bool", "int", "float", "complex", "str", "bytes"))
 _COUNTER = "itertools.count"
@@ -74,7 +76,7 @@ def value(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -
     after = after or _OTHER_BOOL.get(before, "")
     was, is_now = around_difference(before, after, LONGEST_VALUE), around_difference(after, before, LONGEST_VALUE)
     sentence = f"{name} changed from {was} to {is_now}" if after else f"{name} was {was} and has changed"
-    if changed := _changed_members(before, after):
+    if len(before) + len(after) > _SHORT_SETS and (changed := _changed_members(before, after)):
         sentence = f"the set {name} {changed}"
     by_library = _VALUE_FOR_LIBRARY if is_passed_by_library(item, entry, call) else ""
     return Classification(("SL311",), sentence, remedy=_OF_INSTANCE if _names_instance(item.source, before) else by_library)
