@@ -82,7 +82,7 @@ def _as_before_break(item: Recompile, cause: Cause, since: int, changes: Sequenc
     end = bisect(changes, item.compile.order, key=attrgetter("order"))
     latest = reversed(changes[max(end - _MOST_CHANGES, 0) : end])
     of_call = (known for known in latest if known.order > since and known.line < _line_of(item.frame))
-    before = next((known for known in of_call if cause.source.is_unnamed or _is_made_with(cause, known)), None)
+    before = next((known for known in of_call if cause.source.is_unnamed or _is_made_with(item, cause, known)), None)
     if before is None:
         return cause
     label, origin = before.item.compile.shown_label, before.cause
@@ -94,10 +94,13 @@ def _as_before_break(item: Recompile, cause: Cause, since: int, changes: Sequenc
     )
 
 
-def _is_made_with(cause: Cause, changed: _Changed) -> bool:
-    """Whether a variable of resumed code has the dtype that was passed to the code before the break, which has no such input itself."""
+def _is_made_with(item: Recompile, cause: Cause, changed: _Changed) -> bool:
+    """Whether a variable of resumed code has the dtype that was passed to the code before the break, which has no such input itself, while
+    the resumed code does not take that dtype.
+    """
     is_of_passed = cause.prop.kind is Kind.DTYPE and changed.cause.prop.kind is Kind.VALUE
-    return is_of_passed and all(other.source != cause.source for other in changed.item.causes)
+    is_input = any(other.source == cause.source for other in changed.item.causes)
+    return is_of_passed and not is_input and all(other.source != changed.cause.source for other in item.causes)
 
 
 def with_classes_of_other_parts(by_frame: Mapping[Frame, tuple[Recompile, ...]]) -> dict[Frame, tuple[Recompile, ...]]:

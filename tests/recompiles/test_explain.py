@@ -528,29 +528,32 @@ def test_what_changed_before_a_graph_break_is_why_it_changed_in_resumed_code(ord
 
 
 @pytest.mark.parametrize(
-    ("source", "dtypes", "is_input", "is_made_with"),
+    ("source", "dtypes", "has_tensor", "has_dtype", "is_made_with"),
     [
-        ("L['___stack0']", ("float32", "float64"), False, True),
-        ("L['y']", ("float32", "float64"), False, True),
-        ("L['y']", ("float32", "float16"), False, False),
-        ("L['y']", ("float32", "float64"), True, False),
+        ("L['___stack0']", ("float32", "float64"), (1,), (0,), True),
+        ("L['y']", ("float32", "float64"), (1,), (0,), True),
+        ("L['y']", ("float32", "float16"), (1,), (0,), False),
+        ("L['y']", ("float32", "float64"), (0, 1), (0,), False),
+        ("L['y']", ("float32", "float64"), (1,), (0, 1), False),
     ],
-    ids=["on the stack", "a variable", "another dtype", "an input of the code before, too"],
+    ids=["on the stack", "a variable", "another dtype", "an input of the code before", "the dtype is there, too"],
 )
 def test_the_dtype_of_a_tensor_in_resumed_code_follows_from_the_one_that_was_passed(
-    source: str, dtypes: tuple[str, str], is_input: bool, is_made_with: bool
+    source: str, dtypes: tuple[str, str], has_tensor: tuple[int, ...], has_dtype: tuple[int, ...], is_made_with: bool
 ) -> None:
     """``y = torch.zeros(n, dtype=dtype)`` before the graph break."""
     made = make.trace()
     for label in ("0/0", "1/0", "0/1", "1/1"):
-        number, is_resumed = int(label[-1]), label[0] == "1"
-        tensors = [tensor(10, 8, source=source, dtype=f"torch.{dtypes[number]}")] if is_resumed or is_input else []
-        passed = guard_manager("L['dtype']", f"EQUALS_MATCH: L['dtype'] == torch.float{(32, 64)[number]}", type="torch.dtype")
-        guards = guard_tree(*(tensor_match(source, dtype=dtypes[number]) for _ in tensors), *([] if is_resumed else [passed]))
-        made += compiled(label, *tensors, guards=guards, name="torch_dynamo_resume_in_f_at_9" if is_resumed else "f")
+        frame, number = int(label[0]), int(label[-1])
+        tensors = [tensor(10, 8, source=source, dtype=f"torch.{dtypes[number]}")] if frame in has_tensor else []
+        value = f"EQUALS_MATCH: L['dtype'] == torch.float{(32, 64)[number]}"
+        passed = [guard_manager("L['dtype']", value, type="torch.dtype")] if frame in has_dtype else []
+        guards = guard_tree(*(tensor_match(source, dtype=dtypes[number]) for _ in tensors), *passed)
+        made += compiled(label, *tensors, guards=guards, name=("f", "torch_dynamo_resume_in_f_at_9")[frame])
     [after] = [item for item in make.explain(made).recompiles if item.compile.label == "1/1"]
-    assert after.causes[0].own_remedy.startswith("dtype changed in the code before the graph break, too (0/1)") is is_made_with
-    assert (after.verdict is Verdict.JUSTIFIED) is is_made_with
+    [of_tensor] = [cause for cause in after.causes if cause.source == source]
+    assert of_tensor.own_remedy.startswith("dtype changed in the code before the graph break, too (0/1)") is is_made_with
+    assert of_tensor.needs_own_graph is is_made_with
 
 
 @pytest.mark.parametrize(("source", "is_needed"), [("L['model']", True), ("L['other']", False)])
