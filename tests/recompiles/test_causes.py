@@ -3006,6 +3006,27 @@ def test_what_a_library_passes_on_has_as_many_items_as_it_passes(
     assert cause.own_remedy.startswith("accept one graph for each set of arguments") is (verdict is Verdict.JUSTIFIED)
 
 
+@pytest.mark.parametrize(
+    ("code", "is_shape"),
+    [
+        ("x = torch.randn(shape, device=device)", True),
+        ("y = x.view(*shape)", True),
+        ("y = x.new_zeros(tuple(shape))", True),
+        ("y = torch.zeros(shape[0])", False),
+        ("y = torch.zeros(shape.numel())", False),
+        ("y = x.sum(shape)", False),
+    ],
+)
+def test_a_list_that_is_the_shape_of_a_tensor_has_an_item_for_each_dim(code: str, is_shape: bool) -> None:
+    source, trees = "L['shape']", []
+    for length in (2, 3):
+        guard = f"LENGTH_CHECK: len({source}) == {length}  {code_comment(6, code)}"
+        trees.append(guard_tree(tensor_match(), guard_manager(source, guard, type="list")))
+    cause = only(two(*trees, f"len(shape) == 2  {code_comment(6, code)}"))
+    assert (cause.codes, cause.verdict) == (("SL313",), Verdict.JUSTIFIED if is_shape else Verdict.CODE)
+    assert cause.own_remedy.startswith("accept one graph for each number of dimensions") is is_shape
+
+
 @pytest.mark.parametrize(("loc", "is_made"), [("optimizer.step()", True), ("combine(models)", False)])
 def test_a_list_that_a_library_makes_is_not_passed_by_the_user(loc: str, is_made: bool) -> None:
     made = trace()

@@ -31,6 +31,12 @@ _OF_NODES = "accept one graph for each length: compiled autograd calls this func
 _OF_GRADIENTS = "accept one graph for each length: autograd passes a hook, or a backward pass, as many gradients as the node has"
 _OF_A_SIZE = "accept one graph for each number of dimensions, which a torch.Size has an item for: it cannot be dynamic"
 _SIZE = "torch.Size"
+_OF_A_SHAPE = "accept one graph for each number of dimensions: the items are the sizes of a tensor, and that number cannot be dynamic"
+# A call that takes a list with an item for each dim, or all items of it.
+_TAKES_SHAPE = (
+    r"(?:\btorch\.(?:zeros|ones|empty|full|rand|randn)|\.(?:new_(?:zeros|ones|empty|full)|view|reshape|expand|permute|repeat))"
+    r"\((?:\*|tuple\(|list\()?"
+)
 _MADE_BY_LIBRARY = "accept one graph for each length: library code makes this list, and the line that calls it passes nothing"
 _PASSED_ON = "accept one graph for each set of arguments: library code calls this function with several"
 _OWN_KEYS = (
@@ -173,6 +179,8 @@ def length(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) 
         return Classification(("SL313",), sentence, verdict=Verdict.JUSTIFIED, remedy=_PASSED_ON)
     if kind == _SIZE:
         return Classification(("SL313",), sentence, verdict=Verdict.JUSTIFIED, remedy=_OF_A_SIZE)
+    if _is_shape(code_of(item), name):
+        return Classification(("SL313",), sentence, verdict=Verdict.JUSTIFIED, remedy=_OF_A_SHAPE)
     if not _has_tensors(item, entry, call) and (remedy := made_outside(item.source, (line_of(item),))):
         return Classification(("SL313",), sentence, remedy=remedy)
     remedy = _of_items(item, name, entry, call)
@@ -182,6 +190,11 @@ def length(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) 
     if takes_another_way(item, entry, call) or (is_asked and have_other_graphs(entry, call)):
         return Classification(("SL313",), sentence, verdict=Verdict.JUSTIFIED, remedy=_EACH_LENGTH)
     return Classification(("SL313",), sentence, remedy=remedy)
+
+
+def _is_shape(code: str, name: str) -> bool:
+    """Whether a line passes a list as the shape of a tensor: ``torch.zeros(shape)``, ``x.view(*shape)``."""
+    return re.search(rf"{_TAKES_SHAPE}{re.escape(name)}(?![\w.(\[])", code) is not None
 
 
 def _named_keys(item: Violation, entry: CompileFacts, call: CompileFacts) -> str:
