@@ -3012,6 +3012,7 @@ def test_what_a_library_passes_on_has_as_many_items_as_it_passes(
         ("x = torch.randn(shape, device=device)", True),
         ("y = x.view(*shape)", True),
         ("y = x.new_zeros(tuple(shape))", True),
+        ("a = make_tensor((*shape, n, m), device=device)", True),
         ("y = torch.zeros(shape[0])", False),
         ("y = torch.zeros(shape.numel())", False),
         ("y = x.sum(shape)", False),

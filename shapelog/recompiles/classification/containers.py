@@ -34,8 +34,8 @@ _SIZE = "torch.Size"
 _OF_A_SHAPE = "accept one graph for each number of dimensions: the items are the sizes of a tensor, and that number cannot be dynamic"
 # A call that takes a list with an item for each dim, or all items of it.
 _TAKES_SHAPE = (
-    r"(?:\btorch\.(?:zeros|ones|empty|full|rand|randn)|\.(?:new_(?:zeros|ones|empty|full)|view|reshape|expand|permute|repeat))"
-    r"\((?:\*|tuple\(|list\()?"
+    r"(?:\btorch\.(?:zeros|ones|empty|full|rand|randn)|\bmake_tensor|\.(?:new_(?:zeros|ones|empty|full)|view|reshape|expand|permute|repeat))"
+    r"\((?:\(?\*|tuple\(|list\()?"
 )
 _MADE_BY_LIBRARY = "accept one graph for each length: library code makes this list, and the line that calls it passes nothing"
 _PASSED_ON = "accept one graph for each set of arguments: library code calls this function with several"
