@@ -22,6 +22,7 @@ _ARTIFACTS = {
     "perf_hints": "performance hints",
     "warnings": "warnings",
 }
+_OF_NO_COMPILE = frozenset({"warnings", "perf_hints"})
 
 
 class CountedBreaks(NamedTuple):
@@ -53,6 +54,11 @@ class LogContents:
     @property
     def is_empty(self) -> bool:
         return not self.messages and not self.limits and not self.failures
+
+    @property
+    def has_only_warnings(self) -> bool:
+        """Whether nothing in it is about a compilation, so that what a person writes of one counts."""
+        return not self.limits and not self.failures and {name for name, count in self.messages.items() if count} <= _OF_NO_COMPILE
 
     @property
     def has_only_breaks(self) -> bool:

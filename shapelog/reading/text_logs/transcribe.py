@@ -159,7 +159,7 @@ class Transcriber:
 
     def _take_changes(self) -> None:
         """What became dynamic, where the text has nothing else: guards show more, as do PyTorch's own reasons."""
-        if not self.contents.is_empty:
+        if not self.contents.has_only_warnings:
             return
         for head, line, reasons in self._logged_guards.changes.recompiles():
             self._compiles.line = line
@@ -397,7 +397,7 @@ class Transcriber:
 
     def _take_bare(self, item: BareReasons) -> None:
         """The recompilation of reasons alone, unless the text has them once more, as in a summary, or before and after a change."""
-        if item.is_said and not self.contents.is_empty:
+        if item.is_said and not self.contents.has_only_warnings:
             return
         is_named = bool(item.code.name or split_entry(item.reasons[0])[0])
         if is_named and {(item.compile or item.code.name, _guard_of(reason)) for reason in item.reasons} <= self._reasons:

@@ -163,3 +163,11 @@ def test_a_line_of_a_library_is_not_that_of_a_function_that_is_not_named(tmp_pat
     report = report_of("- 0/0: 4 <= L['x'].size()[1]  # raise  # _dynamo/output_graph.py:19 in f", tmp_path)
     (alert,) = collect_alerts(report, Repository(str(tmp_path))).alerts
     assert alert.source_line is None
+
+
+def test_a_reason_behind_words_counts_where_the_log_has_warnings_alone(tmp_path: Path) -> None:
+    said = "\u5177\u4f53\u4e3a\uff1a*tensor 'x' size mismatch at index 1. expected 67, actual 50*\u3002\n"
+    warning = "W0921 18:31:43.172000 6084 torch/_inductor/utils.py:1250] Not enough SMs to use max_autotune_gemm mode\n"
+    alone, below = report_of(said, tmp_path), report_of(warning + said, tmp_path)
+    assert [item.causes[0].sentence for item in below.recompiles] == [item.causes[0].sentence for item in alone.recompiles]
+    assert below.recompiles
