@@ -123,7 +123,7 @@ class Transcriber:
                     if is_progress(raw[at], printed):
                         continue
                     text = without_launcher(printed)
-                    if self._last is not None or has_sign(raw[at]):
+                    if self._last is not None or has_sign(raw[at]) or (text != printed and has_sign(text)):
                         rank = ranks[at] if ranks else None
                         self._take_plain(text, number + at, rank_in(printed.removesuffix(text)) if rank is None else rank)
                     self._above.append((number + at, text))

@@ -146,3 +146,20 @@ def test_a_symbol_without_its_range_and_a_head_is_read(comment: str, tmp_path: P
     path.write_text(f"[0/1] create_symbol s0 = 7 for L['x'].size()[0]\n[0/1] eval Eq(s0, 7) [guard added]{comment}\n", encoding="utf-8")
     ((event,),) = ([*compile.specializations] for frame in load(path).frames for compile in frame.compiles)
     assert (event.value, event.sources[0].display_name) == ("7", "x.size()[0]")
+
+
+@pytest.mark.parametrize("lead", ["", "[rank0]: ", "(RayTrainWorker pid=77, ip=10.0.0.1) "])
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [
+            "[2023-04-13 21:42:57,808] torch._dynamo.convert_frame.__recompiles: [DEBUG] "
+            f"('Recompiling function step in /srv/a.py', \"triggered by the following guard failure: L['t'] == {number}\")"
+            for number in range(3)
+        ],
+        ["tensor 'L['x']' size mismatch at index 0. expected 8, actual 9", "that is all", "of it"],
+    ],
+)
+def test_a_launcher_in_front_of_few_lines_changes_no_answer(lines: list[str], lead: str, tmp_path: Path) -> None:
+    plain, led = (answer("".join(f"{front}{line}\n" for line in lines), tmp_path) for front in ("", lead))
+    assert plain == led != []

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from shapelog.reading.text_logs.lines.leads import ranks_in
 from shapelog.reading.text_logs.lines.mentions import follows_words
 from shapelog.reading.text_logs.lines.signs import Signs, has_sign
-from shapelog.reading.text_logs.lines.surroundings import LONGEST_LINE, as_printed, is_as_printed
+from shapelog.reading.text_logs.lines.surroundings import LONGEST_LINE, as_printed, is_as_printed, without_launcher
 from shapelog.reading.text_logs.lines.whole_lines import whole_lines
 
 # Heads of messages that may still go on, when several processes write at once.
@@ -245,7 +245,9 @@ def _parts(text: str) -> list[str]:
     if "\r" in text:
         return text.split("\r")
     if _is_joined(text):
-        return [_OF_NEXT.sub(r"\g<reason>", part) for part in _JOINED.split(text) if part.strip()]
+        first, *parts = [_OF_NEXT.sub(r"\g<reason>", part) for part in _JOINED.split(text) if part.strip()]
+        is_lead = parts and not without_launcher(first).strip()
+        return [first + parts[0], *parts[1:]] if is_lead else [first, *parts]
     return [text]
 
 
