@@ -157,7 +157,7 @@ def test_a_symbol_without_its_range_and_a_head_is_read(comment: str, tmp_path: P
             f"('Recompiling function step in /srv/a.py', \"triggered by the following guard failure: L['t'] == {number}\")"
             for number in range(3)
         ],
-        ["tensor 'L['x']' size mismatch at index 0. expected 8, actual 9", "that is all", "of it"],
+        ["tensor 'L['x']' dtype mismatch. expected Float, actual Double", "and no more"],
     ],
 )
 def test_a_launcher_in_front_of_few_lines_changes_no_answer(lines: list[str], lead: str, tmp_path: Path) -> None:
