@@ -27,10 +27,15 @@ OF_DYNAMO_ALONE = (
 # A class of exceptions with its module, which is one wherever it is.
 QUALIFIED = rf"(?<![\w.]){_MODULE}(?:\w{{1,80}}\.){{1,6}}\w{{0,80}}(?:Error|Exception|Failed|Unsupported|Hit|Exceeded|SymNode)"
 
+# What only the checks of compiled code and of exported programs write about their inputs.
+_OF_INPUTS = (
+    r"expected size \d{1,18}==\d{1,18}, stride \d{1,18}==\d{1,18} at dim=\d|Expected input at \*args\[|input_handles\[\d{1,9}\]: unmatched "
+)
 # An exception of any class whose words name the compiler. What cannot be imported is about an installation.
 _NAMES_COMPILER = (
     r"torch\.(?:compile|export)\b|torch\._(?:dynamo|inductor|functorch)\b|\bDynamo\b|\bdynamo-optimized\b|\baot_autograd\b"
     r"|\bCompiledFunction|\bFakeTensor|\bTORCHINDUCTOR_|\bcudagraph pool\b"
+    rf"|{_OF_INPUTS}"
 )
 ABOUT_COMPILER = (
     r"^[ \t]*(?:E[ \t]{1,9})?(?:\w{1,40}\.){0,6}(?P<kind>(?!Import|ModuleNotFound|Attribute)\w{0,60}(?:Error|Exception)): "

@@ -46,11 +46,18 @@ _REFUSES = re.compile(r"raise \w*Error\b")
 _OF_PYTHON = frozenset(("RuntimeError", "NotImplementedError", "ValueError", "TypeError", "OSError"))
 # A size that ``torch.export.Dim`` gave a name, in ``produce_guards`` of ``torch/fx/experimental/symbolic_shapes.py``.
 _DECLARED = re.compile(r"Constraints violated \((?!L\[)\w|Not all values of \w+ = L\[")
+# What a check of inputs writes, wherever it is made: of compiled code in Python, of an exported program there and in C++.
+_CHECKED = (
+    (re.compile(r"expected size \d{1,18}==\d{1,18}, stride \d"), RaisingCall.COMPILED_CODE),
+    (re.compile(r"Expected input at \*args\[|input_handles\[\d{1,9}\]: unmatched "), RaisingCall.EXPORTED_PROGRAM),
+)
 
 
 def raising_call(compile: Compile) -> RaisingCall | None:
     """That of a failure, None for one that compiling the code raised."""
     reason = compile.metrics.fail_reason
+    if checked := next((call for words, call in _CHECKED if words.match(reason)), None):
+        return checked
     found = RaisingCall.EXPORT if _DECLARED.search(reason) or declares_amiss(reason) else None
     if not compile.exceptions and compile.metrics.fail_type in _OF_PYTHON:
         return found or RaisingCall.UNKNOWN

@@ -149,6 +149,35 @@ def test_the_call_that_raised_is_known_by_a_stack_of_ipython(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
+    ("text", "begins", "help"),
+    [
+        (
+            "AssertionError: expected size 16==8, stride 1==1 at dim=0",
+            "compiled code raised an error when it ran: expected size",
+            "opcheck",
+        ),
+        (
+            "RuntimeError: Expected input at *args[0].shape[0] to be equal to 4, but got 5",
+            "an exported program refused its inputs: Expected input",
+            "dynamic_shapes",
+        ),
+        (
+            "Error: input_handles[0]: unmatched dim value at 0, expected: 8, but got: 4,\n"
+            'Traceback (most recent call last):\n  File "/srv/run.py", line 9, in <module>\n    runner.run([x])\n'
+            "RuntimeError: run_func_( container_handle_ ) API call failed at model_container_runner.cpp, line 145",
+            "an exported program refused its inputs: input_handles[0]: unmatched dim value",
+            "dynamic_shapes",
+        ),
+    ],
+)
+@pytest.mark.parametrize("above", ["", "epoch 1\n" * 6_000])
+def test_what_a_check_of_inputs_writes_is_known_without_a_stack(text: str, begins: str, help: str, above: str, tmp_path: Path) -> None:
+    (finding,) = report_of(f"{above}{text}\n", tmp_path).findings
+    assert finding.sentence.startswith(begins)
+    assert help in finding.remedy
+
+
+@pytest.mark.parametrize(
     "words", ["The above exception was the direct cause of the following exception", "During handling of the above exception"]
 )
 def test_an_exception_that_others_follow_keeps_its_words_and_place(words: str, tmp_path: Path) -> None:
