@@ -55,7 +55,7 @@ def break_text(text: str) -> str:
         lines = stack[1].split("\n")
         text += "\nUser code traceback:\n" + "\n".join(line[4:] for line in lines)
     raised = next(filter(None, (text[found.begin :].partition("\n")[0].strip() for found in raised_in(text))), "")
-    text = _OF_ITEM.sub(rf"\g<0>, consider setting:\n{_SETTING_OF_ITEM}", text, count=1)
+    text = _OF_ITEM.sub(rf"\g<item>, consider setting:\n{_SETTING_OF_ITEM}", text, count=1)
     unset = _UNSET.match(text)
     old = _OLD_BREAK.match(text, unset.end() if unset else 0)
     if unset:
@@ -130,7 +130,7 @@ _OLD_BREAK = re.compile(
     rf"|(?P<traceback>{re.escape(_TRACEBACK.strip())}(?:\n|$))|\n|$)"
 )
 # Torch 2.1 to 2.6, of which a log may have lost the first line, and a person left out what follows that.
-_OF_ITEM = re.compile(r"^\s*Graph break from `Tensor\.item\(\)`(?!, consider)")
+_OF_ITEM = re.compile(r"^\s*(?P<item>Graph break from `Tensor\.item\(\)`)(?:, consider setting:\s*$|(?!, consider))")
 _SETTING_OF_ITEM = "torch._dynamo.config.capture_scalar_outputs = True"
 # Above the stack of such a warning, where a log has lost that.
 ABOVE_STACK_OF_ITEM = ("Graph break from `Tensor.item()`, consider setting:", f"    {_SETTING_OF_ITEM}", "Graph break: from user code at:")

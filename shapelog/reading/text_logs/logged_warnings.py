@@ -11,7 +11,7 @@ _PARTS = (
     r"|fx[./\\]experimental)"
 )
 # The place in front of what PyTorch logs.
-_OF_COMPILER = re.compile(rf"torch[./\\]{_PARTS}\b")
+_OF_COMPILER = re.compile(rf"(?:\S{{0,400}}[/\\])?torch[./\\]{_PARTS}\b")
 _PLACE = r"\.py:\d{1,9}: "
 PRINTED = (
     rf"[/\\]torch[/\\]{_PARTS}[\w/\\]{{0,100}}{_PLACE}\w{{0,40}}Warning: "

@@ -275,7 +275,7 @@ def kind_of(head: Head, text: str) -> MessageKind:
         return MessageKind.OTHER
     kind = _kind_and_place(text)[0] if _ANY_BEGIN.search(text[:_LOOKED_AT]) else MessageKind.OTHER
     if kind is MessageKind.OTHER and head.level in _WARNINGS and not head.artifact and not is_in_stack(text):
-        return MessageKind.WARNING if is_of_compiler(head.place) else kind
+        return MessageKind.WARNING if head.compile or is_of_compiler(head.place) else kind
     return kind
 
 

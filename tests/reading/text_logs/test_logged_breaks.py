@@ -121,6 +121,13 @@ WARNED = (
 )
 
 
+@pytest.mark.parametrize("head", ["", "W1127 04:01:12.274000 22967 torch/_dynamo/variables/tensor.py:1759] [0/0]"])
+def test_the_first_line_of_a_warning_is_enough_to_know_the_setting(head: str, tmp_path: Path) -> None:
+    (item,) = breaks(logged(WARNED[:1], head), tmp_path)
+    assert "Unsupported Tensor.item() call" in item.sentence
+    assert item.messages[0].hints == ("Set torch._dynamo.config.capture_scalar_outputs = True",)
+
+
 @pytest.mark.parametrize("title", ["Unsupported Tensor.item() call with capture_scalar_outputs=False", "Unsupported: Tensor.item"])
 def test_a_break_that_a_warning_has_at_the_same_line_counts_once(title: str, tmp_path: Path) -> None:
     warning = logged(WARNED, "W1127 04:01:12.274000 22967 torch/_dynamo/variables/tensor.py:1759] [0/0]")

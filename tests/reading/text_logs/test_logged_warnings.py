@@ -35,6 +35,16 @@ def rows_of(text: str, folder: Path) -> list[tuple[object, ...]]:
             "Not enough SMs to use max_autotune_gemm mode",
             "nothing",
         ),
+        (
+            "W1128 04:19:33.088000 18795 site-packages/torch/_inductor/utils.py:977] Not enough SMs to use max_autotune_gemm mode\n",
+            "Not enough SMs to use max_autotune_gemm mode",
+            "nothing",
+        ),
+        (
+            "W1128 04:19:33.088000 18795 torch/_logging/_internal.py:1199] [0/0] Profiler function <class 'f'> will be ignored\n",
+            "Profiler function <class 'f'> will be ignored",
+            "nothing",
+        ),
         (f"{HEAD}scheduler.py:5111] [0/0] Layout conflict detected\n", "Layout conflict detected", ""),
         (
             f"{TORCH}/_inductor/compile_fx.py:321: UserWarning: TensorFloat32 tensor cores are not enabled.\n  warn(\nmy own line\n",
@@ -93,6 +103,7 @@ def test_a_warning_about_the_export_may_have_another_place(tmp_path: Path) -> No
         f"{TORCH}/jit/_trace.py:1006: DeprecationWarning: `torch.jit.trace` is deprecated. Please switch to `torch.compile`.\n",
         f"{TORCH}/nn/functional.py:5962: UserWarning: Support for mismatched masks is deprecated.\n  warnings.warn(\n",
         "I1128 04:19:33.088000 18795 torch/_inductor/codecache.py:1400] [0/0] fx graph cache hit for key f\n",
+        "W1128 04:19:33.088000 18795 torch/_logging/_internal.py:1199] device_mesh is not set\n",
         "W1128 04:19:33.088000 18795 torch/distributed/run.py:792] \n",
     ],
 )
