@@ -250,6 +250,8 @@ _WITH_REASONS = (MessageKind.RECOMPILES, MessageKind.LIMIT, MessageKind.PROFILE)
 _BELOW_FAILURE = re.compile(rf"{BELOW_STACK}|You can suppress this exception")
 # The levels of messages that are logged without being asked for.
 _WARNINGS = frozenset("WEC")
+# Where PyTorch logs what it warns of once, on behalf of the compiler and of others.
+_ONCE = "torch/_logging/_internal"
 # How much of a line is looked at.
 _LOOKED_AT = 4_000
 
@@ -275,7 +277,8 @@ def kind_of(head: Head, text: str) -> MessageKind:
         return MessageKind.OTHER
     kind = _kind_and_place(text)[0] if _ANY_BEGIN.search(text[:_LOOKED_AT]) else MessageKind.OTHER
     if kind is MessageKind.OTHER and head.level in _WARNINGS and not head.artifact and not is_in_stack(text):
-        return MessageKind.WARNING if head.compile or is_of_compiler(head.place) else kind
+        is_once = head.compile != "" and _ONCE in head.place
+        return MessageKind.WARNING if is_once or is_of_compiler(head.place) else kind
     return kind
 
 
