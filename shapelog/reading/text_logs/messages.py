@@ -245,6 +245,12 @@ def whole_guard(reason: str) -> str:
     return found["guard"] if found and parse(reason).family == "other" else reason
 
 
+def is_left_open(line: str) -> bool:
+    """Whether a line ends within the brackets of its guard."""
+    found = _ENDS_IN_REASON.match(line)
+    return found is not None and "#" not in found["reason"] and found["reason"].count("[") > found["reason"].count("]")
+
+
 def without_cut_end(line: str) -> str:
     """The last line of a text without what it holds in part: a guard, or the path of a file. A name that is complete stays."""
     place = _ENDS_IN_PLACE.match(line)

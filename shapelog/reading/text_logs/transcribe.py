@@ -50,6 +50,7 @@ from shapelog.reading.text_logs.messages import (
     LoggedCode,
     RecompileText,
     inductor_messages,
+    is_left_open,
     limits,
     recompiled_code,
     recompiles,
@@ -281,11 +282,13 @@ class Transcriber:
         return lines if any(map(is_frame, lines)) else []
 
     def _finish(self, message: OpenMessage, is_end: bool = False) -> None:
-        """Take what a message holds, without what is cut off where the text ends in it."""
+        """Take what a message holds, without what is cut off where the text, or an excerpt in it, ends in it."""
         lines, message.lines = message.lines, []
         self._is_end = is_end or message.ends_block
-        if is_end and lines and (message.kind in (MessageKind.RECOMPILES, MessageKind.LIMIT) or recompiled_code(lines[-1]).file):
-            lines[-1] = without_cut_end(lines[-1])
+        at = next((at for at in range(len(lines) - 1, -1, -1) if lines[at].strip(" `")), -1)
+        has_reasons = message.kind in (MessageKind.RECOMPILES, MessageKind.LIMIT)
+        if lines and ((is_end and (has_reasons or recompiled_code(lines[at]).file)) or (has_reasons and is_left_open(lines[at]))):
+            lines[at] = without_cut_end(lines[at])
         if message.head and message.head.time and message.head.place.startswith("torch."):
             self.contents.signs.add(versions.DATED)
         if lines and not self._is_copy(message, lines):

@@ -1264,3 +1264,16 @@ def test_a_reason_may_be_about_a_dim_that_a_damaged_guard_has_lost(tmp_path: Pat
     report = analyze(load(tmp_path / "run.log"), debug=True)
     assert report.explained.recompiles[-1].codes == ("SL101",)
     assert report.advice is not None
+
+
+@pytest.mark.parametrize("below", ["", "```\n", "\n```\n\nWhat is wrong?\n"])
+def test_a_reason_within_whose_brackets_an_excerpt_ends_is_missing(below: str, tmp_path: Path) -> None:
+    head = "V0924 15:11:45.333000 98048 torch/_dynamo/guards.py:2830] [0/2] [__recompiles] "
+    lines = (
+        "Recompiling function f in /srv/a.py:38",
+        "    triggered by the following guard failure(s):",
+        "    - 0/1: L['args'][1]._modules['",
+    )
+    report = report_of("".join(f"{head}{line}\n" for line in lines) + below, tmp_path)
+    (recompile,) = report.recompiles
+    assert not recompile.causes
