@@ -9,7 +9,8 @@ _SECONDS = rb"(\d{1,9}(?:\.\d{1,6})?) s\b"
 _DYNAMO = re.compile(rb"Dynamo bytecode transform time: " + _SECONDS)
 # In older versions: "for general shape", "for dynamic shape", "for shape 8".
 _COMPILED = re.compile(rb"Compiling a graph for ([^\n]{1,60}?) takes " + _SECONDS)
-_LOADED = re.compile(rb"Directly load the (?:compiled graph\(s\)|\S{1,20} graph) for [^\n]{1,60}? from the cache")
+_LOADED = re.compile(rb"Directly load the (?:compiled graph\(s\)|\S{1,20} graph) for [^\n]{1,60}? from (?:the cache|\w{1,40} via handle)")
+_STORED = re.compile(rb"\bstore the \S{1,20} graph for [^\n]{1,60}? from \w{1,40} via handle")
 _READY_MADE = re.compile(rb"Directly load AOT compilation from path")
 _FAILED = re.compile(rb"Compiling model again due to a load failure from [^\n]{1,400}?, reason: ([^\n]{1,200})")
 _DISABLED = re.compile(rb"vLLM's torch\.compile cache is disabled")
@@ -29,6 +30,8 @@ def _words(head: bytes) -> Iterator[str]:
         spent, what = max(compiled)
         longest = f"the longest {seconds(spent)}" if len(compiled) > 1 else seconds(spent)
         yield f"{plural(len(compiled), 'graph')} compiled ({longest}, for {one_line(what)})"
+    if stored := len(_STORED.findall(head)):
+        yield f"{plural(stored, 'graph')} stored in the cache"
     if loaded := len(_LOADED.findall(head)):
         yield f"{plural(loaded, 'graph')} loaded from the cache"
     if ready := len(_READY_MADE.findall(head)):

@@ -110,6 +110,8 @@ def vllm_log(*lines: str) -> bytes:
             "1 graph compiled (29.4 s, for general shape), 37.2 s in total",
         ),
         (("Directly load the compiled graph(s) for shape None from the cache, took 5.123 s",), "1 graph loaded from the cache"),
+        (("Directly load the 0-th graph for shape None from inductor via handle ('fp', 'a.py')",), "1 graph loaded from the cache"),
+        (("store the 1-th graph for shape None from inductor via handle ('f7', '~/.cache/b.py')",), "1 graph stored in the cache"),
         (
             ("[backbone] Compiling model again due to a load failure from /srv/cache/model, reason: no attribute 'finalize'",),
             "a part compiled again because it could not be loaded (no attribute 'finalize')",
