@@ -11,6 +11,8 @@ HEADING = "Traceback (most recent call last):"
 _HEADS = re.compile(r"Traceback \(most recent call last\)")
 # How far a traceback is looked for its end, or a function for its first line.
 _MOST_LINES, _MOST_ABOVE = 4_000, 1_000
+# What pytest sums up is right below what it has printed.
+_MOST_BETWEEN = 100
 
 # ``Cell In[1], line 10``, ``Input In [3], in <cell line: 5>()``, ``<ipython-input-3-1f> in f(x)``, ``File ~/a.py:5, in f(x)``,
 # ``~/a.py in f(x)``, and below it the line with an arrow in front.
@@ -274,9 +276,9 @@ def _raised_by_test(lines: Sequence[str], place: tuple[int, int], frames: list[_
 
 def _summed_up(lines: Sequence[str], at: int) -> _Part | None:
     """What pytest sums up of the exceptions that it has printed above."""
-    said = _AT.match(lines[at])
-    is_repeated = said is not None and said["message"] is not None and not said["type"].endswith("Warning")
-    above = lines[max(0, at - _MOST_ABOVE) : at] if is_repeated or _SUMMARY.match(lines[at]) else ()
+    raised = _AT.match(lines[at])
+    is_repeated = raised is not None and raised["message"] is not None and not raised["type"].endswith("Warning")
+    above = lines[max(0, at - _MOST_BETWEEN) : at] if is_repeated or _SUMMARY.match(lines[at]) else ()
     if not any(_HEADS.search(line) or _PRINTED.match(line) for line in above):
         return None
     if is_repeated:
