@@ -11,7 +11,7 @@ from shapelog.grouping import grouped
 from shapelog.model.code_matching import Code, codes_of, file_of
 from shapelog.model.compile import Compile, GraphBreak, Outcome, function_of
 from shapelog.model.frame import UNNAMED_CODE, Frame
-from shapelog.reading.payloads.compiler_messages import LOST_REASON, CompilerMessage
+from shapelog.reading.payloads.compiler_messages import LOST_REASON, CompilerMessage, raised_by
 from shapelog.reading.payloads.guards import UserLine
 from shapelog.reading.payloads.properties import Kind, is_address
 from shapelog.reading.payloads.source_names import is_library
@@ -87,9 +87,10 @@ def collect_alerts(report: Report, repository: Repository) -> Alerts:
 
 def _other_errors(first: Finding, titles: Iterable[str]) -> Iterator[str]:
     """With what else code failed to compile, where its calls met several errors."""
-    others = [title for title in titles if title and first.message and title != first.message.title]
+    own = raised_by(first.message.title)[1] if first.message else ""
+    others = dict.fromkeys(error for title in titles if (error := raised_by(title)[1]) and own and error != own)
     if first.rule.alert_kind is AlertKind.FAILURE and others:
-        yield f"also failed: {some([cut(one_line(title), _LONGEST_ERROR) for title in others], _MOST_ERRORS, '; ')}"
+        yield f"also failed: {some([cut(one_line(error), _LONGEST_ERROR) for error in others], _MOST_ERRORS, '; ')}"
 
 
 def _other_reasons(limits: Sequence[Finding]) -> Iterator[str]:

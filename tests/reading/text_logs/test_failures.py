@@ -751,6 +751,13 @@ def test_another_error_of_code_without_a_name_is_listed_with_the_first(tmp_path:
     assert "also failed: uninitialized nn.Module: Cache" in alert.notes
 
 
+def test_the_backend_of_another_error_is_not_named_in_front_of_it(tmp_path: Path) -> None:
+    raised = "torch._dynamo.exc.BackendCompilerFailed: backend='inductor' raised:\n"
+    text = f"{raised}FileNotFoundError: no file k\n\nMe too:\n\n{raised}RuntimeError: Cannot find a working triton installation.\n"
+    (alert,) = collect_alerts(report_of(text, tmp_path), Repository()).alerts
+    assert "also failed: RuntimeError: Cannot find a working triton installation." in alert.notes
+
+
 def test_what_to_do_about_another_error_of_code_without_a_name_is_there_too(tmp_path: Path) -> None:
     first = "torch._dynamo.exc.Unsupported: hasattr TensorVariable k"
     other = "torch._dynamo.exc.InternalTorchDynamoError: 'SymNodeVariable' object has no attribute 'value'"
