@@ -23,6 +23,8 @@ IN_FILE = re.compile(
     r"(?:,? in (?P<name><[^<>]{1,80}>|\w[\w.]{0,400}(?:<\w{1,40}>[\w.]{0,400}){0,9}).*)?$"
 )
 ARROW = re.compile(r"-{1,20}> ?(?P<line>\d{1,9}) ?(?P<code>.*)$")
+# ``> File "train.py", line 21, in run`` is the frame that caught the exception.
+_CAUGHT = re.compile(r"(?:> |  )?(File \"[^\"]{1,1000}\", line \d{1,9}, in \S.*)$")
 # ``  traceback : Traceback (most recent call last):``
 _IN_FIELD = re.compile(r" *\w{1,40} *: Traceback \(most recent call last\):\s*$")
 _FRAME = re.compile(r"(?P<margin> *)  File \"")
@@ -191,6 +193,25 @@ def _of_ipython(lines: Sequence[str], at: int) -> _Part | None:
         elif place and (arrow := ARROW.match(line)):
             frames.append(frame_of_ipython(place, arrow))
             place = None
+    return None
+
+
+def _of_loguru(lines: Sequence[str], at: int) -> _Part | None:
+    """The frames with a sign at the one that caught the exception, perhaps with an empty line above each and values of names below it."""
+    first = at + 2 if at + 1 < len(lines) and not lines[at + 1].strip() else at + 1
+    if lines[at] != HEADING or first >= len(lines) or not _CAUGHT.match(lines[first]):
+        return None
+    written = [HEADING]
+    is_own, is_code = first == at + 2, False
+    for end in range(first, min(len(lines), at + _MOST_LINES)):
+        line = lines[end]
+        frame = _CAUGHT.match(line)
+        if not frame and line[:1].strip():
+            return _Part(at, end, written) if is_own else None
+        is_own = is_own or not line.startswith("  ")
+        is_kept = is_code or not line.strip(" ^~")
+        written += [f"  {frame[1]}"] if frame else [line] if is_kept and line.strip() else []
+        is_code = frame is not None
     return None
 
 
@@ -363,6 +384,7 @@ def _as_printed(frames: Iterable[_Frame]) -> list[str]:
 _READERS: tuple[tuple[str, Callable[[Sequence[str], int], _Part | None]], ...] = (
     ("  Traceback (most", _of_ipython),
     (" Traceback (most recent call last) ", _of_rich),
+    ("> File ", _of_loguru),
     (": Traceback (most recent call last):", _of_field),
     (_PRINTED_IN, _of_pytest),
     ("= short test summary info =", _summed_up),

@@ -273,3 +273,33 @@ def test_the_traceback_in_a_report_of_torchrun_has_its_margin(tmp_path: Path) ->
 def test_the_traceback_in_a_field_of_its_own_is_below_the_message(entry: dict[str, object], above: str, tmp_path: Path) -> None:
     lines = ({"message": "epoch 1"}, {"message": "epoch 2"}, entry, {"message": "end"})
     assert answer(above + "".join(f"{json.dumps(line)}\n" for line in lines), tmp_path) == answer(PLAIN, tmp_path)
+
+
+LOGURU = f"""Traceback (most recent call last):
+
+  File "/srv/train.py", line 28, in <module>
+    main()
+    \u2514 <function main at 0x7f>
+
+> File "/srv/train.py", line 21, in run
+    return model(x)
+           \u2502     \u2514 tensor([1.,
+           \u2502               2.])
+           \u2514 Model()
+  File "{TORCH}/_dynamo/eval_frame.py", line 1177, in compile_wrapper
+    raise e.with_traceback(
+
+"""
+
+
+@pytest.mark.parametrize("values", [True, False])
+def test_a_traceback_of_loguru_is_one_of_python(values: bool) -> None:
+    named = [line for line in LOGURU.split("\n") if values or (line.strip() and not line.startswith(("    \u2514", "           ")))]
+    text = "\n".join(named).strip() + "\n"
+    found = as_python_prints(f"{text}{PLAIN[PLAIN.index('torch._dynamo.exc') :]}")
+    assert found == PLAIN
+
+
+def test_marks_below_the_code_of_a_traceback_stay() -> None:
+    text = PLAIN.replace("    return model(x)\n", "    return model(x)\n           ^^^^^^^^\n")
+    assert as_python_prints(f"{text}\n> File \n") == f"{text}\n> File \n"
