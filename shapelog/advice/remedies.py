@@ -17,7 +17,7 @@ from shapelog.reading.payloads.properties import VALUE, Kind
 from shapelog.reading.payloads.source_names import Source, is_library
 from shapelog.recompiles.before_breaks import CHANGED_BEFORE
 from shapelog.recompiles.causes import INT_RULES, Cause
-from shapelog.recompiles.classification.objects import ONE_GRAPH_MODULE, SAME_CLASS
+from shapelog.recompiles.classification.other_types import ONE_GRAPH_MODULE, SAME_CLASS
 from shapelog.recompiles.classification.sizes import NO_BREAK
 from shapelog.recompiles.evidence.violation import constant_type
 from shapelog.recompiles.graph_reuse import is_known_by_limit, is_of_oldest_alone, similar

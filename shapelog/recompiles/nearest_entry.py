@@ -11,7 +11,7 @@ from shapelog.reading.payloads.properties import TYPE, VALUE, Kind, Property
 from shapelog.reading.payloads.source_names import Source, with_locals, without_locals
 from shapelog.reading.records import Metrics
 from shapelog.recompiles.causes import Cause, EntryDifference
-from shapelog.recompiles.classification.objects import KINDS_OF_FUNCTIONS
+from shapelog.recompiles.classification.shown_objects import KINDS_OF_FUNCTIONS
 from shapelog.recompiles.evidence.violation import Described, constant_type
 from shapelog.recompiles.facts import CompileFacts, FactTable
 from shapelog.recompiles.graph_reuse import marks_act, similar

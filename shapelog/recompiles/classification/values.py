@@ -5,9 +5,10 @@ import re
 from shapelog.reading.payloads.properties import Kind, class_written_with_address, set_members
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.classification.floats import float_value, is_compared_with_tensor, not_a_number
-from shapelog.recompiles.classification.objects import is_passed_by_library, shown_object
+from shapelog.recompiles.classification.library_calls import is_passed_by_library
 from shapelog.recompiles.classification.pins import ZERO_OR_ONE, is_of_zero_or_one, pinned
 from shapelog.recompiles.classification.result import Classification, Classifier, code_of, short_type
+from shapelog.recompiles.classification.shown_objects import shown_object
 from shapelog.recompiles.classification.tensors import INNER, inner_tensors
 from shapelog.recompiles.evidence.violation import Described, Violation, constant_type
 from shapelog.recompiles.facts import CompileFacts

@@ -17,7 +17,7 @@ from shapelog.reading.payloads.properties import Kind, is_address
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.reading.records import StackFrame
 from shapelog.recompiles.causes import Cause
-from shapelog.recompiles.classification.objects import shown_object
+from shapelog.recompiles.classification.shown_objects import shown_object
 from shapelog.recompiles.classification.values import LONGEST_VALUE
 from shapelog.recompiles.evidence.violation import THE_CLASS
 from shapelog.recompiles.recompile import Recompile
