@@ -265,3 +265,17 @@ def test_an_entry_for_another_float_is_nearer_than_one_for_an_int_that_the_code_
     recompile = last_recompile(made)
     assert recompile.nearest is not None
     assert (recompile.nearest.label, recompile.codes) == ("0/1", ("SL312",))
+
+
+def test_an_entry_for_the_same_sizes_is_nearer_than_one_for_other_sizes_with_the_same_graph() -> None:
+    """An adapter is merged: the graph is the one without an adapter, which was made for another size and before there was one."""
+    made = trace()
+    for number, (adapter, is_merged, rows) in enumerate(((None, None, 8), ("a", False, 12), ("a", True, 12))):
+        guards = [tensor_match(size=(rows, 8)), guard_manager("L['adapter']", "ID_MATCH: ___check_obj_id(L['adapter'], 7000)")]
+        if adapter:
+            guards[1:] = [equals_match("L['adapter']", adapter, "str"), equals_match("L['is_merged']", is_merged, "bool")]
+        graph = graph_text('L_x_: "f32[10, 8][8, 1]cpu"', f'y: "f32[10, 8][8, 1]cpu" = f{number % 2}(l_x_)', "return (y,)")
+        made += compile(f"0/{number}", tensor(rows, 8), guards=guard_tree(*guards), graph=graph)
+    recompile = last_recompile(made)
+    assert recompile.nearest is not None
+    assert (recompile.nearest.label, [cause.axis for cause in recompile.causes]) == ("0/1", ["is_merged"])
