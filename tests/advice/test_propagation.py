@@ -575,3 +575,33 @@ def test_a_gradient_has_the_symbols_of_its_tensor() -> None:
     assert propagation.origins(trace.frames[0], Source("L['g']"), 0) == (Mark(Source("L['p']"), 0),)
     assert propagation.origins(trace.frames[0], Source("L['m']"), 0) == ()
     assert make.advice(updated("L['g']")).env == "L['m']:0,L['p']:0"
+
+
+def with_rows_taken_out_first(first: int = 2) -> bytes:
+    """step gets fewer rows than encode returned, then encode is compiled for other sizes; the first token has a size of its own."""
+    made = make.trace()
+    for label, rows in (("0/0", 10), ("1/0", 10), ("1/1", 7), ("0/1", 12), ("1/2", 12)):
+        if label[0] == "0":
+            dim = "s77" if label == "0/1" else "10"
+            made += called_at(3, "h = encode(x)", "L['x']", 12, label) if label == "0/1" else b""
+            graph = returning(f'h: "f32[{dim}, 8][8, 1]cpu"', inputs=BATCH if label == "0/1" else 'L_x_: "f32[10, 8][8, 1]cpu"')
+            made += make.compile(label, make.tensor(rows, 8), graph=graph, name="encode")
+        else:
+            token = make.tensor(3, first if label == "1/0" else 2, source="L['t']")
+            made += called_at(6, "y = step(h, t)", "L['h']", rows, label) if label != "1/0" else b""
+            made += make.compile(label, make.tensor(rows, 8, source="L['h']"), token, name="step")
+        made += make.record("aot_inference_graph", {}, "a graph", id=label)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("made", "expected"),
+    [
+        (with_rows_taken_out_first(), (X,)),
+        (with_rows_taken_out_first(first=1), ()),
+    ],
+    ids=["the first graph serves the rest", "the first token has a graph of its own"],
+)
+def test_sizes_that_no_graph_of_the_other_function_was_for_are_of_another_tensor(made: bytes, expected: tuple[Mark, ...]) -> None:
+    """Unless the first graph, which took what the other function returned, serves them."""
+    assert origins(made) == expected

@@ -30,6 +30,10 @@ class _Through(NamedTuple):
     makers: tuple[Compile, ...] = ()
 
 
+# A compile in which a tensor has other sizes than before, the tensor, and what was made since.
+_Change = tuple[Compile, Input, list[Compile]]
+
+
 class Passed(NamedTuple):
     """Marks of which any one makes a dim of a tensor symbolic that other code returned; none where no such code is known.
 
@@ -65,14 +69,16 @@ class PassedTensors:
         others = [[item for item in made if item not in own] for _, _, made in changes]
         through = [self._last_made(made, compile, tensor, dim) for made, (compile, tensor, _) in zip(others, changes, strict=True)]
         if any(item.marks for item in through):
-            is_unknown = any(tensor.is_part and not item.marks for item, (_, tensor, _) in zip(through, changes, strict=True))
+            makers = [maker for item in through for maker in item.makers]
+            unmade = [change for item, change in zip(through, changes, strict=True) if not item.marks]
+            is_unknown = any(tensor.is_part or self._precedes(compile, tensor, makers) for compile, tensor, _ in unmade)
         else:  # perhaps it is what this function made in another call; a cache that grows with each one is not
             is_open = not (source.is_attribute or is_result)
             through = [self._last_made(made if is_open else (), compile, tensor, dim) for compile, tensor, made in changes]
             is_unknown = not all(item.marks for item in through)
         links = {item.link for item in through if item.marks}
         if is_unknown:
-            return self._taken_first(frame, source, dim)
+            return self._taken_first(frame, source, dim, changes)
         if Link.NONE in links:
             return Passed()
         is_guessed = links != {Link.DIRECT}
@@ -84,14 +90,26 @@ class PassedTensors:
             is_guessed,
         )
 
-    def _taken_first(self, frame: Frame, source: Source, dim: int) -> Passed:
+    def _precedes(self, compile: Compile, tensor: Input, makers: Sequence[Compile]) -> bool:
+        """Whether a function that returns such a tensor had no graph yet for its sizes when another one was compiled for it."""
+        functions = {self.code.frame_of[maker] for maker in makers}
+        entries = [entry for frame in functions for entry in frame.entries if entry.order < compile.order]
+        looks = (self.outputs.dims_by_look_of(entry) for entry in entries)
+        return bool(functions) and not any(
+            entry.is_dynamic or (tensor.size, tensor.dtype) in look for entry, look in zip(entries, looks, strict=True)
+        )
+
+    def _taken_first(self, frame: Frame, source: Source, dim: int, changes: Sequence[_Change]) -> Passed:
         """The marks behind a tensor that the first graph of a function took from another function, by the lines of later compiles.
 
         Where it is dynamic there, that graph serves what comes later as well, whoever made it, such as code that takes rows out of it.
+        A graph for a size of 0 or 1, as of the first token, does not serve calls with other sizes.
         """
         first = frame.compiles[0]
         tensor = self.outputs.inputs_of(first).by_source.get(source)
-        if tensor is None or tensor.is_part or not tensor.size[dim : dim + 1] > (1,) or len(self.outputs.inputs_of(first).like(tensor)) > 1:
+        if tensor is None or any(self._has_small_size_of(first, compile) for compile, _, _ in changes):
+            return Passed()
+        if tensor.is_part or not tensor.size[dim : dim + 1] > (1,) or len(self.outputs.inputs_of(first).like(tensor)) > 1:
             return Passed()
         taker = next((compile for compile in frame.compiles if caller(compile)), first)  # a static compile has no line of its caller
         for maker in self.code.made_before(first, _MOST_BEFORE):
@@ -102,6 +120,12 @@ class PassedTensors:
                 marks = tuple(mark for texts in dims for text in texts for mark in self.outputs.marks(text, entry))
                 return Passed(self._with_origins(self.code.frame_of[maker], marks), frozenset(self._needed_with(entry, marks)))
         return Passed()
+
+    def _has_small_size_of(self, first: Compile, compile: Compile) -> bool:
+        """Whether a size is 0 or 1 in the first of two compiles alone: its graph has that as a constant, whatever is marked."""
+        later = self.outputs.inputs_of(compile).by_source
+        pairs = ((tensor.size, later[source].size) for source, tensor in self.outputs.inputs_of(first).by_source.items() if source in later)
+        return any(one <= 1 < other for sizes in pairs for one, other in zip(*sizes, strict=False))
 
     def _dynamic_entry_like(self, maker: Compile) -> Compile | None:
         """A dynamic entry of the same function with a similar graph."""
@@ -160,7 +184,7 @@ class PassedTensors:
             return ()
         return shared([self.outputs.marks(dims[0][dim], maker) for maker, dims in found.items()])
 
-    def _changes(self, frame: Frame, source: Source) -> list[tuple[Compile, Input, list[Compile]]]:
+    def _changes(self, frame: Frame, source: Source) -> list[_Change]:
         """The compiles in which a tensor has other sizes than in the one before that took it, and what was made between the two."""
         taking = [(compile, tensor) for compile in frame.entries if (tensor := self.outputs.inputs_of(compile).by_source.get(source))]
         return [
