@@ -1,11 +1,12 @@
 """The compiled code of a trace: by function, by process, in order, and whether it went through AOTAutograd."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import attrgetter
 
+from shapelog.advice.marks import Mark
 from shapelog.grouping import grouped
 from shapelog.model.compile import Compile, Outcome
 from shapelog.model.frame import Frame, Function
@@ -17,6 +18,8 @@ from shapelog.reading.payloads.source_names import Source
 from shapelog.reading.records import StackFrame
 
 ORDER = attrgetter("order")
+OriginsOf = Callable[[Frame, Source, int], tuple[Mark, ...]]
+"""Takes a dim of a tensor, and returns the marks of which any one makes it symbolic."""
 
 
 @dataclass(eq=False, repr=False)
@@ -99,3 +102,9 @@ class CompiledCode:
             cached = sum(any(name.startswith("aotautograd") for name, _ in item.caches) for item in graphs)
             self._autograd[payloads] = bool(graphs) and max(made, cached) >= len(graphs)
         return self._autograd[payloads]
+
+
+def with_origins(frame: Frame, marks: Iterable[Mark], origins_of: OriginsOf) -> set[Mark]:
+    """Marks of a frame, and those that make their tensors dynamic."""
+    marks = tuple(marks)
+    return {*marks, *(origin for mark in marks if not mark.is_int for origin in origins_of(frame, mark.source, mark.dim))}

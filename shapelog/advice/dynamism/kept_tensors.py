@@ -2,13 +2,13 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
 
-from shapelog.advice.dynamism.compiled_code import CompiledCode
+from shapelog.advice.dynamism.compiled_code import CompiledCode, OriginsOf, with_origins
 from shapelog.advice.dynamism.equal_sizes import equal_sizes
 from shapelog.advice.dynamism.graph_outputs import Fixed, GraphOutput, GraphOutputs, evaluated, marks_by_symbol, symbol_values
 from shapelog.advice.marks import Mark
@@ -21,7 +21,6 @@ from shapelog.reading.records import Input
 _SYMBOL = re.compile(r"[a-z]\w*")
 # Of more compiles that a kept tensor may come from, the latest are asked.
 _MOST_KEEPERS = 16
-_Origins = Callable[[Frame, Iterable[Mark]], set[Mark]]
 
 
 class _Kept(NamedTuple):
@@ -53,11 +52,11 @@ class _Keeper(NamedTuple):
 
 @dataclass(eq=False, repr=False)
 class KeptTensors:
-    """Who made the tensors that functions keep. ``with_origins`` adds to marks of a frame those that make their tensors dynamic."""
+    """Who made the tensors that functions keep. ``origins_of`` are those of a dim of another tensor."""
 
     code: CompiledCode
     outputs: GraphOutputs
-    with_origins: _Origins
+    origins_of: OriginsOf
     _marks: dict[tuple[Compile, str, tuple[int, ...], int], tuple[tuple[Mark, ...], ...]] = field(default_factory=dict)
     _makers: dict[tuple[Frame, Mark], list[tuple[Frame, tuple[Mark, ...]]]] = field(default_factory=dict)
     _of_keepers: dict[Compile, _Kept] = field(default_factory=dict)
@@ -77,7 +76,7 @@ class KeptTensors:
                     pending += [item for item in made_of if item not in asked]
                     asked.update(made_of)
                 else:
-                    found.append(self.with_origins(maker, marks))
+                    found.append(with_origins(maker, marks, self.origins_of))
         return tuple(sorted(set.intersection(*found))) if found else ()
 
     def partners(self, frame: Frame, origins: Iterable[Mark]) -> tuple[Mark, ...]:

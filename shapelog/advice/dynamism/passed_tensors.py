@@ -1,13 +1,13 @@
 """Tensors that one compiled function returns, by themselves or in a container, and that are passed on to another one."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
 from shapelog.advice.call_lines import Link, caller, link
-from shapelog.advice.dynamism.compiled_code import CompiledCode
+from shapelog.advice.dynamism.compiled_code import CompiledCode, OriginsOf, with_origins
 from shapelog.advice.dynamism.equal_sizes import equal_sizes
 from shapelog.advice.dynamism.graph_outputs import GraphOutputs, may_require_grad, shared
 from shapelog.advice.dynamism.resumed_tensors import ResumedTensors
@@ -52,7 +52,7 @@ class PassedTensors:
     code: CompiledCode
     outputs: GraphOutputs
     resumed: ResumedTensors
-    origins_of: Callable[[Frame, Source, int], tuple[Mark, ...]]
+    origins_of: OriginsOf
 
     def origins(self, frame: Frame, source: Source, dim: int) -> Passed:
         """The marks behind a tensor that another compiled function returned, by itself or in a container, and that is passed on.
@@ -118,7 +118,7 @@ class PassedTensors:
             if entry and len(numbers) == 1 and _may_be_of(tensor, maker) and link(entry, taker, source) in (Link.DIRECT, Link.NAMED):
                 dims = (output.dims[dim : dim + 1] for output in self.outputs.outputs_of(entry)[numbers[0] :][:1])
                 marks = tuple(mark for texts in dims for text in texts for mark in self.outputs.marks(text, entry))
-                return Passed(self._with_origins(self.code.frame_of[maker], marks), frozenset(self._needed_with(entry, marks)))
+                return Passed(self._with_origins(maker, marks), frozenset(self._needed_with(entry, marks)))
         return Passed()
 
     def _has_small_size_of(self, first: Compile, compile: Compile) -> bool:
@@ -133,9 +133,8 @@ class PassedTensors:
         entries = self.code.frame_of[maker].entries
         return next((item for item in entries if key and item.is_dynamic and item.graph and item.graph.key == key), None)
 
-    def _with_origins(self, frame: Frame, marks: Sequence[Mark]) -> tuple[Mark, ...]:
-        behind = (origin for mark in marks if not mark.is_int for origin in self.origins_of(frame, mark.source, mark.dim))
-        return tuple(sorted({*marks, *behind}))
+    def _with_origins(self, maker: Compile, marks: Sequence[Mark]) -> tuple[Mark, ...]:
+        return tuple(sorted(with_origins(self.code.frame_of[maker], marks, self.origins_of)))
 
     def _needed_with(self, maker: Compile, marks: Sequence[Mark]) -> Iterator[Mark]:
         """The sizes that a line of the code of a maker needs equal to one of these, and that come from nowhere else."""
@@ -149,7 +148,7 @@ class PassedTensors:
         for maker in reversed(makers):
             marks = self._only_output([maker], compile, tensor, dim) or self._one_of_outputs(maker, compile, tensor, dim)
             if marks:
-                origins = self._with_origins(self.code.frame_of[maker], marks)
+                origins = self._with_origins(maker, marks)
                 return _Through(origins, link(maker, compile, tensor.source), (maker,))
         return _Through(self._only_output(makers, compile, tensor, dim), Link.UNKNOWN)
 

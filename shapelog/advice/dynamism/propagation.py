@@ -5,10 +5,10 @@ in 2.13 ``_dynamo_propagated_dynamic_indices``); Dynamo makes these dims symboli
 AOTAutograd, such as "eager", do not, and Python ints never carry it.
 """
 
-from collections.abc import Iterable
 from typing import NamedTuple
+from weakref import WeakMethod
 
-from shapelog.advice.dynamism.compiled_code import CompiledCode
+from shapelog.advice.dynamism.compiled_code import CompiledCode, OriginsOf
 from shapelog.advice.dynamism.graph_outputs import GraphOutputs
 from shapelog.advice.dynamism.kept_tensors import KeptTensors
 from shapelog.advice.dynamism.passed_tensors import PassedTensors
@@ -35,9 +35,10 @@ class DynamismPropagation:
     def __init__(self, trace: Trace) -> None:
         self._code = CompiledCode(trace)
         self._outputs = GraphOutputs()
-        self._resumed = ResumedTensors(self._code, self._outputs, self.origins)
-        self._passed = PassedTensors(self._code, self._outputs, self._resumed, self.origins)
-        self._kept = KeptTensors(self._code, self._outputs, self._with_origins)
+        origins_of = _weakly(self.origins)
+        self._resumed = ResumedTensors(self._code, self._outputs, origins_of)
+        self._passed = PassedTensors(self._code, self._outputs, self._resumed, origins_of)
+        self._kept = KeptTensors(self._code, self._outputs, origins_of)
         self._found: dict[tuple[Frame, Source, int], _Origins] = {}
 
     def origins(self, frame: Frame, source: Source, dim: int) -> tuple[Mark, ...]:
@@ -73,10 +74,6 @@ class DynamismPropagation:
         kept = self._kept.origins(frame, source, dim)
         return _Origins(kept, is_kept=bool(kept))
 
-    def _with_origins(self, frame: Frame, marks: Iterable[Mark]) -> set[Mark]:
-        """Marks of a frame, and those that make their tensors dynamic."""
-        return {*marks, *(origin for mark in marks if not mark.is_int for origin in self.origins(frame, mark.source, mark.dim))}
-
     def _of_gradient(self, frame: Frame, source: Source, dim: int) -> tuple[Mark, ...]:
         """The mark on the tensor whose gradient this is: it has the symbols of that, as PyTorch describes both at once."""
         found: frozenset[Source] | None = None
@@ -91,3 +88,15 @@ class DynamismPropagation:
                 fitting = inputs.with_grad.get(sizes, frozenset())
                 found = fitting if found is None else found & fitting
         return tuple(Mark(tensor, dim) for tensor in found) if found and len(found) == 1 else ()
+
+
+def _weakly(origins: OriginsOf) -> OriginsOf:
+    """The same method without a reference to its object: a cycle of references would keep the file of a trace open."""
+    method = WeakMethod(origins)
+
+    def origins_of(frame: Frame, source: Source, dim: int) -> tuple[Mark, ...]:
+        known = method()
+        assert known is not None  # it is the object that asks
+        return known(frame, source, dim)
+
+    return origins_of

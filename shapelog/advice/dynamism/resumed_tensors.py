@@ -2,10 +2,10 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from shapelog.advice.dynamism.compiled_code import ORDER, CompiledCode
+from shapelog.advice.dynamism.compiled_code import ORDER, CompiledCode, OriginsOf
 from shapelog.advice.dynamism.graph_outputs import GraphOutputs, names, outputs_like, shared
 from shapelog.advice.marks import Mark
 from shapelog.grouping import grouped
@@ -27,7 +27,7 @@ class ResumedTensors:
 
     code: CompiledCode
     outputs: GraphOutputs
-    origins_of: Callable[[Frame, Source, int], tuple[Mark, ...]]
+    origins_of: OriginsOf
     _makers: dict[Function, dict[str, list[Frame]]] = field(default_factory=dict)
 
     def origins(self, frame: Frame, source: Source, dim: int) -> tuple[Mark, ...]:
