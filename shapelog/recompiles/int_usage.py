@@ -113,6 +113,13 @@ def is_tested(code: str, name: str, in_calls: bool = True) -> bool:
     return any(_asks_for(test, name, in_calls) for test in tests)
 
 
+def compares_nothing(code: str) -> bool:
+    """Whether a line of code, as far as it is there, has no comparison, condition or assertion; False where it cannot be read."""
+    tree = _parsed(code)
+    kinds = (ast.Compare, ast.BoolOp, ast.If, ast.IfExp, ast.While, ast.Assert)
+    return tree is not None and not any(isinstance(node, kinds) for node in ast.walk(tree))
+
+
 def tensor_made_of(code: str, source: Source) -> str:
     """The call of a line that makes a tensor or an array of a number or a list, ``torch.tensor(sizes)``; "" where it has none.
 

@@ -1022,6 +1022,31 @@ def test_a_complex_number_can_be_a_tensor_unless_the_code_branches_on_it(code: s
     assert (cause.codes, cause.verdict, cause.own_remedy) == (("SL311",), verdict, remedy)
 
 
+@pytest.mark.parametrize(
+    ("code", "expression", "what", "remedy"),
+    [
+        (
+            "w = torch.linspace(0, 1, h.shape[1])",
+            "({} // 4) == 8",
+            "needs an exact size",
+            "rewrite the line that needs the exact size, or ",
+        ),
+        ("if h.shape[1] == 8:", "({} // 4) == 8", "branches on a size", ""),
+        ("w = a if h.shape[1] > 8 else b", "({} // 4) == 8", "branches on a size", ""),
+        ("w = h.view(-1, 2)", "({} % 2) == 0", "branches on a size", ""),
+    ],
+)
+def test_an_equation_on_a_line_that_compares_nothing_is_no_branch(code: str, expression: str, what: str, remedy: str) -> None:
+    size = "L['x'].size()[1]"
+    guard = f"{expression.format(size)}  # {code}  # app/model.py:7 in f (_dynamo/utils.py:4231 in run_node)"
+    first = compiled("0/0", tensor(10, 32), guards=guard_tree(tensor_match(size=(10, None)), shapes=(guard,)))
+    cause = only(trace(first, compiled("0/1", tensor(10, 29))))
+    assert (cause.codes, cause.verdict) == (("SL204",), Verdict.JUSTIFIED)
+    assert cause.sentence.startswith(f"the code {what}: the cache entry requires ")
+    assert cause.own_remedy.startswith(remedy)
+    assert bool(cause.own_remedy) is bool(remedy)
+
+
 def test_the_training_flag() -> None:
     trees = [guard_tree(tensor_match(), equals_match("L['self']._modules['drop'].training", item, "bool")) for item in (True, False)]
     cause = only(two(*trees))

@@ -20,6 +20,7 @@ from shapelog.recompiles.classification.result import Classification, Classifier
 from shapelog.recompiles.classification.sizes import LAYOUT, OWN_SYMBOLS, SLICE, unbacked
 from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts import CompileFacts
+from shapelog.recompiles.int_usage import compares_nothing
 from shapelog.recompiles.strides import same_order
 from shapelog.rules import Verdict
 from shapelog.text import shorten
@@ -30,6 +31,8 @@ _OWN_OFFSETS = "clone() these slices or views, or set torch.fx.experimental._con
 _INT = "accept the extra graph: PyTorch always specializes on ints of 0 and 1"
 _EQUAL_OR_NOT = "make them equal in every call, or accept one graph for equal sizes and one for different ones"
 _WIDER_RANGE = "widen the range that mark_dynamic is given (min=, max=), or leave it out"
+_EXACT_SIZE = "rewrite the line that needs the exact size, or accept one graph for each"
+_COMPUTED = re.compile(r"[^=<>!%]+ == -?\d+")
 # Where in PyTorch a guard comes from, ``(_dynamo/variables/builder.py:4960 in <lambda>)``, and the file in which sizes become symbolic.
 _ORIGIN, _MAKES_SYMBOLS = re.compile(r"\((\S+):\d+ in [^()]+\)"), "_dynamo/variables/builder.py"
 _EQUALITY = re.compile(r"[^<>=!%*/+]+ == [^<>=!%*/+]+")
@@ -194,6 +197,16 @@ def _pin_of(guard: _Guard) -> Specialization | None:
     return next(pinned, None)
 
 
+def _exact(guard: _Guard) -> Classification | None:
+    """An equation with a number, on a line that compares nothing: what is computed from a size has to be that, ``linspace(0, 1, n)``."""
+    place = place_of(guard.shape.comment)
+    if not (guard.sizes and _COMPUTED.fullmatch(guard.expression) and place and place.code and compares_nothing(place.code)):
+        return None
+    sentence = f"the code needs an exact size{_elsewhere(guard)}: the cache entry requires {guard.shown}"
+    remedy = "" if is_library(place.file) else _EXACT_SIZE
+    return Classification(("SL204",), sentence, True, remedy=remedy)
+
+
 def _branch(guard: _Guard) -> Classification:
     what = "an int" if guard.names and not guard.sizes else "a size"
     is_open = not guard.values and _ZERO_ONE in guard.shape.comment and _UPPER_BOUND.search(guard.expression)
@@ -217,7 +230,7 @@ def _elsewhere(guard: _Guard) -> str:
     return f" at {'/'.join(line.file.rsplit('/', 2)[-2:])}:{line.line}{f' ({code})' if code else ''}"
 
 
-_FORMS = (_duck_shape, _of_float, _square_nested_tensor, _strides, _equal_unbacked, _zero_one, _range_of_mark, _specialized)
+_FORMS = (_duck_shape, _of_float, _square_nested_tensor, _strides, _equal_unbacked, _zero_one, _range_of_mark, _specialized, _exact)
 
 
 def _is_range_of_mark(shape: ShapeGuard) -> bool:
