@@ -250,8 +250,9 @@ def _with_one_other_item(differences: Iterable[EntryDifference], near: Iterable[
 
 
 def _is_of_one_item(item: EntryDifference, holder: Source) -> bool:
-    keys = [_KEY.match(cause.source, len(holder)) if cause.source.startswith(holder) else None for cause in item.causes]
-    return all(keys) and len({key[0] for key in keys if key}) == 1
+    first = item.causes[0].source if item.causes else Source()
+    key = _KEY.match(first, len(holder)) if first.startswith(holder) else None
+    return key is not None and all(cause.source.startswith(f"{holder}{key[0]}") for cause in item.causes)
 
 
 def _is_exact_int(cause: Cause) -> bool:

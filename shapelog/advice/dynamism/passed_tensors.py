@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -53,6 +53,7 @@ class PassedTensors:
     outputs: GraphOutputs
     resumed: ResumedTensors
     origins_of: OriginsOf
+    _small: dict[tuple[Compile, Compile], bool] = field(default_factory=dict)
 
     def origins(self, frame: Frame, source: Source, dim: int) -> Passed:
         """The marks behind a tensor that another compiled function returned, by itself or in a container, and that is passed on.
@@ -123,9 +124,11 @@ class PassedTensors:
 
     def _has_small_size_of(self, first: Compile, compile: Compile) -> bool:
         """Whether a size is 0 or 1 in the first of two compiles alone: its graph has that as a constant, whatever is marked."""
-        later = self.outputs.inputs_of(compile).by_source
-        pairs = ((tensor.size, later[source].size) for source, tensor in self.outputs.inputs_of(first).by_source.items() if source in later)
-        return any(one <= 1 < other for sizes in pairs for one, other in zip(*sizes, strict=False))
+        if (first, compile) not in self._small:
+            earlier, later = (self.outputs.inputs_of(item).by_source for item in (first, compile))
+            pairs = ((tensor.size, later[source].size) for source, tensor in earlier.items() if source in later)
+            self._small[first, compile] = any(one <= 1 < other for sizes in pairs for one, other in zip(*sizes, strict=False))
+        return self._small[first, compile]
 
     def _dynamic_entry_like(self, maker: Compile) -> Compile | None:
         """A dynamic entry of the same function with a similar graph."""
