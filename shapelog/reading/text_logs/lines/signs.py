@@ -5,6 +5,7 @@ megabytes at once, of which most lines differ in their numbers alone.
 """
 
 import re
+from functools import cached_property
 
 from shapelog.reading.text_logs.lines.surroundings import LONGEST_LINE
 
@@ -76,7 +77,11 @@ class Signs:
 
     def __init__(self, lines: bytes) -> None:
         self._lines = b"\n" + lines
-        self._found = [0 if _may_have_sign(lines) else len(self._lines)] * (len(_WORDS) + len(_IN_BYTES))
+
+    @cached_property
+    def _found(self) -> list[int]:
+        """Where each word and form is next, as far as that was looked for; the end of all where no line has any of them."""
+        return [0 if _may_have_sign(self._lines) else len(self._lines)] * (len(_WORDS) + len(_IN_BYTES))
 
     def line_from(self, place: int) -> int:
         """Where the first line with a sign begins, from a line that begins at ``place`` on; the end of all where there is none."""
