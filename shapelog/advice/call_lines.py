@@ -16,7 +16,7 @@ from shapelog.reading.payloads.source_names import Source
 from shapelog.reading.records import StackFrame
 
 _POSITIONAL = re.compile(r"^L\['args'\]\[(\d{1,4})\]$")
-_KEYWORD = re.compile(r"^L\['(?:kwargs'\]\[')?(\w+)'\]$")
+_KEYWORD = re.compile(r"^L\['(?!self')(?:kwargs'\]\[')?(\w+)'\](?P<part>(?:\[\w{1,60}\]|\['\w{1,60}'\]|\.\w{1,60})*)$")
 # Code around a call that leaves what it returned as it is, and code that computes something else of it.
 _UNCHANGED = (ast.Await, ast.Starred, ast.Subscript, ast.Attribute, ast.NamedExpr, ast.keyword, ast.Tuple, ast.List)
 _COMPUTING = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.AugAssign)
@@ -73,7 +73,7 @@ def link(maker: Compile, taker: Compile, source: Source) -> Link:
     if not names or not passed:
         return Link.UNKNOWN
     if all(_is_new(part, is_tensor) for part in passed if not names.isdisjoint(_names([part]))):
-        return Link.NONE  # also where no argument has one of the names
+        return Link.UNKNOWN if _is_in_container(source) else Link.NONE  # also where no argument has one of the names
     held = [part for part in passed if call and _root(part) in names]
     if held and taken.line == made.line + 1:
         return Link.DIRECT  # nothing is done to it in between
@@ -207,6 +207,12 @@ def _passed(call: ast.Call, source: Source) -> Sequence[ast.expr]:
         return [keywords[named[1]]]
     is_whole = None not in keywords and not any(isinstance(part, ast.Starred) for part in call.args)
     return call.args if is_whole and "kwargs" not in source else ()
+
+
+def _is_in_container(source: Source) -> bool:
+    """Whether it is an item or attribute of an argument, which may have been put there between the two calls."""
+    found = None if _POSITIONAL.match(source) else _KEYWORD.match(source)
+    return found is not None and bool(found["part"])
 
 
 def _is_new(part: ast.expr, is_tensor: bool) -> bool:

@@ -44,7 +44,11 @@ def called(
         ("p = encode(h)", "y = score(*h)", "L['args'][0]", Link.UNKNOWN),
         ("p = encode(h)", "y = score(h, **rest)", H, Link.UNKNOWN),
         ("p = encode(h)", "y = score(h)", "L['kwargs']['h']", Link.UNKNOWN),
-        ("p = encode(h)", "y = score(state)", "L['state'].h", Link.UNKNOWN),
+        ("p = encode(h)", "y = score(state)", "L['state'].h", Link.UNKNOWN),  # which p may be by then
+        ("state = encode(h)", "y = score(state)", "L['state'].h", Link.NAMED),
+        ("y, past = encode(x)", "y, past = score(y, past)", "L['past'][0][1]", Link.NAMED),
+        ("y, past = encode(x)", "y, past = score(y, past)", "L['past']['keys']", Link.NAMED),
+        ("y, past = encode(x)", "y, past = score(y, past)", "L['self'].past[0]", Link.UNKNOWN),
         ("state.p = encode(h)", "y = score(h)", H, Link.UNKNOWN),
         ("p = encode(", "y = score(h)", H, Link.UNKNOWN),
         ("p = encode(h)", "y = score(", H, Link.UNKNOWN),

@@ -605,3 +605,42 @@ def with_rows_taken_out_first(first: int = 2) -> bytes:
 def test_sizes_that_no_graph_of_the_other_function_was_for_are_of_another_tensor(made: bytes, expected: tuple[Mark, ...]) -> None:
     """Unless the first graph, which took what the other function returned, serves them."""
     assert origins(made) == expected
+
+
+def with_returned_cache(*others: str, stride: tuple[int, int] = (8, 1), is_view: bool = False) -> bytes:
+    """decode returns a cache of two tensors, which it is passed again, and then starts anew with other sizes.
+
+    ``others`` are inputs that look like the tensors of the first cache; these have ``stride`` and may be views.
+    """
+    made = make.trace()
+    for label, rows, kept in (("0/0", 10, None), ("0/1", 1, 10), ("0/2", 1, 11), ("0/3", 12, None), ("0/4", 1, 12)):
+        dim = "s77" if label == "0/3" else str(rows)
+        inputs = BATCH if label == "0/3" else f'L_x_: "f32[{rows}, 8][8, 1]cpu"'
+        if label == "0/3":
+            made += called_at(3, "y, past = decode(x)", "L['x']", rows, label)
+        elif label in ("0/2", "0/4"):
+            made += called_at(6, "y, past = decode(x, past)", "L['past'][0]", kept or 0, label)
+        outputs = (f'{name}: "f32[{dim}, 8][8, 1]cpu"' for name in ("k", "v"))
+        past = [f"L['past'][{number}]" for number in (0, 1) if kept]
+        held = [*past, *others] if label == "0/1" else past
+        view = {"is_view": True, "base": 9} if is_view else {}
+        passed = [make.tensor(kept or 0, 8, source=source, stride=stride, **view) for source in held]
+        graph = returning(*outputs, inputs=inputs) if kept is None else ""
+        made += make.compile(label, make.tensor(rows, 8), *passed, graph=graph, name="decode")
+        made += make.record("aot_inference_graph", {}, "a graph", id=label)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("made", "expected"),
+    [
+        (with_returned_cache(), (X,)),
+        (with_returned_cache("L['z']"), ()),
+        (with_returned_cache(is_view=True), (X,)),
+        (with_returned_cache(is_view=True, stride=(16, 1)), ()),
+    ],
+    ids=["each output is passed", "one of three is another tensor", "both are views", "views of something else"],
+)
+def test_a_cache_that_a_function_returned_and_is_passed_is_dynamic_where_the_first_one_is(made: bytes, expected: tuple[Mark, ...]) -> None:
+    trace = make.explain(made).trace
+    assert DynamismPropagation(trace).origins(trace.frames[0], Source("L['past'][0]"), 0) == expected

@@ -81,12 +81,12 @@ class CompiledCode:
         return made[bisect_right(made, previous.order, key=ORDER) : bisect_left(made, compile.order, key=ORDER)]
 
     def made_before(self, compile: Compile, most: int) -> list[Compile]:
-        """The entries of other functions among the last compiles of the same process before one, the latest first."""
+        """The entries among the last compiles of the same process before one, the latest first; of its function, those of its own part."""
         made = self.in_order.get((compile.rank, compile.process), [])
         before = made[: bisect_left(made, compile.order, key=ORDER)][-most:]
-        own = self.parts[self.frame_of[compile].function]
+        own = self.frame_of[compile]
         found = ((item, self.frame_of.get(item)) for item in reversed(before))
-        return [item for item, frame in found if frame is not None and frame not in own]
+        return [item for item, frame in found if frame is not None and (frame is own or frame.function != own.function)]
 
     def runs_autograd(self, frame: Frame) -> bool:
         """Whether every graph in the frame's file went through AOTAutograd, by the graphs that it wrote or had cached."""

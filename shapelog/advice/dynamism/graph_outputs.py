@@ -107,6 +107,10 @@ class GraphOutputs:
         outputs = enumerate(self.outputs_of(maker))
         return [number for number, item in outputs if item.dtype == tensor.dtype and evaluated(item.dims, values) == tensor.size]
 
+    def strides_of(self, maker: Compile, number: int) -> tuple[int, ...] | None:
+        """The strides that an output of a compile had, None where they are not known."""
+        return evaluated(self.outputs_of(maker)[number].strides, symbol_values(maker))
+
     def marks(self, dim: str, maker: Compile) -> tuple[Mark, ...]:
         """The marks behind the symbols in a dim of an output."""
         if maker not in self._by_symbol:

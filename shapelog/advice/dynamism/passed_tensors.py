@@ -101,26 +101,35 @@ class PassedTensors:
         )
 
     def _taken_first(self, frame: Frame, source: Source, dim: int, changes: Sequence[_Change]) -> Passed:
-        """The marks behind a tensor that the first graph of a function took from another function, by the lines of later compiles.
+        """The marks behind a tensor that the first graph which takes it took from an earlier one, by the lines of later compiles.
 
+        The earlier one is that of another function, or of this one, which returns the first state or cache where it is passed None.
         Where it is dynamic there, that graph serves what comes later as well, whoever made it, such as code that takes rows out of it.
         A graph for a size of 0 or 1, as of the first token, does not serve calls with other sizes.
         """
-        first = frame.compiles[0]
-        tensor = self.outputs.inputs_of(first).by_source.get(source)
-        if tensor is None or any(self._has_small_size_of(first, compile) for compile, _, _ in changes):
+        takers = [compile for compile in frame.compiles if source in self.outputs.inputs_of(compile).by_source]
+        first = takers[0]
+        tensor = self.outputs.inputs_of(first).by_source[source]
+        if not tensor.size[dim : dim + 1] > (1,) or any(self._has_small_size_of(first, compile) for compile, _, _ in changes):
             return Passed()
-        if tensor.is_part or not tensor.size[dim : dim + 1] > (1,) or len(self.outputs.inputs_of(first).like(tensor)) > 1:
-            return Passed()
-        taker = next((compile for compile in frame.compiles if caller(compile)), first)  # a static compile has no line of its caller
+        taker = next((compile for compile in takers if caller(compile)), first)  # a static compile has no line of its caller
         for maker in self.code.made_before(first, _MOST_BEFORE):
-            numbers = self.outputs.numbers_of(tensor, maker)
-            entry = self._dynamic_entry_like(maker)
-            if entry and len(numbers) == 1 and _may_be_of(tensor, maker) and link(entry, taker, source) in (Link.DIRECT, Link.NAMED):
-                dims = (output.dims[dim : dim + 1] for output in self.outputs.outputs_of(entry)[numbers[0] :][:1])
-                marks = tuple(mark for texts in dims for text in texts for mark in self.outputs.marks(text, entry))
+            entry, numbers = self._dynamic_entry_like(maker), self._outputs_taken(first, tensor, maker)
+            is_each_taken = len(self.outputs.inputs_of(first).like(tensor)) == len(numbers)  # no other tensor can be one of them
+            if entry and numbers and link(entry, taker, source) in (Link.DIRECT, Link.NAMED if is_each_taken else Link.DIRECT):
+                outputs = [output for number in numbers for output in self.outputs.outputs_of(entry)[number:][:1]]
+                marks = shared([self.outputs.marks(output.dims[dim], entry) for output in outputs if dim < len(output.dims)])
                 return Passed(self._with_origins(maker, marks), frozenset(self._needed_with(entry, marks)))
         return Passed()
+
+    def _outputs_taken(self, compile: Compile, tensor: Input, maker: Compile) -> list[int]:
+        """The numbers of the outputs one of which an input may be, [] where the compile takes more such inputs than there are outputs.
+
+        A part of a tensor is one only with the strides of the output, which is a part of the same.
+        """
+        numbers = self.outputs.numbers_of(tensor, maker) if _may_be_of(tensor, maker) else []
+        is_other = tensor.is_part and any(self.outputs.strides_of(maker, number) != tensor.stride for number in numbers)
+        return [] if is_other or len(self.outputs.inputs_of(compile).like(tensor)) > len(numbers) else numbers
 
     def _has_small_size_of(self, first: Compile, compile: Compile) -> bool:
         """Whether a size is 0 or 1 in the first of two compiles alone: its graph has that as a constant, whatever is marked."""
