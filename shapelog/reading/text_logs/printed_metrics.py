@@ -29,7 +29,8 @@ def printed_metrics(text: str) -> Iterator[dict[str, Any]]:
     """The fields of each compile in a message, of those that hold numbers or texts and are whole."""
     begins = [*(found.end() for found in _BEGIN.finditer(text)), len(text)]
     for begin, end in pairwise(begins):
-        fields = {found["name"]: _value(found["value"]) for found in _FIELD.finditer(text, begin, end)}
+        with without_warnings():
+            fields = {found["name"]: _value(found["value"]) for found in _FIELD.finditer(text, begin, end)}
         yield {name: value for name, value in fields.items() if value is not None and (name not in SETTINGS or _is_json(value))}
 
 
@@ -41,11 +42,10 @@ def code_of(fields: dict[str, Any]) -> LoggedCode:
 
 def _value(text: str) -> Any:
     """A number, a text, or a list of texts; None for what is none of these, or damaged."""
-    if text == "set()":
-        return []
+    if text in ("None", "set()"):
+        return [] if text == "set()" else None
     try:
-        with without_warnings():
-            value = ast.literal_eval(f"({text})" if text[0] in "'\"" else text)
+        value = ast.literal_eval(f"({text})" if text[0] in "'\"" else text)
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         return None
     if isinstance(value, str):
