@@ -46,7 +46,7 @@ def size(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) ->
     sentence = f"dim {dim} of {name} changed" + (f" from {item.expected} to {item.actual}" if is_known else "")
     if is_parameter(item, entry, call) and not {0, 1}.intersection(values):
         codes.append("SL106")
-        sentence += "; it is a parameter, and parameters are static by default"
+        sentence += "; it is a parameter (of another module, or a new one), and parameters are static by default"
     elif 0 in values or 1 in values:
         codes.append("SL104")
         sentence += "; PyTorch always specializes on sizes 0 and 1"

@@ -179,12 +179,13 @@ def test_verbose_counts_the_parameters_of_another_module() -> None:
         )
         for number, size in enumerate((10, 12))
     )
-    options = Options(color=False, width=120, verbose=True)
+    options = Options(color=False, width=180, verbose=True)
     text = renderer("report", "terminal")(make.report(make.trace(first, second)), options).decode()
     diagnostic, frames = text.split("\nFrames  ")
     assert "   = also: 5 more, listed under Frames\n" in diagnostic
     assert [line.strip() for line in frames.partition("\nTop causes")[0].splitlines() if "parameter" in line] == [
-        "SL101 SL106 dim 0 of self.a.weight changed from 10 to 12; it is a parameter, and parameters are static by default",
+        "SL101 SL106 dim 0 of self.a.weight changed from 10 to 12; it is a parameter (of another module, or a new one), "
+        "and parameters are static by default",
         "and 5 more sizes of parameters changed",
     ]
     assert all(f"self.{name}.weight.size[0]  10 12" in frames for name in "abcdef")
