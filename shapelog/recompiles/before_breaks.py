@@ -17,7 +17,7 @@ from shapelog.rules import Verdict
 
 _Change = tuple[Function, Kind, str, str]  # of a function, a property, and its values
 CHANGED_BEFORE = "changed in the code before the graph break, too"
-_OTHER_TYPE = "SL310"
+_OTHER_TYPE, _OTHER_FUNCTION = "SL310", "SL309"
 # How a dtype or a class is written that is passed itself.
 _MADE_WITH = {Kind.VALUE: ("torch.", Kind.DTYPE), Kind.ID: (THE_CLASS, Kind.TYPE)}
 # Of recompiles of a function for the same change, how many are looked at.
@@ -82,7 +82,10 @@ def _as_before_break(item: Recompile, cause: Cause, since: int, changes: Sequenc
     end = bisect(changes, item.compile.order, key=attrgetter("order"))
     latest = reversed(changes[max(end - _MOST_CHANGES, 0) : end])
     of_call = (known for known in latest if known.order > since and known.line < _line_of(item.frame))
-    before = next((known for known in of_call if cause.source.is_unnamed or _is_made_with(item, cause, known)), None)
+    before = next(
+        (known for known in of_call if cause.source.is_unnamed or _is_made_with(item, cause, known) or _is_same_function(cause, known)),
+        None,
+    )
     if before is None:
         return cause
     label, origin = before.item.compile.shown_label, before.cause
@@ -101,6 +104,11 @@ def _is_made_with(item: Recompile, cause: Cause, changed: _Changed) -> bool:
     is_of_passed = cause.prop.kind is Kind.DTYPE and changed.cause.prop.kind is Kind.VALUE
     is_input = any(other.source == cause.source for other in changed.item.causes)
     return is_of_passed and not is_input and all(other.source != changed.cause.source for other in item.causes)
+
+
+def _is_same_function(cause: Cause, changed: _Changed) -> bool:
+    """Whether a function that the call passed to the code before the break, and that needs a graph of its own there, is passed on."""
+    return changed.cause.needs_own_graph and cause.codes[0] == _OTHER_FUNCTION and changed.cause.source == cause.source
 
 
 def with_classes_of_other_parts(by_frame: Mapping[Frame, tuple[Recompile, ...]]) -> dict[Frame, tuple[Recompile, ...]]:

@@ -556,6 +556,31 @@ def test_the_dtype_of_a_tensor_in_resumed_code_follows_from_the_one_that_was_pas
     assert of_tensor.needs_own_graph is is_made_with
 
 
+@pytest.mark.parametrize(
+    ("order", "source", "is_same"),
+    [
+        (("0/0", "1/0", "0/1", "1/1"), "L['fn']", True),
+        (("0/0", "1/0", "1/1", "0/1"), "L['fn']", False),
+        (("0/0", "1/0", "0/1", "1/1"), "L['other']", False),
+    ],
+    ids=["in one call", "in a later call", "another function"],
+)
+def test_a_function_that_the_code_before_a_break_shows_to_be_another_one_is_not_made_anew(
+    order: tuple[str, ...], source: str, is_same: bool
+) -> None:
+    """What resumes calls the function, and leaves no graph that would show which it is."""
+    made, names = make.trace(), {"0": "f", "1": "torch_dynamo_resume_in_f_at_9"}
+    for label in order:
+        name, number = source if label[0] == "1" else "L['fn']", int(label[-1])
+        check = f"ID_MATCH: ___check_obj_id({name}.__code__, {7001 + number}), type=<class 'code'>"
+        read = [equals_match("L['fn'].__name__", repr(("double", "halve")[number]), "str")] if label[0] == "0" else []
+        guards = guard_tree(tensor_match(), guard_manager(f"{name}.__code__", check, type="code"), *read)
+        made += compiled(label, tensor(10, 8), guards=guards, name=names[label[0]])
+    [after] = [item for item in make.explain(made).recompiles if item.compile.label == "1/1"]
+    assert after.verdict is (Verdict.JUSTIFIED if is_same else Verdict.CODE)
+    assert after.causes[0].own_remedy.startswith("fn changed in the code before the graph break, too (0/1)") is is_same
+
+
 @pytest.mark.parametrize(("source", "is_needed"), [("L['model']", True), ("L['other']", False)])
 def test_an_object_that_another_part_of_the_function_calls_needs_a_graph_for_each_class(source: str, is_needed: bool) -> None:
     """The code before the graph break passes it to a function; what resumes calls it."""
