@@ -18,6 +18,7 @@ from shapelog.reading.payloads.source_names import Source, is_library
 from shapelog.recompiles.before_breaks import CHANGED_BEFORE
 from shapelog.recompiles.causes import INT_RULES, Cause
 from shapelog.recompiles.classification.other_types import ONE_GRAPH_MODULE, SAME_CLASS
+from shapelog.recompiles.classification.pins import ZERO_OR_ONE
 from shapelog.recompiles.classification.sizes import NO_BREAK
 from shapelog.recompiles.evidence.violation import constant_type
 from shapelog.recompiles.graph_reuse import is_known_by_limit, is_of_oldest_alone, similar
@@ -249,7 +250,7 @@ def _inputs(compile: Compile) -> Iterator[tuple[Source, int]]:
 
 def _obstacle_first(item: Recompile) -> list[Cause]:
     """Its causes: one that needs a graph of its own first, then those that the verdict is about, of these what each call makes anew first,
-    and sizes last.
+    and sizes last; of ints that are pinned, one of 0 or 1 is last.
     """
 
     def rank(cause: Cause) -> tuple[bool, ...]:
@@ -260,7 +261,8 @@ def _obstacle_first(item: Recompile) -> list[Cause]:
             Verdict.JUSTIFIED: not blocks and cause.verdict is not Verdict.JUSTIFIED,
         }.get(item.verdict, False)
         is_kept = cause.own_remedy not in _MADE_ANEW
-        return not cause.needs_own_graph, is_another, is_kept, cause.size_related, is_removed
+        is_small_int = cause.own_remedy == ZERO_OR_ONE
+        return not cause.needs_own_graph, is_another, is_kept, cause.size_related, is_removed, is_small_int
 
     return sorted(item.causes, key=rank)
 

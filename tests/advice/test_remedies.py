@@ -207,6 +207,24 @@ def test_where_a_change_of_code_is_the_verdict_its_cause_comes_first() -> None:
     assert report.remedies.of_recompile(recompile).rule.code == "SL301"
 
 
+def test_of_several_ints_that_are_pinned_the_remedy_is_of_one_that_is_not_0_or_1() -> None:
+    """``torch.zeros(k, n)``: another k needs a graph whatever is done about the n of 1."""
+    ints, compiles = ({"n": 5, "k": 8}, {"n": 1, "k": 9}), []
+    line = {"line": 6, "name": "f", "filename": make.MODEL, "loc": "return torch.zeros(n, k) + x"}
+    for number, values in enumerate(ints):
+        guards = guard_tree(tensor_match(), *(equals_match(f"L['{name}']", value) for name, value in values.items()))
+        pins = [
+            {"symbol": f"s_{name}", "sources": [f"L['{name}']"], "value": str(value), "user_stack": [line]}
+            for name, value in values.items()
+        ]
+        symbols = [(f"s_{name}", value, f"L['{name}']") for name, value in values.items()]
+        more = {"symbols": symbols, "specializations": pins} if number else {}
+        compiles.append(compiled(f"0/{number}", tensor(10, 8), guards=guards, **more))
+    report, recompile = last(trace(*compiles))
+    assert [cause.source for cause in recompile.causes] == ["L['n']", "L['k']"]
+    assert report.remedies.of_recompile(recompile).text == "rewrite the line that needs the exact value, or accept one graph per value"
+
+
 def test_no_change_of_code_avoids_a_recompile_that_needs_a_graph_of_its_own_for_another_cause() -> None:
     made = trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(10, 8, 2, dtype="torch.float64")))
     _, recompile = last(made)
