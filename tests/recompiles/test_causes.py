@@ -3053,6 +3053,36 @@ def test_a_list_that_is_the_shape_of_a_tensor_has_an_item_for_each_dim(code: str
     assert cause.own_remedy.startswith("accept one graph for each number of dimensions") is is_shape
 
 
+@pytest.mark.parametrize(
+    ("code", "verdict"),
+    [
+        ("x = torch.zeros(size)", Verdict.JUSTIFIED),
+        ("x = torch.zeros(size, dtype=dtype)", Verdict.JUSTIFIED),
+        ("x = torch.zeros(n, m)", Verdict.CODE),
+        ("x = combine(parts)", Verdict.CODE),
+    ],
+)
+def test_a_list_on_the_stack_that_is_the_shape_of_a_tensor_has_an_item_for_each_dim(code: str, verdict: Verdict) -> None:
+    """``size = [random.randint(1, 3) for _ in range(dims)]`` breaks the graph."""
+    source, trees = "L['___stack0']", []
+    for length in (1, 2):
+        guard = f"LENGTH_CHECK: len({source}) == {length}  {code_comment(6, code)}"
+        trees.append(guard_tree(tensor_match(), guard_manager(source, guard, type="list")))
+    assert only(two(*trees, f"len(___stack0) == 1  {code_comment(6, code)}")).verdict is verdict
+
+
+@pytest.mark.parametrize(("lengths", "value", "is_of_floats"), [((31, 8), "0.5", True), ((2, 3), "0.5", False), ((31, 8), "7", False)])
+def test_a_list_of_floats_can_be_one_tensor(lengths: tuple[int, int], value: str, is_of_floats: bool) -> None:
+    """A few numbers may be the sizes or strides of an operator, one for each dim, and ints those of a split."""
+    source, trees = "L['samples']", []
+    for length in lengths:
+        first = equals_match(f"{source}[0]", value, "float" if "." in value else "int")
+        guard = f"LENGTH_CHECK: len({source}) == {length}  {code_comment(6, 'return stats.kstest(samples)')}"
+        trees.append(guard_tree(tensor_match(), guard_manager(source, guard, type="list"), first))
+    cause = next(cause for cause in last_recompile(two(*trees, f"len(samples) == {lengths[0]}")).causes if cause.codes == ("SL313",))
+    assert cause.own_remedy.startswith("pass the floats as one tensor or array") is is_of_floats
+
+
 @pytest.mark.parametrize(("loc", "is_made"), [("optimizer.step()", True), ("combine(models)", False)])
 def test_a_list_that_a_library_makes_is_not_passed_by_the_user(loc: str, is_made: bool) -> None:
     made = trace()

@@ -37,6 +37,8 @@ _TAKES_SHAPE = (
     r"(?:\btorch\.(?:zeros|ones|empty|full|rand|randn)|\bmake_tensor|\.(?:new_(?:zeros|ones|empty|full)|view|reshape|expand|permute|repeat))"
     r"\((?:\(?\*|tuple\(|list\()?"
 )
+_AS_ONE_TENSOR = "pass the floats as one tensor or array, whose size can be dynamic"
+_MOST_DIMS = 5
 _MADE_BY_LIBRARY = "accept one graph for each length: library code makes this list, and the line that calls it passes nothing"
 _PASSED_ON = "accept one graph for each set of arguments: library code calls this function with several"
 _OWN_KEYS = (
@@ -179,11 +181,11 @@ def length(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) 
         return Classification(("SL313",), sentence, verdict=Verdict.JUSTIFIED, remedy=_PASSED_ON)
     if kind == _SIZE:
         return Classification(("SL313",), sentence, verdict=Verdict.JUSTIFIED, remedy=_OF_A_SIZE)
-    if _is_shape(code_of(item), name):
+    if _is_shape(code_of(item), item.source):
         return Classification(("SL313",), sentence, verdict=Verdict.JUSTIFIED, remedy=_OF_A_SHAPE)
     if not _has_tensors(item, entry, call) and (remedy := made_outside(item.source, (line_of(item),))):
         return Classification(("SL313",), sentence, remedy=remedy)
-    remedy = _of_items(item, name, entry, call)
+    remedy = _of_items(item, name, entry, call) or (_AS_ONE_TENSOR if _has_many_floats(item, entry, call) else "")
     if not remedy and is_made_by_library(item, entry, call):
         return Classification(("SL313",), sentence, verdict=Verdict.JUSTIFIED, remedy=_MADE_BY_LIBRARY)
     is_asked = remedy == _NUMBER_OF_ITEMS or _is_asked_whether_empty(item, name)
@@ -192,9 +194,13 @@ def length(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) 
     return Classification(("SL313",), sentence, remedy=remedy)
 
 
-def _is_shape(code: str, name: str) -> bool:
-    """Whether a line passes a list as the shape of a tensor: ``torch.zeros(shape)``, ``x.view(*shape)``."""
-    return re.search(rf"{_TAKES_SHAPE}{re.escape(name)}(?![\w.(\[])", code) is not None
+def _is_shape(code: str, source: Source) -> bool:
+    """Whether a line passes a list as the shape of a tensor: ``torch.zeros(shape)``, ``x.view(*shape)``.
+
+    One that a graph break left on the stack may have any name there.
+    """
+    name = r"[A-Za-z_]\w*(?=\)|, \w+=)" if source.is_on_stack else re.escape(source.display_name)
+    return re.search(rf"{_TAKES_SHAPE}{name}(?![\w.(\[])", code) is not None
 
 
 def _named_keys(item: Violation, entry: CompileFacts, call: CompileFacts) -> str:
@@ -237,6 +243,13 @@ def _is_asked_whether_empty(item: Violation, name: str) -> bool:
 
 def _has_tensors(item: Violation, entry: CompileFacts, call: CompileFacts) -> bool:
     return any(tensor.source.is_below(item.source) for known in (entry, call) for tensor in known.compile.inputs)
+
+
+def _has_many_floats(item: Violation, entry: CompileFacts, call: CompileFacts) -> bool:
+    """Whether it is a list of floats with more items than a tensor has dimensions: numbers to compute with."""
+    first = Source(f"{item.source}[0]")
+    is_of_floats = any(known.types.get(first) == "float" or first.canonical in known.symbolic_floats for known in (entry, call))
+    return is_of_floats and max(integer(str(number)) or 0 for number in (item.expected, item.actual)) > _MOST_DIMS
 
 
 def _changes_it_itself(item: Violation, entry: CompileFacts, call: CompileFacts) -> bool:
