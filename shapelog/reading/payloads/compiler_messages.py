@@ -493,7 +493,7 @@ def _unquoted(line: str) -> str:
 
 def _with_next(line: str, lines: list[str]) -> str:
     """A line, with the one below it where it ends with a colon."""
-    return f"{line} {lines[0]}" if line.endswith(":") and lines else line
+    return f"{line} {lines[0].removeprefix('- ')}" if line.endswith(":") and lines else line
 
 
 def _uncompiled_kernel(lines: list[str]) -> str:

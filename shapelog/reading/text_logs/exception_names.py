@@ -38,7 +38,7 @@ _NAMES_COMPILER = (
     rf"|{_OF_INPUTS}"
 )
 ABOUT_COMPILER = (
-    r"^[ \t]*(?:E[ \t]{1,9})?(?:\w{1,40}\.){0,6}(?P<kind>(?!Import|ModuleNotFound|Attribute)\w{0,60}(?:Error|Exception)): "
+    r"^[ \t]*(?:E[ \t]{1,9}|[`'\"*]{1,3})?(?:\w{1,40}\.){0,6}(?P<kind>(?!Import|ModuleNotFound|Attribute)\w{0,60}(?:Error|Exception)): "
     rf"(?!Detected recompile when)(?P<about>[^\n]{{0,600}}?(?:{_NAMES_COMPILER}))"
 )
 

@@ -441,7 +441,8 @@ def _of_any_class(text: str) -> FailureText | None:
     about = next(reversed(list(_ABOUT_COMPILER.finditer(text))), None)
     if about is None:
         return None
-    message = text[about.start("about") : _end_of_words(text, about.end())].strip()
+    end = min(_end_of_words(text, about.end()), _end_of_quote(text, about.start("kind"), about.end()))
+    message = text[about.start("about") : end].strip()
     return FailureText(about["kind"], message, UNKNOWN_CODE, text, innermost_code(text.split("\n")))
 
 

@@ -30,6 +30,11 @@ _OF_ERROR = (
     ),
     (r"Windows not yet supported", "update PyTorch, or leave the code uncompiled on Windows"),
     (r"Invalid backend: ", "name a backend that torch._dynamo.list_backends() has, or install and import the package that adds this one"),
+    (
+        r"with fullgraph=True found no compiled frames",
+        "look for what keeps Dynamo from this function: a dispatch mode around the call, torch.compiler.disable, TORCH_COMPILE_DISABLE, or "
+        "a file that it skips; without fullgraph=True, the function runs in eager mode",
+    ),
     (r"Unrecognized mode=|Unexpected optimization option", "use one of the names that the error lists"),
     (r"attempted to set_stance in", "call torch.compiler.set_stance outside of compiled code"),
     (

@@ -44,6 +44,8 @@ _WRAPPERS = frozenset(("compile_wrapper", "_fn"))
 _REFUSES = re.compile(r"raise \w*Error\b")
 # Of a text that has such an exception alone, by the words of which it is about the compiler.
 _OF_PYTHON = frozenset(("RuntimeError", "NotImplementedError", "ValueError", "TypeError", "OSError"))
+# The function itself was not traced (torch 2.12 and later).
+_COMPILED_NOTHING = "torch.compile with fullgraph=True found no compiled frames"
 # A size that ``torch.export.Dim`` gave a name, in ``produce_guards`` of ``torch/fx/experimental/symbolic_shapes.py``.
 _DECLARED = re.compile(r"Constraints violated \((?!L\[)\w|Not all values of \w+ = L\[")
 # What a check of inputs writes, wherever it is made: of compiled code in Python, of an exported program there and in C++.
@@ -58,6 +60,8 @@ def raising_call(compile: Compile) -> RaisingCall | None:
     reason = compile.metrics.fail_reason
     if checked := next((call for words, call in _CHECKED if words.match(reason)), None):
         return checked
+    if _COMPILED_NOTHING in reason:
+        return RaisingCall.COMPILE
     found = RaisingCall.EXPORT if _DECLARED.search(reason) or declares_amiss(reason) else None
     if not compile.exceptions and compile.metrics.fail_type in _OF_PYTHON:
         return found or RaisingCall.UNKNOWN

@@ -94,6 +94,10 @@ _REMEDIES = (
         r"Error in subprocess",
         "set TORCHINDUCTOR_COMPILE_THREADS=1, which compiles kernels in this process: it shows the error, and takes less memory",
     ),
+    (
+        r"with fullgraph=True found no compiled frames",
+        "look for what keeps Dynamo from this function, such as torch.compiler.disable or a dispatch mode: it runs in eager mode",
+    ),
     (r"with real ScriptObject", "register a fake class, with torch._library.register_fake_class"),
     (r"assuming every input is mutated", "nothing, unless CUDA graphs or speed are missed: the kernel could not be analyzed"),
 )

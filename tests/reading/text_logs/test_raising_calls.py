@@ -63,6 +63,13 @@ def report_of(text: str, folder: Path) -> Report:
             "the same version of PyTorch",
         ),
         (
+            ((f"{TORCH}/_dynamo/eval_frame.py", "compile_wrapper", "raise RuntimeError(msg)"),),
+            "RuntimeError: torch.compile with fullgraph=True found no compiled frames. Skipped frames:\n"
+            "  - f (/srv/model.py:2): non-infra torch dispatch mode present\n  - g (/srv/model.py:7): frame is in a list",
+            "torch.compile failed: torch.compile with fullgraph=True found no compiled frames. Skipped frames: f (/srv/model.py:2)",
+            "a dispatch mode around the call",
+        ),
+        (
             (RUNS,),
             "RuntimeError: the backward graph needs this: set torch._functorch.config.donated_buffer=False to disable it.",
             "compiled code raised an error when it ran: ",
@@ -137,6 +144,14 @@ def test_without_a_stack_of_python_an_error_is_known_by_its_words(text: str, beg
     (finding,) = report_of(f"{text}\n", tmp_path).findings
     assert finding.sentence.startswith(f"torch.compile or torch.export raised an error: {begins}")
     assert help in finding.remedy
+
+
+@pytest.mark.parametrize("front", ["", "> `", "`", '> "'])
+def test_an_error_about_the_compiler_may_be_quoted_in_the_middle_of_a_text(front: str, tmp_path: Path) -> None:
+    error = "RuntimeError: Worker failed with error 'torch.compile with fullgraph=True found no compiled frames', see above."
+    (finding,) = report_of(f"The job raises:\n\n{front}{error}{front[-1:]}\n\nIt passes on 2.11.\n", tmp_path).findings
+    assert finding.sentence == f"torch.compile failed: {error.removeprefix('RuntimeError: ')}"
+    assert "torch.compiler.disable" in finding.remedy
 
 
 def test_the_call_that_raised_is_known_by_a_stack_of_ipython(tmp_path: Path) -> None:

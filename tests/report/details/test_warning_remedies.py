@@ -21,6 +21,7 @@ from shapelog.report.details.warning_remedies import remedy_of_warning
         ("FX graph cache copying of a large constant took 1.2s. Please file an issue.", "a parameter or a buffer"),
         ("Failed during launch triton_poi_fused_add_0 with config: XBLOCK: 512", "CUDA_LAUNCH_BLOCKING=1"),
         ("Trying to unsafely apply AC to a non-functional graph with the default partitioner.", "writes into its inputs"),
+        ("torch.compile with fullgraph=True found no compiled frames.", "keeps Dynamo from this function"),
         ("Error in subprocess", "TORCHINDUCTOR_COMPILE_THREADS=1"),
         ("Profiler function is new", ""),
     ],
