@@ -1652,6 +1652,15 @@ def test_two_storage_offsets_that_were_equal_at_first_cannot_be_marked() -> None
     assert cause.own_remedy.endswith("offsets cannot be marked")
 
 
+def test_the_base_of_a_view_cannot_be_marked() -> None:
+    guard = "L['x']._base.size()[0] == L['x'].size()[1]"
+    tree = guard_tree(tensor_match(size=(4, None)), shapes=(f"{guard}  # (unknown var s83, please file a bug)",))
+    made = trace(compiled("0/0", tensor(4, 8), guards=tree), compiled("0/1", tensor(4, 6), guards=tree, reasons=(f"0/0: {guard}",)))
+    (cause,) = last_recompile(made).causes
+    assert (cause.codes, cause.is_size) == (("SL103",), True)
+    assert cause.own_remedy.startswith("mark dim 1 of x as dynamic, ")
+
+
 def test_a_storage_offset_of_0_is_no_int_and_no_size() -> None:
     guard = "2 <= L['x'].storage_offset()"
     tree = guard_tree(tensor_match(size=(None, 8)), shapes=(f"{guard}  {RETURN_LINE}",))

@@ -28,6 +28,9 @@ from shapelog.text import shorten
 _ZERO_ONE = "0/1 specialization"
 _FROM_START = "clone() the slice or view before the call, or accept the extra graph (PyTorch always specializes on 0 and 1)"
 _OWN_OFFSETS = "clone() these slices or views, or set torch.fx.experimental._config.use_duck_shape = False: offsets cannot be marked"
+_MARK_OF_VIEW = (
+    "mark dim {} of {} as dynamic, or set torch.fx.experimental._config.use_duck_shape = False: it is a view, whose base cannot be marked"
+)
 _INT = "accept the extra graph: PyTorch always specializes on ints of 0 and 1"
 _EQUAL_OR_NOT = "make them equal in every call, or accept one graph for equal sizes and one for different ones"
 _WIDER_RANGE = "widen the range that mark_dynamic is given (min=, max=), or leave it out"
@@ -38,11 +41,11 @@ _ORIGIN, _MAKES_SYMBOLS = re.compile(r"\((\S+):\d+ in [^()]+\)"), "_dynamo/varia
 _EQUALITY = re.compile(r"[^<>=!%*/+]+ == [^<>=!%*/+]+")
 _EXACT = re.compile(r"[^=<>!%*/+()]+(?:\(\)\[\d+\]|\.item\(\))? == -?\d+")
 _EQUAL_TO_FLOAT = re.compile(r"[^=<>!%*/+()]+ == -?[\d.]+(?:e[+-]?\d+)?")
-_OLD_ZERO_ONE = re.compile(r"2 <= [^<>=]+|Ne\([^()]+, [01]\)")
+_OLD_ZERO_ONE = re.compile(r"2 <= [^<>=]+(?: <= 2147483647)?|Ne\([^()]+, [01]\)")
 _BOUNDS = re.compile(r"(?:\d+ <= )?[^<>=]+(?: <= \d+)?")
 _FIXED_AT_ONE = re.compile(r"specialized it to be a constant \([01]\)")  # an error about a mark
 _LONGEST_CODE = 60
-# Shorter than that of an int64, and not that of Inductor's 32-bit indices, which hardly any size exceeds.
+# Shorter than that of an int64, and not that of Inductor's 32-bit indices, which hardly any size exceeds, and which 0/1 may have as well.
 _UPPER_BOUND = re.compile(r" <= (?!2147483647$)\d{1,15}$")
 
 
@@ -98,7 +101,15 @@ def _duck_shape(guard: _Guard) -> Classification | None:
     sentence = f"{what} were equal when this was compiled, so PyTorch used one symbol for both: {guard.shown}"
     if are_all:
         return Classification(("SL103",), sentence, False, Verdict.CODE, _OWN_OFFSETS)
-    return Classification(("SL103",), sentence, True)
+    return Classification(("SL103",), sentence, True, remedy=_of_view(guard))
+
+
+def _of_view(guard: _Guard) -> str:
+    """The size to mark where a view was as long as its base, which cannot be marked; "" for any other two sizes."""
+    parts = [part for name in guard.sizes if (part := Source(name).tensor_part)]
+    tensors = [part.tensor for part in parts]
+    view = next((part for part in parts if f"{part.tensor}._base" in tensors), None)
+    return _MARK_OF_VIEW.format(view.dim, view.tensor.display_name) if view else ""
 
 
 def _of_float(guard: _Guard) -> Classification | None:

@@ -130,6 +130,17 @@ def test_the_comment_of_a_guard_may_be_on_two_lines_below_it(sign: str, tmp_path
     assert (code, place) == ("SL312", ".../tool/beam.py:44")
 
 
+@pytest.mark.parametrize("upper", ["", " <= 2147483647"])
+@pytest.mark.parametrize(
+    "comment", ["", "           # due to 0/1 specialization in the framework;\n           # to avoid it, try mark_unbacked\n"]
+)
+def test_a_size_that_has_to_be_two_or_more_was_0_or_1(upper: str, comment: str, tmp_path: Path) -> None:
+    """So it is where the other bound is that of 32-bit indices, whose comment may be on lines of its own."""
+    lines = ("Recompiling function f", "    triggered by the following guard failure(s):", f"    - 0/2: 2 <= x.size()[0]{upper}")
+    ((code, sentence, _),) = answer("[0/3] [__recompiles] " + "\n".join(lines) + f"\n{comment}", tmp_path)
+    assert (code, sentence.count("#")) == ("SL104", 0)
+
+
 def test_a_limit_without_a_reason_asks_for_the_reasons(tmp_path: Path) -> None:
     head = "[rank0]:[rank0]:W0819 05:54:10.552000 31473 torch/_dynamo/convert_frame.py:831] [2/256] "
     lines = ("torch._dynamo hit config.accumulated_cache_size_limit (256)", "   function: 'f' (/a/b.py:66)")
