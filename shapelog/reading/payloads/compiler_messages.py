@@ -173,8 +173,12 @@ _ONE_CONSTANT = re.compile(r"\[ConstantVariable\(\w+: ((?:(?!ConstantVariable\()
 # The same in the context of a break (torch 2.8 and later): ``ValueError('k')``, at first ``ValueError([ConstantVariable(str: 'k')])``.
 _UNCAUGHT = "Observed exception"
 _RAISED_THERE = re.compile(r"raised exception (\w+(?:Error|Exception|Interrupt|Iteration))\((.*)\)")
-# A context that is the object itself that a message is about; what names one in the message; and what differs in each run.
-_OBJECT = re.compile(r"(?:[\w.]{1,60}\()?<(?:function|bound method|built-in|class|module)\b(?!.*\btorch\._dynamo\.)")
+# A context that is the object itself that a message is about, or ends with the one that was called; what names one in the message; and
+# what differs in each run.
+_OBJECT = re.compile(
+    r"(?:[^<>\n]{0,200}\btarget: (?=<))?(?P<object>(?:[\w.]{1,60}\()?<(?:function|bound method|built-in|class|module)\b)"
+    r"(?!.*\btorch\._dynamo\.)"
+)
 _NAMED, _ADDRESS = re.compile(r"[`\"]|(?<!\w)'"), re.compile(r" at 0x[0-9a-f]+")
 
 
@@ -374,8 +378,8 @@ def _one_break(text: str) -> CompilerMessage:
         hints = _hints_of_skipped(skipped) or hints
     elif _SYMBOLIC_ARGUMENT.match(context):
         hints = tuple(hint for hint in hints if "reorderable_logging_functions" not in hint)
-    elif explanation and _OBJECT.match(context) and not _NAMED.search(f"{what} {explanation}"):
-        explanation = f"{explanation.rstrip('.')}: {_ADDRESS.sub('', context)}"
+    elif explanation and (called := _OBJECT.match(context)) and not _NAMED.search(f"{what} {explanation}"):
+        explanation = f"{explanation.rstrip('.')}: {_ADDRESS.sub('', context[called.start('object') :])}"
     return CompilerMessage(what, own_guard or _error_first(explanation), hints)
 
 
@@ -446,6 +450,8 @@ def _title(lines: list[str]) -> str:
     """The first line, with the second where that is the error itself."""
     if not lines:
         return ""
+    if uncaptured := _UNCAPTURED.match(lines[0]):
+        return f"{uncaptured[1]} cannot be captured: {_title([lines[0][uncaptured.end() :], *lines[1:]])}"
     if lines[0].startswith(_VIOLATED) and len(lines) > 1:
         return f"{lines[0].split('!')[0]}: {lines[1].removeprefix('- ')}"
     if kernel := _uncompiled_kernel(lines) or _uncompiled_source(lines):
@@ -470,6 +476,10 @@ def _title(lines: list[str]) -> str:
     advice = _INLINE_HINT.match(line)
     # What was met comes first, also where the text begins with advice.
     return line[advice.end() :].lstrip(". ") or line if advice else in_words(_with_next(_without_advice(line), lines[1:]))
+
+
+# An operator that takes functions, ``cond`` or ``while_loop``, and behind it why the graph of one of these would break.
+_UNCAPTURED = re.compile(r"(\w{1,80}) doesn't work unless it is captured completely with torch\.compile\. Got (?=\S)")
 
 
 def _without_advice(line: str) -> str:

@@ -24,7 +24,7 @@ _MORE_OF_TEXT = "add the log lines up to the exception"
 # Where PyTorch only suggests to declare that size.
 _DECLARED_BUT_FIXED = re.compile(r" declared as dynamic, but the code fixes ")
 _WITH_FUNCTION = (RaisingCall.COMPILED_CODE, RaisingCall.EXPORT)
-# Where a text has an exception alone.
+# Where a text has an exception without the user's lines.
 _LACKS_STACK = 'the line is not in this text: add the traceback, with what is below "from user code:"'
 
 
@@ -111,7 +111,7 @@ def _failure(frame: Frame, compile: Compile, earlier: EarlierSymbols, has_code: 
         advised = remedy or rule.remedy
         remedy = f"{advised}, {SHOWN_BY}" if "change the line" in advised else remedy
     place = _place(frame, compile, line)
-    is_alone = is_text and where.startswith("Dynamo (") and not compile.exceptions and not error.endswith(LOST_EXCEPTION)
+    lacks_stack = is_text and where.startswith("Dynamo (") and not place and not error.endswith(LOST_EXCEPTION)
     return Finding(
         rule=rule,
         sentence=f"{what_failed or f'{frame.title_of([compile])} {how}'}: {error}",
@@ -122,7 +122,7 @@ def _failure(frame: Frame, compile: Compile, earlier: EarlierSymbols, has_code: 
         message=message,
         own_remedy=RULES["SL508"].remedy if overwritten else remedy,
         exceptions=compile.exceptions,
-        notes=(*_became_dynamic(compile, earlier), *_outermost(message, line, place), *((_LACKS_STACK,) if is_alone and not place else ())),
+        notes=(*_became_dynamic(compile, earlier), *_outermost(message, line, place), *((_LACKS_STACK,) if lacks_stack else ())),
     )
 
 

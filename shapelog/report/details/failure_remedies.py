@@ -23,6 +23,7 @@ from shapelog.report.details.uncompiled_calls import LEFT_TO_PYTHON
 from shapelog.text import enumerated, file_name
 
 _ON_FAKE_TENSORS, _TRACING = "Dynamo (running an operation on fake tensors)", "Dynamo (tracing the code)"
+_OF_OPERATOR = "Dynamo (tracing an operator that takes functions)"
 # What a traceback passes through, latest stage first.
 _STAGES = (
     ("torch/_inductor/codegen", "code generation"),
@@ -38,7 +39,7 @@ _TYPES = {
     _OF_ANY_BACKEND: THE_BACKEND,
     "ConstraintViolationError": "",
     "TorchRuntimeError": _ON_FAKE_TENSORS,
-    "UncapturedHigherOrderOpError": "Dynamo (tracing an operator that takes functions)",
+    "UncapturedHigherOrderOpError": _OF_OPERATOR,
     "InternalTorchDynamoError": "Dynamo (internal error)",
     "InductorError": "Inductor",
     "LoweringException": "Inductor",
@@ -94,6 +95,16 @@ _PLAIN_AUTOGRAD = (
 # Where Dynamo stops in the graph of a backward pass, which no line of a user is in.
 OF_CAPTURED_GRAPH = "run this backward pass without compiled autograd: the line is of the graph that it made, not of your code"
 _LEAVE_OUT = "rewrite the line where Dynamo stops, or wrap it in a function with torch.compiler.disable"
+# Of an operator such as ``cond``, which needs the whole graph of each function that it takes; until torch 2.8, what breaks one may be in
+# another exception alone.
+_IN_ONE_GRAPH = (
+    "rewrite the line where Dynamo stops: the functions that this operator takes have to be one graph each, so that "
+    "torch.compiler.disable does not help in them"
+)
+_BROKEN_ABOVE = "Scroll up to find out what causes the graph break"
+_LOOK_ABOVE = (
+    "look for the exception that PyTorch raised before this one: it names what breaks the graph of a function that the operator takes"
+)
 # A break that somebody wants there; the hint that goes with it is not in a text that is cut off.
 _LEFT_OUT_ON_PURPOSE = re.compile(r"Skip (?:calling|inlining) `torch\.compiler\.disable\(\)`d function")
 _ALLOW_BREAK = "compile without fullgraph=True, or remove torch.compiler.disable from the function that is called"
@@ -306,6 +317,8 @@ def _by_stage(compile: Compile, message: CompilerMessage, line: StackFrame | Non
         return _ALLOW_BREAK
     if is_in_captured_graph(compile, line):
         return OF_CAPTURED_GRAPH
+    if found == _OF_OPERATOR:
+        return _LOOK_ABOVE if message.title.rstrip(".").endswith(_BROKEN_ABOVE) else _IN_ONE_GRAPH
     if found.startswith("Dynamo (tracing"):
         return _LEAVE_OUT_LOOP if message.is_in_loop else _LEAVE_OUT
     if _WITHOUT_SYMBOLS.search(f"{message.title} {message.explanation}"):

@@ -465,6 +465,11 @@ def test_a_first_line_that_a_person_wrapped_goes_on_with_words(below: str, title
             "Only functions in python: partial(<function f.<locals>.g>, n=1)",
         ),
         ("Does not trace `g`.", "<function g at 0x7a20>", "Does not trace `g`."),
+        (
+            "torch.* ops that return a non-Tensor cannot be traced",
+            "example_value type: str; op: call_function; target: <function name_of at 0x7a20>",
+            "torch.* ops that return a non-Tensor cannot be traced: <function name_of>",
+        ),
         ("Not supported.", "<class 'torch._dynamo.variables.x'>", "Not supported."),
         ("Not supported.", "call_method TensorVariable() item", "Not supported."),
     ],

@@ -1637,3 +1637,11 @@ def test_a_warning_in_the_middle_of_a_stack_is_no_exception(tmp_path: Path) -> N
     text = f"{begin}\n/lib/torch/_inductor/compile_fx.py:321: UserWarning: not enabled.\n{end}\ntorch._dynamo.exc.Unsupported: call of g\n"
     (found,) = failures(text, tmp_path)
     assert found.sentence.endswith("failed to compile in Dynamo (tracing the code): call of g")
+
+
+def test_an_exception_above_a_cut_traceback_asks_for_the_line(tmp_path: Path) -> None:
+    chain = "The above exception was the direct cause of the following exception:\n\nTraceback (most recent call last):\n"
+    (found,) = failures(
+        f'torch._dynamo.exc.Unsupported: op of no tensor\n\n{chain}  File "/usr/lib/python3.12/process.py", line 314, in', tmp_path
+    )
+    assert found.notes == ('the line is not in this text: add the traceback, with what is below "from user code:"',)

@@ -60,6 +60,17 @@ def test_what_breaks_the_graph_of_an_operator_that_takes_functions_is_the_failur
     )
     finding = failed("UncapturedHigherOrderOpError", reason)
     assert finding.sentence == "f failed to compile in Dynamo (tracing an operator that takes functions): HOP: Unsafe side effect"
+    assert finding.own_remedy.endswith("torch.compiler.disable does not help in them")
+
+
+def test_what_an_older_version_has_of_an_operator_that_takes_functions_names_it() -> None:
+    begin = "doesn't work unless it is captured completely with torch.compile."
+    undecided = "Could not guard on data-dependent expression u0 > 0"
+    reason = f"while_loop {begin} Got Consider annotating your code using torch._check*(). {undecided} (unhinted: u0 > 0)."
+    finding = failed("UncapturedHigherOrderOpError", reason)
+    assert finding.sentence.endswith(f"functions): while_loop cannot be captured: {undecided}")
+    finding = failed("UncapturedHigherOrderOpError", f"Cond {begin} Scroll up to find out what causes the graph break.")
+    assert finding.own_remedy.startswith("look for the exception that PyTorch raised before")
 
 
 def test_a_module_that_is_created_in_compiled_code_is_not_asked_for_the_call_at_which_it_stopped() -> None:
