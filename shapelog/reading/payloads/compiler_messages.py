@@ -73,6 +73,8 @@ _OF_OPERATION = "Original traceback:"
 # At the end of a text, such a number may be the beginning of another one.
 _CUT_FRAME = re.compile(r'", line \d{1,9}$')
 _STACK_LINE = re.compile(r'^ +File "(.*)"(?:, line (\d{1,9})(?:, in (<[^<>]*>|\S+).*|, ?)?|, in ([\w.<>]+))$')
+# The same where somebody left out the file, or what prints it has cut its path.
+_OF_CUT_FILE = re.compile(r'^ +File "?([^"]{3,400}?),? line (\d{1,9}), in ([\w.]+|<[^<>]*>)()$')
 _CHAINED = re.compile(
     r"\n\n?(?:The above exception was the direct cause of the following exception"
     r"|During handling of the above exception, another exception occurred):\n\n?"
@@ -616,7 +618,7 @@ def stack_lines(lines: list[str]) -> Iterator[StackFrame]:
     code_line = ""
     last = next((at for at in range(len(lines) - 1, -1, -1) if lines[at].strip()), 0)
     for at, line in enumerate(lines):
-        found = _STACK_LINE.match(line)
+        found = _STACK_LINE.match(line) or _OF_CUT_FILE.match(line)
         if found and at == last > 0 and _CUT_FRAME.search(line):
             break
         if found:

@@ -477,3 +477,9 @@ def test_a_first_line_that_a_person_wrapped_goes_on_with_words(below: str, title
 def test_the_object_that_only_the_context_has_is_in_the_explanation(explanation: str, context: str, whole: str) -> None:
     text = f"can't handle it\n  Explanation: {explanation}\n  Hint: Move it\n\n  Developer debug context: {context}\n"
     assert compiler_message(text).explanation == whole
+
+
+@pytest.mark.parametrize("file", ["...", '"/srv/cut_at_the_ma', "/srv/a.py,"])
+def test_a_frame_may_have_lost_its_file_or_the_end_of_that(file: str) -> None:
+    (last,) = compiler_message(f"no\n\nFX node stack trace:\n  File {file} line 13, in f\n    y = x.t() * w\n").stack
+    assert last == StackFrame(file.strip('",'), 13, "f", "y = x.t() * w")
