@@ -9,7 +9,7 @@ from shapelog.model.compile import GraphBreak, Outcome
 from shapelog.model.frame import Frame
 from shapelog.reading.payloads.compiler_messages import CompilerMessage
 from shapelog.reading.records import StackFrame
-from shapelog.report.alerts.collect import line_of_user
+from shapelog.report.alerts.interruption_alerts import line_of_user
 from shapelog.report.results import Location
 from shapelog.text import file_name, without_addresses
 

@@ -3,7 +3,7 @@
 import hashlib
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from shapelog.report.report import Report
 from shapelog.report.repository_paths import Repository, SourceLine
 from shapelog.report.weighted import WeightedCompile, weighted_compiles
 from shapelog.rules import AlertKind, Level, Remedy, Rule
-from shapelog.text import file_name, some
+from shapelog.text import file_name, how_often, some
 
 # The compiles that a sentence names, and the calls that are asked for the lines that make them.
 _LABELS, _MOST_CALLS = 4, 32
@@ -214,6 +214,17 @@ class Alerts:
             seconds=item.seconds if seconds is None else seconds,
             kinds=kinds,
         )
+
+
+def level_of(rule: Rule, occurrences: Iterable[Occurrence]) -> Level:
+    """The worst level of what happened, or that of the rule."""
+    levels = {kind.level for item in occurrences for kind in item.kinds} or {rule.level}
+    return next(level for level in Level if level in levels)
+
+
+def how_many_times(occurrences: Iterable[Occurrence], more: int = 0) -> str:
+    """``twice``: how often it happened on all ranks, and ``more`` times."""
+    return how_often(sum(occurrence.times for occurrence in occurrences) + more)
 
 
 def exception_lines(chain: tuple[RaisedException, ...], shown: str) -> Iterator[str]:

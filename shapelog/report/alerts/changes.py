@@ -1,0 +1,97 @@
+"""What recompiles of one cause have in common, in words: the values that came one after the other, and what differs between them."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from shapelog.grouping import grouped
+from shapelog.reading.payloads.properties import Kind, is_address
+from shapelog.recompiles.causes import Cause
+from shapelog.recompiles.classification.shown_objects import shown_object
+from shapelog.recompiles.classification.values import LONGEST_VALUE
+from shapelog.recompiles.evidence.violation import THE_CLASS
+from shapelog.recompiles.recompile import Recompile
+from shapelog.report.weighted import WeightedCompile
+from shapelog.rules import AlertKind
+from shapelog.text import around_difference, enumerated, rank_list, some
+
+# The most values, other properties and compiles that a sentence names.
+_VALUES, _AXES, _LABELS = 8, 4, 4
+
+
+class Blamed(NamedTuple):
+    """A recompile and one of its causes, None where it has none that is known; ``kinds`` is what the two are together."""
+
+    compiled: WeightedCompile
+    recompile: Recompile
+    cause: Cause | None
+    kinds: frozenset[AlertKind]
+
+
+def why_not_marked(recompiles: Sequence[Recompile], fact: str) -> Iterator[str]:
+    """Why marking does not remove some of them, each reason once, with the compiles it is about unless it is about all."""
+    for why, members in grouped(recompiles, lambda item: item.why_not_markable).items():
+        if why not in ("", fact):
+            labels = some(list(dict.fromkeys(item.compile.shown_label for item in members if item.compile.shown_label)), _LABELS)
+            yield why if len(members) == len(recompiles) or not labels else f"{labels}: {why}"
+
+
+def other_layouts(members: Sequence[Blamed]) -> Iterator[str]:
+    """The changes of a memory layout that are of another kind than the first one, each kind once with its compiles."""
+    layouts = [(item.recompile.compile, item.cause) for item in members if item.cause and item.cause.prop.kind is Kind.STRIDE]
+    others = (pair for pair in layouts if not _is_same_change(pair[1], layouts[0][1]))
+    for alike in grouped(others, lambda pair: _kind(pair[1])).values():
+        labels = some(list(dict.fromkeys(compile.shown_label for compile, _ in alike if compile.shown_label)), _LABELS)
+        if labels and alike[0][1].axis == layouts[0][1].axis:
+            yield f"{labels}: {alike[0][1].sentence}"
+
+
+def _kind(cause: Cause) -> str:
+    """What a sentence about a memory layout has in common with those about other strides."""
+    return re.sub(r"\d+", "", cause.sentence.partition(": ")[0])
+
+
+def with_other_values(fact: str, members: list[Blamed], others: list[str]) -> str:
+    """The first fact with the values that came later, `` (then 4, 5, 6)``, or with those of each rank; and what else changed with it."""
+    causes = [item.cause for item in members if item.cause]
+    change, mark, why = fact.partition("; ")
+    known = ("", causes[0].before, causes[0].after)
+    same = [item for item in causes if _is_same_change(item, causes[0])]
+    shown = (shown_object(item.after).removeprefix(THE_CLASS) for item in same if item.after not in known)
+    later = list(dict.fromkeys(around_difference(text, causes[0].after, LONGEST_VALUE) for text in shown))
+    of_ranks = _of_each_rank(members)
+    if of_ranks:
+        change = f"{causes[0].subject} changed: {of_ranks}"
+    elif later:
+        then = f"then {', '.join([*later[:_VALUES], *['…'][: len(later) > _VALUES]])})"
+        change = f"{change[:-1]}, {then}" if " (now " in change and change.endswith(")") else f"{change} ({then}"
+    named = others if len(others) <= _AXES else [*others[:_AXES], f"{len(others) - _AXES} more"]
+    return f"{change}{mark}{why}" + (f"; {enumerated(named)} changed too" if others else "")
+
+
+def _is_same_change(cause: Cause, first: Cause) -> bool:
+    """Whether a cause differs from the first one in what the property changed to alone: of guards, the same one failed, and memory
+    layouts changed in the same way. Sets of dispatch keys are no values to list.
+    """
+    if first.prop.kind is Kind.DISPATCH_KEYS:
+        return False
+    if first.prop.kind is Kind.STRIDE and _kind(cause) != _kind(first):
+        return False
+    is_guard = first.prop.kind is Kind.SHAPE_GUARD
+    return cause.prop.kind is first.prop.kind and not is_address(cause.prop, cause.after) and (not is_guard or cause.before == first.before)
+
+
+def _of_each_rank(members: list[Blamed]) -> str:
+    """``10 → 20 on rank 0, 11 → 21 on rank 1``; "" where all ranks saw the same values, or these are not plain ones."""
+    values: dict[int, list[str]] = {}
+    for item in members:
+        if item.cause is None or not item.cause.has_plain_values:
+            return ""
+        for rank in item.compiled.ranks:
+            values.setdefault(rank, [item.cause.before]).append(item.cause.after)
+    ranks = grouped(values, lambda rank: tuple(values[rank]))
+    if len(ranks) < 2:
+        return ""
+    in_order = sorted(ranks.items(), key=lambda pair: min(pair[1]))
+    shown = [f"{' → '.join(seen[:_VALUES])}{' → …' if len(seen) > _VALUES else ''} on {rank_list(of)}" for seen, of in in_order]
+    return some(shown, _LABELS)

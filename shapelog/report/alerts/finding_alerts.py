@@ -1,0 +1,102 @@
+"""What analyses found about a piece of code → alerts: limits, failures and others."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from shapelog.grouping import grouped
+from shapelog.reading.payloads.compiler_messages import raised_by
+from shapelog.reading.payloads.source_names import is_library
+from shapelog.report.alerts.alert import Alert, Rest, level_of
+from shapelog.report.alerts.alerted_code import AlertedCode, stopped_at
+from shapelog.report.results import Finding
+from shapelog.report.weighted import WeightedCompile
+from shapelog.rules import AlertKind, Remedy, Section
+from shapelog.text import cut, names_of, one_line, some
+
+# Other errors of one function in a note, and the compiles that a note names.
+_MOST_ERRORS, _LONGEST_ERROR = 2, 120
+_LABELS = 4
+
+
+def finding_alerts(alerted: AlertedCode, items: list[Finding]) -> Iterator[Alert]:
+    """What analyses found about this code: limits and failures, each rule once."""
+    for members in grouped(items, lambda item: item.rule.code).values():
+        first = members[0]
+        place = first.place
+        kinds = frozenset(filter(None, (first.rule.alert_kind,)))
+        occurrences = tuple(alerted.found.occurrence(item, kinds, 0.0) for item in _compiles_of(alerted, members))
+        details = (f"{name}: {value}" for item in members for name, value in item.details if value)
+        messages = {item.message.title: item.message for item in members if item.message}
+        stack = next((item.message.stack for item in members if item.message and item.message.stack), ())
+        line = next((line for line in reversed(stack) if place and (line.file, line.line) == (place.file, place.line)), None)
+        is_own = bool(place and not is_library(place.file))
+        stopped = stack[-1] if is_own and stack and is_library(stack[-1].file) else None if is_own else line
+        limits = [item for item in members if item.rule.section is Section.LIMITS]
+        title = names_of(alerted.titles(alerted.compiles if first.rule.section is Section.LIMITS else occurrences))
+        source_line = alerted.found.repository.source_line(place.file, place.line) if place and is_own else None
+        lines = alerted.lines(title, occurrences, source_line, (line.code if line else first.code) if is_own else "")
+        is_shown = stopped and not stopped.code and alerted.found.repository.source_line(stopped.file, stopped.line) == lines.source_line
+        stops = [stopped_at(stopped)] if stopped and not is_shown else []
+        notes = (text for item in members for text in (*item.notes, *stops))
+        yield Alert(
+            rule=first.rule,
+            codes=(first.rule.code,),
+            level=level_of(first.rule, occurrences),
+            code=alerted.code,
+            axes=(),
+            title=title,
+            sentence=first.sentence,
+            facts=tuple(dict.fromkeys(details)),
+            remedy=Remedy(first.rule, first.remedy),
+            source_line=lines.source_line,
+            snippet=lines.snippet,
+            marked=line.marked if line and is_own else "",
+            related=lines.related,
+            occurrences=occurrences,
+            fingerprint=alerted.fingerprint(first.rule),
+            messages=tuple(messages.values()),
+            exceptions=next((item.exceptions for item in members if item.exceptions), ()),
+            notes=tuple(dict.fromkeys((*_other_errors(first, messages), *_other_reasons(limits), *notes))),
+            rest=_other_remedies(limits or (members if first.rule.alert_kind is AlertKind.FAILURE else ())),
+        )
+
+
+def _compiles_of(alerted: AlertedCode, findings: Iterable[Finding]) -> Iterator[WeightedCompile]:
+    """The compiles that findings name; the first of the frame where they name none."""
+    by_frame = grouped(alerted.compiles, lambda item: item.frame)
+    by_label = grouped(alerted.compiles, lambda item: (item.frame, item.compile.label))
+    for finding in findings:
+        frame = finding.frame
+        yield from by_label.get((frame, finding.compile)) or by_frame.get(frame, ())[:1] if frame else ()
+
+
+def _other_errors(first: Finding, titles: Iterable[str]) -> Iterator[str]:
+    """With what else code failed to compile, where its calls met several errors."""
+    own = raised_by(first.message.title)[1] if first.message else ""
+    others = dict.fromkeys(error for title in titles if (error := raised_by(title)[1]) and own and error != own)
+    if first.rule.alert_kind is AlertKind.FAILURE and others:
+        yield f"also failed: {some([cut(one_line(error), _LONGEST_ERROR) for error in others], _MOST_ERRORS, '; ')}"
+
+
+def _other_reasons(limits: Sequence[Finding]) -> Iterator[str]:
+    """What filled the cache of one code the other times, in other processes or after a reset, where that is all that is known of them."""
+    first = {item.reason for item in limits[:1]}
+    reasons = grouped((item for item in limits if item.reason and item.reason not in first), lambda item: item.reason)
+    for reason, same in reasons.items():
+        labels = some(_labels_of(same), _LABELS)
+        yield f"the last reason{f' at {labels}' if labels else ' another time'}: {reason}"
+
+
+def _other_remedies(findings: Sequence[Finding]) -> Rest | None:
+    """What to do about the times that code hit the limit, or failed, for another reason than the first; of several reasons the first."""
+    other = next((item for item in findings if item.remedy != findings[0].remedy), None)
+    if other is None:
+        return None
+    labels, own = (_labels_of(item for item in findings if item.remedy == remedy) for remedy in (other.remedy, findings[0].remedy))
+    is_clear = set(labels).isdisjoint(own)  # two ranks may have the same
+    return Rest(Remedy(other.rule, other.remedy), tuple(labels) if is_clear else (), tuple(own) if is_clear else ())
+
+
+def _labels_of(findings: Iterable[Finding]) -> list[str]:
+    """The ids of the compiles that these are about, without those that a text log does not have."""
+    compiles = ((compile for compile in item.frame.compiles if compile.label == item.compile) for item in findings if item.frame)
+    return list(dict.fromkeys(compile.shown_label for found in compiles for compile in found if compile.shown_label))
