@@ -21,7 +21,7 @@ from shapelog.reading.payloads.properties import Kind, size
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Explanations
-from shapelog.recompiles.facts import FactTable
+from shapelog.recompiles.facts.fact_table import FactTable
 from shapelog.recompiles.graph_reuse import guards_hold
 from shapelog.recompiles.int_usage import QuotedCode, Use, spelled, use_in
 from shapelog.recompiles.nearest_entry import MOST_COMPARED

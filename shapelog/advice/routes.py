@@ -17,7 +17,7 @@ from shapelog.reading.payloads.properties import VALUE, Kind
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.causes import Cause, EntryDifference
 from shapelog.recompiles.explain import Explanations
-from shapelog.recompiles.facts import CompileFacts
+from shapelog.recompiles.facts.compile_facts import CompileFacts
 
 # The size of a dimension in which the rows of a nested tensor differ.
 _NESTED_INT = re.compile(r"j\d+")

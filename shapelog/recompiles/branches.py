@@ -13,7 +13,7 @@ from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.python_code import syntax_tree
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.causes import EntryDifference
-from shapelog.recompiles.facts import CompileFacts
+from shapelog.recompiles.facts.compile_facts import CompileFacts
 
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d*)?(?:e[+-]?\d+)?")
 

@@ -21,7 +21,8 @@ from shapelog.recompiles.classification.tensors import COPY_OF_VIEW
 from shapelog.recompiles.classify import classify, takes_what_autograd_passes
 from shapelog.recompiles.consequences import separate
 from shapelog.recompiles.evidence.violation import Violation
-from shapelog.recompiles.facts import CompileFacts, FactTable
+from shapelog.recompiles.facts.compile_facts import CompileFacts
+from shapelog.recompiles.facts.fact_table import FactTable
 from shapelog.recompiles.global_state import autocast_pair, changed_fields, state_value
 from shapelog.recompiles.strides import dims_of_bases, layout
 from shapelog.recompiles.violations import violations

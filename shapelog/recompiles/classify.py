@@ -9,7 +9,7 @@ from shapelog.recompiles.classification import containers, objects, shape_guards
 from shapelog.recompiles.classification.result import FORWARD_TYPES, Classification, Classifier, code_of, have_other_graphs
 from shapelog.recompiles.classification.sizes import is_parameter
 from shapelog.recompiles.evidence.violation import Violation
-from shapelog.recompiles.facts import CompileFacts
+from shapelog.recompiles.facts.compile_facts import CompileFacts
 from shapelog.recompiles.int_usage import is_branch
 from shapelog.rules import RULES, Verdict
 

@@ -15,7 +15,7 @@ from shapelog.reading.payloads.source_names import Owners, Source
 from shapelog.recompiles import tied_sizes
 from shapelog.recompiles.classification.result import code_of
 from shapelog.recompiles.evidence.violation import Described, Violation, constant_type, was_traced
-from shapelog.recompiles.facts import CompileFacts
+from shapelog.recompiles.facts.compile_facts import CompileFacts
 from shapelog.recompiles.global_state import default_dtypes, is_of_cache
 from shapelog.recompiles.strides import follows_from_sizes, layout, same_order
 

@@ -15,7 +15,7 @@ from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.backends import new_backend_each_time, with_backend
 from shapelog.recompiles.before_breaks import with_changes_before_breaks, with_classes_of_other_parts
 from shapelog.recompiles.causes import Cause, Differences, EntryDifference
-from shapelog.recompiles.facts import FactTable
+from shapelog.recompiles.facts.fact_table import FactTable
 from shapelog.recompiles.graph_reuse import GraphReuse, marks_act
 from shapelog.recompiles.nearest_entry import (
     MOST_COMPARED,

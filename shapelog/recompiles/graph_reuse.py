@@ -21,7 +21,8 @@ from shapelog.recompiles.branches import index_of, other_path
 from shapelog.recompiles.causes import Differences, EntryDifference
 from shapelog.recompiles.classification.pins import by_whom
 from shapelog.recompiles.constant_arguments import pinned_by
-from shapelog.recompiles.facts import CompileFacts, FactTable
+from shapelog.recompiles.facts.compile_facts import CompileFacts
+from shapelog.recompiles.facts.fact_table import FactTable
 from shapelog.recompiles.int_usage import QuotedCode, Use
 from shapelog.recompiles.strides import broken_tie
 from shapelog.recompiles.tied_sizes import met_by_equal_sizes

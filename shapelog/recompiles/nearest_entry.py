@@ -13,7 +13,8 @@ from shapelog.reading.records import Metrics
 from shapelog.recompiles.causes import Cause, EntryDifference
 from shapelog.recompiles.classification.shown_objects import KINDS_OF_FUNCTIONS
 from shapelog.recompiles.evidence.violation import Described, constant_type
-from shapelog.recompiles.facts import CompileFacts, FactTable
+from shapelog.recompiles.facts.compile_facts import CompileFacts
+from shapelog.recompiles.facts.fact_table import FactTable
 from shapelog.recompiles.graph_reuse import marks_act, similar
 from shapelog.rules import Verdict, any_blocks_marking
 

@@ -4,7 +4,7 @@ import re
 
 from shapelog.model.compile import resumed_by
 from shapelog.reading.payloads.source_names import is_library
-from shapelog.recompiles.facts import CompileFacts
+from shapelog.recompiles.facts.compile_facts import CompileFacts
 
 _CALLED = re.compile(r" = (torch\.[\w.]*)\(")
 # The name of a node, as of ``lt_1 = x < 3``, without the number that makes it unique. A placeholder has the name of its source.

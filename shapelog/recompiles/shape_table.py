@@ -12,7 +12,7 @@ from shapelog.reading.payloads.guards import DYNAMIC
 from shapelog.reading.payloads.properties import VALUE, Kind, Property, is_address, size
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.causes import Cause
-from shapelog.recompiles.facts import FactTable
+from shapelog.recompiles.facts.fact_table import FactTable
 from shapelog.recompiles.recompile import Recompile
 
 # Properties whose values are ids, or differ in another way than the causes show.

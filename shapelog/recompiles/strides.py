@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from shapelog.reading.payloads.properties import RANK, size, stride
 from shapelog.reading.payloads.source_names import Source
-from shapelog.recompiles.facts import CompileFacts
+from shapelog.recompiles.facts.compile_facts import CompileFacts
 
 
 class Layout(NamedTuple):

@@ -15,7 +15,7 @@ from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.guards import Key, ShapeGuard
 from shapelog.reading.payloads.properties import VALUE, Kind, size
 from shapelog.reading.payloads.source_names import Source
-from shapelog.recompiles.facts import CompileFacts, Pin, StaticValue
+from shapelog.recompiles.facts.compile_facts import CompileFacts, Pin, StaticValue
 
 _MOST = 40  # pairs of them are tried
 # How many values show that one number is always the same multiple or fraction of another.

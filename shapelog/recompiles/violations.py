@@ -13,7 +13,7 @@ from shapelog.recompiles.evidence.guards import against_guards
 from shapelog.recompiles.evidence.inputs import against_inputs
 from shapelog.recompiles.evidence.reasons import from_reason, holds_for
 from shapelog.recompiles.evidence.violation import IDENTITY, Violation
-from shapelog.recompiles.facts import CompileFacts
+from shapelog.recompiles.facts.compile_facts import CompileFacts
 
 
 def violations(

@@ -17,7 +17,7 @@ from shapelog.model.frame import Frame
 from shapelog.model.trace import Trace
 from shapelog.reading.ledger import Ledger
 from shapelog.recompiles.explain import Explanations, explain_trace
-from shapelog.recompiles.facts import FactTable
+from shapelog.recompiles.facts.fact_table import FactTable
 from shapelog.recompiles.nearest_entry import MOST_COMPARED
 from shapelog.recompiles.recompile import Recompile
 from shapelog.recompiles.shape_table import ShapeTable, shape_table, varying_axes

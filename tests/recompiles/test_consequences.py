@@ -8,7 +8,7 @@ from payload_text import CPU_KEYS, equals_match, global_state, graph_text, guard
 
 from shapelog.recompiles.consequences import CONSEQUENCES, separate
 from shapelog.recompiles.evidence.violation import Violation
-from shapelog.recompiles.facts import FactTable
+from shapelog.recompiles.facts.fact_table import FactTable
 from shapelog.recompiles.violations import violations
 from shapelog.rules import Verdict
 

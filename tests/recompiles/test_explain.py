@@ -26,7 +26,8 @@ from recorded import FIXTURES, LAB, RECORDED, recompile_of, report_of
 from shapelog.advice.advise import advise
 from shapelog.model.compile import Compile, Outcome
 from shapelog.recompiles.explain import explain_trace, nearest
-from shapelog.recompiles.facts import CompileFacts, FactTable
+from shapelog.recompiles.facts.compile_facts import CompileFacts
+from shapelog.recompiles.facts.fact_table import FactTable
 from shapelog.recompiles.graph_reuse import similar
 from shapelog.recompiles.recompile import Recompile
 from shapelog.report.report import analyze

@@ -5,7 +5,7 @@ from make import compile, explain, int_values, last_recompile, load, report, ten
 from payload_text import RETURN_LINE, equals_match, graph_text, guard_manager, guard_tree, size_mismatch, tensor_match
 
 from shapelog.model.compile import Compile
-from shapelog.recompiles.facts import FactTable
+from shapelog.recompiles.facts.fact_table import FactTable
 from shapelog.recompiles.nearest_entry import MOST_COMPARED, Entries
 from shapelog.rules import Verdict
 

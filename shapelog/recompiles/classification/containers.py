@@ -18,7 +18,7 @@ from shapelog.recompiles.classification.result import (
     takes_another_way,
 )
 from shapelog.recompiles.evidence.violation import Violation
-from shapelog.recompiles.facts import CompileFacts
+from shapelog.recompiles.facts.compile_facts import CompileFacts
 from shapelog.recompiles.int_usage import is_tested, spelled
 from shapelog.rules import Verdict
 from shapelog.text import some, with_article

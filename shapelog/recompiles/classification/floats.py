@@ -8,7 +8,7 @@ from shapelog.reading.records import Specialization, StackFrame
 from shapelog.recompiles.classification.pins import by_whom
 from shapelog.recompiles.classification.result import Classification, code_of, line_of, made_outside, shown_guard
 from shapelog.recompiles.evidence.violation import Violation
-from shapelog.recompiles.facts import CompileFacts
+from shapelog.recompiles.facts.compile_facts import CompileFacts
 from shapelog.rules import Verdict
 
 _FLOAT_OF_OPERATOR = "let the operator {operator} take it as a tensor, or accept one graph per value"

@@ -7,7 +7,7 @@ from shapelog.reading.payloads.source_names import Source, is_library
 from shapelog.recompiles.classification.result import Classification, have_other_graphs
 from shapelog.recompiles.classification.shown_objects import KINDS_OF_FUNCTIONS, shown_object
 from shapelog.recompiles.evidence.violation import THE_CLASS, Described, Known, Violation
-from shapelog.recompiles.facts import CompileFacts
+from shapelog.recompiles.facts.compile_facts import CompileFacts
 from shapelog.recompiles.passed_functions import functions_in, functions_that_broke, operator_of
 from shapelog.rules import Verdict
 

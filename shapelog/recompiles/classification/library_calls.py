@@ -5,7 +5,7 @@ import re
 from shapelog.reading.payloads.source_names import is_library, is_test_runner
 from shapelog.reading.records import StackFrame
 from shapelog.recompiles.evidence.violation import Described, Violation
-from shapelog.recompiles.facts import CompileFacts
+from shapelog.recompiles.facts.compile_facts import CompileFacts
 
 _ONE_OF_ARGUMENTS = re.compile(r"L\['args'\]\[\d+\]|L\['kwargs'\]\['\w+'\]")  # of ``f(*args, **kwargs)``
 _ITEM_OF_ARGUMENT = re.compile(r"L\['\w+'\]\[\d+\]")

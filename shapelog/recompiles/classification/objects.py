@@ -19,7 +19,8 @@ from shapelog.recompiles.classification.result import (
 from shapelog.recompiles.classification.shown_objects import ENUM, MEMBER
 from shapelog.recompiles.evidence.object_types import kind_seen
 from shapelog.recompiles.evidence.violation import THE_CLASS, Violation
-from shapelog.recompiles.facts import COMPILED_FUNCTION, CompileFacts
+from shapelog.recompiles.facts.compile_facts import CompileFacts
+from shapelog.recompiles.facts.gathered import COMPILED_FUNCTION
 from shapelog.recompiles.passed_functions import other_library_function
 from shapelog.rules import Verdict
 from shapelog.text import with_article

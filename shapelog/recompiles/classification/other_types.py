@@ -11,7 +11,7 @@ from shapelog.recompiles.classification.library_calls import is_passed_by_librar
 from shapelog.recompiles.classification.result import FORWARD_TYPES, TRACED, Classification, code_of, short_type
 from shapelog.recompiles.classification.shown_objects import KINDS_OF_FUNCTIONS, shown_object
 from shapelog.recompiles.evidence.violation import THE_CLASS, Described, Violation, was_traced
-from shapelog.recompiles.facts import CompileFacts
+from shapelog.recompiles.facts.compile_facts import CompileFacts
 from shapelog.rules import Verdict
 
 SAME_CLASS = "define the class at module level"

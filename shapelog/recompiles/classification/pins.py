@@ -7,7 +7,7 @@ from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.source_names import Source, is_library
 from shapelog.reading.records import Specialization, StackFrame
 from shapelog.recompiles.evidence.violation import Violation
-from shapelog.recompiles.facts import CompileFacts, pin_of
+from shapelog.recompiles.facts.compile_facts import CompileFacts, pin_of
 from shapelog.recompiles.tied_sizes import tied_to
 from shapelog.text import beginning
 

@@ -9,7 +9,7 @@ from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.source_names import Source, display_text, is_library
 from shapelog.reading.records import StackFrame
 from shapelog.recompiles.evidence.violation import Violation
-from shapelog.recompiles.facts import CompileFacts
+from shapelog.recompiles.facts.compile_facts import CompileFacts
 from shapelog.recompiles.int_usage import is_tested, spelled, tensor_made_of
 from shapelog.rules import Verdict
 from shapelog.text import cut

@@ -19,7 +19,7 @@ from shapelog.recompiles.classification.pins import ZERO_OR_ONE, by_whom, is_of_
 from shapelog.recompiles.classification.result import Classification, Classifier, made_outside, shown_guard
 from shapelog.recompiles.classification.sizes import LAYOUT, OWN_SYMBOLS, SLICE, unbacked
 from shapelog.recompiles.evidence.violation import Violation
-from shapelog.recompiles.facts import CompileFacts
+from shapelog.recompiles.facts.compile_facts import CompileFacts
 from shapelog.recompiles.int_usage import compares_nothing
 from shapelog.recompiles.strides import same_order
 from shapelog.rules import Verdict

@@ -7,7 +7,7 @@ from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.classification.pins import pinned, remedy_of_library_pin
 from shapelog.recompiles.classification.result import MARK_FORWARD, Classification, Classifier
 from shapelog.recompiles.evidence.violation import FROM_NUMPY, Described, Violation
-from shapelog.recompiles.facts import CompileFacts
+from shapelog.recompiles.facts.compile_facts import CompileFacts
 from shapelog.recompiles.strides import is_free, layout, same_order
 from shapelog.rules import Verdict
 

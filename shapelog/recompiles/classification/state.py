@@ -7,7 +7,7 @@ from shapelog.reading.payloads.recompile_reasons import backend_named
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.classification.result import MARK_FORWARD, TRACED, Classification, Classifier
 from shapelog.recompiles.evidence.violation import Described, Violation
-from shapelog.recompiles.facts import CompileFacts
+from shapelog.recompiles.facts.compile_facts import CompileFacts
 from shapelog.recompiles.global_state import autocast_pair, changed_fields, describe_change, is_of_cache, set_once
 from shapelog.rules import Verdict
 from shapelog.text import some

@@ -7,7 +7,7 @@ from shapelog.reading.payloads.source_names import Source, display_text
 from shapelog.recompiles.classification.result import TRACED, Classification, Classifier, short_type, shown_guard
 from shapelog.recompiles.classification.state import WHOLE_TRANSFORM
 from shapelog.recompiles.evidence.violation import Violation
-from shapelog.recompiles.facts import CompileFacts
+from shapelog.recompiles.facts.compile_facts import CompileFacts
 from shapelog.rules import Verdict
 from shapelog.text import enumerated, with_article
 

@@ -11,7 +11,7 @@ from shapelog.recompiles.classification.result import Classification, Classifier
 from shapelog.recompiles.classification.shown_objects import shown_object
 from shapelog.recompiles.classification.tensors import INNER, inner_tensors
 from shapelog.recompiles.evidence.violation import Described, Violation, constant_type
-from shapelog.recompiles.facts import CompileFacts
+from shapelog.recompiles.facts.compile_facts import CompileFacts
 from shapelog.recompiles.int_usage import is_tested, spelled
 from shapelog.rules import Verdict
 from shapelog.text import around_difference, some

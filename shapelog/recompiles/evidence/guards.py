@@ -9,7 +9,7 @@ from shapelog.reading.payloads.recompile_reasons import Reason
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.evidence.object_types import another_type, constant_in_place_of_tensor, objects, tensor_kind, type_of
 from shapelog.recompiles.evidence.violation import ALIASING, IDENTITY, Described, Known, Violation, constant_type
-from shapelog.recompiles.facts import CompileFacts
+from shapelog.recompiles.facts.compile_facts import CompileFacts
 
 _FUNCTION, _CODE = "function", ".__code__"
 _ZEROS = {"0.0", "-0.0"}

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from shapelog.reading.payloads.properties import DTYPE, RANK, REQUIRES_GRAD, size, stride
 from shapelog.recompiles.evidence.violation import Violation
-from shapelog.recompiles.facts import CompileFacts
+from shapelog.recompiles.facts.compile_facts import CompileFacts
 
 
 def against_inputs(entry: CompileFacts, call: CompileFacts) -> Iterator[Violation]:

@@ -6,7 +6,7 @@ from shapelog.reading.payloads.guards import Fact, GuardTree, type_name
 from shapelog.reading.payloads.properties import ID, TENSOR, TYPE, VALUE, Property
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.evidence.violation import FROM_NUMPY, NDARRAY, THE_CLASS, Described, Known, constant_type
-from shapelog.recompiles.facts import CompileFacts
+from shapelog.recompiles.facts.compile_facts import CompileFacts
 
 _TENSOR_TYPE = "torch.Tensor"
 _OF_NN = frozenset(("Parameter", "Buffer", "UninitializedParameter", "UninitializedBuffer"))

@@ -16,7 +16,7 @@ from shapelog.recompiles.evidence.object_types import (
     type_of,
 )
 from shapelog.recompiles.evidence.violation import ALIASING, FROM_NUMPY, NDARRAY, Described, Known, Violation, constant_type
-from shapelog.recompiles.facts import CompileFacts
+from shapelog.recompiles.facts.compile_facts import CompileFacts
 from shapelog.recompiles.strides import dims_of_bases
 
 # c10::ScalarType, as reasons name it.
