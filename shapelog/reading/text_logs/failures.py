@@ -51,7 +51,7 @@ _OF_ANY_PROGRAM = ("Unsupported", "UserError")
 _OF_DYNAMO = re.compile(
     r"\w+Variable\b|\bcall_(?:function|method|module)\b|^from user code:|TORCH_LOGS|TORCHDYNAMO|torch[/\\](?:_dynamo|_?export)\b", re.M
 )
-_EXPLANATION = re.compile(r"^(?P<message>(?:\S[^\n]*\n)?[ \t]*Explanation: .*?)^\s*from user code:", re.M | re.S)
+_EXPLANATION = re.compile(r"^(?P<message>(?: ?\S[^\n]*\n)?[ \t]*Explanation: .*?)^\s*from user code:", re.M | re.S)
 _MARGIN = re.compile(r"^[ \t]*(?=  Explanation: )", re.M)
 # What PyTorch logs with a stack where it goes on (``symbolic_shapes.py``).
 _ASSUMED = re.compile(r"\bdue to data dependency, it was assumed to be ")
@@ -107,6 +107,8 @@ _IN_OWN_WORDS = {
     ),
     "TritonMissing": re.compile(r"Cannot find a working triton installation[^\n]*"),
     "GPUTooOldForTriton": re.compile(r"Found [^\n]{1,200} which is too old to be supported by the triton GPU compiler[^\n]*"),
+    # Triton's, about a kernel that Inductor made
+    "InductorError": re.compile(r"CompilationError: at \d{1,6}:\d{1,6}:[ \t]*\n(?:[^\n]*\n){0,3}?[ \t]*def triton_.*", re.S),
     "TorchRuntimeError": re.compile(r"Dynamo failed to run FX node with fake tensors:\s+(?:call_\w|\.{3} got \w).*", re.S),
 }
 # A condition that has no hint depends on the data.

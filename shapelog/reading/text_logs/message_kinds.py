@@ -75,7 +75,7 @@ _REASON = re.compile(r"\s*(?:Graph Break )?Reason: \S")
 _BREAKS_AT = re.compile(r"\s*Graph [Bb]reak(?: \([^()]*\))? in user code at ")
 _HAS_TITLE_BELOW = re.compile(r"\s*(?:Graph Break Reason: .*:\s*$|\*\*\* While handling this graph break)")
 # What somebody may have made an item of a list, or have other words in front of; a sentence of theirs ends with a sign.
-_TITLE = re.compile(r"(?:.{0,400}(?:: |\] ))?(?:[-*] )?([A-Z]\S* [^:;\u3000-\uffff]{2,150}[^\s.:;,!?])\s*$")
+_TITLE = re.compile(r" ?(?:.{0,400}(?:: |\] ))?(?:[-*] )?([A-Z]\S* [^:;\u3000-\uffff]{2,150}[^\s.:;,!?])\s*$")
 # The first line left of an old graph break, which PyTorch logs without an artifact.
 _SETTING = re.compile(r"\s*torch\._dynamo\.config\.capture_\w+ ?= ?True\s*$")
 # In the middle of the warning about an exception of the backend, which breaks the graph.
@@ -86,6 +86,7 @@ _OWN_WORDS = (
     r"(?=\(|-?\d|[A-Z]\w{0,20}\(|\w?[uzs]\d|True|False)|Guard failed on the same frame it was created"
     r"|Guard check failed: \d{1,9}/\d{1,9}:|AssertionError: Guard check failed:"
     r"|Cannot find a working triton installation|\bwhich is too old to be supported by the triton GPU compiler"
+    r"|^\s*(?:\w{1,40}\.){0,4}CompilationError: at \d{1,6}:\d{1,6}:\s*$"
     r"|^\s*(?:[-*] )?You marked \S.{0,200} as dynamic\b|Dynamo failed to run FX node with fake tensors:(?: (?:call_\w|\.{3} got \w)|\s*$)"
 )
 # Below the user's stack: the end of the message about a value of the data, and of any other exception.

@@ -1645,3 +1645,20 @@ def test_an_exception_above_a_cut_traceback_asks_for_the_line(tmp_path: Path) ->
         f'torch._dynamo.exc.Unsupported: op of no tensor\n\n{chain}  File "/usr/lib/python3.12/process.py", line 314, in', tmp_path
     )
     assert found.notes == ('the line is not in this text: add the traceback, with what is below "from user code:"',)
+
+
+@pytest.mark.parametrize("front", ["triton.compiler.errors.", "InductorError\n", ""])
+@pytest.mark.parametrize("kernel", ["triton_poi_fused_cos_0", "my_kernel"])
+def test_what_triton_raised_about_a_kernel_of_inductor_is_a_failure_without_more(front: str, kernel: str, tmp_path: Path) -> None:
+    text = f'{front}CompilationError: at 1:0:\ndef {kernel}(a):\n^\nValueError("type fp8e4nv not supported in this architecture")\n'
+    if kernel == "my_kernel":
+        with pytest.raises(ShapelogError):
+            failures(text, tmp_path)
+    else:
+        (found,) = failures(text, tmp_path)
+        assert "failed to compile in Inductor: " in found.sentence
+
+
+def test_a_program_may_indent_the_title_of_a_break(tmp_path: Path) -> None:
+    (found,) = failures("Original exception:\n Op of no tensor\n  Explanation: It has none.\n\nfrom user code:\n    y = f(x)\n", tmp_path)
+    assert found.sentence.endswith(": Op of no tensor")
