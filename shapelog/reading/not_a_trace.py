@@ -20,13 +20,22 @@ _KINDS = (
     (rb"\A(?:\x7fELF|\x89PNG|%PDF)", "a binary file"),
     (
         rb"dynamo hit\s+config\.\w{0,40}limit|(?:FailOn(?:Recompile|Cache)LimitHit|RecompileLimitExceeded): \w"
-        rb"|[`'\"](?:FailOn(?:Recompile|Cache)LimitHit|(?:Recompile|Cache)LimitExceeded)[`'\"]",
+        rb"|[`'\"(](?:FailOn(?:Recompile|Cache)LimitHit|(?:Recompile|Cache)LimitExceeded)[`'\")]",
         "a text that mentions the recompile limit in a sentence; paste the warning itself, with its lines function: and last reason:, "
         "or the traceback",
     ),
     (
         rb"(?m)^\W{0,9}Graph Break Count: 0\b",
         "the output of torch._dynamo.explain, which found no graph breaks; it has nothing about recompilations",
+    ),
+    (
+        rb"(?m)^\W{0,9}(?:\d{1,3}\. )?(?:Guard Added|Data dependent error|(?:Missing|Mismatched) fake kernel)\.\s*$",
+        "the report of torch.export.draft_export, which has each problem with its line and what to do; pass the trace that draft_export "
+        "writes into TORCH_DTRACE, or into a folder export_USER of the temporary directory",
+    ),
+    (
+        rb"Summary of dimension constraints:|The following dimensions have been specialized and CANNOT be dynamic",
+        "the summary that torch.export printed until torch 2.2: it lists which dims the code fixes, and which may be dynamic",
     ),
     (
         rb"\bassert_size_stride\([^\n]*\)[ \t]*\n(?:[ \t^~]*\n)?[ \t]*AssertionError: ",

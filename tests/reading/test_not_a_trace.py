@@ -50,6 +50,15 @@ from shapelog.errors import DATA_LOSS
         ),
         (b'  File "/lib/torch/_dynamo/eval_frame.py", line 2, in f\n\nValueError: of another one\n', "paste the text up to the exception"),
         (b"We hit `CacheLimitExceeded` twice.\n", "mentions the recompile limit in a sentence"),
+        (b"A tool: f runs eagerly from here. (FailOnRecompileLimitHit)\n", "mentions the recompile limit in a sentence"),
+        (
+            b"so:\n```\n2. Data dependent error.\n    When exporting, we were unable to evaluate the value of `u0`.\n",
+            "that draft_export writes",
+        ),
+        (
+            b"[INFO] Step 2: done compiler function f\n[INFO] Summary of dimension constraints:\n[INFO] The following dimensions\n",
+            "which dims the code fixes",
+        ),
         (b"WARNING:jax._src.dispatch:182: Finished XLA compilation of jit(f) in 0.2 sec\n", "the output of JAX, TensorFlow or PyTorch/XLA"),
         (b"WARNING:tensorflow:5 out of the last 5 calls to <f> triggered tf.function retracing.\n", "the output of JAX, TensorFlow"),
         (b"pt-xla-profiler: Compilation Analysis\n", "the output of JAX, TensorFlow or PyTorch/XLA"),
