@@ -504,8 +504,8 @@ def _unquoted(line: str) -> str:
 
 
 def _with_next(line: str, lines: list[str]) -> str:
-    """A line, with the one below it where it ends with a colon."""
-    return f"{line} {lines[0].removeprefix('- ')}" if line.endswith(":") and lines else line
+    """A line, with the one below it where it ends with a colon, or where that has the functions that Dynamo skipped."""
+    return f"{line} {lines[0].removeprefix('- ')}" if lines and (line.endswith(":") or lines[0].startswith("Skipped frames:")) else line
 
 
 def _uncompiled_kernel(lines: list[str]) -> str:

@@ -117,6 +117,8 @@ _UNDECIDED = re.compile(rf"\s*{re.escape(UNDECIDED)}(?P<expression>[^\n]{{1,2000
 _CLASS = re.compile(r"\b[A-Z]\w{0,80}(?:Error|Exception): ")
 # An error of which only the class is there, or not even that, and the statement of a stack that asserted something.
 _LEFT_OUT = re.compile(r"(?:^|(?<=raised:)\s*)(?:(?P<name>[A-Z]\w{0,80}(?:Error|Exception)):?[ \t]*)?(?:\.{3}|…)?[ \t]*$")
+# Below it, the call, and what to do; or the operator that was lowered.
+_END_OF_ERROR = re.compile(r"(\n\n|\n(?=[ \t]{1,9}target: ))")
 _ASSERTED = re.compile(r"^ {4,}(assert [^\n]{1,200}?)\s*$", re.M)
 _IN_STACK = re.compile(r'File "|^(?:File |Cell In|Input In|<ipython-)|^-{2,}> ?\d', re.M)
 _CHAIN = re.compile(rf"^{CHAINS.pattern}", re.M)
@@ -352,7 +354,7 @@ def _completed(message: str, text: str, begin: int) -> str:
     """A message that a person left out, or that Python has none of, with what else of the text has it: the line right above, the same
     class with its message, or the statement that asserted.
     """
-    own, end, rest = message.partition("\n\n")
+    own, end, rest = (*_END_OF_ERROR.split(message, maxsplit=1), "", "")[:3]
     left_out = _LEFT_OUT.search(own) if own else None
     if not left_out:
         return message

@@ -154,6 +154,12 @@ def test_an_error_about_the_compiler_may_be_quoted_in_the_middle_of_a_text(front
     assert "torch.compiler.disable" in finding.remedy
 
 
+def test_what_dynamo_skipped_may_be_on_a_line_of_its_own(tmp_path: Path) -> None:
+    text = "RuntimeError: torch.compile with fullgraph=True found no compiled frames.\nSkipped frames: ... Dynamo tracing is disabled\n"
+    (finding,) = report_of(text, tmp_path).findings
+    assert finding.sentence.endswith("compiled frames. Skipped frames: ... Dynamo tracing is disabled")
+
+
 def test_the_call_that_raised_is_known_by_a_stack_of_ipython(tmp_path: Path) -> None:
     text = (
         "ValueError                    Traceback (most recent call last)\nCell In[5], line 3\n----> 3 f(x)\n\n"
