@@ -10,17 +10,11 @@ from typing import Any, NamedTuple
 from shapelog.display import in_notebook
 from shapelog.model.ids import CompileId, parse_compile_id
 from shapelog.model.payloads import CodeStateRecord, Payloads
-from shapelog.reading.payloads.compiler_messages import (
-    NO_MESSAGE,
-    CompilerMessage,
-    RaisedException,
-    compiler_message,
-    exception_chain,
-    in_words,
-    user_stack,
-)
+from shapelog.reading.payloads.compiler_messages import NO_MESSAGE, CompilerMessage, compiler_message
+from shapelog.reading.payloads.error_titles import in_words
 from shapelog.reading.payloads.graphs import Graph
 from shapelog.reading.payloads.guards import DYNAMIC, GuardTree
+from shapelog.reading.payloads.python_tracebacks import RaisedException, exception_chain, user_stack
 from shapelog.reading.payloads.recompile_reasons import RECOMPILE_FORBIDDEN, Reason
 from shapelog.reading.payloads.source_names import Source
 from shapelog.reading.records import AutomaticDynamic, Input, Metrics, Specialization, Stack, StackFrame, Symbol

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from shapelog.grouping import grouped
 from shapelog.model.compile import Compile, Outcome
-from shapelog.reading.payloads.compiler_messages import CompilerMessage, RaisedException
+from shapelog.reading.payloads.compiler_messages import CompilerMessage
+from shapelog.reading.payloads.python_tracebacks import RaisedException
 from shapelog.report.alerts.alert import Alert, Alerts, stable_text
 from shapelog.report.resumed_code import ResumedCode
 from shapelog.report.weighted import WeightedCompile

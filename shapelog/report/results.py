@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 from shapelog.display import in_notebook
 from shapelog.model.frame import Frame
-from shapelog.reading.payloads.compiler_messages import CompilerMessage, RaisedException
+from shapelog.reading.payloads.compiler_messages import CompilerMessage
+from shapelog.reading.payloads.python_tracebacks import RaisedException
 from shapelog.rules import Rule
 from shapelog.text import file_name
 

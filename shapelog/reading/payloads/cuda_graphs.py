@@ -7,7 +7,7 @@ import re
 from enum import Enum
 from typing import NamedTuple
 
-from shapelog.reading.payloads.compiler_messages import stack_lines
+from shapelog.reading.payloads.python_tracebacks import stack_lines
 from shapelog.reading.records import StackFrame
 from shapelog.text import enumerated, file_name
 

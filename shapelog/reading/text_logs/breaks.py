@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from shapelog.reading.payloads.compiler_messages import LOST_REASON, UNSUPPORTED_BUILTIN, compiler_message, exception_chain
+from shapelog.reading.payloads.compiler_messages import LOST_REASON, UNSUPPORTED_BUILTIN, compiler_message
 from shapelog.reading.payloads.exported_programs import last_line
+from shapelog.reading.payloads.python_tracebacks import exception_chain
 from shapelog.reading.payloads.source_names import is_dynamo
 from shapelog.reading.text_logs.failures import NOT_CONVERTED, raised_in
 from shapelog.reading.text_logs.message_kinds import EXECUTING, QUOTED_BREAK

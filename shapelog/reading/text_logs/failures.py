@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION, compiler_message, exception_chain, observed_exception, user_stack
+from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION, compiler_message
 from shapelog.reading.payloads.cuda_graphs import cuda_graph_message
+from shapelog.reading.payloads.python_tracebacks import exception_chain, observed_exception, user_stack
 from shapelog.reading.payloads.recompile_reasons import RECOMPILE_FORBIDDEN
 from shapelog.reading.payloads.source_names import is_library, is_torch
 from shapelog.reading.text_logs.exception_names import ABOUT_COMPILER, ANY_OF_MODULES, NAMES, OF_DYNAMO_ALONE, QUALIFIED, is_cut_name

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from shapelog.reading.payloads.compiler_messages import user_stack
+from shapelog.reading.payloads.python_tracebacks import user_stack
 from shapelog.reading.text_logs.breaks import ABOVE_STACK_OF_ITEM, announced_break, break_text, each_break, has_cut_stack, quoted_break
 from shapelog.reading.text_logs.contents import LogContents
 from shapelog.reading.text_logs.joined import joined_parts

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from shapelog.reading.payloads.compiler_messages import exception_chain
+from shapelog.reading.payloads.python_tracebacks import exception_chain
 from shapelog.reading.payloads.source_names import GENERATED
 
 _PARTS = (

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from shapelog.reading.payloads.compiler_messages import RaisedException, exception_chain, stack_lines
+from shapelog.reading.payloads.python_tracebacks import RaisedException, exception_chain, stack_lines
 from shapelog.reading.payloads.source_names import is_compiler, is_entry, is_guard_of_export, is_library
 from shapelog.reading.records import StackFrame
 from shapelog.reading.text_logs.lines.tracebacks import ARROW, IN_FILE, frame_of_ipython

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from shapelog.reading.payloads.compiler_messages import stack_lines
+from shapelog.reading.payloads.python_tracebacks import stack_lines
 from shapelog.reading.text_logs.contents import CountedBreaks
 from shapelog.reading.text_logs.messages import LoggedCode, LoggedLine, RecompileText
 

@@ -10,7 +10,8 @@ from typing import NamedTuple
 from shapelog.model.code_matching import Code
 from shapelog.model.compile import Compile, Outcome
 from shapelog.model.frame import Frame
-from shapelog.reading.payloads.compiler_messages import CompilerMessage, RaisedException
+from shapelog.reading.payloads.compiler_messages import CompilerMessage
+from shapelog.reading.payloads.python_tracebacks import RaisedException
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.report.report import Report
 from shapelog.report.repository_paths import Repository, SourceLine

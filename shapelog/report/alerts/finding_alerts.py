@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from shapelog.grouping import grouped
-from shapelog.reading.payloads.compiler_messages import raised_by
+from shapelog.reading.payloads.error_titles import raised_by
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.report.alerts.alert import Alert, Rest, level_of
 from shapelog.report.alerts.alerted_code import AlertedCode, stopped_at

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator
 from shapelog.advice.remedies import FORBIDDEN_WITHOUT_REASON, Remedies
 from shapelog.model.compile import Compile, Outcome
 from shapelog.model.frame import Frame
-from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION, CompilerMessage, compiler_message, raised_by
+from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION, CompilerMessage, compiler_message
 from shapelog.reading.payloads.cuda_graphs import CudaGraphEvent, CudaGraphMessage, cuda_graph_message
+from shapelog.reading.payloads.error_titles import raised_by
 from shapelog.reading.payloads.source_names import Source, is_dynamo, is_library
 from shapelog.reading.records import StackFrame
 from shapelog.recompiles.became_dynamic import EarlierSymbols

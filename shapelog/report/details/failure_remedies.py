@@ -3,15 +3,9 @@
 import re
 
 from shapelog.model.compile import Compile
-from shapelog.reading.payloads.compiler_messages import (
-    LOST_EXCEPTION,
-    NO_MESSAGE,
-    OUTSIDE_OF_RANGE,
-    TRITON_STOPPED,
-    UNCOMPILED_CPP,
-    CompilerMessage,
-)
+from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION, NO_MESSAGE, CompilerMessage
 from shapelog.reading.payloads.constraint_violations import HAS_OWN_GRAPH, MUST_EQUAL, REQUIRES, TREATED_APART
+from shapelog.reading.payloads.error_titles import OUTSIDE_OF_RANGE, TRITON_STOPPED, UNCOMPILED_CPP
 from shapelog.reading.payloads.source_names import Source, is_library
 from shapelog.reading.records import StackFrame
 from shapelog.recompiles.became_dynamic import EarlierSymbols

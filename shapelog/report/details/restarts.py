@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from shapelog.model.compile import Compile
-from shapelog.reading.payloads.compiler_messages import FLOAT_RESTART, RESTART_REMEDIES
+from shapelog.reading.payloads.error_titles import FLOAT_RESTART, RESTART_REMEDIES
 from shapelog.report.details.metric_fields import settings_in
 from shapelog.text import some
 

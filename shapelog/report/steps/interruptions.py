@@ -8,7 +8,8 @@ from dataclasses import replace
 from shapelog.advice.compile_seconds import Seconds
 from shapelog.model.compile import Compile, Outcome
 from shapelog.model.frame import UNNAMED_CODE
-from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION, raised_by
+from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION
+from shapelog.reading.payloads.error_titles import raised_by
 from shapelog.reading.payloads.source_names import is_library, is_torch
 from shapelog.report.alerts.alert import Alert, Occurrence
 from shapelog.report.details.failure_remedies import is_in_captured_graph

@@ -8,7 +8,8 @@ from shapelog.advice.remedies import Remedies
 from shapelog.errors import Problem
 from shapelog.model.compile import Compile, Outcome
 from shapelog.model.trace import Trace
-from shapelog.reading.payloads.compiler_messages import CompilerMessage, RaisedException
+from shapelog.reading.payloads.compiler_messages import CompilerMessage
+from shapelog.reading.payloads.python_tracebacks import RaisedException
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.reading.records import StackFrame
 from shapelog.recompiles.causes import Cause

@@ -6,7 +6,8 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from shapelog.model.compile import Compile
-from shapelog.reading.payloads.compiler_messages import CompilerMessage, RaisedException
+from shapelog.reading.payloads.compiler_messages import CompilerMessage
+from shapelog.reading.payloads.python_tracebacks import RaisedException
 from shapelog.reading.payloads.source_names import is_library, is_notebook_cell
 from shapelog.reading.records import StackFrame
 from shapelog.report.alerts.alert import Alert, exception_lines

@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION, WRAPPED, compiler_message, exception_chain, in_words, user_stack
+from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION, WRAPPED, compiler_message
+from shapelog.reading.payloads.error_titles import in_words
+from shapelog.reading.payloads.python_tracebacks import exception_chain, user_stack
 from shapelog.reading.records import StackFrame
 
 PRINT = """Failed to trace builtin operator

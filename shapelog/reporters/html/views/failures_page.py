@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from shapelog.model.compile import Compile
 from shapelog.model.frame import Frame
-from shapelog.reading.payloads.compiler_messages import RaisedException
+from shapelog.reading.payloads.python_tracebacks import RaisedException
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.report.alerts.alert import Alert
 from shapelog.report.details.uncompiled_calls import Eager, fates
