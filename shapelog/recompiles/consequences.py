@@ -28,7 +28,7 @@ _OF_TRANSFORMS = ("G['__import_torch_dot__functorch_dot_", "G['__import_torch_do
 _OF_FUNCTION_MODES = "___get_torch_function_mode_stack_at("
 _SELF, _ARGUMENTS, _FIRST_OF_ALL = "L['self']", ("L['args']", "L['kwargs']"), "L['args'][0]"
 _OWN_VARIABLES = (".__closure__", ".__defaults__", ".__kwdefaults__")
-_TORCH = "torch."
+_TORCH, _PARAMETER = "torch.", "torch.nn.Parameter"
 _MOST_MULTIPLIED = 16
 _DIFFERENCE = re.compile(r"(?P<minuend>[^\s()]+) == (?:(?P<number>\d{1,18}) \+ )?(?P<subtrahend>[^\s()]+)")
 _WRITTEN = re.compile(r"\d{1,18}")
@@ -437,6 +437,14 @@ def computed_under_other_grad_mode(item: Violation, changes: Changes) -> bool:
     return any(tensor is not None and tensor.has_history for tensor in found)
 
 
+def gradient_of_a_parameter(item: Violation, changes: Changes) -> bool:
+    """A parameter requires a gradient, and the plain tensor that is passed in its place does not, or the other way round."""
+    if item.prop.kind is not Kind.REQUIRES_GRAD:
+        return False
+    types = {(str(other.expected), str(other.actual)) for other in changes.of(Kind.TYPE) if other.source == item.source}
+    return any((before if item.expected is True else after) == _PARAMETER for before, after in types)
+
+
 def metadata_with_requires_grad(item: Violation, changes: Changes) -> bool:
     """The metadata of a tensor subclass may have its requires_grad, as that of nested tensors (torch/nested/_internal/nested_tensor.py)
     and of DTensor does; where both differ, a call with the same requires_grad may have the same metadata.
@@ -571,6 +579,7 @@ CONSEQUENCES: dict[str, Callable[[Violation, Changes], bool]] = {
         collected_object_of_another_type,
         not_named_by_pytorch,
         computed_under_other_grad_mode,
+        gradient_of_a_parameter,
         metadata_with_requires_grad,
         changed_by_inference_mode,
         changed_by_transform,

@@ -77,6 +77,13 @@ def wrapper(number: int, length: int) -> str:
     return guard_tree(code, guard_manager("L['args']", f"LENGTH_CHECK: len(L['args']) == {length}", type="tuple"))
 
 
+def of_parameter(name: str, requires_grad: bool) -> str:
+    """A tree with a tensor of a class, as the checks of tensors name it."""
+    of_values = f"requires_grad={requires_grad}, size=[4], stride=[1]"
+    guard = f"TENSOR_MATCH: check_tensor(L['p'], {name}, {CPU_KEYS}, torch.float32, device=None, {of_values})"
+    return guard_tree(guard_manager("L['p']", guard))
+
+
 def of_class(name: str, width: int) -> str:
     """A tree with an object of a class, and an int that the class has from its parent."""
     own = guard_manager("L['o']", f"TYPE_MATCH: ___check_type_id(L['o'], {len(name)})", type=f"app.{name}")
@@ -242,6 +249,7 @@ CASES = {
         ),
         "L['x'] requires_grad",
     ),
+    "gradient_of_a_parameter": (two(of_parameter("Parameter", True), of_parameter("Tensor", False)), "L['p'] requires_grad"),
     "metadata_with_requires_grad": (
         two(
             guard_tree(tensor_match(requires_grad=False, more=[METADATA])),

@@ -2,7 +2,7 @@
 
 import pytest
 from make import compile, explain, int_values, last_recompile, load, report, tensor, trace
-from payload_text import RETURN_LINE, equals_match, graph_text, guard_manager, guard_tree, size_mismatch, tensor_match
+from payload_text import CPU_KEYS, RETURN_LINE, equals_match, graph_text, guard_manager, guard_tree, size_mismatch, tensor_match
 
 from shapelog.model.compile import Compile
 from shapelog.recompiles.facts.fact_table import FactTable
@@ -279,3 +279,22 @@ def test_an_entry_for_the_same_sizes_is_nearer_than_one_for_other_sizes_with_the
     recompile = last_recompile(made)
     assert recompile.nearest is not None
     assert (recompile.nearest.label, [cause.axis for cause in recompile.causes]) == ("0/1", ["is_merged"])
+
+
+@pytest.mark.parametrize(("needs_grad", "label"), [((True, False), "0/1"), ((False, True), "0/0")])
+def test_that_a_parameter_requires_a_gradient_is_no_change_of_its_own(needs_grad: tuple[bool, bool], label: str) -> None:
+    """Two modules with a name, then two parameters, then two plain tensors: a frozen parameter differs from one that is trained in more."""
+    sources, made = ("L['data'][0]", "L['data'][1]"), trace()
+    for number, kind in enumerate(("app.Embedding", "torch.nn.Parameter", "torch.Tensor")):
+        if kind == "app.Embedding":
+            guards = [guard_manager(source, f"TYPE_MATCH: ___check_type_id({source}, 7000)", type=kind) for source in sources]
+        else:
+            grad = needs_grad[number - 1]
+            match = (
+                f"TENSOR_MATCH: check_tensor({{}}, {kind.rpartition('.')[2]}, {CPU_KEYS}, torch.float32, device=None, requires_grad={grad}"
+            )
+            guards = [guard_manager(source, f"{match.format(source)}, size=[10, 8], stride=[8, 1])", type=kind) for source in sources]
+        made += compile(f"0/{number}", tensor(10, 8), guards=guard_tree(equals_match("L['name']", number > 0, "bool"), *guards))
+    recompile = last_recompile(made)
+    assert recompile.nearest is not None
+    assert recompile.nearest.label == label
