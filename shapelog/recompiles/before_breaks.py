@@ -111,24 +111,37 @@ def _is_same_function(cause: Cause, changed: _Changed) -> bool:
     return changed.cause.needs_own_graph and cause.codes[0] == _OTHER_FUNCTION and changed.cause.source == cause.source
 
 
-def with_classes_of_other_parts(by_frame: Mapping[Frame, tuple[Recompile, ...]]) -> dict[Frame, tuple[Recompile, ...]]:
+def with_changes_in_other_parts(by_frame: Mapping[Frame, tuple[Recompile, ...]]) -> dict[Frame, tuple[Recompile, ...]]:
     """The same recompiles; an object of another class needs a graph for each where another part of the function, before or after a graph
-    break, shows that: it calls the object, or computes with its parameters.
+    break, shows that: it calls the object, or computes with its parameters. So does another function in a call that was refused, of which
+    nothing is recorded, where another call was made with another one.
     """
-    changes = ((item, cause) for found in by_frame.values() for item in found for cause in item.causes)
-    needed = {_of_class(*change): change[1] for change in changes if change[1].codes[0] == _OTHER_TYPE and change[1].needs_own_graph}
+    changes = ((item, cause) for found in by_frame.values() for item in found for cause in item.causes if cause.needs_own_graph)
+    needed = {_in_function(*change): change[1] for change in changes if change[1].codes[0] in (_OTHER_TYPE, _OTHER_FUNCTION)}
     return {frame: tuple([_as_in_other_part(item, needed) for item in found]) for frame, found in by_frame.items()}
 
 
-def _of_class(item: Recompile, cause: Cause) -> tuple[Function, Source, str, str]:
-    return item.frame.function, cause.source, cause.before, cause.after
+def _in_function(item: Recompile, cause: Cause) -> tuple[Function, Source, str, str]:
+    values = (cause.before, cause.after) if cause.codes[0] == _OTHER_TYPE else ("", "")
+    return item.frame.function, cause.source, *values
+
+
+def _of_another_part(item: Recompile, cause: Cause, needed: Mapping[tuple[Function, Source, str, str], Cause]) -> Cause | None:
+    """The cause that shows that the call needs a graph of its own: for what a graph break left on the stack, one for an object with a name
+    that changed in the same way.
+    """
+    if cause.codes[0] == _OTHER_FUNCTION and item.compile.is_refused and not cause.needs_own_graph:
+        return needed.get(_in_function(item, cause))
+    if cause.codes[0] != _OTHER_TYPE or cause.own_remedy:
+        return None
+    if not cause.source.is_unnamed:
+        return needed.get(_in_function(item, cause))
+    named = (other for other in item.causes if other.codes == cause.codes and other.needs_own_graph)
+    return next((other for other in named if (other.before, other.after) == (cause.before, cause.after)), None)
 
 
 def _as_in_other_part(item: Recompile, needed: Mapping[tuple[Function, Source, str, str], Cause]) -> Recompile:
-    known = [
-        None if cause.codes[0] != _OTHER_TYPE or cause.own_remedy or cause.source.is_unnamed else needed.get(_of_class(item, cause))
-        for cause in item.causes
-    ]
+    known = [_of_another_part(item, cause, needed) for cause in item.causes]
     if not any(known):
         return item
     causes = tuple(

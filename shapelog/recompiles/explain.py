@@ -13,7 +13,7 @@ from shapelog.model.trace import Trace
 from shapelog.reading.payloads.properties import GRAD_MODE, INFERENCE_MODE, Kind, Property
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.backends import new_backend_each_time, with_backend
-from shapelog.recompiles.before_breaks import with_changes_before_breaks, with_classes_of_other_parts
+from shapelog.recompiles.before_breaks import with_changes_before_breaks, with_changes_in_other_parts
 from shapelog.recompiles.causes import Cause, Differences, EntryDifference
 from shapelog.recompiles.facts.fact_table import FactTable
 from shapelog.recompiles.graph_reuse import GraphReuse, marks_act
@@ -122,7 +122,7 @@ def explain_trace(trace: Trace, debug: bool = False) -> Explanations:
             text = f"{named}: a call was compared with {MOST_COMPARED} of {MOST_COMPARED + left_out} earlier cache entries"
             problems.append(Problem("many-entries", text, trace.name, severity=INFO))
 
-    by_frame = with_classes_of_other_parts(with_changes_before_breaks(by_frame))
+    by_frame = with_changes_in_other_parts(with_changes_before_breaks(by_frame))
 
     def serves(frame: Frame, entry: Compile, call: Compile) -> bool:
         return frame in unexplained or reuse.guards_hold(entry, call)

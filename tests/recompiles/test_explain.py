@@ -599,6 +599,33 @@ def test_an_object_that_another_part_of_the_function_calls_needs_a_graph_for_eac
     assert (first.causes[0].own_remedy == second.causes[0].own_remedy) is is_needed
 
 
+@pytest.mark.parametrize(("kind", "verdict"), [("app.Large", Verdict.JUSTIFIED), ("app.Other", Verdict.CODE)])
+def test_what_a_graph_break_left_is_of_another_class_as_an_object_with_a_name_is(kind: str, verdict: Verdict) -> None:
+    """``other = make(kind)`` breaks the graph, as ``model = make(kind)`` did before."""
+    made = make.trace()
+    for number, kinds in enumerate((("app.Small", "app.Small"), ("app.Large", kind))):
+        guards = []
+        for source, own in zip(("L['model']", "L['___stack0']"), kinds, strict=True):
+            check = f"TYPE_MATCH: ___check_type_id({source}, {len(own) + number}), type=<class '{own}'>"
+            guards.append(guard_manager(source, check, type=own, comment=code_comment(9, "model.step()")))
+        made += compiled(f"1/{number}", tensor(10, 8), guards=guard_tree(tensor_match(), *guards), name="torch_dynamo_resume_in_f_at_8")
+    [item] = make.explain(made).recompiles
+    assert item.causes[1].verdict is verdict
+
+
+def test_a_refused_call_has_another_function_where_another_call_was_made_with_one() -> None:
+    made, places = make.trace(), ("0/0", "0/1")
+    for number, label in enumerate(places):
+        check = f"ID_MATCH: ___check_obj_id(L['fn'].__code__, {7001 + number}), type=<class 'code'>"
+        name = equals_match("L['fn'].__name__", repr(("double", "halve")[number]), "str")
+        guards = guard_tree(tensor_match(), guard_manager("L['fn'].__code__", check, type="code"), name)
+        made += compiled(label, tensor(10, 8), guards=guards)
+    reasons = [f"{label}: ___check_obj_id(fn.__code__, {7001 + number}), type=<class 'code'>" for number, label in enumerate(places)]
+    first, last = make.explain(made + refused("0/2", *reasons)).recompiles
+    assert (first.verdict, last.verdict) == (Verdict.JUSTIFIED, Verdict.LIMIT)
+    assert {cause.own_remedy for cause in last.causes} == {cause.own_remedy for cause in first.causes}
+
+
 def test_a_failed_compile_is_failed_whatever_its_cause() -> None:
     failure = {"fail_type": "Unsupported", "fail_reason": "no", "has_guarded_code": False}
     recompile = last_recompile(sized(3) + compiled("0/1", tensor(4, 8), guards="", **failure))

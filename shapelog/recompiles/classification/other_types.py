@@ -42,6 +42,12 @@ _EACH_CALLED_CLASS = (
     "the code calls this object, so each class needs its own graph: raise the recompile limit above the number of classes, or compile the "
     "objects in place of this function"
 )
+_EACH_CLASS_WITH_METHOD = (
+    "the code calls a method of this object, so each class needs its own graph: raise the recompile limit above the number of classes, "
+    "or compile one function per class"
+)
+# Classes of data, whose methods are operators.
+_OF_DATA = re.compile(r"torch\.(?:nn\.(?:parameter\.)?)?\w+$|(?:numpy|collections|builtins)\.")
 _EACH_USED_CLASS = (
     "the code computes with the parameters or buffers of this module, so each class needs its own graph: raise the recompile limit "
     "above the number of classes, or compile the modules in place of this function"
@@ -181,6 +187,12 @@ def _is_called(change: _TypeChange) -> bool:
     return has_call and "." in change.before and "." in change.after
 
 
+def _has_method_called(change: _TypeChange) -> bool:
+    """Whether the line of the guard calls a method of the object, which each class may have one of its own of."""
+    has_call = re.search(rf"(?<![\w.]){re.escape(change.name)}\.\w+\(", code_of(change.item)) is not None
+    return has_call and all("." in text and not _OF_DATA.match(text) for text in (change.before, change.after))
+
+
 def _has_used_parts(change: _TypeChange) -> bool:
     """Whether both graphs take parameters or buffers of the module, or of one inside it."""
     inputs = (known.compile.inputs for known in (change.entry, change.call))
@@ -206,6 +218,7 @@ _TYPE_CHANGES: tuple[tuple[Callable[[_TypeChange], bool], Verdict | None, str], 
     (_is_called, Verdict.JUSTIFIED, _EACH_CALLED_CLASS),
     (_has_used_parts, Verdict.JUSTIFIED, _EACH_USED_CLASS),
     (_is_module_of_self, Verdict.JUSTIFIED, _OTHER_MODULES),
+    (_has_method_called, Verdict.JUSTIFIED, _EACH_CLASS_WITH_METHOD),
 )
 
 
