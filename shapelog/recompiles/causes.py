@@ -330,7 +330,8 @@ def _layout_cause(cause: Cause, item: Violation, entry: CompileFacts, call: Comp
     layouts = layout(entry, source), layout(call, source)
     if not any(layouts) and cause.before and cause.after and cause.prop.kind is Kind.STRIDE:  # one stride is all that is known
         return cause
-    before, after = (str(found.strides) if found else text for found, text in zip(layouts, (cause.before, cause.after), strict=True))
+    known = ("", "") if item.shape else (cause.before, cause.after)  # a guard, and the sizes in it, are no strides
+    before, after = (str(found.strides) if found else text for found, text in zip(layouts, known, strict=True))
     name = source.display_name
     strides = f": strides {before}, now {after}" if before and after else ""
     if not all(layouts) and cause.before and cause.after and cause.prop.kind is Kind.STRIDE:  # of a refused call, the reason names one

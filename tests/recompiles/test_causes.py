@@ -343,6 +343,24 @@ def test_another_order_of_strides_is_not_about_sizes() -> None:
     assert not recompile.size_related
 
 
+def test_the_sizes_in_a_guard_on_strides_are_no_strides() -> None:
+    """Those of a refused call are not recorded, but for a size that another entry is not for."""
+    stride, size = "L['x'].stride()[0]", "L['y'].size()[1]"
+    free = tensor_match(size=(None, None), stride=(None, None))
+    guards = guard_tree(free, tensor_match("L['y']", (None, None)), shapes=[f"{stride} == {size}"])
+    made = trace(compiled("0/0", tensor(5, 8), tensor(4, 5, source="L['y']")))
+    made += compiled("0/1", tensor(4, 8, stride=[1, 4]), tensor(4, 4, source="L['y']"), guards=guards)
+    reasons = ["0/1: x.stride()[0] == y.size()[1]", "0/0: tensor 'y' size mismatch at index 1. expected 5, actual 6"]
+    [cause] = [
+        cause
+        for item in make.explain(made + make.refused("0/2", *reasons)).compared.popitem()[1]
+        if item.entry.label == "0/1"
+        for cause in item.causes
+    ]
+    assert (cause.axis, cause.before, cause.after) == ("x.stride", "(1, 4)", "")
+    assert cause.sentence == "the memory layout of x changed (transposed, channels last, or a view)"
+
+
 def test_another_order_of_strides_is_one_cause_with_both_layouts() -> None:
     cause = only(trace(compiled("0/0", tensor(4, 8, stride=[8, 1])), compiled("0/1", tensor(4, 8, stride=[1, 4]))))
     assert (cause.axis, cause.before, cause.after) == ("x.stride", "(8, 1)", "(1, 4)")
