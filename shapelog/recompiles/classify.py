@@ -65,7 +65,8 @@ def classify(item: Violation, source: Source, entry: CompileFacts, call: Compile
         name += " (what this code iterates over)" if source == _ITERABLE else " (of what this code iterates over)"
     if classifier is not None:
         found = classifier(item, name, entry, call)
-        return _of_break(found, item, entry, call) if source.is_on_stack and item.prop.kind is Kind.VALUE else found
+        is_left = source.is_on_stack and not source.is_attribute and item.prop.kind is Kind.VALUE
+        return _of_break(found, item, entry, call) if is_left else found
     if item.prop.kind in _SIMPLE:
         code, words = _SIMPLE[item.prop.kind]
         before, after = str(item.expected), str(item.actual)

@@ -2170,6 +2170,16 @@ def test_a_condition_that_comes_from_a_graph_break_needs_a_graph_for_each_value(
     assert (cause.verdict is Verdict.JUSTIFIED) is is_justified
 
 
+@pytest.mark.parametrize(("source", "is_left"), [("L['___stack0']", True), ("L['___stack0'].dilation", False)])
+def test_what_an_object_has_that_a_graph_break_left_is_not_left_by_it(source: str, is_left: bool) -> None:
+    """A module that was made before the break, or was passed to the code: without the break it has other constants just as well."""
+    made = trace()
+    for number in (1, 2):
+        guards = guard_tree(tensor_match(), equals_match(source, f"({number}, {number})", "tuple"))
+        made += compiled(f"0/{number - 1}", tensor(10, 8), guards=guards, name="torch_dynamo_resume_in_f_at_7")
+    assert only(made).verdict is (Verdict.CODE if is_left else Verdict.JUSTIFIED)
+
+
 @pytest.mark.parametrize(
     ("before", "after", "lines", "remedy"),
     [
