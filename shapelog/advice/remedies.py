@@ -19,6 +19,7 @@ from shapelog.recompiles.before_breaks import CHANGED_BEFORE
 from shapelog.recompiles.causes import INT_RULES, Cause
 from shapelog.recompiles.classification.other_types import ONE_GRAPH_MODULE, SAME_CLASS
 from shapelog.recompiles.classification.pins import ZERO_OR_ONE
+from shapelog.recompiles.classification.result import MARK_FORWARD
 from shapelog.recompiles.classification.sizes import NO_BREAK
 from shapelog.recompiles.evidence.violation import constant_type
 from shapelog.recompiles.graph_reuse import is_known_by_limit, is_of_oldest_alone, similar
@@ -31,8 +32,9 @@ from shapelog.text import enumerated, names_of
 _ENTRIES, _LINES, _NAMED = 80, 6, 3
 # The entries that are asked whether they take a tensor.
 _MOST_ENTRIES = 8
-_SIZE, _ZERO_OR_ONE, _BY_FRAMEWORK, _FLOAT, _NONE = "SL101", "SL104", "SL202", "SL312", "SL322"
+_SIZE, _ZERO_OR_ONE, _BY_FRAMEWORK, _OTHER_TYPE, _FLOAT, _NONE = "SL101", "SL104", "SL202", "SL310", "SL312", "SL322"
 _TEXTS = ("str", "bytes")
+_OBJECT_RULES = frozenset(("SL308", "SL319"))  # of one that each call makes
 _COMPILE_FAILED = RULES["SL403"]
 # Where an int makes a size of 1: it has no dimension that could be unbacked.
 _INT_OF_SIZE_ONE = (
@@ -218,13 +220,15 @@ class Remedies:
         A mark on another property of the same source counts ``by_source``: it makes strides dynamic with a size, not their order, and no
         other size.
         """
-        named = (
+        named = [
             self._by_name.get(cause.axis) or (self._by_name.get(cause.source) if by_source and cause.prop.kind is not Kind.SIZE else None)
             for cause in causes
-        )
+        ]
         suggestions = {found.id: found for found in named if found}
         left_out = next((item.remedy for item in map(self._left_out.for_cause, causes) if item), "")
-        return "; and ".join(filter(None, (left_out, _what_to_set(list(suggestions.values())) if suggestions else "")))
+        unlisted = [cause.own_remedy for cause, found in zip(causes, named, strict=True) if not found]
+        of_forward = MARK_FORWARD if suggestions and MARK_FORWARD in unlisted else ""
+        return "; and ".join(filter(None, (left_out, of_forward, _what_to_set(list(suggestions.values())) if suggestions else "")))
 
     def _int_to_list(self, rule: Rule, cause: Cause) -> str:
         """The entry for an int that varied, where the list for this trace has none."""
@@ -250,8 +254,11 @@ def _inputs(compile: Compile) -> Iterator[tuple[Source, int]]:
 
 def _obstacle_first(item: Recompile) -> list[Cause]:
     """Its causes: one that needs a graph of its own first, then those that the verdict is about, of these what each call makes anew first,
-    and sizes last; of ints that are pinned, one of 0 or 1 is last.
+    and sizes last. One of several ints that are pinned is last if it is 0 or 1, and so is the length of a list whose items are of other
+    types, which need other graphs at any length.
     """
+
+    of_other_types = [cause for cause in item.causes if cause.rule.code == _OTHER_TYPE]
 
     def rank(cause: Cause) -> tuple[bool, ...]:
         blocks = any_blocks_marking(cause.codes)
@@ -261,8 +268,9 @@ def _obstacle_first(item: Recompile) -> list[Cause]:
             Verdict.JUSTIFIED: not blocks and cause.verdict is not Verdict.JUSTIFIED,
         }.get(item.verdict, False)
         is_kept = cause.own_remedy not in _MADE_ANEW
+        holds_others = cause.prop.kind is Kind.LENGTH and any(other.source.is_below(cause.source) for other in of_other_types)
         is_small_int = cause.own_remedy == ZERO_OR_ONE
-        return not cause.needs_own_graph, is_another, is_kept, cause.size_related, is_removed, is_small_int
+        return not cause.needs_own_graph, is_another, is_kept, cause.size_related, is_removed, is_small_int or holds_others
 
     return sorted(item.causes, key=rank)
 
@@ -297,6 +305,8 @@ def _unbroken(item: Recompile, cause: Cause) -> str:
     verdict = cause.verdict if item.compile.outcome is Outcome.LIMIT else item.verdict
     if not cause.source.is_unnamed or verdict is not Verdict.CODE or cause.own_remedy in _MADE_ANEW or CHANGED_BEFORE in cause.own_remedy:
         return ""
+    if cause.rule.code in _OBJECT_RULES:
+        return f"{cause.own_remedy or cause.rule.remedy}, or {NO_BREAK}"
     # a tensor, None or a text cannot be kept in one
     is_value = cause.prop.kind is Kind.VALUE and cause.rule.code != _NONE and constant_type(cause.before) not in _TEXTS
     return f"{NO_BREAK}, or keep it in a tensor" if is_value else NO_BREAK

@@ -434,6 +434,39 @@ def test_a_text_that_a_graph_break_makes_an_input_cannot_be_kept_in_a_tensor() -
     assert found == ["remove the graph break that makes this value an input"] * 2
 
 
+def test_an_object_that_a_graph_break_made_an_input_can_be_made_before_the_call() -> None:
+    """``optimizer = Adam(parameters)`` breaks the graph."""
+    source = "L['___stack0']"
+    trees = [guard_tree(tensor_match(), guard_manager(source, f"ID_MATCH: ___check_obj_id({source}, {number})")) for number in (7, 8)]
+    gone = f"0/0: Cache line invalidated because {source} got deallocated"
+    found = remedy(trace(compiled("0/0", tensor(10, 8), guards=trees[0]), compiled("0/1", tensor(10, 8), guards=trees[1], reasons=[gone])))
+    assert found == Remedy(RULES["SL319"], f"{RULES['SL319'].remedy}, or remove the graph break that makes this value an input")
+
+
+@pytest.mark.parametrize(("kinds", "code"), [(("app.One", "app.Two"), "SL310"), (("app.One", "app.One"), "SL313")])
+def test_of_a_list_with_items_of_other_types_the_types_are_what_to_change(kinds: tuple[str, str], code: str) -> None:
+    trees = []
+    for length, kind in zip((4, 3), kinds, strict=True):
+        check = f"TYPE_MATCH: ___check_type_id(L['data'][0], {ord(kind[-1])}), type=<class '{kind}'>"
+        item = guard_manager("L['data'][0]", check, type=kind)
+        trees.append(guard_tree(tensor_match(), guard_manager("L['data']", f"LENGTH_CHECK: len(L['data']) == {length}", type="list"), item))
+    made = trace(*(compiled(f"0/{number}", tensor(10, 8), guards=tree) for number, tree in enumerate(trees)))
+    assert remedy(made).rule.code == code
+
+
+def test_the_marks_of_a_backward_pass_that_the_list_has_are_not_all_that_it_needs() -> None:
+    made = trace()
+    for number, rows in enumerate((10, 12)):
+        tensors = [tensor(rows, 8, source=f"L['inputs'][{place}]") for place in (0, 1)]
+        made += compiled(f"!0/3/{number}", *tensors, name="forward", line=9)
+    report, recompile = last(made)
+    listed = [item for item in advise(explain(made)).suggestions if item.source == "L['inputs'][1]"]
+    found = Remedies(report.trace.version, listed).of((recompile,), recompile.causes).text
+    first, _, then = found.partition("; and ")
+    assert first.startswith("mark the sizes that vary in the inputs of the forward pass")
+    assert then == "mark dim 0 of inputs[1] as dynamic: add L['inputs'][1]:0 to TORCH_COMPILE_DYNAMIC_SOURCES"
+
+
 @pytest.mark.parametrize(
     ("type", "text"),
     [
