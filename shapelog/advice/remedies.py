@@ -32,7 +32,7 @@ from shapelog.text import enumerated, names_of
 _ENTRIES, _LINES, _NAMED = 80, 6, 3
 # The entries that are asked whether they take a tensor.
 _MOST_ENTRIES = 8
-_SIZE, _ZERO_OR_ONE, _BY_FRAMEWORK, _OTHER_TYPE, _FLOAT, _NONE = "SL101", "SL104", "SL202", "SL310", "SL312", "SL322"
+_SIZE, _ZERO_OR_ONE, _BY_FRAMEWORK, _OTHER_TYPE, _FLOAT, _LENGTH, _NONE = "SL101", "SL104", "SL202", "SL310", "SL312", "SL313", "SL322"
 _TEXTS = ("str", "bytes")
 _OBJECT_RULES = frozenset(("SL308", "SL319"))  # of one that each call makes
 _COMPILE_FAILED = RULES["SL403"]
@@ -268,7 +268,7 @@ def _obstacle_first(item: Recompile) -> list[Cause]:
             Verdict.JUSTIFIED: not blocks and cause.verdict is not Verdict.JUSTIFIED,
         }.get(item.verdict, False)
         is_kept = cause.own_remedy not in _MADE_ANEW
-        holds_others = cause.prop.kind is Kind.LENGTH and any(other.source.is_below(cause.source) for other in of_other_types)
+        holds_others = cause.rule.code == _LENGTH and any(other.source.is_below(cause.source) for other in of_other_types)
         is_small_int = cause.own_remedy == ZERO_OR_ONE
         return not cause.needs_own_graph, is_another, is_kept, cause.size_related, is_removed, is_small_int or holds_others
 

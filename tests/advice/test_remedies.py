@@ -443,13 +443,22 @@ def test_an_object_that_a_graph_break_made_an_input_can_be_made_before_the_call(
     assert found == Remedy(RULES["SL319"], f"{RULES['SL319'].remedy}, or remove the graph break that makes this value an input")
 
 
-@pytest.mark.parametrize(("kinds", "code"), [(("app.One", "app.Two"), "SL310"), (("app.One", "app.One"), "SL313")])
-def test_of_a_list_with_items_of_other_types_the_types_are_what_to_change(kinds: tuple[str, str], code: str) -> None:
+@pytest.mark.parametrize(
+    ("kinds", "container", "code"),
+    [
+        (("app.One", "app.Two"), "list", "SL310"),
+        (("app.One", "app.One"), "list", "SL313"),
+        (("app.One", "app.Two"), "dict", "SL314"),
+    ],
+)
+def test_of_a_list_with_items_of_other_types_the_types_are_what_to_change(kinds: tuple[str, str], container: str, code: str) -> None:
     trees = []
     for length, kind in zip((4, 3), kinds, strict=True):
         check = f"TYPE_MATCH: ___check_type_id(L['data'][0], {ord(kind[-1])}), type=<class '{kind}'>"
         item = guard_manager("L['data'][0]", check, type=kind)
-        trees.append(guard_tree(tensor_match(), guard_manager("L['data']", f"LENGTH_CHECK: len(L['data']) == {length}", type="list"), item))
+        trees.append(
+            guard_tree(tensor_match(), guard_manager("L['data']", f"LENGTH_CHECK: len(L['data']) == {length}", type=container), item)
+        )
     made = trace(*(compiled(f"0/{number}", tensor(10, 8), guards=tree) for number, tree in enumerate(trees)))
     assert remedy(made).rule.code == code
 
