@@ -82,7 +82,7 @@ def classify(item: Violation, source: Source, entry: CompileFacts, call: Compile
 
 def takes_what_autograd_passes(call: CompileFacts) -> bool:
     """Whether it is the graph of a backward pass, or what PyTorch calls in one, as for a custom function."""
-    return call.is_of_captured_graph or (call.is_in_backward and is_torch(call.compile.metrics.code_file))
+    return call.is_of_captured_graph or (call.is_in_backward and is_torch(call.code_file))
 
 
 def _of_gradients(found: Classification, item: Violation, entry: CompileFacts, call: CompileFacts) -> Classification:

@@ -172,7 +172,7 @@ def length(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) 
         sentence = f"the dict {name} had {before} key{plural} {had}{_named_keys(item, entry, call)}"
         return _of_dict(item, sentence, entry, call, _FIRST_STEP if is_new_state else "")
     sentence = f"{name} had {before} item{plural} {had}"
-    if call.is_in_backward and is_torch(call.compile.metrics.code_file):
+    if call.is_in_backward and is_torch(call.code_file):
         return Classification(("SL313",), sentence, verdict=Verdict.JUSTIFIED, remedy=_OF_NODES)
     is_passed = item.source.is_argument and not _changes_it_itself(item, entry, call)
     if call.is_in_backward and is_passed and _has_tensors(item, entry, call):

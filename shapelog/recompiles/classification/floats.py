@@ -58,7 +58,7 @@ def float_value(item: Violation, name: str, entry: CompileFacts, call: CompileFa
         return Classification(("SL312",), rounded, False, Verdict.JUSTIFIED, remedy)
     if pin is not None and not pin.user_stack.frames:  # after the code was traced: the backend takes no floats
         constant = f"{sentence}; PyTorch could not turn it into a tensor, so its value became a constant"
-        remedy = outside or _remedy_of_group(item.source, call.compile.metrics.code_file)
+        remedy = outside or _remedy_of_group(item.source, call.code_file)
         return Classification(("SL312",), constant, False, remedy=remedy)
     if pin is not None and outside:
         return Classification(("SL312",), sentence, False, remedy=outside)
@@ -70,7 +70,7 @@ def float_value(item: Violation, name: str, entry: CompileFacts, call: CompileFa
     if branch is None and _goes_as_number(item.source, call):
         return Classification(("SL312",), sentence, False, Verdict.JUSTIFIED, _ONE_MORE_NUMBER)
     if branch is None:
-        remedy = outside or _remedy_of_group(item.source, call.compile.metrics.code_file)
+        remedy = outside or _remedy_of_group(item.source, call.code_file)
         return Classification(("SL312",), sentence, remedy=remedy)
     verdict = Verdict.JUSTIFIED if branch.parsed.holds(entry.numbers) is False else None
     sentence += f"; the code branches on it ({shown_guard(branch.expression)})"
@@ -89,7 +89,7 @@ def lines_with(source: Source, pin: Specialization | None, known: CompileFacts) 
 
 def _file_of(shortened: str, call: CompileFacts) -> str:
     """The file of a guard, whose path its comment shortens, as far as that is the code's own."""
-    own = call.compile.metrics.code_file
+    own = call.code_file
     return own if own.endswith(shortened) else shortened
 
 

@@ -39,7 +39,7 @@ def other_function(source: Source, name: str, code: str, entry: CompileFacts, ca
     before, after = was - now, now - was
     if not before and not after:
         before, after = functions_that_broke(name, entry, call)
-    in_library = is_library(call.compile.metrics.code_file or entry.compile.metrics.code_file)  # of a refused call none is recorded
+    in_library = is_library(call.code_file or entry.code_file)  # of a refused call none is recorded
     passes_all = f"{name}(*args, **kwargs)" in code
     is_wrapped = in_library and passes_all
     takes_others = passes_all and _have_other_arguments(entry, call)

@@ -24,7 +24,7 @@ def is_passed_by_library(item: Violation, entry: CompileFacts, call: CompileFact
     items = _ITEM_OF_ARGUMENT if _passes_nothing(callers) else _ONE_OF_ARGUMENTS
     is_passed = item.source.is_argument or items.fullmatch(item.source) is not None
     is_argument = is_passed and Described.TENSOR not in (item.expected, item.actual)
-    return is_argument and is_library(known.compile.metrics.code_file) and (is_library(callers[-1].file) or callers[-1].passes_nothing)
+    return is_argument and is_library(known.code_file) and (is_library(callers[-1].file) or callers[-1].passes_nothing)
 
 
 def is_made_by_library(item: Violation, entry: CompileFacts, call: CompileFacts) -> bool:

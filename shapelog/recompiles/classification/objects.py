@@ -105,7 +105,7 @@ def _identity(item: Violation, name: str, entry: CompileFacts, call: CompileFact
         after = short_type(str(item.actual).removeprefix(THE_CLASS))
         if before == after:
             return Classification(("SL308",), f"{name} is a new class {before}, not the one this was compiled for", remedy=SAME_CLASS)
-        in_library = _CLASS_IN_LIBRARY if is_library(call.compile.metrics.code_file) else ""
+        in_library = _CLASS_IN_LIBRARY if is_library(call.code_file) else ""
         remedy = _CLASS_FOR_LIBRARY if is_passed_by_library(item, entry, call) else in_library
         return Classification(("SL311",), f"{name} changed from the class {before} to {after}", remedy=remedy)
     if ENUM.search(expected):
@@ -123,7 +123,7 @@ def _identity(item: Violation, name: str, entry: CompileFacts, call: CompileFact
     if kind and item.source.startswith("G[") and class_name in _OPERATORS:  # found by its name, which stayed
         remedy = _REGISTER_ONCE
     elif expected == "torch.Tensor":
-        remedy = _ONE_OPTIMIZER if _IN_OPTIMIZER.search(call.compile.metrics.code_file) else _SAME_TENSOR
+        remedy = _ONE_OPTIMIZER if _IN_OPTIMIZER.search(call.code_file) else _SAME_TENSOR
     elif re.search(rf"(?<![\w.])id\({re.escape(name)}\)", code_of(item)):
         remedy = _WITHOUT_ID
     sentence = f"{name}{kind} is a different object from the one this was compiled for"

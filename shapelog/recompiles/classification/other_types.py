@@ -137,7 +137,7 @@ def _is_self(change: _TypeChange) -> bool:
     """Whether it is the object whose method this is, or for which a wrapper of a library was called: ``self, *_ = args``."""
     if change.name == "self":
         return True
-    is_first = change.item.source == _FIRST_OF_ALL and is_library(change.call.compile.metrics.code_file)
+    is_first = change.item.source == _FIRST_OF_ALL and is_library(change.call.code_file)
     return is_first and re.search(r"\bself\b", code_of(change.item)) is not None
 
 
@@ -147,7 +147,7 @@ def _is_of_backward(change: _TypeChange) -> bool:
 
 def _is_wrapped_int(change: _TypeChange) -> bool:
     is_pair = {change.before, change.after} == _WRAPPED_INT
-    return is_pair and change.call.is_in_backward and is_library(change.call.compile.metrics.code_file)
+    return is_pair and change.call.is_in_backward and is_library(change.call.code_file)
 
 
 def _is_tensor_of_captured_graph(change: _TypeChange) -> bool:

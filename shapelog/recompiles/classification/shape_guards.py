@@ -129,7 +129,7 @@ def _of_float(guard: _Guard) -> Classification | None:
     floats = " and ".join(Source(name).display_name for name in guard.names)
     if any(is_rounded(Source(name), "", guard.entry, guard.call) for name in guard.names):
         sentence = f"the code makes an int of the float {floats}: the cache entry requires {guard.shown}"
-        remedy = remedy_of_pinned_float(floats, guard.call.compile.metrics.code_file)
+        remedy = remedy_of_pinned_float(floats, guard.call.code_file)
         return Classification(("SL312",), sentence, False, Verdict.JUSTIFIED, remedy)
     what = "its value" if guard.expression.startswith(f"{guard.names[0]} ==") else "the value computed from it"
     kept = f"PyTorch could not turn the float {floats} into a tensor, so {what} became a constant"
@@ -234,7 +234,7 @@ def _elsewhere(guard: _Guard) -> str:
     is_above = bool(upper and guard.values and guard.values[0] > int(upper[0].removeprefix(" <= ")))
     lines = places_of(guard.shape.comment) or (place_of(guard.shape.comment),)
     line = lines[-1] if is_above else lines[0]
-    own = guard.entry.compile.metrics.code_file.replace("\\", "/")  # a refused call may have no metrics
+    own = guard.entry.code_file.replace("\\", "/")  # a refused call may have no metrics
     if line is None or (not is_library(own) and f"/{own}".endswith(f"/{line.file}")):
         return ""
     code = shorten(line.code.split("  #")[0].strip().rstrip(":"), _LONGEST_CODE)

@@ -16,7 +16,7 @@ from shapelog.reading.payloads.graphs import made_sizes
 from shapelog.reading.payloads.guard_expressions import Value, integer
 from shapelog.reading.payloads.guards import Fact, GuardTree, Key
 from shapelog.reading.payloads.properties import Kind
-from shapelog.reading.payloads.source_names import Source, without_locals
+from shapelog.reading.payloads.source_names import Source, is_dynamo, without_locals
 from shapelog.reading.records import Input, Specialization, Symbol
 from shapelog.recompiles.constant_arguments import Pinned, pinned_numbers
 from shapelog.recompiles.facts.facts_in_reasons import types_in_reasons
@@ -92,7 +92,7 @@ class CompileFacts:
     @property
     def is_of_captured_graph(self) -> bool:
         """Whether its code is the graph of a backward pass that compiled autograd made, to which the user passes nothing."""
-        return self.is_in_backward and self.compile.metrics.code_file.startswith("<eval_with_key>")
+        return self.is_in_backward and self.code_file.startswith("<eval_with_key>")
 
     def number(self, key: Key) -> int | None:
         """A size or int of the call, None where that is not known."""
@@ -116,6 +116,12 @@ class CompileFacts:
         return self._inputs.get(source)
 
     @cached_property
+    def code_file(self) -> str:
+        """The file of its code, which without metrics is the innermost of its stack; "" for a refused call that has neither."""
+        frames = () if self.compile.metrics.code_file else self.compile.stack.frames[-1:]
+        return next((frame.file for frame in frames if not is_dynamo(frame.file)), self.compile.metrics.code_file)
+
+    @cached_property
     def files(self) -> tuple[str, ...]:
         """The file of its code, then those of its stack, the outermost first."""
         return self.compile.metrics.code_file, *[frame.file for frame in self.compile.stack.frames]
@@ -129,7 +135,7 @@ class CompileFacts:
     @cached_property
     def is_operator(self) -> bool:
         """Whether it is code that PyTorch compiles by itself: an operator that takes functions, called outside of compiled code."""
-        return bool(_OF_FUNCTIONS.search(self.compile.metrics.code_file))
+        return bool(_OF_FUNCTIONS.search(self.code_file))
 
     @cached_property
     def wrapped(self) -> str:
