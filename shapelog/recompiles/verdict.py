@@ -146,7 +146,7 @@ def blocking_rule(frame: Frame, nearest: EntryDifference, compile: Compile, reus
     if line:
         return "SL201", f"marking does not help: {line}"
     if not similar(nearest.entry, compile):
-        return "SL204", "marking is not enough: the code takes a different path for this value, so the graphs differ"
+        return "SL204", f"marking is not enough: {_why_graphs_differ(nearest.entry, compile)}"
     path = other_path(nearest, table.of(nearest.entry), table.of(compile))
     if path:
         return "SL204", f"marking is not enough: {path}"
@@ -155,6 +155,16 @@ def blocking_rule(frame: Frame, nearest: EntryDifference, compile: Compile, reus
         return "SL105", f"marking is not enough: the dynamic graph {broken[0].label} requires its own strides ({shown_guard(broken[1])})"
     limit = f"requires {shown_guard(broken[1])}" if broken else "does not serve this call"
     return "SL204", f"marking is not enough: the dynamic graph{f' {broken[0].label}' if broken else ''} {limit}"
+
+
+def _why_graphs_differ(entry: Compile, compile: Compile) -> str:
+    """That an entry ended at a graph break which this call does not meet, as the first call of a model that installs hooks does."""
+    if not entry.breaks or compile.breaks:
+        return "the code takes a different path for this value, so the graphs differ"
+    place = entry.breaks[0].place
+    where = f" at {file_name(place.file)}:{place.line}" if place else ""
+    named = entry.label if compile.names_entries else "the earlier graph"
+    return f"{named} ends at a graph break{where}, which this call does not reach, so the graphs differ"
 
 
 def _pinning_guard(difference: EntryDifference, compile: Compile) -> str:

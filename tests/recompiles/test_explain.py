@@ -389,6 +389,21 @@ def test_a_mark_does_not_help_where_the_own_dynamic_graph_of_a_call_refuses_the_
     assert first.why_not_markable == "marking is not enough: the dynamic graph 0/1 requires 2 <= k"
 
 
+@pytest.mark.parametrize(
+    ("broken", "why"),
+    [
+        ("0/0", "0/0 ends at a graph break at hooks.py:7, which this call does not reach, so the graphs differ"),
+        ("0/1", "the code takes a different path for this value, so the graphs differ"),
+    ],
+)
+def test_a_call_that_does_not_reach_the_graph_break_of_an_entry_has_another_graph(broken: str, why: str) -> None:
+    """As the first call of a model breaks, which installs hooks."""
+    text = "Graph break in user code at /srv/app/hooks.py:7\nGraph Break Reason: a lock\n"
+    made = make.trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(12, 8), graph=TANH))
+    made += make.artifact("dynamo_graph_break_reason", text, id=broken)
+    assert last_recompile(made).why_not_markable == f"marking is not enough: {why}"
+
+
 def of_kinds(*reasons: str) -> Recompile:
     """f was compiled for an int, for a float and for a tensor of two dims; the reasons are those of a call that was refused."""
     made = make.trace(compiled("0/0", guards=guard_tree(equals_match("L['s']", 3))))
