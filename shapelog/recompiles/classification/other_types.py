@@ -188,7 +188,7 @@ def _is_called(change: _TypeChange) -> bool:
 
 
 def _has_method_called(change: _TypeChange) -> bool:
-    """Whether the line of the guard calls a method of the object, which each class may have one of its own of."""
+    """Whether the line of the guard calls a method of the object, of which each class may have its own."""
     has_call = re.search(rf"(?<![\w.]){re.escape(change.name)}\.\w+\(", code_of(change.item)) is not None
     return has_call and all("." in text and not _OF_DATA.match(text) for text in (change.before, change.after))
 
