@@ -434,14 +434,17 @@ def test_what_the_first_graph_took_from_a_function_is_dynamic_there(made: bytes,
 # What a function keeps for its next call.
 
 
-def kept(changed: str = "L['self']", width: int = 8, before: bytes = b"") -> bytes:
-    """f makes a tensor of 4 columns from its x and keeps it as self.k if there is none; each other call takes it."""
+def kept(changed: str = "L['self']", width: int = 8, before: bytes = b"", cut: Sequence[int] = (), made_as: str = "4, 1") -> bytes:
+    """f makes a tensor of 4 columns from its x and keeps it as self.k if there is none; each other call takes it.
+
+    ``made_as`` are the strides of what f makes; ``cut`` the rows of tensors that the other calls take and that are parts of others.
+    """
     made = make.trace() + before
     for number, rows, dim in ((0, 10, "10"), (2, 12, "s77")):
         symbol = 's77: "Sym(s77)", ' if number else ""
         inputs = f'{symbol}L_x_: "f32[{dim}, {width}][{width}, 1]cpu"'
         graph = graph_text(
-            inputs, f'k: "f32[{dim}, 4][4, 1]cpu" = l_x_[:, :4].clone()', f'y: "f32[{dim}][1]cpu" = k.sum(1)', "return (y, k)"
+            inputs, f'k: "f32[{dim}, 4][{made_as}]cpu" = l_x_[:, :4].clone()', f'y: "f32[{dim}][1]cpu" = k.sum(1)', "return (y, k)"
         )
         x = make.tensor(rows, width)
         made += make.compile(f"0/{number}", x, graph=graph, symbols=[("s77", rows, "L['x'].size()[0]")] if number else ())
@@ -450,6 +453,8 @@ def kept(changed: str = "L['self']", width: int = 8, before: bytes = b"") -> byt
         )
         made += make.artifact("dynamo_side_effects", effects, id=f"0/{number}")
         made += make.compile(f"0/{number + 1}", x, make.tensor(rows, 4, source="L['self'].k"))
+    for number, rows in enumerate(cut, 4):
+        made += make.compile(f"0/{number}", make.tensor(rows, width), make.tensor(rows, 4, source="L['self'].k", stride=(8, 1)))
     return made + b"".join(make.record("aot_inference_graph", {}, "a graph", id=f"0/{number}") for number in range(5))
 
 
@@ -460,6 +465,16 @@ def origins_of_kept(made: bytes) -> tuple[Mark, ...]:
 
 def test_what_a_function_keeps_has_its_size_from_what_it_was_made_of() -> None:
     assert origins_of_kept(kept()) == (X,)
+
+
+@pytest.mark.parametrize(
+    ("made", "expected"),
+    [(kept(cut=[10]), ()), (kept(cut=[9]), (X,)), (kept(cut=[10], made_as="8, 1"), (X,))],
+    ids=["as long as the first one", "of a length that is dynamic by then", "the function makes parts itself"],
+)
+def test_what_code_outside_cuts_from_a_kept_tensor_has_no_symbols(made: bytes, expected: tuple[Mark, ...]) -> None:
+    """As a cache is cropped to the tokens that were accepted, ``k[:n]``."""
+    assert origins_of_kept(made) == expected
 
 
 def test_what_was_made_with_these_sizes_comes_before_what_could_have_had_them() -> None:

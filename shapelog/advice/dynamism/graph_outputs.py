@@ -1,5 +1,6 @@
 """What compiles take and what their graphs return, and the marks behind each symbolic dim of it."""
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -149,6 +150,11 @@ def evaluated(dims: tuple[str, ...], values: Mapping[str, int]) -> tuple[int, ..
             return None
         found.append(size)
     return tuple(found)
+
+
+def contiguous(sizes: Sequence[int]) -> tuple[int, ...]:
+    """The strides of a tensor of these sizes whose elements lie one after the other, as PyTorch writes them for a new one."""
+    return tuple(math.prod(max(size, 1) for size in sizes[dim + 1 :]) for dim in range(len(sizes)))
 
 
 def symbol_values(compile: Compile) -> dict[str, int]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from shapelog.advice.dynamism.compiled_code import CompiledCode, OriginsOf, with_origins
 from shapelog.advice.dynamism.equal_sizes import equal_sizes
-from shapelog.advice.dynamism.graph_outputs import Fixed, GraphOutput, GraphOutputs, evaluated, marks_by_symbol, symbol_values
+from shapelog.advice.dynamism.graph_outputs import Fixed, GraphOutput, GraphOutputs, contiguous, evaluated, marks_by_symbol, symbol_values
 from shapelog.advice.marks import Mark
 from shapelog.grouping import grouped
 from shapelog.model.compile import Compile
@@ -26,21 +26,23 @@ _MOST_KEEPERS = 16
 class _Kept(NamedTuple):
     """The outputs of a compile that may be what it keeps: their numbers by dtype and sizes, and which sizes are symbolic in any of them.
 
-    ``made`` are the dtypes and sizes that they had when it was compiled. ``similar`` has all outputs of this compile and of others with a
-    similar graph, and the marks behind the symbols in them.
+    ``made`` are the dtypes and sizes that they had when it was compiled; ``whole`` are the numbers of those whose elements lay one after
+    the other. ``similar`` has all outputs of this compile and of others with a similar graph, and the marks behind the symbols in them.
     """
 
     numbers: dict[tuple[str, Fixed], list[int]]
     symbolic: frozenset[tuple[bool, ...]]
     made: frozenset[tuple[str, tuple[int, ...] | None]]
+    whole: frozenset[int]
     similar: tuple[tuple[list[GraphOutput], dict[str, list[Mark]]], ...]
 
     def like(self, tensor: Input) -> Iterator[int]:
-        """The numbers of the outputs that a tensor may be."""
+        """The numbers of the outputs that a tensor may be. A part of a tensor is none that was whole: code outside has cut that."""
+        is_whole = tensor.stride == contiguous(tensor.size)
         for symbolic in self.symbolic:
             if len(symbolic) == len(tensor.size):
                 fixed = tuple(None if is_symbolic else size for is_symbolic, size in zip(symbolic, tensor.size, strict=True))
-                yield from self.numbers.get((tensor.dtype, fixed), ())
+                yield from (number for number in self.numbers.get((tensor.dtype, fixed), ()) if is_whole or number not in self.whole)
 
 
 class _Keeper(NamedTuple):
@@ -57,7 +59,7 @@ class KeptTensors:
     code: CompiledCode
     outputs: GraphOutputs
     origins_of: OriginsOf
-    _marks: dict[tuple[Compile, str, tuple[int, ...], int], tuple[tuple[Mark, ...], ...]] = field(default_factory=dict)
+    _marks: dict[tuple[Compile, str, tuple[int, ...], tuple[int, ...], int], tuple[tuple[Mark, ...], ...]] = field(default_factory=dict)
     _makers: dict[tuple[Frame, Mark], list[tuple[Frame, tuple[Mark, ...]]]] = field(default_factory=dict)
     _of_keepers: dict[Compile, _Kept] = field(default_factory=dict)
 
@@ -100,23 +102,29 @@ class KeptTensors:
         if not keepers or mark.source.is_registered or not self.code.runs_autograd(frame):
             return []
         found: dict[tuple[Frame, tuple[Mark, ...]], None] = {}
-        for compile in frame.entries:
-            tensor = self.outputs.inputs_of(compile).by_source.get(mark.source)
-            if tensor is None:
-                continue
+        taken = [(compile, tensor) for compile in frame.entries if (tensor := self.outputs.inputs_of(compile).by_source.get(mark.source))]
+        for compile, tensor in taken:
             earlier = keepers[: bisect_left(keepers, compile.order, key=lambda item: item.compile.order)][-_MOST_KEEPERS:]
             made = [(keeper, marks) for keeper in earlier for marks in self._marks_of(keeper.compile, tensor, mark.dim)]
+            if not made and found and self._is_cut(earlier, tensor) and tensor.size[mark.dim] != taken[0][1].size[mark.dim]:
+                continue  # a size that changed is dynamic by itself
             if not made:
                 return []
             exact = [item for item in made if (tensor.dtype, tensor.size) in self._kept_by(item[0].compile).made]
             found.update(dict.fromkeys((keeper.frame, marks) for keeper, marks in exact or made))
         return list(found)
 
+    def _is_cut(self, keepers: Iterable[_Keeper], tensor: Input) -> bool:
+        """Whether a tensor looks like a part of what a function keeps, which code outside has cut."""
+        whole = tensor._replace(stride=contiguous(tensor.size))
+        owners = (keeper for keeper in keepers if any(map(tensor.source.is_below, keeper.compile.changed_objects)))
+        return whole != tensor and any(next(self._kept_by(keeper.compile).like(whole), None) is not None for keeper in owners)
+
     def _marks_of(self, keeper: Compile, tensor: Input, dim: int) -> tuple[tuple[Mark, ...], ...]:
         """The marks behind a dim of each output that a tensor can be of a compile that changes its owner; () where none is known."""
         if not any(map(tensor.source.is_below, keeper.changed_objects)):
             return ()
-        key = keeper, tensor.dtype, tensor.size, dim
+        key = keeper, tensor.dtype, tensor.size, tensor.stride, dim
         if key not in self._marks:
             found = tuple(dict.fromkeys(self._marks_of_outputs(keeper, tensor, dim)))
             self._marks[key] = found if len(found) <= _MOST_KEEPERS else ((),)
@@ -135,15 +143,16 @@ class KeptTensors:
             others, values = frozenset(_looks_of_others(keeper)), symbol_values(keeper)
             similar = self._dynamic_by_key.get(keeper.graph.key, ()) if keeper.graph else ()
             numbers: dict[tuple[str, Fixed], list[int]] = {}
-            made = set()
+            made, whole = set(), set()
             for number, output in enumerate(self.outputs.outputs_of(keeper)):
-                sizes = evaluated(output.dims, values)
-                if (output.dtype, sizes, evaluated(output.strides, values)) not in others:
+                sizes, strides = evaluated(output.dims, values), evaluated(output.strides, values)
+                if (output.dtype, sizes, strides) not in others:
                     numbers.setdefault((output.dtype, output.fixed), []).append(number)
                     made.add((output.dtype, sizes))
+                    whole |= {number} if sizes is not None and strides == contiguous(sizes) else set()
             symbolic = frozenset(tuple(size is None for size in fixed) for _, fixed in numbers)
             outputs = tuple((self.outputs.outputs_of(item), marks_by_symbol(item)) for item in (keeper, *similar))
-            self._of_keepers[keeper] = _Kept(numbers, symbolic, frozenset(made), outputs)
+            self._of_keepers[keeper] = _Kept(numbers, symbolic, frozenset(made), frozenset(whole), outputs)
         return self._of_keepers[keeper]
 
     @cached_property
