@@ -85,6 +85,18 @@ def caller(compile: Compile) -> StackFrame | None:
     return next((frame for frame in reversed(compile.recorded_callers) if not frame.passes_on), None)
 
 
+def passed_names(taker: Compile, source: Source) -> frozenset[str]:
+    """The variables of the calling function that hold an input, or the container that it is in; () where that is not certain.
+
+    Of arguments without keywords, one that has the name of the parameter is taken for it.
+    """
+    line, parameter = caller(taker), _KEYWORD.match(source)
+    use = _Line(line.code).call_of(taker.metrics.code_name) if line else None
+    passed = _passed(use, source) if use else ()
+    roots = {name for part in passed if (name := _root(part))}
+    return frozenset(roots if len(passed) == 1 else roots.intersection((parameter[1],)) if parameter else ())
+
+
 class _Line:
     """A line of code as a tree, empty where it is only a part of a statement."""
 

@@ -2,6 +2,7 @@
 
 import gzip
 from collections.abc import Sequence
+from pathlib import Path
 
 import make
 import pytest
@@ -475,6 +476,20 @@ def test_what_a_function_keeps_has_its_size_from_what_it_was_made_of() -> None:
 def test_what_code_outside_cuts_from_a_kept_tensor_has_no_symbols(made: bytes, expected: tuple[Mark, ...]) -> None:
     """As a cache is cropped to the tokens that were accepted, ``k[:n]``."""
     assert origins_of_kept(made) == expected
+
+
+@pytest.mark.parametrize(("after", "expected"), [("cache.reorder(rows)", ()), ("n = cache.length()", (X,))])
+def test_what_the_loop_around_the_call_changes_is_not_what_the_function_kept(
+    tmp_path: Path, after: str, expected: tuple[Mark, ...]
+) -> None:
+    """As beam search reorders a cache: that leaves no record, and is in the file of the code that calls."""
+    code, file = "y = f(x, cache)", tmp_path / "search.py"
+    file.write_text(f"for n in range(4):\n    {code}\n    {after}\n")
+    stack = [{"filename": str(file), "line": 2, "name": "main", "loc": code}, CONVERTS]
+    symbol = {"symbol": "s77", "val": "12", "vr": "[2, int_oo]", "source": "L['x'].size()[0]", "user_stack": [], "stack": stack}
+    made = kept(before=make.record("create_symbol", symbol, id="0/2")).replace(b"L['self']", b"L['cache']")
+    trace = make.explain(made).trace
+    assert DynamismPropagation(trace).origins(trace.frames[0], Source("L['cache'].k"), 0) == expected
 
 
 def test_what_was_made_with_these_sizes_comes_before_what_could_have_had_them() -> None:

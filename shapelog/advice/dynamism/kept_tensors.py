@@ -8,6 +8,8 @@ from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
 
+from shapelog.advice.call_lines import caller
+from shapelog.advice.dynamism.calling_loop import is_changed_in_loop
 from shapelog.advice.dynamism.compiled_code import CompiledCode, OriginsOf, with_origins
 from shapelog.advice.dynamism.equal_sizes import equal_sizes
 from shapelog.advice.dynamism.graph_outputs import Fixed, GraphOutput, GraphOutputs, contiguous, evaluated, marks_by_symbol, symbol_values
@@ -99,7 +101,7 @@ class KeptTensors:
 
     def _find_makers(self, frame: Frame, mark: Mark) -> list[tuple[Frame, tuple[Mark, ...]]]:
         keepers = self._keepers[frame.function]
-        if not keepers or mark.source.is_registered or not self.code.runs_autograd(frame):
+        if not keepers or mark.source.is_registered or not self.code.runs_autograd(frame) or self._is_changed_outside(frame, mark.source):
             return []
         found: dict[tuple[Frame, tuple[Mark, ...]], None] = {}
         taken = [(compile, tensor) for compile in frame.entries if (tensor := self.outputs.inputs_of(compile).by_source.get(mark.source))]
@@ -113,6 +115,11 @@ class KeptTensors:
             exact = [item for item in made if (tensor.dtype, tensor.size) in self._kept_by(item[0].compile).made]
             found.update(dict.fromkeys((keeper.frame, marks) for keeper, marks in exact or made))
         return list(found)
+
+    def _is_changed_outside(self, frame: Frame, source: Source) -> bool:
+        """Whether the only line that calls a function does so in a loop that changes the owner of a tensor after each call."""
+        called = {line: compile for compile in frame.entries if (line := caller(compile))}
+        return len(called) == 1 and any(is_changed_in_loop(compile, source) for compile in called.values())
 
     def _is_cut(self, keepers: Iterable[_Keeper], tensor: Input) -> bool:
         """Whether a tensor looks like a part of what a function keeps, which code outside has cut."""

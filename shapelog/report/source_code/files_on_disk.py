@@ -1,23 +1,18 @@
 """The files that a trace names, where they lie on this disk and have not changed since.
 
-Names in a trace are anyone's: only Python files are read, none over the network, and only those that hold every line that the trace
-quotes are shown.
+Only those that hold every line that the trace quotes are shown.
 """
 
 import ast
 import os
-import stat
-import tokenize
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from enum import Enum
 from typing import NamedTuple
 
-from shapelog.reading.payloads.python_code import module_tree
+from shapelog.reading.python_files import is_readable, python_file
 from shapelog.report.repository_paths import Repository
 from shapelog.report.source_code.quoted_lines import Quote, changed_line
-
-_MAX_BYTES = 500_000
 
 
 class DiskState(Enum):
@@ -58,18 +53,11 @@ def disk_file(file: str, quotes: Mapping[int, Quote], repository: Repository) ->
     path = _path(file, repository)
     if not path:
         return DiskFile(DiskState.ELSEWHERE)
-    try:
-        with tokenize.open(path) as opened:
-            text = opened.read()
-            saved = os.fstat(opened.fileno()).st_mtime
-        tree = module_tree(text)
-    except (OSError, SyntaxError, ValueError, LookupError, RecursionError, MemoryError):  # LookupError: a codec that is not for text
-        return DiskFile(DiskState.CHANGED, path)
-    lines = tuple(text.removesuffix("\n").split("\n"))
+    found = python_file(path)
     codes = {line: quote.code for line, quote in quotes.items()}
-    if not any(codes.values()) or changed_line(lines, codes) is not None:
+    if found is None or not any(codes.values()) or changed_line(found.lines, codes) is not None:
         return DiskFile(DiskState.CHANGED, path)
-    return DiskFile(DiskState.UNCHANGED, path, lines, tuple(_extents(tree, "")), saved)
+    return DiskFile(DiskState.UNCHANGED, path, found.lines, tuple(_extents(found.tree, "")), found.saved)
 
 
 def _path(file: str, repository: Repository) -> str:
@@ -79,17 +67,7 @@ def _path(file: str, repository: Repository) -> str:
     if found and found.is_inside:
         with suppress(FileNotFoundError):  # the current directory was removed
             candidates.append(os.path.abspath(os.path.join(repository.root, found.file)))
-    return next(filter(_is_readable, candidates), "")
-
-
-def _is_readable(path: str) -> bool:
-    if not path.endswith(".py") or path.startswith(("//", "\\\\")):
-        return False
-    try:
-        found = os.stat(path)
-    except (OSError, ValueError):
-        return False
-    return stat.S_ISREG(found.st_mode) and found.st_size <= _MAX_BYTES
+    return next(filter(is_readable, candidates), "")
 
 
 def _extents(node: ast.AST, around: str) -> Iterator[Extent]:
