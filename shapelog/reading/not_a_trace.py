@@ -10,6 +10,7 @@ LOOKED_AT = 1 << 16
 _NOTHING_IN_THEM = "lines of the compiler, but none with a recompilation, graph break or error"
 _OF_ANOTHER_KIND = "a traceback through the compiler or compiled code that ends in an exception of another kind"
 _ORDINARY = "an ordinary program log"
+_BEGIN_OR_END = "lines with which compilations begin or end, without what each is for; TORCH_LOGS=recompiles shows why there were several"
 _KINDS = (
     (
         rb"(?i)\A\s*<(?:!doctype|html)",
@@ -55,6 +56,11 @@ _KINDS = (
     (
         rb"Data dependent variable '\w{1,40}' allocated at:",
         "where values that only the data decide were made, with their stacks; paste the error about them",
+    ),
+    (
+        # The stack below such a line is that of the call.
+        rb"(?s)\A(?!.*Traceback \(most recent call last\)).*\btorchdynamo start (?:compiling|tracing) \S",
+        _BEGIN_OR_END,
     ),
     (
         rb'File "(?:[^"\n]{1,400}[\\/])?torch[\\/](?:_dynamo|_inductor|_functorch|fx)[\\/][^"\n]{1,200}", line \d'
@@ -107,10 +113,7 @@ _KINDS = (
         rb"TorchDynamo attempted to trace the following frames|TorchDynamo compilation metrics:|(?m:^\W{0,9}Function, Runtimes \(s\))",
         "the summary that PyTorch prints at exit: frames and the seconds of each phase over all of them; it has no single compilation",
     ),
-    (
-        rb"Step [123]: torch(?:dynamo|inductor)\b|Step 2: (?:calling|done) compiler function",
-        "lines with which compilations begin or end, without what each is for; TORCH_LOGS=recompiles shows why there were several",
-    ),
+    (rb"Step [123]: torch(?:dynamo|inductor)\b|Step 2: (?:calling|done) compiler function", _BEGIN_OR_END),
     (rb"\[__(?:recompiles|guards|graph_code|graph_breaks)|torch/_dynamo/\S+ \[\d+/\d+\]", f"TORCH_LOGS output: {_NOTHING_IN_THEM}"),
     (rb"\btorch[./](?:_dynamo|_inductor|_functorch|fx)[./]\w|___check_\w+\(", _NOTHING_IN_THEM),
     (

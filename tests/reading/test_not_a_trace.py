@@ -30,6 +30,10 @@ from shapelog.errors import DATA_LOSS
         (b"TorchDynamo attempted to trace the following frames: [\n  * f a.py:2\n]\n", "at exit"),
         (b"Function, Runtimes (s)\n_compile, 0.1\n", "at exit"),
         (b"Step 1: torchdynamo start tracing f /srv/a.py:2\n", "begin or end"),
+        (
+            b'[0/0] torchdynamo start compiling f /srv/a.py:2, stack:\n[0/0]   File "/lib/torch/_dynamo/a.py", line 2, in f\n',
+            "begin or end",
+        ),
         (b"BZh91AY&SY" + bytes(20), "an unsupported compression format; unpack it first"),
         (b"\x93NUMPY\x01\0v\0", "a binary file"),
         (b"epoch 1\nWARNING: no GPU\n", "an ordinary program log"),

@@ -12,6 +12,8 @@ from shapelog.text import enumerated
 
 _VIOLATED_ALONE = re.compile(r"Constraints violated \(([^!]*)\)!?(?: For more information, run with \S+)?")
 _LONGEST_VIOLATION = 20_000
+# What Dynamo writes below an exception of any kind.
+_HINT = re.compile(r"^You can suppress this exception", re.M)
 # A dim with its name or without, or a range, as far as they have no other parentheses than those of ``size()``.
 _SIZE = r"[^()]{0,400}?(?:\(\)[^()]{0,200}?){0,6}?"
 _FIXED_DIM = re.compile(
@@ -49,7 +51,7 @@ _UNLIMITED = 2**62
 
 def violated(text: str) -> str:
     """What was marked or declared as dynamic, and what the code makes of it; "" where it is another condition that is violated."""
-    text = " ".join(text[:_LONGEST_VIOLATION].split())
+    text = " ".join(_HINT.split(text[:_LONGEST_VIOLATION], maxsplit=1)[0].split())
     fixed = grouped(
         _FIXED_DIM.finditer(text),
         lambda item: (_how(item["marked"] or item["named"] or item["solved"] or ""), item["value"] or item["only"]),

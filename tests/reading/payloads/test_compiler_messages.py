@@ -321,6 +321,13 @@ def test_a_range_that_the_code_narrows_has_the_one_to_set(named: str, given: str
     assert compiler_message(f"{text} range {given} satisfy the generated guard {guard}").title == title
 
 
+def test_the_hint_of_dynamo_below_a_condition_is_no_part_of_it() -> None:
+    text = f"Constraints violated ({X})!\n  - Not all values of {X} = {X} in the specified range {X} <= 9 satisfy the generated guard "
+    hint = "\n\n\nYou can suppress this exception and fall back to eager by setting:\n    import torch._dynamo\n"
+    found = compiler_message(f"{text}3 <= {X} and {X} <= 9{hint}")
+    assert found.title == "dim 0 of x is marked with max=9, but the code only allows 3 to 9: set min=3"
+
+
 @pytest.mark.parametrize(
     ("guard", "words"),
     [
