@@ -2237,6 +2237,19 @@ def test_classes_that_a_library_passes_to_its_own_function_are_not_moved(caller:
     assert (cause.codes, cause.sentence, cause.own_remedy) == (("SL311",), "k changed from the class A to B", remedy)
 
 
+@pytest.mark.parametrize(("capture", "is_of_forward"), [("!0/", True), ("", False)])
+def test_an_object_that_a_backward_pass_takes_is_of_its_forward_pass(capture: str, is_of_forward: bool) -> None:
+    """The parameters of another model."""
+    source, made = "L['inputs'][2]", trace()
+    for number in (1, 2):
+        check = f"ID_MATCH: ___check_obj_id({source}, {number}), type=<class 'torch.nn.parameter.Parameter'>"
+        guards = guard_tree(tensor_match(), guard_manager(source, check, type="torch.nn.parameter.Parameter"))
+        made += compiled(f"{capture}3/{number - 1}", tensor(10, 8), guards=guards, file="<eval_with_key>.5", name="forward")
+    cause = only(made)
+    assert (cause.codes, cause.verdict) == (("SL308",), Verdict.CODE)
+    assert cause.own_remedy.startswith("create the model and its optimizer once") is is_of_forward
+
+
 BY_LIBRARY = "accept one graph for each type: library code calls this function with several"
 
 

@@ -32,6 +32,10 @@ _SAME_TENSORS = "set this attribute on every tensor that is passed, or on none"
 _EACH_FLAG = "accept one graph for each case: the code behaves differently depending on this attribute"
 _SET_ITSELF = "accept one more graph: the compiled code itself set the attribute, in an earlier call"
 _UNKNOWN_OBJECT = "create the object once, outside the call, and reuse it; if it is a class or an enum member, accept one graph for each"
+_OF_FORWARD = (
+    "create the model and its optimizer once, and reuse them, or accept one graph for each: a backward pass takes the objects of its "
+    "forward pass"
+)
 _OWN_OBJECT = (
     "create the object once and reuse it; where each instance of the class has its own, each needs its own graph: "
     "raise the recompile limit above the number of instances"
@@ -122,6 +126,8 @@ def _identity(item: Violation, name: str, entry: CompileFacts, call: CompileFact
     remedy = _OWN_OBJECT if _is_of_instance(item.source) else _ITSELF if name == "self" else "" if kind else _UNKNOWN_OBJECT
     if kind and item.source.startswith("G[") and class_name in _OPERATORS:  # found by its name, which stayed
         remedy = _REGISTER_ONCE
+    elif call.is_of_captured_graph:
+        remedy = _OF_FORWARD
     elif expected == "torch.Tensor":
         remedy = _ONE_OPTIMIZER if _IN_OPTIMIZER.search(call.code_file) else _SAME_TENSOR
     elif re.search(rf"(?<![\w.])id\({re.escape(name)}\)", code_of(item)):
