@@ -53,7 +53,7 @@ class MarkedValues:
         self._facts = explained.facts
         self._wanted: dict[Frame, dict[Mark, None]] = {}
         for together in grouped(sorted(marks), lambda mark: mark.source).values():
-            for plan in dict.fromkeys(plan for mark in together for plan in replayed.by_mark.get(mark, ())):
+            for plan in replayed.plans_with(together):
                 self._wanted.setdefault(plan.frame, {}).update(dict.fromkeys(together))
         self._by_frame: dict[Frame, dict[Mark, _InFrame]] = {}
 
@@ -176,7 +176,7 @@ def _declared(trace: Trace, replayed: Replay, marks: Marks) -> Iterator[str]:
     declared = declarations(trace)
     found: dict[tuple[str, str], dict[str, None]] = {}
     for mark in sorted(marks) if declared else ():
-        for frame in dict.fromkeys(plan.frame for plan in replayed.by_mark.get(mark, ()) if plan.frame in declared):
+        for frame in dict.fromkeys(plan.frame for plan in replayed.plans_with([mark]) if plan.frame in declared):
             what = mark.source.display_name if mark.is_int else f"{mark.source.display_name}.size[{mark.dim}]"
             found.setdefault((frame.title, declared[frame].argument), {})[what] = None
     for (title, argument), names in found.items():

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import NamedTuple
 
+from shapelog.advice.dynamism.equal_sizes import equal_sizes
 from shapelog.advice.mark_dynamic_code import mark_line
 from shapelog.advice.marks import Mark, mark_at
 from shapelog.advice.replay import Marks, Replay
@@ -87,27 +88,34 @@ def select_marks(explained: Explanations, replayed: Replay, version: TorchVersio
         wanted = {mark for mark in wanted if not (mark.is_int or mark.source.is_registered or mark.source in parameters)}
     savings = Savings(replayed, frozenset(wanted))
     causes = {(cause.source, cause.prop.dim) for item in explained.recompiles for cause in item.causes}
-    _drop_useless(savings, replayed, version, {mark for mark in wanted if (mark.source, mark.dim) in causes})
+    named = {mark for mark in wanted if (mark.source, mark.dim) in causes}
+    _drop_useless(savings, replayed, version, named)
     every = frozenset(wanted.union(item.mark for item in left_out))  # a mark may help only together with others
     with_harmful = Savings(replayed, every)
     saving = [item for item in left_out if with_harmful.lost_without([item.mark]).total > 0]
-    chosen = frozenset(savings.chosen)
+    chosen, is_minimal = frozenset(savings.chosen), savings.steps_left > 0
     widening = {mark for mark in _widening(replayed, chosen) if harm.of(mark) is None and (version.reads_dims or not version.reads_sources)}
-    return MarkSelection(chosen | widening, tuple(saving), savings.steps_left > 0)
+    if widening:  # with these, marks on what follows from them may save nothing more
+        savings = Savings(replayed, chosen | widening)
+        _drop_useless(savings, replayed, version, named, kept=widening)
+        chosen = frozenset(savings.chosen)
+    return MarkSelection(chosen, tuple(saving), is_minimal)
 
 
 def _widening(replayed: Replay, chosen: Marks) -> Iterator[Mark]:
     """Further sizes of the tensors on the list that a compile which goes had symbolic, and that had several values above 1 in its frame.
 
-    Without them, what takes its place is for one of these values alone, and calls that hit the cache before compile again.
+    Without them, what takes its place is for one of these values alone, and calls that hit the cache before compile again. The sizes that
+    the code needs equal to one of them are marked with it: where one is static, all are.
     """
     listed = {mark.source for mark in chosen}
     for plan in replayed.plans:
-        for route in plan.served(chosen).values():
-            for source in route.narrows(chosen):
-                mark = mark_at(source)
-                if not mark.is_int and mark.source in listed and _has_several(plan.frame, mark):
-                    yield mark
+        for index, route in plan.served(chosen).items():
+            narrowed = {mark_at(source) for source in route.narrows(chosen)}
+            found = {mark for mark in narrowed if not mark.is_int and mark.source in listed and _has_several(plan.frame, mark)}
+            equal = equal_sizes(plan.calls[index].compile, by_code=True) if found else {}
+            yield from found
+            yield from (other for mark in found for other in equal.get(mark, ()) if other in narrowed)
 
 
 def _has_several(frame: Frame, mark: Mark) -> bool:
@@ -116,12 +124,12 @@ def _has_several(frame: Frame, mark: Mark) -> bool:
     return len({size[mark.dim] for size in sizes if len(size) > mark.dim} - {0, 1}) > 1
 
 
-def _drop_useless(savings: Savings, replayed: Replay, version: TorchVersion, named: Set[Mark]) -> None:
-    """Drop one unit after the other that saves nothing, the least useful first, those that a cause names after others.
+def _drop_useless(savings: Savings, replayed: Replay, version: TorchVersion, named: Set[Mark], kept: Set[Mark] = frozenset()) -> None:
+    """Drop one unit after the other that saves nothing and is not ``kept``, the least useful first, those that a cause names after others.
 
     Of marks that are as useful, one on a tensor itself stays rather than one on what it is only taken to have its sizes from.
     """
-    wanted = frozenset(savings.chosen)
+    wanted = frozenset(savings.chosen - kept)
     routes = [route for plan in replayed.plans for call in plan.calls for route in call.routes]
     uses = Counter(mark for route in routes for choice in route.required_marks for mark in choice)
     settling = {mark for route in routes for choice in route.doubts for mark in choice}

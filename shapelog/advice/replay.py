@@ -245,6 +245,12 @@ class Replay:
     plans: tuple[FramePlan, ...]
     by_mark: dict[Mark, list[FramePlan]]
 
+    def plans_with(self, marks: Iterable[Mark]) -> list[FramePlan]:
+        """The plans whose routes require one of these marks; where none does, those in which one settles what is in doubt."""
+        together = frozenset(marks)
+        found = dict.fromkeys(plan for mark in sorted(together) for plan in self.by_mark.get(mark, ()))
+        return list(found) or [plan for plan in self.plans if not plan.settling.isdisjoint(together)]
+
     def cost(self, marks: Iterable[Mark]) -> Cost:
         """What the whole run would cost under these marks; () gives what it did cost."""
         chosen = frozenset(marks)

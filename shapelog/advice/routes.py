@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from itertools import combinations, product
 from typing import NamedTuple
 
+from shapelog.advice.dynamism.equal_sizes import equal_sizes
 from shapelog.advice.dynamism.propagation import DynamismPropagation
 from shapelog.advice.marks import Mark, mark_at
 from shapelog.grouping import connected, grouped
@@ -13,7 +14,7 @@ from shapelog.model.compile import Compile
 from shapelog.model.frame import Frame
 from shapelog.reading.payloads.guard_expressions import canonical, integer
 from shapelog.reading.payloads.guards import DYNAMIC, Key, ShapeGuard
-from shapelog.reading.payloads.properties import VALUE, Kind
+from shapelog.reading.payloads.properties import VALUE, Kind, size
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.causes import Cause, EntryDifference
 from shapelog.recompiles.explain import Explanations
@@ -76,6 +77,7 @@ class Router:
     _of_base: dict[Frame, dict[str, list[Mark]]] = field(default_factory=dict)
     _with_views: dict[Frame, dict[str, list[Mark]]] = field(default_factory=dict)
     _together: dict[tuple[Frame, Key, Key], bool] = field(default_factory=dict)
+    _equal: dict[Compile, dict[Mark, frozenset[Mark]]] = field(default_factory=dict)
 
     def route(self, frame: Frame, difference: EntryDifference, compile: Compile) -> Route | None:
         """How the entry of a difference would serve this call, None if no mark makes it do so."""
@@ -191,7 +193,8 @@ class Router:
     def lost(self, frame: Frame, entry: CompileFacts, compile: Compile) -> tuple[tuple[Source, MarkChoice], ...]:
         """What varies in this frame, is symbolic in the compile that would go, and static in the entry that would take its place.
 
-        Later calls may have hit the compile for other values of it, and then compile again: such calls left no record.
+        Later calls may have hit the compile for other values of it, and then compile again: such calls left no record. What the code needs
+        equal to a size that varies, varies with it.
         """
         own = entry.symbolic
         pinned = {source for special in compile.specializations for source in special.sources}
@@ -203,10 +206,19 @@ class Router:
                 continue
             key = (part.tensor, part.prop) if part else (source, VALUE)
             static = entry.guarded(key)
-            if static is not None and static != DYNAMIC and self._varies(frame, key):
+            if static is not None and static != DYNAMIC and (self._varies(frame, key) or self._varies_with_another(frame, key, compile)):
                 origins = self.propagation.origins(frame, part.tensor, part.dim) if part else ()
                 found[source] = frozenset((mark_at(source), *origins))
         return tuple(found.items())
+
+    def _varies_with_another(self, frame: Frame, key: Key, compile: Compile) -> bool:
+        """Whether the code needs a size equal to one that has several values among the compiles of a frame."""
+        if key[1].kind is not Kind.SIZE:
+            return False
+        if compile not in self._equal:
+            self._equal[compile] = equal_sizes(compile, by_code=True)
+        source, prop = key
+        return any(self._varies(frame, (mark.source, size(mark.dim))) for mark in self._equal[compile].get(Mark(source, prop.dim), ()))
 
     def doubts(self, frame: Frame, entry: Compile, differences: Sequence[EntryDifference]) -> tuple[MarkChoice, ...]:
         """What may separate a call that was refused from an entry besides the one failed guard that its record has for each entry.

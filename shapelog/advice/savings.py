@@ -185,6 +185,18 @@ class Savings:
         found = {call.compile: call for mark in marks for call in self._served.get(mark, ())}
         return sorted(found.values(), key=lambda call: call.compile.order)
 
+    def narrowed_without(self, marks: Iterable[Mark]) -> list[ServedCall]:
+        """The calls that are served by what is for more values with these marks than without them, in the order of the trace."""
+        chosen = frozenset(self.chosen)
+        fewer = chosen.difference(marks)
+        found = [
+            ServedCall(plan, plan.calls[index].compile, route, route.narrows(chosen), route.is_doubtful(chosen))
+            for plan, served in self._plans.items()
+            for index, route in served.routes.items()
+            if len(route.narrows(fewer)) > len(route.narrows(chosen))
+        ]
+        return sorted(found, key=lambda call: call.compile.order)
+
     def _served_calls(self) -> dict[Mark, list[ServedCall]]:
         found: dict[Mark, list[ServedCall]] = {}
         chosen = frozenset(self.chosen)

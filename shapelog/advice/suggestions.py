@@ -171,11 +171,14 @@ def suggestions_for(explained: Explanations, replayed: Replay, choice: MarkSelec
 
 
 def _suggestion(selected: _Selected, marks: list[Mark]) -> Suggestion:
-    plans = list(dict.fromkeys(plan for mark in marks for plan in selected.replayed.by_mark.get(mark, ())))
+    plans = selected.replayed.plans_with(marks)
     lost = selected.savings.lost_without(marks)
     gone, trace = tuple(dict.fromkeys(lost.calls)), selected.explained.trace
     helped = dict.fromkeys(lost.plans or plans)
     served = [call for call in selected.savings.served_by(marks) if call.plan in helped]
+    if not served and (widened := selected.savings.narrowed_without(marks)):  # what serves these calls is for more values with the marks
+        served, gone = widened, tuple(call.compile for call in widened)
+        helped = dict.fromkeys(call.plan for call in widened)
     frames = tuple(plan.frame for plan in helped)
     seen = tuple(selected.values.of(mark, frames) for mark in marks)
     dims = tuple(mark.dim for mark in marks if not mark.is_int)

@@ -392,6 +392,33 @@ def test_a_dim_in_which_the_compile_that_goes_was_symbolic_is_listed_with_the_ot
     assert (found.dims, found.gone, found.confidence, found.caveats) == ((0, 1), ("0/2",), "high", ())
 
 
+def test_what_the_code_needs_equal_to_such_a_dim_is_listed_with_it() -> None:
+    """The steps are one for each column, or one for all: a graph for any number of columns needs both symbolic."""
+    text = 'L_x_: "f64[10, 9][9, 1]cpu", L_t_: "f64[9][1]cpu"'
+    made = compiled(
+        "0/0",
+        tensor(10, 9),
+        tensor(9, source="L['t']"),
+        guards=guard_tree(tensor_match(size=(10, 9)), tensor_match("L['t']", size=(9,))),
+        graph=graph_text(text),
+    )
+    made += compiled(
+        "0/1", tensor(10, 8), tensor(source="L['t']"), guards=guard_tree(tensor_match(size=(10, 8)), tensor_match("L['t']", ()))
+    )
+    named = (("s77", "12", "L['x'].size()[0]"), ("s78", "9", "L['x'].size()[1]"), ("s79", "9", "L['t'].size()[0]"))
+    tied = "L['t'].size()[0] == L['x'].size()[1]  " + code_comment(6, "t * torch.ones(x.shape[1])")
+    made += compiled(
+        "0/2",
+        tensor(12, 9),
+        tensor(9, source="L['t']"),
+        guards=guard_tree(tensor_match(size=(None, None)), tensor_match("L['t']", size=(None,)), shapes=(tied,)),
+        symbols=named,
+        graph=graph_text(text),
+    )
+    found = {item.source: (item.dims, item.gone) for item in make.advice(trace(made)).suggestions}
+    assert found == {"L['x']": ((0, 1), ("0/2",)), "L['t']": ((0,), ("0/2",))}
+
+
 def test_a_compile_that_goes_and_could_do_more_is_named() -> None:
     """The static entry that takes the place of 0/2 fixes the second dim, which was 1 elsewhere and symbolic in 0/2."""
     found = only(make.advice(widest(1, 8)))
