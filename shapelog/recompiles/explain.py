@@ -1,6 +1,6 @@
 """Trace → every recompile explained: facts → differences → causes → nearest entry → verdict. The way in to this folder."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from shapelog.display import in_notebook
@@ -163,13 +163,14 @@ def _trained_functions(trace: Trace) -> frozenset[Function]:
     of them compiled, since what is not may run in one mode here and in another there.
 
     Where such a caller failed to compile, or its graph broke, whatever it passes a tensor that requires grad is compiled by itself, and
-    runs as it does.
+    runs as it does. What ran with gradients before a loss of which they were computed is trained as well: dynamic backward graphs are
+    made with the forward graph, and so do not show that they ran.
     """
     firsts = ((frame, next((compile for compile in frame.compiles if compile.backward), None)) for frame in trace.frames)
     compiled = {frame.function for frame in trace.frames}
     trained = compiled.intersection(
         [function for frame, first in firsts if first for function in (frame.function, *_callers(frame, first))]
-    )
+    ).union(_made_for_losses(trace))
     broken = {frame.function for frame in trace.frames if resumed_by(frame.name) or any(compile.breaks for compile in frame.compiles)}
     failed = {frame.function for frame in trace.frames if any(compile.outcome is Outcome.FAILED for compile in frame.compiles)}
     in_parts = trained & (failed | broken)
@@ -180,6 +181,26 @@ def _trained_functions(trace: Trace) -> frozenset[Function]:
         and (frame.function in broken or _takes_gradients(frame))
     ]
     return frozenset(trained).union([frame.function for frame in called])
+
+
+def _made_for_losses(trace: Trace) -> Iterator[Function]:
+    """The functions that ran with gradients before one that has a backward graph took a tensor that autograd recorded."""
+    last: dict[tuple[int | None, object], int] = {}
+    for frame in trace.frames:
+        orders = [item.order for item in frame.entries if item.backward and any(tensor.has_history for tensor in item.inputs)]
+        if orders:
+            place = frame.rank, frame.process
+            last[place] = max(*orders, last.get(place, -1))
+    for frame in trace.frames if last else ():
+        end = last.get((frame.rank, frame.process), -1)
+        if len(frame.entries) > 1 and any(item.order < end and _has_gradients(item) for item in frame.entries):
+            yield frame.function
+
+
+def _has_gradients(compile: Compile) -> bool:
+    """Whether gradients were on, and an input requires grad."""
+    facts = compile.guards.facts if compile.guards and any(item.requires_grad for item in compile.inputs) else {}
+    return facts.get((Source(), GRAD_MODE)) is True
 
 
 def _takes_gradients(frame: Frame) -> bool:

@@ -3644,6 +3644,17 @@ def test_two_grad_modes_are_justified_where_the_function_is_trained() -> None:
     assert trained.causes[0].own_remedy.startswith("accept two graphs")
 
 
+@pytest.mark.parametrize(("is_leaf", "verdict"), [(False, Verdict.JUSTIFIED), (True, Verdict.CODE)])
+def test_a_function_that_ran_with_gradients_before_a_loss_is_trained(is_leaf: bool, verdict: Verdict) -> None:
+    """A dynamic backward graph is made with the forward graph, so that no record of its own shows that it ran."""
+    modes = [guard_tree(tensor_match(requires_grad=True), global_state(grad_mode=mode)) for mode in (False, True)]
+    made = [make.compile(f"0/{number}", make.tensor(10, 8, requires_grad=True), guards=guards) for number, guards in enumerate(modes)]
+    loss = make.compile("1/0", make.tensor(10, 8, requires_grad=True, is_leaf=is_leaf), name="loss")
+    loss += make.metrics("1/0", kind="bwd_compilation_metrics", fail_type=None)
+    found = make.last_recompile(make.trace(*made, loss))
+    assert (found.codes, found.verdict) == (("SL305",), verdict)
+
+
 @pytest.mark.parametrize(("capture", "start"), [("!0/", "pass the same create_graph to every call"), ("", "always call it in")])
 def test_the_grad_mode_of_a_backward_pass_follows_from_create_graph(capture: str, start: str) -> None:
     modes = [guard_tree(tensor_match(), global_state(grad_mode=mode)) for mode in (False, True)]
