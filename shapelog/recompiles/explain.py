@@ -260,7 +260,7 @@ def _explain_frame(
                 [differences.between(entry, compile) for entry in entries.compared_with(compile, differences.table)]
             )
             checked, earlier = len(earlier), without_replaced(earlier) if entries.are_bare else earlier
-            compared[compile] = tuple(with_both_modes(with_backend(earlier, backend), in_both_modes))
+            compared[compile] = tuple(with_both_modes(with_backend(earlier, backend), compile, in_both_modes))
             item = _explain_compile(frame, compile, compared[compile], reuse, reasons.are_there)
             found.append(item._replace(entries_checked=checked) if item.entries_checked else item)
         if compile.outcome is Outcome.COMPILED:

@@ -7,7 +7,7 @@ from shapelog.grouping import grouped
 from shapelog.model.compile import Compile, Outcome
 from shapelog.model.ids import parse_compile_id
 from shapelog.reading.payloads.guards import DYNAMIC, GuardTree, Key
-from shapelog.reading.payloads.properties import TYPE, VALUE, Kind, Property
+from shapelog.reading.payloads.properties import GRAD_MODE, INFERENCE_MODE, TYPE, VALUE, Kind, Property
 from shapelog.reading.payloads.source_names import Source, with_locals, without_locals
 from shapelog.reading.records import Metrics
 from shapelog.recompiles.causes import Cause, EntryDifference
@@ -138,17 +138,22 @@ def _has_metadata_of(one: Compile, other: Compile) -> bool:
     return not any(reason.prop.kind is Kind.METADATA and reason.entry == label for reason in later.reasons)
 
 
-def with_both_modes(differences: Iterable[EntryDifference], in_both_modes: bool) -> Iterator[EntryDifference]:
+def with_both_modes(differences: Iterable[EntryDifference], compile: Compile, in_both_modes: bool) -> Iterator[EntryDifference]:
     """The same differences where calls with and without gradients each need a graph.
 
-    That is so of a function ``in_both_modes``, and where the mode changed with ``train()`` or ``eval()``.
+    That is so of a function ``in_both_modes``, and where the mode changed with ``train()`` or ``eval()``. Those without may be in inference
+    mode, which has graphs of its own.
     """
     for item in differences:
         if not in_both_modes and all(cause.codes[0] != _TRAINING for cause in item.causes):
             yield item
             continue
+        modes = {entry.guards.facts.get((Source(), GRAD_MODE)) for entry in (item.entry, compile) if entry.guards}
+        is_of_both = len(modes) > 1
         causes = tuple(
-            cause._replace(own_verdict=Verdict.JUSTIFIED, own_remedy=_BOTH_MODES) if cause.codes == (_GRAD_MODE,) else cause
+            cause._replace(own_verdict=Verdict.JUSTIFIED, own_remedy=_BOTH_MODES)
+            if cause.codes == (_GRAD_MODE,) or (is_of_both and cause.prop == INFERENCE_MODE)
+            else cause
             for cause in item.causes
         )
         yield item._replace(causes=causes)

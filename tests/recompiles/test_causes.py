@@ -3644,6 +3644,16 @@ def test_two_grad_modes_are_justified_where_the_function_is_trained() -> None:
     assert trained.causes[0].own_remedy.startswith("accept two graphs")
 
 
+@pytest.mark.parametrize(("is_trained", "start"), [(True, "accept two graphs"), (False, "use the same mode in all calls without")])
+def test_inference_mode_takes_the_place_of_no_grad_where_the_function_is_trained(is_trained: bool, start: str) -> None:
+    outside = guard_tree(tensor_match(keys="DispatchKeySet(CPU, BackendSelect, ADInplaceOrView)"), global_state(grad_mode=True))
+    inside = guard_tree(tensor_match(keys="DispatchKeySet(CPU, BackendSelect)"), global_state(grad_mode=False))
+    backward = make.metrics("0/0", kind="bwd_compilation_metrics", fail_type=None)
+    made = make.compile("0/0", make.tensor(10, 8), guards=outside) + (backward if is_trained else b"")
+    (cause,) = make.last_recompile(make.trace(made, make.compile("0/1", make.tensor(10, 8), guards=inside))).causes
+    assert (cause.sentence, cause.own_remedy[: len(start)]) == ("compiled outside inference mode, called inside it", start)
+
+
 @pytest.mark.parametrize(("is_leaf", "verdict"), [(False, Verdict.JUSTIFIED), (True, Verdict.CODE)])
 def test_a_function_that_ran_with_gradients_before_a_loss_is_trained(is_leaf: bool, verdict: Verdict) -> None:
     """A dynamic backward graph is made with the forward graph, so that no record of its own shows that it ran."""
