@@ -10,12 +10,14 @@ from shapelog.reading.payloads.properties import Kind
 from shapelog.recompiles.branches import index_of, other_path
 from shapelog.recompiles.causes import Cause, EntryDifference
 from shapelog.recompiles.classification.result import shown_guard
+from shapelog.recompiles.facts import FactTable
 from shapelog.recompiles.graph_reuse import (
     GraphReuse,
     branch_of_call,
     broken_base_tie,
     broken_stride_tie,
     found_by_super,
+    has_operations,
     has_size_one,
     is_known_by_limit,
     moved_to_start,
@@ -60,7 +62,7 @@ def verdict_of(
     is_justified = Verdict.JUSTIFIED in verdicts or any(any_blocks_marking(cause.codes) for cause in nearest.causes)
     is_apart = broken_stride_tie(nearest, table, compile) and not branch_of_call(nearest, table, compile)
     is_tied = is_apart or broken_base_tie(nearest, table, compile)
-    if not is_justified and (statically_marked_dim(nearest) or is_tied or moved_to_start(nearest, table, compile)):
+    if not is_justified and (statically_marked_dim(nearest) or is_tied or _moved_alone(nearest, table, compile)):
         return Verdict.CODE, None
     if Verdict.UNEXPLAINED in verdicts:
         return Verdict.UNEXPLAINED, None
@@ -127,7 +129,7 @@ def blocking_rule(frame: Frame, nearest: EntryDifference, compile: Compile, reus
     tied = broken_base_tie(nearest, table, compile)
     if tied:
         return "SL317", "marking is not enough: {} was a view of {} when this was compiled, and no longer is".format(*tied)
-    tensor = moved_to_start(nearest, table, compile)
+    tensor = _moved_alone(nearest, table, compile)
     if tensor:
         return (
             "SL105",
@@ -155,6 +157,12 @@ def blocking_rule(frame: Frame, nearest: EntryDifference, compile: Compile, reus
         return "SL105", f"marking is not enough: the dynamic graph {broken[0].label} requires its own strides ({shown_guard(broken[1])})"
     limit = f"requires {shown_guard(broken[1])}" if broken else "does not serve this call"
     return "SL204", f"marking is not enough: the dynamic graph{f' {broken[0].label}' if broken else ''} {limit}"
+
+
+def _moved_alone(nearest: EntryDifference, table: FactTable, compile: Compile) -> str:
+    """A tensor that begins where its storage does in this call alone; "" where the graph has other operations as well."""
+    has_others = has_operations(nearest.entry) and has_operations(compile) and not similar(nearest.entry, compile)
+    return "" if has_others else moved_to_start(nearest, table, compile)
 
 
 def _why_graphs_differ(entry: Compile, compile: Compile) -> str:

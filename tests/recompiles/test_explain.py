@@ -189,6 +189,13 @@ def test_a_tensor_that_was_a_part_of_a_larger_one_and_is_whole_now_has_a_graph_o
     assert "x starts at the beginning of its storage" in recompile.why_not_markable
 
 
+def test_a_copy_of_a_part_does_not_help_where_the_graphs_have_other_operations() -> None:
+    """As a model that resizes its table of positions for all sizes but one."""
+    part, whole = tensor(3, 8, storage_offset=16), tensor(10, 8)
+    recompile = last_recompile(make.trace(compiled("0/0", part), compiled("0/1", whole, graph=TANH)))
+    assert (recompile.verdict, recompile.blocking_rule) == (Verdict.JUSTIFIED, "SL204")
+
+
 def test_an_entry_that_is_not_the_nearest_may_serve_when_marked() -> None:
     nearer = guard_tree(tensor_match(size=(None, 8)), shapes=("2 <= L['x'].size()[0] <= 30  # if x.size(0) <= 30:  # a.py:8 in f",))
     made = make.trace(compiled("0/0", tensor(50, 8)))
