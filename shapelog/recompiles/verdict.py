@@ -10,7 +10,7 @@ from shapelog.reading.payloads.properties import Kind
 from shapelog.recompiles.branches import index_of, other_path
 from shapelog.recompiles.causes import Cause, EntryDifference
 from shapelog.recompiles.classification.result import shown_guard
-from shapelog.recompiles.facts import FactTable
+from shapelog.recompiles.facts.fact_table import FactTable
 from shapelog.recompiles.graph_reuse import (
     GraphReuse,
     branch_of_call,
