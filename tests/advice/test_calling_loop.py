@@ -5,7 +5,7 @@ from pathlib import Path
 import make
 import pytest
 
-from shapelog.advice.dynamism.calling_loop import is_changed_in_loop
+from shapelog.advice.dynamism.calling_loop import CallingLoops
 from shapelog.model.compile import Compile
 from shapelog.reading.payloads.source_names import Source
 
@@ -35,7 +35,7 @@ def is_changed(folder: Path, *body: str, code: str = CALL) -> bool:
         *(f"        {line}" for line in (code, *body)),
     ]
     file.write_text("\n".join(lines) + "\n")
-    return is_changed_in_loop(taker(file, 4, code), KEYS)
+    return CallingLoops().change(taker(file, 4, code), KEYS)
 
 
 @pytest.mark.parametrize(
@@ -61,6 +61,24 @@ def test_a_statement_that_is_there_for_its_effect_on_the_object_changes_it(tmp_p
     assert is_changed(tmp_path, line) is expected
 
 
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("self.length += 1", False),
+        ("self.layers = self.layers[:n]", True),
+        ("self.layers[0] = self.layers[0][:n]", True),
+        ("for layer in self.layers: layer.keys = layer.keys[:n]", True),
+        ("self.layers[0].keys.zero_()", False),
+        ("layer.keys, layer.values = cut(layer)", True),
+    ],
+)
+def test_a_function_of_the_same_file_changes_what_it_assigns(tmp_path: Path, body: str, expected: bool) -> None:
+    file = tmp_path / "decode.py"
+    loop = f"for n in range(4):\n    {CALL}\n    cache.advance(n)\n"
+    file.write_text(f"{loop}class Cache:\n    def advance(self, n):\n        {body}\n")
+    assert CallingLoops().change(taker(file, 2), KEYS) is expected
+
+
 def test_the_object_is_known_by_its_keyword_or_by_the_name_of_the_parameter(tmp_path: Path) -> None:
     assert is_changed(tmp_path, "past.crop(n)", code="y = step(x, cache=past)")
     assert not is_changed(tmp_path, "past.crop(n)", code="y = step(x, past)")
@@ -82,8 +100,8 @@ def test_without_a_loop_around_that_very_line_nothing_is_known(tmp_path: Path, t
     file = tmp_path / "decode.py"
     file.write_text(text)
     number = next((number for number, line in enumerate(text.split("\n"), 1) if "step(" in line), 2)
-    assert not is_changed_in_loop(taker(file, number), KEYS)
+    assert not CallingLoops().change(taker(file, number), KEYS)
 
 
 def test_a_file_that_is_not_on_this_disk_shows_nothing(tmp_path: Path) -> None:
-    assert not is_changed_in_loop(taker(tmp_path / "missing.py", 4), KEYS)
+    assert not CallingLoops().change(taker(tmp_path / "missing.py", 4), KEYS)

@@ -4,7 +4,9 @@ A trace has the lines of the callers alone: that beam search reorders a cache af
 """
 
 import ast
+import re
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 from shapelog.advice.call_lines import caller, passed_names
 from shapelog.model.compile import Compile
@@ -12,52 +14,77 @@ from shapelog.reading.payloads.source_names import Source
 from shapelog.reading.python_files import is_readable, python_file
 from shapelog.reading.records import StackFrame
 
+# The attributes, keys and items on the way to an input.
+_PARTS = re.compile(r"\w+|\[(?=\d)")
 _LOOPS, _FUNCTIONS = (ast.For, ast.AsyncFor, ast.While), (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 # What takes an object and leaves it as it is, although nothing is done with what it returns.
 _LEAVING = frozenset(("print", "append", "extend", "add", "insert", "put", "update", "debug", "info", "log", "save", "write"))
 
 
-def is_changed_in_loop(taker: Compile, source: Source) -> bool:
-    """Whether the loop around the line that calls a compile changes the object that holds an input.
+@dataclass(eq=False, repr=False)
+class CallingLoops:
+    """The loops around lines that call compiled code; each file is read once."""
 
-    It makes it anew of itself, or calls a function or method with it and does nothing with the result, ``cache.reorder(rows)``. False
-    where the file is not on this disk, or has another line there.
-    """
-    line, names = caller(taker), passed_names(taker, source)
-    loop = _loop_around(line) if line and names else None
-    return line is not None and loop is not None and any(_changes(node, names) for node in _other_statements(loop, line.line))
+    _trees: dict[StackFrame, ast.Module | None] = field(default_factory=dict)
 
+    def change(self, taker: Compile, source: Source) -> bool:
+        """Whether the loop around the line that calls a compile changes the object that holds an input.
 
-def _loop_around(line: StackFrame) -> ast.stmt | None:
-    """The innermost loop around a line, in the same function."""
-    found = python_file(line.file) if is_readable(line.file) else None
-    if found is None or not 0 < line.line <= len(found.lines) or line.code.strip() not in found.lines[line.line - 1]:
-        return None
-    around = [node for node in ast.walk(found.tree) if isinstance(node, (*_LOOPS, *_FUNCTIONS)) and _has_line(node, line.line)]
-    innermost = max(around, key=lambda node: (node.lineno, node.col_offset), default=None)
-    return innermost if isinstance(innermost, _LOOPS) else None
+        It makes it anew of itself, or calls a function or method with it and does nothing with the result, ``cache.reorder(rows)``,
+        unless that is in the same file and sets other attributes. False where the file is not on this disk, or has another line there.
+        """
+        line, names = caller(taker), passed_names(taker, source)
+        tree = self._tree_with(line) if line and names else None
+        if line is None or tree is None:
+            return False
+        changing = (name for statement in _other_statements(tree, line.line) for name in _changing(statement, names))
+        return any(name == "" or _sets_part(tree, name, source) for name in changing)
+
+    def _tree_with(self, line: StackFrame) -> ast.Module | None:
+        """The file of a line, None where it has another one there."""
+        if line not in self._trees:
+            found = python_file(line.file) if is_readable(line.file) else None
+            is_there = found is not None and 0 < line.line <= len(found.lines) and line.code.strip() in found.lines[line.line - 1]
+            self._trees[line] = found.tree if found and is_there else None
+        return self._trees[line]
 
 
 def _has_line(node: ast.stmt | ast.expr, line: int) -> bool:
     return node.lineno <= line <= (node.end_lineno or node.lineno)
 
 
-def _other_statements(loop: ast.stmt, line: int) -> Iterator[ast.stmt]:
-    return (node for node in ast.walk(loop) if isinstance(node, (ast.Expr, ast.Assign)) and not _has_line(node, line))
+def _other_statements(tree: ast.Module, line: int) -> Iterator[ast.Expr | ast.Assign]:
+    """The statements of the innermost loop around a line, without that one; none where the function begins within the loop."""
+    around = [node for node in ast.walk(tree) if isinstance(node, (*_LOOPS, *_FUNCTIONS)) and _has_line(node, line)]
+    innermost = max(around, key=lambda node: (node.lineno, node.col_offset), default=None)
+    for node in ast.walk(innermost) if isinstance(innermost, _LOOPS) else ():
+        if isinstance(node, (ast.Expr, ast.Assign)) and not _has_line(node, line):
+            yield node
 
 
-def _changes(statement: ast.stmt, names: frozenset[str]) -> bool:
-    """Whether a statement changes what one of these variables holds."""
+def _changing(statement: ast.Expr | ast.Assign, names: frozenset[str]) -> Iterator[str]:
+    """The function that a statement calls for its effect on what one of these variables holds; "" where it assigns that itself."""
     if isinstance(statement, ast.Assign):
         is_own = any(_root(target) in names for target in statement.targets)
-        return is_own and any(isinstance(node, ast.Name) and node.id in names for node in ast.walk(statement.value))
-    call = statement.value if isinstance(statement, ast.Expr) else None
-    if not isinstance(call, ast.Call):
-        return False
-    function = call.func.attr if isinstance(call.func, ast.Attribute) else _root(call.func)
-    receiver = _root(call.func.value) if isinstance(call.func, ast.Attribute) else ""
-    given = [*call.args, *(keyword.value for keyword in call.keywords)]
-    return receiver in names or (function not in _LEAVING and any(_root(part) in names for part in given))
+        if is_own and any(isinstance(node, ast.Name) and node.id in names for node in ast.walk(statement.value)):
+            yield ""
+        return
+    call = statement.value
+    if isinstance(call, ast.Call):
+        function = call.func.attr if isinstance(call.func, ast.Attribute) else _root(call.func)
+        receiver = _root(call.func.value) if isinstance(call.func, ast.Attribute) else ""
+        given = [*call.args, *(keyword.value for keyword in call.keywords)]
+        if receiver in names or (function not in _LEAVING and any(_root(part) in names for part in given)):
+            yield function
+
+
+def _sets_part(tree: ast.Module, function: str, source: Source) -> bool:
+    """Whether a function assigns an attribute or item on the way to an input; so one of another file may do."""
+    bodies = [node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == function]
+    inside = [node for body in bodies for node in ast.walk(body)]
+    parts = [node for node in inside if isinstance(node, (ast.Attribute, ast.Subscript)) and isinstance(node.ctx, ast.Store)]
+    path = _PARTS.findall(source)
+    return not bodies or any((part.attr if isinstance(part, ast.Attribute) else "[") in path for part in parts)
 
 
 def _root(part: ast.expr) -> str:
