@@ -39,7 +39,7 @@ _FIRST_SYMBOLIC = 2  # 0 and 1 are constants
 _LATE = 2
 # Of fewer entries, one may have the size of the first call, and the other one a symbol for it.
 _SEVERAL = 3
-_BOOLS = {"True", "False"}
+_BOOLS, _ZERO_ONE = {"True", "False"}, "SL104"
 _STATIC_MARKS = Property(Kind.MARKING, name="_dynamo_static_indices")
 
 
@@ -106,12 +106,23 @@ def complete_refused(difference: EntryDifference, others: Sequence[EntryDifferen
             continue
         if str(fact) == cause.before:
             causes[key] = cause
-        elif not cause.size_related or not cause.rule.markable:
+        elif (not cause.size_related or not cause.rule.markable) and _values_left(key, others) != {str(fact)}:
             return None
-    pinned = {(cause.source, cause.prop) for other in others for cause in other.causes if any_blocks_marking(cause.codes)}
+    named = ((cause, set(cause.codes) - {_ZERO_ONE}) for other in others for cause in other.causes)
+    pinned = {(cause.source, cause.prop) for cause, codes in named if any_blocks_marking(codes)}
     if not pinned.isdisjoint(causes):
         return None
     return EntryDifference(difference.entry, tuple(causes.values()), difference.consequences)
+
+
+def _values_left(key: Key, differences: Sequence[EntryDifference]) -> set[str]:
+    """The values that entries require of something, without those that a call is known not to have; none where a value is that of one
+    entry alone, so that there may be more of them.
+    """
+    facts = (item.entry.guards.facts.get(key) for item in differences if item.entry.guards)
+    values = Counter(str(fact) for fact in facts if fact is not None)
+    failed = {cause.before for item in differences for cause in item.causes if (cause.source, cause.prop) == key}
+    return values.keys() - failed if min(values.values(), default=1) > 1 else set()
 
 
 @dataclass(slots=True, eq=False, repr=False)

@@ -68,6 +68,19 @@ def test_a_mark_serves_no_refused_call_where_other_entries_need_the_exact_value(
     assert calls(made)[-1].routes == ()
 
 
+@pytest.mark.parametrize(("lengths", "served"), [((0, 0, 1, 1), True), ((0, 0, 1, 2), False)], ids=["all came back", "one is new"])
+def test_a_value_that_a_refused_call_does_not_have_is_the_only_one_left_where_all_came_back(lengths: tuple[int, ...], served: bool) -> None:
+    """A cache has no keys in the first call for each text, and those of the layers later; a size of 1 has a graph of its own."""
+    made = trace()
+    sizes = (10, 12, 1, 11)
+    for number, (size, length) in enumerate(zip(sizes, lengths, strict=True)):
+        guards = guard_tree(tensor_match(size=(size, 8)), guard_manager("L['d']", f"DICT_LENGTH: len(L['d']) == {length}", type="dict"))
+        made += compiled(f"0/{number}", tensor(size, 8), guards=guards, graph=graph_text().replace("x + 1", f"x + {number}"))
+    reasons = [f"0/3: len(L['d']) == {lengths[3]}", "0/2: tensor 'x' size mismatch at index 0. expected 1, actual 13"]
+    reasons += [f"0/{number}: tensor 'x' size mismatch at index 0. expected {sizes[number]}, actual 13" for number in (1, 0)]
+    assert bool(calls(made + refused("0/4", *reasons))[-1].routes) is served
+
+
 @pytest.mark.parametrize(("line", "count"), [("for _ in range(k):", 0), ("y = x * k", 1)])
 def test_a_mark_serves_no_refused_call_where_a_line_needs_the_exact_value(line: str, count: int) -> None:
     made = trace(int_values(3, comment=code_comment(7, line))) + refused("0/1", f"0/0: k == 3  {code_comment(7, line)}")
