@@ -1,6 +1,7 @@
 """The lines that call two functions: whether one is passed what the other returned."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import make
 import pytest
@@ -259,6 +260,19 @@ def test_a_tensor_that_the_lines_contradict_is_marked_by_itself(lines: tuple[str
     advice = advise(make.explain(handed(*lines)))
     assert (advice.env, advice.after.total, advice.after.at_most) == (env, 2, 2 if is_sure else 3)
     assert any("Judging by its sizes, h is returned by other compiled code" in item for item in advice.caveats) is not is_sure
+
+
+@pytest.mark.parametrize(("end", "env"), [("return self.norm(h)", "L['h']:0,L['x']:0"), ("return h", "L['x']:0")])
+def test_a_tensor_that_the_calling_function_makes_before_it_returns_is_marked_by_itself(tmp_path: Path, end: str, env: str) -> None:
+    """The last block of a model is compiled by itself, and the loss of what the model returns."""
+    file = tmp_path / "model.py"
+    file.write_text(f"def forward(self, x):\n    h = encode(x)\n    {end}\n")
+    made = handed("h = encode(x)", "y = score(model(x))")
+    places = [
+        f'"filename": "{path}", "line": {line}, "name": "{name}"'
+        for path, line, name in (("/srv/app/train.py", 7, "main"), (file, 2, "forward"))
+    ]
+    assert advise(make.explain(made.replace(*(place.encode() for place in places)))).env == env
 
 
 def test_the_remedy_names_the_function_whose_input_is_marked() -> None:

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from shapelog.advice.call_lines import caller
-from shapelog.advice.dynamism.calling_loop import CallingLoops
+from shapelog.advice.dynamism.calling_code import CallingCode
 from shapelog.advice.dynamism.compiled_code import CompiledCode, OriginsOf, with_origins
 from shapelog.advice.dynamism.equal_sizes import equal_sizes
 from shapelog.advice.dynamism.graph_outputs import Fixed, GraphOutput, GraphOutputs, contiguous, evaluated, marks_by_symbol, symbol_values
@@ -60,11 +60,11 @@ class KeptTensors:
 
     code: CompiledCode
     outputs: GraphOutputs
+    calling: CallingCode
     origins_of: OriginsOf
     _marks: dict[tuple[Compile, str, tuple[int, ...], tuple[int, ...], int], tuple[tuple[Mark, ...], ...]] = field(default_factory=dict)
     _makers: dict[tuple[Frame, Mark], list[tuple[Frame, tuple[Mark, ...]]]] = field(default_factory=dict)
     _of_keepers: dict[Compile, _Kept] = field(default_factory=dict)
-    _loops: CallingLoops = field(default_factory=CallingLoops)
 
     def origins(self, frame: Frame, source: Source, dim: int) -> tuple[Mark, ...]:
         """Marks of which any one makes this dim of a kept tensor symbolic; () where it is not known to be one.
@@ -120,7 +120,7 @@ class KeptTensors:
     def _is_changed_outside(self, frame: Frame, source: Source) -> bool:
         """Whether the only line that calls a function does so in a loop that changes the owner of a tensor after each call."""
         called = {line: compile for compile in frame.entries if (line := caller(compile))}
-        return len(called) == 1 and any(self._loops.change(compile, source) for compile in called.values())
+        return len(called) == 1 and any(self.calling.changes(compile, source) for compile in called.values())
 
     def _is_cut(self, keepers: Iterable[_Keeper], tensor: Input) -> bool:
         """Whether a tensor looks like a part of what a function keeps, which code outside has cut."""

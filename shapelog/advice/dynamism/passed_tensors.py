@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from shapelog.advice.call_lines import Link, caller, link
+from shapelog.advice.dynamism.calling_code import CallingCode
 from shapelog.advice.dynamism.compiled_code import CompiledCode, OriginsOf, with_origins
 from shapelog.advice.dynamism.equal_sizes import equal_sizes
 from shapelog.advice.dynamism.graph_outputs import GraphOutputs, may_require_grad, shared
@@ -52,6 +53,7 @@ class PassedTensors:
     code: CompiledCode
     outputs: GraphOutputs
     resumed: ResumedTensors
+    calling: CallingCode
     origins_of: OriginsOf
     _small: dict[tuple[Compile, Compile], bool] = field(default_factory=dict)
 
@@ -161,8 +163,14 @@ class PassedTensors:
             marks = self._only_output([maker], compile, tensor, dim) or self._one_of_outputs(maker, compile, tensor, dim)
             if marks:
                 origins = self._with_origins(maker, marks)
-                return _Through(origins, link(maker, compile, tensor.source), (maker,))
+                return _Through(origins, self._link(maker, compile, tensor.source), (maker,))
         return _Through(self._only_output(makers, compile, tensor, dim), Link.UNKNOWN)
+
+    def _link(self, maker: Compile, taker: Compile, source: Source) -> Link:
+        """What the lines show, and where they show nothing, the source file of a function that calls the maker and not the taker."""
+        known, made, taken = link(maker, taker, source), caller(maker), caller(taker)
+        is_apart = made is not None and taken is not None and (made.file, made.name) != (taken.file, taken.name)
+        return Link.NONE if known is Link.UNKNOWN and is_apart and self.calling.returns_another(maker) else known
 
     def _one_of_outputs(self, maker: Compile, compile: Compile, tensor: Input, dim: int) -> tuple[Mark, ...]:
         """The marks that all outputs share which an input looks like, where the lines of the callers show that it is one of them.

@@ -8,6 +8,7 @@ AOTAutograd, such as "eager", do not, and Python ints never carry it.
 from typing import NamedTuple
 from weakref import WeakMethod
 
+from shapelog.advice.dynamism.calling_code import CallingCode
 from shapelog.advice.dynamism.compiled_code import CompiledCode, OriginsOf
 from shapelog.advice.dynamism.graph_outputs import GraphOutputs
 from shapelog.advice.dynamism.kept_tensors import KeptTensors
@@ -35,10 +36,10 @@ class DynamismPropagation:
     def __init__(self, trace: Trace) -> None:
         self._code = CompiledCode(trace)
         self._outputs = GraphOutputs()
-        origins_of = _weakly(self.origins)
+        origins_of, calling = _weakly(self.origins), CallingCode()
         self._resumed = ResumedTensors(self._code, self._outputs, origins_of)
-        self._passed = PassedTensors(self._code, self._outputs, self._resumed, origins_of)
-        self._kept = KeptTensors(self._code, self._outputs, origins_of)
+        self._passed = PassedTensors(self._code, self._outputs, self._resumed, calling, origins_of)
+        self._kept = KeptTensors(self._code, self._outputs, calling, origins_of)
         self._found: dict[tuple[Frame, Source, int], _Origins] = {}
 
     def origins(self, frame: Frame, source: Source, dim: int) -> tuple[Mark, ...]:

@@ -1,6 +1,7 @@
-"""What a loop that calls compiled code does to an object that it passes, between two calls, by the source file.
+"""What the code around a call of compiled code does with what it passes or is returned, by the source file.
 
-A trace has the lines of the callers alone: that beam search reorders a cache after each step leaves no record.
+A trace has the lines of the callers alone: that beam search reorders a cache after each step, or that a model normalizes what its last
+block returns, leaves no record.
 """
 
 import ast
@@ -11,7 +12,7 @@ from dataclasses import dataclass, field
 from shapelog.advice.call_lines import caller, passed_names
 from shapelog.model.compile import Compile
 from shapelog.reading.payloads.source_names import Source
-from shapelog.reading.python_files import is_readable, python_file
+from shapelog.reading.python_files import PythonFile, is_readable, python_file
 from shapelog.reading.records import StackFrame
 
 # The attributes, keys and items on the way to an input.
@@ -22,12 +23,12 @@ _LEAVING = frozenset(("print", "append", "extend", "add", "insert", "put", "upda
 
 
 @dataclass(eq=False, repr=False)
-class CallingLoops:
-    """The loops around lines that call compiled code; each file is read once."""
+class CallingCode:
+    """The functions and loops around lines that call compiled code; each file is read once."""
 
-    _trees: dict[StackFrame, ast.Module | None] = field(default_factory=dict)
+    _files: dict[str, PythonFile | None] = field(default_factory=dict)
 
-    def change(self, taker: Compile, source: Source) -> bool:
+    def changes(self, taker: Compile, source: Source) -> bool:
         """Whether the loop around the line that calls a compile changes the object that holds an input.
 
         It makes it anew of itself, or calls a function or method with it and does nothing with the result, ``cache.reorder(rows)``,
@@ -40,23 +41,43 @@ class CallingLoops:
         changing = (name for statement in _other_statements(tree, line.line) for name in _changing(statement, names))
         return any(name == "" or _sets_part(tree, name, source) for name in changing)
 
+    def returns_another(self, maker: Compile) -> bool:
+        """Whether the function that calls a compile keeps what that returns, and itself returns what another call makes, ``norm(x)``.
+
+        A class may hold what it is passed. False where the file is not on this disk, or has another line there.
+        """
+        line = caller(maker)
+        tree = self._tree_with(line) if line else None
+        function = _innermost(tree, line.line, _FUNCTIONS) if line and tree else None
+        if line is None or not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            return False
+        inside = list(ast.walk(function))
+        is_held = any(isinstance(node, ast.Assign) and _has_line(node, line.line) for node in inside)
+        returned = [node.value for node in inside if isinstance(node, ast.Return)]
+        return is_held and bool(returned) and all(isinstance(value, ast.Call) and _called(value)[:1].islower() for value in returned)
+
     def _tree_with(self, line: StackFrame) -> ast.Module | None:
         """The file of a line, None where it has another one there."""
-        if line not in self._trees:
-            found = python_file(line.file) if is_readable(line.file) else None
-            is_there = found is not None and 0 < line.line <= len(found.lines) and line.code.strip() in found.lines[line.line - 1]
-            self._trees[line] = found.tree if found and is_there else None
-        return self._trees[line]
+        if line.file not in self._files:
+            self._files[line.file] = python_file(line.file) if is_readable(line.file) else None
+        found = self._files[line.file]
+        is_there = found is not None and 0 < line.line <= len(found.lines) and line.code.strip() in found.lines[line.line - 1]
+        return found.tree if found and is_there else None
 
 
 def _has_line(node: ast.stmt | ast.expr, line: int) -> bool:
     return node.lineno <= line <= (node.end_lineno or node.lineno)
 
 
+def _innermost(tree: ast.Module, line: int, kinds: tuple[type[ast.stmt | ast.expr], ...]) -> ast.stmt | ast.expr | None:
+    """The innermost node of these kinds around a line."""
+    around = [node for node in ast.walk(tree) if isinstance(node, kinds) and _has_line(node, line)]
+    return max(around, key=lambda node: (node.lineno, node.col_offset), default=None)
+
+
 def _other_statements(tree: ast.Module, line: int) -> Iterator[ast.Expr | ast.Assign]:
     """The statements of the innermost loop around a line, without that one; none where the function begins within the loop."""
-    around = [node for node in ast.walk(tree) if isinstance(node, (*_LOOPS, *_FUNCTIONS)) and _has_line(node, line)]
-    innermost = max(around, key=lambda node: (node.lineno, node.col_offset), default=None)
+    innermost = _innermost(tree, line, (*_LOOPS, *_FUNCTIONS))
     for node in ast.walk(innermost) if isinstance(innermost, _LOOPS) else ():
         if isinstance(node, (ast.Expr, ast.Assign)) and not _has_line(node, line):
             yield node
@@ -71,11 +92,16 @@ def _changing(statement: ast.Expr | ast.Assign, names: frozenset[str]) -> Iterat
         return
     call = statement.value
     if isinstance(call, ast.Call):
-        function = call.func.attr if isinstance(call.func, ast.Attribute) else _root(call.func)
+        function = _called(call)
         receiver = _root(call.func.value) if isinstance(call.func, ast.Attribute) else ""
         given = [*call.args, *(keyword.value for keyword in call.keywords)]
         if receiver in names or (function not in _LEAVING and any(_root(part) in names for part in given)):
             yield function
+
+
+def _called(call: ast.Call) -> str:
+    """``crop`` for ``cache.crop(n)``."""
+    return call.func.attr if isinstance(call.func, ast.Attribute) else _root(call.func)
 
 
 def _sets_part(tree: ast.Module, function: str, source: Source) -> bool:

@@ -1,11 +1,11 @@
-"""What the loop that calls compiled code does to an object that it passes, by the source file."""
+"""What the code around a call of compiled code does with what it passes or is returned, by the source file."""
 
 from pathlib import Path
 
 import make
 import pytest
 
-from shapelog.advice.dynamism.calling_loop import CallingLoops
+from shapelog.advice.dynamism.calling_code import CallingCode
 from shapelog.model.compile import Compile
 from shapelog.reading.payloads.source_names import Source
 
@@ -35,7 +35,7 @@ def is_changed(folder: Path, *body: str, code: str = CALL) -> bool:
         *(f"        {line}" for line in (code, *body)),
     ]
     file.write_text("\n".join(lines) + "\n")
-    return CallingLoops().change(taker(file, 4, code), KEYS)
+    return CallingCode().changes(taker(file, 4, code), KEYS)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_a_function_of_the_same_file_changes_what_it_assigns(tmp_path: Path, bod
     file = tmp_path / "decode.py"
     loop = f"for n in range(4):\n    {CALL}\n    cache.advance(n)\n"
     file.write_text(f"{loop}class Cache:\n    def advance(self, n):\n        {body}\n")
-    assert CallingLoops().change(taker(file, 2), KEYS) is expected
+    assert CallingCode().changes(taker(file, 2), KEYS) is expected
 
 
 def test_the_object_is_known_by_its_keyword_or_by_the_name_of_the_parameter(tmp_path: Path) -> None:
@@ -100,8 +100,31 @@ def test_without_a_loop_around_that_very_line_nothing_is_known(tmp_path: Path, t
     file = tmp_path / "decode.py"
     file.write_text(text)
     number = next((number for number, line in enumerate(text.split("\n"), 1) if "step(" in line), 2)
-    assert not CallingLoops().change(taker(file, number), KEYS)
+    assert not CallingCode().changes(taker(file, number), KEYS)
 
 
 def test_a_file_that_is_not_on_this_disk_shows_nothing(tmp_path: Path) -> None:
-    assert not CallingLoops().change(taker(tmp_path / "missing.py", 4), KEYS)
+    assert not CallingCode().changes(taker(tmp_path / "missing.py", 4), KEYS)
+
+
+@pytest.mark.parametrize(
+    ("call", "end", "expected"),
+    [
+        (CALL, "return norm(y)", True),
+        (CALL, "return self.norm(y)", True),
+        (CALL, "return y", False),
+        (CALL, "return (y, cache)", False),
+        (CALL, "return Output(hidden=y)", False),
+        (CALL, "return y if cache else norm(y)", False),
+        (CALL, "self.y = norm(y)", False),
+        ("return step(x, cache)", "return norm(x)", False),
+    ],
+)
+def test_a_function_that_returns_what_another_call_makes_of_it_returns_another_tensor(
+    tmp_path: Path, call: str, end: str, expected: bool
+) -> None:
+    """As a model normalizes what its last block returns, where the blocks are compiled one by one."""
+    file = tmp_path / "model.py"
+    file.write_text(f"def main(self, x, cache):\n    if x:\n        {call}\n    {end}\n")
+    assert CallingCode().returns_another(taker(file, 3, call)) is expected
+    assert not CallingCode().returns_another(taker(tmp_path / "missing.py", 3, call))
