@@ -60,8 +60,8 @@ class CallingCode:
         """The file of a line, None where it has another one there."""
         if line.file not in self._files:
             self._files[line.file] = python_file(line.file) if is_readable(line.file) else None
-        found = self._files[line.file]
-        is_there = found is not None and 0 < line.line <= len(found.lines) and line.code.strip() in found.lines[line.line - 1]
+        found, code = self._files[line.file], line.code.strip()
+        is_there = found is not None and code != "" and 0 < line.line <= len(found.lines) and code in found.lines[line.line - 1]
         return found.tree if found and is_there else None
 
 
