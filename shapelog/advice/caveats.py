@@ -21,7 +21,7 @@ from shapelog.reading.payloads.source_names import Source, display_text
 from shapelog.recompiles.explain import Explanations
 from shapelog.recompiles.graph_reuse import similar
 from shapelog.recompiles.int_usage import QuotedCode, spelled
-from shapelog.text import MOST_NAMED, file_name, how_often, names_of, plural, rank_list, seconds, some
+from shapelog.text import MOST_NAMED, enumerated, file_name, how_often, names_of, plural, rank_list, seconds, some
 
 # The lower bound that every symbolic size has, because 0 and 1 are compiled on their own.
 _ONLY_NOT_SMALL = re.compile(r"^[012] <= [^<>=]+$")
@@ -237,6 +237,7 @@ def caveats_of_list(
     yield from _of_failed(explained.trace, marks)
     yield from _handed_on(replayed, marks)
     yield from _kept(replayed, marks)
+    yield from _split(replayed, marks)
     yield from _seconds_unsure(replayed, marks)
     if any(compile.metrics.inductor for compile in explained.trace.compiles):
         yield "Dynamic-shape kernels can be slower than specialized ones; measure step time before and after."
@@ -305,6 +306,16 @@ def _kept(replayed: Replay, marks: Marks) -> Iterator[str]:
         yield (
             f"{names} {are} assumed to be kept by compiled code. If other code replaces {them}, as when beam search reorders a cache, "
             f"up to {number} will remain: mark {them} as well."
+        )
+
+
+def _split(replayed: Replay, marks: Marks) -> Iterator[str]:
+    """Code that takes views of what becomes dynamic, and for which a size of 0 or 1 of the base makes a difference then."""
+    titles = dict.fromkeys(plan.frame.title for plan in replayed.plans if not marks.isdisjoint(plan.splitting))
+    if titles:
+        yield (
+            f"{enumerated(list(titles))} {'take' if len(titles) > 1 else 'takes'} views of a tensor that becomes dynamic: "
+            "calls in which that has a size of 0 or 1 may need one more graph."
         )
 
 

@@ -41,8 +41,8 @@ class Cost:
     Where one entry serves every call that is recorded, also the one that hit the limit, it is expected to serve those after it too:
     what they may cost all the same is ``unexpected``, without their seconds. Refused calls that are served as far as their record shows,
     which has one failed guard for each entry, may be left: ``doubtful`` is how many. ``unsure`` are other calls that may: a tensor is
-    taken to be what another function returned, by its sizes, or the compile that goes may have served calls that left no records. These
-    calls took ``unsure_seconds``.
+    taken to be what another function returned, by its sizes, or the compile that goes may have served calls that left no records; a graph
+    for views whose base becomes dynamic may be added. These calls took ``unsure_seconds``.
     ``replaced`` are calls that are not served if code outside puts other tensors in place of those that a function keeps.
     """
 
@@ -128,7 +128,8 @@ class Call(NamedTuple):
 class FramePlan:
     """The calls of one frame in order. ``fixed_seconds`` are those of failed compiles, which remain whatever is marked.
 
-    ``marks`` are those that its routes require, ``settling`` those that settle what is in doubt about them; ``weight`` is the number of
+    ``marks`` are those that its routes require, ``settling`` those that settle what is in doubt about them, ``splitting`` those under which
+    it may need one more graph, for views of what other compiled code returns; ``weight`` is the number of
     ranks that the frame represents, each of which compiles what it does. ``followers`` is how many other frames are run by it, and so
     compile nothing more once it is at the recompile limit. ``has_backends`` is whether its code is compiled with more than one backend.
     """
@@ -138,6 +139,7 @@ class FramePlan:
     fixed_seconds: float
     marks: Marks
     settling: Marks = frozenset()
+    splitting: Marks = frozenset()
     weight: int = 1
     followers: int = 0
     has_backends: bool = False
@@ -169,7 +171,7 @@ class FramePlan:
 
     def cost(self, marks: Marks) -> Cost:
         """What this frame would cost under these marks."""
-        own = marks & (self.marks | self.settling)
+        own = marks & (self.marks | self.settling | self.splitting)
         if own not in self._costs:
             self._costs[own] = self._cost(own, self.served(own))
         return self._costs[own]
@@ -185,6 +187,8 @@ class FramePlan:
         in_doubt = {index for index, route in served.items() if route.is_doubtful(marks) or route.narrows(marks)}
         doubtful = [self.calls[index].compile.is_refused for index in in_doubt]
         unsure = [self.calls[index].seconds for index in in_doubt if not self.calls[index].compile.is_refused]
+        if not marks.isdisjoint(self.splitting):
+            unsure.append(max((call.seconds for call in self.calls), default=0.0))
         replaced = [index for index in served.keys() - in_doubt if served[index].may_be_replaced(marks)]
         return Cost(
             compiles=self.weight * (len(left) - hits - forbidden),
@@ -300,6 +304,7 @@ def _plan(frame: Frame, router: Router, first: frozenset[Compile]) -> FramePlan:
         fixed_seconds=_seconds_without_code(frame, trace),
         marks=_marks_of(calls),
         settling=_settling(calls),
+        splitting=router.propagation.splitting_marks(frame),
         weight=trace.rank_weight(frame.rank),
         has_backends=has_backends(frame),
     )

@@ -674,3 +674,45 @@ def with_returned_cache(*others: str, stride: tuple[int, int] = (8, 1), is_view:
 def test_a_cache_that_a_function_returned_and_is_passed_is_dynamic_where_the_first_one_is(made: bytes, expected: tuple[Mark, ...]) -> None:
     trace = make.explain(made).trace
     assert DynamismPropagation(trace).origins(trace.frames[0], Source("L['past'][0]"), 0) == expected
+
+
+# Views of what compiled code returns.
+
+
+def with_views(*bases: int, small: int = 1) -> bytes:
+    """score gets rows of what encode returned for 10 rows, ``boxes[k]``; encode is compiled for more rows, and for one, too."""
+    made = make.trace()
+    for label, rows in (("0/0", 10), ("0/1", 12), ("0/2", small)):
+        is_dynamic = label == "0/1"
+        inputs = BATCH if is_dynamic else f'L_x_: "f32[{rows}, 8][8, 1]cpu"'
+        graph = returning(f'boxes: "f32[{"s77" if is_dynamic else rows}, 8][8, 1]cpu"', inputs=inputs)
+        symbols = [("s77", rows, "L['x'].size()[0]")] if is_dynamic else ()
+        guards = guard_tree(tensor_match(size=(None if is_dynamic else rows, 8)))
+        made += make.compile(label, make.tensor(rows, 8), graph=graph, symbols=symbols, guards=guards, name="encode")
+        if label == "0/0":
+            for number, base in enumerate(bases):
+                parts = make.tensor(base, 8, source="L['box']._base"), make.tensor(8, source="L['box']", is_view=True, base=0)
+                made += make.compile(f"1/{number}", *parts, guards=guard_tree(tensor_match("L['box']", (8,))), name="score")
+    return made + b"".join(make.record("aot_inference_graph", {}, "a graph", id=id) for id in ("0/0", "0/1", "0/2", "1/0"))
+
+
+@pytest.mark.parametrize(
+    ("made", "expected"),
+    [
+        (with_views(10), {X}),
+        (with_views(10, 1), set()),
+        (with_views(9), set()),
+        (with_views(10, small=3), set()),
+    ],
+    ids=["no graph for one row", "a graph for one row", "of another tensor", "never one row"],
+)
+def test_a_view_whose_base_becomes_dynamic_may_need_a_graph_for_a_base_of_one_row(made: bytes, expected: set[Mark]) -> None:
+    trace = make.explain(made).trace
+    score = next(frame for frame in trace.frames if frame.number == 1)
+    assert DynamismPropagation(trace).splitting_marks(score) == expected
+
+
+def test_the_graph_that_views_may_need_is_in_the_prediction() -> None:
+    advice = advise(make.explain(with_views(10)))
+    assert (advice.env, advice.after.total, advice.after.at_most) == ("L['x']:0", 3, 4)
+    assert any(text.startswith("score takes views of a tensor that becomes dynamic") for text in advice.caveats)

@@ -88,6 +88,12 @@ class CompiledCode:
         found = ((item, self.frame_of.get(item)) for item in reversed(before))
         return [item for item, frame in found if frame is not None and (frame is own or frame.function != own.function)]
 
+    def dynamic_entry_like(self, maker: Compile) -> Compile | None:
+        """A dynamic entry of the same function with a similar graph."""
+        key = maker.graph.key if maker.graph else None
+        entries = self.frame_of[maker].entries
+        return next((item for item in entries if key and item.is_dynamic and item.graph and item.graph.key == key), None)
+
     def runs_autograd(self, frame: Frame) -> bool:
         """Whether every graph in the frame's file went through AOTAutograd, by the graphs that it wrote or had cached."""
         payloads = frame.compiles[0].payloads

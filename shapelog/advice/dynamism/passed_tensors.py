@@ -116,7 +116,7 @@ class PassedTensors:
             return Passed()
         taker = next((compile for compile in takers if caller(compile)), first)  # a static compile has no line of its caller
         for maker in self.code.made_before(first, _MOST_BEFORE):
-            entry, numbers = self._dynamic_entry_like(maker), self._outputs_taken(first, tensor, maker)
+            entry, numbers = self.code.dynamic_entry_like(maker), self._outputs_taken(first, tensor, maker)
             is_each_taken = len(self.outputs.inputs_of(first).like(tensor)) == len(numbers)  # no other tensor can be one of them
             if entry and numbers and link(entry, taker, source) in (Link.DIRECT, Link.NAMED if is_each_taken else Link.DIRECT):
                 outputs = [output for number in numbers for output in self.outputs.outputs_of(entry)[number:][:1]]
@@ -140,12 +140,6 @@ class PassedTensors:
             pairs = ((tensor.size, later[source].size) for source, tensor in earlier.items() if source in later)
             self._small[first, compile] = any(one <= 1 < other for sizes in pairs for one, other in zip(*sizes, strict=False))
         return self._small[first, compile]
-
-    def _dynamic_entry_like(self, maker: Compile) -> Compile | None:
-        """A dynamic entry of the same function with a similar graph."""
-        key = maker.graph.key if maker.graph else None
-        entries = self.code.frame_of[maker].entries
-        return next((item for item in entries if key and item.is_dynamic and item.graph and item.graph.key == key), None)
 
     def _with_origins(self, maker: Compile, marks: Sequence[Mark]) -> tuple[Mark, ...]:
         return tuple(sorted(with_origins(self.code.frame_of[maker], marks, self.origins_of)))

@@ -14,6 +14,7 @@ from shapelog.advice.dynamism.graph_outputs import GraphOutputs
 from shapelog.advice.dynamism.kept_tensors import KeptTensors
 from shapelog.advice.dynamism.passed_tensors import PassedTensors
 from shapelog.advice.dynamism.resumed_tensors import ResumedTensors
+from shapelog.advice.dynamism.view_bases import ViewBases
 from shapelog.advice.marks import Mark
 from shapelog.model.frame import Frame
 from shapelog.model.trace import Trace
@@ -40,6 +41,7 @@ class DynamismPropagation:
         self._resumed = ResumedTensors(self._code, self._outputs, origins_of)
         self._passed = PassedTensors(self._code, self._outputs, self._resumed, calling, origins_of)
         self._kept = KeptTensors(self._code, self._outputs, calling, origins_of)
+        self._bases = ViewBases(self._code, self._outputs)
         self._found: dict[tuple[Frame, Source, int], _Origins] = {}
 
     def origins(self, frame: Frame, source: Source, dim: int) -> tuple[Mark, ...]:
@@ -50,6 +52,10 @@ class DynamismPropagation:
         """What else has to be marked with the origins of this dim: the code needs these sizes equal, and a static one makes all static."""
         found = self._origins(frame, source, dim)
         return self._kept.partners(frame, found.marks) if found.is_kept else found.partners
+
+    def splitting_marks(self, frame: Frame) -> frozenset[Mark]:
+        """The marks under each of which a frame may need one more graph, for views of what other compiled code returns."""
+        return self._bases.splitting_marks(frame)
 
     def is_guessed(self, frame: Frame, source: Source, dim: int) -> bool:
         """Whether the origins of this dim are known by sizes alone: code in eager mode may have made a new tensor of the same sizes."""
