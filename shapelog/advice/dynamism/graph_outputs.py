@@ -73,6 +73,7 @@ class GraphOutputs:
     _outputs: dict[Compile, list[GraphOutput]] = field(default_factory=dict)
     _by_symbol: dict[Compile, dict[str, list[Mark]]] = field(default_factory=dict)
     _dims_by_look: dict[Compile, dict[tuple[tuple[int, ...], str], list[tuple[str, ...]]]] = field(default_factory=dict)
+    _numbers_by_look: dict[Compile, Mapping[tuple[tuple[int, ...] | None, str], Sequence[int]]] = field(default_factory=dict)
 
     def inputs_of(self, compile: Compile) -> Inputs:
         """The tensors that a compile takes."""
@@ -102,11 +103,13 @@ class GraphOutputs:
             self._dims_by_look[maker] = found
         return self._dims_by_look[maker]
 
-    def numbers_of(self, tensor: Input, maker: Compile) -> list[int]:
+    def numbers_of(self, tensor: Input, maker: Compile) -> Sequence[int]:
         """The numbers of the outputs of a compile that had the sizes and the dtype of a tensor."""
-        values = symbol_values(maker)
-        outputs = enumerate(self.outputs_of(maker))
-        return [number for number, item in outputs if item.dtype == tensor.dtype and evaluated(item.dims, values) == tensor.size]
+        if maker not in self._numbers_by_look:
+            values = symbol_values(maker)
+            looks = [(evaluated(item.dims, values), item.dtype) for item in self.outputs_of(maker)]
+            self._numbers_by_look[maker] = grouped(range(len(looks)), looks.__getitem__)
+        return self._numbers_by_look[maker].get((tensor.size, tensor.dtype), ())
 
     def strides_of(self, maker: Compile, number: int) -> tuple[int, ...] | None:
         """The strides that an output of a compile had, None where they are not known."""

@@ -65,6 +65,7 @@ class KeptTensors:
     _marks: dict[tuple[Compile, str, tuple[int, ...], tuple[int, ...], int], tuple[tuple[Mark, ...], ...]] = field(default_factory=dict)
     _makers: dict[tuple[Frame, Mark], list[tuple[Frame, tuple[Mark, ...]]]] = field(default_factory=dict)
     _of_keepers: dict[Compile, _Kept] = field(default_factory=dict)
+    _called_once: dict[Frame, Compile | None] = field(default_factory=dict)
 
     def origins(self, frame: Frame, source: Source, dim: int) -> tuple[Mark, ...]:
         """Marks of which any one makes this dim of a kept tensor symbolic; () where it is not known to be one.
@@ -105,11 +106,15 @@ class KeptTensors:
         if not keepers or mark.source.is_registered or not self.code.runs_autograd(frame) or self._is_changed_outside(frame, mark.source):
             return []
         found: dict[tuple[Frame, tuple[Mark, ...]], None] = {}
-        taken = [(compile, tensor) for compile in frame.entries if (tensor := self.outputs.inputs_of(compile).by_source.get(mark.source))]
-        for compile, tensor in taken:
+        first: Input | None = None
+        for compile in frame.entries:
+            tensor = self.outputs.inputs_of(compile).by_source.get(mark.source)
+            if tensor is None:
+                continue
+            first = first or tensor
             earlier = keepers[: bisect_left(keepers, compile.order, key=lambda item: item.compile.order)][-_MOST_KEEPERS:]
             made = [(keeper, marks) for keeper in earlier for marks in self._marks_of(keeper.compile, tensor, mark.dim)]
-            if not made and found and self._is_cut(earlier, tensor) and tensor.size[mark.dim] != taken[0][1].size[mark.dim]:
+            if not made and found and self._is_cut(earlier, tensor) and tensor.size[mark.dim] != first.size[mark.dim]:
                 continue  # a size that changed is dynamic by itself
             if not made:
                 return []
@@ -119,8 +124,11 @@ class KeptTensors:
 
     def _is_changed_outside(self, frame: Frame, source: Source) -> bool:
         """Whether the only line that calls a function does so in a loop that changes the owner of a tensor after each call."""
-        called = {line: compile for compile in frame.entries if (line := caller(compile))}
-        return len(called) == 1 and any(self.calling.changes(compile, source) for compile in called.values())
+        if frame not in self._called_once:
+            called = {line: compile for compile in frame.entries if (line := caller(compile))}
+            self._called_once[frame] = next(iter(called.values())) if len(called) == 1 else None
+        taker = self._called_once[frame]
+        return taker is not None and self.calling.changes(taker, source)
 
     def _is_cut(self, keepers: Iterable[_Keeper], tensor: Input) -> bool:
         """Whether a tensor looks like a part of what a function keeps, which code outside has cut."""

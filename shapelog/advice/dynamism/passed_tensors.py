@@ -124,14 +124,14 @@ class PassedTensors:
                 return Passed(self._with_origins(maker, marks), frozenset(self._needed_with(entry, marks)))
         return Passed()
 
-    def _outputs_taken(self, compile: Compile, tensor: Input, maker: Compile) -> list[int]:
-        """The numbers of the outputs one of which an input may be, [] where the compile takes more such inputs than there are outputs.
+    def _outputs_taken(self, compile: Compile, tensor: Input, maker: Compile) -> Sequence[int]:
+        """The numbers of the outputs one of which an input may be, () where the compile takes more such inputs than there are outputs.
 
         A part of a tensor is one only with the strides of the output, which is a part of the same.
         """
-        numbers = self.outputs.numbers_of(tensor, maker) if _may_be_of(tensor, maker) else []
+        numbers = self.outputs.numbers_of(tensor, maker) if _may_be_of(tensor, maker) else ()
         is_other = tensor.is_part and any(self.outputs.strides_of(maker, number) != tensor.stride for number in numbers)
-        return [] if is_other or len(self.outputs.inputs_of(compile).like(tensor)) > len(numbers) else numbers
+        return () if is_other or len(self.outputs.inputs_of(compile).like(tensor)) > len(numbers) else numbers
 
     def _has_small_size_of(self, first: Compile, compile: Compile) -> bool:
         """Whether a size is 0 or 1 in the first of two compiles alone: its graph has that as a constant, whatever is marked."""

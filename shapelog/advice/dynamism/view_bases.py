@@ -37,7 +37,7 @@ class ViewBases:
         base = view._replace(size=view.base_size or ())
         for maker in self.code.made_before(compile, _MOST_BEFORE):
             made_in, entry = self.code.frame_of[maker], self.code.dynamic_entry_like(maker)
-            numbers = self.outputs.numbers_of(base, maker) if entry and made_in is not frame and self.code.runs_autograd(made_in) else []
+            numbers = self.outputs.numbers_of(base, maker) if entry and made_in is not frame and self.code.runs_autograd(made_in) else ()
             outputs = [output for number in numbers for output in self.outputs.outputs_of(entry)[number:][:1]] if entry else []
             for dim, text in [pair for output in outputs for pair in enumerate(output.dims)]:
                 marks = self.outputs.marks(text, entry) if entry and text.isidentifier() else ()
