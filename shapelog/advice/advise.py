@@ -22,6 +22,8 @@ from shapelog.text import plural
 
 # Rules about values that the code itself pins or branches on: another line of code removes them.
 _REWRITABLE = frozenset(("SL201", "SL202", "SL204", "SL311", "SL322"))
+# What either of two dimensions may be marked for.
+_EQUAL_SIZES = "SL103"
 
 # Savings are explained where they are less than this share of the seconds of the compiles that go away.
 _NOTABLE_SHARE = 0.75
@@ -173,6 +175,8 @@ class Advice(NamedTuple):
             return "nothing recompiled" + (
                 " (failed compilations are listed by shapelog report)" if self.failures else " (every frame was compiled once)"
             )
+        if any(item.rule.code == _EQUAL_SIZES and item.verdict is Verdict.MARKING for item in self.remaining):
+            return "no list of marks removes these recompilations; where two sizes were equal, the remedy names what to mark"
         if any(item.size_related for item in self.remaining):
             return "no mark would remove any of the recompilations; the reason is listed for each"
         unexplained = [item for item in self.remaining if item.rule is UNEXPLAINED]

@@ -528,6 +528,18 @@ def test_an_empty_list_has_its_reason(made: bytes, reason: str) -> None:
     assert advice.before == advice.after
 
 
+def test_a_size_that_was_equal_to_another_one_is_marked_by_its_remedy(tmp_path: Path) -> None:
+    log = tmp_path / "log.txt"
+    head = "V0605 16:16:18.739000 1 torch/_dynamo/guards.py:2610] [0/2] [__recompiles]"
+    reason = "L['v'].size()[3] == L['v'].size()[2]  # _dynamo/output_graph.py:451 in init_ambient_guards"
+    log.write_text(
+        f"{head} Recompiling function f in /srv/a.py:4\n{head}     triggered by the following guard failure(s):\n{head}     - {reason}\n"
+    )
+    advice = make.advice(shapelog.load(log))
+    assert advice.why_empty.endswith("where two sizes were equal, the remedy names what to mark")
+    assert advice.remaining[0].remedy.startswith("mark one of the two dimensions as dynamic")
+
+
 def test_a_branch_on_the_size_keeps_a_graph_for_each_side() -> None:
     other = graph_text('L_x_: "f32[s77, 8][8, 1]cpu"', 'tanh: "f32[s77, 8][8, 1]cpu" = torch.tanh(l_x_);  l_x_ = None', "return (tanh,)")
     made = trace(static_sizes(10), dynamic_size("0/1", 12, "L['x'].size()[0] <= 20"))
