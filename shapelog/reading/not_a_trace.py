@@ -39,6 +39,10 @@ _KINDS = (
         "the summary that torch.export printed until torch 2.2: it lists which dims the code fixes, and which may be dynamic",
     ),
     (
+        rb"\[torch\.onnx\] (?:Obtain model graph|Run decomposition|Translate the graph)\b",
+        "the progress of torch.onnx.export, which has the steps that failed, but not why; paste the exception that it raised, too",
+    ),
+    (
         rb"\bassert_size_stride\([^\n]*\)[ \t]*\n(?:[ \t^~]*\n)?[ \t]*AssertionError: ",
         "an error of compiled code at run time: a tensor has other sizes or strides than the code was compiled for; "
         "it has nothing about recompilations",

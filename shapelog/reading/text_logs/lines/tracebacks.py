@@ -5,6 +5,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from shapelog.reading.payloads.source_names import is_compiler
+from shapelog.reading.text_logs.exception_names import ANY_OF_MODULES, NAMES
 from shapelog.reading.text_logs.lines.surroundings import as_printed, is_fence, without_colors, without_launcher
 
 HEADING = "Traceback (most recent call last):"
@@ -28,6 +30,9 @@ _CAUGHT = re.compile(r"(?:> |  )?(File \"[^\"]{1,1000}\", line \d{1,9}, in \S.*)
 # ``  traceback : Traceback (most recent call last):``
 _IN_FIELD = re.compile(r" *\w{1,40} *: Traceback \(most recent call last\):\s*$")
 _FRAME = re.compile(r"(?P<margin> *)  File \"")
+# A frame of a stack, also one that lost its margin; and an exception of any class but the compiler's own, which are known without a stack.
+_IN_STACK = re.compile(r" *File \"(?P<file>[^\"]{1,1000})\", line \d{1,9}, in \S")
+_OTHER_RAISED = re.compile(rf"(?!{ANY_OF_MODULES}|{NAMES}\b)(?:\w{{1,80}}\.){{0,8}}[A-Z]\w{{0,80}}(?:Error|Exception)(?:: |$)")
 # ``>       return model(x)`` and below it ``train.py:21: ``, perhaps with the class of the exception, or ``train.py:21: in run`` and
 # below it the code; what the exception printed, with a sign in front; what is between two frames, and around them all.
 _POINTED = re.compile(r"> {3,200}(?P<code>\S.*)$")
@@ -227,6 +232,19 @@ def _of_field(lines: Sequence[str], at: int) -> _Part | None:
     return _Part(at, end, [HEADING, *(line.removeprefix(below["margin"]) for line in lines[at + 1 : end])])
 
 
+def _of_cut_stack(lines: Sequence[str], at: int) -> _Part | None:
+    """A stack through the compiler or compiled code whose heading is not in the text, down to its exception."""
+    if not _IN_STACK.match(lines[at]):
+        return None
+    end = at
+    while end < min(len(lines), at + _MOST_LINES) and (lines[end].startswith("  ") or _IN_STACK.match(lines[end])):
+        end += 1
+    is_headed = at > 0 and _HEADS.search(lines[at - 1]) is not None
+    is_whole = end < len(lines) and _OTHER_RAISED.match(lines[end]) is not None
+    passes = any(is_compiler(frame["file"]) for line in lines[at:end] if (frame := _IN_STACK.match(line)))
+    return _Part(at, end, [HEADING, *lines[at:end]] if passes and is_whole and not is_headed else None)
+
+
 def _of_pytest(lines: Sequence[str], at: int) -> _Part | None:
     """The frames of a test that failed: the code of each and its place below that, or the other way round."""
     first = _AT.match(lines[at])
@@ -386,6 +404,7 @@ _READERS: tuple[tuple[str, Callable[[Sequence[str], int], _Part | None]], ...] =
     (" Traceback (most recent call last) ", _of_rich),
     ("> File ", _of_loguru),
     (": Traceback (most recent call last):", _of_field),
+    ('File "', _of_cut_stack),
     (_PRINTED_IN, _of_pytest),
     ("= short test summary info =", _summed_up),
 )

@@ -300,6 +300,17 @@ def test_a_traceback_of_loguru_is_one_of_python(values: bool) -> None:
     assert found == PLAIN
 
 
+@pytest.mark.parametrize("margin", ["  ", ""])
+def test_a_stack_of_compiled_code_without_its_heading_is_a_traceback(margin: str) -> None:
+    generated = '  File "/tmp/torchinductor_me/ab/cab.py", line 9, in call\n    buf = aten.f(x)\n'
+    rest = f'{margin}File "{TORCH}/_ops.py", line 84, in __call__\n    return self._op(x)\n'
+    text = f"Then we see:\n{generated}{rest}"
+    assert as_python_prints(f"{text}RuntimeError: not aligned\n").startswith("Then we see:\nTraceback (most recent call last):\n  File")
+    for other in ("", "torch._dynamo.exc.Unsupported: f\n", "and so on\n"):
+        assert as_python_prints(f"{text}{other}") == f"{text}{other}"
+    assert as_python_prints(f"{rest}RuntimeError: not aligned\n") == f"{rest}RuntimeError: not aligned\n"
+
+
 def test_marks_below_the_code_of_a_traceback_stay() -> None:
     text = PLAIN.replace("    return model(x)\n", "    return model(x)\n           ^^^^^^^^\n")
     assert as_python_prints(f"{text}\n> File \n") == f"{text}\n> File \n"
