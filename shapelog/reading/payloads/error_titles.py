@@ -48,7 +48,7 @@ VIOLATED = "Constraints violated"
 # An operator that takes functions, ``cond`` or ``while_loop``, and behind it why the graph of one of these would break.
 _UNCAPTURED = re.compile(r"(\w{1,80}) doesn't work unless it is captured completely with torch\.compile\. Got (?=\S)")
 # A program that Inductor or Triton ran, with more arguments than a sentence has room for.
-_COMMAND = re.compile(r"(\bCommand '\['[^'\n]{1,300}',)(?: '[^'\n]*',?){3,}(\]' (?:returned|died)\b)")
+_COMMAND = re.compile(r"(\bCommand '\['[^'\n]{1,300}',)(?: '[^'\n]*',?){3,}(?:(\]' (?:returned|died)\b)| '[^'\n]*$)")
 TRITON_STOPPED = "Triton cannot compile"
 _OF_TRITON = re.compile(r"(?:triton\.)?(?:compiler\.)?(?:errors\.)?CompilationError: at (?P<line>\d{1,6}):\d{1,6}:\s*$")
 # ``torch._inductor.exc.CppCompileError``; gcc, clang, MSVC and linkers write errors in this way.

@@ -41,6 +41,8 @@ _LIBRARY = re.compile(
     r"|\\(?:Python3\d+|x64)\\[Ll]ib\\"
     r"|^(?:nn|optim|_library|_logging|_dynamo|_functorch|_higher_order_ops|_subclasses|_prims_common|_refs|_inductor)/"
     r"|^(?:torch|transformers|diffusers|peft)/"
+    # Python's own where it comes in an archive, as on Windows
+    r"|^(?:contextlib|functools|runpy|subprocess|threading|(?:asyncio|concurrent[\\/]futures|importlib)[\\/]\w{1,40})\.py$"
 )
 # Files of PyTorch that only compiled or exported code meets, and the code that Inductor generates.
 _COMPILER = re.compile(

@@ -126,6 +126,8 @@ _CHAIN = re.compile(rf"^{CHAINS.pattern}", re.M)
 # A warning of Python's, which may come in the middle of a traceback.
 _WARNING = re.compile(r"\S.{0,400}\.py:\d{1,9}: [A-Z]\w{0,60}Warning: ")
 _ABOUT_COMPILER = re.compile(ABOUT_COMPILER, re.M)
+# How torch.onnx ends its message about an export (torch 2.5 and later): with the exception that it met.
+_MET_BY_EXPORT = re.compile(r"^#{1,3} Exception summary\n+<class '(?:\w{1,80}\.){0,8}(?P<kind>\w{1,80})'>: (?P<message>[^\n]*)", re.M)
 # How IPython heads a stack, below which the exception follows.
 _IPYTHON = re.compile(r" {2,200}Traceback \(most recent call last\)")
 _AFTER_MARK = re.compile(r"['\"\u2019\u201d](?=[\s,.;:?!}\]\uff0c\u3002\uff08\uff09]|$)")
@@ -446,6 +448,8 @@ def _of_any_class(text: str) -> FailureText | None:
     about = next(reversed(list(_ABOUT_COMPILER.finditer(text))), None)
     if about is None:
         return None
+    if met := _MET_BY_EXPORT.search(text, about.end()):
+        return FailureText(about["kind"], f"{met['kind']}: {met['message'].strip()}", UNKNOWN_CODE, text, innermost_code(text.split("\n")))
     end = min(_end_of_words(text, about.end()), _end_of_quote(text, about.start("kind"), about.end()))
     message = text[about.start("about") : end].strip()
     return FailureText(about["kind"], message, UNKNOWN_CODE, text, innermost_code(text.split("\n")))

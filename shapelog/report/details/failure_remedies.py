@@ -134,7 +134,10 @@ _BY_COMPILER = (
 _NOT_INSTALLED = (
     (re.compile(r"Compiler: (\S+) is not found"), "install the C++ compiler {} or put it on PATH, or name another one in CXX"),
     (
-        re.compile(r"CalledProcessError: Command '?\[?'?[^'\s]*?((?:[\w-]+-)?(?:[gt]?cc|[gc]\+\+|clang(?:\+\+)?)(?:-\d+)?(?:\.exe)?)'"),
+        re.compile(
+            r"CalledProcessError: Command '?\[?'?(?:[^'\n]{0,400}[\\/])?"
+            r"((?:[\w-]+-)?(?:[gt]?cc|[gc]\+\+|clang(?:\+\+)?|cl)(?:-\d+)?(?:\.exe|\.EXE)?)'"
+        ),
         _BY_COMPILER,
     ),
     (re.compile(r"Failed to find C compiler"), "install a C compiler, which Triton calls, or name one in CC"),
@@ -152,8 +155,12 @@ _NOT_INSTALLED = (
         "TORCHINDUCTOR_CACHE_DIR",
     ),
     (
-        re.compile(r"PermissionError: \[Errno (?:1|13)\].*(?:torchinductor_|[\\/]\.(?:triton|cache)[\\/])"),
+        re.compile(r"PermissionError: \[(?:Errno (?:1|13)|WinError (?:5|32))\].*(?:torchinductor_|[\\/]\.(?:triton|cache)[\\/])"),
         "name a directory in TORCHINDUCTOR_CACHE_DIR (or TRITON_CACHE_DIR) in which this user may write",
+    ),
+    (
+        re.compile(r"PermissionError: \[WinError 5\] [^'\n]*$"),  # of a file, Windows would name it
+        "Windows did not start a program that this needs, most often the C compiler: name the program itself in CC, not its folder",
     ),
     (
         re.compile(r"(?:Cannot open include file|fatal error): '?([\w./+-]+)'?(?:: No such file|' file not found)"),

@@ -44,6 +44,8 @@ _WRAPPERS = frozenset(("compile_wrapper", "_fn"))
 _REFUSES = re.compile(r"raise \w*Error\b")
 # Of a text that has such an exception alone, by the words of which it is about the compiler.
 _OF_PYTHON = frozenset(("RuntimeError", "NotImplementedError", "ValueError", "TypeError", "OSError"))
+# What torch.onnx raises where torch.export failed.
+_BY_ONNX = "TorchExportError"
 # The function itself was not traced (torch 2.12 and later).
 _COMPILED_NOTHING = "torch.compile with fullgraph=True found no compiled frames"
 # A size that ``torch.export.Dim`` gave a name, in ``produce_guards`` of ``torch/fx/experimental/symbolic_shapes.py``.
@@ -62,7 +64,8 @@ def raising_call(compile: Compile) -> RaisingCall | None:
         return checked
     if _COMPILED_NOTHING in reason:
         return RaisingCall.COMPILE
-    found = RaisingCall.EXPORT if _DECLARED.search(reason) or declares_amiss(reason) else None
+    is_export = compile.metrics.fail_type == _BY_ONNX or _DECLARED.search(reason) or declares_amiss(reason)
+    found = RaisingCall.EXPORT if is_export else None
     if not compile.exceptions and compile.metrics.fail_type in _OF_PYTHON:
         return found or RaisingCall.UNKNOWN
     for frame in compile.exceptions[-1].stack if compile.exceptions else ():

@@ -1426,13 +1426,26 @@ def test_what_torch_2_0_asked_of_a_value_of_the_data_is_in_the_words_of_later_ve
     assert found.remedy.startswith("assert what always holds of this value with torch._check")
 
 
-@pytest.mark.parametrize("compiler", ["/usr/bin/gcc", "x86_64-linux-gnu-gcc-12", "C:\\\\triton\\\\runtime\\\\tcc\\\\tcc.exe"])
+@pytest.mark.parametrize(
+    "compiler",
+    ["/usr/bin/gcc", "x86_64-linux-gnu-gcc-12", "C:\\\\triton\\\\runtime\\\\tcc\\\\tcc.exe", "C:\\\\Build Tools (x86)\\\\cl.EXE"],
+)
 def test_a_compiler_that_failed_is_named_without_its_arguments(compiler: str, tmp_path: Path) -> None:
     command = ", ".join(f"'{part}'" for part in (compiler, "/tmp/a/main.c", "-O3", "-shared", "-lcuda", "-I/usr/include/python3.11"))
     error = f"CalledProcessError: Command '[{command}]' returned non-zero exit status 1."
     (found,) = failures(f"torch._inductor.exc.InductorError: {error}\n", tmp_path)
     assert found.sentence.endswith(f": CalledProcessError: Command '['{compiler}', …]' returned non-zero exit status 1.")
     assert found.remedy.startswith(f"look at what {compiler.rpartition('/')[2].rpartition(chr(92))[2]} printed above this error")
+
+
+def test_a_command_that_the_end_of_the_text_cuts_is_shown_without_its_arguments(tmp_path: Path) -> None:
+    stack = '  File "/v/site-packages/triton/runtime/build.py", line 70, in _build\n  File "subprocess.py", line 413, in check_call\n'
+    command = "['/usr/bin/gcc', '/tmp/a/main.c', '-O3', '-shared', '-fPIC', '-l"
+    raised = f"torch._dynamo.exc.BackendCompilerFailed: backend='inductor' raised:\nCalledProcessError: Command '{command}"
+    (found,) = failures(f"{stack}{raised}", tmp_path)
+    assert found.sentence.endswith(": CalledProcessError: Command '['/usr/bin/gcc', …")
+    assert found.remedy.startswith("look at what gcc printed above this error")
+    assert found.place is None
 
 
 def test_an_operation_that_a_person_left_out_has_its_error(tmp_path: Path) -> None:
@@ -1552,6 +1565,8 @@ def test_a_declaration_that_does_not_fit_the_inputs_is_an_error_of_the_export(en
     ("error", "help"),
     [
         ("PermissionError: [Errno 13] Permission denied: '/tmp/torchinductor_root/ab'", "in which this user may write"),
+        (r"PermissionError: [WinError 5] Access is denied: 'C:\\Temp\\torchinductor_me\\ab'", "in which this user may write"),
+        ("PermissionError: [WinError 5] Access is denied", "Windows did not start a program"),
         ("CUDACompileError: nvcc fatal : Unsupported gpu architecture 'compute_103a'", "update Triton and the CUDA toolkit"),
         (
             "PTXASError: PTXAS error\n`ptxas` stderr:\nptxas fatal : Value 'sm_121a' is not defined for option 'gpu-name'",
@@ -1669,3 +1684,20 @@ def test_what_a_lowering_asserted_is_its_message(tmp_path: Path) -> None:
     text = f"{lowering}torch._inductor.exc.LoweringException: AssertionError: \n  target: aten.embedding.default\n  args[0]: 3\n"
     (found,) = failures(text, tmp_path)
     assert found.sentence.endswith("Inductor: AssertionError: assert not sparse (while lowering aten.embedding.default)")
+
+
+def test_what_torch_onnx_sums_up_is_the_error_of_the_export(tmp_path: Path) -> None:
+    steps = (
+        "Failed to export the model with torch.export. This is step 1/3 of exporting the model to ONNX. Next steps:\n- Modify the model."
+    )
+    (found,) = failures(
+        f"TorchExportError: {steps}\n\n## Exception summary\n\n<class 'KeyError'>: 'no user 501'\n\n(See above.)\n", tmp_path
+    )
+    assert found.sentence == "torch.export failed: KeyError: 'no user 501'"
+    assert found.remedy.startswith("fix this error; until then there is no exported program")
+
+
+def test_a_stack_of_compiled_code_without_its_heading_is_a_call_that_failed(tmp_path: Path) -> None:
+    stack = 'File "/tmp/torchinductor_me/ab/cab.py", line 9, in call\n    buf = aten.f(x)\n'
+    (found,) = failures(f"Then we see:\n```\n{stack}RuntimeError: x is not aligned\n```\nIt did not recompile.\n", tmp_path)
+    assert found.sentence == "compiled code raised an error when it ran: x is not aligned"
