@@ -39,6 +39,14 @@ _KINDS = (
         "the summary that torch.export printed until torch 2.2: it lists which dims the code fixes, and which may be dynamic",
     ),
     (
+        rb"\bptxas fatal {1,9}: Value '\w{1,40}' is not defined for option 'gpu-name'",
+        "an error of Triton's: its ptxas is older than this GPU; update Triton, or name a newer ptxas in TRITON_PTXAS_PATH",
+    ),
+    (
+        rb"\btriton\.(?:runtime|compiler)\.errors\.\w",
+        "an error of Triton's, without what called it; paste the traceback, too, which shows whether compiled code did",
+    ),
+    (
         rb"\[torch\.onnx\] (?:Obtain model graph|Run decomposition|Translate the graph)\b",
         "the progress of torch.onnx.export, which has the steps that failed, but not why; paste the exception that it raised, too",
     ),

@@ -28,8 +28,8 @@ RESTART_REMEDIES = {
     _RESTARTS["RequiresGradRestartAnalysis"]: "call requires_grad_() on tensors before they are passed to compiled code",
     _RESTARTS["UnspecializeRestartAnalysis"]: "change modules outside compiled code",
 }
-# ``builtin: print [<class 'torch._dynamo.variables.constant.ConstantVariable'>] False``, as versions before 2.8 write it.
-_BUILTIN = re.compile(r"builtin: (\w+) \[.*\] (?:True|False)")
+# ``builtin: print [<class 'torch._dynamo.variables.constant.ConstantVariable'>] False``, as versions before 2.8 write it, perhaps cut.
+_BUILTIN = re.compile(r"builtin: (\w+) \[(?:<class '.*|.*\] (?:True|False))")
 # A branch, and a call of a builtin, as torch 2.7 and older name them.
 _BRANCH = re.compile(r"generic_jump(?: TensorVariable\(\))?")
 _CALL = re.compile(r"call_function BuiltinVariable\((\w{1,80})\) \[(?:(?:Constant|Tensor)Variable\(\w*\)(?:, |(?=\])))*\] \{\}")

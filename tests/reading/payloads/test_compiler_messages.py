@@ -139,6 +139,7 @@ def test_any_text_is_taken_apart(text: str) -> None:
         ("<class 'torch._dynamo.exc.TensorifyScalarRestartAnalysis'>", "a float could not stay dynamic, so its value became a constant"),
         ("<class 'torch._dynamo.exc.RestartOfTomorrow'>", "RestartOfTomorrow"),
         ("builtin: print [<class 'torch._dynamo.variables.constant.ConstantVariable'>] False", "Dynamo cannot trace the builtin print"),
+        ("builtin: mod [<class 'torch._dynam", "Dynamo cannot trace the builtin mod"),
         ("Tensor.item", "Tensor.item"),
     ],
 )
