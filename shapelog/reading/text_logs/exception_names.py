@@ -29,7 +29,8 @@ QUALIFIED = rf"(?<![\w.]){_MODULE}(?:\w{{1,80}}\.){{1,6}}\w{{0,80}}(?:Error|Exce
 
 # What only the checks of compiled code and of exported programs write about their inputs.
 _OF_INPUTS = (
-    r"expected size \d{1,18}==\d{1,18}, stride \d{1,18}==\d{1,18} at dim=\d|Expected input at \*args\[|input_handles\[\d{1,9}\]: unmatched "
+    r"expected size \d{1,18}==\d{1,18}, stride \d{1,18}==\d{1,18} at dim=\d|Expected input (?:at )?(?:\*args\[|\S{1,200}\.shape\[\d)"
+    r"|input_handles\[\d{1,9}\]: unmatched |Guard failed: [^\n]{1,200}\.size\(\)\[\d"
 )
 # An exception of any class whose words name the compiler. What cannot be imported is about an installation.
 _NAMES_COMPILER = (

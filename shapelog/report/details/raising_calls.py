@@ -53,7 +53,13 @@ _DECLARED = re.compile(r"Constraints violated \((?!L\[)\w|Not all values of \w+ 
 # What a check of inputs writes, wherever it is made: of compiled code in Python, of an exported program there and in C++.
 _CHECKED = (
     (re.compile(r"expected size \d{1,18}==\d{1,18}, stride \d"), RaisingCall.COMPILED_CODE),
-    (re.compile(r"Expected input at \*args\[|input_handles\[\d{1,9}\]: unmatched "), RaisingCall.EXPORTED_PROGRAM),
+    (
+        re.compile(
+            r"Expected input (?:at )?(?:\*args\[|\S{1,200}\.shape\[\d)|input_handles\[\d{1,9}\]: unmatched "
+            r"|Guard failed: [^\n]{1,200}\.size\(\)\[\d"
+        ),
+        RaisingCall.EXPORTED_PROGRAM,
+    ),
 )
 
 

@@ -183,6 +183,16 @@ def test_the_call_that_raised_is_known_by_a_stack_of_ipython(tmp_path: Path) -> 
             "dynamic_shapes",
         ),
         (
+            "```RuntimeError: Expected input x.shape[0] = 5 to be of the form 2*s1, where s1 is an integer```",
+            "an exported program refused its inputs: Expected input x.shape[0] = 5",
+            "dynamic_shapes",
+        ),
+        (
+            "AssertionError: Guard failed: x.size()[0] // 5 != 1",
+            "an exported program refused its inputs: Guard failed: x.size()[0] // 5 != 1",
+            "dynamic_shapes",
+        ),
+        (
             "Error: input_handles[0]: unmatched dim value at 0, expected: 8, but got: 4,\n"
             'Traceback (most recent call last):\n  File "/srv/run.py", line 9, in <module>\n    runner.run([x])\n'
             "RuntimeError: run_func_( container_handle_ ) API call failed at model_container_runner.cpp, line 145",

@@ -49,11 +49,14 @@ _CARETS = re.compile(r"[~^][~^ ]*$")
 _BROKEN_ADDRESS = re.compile(
     r"(https://(?:meta-pytorch\.github\.io|(?:docs\.)?pytorch\.org)/(?:(?!\.html)[\w./#-])*[\w/])\n(?=[\w/-]*\.html\b)"
 )
+# An exception that somebody made bold, in Markdown.
+_BOLD = re.compile(r"^\*\*((?:\w{1,80}\.){1,8}[A-Z]\w{0,80}: [^\n]*[^\n*])\*\*$", re.M)
 
 
 def as_written(text: str) -> str:
     """The text as it was before somebody copied it."""
-    lines = list(_without_spacing(list(_without_comments(_BROKEN_ADDRESS.sub(r"\1", text).split("\n")))))
+    plain = _BOLD.sub(r"\1", _BROKEN_ADDRESS.sub(r"\1", text))
+    lines = list(_without_spacing(list(_without_comments(plain.split("\n")))))
     return "\n".join(_with_stacks(_without_margins(_unwrapped(_unfolded(_unfilled(lines))))))
 
 

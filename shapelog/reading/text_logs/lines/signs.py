@@ -50,7 +50,7 @@ _AT_BEGIN = (
     r"|set_repl|_update_var|track_sym|eval |runtime_assert |dynamo hit|CacheLimit|InductorError|LoweringExc|Unsupported|UserError"
     r"|Explanation: |TENSOR_MATCH|WON'?T CONV|Constraints violated|Not all values of |You marked |Error while creating|Re-record|___check_"
     r"|GLOBAL_STATE|__\w|\d{1,9}/\d|(?:\d{1,9}: )?Cache miss due|automatic dynamic "
-    r"|AssertionError: expected size \d|RuntimeError: Expected input at \*|Error: input_handles\[)"
+    r"|AssertionError: (?:expected size \d|Guard failed: )|RuntimeError: Expected input |Error: input_handles\[)"
 )
 _AFTER_A_PLACE = r"\] \[(?:__\w|\d{1,9}/\d)"
 # The cell of a table with an id begins with one of two characters, each of which is found faster alone.

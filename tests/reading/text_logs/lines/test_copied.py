@@ -225,3 +225,8 @@ def test_guards_from_one_line_of_code_are_equally_long_and_no_broken_lines() -> 
     first, second = (f"    - {guard:60}{comment}" for guard in ("L['n'] == 7", "L['self'].k == 2"))
     text = "\n".join((head, first, head, second, first, "Recompiling function f in /srv/q.py:12"))
     assert as_written(text) == text
+
+
+def test_an_exception_that_a_person_made_bold_is_one() -> None:
+    raised = "torch._dynamo.exc.Unsupported: dynamic shape operator; to enable, set torch._dynamo.config.a = True"
+    assert as_written(f"  a()\n**{raised}**\n\n**Note:** no\n") == f"  a()\n{raised}\n\n**Note:** no\n"
