@@ -15,6 +15,9 @@ from shapelog.reading.payloads.source_names import Source
 from shapelog.reading.python_files import PythonFile, is_readable, python_file
 from shapelog.reading.records import StackFrame
 
+# Parts of an object, None for any.
+_Parts = frozenset[str] | None
+_ARGUMENT = re.compile(r"L\['(?:kwargs'\]\[')?\w+'\]")
 # The attributes, keys and items on the way to an input.
 _PARTS = re.compile(r"\w+|\[(?=\d)")
 _LOOPS, _FUNCTIONS = (ast.For, ast.AsyncFor, ast.While), (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -27,6 +30,7 @@ class CallingCode:
     """The functions and loops around lines that call compiled code; each file is read once."""
 
     _files: dict[str, PythonFile | None] = field(default_factory=dict)
+    _effects: dict[tuple[Compile, str], tuple[_Parts, ...]] = field(default_factory=dict)
 
     def changes(self, taker: Compile, source: Source) -> bool:
         """Whether the loop around the line that calls a compile changes the object that holds an input.
@@ -34,12 +38,21 @@ class CallingCode:
         It makes it anew of itself, or calls a function or method with it and does nothing with the result, ``cache.reorder(rows)``,
         unless that is in the same file and sets other attributes. False where the file is not on this disk, or has another line there.
         """
-        line, names = caller(taker), passed_names(taker, source)
-        tree = self._tree_with(line) if line and names else None
-        if line is None or tree is None:
+        argument = _ARGUMENT.match(source)
+        if argument is None:
             return False
-        changing = (name for statement in _other_statements(tree, line.line) for name in _changing(statement, names))
-        return any(name == "" or _sets_part(tree, name, source) for name in changing)
+        key = taker, argument[0]
+        if key not in self._effects:
+            self._effects[key] = tuple(self._effects_on(taker, Source(argument[0])))
+        return any(parts is None or not parts.isdisjoint(_PARTS.findall(source)) for parts in self._effects[key])
+
+    def _effects_on(self, taker: Compile, argument: Source) -> Iterator[_Parts]:
+        """What each statement of the loop assigns of an argument."""
+        line, names = caller(taker), passed_names(taker, argument)
+        tree = self._tree_with(line) if line and names else None
+        for statement in _other_statements(tree, line.line) if line and tree else ():
+            for function in _changing(statement, names):
+                yield _parts_set_by(tree, function) if tree and function else None
 
     def returns_another(self, maker: Compile) -> bool:
         """Whether the function that calls a compile keeps what that returns, and itself returns what another call makes, ``norm(x)``.
@@ -104,13 +117,12 @@ def _called(call: ast.Call) -> str:
     return call.func.attr if isinstance(call.func, ast.Attribute) else _root(call.func)
 
 
-def _sets_part(tree: ast.Module, function: str, source: Source) -> bool:
-    """Whether a function assigns an attribute or item on the way to an input; so one of another file may do."""
+def _parts_set_by(tree: ast.Module, function: str) -> _Parts:
+    """The attributes that functions of this name in a file assign, "[" for items; None where the file has none of the name."""
     bodies = [node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == function]
     inside = [node for body in bodies for node in ast.walk(body)]
     parts = [node for node in inside if isinstance(node, (ast.Attribute, ast.Subscript)) and isinstance(node.ctx, ast.Store)]
-    path = _PARTS.findall(source)
-    return not bodies or any((part.attr if isinstance(part, ast.Attribute) else "[") in path for part in parts)
+    return frozenset([part.attr if isinstance(part, ast.Attribute) else "[" for part in parts]) if bodies else None
 
 
 def _root(part: ast.expr) -> str:
