@@ -60,7 +60,7 @@ def link(maker: Compile, taker: Compile, source: Source) -> Link:
         return Link.NONE
     around = making.around(likely) if likely else None
     if call and isinstance(around, ast.Call):
-        name = _last_name(around)
+        name = last_name(around)
         if made == taken and name == taker.metrics.code_name:
             return Link.DIRECT
         return Link.NONE if name and name not in _PASSING_ON else Link.UNKNOWN
@@ -74,7 +74,7 @@ def link(maker: Compile, taker: Compile, source: Source) -> Link:
         return Link.UNKNOWN
     if all(_is_new(part, is_tensor) for part in passed if not names.isdisjoint(_names([part]))):
         return Link.UNKNOWN if _is_in_container(source) else Link.NONE  # also where no argument has one of the names
-    held = [part for part in passed if call and _root(part) in names]
+    held = [part for part in passed if call and root_name(part) in names]
     if held and taken.line == made.line + 1:
         return Link.DIRECT  # nothing is done to it in between
     return Link.NAMED if any(not isinstance(part, ast.Subscript) for part in held) else Link.UNKNOWN
@@ -93,7 +93,7 @@ def passed_names(taker: Compile, source: Source) -> frozenset[str]:
     line, parameter = caller(taker), _KEYWORD.match(source)
     use = _Line(line.code).call_of(taker.metrics.code_name) if line else None
     passed = _passed(use, source) if use else ()
-    roots = {name for part in passed if (name := _root(part))}
+    roots = {name for part in passed if (name := root_name(part))}
     return frozenset(roots if len(passed) == 1 else roots.intersection((parameter[1],)) if parameter else ())
 
 
@@ -105,14 +105,14 @@ class _Line:
         self._statements = tree.body
         self._last = tree.body[-1] if tree.body else None
         self._parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
-        self._calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _root(node.func) not in _NOT_COMPILED]
+        self._calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and root_name(node.func) not in _NOT_COMPILED]
 
     def call_of(self, function: str) -> ast.Call | None:
         """The call of a function; of a module, whose name in the code is not known, the only call of the line.
 
         Methods of what a call returns, as in ``model(torch.ones(n).view(2, -1)).detach()``, do not count for that.
         """
-        found = [call for call in self._calls if _last_name(call) == function]
+        found = [call for call in self._calls if last_name(call) == function]
         found = found or [call for call in self._calls if not _is_method_of_result(call)]
         return found[0] if len(found) == 1 else None
 
@@ -169,9 +169,9 @@ class _Line:
         return None
 
 
-def _root(part: ast.expr) -> str:
+def root_name(part: ast.expr) -> str:
     """``out`` for ``out``, ``out[0]`` and ``out.logits``; "" for any other expression."""
-    while isinstance(part, (ast.Subscript, ast.Attribute)):
+    while isinstance(part, (ast.Subscript, ast.Attribute, ast.Starred)):
         part = part.value
     return part.id if isinstance(part, ast.Name) else ""
 
@@ -193,7 +193,8 @@ def _is_method_of_result(call: ast.Call) -> bool:
     return isinstance(call.func, ast.Attribute) and isinstance(part, ast.Call)
 
 
-def _last_name(call: ast.Call) -> str:
+def last_name(call: ast.Call) -> str:
+    """``crop`` for ``cache.crop(n)``, ``len`` for ``len(x)``; "" for a call of any other expression."""
     function = call.func
     return function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
 
@@ -233,7 +234,7 @@ def _is_new(part: ast.expr, is_tensor: bool) -> bool:
         return _is_of_tensor(part) or (is_tensor and not isinstance(part.slice, ast.Constant) and isinstance(part.value, ast.Name))
     if isinstance(part, ast.Call):
         is_method = isinstance(part.func, ast.Attribute) and part.func.attr not in _SAME_TENSOR
-        return is_method and (is_tensor or _root(part.func) == "torch")
+        return is_method and (is_tensor or root_name(part.func) == "torch")
     return isinstance(part, _COMPUTING)
 
 

@@ -9,17 +9,17 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from shapelog.advice.call_lines import caller, passed_names
+from shapelog.advice.call_lines import caller, last_name, passed_names, root_name
 from shapelog.model.compile import Compile
 from shapelog.reading.payloads.source_names import Source
 from shapelog.reading.python_files import PythonFile, is_readable, python_file
 from shapelog.reading.records import StackFrame
 
-# Parts of an object, None for any.
-_Parts = frozenset[str] | None
+# The parts of an object that code assigns, None for any of them.
+_Assigned = frozenset[str] | None
 _ARGUMENT = re.compile(r"L\['(?:kwargs'\]\[')?\w+'\]")
 # The attributes, keys and items on the way to an input.
-_PARTS = re.compile(r"\w+|\[(?=\d)")
+_PATH = re.compile(r"\w+|\[(?=\d)")
 _LOOPS, _FUNCTIONS = (ast.For, ast.AsyncFor, ast.While), (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 # What takes an object and leaves it as it is, although nothing is done with what it returns.
 _LEAVING = frozenset(("print", "append", "extend", "add", "insert", "put", "update", "debug", "info", "log", "save", "write"))
@@ -30,7 +30,7 @@ class CallingCode:
     """The functions and loops around lines that call compiled code; each file is read once."""
 
     _files: dict[str, PythonFile | None] = field(default_factory=dict)
-    _effects: dict[tuple[Compile, str], tuple[_Parts, ...]] = field(default_factory=dict)
+    _effects: dict[tuple[Compile, str], tuple[_Assigned, ...]] = field(default_factory=dict)
 
     def changes(self, taker: Compile, source: Source) -> bool:
         """Whether the loop around the line that calls a compile changes the object that holds an input.
@@ -44,15 +44,17 @@ class CallingCode:
         key = taker, argument[0]
         if key not in self._effects:
             self._effects[key] = tuple(self._effects_on(taker, Source(argument[0])))
-        return any(parts is None or not parts.isdisjoint(_PARTS.findall(source)) for parts in self._effects[key])
+        return any(assigned is None or not assigned.isdisjoint(_PATH.findall(source)) for assigned in self._effects[key])
 
-    def _effects_on(self, taker: Compile, argument: Source) -> Iterator[_Parts]:
+    def _effects_on(self, taker: Compile, argument: Source) -> Iterator[_Assigned]:
         """What each statement of the loop assigns of an argument."""
         line, names = caller(taker), passed_names(taker, argument)
         tree = self._tree_with(line) if line and names else None
-        for statement in _other_statements(tree, line.line) if line and tree else ():
+        if line is None or tree is None:
+            return
+        for statement in _other_statements(tree, line.line):
             for function in _changing(statement, names):
-                yield _parts_set_by(tree, function) if tree and function else None
+                yield _parts_set_by(tree, function) if function else None
 
     def returns_another(self, maker: Compile) -> bool:
         """Whether the function that calls a compile keeps what that returns, and itself returns what another call makes, ``norm(x)``.
@@ -67,7 +69,7 @@ class CallingCode:
         inside = list(ast.walk(function))
         is_held = any(isinstance(node, ast.Assign) and _has_line(node, line.line) for node in inside)
         returned = [node.value for node in inside if isinstance(node, ast.Return)]
-        return is_held and bool(returned) and all(isinstance(value, ast.Call) and _called(value)[:1].islower() for value in returned)
+        return is_held and bool(returned) and all(isinstance(value, ast.Call) and last_name(value)[:1].islower() for value in returned)
 
     def _tree_with(self, line: StackFrame) -> ast.Module | None:
         """The file of a line, None where it has another one there."""
@@ -99,34 +101,22 @@ def _other_statements(tree: ast.Module, line: int) -> Iterator[ast.Expr | ast.As
 def _changing(statement: ast.Expr | ast.Assign, names: frozenset[str]) -> Iterator[str]:
     """The function that a statement calls for its effect on what one of these variables holds; "" where it assigns that itself."""
     if isinstance(statement, ast.Assign):
-        is_own = any(_root(target) in names for target in statement.targets)
+        is_own = any(root_name(target) in names for target in statement.targets)
         if is_own and any(isinstance(node, ast.Name) and node.id in names for node in ast.walk(statement.value)):
             yield ""
         return
     call = statement.value
     if isinstance(call, ast.Call):
-        function = _called(call)
-        receiver = _root(call.func.value) if isinstance(call.func, ast.Attribute) else ""
+        function = last_name(call)
+        receiver = root_name(call.func.value) if isinstance(call.func, ast.Attribute) else ""
         given = [*call.args, *(keyword.value for keyword in call.keywords)]
-        if receiver in names or (function not in _LEAVING and any(_root(part) in names for part in given)):
+        if receiver in names or (function not in _LEAVING and any(root_name(part) in names for part in given)):
             yield function
 
 
-def _called(call: ast.Call) -> str:
-    """``crop`` for ``cache.crop(n)``."""
-    return call.func.attr if isinstance(call.func, ast.Attribute) else _root(call.func)
-
-
-def _parts_set_by(tree: ast.Module, function: str) -> _Parts:
+def _parts_set_by(tree: ast.Module, function: str) -> _Assigned:
     """The attributes that functions of this name in a file assign, "[" for items; None where the file has none of the name."""
     bodies = [node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == function]
     inside = [node for body in bodies for node in ast.walk(body)]
     parts = [node for node in inside if isinstance(node, (ast.Attribute, ast.Subscript)) and isinstance(node.ctx, ast.Store)]
     return frozenset([part.attr if isinstance(part, ast.Attribute) else "[" for part in parts]) if bodies else None
-
-
-def _root(part: ast.expr) -> str:
-    """``cache`` for ``cache``, ``cache.layers[0]`` and any other part of it; "" for any other expression."""
-    while isinstance(part, (ast.Subscript, ast.Attribute, ast.Starred)):
-        part = part.value
-    return part.id if isinstance(part, ast.Name) else ""

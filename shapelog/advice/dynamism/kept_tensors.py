@@ -39,7 +39,7 @@ class _Kept(NamedTuple):
     similar: tuple[tuple[list[GraphOutput], dict[str, list[Mark]]], ...]
 
     def like(self, tensor: Input) -> Iterator[int]:
-        """The numbers of the outputs that a tensor may be. A part of a tensor is none that was whole: code outside has cut that."""
+        """The numbers of the outputs that a tensor may be. A part of a tensor is not an output that was whole: code outside has cut it."""
         is_whole = tensor.stride == contiguous(tensor.size)
         for symbolic in self.symbolic:
             if len(symbolic) == len(tensor.size):

@@ -37,12 +37,12 @@ class ViewBases:
         base = view._replace(size=view.base_size or ())
         for maker in self.code.made_before(compile, _MOST_BEFORE):
             made_in, entry = self.code.frame_of[maker], self.code.dynamic_entry_like(maker)
-            numbers = self.outputs.numbers_of(base, maker) if entry and made_in is not frame and self.code.runs_autograd(made_in) else ()
-            outputs = [output for number in numbers for output in self.outputs.outputs_of(entry)[number:][:1]] if entry else []
+            if entry is None or made_in is frame or not self.code.runs_autograd(made_in):
+                continue
+            outputs = [output for number in self.outputs.numbers_of(base, maker) for output in self.outputs.outputs_of(entry)[number:][:1]]
             for dim, text in [pair for output in outputs for pair in enumerate(output.dims)]:
-                marks = self.outputs.marks(text, entry) if entry and text.isidentifier() else ()
-                if not self._has_small_base(frame, view.source, dim):
-                    yield from (mark for mark in marks if self._is_small_in(made_in, mark))
+                if text.isidentifier() and not self._has_small_base(frame, view.source, dim):
+                    yield from (mark for mark in self.outputs.marks(text, entry) if self._is_small_in(made_in, mark))
 
     def _is_small_in(self, frame: Frame, mark: Mark) -> bool:
         """Whether a size is 0 or 1 in a call of a frame."""
