@@ -11,6 +11,7 @@ from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from threading import Thread
+from threading import enumerate as running_threads
 from typing import TYPE_CHECKING, Any
 
 from shapelog.errors import NoWorkersError
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 _TASKS_PER_PROCESS = 2
 # Windows cannot wait for more.
 _MAX_PROCESSES = 61 if sys.platform == "win32" else 999
+# Seconds that the threads of a pool may take to end after an interrupt; they take a few milliseconds.
+_LONGEST_END = 2
 
 
 def core_count() -> int:
@@ -57,6 +60,7 @@ class Processes:
         context = multiprocessing.get_context("fork" if forks else None)
         count = min(self.count, task_count, _MAX_PROCESSES)
         others = set(multiprocessing.active_children())
+        other_threads = set(running_threads())
         with ExitStack() as stack:
             try:
                 watched, held_open = map(stack.enter_context, context.Pipe(duplex=False))
@@ -71,7 +75,12 @@ class Processes:
             except BaseException as error:
                 held_open.close()
                 # An interrupt may have come in the middle of anything, so that waiting for them could take for ever.
-                pool.shutdown(wait=not isinstance(error, (KeyboardInterrupt, SystemExit)), cancel_futures=True)
+                interrupted = isinstance(error, (KeyboardInterrupt, SystemExit))
+                pool.shutdown(wait=not interrupted, cancel_futures=True)
+                if interrupted:
+                    # Before Python ends: that writes to a pipe which the thread of the pool may be closing.
+                    for thread in set(running_threads()) - other_threads:
+                        thread.join(_LONGEST_END)
                 raise
             pool.shutdown(cancel_futures=True)
 
