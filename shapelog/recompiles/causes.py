@@ -19,7 +19,7 @@ from shapelog.recompiles.classification.floats import is_compared_with_tensor
 from shapelog.recompiles.classification.sizes import EXPANDED, EXPANDED_IN_BACKWARD
 from shapelog.recompiles.classification.tensors import COPY_OF_VIEW
 from shapelog.recompiles.classify import classify, takes_what_autograd_passes
-from shapelog.recompiles.consequences import separate
+from shapelog.recompiles.consequences.separate import separate
 from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts.compile_facts import CompileFacts
 from shapelog.recompiles.facts.fact_table import FactTable

@@ -6,7 +6,7 @@ import make
 import pytest
 from payload_text import CPU_KEYS, equals_match, global_state, graph_text, guard_manager, guard_tree, tensor_match
 
-from shapelog.recompiles.consequences import CONSEQUENCES, separate
+from shapelog.recompiles.consequences.separate import CONSEQUENCES, separate
 from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts.fact_table import FactTable
 from shapelog.recompiles.violations import violations
