@@ -19,8 +19,8 @@ from shapelog.reading.payloads.guard_expressions import integer
 from shapelog.reading.payloads.properties import RANK, VALUE, size
 from shapelog.reading.payloads.source_names import Source, display_text
 from shapelog.recompiles.explain import Explanations
-from shapelog.recompiles.graph_reuse import similar
 from shapelog.recompiles.int_usage import QuotedCode, spelled
+from shapelog.recompiles.reuse.similar import similar
 from shapelog.text import MOST_NAMED, enumerated, file_name, how_often, names_of, plural, rank_list, seconds, some
 
 # The lower bound that every symbolic size has, because 0 and 1 are compiled on their own.

@@ -23,9 +23,9 @@ from shapelog.reading.payloads.source_names import is_library
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Explanations
 from shapelog.recompiles.facts.fact_table import FactTable
-from shapelog.recompiles.graph_reuse import guards_hold
 from shapelog.recompiles.int_usage import QuotedCode, Use, spelled, use_in
 from shapelog.recompiles.nearest_entry import MOST_COMPARED
+from shapelog.recompiles.reuse.held_guards import guards_hold
 from shapelog.text import one_line, some
 
 _NOT_YOURS = "entries match by name in every frame, and the code that needs the mark is a library's, where you cannot rename it"

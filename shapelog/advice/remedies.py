@@ -22,9 +22,10 @@ from shapelog.recompiles.classification.pins import ZERO_OR_ONE
 from shapelog.recompiles.classification.result import MARK_FORWARD
 from shapelog.recompiles.classification.sizes import NO_BREAK
 from shapelog.recompiles.evidence.violation import constant_type
-from shapelog.recompiles.graph_reuse import is_known_by_limit, is_of_oldest_alone, similar
 from shapelog.recompiles.int_usage import is_tested, spelled
 from shapelog.recompiles.recompile import Recompile
+from shapelog.recompiles.reuse.refused_calls import is_known_by_limit, is_of_oldest_alone
+from shapelog.recompiles.reuse.similar import similar
 from shapelog.rules import RULES, UNEXPLAINED, Remedy, Rule, Verdict, any_blocks_marking, remedy_for
 from shapelog.text import enumerated, names_of
 

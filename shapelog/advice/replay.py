@@ -22,7 +22,7 @@ from shapelog.model.frame import Callers, Frame, Function
 from shapelog.model.trace import Trace
 from shapelog.recompiles.backends import has_backends
 from shapelog.recompiles.explain import Explanations
-from shapelog.recompiles.graph_reuse import complete_refused
+from shapelog.recompiles.reuse.refused_calls import complete_refused
 
 Marks = frozenset[Mark]
 # The routes of a call to what replaces entries that would serve it.
@@ -438,7 +438,7 @@ def _routes(frame: Frame, compile: Compile, router: Router) -> tuple[Route, ...]
     found: list[Route] = []
     for item in differences:
         route = router.route(frame, item, compile)
-        if route is not None and not router.explained.reuse.pinning_line(frame, item):
+        if route is not None and not router.explained.reuse.pinned_ints.pinning_line(frame, item):
             required = (*route.required_marks, *router.following(frame, item, differences))
             found.append(route._replace(required_marks=required, doubts=(*route.doubts, *router.doubts(frame, item.entry, differences))))
     return tuple(found)

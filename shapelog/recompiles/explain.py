@@ -16,7 +16,6 @@ from shapelog.recompiles.backends import new_backend_each_time, with_backend
 from shapelog.recompiles.before_breaks import with_changes_before_breaks, with_changes_in_other_parts
 from shapelog.recompiles.causes import Cause, Differences, EntryDifference
 from shapelog.recompiles.facts.fact_table import FactTable
-from shapelog.recompiles.graph_reuse import GraphReuse, marks_act
 from shapelog.recompiles.nearest_entry import (
     MOST_COMPARED,
     Entries,
@@ -28,6 +27,8 @@ from shapelog.recompiles.nearest_entry import (
     without_replaced,
 )
 from shapelog.recompiles.recompile import Recompile
+from shapelog.recompiles.reuse.graph_reuse import GraphReuse
+from shapelog.recompiles.reuse.obstacles import marks_act
 from shapelog.recompiles.similar_graphs import Group, groups_of
 from shapelog.recompiles.verdict import blocking_rule, stays_static, verdict_of, verdict_of_outcome, verdict_without_graphs
 from shapelog.rules import UNEXPLAINED, Verdict
@@ -305,7 +306,7 @@ def _explain_without_entries(frame: Frame, compile: Compile, differences: tuple[
     if is_cut:
         why += "; those of later entries, which may be dynamic already, are missing"
     causes, consequences = (best.causes, best.consequences) if best else ((), ())
-    line = reuse.pinning_line(frame, best) if best else ""
+    line = reuse.pinned_ints.pinning_line(frame, best) if best else ""
     fixed = f"marking does not help: {line}" if line else stays_static(frame, best, compile, reuse) if best and marks_act(best) else ""
     verdict, blocking = verdict_of_outcome(compile), "SL201" if fixed else ""
     if verdict is None and best is not None and reuse.serves(frame, best, compile):
@@ -364,7 +365,7 @@ def _explain_compile(
     verdict, served_by = verdict_of(frame, compile, best, differences, reuse)
     best = next((item for item in differences if item.entry is served_by and is_what_marks_are_for(item, best)), best)
     code, why = blocking_rule(frame, best, compile, reuse) if verdict in (Verdict.JUSTIFIED, Verdict.CODE) else ("", "")
-    if compile.is_refused and (line := reuse.pinning_line(frame, best)):
+    if compile.is_refused and (line := reuse.pinned_ints.pinning_line(frame, best)):
         code, why = "SL201", f"marking does not help: {line}"
     return Recompile(
         compile=compile,

@@ -15,7 +15,8 @@ from shapelog.recompiles.classification.shown_objects import KINDS_OF_FUNCTIONS
 from shapelog.recompiles.evidence.violation import Described, constant_type
 from shapelog.recompiles.facts.compile_facts import CompileFacts
 from shapelog.recompiles.facts.fact_table import FactTable
-from shapelog.recompiles.graph_reuse import marks_act, similar
+from shapelog.recompiles.reuse.obstacles import marks_act
+from shapelog.recompiles.reuse.similar import similar
 from shapelog.rules import Verdict, any_blocks_marking
 
 # The entries that a call is compared with, and how many of them are the oldest.

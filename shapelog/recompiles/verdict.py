@@ -11,21 +11,20 @@ from shapelog.recompiles.branches import index_of, other_path
 from shapelog.recompiles.causes import Cause, EntryDifference
 from shapelog.recompiles.classification.result import shown_guard
 from shapelog.recompiles.facts.fact_table import FactTable
-from shapelog.recompiles.graph_reuse import (
-    GraphReuse,
+from shapelog.recompiles.reuse.graph_reuse import GraphReuse
+from shapelog.recompiles.reuse.obstacles import (
     branch_of_call,
     broken_base_tie,
     broken_stride_tie,
     found_by_super,
-    has_operations,
     has_size_one,
-    is_known_by_limit,
     moved_to_start,
     pinning_operator,
-    similar,
     statically_marked_dim,
     tied_stride,
 )
+from shapelog.recompiles.reuse.refused_calls import is_known_by_limit
+from shapelog.recompiles.reuse.similar import has_operations, similar
 from shapelog.rules import Verdict, any_blocks_marking
 from shapelog.text import file_name
 
@@ -144,7 +143,7 @@ def blocking_rule(frame: Frame, nearest: EntryDifference, compile: Compile, reus
         return "SL202", f"marking is not enough: {operator} takes it as a constant and needs a graph for each value"
     if has_size_one(nearest, compile, table):
         return "SL104", _SIZE_ONE
-    line = reuse.pinning_line(frame, nearest) or _pinning_guard(nearest, compile)
+    line = reuse.pinned_ints.pinning_line(frame, nearest) or _pinning_guard(nearest, compile)
     if line:
         return "SL201", f"marking does not help: {line}"
     if not similar(nearest.entry, compile):

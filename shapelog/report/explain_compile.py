@@ -20,8 +20,8 @@ from shapelog.reading.records import AutomaticDynamic
 from shapelog.recompiles.became_dynamic import newly_dynamic
 from shapelog.recompiles.causes import EntryDifference
 from shapelog.recompiles.explain import Explanations, explain_trace
-from shapelog.recompiles.graph_reuse import similar
 from shapelog.recompiles.recompile import Recompile
+from shapelog.recompiles.reuse.similar import similar
 from shapelog.recompiles.similar_graphs import Group
 from shapelog.report.analyses import failures
 from shapelog.report.results import Finding

@@ -28,8 +28,8 @@ from shapelog.model.compile import Compile, Outcome
 from shapelog.recompiles.explain import explain_trace, nearest
 from shapelog.recompiles.facts.compile_facts import CompileFacts
 from shapelog.recompiles.facts.fact_table import FactTable
-from shapelog.recompiles.graph_reuse import similar
 from shapelog.recompiles.recompile import Recompile
+from shapelog.recompiles.reuse.similar import similar
 from shapelog.report.report import analyze
 from shapelog.rules import RULES, Verdict
 

@@ -11,8 +11,8 @@ from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Explanations
-from shapelog.recompiles.graph_reuse import is_of_oldest_alone
 from shapelog.recompiles.recompile import Recompile
+from shapelog.recompiles.reuse.refused_calls import is_of_oldest_alone
 from shapelog.report.results import Finding, Location, Table, location_of
 from shapelog.rules import RULES, Verdict
 from shapelog.text import cut, enumerated, names_of, one_line, plural

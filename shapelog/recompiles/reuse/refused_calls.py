@@ -1,0 +1,100 @@
+"""Calls that were refused at the recompile limit: each has left one failed guard for each entry, and no graph."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from shapelog.model.compile import Compile, Outcome
+from shapelog.model.frame import Frame
+from shapelog.reading.payloads.guard_expressions import integer
+from shapelog.reading.payloads.guards import DYNAMIC, Key
+from shapelog.reading.payloads.properties import Kind, Property
+from shapelog.recompiles.causes import EntryDifference
+from shapelog.rules import any_blocks_marking
+
+_BOOLS, _ZERO_ONE = {"True", "False"}, "SL104"
+_FIRST_SYMBOLIC = 2  # 0 and 1 are constants
+# The first entry is static in any case, and the second where another size varied.
+_LATE = 2
+# Of fewer entries, one may have the size of the first call, and the other one a symbol for it.
+_SEVERAL = 3
+
+
+def complete_refused(difference: EntryDifference, others: Sequence[EntryDifference]) -> EntryDifference | None:
+    """What separates a call that was refused from an entry: such a call has left reasons alone, one failed guard for each entry.
+
+    What failed in another entry fails in this one as well where it holds the same value; a bool that is not False is True. Where it holds
+    another value, the call's own is not known, and no mark acts on it (a float that is another at each call, say), None: nothing shows
+    that the entry could be used. The same holds for an int or size of which another entry needs the exact value. Guards on an object
+    hold if one on something in it failed: they are checked before (``GuardManager.check_nopybind`` in ``torch/csrc/dynamo/guards.cpp``).
+    """
+    tree = difference.entry.guards
+    failed = [cause.source for cause in difference.causes if cause.named_by_pytorch]
+    causes = {(cause.source, cause.prop): cause for cause in difference.causes}
+    for cause in (cause for other in others for cause in other.causes):
+        key = cause.source, cause.prop
+        fact = tree.facts.get(key) if tree else None
+        if fact is None or fact == DYNAMIC or key in causes or (cause.after and str(fact) == cause.after):
+            continue
+        if any(source.is_below(cause.source) for source in failed) or (not cause.after and {str(fact), cause.before} == _BOOLS):
+            continue
+        if str(fact) == cause.before:
+            causes[key] = cause
+        elif (not cause.size_related or not cause.rule.markable) and _values_left(key, others) != {str(fact)}:
+            return None
+    named = ((cause, set(cause.codes) - {_ZERO_ONE}) for other in others for cause in other.causes)
+    pinned = {(cause.source, cause.prop) for cause, codes in named if any_blocks_marking(codes)}
+    if not pinned.isdisjoint(causes):
+        return None
+    return EntryDifference(difference.entry, tuple(causes.values()), difference.consequences)
+
+
+def _values_left(key: Key, differences: Sequence[EntryDifference]) -> set[str]:
+    """The values that entries require of something, without those that a call is known not to have; none where a value is that of one
+    entry alone, so that there may be more of them.
+    """
+    facts = (item.entry.guards.facts.get(key) for item in differences if item.entry.guards)
+    values = Counter(str(fact) for fact in facts if fact is not None)
+    failed = {cause.before for item in differences for cause in item.causes if (cause.source, cause.prop) == key}
+    return values.keys() - failed if min(values.values(), default=1) > 1 else set()
+
+
+def static_again(frame: Frame) -> dict[tuple[str, Property], str]:
+    """The sizes for which an entry was compiled that requires one value of them all the same, each with the id of such an entry.
+
+    Of several entries that require other values of a size, all but the first were compiled because it varied. Where all that is known is
+    the reason at the recompile limit, that holds for an entry that came after two others or more.
+    """
+    made: dict[tuple[str, Property], set[str]] = {}
+    required: dict[tuple[str, Property], set[str]] = {}
+    is_alone = is_known_by_limit(frame)
+    for compile in frame.compiles:
+        values: dict[tuple[str, Property], list[tuple[int, str, int]]] = {}
+        for reason in compile.reasons:
+            key, value = (reason.source.display_name, reason.prop), integer(reason.expected)
+            if reason.prop.kind is Kind.SIZE and not reason.is_parameter and value is not None and value >= _FIRST_SYMBOLIC:
+                made.setdefault(key, set()).add(compile.label.partition("#")[0])
+                required.setdefault(key, set()).add(reason.entry)
+                number = integer(reason.entry.rpartition("/")[2])
+                values.setdefault(key, []).append((-1 if number is None else number, reason.entry, value))
+                if is_alone and len(compile.reasons) == 1 and values[key][0][0] >= _LATE:
+                    made[key].add(reason.entry)
+        for key, entries in values.items():
+            _, _, first = min(entries)
+            made[key].update(entry for number, entry, value in entries if number >= 0 and value != first)
+    found = ((key, sorted(made[key] & entries)) for key, entries in required.items())
+    return {key: both[0] for key, both in found if both}
+
+
+def is_known_by_limit(frame: Frame) -> bool:
+    """Whether a text has of a function that it hit the recompile limit, with the entries that its reason names, and no compile."""
+    return not frame.entries and any(
+        compile.outcome is Outcome.LIMIT and compile.reasons and not compile.metrics.assumes_entries for compile in frame.compiles
+    )
+
+
+def is_of_oldest_alone(compile: Compile) -> bool:
+    """Whether the reason at the recompile limit is about the first of several entries. Automatic dynamic shapes make what changed symbolic
+    in the later ones, which were not reused for other reasons.
+    """
+    numbers = {reason.entry.rpartition("/")[2].partition("#")[0] for reason in compile.reasons}
+    return compile.outcome is Outcome.LIMIT and compile.id.compile >= _SEVERAL and numbers == {"0"}
