@@ -37,8 +37,10 @@ from shapelog.model.ids import TorchVersion
 from shapelog.model.trace import Trace
 from shapelog.reading.inputs import select
 from shapelog.reading.open_trace import open_trace
-from shapelog.reading.payloads import graphs, guards, recompile_reasons
-from shapelog.reading.payloads.guard_expressions import canonical, parse
+from shapelog.reading.payloads import graphs, recompile_reasons
+from shapelog.reading.payloads.guards.comments import place_of
+from shapelog.reading.payloads.guards.expressions import canonical, parse
+from shapelog.reading.payloads.guards.tree import parse_list, parse_tree
 from shapelog.reading.payloads.python_code import syntax_tree
 from shapelog.reading.payloads.source_names import Source, without_locals
 
@@ -214,7 +216,7 @@ DEEP = [f"{'| ' * depth}+- GuardManager: source=L['k']" for depth in (0, 100_000
 
 def test_a_hundred_thousand_levels_of_guards_are_read(tmp_path: Path) -> None:
     leaf = f"{'| ' * 100_001}+- EQUALS_MATCH: L['k'] == 1"
-    tree = guards.parse_tree("\n".join([*DEEP, leaf]))
+    tree = parse_tree("\n".join([*DEEP, leaf]))
     assert [guard.text for guard in tree.guards] == ["L['k'] == 1"]
     done = reported(
         tmp_path, make.trace(compiled("0/0", tensor(8, 16)), compiled("0/1", tensor(3, 16), more_guards=["\n".join([*DEEP, leaf]) + "\n"]))
@@ -268,9 +270,9 @@ ENDLESS = [
 @pytest.mark.parametrize("text", ENDLESS, ids=[text[:12] for text in ENDLESS])
 def test_no_text_takes_the_square_of_its_length(text: str) -> None:
     assert recompile_reasons.parse(f"0/0: {text}").entry == "0/0"
-    tree = guards.parse_tree(f"+- RootGuardManager\n| +- EQUALS_MATCH: {text}\n| +- DICT_CONTAINS: {text}\n| +- TENSOR_MATCH: {text}\n")
+    tree = parse_tree(f"+- RootGuardManager\n| +- EQUALS_MATCH: {text}\n| +- DICT_CONTAINS: {text}\n| +- TENSOR_MATCH: {text}\n")
     assert len(tree.guards) == 3
-    guards.parse_list(json.dumps([{"code": text}]))
+    parse_list(json.dumps([{"code": text}]))
     signature = f'    def forward(self, {text}: "f32[8]"):\n'
     assert graphs.parse(f"class GraphModule(torch.nn.Module):\n{signature}        {text}\n        b = f({text})\n").statements
     for found in (Source(text).display_name, without_locals(text), canonical(text)):
@@ -283,9 +285,9 @@ def test_numbers_of_thousands_of_digits_are_text() -> None:
     many = "9" * 5000
     assert Source(f"L['x'].size()[{many}]").tensor_part is None
     assert recompile_reasons.parse(f"0/0: tensor 'x' size mismatch at index 0. expected {many}, actual 3").family != "size"
-    tree = guards.parse_tree(f"+- RootGuardManager\n| +- LENGTH_CHECK: len(L['x']) == {many}  # x  # a.py:{many} in f\n")
+    tree = parse_tree(f"+- RootGuardManager\n| +- LENGTH_CHECK: len(L['x']) == {many}  # x  # a.py:{many} in f\n")
     assert [guard.kind for guard in tree.guards] == ["LENGTH_CHECK"]
-    assert guards.place_of(f"x  # a.py:{many} in f") is None
+    assert place_of(f"x  # a.py:{many} in f") is None
     assert graphs.parse(f"class G:\n    def forward(self):\n        # File: a.py:{many} in f, code: x\n").user_lines == ()
 
 

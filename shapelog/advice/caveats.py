@@ -15,7 +15,7 @@ from shapelog.model.declared_shapes import declarations
 from shapelog.model.frame import Frame
 from shapelog.model.ids import TorchVersion
 from shapelog.model.trace import Trace
-from shapelog.reading.payloads.guard_expressions import integer
+from shapelog.reading.payloads.guards.expressions import integer
 from shapelog.reading.payloads.properties import RANK, VALUE, size
 from shapelog.reading.payloads.source_names import Source, display_text
 from shapelog.recompiles.explain import Explanations

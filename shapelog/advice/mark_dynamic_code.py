@@ -4,7 +4,7 @@ import ast
 import re
 
 from shapelog.advice.marks import Mark
-from shapelog.reading.payloads.guard_expressions import integer
+from shapelog.reading.payloads.guards.expressions import integer
 from shapelog.reading.payloads.python_code import syntax_tree
 from shapelog.text import is_visible
 

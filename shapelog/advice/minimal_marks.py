@@ -17,7 +17,7 @@ from shapelog.grouping import grouped
 from shapelog.model.compile import Compile, GraphBreak, Outcome, resumed_by
 from shapelog.model.frame import Frame
 from shapelog.model.ids import TorchVersion
-from shapelog.reading.payloads.guards import place_of
+from shapelog.reading.payloads.guards.comments import place_of
 from shapelog.reading.payloads.properties import Kind, size
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.recompiles.causes import Cause

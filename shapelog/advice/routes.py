@@ -12,8 +12,9 @@ from shapelog.advice.marks import Mark, mark_at
 from shapelog.grouping import connected, grouped
 from shapelog.model.compile import Compile
 from shapelog.model.frame import Frame
-from shapelog.reading.payloads.guard_expressions import canonical, integer
-from shapelog.reading.payloads.guards import DYNAMIC, Key, ShapeGuard
+from shapelog.reading.payloads.guards.expressions import canonical, integer
+from shapelog.reading.payloads.guards.leaves import DYNAMIC, Key
+from shapelog.reading.payloads.guards.tree import ShapeGuard
 from shapelog.reading.payloads.properties import VALUE, Kind, size
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.causes import Cause, EntryDifference

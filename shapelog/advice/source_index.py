@@ -9,7 +9,8 @@ from shapelog.advice.marks import Mark
 from shapelog.grouping import grouped
 from shapelog.model.compile import Compile, Outcome
 from shapelog.model.frame import Frame
-from shapelog.reading.payloads.guards import Guard, Key
+from shapelog.reading.payloads.guards.leaves import Key
+from shapelog.reading.payloads.guards.tree import Guard
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Explanations

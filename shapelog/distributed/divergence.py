@@ -6,7 +6,7 @@ from typing import NamedTuple
 from shapelog.distributed.agreement import RankClass, lacks_cause
 from shapelog.model.compile import Outcome
 from shapelog.model.rank_summary import CodeName, Step
-from shapelog.reading.payloads.guard_expressions import integer
+from shapelog.reading.payloads.guards.expressions import integer
 from shapelog.reading.payloads.source_names import Source
 from shapelog.text import rank_list
 

@@ -25,7 +25,7 @@ from shapelog.reading.payloads import recompile_reasons
 from shapelog.reading.payloads.cache_keys import CACHE_ARTIFACTS
 from shapelog.reading.payloads.collectives import EXECUTION, SCHEDULE, TENSORS
 from shapelog.reading.payloads.cuda_graphs import INDUCTOR_MESSAGE
-from shapelog.reading.payloads.guard_expressions import integer
+from shapelog.reading.payloads.guards.expressions import integer
 from shapelog.reading.payloads.recompile_reasons import RECOMPILE_FORBIDDEN, Reason
 from shapelog.reading.payloads.source_names import Source
 from shapelog.reading.payloads.vllm_records import AFTER_PARTS, BEFORE_PASSES, LOADED_GRAPH, PREFIX

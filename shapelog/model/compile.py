@@ -13,7 +13,8 @@ from shapelog.model.payloads import CodeStateRecord, Payloads
 from shapelog.reading.payloads.compiler_messages import NO_MESSAGE, CompilerMessage, compiler_message
 from shapelog.reading.payloads.error_titles import in_words
 from shapelog.reading.payloads.graphs import Graph
-from shapelog.reading.payloads.guards import DYNAMIC, GuardTree
+from shapelog.reading.payloads.guards.leaves import DYNAMIC
+from shapelog.reading.payloads.guards.tree import GuardTree
 from shapelog.reading.payloads.python_tracebacks import RaisedException, exception_chain, user_stack
 from shapelog.reading.payloads.recompile_reasons import RECOMPILE_FORBIDDEN, Reason
 from shapelog.reading.payloads.source_names import Source

@@ -8,7 +8,7 @@ from itertools import chain
 from shapelog.display import in_notebook
 from shapelog.grouping import grouped
 from shapelog.model.compile import Compile, Outcome, function_of, resumed_by
-from shapelog.reading.payloads.guards import GuardTree
+from shapelog.reading.payloads.guards.tree import GuardTree
 from shapelog.reading.payloads.source_names import Source
 from shapelog.reading.payloads.source_names import is_library as in_library
 from shapelog.reading.records import StackFrame

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from shapelog.reading.payloads import graphs, guards, pgo_state
+from shapelog.reading.payloads import graphs, pgo_state
 from shapelog.reading.payloads.graphs import Graph
-from shapelog.reading.payloads.guards import GuardTree
+from shapelog.reading.payloads.guards.tree import GuardTree, NodeCache, parse_list, parse_tree
 from shapelog.reading.payloads.pgo_state import CodeState
 from shapelog.reading.payloads.side_effects import changed_objects
 from shapelog.reading.payloads.source_names import Source
@@ -25,7 +25,7 @@ class Payloads:
     parsed_graphs: dict[str, Graph] = field(default_factory=dict)
     code_states: dict[str, CodeState] = field(default_factory=dict)
     effects: dict[str, Mapping[Source, tuple[str, ...]]] = field(default_factory=dict)
-    known_guards: guards.NodeCache = field(default_factory=dict)
+    known_guards: NodeCache = field(default_factory=dict)
 
     def text(self, span: Span) -> str:
         return self.reader.payload_text(span)
@@ -35,12 +35,12 @@ class Payloads:
 
     def _tree(self, text: str, span: Span, is_list: bool) -> GuardTree:
         if not is_list:
-            return guards.parse_tree(text, self.known_guards)
+            return parse_tree(text, self.known_guards)
         try:
-            return guards.parse_list(text)
+            return parse_list(text)
         except ValueError:
             self.reader.ledger.add(span.start, "bad-json", "the list of guards in this payload is no JSON list")
-            return guards.parse_list("[]")
+            return parse_list("[]")
 
     def graph(self, span: Span) -> Graph:
         return self._parsed(self.parsed_graphs, span, graphs.parse)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from shapelog.reading.payloads.cache_keys import AOT_AUTOGRAD, FX_GRAPH
-from shapelog.reading.payloads.guard_expressions import integer
+from shapelog.reading.payloads.guards.expressions import integer
 from shapelog.reading.payloads.source_names import Source
 
 Body = Mapping[str, Any]

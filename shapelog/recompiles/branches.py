@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 
 from shapelog.grouping import grouped
-from shapelog.reading.payloads.guard_expressions import Value, canonical, integer, parse
+from shapelog.reading.payloads.guards.expressions import Value, canonical, integer, parse
 from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.python_code import syntax_tree
 from shapelog.reading.payloads.source_names import Source

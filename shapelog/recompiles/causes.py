@@ -9,8 +9,8 @@ from typing import NamedTuple
 from shapelog.display import in_notebook
 from shapelog.grouping import grouped
 from shapelog.model.compile import Compile
-from shapelog.reading.payloads.guard_expressions import canonical
-from shapelog.reading.payloads.guards import UserLine, place_of, places_of
+from shapelog.reading.payloads.guards.comments import UserLine, place_of, places_of
+from shapelog.reading.payloads.guards.expressions import canonical
 from shapelog.reading.payloads.properties import MARKED_BY, Kind, Property, is_address
 from shapelog.reading.payloads.recompile_reasons import NamedBackend, Reason, backend_named
 from shapelog.reading.payloads.source_names import Source, display_text, is_library

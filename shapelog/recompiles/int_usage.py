@@ -15,7 +15,7 @@ from functools import cached_property
 from itertools import chain
 
 from shapelog.model.frame import Frame
-from shapelog.reading.payloads.guard_expressions import canonical
+from shapelog.reading.payloads.guards.expressions import canonical
 from shapelog.reading.payloads.properties import LENGTH
 from shapelog.reading.payloads.python_code import syntax_tree
 from shapelog.reading.payloads.source_names import Source

@@ -6,7 +6,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from shapelog.grouping import grouped
 from shapelog.model.compile import Compile, Outcome
 from shapelog.model.ids import parse_compile_id
-from shapelog.reading.payloads.guards import DYNAMIC, GuardTree, Key
+from shapelog.reading.payloads.guards.leaves import DYNAMIC, Key
+from shapelog.reading.payloads.guards.tree import GuardTree
 from shapelog.reading.payloads.properties import GRAD_MODE, INFERENCE_MODE, TYPE, VALUE, Kind, Property
 from shapelog.reading.payloads.source_names import Source, with_locals, without_locals
 from shapelog.reading.records import Metrics

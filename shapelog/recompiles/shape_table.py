@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from shapelog.model.compile import Compile, Outcome
 from shapelog.model.frame import Frame
-from shapelog.reading.payloads.guard_expressions import integer
-from shapelog.reading.payloads.guards import DYNAMIC
+from shapelog.reading.payloads.guards.expressions import integer
+from shapelog.reading.payloads.guards.leaves import DYNAMIC
 from shapelog.reading.payloads.properties import VALUE, Kind, Property, is_address, size
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.causes import Cause

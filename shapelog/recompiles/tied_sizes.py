@@ -11,8 +11,9 @@ from itertools import combinations, islice
 from operator import add, mul
 from typing import NamedTuple
 
-from shapelog.reading.payloads.guard_expressions import integer
-from shapelog.reading.payloads.guards import Key, ShapeGuard
+from shapelog.reading.payloads.guards.expressions import integer
+from shapelog.reading.payloads.guards.leaves import Key
+from shapelog.reading.payloads.guards.tree import ShapeGuard
 from shapelog.reading.payloads.properties import VALUE, Kind, size
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.facts.compile_facts import CompileFacts, Pin, StaticValue

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from shapelog.model.compile import Compile, Outcome
 from shapelog.model.frame import Frame
-from shapelog.reading.payloads.guard_expressions import Expression, integer
-from shapelog.reading.payloads.guards import place_of
+from shapelog.reading.payloads.guards.comments import place_of
+from shapelog.reading.payloads.guards.expressions import Expression, integer
 from shapelog.reading.payloads.properties import Kind
 from shapelog.recompiles.branches import index_of, other_path
 from shapelog.recompiles.causes import Cause, EntryDifference

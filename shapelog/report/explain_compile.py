@@ -13,7 +13,7 @@ from shapelog.model.frame import Frame
 from shapelog.model.ids import parse_typed_id
 from shapelog.model.trace import Trace
 from shapelog.reading.payloads.graphs import Graph
-from shapelog.reading.payloads.guards import Fact
+from shapelog.reading.payloads.guards.leaves import Fact
 from shapelog.reading.payloads.properties import Kind, Property
 from shapelog.reading.payloads.source_names import Source
 from shapelog.reading.records import AutomaticDynamic

@@ -15,7 +15,7 @@ from browser import traces
 from browser.conftest import FIXTURES, Report, Visit
 from shapelog.model.compile import Compile
 from shapelog.model.trace import Trace
-from shapelog.reading.payloads.guards import place_of
+from shapelog.reading.payloads.guards.comments import place_of
 from shapelog.reading.records import StackFrame
 from shapelog.text import UNSAFE
 

@@ -36,7 +36,7 @@ from payload_text import (
 from recorded import FIXTURES, LAB, recompile_of, report_of
 
 from shapelog.advice.advise import advise
-from shapelog.reading.payloads.guards import places_of
+from shapelog.reading.payloads.guards.comments import places_of
 from shapelog.reading.payloads.source_names import with_locals
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.classification.result import shown_guard

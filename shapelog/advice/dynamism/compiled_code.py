@@ -12,7 +12,7 @@ from shapelog.model.compile import Compile, Outcome
 from shapelog.model.frame import Frame, Function
 from shapelog.model.payloads import Payloads
 from shapelog.model.trace import Trace
-from shapelog.reading.payloads.guards import GuardTree
+from shapelog.reading.payloads.guards.tree import GuardTree
 from shapelog.reading.payloads.properties import TENSOR
 from shapelog.reading.payloads.source_names import Source
 from shapelog.reading.records import StackFrame

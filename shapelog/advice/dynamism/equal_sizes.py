@@ -5,8 +5,9 @@ from collections.abc import Container, Mapping, Sequence
 from shapelog.advice.marks import Mark
 from shapelog.grouping import connected, grouped
 from shapelog.model.compile import Compile
-from shapelog.reading.payloads.guard_expressions import Expression
-from shapelog.reading.payloads.guards import ShapeGuard, place_of
+from shapelog.reading.payloads.guards.comments import place_of
+from shapelog.reading.payloads.guards.expressions import Expression
+from shapelog.reading.payloads.guards.tree import ShapeGuard
 
 
 def equal_sizes(compile: Compile, by_code: bool = False) -> dict[Mark, frozenset[Mark]]:

@@ -10,7 +10,7 @@ from shapelog.advice.marks import Mark
 from shapelog.grouping import grouped
 from shapelog.model.compile import Compile
 from shapelog.reading.payloads.graphs import outputs
-from shapelog.reading.payloads.guard_expressions import integer, parse, split_items
+from shapelog.reading.payloads.guards.expressions import integer, parse, split_items
 from shapelog.reading.payloads.properties import GRAD_MODE
 from shapelog.reading.payloads.source_names import Source
 from shapelog.reading.records import Input

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from shapelog.reading.payloads.guards import UserLine
+from shapelog.reading.payloads.guards.comments import UserLine
 
 _FORWARD = re.compile(r"^(\s*)def (\w+)\(self(?:, )?(.*?)\)(?: -> [^)]*)?:\s*$", re.S)
 _PARAMETER = re.compile(r'\b(\w+)\b(?:: "([^"]*)")?(?: = [^,=]*)?(?:, |$)')

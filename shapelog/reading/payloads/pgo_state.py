@@ -11,7 +11,7 @@ import re
 from enum import Enum
 from typing import NamedTuple
 
-from shapelog.reading.payloads.guard_expressions import integer
+from shapelog.reading.payloads.guards.expressions import integer
 
 # Keys in a source can contain ": " and look like a state, so the state is the last match in the line.
 _SOURCE = re.compile(

@@ -4,7 +4,8 @@ import json
 import re
 from typing import NamedTuple
 
-from shapelog.reading.payloads.guards import MAX_LENGTH, UserLine, attribute_key, place_of, split_comment, without_hint
+from shapelog.reading.payloads.guards.comments import UserLine, place_of, split_comment, without_hint
+from shapelog.reading.payloads.guards.leaves import MAX_LENGTH, attribute_key
 from shapelog.reading.payloads.properties import LENGTH, UNNAMED, VALUE, Kind, Property
 from shapelog.reading.payloads.reason_families import FAMILIES
 from shapelog.reading.payloads.source_names import Source, is_library

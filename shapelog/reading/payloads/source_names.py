@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
-from shapelog.reading.payloads.guard_expressions import canonical
+from shapelog.reading.payloads.guards.expressions import canonical
 from shapelog.reading.payloads.properties import Kind, Property
 
 # Bounded, because an unbounded search from each ``L[`` takes quadratic time on a hostile name.

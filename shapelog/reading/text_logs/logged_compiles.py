@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from shapelog.reading.kinds import BACKWARD_FAILURE
-from shapelog.reading.payloads.guard_expressions import parse
+from shapelog.reading.payloads.guards.expressions import parse
 from shapelog.reading.payloads.recompile_reasons import refused_at_limit, split_entry
 from shapelog.reading.records import StackFrame
 from shapelog.reading.text_logs.contents import LogContents

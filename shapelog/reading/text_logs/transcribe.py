@@ -12,7 +12,7 @@ from itertools import islice
 from typing import BinaryIO
 
 from shapelog.reading.payloads.cuda_graphs import INDUCTOR_MESSAGE, cuda_graph_message
-from shapelog.reading.payloads.guards import split_comment
+from shapelog.reading.payloads.guards.comments import split_comment
 from shapelog.reading.payloads.pgo_state import parse as parse_code_state
 from shapelog.reading.payloads.python_tracebacks import stack_lines
 from shapelog.reading.payloads.recompile_reasons import parse as parse_reason

@@ -2,7 +2,7 @@
 
 import re
 
-from shapelog.reading.payloads.guard_expressions import integer
+from shapelog.reading.payloads.guards.expressions import integer
 from shapelog.reading.payloads.properties import LENGTH, Kind
 from shapelog.reading.payloads.source_names import Source, display_text, is_torch
 from shapelog.recompiles.classification.library_calls import is_made_by_library, is_passed_by_library

@@ -2,7 +2,8 @@
 
 import re
 
-from shapelog.reading.payloads.guards import ShapeGuard, place_of
+from shapelog.reading.payloads.guards.comments import place_of
+from shapelog.reading.payloads.guards.tree import ShapeGuard
 from shapelog.reading.payloads.source_names import Source, is_library
 from shapelog.reading.records import Specialization, StackFrame
 from shapelog.recompiles.classification.pins import by_whom

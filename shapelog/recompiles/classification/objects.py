@@ -2,7 +2,7 @@
 
 import re
 
-from shapelog.reading.payloads.guard_expressions import integer
+from shapelog.reading.payloads.guards.expressions import integer
 from shapelog.reading.payloads.properties import TENSOR, Kind
 from shapelog.reading.payloads.source_names import Source, is_library
 from shapelog.recompiles.classification.functions import EACH_FUNCTION, for_functions, other_function

@@ -3,7 +3,7 @@
 import re
 from itertools import takewhile
 
-from shapelog.reading.payloads.guard_expressions import integer
+from shapelog.reading.payloads.guards.expressions import integer
 from shapelog.reading.payloads.source_names import Source, is_library
 from shapelog.reading.records import Specialization, StackFrame
 from shapelog.recompiles.evidence.violation import Violation

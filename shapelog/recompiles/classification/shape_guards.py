@@ -3,7 +3,8 @@
 import re
 from typing import NamedTuple
 
-from shapelog.reading.payloads.guards import ShapeGuard, place_of, places_of
+from shapelog.reading.payloads.guards.comments import place_of, places_of
+from shapelog.reading.payloads.guards.tree import ShapeGuard
 from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.source_names import Source, display_text, is_library
 from shapelog.reading.records import Specialization

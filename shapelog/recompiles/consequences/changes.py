@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from shapelog.grouping import grouped
-from shapelog.reading.payloads.guard_expressions import integer
+from shapelog.reading.payloads.guards.expressions import integer
 from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.source_names import Owners, Source
 from shapelog.recompiles import tied_sizes

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from itertools import combinations
 
-from shapelog.reading.payloads.guard_expressions import Expression
+from shapelog.reading.payloads.guards.expressions import Expression
 from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.consequences.changes import Changes

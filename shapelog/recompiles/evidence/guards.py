@@ -3,7 +3,8 @@
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
-from shapelog.reading.payloads.guards import DYNAMIC, Fact, GuardTree, Key, ShapeGuard
+from shapelog.reading.payloads.guards.leaves import DYNAMIC, Fact, Key
+from shapelog.reading.payloads.guards.tree import GuardTree, ShapeGuard
 from shapelog.reading.payloads.properties import ID, LENGTH, TENSOR, TYPE, VALUE, Kind, Property, class_written_with_address, size
 from shapelog.reading.payloads.recompile_reasons import Reason
 from shapelog.reading.payloads.source_names import Source

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from shapelog.reading.payloads.guards import Fact, GuardTree, type_name
+from shapelog.reading.payloads.guards.leaves import Fact, type_name
+from shapelog.reading.payloads.guards.tree import GuardTree
 from shapelog.reading.payloads.properties import ID, TENSOR, TYPE, VALUE, Property
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.evidence.violation import FROM_NUMPY, NDARRAY, THE_CLASS, Described, Known, constant_type

@@ -1,7 +1,8 @@
 """What PyTorch's own reasons state."""
 
-from shapelog.reading.payloads.guard_expressions import integer
-from shapelog.reading.payloads.guards import ShapeGuard, type_name
+from shapelog.reading.payloads.guards.expressions import integer
+from shapelog.reading.payloads.guards.leaves import type_name
+from shapelog.reading.payloads.guards.tree import ShapeGuard
 from shapelog.reading.payloads.properties import DUAL_LEVEL, TENSOR, TRANSFORMS, TYPE, VALUE, Kind, Property, in_order
 from shapelog.reading.payloads.recompile_reasons import Reason
 from shapelog.reading.payloads.source_names import Source, with_locals, without_locals

@@ -4,8 +4,9 @@ import re
 from enum import Enum
 from typing import NamedTuple
 
-from shapelog.reading.payloads.guard_expressions import integer
-from shapelog.reading.payloads.guards import Fact, Key, ShapeGuard
+from shapelog.reading.payloads.guards.expressions import integer
+from shapelog.reading.payloads.guards.leaves import Fact, Key
+from shapelog.reading.payloads.guards.tree import ShapeGuard
 from shapelog.reading.payloads.properties import Kind, Property
 from shapelog.reading.payloads.recompile_reasons import Reason
 from shapelog.reading.payloads.source_names import Source

@@ -13,8 +13,9 @@ from weakref import ref
 from shapelog.grouping import grouped
 from shapelog.model.compile import Compile, function_of
 from shapelog.reading.payloads.graphs import made_sizes
-from shapelog.reading.payloads.guard_expressions import Value, integer
-from shapelog.reading.payloads.guards import Fact, GuardTree, Key
+from shapelog.reading.payloads.guards.expressions import Value, integer
+from shapelog.reading.payloads.guards.leaves import Fact, Key
+from shapelog.reading.payloads.guards.tree import GuardTree
 from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.source_names import Source, is_dynamo, without_locals
 from shapelog.reading.records import Input, Specialization, Symbol

@@ -8,7 +8,7 @@ from weakref import ref
 from shapelog.grouping import grouped
 from shapelog.model.compile import Compile
 from shapelog.model.frame import Frame
-from shapelog.reading.payloads.guards import DYNAMIC, Fact, Key
+from shapelog.reading.payloads.guards.leaves import DYNAMIC, Fact, Key
 from shapelog.reading.payloads.properties import TENSOR, VALUE, size
 from shapelog.reading.payloads.recompile_reasons import Reason
 from shapelog.reading.payloads.source_names import with_locals, without_locals

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from shapelog.model.compile import Compile
-from shapelog.reading.payloads.guard_expressions import integer
-from shapelog.reading.payloads.guards import Fact, Key, type_name
+from shapelog.reading.payloads.guards.expressions import integer
+from shapelog.reading.payloads.guards.leaves import Fact, Key, type_name
 from shapelog.reading.payloads.properties import TENSOR, VALUE, Kind
 from shapelog.reading.payloads.source_names import Source, with_locals
 

@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from weakref import ref
 
 from shapelog.model.compile import Compile
-from shapelog.reading.payloads.guard_expressions import Value, integer, number
-from shapelog.reading.payloads.guards import DYNAMIC, Fact, GuardTree, Key
+from shapelog.reading.payloads.guards.expressions import Value, integer, number
+from shapelog.reading.payloads.guards.leaves import DYNAMIC, Fact, Key
+from shapelog.reading.payloads.guards.tree import GuardTree
 from shapelog.reading.payloads.properties import (
     DISPATCH_KEYS,
     DTYPE,

@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from shapelog.reading.payloads.guards import DYNAMIC, Key, ShapeGuard
+from shapelog.reading.payloads.guards.leaves import DYNAMIC, Key
+from shapelog.reading.payloads.guards.tree import ShapeGuard
 from shapelog.reading.payloads.properties import Kind, Property
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.causes import EntryDifference

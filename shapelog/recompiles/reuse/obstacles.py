@@ -3,7 +3,7 @@
 import re
 
 from shapelog.model.compile import Compile
-from shapelog.reading.payloads.guard_expressions import integer
+from shapelog.reading.payloads.guards.expressions import integer
 from shapelog.reading.payloads.properties import Kind, Property
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.causes import EntryDifference

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from shapelog.model.compile import Compile, Outcome
 from shapelog.model.frame import Frame
-from shapelog.reading.payloads.guard_expressions import integer
-from shapelog.reading.payloads.guards import DYNAMIC, Key
+from shapelog.reading.payloads.guards.expressions import integer
+from shapelog.reading.payloads.guards.leaves import DYNAMIC, Key
 from shapelog.reading.payloads.properties import Kind, Property
 from shapelog.recompiles.causes import EntryDifference
 from shapelog.rules import any_blocks_marking

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from shapelog.model.compile import Compile, Outcome, function_of
-from shapelog.reading.payloads.guards import UserLine
+from shapelog.reading.payloads.guards.comments import UserLine
 from shapelog.reading.records import StackFrame
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.recompile import Recompile

@@ -8,7 +8,7 @@ from shapelog.model.exports import Export, ExportResult, user_line
 from shapelog.reading.export_records import Assumed
 from shapelog.reading.payloads.compiler_messages import CompilerMessage
 from shapelog.reading.payloads.exported_programs import Range, last_condition, last_line, last_operation, line_of_operation
-from shapelog.reading.payloads.guard_expressions import parse
+from shapelog.reading.payloads.guards.expressions import parse
 from shapelog.reading.payloads.source_names import Source
 from shapelog.reading.records import GuardAdded, StackFrame
 from shapelog.recompiles.explain import Explanations

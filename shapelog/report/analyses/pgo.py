@@ -8,7 +8,7 @@ from shapelog.grouping import grouped
 from shapelog.model.compile import Compile
 from shapelog.model.frame import Frame
 from shapelog.model.trace import Profile, Trace
-from shapelog.reading.payloads.guard_expressions import integer
+from shapelog.reading.payloads.guards.expressions import integer
 from shapelog.reading.payloads.pgo_state import CodeEntry, CodeState, Extent, SourceState, StateKind
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.explain import Explanations

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from shapelog.advice.remedies import Remedies, marks_act_on
 from shapelog.model.compile import Compile, Outcome
 from shapelog.model.frame import Frame
-from shapelog.reading.payloads.guards import UserLine
+from shapelog.reading.payloads.guards.comments import UserLine
 from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.recompiles.causes import Cause

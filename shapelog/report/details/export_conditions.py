@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from shapelog.model.exports import Export, user_line
 from shapelog.reading.export_records import Assumed
-from shapelog.reading.payloads.guard_expressions import split_items
+from shapelog.reading.payloads.guards.expressions import split_items
 from shapelog.reading.records import Symbol
 
 _CALL = re.compile(r"^(Eq|Ne)\((.*)\)$", re.S)

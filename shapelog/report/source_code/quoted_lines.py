@@ -6,7 +6,7 @@ from itertools import chain, islice
 from typing import NamedTuple
 
 from shapelog.model.compile import Compile, function_of, resumed_by
-from shapelog.reading.payloads.guards import UserLine
+from shapelog.reading.payloads.guards.comments import UserLine
 from shapelog.reading.payloads.source_names import is_library, is_torch
 from shapelog.reading.records import GuardAdded, Stack, StackFrame
 from shapelog.report.report import Report

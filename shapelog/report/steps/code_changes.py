@@ -8,7 +8,7 @@ from shapelog.advice.call_lines import caller
 from shapelog.advice.compile_seconds import Seconds
 from shapelog.grouping import grouped
 from shapelog.model.compile import Compile, Outcome, resumed_by
-from shapelog.reading.payloads.guard_expressions import integer
+from shapelog.reading.payloads.guards.expressions import integer
 from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.source_names import is_dynamo, is_library
 from shapelog.recompiles.global_state import set_once

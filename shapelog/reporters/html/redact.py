@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from shapelog.model.trace import Trace
-from shapelog.reading.payloads.guards import place_of, split_comment
+from shapelog.reading.payloads.guards.comments import place_of, split_comment
 from shapelog.text import one_line
 
 # A path that starts at a root: /a/b.py, C:\a\b.py, \\host\share\b.py, file:///a/b.py.

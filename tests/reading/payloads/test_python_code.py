@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from shapelog.reading.payloads.compiler_messages import compiler_message
-from shapelog.reading.payloads.guard_expressions import parse
+from shapelog.reading.payloads.guards.expressions import parse
 from shapelog.reading.payloads.python_code import line_tree, module_tree, syntax_tree
 
 

@@ -5,7 +5,7 @@ import pytest
 from payload_text import code_comment, equals_match, guard_tree, tensor_match
 from recorded import RECORDED, report_of
 
-from shapelog.reading.payloads.guards import UserLine
+from shapelog.reading.payloads.guards.comments import UserLine
 from shapelog.report.source_code.quoted_lines import FileLine, Quote, QuotedLines, is_shown, quoted_lines
 
 

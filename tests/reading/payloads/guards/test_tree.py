@@ -8,20 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from recorded import RECORDED, compile_of, guards_of, report_of
 
-from shapelog.reading.payloads.guards import (
-    DYNAMIC,
-    Fact,
-    Guard,
-    GuardTree,
-    Key,
-    ShapeGuard,
-    UserLine,
-    facts_of,
-    parse_list,
-    parse_tree,
-    place_of,
-    split_comment,
-)
+from shapelog.reading.payloads.guards.comments import UserLine, place_of, split_comment
+from shapelog.reading.payloads.guards.leaves import DYNAMIC, Fact, Key, facts_of
+from shapelog.reading.payloads.guards.tree import Guard, GuardTree, ShapeGuard, parse_list, parse_tree
 from shapelog.reading.payloads.properties import VALUE, Property
 from shapelog.reading.payloads.source_names import Source
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from shapelog.reading.payloads.guard_expressions import canonical, integer, parse, split_items
+from shapelog.reading.payloads.guards.expressions import canonical, integer, parse, split_items
 
 X = "L['x'].size()[0]"
 Y = "L['y'].size()[0]"

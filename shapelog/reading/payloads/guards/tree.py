@@ -5,67 +5,32 @@ One line of the tree is ``| | +- KIND: text  # user line  # file:line in functio
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import NamedTuple
 
 import orjson
 
 from shapelog.grouping import connected
-from shapelog.reading.payloads.guard_expressions import Expression, integer, parse
-from shapelog.reading.payloads.properties import (
-    DTYPE,
-    DUAL_LEVEL,
-    ID,
-    LENGTH,
-    PLAIN_VALUE,
-    RANK,
-    REQUIRES_GRAD,
-    TENSOR,
-    TRANSFORMS,
-    TYPE,
-    VALUE,
-    Kind,
-    Property,
-    in_order,
-    size,
-    stride,
+from shapelog.reading.payloads.guards.comments import UserLine, place_of, split_comment, without_hint
+from shapelog.reading.payloads.guards.expressions import Expression, integer, parse
+from shapelog.reading.payloads.guards.leaves import (
+    ALIASING_KINDS,
+    DYNAMIC,
+    MAX_LENGTH,
+    SHAPE_KINDS,
+    Fact,
+    Key,
+    attribute_key,
+    facts_of,
+    type_name,
 )
+from shapelog.reading.payloads.properties import LENGTH, VALUE, Kind
 from shapelog.reading.payloads.source_names import Source
 
 _NODE = re.compile(r"\n([| ]*)\+- ")
-_COMMENT = re.compile(r"(?<!\s)\s+# ")
-# People who shorten a log leave out the function.
-_WHERE = re.compile(r"^(?P<file>[^\s()]+\.py|<[^>]*>):(?P<line>\d{1,18})(?: in (?P<name>\S+)|$)")
-_TENSOR = re.compile(
-    r", (?P<type>[\w.]+), (?P<keys>DispatchKeySet\(.*?\)|\w+), (?P<dtype>torch\.\w+), device=(?P<device>[^,]+), "
-    r"requires_grad=(?P<grad>True|False), size=\[(?P<size>.*?)\], stride=\[(?P<stride>.*?)\]\)"
-)
-# With dots in place of what somebody left out.
-_SHORTENED_TENSOR = re.compile(
-    r", (?P<type>[\w.]+), \.\.\., (?P<dtype>torch\.\w+), (?:device=[^,]+, (?:requires_grad=(?:True|False), )?)?(?:\.\.\., )?"
-    r"size=\[(?P<size>.*?)\], stride=\[(?P<stride>.*?)\]\)"
-)
-_OBJECT = re.compile(r"^___check_(obj|type)_id\(.*, (\d{1,20})\)(?:, type=.*)?$", re.S)
-_LENGTH = re.compile(r"^(?:len|(?:set|dict|list|tuple|frozenset)\.__len__)\((.*)\) (==|!=) (\d{1,18})$", re.S)
-_CONTAINS = re.compile(r"^(not )?(?:___dict_contains\((?P<key>.*), .*\)|(?:set|frozenset)\.__contains__\(.*?, (?P<item>.*)\))$", re.S)
-_PLAIN_VALUE = re.compile(r"^(?:int|float|str|bytes|complex)\((.*)\) == (.*)$", re.S)
-_COUNTER = re.compile(r"^___normalize_count_iter\((.*)\) == (.*)$")
-_TRANSFORMS = re.compile(r"^torch\._functorch\.pyfunctorch\.compare_functorch_state\((.*)\)$")
-_HASATTR = re.compile(r"^(not )?hasattr\((.*), '([^']*)'\)(?: == (True|False))?$", re.S)
-_MARKED = re.compile(r"\b(_dynamo_\w+)(?:', set\(\)\))?\.issubset\((\{.*?\}|set\(\))\)")
-# Longer texts are not matched, because some of these patterns take quadratic time.
-MAX_LENGTH = 4000
 _AMBIENT = ("top_saved_tensors_hooks", "compare_functorch_state", "forward_ad", "CURRENT_DEVICE")
 _MODULE_PARTS = ("._modules", "._parameters", "._buffers", ".training", "._forward_hooks", "._forward_pre_hooks", "._backward_hooks")
-_NOT_USER_CODE = ("_dynamo/", "_functorch/", "torch/_dynamo/", "torch/_functorch/")
-_LOCATION = re.compile(
-    r"# (?P<file>[^\s#]{1,400}):(?P<line>\d{1,9}) in (?P<name>[^\s#]{1,200})"
-    r"(?: \((?P<note>(?:[^()]|\([^()]{0,400}\)){0,600})\))?(?= and |\s*$)"
-)
-_FIRST_USE = "first use of this value"
-_ALIASING = ("OBJECT_ALIASING", "TENSOR_ALIASING")
 _SAME_OBJECT = re.compile(r"[LG]\[\S+ is [LG]\[\S+$")
 # An item of a dict subclass, by the place of its key: ``dict.__getitem__(L['d'], list(dict.keys(L['d']))[0])``.
 _ITEM_OF_SUBCLASS = re.compile(
@@ -76,28 +41,24 @@ _KEY_BY_PLACE = re.compile(r"list\(dict\.keys\((?P<dict>.+)\)\)\[(?P<place>\d{1,
 _BY_PLACE = "[list(dict.keys("
 _NAME = re.compile(r", (?=[LG]\[|dict\.__getitem__\()")
 _NEAR = 40
-_DICT_OF_ATTRIBUTES = ".__dict__"
-SHAPE_KINDS = ("LAMBDA_GUARD", "SYMBOLIC_SHAPE_GUARD")
-DYNAMIC = "dynamic"
-_DEVICE, _DISPATCH_KEYS = Property(Kind.DEVICE), Property(Kind.DISPATCH_KEYS)
+_ABOUT_ONE = frozenset(("TENSOR_MATCH", "EQUALS_MATCH", "TYPE_MATCH", "ID_MATCH"))
+# Two sizes are equal, and one of them is that of the base of a view.
+_OF_SIZES = re.compile(r"[^=<>!+*/%]+\.size\(\)\[\d+\] == [^=<>!+*/%]+\.size\(\)\[\d+\]")
+_OF_BASE = re.compile(rf"(?=.*\._base\.size\(\)){_OF_SIZES.pattern}")
+# What older versions write in place of the line that a guard comes from.
+_WITHOUT_CODE = "in init_ambient_guards"
+_LIST_KINDS = (
+    (re.compile(r"^check_tensor\((.*?), (?:Tensor|Parameter|Buffer|[\w.]+), (?:DispatchKeySet|\.\.\.)"), "TENSOR_MATCH"),
+    (re.compile(r"^___check_type_id\((.*), \d+\)"), "TYPE_MATCH"),
+    (re.compile(r"^___check_obj_id\((.*), \d+\)"), "ID_MATCH"),
+    (re.compile(r"^len\((.*)\) == \d+$"), "LENGTH_CHECK"),
+    (re.compile(r"^(?:not )?hasattr\((.*), '[^']*'\)"), "NO_HASATTR"),
+    (re.compile(r"^___check_global_state\(\)"), "GLOBAL_STATE"),
+    (re.compile(r"^((?:[LG]\[.*?\]|[A-Za-z_]\w*)[^<>=()]*) == [^=]*$"), "EQUALS_MATCH"),
+)
 
-Fact = int | str | bool
-Facts = tuple[tuple[Property, Fact], ...]
-"""Properties of one source, each with its value."""
-Key = tuple[Source, Property]
-"""A source and one of its properties."""
-
-
-class UserLine(NamedTuple):
-    """A line of user code. In the comment of a guard, PyTorch shortens the file, so it is not absolute."""
-
-    file: str
-    line: int
-    name: str
-    code: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}"
+# Parsed nodes by the source of their parent and their text: the trees of one frame have nearly all nodes in common.
+NodeCache = dict[tuple[Source, str], "Guard | ShapeGuard | tuple[Source, str]"]
 
 
 class Guard(NamedTuple):
@@ -111,13 +72,6 @@ class Guard(NamedTuple):
     text: str
     facts: tuple[tuple[Key, Fact], ...]
     comment: str = ""
-
-
-# Two sizes are equal, and one of them is that of the base of a view.
-_OF_SIZES = re.compile(r"[^=<>!+*/%]+\.size\(\)\[\d+\] == [^=<>!+*/%]+\.size\(\)\[\d+\]")
-_OF_BASE = re.compile(rf"(?=.*\._base\.size\(\)){_OF_SIZES.pattern}")
-# What older versions write in place of the line that a guard comes from.
-_WITHOUT_CODE = "in init_ambient_guards"
 
 
 @dataclass(frozen=True)
@@ -218,60 +172,6 @@ class GuardTree:
         return found
 
 
-def place_of(comment: str) -> UserLine | None:
-    """The user's line in a guard comment ``code  # file:line in function``, the first outside the compiler if it names several."""
-    for part in re.split(r"(?:^|\s)# | and ", comment):
-        match = _WHERE.match(part.strip())
-        if match and not match["file"].startswith(_NOT_USER_CODE):
-            code = comment.split("  # ")[0].strip() if "  # " in comment else ""
-            return UserLine(match["file"], int(match["line"]), match["name"] or "", code.removeprefix("# "))
-    return None
-
-
-def places_of(comment: str) -> tuple[UserLine, ...]:
-    """The user's lines in the comment of a guard on a range that several lines asked for, in the order of its bounds: lower, upper.
-
-    A line that merely used the value first, in the words of PyTorch, is left out where another one is named; () where there is but one.
-    """
-    found: list[tuple[UserLine, bool]] = []
-    start = 0
-    matches = list(_LOCATION.finditer(comment))
-    for match in matches if len(matches) > 1 else ():
-        code = comment[start : match.start()].removeprefix(" and ").strip().removeprefix("# ")
-        start = match.end()
-        if not match["file"].startswith(_NOT_USER_CODE):
-            found.append((UserLine(match["file"], int(match["line"]), match["name"], code), _FIRST_USE in (match["note"] or "")))
-    lines = tuple(dict.fromkeys(line for line, _ in found))
-    return tuple(dict.fromkeys(line for line, is_first_use in found if not is_first_use)) or lines
-
-
-def split_comment(text: str) -> tuple[str, str]:
-    """(guard, comment) of a leaf. A ``#`` inside a string constant of the guard does not start a comment."""
-    first = text.find(" # ")
-    if first < 0:
-        return text.rstrip(), ""
-    if not text.count("'", 0, first) % 2 and not text.count('"', 0, first) % 2:
-        return text[:first].rstrip(), text[first + 3 :].strip()
-    single = double = done = 0
-    for match in _COMMENT.finditer(text):
-        single += text.count("'", done, match.start())
-        double += text.count('"', done, match.start())
-        done = match.start()
-        if not (single % 2 or double % 2) or (single % 2 and double and not double % 2):
-            return text[:done].rstrip(), text[match.end() :].strip()
-    return text.rstrip(), ""
-
-
-def without_hint(code: str) -> str:
-    """A guard without its ``(HINT: ...)``, which some versions write after the comment, some after the guard itself."""
-    at = code.find("(HINT: ")
-    return code[:at].rstrip() if at >= 0 and code.rstrip().endswith(")") else code
-
-
-# Parsed nodes by the source of their parent and their text: the trees of one frame have nearly all nodes in common.
-NodeCache = dict[tuple[Source, str], "Guard | ShapeGuard | tuple[Source, str]"]
-
-
 def parse_tree(text: str, cache: NodeCache | None = None) -> GuardTree:
     """The C++ guard tree. Lines of an unknown form are kept in ``unread``; ``cache`` is shared between the trees of one file."""
     cache = {} if cache is None else cache
@@ -331,9 +231,6 @@ def _by_key(source: Source, depth: int, names: dict[str, str], renamed: list[tup
     return Source(text)
 
 
-_ABOUT_ONE = frozenset(("TENSOR_MATCH", "EQUALS_MATCH", "TYPE_MATCH", "ID_MATCH"))
-
-
 def _node(parent: Source, body: str) -> "Guard | ShapeGuard | tuple[Source, str] | None":
     """A leaf, or (source, type or "") of a manager; None for the root and for an unknown form. ``parent`` is the source of its parent."""
     kind, colon, leaf = body.partition(": ")
@@ -355,13 +252,6 @@ def _guard(kind: str, source: Source, code: str, comment: str) -> Guard:
     found = _ITEM_OF_SUBCLASS.search(code) if "dict.__getitem__(" in code[:_NEAR] else None
     source = Source(found["item"]) if found else source  # its manager is named by the key, its symbol, reason and mark are not
     return Guard(kind, source, code, tuple([(attribute_key(source, name), value) for name, value in facts_of(kind, code, source)]), comment)
-
-
-def attribute_key(source: Source, prop: Property) -> Key:
-    """A key that is asked of an object's ``__dict__``, as an attribute of the object."""
-    if prop.kind is Kind.HAS and source.endswith(_DICT_OF_ATTRIBUTES):
-        return Source(source.removesuffix(_DICT_OF_ATTRIBUTES)), Property(Kind.HAS_ATTRIBUTE, name=prop.name.strip("'\""))
-    return source, prop
 
 
 def _manager(body: str) -> tuple[str, str]:
@@ -399,17 +289,6 @@ def parse_list(text: str) -> GuardTree:
     return _tree(guards, shapes, {}, [], set())
 
 
-_LIST_KINDS = (
-    (re.compile(r"^check_tensor\((.*?), (?:Tensor|Parameter|Buffer|[\w.]+), (?:DispatchKeySet|\.\.\.)"), "TENSOR_MATCH"),
-    (re.compile(r"^___check_type_id\((.*), \d+\)"), "TYPE_MATCH"),
-    (re.compile(r"^___check_obj_id\((.*), \d+\)"), "ID_MATCH"),
-    (re.compile(r"^len\((.*)\) == \d+$"), "LENGTH_CHECK"),
-    (re.compile(r"^(?:not )?hasattr\((.*), '[^']*'\)"), "NO_HASATTR"),
-    (re.compile(r"^___check_global_state\(\)"), "GLOBAL_STATE"),
-    (re.compile(r"^((?:[LG]\[.*?\]|[A-Za-z_]\w*)[^<>=()]*) == [^=]*$"), "EQUALS_MATCH"),
-)
-
-
 def _kind_and_source(guard: str) -> tuple[str, str]:
     for pattern, kind in _LIST_KINDS if len(guard) <= MAX_LENGTH else ():
         match = pattern.match(guard)
@@ -424,7 +303,7 @@ def _tree(guards: list[Guard], shapes: list[ShapeGuard], types: dict[Source, str
     same: set[tuple[Source, Source]] = set()
     distinct: set[Source] = set()
     for guard in guards:
-        if guard.kind in _ALIASING or (guard.kind == "LAMBDA_GUARD" and _SAME_OBJECT.match(guard.text)):
+        if guard.kind in ALIASING_KINDS or (guard.kind == "LAMBDA_GUARD" and _SAME_OBJECT.match(guard.text)):
             first, _, second = guard.text.partition(" is ")
             same.add((Source(first), Source(second)))
         elif guard.kind == "NO_TENSOR_ALIASING" and not distinct and guard.text.startswith("check_no_aliasing("):
@@ -446,131 +325,3 @@ def _tree(guards: list[Guard], shapes: list[ShapeGuard], types: dict[Source, str
         facts=facts,
         by_key=by_key,
     )
-
-
-def type_name(text: str) -> str:
-    """``<class 'torch.nn.modules.linear.Linear'>`` → ``torch.nn.modules.linear.Linear``."""
-    return text[8:-2] if text.startswith("<class '") else text
-
-
-def facts_of(kind: str, code: str, source: str) -> Facts:
-    """The properties of ``source`` that one leaf requires; none for a leaf without a comparable value."""
-    if len(code) > MAX_LENGTH:
-        return _equality(code, source)
-    read = _attribute if "hasattr(" in code[:12] else _READERS.get(kind, _equality)
-    return read(code, source)
-
-
-def _equality(code: str, source: str, of: Property = VALUE) -> Facts:
-    """``S == constant``, ``S is None`` and the like."""
-    if source and code.startswith((" is ", " == "), len(source)) and code.startswith(source):
-        return ((of, in_order(code[len(source) + 4 :])),)
-    checked, equals, value = code.partition(" == ")
-    if equals and checked in (f"list({source}.keys())", f"list(dict.keys({source}))"):
-        return ((Property(Kind.KEYS), value),)
-    return ((of, value),) if equals else ()
-
-
-def _identity(code: str, source: str) -> Facts:
-    match = _OBJECT.match(code)
-    return ((ID if match[1] == "obj" else TYPE, match[2]),) if match else _equality(code, source)
-
-
-def _length(code: str, source: str) -> Facts:
-    length = _LENGTH.match(code)
-    if length:
-        return ((LENGTH, int(length[3])),)
-    return ((LENGTH, 0),) if code.startswith("not ") else _equality(code, source, LENGTH) if " == " in code else ()
-
-
-def _lambda(code: str, source: str) -> Facts:
-    """A check that is written in Python: of an ``itertools.count``, or of an instance of a subclass of int and the like."""
-    for pattern, prop in ((_PLAIN_VALUE, PLAIN_VALUE), (_COUNTER, VALUE)):
-        found = pattern.match(code)
-        if found and found[1] == source:
-            return ((prop, found[2]),)
-    state = _TRANSFORMS.match(code)
-    return ((TRANSFORMS, state[1]),) if state else _not_a_number(code, source)
-
-
-def _not_a_number(code: str, source: str) -> Facts:
-    """NaN, which equals nothing, is guarded by ``__math_isnan(S)`` until torch 2.6, then by ``(type(S) is float and __math_isnan(S))``."""
-    return ((VALUE, "nan"),) if code in (f"__math_isnan({source})", f"(type({source}) is float and __math_isnan({source}))") else ()
-
-
-def _contains(code: str, source: str) -> Facts:
-    found = _CONTAINS.match(code)
-    return ((Property(Kind.HAS, name=found["key"] or found["item"]), not found[1]),) if found else ()
-
-
-def _attribute(code: str, source: str) -> Facts:
-    found = _HASATTR.match(code)
-    if not found:
-        return ()
-    present = (found[1] is None) == (found[4] != "False")
-    kind = Kind.MARKING if found[3].startswith("_dynamo_") else Kind.HAS_ATTRIBUTE
-    return ((Property(kind, name=found[3]), present),)
-
-
-def _marking(code: str, source: str) -> Facts:
-    marked = _MARKED.search(code)
-    return ((Property(Kind.MARKING, name=marked[1]), marked[2].replace("set()", "{}")),) if marked else ()
-
-
-def _tensor(code: str, source: str) -> Facts:
-    whole = _TENSOR.search(code)
-    match = whole or _SHORTENED_TENSOR.search(code)
-    if not match:
-        return ()
-    sizes, strides = ([part.strip() for part in match[name].split(",") if part.strip()] for name in ("size", "stride"))
-    rest = ((_DISPATCH_KEYS, whole["keys"]), (_DEVICE, whole["device"]), (REQUIRES_GRAD, whole["grad"] == "True")) if whole else ()
-    return (
-        (TENSOR, match["type"].rsplit(".", 1)[-1]),
-        (RANK, len(sizes)),
-        (DTYPE, match["dtype"].removeprefix("torch.")),
-        *rest,
-        *[
-            (of_dim(dim), value if (value := integer(part)) is not None else DYNAMIC)
-            for of_dim, parts in ((size, sizes), (stride, strides))
-            for dim, part in enumerate(parts)
-        ],
-    )
-
-
-def _global_state(code: str) -> Iterator[tuple[Property, Fact]]:
-    """``___check_global_state() against {json}``, torch 2.13 and later: each field of the state at compile time."""
-    _, _, state = code.partition(" against ")
-    if not state:
-        return
-    try:
-        fields = orjson.loads(state)
-    except orjson.JSONDecodeError:
-        return
-    for name, value in fields.items() if isinstance(fields, dict) else ():
-        if name == "autocast_state" and isinstance(value, dict):
-            for part, inner in value.items():
-                yield Property(Kind.AUTOCAST, name=part), str(inner)
-        else:
-            yield Property(Kind.GLOBAL_STATE, name=str(name)), value if isinstance(value, (bool, int)) else str(value)
-
-
-# How a leaf is read that checks for no attribute, by its kind.
-_READERS: dict[str, Callable[[str, str], Facts]] = {
-    "TENSOR_MATCH": _tensor,
-    "GLOBAL_STATE": lambda code, source: tuple(_global_state(code)),
-    "TYPE_MATCH": _identity,
-    "ID_MATCH": _identity,
-    "LENGTH_CHECK": _length,
-    "DICT_LENGTH": _length,
-    "TUPLE_ITERATOR_LEN": _length,
-    "DICT_CONTAINS": _contains,
-    "SET_CONTAINS": _contains,
-    "DYNAMIC_INDICES": _marking,
-    "DIMENSION_DYNAMIC_MARKING_GUARD": _marking,
-    "RANGE_ITERATOR_MATCH": partial(_equality, of=Property(Kind.RANGE)),
-    "DUAL_LEVEL_MATCH": lambda code, source: _equality(code, source, DUAL_LEVEL),
-    "DEFAULT_DEVICE": lambda code, source: _equality(code, "utils_device.CURRENT_DEVICE", Property(Kind.DEFAULT_DEVICE)),
-    **dict.fromkeys((*_ALIASING, "NO_TENSOR_ALIASING", *SHAPE_KINDS), lambda code, source: ()),
-    "LAMBDA_GUARD": _lambda,
-    "FLOAT_IS_NAN": _not_a_number,
-}
