@@ -2,7 +2,8 @@
 
 from typing import NamedTuple
 
-from shapelog.advice.alternatives import Alternative, alternatives
+from shapelog.advice.alternatives.alternative import Alternative
+from shapelog.advice.alternatives.find import alternatives
 from shapelog.advice.caveats import MAY_NOT_SAVE, SEEMS_STATIC, STAYS_STATIC, caveats_of_list, scope
 from shapelog.advice.compile_seconds import Seconds
 from shapelog.advice.marks import printable, split_list

@@ -14,7 +14,7 @@ from recorded import RECORDED, report_of
 
 import shapelog
 from shapelog.advice.advise import advise
-from shapelog.advice.alternatives import Alternative
+from shapelog.advice.alternatives.alternative import Alternative
 from shapelog.model.ids import TorchVersion
 from shapelog.model.trace import Trace
 from shapelog.reading.records import Input

@@ -6,7 +6,7 @@
 from typing import Any
 
 from shapelog.advice.advise import Advice, Forecast
-from shapelog.advice.alternatives import Alternative
+from shapelog.advice.alternatives.alternative import Alternative
 from shapelog.advice.caveats import ObservedValues
 from shapelog.advice.marks import Mark
 from shapelog.advice.minimal_marks import HarmfulMark

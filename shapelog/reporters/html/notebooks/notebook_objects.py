@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import singledispatch
 from typing import NamedTuple
 
-from shapelog.advice.alternatives import Alternative
+from shapelog.advice.alternatives.alternative import Alternative
 from shapelog.advice.remaining_recompiles import Remaining
 from shapelog.advice.suggestions import Suggestion
 from shapelog.model.compile import Compile
