@@ -123,7 +123,20 @@ def _harm_of_size(source: Source, frames: list[Frame]) -> str:
             where = f"{file_name(frame.file)}:{line}"
             instead = "torch._dynamo.mark_dynamic marks the tensor alone"
             return f"The code there reads its sizes ({where}), which may fail or break the graph once they are symbolic; {instead}."
-    return "This is harmless: PyTorch specializes it again if needed."
+    return "As a rule this is harmless: PyTorch specializes it again where code needs its value."
+
+
+def _dims_that_stayed(marks: list[Mark], index: SourceIndex) -> Iterator[str]:
+    """Dims of a tensor that did not change in one frame, where others of it did."""
+    for mark in marks:
+        frames = [frame for frame in index.with_tensor_or_value(mark.source) if not mark.is_int and index.stayed(frame, mark)]
+        frames = [frame for frame in frames if index.varied(frame, mark.source)]
+        if frames:
+            named = ", ".join(list(dict.fromkeys(frame.title for frame in frames))[:4])
+            yield (
+                f"Entries match by name, so dim {mark.dim} of {mark.source.display_name} of {named} is marked too, although it did not "
+                f"change there. {_harm_of_size(mark.source, frames)}"
+            )
 
 
 def caveats_of_source(
@@ -152,6 +165,8 @@ def caveats_of_source(
         if not marks[0].is_int and not set(others).isdisjoint(index.with_int(source)):
             harm = "There it is an int, which may break a graph once it is symbolic; torch._dynamo.mark_dynamic marks the tensor alone."
         yield f"Entries match by name, so {name} of {named} is marked too, although it did not change there. {harm}"
+    elif version.reads_dims:
+        yield from _dims_that_stayed(marks, index)
     if any(frame.makes_dynamic is False for frame in frames):
         yield STAYS_STATIC
     elif marks and not marks[0].is_int and "SL106" not in codes and any(_stays_static(frame, source, index) for frame in frames):

@@ -69,6 +69,12 @@ class SourceIndex:
             self._sizes_in_entries[frame] = {place: [item.size for item in items] for place, items in by_source.items()}
         return self._sizes_in_entries[frame].get(source, [])
 
+    def stayed(self, frame: Frame, mark: Mark) -> bool:
+        """Whether a dim was a number that is the same, and more than 1, in each of several entries."""
+        sizes = {size[mark.dim] for size in self.sizes(frame, mark.source) if mark.dim < len(size)}
+        several = len(self.sizes(frame, mark.source)) > 1
+        return several and len(sizes) == 1 and min(sizes) > 1 and self.first_symbolic(frame, mark.place, Outcome.COMPILED) is None
+
     def has_dynamic_entry(self, frame: Frame) -> bool:
         """Whether something is symbolic in an entry of a frame."""
         if frame not in self._dynamic:

@@ -342,11 +342,25 @@ def test_a_tensor_of_that_name_in_another_frame_is_named() -> None:
     made = trace(static_sizes(10, 12), static_sizes(7, frame=1, name="g"))
     caveat = (
         "Entries match by name, so x of g is marked too, although it did not change there. "
-        "This is harmless: PyTorch specializes it again if needed."
+        "As a rule this is harmless: PyTorch specializes it again where code needs its value."
     )
     assert only(make.advice(made)).caveats == (caveat, NEVER_SYMBOLIC)
     assert only(make.advice(made, V26)).caveats == (NEVER_SYMBOLIC,)
     assert only(make.advice(trace(static_sizes(10, 12), static_sizes(7, frame=1, name="g", source="L['y']")))).caveats == (NEVER_SYMBOLIC,)
+
+
+@pytest.mark.parametrize("symbols", [[], [("s3", "64", "L['x'].size()[1]")]], ids=["static", "symbolic"])
+def test_a_dim_that_stayed_where_another_one_changed_is_named(symbols: list[tuple[str, str, str]]) -> None:
+    varied = (compiled(f"0/{number}", tensor(rows, columns)) for number, (rows, columns) in enumerate([(10, 8), (12, 8), (12, 9)]))
+    stayed = (compiled(f"1/{number}", tensor(rows, 64), name="g", symbols=symbols) for number, rows in enumerate((10, 12)))
+    found = make.advice(trace(*varied, *stayed))
+    assert found.env == "L['x']:0,L['x']:1"
+    named = [caveat for caveat in only(found).caveats if "match by name" in caveat]
+    caveat = (
+        "Entries match by name, so dim 1 of x of g is marked too, although it did not change there. "
+        "As a rule this is harmless: PyTorch specializes it again where code needs its value."
+    )
+    assert named == ([] if symbols else [caveat])
 
 
 def test_code_that_reads_the_sizes_of_a_tensor_of_that_name_may_fail_with_symbols() -> None:
