@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from shapelog.reading.payloads.python_tracebacks import argument_text
+from shapelog.text import cut
 
 # Advice inside the one-line texts of older versions, and of errors that have no hints of their own.
 _INLINE_HINT = re.compile(
@@ -51,6 +52,8 @@ _UNCAPTURED = re.compile(r"(\w{1,80}) doesn't work unless it is captured complet
 _COMMAND = re.compile(r"(\bCommand '\['[^'\n]{1,300}',)(?: '[^'\n]*',?){3,}(?:(\]' (?:returned|died)\b)| '[^'\n]*$)")
 TRITON_STOPPED = "Triton cannot compile"
 _OF_TRITON = re.compile(r"(?:triton\.)?(?:compiler\.)?(?:errors\.)?CompilationError: at (?P<line>\d{1,6}):\d{1,6}:\s*$")
+# The kernel below it; where Inductor gives these no names of their own, all are called the same.
+_KERNEL, _LONGEST_KERNEL = re.compile(r"def (?!triton_\()(\w{1,400})\("), 80
 # ``torch._inductor.exc.CppCompileError``; gcc, clang, MSVC and linkers write errors in this way.
 UNCOMPILED_CPP, _OUTPUT = "C++ compile error", "Output:"
 _CPP_ERROR = re.compile(r"\bld: (?:cannot find |library )\S.*|\b(?:fatal )?error(?: [A-Z]{1,4}\d{4})?: \S.*")
@@ -152,7 +155,9 @@ def _uncompiled_kernel(lines: list[str]) -> str:
         return ""
     error = f": {lines[caret + 1]}" if caret + 1 < len(lines) else ""
     before = " ".join((*lines[:at], lines[at][: found.start()].strip())).strip()
-    return f"{before} {TRITON_STOPPED} `{lines[caret - 1]}`, line {found['line']} of a kernel{error}".strip()
+    named = next((name for line in lines[at + 1 : caret] if (name := _KERNEL.match(line))), None)
+    kernel = f"the kernel {cut(named[1], _LONGEST_KERNEL)}" if named else "a kernel"
+    return f"{before} {TRITON_STOPPED} `{lines[caret - 1]}`, line {found['line']} of {kernel}{error}".strip()
 
 
 def _uncompiled_source(lines: list[str]) -> str:

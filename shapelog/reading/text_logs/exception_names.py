@@ -35,11 +35,12 @@ _OF_INPUTS = (
 # An exception of any class whose words name the compiler. What cannot be imported is about an installation.
 _NAMES_COMPILER = (
     r"torch\.(?:compile|export)\b|torch\._(?:dynamo|inductor|functorch)\b|\bDynamo\b|\bdynamo-optimized\b|\baot_autograd\b"
-    r"|\bCompiledFunction|\bFakeTensor|\bTORCHINDUCTOR_|\bcudagraph pool\b"
+    r"|\bDetected that you are using FX to\b|\bCompiledFunction|\bFakeTensor|\bTORCHINDUCTOR_|\bcudagraph pool\b"
     rf"|{_OF_INPUTS}"
 )
 ABOUT_COMPILER = (
-    r"^[ \t]*(?:E[ \t]{1,9}|[`'\"*]{1,3})?(?:\w{1,40}\.){0,6}(?P<kind>(?!Import|ModuleNotFound|Attribute)\w{0,60}(?:Error|Exception)): "
+    r"^(?:[ \t]*(?:E[ \t]{1,9}|[`'\"*]{1,3})?|[^\n]{1,300}: [`'\"\u201c])"
+    r"(?:\w{1,40}\.){0,6}(?P<kind>(?!Import|ModuleNotFound|Attribute)\w{0,60}(?:Error|Exception)): "
     rf"(?!Detected recompile when)(?P<about>[^\n]{{0,600}}?(?:{_NAMES_COMPILER}))"
 )
 

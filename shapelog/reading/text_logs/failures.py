@@ -38,7 +38,7 @@ _RAISED = re.compile(
 )
 _TYPES = {"of_backend": "BackendCompilerFailed", "of_operation": "TorchRuntimeError"}
 _MESSAGES = {"alone": "message", "quoted": "words", "unsupported": "what", "field": "in_field"}
-_VIOLATION, _ANY_TYPE = "ConstraintViolationError", "Error"
+_VIOLATION, _ANY_TYPE, _INTERNAL = "ConstraintViolationError", "Error", "InternalTorchDynamoError"
 _AT_LIMIT = frozenset(("FailOnRecompileLimitHit", "FailOnCacheLimitHit", "RecompileLimitExceeded", "CacheLimitExceeded"))
 # The second one is of torch 2.1 to 2.5, where the whole function has to be compiled.
 _REACHED = re.compile(r"Dynamo recompile limit exceeded|(?:accumulated_)?cache_size_limit reached\b")
@@ -73,6 +73,7 @@ _LOST_VIOLATION = f"{_SHAPE_ENV} (SHAPE_ENV)"
 _LOWERING = "Error from lowering"
 # Below it, Inductor logs the kernel and what it was to be compiled for, and then the stack.
 _OF_KERNEL = "Triton compilation failed: "
+_KERNEL = re.compile(rf"\s*{_OF_KERNEL}(?P<name>\w{{1,400}})")
 _OF_TRITON = re.compile(r"^(?:triton\.[\w.]{1,80}\.)?(\w{1,80}(?:Error|Exception|Resources): .*)", re.M | re.S)
 # The heading, and below it one condition on each line; a person may have written on below these, or quote one alone.
 _CONDITION = r"(?:Not all values|You marked|The values|The constraints)[^\n]*"
@@ -121,6 +122,8 @@ _LEFT_OUT = re.compile(r"(?:^|(?<=raised:)\s*)(?:(?P<name>[A-Z]\w{0,80}(?:Error|
 # Below it, the call, and what to do; or the operator that was lowered.
 _END_OF_ERROR = re.compile(r"(\n\n|\n(?=[ \t]{1,9}target: ))")
 _ASSERTED = re.compile(r"^ {4,}(assert [^\n]{1,200}?)\s*$", re.M)
+# The statement that raised, at the end of a stack: an internal error of older versions does not name the class.
+_RAISES = re.compile(rf"\n {{4,}}raise (?!{_INTERNAL})(\w{{1,80}}(?:Error|Exception))\([^\n]*\n[ \t~^\n]*\Z")
 _IN_STACK = re.compile(r'File "|^(?:File |Cell In|Input In|<ipython-)|^-{2,}> ?\d', re.M)
 _CHAIN = re.compile(rf"^{CHAINS.pattern}", re.M)
 # A warning of Python's, which may come in the middle of a traceback.
@@ -132,7 +135,7 @@ _MET_BY_EXPORT = re.compile(r"^#{1,3} Exception summary\n+<class '(?:\w{1,80}\.)
 _IPYTHON = re.compile(r" {2,200}Traceback \(most recent call last\)")
 _AFTER_MARK = re.compile(r"['\"\u2019\u201d](?=[\s,.;:?!}\]\uff0c\u3002\uff08\uff09]|$)")
 _LONGEST_KEY, _LONGEST_PRINTED = 200, 10_000
-_FEW_WORDS, _LONGEST_LINE = 20, 600
+_FEW_WORDS, _LONGEST_LINE, _LONGEST_KERNEL = 20, 600, 80
 
 
 class FailureText(NamedTuple):
@@ -177,8 +180,14 @@ class FailureText(NamedTuple):
     def as_traceback(self) -> str:
         """The text; the exception as Python ends a traceback where the heading of that is not there, and words for one that is lost."""
         if self.is_lost:
-            return self.message
+            return self.reason
         return self.text if exception_chain(self.text) else f"Traceback (most recent call last):\n{self.type}: {self.message}\n"
+
+    @property
+    def reason(self) -> str:
+        """The message; with the kernel that Triton failed on where that is all that the text has."""
+        kernel = _KERNEL.match(self.text) if self.is_lost else None
+        return f"Triton failed on the kernel {_named_kernel(kernel)}: {self.message}" if kernel else self.message
 
     @property
     def is_lost(self) -> bool:
@@ -321,6 +330,8 @@ def failure(lines: Iterable[str], is_logged: bool = False) -> FailureText | None
         message = f"{message} {LOST_EXCEPTION}".strip()
     kind = last.type.rpartition(".")[2]
     message = observed_exception(kind, message)
+    if kind == _INTERNAL and (raising := _RAISES.search(text[: last.start])) and message and not _CLASS.match(message):
+        message = f"{raising[1]}: {message}"
     if last.begin == len(text) and not message and is_cut_name(kind):
         kind, message, text = _ANY_TYPE, LOST_EXCEPTION, text[: last.start]
     if named := NOT_CONVERTED.search(text):
@@ -524,6 +535,11 @@ def _guard_error(found: re.Match[str], exception: str) -> str:
     of = f" of {name}" if name else ""
     what = f"{_SHAPE_ENV if kind == 'SHAPE_ENV' else f'error while creating a guard{of}'}{f' ({kind})' if kind else ''}"
     return f"{what}: {exception or (LOST_EXCEPTION if found['name'] is None else '')}".removesuffix(": ")
+
+
+def _named_kernel(found: re.Match[str]) -> str:
+    """The name of a kernel, with a sign that more of it followed where the text ends in it."""
+    return f"{cut(found['name'], _LONGEST_KERNEL)}{'' if found.string[found.end() :].strip() else '…'}"
 
 
 def _unconverted(found: re.Match[str]) -> LoggedCode:

@@ -24,6 +24,8 @@ _OPERATION = re.compile(
     re.S,
 )
 _UNDECIDED = re.compile(r"(\bCould not (?:guard on|extract specialized integer from))\s{1,99}data-dependent\s{1,99}expression\s{1,99}")
+# What PyTorch writes below the message.
+_NOTE = re.compile(r" +(?=Set TORCH(?:_LOGS=\"\+dynamo\" and TORCHDYNAMO_VERBOSE=1 for|DYNAMO_VERBOSE=1 for the internal stack)\b)")
 _INSIDE = re.compile(r"(?<=[(\[]) | (?=[)\]])")
 
 
@@ -50,7 +52,8 @@ def end_of_parentheses(text: str, begin: int, stop: int) -> int:
 
 
 def joined_parts(line: str) -> list[str]:
-    """The lines that one line was, above all the fields of a break and the frames of the user's stack; any other line alone."""
+    """The lines that one line was, above all the fields of a break, the frames of the user's stack, the notes below; another line alone."""
+    line, *notes = _NOTE.split(line, maxsplit=1) if line[:1].strip() else [line]
     lines = [line]
     if found := _BREAK.search(line):
         lines = [found["heading"], line[found.end() :]]
@@ -61,7 +64,7 @@ def joined_parts(line: str) -> list[str]:
         lines += [first, *("\n" * part.startswith("For more") + f"  {part}" for part in fields)]
     else:
         lines.append(before)
-    return [*lines, *below]
+    return [*lines, *below, *("\n" + note for note in notes)]
 
 
 def _with_stack(line: str, heading: str) -> tuple[str, list[str]]:

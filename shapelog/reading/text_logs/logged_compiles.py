@@ -432,7 +432,7 @@ class LoggedCompiles:
             line = f'  File "{place.file}", line {place.line}, in {place.name}\n' if place else ""
             line += f"    {place.code}\n" if place and place.code else ""
             failure = failure.violating(source, value, f"\n\nUser stack:\n{line}" if line else "")
-        metrics: dict[str, Any] = {"fail_type": failure.type, "fail_reason": failure.message}
+        metrics: dict[str, Any] = {"fail_type": failure.type, "fail_reason": failure.reason}
         metrics |= {"has_guarded_code": False, "is_forward": True}
         if failure.caller.name:
             metrics |= {"fail_user_frame_filename": failure.caller.file, "fail_user_frame_lineno": failure.caller.line}

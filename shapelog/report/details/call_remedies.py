@@ -22,7 +22,7 @@ _OF_CALL = {
 }
 # By words of the error.
 _OF_ERROR = (
-    (r"a dynamo-optimized function", _WITHOUT),
+    (r"a dynamo-optimized function|Detected that you are using FX to ", _WITHOUT),
     (r"does not support compiling torch\.jit\.", "compile the module itself in place of the one that torch.jit made of it"),
     (
         r"\bPython \S{1,20} not yet supported|not supported on Python",
@@ -69,6 +69,10 @@ _OF_ERROR = (
         'take second derivatives of code that is not compiled, or that is compiled with backend="eager"',
     ),
     (r"modified by an inplace operation", _CLONE),
+    (
+        r"input to the backward that was mutated",
+        "clone() what the backward pass takes (the gradients, and what was saved for it) before it is written into",
+    ),
     (
         r"CUDA error: an illegal memory access|device-side assert triggered",
         "look for an index out of range: run this with CUDA_LAUNCH_BLOCKING=1, which shows where it fails, and with "

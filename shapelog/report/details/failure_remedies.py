@@ -186,6 +186,10 @@ _NOT_INSTALLED = (
         'compile this code with backend="aot_eager", leave it uncompiled, or use a GPU that Triton supports',
     ),
     (
+        re.compile(r"FileNotFoundError: [^'\n]{0,200}'[A-Za-z]:(?:\\\\?(?!\\)|[^'\\\n]){258,}"),
+        "name a directory with a shorter path in TORCHINDUCTOR_CACHE_DIR: this path is longer than the 259 characters that Windows allows",
+    ),
+    (
         re.compile(r"FileNotFoundError: .*[\\/]torchinductor_"),
         "keep the cache directory of Inductor while the program runs, or name one that nothing else deletes in TORCHINDUCTOR_CACHE_DIR",
     ),

@@ -1701,3 +1701,60 @@ def test_a_stack_of_compiled_code_without_its_heading_is_a_call_that_failed(tmp_
     stack = 'File "/tmp/torchinductor_me/ab/cab.py", line 9, in call\n    buf = aten.f(x)\n'
     (found,) = failures(f"Then we see:\n```\n{stack}RuntimeError: x is not aligned\n```\nIt did not recompile.\n", tmp_path)
     assert found.sentence == "compiled code raised an error when it ran: x is not aligned"
+
+
+@pytest.mark.parametrize(("name", "kernel"), [("triton_", "a kernel"), ("triton_poi_fused_cos_0", "the kernel triton_poi_fused_cos_0")])
+def test_a_kernel_that_triton_cannot_compile_is_named(name: str, kernel: str, tmp_path: Path) -> None:
+    text = f"InductorError: CompilationError: at 2:4:\ndef {name}(in_ptr0, XBLOCK : tl.constexpr):\n    x0 = a\n    ^\n"
+    (found,) = failures(text, tmp_path)
+    assert found.sentence.endswith(f"Triton cannot compile `x0 = a`, line 2 of {kernel}")
+
+
+@pytest.mark.parametrize(("below", "named"), [("", "triton_poi_fu…"), ("def triton_poi_fu(in_ptr0):\n", "triton_poi_fu")])
+def test_a_kernel_without_the_exception_is_named(below: str, named: str, tmp_path: Path) -> None:
+    head = "E0305 20:23:38.890000 755 torch/_inductor/runtime/triton_heuristics.py:533] "
+    text = "".join(f"{head}{line}\n" for line in ("Triton compilation failed: triton_poi_fu", *below.splitlines()))
+    (found,) = failures(text, tmp_path)
+    assert found.sentence.endswith(f"failed to compile: Triton failed on the kernel {named}: the exception is missing from the log")
+    (whole,) = failures(f"{text}torch._inductor.exc.InductorError: RuntimeError: no ptxas\n", tmp_path)
+    assert whole.sentence.endswith("failed to compile in Inductor: RuntimeError: no ptxas")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'I count operations, and get this error: "RuntimeError: {first} {rest}. No." What can I do?\n',
+        "It raises:\n```\nRuntimeError: {first}\n{rest}. No.\n```\n",
+    ],
+)
+def test_a_trace_of_a_compiled_function_may_be_quoted_or_wrapped(text: str, tmp_path: Path) -> None:
+    words = {"first": "Detected that you are using FX to torch.jit.trace", "rest": "a dynamo-optimized function"}
+    (found,) = failures(text.format(**words), tmp_path)
+    assert found.sentence == f"torch.compile or torch.export raised an error: {words['first']} {words['rest']}. No."
+    assert "model._orig_mod" in found.remedy
+
+
+def test_what_pytorch_notes_below_a_message_is_no_part_of_it_on_one_line(tmp_path: Path) -> None:
+    note = 'Set TORCH_LOGS="+dynamo" and TORCHDYNAMO_VERBOSE=1 for more information You can suppress this exception by setting: x = True'
+    (found,) = failures(f"Sampler backend='inductor' raised: FileNotFoundError: no file: 'k.ttir' {note}\n", tmp_path)
+    assert found.sentence.endswith(": FileNotFoundError: no file: 'k.ttir'")
+
+
+@pytest.mark.parametrize(("length", "help"), [(259, "keep the cache directory"), (260, "259 characters that Windows allows")])
+def test_a_path_that_is_too_long_for_windows_is_the_cause(length: int, help: str, tmp_path: Path) -> None:
+    path = "C:\\Temp\\torchinductor_me\\triton\\0\\".ljust(length, "k").replace("\\", "\\\\")
+    (found,) = failures(f"backend='inductor' raised:\nFileNotFoundError: [Errno 2] No such file or directory: '{path}'\n", tmp_path)
+    assert help in found.remedy
+
+
+@pytest.mark.parametrize(("raised", "error"), [("KeyError(arg.value)", "KeyError: shape"), ("InternalTorchDynamoError(str(e))", "shape")])
+def test_an_internal_error_has_the_class_that_the_stack_raises(raised: str, error: str, tmp_path: Path) -> None:
+    stack = f'  File "/lib/torch/_dynamo/variables/dicts.py", line 199, in getitem_const\n    raise {raised}\n'
+    (found,) = failures(f"{stack}torch._dynamo.exc.InternalTorchDynamoError: shape\n", tmp_path)
+    assert found.sentence.endswith(f"failed to compile in Dynamo (internal error): {error}")
+
+
+def test_what_the_backward_pass_may_not_write_into_is_to_be_copied(tmp_path: Path) -> None:
+    error = "AssertionError: Found an input to the backward that was mutated during the backward pass. This is not supported"
+    (found,) = failures(f"torch._dynamo.exc.BackendCompilerFailed: backend='inductor' raised:\n{error}\n", tmp_path)
+    assert found.remedy.startswith("clone() what the backward pass takes")

@@ -143,7 +143,7 @@ def test_a_kernel_that_triton_could_not_compile_is_a_failure_once(is_raised: boo
         text += "\n".join((*STACK, f"torch._inductor.exc.InductorError: CompilationError: {STOPPED[0]}", *STOPPED[1:], ""))
     (found,) = found_in(text, tmp_path)
     assert found.sentence.endswith(
-        "Triton cannot compile `tmp0 = tl.load(in_ptr0 + (x0), xmask)`, line 2 of a kernel: type fp8e4nv not supported"
+        "Triton cannot compile `tmp0 = tl.load(in_ptr0 + (x0), xmask)`, line 2 of the kernel triton_poi_fused_0: type fp8e4nv not supported"
     )
 
 

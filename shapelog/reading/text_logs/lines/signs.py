@@ -41,6 +41,7 @@ _WORDS = (
     " triton GPU",
     "or C++ stack trace, run with",
     "DYNAMO_VERBOSE=1 for ",
+    "you are using FX to ",
     USER_STACK,
 )
 _WORDS_IN_BYTES = tuple(word.encode() for word in _WORDS)
