@@ -1,5 +1,6 @@
 """Values that changed in several parts of a function that has graph breaks: one part may show more than another what can be done."""
 
+import re
 from bisect import bisect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
@@ -17,7 +18,8 @@ from shapelog.rules import Verdict
 
 _Change = tuple[Function, Kind, str, str]  # of a function, a property, and its values
 CHANGED_BEFORE = "changed in the code before the graph break, too"
-_OTHER_TYPE, _OTHER_FUNCTION = "SL310", "SL309"
+_OTHER_TYPE, _OTHER_FUNCTION, _OTHER_DTYPE = "SL310", "SL309", "SL301"
+_SELF = Source("L['self']")
 # How a dtype or a class is written that is passed itself.
 _MADE_WITH = {Kind.VALUE: ("torch.", Kind.DTYPE), Kind.ID: (THE_CLASS, Kind.TYPE)}
 # Of recompiles of a function for the same change, how many are looked at.
@@ -132,12 +134,27 @@ def _of_another_part(item: Recompile, cause: Cause, needed: Mapping[tuple[Functi
     """
     if cause.codes[0] == _OTHER_FUNCTION and item.compile.is_refused and not cause.needs_own_graph:
         return needed.get(_in_function(item, cause))
-    if cause.codes[0] != _OTHER_TYPE or cause.own_remedy:
+    if cause.codes[0] not in (_OTHER_TYPE, _OTHER_DTYPE) or cause.own_remedy:
         return None
     if not cause.source.is_unnamed:
-        return needed.get(_in_function(item, cause))
-    named = (other for other in item.causes if other.codes == cause.codes and other.needs_own_graph)
-    return next((other for other in named if (other.before, other.after) == (cause.before, cause.after)), None)
+        return needed.get(_in_function(item, cause)) if cause.codes[0] == _OTHER_TYPE else None
+    named = (other for other in item.causes if other.codes[0] == _OTHER_TYPE and other.needs_own_graph)
+    return next((other for other in named if _returned(item, cause, other)), None)
+
+
+def _as_of(other: Cause, cause: Cause) -> str:
+    return other.own_remedy if other.codes[0] == cause.codes[0] else f"{other.subject} changed, too: {other.own_remedy}"
+
+
+def _returned(item: Recompile, cause: Cause, other: Cause) -> bool:
+    """Whether what a graph break left on the stack is that object, or what the code of its class returned: where it is the object whose
+    method this is, or the line of the break calls it or a method of it.
+    """
+    if other.source == _SELF or (other.before, other.after) == (cause.before, cause.after):
+        return True
+    if other.place is None or other.place.line != _line_of(item.frame):
+        return False
+    return re.search(rf"(?<![\w.]){re.escape(other.source.display_name)}(?:\.\w+)?\(", other.place.code) is not None
 
 
 def _as_in_other_part(item: Recompile, needed: Mapping[tuple[Function, Source, str, str], Cause]) -> Recompile:
@@ -145,7 +162,7 @@ def _as_in_other_part(item: Recompile, needed: Mapping[tuple[Function, Source, s
     if not any(known):
         return item
     causes = tuple(
-        cause._replace(own_verdict=other.own_verdict, own_remedy=other.own_remedy) if other else cause
+        cause._replace(own_verdict=other.own_verdict, own_remedy=_as_of(other, cause)) if other else cause
         for cause, other in zip(item.causes, known, strict=True)
     )
     return item._replace(causes=causes, verdict=Verdict.JUSTIFIED if item.verdict is Verdict.CODE else item.verdict)

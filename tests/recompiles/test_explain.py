@@ -25,6 +25,7 @@ from recorded import FIXTURES, LAB, RECORDED, recompile_of, report_of
 
 from shapelog.advice.advise import advise
 from shapelog.model.compile import Compile, Outcome
+from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.explain import explain_trace, nearest
 from shapelog.recompiles.facts.compile_facts import CompileFacts
 from shapelog.recompiles.facts.fact_table import FactTable
@@ -633,6 +634,25 @@ def test_what_a_graph_break_left_is_of_another_class_as_an_object_with_a_name_is
         made += compiled(f"1/{number}", tensor(10, 8), guards=guard_tree(tensor_match(), *guards), name="torch_dynamo_resume_in_f_at_8")
     [item] = make.explain(made).recompiles
     assert item.causes[1].verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "is_needed"),
+    [
+        ("L['self']", "return total(x)", True),
+        ("L['model']", "check(old.mask(), model.mask())", True),
+        ("L['model']", "check(old.mask(), other_model.mask())", False),
+    ],
+)
+def test_what_a_method_returned_before_a_graph_break_follows_from_the_class_of_its_object(name: str, line: str, is_needed: bool) -> None:
+    made = make.trace()
+    for number, (kind, dtype) in enumerate((("app.Small", "float32"), ("app.Large", "int8"))):
+        check = f"TYPE_MATCH: ___check_type_id({name}, {kind.count('l') + number}), type=<class '{kind}'>"
+        guards = (guard_manager(name, check, type=kind, comment=code_comment(8, line)), tensor_match("L['___stack0']", dtype=dtype))
+        made += compiled(f"1/{number}", tensor(10, 8), guards=guard_tree(*guards), name="torch_dynamo_resume_in_f_at_8")
+    [item] = make.explain(made).recompiles
+    causes = {cause.source: cause for cause in item.causes}
+    assert causes[Source("L['___stack0']")].needs_own_graph is is_needed
 
 
 def test_a_refused_call_has_another_function_where_another_call_was_made_with_one() -> None:
