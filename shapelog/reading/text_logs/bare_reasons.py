@@ -7,7 +7,7 @@ from typing import NamedTuple
 from shapelog.reading.payloads.guards.comments import split_comment
 from shapelog.reading.payloads.recompile_reasons import parse, split_entry
 from shapelog.reading.text_logs.lines.mentions import is_in_sentence
-from shapelog.reading.text_logs.logged_compiles import number_of
+from shapelog.reading.text_logs.logged.checked_entries import number_of
 from shapelog.reading.text_logs.messages import UNKNOWN_CODE, LoggedCode, is_reason, whole_guard
 
 _BETWEEN = re.compile(r"\s*(?:\||\t|<br ?/?>)\s*")

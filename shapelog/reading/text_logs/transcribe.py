@@ -12,24 +12,22 @@ from itertools import islice
 from typing import BinaryIO
 
 from shapelog.reading.payloads.cuda_graphs import INDUCTOR_MESSAGE, cuda_graph_message
-from shapelog.reading.payloads.guards.comments import split_comment
 from shapelog.reading.payloads.pgo_state import parse as parse_code_state
 from shapelog.reading.payloads.python_tracebacks import stack_lines
-from shapelog.reading.payloads.recompile_reasons import parse as parse_reason
-from shapelog.reading.payloads.recompile_reasons import split_entry
 from shapelog.reading.records import StackFrame
 from shapelog.reading.text_logs import versions
-from shapelog.reading.text_logs.bare_reasons import BareReasons, bare_reasons
 from shapelog.reading.text_logs.captures import BACKWARD_PASS, cache_misses
 from shapelog.reading.text_logs.contents import LogContents
 from shapelog.reading.text_logs.failures import is_exception_alone, names_exception
 from shapelog.reading.text_logs.lines.log_lines import Head, log_runs, rank_in
 from shapelog.reading.text_logs.lines.signs import has_sign
 from shapelog.reading.text_logs.lines.surroundings import is_fence, is_heading, is_progress, without_launcher
-from shapelog.reading.text_logs.logged_breaks import LoggedBreaks
-from shapelog.reading.text_logs.logged_compiles import LoggedCompile, LoggedCompiles, newest_checked
-from shapelog.reading.text_logs.logged_failures import LoggedFailures, forbids_recompile
-from shapelog.reading.text_logs.logged_guards import LoggedGuards
+from shapelog.reading.text_logs.logged.logged_breaks import LoggedBreaks
+from shapelog.reading.text_logs.logged.logged_compiles import LoggedCompiles
+from shapelog.reading.text_logs.logged.logged_failures import LoggedFailures, forbids_recompile
+from shapelog.reading.text_logs.logged.logged_graphs import LoggedGraphs
+from shapelog.reading.text_logs.logged.logged_guards import LoggedGuards
+from shapelog.reading.text_logs.logged.logged_recompiles import LoggedRecompiles
 from shapelog.reading.text_logs.logged_warnings import warning_text
 from shapelog.reading.text_logs.message_kinds import (
     MessageKind,
@@ -46,14 +44,11 @@ from shapelog.reading.text_logs.message_kinds import (
 )
 from shapelog.reading.text_logs.messages import (
     UNKNOWN_CODE,
-    LimitText,
     LoggedCode,
     RecompileText,
     inductor_messages,
     is_left_open,
-    limits,
     recompiled_code,
-    recompiles,
     without_cut_end,
 )
 from shapelog.reading.text_logs.open_message import MOST_LINES, OpenMessage
@@ -66,21 +61,9 @@ _LINE_BY_LINE = (MessageKind.SYMBOLS, MessageKind.START, MessageKind.OTHER)
 _MOST_ABOVE, _MOST_IN_MESSAGE = 200, 6
 # Of a text that somebody pasted, which is read line by line.
 _LINES_OF_PASTE = 5_000
-# Limits that sentences mention, which are kept until the warning itself follows.
-_MOST_MENTIONED = 100
-# Reasons without their messages that are kept until the end, and those of messages that they are compared with.
-_MOST_BARE = 10_000
-# The recompiles that are looked at to tell the version; all of a log are of one.
-_ENOUGH_FOR_VERSION = 100
 # Messages of which each is one event.
 _COPIED = (MessageKind.RECOMPILES, MessageKind.GUARDS, MessageKind.GRAPH, MessageKind.BREAK, MessageKind.LIMIT)
 _ABOVE_EXCEPTIONS = (MessageKind.RECOMPILES, MessageKind.LIMIT)
-# How a text has none of the reasons that PyTorch writes below each recompilation.
-_ENDS, _LEAVES_OUT = "the log ends before its reasons", "the log leaves out its reasons"
-_GRAPH_BEGIN = re.compile(r"^\s*(?:.*?\s)?(?=class GraphModule\(torch\.nn\.Module\):)")
-_FORWARD_GRAPH = re.compile(r"^ *===== Forward graph \d")
-_MADE_BY_DYNAMO = re.compile(r"===== __compiled_fn_")
-_IN_GRAPH = re.compile(r"# File: (?P<file>.+?):(?P<line>\d{1,9}) in (?P<name>\S+?), code: ?(?P<code>.*)")
 _START = re.compile(r"start (?:tracing|compiling) (?P<name>\S+)(?: (?P<file>.+):(?P<line>\d{1,9}))?(?:, stack \(.*)?\s*$")
 _IN_TEXT = re.compile(r"\[(?P<id>!?\d{1,9}/\d{1,9}(?:_\d{1,9})?)\] (?=Re-recording|[Ss]kipping)")
 _EXPLAINED = re.compile(r"\s*Explanation: \S")
@@ -105,12 +88,11 @@ class Transcriber:
         self._last: OpenMessage | None = None
         self._above: deque[tuple[int, str]] = deque(maxlen=_MOST_ABOVE)
         self._graph_breaks = LoggedBreaks(self._compiles, self.contents)
+        self._graphs = LoggedGraphs(self._compiles, self.contents, self._graph_breaks)
         self._logged_guards = LoggedGuards(self._compiles, self.contents)
-        self._logged_failures = LoggedFailures(self._compiles, self.contents, self._recompile)
-        self._mentioned: list[tuple[LimitText, int]] = []
+        self._recompiles = LoggedRecompiles(self._compiles, self.contents)
+        self._logged_failures = LoggedFailures(self._compiles, self.contents, self._recompiles.add)
         self._captured: dict[tuple[int, str], None] = {}
-        self._bare: list[tuple[BareReasons, int]] = []
-        self._reasons: set[tuple[str, str]] = set()
         self._messages: set[int] = set()
         self._is_end = False
         self._rank: int | None = None  # of the message without a head that is taken
@@ -140,22 +122,11 @@ class Transcriber:
 
     def _take_held(self) -> None:
         """What somebody quotes or mentions, now that it is known what the text has of it as PyTorch wrote it."""
-        for item, line in self._bare:
-            if not item.is_said:
-                self._compiles.line = line
-                self._take_bare(item)
-        mentions = [pair for pair in self._mentioned if not pair[0].is_mentioned]
-        explained = {mention.setting for mention, _ in mentions if mention.reasons}
-        for mention, line in {_what_failed(mention): (mention, line) for mention, line in mentions}.values():
-            if mention.reasons or mention.setting not in explained:
-                self._compiles.line = line
-                self._take_limit(Head(), mention)
+        self._recompiles.finish_bare(are_quoted=False)
+        self._recompiles.finish_limits()
         self._take_changes()
         self._logged_failures.finish()
-        for item, line in self._bare:
-            if item.is_said:
-                self._compiles.line = line
-                self._take_bare(item)
+        self._recompiles.finish_bare(are_quoted=True)
         self._graph_breaks.finish()
 
     def _take_changes(self) -> None:
@@ -166,7 +137,7 @@ class Transcriber:
             self._compiles.line = line
             known = self._compiles.known(head)
             if known is None:
-                self._recompile(head, RecompileText(UNKNOWN_CODE, reasons), shows_version=False)
+                self._recompiles.add(head, RecompileText(UNKNOWN_CODE, reasons), shows_version=False)
             elif not known.reasons:
                 self.contents.messages["recompiles"] += 1
                 self._compiles.write_reasons(known, reasons)
@@ -299,7 +270,7 @@ class Transcriber:
     def _is_copy(self, message: OpenMessage, lines: list[str]) -> bool:
         """Whether a text has the same message of the same process and millisecond once more, as where somebody pasted it twice."""
         head = message.head
-        if head is None or not _is_exact(head) or message.kind not in _COPIED:
+        if head is None or not head.is_exact or message.kind not in _COPIED:
             return False
         copied = hash((head, *filter(str.strip, lines)))
         is_known = copied in self._messages
@@ -321,96 +292,17 @@ class Transcriber:
             self._compiles.name(compile, code)
             self._compiles.start(compile, callers)
 
-    def _recompiles(self, head: Head, lines: list[str]) -> None:
+    def _recompiles_of(self, head: Head, lines: list[str]) -> None:
         if forbids_recompile(lines):
             self._failures_of(head, lines)
-            return
-        items = list(recompiles(lines))
-        for item in dict.fromkeys(items) if _is_exact(head) else items:
-            if head == Head() and not item.reasons and item.is_mentioned:
-                continue
-            if item.suggested:
-                self.contents.signs.add(versions.SUGGESTION)
-            self.contents.suggested.update(dict.fromkeys(filter(None, item.suggested.split(","))))
-            compile = self._recompile(head, item)
-            if compile is not None and not item.reasons:
-                compile.lost_reasons = _ENDS if self._is_end else _LEAVES_OUT
+        else:
+            self._recompiles.take(head, lines, self._is_end)
 
-    def _recompile(self, head: Head, item: RecompileText, shows_version: bool = True) -> LoggedCompile | None:
-        """The compile that it is, None where the log had it already."""
-        self._compiles.know(item.code.file)
-        if shows_version and self.contents.messages["recompiles"] < _ENOUGH_FOR_VERSION:
-            self.contents.signs.update(versions.of_reasons(item.reasons))
-        frame, newest = newest_checked(item.reasons)
-        if not head.compile and frame:  # a line that lost its head still names the entries that were checked
-            head = head._replace(compile=f"{frame}/{1 + newest}")
-        self._know_reasons(item.reasons, head.compile, item.code.name)
-        compile = (
-            self._compiles.compile_of(head, "reasons", item.code, names_entries=bool(item.reasons))
-            if head.compile
-            else self._compiles.unnumbered(head, item.code)
-        )
-        if compile is None or (compile.reasons and not item.is_whole):
-            return None
-        self.contents.messages["recompiles"] += bool(item.reasons)
-        self._compiles.name(compile, item.code)
-        self._compiles.write_reasons(compile, item.reasons)
-        return compile
+    def _limits(self, head: Head, lines: list[str]) -> None:
+        self._recompiles.take_limits(head, lines, self._is_end)
 
-    def _limit(self, head: Head, lines: list[str]) -> None:
-        self.contents.signs.update(versions.of_text("\n".join(lines)))
-        is_rest = is_cut_off(MessageKind.LIMIT, lines[0])
-        for item in limits(lines):
-            is_mention = head == Head() and not item.code.name and not is_rest
-            if item.is_mentioned and head == Head() and not item.reasons:
-                continue
-            self.contents.signs.update(() if is_mention else versions.of_reasons(item.reasons))
-            if is_mention:
-                if len(self._mentioned) < _MOST_MENTIONED and not self.contents.limits:  # the warning itself may follow
-                    self._mentioned.append((item, self._compiles.line))
-            else:
-                known = next((limit.reasons for limit, _ in self._mentioned if limit.setting == item.setting and limit.reasons), ())
-                self._take_limit(head, item if item.reasons else item._replace(reasons=known))
-                self._mentioned = [pair for pair in self._mentioned if pair[0].setting != item.setting]
-
-    def _take_limit(self, head: Head, item: LimitText) -> None:
-        self.contents.limits += 1
-        self._compiles.know(item.code.file)
-        frame, newest = newest_checked(item.reasons)
-        if not head.compile and frame:
-            head = head._replace(compile=f"{frame}/{max(1 + newest, int(item.limit or 0))}")
-        self._know_reasons(item.reasons, head.compile)
-        compile = self._compiles.compile_of(head, "limit", item.code) if head.compile else None
-        compile = compile or self._compiles.unnumbered(head, item.code, is_recompile=False)
-        self._compiles.name(compile, item.code)
-        compile.limit = f"{item.setting} reached" + (f" ({item.limit})" if item.limit else "")
-        compile.limit_value = "" if "accumulated" in item.setting else item.limit
-        if item.reasons and not compile.reasons:
-            self._compiles.write_reasons(compile, item.reasons)
-        elif item.is_cut and not compile.reasons:
-            compile.lost_reasons = _ENDS if self._is_end else _LEAVES_OUT
-
-    def _bare_reason(self, head: Head, lines: list[str]) -> None:
-        """Reasons that somebody pasted without their messages, which may follow."""
-        for item in bare_reasons(lines):
-            if item.is_checked or len(self._bare) >= _MOST_BARE:
-                self._take_bare(item)
-            else:
-                self._bare.append((item, self._compiles.line))
-
-    def _take_bare(self, item: BareReasons) -> None:
-        """The recompilation of reasons alone, unless the text has them once more, as in a summary, or before and after a change."""
-        if item.is_said and not self.contents.has_only_warnings:
-            return
-        is_named = bool(item.code.name or split_entry(item.reasons[0])[0])
-        if is_named and {(item.compile or item.code.name, _guard_of(reason)) for reason in item.reasons} <= self._reasons:
-            return
-        self._recompile(Head(compile=item.compile), RecompileText(item.code, item.reasons), shows_version=not item.is_checked)
-
-    def _know_reasons(self, reasons: Iterable[str], *of: str) -> None:
-        """Note the reasons of a compile, as the text may have them once more, alone; ``of`` are its id and its function."""
-        if len(self._reasons) < _MOST_BARE:
-            self._reasons |= {(name, _guard_of(reason)) for reason in reasons for name in ("", *of)}
+    def _bare_reasons(self, head: Head, lines: list[str]) -> None:
+        self._recompiles.take_bare(lines)
 
     def _captures(self, head: Head, lines: list[str]) -> None:
         """Messages of compiled autograd, each of which is one capture of the backward pass; the first one is no recompile."""
@@ -428,48 +320,11 @@ class Transcriber:
     def _guards(self, head: Head, lines: list[str]) -> None:
         self._logged_guards.take(head, lines)
 
-    def _graph(self, head: Head, lines: list[str]) -> None:
-        parts: list[list[str]] = []
-        for line in lines:
-            if line.strip() == "TRACED GRAPH":
-                parts.append([])
-            elif parts:
-                parts[-1].append(line)
-        if not parts and (cut := self._compiles.known(head)):
-            cut.lost_graph = True
-        for part in parts:
-            if not part or not _MADE_BY_DYNAMO.search(part[0]) or "pre insert" in part[0]:
-                continue
-            begin = next((at for at, line in enumerate(part) if "class GraphModule" in line), None)
-            compile = self._compiles.compile_of(head, "graph") if begin is not None else None
-            if compile is None or begin is None:
-                continue
-            self.contents.messages["graph_code"] += 1
-            payload = "\n".join([_GRAPH_BEGIN.sub("", part[begin]), *part[begin + 1 :]]).rstrip() + "\n"
-            self._name_by_graph(compile, payload)
-            self._compiles.start(compile)
-            compile.has_graph = True
-            sizes = {"symbols": ["s"]} if '"Sym(' in payload else {}
-            self._compiles.write(compile, {"dynamo_output_graph": {"sizes": sizes}}, payload)
+    def _graphs_of(self, head: Head, lines: list[str]) -> None:
+        self._graphs.take(head, lines)
 
     def _graph_after_autograd(self, head: Head, lines: list[str]) -> None:
-        """Which compile it is of, and of which function. Its inputs have no names of sources, so sizes are not taken from it."""
-        compile = self._compiles.compile_of(head, "") if any(map(_FORWARD_GRAPH.search, lines)) else None
-        if compile is not None:
-            self.contents.messages["aot_graphs"] += 1
-            self._name_by_graph(compile, "\n".join(lines))
-            self._compiles.start(compile)
-
-    def _name_by_graph(self, compile: LoggedCompile, graph: str) -> None:
-        """The function of a compile that nothing else names, where all of its operations are in one, or in one that breaks the graph."""
-        places = list(_IN_GRAPH.finditer(graph))
-        for found in places:
-            self._compiles.know(found["file"])
-        broken = self._graph_breaks.functions_of(compile)
-        named = [found for found in places if not broken or (found["file"], found["name"]) in broken]
-        if not compile.code.name and len({(found["file"], found["name"]) for found in named}) == 1:
-            first = named[0]
-            compile.code = LoggedCode(first["name"], first["file"], int(first["line"]))
+        self._graphs.take_after_autograd(head, lines)
 
     def _breaks(self, head: Head, lines: list[str]) -> None:
         self._graph_breaks.take(head, lines)
@@ -482,7 +337,7 @@ class Transcriber:
         self.contents.has_profile = True
         self._graph_breaks.take_profile(head, lines)
         for item in profiled_recompiles(lines):
-            self._recompile(head, item)
+            self._recompiles.add(head, item)
 
     def _failures_of(self, head: Head, lines: list[str]) -> None:
         for others in self._logged_failures.take(head, lines, self._rank):
@@ -529,31 +384,13 @@ class Transcriber:
             self._compiles.write(None, {"artifact": {"name": INDUCTOR_MESSAGE, "encoding": "string"}}, text)
 
 
-def _is_exact(head: Head) -> bool:
-    """Whether a head has a process, a compile and a millisecond, in which no other message has the same words."""
-    return bool(head.process and head.compile) and "." in head.time
-
-
-def _what_failed(limit: LimitText) -> tuple[str, ...]:
-    """The setting, and what the last reason is about: a warning that names no function may be repeated with other values."""
-    if not limit.reasons:
-        return (limit.setting,)
-    reason = parse_reason(limit.reasons[-1])
-    return limit.setting, reason.source or reason.text, str(reason.prop)
-
-
-def _guard_of(reason: str) -> str:
-    """A reason without its line of code and its stack, which a person may leave out."""
-    return split_comment(reason.partition("\n")[0].strip())[0]
-
-
 _HANDLERS: dict[MessageKind, Callable[[Transcriber, Head, list[str]], None]] = {
-    MessageKind.RECOMPILES: Transcriber._recompiles,
-    MessageKind.LIMIT: Transcriber._limit,
-    MessageKind.BARE_REASON: Transcriber._bare_reason,
+    MessageKind.RECOMPILES: Transcriber._recompiles_of,
+    MessageKind.LIMIT: Transcriber._limits,
+    MessageKind.BARE_REASON: Transcriber._bare_reasons,
     MessageKind.CAPTURE: Transcriber._captures,
     MessageKind.GUARDS: Transcriber._guards,
-    MessageKind.GRAPH: Transcriber._graph,
+    MessageKind.GRAPH: Transcriber._graphs_of,
     MessageKind.AOT_GRAPH: Transcriber._graph_after_autograd,
     MessageKind.BREAK: Transcriber._breaks,
     MessageKind.FAILURE: Transcriber._failures_of,

@@ -89,6 +89,11 @@ class Head(NamedTuple):
     artifact: str = ""
     level: str = ""
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether it has a process, a compile and a millisecond, in which no other message has the same words."""
+        return bool(self.process and self.compile) and "." in self.time
+
 
 class LogLine(NamedTuple):
     """One line: its head (the same object for lines that were written at once, None where there is none), its text and its number."""

@@ -9,7 +9,9 @@ from shapelog.reading.text_logs import versions
 from shapelog.reading.text_logs.contents import LogContents
 from shapelog.reading.text_logs.failures import FailureText, cells_with_exceptions, failure, failure_of_backward
 from shapelog.reading.text_logs.lines.log_lines import Head
-from shapelog.reading.text_logs.logged_compiles import LoggedCompile, LoggedCompiles, newest_checked
+from shapelog.reading.text_logs.logged.checked_entries import newest_checked
+from shapelog.reading.text_logs.logged.logged_compile import LoggedCompile
+from shapelog.reading.text_logs.logged.logged_compiles import LoggedCompiles
 from shapelog.reading.text_logs.message_kinds import OF_BACKWARD
 from shapelog.reading.text_logs.messages import RecompileText, is_reason, limits, recompiles
 from shapelog.reading.text_logs.stacks import innermost_code

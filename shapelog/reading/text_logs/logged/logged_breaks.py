@@ -14,7 +14,8 @@ from shapelog.reading.text_logs.breaks import ABOVE_STACK_OF_ITEM, announced_bre
 from shapelog.reading.text_logs.contents import LogContents
 from shapelog.reading.text_logs.joined import joined_parts
 from shapelog.reading.text_logs.lines.log_lines import Head
-from shapelog.reading.text_logs.logged_compiles import UNKNOWN, LoggedCompile, LoggedCompiles
+from shapelog.reading.text_logs.logged.logged_compile import LoggedCompile
+from shapelog.reading.text_logs.logged.logged_compiles import UNKNOWN, LoggedCompiles
 from shapelog.reading.text_logs.message_kinds import is_of_item
 from shapelog.reading.text_logs.messages import LoggedCode
 from shapelog.reading.text_logs.summaries import counted_breaks, explained_breaks, profiled_breaks

@@ -6,7 +6,8 @@ from shapelog.reading.text_logs import versions
 from shapelog.reading.text_logs.contents import LogContents
 from shapelog.reading.text_logs.lines.log_lines import Head
 from shapelog.reading.text_logs.lines.size_changes import SizeChanges, is_about_change
-from shapelog.reading.text_logs.logged_compiles import UNKNOWN, LoggedCompile, LoggedCompiles
+from shapelog.reading.text_logs.logged.logged_compile import LoggedCompile
+from shapelog.reading.text_logs.logged.logged_compiles import UNKNOWN, LoggedCompiles
 from shapelog.reading.text_logs.messages import AddedText, SymbolText, TrackedText, symbolic
 
 _IN_TREE = re.compile(r"\s*(?:\| ?)*\+- \w")

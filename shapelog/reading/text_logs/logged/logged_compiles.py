@@ -2,24 +2,23 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
 
 from shapelog.reading.kinds import BACKWARD_FAILURE
-from shapelog.reading.payloads.guards.expressions import parse
 from shapelog.reading.payloads.recompile_reasons import refused_at_limit, split_entry
 from shapelog.reading.records import StackFrame
 from shapelog.reading.text_logs.contents import LogContents
 from shapelog.reading.text_logs.failures import FailureText
 from shapelog.reading.text_logs.lines.log_lines import Head
-from shapelog.reading.text_logs.messages import AddedText, LoggedCode, LoggedLine, PinnedText
+from shapelog.reading.text_logs.logged.checked_entries import entries_named, with_entries
+from shapelog.reading.text_logs.logged.logged_compile import LoggedCompile, comes_again
+from shapelog.reading.text_logs.messages import AddedText, LoggedCode, LoggedLine
 from shapelog.reading.text_logs.printed_metrics import code_of
 from shapelog.reading.text_logs.transcript import Transcript
 
 _ID = re.compile(r"(?:!(?P<autograd>\d{1,18}))?/?(?:(?P<frame>\d{1,18})/(?P<compile>\d{1,18}))?(?:_(?P<attempt>\d{1,18}))?")
-_INTEGER, _SYMBOL = re.compile(r"-?\d{1,18}"), re.compile(r"[a-z]\w*")
 _MOST_KNOWN_FILES = 2_000
 # Runs of which a text has excerpts.
 _MOST_RUNS = 20
@@ -28,81 +27,6 @@ _MOST_EARLY = 1_000
 UNKNOWN = LoggedCode()
 # Process ids have seven digits at most; before torch 2.6 lines hold the id of a thread, which has more.
 _LARGEST_PROCESS_ID = 1 << 22
-
-
-@dataclass(slots=True, eq=False)
-class LoggedCompile:
-    """What is known so far of one compile. ``ids`` is None until one without an id gets one; what is written meanwhile waits.
-
-    One that ``is_implied`` is not in the log, but its cache entry was checked. With one that ``begins_run``, ids started again. Of one
-    that ``names_failure``, PyTorch logged the failure with its id.
-    """
-
-    ids: dict[str, int] | None
-    process: int
-    time: str
-    line: int
-    attempt: int = 0
-    code: LoggedCode = field(default_factory=LoggedCode)
-    reasons: bool = False
-    lost_reasons: str = ""
-    assumes_entries: bool = False
-    started: bool = False
-    has_env: bool = False
-    has_guards: bool = False
-    has_graph: bool = False
-    lost_graph: bool = False
-    lost_guards: bool = False
-    limit: str | None = None
-    limit_value: str = ""
-    failure: FailureText | None = None
-    names_failure: bool = False
-    printed: dict[str, Any] = field(default_factory=dict)
-    values: dict[str, str] = field(default_factory=dict)
-    tensors: dict[str, dict[tuple[str, int], str]] = field(default_factory=dict)
-    sources: dict[str, list[str]] = field(default_factory=dict)
-    pinned: dict[str, None] = field(default_factory=dict)
-    waiting_pins: list[PinnedText] = field(default_factory=list)
-    last_guard: AddedText | None = None
-    fixed: list[tuple[str, str, LoggedLine | None]] = field(default_factory=list)
-    waiting: list[tuple[dict[str, Any], str | None, int]] = field(default_factory=list)
-    listed: list[str] = field(default_factory=list)
-    is_implied: bool = False
-    begins_run: bool = False
-    is_closed: bool = False
-
-    def number(self, text: str) -> int | str:
-        """A size or stride as a number, where it is one or made of symbols that had one (``3*s0``); else as it is written."""
-        known = self.values.get(text, text)
-        if _INTEGER.fullmatch(known):
-            return int(known)
-        symbols = {name: int(value) for name in _SYMBOL.findall(text) if _INTEGER.fullmatch(value := self.values.get(name, ""))}
-        computed = parse(text).value(symbols) if symbols else None
-        return computed if type(computed) is int else text
-
-    def begin_again(self, attempt: int) -> None:
-        """Forget the symbols and the graph of the attempt before."""
-        self.attempt = attempt
-        self.values.clear()
-        self.tensors.clear()
-        self.sources.clear()
-        self.pinned.clear()
-        self.waiting_pins.clear()
-        self.has_env = self.has_graph = False
-
-    @property
-    def has_symbols_alone(self) -> bool:
-        has_message = any("artifact" in header for header, *_ in self.waiting)  # a graph break, say
-        return not (self.is_over or self.has_graph or self.code.name or has_message)
-
-    @property
-    def has_ended(self) -> bool:
-        """Whether its metrics show that it did not fail; the exception of one that did may follow."""
-        return bool(self.printed) and not self.printed.get("fail_type")
-
-    @property
-    def is_over(self) -> bool:
-        return self.has_guards or self.limit is not None or self.failure is not None or self.has_ended
 
 
 class LoggedCompiles:
@@ -175,8 +99,8 @@ class LoggedCompiles:
             self._start_again(key, int(found["frame"]), head, code)
         compile = self._current.get(key)
         left_entry = begins == "failure" and compile is not None and self._left_entry(compile)
-        comes_again = compile is not None and (left_entry or _comes_again(compile, begins, attempt))
-        if compile is not None and comes_again:
+        is_again = compile is not None and (left_entry or comes_again(compile, begins, attempt))
+        if compile is not None and is_again:
             self._close(compile)
             compile = None
         if compile is None:
@@ -188,7 +112,7 @@ class LoggedCompiles:
                 ids["compiled_autograd_id"] = int(found["autograd"])
             frame = process, ids.get("frame_id", -1)
             starts_over = self._starts_over(frame, ids.get("frame_compile_id", 0), head.time)
-            self._is_new_run = starts_over and not comes_again and begins not in ("", "limit")
+            self._is_new_run = starts_over and not is_again and begins not in ("", "limit")
             if begins == "reasons" and (ids.get("frame_compile_id") == 1 or not (names_entries or frame in self._frames)):
                 self._add_first(key, ids, head, code)
             self._frames.add(frame)
@@ -337,7 +261,7 @@ class LoggedCompiles:
                 if number == 1:  # there is one entry
                     header.get("compilation_metrics", {}).pop("assumes_entries", None)
                 if payload is not None and header.get("artifact", {}).get("name") == "recompile_reasons":
-                    payload = _with_entries(payload, compile)
+                    payload = with_entries(payload, compile)
                 self.write(compile, header, payload, line)
 
     def write(self, compile: LoggedCompile | None, header: dict[str, Any], payload: str | None = None, line: int = 0) -> None:
@@ -459,7 +383,7 @@ class LoggedCompiles:
         self._entries |= {(compile.process, entry) for entry in entries}
         compile.assumes_entries = not entries and (compile.ids or {}).get("frame_compile_id") != 1
         if compile.ids is not None and not entries:
-            listed = _entries_named(listed, compile)
+            listed = entries_named(listed, compile)
         self.write(compile, {"artifact": {"name": "recompile_reasons", "encoding": "json"}}, orjson.dumps(listed).decode())
 
     def take_metrics(self, head: Head, fields: dict[str, Any]) -> bool:
@@ -515,56 +439,3 @@ def _is_another(known: LoggedCode, code: LoggedCode) -> bool:
     """Whether two functions differ in what is known of both; paths may be shortened."""
     files = [path.replace("\\", "/").rpartition("/")[2] for path in (known.file, code.file)]
     return bool(known.name and code.name) and (known.name != code.name or (all(files) and files[0] != files[1]))
-
-
-def _comes_again(compile: LoggedCompile, begins: str, attempt: int) -> bool:
-    """Whether a message belongs to another compile of the same id, made after ids started again."""
-    if (attempt < compile.attempt and begins != "limit") or (compile.printed and begins not in ("", "limit")):
-        return True
-    is_restart = attempt > compile.attempt
-    if begins == "another":
-        return True
-    if begins == "limit":  # one that was traced was not refused, and one that was is over when the next one begins
-        return compile.has_env or compile.has_graph or compile.has_guards or compile.is_closed
-    if begins == "reasons":
-        return compile.reasons or compile.started
-    if begins == "start":
-        return not is_restart and compile.is_over
-    if begins == "env":
-        return not is_restart and (compile.has_env or compile.has_guards)
-    if begins == "graph":
-        return compile.has_guards or (compile.has_graph and not is_restart)
-    return begins == "guards" and compile.has_guards
-
-
-def _entries_named(reasons: list[str], compile: LoggedCompile) -> list[str]:
-    """Reasons with the entries that they are about, where the version writes none: the newest entry was checked first.
-
-    Calls that were refused at the limit have numbers, too, and leave no entry.
-    """
-    ids = compile.ids or {}
-    frame, newest = ids.get("frame_id", 0), ids.get("frame_compile_id", 0) - 1
-    newest = min(newest, int(compile.limit_value) - 1) if compile.limit_value else newest
-    return [f"{frame}/{max(0, newest - at)}: {_in_words_of_2_0(reason)}" for at, reason in enumerate(reasons)]
-
-
-def _in_words_of_2_0(reason: str) -> str:
-    """A reason that names no entry, about a stride: torch 2.1 to 2.4 compare sizes and strides as 2.0 does, which calls these "strides"."""
-    return reason.replace(" stride mismatch", " strides mismatch") if reason.startswith("tensor 'L[") else reason
-
-
-def _with_entries(payload: str, compile: LoggedCompile) -> str:
-    reasons = orjson.loads(payload)
-    return payload if any(split_entry(reason)[0] for reason in reasons) else orjson.dumps(_entries_named(reasons, compile)).decode()
-
-
-def number_of(reason: str) -> int:
-    """The number of the compile in ``2/3: ...``."""
-    digits = split_entry(reason)[0].rpartition("/")[2]
-    return int(digits) if digits else 0
-
-
-def newest_checked(reasons: Iterable[str]) -> tuple[str, int]:
-    """The frame and the newest of the entries that reasons name, "" where they name none."""
-    named = [reason for reason in reasons if split_entry(reason)[0]]
-    return (split_entry(named[0])[0].rpartition("/")[0], max(map(number_of, named))) if named else ("", 0)
