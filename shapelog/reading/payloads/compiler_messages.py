@@ -113,6 +113,13 @@ NO_MESSAGE = "no message was recorded"
 LOST_REASON = "the log does not have the reason"
 # How the hint about ``Tensor.backward()`` (torch 2.13) writes a setting of ``torch._dynamo.config``.
 _WITHOUT_CONFIG = re.compile(r"(\btorch\._dynamo)\.(\w+) ?= ?(?=True\b|False\b)")
+# What torch 2.8 and 2.9 write above the user's lines and the exception where Dynamo skips the whole function.
+CANNOT_RESUME = re.compile(
+    r"\s*Graph break: torch\.compile cannot properly resume from this graph break, which results in a skip\.\n"
+    r"(?:torch\.compile will skip (?:tracing the frame (?P<name>\S+) \((?P<file>[^\n]+) line (?P<line>\d{1,9})\))?[^\n]*\n)?"
+    r"The graph break occurred in the following user code:\n"
+)
+_RAISED_BELOW = re.compile(r"^torch\._dynamo\.exc\.\w{1,80}: ", re.M)
 # Where a worker of Inductor's raised; its traceback follows.
 _OF_WORKER = "An exception occurred in a subprocess:"
 _NAME_OF_KERNEL = re.compile(r"Name=\S+$")
@@ -181,6 +188,8 @@ class CompilerMessage(NamedTuple):
 
 def compiler_message(text: str) -> CompilerMessage:
     """A text of PyTorch's in its parts; the title is the line that names what was met, "" only for an empty text."""
+    if skipped := CANNOT_RESUME.match(text):
+        text = _raised_below(text[skipped.end() :])
     stack = user_stack(text) or caused_by(text)
     body = _END.split(_PREFACE.sub("", text.strip("\n")), maxsplit=1)[0]
     own, *later = body.split(_NEXT_BREAK)
@@ -218,6 +227,19 @@ def compiler_message(text: str) -> CompilerMessage:
     return CompilerMessage(
         title=title, explanation=why, hints=tuple(dict.fromkeys(helps)), url=urls[0] if urls else "", stack=stack, is_in_loop=is_in_loop
     )
+
+
+def message_of_break(text: str) -> str:
+    """A text about a graph break from what was met on, as an exception has it."""
+    skipped = CANNOT_RESUME.match(text)
+    return _PREFACE.sub("", (_raised_below(text[skipped.end() :]) if skipped else text).strip("\n"))
+
+
+def _raised_below(text: str) -> str:
+    """The message of the exception below the user's lines, in front of them."""
+    lines, _, traceback = text.partition("Traceback (most recent call last):\n")
+    message = _RAISED_BELOW.split(traceback)[-1] if _RAISED_BELOW.search(traceback) else LOST_REASON
+    return f"{message.partition(chr(10) + 'from user code:')[0].rstrip()}\nUser code traceback:\n{lines}"
 
 
 def _met_then(other: CompilerMessage, text: str) -> str:

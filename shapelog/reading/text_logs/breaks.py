@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from shapelog.reading.payloads.compiler_messages import LOST_REASON, UNSUPPORTED_BUILTIN, compiler_message
+from shapelog.reading.payloads.compiler_messages import CANNOT_RESUME, LOST_REASON, UNSUPPORTED_BUILTIN, compiler_message, message_of_break
 from shapelog.reading.payloads.exported_programs import last_line
 from shapelog.reading.payloads.python_tracebacks import exception_chain
 from shapelog.reading.payloads.source_names import is_dynamo
@@ -44,6 +44,8 @@ def break_text(text: str) -> str:
 
     What was met is the exception where nothing else names it, or a sentence of our own where the text has lost it.
     """
+    if CANNOT_RESUME.match(text):
+        return message_of_break(text)
     if executed := EXECUTING.match(text):
         return f"{LOST_REASON}\n{_stack_of_node(executed['node'], text)}"
     text = _ON_SAME_LINE.sub(r"\g<1>:\n  ", text, count=1)
@@ -71,6 +73,23 @@ def break_text(text: str) -> str:
         is_own = any(is_dynamo(file) and not _STAND_IN.search(file) for file in _FILE.findall(lines))
         return f"{LOST_REASON}\n" if is_own else f"{LOST_REASON}\nUser code traceback:\n{lines}"
     return _DUPLICATE.sub(r"\1 ", text) if compiler_message(text).title else f"{LOST_REASON}\n{text}"
+
+
+def skips_function(text: str) -> bool:
+    """Whether Dynamo leaves the whole function to Python where it met a graph break."""
+    return _SKIPS.match(text) is not None
+
+
+def skipped_function(text: str) -> LoggedCode:
+    """The function that Dynamo leaves to Python, where a break names it."""
+    found = CANNOT_RESUME.match(text)
+    return LoggedCode(found["name"], found["file"], int(found["line"])) if found and found["name"] else UNKNOWN_CODE
+
+
+def place_of_break(text: str) -> tuple[str, int]:
+    """The line that the heading of a graph break names, ("", 0) where it names none."""
+    headed = _HEADED_PLACE.match(text)
+    return (headed["file"], int(headed["line"])) if headed else ("", 0)
 
 
 def quoted_break(line: str) -> str:
@@ -129,6 +148,12 @@ _DUPLICATE = re.compile(r"^(Graph break) \([^()]*\) (?=in user code at)")
 _OLD_BREAK = re.compile(
     r"\s*Graph break: ?(?:skip: ?)?(?P<reason>.*?)(?:(?P<at>\bfrom user code at:)[ \t]*(?:\n|$)"
     rf"|(?P<traceback>{re.escape(_TRACEBACK.strip())}(?:\n|$))|\n|$)"
+)
+# The whole function runs in eager mode: torch 2.3 to 2.7, 2.8 and 2.9, and later.
+_SKIPS = re.compile(
+    r"\s*Graph break: (?:skip: |torch\.compile cannot properly resume from this graph break)"
+    r"|\s*(?:Graph break in user code at [^\n]*\n)?\s*(?:Graph Break )?Reason: Failed to handle graph break gracefully\. "
+    r"Skipping the function"
 )
 # Torch 2.1 to 2.6, of which a log may have lost the first line, and a person left out what follows that.
 _OF_ITEM = re.compile(r"^\s*(?P<item>Graph break from `Tensor\.item\(\)`)(?:, consider setting:\s*$|(?!, consider))")

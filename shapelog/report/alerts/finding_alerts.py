@@ -7,7 +7,7 @@ from shapelog.reading.payloads.error_titles import raised_by
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.report.alerts.alert import Alert, Rest, level_of
 from shapelog.report.alerts.alerted_code import AlertedCode, stopped_at
-from shapelog.report.results import Finding
+from shapelog.report.results import Finding, Location
 from shapelog.report.weighted import WeightedCompile
 from shapelog.rules import AlertKind, Remedy, Section
 from shapelog.text import cut, names_of, one_line, some
@@ -18,9 +18,12 @@ _LABELS = 4
 
 
 def finding_alerts(alerted: AlertedCode, items: list[Finding]) -> Iterator[Alert]:
-    """What analyses found about this code: limits and failures, each rule once."""
-    for members in grouped(items, lambda item: item.rule.code).values():
+    """What analyses found about this code: limits and failures, each rule once, or once for each place where code without a name failed."""
+    rules = set[str]()
+    for members in grouped(items, lambda item: (item.rule.code, _own_place(item))).values():
         first = members[0]
+        axes = (f"{first.sentence} at {first.place}",) if first.rule.code in rules else ()
+        rules.add(first.rule.code)
         place = first.place
         kinds = frozenset(filter(None, (first.rule.alert_kind,)))
         occurrences = tuple(alerted.found.occurrence(item, kinds, 0.0) for item in _compiles_of(alerted, members))
@@ -52,12 +55,18 @@ def finding_alerts(alerted: AlertedCode, items: list[Finding]) -> Iterator[Alert
             marked=line.marked if line and is_own else "",
             related=lines.related,
             occurrences=occurrences,
-            fingerprint=alerted.fingerprint(first.rule),
+            fingerprint=alerted.fingerprint(first.rule, axes),
             messages=tuple(messages.values()),
             exceptions=next((item.exceptions for item in members if item.exceptions), ()),
             notes=tuple(dict.fromkeys((*_other_errors(first, messages), *_other_reasons(limits), *notes))),
             rest=_other_remedies(limits or (members if first.rule.alert_kind is AlertKind.FAILURE else ())),
         )
+
+
+def _own_place(finding: Finding) -> Location | None:
+    """Where code failed that has no name, so that its places may be of several functions."""
+    is_unnamed = finding.frame is not None and not finding.frame.name
+    return finding.place if is_unnamed and finding.rule.alert_kind is AlertKind.FAILURE else None
 
 
 def _compiles_of(alerted: AlertedCode, findings: Iterable[Finding]) -> Iterator[WeightedCompile]:

@@ -12,15 +12,14 @@ from shapelog.reading.payloads.source_names import is_library
 from shapelog.reading.records import StackFrame
 from shapelog.report.alerts.alert import Alert, Occurrence, how_many_times, level_of, stable_text
 from shapelog.report.alerts.alerted_code import AlertedCode, stopped_at
-from shapelog.report.details.failure_remedies import OF_CAPTURED_GRAPH, is_in_captured_graph
+from shapelog.report.details.failure_remedies import NAMES_REASON, OF_CAPTURED_GRAPH, is_in_captured_graph
 from shapelog.report.details.restarts import constant_floats, restart_remedy
 from shapelog.report.details.uncompiled_calls import is_the_failure
 from shapelog.rules import RULES, AlertKind, Remedy, Rule
 from shapelog.text import names_of, seconds
 
 _BREAK, _RESTART = RULES["SL501"], RULES["SL502"]
-# Where a text log lacks the reason of a graph break, or its line.
-_NAMES_REASON = "add the other log lines of this graph break: they name its reason"
+# Where a text log lacks the line of a graph break.
 _SHOWS_LINES = "TORCH_LOGS=graph_breaks shows the line"
 
 
@@ -126,7 +125,7 @@ def _of_break(alerted: AlertedCode, rule: Rule, item: _Interrupted) -> str:
     The graph of a backward pass has no line to change.
     """
     if rule is _BREAK and item.message and item.message.title == LOST_REASON:
-        return _NAMES_REASON
+        return NAMES_REASON
     if rule is _BREAK and all(is_in_captured_graph(met.compile, item.inside) for met in item.words):
         return OF_CAPTURED_GRAPH
     return f"{rule.remedy}; {_SHOWS_LINES}" if _lacks_line(alerted, rule, item) else rule.remedy

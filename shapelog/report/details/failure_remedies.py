@@ -3,7 +3,7 @@
 import re
 
 from shapelog.model.compile import Compile
-from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION, NO_MESSAGE, CompilerMessage
+from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION, LOST_REASON, NO_MESSAGE, CompilerMessage
 from shapelog.reading.payloads.constraint_violations import HAS_OWN_GRAPH, MUST_EQUAL, REQUIRES, TREATED_APART
 from shapelog.reading.payloads.error_titles import OUTSIDE_OF_RANGE, TRITON_STOPPED, UNCOMPILED_CPP
 from shapelog.reading.payloads.source_names import Source, is_library
@@ -61,6 +61,8 @@ _SIZE_OF_DATA = (
 _MORE_OF_TEXT = "add the log lines up to the exception: they name the error"
 _NAMES_GUARD = "add the rest of this message: it names the guard that rejects the very call that it was made for"
 _MORE_OF_DYNAMO = 'run it with TORCH_LOGS="+dynamo", which shows the operation that failed and why'
+# Where a text log lacks the reason of a graph break.
+NAMES_REASON = "add the other log lines of this graph break: they name its reason"
 _OUTPUT_OF_COMPILER = "add the log lines that follow, with what the C++ compiler printed: its first error names what to do"
 _OWN_ERROR = (
     "check this before the compiled call and raise there: a function that raises while it is compiled runs in eager mode from then on"
@@ -250,6 +252,8 @@ def _left_out(message: CompilerMessage) -> str:
     """What a text lacks of a failure, and how to get it."""
     if message.title.endswith(UNCOMPILED_CPP):
         return _OUTPUT_OF_COMPILER
+    if message.title == LOST_REASON:
+        return NAMES_REASON
     return _MORE_OF_DYNAMO if message.title == NO_MESSAGE else ""
 
 

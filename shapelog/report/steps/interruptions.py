@@ -8,7 +8,7 @@ from dataclasses import replace
 from shapelog.advice.compile_seconds import Seconds
 from shapelog.model.compile import Compile, Outcome
 from shapelog.model.frame import UNNAMED_CODE
-from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION
+from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION, LOST_REASON
 from shapelog.reading.payloads.error_titles import raised_by
 from shapelog.reading.payloads.source_names import is_library, is_torch
 from shapelog.report.alerts.alert import Alert, Occurrence
@@ -169,9 +169,11 @@ def failure_step(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
         if inner.code.first.is_library:
             title = f"{_title_of(inner)} in library code, {at}, keeps {subject} from compiling: change the code that leads there"
             title += ", or wrap it in torch.compiler.disable"
+    where = "" if subject == UNNAMED_CODE else f" in {subject}"
     if _title_of(alerts[0]).endswith(LOST_EXCEPTION):
-        where = "" if subject == UNNAMED_CODE else f" in {subject}"
         title = f"Find and fix the error{where}: its exception is missing from the log"
+    elif _title_of(alerts[0]) == LOST_REASON:
+        title = f"Find and fix the graph break{where}: the log does not have its reason"
     if error:
         title = f"Fix the {error}{'' if subject == UNNAMED_CODE else f' in {subject}'}{f': {_begun(words)}' if words else ''}"
     is_bug = any(message.is_bug for message in alerts[0].messages[:1])

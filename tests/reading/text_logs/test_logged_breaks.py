@@ -10,6 +10,8 @@ from shapelog.report.alerts.alert import Alert
 from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.report import analyze
 from shapelog.report.repository_paths import Repository
+from shapelog.reporters import Options
+from shapelog.reporters.terminal.report import render
 
 ANNOUNCED = (
     "WON'T CONVERT fn /srv/be.py line 5",
@@ -50,7 +52,7 @@ OLD = "Backend compiler failed with a fake tensor exception"
 def breaks(text: str, folder: Path) -> list[Alert]:
     path = folder / "run.txt"
     path.write_text(text, encoding="utf-8")
-    return [item for item in collect_alerts(analyze(load(path), debug=True), Repository()).alerts if item.rule.code == "SL501"]
+    return [item for item in collect_alerts(analyze(load(path), debug=True), Repository()).alerts if item.rule.code in ("SL403", "SL501")]
 
 
 def logged(lines: tuple[str, ...], head: str) -> str:
@@ -67,12 +69,14 @@ PARTS = {
 @pytest.mark.parametrize("parts", [names for count in (1, 2, 3) for names in combinations(PARTS, count)])
 def test_a_break_of_the_backend_counts_once(parts: tuple[str, ...], tmp_path: Path) -> None:
     (found,) = breaks("".join(PARTS[name] for name in parts), tmp_path)
-    assert "(once): " in found.sentence
     if parts == ("announced",):
         assert found.sentence.endswith("(once): DataDependentOutputException: aten._local_scalar_dense.default")
+    elif "broken" in parts:  # which alone shows that the whole function is skipped
+        assert found.sentence.endswith("failed to compile in the backend: Backend compiler exception")
+        assert str(found.source_line) == "/srv/be.py:5"
     else:
         assert found.sentence.endswith("(once): Backend compiler exception")
-        assert str(found.source_line) == ("/srv/be.py:5" if "broken" in parts else "/srv/be.py:7")
+        assert str(found.source_line) == "/srv/be.py:7"
 
 
 def test_breaks_of_other_compiles_are_others(tmp_path: Path) -> None:
@@ -163,3 +167,59 @@ def test_a_sentence_within_which_the_log_ends_goes_on_as_in_another_break(tmp_pa
     path.write_text(text[: text.rindex("tr'] (has")], encoding="utf-8")
     (found,) = collect_alerts(analyze(load(path), debug=True), Repository()).alerts
     assert (found.count, found.helps) == (2, ("Avoid calling builtin `print`.",))
+
+
+SKIPPED = (
+    "Graph break in user code at /srv/{file}:7",
+    "Graph Break Reason: Failed to handle graph break gracefully. Skipping the function and falling back to eager. "
+    "Graph break encountered:",
+    "",
+    "Observed exception",
+    "  Explanation: Dynamo found no exception handler.",
+    "",
+    "User code traceback:",
+    '  File "/srv/main.py", line 12, in <module>',
+    "    f(x)",
+    '  File "/srv/{file}", line 7, in g',
+    "    return x[k]",
+)
+
+
+def test_a_break_for_which_the_function_is_skipped_is_a_failed_compilation_with_its_own_place(tmp_path: Path) -> None:
+    """As a trace of the same run has it."""
+    head = "V1127 04:01:12.282000 22967 torch/_dynamo/symbolic_convert.py:5124] [{}/0] [__graph_breaks]"
+    text = "".join(logged(SKIPPED, head.format(at)).format(file=file) for at, file in enumerate(("a.py", "b.py")))
+    found = breaks(text, tmp_path)
+    assert [str(alert.source_line) for alert in found] == ["/srv/a.py:7", "/srv/b.py:7"]
+    assert {alert.sentence.partition(" failed to compile ")[2] for alert in found} == {"in Dynamo (tracing the code): Observed exception"}
+    assert len({alert.fingerprint for alert in found}) == 2
+    report = render(analyze(load(tmp_path / "run.txt")), Options()).decode()
+    assert "2 compilations failed" in report
+    assert "calls no longer run eagerly  " in report
+
+
+CANNOT_RESUME = (
+    "Graph break: torch.compile cannot properly resume from this graph break, which results in a skip.",
+    "torch.compile will skip tracing the frame fn (/srv/a.py line 5) and fall back to eager.",
+    "The graph break occurred in the following user code:",
+    '  File "/srv/a.py", line 7, in fn',
+    "    assert x is None",
+    "",
+    "Traceback (most recent call last):",
+    '  File "/venv/lib/torch/_dynamo/exc.py", line 12, in unimplemented_v2',
+    "    raise Unsupported(msg)",
+)
+
+
+@pytest.mark.parametrize("is_cut", [False, True])
+def test_what_torch_2_8_skips_a_function_for_is_the_exception_below(is_cut: bool, tmp_path: Path) -> None:
+    raised = ("torch._dynamo.exc.Unsupported: Data-dependent assert", "  Hint: Remove it.", "", "from user code:", *CANNOT_RESUME[3:5])
+    head = "V1127 04:01:12.282000 22967 torch/_dynamo/convert_frame.py:1505] [0/0] [__graph_breaks]"
+    (found,) = breaks(logged(CANNOT_RESUME if is_cut else CANNOT_RESUME + raised, head), tmp_path)
+    error = "the log does not have the reason" if is_cut else "Data-dependent assert"
+    assert found.sentence == f"fn failed to compile in Dynamo (tracing the code): {error}"
+    assert found.helps == (("add the other log lines of this graph break: they name its reason",) if is_cut else ("Remove it.",))
+    assert str(found.source_line) == "/srv/a.py:7"
+    if is_cut:
+        report = render(analyze(load(tmp_path / "run.txt")), Options()).decode()
+        assert "1. Find and fix the graph break in fn: the log does not have its reason" in report

@@ -9,8 +9,19 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from shapelog.reading.payloads.compiler_messages import message_of_break
 from shapelog.reading.payloads.python_tracebacks import user_stack
-from shapelog.reading.text_logs.breaks import ABOVE_STACK_OF_ITEM, announced_break, break_text, each_break, has_cut_stack, quoted_break
+from shapelog.reading.text_logs.breaks import (
+    ABOVE_STACK_OF_ITEM,
+    announced_break,
+    break_text,
+    each_break,
+    has_cut_stack,
+    place_of_break,
+    quoted_break,
+    skipped_function,
+    skips_function,
+)
 from shapelog.reading.text_logs.contents import LogContents
 from shapelog.reading.text_logs.joined import joined_parts
 from shapelog.reading.text_logs.lines.log_lines import Head
@@ -27,6 +38,8 @@ _STACK = "User code traceback:"
 _FRAME = re.compile(r'File "(.*)", line (\d{1,9}), in ([^\s,]+)')
 _EXPLAINED = re.compile(r"^\s*Explanation: (\S.*)", re.M)
 _UNSUPPORTED_CALL = re.compile(r"(Unsupported \S+ call)$", re.M)
+# What Dynamo raises where it skips a function, which then runs in eager mode.
+_LEFT_TO_PYTHON = "Unsupported"
 # A sentence that breaks off where a log ends: long enough that a name of a function alone is none.
 _CUT_SENTENCE = re.compile(r"(?:^|\n|\. )((?:(?!\. )[^\n]){60,}(?<![.)\]'\"`\s]))\s*$")
 
@@ -117,6 +130,9 @@ class LoggedBreaks:
             return
         parts[:0] = ABOVE_STACK_OF_ITEM if is_of_item(head, parts[0]) else ()
         text = break_text("\n".join(parts))
+        skipped = skipped_function("\n".join(parts))
+        if compile is not None and skipped.name:
+            self._compiles.name(compile, skipped)
         stack = user_stack(text) if compile is not None and not compile.code.name and any(map(_OLD_STACK.match, lines)) else ()
         if stack and compile is not None:
             self._compiles.name(compile, LoggedCode(stack[0].name, stack[0].file, stack[0].line))
@@ -125,7 +141,7 @@ class LoggedBreaks:
         if explained:
             self._hold(_Held(head=head, text=text, code=_innermost(text), compile=compile, line=self._compiles.line, words=explained[1]))
             return
-        self._write(head, text, _innermost(text), compile)
+        self._write(head, text, _innermost(text), compile, skips=skips_function("\n".join(parts)))
 
     def _hold(self, item: _Held) -> None:
         if item.compile is not None:
@@ -133,7 +149,7 @@ class LoggedBreaks:
         if len(self._held) < _MOST_HELD:
             self._held.append(item)
 
-    def _write(self, head: Head, text: str, code: LoggedCode, compile: LoggedCompile | None) -> None:
+    def _write(self, head: Head, text: str, code: LoggedCode, compile: LoggedCompile | None, skips: bool = False) -> None:
         text = _whole(text, self._recent)
         self._recent.append(text)
         if compile is None:
@@ -141,6 +157,10 @@ class LoggedBreaks:
             if compile is None:
                 compile = self._without_id[code] = self._compiles.unnumbered(head, code, is_recompile=False)
         self._contents.messages["graph_breaks"] += 1
+        if skips:
+            file, number = place_of_break(text)
+            metrics = {"fail_type": _LEFT_TO_PYTHON, "fail_reason": message_of_break(text), "has_guarded_code": False}
+            compile.skipped = {**metrics, **({"fail_user_frame_filename": file, "fail_user_frame_lineno": number} if file else {})}
         self._compiles.start(compile)
         self._compiles.write(compile, {"artifact": {"name": "dynamo_graph_break_reason", "encoding": "string"}}, text.rstrip() + "\n")
         if code != UNKNOWN:

@@ -16,7 +16,7 @@ class LoggedCompile:
     """What is known so far of one compile. ``ids`` is None until one without an id gets one; what is written meanwhile waits.
 
     One that ``is_implied`` is not in the log, but its cache entry was checked. With one that ``begins_run``, ids started again. Of one
-    that ``names_failure``, PyTorch logged the failure with its id.
+    that ``names_failure``, PyTorch logged the failure with its id. ``skipped``: the metrics of one that a graph break ended.
     """
 
     ids: dict[str, int] | None
@@ -38,6 +38,7 @@ class LoggedCompile:
     limit_value: str = ""
     failure: FailureText | None = None
     names_failure: bool = False
+    skipped: dict[str, Any] = field(default_factory=dict)
     printed: dict[str, Any] = field(default_factory=dict)
     values: dict[str, str] = field(default_factory=dict)
     tensors: dict[str, dict[tuple[str, int], str]] = field(default_factory=dict)

@@ -341,6 +341,8 @@ class LoggedCompiles:
                 self.write(compile, {"artifact": {"name": BACKWARD_FAILURE, "encoding": "string"}}, compile.failure.as_traceback)
             elif compile.failure is not None:
                 metrics |= self._failure_metrics(compile, compile.failure)
+            elif compile.skipped:
+                metrics |= compile.skipped
             elif compile.has_guards or compile.is_implied or not self._contents.messages["guards"] or self._left_entry(compile):
                 metrics["has_guarded_code"] = True
             elif not is_end or self._latest.get(compile.process) is not compile:  # the log may end before its guards
