@@ -129,6 +129,8 @@ _CHAIN = re.compile(rf"^{CHAINS.pattern}", re.M)
 # A warning of Python's, which may come in the middle of a traceback.
 _WARNING = re.compile(r"\S.{0,400}\.py:\d{1,9}: [A-Z]\w{0,60}Warning: ")
 _ABOUT_COMPILER = re.compile(ABOUT_COMPILER, re.M)
+# An exception of the traced code, for which Dynamo raises another one unless the code handles it.
+_OBSERVED = "Observed"
 # How torch.onnx ends its message about an export (torch 2.5 and later): with the exception that it met.
 _MET_BY_EXPORT = re.compile(r"^#{1,3} Exception summary\n+<class '(?:\w{1,80}\.){0,8}(?P<kind>\w{1,80})'>: (?P<message>[^\n]*)", re.M)
 # How IPython heads a stack, below which the exception follows.
@@ -332,6 +334,8 @@ def failure(lines: Iterable[str], is_logged: bool = False) -> FailureText | None
     message = observed_exception(kind, message)
     if kind == _INTERNAL and (raising := _RAISES.search(text[: last.start])) and message and not _CLASS.match(message):
         message = f"{raising[1]}: {message}"
+    if kind.startswith(_OBSERVED) and _ends_in_chain(text, last.start):
+        message = f"{message} in the code that is traced; {LOST_EXCEPTION}"
     if last.begin == len(text) and not message and is_cut_name(kind):
         kind, message, text = _ANY_TYPE, LOST_EXCEPTION, text[: last.start]
     if named := NOT_CONVERTED.search(text):
@@ -492,6 +496,12 @@ def _is_cut_below(text: str, begin: int) -> bool:
     """Whether the only stack is below an exception, as reports have it, and ends in the program before it comes to the compiler."""
     frames = frames_in(text[begin:].split("\n")) if _IN_STACK.search(text[:begin]) is None else []
     return bool(frames) and not is_library(frames[-1].file)
+
+
+def _ends_in_chain(text: str, begin: int) -> bool:
+    """Whether another exception followed one, which the text has lost."""
+    chained = _CHAIN.search(text, begin)
+    return chained is not None and not _CLASS.search(text, chained.end())
 
 
 def _printed_above(text: str) -> str:

@@ -61,6 +61,8 @@ _LINE_BY_LINE = (MessageKind.SYMBOLS, MessageKind.START, MessageKind.OTHER)
 _MOST_ABOVE, _MOST_IN_MESSAGE = 200, 6
 # Of a text that somebody pasted, which is read line by line.
 _LINES_OF_PASTE = 5_000
+# A warning that a text cuts; fewer words may begin several ones.
+_LONGER_THAN_WORDS = 40
 # Messages of which each is one event.
 _COPIED = (MessageKind.RECOMPILES, MessageKind.GUARDS, MessageKind.GRAPH, MessageKind.BREAK, MessageKind.LIMIT)
 _ABOVE_EXCEPTIONS = (MessageKind.RECOMPILES, MessageKind.LIMIT)
@@ -94,6 +96,7 @@ class Transcriber:
         self._logged_failures = LoggedFailures(self._compiles, self.contents, self._recompiles.add)
         self._captured: dict[tuple[int, str], None] = {}
         self._messages: set[int] = set()
+        self._warnings: deque[str] = deque(maxlen=_MOST_ABOVE)
         self._is_end = False
         self._rank: int | None = None  # of the message without a head that is taken
 
@@ -378,8 +381,11 @@ class Transcriber:
             self._compiles.write(compile, {"artifact": {"name": INDUCTOR_MESSAGE, "encoding": "string"}}, body)
 
     def _warning(self, head: Head, lines: list[str]) -> None:
-        """A warning of the compiler, which is kept as it is."""
+        """A warning of the compiler, which is kept as it is; where a text ends in it, it is another one that begins with the same words."""
         if text := warning_text(lines):
+            if self._is_end and len(text) > _LONGER_THAN_WORDS:
+                text = next((known for known in self._warnings if known.startswith(text)), text)
+            self._warnings.append(text)
             self.contents.messages["warnings"] += 1
             self._compiles.write(None, {"artifact": {"name": INDUCTOR_MESSAGE, "encoding": "string"}}, text)
 

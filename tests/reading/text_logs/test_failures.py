@@ -1758,3 +1758,11 @@ def test_what_the_backward_pass_may_not_write_into_is_to_be_copied(tmp_path: Pat
     error = "AssertionError: Found an input to the backward that was mutated during the backward pass. This is not supported"
     (found,) = failures(f"torch._dynamo.exc.BackendCompilerFailed: backend='inductor' raised:\n{error}\n", tmp_path)
     assert found.remedy.startswith("clone() what the backward pass takes")
+
+
+def test_an_exception_of_the_traced_code_whose_chain_is_cut_lacks_the_exception(tmp_path: Path) -> None:
+    stack = '  File "/lib/torch/_dynamo/exc.py", line 366, in raise_observed_exception\n    raise observed_exception_map[exc_type]\n'
+    chain = "During handling of the above exception, another exception occurred:\n\nTraceback"
+    (found,) = failures(f"{stack}torch._dynamo.exc.ObservedKeyError\n\n{chain}", tmp_path)
+    assert found.sentence.endswith(": KeyError in the code that is traced; the exception is missing from the log")
+    assert found.remedy.startswith("add the log lines up to the exception")

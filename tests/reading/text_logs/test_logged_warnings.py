@@ -97,6 +97,12 @@ def test_a_warning_about_the_export_may_have_another_place(tmp_path: Path) -> No
     )
 
 
+def test_a_warning_that_the_end_of_a_text_cuts_is_one_more_of_those_that_begin_with_its_words(tmp_path: Path) -> None:
+    text = "/lib/contextlib.py:144: UserWarning: The tensor attribute self.c was assigned during export (see https://pytorch.org).\n"
+    ((message, times, _),) = rows_of(f"{text}\nAnd later:\n{text[:-7]}", tmp_path)
+    assert (message, times) == ("The tensor attribute self.c was assigned during export (see https://pytorch.org).", 2)
+
+
 @pytest.mark.parametrize(
     "text",
     [
