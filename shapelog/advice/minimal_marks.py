@@ -226,6 +226,8 @@ class _Harm:
                 return HarmfulMark(mark, frame, reason, _keep_out(name, frame, helped, what))
             is_same = frame.origin in {item.origin for item in helped}  # in another process, or after a reset
             is_same = is_same or (mark.source.startswith("G[") and any(item.file == frame.file for item in helped))
+            is_part = any(_is_same_function(item, frame) for item in helped)  # before or after a graph break
+            is_same = is_same or (is_part and use is not Use.HANDS_ON)
             if not is_same and (use is Use.HANDS_ON or not code.is_whole):
                 reason = f"{frame.title} has an int of the same name that never changed, {_NOT_ALL_SEEN}"
                 return HarmfulMark(mark, frame, reason, _keep_out(name, frame, helped))

@@ -220,6 +220,14 @@ def test_parts_of_one_function_cannot_have_names_of_their_own(source: str, file:
     assert left_out(trace(varying, other)).remedy == remedy
 
 
+@pytest.mark.parametrize(("name", "is_part"), [("f", True), ("g", False)])
+def test_an_int_of_the_code_before_a_graph_break_is_that_of_the_code_after_it(name: str, is_part: bool) -> None:
+    """A line between is not seen; a function that calls itself after the break has other values there."""
+    varying = int_values(3, 4, name="torch_dynamo_resume_in_f_at_6")
+    other = int_values(7, frame=1, name=name, comment=code_comment(9, "if k > x.size(0):", name))
+    assert chosen(trace(varying, other)).marks == ({K} if is_part else set())
+
+
 def test_nothing_is_to_be_renamed_in_a_library() -> None:
     other = int_values(7, frame=1, name="g", comment=code_comment(7, "name = f'{k:02d}'", "g"))
     item = left_out(trace(int_values(3, 4, file=SCHEDULER), other))
