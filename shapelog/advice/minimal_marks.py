@@ -29,6 +29,7 @@ from shapelog.recompiles.reuse.held_guards import guards_hold
 from shapelog.text import one_line, some
 
 _NOT_YOURS = "entries match by name in every frame, and the code that needs the mark is a library's, where you cannot rename it"
+MARKED_ALONE = "which marks this tensor alone"
 _NOT_ALL_SEEN = "and the trace does not show everything it does with it"
 
 
@@ -275,7 +276,7 @@ class _Harm:
         if line.startswith("#"):
             is_library = any(item.is_library for item in helped)
             return f"accept one graph per size: {_NOT_YOURS}" if is_library else _rename(mark.source.display_name, frame, helped)
-        return f"entries match by name in every frame: call {line} instead, which marks this tensor alone"
+        return f"entries match by name in every frame: call {line} instead, {MARKED_ALONE}"
 
     def _helped(self, mark: Mark) -> list[Frame]:
         return [plan.frame for plan in self.replayed.by_mark.get(mark, ())]

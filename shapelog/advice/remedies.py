@@ -6,7 +6,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from shapelog.advice.marks import Mark, entries
-from shapelog.advice.minimal_marks import HarmfulMark, HarmfulMarks
+from shapelog.advice.minimal_marks import MARKED_ALONE, HarmfulMark, HarmfulMarks, mark_for
 from shapelog.advice.routes import Route
 from shapelog.advice.suggestions import Suggestion, subject_of
 from shapelog.grouping import grouped
@@ -226,10 +226,20 @@ class Remedies:
             for cause in causes
         ]
         suggestions = {found.id: found for found in named if found}
-        left_out = next((item.remedy for item in map(self._left_out.for_cause, causes) if item), "")
-        unlisted = [cause.own_remedy for cause, found in zip(causes, named, strict=True) if not found]
-        of_forward = MARK_FORWARD if suggestions and MARK_FORWARD in unlisted else ""
-        return "; and ".join(filter(None, (left_out, of_forward, _what_to_set(list(suggestions.values())) if suggestions else "")))
+        instead = next((item.remedy for item in map(self._left_out.for_cause, causes) if item), "")
+        unlisted = [cause for cause, found in zip(causes, named, strict=True) if not found]
+        of_forward = MARK_FORWARD if suggestions and any(cause.own_remedy == MARK_FORWARD for cause in unlisted) else ""
+        others = [cause for cause in unlisted if not self._left_out.for_cause(cause)] if instead.endswith(MARKED_ALONE) else ()
+        return "; and ".join(
+            filter(None, (instead, self._to_mark_too(others), of_forward, _what_to_set(list(suggestions.values())) if suggestions else ""))
+        )
+
+    def _to_mark_too(self, causes: Iterable[Cause]) -> str:
+        """What else varied and is not on the list, as it saves nothing without a mark that is set by a call instead."""
+        sizes_and_ints = [cause for cause in causes if marks_act_on(cause) and (cause.is_int or cause.prop.kind is Kind.SIZE)]
+        subjects = [f"the int {cause.source.display_name}" if cause.is_int else cause.subject for cause in sizes_and_ints]
+        listed = entries(map(mark_for, sizes_and_ints), self._version)
+        return f"mark {_first_of(subjects, len(subjects))} as dynamic, too{f': {_to_add(listed)}' if listed else ''}" if subjects else ""
 
     def _int_to_list(self, rule: Rule, cause: Cause) -> str:
         """The entry for an int that varied, where the list for this trace has none."""

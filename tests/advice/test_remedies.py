@@ -275,6 +275,21 @@ def test_a_mark_that_would_do_harm_is_not_recommended() -> None:
     assert remedy(made) == Remedy(RULES["SL102"], "build the string outside the compiled code, or pass k as a tensor")
 
 
+def test_what_varied_with_a_size_that_a_call_marks_is_marked_too() -> None:
+    """Code in g puts the sizes of its own x into a string; without a mark on x, those on y and k save nothing."""
+    made = make.trace()
+    for number, (size, value) in enumerate(((10, 3), (12, 4))):
+        inputs = (tensor(size, 8), tensor(size, 8, source="L['y']"))
+        guards = guard_tree(tensor_match(size=(size, 8)), tensor_match("L['y']", size=(size, 8)), equals_match("L['k']", value))
+        made += compiled(f"0/{number}", *inputs, guards=guards)
+    labelled = tensor_match(size=(8, 4)).replace(RETURN_LINE, code_comment(7, 'sig = "x".join(str(d) for d in x.shape)', "g"))
+    made += compiled("1/0", tensor(8, 4), guards=guard_tree(labelled), name="g")
+    assert remedy(made).text == (
+        "entries match by name in every frame: call torch._dynamo.mark_dynamic(x, 0) instead, which marks this tensor alone; "
+        "and mark dim 0 of y and the int k as dynamic, too: add L['k'],L['y']:0 to TORCH_COMPILE_DYNAMIC_SOURCES"
+    )
+
+
 def test_a_size_whose_mark_would_do_harm_is_not_answered_by_the_mark_of_another_size() -> None:
     labelled = tensor_match(size=(8,)).replace(RETURN_LINE, code_comment(7, 'tmp = f"{x.shape[0]} bar"', "g"))
     sizes = [compiled(f"0/{number}", tensor(*size)) for number, size in enumerate(((10, 8), (10, 9), (12, 8)))]
