@@ -37,6 +37,8 @@ _SIZE, _ZERO_OR_ONE, _BY_FRAMEWORK, _OTHER_TYPE, _FLOAT, _LENGTH, _NONE = "SL101
 _TEXTS = ("str", "bytes")
 _OBJECT_RULES = frozenset(("SL308", "SL319"))  # of one that each call makes
 _COMPILE_FAILED = RULES["SL403"]
+# What a mark saves is not known then.
+_WITHOUT_GRAPH = (Verdict.LIMIT, Verdict.UNFINISHED)
 # Where an int makes a size of 1: it has no dimension that could be unbacked.
 _INT_OF_SIZE_ONE = (
     "if only the warm-up has a size of 1, warm up with 2 or more; "
@@ -123,7 +125,15 @@ class Remedies:
         if item.verdict is Verdict.FAILED and not item.compile.is_forbidden:
             return Remedy(_COMPILE_FAILED, self._of_errors.get((item.frame, item.compile.label)) or _COMPILE_FAILED.remedy)
         causes = _obstacle_first(item)
-        return self.of((item,), causes if item.verdict is Verdict.MARKING else causes[:1])
+        known = self.of((item,), causes if item.verdict is Verdict.MARKING else causes[:1])
+        return known._replace(text=self._marks_without_graph(item, causes) or known.text)
+
+    def _marks_without_graph(self, item: Recompile, causes: Sequence[Cause]) -> str:
+        """All that varied in a call of which there is no graph, where marks are all that it takes; "" where they are not, or one is."""
+        if item.verdict not in _WITHOUT_GRAPH or not causes[1:] or is_of_oldest_alone(item.compile):
+            return ""
+        is_enough = all(_is_marked_itself(cause) and not self._left_out.for_cause(cause) for cause in causes)
+        return self._to_mark(causes) if is_enough and not any(_unless_none(item, cause) for cause in causes) else ""
 
     def of(self, recompiles: Sequence[Recompile], causes: Sequence[Cause]) -> Remedy:
         """What to do about recompiles of one code, with regard to causes that they have in common; () where none is known."""
@@ -229,17 +239,19 @@ class Remedies:
         instead = next((item.remedy for item in map(self._left_out.for_cause, causes) if item), "")
         unlisted = [cause for cause, found in zip(causes, named, strict=True) if not found]
         of_forward = MARK_FORWARD if suggestions and any(cause.own_remedy == MARK_FORWARD for cause in unlisted) else ""
-        others = [cause for cause in unlisted if not self._left_out.for_cause(cause)] if instead.endswith(MARKED_ALONE) else ()
+        others = [cause for cause in unlisted if instead.endswith(MARKED_ALONE) and _is_marked_itself(cause)]
+        others = [cause for cause in others if not self._left_out.for_cause(cause)]
         return "; and ".join(
-            filter(None, (instead, self._to_mark_too(others), of_forward, _what_to_set(list(suggestions.values())) if suggestions else ""))
+            filter(
+                None, (instead, self._to_mark(others, ", too"), of_forward, _what_to_set(list(suggestions.values())) if suggestions else "")
+            )
         )
 
-    def _to_mark_too(self, causes: Iterable[Cause]) -> str:
-        """What else varied and is not on the list, as it saves nothing without a mark that is set by a call instead."""
-        sizes_and_ints = [cause for cause in causes if marks_act_on(cause) and (cause.is_int or cause.prop.kind is Kind.SIZE)]
-        subjects = [f"the int {cause.source.display_name}" if cause.is_int else cause.subject for cause in sizes_and_ints]
-        listed = entries(map(mark_for, sizes_and_ints), self._version)
-        return f"mark {_first_of(subjects, len(subjects))} as dynamic, too{f': {_to_add(listed)}' if listed else ''}" if subjects else ""
+    def _to_mark(self, causes: Sequence[Cause], more: str = "") -> str:
+        """Marks on all of this, and the entries for them, whether the list for this trace has these or not."""
+        subjects = [*(f"the int {cause.source.display_name}" for cause in causes if cause.is_int), *_sizes_of(causes)]
+        listed = entries(map(mark_for, causes), self._version)
+        return f"mark {enumerated(subjects)} as dynamic{more}{f': {_to_add(listed)}' if listed else ''}" if subjects else ""
 
     def _int_to_list(self, rule: Rule, cause: Cause) -> str:
         """The entry for an int that varied, where the list for this trace has none."""
@@ -354,6 +366,11 @@ def marks_act_on(cause: Cause) -> bool:
     return cause.size_related and cause.rule.markable and not any_blocks_marking(cause.codes) and not cause.own_verdict
 
 
+def _is_marked_itself(cause: Cause) -> bool:
+    """Whether it is about a size or an int that has a name, and a mark on that is all it needs."""
+    return marks_act_on(cause) and (cause.prop.kind is Kind.SIZE or (cause.is_int and not cause.source.is_unnamed))
+
+
 def _where_blocked(code: str, causes: Sequence[Cause], blocked: Recompile) -> str:
     """What to do where this rule is the obstacle."""
     if code == _BY_FRAMEWORK and causes and all(cause.is_int for cause in causes):
@@ -378,10 +395,14 @@ def _dims_to_mark(rule: Rule, causes: Sequence[Cause], item: Recompile) -> str:
 
 
 def _varying(causes: Sequence[Cause]) -> str:
-    """The dims that these causes are about: ``dims 2 and 3 of x``."""
+    subjects = _sizes_of(causes)
+    return _first_of(subjects, len(subjects))
+
+
+def _sizes_of(causes: Sequence[Cause]) -> list[str]:
+    """The dims that these causes are about, by tensor: ``dims 2 and 3 of x``."""
     by_source = grouped((cause for cause in causes if cause.prop.kind is Kind.SIZE), lambda cause: cause.source.display_name)
-    subjects = (subject_of(name, sorted({cause.prop.dim for cause in own}), False) for name, own in by_source.items())
-    return _first_of(subjects, len(by_source))
+    return [subject_of(name, sorted({cause.prop.dim for cause in own}), False) for name, own in by_source.items()]
 
 
 def _first_of(subjects: Iterable[str], number: int, whose: str = "") -> str:

@@ -286,8 +286,23 @@ def test_what_varied_with_a_size_that_a_call_marks_is_marked_too() -> None:
     made += compiled("1/0", tensor(8, 4), guards=guard_tree(labelled), name="g")
     assert remedy(made).text == (
         "entries match by name in every frame: call torch._dynamo.mark_dynamic(x, 0) instead, which marks this tensor alone; "
-        "and mark dim 0 of y and the int k as dynamic, too: add L['k'],L['y']:0 to TORCH_COMPILE_DYNAMIC_SOURCES"
+        "and mark the int k and dim 0 of y as dynamic, too: add L['k'],L['y']:0 to TORCH_COMPILE_DYNAMIC_SOURCES"
     )
+
+
+@pytest.mark.parametrize(
+    ("actual", "text"),
+    [
+        (12, "mark dim 0 of x and dim 0 of y as dynamic: add L['x']:0,L['y']:0 to TORCH_COMPILE_DYNAMIC_SOURCES"),
+        (1, "accept the extra graph"),  # of y, which no mark makes dynamic then
+    ],
+)
+def test_a_refused_call_has_all_marks_that_it_takes(actual: int, text: str) -> None:
+    guards = guard_tree(tensor_match(), tensor_match("L['y']"))
+    made = compiled("0/0", tensor(10, 8), tensor(10, 8, source="L['y']"), guards=guards)
+    mismatches = (f"tensor '{name}' size mismatch at index 0. expected 10, actual {size}" for name, size in (("x", 12), ("y", actual)))
+    made += make.refused("0/1", *(f"0/0: {mismatch}" for mismatch in mismatches))
+    assert text in remedy(trace(made)).text
 
 
 def test_a_size_whose_mark_would_do_harm_is_not_answered_by_the_mark_of_another_size() -> None:
