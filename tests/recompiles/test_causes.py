@@ -1840,6 +1840,17 @@ def test_a_decorator_of_a_library_calls_another_method_for_another_class(classes
     assert [cause.axis for cause in found.values()] == (["type(args[0])"] if verdict is Verdict.JUSTIFIED else [])
 
 
+@pytest.mark.parametrize(("line", "axes"), [("return op(*args)", ["type(op)"]), ("return op(x)", ["type(op)", "args[0].rank"])])
+def test_what_is_passed_on_to_a_function_of_another_kind_has_other_dimensions(line: str, axes: list[str]) -> None:
+    made = trace()
+    for number, (kind, size) in enumerate((("builtin_function_or_method", (10, 8)), ("function", (10,)))):
+        check = f"TYPE_MATCH: ___check_type_id(L['op'], {7 + number}), type=<class '{kind}'>"
+        op = guard_manager("L['op']", check, type=kind, comment=code_comment(7, line))
+        of_args = tensor_match("L['args'][0]", size=size)
+        made += compiled(f"0/{number}", tensor(*size, source="L['args'][0]"), guards=guard_tree(op, of_args), name="wrapper")
+    assert [cause.axis for cause in make.last_recompile(made).causes] == axes
+
+
 @pytest.mark.parametrize("types", [("app.Rows", "app.Columns"), ("app.Rows", "app.Rows")])
 def test_what_a_decorator_passes_on_to_another_function_has_other_types(types: tuple[str, str]) -> None:
     """One wrapper is put around several functions, which all share its cache."""

@@ -5,6 +5,7 @@ import re
 from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.classification.result import code_of
+from shapelog.recompiles.classification.shown_objects import KINDS_OF_FUNCTIONS
 from shapelog.recompiles.consequences.changes import ARGUMENTS, OBJECT_KINDS, Changes, replaces
 from shapelog.recompiles.evidence.violation import Violation
 
@@ -48,21 +49,24 @@ def passed_to_another_function(item: Violation, changes: Changes) -> bool:
     """The arguments of a wrapper, on the line that passes them on to a function which is another one: ``fn(*args, **kwargs)``.
 
     Where their number is another one, so is the number of items that one of them has. Another function takes arguments of other types,
-    but for a method, which another class has another one of.
+    but for a method, which another class has another one of, and with other numbers of dimensions.
     """
     owner = next((Source(arguments) for arguments in ARGUMENTS if item.source.startswith(f"{arguments}[")), None)
     if owner is None:
         return _is_arguments(item) and _passes_on(code_of(item), item.source.display_name, changes)
     if item.prop.kind in _CONTENTS and any(passed_to_another_function(other, changes) for other in changes.arguments):
         return True
-    if not replaces(item) or (item.source == _FIRST_OF_ALL and all("." in str(known) for known in (item.expected, item.actual))):
+    if not (replaces(item) or item.prop.kind is Kind.RANK) or (
+        item.source == _FIRST_OF_ALL and all("." in str(known) for known in (item.expected, item.actual))
+    ):
         return False
-    return any(_passes_on(code_of(other), owner.display_name, changes) for other in changes.of(Kind.ID))
+    return any(_passes_on(code_of(other), owner.display_name, changes) for other in (*changes.of(Kind.ID), *changes.of(Kind.TYPE)))
 
 
 def _passes_on(line: str, arguments: str, changes: Changes) -> bool:
     """Whether a line calls a function that is another one with all arguments of the wrapper."""
-    codes = (other.source for other in changes.of(Kind.ID) if other.source.endswith(".__code__"))
+    codes = [other.source for other in changes.of(Kind.ID) if other.source.endswith(".__code__")]
+    codes += [other.source for other in changes.of(Kind.TYPE) if KINDS_OF_FUNCTIONS.keys() & {str(other.expected), str(other.actual)}]
     called = (re.escape(code.display_name.removesuffix(".__code__")) for code in codes)
     return any(re.search(rf"(?<![\w.]){name}\([^()]*\*{arguments}\b", line) for name in called)
 
