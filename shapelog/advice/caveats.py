@@ -25,6 +25,7 @@ from shapelog.text import MOST_NAMED, enumerated, file_name, how_often, names_of
 
 # The lower bound that every symbolic size has, because 0 and 1 are compiled on their own.
 _ONLY_NOT_SMALL = re.compile(r"^[012] <= [^<>=]+$")
+_SPECIALIZED = frozenset({"0", "1"})
 _DIVISION = re.compile(r"//|%|\b(?:Mod|FloorDiv|PythonMod|CeilDiv)\b")
 # A dynamic compile is slow when it takes this many times as long as a static one of the same code, and this many seconds more.
 _MUCH_SLOWER, _NOTABLE = 3.0, 1.0
@@ -79,11 +80,12 @@ class MarkedValues:
                 mark, fact = by_key[key], facts[key]
                 if not mark.is_int or (isinstance(fact, str) and integer(fact) is not None):
                     found[mark].values.append((compile.label, str(fact)))
+            special = {mark for key, mark in by_key.items() if str(facts.get(key)) in _SPECIALIZED}  # the graph is for 0 or 1 alone
             tree = compile.guards if compile.outcome is Outcome.COMPILED else None
             bounds = tree.bounds_by_size if tree else {}
             for place in bounds.keys() & by_place.keys():
                 texts = [text for text in bounds[place] if not _ONLY_NOT_SMALL.match(text)]
-                for mark in by_place[place]:
+                for mark in [mark for mark in by_place[place] if mark not in special]:
                     found[mark].bounds.update(dict.fromkeys(texts))
         return found
 
@@ -179,7 +181,7 @@ def caveats_of_source(
     bounds = dict.fromkeys(display_text(text) for item in seen for text in item.bounds)
     if bounds:
         yield f"A dynamic graph covers a limited range: {'; '.join(list(bounds)[:4])}{'; …' if len(bounds) > 4 else ''}"
-    small = [item.name for item in seen if not item.mark.is_int and any(value in ("0", "1") for _, value in item.values)]
+    small = [item.name for item in seen if not item.mark.is_int and any(value in _SPECIALIZED for _, value in item.values)]
     if small:
         yield f"Calls in which {' or '.join(small)} is 0 or 1 still get a separate graph."
     if any(cause.prop == RANK for frame in frames for cause in index.causes(frame, source)):

@@ -293,6 +293,12 @@ def test_the_guards_that_bound_a_size_are_shown() -> None:
     assert found.caveats == ("A dynamic graph covers a limited range: 4 <= x.size()[0] <= 64",)
 
 
+def test_the_graph_of_a_size_of_1_does_not_bound_the_others() -> None:
+    one = dynamic_size("0/2", 1, "0 <= L['x'].size()[0] <= 1")
+    found = only(make.advice(trace(static_sizes(10), dynamic_size("0/1", 12, "L['x'].size()[0] <= 64"), one)))
+    assert found.seen[0].bounds == ("L['x'].size()[0] <= 64",)
+
+
 def test_a_size_of_0_or_1_still_gets_a_graph_of_its_own() -> None:
     advice = make.advice(trace(static_sizes(10, 12, 1)))
     assert advice.after.total == 2
