@@ -373,6 +373,24 @@ def test_what_is_handed_on_twice_comes_from_where_the_first_function_got_it() ->
     assert advise(make.explain(made)).env == "L['x']:0"
 
 
+@pytest.mark.parametrize(("more", "expected"), [(0, (X,)), (1, ())])
+def test_a_local_that_code_before_a_break_only_reads_comes_from_where_that_got_it(more: int, expected: tuple[Mark, ...]) -> None:
+    """start returns h, f takes it, reads its size and breaks, the rest takes h and other; an h with more rows is another tensor."""
+    made = make.trace()
+    for number, (rows, dim) in enumerate(((10, "10"), (12, "s77"))):
+        batch = BATCH if number else 'L_x_: "f32[10, 8][8, 1]cpu"'
+        for frame, (name, source, width) in enumerate((("start", "L['x']", 8), ("f", "L['h']", 4), (RESUMED, "L['h']", 4))):
+            graph = returning(f'y: "f32[{dim}, {width}][{width}, 1]cpu"', inputs=batch)
+            symbols = [("s77", rows, f"{source}.size()[0]")] if number else ()
+            locals_ = (source, "L['other']") if frame == 2 else (source,)
+            tensors = [make.tensor(rows + (more if frame == 2 else 0), 8, source=item) for item in locals_]
+            made += make.compile(f"{frame}/{number}", *tensors, name=name, graph=graph, symbols=symbols)
+            made += make.record("aot_inference_graph", {}, "a graph", id=f"{frame}/{number}")
+    trace = make.explain(made).trace
+    resumed = next(frame for frame in trace.frames if frame.number == 2)
+    assert DynamismPropagation(trace).origins(resumed, Source("L['h']"), 0) == expected
+
+
 @pytest.mark.parametrize("source", ["L['self'].cache", "L['d']['h']", "G['h']"])
 def test_only_locals_of_a_resumed_function_come_from_outputs(source: str) -> None:
     assert origins(broken('h: "f32[s77, 8][8, 1]cpu"'), source) == ()

@@ -75,6 +75,9 @@ class DynamismPropagation:
     def _find(self, frame: Frame, source: Source, dim: int) -> _Origins:
         if marks := self._of_gradient(frame, source, dim) or self._resumed.origins(frame, source, dim):
             return _Origins(marks)
+        before = self._resumed.taken_over_from(frame, source)
+        if before and (found := self._origins(before, source, dim)).marks and not found.is_kept:
+            return found
         passed = self._passed.origins(frame, source, dim)
         if passed.marks:
             return _Origins(passed.marks, tuple(sorted(passed.needed)), passed.is_guessed)

@@ -59,6 +59,17 @@ class ResumedTensors:
         held = (match for known in self.code.guarding(frame) if (match := _STACK.match(known)))
         return int(at[1]) == max((int(match[1]) for match in held), default=int(at[1]))
 
+    def taken_over_from(self, frame: Frame, source: Source) -> Frame | None:
+        """The part of a function before a graph break that took the same local; None where its graph may have returned another one."""
+        first, parts = frame.compiles[0], self.code.parts[frame.function]
+        before = ((item, part) for part in parts if part is not frame for item in part.compiles if item.order < first.order)
+        last, part = max(before, key=lambda item: ORDER(item[0]), default=(None, None))
+        if last is None or source.is_unnamed or not (_LOCAL.match(source) and resumed_by(frame.name) and last.outcome is Outcome.COMPILED):
+            return None
+        tensor, same = (self.outputs.inputs_of(compile).by_source.get(source) for compile in (first, last))
+        is_same = tensor and same and (tensor.size, tensor.stride, tensor.dtype) == (same.size, same.stride, same.dtype)
+        return part if tensor and is_same and not self.outputs.numbers_of(tensor, last) else None
+
     def _failed_inside(self, broken: Compile, resumed: Compile) -> bool:
         """Whether the code that was called where a graph broke failed to compile at the same line, and nothing of it was compiled: right
         before the rest.
