@@ -113,15 +113,17 @@ def blocking_rule(frame: Frame, nearest: EntryDifference, compile: Compile, reus
         return "SL201", f"marking does not help: PyTorch treats values read through super(), such as {constant}, as constants"
     if fixed := stays_static(frame, nearest, compile, reuse):
         return "SL201", fixed
-    table = reuse.differences.table
+    layout = _blocked_by_layout(nearest, compile, reuse.differences.table)
+    return layout or _blocked_by_numbers(frame, nearest, compile, reuse) or _blocked_by_graph(frame, nearest, compile, reuse)
+
+
+def _blocked_by_layout(nearest: EntryDifference, compile: Compile, table: FactTable) -> tuple[str, str] | None:
+    """Strides, bases and offsets of tensors that do not follow from their sizes."""
     tensor = broken_stride_tie(nearest, table, compile)
     if tensor and (branch := branch_of_call(nearest, table, compile)):
         return "SL204", f"marking is not enough: the code takes a different path in this call, which requires {shown_guard(branch)}"
     if tensor:
-        return (
-            "SL105",
-            f"marking is not enough: the strides of {tensor} do not follow from its sizes",
-        )
+        return "SL105", f"marking is not enough: the strides of {tensor} do not follow from its sizes"
     tensor = tied_stride(nearest, table, compile)
     if tensor:
         return "SL105", f"marking is not enough: the strides of {tensor} follow from its sizes now and did not when this was compiled"
@@ -135,6 +137,12 @@ def blocking_rule(frame: Frame, nearest: EntryDifference, compile: Compile, reus
             f"marking is not enough: {tensor} starts at the beginning of its storage and was part of a larger tensor before; "
             "PyTorch always specializes on storage offsets 0 and 1",
         )
+    return None
+
+
+def _blocked_by_numbers(frame: Frame, nearest: EntryDifference, compile: Compile, reuse: GraphReuse) -> tuple[str, str] | None:
+    """Code that needs the exact value of what varied."""
+    table = reuse.differences.table
     index = index_of(nearest, table.of(nearest.entry), table.of(compile))
     if index:
         return "SL201", f"marking is not enough: {index}"
@@ -144,10 +152,14 @@ def blocking_rule(frame: Frame, nearest: EntryDifference, compile: Compile, reus
     if has_size_one(nearest, compile, table):
         return "SL104", _SIZE_ONE
     line = reuse.pinned_ints.pinning_line(frame, nearest) or _pinning_guard(nearest, compile)
-    if line:
-        return "SL201", f"marking does not help: {line}"
+    return ("SL201", f"marking does not help: {line}") if line else None
+
+
+def _blocked_by_graph(frame: Frame, nearest: EntryDifference, compile: Compile, reuse: GraphReuse) -> tuple[str, str]:
+    """Graphs that differ, or guards of the dynamic one that do not hold."""
     if not similar(nearest.entry, compile):
         return "SL204", f"marking is not enough: {_why_graphs_differ(nearest.entry, compile)}"
+    table = reuse.differences.table
     path = other_path(nearest, table.of(nearest.entry), table.of(compile))
     if path:
         return "SL204", f"marking is not enough: {path}"

@@ -138,51 +138,61 @@ def range_object(item: Violation, name: str, entry: CompileFacts, call: CompileF
 
 
 def length(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
+    """Another number of items, keys, hooks, defaults or the like."""
+    if part := _part_of_owner(item, name):
+        return part
+    holder = _added_to(item.source, entry, call)
+    if holder:
+        sentence = f"{holder.display_name} ({with_article(short_type(entry.types[holder]))}) {_counted(item, 'key')}"
+        return Classification(("SL314",), sentence, remedy=_ADDED_PARAMETERS)
+    if _is_dict(item, name, entry):
+        is_new_state = str(item.expected) == "0" and _STATE.search(name)
+        sentence = f"the dict {name} {_counted(item, 'key')}{_named_keys(item, entry, call)}"
+        return _of_dict(item, sentence, entry, call, _FIRST_STEP if is_new_state else "")
+    return _of_list(item, name, entry, call)
+
+
+def _counted(item: Violation, unit: str) -> str:
+    """``had 3 items and now has 4``."""
     before, after = str(item.expected), str(item.actual)
-    had = f"and now has {after or ('some' if before == '0' else 'a different number')}"
-    before = "no" if before == "0" else before
-    tree = entry.tree
-    kind = entry.types.get(item.source, "")
+    now = after or ("some" if before == "0" else "a different number")
+    return f"had {'no' if before == '0' else before} {unit}{'' if before == '1' else 's'} and now has {now}"
+
+
+def _is_dict(item: Violation, name: str, entry: CompileFacts) -> bool:
+    tree, kind = entry.tree, entry.types.get(item.source, "")
     if tree and not kind and (item.source, LENGTH) not in tree.facts and item.reason is None:
-        kind = "dict"  # inferred from its guarded keys
+        return True  # its length is inferred from its guarded keys
     guard = tree.by_key.get((item.source, LENGTH)) if tree else None
-    is_dict = "dict" in kind.lower() or (guard is not None and guard.kind == "DICT_LENGTH")
-    plural = "" if before == "1" else "s"
+    if "dict" in kind.lower() or (guard is not None and guard.kind == "DICT_LENGTH"):
+        return True
+    return _is_used_as_dict(code_of(item), name) or (item.reason is not None and "!=" in item.reason.code)
+
+
+def _part_of_owner(item: Violation, name: str) -> Classification | None:
+    """Hooks, defaults, groups and parts, which a module, a function or an optimizer has; None for other containers."""
     hooks = _HOOKS.search(item.source)
     if hooks:
-        what = f"{hooks[1].replace('_', ' ').strip()}{plural}"
-        sentence = f"{display_text(item.source[: hooks.start()])} had {before} {what} {had}"
+        sentence = f"{display_text(item.source[: hooks.start()])} {_counted(item, hooks[1].replace('_', ' ').strip())}"
         return Classification(("SL320",), sentence, remedy=_SAME_HOOKS)
     if item.source.endswith(_DEFAULTS):
         function = display_text(item.source.removesuffix(_DEFAULTS))
-        return Classification(("SL313",), f"{function} had {before} default{plural} {had}", remedy=_SAME_DEFAULTS)
+        return Classification(("SL313",), f"{function} {_counted(item, 'default')}", remedy=_SAME_DEFAULTS)
     if item.source.endswith(_GROUPS):  # of an optimizer
-        return Classification(("SL313",), f"{name} had {before} item{plural} {had}", remedy=_SAME_GROUPS)
+        return Classification(("SL313",), f"{name} {_counted(item, 'item')}", remedy=_SAME_GROUPS)
     part = _MODULE_PART.fullmatch(item.source)
     if part:
-        sentence = f"{display_text(part['owner'])} had {before} {part['part']}{plural} {had}"
+        sentence = f"{display_text(part['owner'])} {_counted(item, part['part'])}"
         return Classification(("SL313",), sentence, verdict=Verdict.JUSTIFIED, remedy=_OTHER_PARTS)
-    holder = _added_to(item.source, entry, call)
-    if holder:
-        sentence = f"{holder.display_name} ({with_article(short_type(entry.types[holder]))}) had {before} key{plural} {had}"
-        return Classification(("SL314",), sentence, remedy=_ADDED_PARAMETERS)
-    is_dict = is_dict or _is_used_as_dict(code_of(item), name)
-    if is_dict or (item.reason is not None and "!=" in item.reason.code):
-        is_new_state = before == "no" and _STATE.search(name)
-        sentence = f"the dict {name} had {before} key{plural} {had}{_named_keys(item, entry, call)}"
-        return _of_dict(item, sentence, entry, call, _FIRST_STEP if is_new_state else "")
-    sentence = f"{name} had {before} item{plural} {had}"
-    if call.is_in_backward and is_torch(call.code_file):
-        return Classification(("SL313",), sentence, verdict=Verdict.JUSTIFIED, remedy=_OF_NODES)
-    is_passed = item.source.is_argument and not _changes_it_itself(item, entry, call)
-    if call.is_in_backward and is_passed and _has_tensors(item, entry, call):
-        return Classification(("SL313",), sentence, verdict=Verdict.JUSTIFIED, remedy=_OF_GRADIENTS)
-    if _is_passed_on(item, entry, call):
-        return Classification(("SL313",), sentence, verdict=Verdict.JUSTIFIED, remedy=_PASSED_ON)
-    if kind == _SIZE:
-        return Classification(("SL313",), sentence, verdict=Verdict.JUSTIFIED, remedy=_OF_A_SIZE)
-    if _is_shape(code_of(item), item.source):
-        return Classification(("SL313",), sentence, verdict=Verdict.JUSTIFIED, remedy=_OF_A_SHAPE)
+    return None
+
+
+def _of_list(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
+    """Another number of items of a list or tuple, or of a container whose type is not known."""
+    sentence = f"{name} {_counted(item, 'item')}"
+    justified = _why_each_length(item, entry, call)
+    if justified:
+        return Classification(("SL313",), sentence, verdict=Verdict.JUSTIFIED, remedy=justified)
     if not _has_tensors(item, entry, call) and (remedy := made_outside(item.source, (line_of(item),))):
         return Classification(("SL313",), sentence, remedy=remedy)
     remedy = _of_items(item, name, entry, call) or (_AS_ONE_TENSOR if _has_many_floats(item, entry, call) else "")
@@ -192,6 +202,20 @@ def length(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) 
     if takes_another_way(item, entry, call) or (is_asked and have_other_graphs(entry, call)):
         return Classification(("SL313",), sentence, verdict=Verdict.JUSTIFIED, remedy=_EACH_LENGTH)
     return Classification(("SL313",), sentence, remedy=remedy)
+
+
+def _why_each_length(item: Violation, entry: CompileFacts, call: CompileFacts) -> str:
+    """Why each length needs a graph of its own, as its remedy has it; "" where nothing shows that."""
+    if call.is_in_backward and is_torch(call.code_file):
+        return _OF_NODES
+    is_passed = item.source.is_argument and not _changes_it_itself(item, entry, call)
+    if call.is_in_backward and is_passed and _has_tensors(item, entry, call):
+        return _OF_GRADIENTS
+    if _is_passed_on(item, entry, call):
+        return _PASSED_ON
+    if entry.types.get(item.source) == _SIZE:
+        return _OF_A_SIZE
+    return _OF_A_SHAPE if _is_shape(code_of(item), item.source) else ""
 
 
 def _is_shape(code: str, source: Source) -> bool:

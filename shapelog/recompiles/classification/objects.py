@@ -101,17 +101,7 @@ def _identity(item: Violation, name: str, entry: CompileFacts, call: CompileFact
     if short_type(expected) in _OPERATORS and not item.source.startswith("G["):  # torch.ops has one object for each
         return Classification(("SL311",), f"{name} is a different operator", remedy=EACH_FUNCTION)
     if expected.startswith(THE_CLASS):
-        before = short_type(expected.removeprefix(THE_CLASS))
-        if not str(item.actual).startswith(THE_CLASS):
-            by_library = _CLASS_FOR_LIBRARY if is_passed_by_library(item, entry, call) else ""
-            remedy = SAME_CLASS if "<locals>" in expected else by_library  # each call of the function around it makes one
-            return Classification(("SL311",), f"{name} was the class {before} and has changed", remedy=remedy)
-        after = short_type(str(item.actual).removeprefix(THE_CLASS))
-        if before == after:
-            return Classification(("SL308",), f"{name} is a new class {before}, not the one this was compiled for", remedy=SAME_CLASS)
-        in_library = _CLASS_IN_LIBRARY if is_library(call.code_file) else ""
-        remedy = _CLASS_FOR_LIBRARY if is_passed_by_library(item, entry, call) else in_library
-        return Classification(("SL311",), f"{name} changed from the class {before} to {after}", remedy=remedy)
+        return _class(item, name, entry, call)
     if ENUM.search(expected):
         return Classification(("SL311",), f"{name} is a different member of the enum {short_type(expected)}")
     if member := MEMBER.fullmatch(expected):
@@ -122,6 +112,28 @@ def _identity(item: Violation, name: str, entry: CompileFacts, call: CompileFact
     before_id, after_id = integer(expected), integer(str(item.actual))
     if before_id is not None and after_id is not None and abs(before_id - after_id) == _BOOL_DISTANCE:
         return Classification(("SL311",), f"{name} changed between True and False")
+    return _object(item, name, entry, call)
+
+
+def _class(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
+    expected = str(item.expected)
+    before = short_type(expected.removeprefix(THE_CLASS))
+    if not str(item.actual).startswith(THE_CLASS):
+        by_library = _CLASS_FOR_LIBRARY if is_passed_by_library(item, entry, call) else ""
+        remedy = SAME_CLASS if "<locals>" in expected else by_library  # each call of the function around it makes one
+        return Classification(("SL311",), f"{name} was the class {before} and has changed", remedy=remedy)
+    after = short_type(str(item.actual).removeprefix(THE_CLASS))
+    if before == after:
+        return Classification(("SL308",), f"{name} is a new class {before}, not the one this was compiled for", remedy=SAME_CLASS)
+    in_library = _CLASS_IN_LIBRARY if is_library(call.code_file) else ""
+    remedy = _CLASS_FOR_LIBRARY if is_passed_by_library(item, entry, call) else in_library
+    return Classification(("SL311",), f"{name} changed from the class {before} to {after}", remedy=remedy)
+
+
+def _object(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
+    """Another object of any kind."""
+    expected = str(item.expected)
+    class_name = short_type(expected)
     kind = f" ({with_article(short_type(expected))})" if expected and not expected.isdigit() else ""
     remedy = _OWN_OBJECT if _is_of_instance(item.source) else _ITSELF if name == "self" else "" if kind else _UNKNOWN_OBJECT
     if kind and item.source.startswith("G[") and class_name in _OPERATORS:  # found by its name, which stayed

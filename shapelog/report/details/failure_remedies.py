@@ -257,6 +257,22 @@ def _left_out(message: CompilerMessage) -> str:
     return _MORE_OF_DYNAMO if message.title == NO_MESSAGE else ""
 
 
+def _about_contradicted_mark(message: CompilerMessage) -> str:
+    """About a mark or a declaration that the code contradicts; "" for what the rule recommends."""
+    if OUTSIDE_OF_RANGE in message.title:
+        return _WIDER_RANGE
+    is_declared = " declared " in message.title
+    if any(words in message.title for words in (" but the code only allows ", HAS_OWN_GRAPH, TREATED_APART)):
+        return _DECLARED_RANGE if is_declared else _MARKED_RANGE
+    if REQUIRES in message.title:
+        return _DECLARED_AUTO if is_declared else _MARKED_MAYBE
+    if message.title.startswith(MUST_EQUAL):
+        return _SAME_DIM
+    if is_declared and _FIXED_TO_ONE.search(message.title):
+        return f"{_LARGER_EXAMPLE}; otherwise {_DECLARED}"
+    return _DECLARED if is_declared else ""
+
+
 def _what_to_do(message: CompilerMessage, reason: str, contradicts_mark: bool) -> str:
     """About a mark or a declaration that the code contradicts, a bug of PyTorch, a value that only the data decide, a function that may
     not be traced, a cache that may not be bypassed, and an exception that the text has lost; "" for what the rule recommends.
@@ -264,18 +280,7 @@ def _what_to_do(message: CompilerMessage, reason: str, contradicts_mark: bool) -
     if message.is_bug:
         return _BUG
     if contradicts_mark and message.title != LOST_EXCEPTION:
-        if OUTSIDE_OF_RANGE in message.title:
-            return _WIDER_RANGE
-        is_declared = " declared " in message.title
-        if any(words in message.title for words in (" but the code only allows ", HAS_OWN_GRAPH, TREATED_APART)):
-            return _DECLARED_RANGE if is_declared else _MARKED_RANGE
-        if REQUIRES in message.title:
-            return _DECLARED_AUTO if is_declared else _MARKED_MAYBE
-        if message.title.startswith(MUST_EQUAL):
-            return _SAME_DIM
-        if is_declared and _FIXED_TO_ONE.search(message.title):
-            return f"{_LARGER_EXAMPLE}; otherwise {_DECLARED}"
-        return _DECLARED if is_declared else ""
+        return _about_contradicted_mark(message)
     if declares_amiss(reason):
         return _LIKE_INPUTS
     if message.depends_on_data:
