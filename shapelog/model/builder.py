@@ -134,32 +134,11 @@ class Builder:
     def _take(self, record: Record, header: dict[str, Any], process: ProcessState) -> None:
         if "rank" in header and process.rank is None and _is_id(header["rank"]):
             process.rank = header["rank"]
-        if record.kind == "artifact" and record.payload and record.name in _OF_PROCESS:
-            if record.name == EXECUTION:
-                process.executed.append(record.payload)
-            else:
-                self._torch_version(record.payload)
-            return
-        if record.kind == "compilation_metrics_runtime":
-            if process.compiles:
-                process.compiles[-1].take_runtime_metrics(records.metrics(header[record.kind]))
+        if self._taken_by_process(record, header, process):
             return
         compile = self._owner_of(record, header, process)
-        if record.name == BEFORE_PASSES or record.name.startswith(PREFIX):
-            if record.payload:
-                label, at = str(compile.id) if compile else "", partial(self.reader.clock_at, record.offset)
-                process.vllm.take(record.name, label, record.payload, self.reader.payload_text, at)
+        if self._taken_by_vllm(record, compile, process):
             return
-        if record.kind == "artifact" and process.vllm.cache_result(record.name) and compile is None:
-            return
-        if record.name == LOADED_GRAPH:
-            if compile is None:
-                process.vllm.begin_loading(self.reader.clock_at(record.offset))
-            return
-        if compile is None and record.kind == "dynamo_cpp_guards_str" and process.vllm.takes_guards():
-            return
-        if process.vllm.is_open and record.kind in AFTER_PARTS:
-            process.vllm.end(self.reader.clock_at(record.offset))
         if record.name == AHEAD_OF_TIME_CODE:
             process.compiled_ahead.append(Stack(lambda _: header, record.offset, ("stack",), process.strings))
             return
@@ -171,6 +150,40 @@ class Builder:
             self.outside[record.kind] = self.outside.get(record.kind, 0) + 1
         else:
             handler(self, compile, header[record.kind], record, process)
+
+    def _taken_by_process(self, record: Record, header: dict[str, Any], process: ProcessState) -> bool:
+        """Whether a record is about the process, or about calls of what it compiled last."""
+        if record.kind == "artifact" and record.payload and record.name in _OF_PROCESS:
+            if record.name == EXECUTION:
+                process.executed.append(record.payload)
+            else:
+                self._torch_version(record.payload)
+            return True
+        if record.kind == "compilation_metrics_runtime":
+            if process.compiles:
+                process.compiles[-1].take_runtime_metrics(records.metrics(header[record.kind]))
+            return True
+        return False
+
+    def _taken_by_vllm(self, record: Record, compile: CompileBuilder | None, process: ProcessState) -> bool:
+        """Whether a record is one of vLLM's own, or about the graphs that it loads and splits."""
+        vllm = process.vllm
+        if record.name == BEFORE_PASSES or record.name.startswith(PREFIX):
+            if record.payload:
+                label, at = str(compile.id) if compile else "", partial(self.reader.clock_at, record.offset)
+                vllm.take(record.name, label, record.payload, self.reader.payload_text, at)
+            return True
+        if record.kind == "artifact" and vllm.cache_result(record.name) and compile is None:
+            return True
+        if record.name == LOADED_GRAPH:
+            if compile is None:
+                vllm.begin_loading(self.reader.clock_at(record.offset))
+            return True
+        if compile is None and record.kind == "dynamo_cpp_guards_str" and vllm.takes_guards():
+            return True
+        if vllm.is_open and record.kind in AFTER_PARTS:
+            vllm.end(self.reader.clock_at(record.offset))
+        return False
 
     def _process(self, number: int) -> ProcessState:
         key = process_key(number)
@@ -349,23 +362,25 @@ class Builder:
         elif name in (SCHEDULE, TENSORS):
             compile.inductor.append((name, record.offset, span))
         else:
-            text = self.reader.payload_text(span, record.offset)
-            if name == "recompile_reasons":
-                compile.reasons.extend(map(self._reason, recompile_reasons.split(text)))
-                compile.has_reasons_record = True
-            elif name == "dynamo_graph_break_reason":
-                if not text.startswith(_NOT_CONVERTED):
-                    compile.breaks.append(graph_break(text))
-            elif name in ("dynamo_error", BACKWARD_FAILURE):
-                compile.error = text
-            elif name in _RANK_NOTES:
-                compile.rank_notes.append((name, text))
-            elif name == "compiled_autograd_compile_reasons":
-                compile.capture_reasons.extend(recompile_reasons.of_capture(text))
-            elif name == "compiler_collective":
-                compile.collectives.append(text)
-            elif name == INDUCTOR_MESSAGE:
-                compile.inductor_messages.append(text)
+            self._text_artifact(compile, name, self.reader.payload_text(span, record.offset))
+
+    def _text_artifact(self, compile: CompileBuilder, name: str, text: str) -> None:
+        if name == "recompile_reasons":
+            compile.reasons.extend(map(self._reason, recompile_reasons.split(text)))
+            compile.has_reasons_record = True
+        elif name == "dynamo_graph_break_reason":
+            if not text.startswith(_NOT_CONVERTED):
+                compile.breaks.append(graph_break(text))
+        elif name in ("dynamo_error", BACKWARD_FAILURE):
+            compile.error = text
+        elif name in _RANK_NOTES:
+            compile.rank_notes.append((name, text))
+        elif name == "compiled_autograd_compile_reasons":
+            compile.capture_reasons.extend(recompile_reasons.of_capture(text))
+        elif name == "compiler_collective":
+            compile.collectives.append(text)
+        elif name == INDUCTOR_MESSAGE:
+            compile.inductor_messages.append(text)
 
     def _reason(self, text: str) -> Reason:
         """A reason, parsed once for all entries that it is given for."""

@@ -311,6 +311,20 @@ class LoggedCompiles:
         if compile.is_closed:
             return
         compile.is_closed = True
+        metrics = self._known_metrics(compile)
+        if compile.limit is not None:
+            metrics |= _limit_metrics(compile)
+        else:
+            self.start(compile)
+            self.write_pins(compile, None)
+            if compile.listed and not compile.has_guards:
+                compile.has_guards = True
+                self.write(compile, {"dynamo_guards": {}}, orjson.dumps([{"code": guard} for guard in compile.listed]).decode())
+            metrics |= self._result_metrics(compile, is_end)
+        self.write(compile, {"compilation_metrics": {**metrics, **compile.printed}})
+
+    def _known_metrics(self, compile: LoggedCompile) -> dict[str, Any]:
+        """The function of a compile, and what the log lacks of it."""
         code = compile.code
         metrics: dict[str, Any] = {"is_unnumbered": True} if compile.ids is None else {}
         if code.name:
@@ -324,32 +338,22 @@ class LoggedCompiles:
             metrics["lost_graph"] = True
         if compile.lost_guards:
             metrics["lost_guards"] = True
-        if compile.limit is not None:
-            metrics |= {"fail_type": "RecompileLimitExceeded", "fail_reason": compile.limit}
-            if compile.limit_value:
-                metrics["dynamo_config"] = f'{{"recompile_limit": {compile.limit_value}}}'
-            if compile.failure is not None:  # of those that PyTorch records, this one reached the caller
-                metrics["fail_type"] = "FailOnRecompileLimitHit"
-        else:
-            self.start(compile)
-            self.write_pins(compile, None)
-            if compile.listed and not compile.has_guards:
-                compile.has_guards = True
-                self.write(compile, {"dynamo_guards": {}}, orjson.dumps([{"code": guard} for guard in compile.listed]).decode())
-            if compile.failure is not None and compile.failure.is_of_backward:
-                metrics["has_guarded_code"] = True
-                self.write(compile, {"artifact": {"name": BACKWARD_FAILURE, "encoding": "string"}}, compile.failure.as_traceback)
-            elif compile.failure is not None:
-                metrics |= self._failure_metrics(compile, compile.failure)
-            elif compile.skipped:
-                metrics |= compile.skipped
-            elif compile.has_guards or compile.is_implied or not self._contents.messages["guards"] or self._left_entry(compile):
-                metrics["has_guarded_code"] = True
-            elif not is_end or self._latest.get(compile.process) is not compile:  # the log may end before its guards
-                metrics["has_guarded_code"] = False
-            elif compile.reasons:
-                metrics["has_guarded_code"] = True
-        self.write(compile, {"compilation_metrics": {**metrics, **compile.printed}})
+        return metrics
+
+    def _result_metrics(self, compile: LoggedCompile, is_end: bool) -> dict[str, Any]:
+        """Whether a compile left an entry, and how it failed. A log may end before its guards."""
+        if compile.failure is not None and compile.failure.is_of_backward:
+            self.write(compile, {"artifact": {"name": BACKWARD_FAILURE, "encoding": "string"}}, compile.failure.as_traceback)
+            return {"has_guarded_code": True}
+        if compile.failure is not None:
+            return self._failure_metrics(compile, compile.failure)
+        if compile.skipped:
+            return compile.skipped
+        if compile.has_guards or compile.is_implied or not self._contents.messages["guards"] or self._left_entry(compile):
+            return {"has_guarded_code": True}
+        if not is_end or self._latest.get(compile.process) is not compile:
+            return {"has_guarded_code": False}
+        return {"has_guarded_code": True} if compile.reasons else {}
 
     def _failure_metrics(self, compile: LoggedCompile, failure: FailureText) -> dict[str, Any]:
         """The metrics of a compile that failed; its text is a record of its own."""
@@ -435,6 +439,16 @@ class LoggedCompiles:
         """Note the path of a file, which other lines shorten."""
         if file and len(self._files) < _MOST_KNOWN_FILES:
             self._files[file] = None
+
+
+def _limit_metrics(compile: LoggedCompile) -> dict[str, Any]:
+    """The metrics of a call that hit the recompile limit."""
+    metrics = {"fail_type": "RecompileLimitExceeded", "fail_reason": compile.limit}
+    if compile.limit_value:
+        metrics["dynamo_config"] = f'{{"recompile_limit": {compile.limit_value}}}'
+    if compile.failure is not None:  # of those that PyTorch records, this one reached the caller
+        metrics["fail_type"] = "FailOnRecompileLimitHit"
+    return metrics
 
 
 def _is_another(known: LoggedCode, code: LoggedCode) -> bool:
