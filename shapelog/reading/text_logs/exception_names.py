@@ -32,6 +32,8 @@ _OF_INPUTS = (
     r"expected size \d{1,18}==\d{1,18}, stride \d{1,18}==\d{1,18} at dim=\d|Expected input (?:at )?(?:\*args\[|\S{1,200}\.shape\[\d)"
     r"|input_handles\[\d{1,9}\]: unmatched |Guard failed: [^\n]{1,200}\.size\(\)\[\d"
 )
+# The same without a class, as a program prints it.
+REFUSED_INPUT = r"(?<!Error: )(?<!Exception: )\bExpected input at \*args\[\d[^\n]{0,200} to be [^\n]{1,200}, but got [^\n]*"
 # An exception of any class whose words name the compiler. What cannot be imported is about an installation.
 _NAMES_COMPILER = (
     r"torch\.(?:compile|export)\b|torch\._(?:dynamo|inductor|functorch)\b|\bDynamo\b|\bdynamo-optimized\b|\baot_autograd\b"

@@ -12,7 +12,15 @@ from shapelog.reading.payloads.cuda_graphs import cuda_graph_message
 from shapelog.reading.payloads.python_tracebacks import exception_chain, observed_exception, user_stack
 from shapelog.reading.payloads.recompile_reasons import RECOMPILE_FORBIDDEN
 from shapelog.reading.payloads.source_names import is_library, is_torch
-from shapelog.reading.text_logs.exception_names import ABOUT_COMPILER, ANY_OF_MODULES, NAMES, OF_DYNAMO_ALONE, QUALIFIED, is_cut_name
+from shapelog.reading.text_logs.exception_names import (
+    ABOUT_COMPILER,
+    ANY_OF_MODULES,
+    NAMES,
+    OF_DYNAMO_ALONE,
+    QUALIFIED,
+    REFUSED_INPUT,
+    is_cut_name,
+)
 from shapelog.reading.text_logs.joined import end_of_parentheses, joined_parts, with_whole_operation
 from shapelog.reading.text_logs.lines.mentions import CLOSING, is_in_sentence
 from shapelog.reading.text_logs.lines.signs import USER_STACK
@@ -111,6 +119,7 @@ _IN_OWN_WORDS = {
     "GPUTooOldForTriton": re.compile(r"Found [^\n]{1,200} which is too old to be supported by the triton GPU compiler[^\n]*"),
     # Triton's, about a kernel that Inductor made
     "InductorError": re.compile(r"CompilationError: at \d{1,6}:\d{1,6}:[ \t]*\n(?:[^\n]*\n){0,3}?[ \t]*def triton_.*", re.S),
+    "RuntimeError": re.compile(REFUSED_INPUT),
     "TorchRuntimeError": re.compile(r"Dynamo failed to run FX node with fake tensors:\s+(?:call_\w|\.{3} got \w).*", re.S),
 }
 # A condition that has no hint depends on the data.

@@ -4,7 +4,7 @@ import re
 from enum import Enum
 
 from shapelog.reading.payloads.cuda_graphs import goes_on_about_sizes
-from shapelog.reading.text_logs.exception_names import ABOUT_COMPILER, ANY_OF_MODULES, NAMES, OF_DYNAMO_ALONE, QUALIFIED
+from shapelog.reading.text_logs.exception_names import ABOUT_COMPILER, ANY_OF_MODULES, NAMES, OF_DYNAMO_ALONE, QUALIFIED, REFUSED_INPUT
 from shapelog.reading.text_logs.lines.log_lines import Head
 from shapelog.reading.text_logs.lines.mentions import is_in_sentence
 from shapelog.reading.text_logs.lines.signs import USER_STACK
@@ -88,6 +88,7 @@ _OWN_WORDS = (
     r"|Cannot find a working triton installation|\bwhich is too old to be supported by the triton GPU compiler"
     r"|^\s*(?:\w{1,40}\.){0,4}CompilationError: at \d{1,6}:\d{1,6}:\s*$"
     r"|^\s*(?:[-*] )?You marked \S.{0,200} as dynamic\b|Dynamo failed to run FX node with fake tensors:(?: (?:call_\w|\.{3} got \w)|\s*$)"
+    rf"|{REFUSED_INPUT}"
 )
 # Below the user's stack: the end of the message about a value of the data, and of any other exception.
 BELOW_STACK = (
@@ -178,7 +179,7 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
 )
 _ANY_BEGIN = re.compile(
     r"Recompiling function |Detected recompile|CompilationMetrics\(|torch\._dynamo|dynamo hit|Error: |Hit: |LimitExceeded"
-    r"|Constraints violated|while creating guard|torch\._subclasses"
+    r"|Constraints violated|while creating guard|torch\._subclasses|xpected input at"
     r"|from lowering|eagerly comp|Triton comp|LoweringExc|from user code:|C\+\+ stack|DYNAMO_VERBOSE=1"
     r"|Warning: |: block: \[|Backend compiler failed|WON'?T CONVERT "
     r"|Exception Type|^\s*function: |\d/\d{1,9}: |\.py:\d{1,9}`? *\| |^\s*last reason: |Traceback \("

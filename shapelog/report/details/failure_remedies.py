@@ -211,7 +211,7 @@ _BREAK_OF_BACKEND = "Backend compiler exception"
 
 def stage(compile: Compile) -> str:
     """The part of the compiler that gave up, "" where nothing shows that."""
-    text, kind = compile.error, compile.metrics.fail_type
+    text, kind = compile.error.replace("\\", "/"), compile.metrics.fail_type
     if compile.metrics.fail_reason.startswith(_BREAK_OF_BACKEND):  # without fullgraph, Dynamo makes a graph break of it
         kind = _OF_ANY_BACKEND
     if kind in _TYPES and kind != _OF_ANY_BACKEND:

@@ -253,3 +253,18 @@ def test_a_setting_that_stands_in_the_way_is_not_to_be_set(tmp_path: Path) -> No
     error = "RuntimeError: Cannot precompile with torch._inductor.config.force_disable_caches=True; caching is required."
     (finding,) = report_of(traceback((ENTRY,), error), tmp_path).findings
     assert "force_disable_caches" not in finding.remedy
+
+
+def test_an_input_that_an_exported_program_refuses_needs_no_class(tmp_path: Path) -> None:
+    text = ">> FAIL: Exported:  Expected input at *args[0].shape[0] to be equal to 1, but got 3\nError: mat1 and mat2 (3x1 and 2x1)\n"
+    (finding,) = report_of(text, tmp_path).findings
+    assert finding.sentence == "an exported program refused its inputs: Expected input at *args[0].shape[0] to be equal to 1, but got 3"
+
+
+@pytest.mark.parametrize("separator", ["/", "\\"])
+def test_the_part_of_the_compiler_is_known_by_paths_of_windows_as_well(separator: str, tmp_path: Path) -> None:
+    file = separator.join(("C:", "lib", "torch", "_inductor", "codegen", "simd.py"))
+    stack = f'  File "{file}", line 9, in codegen\n    f()\n'
+    error = "torch._dynamo.exc.BackendCompilerFailed: backend='inductor' raised:\nValueError: odd\n"
+    (finding,) = report_of(f"Traceback (most recent call last):\n{stack}{error}", tmp_path).findings
+    assert "failed to compile in code generation" in finding.sentence

@@ -42,6 +42,7 @@ _WORDS = (
     "or C++ stack trace, run with",
     "DYNAMO_VERBOSE=1 for ",
     "you are using FX to ",
+    "xpected input at *args[",
     USER_STACK,
 )
 _WORDS_IN_BYTES = tuple(word.encode() for word in _WORDS)
