@@ -65,6 +65,8 @@ def break_text(text: str) -> str:
         setting = f"Unsupported {unset['call'] or 'Tensor.item()'} call\n  Hint: Set {unset['setting']} = True"
         return f"{setting}\n{_stack_of_old(old, text) if old else ''}"
     if old:
+        observed = _OBSERVED.search(text) if raised == _UNCAUGHT else None
+        raised += f": {observed[1]}Error" if observed else ""
         return f"{old['reason'].strip() or raised or LOST_REASON}\n{_stack_of_old(old, text)}"
     if raised and not _BREAK_HEADING.match(text):  # after the end of PyTorch's own stack
         return text[text.index(raised) :]
@@ -155,6 +157,8 @@ _SKIPS = re.compile(
     r"|\s*(?:Graph break in user code at [^\n]*\n)?\s*(?:Graph Break )?Reason: Failed to handle graph break gracefully\. "
     r"Skipping the function"
 )
+# What versions before 2.8 write of an exception that no code handles; its class is that of the one above it.
+_UNCAUGHT, _OBSERVED = "Observed exception", re.compile(r"^torch\._dynamo\.exc\.Observed(?!Exception\b)(\w{1,60}?)(?:Error)+\b", re.M)
 # Torch 2.1 to 2.6, of which a log may have lost the first line, and a person left out what follows that.
 _OF_ITEM = re.compile(r"^\s*(?P<item>Graph break from `Tensor\.item\(\)`)(?:, consider setting:\s*$|(?!, consider))")
 _SETTING_OF_ITEM = "torch._dynamo.config.capture_scalar_outputs = True"

@@ -187,6 +187,20 @@ def test_a_break_for_which_a_frame_was_skipped_is_a_failure_with_the_exception_b
     assert str(alert.source_line) == "/srv/a.py:85"
 
 
+def test_an_exception_that_no_code_handles_is_named_by_the_one_above_it(tmp_path: Path) -> None:
+    front = "V1112 13:10:18.379000 52923 torch/_dynamo/convert_frame.py:1214] [5/0] [__graph_breaks] "
+    text = (
+        'Graph break: skip: from user code at:\n  File "/srv/a.py", line 85, in f\n    return x + d["k"]\n'
+        'Traceback (most recent call last):\n  File "/lib/torch/_dynamo/exc.py", line 9, in raise_observed_exception\n    raise e\n'
+        "torch._dynamo.exc.ObservedKeyError\n\n"
+        "The above exception was the direct cause of the following exception:\n\nTraceback (most recent call last):\n"
+        '  File "/lib/torch/_dynamo/exc.py", line 9, in unimplemented\n    raise Unsupported(msg)\n'
+        "torch._dynamo.exc.Unsupported: Observed exception\n"
+    )
+    (alert,) = breaks("".join(f"{front}{line}\n" for line in text.splitlines()), tmp_path, "SL403")
+    assert alert.sentence == "f failed to compile in Dynamo (tracing the code): Observed exception: KeyError"
+
+
 def test_what_a_text_lacks_of_a_graph_break_is_its_help(tmp_path: Path) -> None:
     profile = "Torchdynamo Profiler Report\n===========================\n\nGraph Breaks\n------------\n\n"
     (unplaced,) = breaks(f"{profile}Graph Break Reason    Count\n------------------  -------\nhasattr no source        2\n", tmp_path)
