@@ -18,6 +18,7 @@ from shapelog.text import enumerated, file_name
 
 _ON_FAKE_TENSORS, _TRACING = "Dynamo (running an operation on fake tensors)", "Dynamo (tracing the code)"
 _OF_OPERATOR = "Dynamo (tracing an operator that takes functions)"
+THE_BACKEND = "the backend"
 # What a traceback passes through, latest stage first.
 _STAGES = (
     ("torch/_inductor/codegen", "code generation"),
@@ -25,9 +26,10 @@ _STAGES = (
     ("torch/_functorch", "AOTAutograd"),
     ("torch/_dynamo/guards.py", "guards"),
     ("torch/_dynamo", "Dynamo"),
+    ("torch/_dynamo/repro/", THE_BACKEND),  # around each call of a backend
+    ("torch/_dynamo/backends/", THE_BACKEND),
 )
 _OF_ANY_BACKEND = "BackendCompilerFailed"
-THE_BACKEND = "the backend"
 _TYPES = {
     **dict.fromkeys(LEFT_TO_PYTHON, _TRACING),
     _OF_ANY_BACKEND: THE_BACKEND,
@@ -217,8 +219,8 @@ def stage(compile: Compile) -> str:
     if kind in _TYPES and kind != _OF_ANY_BACKEND:
         return _TYPES[kind]
     stages = _STAGES[:3] if kind == _OF_ANY_BACKEND else _STAGES
-    deepest = max(((text.rfind(path), name) for path, name in stages if path in text), default=(-1, ""))
-    return deepest[1] or _TYPES.get(kind, "")
+    deepest = max(((text.rfind(path), len(path), name) for path, name in stages if path in text), default=(-1, 0, ""))
+    return deepest[2] or _TYPES.get(kind, "")
 
 
 def own_remedy(
