@@ -2336,6 +2336,16 @@ def test_long_texts_are_shown_where_they_differ() -> None:
     assert cause.sentence == f"k changed from …{'a' * 33}before{'c' * 61}… to …{'a' * 33}after{'c' * 62}…"
 
 
+@pytest.mark.parametrize(
+    ("line", "remedy"),
+    [("return x + id(k)", "leave id() of it out of the compiled code, or accept one graph for each class"), ("return k(x)", "")],
+)
+def test_a_class_whose_id_is_taken_needs_a_graph_for_that(line: str, remedy: str) -> None:
+    trees = [guard_tree(tensor_match(), a_class(name, number).replace(RETURN_LINE, code_comment(7, line))) for number, name in enumerate("AB")]
+    cause = only(two(*trees))
+    assert (cause.sentence, cause.own_remedy) == ("k changed from the class A to B", remedy)
+
+
 def test_classes_of_different_metaclasses_are_classes_all_the_same() -> None:
     trees = [
         guard_tree(
@@ -4148,6 +4158,25 @@ def test_a_set_has_members_and_no_keys(of_type: str, verdict: Verdict) -> None:
     cause = only(two(*trees, "set.__contains__(d, 'a')"))
     assert (cause.codes, cause.sentence, cause.verdict) == (("SL314",), "d no longer contains 'a'", verdict)
     assert cause.own_remedy == ("" if of_type == "dict" else "always pass a set with the same members, or accept one graph for each case")
+
+
+@pytest.mark.parametrize(
+    ("line", "is_compared"),
+    [
+        ("seen = {a, b, c}", True),
+        ("if a is not b:", True),
+        ("y = a + b", False),
+        ("name = f'{a}, {b}'", False),
+        ("y = {'a': a, 'b': b}", False),
+    ],
+)
+def test_tensors_that_the_code_compares_as_objects_are_not_to_be_copied(line: str, is_compared: bool) -> None:
+    names = "L['a']", "L['b']"
+    tensors = [tensor_match(source, size=(4,)) for source in names]
+    shared = guard_manager(names[0], f"OBJECT_ALIASING: {names[0]} is {names[1]}", comment=code_comment(7, line))
+    cause = only(two(guard_tree(*tensors, shared), guard_tree(*tensors), f"a is b  {code_comment(7, line)}"))
+    assert (cause.codes, cause.sentence) == (("SL317",), "a and b were the same tensor, and now differ")
+    assert cause.own_remedy.endswith("or accept one graph for each case") is is_compared
 
 
 def test_nested_tensors_share_offsets_and_are_not_passed_twice() -> None:

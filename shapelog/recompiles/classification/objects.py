@@ -50,7 +50,7 @@ _SAME_TENSOR = "copy_() new values into the same tensor, or leave out guard=True
 # Dynamo marks the parameters and the state of an optimizer (``torch/_dynamo/variables/optimizer.py``).
 _IN_OPTIMIZER, _ONE_OPTIMIZER = re.compile(r"[/\\]torch[/\\]optim[/\\]"), "create the optimizer once: another one has other tensors"
 _OTHER_CONTENT = "accept one graph for each object: the code computes with numbers that differ between them"
-_WITHOUT_ID = "leave id() of it out of the compiled code, or accept one graph for each object"
+_WITHOUT_ID = "leave id() of it out of the compiled code, or accept one graph for each {}"
 # Before torch 2.8 a bool is guarded by its id, and CPython has True and False next to each other, 32 bytes apart.
 _BOOL_DISTANCE = 32
 _OPERATOR = re.compile(r"<OpOverload\(op='([\w.]+)'")
@@ -75,6 +75,10 @@ def has_attribute(item: Violation, name: str, entry: CompileFacts, call: Compile
     if _is_flag(item) and takes_another_way(item, entry, call):
         return Classification(("SL320",), f"{name} {now} the attribute {item.prop.name}", verdict=Verdict.JUSTIFIED, remedy=_EACH_FLAG)
     return Classification(("SL320",), f"{name} {now} the attribute {item.prop.name}", remedy=_SAME_TENSORS if is_tensor else "")
+
+
+def _asks_for_id(item: Violation, name: str) -> bool:
+    return re.search(rf"(?<![\w.])id\({re.escape(name)}\)", code_of(item)) is not None
 
 
 def _is_flag(item: Violation) -> bool:
@@ -127,7 +131,8 @@ def _class(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) 
         return Classification(("SL308",), f"{name} is a new class {before}, not the one this was compiled for", remedy=SAME_CLASS)
     in_library = _CLASS_IN_LIBRARY if is_library(call.code_file) else ""
     remedy = _CLASS_FOR_LIBRARY if is_passed_by_library(item, entry, call) else in_library
-    return Classification(("SL311",), f"{name} changed from the class {before} to {after}", remedy=remedy)
+    without_id = _WITHOUT_ID.format("class") if _asks_for_id(item, name) else ""
+    return Classification(("SL311",), f"{name} changed from the class {before} to {after}", remedy=remedy or without_id)
 
 
 def _object(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
@@ -142,8 +147,8 @@ def _object(item: Violation, name: str, entry: CompileFacts, call: CompileFacts)
         remedy = _OF_FORWARD
     elif expected == "torch.Tensor":
         remedy = _ONE_OPTIMIZER if _IN_OPTIMIZER.search(call.code_file) else _SAME_TENSOR
-    elif re.search(rf"(?<![\w.])id\({re.escape(name)}\)", code_of(item)):
-        remedy = _WITHOUT_ID
+    elif _asks_for_id(item, name):
+        remedy = _WITHOUT_ID.format("object")
     sentence = f"{name}{kind} is a different object from the one this was compiled for"
     if not remedy and compute_with_other_numbers(entry, call):  # such as a numpy.finfo of another dtype
         return Classification(("SL308",), sentence, verdict=Verdict.JUSTIFIED, remedy=_OTHER_CONTENT)

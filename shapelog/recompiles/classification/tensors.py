@@ -4,7 +4,7 @@ import re
 
 from shapelog.reading.payloads.properties import MARKED_BY, TENSOR, Kind
 from shapelog.reading.payloads.source_names import Source, display_text
-from shapelog.recompiles.classification.result import TRACED, Classification, Classifier, short_type, shown_guard
+from shapelog.recompiles.classification.result import TRACED, Classification, Classifier, code_of, short_type, shown_guard
 from shapelog.recompiles.classification.state import WHOLE_TRANSFORM
 from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts.compile_facts import CompileFacts
@@ -15,6 +15,7 @@ _SAME_OBJECTS = "pass objects that are always distinct or always the same, or ac
 _BOTH_BRANCHES = "accept one graph per branch: a clone() of the tensor has the same sizes, and so takes the same branch"
 _AS_KEYS = "look up what belongs to the tensor before the call, and pass that: a dict with tensors as keys needs a graph for each of them"
 _SAME_PARAMETERS = "pass parameters that are always distinct or always the same, or accept one graph for each case"
+_NOT_COPIED = "pass tensors that are always distinct or always the same, or accept one graph for each case"
 _OFFSETS = "._offsets"  # of a nested tensor, which shares them with others of the same shape
 _SAME_OFFSETS = "make the nested tensors with one offsets tensor in every call, or accept one graph for each case"
 _BOTH_LEVELS = "accept two graphs, or wrap what is called below autograd in torch.compiler.disable"
@@ -127,7 +128,8 @@ def aliasing(item: Violation, name: str, entry: CompileFacts, call: CompileFacts
             branch = _branch_on_both(others[0], last, entry, call) if group is item.expected else ""
             if branch:
                 return Classification(("SL317", "SL204"), f"{words}; the code branches on their sizes ({branch})", remedy=_BOTH_BRANCHES)
-            remedy = _remedy_of_alias([*map(Source, (*others, last))], is_tensor, entry, call)
+            names = [*map(Source, (*others, last))]
+            remedy = _remedy_of_alias(names, is_tensor, entry, call) or (_NOT_COPIED if _are_compared(names, code_of(item)) else "")
             return Classification(("SL317",), words, remedy=remedy)
     overlapping = _OVERLAPPING.search(item.reason.code) if item.reason else None
     if overlapping and overlapping["apart"]:
@@ -162,6 +164,15 @@ def _remedy_of_alias(names: list[Source], is_tensor: bool, entry: CompileFacts, 
     if any(tensor.is_parameter for tensor in tensors):  # what changes a copy does not change the parameter
         return _SAME_PARAMETERS
     return "" if is_tensor else _SAME_OBJECTS
+
+
+def _are_compared(names: list[Source], line: str) -> bool:
+    """Whether a line asks if tensors are one object, as a set of them does, so that a copy changes the result."""
+    shown = [re.escape(name.display_name) for name in names]
+    together = "|".join(rf"(?<![\w.]){one} is (?:not )?{other}(?![\w.])" for one in shown for other in shown if one != other)
+    sets = (re.split(r",\s*", found) for found in re.findall(r"\{([^{}:]+,[^{}:]+)\}", line))
+    in_set = any({name.display_name for name in names} <= {item.strip() for item in items} for items in sets)
+    return in_set or re.search(together, line) is not None
 
 
 def marking(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
