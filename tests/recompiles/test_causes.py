@@ -2341,7 +2341,9 @@ def test_long_texts_are_shown_where_they_differ() -> None:
     [("return x + id(k)", "leave id() of it out of the compiled code, or accept one graph for each class"), ("return k(x)", "")],
 )
 def test_a_class_whose_id_is_taken_needs_a_graph_for_that(line: str, remedy: str) -> None:
-    trees = [guard_tree(tensor_match(), a_class(name, number).replace(RETURN_LINE, code_comment(7, line))) for number, name in enumerate("AB")]
+    trees = [
+        guard_tree(tensor_match(), a_class(name, number).replace(RETURN_LINE, code_comment(7, line))) for number, name in enumerate("AB")
+    ]
     cause = only(two(*trees))
     assert (cause.sentence, cause.own_remedy) == ("k changed from the class A to B", remedy)
 
@@ -4177,6 +4179,18 @@ def test_tensors_that_the_code_compares_as_objects_are_not_to_be_copied(line: st
     cause = only(two(guard_tree(*tensors, shared), guard_tree(*tensors), f"a is b  {code_comment(7, line)}"))
     assert (cause.codes, cause.sentence) == (("SL317",), "a and b were the same tensor, and now differ")
     assert cause.own_remedy.endswith("or accept one graph for each case") is is_compared
+
+
+@pytest.mark.parametrize(
+    ("now", "sentence"),
+    [("1", "mark_dynamic marks dim 1 of x, and marked dim 0"), ("0, 1", "mark_dynamic marks dims 0 and 1 of x, and marked dim 0")],
+)
+def test_the_dims_that_are_marked_and_were_marked_are_named(now: str, sentence: str) -> None:
+    marks = "((L['x']._dynamo_dynamic_indices.issubset({%s})) if hasattr(L['x'], '_dynamo_dynamic_indices') else True)"
+    trees = [guard_tree(tensor_match(more=(f"DYNAMIC_INDICES: {marks % dims}",))) for dims in ("0", now)]
+    reason = f"_dynamo_dynamic_indices not a subset: runtime {{{now}}} is not a subset of compiled {{0}}"
+    cause = only(two(*trees, reason))
+    assert (cause.codes, cause.sentence) == (("SL321",), f"{sentence} when this was compiled")
 
 
 def test_nested_tensors_share_offsets_and_are_not_passed_twice() -> None:

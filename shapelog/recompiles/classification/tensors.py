@@ -179,8 +179,17 @@ def marking(item: Violation, name: str, entry: CompileFacts, call: CompileFacts)
     tensor, function = name or "a tensor", MARKED_BY.get(item.prop.name, "")
     if function and str(item.expected) == "False":
         return Classification(("SL321",), f"{tensor} is now marked by {function}, but was not when this was compiled")
+    before, now = (_dims(str(value)) for value in (item.expected, item.actual))
+    if function and before and now and before != now:
+        return Classification(("SL321",), f"{function} marks {now} of {tensor}, and marked {before} when this was compiled")
     how = f"({function or 'mark_dynamic, maybe_mark_dynamic or mark_static'}) than when this was compiled"
     return Classification(("SL321",), f"{tensor} is marked differently {how}")
+
+
+def _dims(marked: str) -> str:
+    """``{0, 1}`` → ``dims 0 and 1``; "" for anything else."""
+    dims = sorted(re.findall(r"\d+", marked), key=int) if re.fullmatch(r"\{[\d, ]+\}", marked) else []
+    return f"dim{'s' if dims[1:] else ''} {enumerated(dims)}" if dims else ""
 
 
 CLASSIFIERS: dict[Kind, Classifier] = {
