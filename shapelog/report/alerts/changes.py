@@ -17,6 +17,8 @@ from shapelog.text import around_difference, enumerated, rank_list, some
 
 # The most values, other properties and compiles that a sentence names.
 _VALUES, _AXES, _LABELS = 8, 4, 4
+# What changed is told apart by its sentence: before and after are no values that a user would write.
+_IN_SENTENCES = frozenset((Kind.STRIDE, Kind.ALIASING, Kind.MARKING))
 
 
 class Blamed(NamedTuple):
@@ -36,19 +38,24 @@ def why_not_marked(recompiles: Sequence[Recompile], fact: str) -> Iterator[str]:
             yield why if len(members) == len(recompiles) or not labels else f"{labels}: {why}"
 
 
-def other_layouts(members: Sequence[Blamed]) -> Iterator[str]:
-    """The changes of a memory layout that are of another kind than the first one, each kind once with its compiles."""
-    layouts = [(item.recompile.compile, item.cause) for item in members if item.cause and item.cause.prop.kind is Kind.STRIDE]
-    others = (pair for pair in layouts if not _is_same_change(pair[1], layouts[0][1]))
-    for alike in grouped(others, lambda pair: _kind(pair[1])).values():
+def other_sentences(members: Sequence[Blamed]) -> Iterator[str]:
+    """The changes of a memory layout, of marks or of what is the same tensor that are of another kind than the first one, each kind once
+    with its compiles.
+    """
+    found = [(item.recompile.compile, item.cause) for item in members if item.cause and item.cause.prop.kind in _IN_SENTENCES]
+    others = (pair for pair in found if not _is_same_change(pair[1], found[0][1]) and pair[1].axis == found[0][1].axis)
+    kinds = list(grouped(others, lambda pair: _kind(pair[1])).values())
+    for alike in kinds[:_LABELS]:
         labels = some(list(dict.fromkeys(compile.shown_label for compile, _ in alike if compile.shown_label)), _LABELS)
-        if labels and alike[0][1].axis == layouts[0][1].axis:
+        if labels:
             yield f"{labels}: {alike[0][1].sentence}"
+    if kinds[_LABELS:]:
+        yield f"{len(kinds) - _LABELS} more changes of this kind"
 
 
 def _kind(cause: Cause) -> str:
-    """What a sentence about a memory layout has in common with those about other strides."""
-    return re.sub(r"\d+", "", cause.sentence.partition(": ")[0])
+    """What a sentence about a memory layout has in common with those about other strides; any other one has nothing."""
+    return re.sub(r"\d+", "", cause.sentence.partition(": ")[0]) if cause.prop.kind is Kind.STRIDE else cause.sentence
 
 
 def with_other_values(fact: str, members: list[Blamed], others: list[str]) -> str:
@@ -75,7 +82,7 @@ def _is_same_change(cause: Cause, first: Cause) -> bool:
     """
     if first.prop.kind is Kind.DISPATCH_KEYS:
         return False
-    if first.prop.kind is Kind.STRIDE and _kind(cause) != _kind(first):
+    if first.prop.kind in _IN_SENTENCES and _kind(cause) != _kind(first):
         return False
     is_guard = first.prop.kind is Kind.SHAPE_GUARD
     return cause.prop.kind is first.prop.kind and not is_address(cause.prop, cause.after) and (not is_guard or cause.before == first.before)

@@ -168,6 +168,20 @@ def test_layouts_that_changed_in_another_way_than_the_first_one_have_notes() -> 
     assert alert.notes == ("0/2: the memory layout of x changed (transposed, channels last, or a view): strides (4, 4, 1), now (1, 4, 2)",)
 
 
+def test_tensors_that_are_the_same_in_another_way_than_the_first_have_notes() -> None:
+    names = [f"L['{name}']" for name in "abc"]
+    tensors = [tensor_match(name, size=(4,)) for name in names]
+    made = make.trace()
+    for number, pair in enumerate(((0, 1), (0, 2), (1, 2))):
+        shared = guard_manager(names[pair[0]], f"OBJECT_ALIASING: {names[pair[0]]} is {names[pair[1]]}")
+        reasons = ("0/1: a is c", "0/0: a is b")[2 - number :]
+        inputs = (tensor(4, source=name) for name in names)
+        made += compiled(f"0/{number}", *inputs, guards=guard_tree(*tensors, shared), reasons=reasons)
+    alert = by_code(alerts_of(made))["SL317"]
+    assert alert.sentence.endswith("a and b were the same tensor, and now differ")
+    assert alert.notes == ("0/2: a and c were the same tensor, and now differ",)
+
+
 def test_layouts_that_changed_in_several_ways_have_the_help_for_all() -> None:
     """To copy what is expanded does not help where it is transposed."""
     strides = ([4, 1], [1, 0], [1, 6])
