@@ -28,6 +28,7 @@ _WORDS = {
 _TO_SET = {"function modes": "torch function modes (such as `with torch.device(...)`)"}
 _MOST_TO_SET = 4
 _DTYPE_OF_AUTOCAST = Property(Kind.AUTOCAST, name="dtype")
+_NAME_OF_AUTOCAST_DTYPE = re.compile(r"autocast(?:\(\w+\))?_dtype")
 _PARTS_OF_AUTOCAST = {"dtype": " its dtype", "cached_enabled": " its cache"}
 _DEFAULT_DTYPE = Property(Kind.GLOBAL_STATE, name="default_dtype")
 # at::ScalarType, as the global state in the guard tree writes it
@@ -64,6 +65,12 @@ def is_of_cache(item: Violation) -> bool:
     (torch/fx/experimental/proxy_tensor.py), and so do ``torch.export`` and compiled autograd.
     """
     return item.prop == AUTOCAST_CACHE or (item.prop.kind is Kind.GLOBAL_STATE and item.expected == "autocast_cache_enabled")
+
+
+def is_of_autocast_dtype(item: Violation) -> bool:
+    """Whether autocast is on in both calls, with another dtype."""
+    fields = changed_fields(item)
+    return item.prop == _DTYPE_OF_AUTOCAST or (any(fields) and all(map(_NAME_OF_AUTOCAST_DTYPE.fullmatch, fields)))
 
 
 def set_once(fields: Iterable[str]) -> str:

@@ -4127,9 +4127,11 @@ def test_entering_autocast_is_one_cause() -> None:
     cause = only(two(*trees, "GLOBAL_STATE changed: autocast(cpu)_enabled "))
     assert cause.sentence == "autocast changed from off to on after this was compiled"
     other = guard_tree(global_state(autocast_state={"enabled": [True], "dtype": [15]}), tensor_match())
-    assert only(two(other, trees[1].replace('"cached_enabled": false', '"cached_enabled": true'))).sentence == (
-        "autocast changed its dtype from bfloat16 to float16 after this was compiled"
-    )
+    of_dtype = only(two(other, trees[1].replace('"cached_enabled": false', '"cached_enabled": true')))
+    assert of_dtype.sentence == "autocast changed its dtype from bfloat16 to float16 after this was compiled"
+    assert of_dtype.own_remedy == "use autocast with the same dtype in every call, or accept one graph for each dtype"
+    named = only(two(tensor_match(), tensor_match(), "GLOBAL_STATE changed: autocast(cpu)_dtype "))
+    assert named.own_remedy == of_dtype.own_remedy
 
 
 def test_what_made_the_earlier_compilation_fail_is_to_be_fixed() -> None:

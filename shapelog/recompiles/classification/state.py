@@ -8,7 +8,14 @@ from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.classification.result import MARK_FORWARD, TRACED, Classification, Classifier
 from shapelog.recompiles.evidence.violation import Described, Violation
 from shapelog.recompiles.facts.compile_facts import CompileFacts
-from shapelog.recompiles.global_state import autocast_pair, changed_fields, describe_change, is_of_cache, set_once
+from shapelog.recompiles.global_state import (
+    autocast_pair,
+    changed_fields,
+    describe_change,
+    is_of_autocast_dtype,
+    is_of_cache,
+    set_once,
+)
 from shapelog.rules import Verdict
 from shapelog.text import some
 
@@ -20,6 +27,7 @@ SAME_SURROUNDINGS = (
     "run every call with the same backend and in the same thread, under the same dispatch modes (DebugMode, FakeTensorMode, ...)"
 )
 _ONE_GRAD_MODE = "always call it in the same grad mode, for example under torch.no_grad(): none of its inputs requires a gradient"
+_ONE_AUTOCAST_DTYPE = "use autocast with the same dtype in every call, or accept one graph for each dtype"
 _ONE_CREATE_GRAPH = (
     "pass the same create_graph to every call of backward() and torch.autograd.grad(), as it sets the grad mode of the backward pass, "
     "or accept one graph for each"
@@ -46,7 +54,9 @@ def global_state(item: Violation, entry: CompileFacts, call: CompileFacts) -> Cl
         fields = changed_fields(item)
         if not any(fields):
             return Classification(("SL307",), _ANY_STATE_CHANGED, remedy=_ONE_STATE)
-        return Classification(*describe_change(item), remedy=_of_grad_mode(entry, call) if fields == ("grad_mode",) else set_once(fields))
+        of_dtype = _ONE_AUTOCAST_DTYPE if is_of_autocast_dtype(item) else ""
+        remedy = _of_grad_mode(entry, call) if fields == ("grad_mode",) else of_dtype or set_once(fields)
+        return Classification(*describe_change(item), remedy=remedy)
     values = autocast_pair(item) if item.prop == AUTOCAST_CACHE else None
     change = f"changed from {values[0]} to {values[1]}" if values else "changed"
     sentence = f"the cache of autocast alone {change}: torch.export and make_fx turn it off while they trace a call"
