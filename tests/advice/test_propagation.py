@@ -127,10 +127,34 @@ def test_what_code_returned_that_failed_to_compile_is_no_output(
     assert (f"L['{local}']:0" in advise(make.explain(made)).entries) is (expected == ())
 
 
-def break_at(line: int, reason: str = "Unsupported Tensor.item() call", id: str = "0/0") -> bytes:
-    """The record of a graph break at a line."""
-    text = f"Graph break in user code at {make.MODEL}:{line}\nGraph Break Reason: {reason}\nUser code traceback:\n"
+LAYER = make.compile("2/0", make.tensor(10, 8), name="layer") + make.record("aot_inference_graph", {}, "", id="2/0")
+
+
+@pytest.mark.parametrize(
+    ("inside", "local", "more", "expected"),
+    [
+        ("forward", "___stack0", b"", ()),
+        ("forward", "h", b"", (X,)),
+        ("layer", "___stack0", LAYER, (X,)),  # compiled by itself, for an earlier call
+        ("forward", "___stack0", LAYER, (X,)),
+    ],
+)
+def test_what_code_returned_that_left_no_record_is_no_output(inside: str, local: str, more: bytes, expected: tuple[Mark, ...]) -> None:
+    """The graph broke in a module of PyTorch that runs in eager mode, as nothing of PyTorch is compiled by itself."""
+    made = broken('h: "f32[s77, 8][8, 1]cpu"', local=local)
+    records = break_at(7, inside=inside)
+    if inside == "layer":
+        made = make.trace() + more + made.removeprefix(make.trace())
+    made = before_resuming(made, records + more if inside == "forward" else records)
+    assert origins(made, f"L['{local}']") == expected
+
+
+def break_at(line: int, reason: str = "Unsupported Tensor.item() call", id: str = "0/0", inside: str = "") -> bytes:
+    """The record of a graph break at a line, or in a function that it calls."""
+    text = f"Graph break in user code at {make.MODEL}:{3 if inside else line}\nGraph Break Reason: {reason}\nUser code traceback:\n"
     text += f'  File "{make.MODEL}", line {line}, in f\n    return y[keep].amax(0)\n'
+    if inside:
+        text += f'  File "{make.MODEL}", line 3, in {inside}\n    causal = bool(mask.all())\n'
     return make.artifact("dynamo_graph_break_reason", text, id=id)
 
 

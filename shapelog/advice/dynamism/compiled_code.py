@@ -63,6 +63,15 @@ class CompiledCode:
             if any(compile.outcome is Outcome.FAILED for compile in frame.compiles) and not frame.entries
         )
 
+    @cached_property
+    def _compiled(self) -> frozenset[tuple[str, str]]:
+        """The functions of which a part was compiled, by file and name."""
+        return frozenset((frame.file, frame.name) for frame in self.trace.frames if frame.entries)
+
+    def is_compiled(self, line: StackFrame) -> bool:
+        """Whether a line is in a function that was compiled by itself."""
+        return (line.file, line.name) in self._compiled
+
     def runs_eagerly(self, line: StackFrame | None) -> bool:
         """Whether a line is in a function that failed to compile: it runs in eager mode, and computes something between its calls."""
         return line is not None and (line.file, line.name) in self._eager

@@ -73,6 +73,8 @@ class DynamismPropagation:
         return self._found[key]
 
     def _find(self, frame: Frame, source: Source, dim: int) -> _Origins:
+        if self._resumed.is_made_eagerly(frame, source):
+            return _Origins()
         if marks := self._of_gradient(frame, source, dim) or self._resumed.origins(frame, source, dim):
             return _Origins(marks)
         before = self._resumed.taken_over_from(frame, source)

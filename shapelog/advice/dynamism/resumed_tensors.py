@@ -44,20 +44,41 @@ class ResumedTensors:
         That is on top of Python's stack. Branches and stores leave nothing there. Where the graph broke further inside, the code that was
         called is compiled by itself, or runs in eager mode where nothing of it was.
         """
-        at, resumed = _STACK.match(source), resumed_by(frame.name)
-        if at is None or resumed is None:
-            return False
-        first = frame.compiles[0]
-        before = (compile for part in self.code.parts[frame.function] for compile in part.entries if compile.order < first.order)
-        broken = max((compile for compile in before if compile.breaks), key=ORDER, default=None)
-        if broken is None:
+        at, resumed, broken = _STACK.match(source), resumed_by(frame.name), self._broken(frame)
+        if at is None or resumed is None or broken is None:
             return False
         place = (frame.file, resumed[1])
         found = [item for item in broken.breaks if item.place and (item.place.file, item.place.line) == place]
-        if any(_WITHOUT_RESULT.search(item.message.title) for item in found) or not (found or self._failed_inside(broken, first)):
+        if any(_WITHOUT_RESULT.search(item.message.title) for item in found):
+            return False
+        if not (found or self._ran_eagerly(broken, frame, place) or self._failed_inside(broken, frame.compiles[0])):
             return False
         held = (match for known in self.code.guarding(frame) if (match := _STACK.match(known)))
         return int(at[1]) == max((int(match[1]) for match in held), default=int(at[1]))
+
+    def is_made_eagerly(self, frame: Frame, source: Source) -> bool:
+        """Whether it is such a result, and nothing was compiled between the graph break and the code that takes it."""
+        broken = self._broken(frame)
+        return broken is not None and self._last_before(frame.compiles[0]) is broken and self.is_result(frame, source)
+
+    def _broken(self, frame: Frame) -> Compile | None:
+        """The last compile of a function with a graph break before a part of it was compiled first."""
+        first = frame.compiles[0]
+        before = (compile for part in self.code.parts[frame.function] for compile in part.entries if compile.order < first.order)
+        return max((compile for compile in before if compile.breaks), key=ORDER, default=None)
+
+    def _last_before(self, compile: Compile) -> Compile | None:
+        """The compile of the same process right before one."""
+        made = self.code.in_order.get((compile.rank, compile.process), [])
+        index = bisect_left(made, compile.order, key=ORDER)
+        return made[index - 1] if index else None
+
+    def _ran_eagerly(self, broken: Compile, frame: Frame, place: tuple[str, int]) -> bool:
+        """Whether the graph broke in code that is called at a place and that left no record of its own, as code of PyTorch leaves none."""
+        stacks = (item.message.stack for item in broken.breaks)
+        inside = [stack[number + 1 :] for stack in stacks for number, line in enumerate(stack) if (line.file, line.line) == place]
+        is_next = self._last_before(frame.compiles[0]) is broken
+        return is_next and any(inside) and not any(self.code.is_compiled(line) for lines in inside for line in lines)
 
     def taken_over_from(self, frame: Frame, source: Source) -> Frame | None:
         """The part of a function before a graph break that took the same local; None where its graph may have returned another one."""
@@ -74,9 +95,7 @@ class ResumedTensors:
         """Whether the code that was called where a graph broke failed to compile at the same line, and nothing of it was compiled: right
         before the rest.
         """
-        made = self.code.in_order.get((resumed.rank, resumed.process), [])
-        index = bisect_left(made, resumed.order, key=ORDER)
-        last = made[index - 1] if index else broken
+        last = self._last_before(resumed) or broken
         places = {(item.place.file, item.place.line) for item in broken.breaks if item.place}
         is_same = any(item.place and (item.place.file, item.place.line) in places for item in last.breaks)
         return last.order > broken.order and last.outcome is Outcome.FAILED and is_same
