@@ -476,10 +476,17 @@ def test_an_operator_that_reads_the_number_in_a_tensor_may_raise_an_error_when_n
     assert (step.confidence.level, ".item()" in step.confidence.reason) == ("low", True)
 
 
-@pytest.mark.parametrize(("code", "level"), [("dims = torch.arange(2, n).tolist()", "low"), ("scale = x.max().item()", "medium")])
-def test_numbers_in_a_list_may_break_the_graph_again(code: str, level: str) -> None:
+@pytest.mark.parametrize(
+    ("title", "code", "level"),
+    [
+        ("Data dependent operator", "dims = torch.arange(2, n).tolist()", "low"),
+        ("Unsupported Tensor.item() call", "is_causal = bool((mask == causal).all())", "low"),
+        ("Data dependent operator", "scale = x.max().item()", "medium"),
+    ],
+)
+def test_numbers_in_a_list_or_a_truth_value_may_break_the_graph_again(title: str, code: str, level: str) -> None:
     hint = "Consider setting `torch._dynamo.config.capture_scalar_outputs = True`."
-    reason = f"Graph Break Reason: Data dependent operator\n  Explanation: Its value depends on data.\n  Hint: {hint}\n"
+    reason = f"Graph Break Reason: {title}\n  Explanation: Its value depends on data.\n  Hint: {hint}\n"
     line = f'User code traceback:\n  File "{make.MODEL}", line 79, in f\n    {code}\n'
     text = f"Graph break in user code at {make.MODEL}:79\n{reason}{line}"
     made = make.trace(make.artifact("dynamo_graph_break_reason", text, id="0/0"), make.compile("0/0", make.tensor(10, 8)))

@@ -30,6 +30,7 @@ _UNROLLING = "torch._dynamo.config.allow_rnn = True"
 _SIZE_OF_DATA = "torch._dynamo.config.capture_dynamic_output_shape_ops = True"
 # With this one, so are numbers in tensors; code often takes those of a list as dims or sizes.
 _NUMBERS_OF_DATA, _AS_LIST, _AS_NUMBER = "torch._dynamo.config.capture_scalar_outputs = True", ".tolist()", ".item("
+_AS_TRUTH = re.compile(r"\bbool\(")
 # ``PendingUnbackedSymbolNotFound`` (torch 2.13), where a dense batch was made with such sizes, and a mask broke the graph after that.
 _BREAKS_AGAIN = "the graph also breaks after this, at a size that depends on the data, and PyTorch may raise an error there"
 # An operator that was passed a tensor where it takes a number. Of 21 that break the graph, 5 raise an ``InternalTorchDynamoError`` with
@@ -119,6 +120,8 @@ def _cure(alerts: Sequence[Alert]) -> tuple[Confidence, tuple[str, ...]]:
         return Confidence("low", "code that branches on the size, which is not known then, breaks the graph again"), settings
     if _NUMBERS_OF_DATA in settings and any(_AS_LIST in alert.snippet for alert in alerts):
         return Confidence("low", "code that needs the numbers in the list, which are not known then, breaks the graph again"), settings
+    if _NUMBERS_OF_DATA in settings and any(map(_reads_a_truth_value, alerts)):
+        return Confidence("low", "code that branches on the truth value, which is not known then, breaks the graph again"), settings
     return Confidence(*(("medium", "PyTorch names a remedy") if hints else ("low", "PyTorch names no remedy"))), settings
 
 
@@ -126,6 +129,11 @@ def _reads_a_number(alert: Alert) -> bool:
     """Whether an operator, rather than the code, reads the number in a tensor."""
     title = alert.messages[0].title if alert.messages else ""
     return title == _TAKES_A_NUMBER and not any(name in alert.snippet for name in (_AS_NUMBER, _AS_LIST))
+
+
+def _reads_a_truth_value(alert: Alert) -> bool:
+    """Whether the innermost line at which the graph breaks turns a tensor into a bool."""
+    return any(message.stack and _AS_TRUTH.search(message.stack[-1].code) for message in alert.messages)
 
 
 def _logging_lines(alerts: Sequence[Alert]) -> Iterator[str]:
