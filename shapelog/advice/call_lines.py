@@ -46,17 +46,22 @@ class Link(Enum):
 def link(maker: Compile, taker: Compile, source: Source) -> Link:
     """Whether the input ``source`` of one compile is what the other one returned, by the lines of the function that calls both."""
     made, taken = caller(maker), caller(taker)
-    if made is None or taken is None or (made.file, made.name) != (taken.file, taken.name):
+    if made is None or taken is None:
         return Link.UNKNOWN
     making, taking = _Line(made.code), _Line(taken.code)
-    call, use = making.call_of(maker.metrics.code_name), taking.call_of(taker.metrics.code_name)
+    use = taking.call_of(taker.metrics.code_name)
+    passed = _passed_by_name(use, taker, source) if use else ()
+    if (made.file, made.name) != (taken.file, taken.name):
+        computed = [isinstance(part, _COMPUTING) for part in passed]
+        return Link.NONE if computed and all(computed) else Link.UNKNOWN
+    call = making.call_of(maker.metrics.code_name)
     if made == taken and (call is None or use is None) and making.is_passed_on(source):
         return Link.DIRECT
     likely = call or (making.only_argument_call(taker.metrics.code_name) if made == taken else None)
     is_tensor = maker.graph is not None and len(outputs(maker.graph)) == 1
     if likely and is_tensor and making.method_on(likely) not in ("", *_SAME_TENSOR, *_TAKING_OUT):
         return Link.NONE
-    if made == taken and use and not call and making.computes(_passed(use, source)):
+    if made == taken and use and not call and making.computes(passed):
         return Link.NONE
     around = making.around(likely) if likely else None
     if call and isinstance(around, ast.Call):
@@ -69,7 +74,6 @@ def link(maker: Compile, taker: Compile, source: Source) -> Link:
     if isinstance(around, ast.Subscript):
         return Link.NONE if is_tensor or _is_of_tensor(around) else Link.UNKNOWN
     names = _targets(around) if call or made == taken else making.all_targets()
-    passed = _passed(use, source) if use else ()
     if not names or not passed:
         return Link.UNKNOWN
     if all(_is_new(part, is_tensor) for part in passed if not names.isdisjoint(_names([part]))):
@@ -220,6 +224,14 @@ def _passed(call: ast.Call, source: Source) -> Sequence[ast.expr]:
         return [keywords[named[1]]]
     is_whole = None not in keywords and not any(isinstance(part, ast.Starred) for part in call.args)
     return call.args if is_whole and "kwargs" not in source else ()
+
+
+def _passed_by_name(use: ast.Call, taker: Compile, source: Source) -> Sequence[ast.expr]:
+    """The same without those that have the names of other parameters, and are taken for these: ``score(x - self.mean, self.table)``."""
+    passed = _passed(use, source)
+    own = _KEYWORD.match(source)
+    others = {found[1] for item in taker.inputs if (found := _KEYWORD.match(item.source))} - {own and own[1]}
+    return [part for part in passed if getattr(part, "attr", getattr(part, "id", "")) not in others] or passed
 
 
 def _is_in_container(source: Source) -> bool:

@@ -194,9 +194,32 @@ def test_what_another_statement_of_the_line_computes_is_new_whichever_call_is_th
     assert link(called(line, "0/0", "forward"), taker, Source(H)) is expected
 
 
-def test_lines_of_different_functions_show_nothing() -> None:
-    maker, taker = called("p = encode(h)", "0/0", "encode", function="prepare"), called("y = score(h)", "1/0", "score")
-    assert link(maker, taker, Source(H)) is Link.UNKNOWN
+@pytest.mark.parametrize(
+    ("taking", "expected"),
+    [
+        ("y = score(h)", Link.UNKNOWN),
+        ("y = score(h[live] - self.mean)", Link.NONE),
+        ("y = score(h - mean, table)", Link.UNKNOWN),  # perhaps the table
+        ("y = score(h=h - mean, table=table)", Link.NONE),
+    ],
+)
+def test_lines_of_different_functions_show_nothing_but_what_a_call_computes(taking: str, expected: Link) -> None:
+    maker, taker = called("p = encode(h)", "0/0", "encode", function="prepare"), called(taking, "1/0", "score")
+    assert link(maker, taker, Source(H)) is expected
+
+
+@pytest.mark.parametrize(
+    ("making", "function"),
+    [("p = encode(h)", "prepare"), ("table = encode(h)", "add")],  # the table is what the line before returned, and h is not
+)
+def test_an_argument_with_the_name_of_another_parameter_is_that_one(making: str, function: str) -> None:
+    tensors = make.tensor(12, 8, source=H), make.tensor(4, 8, source="L['table']")
+    made = make.record("dynamo_start", {"stack": []}, id="1/0") + symbol("y = score(h - mean, table)", "add", 7, H, "1/0")
+    made += make.compile("1/0", *tensors, name="score", is_started=False, guards=guard_tree(tensor_match(H)))
+    taker = make.load(make.trace(made)).frames[0].compiles[0]
+    maker = called(making, "0/0", "encode", function=function)
+    assert link(maker, taker, Source(H)) is Link.NONE
+    assert link(maker, taker, Source("L['table']")) is not Link.NONE
 
 
 def handed(
@@ -298,9 +321,11 @@ def test_one_of_two_outputs_that_look_alike_is_known_by_the_next_line(between: i
     assert advise(make.explain(handed("h, p = encode(x)", "y = score(h)", ("h", "p"), between))).env == env
 
 
-def test_of_three_inputs_that_look_like_two_outputs_one_is_another_tensor() -> None:
+@pytest.mark.parametrize(("others", "env"), [(["L['b']", "L['z']"], "L['h']:0,L['x']:0"), (["L['p']", "L['z']"], "L['x']:0")])
+def test_of_three_inputs_that_look_like_two_outputs_one_is_another_tensor(others: list[str], env: str) -> None:
+    """Which one, the names of the parameters may show."""
     lines = "h, p = encode(x)", "y = score(h, p, zeros)"
-    assert advise(make.explain(handed(*lines, ("h", "p"), 0, ["L['p']", "L['z']"]))).env == "L['h']:0,L['x']:0"
+    assert advise(make.explain(handed(*lines, ("h", "p"), 0, others))).env == env
 
 
 def test_a_view_of_an_output_of_other_sizes_is_not_another_tensor() -> None:

@@ -191,11 +191,16 @@ class PassedTensors:
         look = tensor.size, tensor.dtype
         able = (maker for maker in makers if _may_be_of(tensor, maker))
         found = {maker: dims for maker in able if (dims := self.outputs.dims_by_look_of(maker).get(look))}
-        inputs, made = len(self.outputs.inputs_of(compile).like(tensor)), sum(map(len, found.values()))
-        calls, rest = divmod(inputs, made) if made else (0, 0)
+        inputs, made = self._may_come_from(list(found), compile, tensor), sum(map(len, found.values()))
+        calls, rest = divmod(len(inputs), made) if made else (0, 0)
         if rest or not calls or (calls > 1 and not _ITEM_OF_LIST.match(tensor.source)):
             return ()
         return shared([self.outputs.marks(dims[0][dim], maker) for maker, dims in found.items()])
+
+    def _may_come_from(self, makers: Sequence[Compile], compile: Compile, tensor: Input) -> list[Input]:
+        """The inputs that look like one, itself included, without those of which the lines show that no maker returned them."""
+        like = self.outputs.inputs_of(compile).like(tensor)
+        return [item for item in like if item is tensor or any(link(maker, compile, item.source) is not Link.NONE for maker in makers)]
 
     def _changes(self, frame: Frame, source: Source) -> list[_Change]:
         """The compiles in which a tensor has other sizes than in the one before that took it, and what was made between the two."""
