@@ -12,6 +12,7 @@ _INLINE_HINT = re.compile(
     r"((?:to enable, set|please use|consider (?:using|annotating)|if you're using mark_dynamic)\b.*?)(?=\.(?:\s|$)|$)",
     re.I | re.M,
 )
+_BUG = "INTERNAL ASSERT FAILED"
 FLOAT_RESTART = "a float could not stay dynamic, so its value became a constant"
 # Restarts that PyTorch records as a class, without words.
 _RESTART_CLASS = re.compile(r"<class 'torch\._dynamo\.exc\.(\w+)'>")
@@ -41,7 +42,7 @@ _FAILED_OPERATION = re.compile(r"Failed running call_\w+ (?:<(?:built-in )?[a-z]
 _FAILED_ON_ONE_LINE = re.compile(_FAILED_OPERATION.pattern.replace(r"\(.*\):", r"\(\*\(.*\), \*\*\{[^{}]*\}\):") + r"\s+(\S.*)")
 _CALLED = re.compile(r"call_\w+ (?:<(?:(?:built-in )?[a-z]+|Wrapped \w+ <original) ([\w.]+)[^>]*>>?|([\w.]+))\(")
 # The same since torch 2.7, from 2.9 on as an explanation.
-FAILED_ON_FAKE_TENSORS = re.compile(r"Dynamo failed to run FX node with fake tensors: (?:(call_\w+ .*): |\.\.\. )got (\w+)\((.*)\)", re.S)
+FAILED_ON_FAKE_TENSORS = re.compile(r"Dynamo failed to run FX node with fake tensors: (?:(call_\w+ .*): |\.\.\. )got (\w+)\((.*?)\)?", re.S)
 _BELOW_FAKE_TENSORS = re.compile(r"Dynamo failed to run FX node with fake tensors:")
 _CALLED_ALONE = re.compile(r"call_\w+ (.*\))(: .*)?\s*$")
 _RAISED_BY = re.compile(r"backend='([^'\n]{1,80})' raised:\s+(?=\S)")
@@ -57,6 +58,10 @@ _KERNEL, _LONGEST_KERNEL = re.compile(r"def (?!triton_\()(\w{1,400})\("), 80
 # ``torch._inductor.exc.CppCompileError``; gcc, clang, MSVC and linkers write errors in this way.
 UNCOMPILED_CPP, _OUTPUT = "C++ compile error", "Output:"
 _CPP_ERROR = re.compile(r"\bld: (?:cannot find |library )\S.*|\b(?:fatal )?error(?: [A-Z]{1,4}\d{4})?: \S.*")
+# ``compile_mps_shader`` in ``torch/_inductor/runtime/runtime_utils.py``: the source of a kernel, and below it what Metal found.
+METAL_STOPPED = "Metal cannot compile a kernel"
+_OF_METAL = re.compile(r"(?P<before>.*?)SyntaxError: failed to compile(?: #? ?include <.*)?")
+_METAL_ERROR = re.compile(r"(?:.* )?with program_source:\d{1,9}:\d{1,9}: (?:fatal )?error: (.*)")
 OUTSIDE_OF_RANGE = " outside of the range"
 _OUTSIDE = re.compile(r"(\d{1,18}) not in range \[(-?\d{1,18}), (\w{1,18})\]")
 DATA_DEPENDENT = "data-dependent expression"
@@ -100,7 +105,7 @@ def title_of(lines: list[str]) -> str:
         return f"{uncaptured[1]} cannot be captured: {title_of([lines[0][uncaptured.end() :], *lines[1:]])}"
     if lines[0].startswith(VIOLATED) and len(lines) > 1:
         return f"{lines[0].split('!')[0]}: {lines[1].removeprefix('- ')}"
-    if kernel := _uncompiled_kernel(lines) or _uncompiled_source(lines):
+    if kernel := _uncompiled_kernel(lines) or _uncompiled_source(lines) or _uncompiled_metal(lines):
         return kernel
     if lines[0].endswith("raised:") and len(lines) > 1:
         return _COMMAND.sub(r"\1 …\2", _with_next(f"{lines[0]} {lines[1]}", lines[2:]))
@@ -170,6 +175,16 @@ def _uncompiled_source(lines: list[str]) -> str:
     return f"{' '.join(lines[: heading + 1])}: {error.removeprefix('error: ')}" if error else ""
 
 
+def _uncompiled_metal(lines: list[str]) -> str:
+    """That a kernel for Metal could not be compiled, with the first error where that is there; "" for any other message."""
+    heading = next((found for line in lines[:2] if (found := _OF_METAL.fullmatch(line))), None)
+    error = next((found[1] for line in lines if (found := _METAL_ERROR.fullmatch(line))), "")
+    if not heading and not error:
+        return ""
+    before = " ".join((*lines[: lines.index(heading.string)], heading["before"].strip())) if heading else ""
+    return f"{before} {METAL_STOPPED}{f': {error}' if error else ''}".strip()
+
+
 def _asked(line: str) -> str:
     """What was asked of a value of the data, without the advice above it and the notes below; any other line as it is.
 
@@ -185,8 +200,8 @@ def _asked(line: str) -> str:
 
 
 def inline_hints(text: str) -> Iterator[str]:
-    """The advice in a text that has no hints of its own, each as a sentence."""
-    for found in _INLINE_HINT.finditer(text):
+    """The advice in a text that has no hints of its own, each as a sentence; what is wrong in PyTorch itself has none for its users."""
+    for found in _INLINE_HINT.finditer(text) if _BUG not in text else ():
         words = found[1].strip()
         words = words.removeprefix("to enable, ")
         yield words[:1].upper() + words[1:]

@@ -62,12 +62,12 @@ class RaisedException(NamedTuple):
 
 
 def argument_text(text: str) -> str:
-    """What an exception was raised with: the text itself where it is one."""
+    """What an exception was raised with: the text itself where it is one, without its first quotation mark where it is cut."""
     try:
         with without_warnings():
             value = ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return text
+        return text[1:] if text[:1] in ("'", '"') and text.count(text[0]) == 1 else text
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
     return " ".join(CPP_STACK.sub("", value).split()) if isinstance(value, str) else text

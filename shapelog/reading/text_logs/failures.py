@@ -117,8 +117,12 @@ _IN_OWN_WORDS = {
     ),
     "TritonMissing": re.compile(r"Cannot find a working triton installation[^\n]*"),
     "GPUTooOldForTriton": re.compile(r"Found [^\n]{1,200} which is too old to be supported by the triton GPU compiler[^\n]*"),
-    # Triton's, about a kernel that Inductor made
-    "InductorError": re.compile(r"CompilationError: at \d{1,6}:\d{1,6}:[ \t]*\n(?:[^\n]*\n){0,3}?[ \t]*def triton_.*", re.S),
+    # Triton's or Metal's, about a kernel that Inductor made
+    "InductorError": re.compile(
+        r"SyntaxError: failed to compile[ \t]*\n\s*#? ?include <c10/metal/.*|\bwith program_source:\d{1,9}:\d{1,9}: (?:fatal )?error: .*"
+        r"|CompilationError: at \d{1,6}:\d{1,6}:[ \t]*\n(?:[^\n]*\n){0,3}?[ \t]*def triton_.*",
+        re.S,
+    ),
     "RuntimeError": re.compile(REFUSED_INPUT),
     "TorchRuntimeError": re.compile(r"Dynamo failed to run FX node with fake tensors:\s+(?:call_\w|\.{3} got \w).*", re.S),
 }

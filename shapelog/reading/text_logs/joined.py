@@ -30,15 +30,17 @@ _INSIDE = re.compile(r"(?<=[(\[]) | (?=[)\]])")
 
 
 def with_whole_operation(text: str) -> str:
-    """A text with what PyTorch could not decide, or an operation that failed on fake tensors and its error, on one line where somebody
-    wrapped these.
+    """A text with what PyTorch could not decide, or an operation that failed on fake tensors and its error, on one line where these are on
+    several; of an error that the text cuts, its first line.
     """
     text = _UNDECIDED.sub(r"\g<1> data-dependent expression ", text, count=1)
     found = _OPERATION.search(text)
-    end = end_of_parentheses(text, found.end(), len(text)) if found else -1
-    if not found or end < 0 or "\n" not in text[found.start() : end]:
+    if not found:
         return text
-    return f"{text[: found.start()]} {_INSIDE.sub('', ' '.join(text[found.start() : end + 1].split()))}{text[end + 1 :]}"
+    end = end_of_parentheses(text, found.end(), len(text)) + 1 or len(text[: found.end()] + text[found.end() :].partition("\n")[0])
+    if "\n" not in text[found.start() : end]:
+        return text
+    return f"{text[: found.start()]} {_INSIDE.sub('', ' '.join(text[found.start() : end].split()))}{text[end:]}"
 
 
 def end_of_parentheses(text: str, begin: int, stop: int) -> int:

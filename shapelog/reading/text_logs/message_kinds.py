@@ -88,7 +88,7 @@ _OWN_WORDS = (
     r"|Cannot find a working triton installation|\bwhich is too old to be supported by the triton GPU compiler"
     r"|^\s*(?:\w{1,40}\.){0,4}CompilationError: at \d{1,6}:\d{1,6}:\s*$"
     r"|^\s*(?:[-*] )?You marked \S.{0,200} as dynamic\b|Dynamo failed to run FX node with fake tensors:(?: (?:call_\w|\.{3} got \w)|\s*$)"
-    rf"|{REFUSED_INPUT}"
+    rf"|{REFUSED_INPUT}|^\s*SyntaxError: failed to compile\s*$|^\s*with program_source:\d{{1,9}}:\d{{1,9}}: (?:fatal )?error: "
 )
 # Below the user's stack: the end of the message about a value of the data, and of any other exception.
 BELOW_STACK = (
@@ -179,7 +179,7 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
 )
 _ANY_BEGIN = re.compile(
     r"Recompiling function |Detected recompile|CompilationMetrics\(|torch\._dynamo|dynamo hit|Error: |Hit: |LimitExceeded"
-    r"|Constraints violated|while creating guard|torch\._subclasses|xpected input at"
+    r"|Constraints violated|while creating guard|torch\._subclasses|xpected input at|program_source"
     r"|from lowering|eagerly comp|Triton comp|LoweringExc|from user code:|C\+\+ stack|DYNAMO_VERBOSE=1"
     r"|Warning: |: block: \[|Backend compiler failed|WON'?T CONVERT "
     r"|Exception Type|^\s*function: |\d/\d{1,9}: |\.py:\d{1,9}`? *\| |^\s*last reason: |Traceback \("

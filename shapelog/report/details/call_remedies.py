@@ -68,6 +68,10 @@ _OF_ERROR = (
         r"does not currently support (?:double backward|higher order gradients)",
         'take second derivatives of code that is not compiled, or that is compiled with backend="eager"',
     ),
+    (
+        r"INTERNAL ASSERT FAILED",
+        "this is a bug in PyTorch: update it, or report the bug; until then, wrap this code in a function with torch.compiler.disable",
+    ),
     (r"modified by an inplace operation", _CLONE),
     (
         r"input to the backward that was mutated",

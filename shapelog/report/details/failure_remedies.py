@@ -5,7 +5,7 @@ import re
 from shapelog.model.compile import Compile
 from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION, LOST_REASON, NO_MESSAGE, CompilerMessage
 from shapelog.reading.payloads.constraint_violations import HAS_OWN_GRAPH, MUST_EQUAL, REQUIRES, TREATED_APART
-from shapelog.reading.payloads.error_titles import OUTSIDE_OF_RANGE, TRITON_STOPPED, UNCOMPILED_CPP
+from shapelog.reading.payloads.error_titles import METAL_STOPPED, OUTSIDE_OF_RANGE, TRITON_STOPPED, UNCOMPILED_CPP
 from shapelog.reading.payloads.source_names import Source, is_library
 from shapelog.reading.records import StackFrame
 from shapelog.recompiles.became_dynamic import EarlierSymbols
@@ -65,7 +65,7 @@ _NAMES_GUARD = "add the rest of this message: it names the guard that rejects th
 _MORE_OF_DYNAMO = 'run it with TORCH_LOGS="+dynamo", which shows the operation that failed and why'
 # Where a text log lacks the reason of a graph break.
 NAMES_REASON = "add the other log lines of this graph break: they name its reason"
-_OUTPUT_OF_COMPILER = "add the log lines that follow, with what the C++ compiler printed: its first error names what to do"
+_OUTPUT_OF_COMPILER = "add the log lines that follow, with what {} compiler printed: its first error names what to do"
 _OWN_ERROR = (
     "check this before the compiled call and raise there: a function that raises while it is compiled runs in eager mode from then on"
 )
@@ -252,8 +252,8 @@ def is_in_captured_graph(compile: Compile, line: StackFrame | None) -> bool:
 
 def _left_out(message: CompilerMessage) -> str:
     """What a text lacks of a failure, and how to get it."""
-    if message.title.endswith(UNCOMPILED_CPP):
-        return _OUTPUT_OF_COMPILER
+    if message.title.endswith((UNCOMPILED_CPP, METAL_STOPPED)):
+        return _OUTPUT_OF_COMPILER.format("Metal's" if message.title.endswith(METAL_STOPPED) else "the C++")
     if message.title == LOST_REASON:
         return NAMES_REASON
     return _MORE_OF_DYNAMO if message.title == NO_MESSAGE else ""

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from shapelog import load
+from shapelog.errors import ShapelogError
 from shapelog.report.alerts.alert import Alert
 from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.report import analyze
@@ -213,3 +214,51 @@ def test_the_checks_that_an_export_asks_for_are_the_help(tmp_path: Path) -> None
     (found,) = found_in(text, tmp_path)
     assert found.message is not None
     assert found.message.hints == ("Before this line, call torch._check(n > 2) or torch._check(n <= 2), whichever always holds",)
+
+
+def test_an_operation_on_several_lines_whose_error_the_text_cuts_has_what_is_left_of_it(tmp_path: Path) -> None:
+    tensors = "*(GradTrackingTensor(lvl=3, value=\n    FakeTensor(..., size=(1,))\n), 2.0), **{}"
+    error = 'got RuntimeError(\'is_inference() INTERNAL ASSERT FAILED at "a.cpp":66, please report a bug. Please use the dispatcher'
+    text = f"TorchRuntimeError: Dynamo failed to run FX node with fake tensors: call_function <built-in function mul>({tensors}): {error}"
+    (found,) = found_in(text, tmp_path)
+    assert found.sentence.endswith(
+        ': mul failed: RuntimeError: is_inference() INTERNAL ASSERT FAILED at "a.cpp":66, please report a bug. Please use the dispatcher'
+    )
+    assert found.remedy.startswith("this is a bug in PyTorch")
+    assert not found.message.hints
+
+
+METAL = (
+    "    #include <c10/metal/utils.h>",
+    "    kernel void generated_kernel(",
+    "        device float* out_ptr0,",
+    "    ) {",
+    "        auto tmp9 = in_ptr1[r0_0];",
+    "    }",
+)
+METAL_ERROR = (
+    " with program_source:2120:29: error: use of undeclared identifier 'r0_0'",
+    "        auto tmp9 = in_ptr1[r0_0];",
+    "                            ^",
+    "program_source:2121:21: error: use of undeclared identifier 'tmp0'",
+)
+
+
+@pytest.mark.parametrize("front", ["torch._inductor.exc.InductorError: ", ""])
+@pytest.mark.parametrize("is_cut", [False, True])
+def test_what_metal_cannot_compile_is_its_first_error(front: str, is_cut: bool, tmp_path: Path) -> None:
+    text = "\n".join((f"{front}SyntaxError: failed to compile ", *METAL, *(() if is_cut else METAL_ERROR), ""))
+    (found,) = found_in(f"It prints\n```\n{text}```\n", tmp_path)
+    error = "" if is_cut else ": use of undeclared identifier 'r0_0'"
+    assert found.sentence.endswith(f"failed to compile in Inductor: Metal cannot compile a kernel{error}")
+    assert ("what Metal's compiler printed" in found.remedy) == is_cut
+
+
+def test_what_metal_printed_below_a_kernel_is_known_without_the_kernel(tmp_path: Path) -> None:
+    (found,) = found_in("\n".join((*METAL[2:], *METAL_ERROR, "")), tmp_path)
+    assert found.sentence.endswith("in Inductor: Metal cannot compile a kernel: use of undeclared identifier 'r0_0'")
+
+
+def test_another_source_that_failed_to_compile_is_none_of_inductor(tmp_path: Path) -> None:
+    with pytest.raises(ShapelogError):
+        found_in("SyntaxError: failed to compile \n    #include <vector>\n", tmp_path)

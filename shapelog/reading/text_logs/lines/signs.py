@@ -43,6 +43,8 @@ _WORDS = (
     "DYNAMO_VERBOSE=1 for ",
     "you are using FX to ",
     "xpected input at *args[",
+    "yntaxError: failed to compile",
+    "with program_source:",
     USER_STACK,
 )
 _WORDS_IN_BYTES = tuple(word.encode() for word in _WORDS)
