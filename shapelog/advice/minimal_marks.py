@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import chain, product
 from typing import NamedTuple
 
 from shapelog.advice.dynamism.equal_sizes import equal_sizes
@@ -227,8 +227,7 @@ class _Harm:
                 return HarmfulMark(mark, frame, reason, _keep_out(name, frame, helped, what))
             is_same = frame.origin in {item.origin for item in helped}  # in another process, or after a reset
             is_same = is_same or (mark.source.startswith("G[") and any(item.file == frame.file for item in helped))
-            is_part = any(_is_same_function(item, frame) for item in helped)  # before or after a graph break
-            is_same = is_same or (is_part and use is not Use.HANDS_ON)
+            is_same = is_same or (use is not Use.HANDS_ON and any(_calls_itself(item, frame) for item in helped))
             if not is_same and (use is Use.HANDS_ON or not code.is_whole):
                 reason = f"{frame.title} has an int of the same name that never changed, {_NOT_ALL_SEEN}"
                 return HarmfulMark(mark, frame, reason, _keep_out(name, frame, helped))
@@ -316,6 +315,18 @@ def _is_same_function(one: Frame, other: Frame) -> bool:
     """Whether two frames are one function, which may have been compiled again after a reset, or go on after a graph break."""
     is_resumed = resumed_by(one.name) is not None or resumed_by(other.name) is not None
     return one.origin == other.origin or (is_resumed and one.function[2:] == other.function[2:])
+
+
+def _calls_itself(resumed: Frame, function: Frame) -> bool:
+    """Whether a frame is what goes on after a graph break, and calls the function again: its guards quote the code before the break."""
+    line = (resumed_by(resumed.name) or ("", 0))[1]
+    if not line or not _is_same_function(resumed, function):
+        return False
+    trees = [compile.guards for compile in resumed.compiles if compile.guards]
+    of_shapes = (place_of(shape.comment) for tree in trees for shape in tree.shapes)
+    places = (place for place in chain(*(tree.places.values() for tree in trees), of_shapes) if place)
+    name, file = function.name, function.file.rsplit("/", 1)[-1]
+    return any(place.name == name and function.line < place.line < line and place.file.rsplit("/", 1)[-1] == file for place in places)
 
 
 def _rename(name: str, frame: Frame, helped: list[Frame]) -> str:

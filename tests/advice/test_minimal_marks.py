@@ -220,12 +220,12 @@ def test_parts_of_one_function_cannot_have_names_of_their_own(source: str, file:
     assert left_out(trace(varying, other)).remedy == remedy
 
 
-@pytest.mark.parametrize(("name", "is_part"), [("f", True), ("g", False)])
-def test_an_int_of_the_code_before_a_graph_break_is_that_of_the_code_after_it(name: str, is_part: bool) -> None:
-    """A line between is not seen; a function that calls itself after the break has other values there."""
-    varying = int_values(3, 4, name="torch_dynamo_resume_in_f_at_6")
-    other = int_values(7, frame=1, name=name, comment=code_comment(9, "if k > x.size(0):", name))
-    assert chosen(trace(varying, other)).marks == ({K} if is_part else set())
+@pytest.mark.parametrize(("name", "line", "is_listed"), [("f", 12, True), ("f", 6, False), ("g", 12, False)])
+def test_code_after_a_graph_break_that_calls_its_function_has_traced_all_of_that(name: str, line: int, is_listed: bool) -> None:
+    """Its guards quote lines of f before the break; of the function itself, a line between is not seen."""
+    comment = code_comment(9, "if k > x.size(0):", name)
+    varying = int_values(3, 4, name=f"torch_dynamo_resume_in_f_at_{line}", comment=comment)
+    assert chosen(trace(varying, int_values(7, frame=1, name=name, comment=comment))).marks == ({K} if is_listed else set())
 
 
 def test_nothing_is_to_be_renamed_in_a_library() -> None:
