@@ -37,7 +37,9 @@ def with_whole_operation(text: str) -> str:
     found = _OPERATION.search(text)
     if not found:
         return text
-    end = end_of_parentheses(text, found.end(), len(text)) + 1 or len(text[: found.end()] + text[found.end() :].partition("\n")[0])
+    end = end_of_parentheses(text, found.end(), len(text)) + 1
+    if not end:
+        end = text.find("\n", found.end()) if "\n" in text[found.end() :] else len(text)
     if "\n" not in text[found.start() : end]:
         return text
     return f"{text[: found.start()]} {_INSIDE.sub('', ' '.join(text[found.start() : end].split()))}{text[end:]}"
