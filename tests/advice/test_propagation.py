@@ -11,6 +11,7 @@ from payload_text import RETURN_LINE, global_state, graph_text, guard_tree, tens
 from recorded import FIXTURES
 
 from shapelog.advice.advise import advise
+from shapelog.advice.dynamism.compiled_code import CompiledCode
 from shapelog.advice.dynamism.propagation import DynamismPropagation
 from shapelog.advice.marks import Mark
 from shapelog.advice.routes import Router
@@ -679,10 +680,13 @@ def test_sizes_that_no_graph_of_the_other_function_was_for_are_of_another_tensor
     assert origins(made) == expected
 
 
-def with_returned_cache(*others: str, stride: tuple[int, int] = (8, 1), is_view: bool = False) -> bytes:
+def with_returned_cache(
+    *others: str, stride: tuple[int, int] = (8, 1), is_view: bool = False, returned: tuple[str, ...] = ("k", "v")
+) -> bytes:
     """decode returns a cache of two tensors, which it is passed again, and then starts anew with other sizes.
 
-    ``others`` are inputs that look like the tensors of the first cache; these have ``stride`` and may be views.
+    ``others`` are inputs that look like the tensors of the first cache; these have ``stride`` and may be views. ``returned`` are the
+    outputs that look like them.
     """
     made = make.trace()
     for label, rows, kept in (("0/0", 10, None), ("0/1", 1, 10), ("0/2", 1, 11), ("0/3", 12, None), ("0/4", 1, 12)):
@@ -692,7 +696,7 @@ def with_returned_cache(*others: str, stride: tuple[int, int] = (8, 1), is_view:
             made += called_at(3, "y, past = decode(x)", "L['x']", rows, label)
         elif label in ("0/2", "0/4"):
             made += called_at(6, "y, past = decode(x, past)", "L['past'][0]", kept or 0, label)
-        outputs = (f'{name}: "f32[{dim}, 8][8, 1]cpu"' for name in ("k", "v"))
+        outputs = (f'{name}: "f32[{dim}, 8][8, 1]cpu"' for name in returned)
         past = [f"L['past'][{number}]" for number in (0, 1) if kept]
         held = [*past, *others] if label == "0/1" else past
         view = {"is_view": True, "base": 9} if is_view else {}
@@ -716,6 +720,39 @@ def with_returned_cache(*others: str, stride: tuple[int, int] = (8, 1), is_view:
 def test_a_cache_that_a_function_returned_and_is_passed_is_dynamic_where_the_first_one_is(made: bytes, expected: tuple[Mark, ...]) -> None:
     trace = make.explain(made).trace
     assert DynamismPropagation(trace).origins(trace.frames[0], Source("L['past'][0]"), 0) == expected
+
+
+@pytest.mark.parametrize(
+    ("loop", "expected"),
+    [
+        ("for n in range(4):\n    x = y\n    y, past = decode(x, past)\n", (X,)),
+        ("for n in range(4):\n    past = pick(past)\n    y, past = decode(x, past)\n", ()),
+        ("if y:\n    x = y\n    y, past = decode(x, past)\n", ()),
+        ("", ()),
+    ],
+    ids=["a loop that leaves it", "a loop that changes it", "no loop", "no such line"],
+)
+def test_a_cache_of_some_outputs_is_the_one_that_a_function_returned_if_the_loop_leaves_it(
+    tmp_path: Path, loop: str, expected: tuple[Mark, ...]
+) -> None:
+    """What else the function returned looks like the tensors in it."""
+    file = tmp_path / "decode.py"
+    file.write_text(f"\n\ny, past = decode(x)\n{loop}")
+    made = with_returned_cache(returned=("q", "k", "v")).replace(b"/srv/app/train.py", str(file).encode())
+    trace = make.explain(made).trace
+    assert DynamismPropagation(trace).origins(trace.frames[0], Source("L['past'][0]"), 0) == expected
+
+
+def test_of_several_dynamic_graphs_that_are_similar_the_one_with_the_most_symbols_counts() -> None:
+    """Automatic dynamic shapes add one dim after the other."""
+    sizes = [("s1", "9", "L['x'].size()[1]"), ("s77", "12", "L['x'].size()[0]")]
+    made = make.trace(make.compile("0/0", make.tensor(10, 8), graph=returning('h: "f32[10, 8][8, 1]cpu"')))
+    for number, symbols in enumerate((sizes[:1], sizes, sizes[:1]), 1):
+        graph = returning('h: "f32[10, s1][s1, 1]cpu"', inputs='s1: "Sym(s1)", L_x_: "f32[10, s1][s1, 1]cpu"')
+        made += make.compile(f"0/{number}", make.tensor(10, 8 + number), graph=graph, symbols=symbols)
+    trace = make.load(made)
+    entries = trace.frames[0].entries
+    assert CompiledCode(trace).dynamic_entry_like(entries[0]) is entries[2]
 
 
 # Views of what compiled code returns.

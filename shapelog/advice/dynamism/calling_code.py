@@ -46,6 +46,13 @@ class CallingCode:
             self._effects[key] = tuple(self._effects_on(taker, Source(argument[0])))
         return any(assigned is None or not assigned.isdisjoint(_PATH.findall(source)) for assigned in self._effects[key])
 
+    def leaves(self, taker: Compile, source: Source) -> bool:
+        """Whether an input is in an object that the loop around the line that calls a compile leaves as it is, by the file on this disk."""
+        argument, line = _ARGUMENT.match(source), caller(taker)
+        tree = self._tree_with(line) if line and argument and source != argument[0] and passed_names(taker, Source(argument[0])) else None
+        in_loop = line is not None and tree is not None and isinstance(_innermost(tree, line.line, (*_LOOPS, *_FUNCTIONS)), _LOOPS)
+        return in_loop and not self.changes(taker, source)
+
     def _effects_on(self, taker: Compile, argument: Source) -> Iterator[_Assigned]:
         """What each statement of the loop assigns of an argument."""
         line, names = caller(taker), passed_names(taker, argument)

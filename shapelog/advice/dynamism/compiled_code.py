@@ -98,10 +98,11 @@ class CompiledCode:
         return [item for item, frame in found if frame is not None and (frame is own or frame.function != own.function)]
 
     def dynamic_entry_like(self, maker: Compile) -> Compile | None:
-        """A dynamic entry of the same function with a similar graph."""
+        """The entry of the same function with a similar graph in which the most is symbolic, None if nothing is in any of them."""
         key = maker.graph.key if maker.graph else None
         entries = self.frame_of[maker].entries
-        return next((item for item in entries if key and item.is_dynamic and item.graph and item.graph.key == key), None)
+        found = (item for item in entries if key and item.is_dynamic and item.graph and item.graph.key == key)
+        return max(found, key=lambda item: len(item.symbols), default=None)
 
     def runs_autograd(self, frame: Frame) -> bool:
         """Whether every graph in the frame's file went through AOTAutograd, by the graphs that it wrote or had cached."""

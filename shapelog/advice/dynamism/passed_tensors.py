@@ -118,7 +118,9 @@ class PassedTensors:
         for maker in self.code.made_before(first, _MOST_BEFORE):
             entry, numbers = self.code.dynamic_entry_like(maker), self._outputs_taken(first, tensor, maker)
             is_each_taken = len(self.outputs.inputs_of(first).like(tensor)) == len(numbers)  # no other tensor can be one of them
-            if entry and numbers and link(entry, taker, source) in (Link.DIRECT, Link.NAMED if is_each_taken else Link.DIRECT):
+            shown = link(entry, taker, source) if entry and numbers else Link.UNKNOWN
+            is_it = shown is Link.DIRECT or (shown is Link.NAMED and (is_each_taken or self.calling.leaves(taker, source)))
+            if entry and is_it:
                 outputs = [output for number in numbers for output in self.outputs.outputs_of(entry)[number:][:1]]
                 marks = shared([self.outputs.marks(output.dims[dim], entry) for output in outputs if dim < len(output.dims)])
                 return Passed(self._with_origins(maker, marks), frozenset(self._needed_with(entry, marks)))
