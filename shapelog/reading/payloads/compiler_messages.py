@@ -282,7 +282,8 @@ def _one_break(text: str) -> CompilerMessage:
         elif not parts and line.strip():
             part = _INLINE_URL.sub("", line.strip())
             is_wrapped = len(title) == 1 or (len(title) == 2 and title[0].endswith(":") and len(title[1]) > _SHORT_LINE)
-            if (is_in_sentence and part[:1].islower()) or (is_wrapped and title[-1][-1].isalnum() and _MORE_WORDS.match(line)):
+            goes_on = is_in_sentence and part[:1].islower() and not _LOWERED.match(line)
+            if goes_on or (is_wrapped and title[-1][-1].isalnum() and _MORE_WORDS.match(line)):
                 title[-1] += f" {part}"
             else:
                 title.append(part)

@@ -97,7 +97,8 @@ BELOW_STACK = (
 )
 # The explanation of a graph break alone, as a person quotes it.
 QUOTED_BREAK = (
-    r"(?:^\W{0,8}|[\"'`\u201c\u300c])Dynamo does not know how to trace (?:the builtin|builtin operator|method) `[^`\n{]{1,200}`"
+    r"(?:^\W{0,8}|[\"'`\u201c\u300c]|^[^\n]{0,80}\bExplanation: )"
+    r"Dynamo does not know how to trace (?:the builtin|builtin operator|method) `[^`\n{]{1,200}`"
     r"(?: of class `[^`\n{]{1,200}`)?"
 )
 # The heading above the traceback of a backward graph, which is compiled ahead of its use.

@@ -392,6 +392,7 @@ _REPLACED = re.compile(rf"set_replacement (?P<symbol>\w{{1,40}}) = (?P<value>{_N
 _EQUAL = re.compile(
     rf"^Eq\((?:(?P<factor>-?\d{{1,18}})\*)?(?P<symbol>[a-z]\w{{0,20}})(?: (?P<sign>[+-]) (?P<added>\d{{1,18}}))?, (?P<value>{_INTEGER})\)$"
 )
+_EQUAL_SYMBOLS = re.compile(r"Eq\([a-z]\w{0,20}, [a-z]\w{0,20}\)")
 _EQUAL_TO_FLOAT = re.compile(rf"^Eq\((?P<symbol>[a-z]\w{{0,20}}), (?P<value>{_NUMBER})\)$")
 # PyTorch's word for a range with one number.
 _SINGLETON = "range_refined_to_singleton"
@@ -450,6 +451,10 @@ class AddedText(NamedTuple):
     def names(self, symbol: str) -> bool:
         """Whether it is about a symbol, perhaps among others."""
         return symbol in _WORD.findall(self.expression)
+
+    def may_fix(self, symbol: str) -> bool:
+        """Whether a symbol that became a number may be due to it: one that is equal to another is no number yet."""
+        return self.names(symbol) and not _EQUAL_SYMBOLS.fullmatch(self.expression)
 
     @property
     def pinned(self) -> "PinnedText | None":

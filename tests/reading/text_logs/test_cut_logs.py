@@ -345,6 +345,12 @@ def test_a_warning_about_a_builtin_is_a_graph_break(words: str, tmp_path: Path) 
     assert broken.message.hints == ("If it is a Python builtin, file an issue.", "If it is an extension, wrap it.")
 
 
+def test_an_explanation_that_a_title_quotes_is_a_graph_break(tmp_path: Path) -> None:
+    report = report_of("# [aot]Explanation: Dynamo does not know how to trace the builtin `time.time.`\n\nI compile it.\n", tmp_path)
+    (broken,) = (item for frame in report.trace.frames for compile in frame.compiles for item in compile.breaks)
+    assert "time.time" in broken.message.title
+
+
 def test_graph_breaks_in_the_report_of_a_profiler_are_read(tmp_path: Path) -> None:
     text = "Torchdynamo Profiler Report\n====\n\nGraph Breaks\n------\nGraph Break Reason      Count\n--------------------  -------\n"
     report = report_of(

@@ -1339,6 +1339,7 @@ def test_a_violation_whose_exception_is_lost_asks_for_it(tmp_path: Path) -> None
     [
         ("InductorError: RuntimeError: Failed to find C compiler.", "RuntimeError: Failed to find C compiler."),
         ("LoweringException: ValueError: a\n  target: aten.mm.default", "ValueError: a (while lowering aten.mm.default)"),
+        ("LoweringException: ValueError: an a. \n  target: aten.mm.default", "ValueError: an a. (while lowering aten.mm.default)"),
     ],
 )
 def test_an_exception_of_inductor_without_its_module_is_a_failure(error: str, title: str, above: str, tmp_path: Path) -> None:
@@ -1548,6 +1549,17 @@ def test_the_symbols_of_a_log_are_those_of_the_export_that_failed(tmp_path: Path
     shown = " ".join(render(report, Options()).decode().split())
     assert "mask.size()[1] 64 " in shown
     assert "_ops.py:910 in decompose (framework)" in shown
+
+
+def test_a_size_that_is_equal_to_another_is_fixed_by_a_later_guard(tmp_path: Path) -> None:
+    """Torch 2.7 and older write what a guard does before the guard itself."""
+    text = (
+        "create_symbol s0 = 2 for L['i'].size()[0] [2, int_oo]\ncreate_symbol s1 = 2 for L['x'].size()[0] [2, int_oo]\n"
+        "set_replacement s1 = s0 (solve) VR[2, int_oo]\neval Eq(s0, s1) [guard added] at srv/a.py:21 in g\n"
+        "set_replacement s0 = 2 (range_refined_to_singleton) VR[2, 2]\neval Eq(s0, 2) [guard added] at srv/b.py:475 in f\n"
+    )
+    shown = " ".join(render(report_of(text, tmp_path), Options()).decode().split())
+    assert "i.size()[0] 2 b.py:475 by a guard" in shown
 
 
 @pytest.mark.parametrize("end", ["", "For more information about this error, see: https://pytorch.org/x.html#dynamic-shapes-validation\n"])

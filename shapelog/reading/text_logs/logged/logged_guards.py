@@ -70,7 +70,7 @@ class LoggedGuards:
         elif found.symbol not in compile.pinned:
             compile.pinned[found.symbol] = None
             compile.waiting_pins.append(found)
-            if compile.last_guard is not None and compile.last_guard.names(found.symbol):  # torch 2.8 and later write the guard first
+            if compile.last_guard is not None and compile.last_guard.may_fix(found.symbol):  # torch 2.8 and later write the guard first
                 self._compiles.write_pins(compile, compile.last_guard)
 
     def take(self, head: Head, lines: list[str]) -> None:
