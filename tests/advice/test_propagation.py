@@ -195,15 +195,19 @@ def test_a_function_by_itself_gets_its_tensors_from_its_caller() -> None:
     assert DynamismPropagation(explained.trace).origins(first, Source("L['x']"), 0) == ()
 
 
-def two_towers(*sources: str) -> bytes:
-    """Two outputs of one size, each made by an entry that takes one of these inputs; a third function takes both."""
+def two_towers(*sources: str, tie: str = "") -> bytes:
+    """Two outputs of one size, each made by an entry that takes one of these inputs; a third function takes both. ``tie`` is a guard of
+    each entry, which takes x then as well.
+    """
     made = make.trace() + make.compile("0/0", make.tensor(10, 8), graph=returning('h: "f32[10, 8][8, 1]cpu"'))
     made += make.compile("1/0", make.tensor(10, 8, source="L['a']"), make.tensor(10, 8, source="L['b']"), name="score")
-    guards = guard_tree(tensor_match(size=(None, 8)))
+    guards = guard_tree(tensor_match(size=(None, 8)), shapes=[tie] if tie else [])
     for number, source in enumerate(sources, 1):
         symbols = (("s77", "12", f"{source}.size()[0]"),)
         graph = returning('h: "f32[s77, 8][8, 1]cpu"')
-        made += make.compile(f"0/{number}", make.tensor(12, 8, source=source), guards=guards, symbols=symbols, graph=graph)
+        taken = dict.fromkeys((source, *(("L['x']",) if tie else ())))
+        tensors = [make.tensor(12, 8, source=item) for item in taken]
+        made += make.compile(f"0/{number}", *tensors, guards=guards, symbols=symbols, graph=graph)
     made += make.compile("1/1", make.tensor(12, 8, source="L['a']"), make.tensor(12, 8, source="L['b']"), name="score")
     for label in ("0/0", "1/0", "1/1", *(f"0/{number}" for number, _ in enumerate(sources, 1))):
         made += make.record("aot_inference_graph", {}, "a graph", id=label)
@@ -213,6 +217,8 @@ def two_towers(*sources: str) -> bytes:
 def test_as_many_outputs_as_inputs_of_one_size_come_from_what_their_makers_share() -> None:
     assert origins(two_towers("L['x']", "L['x']"), "L['a']") == origins(two_towers("L['x']", "L['x']"), "L['b']") == (X,)
     assert origins(two_towers("L['x']", "L['y']"), "L['a']") == ()
+    tied = two_towers("L['x']", "L['y']", tie=f"L['y'].size()[0] == L['x'].size()[0]{RETURN_LINE}")
+    assert X in origins(tied, "L['a']")  # the code needs both equal, so that one symbol is for both
     assert origins(two_towers("L['x']"), "L['a']") == ()
 
 

@@ -197,7 +197,13 @@ class PassedTensors:
         calls, rest = divmod(len(inputs), made) if made else (0, 0)
         if rest or not calls or (calls > 1 and not _ITEM_OF_LIST.match(tensor.source)):
             return ()
-        return shared([self.outputs.marks(dims[0][dim], maker) for maker, dims in found.items()])
+        made_of = [self.outputs.marks(dims[0][dim], maker) for maker, dims in found.items()]
+        return shared(made_of) or shared(list(map(self._with_equal, found, made_of)))
+
+    def _with_equal(self, maker: Compile, marks: Sequence[Mark]) -> tuple[Mark, ...]:
+        """Marks with those that its code needs equal: which of them has the symbol differs from graph to graph."""
+        equal = equal_sizes(maker, by_code=True)
+        return tuple(dict.fromkeys(other for mark in marks for other in (mark, *sorted(equal.get(mark, ())))))
 
     def _may_come_from(self, makers: Sequence[Compile], compile: Compile, tensor: Input) -> list[Input]:
         """The inputs that look like one, itself included, without those of which the lines show that no maker returned them."""
