@@ -76,7 +76,7 @@ _KINDS = (
     ),
     (
         rb'File "(?:[^"\n]{1,400}[\\/])?torch[\\/](?:_dynamo|_inductor|_functorch|fx)[\\/][^"\n]{1,200}", line \d'
-        rb"|[\\/]torch[\\/](?:_dynamo|_inductor|_functorch|fx)[\\/][\w\\/]{1,100}\.py:\d+,? in \w",
+        rb"|[\\/]torch[\\/](?:_dynamo|_inductor|_functorch|fx)[\\/][\w\\/]{1,100}\.py(?::\d+,? in \w| in \w{1,100}\()",
         "a traceback that passes through the compiler, without the exception that ends it; paste the text up to the exception",
     ),
     (

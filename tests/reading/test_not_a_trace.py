@@ -71,6 +71,7 @@ from shapelog.errors import DATA_LOSS
         (b"pt-xla-profiler: Compilation Analysis\n", "the output of JAX, TensorFlow or PyTorch/XLA"),
         (b'  File "torch/_dynamo/guards.py", line 2, in f\n', "paste the text up to the exception"),
         (b"File /lib/torch/_dynamo/eval_frame.py:337, in g(*args)\n", "paste the text up to the exception"),
+        (b"/lib/torch/_dynamo/variables/builtin.py in g(tx)\n--> 843     rv = h(tx)\n", "paste the text up to the exception"),
         (
             b'  File "/lib/torch/_inductor/utils.py", line 2006, in run\n    return model(new)\n  File "/tmp/c.py", line 35, in call\n'
             b"    assert_size_stride(primals_1, (256, 256), (256, 1))\n    ~~~~^^^\nAssertionError: expected siz",
