@@ -82,9 +82,9 @@ class MarkedValues:
                     found[mark].values.append((compile.label, str(fact)))
             special = {mark for key, mark in by_key.items() if str(facts.get(key)) in _SPECIALIZED}  # the graph is for 0 or 1 alone
             tree = compile.guards if compile.outcome is Outcome.COMPILED else None
-            bounds = tree.bounds_by_size if tree else {}
+            bounds = tree.shapes_of_one if tree else {}
             for place in bounds.keys() & by_place.keys():
-                texts = [text for text in bounds[place] if not _ONLY_NOT_SMALL.match(text)]
+                texts = [shape.expression for shape in bounds[place] if not _ONLY_NOT_SMALL.match(shape.expression)]
                 for mark in [mark for mark in by_place[place] if mark not in special]:
                     found[mark].bounds.update(dict.fromkeys(texts))
         return found

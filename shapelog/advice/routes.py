@@ -207,10 +207,19 @@ class Router:
                 continue
             key = (part.tensor, part.prop) if part else (source, VALUE)
             static = entry.guarded(key)
-            if static is not None and static != DYNAMIC and (self._varies(frame, key) or self._varies_with_another(frame, key, compile)):
+            if static is None or static == DYNAMIC or self._has_one_value(compile, symbol.source):
+                continue
+            if self._varies(frame, key) or self._varies_with_another(frame, key, compile):
                 origins = self.propagation.origins(frame, part.tensor, part.dim) if part else ()
                 found[source] = frozenset((mark_at(source), *origins))
         return tuple(found.items())
+
+    def _has_one_value(self, compile: Compile, source: Source) -> bool:
+        """Whether the guards of a compile hold for one value of something symbolic alone: no later call had another one."""
+        known, name = self.explained.facts.of(compile), source.canonical
+        value = known.numbers.get(name)
+        shapes = known.tree.shapes_of_one.get(name, ()) if known.tree and isinstance(value, int) else ()
+        return any(isinstance(value, int) and shape.parsed.holds_for_one(name, value) for shape in shapes)
 
     def _varies_with_another(self, frame: Frame, key: Key, compile: Compile) -> bool:
         """Whether the code needs a size equal to one that has several values among the compiles of a frame."""

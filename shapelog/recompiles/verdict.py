@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from shapelog.model.compile import Compile, Outcome
 from shapelog.model.frame import Frame
 from shapelog.reading.payloads.guards.comments import place_of
-from shapelog.reading.payloads.guards.expressions import Expression, integer
+from shapelog.reading.payloads.guards.expressions import integer
 from shapelog.reading.payloads.properties import Kind
 from shapelog.recompiles.branches import index_of, other_path
 from shapelog.recompiles.causes import Cause, EntryDifference
@@ -28,8 +28,6 @@ from shapelog.recompiles.reuse.similar import has_operations, similar
 from shapelog.rules import Verdict, any_blocks_marking
 from shapelog.text import file_name
 
-# Other values that are tried in a guard.
-_AROUND = 64
 _LONGEST_CODE = 60
 _SIZE_ONE = (
     "marking is not enough: a tensor that is computed from this has a size of 1 in one of the two calls; "
@@ -187,20 +185,14 @@ def _why_graphs_differ(entry: Compile, compile: Compile) -> str:
 
 
 def _pinning_guard(difference: EntryDifference, compile: Compile) -> str:
-    """What varied, and the line with a guard that holds for this value of it alone, as ``-t / 10 == -0.4`` does; "" without one."""
+    """What varied, and the line with a guard that holds for this value of it alone; "" without one."""
     shapes = compile.guards.shapes if compile.guards else ()
     for cause in difference.causes:
         name = f"{cause.source}.size()[{cause.prop.dim}]" if cause.prop.kind is Kind.SIZE else cause.source.canonical
         value = integer(cause.after)
         for shape in shapes:
-            if value is not None and shape.parsed.names == (name,) and _holds_for_one(shape.parsed, name, value):
+            if value is not None and shape.parsed.holds_for_one(name, value):
                 line = place_of(shape.comment)
                 where = f"{file_name(line.file)}:{line.line} ({line.code[:_LONGEST_CODE]})" if line else "the code"
                 return f"{where} needs the exact value of {cause.axis}"
     return ""
-
-
-def _holds_for_one(guard: Expression, name: str, value: int) -> bool:
-    """Whether a guard holds for this value of the one symbol in it, and for none of those around it."""
-    around = (value + sign * offset for offset in range(1, _AROUND + 1) for sign in (1, -1))
-    return guard.holds({name: value}) is True and not any(guard.holds({name: other}) for other in around)

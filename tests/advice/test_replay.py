@@ -56,6 +56,21 @@ def test_a_size_that_automatic_dynamic_made_symbolic_needs_no_mark_of_its_own(fi
     assert [set(choice) for choice in route.required_marks] == needed
 
 
+@pytest.mark.parametrize(
+    ("guard", "narrowed"),
+    [("((-1) + L['x'].size()[1]) / 16 == 2.0", ()), ("((-1) + L['x'].size()[1]) % 16 == 0", ("L['x'].size()[1]",))],
+    ids=["for one value", "for several"],
+)
+def test_a_compile_whose_guards_hold_for_one_size_alone_served_no_calls_with_another(guard: str, narrowed: tuple[str, ...]) -> None:
+    sizes = [("s0", "3", "L['x'].size()[0]"), ("s1", "33", "L['x'].size()[1]")]
+    both = guard_tree(tensor_match(size=(None, None)), shapes=[f"{guard}  {RETURN_LINE}"])
+    made = compiled("0/0", tensor(2, 33), guards=guard_tree(tensor_match(size=(2, 33))))
+    made += compiled("0/1", tensor(2, 49), graph=TANH, symbols=sizes[1:])
+    made += compiled("0/2", tensor(3, 33), guards=both, symbols=sizes)
+    route = next(item for item in calls(trace(made))[-1].routes if item.entry.label == "0/0")
+    assert (route.narrows(frozenset((X0,))), route.narrows(frozenset((X0, X1)))) == (narrowed, ())
+
+
 def test_a_mark_serves_no_refused_call_where_other_entries_need_the_exact_value() -> None:
     """A step count that ``math.pow`` needs: the first entries, with no symbol for it yet, do not show that, but all others do."""
     stack = [{"line": 9, "name": "f", "filename": 0, "loc": "c = 1 - math.pow(beta, k)"}]

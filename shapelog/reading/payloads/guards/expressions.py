@@ -79,6 +79,8 @@ _CALL: dict[str, Callable[..., Value]] = {
     **{name: getattr(math, name) for name in ("log", "log2", "exp", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh")},
 }
 # ``math.ceil``, ``torch.sym_float``, ``torch._sym_sqrt``: the modules and the beginnings of what they call the same.
+# Other values of a name that are tried in a guard.
+_AROUND = 64
 _MODULES, _OF_TORCH = ("math", "torch"), re.compile("^_?sym_")
 _MAX_EXPONENT = 64
 _FLOAT = re.compile(r"-?\d{1,400}(?:\.\d{0,400}(?:e[+-]?\d{1,3})?|e[+-]?\d{1,3})", re.A)
@@ -98,6 +100,12 @@ class Expression(NamedTuple):
         """Whether the guard holds for these values; None if a source is missing or the form is unknown."""
         result = self.value(values)
         return None if result is None else bool(result)
+
+    def holds_for_one(self, name: str, value: int) -> bool:
+        """Whether the guard has this name alone, and holds for this value of it and for none around, as ``-t / 10 == -0.4`` does."""
+        if self.names != (name,) or self.holds({name: value}) is not True:
+            return False
+        return not any(self.holds({name: value + sign * offset}) for offset in range(1, _AROUND + 1) for sign in (1, -1))
 
     def value(self, values: Mapping[str, Value]) -> Value | None:
         """The value of a size such as ``2*s77 + 1``; None if a symbol is missing or the form is unknown."""

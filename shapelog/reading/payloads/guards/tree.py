@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import orjson
 
-from shapelog.grouping import connected
+from shapelog.grouping import connected, grouped
 from shapelog.reading.payloads.guards.comments import UserLine, place_of, split_comment, without_hint
 from shapelog.reading.payloads.guards.expressions import Expression, integer, parse
 from shapelog.reading.payloads.guards.leaves import (
@@ -148,13 +148,10 @@ class GuardTree:
         return frozenset([source for (source, _), value in self.facts.items() if value == DYNAMIC])
 
     @cached_property
-    def bounds_by_size(self) -> dict[str, list[str]]:
-        """The guards that bound one size or int alone, by its spelling in expressions."""
-        found: dict[str, list[str]] = {}
-        for shape in self.shapes:
-            if len(shape.parsed.names) == 1:
-                found.setdefault(shape.parsed.names[0], []).append(shape.expression)
-        return found
+    def shapes_of_one(self) -> dict[str, list[ShapeGuard]]:
+        """The guards over one size or int alone, by its spelling in expressions."""
+        alone = [shape for shape in self.shapes if len(shape.parsed.names) == 1]
+        return grouped(alone, lambda shape: shape.parsed.names[0])
 
     @cached_property
     def key_counts(self) -> dict[Source, int]:

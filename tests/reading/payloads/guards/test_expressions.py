@@ -129,6 +129,14 @@ def test_a_guard_with_an_unknown_part_is_unknown(text: str) -> None:
     assert parse(text).holds(SIZES) is None
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("n == 4", True), ("-n / 10 == -0.4", True), ("n % 4 == 0", False), ("n <= 4", False), ("n == 5", False), ("n == 4 * m", False)],
+)
+def test_a_guard_may_hold_for_one_value_of_its_only_name(text: str, expected: bool) -> None:
+    assert parse(text).holds_for_one("n", 4) is expected
+
+
 def test_a_known_part_decides_and_and_or() -> None:
     assert parse(f"11 <= {X} <= L['z']").holds(SIZES) is False
     assert parse(f"L['z'] <= {X} <= 9").holds(SIZES) is False
