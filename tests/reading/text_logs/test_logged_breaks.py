@@ -12,6 +12,7 @@ from shapelog.report.report import analyze
 from shapelog.report.repository_paths import Repository
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.report import render
+from shapelog.rules import Verdict
 
 ANNOUNCED = (
     "WON'T CONVERT fn /srv/be.py line 5",
@@ -196,6 +197,27 @@ def test_a_break_for_which_the_function_is_skipped_is_a_failed_compilation_with_
     report = render(analyze(load(tmp_path / "run.txt")), Options()).decode()
     assert "2 compilations failed" in report
     assert "calls no longer run eagerly  " in report
+
+
+def test_a_skipped_function_ends_before_the_next_one_of_the_same_id_begins(tmp_path: Path) -> None:
+    """Ids start again after a reset: f is skipped in its second compile, then h is compiled twice."""
+    start = "I1127 04:01:1{}.282000 22967 torch/fx/experimental/symbolic_shapes.py:4058] [0/{}] create_env\n"
+    again = "V1127 04:01:1{}.282000 22967 torch/_dynamo/guards.py:5396] [0/1] [__recompiles] "
+    text = ""
+    for at, name in ((0, "f"), (5, "h")):
+        head = again.format(at + 1)
+        text += start.format(at, 0) + f"{head}Recompiling function {name} in /srv/a.py:{7 + at}\n"
+        text += f"{head}    - 0/0: tensor 'x' size mismatch at index 0. expected 8, actual {9 + at}\n" + start.format(at + 2, 1)
+        if not at:
+            broken = logged(SKIPPED, "V1127 04:01:13.282000 22967 torch/_dynamo/symbolic_convert.py:5124] [0/1] [__graph_breaks]")
+            text += broken.replace("{file}", "a.py")
+    path = tmp_path / "run.txt"
+    path.write_text(text, encoding="utf-8")
+    found = analyze(load(path), debug=True).recompiles
+    assert [(item.frame.name, item.verdict, item.codes) for item in found] == [
+        ("f", Verdict.FAILED, ("SL101",)),
+        ("h", Verdict.MARKING, ("SL101",)),
+    ]
 
 
 CANNOT_RESUME = (

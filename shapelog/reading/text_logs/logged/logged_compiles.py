@@ -175,7 +175,7 @@ class LoggedCompiles:
     def _new(self, ids: dict[str, int] | None, head: Head, key: tuple[int, str] | None) -> LoggedCompile:
         process = self._process(head)
         latest = self._latest.get(process)
-        if latest is not None and (latest.limit is not None or latest.printed):  # its metrics come before those of the next
+        if latest is not None and (latest.limit is not None or latest.printed or latest.skipped):  # its metrics come before the next
             self._close(latest)
         compile = LoggedCompile(ids, process, head.time, self.line, begins_run=self._is_new_run)
         self._is_new_run = False
