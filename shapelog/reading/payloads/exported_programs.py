@@ -20,7 +20,6 @@ _RANGES = re.compile(r"^Range constraints: \{(.*)\}\s*$", re.M)
 _RANGE = re.compile(r"(\w+): (?:VR|ValueRanges\()?(\[[^\]]*\])")
 _COMMENT = re.compile(r"^\s*# File: (.*?):(\d{1,18}) in (\S+?)(?:, code: (.*))?$", re.M)
 _OPERATION = re.compile(r"^\s+\w+(?:: *\"[^\"]*\")? = (torch\.ops\.[\w.]+)\(", re.M)
-_NO_END = "int_oo"
 
 
 class Range(NamedTuple):

@@ -13,11 +13,11 @@ from shapelog.recompiles.evidence.violation import THE_CLASS
 from shapelog.recompiles.recompile import Recompile
 from shapelog.report.weighted import WeightedCompile
 from shapelog.rules import AlertKind
-from shapelog.text import around_difference, enumerated, rank_list, some
+from shapelog.text import around_difference, enumerated, plural, rank_list, some
 
 # The most values, other properties and compiles that a sentence names.
 _VALUES, _AXES, _LABELS = 8, 4, 4
-# What changed is told apart by its sentence: before and after are no values that a user would write.
+# Whose changes are compared by their sentences: before and after are no values that a user would write.
 _IN_SENTENCES = frozenset((Kind.STRIDE, Kind.ALIASING, Kind.MARKING))
 
 
@@ -50,7 +50,7 @@ def other_sentences(members: Sequence[Blamed]) -> Iterator[str]:
         if labels:
             yield f"{labels}: {alike[0][1].sentence}"
     if kinds[_LABELS:]:
-        yield f"{len(kinds) - _LABELS} more changes of this kind"
+        yield f"{plural(len(kinds) - _LABELS, 'more change')} of this kind"
 
 
 def _kind(cause: Cause) -> str:
