@@ -129,7 +129,7 @@ class Remedies:
         return known._replace(text=self._marks_without_graph(item, causes) or known.text)
 
     def _marks_without_graph(self, item: Recompile, causes: Sequence[Cause]) -> str:
-        """All that varied in a call of which there is no graph, where marks are all that it takes; "" where they are not, or one is."""
+        """All that varied in a call of which there is no graph, where several marks are all that it takes; "" for any other."""
         if item.verdict not in _WITHOUT_GRAPH or not causes[1:] or is_of_oldest_alone(item.compile):
             return ""
         is_enough = all(_is_marked_itself(cause) and not self._left_out.for_cause(cause) for cause in causes)
@@ -241,11 +241,8 @@ class Remedies:
         of_forward = MARK_FORWARD if suggestions and any(cause.own_remedy == MARK_FORWARD for cause in unlisted) else ""
         others = [cause for cause in unlisted if instead.endswith(MARKED_ALONE) and _is_marked_itself(cause)]
         others = [cause for cause in others if not self._left_out.for_cause(cause)]
-        return "; and ".join(
-            filter(
-                None, (instead, self._to_mark(others, ", too"), of_forward, _what_to_set(list(suggestions.values())) if suggestions else "")
-            )
-        )
+        listed = _what_to_set(list(suggestions.values())) if suggestions else ""
+        return "; and ".join(filter(None, (instead, self._to_mark(others, ", too"), of_forward, listed)))
 
     def _to_mark(self, causes: Sequence[Cause], more: str = "") -> str:
         """Marks on all of this, and the entries for them, whether the list for this trace has these or not."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _TASKS_PER_PROCESS = 2
 # Windows cannot wait for more.
 _MAX_PROCESSES = 61 if sys.platform == "win32" else 999
-# Seconds that the threads of a pool may take to end after an interrupt; they take a few milliseconds.
+# Seconds that each thread of a pool may take to end after an interrupt; they take a few milliseconds.
 _LONGEST_END = 2
 
 
@@ -66,6 +66,7 @@ class Processes:
                 watched, held_open = map(stack.enter_context, context.Pipe(duplex=False))
                 pool = ProcessPoolExecutor(count, context, _start_worker, (watched, held_open if forks else None))
                 pool.submit(int)  # the first task starts them
+                own_threads = set(running_threads()) - other_threads
             except (OSError, RuntimeError, AssertionError, ImportError) as error:  # the third in a daemonic process
                 for process in set(multiprocessing.active_children()) - others:  # those that came before the one that could not
                     process.kill()
@@ -79,7 +80,7 @@ class Processes:
                 pool.shutdown(wait=not interrupted, cancel_futures=True)
                 if interrupted:
                     # Before Python ends: that writes to a pipe which the thread of the pool may be closing.
-                    for thread in set(running_threads()) - other_threads:
+                    for thread in own_threads:
                         thread.join(_LONGEST_END)
                 raise
             pool.shutdown(cancel_futures=True)
