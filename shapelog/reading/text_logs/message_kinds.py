@@ -4,11 +4,18 @@ import re
 from enum import Enum
 
 from shapelog.reading.payloads.cuda_graphs import goes_on_about_sizes
-from shapelog.reading.text_logs.exception_names import ABOUT_COMPILER, ANY_OF_MODULES, NAMES, OF_DYNAMO_ALONE, QUALIFIED, REFUSED_INPUT
+from shapelog.reading.text_logs.lines.exception_names import (
+    ABOUT_COMPILER,
+    ANY_OF_MODULES,
+    NAMES,
+    OF_DYNAMO_ALONE,
+    QUALIFIED,
+    REFUSED_INPUT,
+)
 from shapelog.reading.text_logs.lines.log_lines import Head
 from shapelog.reading.text_logs.lines.mentions import is_in_sentence
 from shapelog.reading.text_logs.lines.signs import USER_STACK
-from shapelog.reading.text_logs.logged_warnings import ASSERTED, PRINTED, is_of_compiler
+from shapelog.reading.text_logs.messages.logged_warnings import ASSERTED, PRINTED, is_of_compiler
 
 
 class MessageKind(Enum):

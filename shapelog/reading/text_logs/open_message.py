@@ -3,7 +3,6 @@
 from dataclasses import dataclass, field
 
 from shapelog.reading.text_logs.lines.log_lines import Head
-from shapelog.reading.text_logs.logged_warnings import warning_goes_on
 from shapelog.reading.text_logs.message_kinds import (
     CHAINS,
     MessageKind,
@@ -26,6 +25,7 @@ from shapelog.reading.text_logs.message_kinds import (
     lists_compiled_guards,
     skips_blank,
 )
+from shapelog.reading.text_logs.messages.logged_warnings import warning_goes_on
 
 MOST_LINES, _MOST_FAILURE_LINES = 200_000, 2_000
 # Lines that may be the rest of a wrapped one, or a program's own.

@@ -16,9 +16,8 @@ from shapelog.reading.payloads.pgo_state import parse as parse_code_state
 from shapelog.reading.payloads.python_tracebacks import stack_lines
 from shapelog.reading.records import StackFrame
 from shapelog.reading.text_logs import versions
-from shapelog.reading.text_logs.captures import BACKWARD_PASS, cache_misses
 from shapelog.reading.text_logs.contents import LogContents
-from shapelog.reading.text_logs.failures import is_exception_alone, names_exception
+from shapelog.reading.text_logs.failures.raised import is_exception_alone, names_exception
 from shapelog.reading.text_logs.lines.log_lines import Head, log_runs, rank_in
 from shapelog.reading.text_logs.lines.signs import has_sign
 from shapelog.reading.text_logs.lines.surroundings import is_fence, is_heading, is_progress, without_launcher
@@ -28,7 +27,6 @@ from shapelog.reading.text_logs.logged.logged_failures import LoggedFailures, fo
 from shapelog.reading.text_logs.logged.logged_graphs import LoggedGraphs
 from shapelog.reading.text_logs.logged.logged_guards import LoggedGuards
 from shapelog.reading.text_logs.logged.logged_recompiles import LoggedRecompiles
-from shapelog.reading.text_logs.logged_warnings import warning_text
 from shapelog.reading.text_logs.message_kinds import (
     MessageKind,
     follows_stack,
@@ -42,18 +40,15 @@ from shapelog.reading.text_logs.message_kinds import (
     title_in,
     titles_break,
 )
-from shapelog.reading.text_logs.messages import (
-    UNKNOWN_CODE,
-    LoggedCode,
-    RecompileText,
-    inductor_messages,
-    is_left_open,
-    recompiled_code,
-    without_cut_end,
-)
+from shapelog.reading.text_logs.messages.captures import BACKWARD_PASS, cache_misses
+from shapelog.reading.text_logs.messages.inductor_text import inductor_messages
+from shapelog.reading.text_logs.messages.logged_code import UNKNOWN_CODE, LoggedCode
+from shapelog.reading.text_logs.messages.logged_warnings import warning_text
+from shapelog.reading.text_logs.messages.printed_metrics import printed_metrics
+from shapelog.reading.text_logs.messages.reason_lines import is_left_open, without_cut_end
+from shapelog.reading.text_logs.messages.recompile_text import RecompileText, recompiled_code
+from shapelog.reading.text_logs.messages.summaries import profiled_recompiles
 from shapelog.reading.text_logs.open_message import MOST_LINES, OpenMessage
-from shapelog.reading.text_logs.printed_metrics import printed_metrics
-from shapelog.reading.text_logs.summaries import profiled_recompiles
 from shapelog.reading.text_logs.transcript import Transcript
 
 _LINE_BY_LINE = (MessageKind.SYMBOLS, MessageKind.START, MessageKind.OTHER)

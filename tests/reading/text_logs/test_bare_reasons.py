@@ -6,7 +6,7 @@ import pytest
 
 from shapelog import load
 from shapelog.errors import ShapelogError
-from shapelog.reading.text_logs.bare_reasons import reasons_in
+from shapelog.reading.text_logs.messages.bare_reasons import reasons_in
 from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.report import Report, analyze
 from shapelog.report.repository_paths import Repository

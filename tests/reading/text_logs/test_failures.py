@@ -7,7 +7,7 @@ import pytest
 from shapelog import load
 from shapelog.advice.remedies import Remedies
 from shapelog.errors import ShapelogError
-from shapelog.reading.text_logs.failures import failure
+from shapelog.reading.text_logs.failures.failure import failure
 from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.next_steps import next_steps
 from shapelog.report.report import Report, analyze

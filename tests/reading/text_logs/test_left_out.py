@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from shapelog import load
-from shapelog.reading.text_logs.failures import failure
+from shapelog.reading.text_logs.failures.failure import failure
 from shapelog.report.report import Report, analyze
 from shapelog.report.results import Finding
 from shapelog.reporters.json.report import report_data

@@ -2,20 +2,12 @@
 
 import pytest
 
-from shapelog.reading.text_logs.failures import failure
-from shapelog.reading.text_logs.messages import (
-    AddedText,
-    LimitText,
-    LoggedCode,
-    LoggedLine,
-    PinnedText,
-    SymbolText,
-    TrackedText,
-    limits,
-    recompiles,
-    symbolic,
-)
-from shapelog.reading.text_logs.summaries import explained_breaks, profiled_recompiles
+from shapelog.reading.text_logs.failures.failure import failure
+from shapelog.reading.text_logs.messages.limit_text import LimitText, limits
+from shapelog.reading.text_logs.messages.logged_code import LoggedCode, LoggedLine
+from shapelog.reading.text_logs.messages.recompile_text import recompiles
+from shapelog.reading.text_logs.messages.summaries import explained_breaks, profiled_recompiles
+from shapelog.reading.text_logs.messages.symbol_text import AddedText, PinnedText, SymbolText, TrackedText, symbolic
 
 SIZE = "0/0: tensor 'x' size mismatch at index 0. expected 10, actual 20"
 

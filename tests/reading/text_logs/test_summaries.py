@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from shapelog import load
-from shapelog.reading.text_logs.summaries import explained_breaks
+from shapelog.reading.text_logs.messages.summaries import explained_breaks
 from shapelog.report.report import analyze
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.report import render

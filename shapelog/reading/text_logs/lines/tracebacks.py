@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from shapelog.reading.payloads.source_names import is_compiler
-from shapelog.reading.text_logs.exception_names import ANY_OF_MODULES, NAMES
+from shapelog.reading.text_logs.lines.exception_names import ANY_OF_MODULES, NAMES
 from shapelog.reading.text_logs.lines.surroundings import as_printed, is_fence, without_colors, without_launcher
 
 HEADING = "Traceback (most recent call last):"

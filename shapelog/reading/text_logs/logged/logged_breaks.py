@@ -11,7 +11,13 @@ from typing import NamedTuple
 
 from shapelog.reading.payloads.compiler_messages import message_of_break
 from shapelog.reading.payloads.python_tracebacks import user_stack
-from shapelog.reading.text_logs.breaks import (
+from shapelog.reading.text_logs.contents import LogContents
+from shapelog.reading.text_logs.lines.joined import joined_parts
+from shapelog.reading.text_logs.lines.log_lines import Head
+from shapelog.reading.text_logs.logged.logged_compile import LoggedCompile
+from shapelog.reading.text_logs.logged.logged_compiles import UNKNOWN, LoggedCompiles
+from shapelog.reading.text_logs.message_kinds import is_of_item
+from shapelog.reading.text_logs.messages.breaks import (
     ABOVE_STACK_OF_ITEM,
     announced_break,
     break_text,
@@ -22,14 +28,8 @@ from shapelog.reading.text_logs.breaks import (
     skipped_function,
     skips_function,
 )
-from shapelog.reading.text_logs.contents import LogContents
-from shapelog.reading.text_logs.joined import joined_parts
-from shapelog.reading.text_logs.lines.log_lines import Head
-from shapelog.reading.text_logs.logged.logged_compile import LoggedCompile
-from shapelog.reading.text_logs.logged.logged_compiles import UNKNOWN, LoggedCompiles
-from shapelog.reading.text_logs.message_kinds import is_of_item
-from shapelog.reading.text_logs.messages import LoggedCode
-from shapelog.reading.text_logs.summaries import counted_breaks, explained_breaks, profiled_breaks
+from shapelog.reading.text_logs.messages.logged_code import LoggedCode
+from shapelog.reading.text_logs.messages.summaries import counted_breaks, explained_breaks, profiled_breaks
 
 _MOST_PROFILED, _MOST_HELD, _MOST_RECENT = 1_000, 1_000, 64
 # Above a stack that begins in the compiled function, with the heading of torch 2.5 and 2.6; those of torch 2.8 and later begin outside.

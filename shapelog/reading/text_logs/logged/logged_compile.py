@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from shapelog.reading.payloads.guards.expressions import parse
-from shapelog.reading.text_logs.failures import FailureText
-from shapelog.reading.text_logs.messages import AddedText, LoggedCode, LoggedLine, PinnedText
+from shapelog.reading.text_logs.failures.failure_text import FailureText
+from shapelog.reading.text_logs.messages.logged_code import LoggedCode, LoggedLine
+from shapelog.reading.text_logs.messages.symbol_text import AddedText, PinnedText
 
 _INTEGER, _SYMBOL = re.compile(r"-?\d{1,18}"), re.compile(r"[a-z]\w*")
 

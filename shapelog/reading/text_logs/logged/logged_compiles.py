@@ -10,12 +10,13 @@ from shapelog.reading.kinds import BACKWARD_FAILURE
 from shapelog.reading.payloads.recompile_reasons import refused_at_limit, split_entry
 from shapelog.reading.records import StackFrame
 from shapelog.reading.text_logs.contents import LogContents
-from shapelog.reading.text_logs.failures import FailureText
+from shapelog.reading.text_logs.failures.failure_text import FailureText
 from shapelog.reading.text_logs.lines.log_lines import Head
 from shapelog.reading.text_logs.logged.checked_entries import entries_named, with_entries
 from shapelog.reading.text_logs.logged.logged_compile import LoggedCompile, comes_again
-from shapelog.reading.text_logs.messages import AddedText, LoggedCode, LoggedLine
-from shapelog.reading.text_logs.printed_metrics import code_of
+from shapelog.reading.text_logs.messages.logged_code import LoggedCode, LoggedLine
+from shapelog.reading.text_logs.messages.printed_metrics import code_of
+from shapelog.reading.text_logs.messages.symbol_text import AddedText
 from shapelog.reading.text_logs.transcript import Transcript
 
 _ID = re.compile(r"(?:!(?P<autograd>\d{1,18}))?/?(?:(?P<frame>\d{1,18})/(?P<compile>\d{1,18}))?(?:_(?P<attempt>\d{1,18}))?")

@@ -7,14 +7,18 @@ from itertools import pairwise
 from shapelog.reading.payloads.recompile_reasons import RECOMPILE_FORBIDDEN, split_entry
 from shapelog.reading.text_logs import versions
 from shapelog.reading.text_logs.contents import LogContents
-from shapelog.reading.text_logs.failures import FailureText, cells_with_exceptions, failure, failure_of_backward
+from shapelog.reading.text_logs.failures.failure import failure, failure_of_backward
+from shapelog.reading.text_logs.failures.failure_text import FailureText
+from shapelog.reading.text_logs.failures.raised import cells_with_exceptions
+from shapelog.reading.text_logs.failures.stacks import innermost_code
 from shapelog.reading.text_logs.lines.log_lines import Head
 from shapelog.reading.text_logs.logged.checked_entries import newest_checked
 from shapelog.reading.text_logs.logged.logged_compile import LoggedCompile
 from shapelog.reading.text_logs.logged.logged_compiles import LoggedCompiles
 from shapelog.reading.text_logs.message_kinds import OF_BACKWARD
-from shapelog.reading.text_logs.messages import RecompileText, is_reason, limits, recompiles
-from shapelog.reading.text_logs.stacks import innermost_code
+from shapelog.reading.text_logs.messages.limit_text import limits
+from shapelog.reading.text_logs.messages.reason_lines import is_reason
+from shapelog.reading.text_logs.messages.recompile_text import RecompileText, recompiles
 
 # Failures that others are compared with, and exceptions without a stack that are kept until the end.
 _MOST_QUOTED = 100

@@ -7,7 +7,7 @@ from shapelog.reading.text_logs.lines.log_lines import Head
 from shapelog.reading.text_logs.logged.logged_breaks import LoggedBreaks
 from shapelog.reading.text_logs.logged.logged_compile import LoggedCompile
 from shapelog.reading.text_logs.logged.logged_compiles import LoggedCompiles
-from shapelog.reading.text_logs.messages import LoggedCode
+from shapelog.reading.text_logs.messages.logged_code import LoggedCode
 
 _GRAPH_BEGIN = re.compile(r"^\s*(?:.*?\s)?(?=class GraphModule\(torch\.nn\.Module\):)")
 _FORWARD_GRAPH = re.compile(r"^ *===== Forward graph \d")

@@ -8,7 +8,7 @@ from shapelog.reading.text_logs.lines.log_lines import Head
 from shapelog.reading.text_logs.lines.size_changes import SizeChanges, is_about_change
 from shapelog.reading.text_logs.logged.logged_compile import LoggedCompile
 from shapelog.reading.text_logs.logged.logged_compiles import UNKNOWN, LoggedCompiles
-from shapelog.reading.text_logs.messages import AddedText, SymbolText, TrackedText, symbolic
+from shapelog.reading.text_logs.messages.symbol_text import AddedText, SymbolText, TrackedText, symbolic
 
 _IN_TREE = re.compile(r"\s*(?:\| ?)*\+- \w")
 _BRANCH = re.compile(r"\s*(?P<margin>(?:\| ?)*)\+- (?P<what>\w+)")

@@ -7,14 +7,15 @@ from shapelog.reading.payloads.guards.comments import split_comment
 from shapelog.reading.payloads.recompile_reasons import parse as parse_reason
 from shapelog.reading.payloads.recompile_reasons import split_entry
 from shapelog.reading.text_logs import versions
-from shapelog.reading.text_logs.bare_reasons import BareReasons, bare_reasons
 from shapelog.reading.text_logs.contents import LogContents
 from shapelog.reading.text_logs.lines.log_lines import Head
 from shapelog.reading.text_logs.logged.checked_entries import newest_checked
 from shapelog.reading.text_logs.logged.logged_compile import LoggedCompile
 from shapelog.reading.text_logs.logged.logged_compiles import LoggedCompiles
 from shapelog.reading.text_logs.message_kinds import MessageKind, is_cut_off
-from shapelog.reading.text_logs.messages import LimitText, RecompileText, limits, recompiles
+from shapelog.reading.text_logs.messages.bare_reasons import BareReasons, bare_reasons
+from shapelog.reading.text_logs.messages.limit_text import LimitText, limits
+from shapelog.reading.text_logs.messages.recompile_text import RecompileText, recompiles
 
 # Limits that sentences mention, which are kept until the warning itself follows.
 _MOST_MENTIONED = 100

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from shapelog.reading.payloads.recompile_reasons import parse
-from shapelog.reading.text_logs import messages
 from shapelog.reading.text_logs.lines import whole_lines
 from shapelog.reading.text_logs.lines.log_lines import log_runs
 from shapelog.reading.text_logs.lines.signs import Signs, has_sign
+from shapelog.reading.text_logs.messages import reason_lines
 from shapelog.reading.text_logs.transcribe import transcribe
 
 LOGS = Path(__file__).parents[4] / "fixtures" / "text_logs"
@@ -112,7 +112,7 @@ def test_pieces_of_a_log_are_given_back_without_the_garbage_collector() -> None:
 def test_what_a_program_prints_after_a_recompile_is_not_taken_for_the_rest_of_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its lines may be as short as the rest of a wrapped line, and there may be millions."""
     parsed = []
-    monkeypatch.setattr(messages, "parse", lambda text: parsed.append(text) or parse(text))
+    monkeypatch.setattr(reason_lines, "parse", lambda text: parsed.append(text) or parse(text))
     head = "V1120 08:27:39.534000 12062 torch/_dynamo/guards.py:5396] [0/1] [__recompiles] "
     lines = ("Recompiling function f in a.py:4", "    triggered by the following guard failure(s):", "    - 0/0: tensor 'x' size mismatch")
     mismatch = " at index 0. expected 10, actual 20"

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from shapelog.reading.text_logs.messages import LoggedCode
+from shapelog.reading.text_logs.messages.logged_code import LoggedCode
 
 # The graph that compiled autograd makes has no function of the user's.
 BACKWARD_PASS = LoggedCode("backward pass")

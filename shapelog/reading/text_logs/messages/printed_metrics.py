@@ -14,7 +14,7 @@ import orjson
 
 from shapelog.reading.payloads.python_code import without_warnings
 from shapelog.reading.records import SETTINGS
-from shapelog.reading.text_logs.messages import LoggedCode
+from shapelog.reading.text_logs.messages.logged_code import LoggedCode
 
 _BEGIN = re.compile(r"\bCompilationMetrics\((?=\w{1,40}=)")
 # A text, which pprint writes in several pieces; a list, a tuple or a set of texts.

@@ -7,7 +7,7 @@ from shapelog.reading.payloads.python_tracebacks import RaisedException, excepti
 from shapelog.reading.payloads.source_names import is_compiler, is_entry, is_guard_of_export, is_library
 from shapelog.reading.records import StackFrame
 from shapelog.reading.text_logs.lines.tracebacks import ARROW, IN_FILE, frame_of_ipython
-from shapelog.reading.text_logs.messages import UNKNOWN_CODE, LoggedCode
+from shapelog.reading.text_logs.messages.logged_code import UNKNOWN_CODE, LoggedCode
 
 # Where Dynamo calls code of any kind, compiled or not.
 _CALLS = re.compile(r"[\\/]torch[\\/]_dynamo[\\/](?:eval_frame|external_utils|decorators)\.py$")

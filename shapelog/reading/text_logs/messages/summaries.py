@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from shapelog.reading.payloads.python_tracebacks import stack_lines
 from shapelog.reading.text_logs.contents import CountedBreaks
-from shapelog.reading.text_logs.messages import LoggedCode, LoggedLine, RecompileText
+from shapelog.reading.text_logs.messages.logged_code import LoggedCode, LoggedLine
+from shapelog.reading.text_logs.messages.recompile_text import RecompileText
 
 _BREAK_REASON = re.compile(r"^\s*Break Reason \d{1,9}:\s*(?P<reason>.*)$")  # a person may have joined two lines
 _OLD_BREAK_REASON = re.compile(r"^\s{0,8}\d{1,9}\. (.*\S)")

@@ -8,9 +8,10 @@ from shapelog.reading.payloads.compiler_messages import CANNOT_RESUME, LOST_REAS
 from shapelog.reading.payloads.exported_programs import last_line
 from shapelog.reading.payloads.python_tracebacks import exception_chain
 from shapelog.reading.payloads.source_names import is_dynamo
-from shapelog.reading.text_logs.failures import NOT_CONVERTED, raised_in
+from shapelog.reading.text_logs.failures.nameless import NOT_CONVERTED
+from shapelog.reading.text_logs.failures.raised import raised_in
 from shapelog.reading.text_logs.message_kinds import EXECUTING, QUOTED_BREAK
-from shapelog.reading.text_logs.messages import UNKNOWN_CODE, LoggedCode
+from shapelog.reading.text_logs.messages.logged_code import UNKNOWN_CODE, LoggedCode
 
 
 def each_break(lines: Sequence[str]) -> Iterator[Sequence[str]]:

@@ -8,7 +8,8 @@ from shapelog.reading.payloads.guards.comments import split_comment
 from shapelog.reading.payloads.recompile_reasons import parse, split_entry
 from shapelog.reading.text_logs.lines.mentions import is_in_sentence
 from shapelog.reading.text_logs.logged.checked_entries import number_of
-from shapelog.reading.text_logs.messages import UNKNOWN_CODE, LoggedCode, is_reason, whole_guard
+from shapelog.reading.text_logs.messages.logged_code import UNKNOWN_CODE, LoggedCode
+from shapelog.reading.text_logs.messages.reason_lines import is_reason, whole_guard
 
 _BETWEEN = re.compile(r"\s*(?:\||\t|<br ?/?>)\s*")
 _ID = re.compile(r"\W{0,3}(\d{1,9}/\d{1,9})(?:_\d{1,9})?\W{0,3}")

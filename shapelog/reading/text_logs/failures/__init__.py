@@ -1,0 +1,1 @@
+"""Compiles that failed, from the tracebacks and exceptions in a text."""

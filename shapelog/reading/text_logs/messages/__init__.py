@@ -1,0 +1,1 @@
+"""What one message of a log holds."""

@@ -1,0 +1,119 @@
+"""A recompile limit that was hit, as ``torch/_dynamo/convert_frame.py`` words it, 2.0 to 2.15."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from shapelog.reading.payloads.recompile_reasons import NO_REASON
+from shapelog.reading.text_logs.lines.mentions import is_in_sentence
+from shapelog.reading.text_logs.messages.logged_code import LoggedCode
+from shapelog.reading.text_logs.messages.reason_lines import STACK_LINE, continued, is_reason, whole_guard
+
+_LIMIT = re.compile(
+    r"(?:\btorch(?:\._)?)?dynamo hit "
+    r"(?:config\.(?P<name>\w+)(?: \((?P<limit>\d{1,9})\))?|recompilation cache limit \((?P<old_limit>\d{1,9})\))"
+)
+# In the title of an issue.
+_NAMED_REASON = re.compile(r"tensor '[^\n]{1,200}?' (?:(?:size|strides?) mismatch at index \d|rank mismatch)[^\n]*")
+_ADVISED = re.compile(r"^\s*(?:To log all|[Tt]o diagnose)")
+_WRAPPED_LIMIT = re.compile(r"dynamo hit\s*$")
+# The line is left out, or has another sign in its place, where somebody shortened it.
+_FUNCTION = re.compile(
+    r"(?:function: ?|for function )['\"]?(?P<name>[^'\"(]*?)['\"]?"
+    r"(?: \((?P<file>.*?):(?P<line>\d{1,9})\)| \((?P<path>[^()]+?)(?::\w{1,5})?\)|\s*$)"
+    r"|function: ?'(?P<quoted>[^'\n(]{1,200})'"  # of a line to which somebody joined the next one
+)
+_CUT_NAME = re.compile(r"function: '[^'\n]*$")
+_LAST_REASON = re.compile(r"(?:last reason: *|reasons?: *|due to the following guard failures: *)(?:reasons?: *)*(?P<reason>.*)$")
+_QUOTED = re.compile(r"\[\s*(?P<quote>['\"])(?P<text>.*?)(?P=quote)\s*\]|(?<=, )(?P<other>['\"])(?P<more>.*?)(?P=other)\s*\]")
+# What follows the limit where a page has more of the warning on the same line: its function, its reason, the head of its next line.
+_NEXT_WORDS = re.compile(
+    r"[\"'`*_)\u2019\u201d.,;:!?\s\uff0c\u3002]*(?!for function|function:|last reason|due to|reasons?:|tensor '|[VDIWEC]\d{4} )[^\W\d_]{2}"
+)
+_GOES_ON = re.compile(r"\s*(?:mismatch|at index|index \d|expected|actual|\d)")
+_HALF_REASON = re.compile(r"tensor '[^']*'? ?\S* (?:mismatch(?: at(?: index(?: \d+\.?)?)?)?)?(?: expected(?: [^\s,]+,?(?: actual)?)?)?\s*$")
+
+
+class LimitText(NamedTuple):
+    """``torch._dynamo hit config.recompile_limit (8)``: the setting, its value ("" where it is cut off), the function, the last reasons.
+
+    There is one reason, the last, from torch 2.1 on; a list of them in older versions. ``is_mentioned``: its first line is part of a
+    sentence, and none of the others is there. ``is_cut``: the line with the reason is not there, nor what follows that.
+    """
+
+    setting: str
+    limit: str
+    code: LoggedCode
+    reasons: tuple[str, ...]
+    is_mentioned: bool = False
+    is_cut: bool = False
+
+
+def limits(lines: Sequence[str]) -> Iterator[LimitText]:
+    """The warnings in the lines of a message. One whose first line was cut off counts, too."""
+    found: LimitText | None = None
+    is_over = has_reason = False  # the warning ends with what PyTorch advises
+    for line in _unwrapped(lines):
+        limit, function, reason = _LIMIT.search(line), _FUNCTION.search(line), _LAST_REASON.search(line)
+        if limit or (function and (found is None or found.code.name)):
+            if found:
+                yield found._replace(is_cut=not (is_over or has_reason or found.reasons))
+            setting = limit["name"] or "recompile_limit" if limit else "recompile_limit"
+            value = limit["limit"] or limit["old_limit"] or "" if limit else ""
+            is_mentioned = limit is not None and _is_mention(line, limit)
+            found, is_over, has_reason = LimitText(setting, value, LoggedCode(), (), is_mentioned), False, False
+        is_over = is_over or _ADVISED.search(line) is not None
+        has_reason = has_reason or reason is not None
+        if found is None:
+            if not reason:
+                continue
+            found = LimitText("recompile_limit", "", LoggedCode(), ())
+        name = (function["name"] or function["quoted"] or "").strip() if function else ""
+        if function and name and not _CUT_NAME.search(line):
+            code = LoggedCode(name, function["file"] or function["path"] or "", int(function["line"] or 0))
+            found = found._replace(code=code, is_mentioned=False)
+        if reason:
+            listed = () if reason["reason"].strip() == NO_REASON else map(whole_guard, _listed(reason["reason"]))
+            found = found._replace(reasons=tuple(listed), is_mentioned=found.is_mentioned and limit is not None)
+        elif limit and (named := _NAMED_REASON.search(line, limit.end())):
+            found = found._replace(reasons=(named[0].rstrip(" .…`\"')"),))
+        elif is_over:
+            continue
+        elif found.reasons and line.strip() and (line.startswith("    ") or STACK_LINE.match(line)):
+            found = found._replace(reasons=(*found.reasons[:-1], continued(found.reasons[-1], line, False)))
+        elif not limit and not function and is_reason(line):
+            found = found._replace(reasons=(*found.reasons, line.strip()))
+    if found:
+        yield found._replace(is_cut=not (is_over or has_reason or found.reasons))
+
+
+def _is_mention(line: str, limit: re.Match[str]) -> bool:
+    """Whether a line has other words than those of the warning and its reason, or no more of it than a quoted name of the setting."""
+    is_named = limit["name"] and not limit["limit"] and line[limit.end() : limit.end() + 1] in ('"', "'")
+    return bool(is_named) or is_in_sentence(line, limit.start()) or _NEXT_WORDS.match(line, limit.end()) is not None
+
+
+def _unwrapped(lines: Sequence[str]) -> Iterator[str]:
+    """The lines, with the parts of a sentence together that a page or a person wrapped."""
+    held = ""
+    for line in lines:
+        if held and (_GOES_ON.match(line) or not _HALF_REASON.search(held)):
+            line = f"{held.rstrip()} {line.strip()}"
+        elif held:
+            yield held
+        held = ""
+        if _WRAPPED_LIMIT.search(line) or _HALF_REASON.search(line):
+            held = line
+        else:
+            yield line
+    if held:
+        yield held
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    """The reasons in ``['...']`` or ``[["..."], ["..."]]``, as old versions write them; else the text as the only one."""
+    text = text.strip()
+    if not text.startswith("["):
+        return (text,) if text else ()
+    found = [match["text"] if match["text"] is not None else match["more"] for match in _QUOTED.finditer(text)]
+    return tuple(dict.fromkeys(found)) or (text.strip("[]'\""),)
