@@ -6,13 +6,14 @@ from shapelog.advice.alternatives.alternative import Alternative
 from shapelog.advice.alternatives.find import alternatives
 from shapelog.advice.caveats import MAY_NOT_SAVE, SEEMS_STATIC, STAYS_STATIC, caveats_of_list, scope
 from shapelog.advice.compile_seconds import Seconds
-from shapelog.advice.marks import printable, split_list
+from shapelog.advice.folded_entries import folded
+from shapelog.advice.marks import SourceNames, printable, split_list
 from shapelog.advice.minimal_marks import HarmfulMark, select_marks
 from shapelog.advice.pgo_comparison import PgoSuggestion, pgo_suggestion
 from shapelog.advice.remaining_recompiles import Remaining, WithOneRemedy, by_remedy, remaining
 from shapelog.advice.remedies import Remedies
 from shapelog.advice.replay import Cost, Replay, predicted, replay
-from shapelog.advice.suggestions import Suggestion, suggestions_for
+from shapelog.advice.suggestions import Suggestion, all_sources, suggestions_for
 from shapelog.display import in_notebook
 from shapelog.model.compile import Outcome
 from shapelog.model.frame import Frame
@@ -28,6 +29,8 @@ _EQUAL_SIZES = "SL103"
 
 # Savings are explained where they are less than this share of the seconds of the compiles that go away.
 _NOTABLE_SHARE = 0.75
+# Characters of a list that is long to read.
+_LONG_LIST = 400
 
 
 class Forecast(NamedTuple):
@@ -48,7 +51,8 @@ class Advice(NamedTuple):
 
     ``before`` and ``after`` are compiles, limit hits and seconds of this run, and of another run of the same calls with the
     suggestions; ``removed_seconds`` are those of the compiles that go away, ``saved_seconds`` what that saves of the seconds of this
-    run, since others become dynamic and take longer. ``scope`` names the ranks where those are not all. ``remedies`` are what to do
+    run, since others become dynamic and take longer. ``folded`` are the entries of ``suggestions`` with one for those that differ in an
+    index alone. ``scope`` names the ranks where those are not all. ``remedies`` are what to do
     about each recompile of this run, ``replayed`` is the run to ask what other marks would do. ``is_from_text``: a text log may lack
     recompilations. ``why_no_frames`` is why there is nothing to advise on, "" where a frame was compiled.
     """
@@ -68,6 +72,7 @@ class Advice(NamedTuple):
     forecasts: tuple[Forecast, ...]
     remedies: Remedies
     replayed: Replay
+    folded: tuple[str, ...] = ()
     set_already: tuple[str, ...] = ()
     failures: int = 0
     scope: str = ""
@@ -160,6 +165,13 @@ class Advice(NamedTuple):
         return ",".join(self.entries)
 
     @property
+    def short_entries(self) -> tuple[str, ...]:
+        """The same list for people, with one expression for entries that differ in an index alone; () where it is not much shorter."""
+        short = tuple(dict.fromkeys(map(printable, (*self.set_already, *self.folded))))
+        is_worth_it = len(self.env) > _LONG_LIST and len(",".join(short)) * 2 < len(self.env)
+        return short if is_worth_it else ()
+
+    @property
     def why_empty(self) -> str:
         """Why there is nothing to mark, "" when there is."""
         if self.suggestions:
@@ -202,7 +214,8 @@ def advise(explained: Explanations, version: TorchVersion | None = None) -> Advi
     used = version or explained.trace.version
     replayed = replay(explained)
     choice = select_marks(explained, replayed, used)
-    suggestions = tuple(suggestions_for(explained, replayed, choice, used))
+    sources = all_sources(explained) if choice.marks else SourceNames()
+    suggestions = tuple(suggestions_for(explained, replayed, choice, used, sources))
     before, after = replayed.cost(()), predicted(replayed, choice.marks)
     with_marks = replayed.cost_in_this_run(choice.marks)
     remedies = Remedies(used, suggestions, choice.left_out, dict(replayed.served(choice.marks)))
@@ -222,6 +235,7 @@ def advise(explained: Explanations, version: TorchVersion | None = None) -> Advi
         removed_seconds=max(0.0, before.kept - with_marks.kept),
         remedies=remedies,
         replayed=replayed,
+        folded=folded([item for suggestion in suggestions for item in suggestion.named_entries(used)], sources),
         set_already=tuple(map(printable, split_list(explained.trace.config.dynamic_sources))) if used.reads_sources else (),
         scope=scope(explained.trace),
         is_from_text=explained.trace.is_text,

@@ -79,7 +79,7 @@ def pattern(source: str, others: SourceNames = _NONE) -> str:
     blank or a control character, one that is no valid expression (PyTorch would fail every compile), and one that finds others, is
     escaped: a dot matches a comma or a blank, unless it would find others.
     """
-    dotted, exact = ("".join(_escaped(character, dot) for character in source) + "$" for dot in (True, False))
+    dotted, exact = ("".join(escaped(character, dot) for character in source) + "$" for dot in (True, False))
     spellings = ([source] if _is_literal(source) else []) + [dotted]
     return next((spelled for spelled in spellings if not _finds_others(spelled, source, others)), exact)
 
@@ -123,7 +123,7 @@ def _may_find(entry: str) -> bool:
     return _is_quick(entry) and is_expression(entry, may_warn=False)
 
 
-def _escaped(character: str, dot: bool) -> str:
+def escaped(character: str, dot: bool) -> str:
     if character in ", ":
         return "." if dot else f"\\x{ord(character):02x}"
     if not is_visible(character):
@@ -152,7 +152,7 @@ def entries(marks: Iterable[Mark], version: TorchVersion, others: SourceNames = 
     return tuple(spelled)
 
 
-def _named_by(entry: str, version: TorchVersion) -> tuple[str, int | None]:
+def named_by(entry: str, version: TorchVersion) -> tuple[str, int | None]:
     """The source, or expression, and the dim that an entry names."""
     split = _WITH_DIM.match(entry) if version.reads_dims else None
     return (split[1], int(split[2])) if split else (entry, None)
@@ -162,7 +162,7 @@ def matches(entry: str, mark: Mark, version: TorchVersion) -> bool:
     """Whether PyTorch of this version would match a mark by an entry of the list."""
     if not version.reads_sources:
         return False
-    name, dim = _named_by(entry, version)
+    name, dim = named_by(entry, version)
     return (name == mark.source or _finds(name, mark.source)) and (dim is None or mark.is_int or dim == mark.dim)
 
 
@@ -172,7 +172,7 @@ def matched(entries: Iterable[str], marks: Iterable[Mark], version: TorchVersion
     names = SourceNames(by_source)
     found: set[Mark] = set()
     for entry in entries:
-        name = _named_by(entry, version)[0]
+        name = named_by(entry, version)[0]
         sources = dict.fromkeys([name, *(names.found_by(name) if _may_find(name) else ())])
         found.update(mark for source in sources for mark in by_source.get(source, ()) if matches(entry, mark, version))
     return frozenset(found)
@@ -191,4 +191,4 @@ def printable(entry: str) -> str:
 def _visible(match: re.Match[str]) -> str:
     """A character with the backslash before it, if any: behind that, an escape would be none."""
     character = match[0][-1]
-    return match[0] if is_visible(character) else _escaped(character, dot=False)
+    return match[0] if is_visible(character) else escaped(character, dot=False)

@@ -266,6 +266,24 @@ class _Harm:
                 where = f"{frame.file.rsplit('/', 1)[-1]}:{place.line} ({place.code.strip()[:60]})"
                 reason = f"{frame.title} formats sizes of its own {name} into a string at {where}: its graph would be lost or split in two"
                 return HarmfulMark(mark, frame, reason, self._mark_alone(mark, frame, helped))
+        return self._read_back(mark, helped)
+
+    def _read_back(self, mark: Mark, helped: list[Frame]) -> HarmfulMark | None:
+        """Other code that has a tensor of this name, whose size stays, makes a tensor of the size and needs its value."""
+        for frame in self.index.with_tensor_or_value(mark.source):
+            if frame in helped or len({size[mark.dim] for size in self.index.sizes(frame, mark.source) if mark.dim < len(size)}) != 1:
+                continue
+            for compile in frame.entries:
+                known = self.facts.of(compile)
+                number = known.numbers.get(mark.place)
+                call = next((item.call for item in known.sizes_as_tensors if number in item.numbers), "") if number is not None else ""
+                if call:
+                    name = f"{mark.source.display_name}.size[{mark.dim}]"
+                    reason = (
+                        f"entries also match {mark.source.display_name} of {frame.title}, which makes a tensor of the size {number} ({call}) "
+                        f"and needs its value: once {name} is symbolic there, its graph would be lost"
+                    )
+                    return HarmfulMark(mark, frame, reason, self._mark_alone(mark, frame, helped))
         return None
 
     def _mark_alone(self, mark: Mark, frame: Frame, helped: list[Frame]) -> str:

@@ -12,14 +12,29 @@ from shapelog.text import plural, seconds, some, visible
 VARIABLE = "TORCH_COMPILE_DYNAMIC_SOURCES"
 OR_IN_CODE = "# or, instead of the list, in code before each call (the names are the function's, the caller may have others):"
 _EACH_THREAD = ", in each thread that makes one: threads do not share settings"
-# What goes into quotes of one kind, and what is escaped in double ones.
+# What goes into quotes of one kind, and what is escaped in double ones: a backslash where something follows that is.
 _PARTS = re.compile("[!`]+|[^!`]+")
-_ESCAPED, _ESCAPE = re.compile(r'[\\"$]'), r"\\\g<0>"
+_ESCAPED, _ESCAPE = re.compile(r'\\(?=[\\"$\n]|$)|["$]'), r"\\\g<0>"
 
 
 def as_shell(advice: Advice) -> str:
     """An ``export`` line that any POSIX shell, and fish, takes back to exactly the value, pasted or evaluated; "" when nothing helps."""
-    return f"export {VARIABLE}={_quoted(advice.env)}" if advice.env else ""
+    return _exported(advice.env) if advice.env else ""
+
+
+def as_short_shell(advice: Advice) -> str:
+    """The same for people, with expressions in a list that is long; "" where it is not, or has none."""
+    return _exported(",".join(advice.short_entries)) if advice.short_entries else ""
+
+
+def why_short(advice: Advice) -> str:
+    """What explains the list of ``as_short_shell``."""
+    number = plural(len(advice.short_entries), "entry")
+    return f"{number} for the {len(advice.entries)} of --format env: those with backslashes are regular expressions, keep them as they are"
+
+
+def _exported(value: str) -> str:
+    return f"export {VARIABLE}={_quoted(value)}"
 
 
 def _quoted(value: str) -> str:

@@ -23,7 +23,10 @@ _RELATIVE = frozenset(("SL103", "SL105"))
 
 
 class Remaining(NamedTuple):
-    """Recompiles of one code that stay for one and the same reason. ``frame`` and ``sentence`` are those of the first of them."""
+    """Recompiles of one code that stay for one and the same reason. ``frame`` and ``change`` are those of the first of them.
+
+    ``why_left_out`` is the harm that a mark for it would do, "" where none was left out.
+    """
 
     frame: Frame
     axis: str
@@ -31,12 +34,18 @@ class Remaining(NamedTuple):
     size_related: bool
     verdict: Verdict
     compiles: tuple[Compile, ...]
-    sentence: str
+    change: str
     remedy: str
     place: str
+    why_left_out: str = ""
 
     def _repr_html_(self) -> str:
         return in_notebook("object", self)
+
+    @property
+    def sentence(self) -> str:
+        """What changed, and why no mark is listed for it."""
+        return f"{self.change}; a mark for it was left out: {self.why_left_out}" if self.why_left_out else self.change
 
     @property
     def limit_hits(self) -> int:
@@ -125,8 +134,6 @@ def _joined(members: list[tuple[Recompile, Cause | None, str]], instead: Harmful
     if cause and note:
         sentence = f"{sentence}; {note}"
     harm = instead.for_cause(cause) if cause and cause.size_related and cause.rule.markable else None
-    if harm:
-        sentence = f"{sentence}; a mark for it was left out: {harm.reason}"
     return Remaining(
         frame=item.frame,
         axis=cause.axis if cause else "",
@@ -134,7 +141,8 @@ def _joined(members: list[tuple[Recompile, Cause | None, str]], instead: Harmful
         size_related=item.size_related,
         verdict=item.verdict,
         compiles=tuple(member.compile for member, _, _ in members),
-        sentence=sentence,
+        change=sentence,
         remedy=remedy.text,
         place=str(cause.place) if cause and cause.place else "",
+        why_left_out=harm.reason if harm else "",
     )

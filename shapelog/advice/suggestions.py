@@ -6,8 +6,9 @@ from enum import Enum
 from typing import NamedTuple
 
 from shapelog.advice.caveats import MarkedValues, ObservedValues, caveats_of_source, rationale
+from shapelog.advice.folded_entries import NamedEntry
 from shapelog.advice.mark_dynamic_code import mark_line
-from shapelog.advice.marks import Mark, SourceNames, entries, matches, printable
+from shapelog.advice.marks import Mark, SourceNames, entries, matches, named_by, printable
 from shapelog.advice.minimal_marks import MarkSelection
 from shapelog.advice.replay import FramePlan, Marks, Replay
 from shapelog.advice.savings import Savings, ServedCall
@@ -120,6 +121,11 @@ class Suggestion(NamedTuple):
         """The entries in characters that may be shown."""
         return tuple(map(printable, self.entries))
 
+    def named_entries(self, version: TorchVersion) -> Iterator[NamedEntry]:
+        """Each entry with the source and the dim that it names in a list for this version."""
+        for entry in self.entries:
+            yield NamedEntry(self.source, entry, named_by(entry, version)[1])
+
     @property
     def saved(self) -> str:
         """``7 compilations and 1 limit hit``."""
@@ -149,8 +155,10 @@ class _Selected(NamedTuple):
     with_room: frozenset[FramePlan]
 
 
-def suggestions_for(explained: Explanations, replayed: Replay, choice: MarkSelection, version: TorchVersion) -> Iterator[Suggestion]:
-    """The most expensive first."""
+def suggestions_for(
+    explained: Explanations, replayed: Replay, choice: MarkSelection, version: TorchVersion, sources: SourceNames
+) -> Iterator[Suggestion]:
+    """The most expensive first. ``sources`` are all that PyTorch will match the list with."""
     by_source: dict[Source, list[Mark]] = {}
     for mark in sorted(choice.marks):
         by_source.setdefault(mark.source, []).append(mark)
@@ -162,7 +170,7 @@ def suggestions_for(explained: Explanations, replayed: Replay, choice: MarkSelec
         values=MarkedValues(explained, replayed, choice.marks),
         version=version,
         known=SourceIndex(explained),
-        sources=_all_sources(explained) if by_source else SourceNames(),
+        sources=sources,
         with_room=frozenset([plan for plan in replayed.plans if plan.cost(choice.marks).more]),
     )
     made = [_suggestion(selected, marks) for marks in by_source.values()]
@@ -232,7 +240,7 @@ def _mark_lines(
             yield mark_line(item.mark, values, codes, is_resumed=is_resumed, has_list=version.reads_sources, is_always=is_always)
 
 
-def _all_sources(explained: Explanations) -> SourceNames:
+def all_sources(explained: Explanations) -> SourceNames:
     """Every source that PyTorch will match the list with."""
     compiles = explained.trace.compiles
     ranks: dict[str, int] = {}

@@ -405,6 +405,30 @@ def test_a_dim_is_left_out_where_other_code_formats_an_int_of_that_name() -> Non
     assert "call torch._dynamo.mark_dynamic(x, 0) instead" in item.remedy
 
 
+def in_parts(*used: str) -> str:
+    """The graph of code that makes a tensor of the first size of ``x``."""
+    made = "div: \"i64[][]cpu\" = torch.div(8, 4, rounding_mode = 'trunc')"
+    return graph_text('L_x_: "f32[8, 4][4, 1]cpu"', made, *used, "return (y,)")
+
+
+def test_a_dim_is_left_out_where_other_code_needs_the_value_of_a_tensor_made_of_it() -> None:
+    """As Longformer's attention: with a symbol, Dynamo stops there with "Data dependent operator" (torch 2.13)."""
+    parts = in_parts('y: "f32[2, 16][16, 1]cpu" = l_x_.view(div, 16);  l_x_ = div = None')
+    item = left_out(trace(static_sizes(10, 12, 14), compiled("1/0", tensor(8, 4), graph=parts, name="g")))
+    assert (item.mark, item.frame.title) == (X0, "g")
+    assert item.reason == (
+        "entries also match x of g, which makes a tensor of the size 8 (torch.div(8, 4, rounding_mode = 'trunc')) and needs its value: "
+        "once x.size[0] is symbolic there, its graph would be lost"
+    )
+    assert "call torch._dynamo.mark_dynamic(x, 0) instead" in item.remedy
+
+
+def test_a_tensor_made_of_a_size_that_is_only_calculated_with_does_no_harm() -> None:
+    scaled = in_parts('y: "f32[8, 4][4, 1]cpu" = l_x_ * div;  l_x_ = div = None')
+    found = chosen(trace(static_sizes(10, 12, 14), compiled("1/0", tensor(8, 4), graph=scaled, name="g")))
+    assert (found.marks, found.left_out) == ({X0}, ())
+
+
 def test_an_int_of_that_name_in_other_code_is_a_caveat() -> None:
     other = int_values(7, frame=1, name="g", source="L['x']", comment=code_comment(7, "y = z * x", "g"))
     (suggestion,) = advise(explain(trace(static_sizes(10, 12), other))).suggestions

@@ -17,6 +17,7 @@ from shapelog.reading.payloads.guards.expressions import Value, integer
 from shapelog.reading.payloads.guards.leaves import Fact, Key
 from shapelog.reading.payloads.guards.tree import GuardTree
 from shapelog.reading.payloads.properties import Kind
+from shapelog.reading.payloads.sizes_as_tensors import SizeAsTensor, sizes_as_tensors
 from shapelog.reading.payloads.source_names import Source, is_dynamo, without_locals
 from shapelog.reading.records import Input, Specialization, Symbol
 from shapelog.recompiles.constant_arguments import Pinned, pinned_numbers
@@ -234,6 +235,11 @@ class CompileFacts:
     def pinned_numbers(self) -> Pinned:
         """The constants in its graph that operators need as such."""
         return tuple(pinned_numbers(self.compile.graph.statements)) if self.compile.graph else ()
+
+    @cached_property
+    def sizes_as_tensors(self) -> tuple[SizeAsTensor, ...]:
+        """The calls in its graph that make a tensor of numbers, which is then a size."""
+        return tuple(sizes_as_tensors(self.compile.graph.statements)) if self.compile.graph else ()
 
     @cached_property
     def made_sizes(self) -> tuple[tuple[str, ...], ...]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from shapelog.advice.advise import Advice
 from shapelog.advice.compile_seconds import Seconds
-from shapelog.advice.paste_formats import as_python, as_shell
+from shapelog.advice.paste_formats import as_python, as_shell, as_short_shell, why_short
 from shapelog.model.compile import Outcome
 from shapelog.model.trace import Trace
 from shapelog.report.details.uncompiled_calls import Eager
@@ -22,6 +22,7 @@ def mark_steps(report: Report) -> Iterator[NextStep]:
     fewer = advice.before.compiles - advice.after.compiles
     unsure = max(items, key=lambda item: CONFIDENCE.index(item.confidence))
     text = (as_shell(advice),) if advice.env else tuple(as_python(advice).split("\n"))
+    short = as_short_shell(advice)
     saved = advice.saved_seconds if fewer else Seconds()
     title = capitalized(items[0].recommendation) if len(items) == 1 else f"Mark {advice.what_to_mark} as dynamic"
     refused = advice.before.limit_hits - advice.after.limit_hits
@@ -48,6 +49,8 @@ def mark_steps(report: Report) -> Iterator[NextStep]:
         text=text,
         explanation="; ".join((*_first_ones(report, labels), *_explained(advice))),
         labels=tuple(labels),
+        short_text=short,
+        why_short=why_short(advice) if short else "",
     )
 
 

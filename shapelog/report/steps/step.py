@@ -94,7 +94,8 @@ class Confidence(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NextStep:
-    """One thing to do. ``title`` is a sentence, ``text`` what to type, literally, () where that depends on the code.
+    """One thing to do. ``title`` is a sentence, ``text`` what to type, literally, () where that depends on the code. ``short_text`` is the
+    same in fewer characters, and ``why_short`` explains it; "" where ``text`` is short.
 
     ``rules`` are what it is about, ``labels`` the compiles. ``stake`` are the seconds by which steps are ranked: those that it is expected
     to save or, where code did not get compiled, those that were spent on it in vain. ``explanation``, ``hints`` and ``url`` are PyTorch's.
@@ -112,6 +113,8 @@ class NextStep:
     url: str = ""
     places: tuple[StepPlace, ...] = ()
     labels: tuple[str, ...] = ()
+    short_text: str = ""
+    why_short: str = ""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """The advice in a terminal: what to set, what it saves, what it will not fix, and the alternatives."""
 
 from shapelog.advice.advise import Advice
-from shapelog.advice.paste_formats import as_shell, cost_of, effect_of, where_to_get, why_nothing
+from shapelog.advice.paste_formats import as_shell, as_short_shell, cost_of, effect_of, where_to_get, why_nothing, why_short
 from shapelog.advice.remaining_recompiles import Remaining
 from shapelog.advice.suggestions import Suggestion
 from shapelog.report.next_steps import AdvisedRun
@@ -70,11 +70,12 @@ def headline(page: TextPage, advice: Advice, indent: int = 0) -> None:
 
 def what_to_set(page: TextPage, advice: Advice, indent: int = 2) -> None:
     """The line to paste, never folded by shapelog: a terminal that folds it still copies it as one."""
-    shell = as_shell(advice)
+    short = as_short_shell(advice)
+    shell = short or as_shell(advice)
     if shell and len(shell) <= LONGEST_COPIED:
         page.raw(shell, indent=indent, style="cyan")
-        if advice.how_entries_are_written:
-            page.line((advice.how_entries_are_written, "dim"), indent=indent)
+        if explained := why_short(advice) if short else advice.how_entries_are_written:
+            page.line((explained, "dim"), indent=indent)
     else:
         page.line(where_to_get(advice) if shell else why_nothing(advice), indent=indent)
 
@@ -134,7 +135,8 @@ def _left_out(page: TextPage, advice: Advice) -> None:
         return
     page.heading("Left out", "would save compilations but do harm")
     for item in page.listed(advice.left_out, "source"):
-        page.line((item.mark.source, "bold"), f": {item.reason}", indent=2)
+        dim = "" if item.mark.is_int else f", dim {item.mark.dim}"
+        page.line((item.mark.source, "bold"), f"{dim}: {item.reason}", indent=2)
         page.line(f"→ {item.remedy}", indent=4)
 
 
@@ -166,7 +168,8 @@ def _remains(page: TextPage, item: Remaining, indent: int, *rule: tuple[str, str
         (f"{'  ' if rule else ''}{item.counted} {measured(item.seconds)}".rstrip(), "dim"),
         indent=indent,
     )
-    page.line(item.sentence, indent=indent + 2)
+    left_out = "; a mark for it was left out, as listed above" if item.why_left_out else ""
+    page.line(f"{item.change}{left_out}", indent=indent + 2)
 
 
 def _alternatives(page: TextPage, advice: Advice) -> None:

@@ -47,11 +47,13 @@ def _step(page: TextPage, number: int, step: NextStep) -> None:
         )
     if step.explanation and (not step.places or step.kind is StepKind.CACHE):
         page.line((step.explanation, "dim"), indent=5)
-    for line in step.text:
+    for line in (step.short_text,) if step.short_text else step.text:
         if len(line) <= LONGEST_COPIED:
             page.raw(line, indent=5, style="cyan")
         else:
             page.line("shapelog suggest-dynamic prints the line to set with --format shell, env or python", indent=5)
+    if step.why_short:
+        page.line((step.why_short, "dim"), indent=5)
     if step.hints and not step.text:
         page.line(("help: ", "bold green"), step.hints[0], indent=5)
     quoted = [place for place in step.places if place.code]
