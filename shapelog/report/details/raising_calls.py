@@ -34,6 +34,8 @@ _RUNS = re.compile(
     rf"{_FILE}(?:_functorch[\\/]_aot_autograd[\\/]runtime_wrappers|_inductor[\\/](?:output_code|cudagraph_trees|package[\\/]package|runtime[\\/]triton_heuristics))\.py$"
 )
 _GENERATED = re.compile(GENERATED)
+# What generates code, and runs kernels of it to choose among them.
+_GENERATES = re.compile(rf"{_FILE}_inductor[\\/](?:codegen[\\/]\w{{1,40}}|graph|scheduler|select_algorithm|autotune_process)\.py$")
 _CHECKS_INPUTS = re.compile(rf"{_FILE}(?:_export[\\/]utils|export[\\/]_unlift)\.py$")
 _EXPORTS = re.compile(rf"{_FILE}_?export[\\/]\w{{1,40}}\.py$")
 # Where both ``save`` and ``load`` are.
@@ -74,7 +76,10 @@ def raising_call(compile: Compile) -> RaisingCall | None:
     found = RaisingCall.EXPORT if is_export else None
     if not compile.exceptions and compile.metrics.fail_type in _OF_PYTHON:
         return found or RaisingCall.UNKNOWN
-    for frame in compile.exceptions[-1].stack if compile.exceptions else ():
+    stack = compile.exceptions[-1].stack if compile.exceptions else ()
+    if any(_GENERATES.search(frame.file) for frame in stack):
+        return found
+    for frame in stack:
         found = _of_frame(frame, found)
     return found
 

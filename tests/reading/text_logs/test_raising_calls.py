@@ -18,6 +18,7 @@ WRAPPER = (f"{TORCH}/_dynamo/eval_frame.py", "compile_wrapper", "return fn(*args
 CONVERTS = (f"{TORCH}/_dynamo/convert_frame.py", "__call__", "result = self._inner_convert(")
 RUNS = (f"{TORCH}/_functorch/_aot_autograd/runtime_wrappers.py", "runtime_wrapper", "all_outs = call_func_at_runtime_with_args(")
 COMPILES = (f"{TORCH}/_inductor/compile_fx.py", "_compile_fx_inner", "compiled = fx_codegen_and_compile(")
+TUNES = (f"{TORCH}/_inductor/codegen/wrapper.py", "generate_and_run_autotune_block", "exec(tuning_code, scope)")
 GENERATED = ("/tmp/torchinductor_me/ab/cab.py", "call", "assert_size_stride(arg0_1, (8, 64), (64, 1))")
 EXPORTS = (f"{TORCH}/export/__init__.py", "export", "raise e")
 LOADS = (f"{TORCH}/export/__init__.py", "load", "ep = deserialize(artifact, expected_opset_version)")
@@ -88,6 +89,12 @@ def report_of(text: str, folder: Path) -> Report:
             "pass inputs like those of the export",
         ),
         ((RUNS, COMPILES), "RuntimeError: no schedule", "a function not named in the log failed to compile in Inductor: ", "this is an"),
+        (
+            (TUNES, (f"{TORCH}/_inductor/runtime/triton_heuristics.py", "run", "return launcher(")),
+            "RuntimeError: Triton Error [CUDA]: invalid argument",
+            "a function not named in the log failed to compile in Inductor: Triton Error",
+            "this is an error in the compiler",
+        ),
         ((WRAPPER, CONVERTS), "AssertionError: Mixing fake modes NYI", "a function not named in the log failed to compile in Dynamo", ""),
         ((EXPORTS,), "RuntimeError: Constant c is mutated in the forward method.", "torch.export failed: Constant c", "a buffer"),
         ((MODULE, CHECKS), "RuntimeError: Expected input to be equal to 8", "an exported program refused its inputs: ", "dynamic_shapes"),
