@@ -108,7 +108,9 @@ def title_of(lines: list[str]) -> str:
     if kernel := _uncompiled_kernel(lines) or _uncompiled_source(lines) or _uncompiled_metal(lines):
         return kernel
     if lines[0].endswith("raised:") and len(lines) > 1:
-        return _COMMAND.sub(r"\1 …\2", _with_next(f"{lines[0]} {lines[1]}", lines[2:]))
+        asked = _ASKED.search(lines[1])
+        raised = f"{lines[1][: asked.start()]}{_asked(lines[1])}" if asked else lines[1]
+        return _COMMAND.sub(r"\1 …\2", _with_next(f"{lines[0]} {raised}", lines[2:]))
     if outside := _OUTSIDE.fullmatch(lines[0].rstrip(".")):
         return f"a size of {outside[1]} is{OUTSIDE_OF_RANGE} that is marked or declared, {outside[2]} to {outside[3]}"
     operation = _FAILED_OPERATION.fullmatch(lines[0]) or _FAILED_ON_ONE_LINE.fullmatch(lines[0])

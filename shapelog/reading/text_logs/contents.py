@@ -23,6 +23,7 @@ _ARTIFACTS = {
     "warnings": "warnings",
 }
 _OF_NO_COMPILE = frozenset({"warnings", "perf_hints"})
+_OF_SYMBOLS = frozenset({*_OF_NO_COMPILE, "dynamic"})
 
 
 class CountedBreaks(NamedTuple):
@@ -59,6 +60,11 @@ class LogContents:
     def has_only_warnings(self) -> bool:
         """Whether nothing in it is about a compilation, so that what a person writes of one counts."""
         return not self.limits and not self.failures and {name for name, count in self.messages.items() if count} <= _OF_NO_COMPILE
+
+    @property
+    def has_only_symbols(self) -> bool:
+        """Whether nothing else is in it than warnings and symbolic sizes."""
+        return not self.limits and not self.failures and {name for name, count in self.messages.items() if count} <= _OF_SYMBOLS
 
     @property
     def has_only_breaks(self) -> bool:

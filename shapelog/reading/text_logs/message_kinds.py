@@ -8,6 +8,7 @@ from shapelog.reading.text_logs.lines.exception_names import (
     ABOUT_COMPILER,
     ANY_OF_MODULES,
     NAMES,
+    NO_CONFIGS,
     OF_DYNAMO_ALONE,
     QUALIFIED,
     REFUSED_INPUT,
@@ -95,7 +96,8 @@ _OWN_WORDS = (
     r"|Cannot find a working triton installation|\bwhich is too old to be supported by the triton GPU compiler"
     r"|^\s*(?:\w{1,40}\.){0,4}CompilationError: at \d{1,6}:\d{1,6}:\s*$"
     r"|^\s*(?:[-*] )?You marked \S.{0,200} as dynamic\b|Dynamo failed to run FX node with fake tensors:(?: (?:call_\w|\.{3} got \w)|\s*$)"
-    rf"|{REFUSED_INPUT}|^\s*SyntaxError: failed to compile\s*$|^\s*with program_source:\d{{1,9}}:\d{{1,9}}: (?:fatal )?error: "
+    rf"|{REFUSED_INPUT}|^\s*{NO_CONFIGS}"
+    r"|^\s*SyntaxError: failed to compile\s*$|^\s*with program_source:\d{1,9}:\d{1,9}: (?:fatal )?error: "
 )
 # Below the user's stack: the end of the message about a value of the data, and of any other exception.
 BELOW_STACK = (
@@ -193,7 +195,7 @@ _ANY_BEGIN = re.compile(
     r"|Exception Type|^\s*function: |\d/\d{1,9}: |\.py:\d{1,9}`? *\| |^\s*last reason: |Traceback \("
     r"|Graph [Bb]reak|GuardFail\(|tensor '|TREE_GUARD|\+- |check_tensor\("
     r"|:\d{1,9}:[\w<>.]+:\s*$|Dynamo produced|ExplainOutput|<FrameSummary |Break Reason |Unsupported: |Explanation: |Recompile Reasons"
-    r"|raised:|valid because|generated guard|triton inst|triton GPU"
+    r"|raised:|valid because|generated guard|triton inst|triton GPU|valid triton"
     r"|data-dependent exp|You marked |uard failed on|run FX node|[a-z]Error:$|check failed|Cache miss due to"
     r"|[Cc]udagraph|CUDAGraph|Re-recording |pointer changed|Profiler Report|how to trace|torch\._inductor|torch\.fx"
     r"|create_|set_repl|_update_var|track_sym|guard added|automatic dyn"

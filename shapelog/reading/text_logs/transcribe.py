@@ -63,6 +63,7 @@ _COPIED = (MessageKind.RECOMPILES, MessageKind.GUARDS, MessageKind.GRAPH, Messag
 _ABOVE_EXCEPTIONS = (MessageKind.RECOMPILES, MessageKind.LIMIT)
 _START = re.compile(r"start (?:tracing|compiling) (?P<name>\S+)(?: (?P<file>.+):(?P<line>\d{1,9}))?(?:, stack \(.*)?\s*$")
 _IN_TEXT = re.compile(r"\[(?P<id>!?\d{1,9}/\d{1,9}(?:_\d{1,9})?)\] (?=Re-recording|[Ss]kipping)")
+_RECOMPILATION = re.compile(r"(?P<frame>\d{1,9})/[1-9]\d{0,9}(?:_\d{1,9})?$")
 _EXPLAINED = re.compile(r"\s*Explanation: \S")
 
 
@@ -92,6 +93,7 @@ class Transcriber:
         self._captured: dict[tuple[int, str], None] = {}
         self._messages: set[int] = set()
         self._warnings: deque[str] = deque(maxlen=_MOST_ABOVE)
+        self._warned: dict[tuple[int, int | None, str], Head] = {}  # of each frame, that of its last recompilation
         self._is_end = False
         self._rank: int | None = None  # of the message without a head that is taken
 
@@ -126,6 +128,14 @@ class Transcriber:
         self._logged_failures.finish()
         self._recompiles.finish_bare(are_quoted=True)
         self._graph_breaks.finish()
+        self._take_warned()
+
+    def _take_warned(self) -> None:
+        """The recompilations that warnings name, where the text has nothing else: their reasons can be logged."""
+        if self.contents.has_only_warnings:
+            for head in self._warned.values():
+                if compile := self._compiles.compile_of(head, ""):
+                    self._compiles.start(compile)
 
     def _take_changes(self) -> None:
         """What became dynamic, where the text has nothing else: guards show more, as do PyTorch's own reasons."""
@@ -381,6 +391,9 @@ class Transcriber:
             if self._is_end and len(text) > _LONGER_THAN_WORDS:
                 text = next((known for known in self._warnings if known.startswith(text)), text)
             self._warnings.append(text)
+            self._logged_failures.note_warning(head, text)
+            if named := _RECOMPILATION.match(head.compile):
+                self._warned[head.process, head.rank, named["frame"]] = head
             self.contents.messages["warnings"] += 1
             self._compiles.write(None, {"artifact": {"name": INDUCTOR_MESSAGE, "encoding": "string"}}, text)
 

@@ -38,7 +38,7 @@ def finding_alerts(alerted: AlertedCode, items: list[Finding]) -> Iterator[Alert
         source_line = alerted.found.repository.source_line(place.file, place.line) if place and is_own else None
         lines = alerted.lines(title, occurrences, source_line, (line.code if line else first.code) if is_own else "")
         is_shown = stopped and not stopped.code and alerted.found.repository.source_line(stopped.file, stopped.line) == lines.source_line
-        stops = [stopped_at(stopped)] if stopped and not is_shown else []
+        stops = [stopped_at(stopped, any(raised_by(title)[0] for title in messages))] if stopped and not is_shown else []
         notes = (text for item in members for text in (*item.notes, *stops))
         yield Alert(
             rule=first.rule,

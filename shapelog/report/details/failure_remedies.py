@@ -163,6 +163,11 @@ _NOT_INSTALLED = (
         "name a directory in TORCHINDUCTOR_CACHE_DIR (or TRITON_CACHE_DIR) in which this user may write",
     ),
     (
+        re.compile(r"FileExistsError: .*(?:torchinductor_|[\\/]\.(?:triton|cache)[\\/])"),
+        "update PyTorch, which replaces such a file in newer versions, or name a directory that no other process writes to in "
+        "TORCHINDUCTOR_CACHE_DIR",
+    ),
+    (
         re.compile(r"PermissionError: \[WinError 5\] [^'\n]*$"),  # of a file, Windows would name it
         "Windows did not start a program that this needs, most often the C compiler: name the program itself in CC, not its folder",
     ),

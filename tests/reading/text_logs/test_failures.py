@@ -1578,6 +1578,10 @@ def test_a_declaration_that_does_not_fit_the_inputs_is_an_error_of_the_export(en
     [
         ("PermissionError: [Errno 13] Permission denied: '/tmp/torchinductor_root/ab'", "in which this user may write"),
         (r"PermissionError: [WinError 5] Access is denied: 'C:\\Temp\\torchinductor_me\\ab'", "in which this user may write"),
+        (
+            r"FileExistsError: [WinError 183] It is there: 'C:\\Temp\\torchinductor_me\\.6.tmp' -> 'C:\\Temp\\torchinductor_me\\4b'",
+            "replaces",
+        ),
         ("PermissionError: [WinError 5] Access is denied", "Windows did not start a program"),
         ("CUDACompileError: nvcc fatal : Unsupported gpu architecture 'compute_103a'", "update Triton and the CUDA toolkit"),
         (
@@ -1778,3 +1782,50 @@ def test_an_exception_of_the_traced_code_whose_chain_is_cut_lacks_the_exception(
     (found,) = failures(f"{stack}torch._dynamo.exc.ObservedKeyError\n\n{chain}", tmp_path)
     assert found.sentence.endswith(": KeyError in the code that is traced; the exception is missing from the log")
     assert found.remedy.startswith("add the log lines up to the exception")
+
+
+@pytest.mark.parametrize(
+    ("expression", "what"), [("u0 < 3", "guard on"), ("Eq(u0, 3)", "guard on"), ("u0", "extract specialized integer from")]
+)
+def test_a_warning_about_a_value_of_the_data_is_a_failure_where_the_text_has_nothing_else(
+    expression: str, what: str, tmp_path: Path
+) -> None:
+    head = "1016 20:59:43.115859 3588 torch/fx/experimental/symbolic_shapes.py:6061] "
+    symbol = f"I{head}create_unbacked_symint u0 [-int_oo, int_oo] (_subclasses/fake_impls.py:390 in local_scalar_dense)\n"
+    warning = f"W{head}failed during evaluate_expr({expression}, hint={{}}, size_oblivious=False, forcing_spec=False\n"
+    (found,) = failures(symbol + warning.format(None), tmp_path)
+    assert found.sentence.endswith(f"Could not {what} data-dependent expression {expression}")
+    assert not failures(warning.format(True), tmp_path)
+    assert not failures(f"{warning.format(None)}{LIMIT}", tmp_path)
+
+
+def test_a_kernel_without_a_configuration_is_a_failure_without_a_class(tmp_path: Path) -> None:
+    error = "No valid triton configs. OutOfMemoryError: out of resource: k Required: 9 Hardware limit:8 Reducing block sizes may help."
+    (found,) = failures(f"It fails with\n```\n{error}\n```\n", tmp_path)
+    assert found.sentence.endswith(f"failed to compile in Inductor: {error}")
+    assert "more registers or shared memory" in found.remedy
+    (found,) = failures(f"RuntimeError: {error}\n", tmp_path)
+    assert found.sentence.endswith(error)
+    with pytest.raises(ShapelogError):  # of one choice among several
+        report_of(f"Runtime error during autotuning: \n{error}. \nIgnoring this choice.\n", tmp_path)
+
+
+@pytest.mark.parametrize(("message", "more"), [("-7/2", " (assert p >= 0, p)"), ("-7/2 is odd", "")])
+def test_a_value_alone_has_what_was_asserted(message: str, more: str, tmp_path: Path) -> None:
+    stack = '  File "/opt/torch/utils/_sympy/functions.py", line 488, in eval\n    assert p >= 0, p\n           ^^^^^^\n'
+    (found,) = failures(f"{stack}torch._inductor.exc.InductorError: AssertionError: {message}\n\nSet TORCHDYNAMO_VERBOSE=1\n", tmp_path)
+    assert found.sentence.endswith(f"AssertionError: {message}{more}")
+
+
+def test_a_line_that_a_backend_stopped_at_is_none_of_dynamo(tmp_path: Path) -> None:
+    error = (
+        "GuardOnDataDependentSymNode: Could not guard on data-dependent expression u2 <= 0 (unhinted: u2 <= 0).  (Size-like symbols: u2)"
+    )
+    culprit = (
+        "Potential framework code culprit (scroll up for full backtrace):\n"
+        '  File "/opt/site-packages/torch/_decomp/decompositions.py", line 9, in norm\n    if M <= 0:\n'
+    )
+    report = report_of(f"torch._dynamo.exc.BackendCompilerFailed: backend='inductor' raised:\n{error}\n\n{culprit}", tmp_path)
+    (alert,) = collect_alerts(report, Repository()).alerts
+    assert alert.sentence.endswith("GuardOnDataDependentSymNode: Could not guard on data-dependent expression u2 <= 0")
+    assert alert.notes == ("the backend stopped at _decomp/decompositions.py:9: if M <= 0:",)

@@ -8,6 +8,8 @@ from shapelog import load
 from shapelog.errors import ShapelogError
 from shapelog.report.report import analyze
 from shapelog.report.results import Table
+from shapelog.reporters import Options
+from shapelog.reporters.terminal.report import render
 
 TORCH = "/opt/lib/python3.11/site-packages/torch"
 HEAD = "W1128 04:19:33.088000 18795 torch/_inductor/"
@@ -101,6 +103,16 @@ def test_a_warning_that_the_end_of_a_text_cuts_is_one_more_of_those_that_begin_w
     text = "/lib/contextlib.py:144: UserWarning: The tensor attribute self.c was assigned during export (see https://pytorch.org).\n"
     ((message, times, _),) = rows_of(f"{text}\nAnd later:\n{text[:-7]}", tmp_path)
     assert (message, times) == ("The tensor attribute self.c was assigned during export (see https://pytorch.org).", 2)
+
+
+@pytest.mark.parametrize(("owner", "named"), [("1/10", {"1/4", "1/10"}), ("0/0", set())])
+def test_a_warning_of_a_recompilation_shows_that_there_was_one(owner: str, named: set[str], tmp_path: Path) -> None:
+    head, path = "W1128 04:19:33.000000 18795 torch/fx/experimental/symbolic_shapes.py:4424] ", tmp_path / "run.txt"
+    lines = [f"{head}[{each}] ps0 is not in var_ranges, defaulting to unknown range.\n" for each in ("1/4" if named else "0/0", owner)]
+    path.write_text("".join(lines), encoding="utf-8")
+    trace = load(path)
+    assert {str(compile.id) for compile in trace.compiles} <= named
+    assert ("1/10 is compilation no. 11" in render(analyze(trace), Options()).decode()) is bool(named)
 
 
 @pytest.mark.parametrize(

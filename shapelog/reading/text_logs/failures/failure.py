@@ -41,6 +41,9 @@ _LEFT_OUT = re.compile(r"(?:^|(?<=raised:)\s*)(?:(?P<name>[A-Z]\w{0,80}(?:Error|
 # Below it, the call, and what to do; or the operator that was lowered.
 _END_OF_ERROR = re.compile(r"(\n\n|\n(?=[ \t]{1,9}target: ))")
 _ASSERTED = re.compile(r"^ {4,}(assert [^\n]{1,200}?)\s*$", re.M)
+# One with a value alone, and the statement at the end of its stack.
+_VALUE_ALONE = re.compile(r"(?:^|(?<=raised:)\s*)AssertionError: [^A-Za-z\n]{1,200}$")
+_ASSERTED_LAST = re.compile(r"\n {4,}(assert [^\n]{1,200}?)[ \t]*\n[ \t~^\n]*\Z")
 # The statement that raised, at the end of a stack: an internal error of older versions does not name the class.
 _RAISES = re.compile(rf"\n {{4,}}raise (?!{INTERNAL})(\w{{1,80}}(?:Error|Exception))\([^\n]*\n[ \t~^\n]*\Z")
 # A warning of Python's, which may come in the middle of a traceback.
@@ -103,9 +106,11 @@ def failure_of_backward(lines: Iterable[str]) -> FailureText:
 
 def _completed(message: str, text: str, begin: int) -> str:
     """A message that a person left out, or that Python has none of, with what else of the text has it: the line right above, the same
-    class with its message, or the statement that asserted.
+    class with its message, or the statement that asserted, which is added to a value alone, too.
     """
     own, end, rest = (*_END_OF_ERROR.split(message, maxsplit=1), "", "")[:3]
+    if _VALUE_ALONE.search(own) and (asserts := _ASSERTED_LAST.search(text[:begin])):
+        return f"{own} ({asserts[1]}){end}{rest}"
     left_out = _LEFT_OUT.search(own) if own else None
     if not left_out:
         return message

@@ -10,7 +10,7 @@ from shapelog.reading.text_logs.failures.failure_text import LONGEST_LINE, LONGE
 from shapelog.reading.text_logs.failures.raised import end_of_quote
 from shapelog.reading.text_logs.failures.stacks import innermost_code, raised_in_compiler
 from shapelog.reading.text_logs.failures.violations import ANY_TYPE, VIOLATION, violated_constraints
-from shapelog.reading.text_logs.lines.exception_names import ABOUT_COMPILER, REFUSED_INPUT
+from shapelog.reading.text_logs.lines.exception_names import ABOUT_COMPILER, NO_CONFIGS, REFUSED_INPUT
 from shapelog.reading.text_logs.lines.joined import with_whole_operation
 from shapelog.reading.text_logs.lines.signs import USER_STACK
 from shapelog.reading.text_logs.message_kinds import BELOW_STACK, CHAINS, UNDECIDED
@@ -50,7 +50,8 @@ _IN_OWN_WORDS = {
     "GPUTooOldForTriton": re.compile(r"Found [^\n]{1,200} which is too old to be supported by the triton GPU compiler[^\n]*"),
     # Triton's or Metal's, about a kernel that Inductor made
     "InductorError": re.compile(
-        r"SyntaxError: failed to compile[ \t]*\n\s*#? ?include <c10/metal/.*|\bwith program_source:\d{1,9}:\d{1,9}: (?:fatal )?error: .*"
+        rf"^\s*{NO_CONFIGS}"
+        r"|SyntaxError: failed to compile[ \t]*\n\s*#? ?include <c10/metal/.*|\bwith program_source:\d{1,9}:\d{1,9}: (?:fatal )?error: .*"
         r"|CompilationError: at \d{1,6}:\d{1,6}:[ \t]*\n(?:[^\n]*\n){0,3}?[ \t]*def triton_.*",
         re.S,
     ),
@@ -59,6 +60,9 @@ _IN_OWN_WORDS = {
 }
 # A condition that has no hint depends on the data.
 _UNDECIDED = re.compile(rf"\s*{re.escape(UNDECIDED)}(?P<expression>[^\n]{{1,2000}}?), None[,)]")
+_IS_CONDITION = re.compile(r"[<>=]|^(?:Eq|Ne|And|Or|Not)\(")
+# What PyTorch warns of before it raises the same (``symbolic_shapes.py``); code of its own may catch that.
+_WARNED = re.compile(r"failed during evaluate_expr\((?P<expression>[^\n]{1,2000}?), hint=None,")
 # The class of any exception, perhaps behind words of the program's own.
 CLASS = re.compile(r"\b[A-Z]\w{0,80}(?:Error|Exception): ")
 CHAIN = re.compile(rf"^{CHAINS.pattern}", re.M)
@@ -93,8 +97,7 @@ def nameless_failure(text: str, is_logged: bool) -> FailureText | None:
             return FailureText(kind, message, code, text, caller)
     other = cause(text)
     if not other and (undecided := _UNDECIDED.match(text)):
-        message = f"Could not guard on data-dependent expression {undecided['expression']}"
-        return FailureText("GuardOnDataDependentSymNode", message, UNKNOWN_CODE, text)
+        return _undecided(undecided, text)
     if guard := GUARD_ERROR.search(text):
         return FailureText(ANY_TYPE, _guard_error(guard, other), UNKNOWN_CODE, text)
     if named := NOT_CONVERTED.search(text):
@@ -113,6 +116,19 @@ def nameless_failure(text: str, is_logged: bool) -> FailureText | None:
     is_cut = not other and _CUT_STACK.match(text) is not None and _OF_COMPILER.search(text) is not None
     is_rest = is_cut or _STACK_LINE.match(text) or CHAINS.match(text)
     return FailureText(ANY_TYPE, other or LOST_EXCEPTION, UNKNOWN_CODE, text) if is_logged and is_rest else None
+
+
+def warned_failure(text: str) -> FailureText | None:
+    """The failure that a warning of PyTorch's is about, where the text may have lost the exception; None for any other warning."""
+    undecided = _WARNED.match(text)
+    return _undecided(undecided, text) if undecided else None
+
+
+def _undecided(found: re.Match[str], text: str) -> FailureText:
+    """A condition that has no hint, or a number."""
+    what = "guard on" if _IS_CONDITION.search(found["expression"]) else "extract specialized integer from"
+    message = f"Could not {what} data-dependent expression {found['expression']}"
+    return FailureText("GuardOnDataDependentSymNode", message, UNKNOWN_CODE, text)
 
 
 def _of_any_class(text: str) -> FailureText | None:

@@ -34,10 +34,13 @@ _OF_INPUTS = (
 )
 # The same without a class, as a program prints it.
 REFUSED_INPUT = r"(?<!Error: )(?<!Exception: )\bExpected input at \*args\[\d[^\n]{0,200} to be [^\n]{1,200}, but got [^\n]*"
+# What Triton raised of all configurations of a kernel; a line of a log with its own end is of a choice that Inductor leaves out.
+NO_CONFIGS = r"No valid triton configs\. \w{1,80}: [^\n]*[^\s.]\.?(?=\s*$)"
 # An exception of any class whose words name the compiler. What cannot be imported is about an installation.
 _NAMES_COMPILER = (
     r"torch\.(?:compile|export)\b|torch\._(?:dynamo|inductor|functorch)\b|\bDynamo\b|\bdynamo-optimized\b|\baot_autograd\b"
     r"|\bDetected that you are using FX to\b|\bCompiledFunction|\bFakeTensor|\bTORCHINDUCTOR_|\bcudagraph pool\b"
+    r"|\bNo valid triton configs\. "
     rf"|{_OF_INPUTS}"
 )
 ABOUT_COMPILER = (

@@ -39,6 +39,7 @@ _WORDS = (
     "Break Reason ",
     " triton installation",
     " triton GPU",
+    "o valid triton configs. ",
     "or C++ stack trace, run with",
     "DYNAMO_VERBOSE=1 for ",
     "you are using FX to ",

@@ -9,6 +9,7 @@ from shapelog.reading.text_logs import versions
 from shapelog.reading.text_logs.contents import LogContents
 from shapelog.reading.text_logs.failures.failure import failure, failure_of_backward
 from shapelog.reading.text_logs.failures.failure_text import FailureText
+from shapelog.reading.text_logs.failures.nameless import warned_failure
 from shapelog.reading.text_logs.failures.raised import cells_with_exceptions
 from shapelog.reading.text_logs.failures.stacks import innermost_code
 from shapelog.reading.text_logs.lines.log_lines import Head
@@ -41,6 +42,7 @@ class LoggedFailures:
         self._recompile = recompile
         self._failures: list[tuple[FailureText, LoggedCompile]] = []
         self._quoted: list[tuple[FailureText, int]] = []
+        self._warned: tuple[Head, FailureText, int] | None = None
 
     def take(self, head: Head, lines: list[str], rank: int | None) -> Iterator[list[str]]:
         """One message of PyTorch's, or a text of no head, with its rank; what of it is about no failure is given back.
@@ -53,11 +55,19 @@ class LoggedFailures:
             if not self._take_one(head, part, rank):
                 yield part
 
+    def note_warning(self, head: Head, text: str) -> None:
+        """A warning, which may be all that a text has of a failure."""
+        if failed := warned_failure(text):
+            self._warned = head, failed, self._compiles.line
+
     def finish(self) -> None:
-        """Take what somebody quotes, now that it is known what the text has of it as PyTorch wrote it."""
+        """Take what somebody quotes, now that it is known what the text has of it as PyTorch wrote it, and else what it was warned of."""
         for failed, line in self._quoted:
             self._compiles.line = line
             self._fail(Head(), failed)
+        if self._warned and self._contents.has_only_symbols:
+            head, failed, self._compiles.line = self._warned
+            self._fail(head, failed)
 
     def _take_one(self, head: Head, lines: list[str], rank: int | None) -> bool:
         """Whether it is a failure."""
