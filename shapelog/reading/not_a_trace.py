@@ -43,6 +43,10 @@ _KINDS = (
         "an error of Triton's: its ptxas is older than this GPU; update Triton, or name a newer ptxas in TRITON_PTXAS_PATH",
     ),
     (
+        rb"'sm_\d{2,3}a?' is not a recognized processor for this target",
+        "an error of Triton's: its LLVM is older than this GPU; update Triton, with the PyTorch that belongs to it",
+    ),
+    (
         rb"\btriton\.(?:runtime|compiler)\.errors\.\w",
         "an error of Triton's, without what called it; paste the traceback, too, which shows whether compiled code did",
     ),

@@ -53,6 +53,7 @@ from shapelog.errors import DATA_LOSS
             "an exception of another kind",
         ),
         (b'  File "/lib/torch/_dynamo/eval_frame.py", line 2, in f\n\nValueError: of another one\n', "paste the text up to the exception"),
+        (b"'sm_120' is not a recognized processor for this target (ignoring processor)\nLLVM ERROR: Cannot select\n", "update Triton"),
         (b"ptxas fatal   : Value 'sm_121a' is not defined for option 'gpu-name'\n", "TRITON_PTXAS_PATH"),
         (b"E: triton.runtime.errors.OutOfResources: out of resource: shared memory\n", "paste the traceback, too"),
         (b"[torch.onnx] Obtain model graph for `M(...)` with `torch.export.export`... no\n", "paste the exception that it raised"),

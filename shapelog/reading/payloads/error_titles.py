@@ -9,7 +9,8 @@ from shapelog.text import cut
 # Advice inside the one-line texts of older versions, and of errors that have no hints of their own.
 _INLINE_HINT = re.compile(
     r"(?:^|; |\. +|, (?-i:(?=Please )))"
-    r"((?:to enable, set|please use|consider (?:using|annotating)|if you're using mark_dynamic)\b.*?)(?=\.(?:\s|$)|$)",
+    r"((?:to enable, set|to avoid graph breaks caused by"
+    r"|please use|consider (?:using|annotating)|if you're using mark_dynamic)\b.*?)(?=\.(?:\s|$)|$)",
     re.I | re.M,
 )
 _BUG = "INTERNAL ASSERT FAILED"
@@ -35,6 +36,8 @@ _BUILTIN = re.compile(r"builtin: (\w+) \[(?:<class '.*|.*\] (?:True|False))")
 # A branch, and a call of a builtin, as torch 2.7 and older name them.
 _BRANCH = re.compile(r"generic_jump(?: TensorVariable\(\))?")
 _CALL = re.compile(r"call_function BuiltinVariable\((\w{1,80})\) \[(?:(?:Constant|Tensor)Variable\(\w*\)(?:, |(?=\])))*\] \{\}")
+# The same of an object of the user's, or of a method of one.
+_CALL_OF_OBJECT = re.compile(r"call_(?:function|method) UserDefinedObjectVariable\((\w{1,80})\)(?: (\w{1,80}) [\[(].*| \[.*)?")
 # An operation that failed on fake tensors, and below it why, as ``torch._dynamo.utils.get_fake_value`` wrote it until torch 2.6:
 # ``Failed running call_function <built-in function matmul>(*(FakeTensor(...), ...), **{}):``.
 _FAILED_OPERATION = re.compile(r"Failed running call_\w+ (?:<(?:built-in )?[a-z]+ ([\w.]+)[^>]*>|([\w.]+))\(.*\):")
@@ -87,6 +90,8 @@ def in_words(line: str) -> str:
         return "a branch on the value of a tensor (generic_jump)"
     if called := _CALL.fullmatch(line.strip()):
         return f"a call of {called[1]}()"
+    if called := _CALL_OF_OBJECT.fullmatch(line.strip()):
+        return f"a call of {called[1]}.{called[2]}()" if called[2] else f"a call of an object of the class {called[1]}"
     builtin = _BUILTIN.fullmatch(line)
     return f"Dynamo cannot trace the builtin {builtin[1]}" if builtin else line
 

@@ -234,7 +234,7 @@ _FAILURE_GOES_ON = re.compile(
     r"\s|$|from user code|Set TORCH|You can suppress|Explanation|Hint|Developer|For (?:more|extended|C\+\+)|FX node"
     r"|The above exception|During handling|Traceback \("
     r"|Reason:|triggered by|Recompiling function|due to:|torch(?:dynamo)?\.|E  |\w+: |Caused by|User [Ss]tack|If you suspect"
-    r"|Potential framework code|(?:\w{1,80}\.){0,8}\w*Error"
+    r"|Potential framework code|ATTENTION: |Maybe you need to add guard_size_oblivious\b|(?:\w{1,80}\.){0,8}\w*Error"
     r"|- (?:Not all values|You marked|The values|The constraints)|\W{0,8}Exception Message\W|\W{0,8}Stack Trace\W{0,8}$|import torch"
     r"|#{1,3} Exception summary|<class '|(?:consider using )?data-dependent |The following call raised this error:|To fix the error, insert"
     r"|Name=\S|Guard fail reason: |last reason: |Suggested fixes:|\(\d{1,18}\)"

@@ -1829,3 +1829,64 @@ def test_a_line_that_a_backend_stopped_at_is_none_of_dynamo(tmp_path: Path) -> N
     (alert,) = collect_alerts(report, Repository()).alerts
     assert alert.sentence.endswith("GuardOnDataDependentSymNode: Could not guard on data-dependent expression u2 <= 0")
     assert alert.notes == ("the backend stopped at _decomp/decompositions.py:9: if M <= 0:",)
+
+
+def test_the_advice_for_framework_code_is_part_of_the_message(tmp_path: Path) -> None:
+    error = "torch.fx.experimental.symbolic_shapes.GuardOnDataDependentSymNode: Could not guard on data-dependent expression Eq(u0, 0)"
+    culprit = '  File "/opt/site-packages/torch/_refs/linalg.py", line 9, in norm\n    if x.numel() == 0:\n'
+    text = (
+        f"{error} (unhinted: Eq(u0, 0)).  (Size-like symbols: u0)\n\n"
+        "ATTENTION: guard_size_oblivious would fix the error, evaluating expression to False.\n"
+        "Maybe you need to add guard_size_oblivious to framework code, see doc below for more guidance.\n\n"
+        f'Potential framework code culprit (scroll up for full backtrace):\n{culprit}\nUser Stack (most recent call last):\n  File "/srv/ex'
+    )
+    (found,) = failures(text, tmp_path)
+    assert str(found.place) == "/opt/site-packages/torch/_refs/linalg.py:9"
+
+
+def test_the_wrapper_around_a_function_of_a_library_is_passed_over(tmp_path: Path) -> None:
+    frames = (("torch/_dynamo/external_utils.py", "inner", "return fn(*args)"), ("accelerate/hooks.py", "new_forward", "output = f(x)"))
+    stack = "".join(f'  File "/opt/site-packages/{file}", line 9, in {name}\n    {code}\n' for file, name, code in frames)
+    (found,) = failures(f"torch._dynamo.exc.Unsupported: call_method split\n\nfrom user code:\n{stack}", tmp_path)
+    assert found.sentence.startswith("new_forward failed to compile in Dynamo")
+
+
+@pytest.mark.parametrize("is_cut", [False, True])
+def test_an_error_may_be_copied_from_a_cell_as_an_object(is_cut: bool, tmp_path: Path) -> None:
+    stack = '  File \\"/srv/flux.py\\", line 442, in forward\n    h = self.norm(h)\n'
+    error = f"TypeError: argument 'dtype' must be \\\"torch.dtype\\\"\n\nfrom user code:\n{stack}"
+    ipython = "InternalTorchDynamoError                  Traceback (most recent call last)\nCell In[5], line 3\n----> 3 f(x)\n"
+    rest = "" if is_cut else f'",\n\t"stack": "{"-" * 75}\n{ipython}\nInternalTorchDynamoError: {error}"\n}}'
+    (found,) = failures(f'It fails:\n{{\n\t"name": "InternalTorchDynamoError",\n\t"message": "{error}{rest}', tmp_path)
+    assert found.sentence == "forward failed to compile in Dynamo (internal error): TypeError: argument 'dtype' must be \"torch.dtype\""
+    assert str(found.place) == "/srv/flux.py:442"
+
+
+def test_the_advice_about_loggers_is_the_help(tmp_path: Path) -> None:
+    advice = "To avoid graph breaks caused by logger in compile-mode, it is recommended to add methods to config.ignore_logger_methods"
+    report = report_of(f"torch._dynamo.exc.Unsupported: Logger not supported for non-export cases. {advice}\n", tmp_path)
+    (alert,) = collect_alerts(report, Repository()).alerts
+    assert alert.sentence.endswith("(tracing the code): Logger not supported for non-export cases")
+    assert alert.helps == (advice,)
+
+
+@pytest.mark.parametrize(
+    ("title", "words"),
+    [
+        ("call_function UserDefinedObjectVariable(BlockMask) [TensorVariable()] {}", "a call of an object of the class BlockMask"),
+        ("call_method UserDefinedObjectVariable(list_iterator) __iter__ () {}", "a call of list_iterator.__iter__()"),
+    ],
+)
+def test_the_call_of_an_object_is_named(title: str, words: str, tmp_path: Path) -> None:
+    (found,) = failures(f"torch._dynamo.exc.Unsupported: {title}\n", tmp_path)
+    assert found.sentence.endswith(f"(tracing the code): {words}")
+
+
+def test_an_operation_whose_error_is_cut_has_the_class_that_the_stack_raises(tmp_path: Path) -> None:
+    stack = (
+        'Traceback (most recent call last):\n  File "/opt/torch/_subclasses/fake_tensor.py", line 9, in validate\n    raise ValueError(\n'
+    )
+    call = "call_function <built-in method randint_like of type object at 0x72>(*(FakeTensor(..., size=(64,"
+    text = f"{stack}torch._dynamo.exc.TorchRuntimeError: Dynamo failed to run FX node with fake tensors: {call}"
+    (found,) = failures(text, tmp_path)
+    assert found.sentence.endswith("randint_like failed: ValueError: ...")

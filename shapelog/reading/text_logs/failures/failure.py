@@ -44,8 +44,10 @@ _ASSERTED = re.compile(r"^ {4,}(assert [^\n]{1,200}?)\s*$", re.M)
 # One with a value alone, and the statement at the end of its stack.
 _VALUE_ALONE = re.compile(r"(?:^|(?<=raised:)\s*)AssertionError: [^A-Za-z\n]{1,200}$")
 _ASSERTED_LAST = re.compile(r"\n {4,}(assert [^\n]{1,200}?)[ \t]*\n[ \t~^\n]*\Z")
+# An operation whose arguments a text cuts, and with them the error.
+_OF_OPERATION, _CUT_CALL = "TorchRuntimeError", re.compile(r"Dynamo failed to run FX node with fake tensors: call_\w+ (?:(?!: got ).)*")
 # The statement that raised, at the end of a stack: an internal error of older versions does not name the class.
-_RAISES = re.compile(rf"\n {{4,}}raise (?!{INTERNAL})(\w{{1,80}}(?:Error|Exception))\([^\n]*\n[ \t~^\n]*\Z")
+_RAISES = re.compile(rf"\n {{4,}}raise (?!{INTERNAL}|{_OF_OPERATION})(\w{{1,80}}(?:Error|Exception))\([^\n]*\n[ \t~^\n]*\Z")
 # A warning of Python's, which may come in the middle of a traceback.
 _WARNING = re.compile(r"\S.{0,400}\.py:\d{1,9}: [A-Z]\w{0,60}Warning: ")
 # An exception of the traced code, for which Dynamo raises another one unless the code handles it.
@@ -75,6 +77,10 @@ def failure(lines: Iterable[str], is_logged: bool = False) -> FailureText | None
     message = observed_exception(kind, message)
     if kind == INTERNAL and (raising := _RAISES.search(text[: last.start])) and message and not CLASS.match(message):
         message = f"{raising[1]}: {message}"
+    if kind == _OF_OPERATION and _CUT_CALL.fullmatch(message) and (raising := _RAISES.search(text[: last.start])):
+        message = f"{message}: got {raising[1]}(...)"
+    if kind == _OF_OPERATION and _CUT_CALL.fullmatch(message) and (raising := _RAISES.search(text[: last.start])):
+        message = f"{message}: got {raising[1]}(...)"
     if kind.startswith(_OBSERVED) and _ends_in_chain(text, last.start):
         message = f"{message} in the code that is traced; {LOST_EXCEPTION}"
     if last.begin == len(text) and not message and is_cut_name(kind):

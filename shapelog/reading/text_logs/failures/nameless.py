@@ -59,6 +59,7 @@ _IN_OWN_WORDS = {
     "TorchRuntimeError": re.compile(r"Dynamo failed to run FX node with fake tensors:\s+(?:call_\w|\.{3} got \w).*", re.S),
 }
 # A condition that has no hint depends on the data.
+_WRAPPER = re.compile(r"[\\/]torch[\\/]_dynamo[\\/]external_utils\.py$")
 _UNDECIDED = re.compile(rf"\s*{re.escape(UNDECIDED)}(?P<expression>[^\n]{{1,2000}}?), None[,)]")
 _IS_CONDITION = re.compile(r"[<>=]|^(?:Eq|Ne|And|Or|Not)\(")
 # What PyTorch warns of before it raises the same (``symbolic_shapes.py``); code of its own may catch that.
@@ -77,8 +78,10 @@ def cause(text: str) -> str:
 
 
 def compiled_code(text: str) -> LoggedCode:
-    """The function that Dynamo compiled: the outermost of the user's stack."""
+    """The function that Dynamo compiled: the outermost of the user's stack, below the one that Dynamo itself puts around a library's."""
     stack = user_stack(text)
+    if len(stack) > 1 and _WRAPPER.search(stack[0].file):
+        stack = stack[1:]
     return LoggedCode(stack[0].name, stack[0].file, stack[0].line) if stack else UNKNOWN_CODE
 
 
