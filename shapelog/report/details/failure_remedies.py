@@ -183,6 +183,7 @@ _NOT_INSTALLED = (
     (
         re.compile(
             r"cannot import name '?\w+'? from '?(triton)\b|No module named '(triton)[.']|module 'triton(?:\.[\w.]+)?' has no attribute '"
+            r"|'(?:CompiledKernel|JITFunction|ASTSource|AttrsDescriptor)' (?:object )?has no attribute '"
         ),
         'install the version of Triton that belongs to this version of PyTorch, or compile this code with backend="aot_eager"',
     ),

@@ -1582,6 +1582,7 @@ def test_a_declaration_that_does_not_fit_the_inputs_is_an_error_of_the_export(en
             r"FileExistsError: [WinError 183] It is there: 'C:\\Temp\\torchinductor_me\\.6.tmp' -> 'C:\\Temp\\torchinductor_me\\4b'",
             "replaces",
         ),
+        ("AttributeError: type object 'CompiledKernel' has no attribute 'launch_enter_hook'", "the version of Triton that belongs"),
         ("PermissionError: [WinError 5] Access is denied", "Windows did not start a program"),
         ("CUDACompileError: nvcc fatal : Unsupported gpu architecture 'compute_103a'", "update Triton and the CUDA toolkit"),
         (
