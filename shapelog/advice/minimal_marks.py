@@ -271,19 +271,18 @@ class _Harm:
     def _read_back(self, mark: Mark, helped: list[Frame]) -> HarmfulMark | None:
         """Other code that has a tensor of this name, whose size stays, makes a tensor of the size and needs its value."""
         for frame in self.index.with_tensor_or_value(mark.source):
-            if frame in helped or len({size[mark.dim] for size in self.index.sizes(frame, mark.source) if mark.dim < len(size)}) != 1:
+            sizes = {size[mark.dim] for size in self.index.sizes(frame, mark.source) if mark.dim < len(size)}
+            if frame in helped or len(sizes) != 1:
                 continue
-            for compile in frame.entries:
-                known = self.facts.of(compile)
-                number = known.numbers.get(mark.place)
-                call = next((item.call for item in known.sizes_as_tensors if number in item.numbers), "") if number is not None else ""
-                if call:
-                    name = f"{mark.source.display_name}.size[{mark.dim}]"
-                    reason = (
-                        f"entries also match {mark.source.display_name} of {frame.title}, which makes a tensor of the size {number} ({call}) "
-                        f"and needs its value: once {name} is symbolic there, its graph would be lost"
-                    )
-                    return HarmfulMark(mark, frame, reason, self._mark_alone(mark, frame, helped))
+            (number,) = sizes
+            made = (item for compile in frame.entries for item in self.facts.of(compile).sizes_as_tensors)
+            if found := next((item for item in made if number in item.numbers), None):
+                name = mark.source.display_name
+                reason = (
+                    f"entries also match {name} of {frame.title}, which makes a tensor of the size {number} ({found.call}) and needs its "
+                    f"value: once {name}.size[{mark.dim}] is symbolic there, its graph would be lost"
+                )
+                return HarmfulMark(mark, frame, reason, self._mark_alone(mark, frame, helped))
         return None
 
     def _mark_alone(self, mark: Mark, frame: Frame, helped: list[Frame]) -> str:

@@ -517,6 +517,20 @@ def test_a_failure_in_a_library_is_no_line_to_fix(file: str, title: str) -> None
     assert (step.title, step.text) == ("Fix the compile error in f: no", ("torch._dynamo.config.trace_numpy = True",))
 
 
+def test_an_export_that_the_code_of_a_library_stops_is_not_left_uncompiled() -> None:
+    cause = "Caused by: (transformers/models/sam.py:7 in forward)\n\nThe error above occurred when calling torch.export.export."
+    reason = f"Could not guard on data-dependent expression Ne(u0, 7)\n\n{cause}"
+    (step,) = steps_of(make.report(make.trace(make.compile("0/0", make.tensor(10, 8), **{**make.FAILED, "fail_reason": reason}))))
+    assert step.title.endswith(" in library code (sam.py:7) stops torch.export: change the code that leads there")
+
+
+@pytest.mark.parametrize("file", ["_ops.py", "_meta_registrations.py", "nn/modules/linear.py", "/opt/site-packages/torch/_ops.py"])
+def test_a_line_of_torch_by_its_shortened_path_is_none_to_fix(file: str) -> None:
+    reason = f"Could not guard on data-dependent expression Ne(u0, 7)\n\nCaused by: ({file}:7 in forward)\n"
+    (step,) = steps_of(make.report(make.trace(make.compile("0/0", make.tensor(10, 8), **{**make.FAILED, "fail_reason": reason}))))
+    assert step.title.startswith("Fix the compile error in f: Could not guard")
+
+
 def test_what_a_library_passes_to_torch_is_no_line_to_fix_either() -> None:
     """A package's code registers a hook, which sets an attribute of a class."""
     site = "/opt/venv/lib/python3.11/site-packages"

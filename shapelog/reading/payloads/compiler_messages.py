@@ -20,7 +20,7 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from shapelog.reading.payloads.constraint_violations import violated
-from shapelog.reading.payloads.error_titles import DATA_DEPENDENT, FAILED_ON_FAKE_TENSORS, VIOLATED, inline_hints, title_of
+from shapelog.reading.payloads.error_titles import DATA_DEPENDENT, FAILED_ON_FAKE_TENSORS, UNDECIDED_GUARD, VIOLATED, inline_hints, title_of
 from shapelog.reading.payloads.number_branches import branches_on_number
 from shapelog.reading.payloads.python_tracebacks import CPP_STACK, argument_text, caused_by, exception_chain, observed_message, user_stack
 from shapelog.reading.payloads.source_names import is_torch
@@ -49,7 +49,7 @@ _END = re.compile(
     r"^(?:User code traceback:|FX node stack trace:|from user code:|Stack variable source attribution:|User [Ss]tack"
     r"|Traceback \(most recent call last\):"
     r"|For more (?:information, run with|debugging help)|For extended logs|If you suspect the guard|For C\+\+ stack trace|Set TORCH"
-    r"|You can suppress this exception|Caused by: |Potential framework code culprit|NoneType: None)"
+    r"|You can suppress this exception|The error above occurred|Caused by: |Potential framework code culprit|NoneType: None)"
     r"|(?<=[\w.])Caused by: \(",
     re.M,
 )
@@ -177,7 +177,7 @@ class CompilerMessage(NamedTuple):
     @property
     def depends_on_data(self) -> bool:
         """Whether the code asked for a value that is known only when it runs."""
-        return DATA_DEPENDENT in self.title
+        return DATA_DEPENDENT in self.title or UNDECIDED_GUARD in self.title
 
     @property
     def number(self) -> str:

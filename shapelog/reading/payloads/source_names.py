@@ -35,15 +35,20 @@ _OPEN = re.compile(r"\(")
 # The paths of the last line are those that the comment of a guard shortens.
 # Code that Inductor generated, in its own directory or, by the hash that names it, in any other one.
 GENERATED = r"[\\/](?:torchinductor_[^\\/]{1,80}[\\/]|(?P<hash>[a-z2-7]{2})[\\/]c(?P=hash)[a-z2-7]{40,60}(?=\.py))"
+# A file of torch's own by such a path, which may lack the name of the package.
+_OF_TORCH = (
+    r"^(?:torch|nn|optim|_decomp|_library|_logging|_dynamo|_functorch|_higher_order_ops|_subclasses|_prims_common|_refs|_inductor)/"
+    r"|^_(?:meta_registrations|ops|tensor)\.py$"
+)
 _LIBRARY = re.compile(
     r"[\\/](?:site|dist)-packages[\\/]|[\\/]torch[\\/](?!\w*test)|<eval_with_key>|<frozen |/lib/python3\.\d+/|<string>"
     rf"|{GENERATED}"
     r"|\\(?:Python3\d+|x64)\\[Ll]ib\\"
-    r"|^(?:nn|optim|_library|_logging|_dynamo|_functorch|_higher_order_ops|_subclasses|_prims_common|_refs|_inductor)/"
-    r"|^(?:torch|transformers|diffusers|peft)/"
+    rf"|{_OF_TORCH}|^(?:transformers|diffusers|peft)/"
     # Python's own where it comes in an archive, as on Windows
     r"|^(?:contextlib|functools|runpy|subprocess|threading|(?:asyncio|concurrent[\\/]futures|importlib)[\\/]\w{1,40})\.py$"
 )
+_TORCH = re.compile(_OF_TORCH)
 # Files of PyTorch that only compiled or exported code meets, and the code that Inductor generates.
 _COMPILER = re.compile(
     r"[\\/]torch[\\/](?:_dynamo|_inductor|_export|export|_functorch[\\/](?:_aot_autograd[\\/]|aot_autograd|partitioners))\b"
@@ -62,8 +67,8 @@ def is_library(file: str) -> bool:
 
 
 def is_torch(file: str) -> bool:
-    """Whether a file belongs to torch itself."""
-    return is_library(file) and "/torch/" in file.replace("\\", "/")
+    """Whether a file belongs to torch itself, also by the shortened path of a comment."""
+    return (is_library(file) and "/torch/" in file.replace("\\", "/")) or _TORCH.match(file) is not None
 
 
 def is_compiler(file: str) -> bool:

@@ -232,7 +232,7 @@ _CONTINUES = {
 }
 _FAILURE_GOES_ON = re.compile(
     r"\s|$|from user code|Set TORCH|You can suppress|Explanation|Hint|Developer|For (?:more|extended|C\+\+)|FX node"
-    r"|The above exception|During handling|Traceback \("
+    r"|The above exception|The error above occurred|During handling|Traceback \("
     r"|Reason:|triggered by|Recompiling function|due to:|torch(?:dynamo)?\.|E  |\w+: |Caused by|User [Ss]tack|If you suspect"
     r"|Potential framework code|ATTENTION: |Maybe you need to add guard_size_oblivious\b|(?:\w{1,80}\.){0,8}\w*Error"
     r"|- (?:Not all values|You marked|The values|The constraints)|\W{0,8}Exception Message\W|\W{0,8}Stack Trace\W{0,8}$|import torch"

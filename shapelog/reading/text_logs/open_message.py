@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from shapelog.reading.text_logs.lines.joined import is_in_span
 from shapelog.reading.text_logs.lines.log_lines import Head
 from shapelog.reading.text_logs.message_kinds import (
     CHAINS,
@@ -137,4 +138,5 @@ class OpenMessage:
         self.is_in_words = (
             self.is_in_words and not is_other and (not ends_words(text) or goes_on) and self.wrapped <= _MOST_WRAPPED[self.kind]
         )
-        return failure_goes_on(text) or (self.is_in_words and begins in (MessageKind.OTHER, MessageKind.FAILURE))
+        is_more = self.is_in_words and begins in (MessageKind.OTHER, MessageKind.FAILURE)
+        return failure_goes_on(text) or is_more or is_in_span(self.lines[-1], [text])

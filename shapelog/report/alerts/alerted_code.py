@@ -81,11 +81,10 @@ class AlertedCode(NamedTuple):
         return called
 
 
-def stopped_at(line: StackFrame, is_in_backend: bool = False) -> str:
-    """The line of a library on which Dynamo, Inductor or a backend stopped; the place of the alert is that of the call."""
+def stopped_at(line: StackFrame, stopped: str = "Dynamo") -> str:
+    """The line of a library on which Inductor or what has ``stopped`` did so; the place of the alert is that of the call."""
     file = file_name(line.file) if line.file.startswith("<") else "/".join(line.file.rsplit("/", 2)[-2:])
     place = f"{file}:{line.line}"
     code = shorten(line.code.strip(), _LONGEST_CODE)
-    is_inductor = "_inductor/" in line.file.replace("\\", "/")
-    compiler = "Inductor" if is_inductor else "the backend" if is_in_backend else "Dynamo"
+    compiler = "Inductor" if "_inductor/" in line.file.replace("\\", "/") else stopped
     return f"{compiler} stopped at {place}{f': {code}' if code else ''}"

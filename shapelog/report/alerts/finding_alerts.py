@@ -5,8 +5,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from shapelog.grouping import grouped
 from shapelog.reading.payloads.error_titles import raised_by
 from shapelog.reading.payloads.source_names import is_library
-from shapelog.report.alerts.alert import Alert, Rest, level_of
+from shapelog.report.alerts.alert import Alert, Occurrence, Rest, level_of
 from shapelog.report.alerts.alerted_code import AlertedCode, stopped_at
+from shapelog.report.details.raising_calls import RaisingCall, raising_call
 from shapelog.report.results import Finding, Location
 from shapelog.report.weighted import WeightedCompile
 from shapelog.rules import AlertKind, Remedy, Section
@@ -38,7 +39,7 @@ def finding_alerts(alerted: AlertedCode, items: list[Finding]) -> Iterator[Alert
         source_line = alerted.found.repository.source_line(place.file, place.line) if place and is_own else None
         lines = alerted.lines(title, occurrences, source_line, (line.code if line else first.code) if is_own else "")
         is_shown = stopped and not stopped.code and alerted.found.repository.source_line(stopped.file, stopped.line) == lines.source_line
-        stops = [stopped_at(stopped, any(raised_by(title)[0] for title in messages))] if stopped and not is_shown else []
+        stops = [stopped_at(stopped, _what_stopped(occurrences, messages))] if stopped and not is_shown else []
         notes = (text for item in members for text in (*item.notes, *stops))
         yield Alert(
             rule=first.rule,
@@ -61,6 +62,13 @@ def finding_alerts(alerted: AlertedCode, items: list[Finding]) -> Iterator[Alert
             notes=tuple(dict.fromkeys((*_other_errors(first, messages), *_other_reasons(limits), *notes))),
             rest=_other_remedies(limits or (members if first.rule.alert_kind is AlertKind.FAILURE else ())),
         )
+
+
+def _what_stopped(occurrences: Sequence[Occurrence], titles: Iterable[str]) -> str:
+    """What gave up where it is not Inductor, whose files show that."""
+    if occurrences and raising_call(occurrences[0].compile) is RaisingCall.EXPORT:
+        return "torch.export"
+    return "the backend" if any(raised_by(title)[0] for title in titles) else "Dynamo"
 
 
 def _own_place(finding: Finding) -> Location | None:

@@ -207,6 +207,7 @@ _NOT_INSTALLED = (
         re.compile(r"\bbackend='(\w+)' raised:\s+(?:ImportError|ModuleNotFoundError): (?!cannot import name)"),
         "install what the backend {} needs, which the error names, or use another backend",
     ),
+    (re.compile(r"\bNo module named '((?!torch\b)[\w.]+)'"), "install the module {}, which the error asks for"),
 )
 # The guards on sizes, without the exception.
 # A guard that could not be made, without the exception that follows; and one that rejects its own call, without that guard.

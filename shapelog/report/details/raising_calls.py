@@ -48,6 +48,8 @@ _REFUSES = re.compile(r"raise \w*Error\b")
 _OF_PYTHON = frozenset(("RuntimeError", "NotImplementedError", "ValueError", "TypeError", "OSError"))
 # What torch.onnx raises where torch.export failed.
 _BY_ONNX = "TorchExportError"
+# The end of an error that torch.export met (torch 2.7 and later).
+_MET_BY_EXPORT = "The error above occurred when calling torch.export.export"
 # The function itself was not traced (torch 2.12 and later).
 _COMPILED_NOTHING = "torch.compile with fullgraph=True found no compiled frames"
 # A size that ``torch.export.Dim`` gave a name, in ``produce_guards`` of ``torch/fx/experimental/symbolic_shapes.py``.
@@ -72,7 +74,8 @@ def raising_call(compile: Compile) -> RaisingCall | None:
         return checked
     if _COMPILED_NOTHING in reason:
         return RaisingCall.COMPILE
-    is_export = compile.metrics.fail_type == _BY_ONNX or _DECLARED.search(reason) or declares_amiss(reason)
+    is_met = compile.metrics.fail_type == _BY_ONNX or _MET_BY_EXPORT in reason
+    is_export = is_met or _DECLARED.search(reason) or declares_amiss(reason)
     found = RaisingCall.EXPORT if is_export else None
     if not compile.exceptions and compile.metrics.fail_type in _OF_PYTHON:
         return found or RaisingCall.UNKNOWN

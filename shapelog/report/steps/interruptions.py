@@ -14,6 +14,7 @@ from shapelog.reading.payloads.source_names import is_library, is_torch
 from shapelog.report.alerts.alert import Alert, Occurrence
 from shapelog.report.details.failure_remedies import is_in_captured_graph
 from shapelog.report.details.logging_calls import lines_for_logging
+from shapelog.report.details.raising_calls import RaisingCall, raising_call
 from shapelog.report.details.restarts import restart_remedy
 from shapelog.report.details.uncompiled_calls import Eager, fates
 from shapelog.report.steps.step import Confidence, NextStep, Saving, StepKind, StepSources, middle, step_of, subject_of_alerts
@@ -168,8 +169,11 @@ def failure_step(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
         title = f"{_title_of(alerts[0])} in the graph of a backward pass keeps {subject} from compiling: run it without compiled autograd"
     elif not settings and (line := _line_of_library(alerts[0])):
         is_in_loop = any(message.is_in_loop for alert in alerts for message in alert.messages)
-        title = f"{_title_of(alerts[0])} in library code ({line}) keeps {subject} from compiling: change the code that leads there"
-        title += " (in this loop, torch.compiler.disable does not help)" if is_in_loop else ", or wrap it in torch.compiler.disable"
+        is_export = all(raising_call(item.compile) is RaisingCall.EXPORT for item in _failures(alerts))
+        stops = "stops torch.export" if is_export else f"keeps {subject} from compiling"
+        title = f"{_title_of(alerts[0])} in library code ({line}) {stops}: change the code that leads there"
+        if not is_export:
+            title += " (in this loop, torch.compiler.disable does not help)" if is_in_loop else ", or wrap it in torch.compiler.disable"
     elif not settings and (inner := _innermost_code(alerts)):
         at = f"{inner.code.title} ({file_name(inner.code.first.file)}:{inner.code.first.line})"
         subject = subject_of_alerts([alert for alert in alerts if alert is not inner])

@@ -1590,6 +1590,7 @@ def test_a_declaration_that_does_not_fit_the_inputs_is_an_error_of_the_export(en
             "update Triton and",
         ),
         ("ModuleNotFoundError: No module named 'triton'", "install the version of Triton"),
+        ("No module named 'triton_npu'", "install the module triton_npu"),
         ("InvalidCxxCompiler: No working C++ compiler found in torch._inductor.config.cpp.cxx: (None, 'g++')", "install a C++ compiler"),
         ("OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB.", "use smaller inputs or batches"),
     ],
@@ -1891,3 +1892,28 @@ def test_an_operation_whose_error_is_cut_has_the_class_that_the_stack_raises(tmp
     text = f"{stack}torch._dynamo.exc.TorchRuntimeError: Dynamo failed to run FX node with fake tensors: {call}"
     (found,) = failures(text, tmp_path)
     assert found.sentence.endswith("randint_like failed: ValueError: ...")
+
+
+@pytest.mark.parametrize(
+    "begin", ["TorchExportError: Failed to export the model with torch.export.\n\n## Exception summary\n\n<class '{}'>: {}", "{}: {}"]
+)
+def test_what_stops_an_export_is_no_failed_compile(begin: str, tmp_path: Path) -> None:
+    words = "Could not guard on data-dependent expression Ne(u0, 7) (unhinted: Ne(u0, 7)).  (Size-like symbols: none)"
+    named = begin.format("torch.fx.experimental.symbolic_shapes.GuardOnDataDependentSymNode", words)
+    end = "" if "Exception summary" in begin else "The error above occurred when calling torch.export.export. If you would\n"
+    text = f"{named}\n\nCaused by: (_ops.py:9 in __call__)\nFor C++ stack trace, run with TORCHDYNAMO_EXTENDED_DEBUG_CPP=1\n\n{end}"
+    (found,) = failures(text, tmp_path)
+    assert found.sentence == "torch.export failed: Could not guard on data-dependent expression Ne(u0, 7)"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It raised\n`InductorError: LoweringException: GuardOnDataDependentSymNode: Could not\nguard on Eq(u0, 1)`. So do not.\n",
+        "step 3 RAISED InductorError: GuardOnDataDependentSymNode: Could not\n    guard on Eq(u0, 1)\n",
+    ],
+)
+def test_an_error_that_a_person_wrapped_within_its_sentence_is_whole(text: str, tmp_path: Path) -> None:
+    (found,) = failures(text, tmp_path)
+    assert found.sentence.endswith("GuardOnDataDependentSymNode: Could not guard on Eq(u0, 1)")
+    assert found.remedy.startswith("assert what always holds of this value")

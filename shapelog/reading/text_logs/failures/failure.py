@@ -11,6 +11,7 @@ from shapelog.reading.text_logs.failures.nameless import (
     CHAIN,
     CLASS,
     GUARD_ERROR,
+    MET_BY_ONNX,
     NOT_CONVERTED,
     cause,
     compiled_code,
@@ -19,9 +20,17 @@ from shapelog.reading.text_logs.failures.nameless import (
 )
 from shapelog.reading.text_logs.failures.raised import Raised, raised_in
 from shapelog.reading.text_logs.failures.stacks import frames_in, innermost_code
-from shapelog.reading.text_logs.failures.violations import ANY_TYPE, INTERNAL, VIOLATED_ALONE, VIOLATION, as_violation, violated_constraints
+from shapelog.reading.text_logs.failures.violations import (
+    ANY_TYPE,
+    INTERNAL,
+    VIOLATED,
+    VIOLATED_ALONE,
+    VIOLATION,
+    as_violation,
+    violated_constraints,
+)
 from shapelog.reading.text_logs.lines.exception_names import is_cut_name
-from shapelog.reading.text_logs.lines.joined import joined_parts, with_whole_operation
+from shapelog.reading.text_logs.lines.joined import joined_parts, with_whole_operation, with_whole_sentences
 from shapelog.reading.text_logs.lines.mentions import is_in_sentence
 from shapelog.reading.text_logs.message_kinds import CHAINS
 from shapelog.reading.text_logs.messages.logged_code import UNKNOWN_CODE
@@ -52,6 +61,8 @@ _RAISES = re.compile(rf"\n {{4,}}raise (?!{INTERNAL}|{_OF_OPERATION})(\w{{1,80}}
 _WARNING = re.compile(r"\S.{0,400}\.py:\d{1,9}: [A-Z]\w{0,60}Warning: ")
 # An exception of the traced code, for which Dynamo raises another one unless the code handles it.
 _OBSERVED = "Observed"
+# What torch.onnx raises where torch.export failed.
+_OF_ONNX = "TorchExportError"
 # How IPython heads a stack, below which the exception follows.
 _IPYTHON = re.compile(r" {2,200}Traceback \(most recent call last\)")
 
@@ -61,7 +72,7 @@ def failure(lines: Iterable[str], is_logged: bool = False) -> FailureText | None
 
     What PyTorch itself logs (``is_logged``) is a failure, even if the log ends before the exception.
     """
-    lines = [part for line in lines if not _WARNING.match(line) for part in joined_parts(line)]
+    lines = [part for line in with_whole_sentences(list(lines)) if not _WARNING.match(line) for part in joined_parts(line)]
     text = "\n".join(lines)
     raised = [found for found in raised_in(text) if found.type not in _OF_ANY_PROGRAM or _OF_DYNAMO.search(text)]
     if not raised and (explained := _EXPLANATION.search(text)):  # from Explanation on, the message of an exception
@@ -79,8 +90,9 @@ def failure(lines: Iterable[str], is_logged: bool = False) -> FailureText | None
         message = f"{raising[1]}: {message}"
     if kind == _OF_OPERATION and _CUT_CALL.fullmatch(message) and (raising := _RAISES.search(text[: last.start])):
         message = f"{message}: got {raising[1]}(...)"
-    if kind == _OF_OPERATION and _CUT_CALL.fullmatch(message) and (raising := _RAISES.search(text[: last.start])):
-        message = f"{message}: got {raising[1]}(...)"
+    is_met = (met := MET_BY_ONNX.search(text)) is not None and met.start("kind") <= last.begin <= met.end()
+    if is_met and _OF_ONNX in text and not VIOLATED.match(message):
+        kind = _OF_ONNX
     if kind.startswith(_OBSERVED) and _ends_in_chain(text, last.start):
         message = f"{message} in the code that is traced; {LOST_EXCEPTION}"
     if last.begin == len(text) and not message and is_cut_name(kind):

@@ -69,7 +69,7 @@ CLASS = re.compile(r"\b[A-Z]\w{0,80}(?:Error|Exception): ")
 CHAIN = re.compile(rf"^{CHAINS.pattern}", re.M)
 _ABOUT_COMPILER = re.compile(ABOUT_COMPILER, re.M)
 # How torch.onnx ends its message about an export (torch 2.5 and later): with the exception that it met.
-_MET_BY_EXPORT = re.compile(r"^#{1,3} Exception summary\n+<class '(?:\w{1,80}\.){0,8}(?P<kind>\w{1,80})'>: (?P<message>[^\n]*)", re.M)
+MET_BY_ONNX = re.compile(r"^#{1,3} Exception summary\n+<class '(?:\w{1,80}\.){0,8}(?P<kind>\w{1,80})'>: (?P<message>[^\n]*)", re.M)
 
 
 def cause(text: str) -> str:
@@ -147,7 +147,7 @@ def _of_any_class(text: str) -> FailureText | None:
     about = next(reversed(list(_ABOUT_COMPILER.finditer(text))), None)
     if about is None:
         return None
-    if met := _MET_BY_EXPORT.search(text, about.end()):
+    if met := MET_BY_ONNX.search(text, about.end()):
         return FailureText(about["kind"], f"{met['kind']}: {met['message'].strip()}", UNKNOWN_CODE, text, innermost_code(text.split("\n")))
     end = min(_end_of_words(text, about.end()), end_of_quote(text, about.start("kind"), about.end()))
     message = text[about.start("about") : end].strip()

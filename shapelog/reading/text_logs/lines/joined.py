@@ -1,6 +1,7 @@
 """A graph break or an exception whose lines a page or a person joined to one, as the lines that these were; and the other way round."""
 
 import re
+from collections.abc import Sequence
 
 from shapelog.reading.text_logs.lines.signs import USER_STACK
 
@@ -26,6 +27,10 @@ _OPERATION = re.compile(
 _UNDECIDED = re.compile(r"(\bCould not (?:guard on|extract specialized integer from))\s{1,99}data-dependent\s{1,99}expression\s{1,99}")
 # What PyTorch writes below the message.
 _NOTE = re.compile(r" +(?=Set TORCH(?:_LOGS=\"\+dynamo\" and TORCHDYNAMO_VERBOSE=1 for|DYNAMO_VERBOSE=1 for the internal stack)\b)")
+# The class of an exception in a sentence of a person's, and the rest of it, which they wrapped and indented.
+_NAMED = re.compile(r"\w(?:Error|Exception|Failed|Unsupported|SymNode): \S")
+_IN_SENTENCE, _MORE_WORDS = re.compile(rf"\w [`'\"]?(?:[\w.]+: )*[\w.]*{_NAMED.pattern}.*[a-z]$"), re.compile(r"[a-z]+ [a-z]")
+_FENCE, _LONGEST_SPAN, _SHORT_LINE = "```", 3, 45
 _INSIDE = re.compile(r"(?<=[(\[]) | (?=[)\]])")
 
 
@@ -43,6 +48,31 @@ def with_whole_operation(text: str) -> str:
     if "\n" not in text[found.start() : end]:
         return text
     return f"{text[: found.start()]} {_INSIDE.sub('', ' '.join(text[found.start() : end].split()))}{text[end:]}"
+
+
+def with_whole_sentences(lines: Sequence[str]) -> list[str]:
+    """Lines, of which those are one that a person wrapped within the message of an exception."""
+    whole: list[str] = []
+    for at, line in enumerate(lines):
+        if whole and line.strip() and (is_in_span(whole[-1], lines[at : at + _LONGEST_SPAN]) or _is_in_sentence(whole[-1], line)):
+            whole[-1] = f"{whole[-1].rstrip()} {line.strip()}"
+        else:
+            whole.append(line)
+    return whole
+
+
+def is_in_span(above: str, below: Sequence[str]) -> bool:
+    """Whether a span of code with an exception, which begins in the line above, ends in one of those below."""
+    text = above.replace(_FENCE, "")
+    is_open = text.count("`") % 2 == 1 and _NAMED.search(text.rpartition("`")[2]) is not None
+    return is_open and any("`" in line.replace(_FENCE, "") for line in below)
+
+
+def _is_in_sentence(above: str, line: str) -> bool:
+    """Whether a line goes on with the one above, which ends within a sentence that has an exception, with a hanging indent."""
+    text, more = above.lstrip(), line.lstrip()
+    is_indented = len(line) - len(more) > len(above) - len(text)
+    return is_indented and len(text) >= _SHORT_LINE and _IN_SENTENCE.search(text) is not None and _MORE_WORDS.match(more) is not None
 
 
 def end_of_parentheses(text: str, begin: int, stop: int) -> int:
