@@ -7,7 +7,9 @@ linked, as in ``score(encode(x))``; the sum in ``score(h + encode(h))`` is a new
 import ast
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 
 from shapelog.model.compile import Compile
 from shapelog.reading.payloads.graphs import outputs
@@ -48,40 +50,103 @@ def link(maker: Compile, taker: Compile, source: Source) -> Link:
     made, taken = caller(maker), caller(taker)
     if made is None or taken is None:
         return Link.UNKNOWN
-    making, taking = _Line(made.code), _Line(taken.code)
-    use = taking.call_of(taker.metrics.code_name)
-    passed = _passed_by_name(use, taker, source) if use else ()
-    if (made.file, made.name) != (taken.file, taken.name):
-        computed = [isinstance(part, _COMPUTING) for part in passed]
+    return _Handover(maker, taker, source, made, taken).link
+
+
+@dataclass(eq=False)
+class _Handover:
+    """The line that calls the maker of a tensor, and the one that calls the code which takes an input."""
+
+    maker: Compile
+    taker: Compile
+    source: Source
+    made: StackFrame
+    taken: StackFrame
+
+    @property
+    def link(self) -> Link:
+        if (self.made.file, self.made.name) != (self.taken.file, self.taken.name):
+            return self._between_functions
+        if self._is_one_line and (self._call is None or self._use is None) and self._making.is_passed_on(self.source):
+            return Link.DIRECT
+        if self._is_computed_with:
+            return Link.NONE
+        if self._call and isinstance(self._around, ast.Call):
+            return self._in_call(self._around)
+        if isinstance(self._around, _COMPUTING):
+            return Link.NONE
+        if isinstance(self._around, ast.Subscript):
+            return Link.NONE if self._is_tensor or _is_of_tensor(self._around) else Link.UNKNOWN
+        return self._by_names
+
+    @property
+    def _between_functions(self) -> Link:
+        computed = [isinstance(part, _COMPUTING) for part in self._passed]
         return Link.NONE if computed and all(computed) else Link.UNKNOWN
-    call = making.call_of(maker.metrics.code_name)
-    if made == taken and (call is None or use is None) and making.is_passed_on(source):
-        return Link.DIRECT
-    likely = call or (making.only_argument_call(taker.metrics.code_name) if made == taken else None)
-    is_tensor = maker.graph is not None and len(outputs(maker.graph)) == 1
-    if likely and is_tensor and making.method_on(likely) not in ("", *_SAME_TENSOR, *_TAKING_OUT):
-        return Link.NONE
-    if made == taken and use and not call and making.computes(passed):
-        return Link.NONE
-    around = making.around(likely) if likely else None
-    if call and isinstance(around, ast.Call):
+
+    @property
+    def _is_computed_with(self) -> bool:
+        """Whether the line that calls the maker computes something else of what it returned."""
+        likely = self._likely
+        if likely and self._is_tensor and self._making.method_on(likely) not in ("", *_SAME_TENSOR, *_TAKING_OUT):
+            return True
+        return bool(self._is_one_line and self._use and not self._call and self._making.computes(self._passed))
+
+    def _in_call(self, around: ast.Call) -> Link:
+        """Where the maker is called among the arguments of another call."""
         name = last_name(around)
-        if made == taken and name == taker.metrics.code_name:
+        if self._is_one_line and name == self.taker.metrics.code_name:
             return Link.DIRECT
         return Link.NONE if name and name not in _PASSING_ON else Link.UNKNOWN
-    if isinstance(around, _COMPUTING):
-        return Link.NONE
-    if isinstance(around, ast.Subscript):
-        return Link.NONE if is_tensor or _is_of_tensor(around) else Link.UNKNOWN
-    names = _targets(around) if call or made == taken else making.all_targets()
-    if not names or not passed:
-        return Link.UNKNOWN
-    if all(_is_new(part, is_tensor) for part in passed if not names.isdisjoint(_names([part]))):
-        return Link.UNKNOWN if _is_in_container(source) else Link.NONE  # also where no argument has one of the names
-    held = [part for part in passed if call and root_name(part) in names]
-    if held and taken.line == made.line + 1:
-        return Link.DIRECT  # nothing is done to it in between
-    return Link.NAMED if any(not isinstance(part, ast.Subscript) for part in held) else Link.UNKNOWN
+
+    @property
+    def _by_names(self) -> Link:
+        """By the variables that the one line sets and the other passes."""
+        names = _targets(self._around) if self._call or self._is_one_line else self._making.all_targets()
+        if not names or not self._passed:
+            return Link.UNKNOWN
+        if all(_is_new(part, self._is_tensor) for part in self._passed if not names.isdisjoint(_names([part]))):
+            return Link.UNKNOWN if _is_in_container(self.source) else Link.NONE  # also where no argument has one of the names
+        held = [part for part in self._passed if self._call and root_name(part) in names]
+        if held and self.taken.line == self.made.line + 1:
+            return Link.DIRECT  # nothing is done to it in between
+        return Link.NAMED if any(not isinstance(part, ast.Subscript) for part in held) else Link.UNKNOWN
+
+    @property
+    def _is_one_line(self) -> bool:
+        return self.made == self.taken
+
+    @cached_property
+    def _making(self) -> "_Line":
+        return _Line(self.made.code)
+
+    @cached_property
+    def _call(self) -> ast.Call | None:
+        """The call of the maker, where its line shows it."""
+        return self._making.call_of(self.maker.metrics.code_name)
+
+    @cached_property
+    def _likely(self) -> ast.Call | None:
+        """The same, or on one line the only call among the arguments of the taker."""
+        return self._call or (self._making.only_argument_call(self.taker.metrics.code_name) if self._is_one_line else None)
+
+    @cached_property
+    def _around(self) -> ast.AST | None:
+        return self._making.around(self._likely) if self._likely else None
+
+    @cached_property
+    def _use(self) -> ast.Call | None:
+        """The call of the taker."""
+        return _Line(self.taken.code).call_of(self.taker.metrics.code_name)
+
+    @cached_property
+    def _passed(self) -> Sequence[ast.expr]:
+        return _passed_by_name(self._use, self.taker, self.source) if self._use else ()
+
+    @cached_property
+    def _is_tensor(self) -> bool:
+        """Whether the maker returned one tensor alone."""
+        return self.maker.graph is not None and len(outputs(self.maker.graph)) == 1
 
 
 def caller(compile: Compile) -> StackFrame | None:

@@ -4,6 +4,9 @@ import re
 from enum import Enum
 from typing import NamedTuple
 
+FIRST_SYMBOLIC = 2
+"""The smallest size or offset that can be symbolic: PyTorch makes constants of 0 and 1."""
+
 
 class Kind(Enum):
     """The kinds of properties. The value is how one is written in reports."""

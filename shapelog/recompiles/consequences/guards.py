@@ -10,7 +10,7 @@ from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.consequences.changes import Changes
 from shapelog.recompiles.evidence.violation import Violation
 
-_MOST_MULTIPLIED = 16
+_MOST_PAIRED = 16
 _DIFFERENCE = re.compile(r"(?P<minuend>[^\s()]+) == (?:(?P<number>\d{1,18}) \+ )?(?P<subtrahend>[^\s()]+)")
 _WRITTEN = re.compile(r"\d{1,18}")
 
@@ -40,7 +40,7 @@ def constant_in_guard_changed(item: Violation, changes: Changes) -> bool:
 
 def _products(static: Sequence[tuple[str, int, int]]) -> dict[int, int]:
     """Each two numbers multiplied, as in ``x.size()[0] == 9*n`` for ``x.view(n, 3, 3)``."""
-    pairs = combinations(static[:_MOST_MULTIPLIED], 2)
+    pairs = combinations(static[:_MOST_PAIRED], 2)
     return {one * other: one_now * other_now for (_, one, one_now), (_, other, other_now) in pairs}
 
 

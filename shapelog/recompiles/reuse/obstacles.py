@@ -4,7 +4,7 @@ import re
 
 from shapelog.model.compile import Compile
 from shapelog.reading.payloads.guards.expressions import integer
-from shapelog.reading.payloads.properties import Kind, Property
+from shapelog.reading.payloads.properties import FIRST_SYMBOLIC, Kind, Property
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.causes import EntryDifference
 from shapelog.recompiles.constant_arguments import pinned_by
@@ -18,7 +18,6 @@ from shapelog.rules import any_blocks_marking
 _SMALL = re.compile(r"(?:^|= |and )[01](?:,|$| and)")
 # ``super().step`` is ``type(self).__mro__[1].step``; an attribute of a base class is ``dict(type(self).__mro__[1].__dict__)['step']``.
 _OF_SUPER = re.compile(r"\.__mro__\[\d+\]\.(?!__dict__\b)")
-_FIRST_SYMBOLIC = 2  # 0 and 1 are constants
 _STATIC_MARKS = Property(Kind.MARKING, name="_dynamo_static_indices")
 
 
@@ -116,7 +115,7 @@ def moved_to_start(difference: EntryDifference, table: FactTable, compile: Compi
         part = cause.source.tensor_part
         source = part.tensor if part else cause.source
         before, after = entry.input(source), call.input(source)
-        if cause.is_size and before and after and after.storage_offset < _FIRST_SYMBOLIC <= before.storage_offset:
+        if cause.is_size and before and after and after.storage_offset < FIRST_SYMBOLIC <= before.storage_offset:
             return source.display_name
     return ""
 

@@ -7,12 +7,11 @@ from shapelog.model.compile import Compile, Outcome
 from shapelog.model.frame import Frame
 from shapelog.reading.payloads.guards.expressions import integer
 from shapelog.reading.payloads.guards.leaves import DYNAMIC, Key
-from shapelog.reading.payloads.properties import Kind, Property
+from shapelog.reading.payloads.properties import FIRST_SYMBOLIC, Kind, Property
 from shapelog.recompiles.causes import EntryDifference
 from shapelog.rules import any_blocks_marking
 
 _BOOLS, _ZERO_ONE = {"True", "False"}, "SL104"
-_FIRST_SYMBOLIC = 2  # 0 and 1 are constants
 # The first entry is static in any case, and the second where another size varied.
 _LATE = 2
 # Of fewer entries, one may have the size of the first call, and the other one a symbol for it.
@@ -71,7 +70,7 @@ def static_again(frame: Frame) -> dict[tuple[str, Property], str]:
         values: dict[tuple[str, Property], list[tuple[int, str, int]]] = {}
         for reason in compile.reasons:
             key, value = (reason.source.display_name, reason.prop), integer(reason.expected)
-            if reason.prop.kind is Kind.SIZE and not reason.is_parameter and value is not None and value >= _FIRST_SYMBOLIC:
+            if reason.prop.kind is Kind.SIZE and not reason.is_parameter and value is not None and value >= FIRST_SYMBOLIC:
                 made.setdefault(key, set()).add(compile.label.partition("#")[0])
                 required.setdefault(key, set()).add(reason.entry)
                 number = integer(reason.entry.rpartition("/")[2])
