@@ -32,6 +32,7 @@ LEAST_SECONDS = 0.005
 # In a column of seconds such times would be wider than others up to this one.
 _LONG_IN_COLUMN = 120
 # A time as ``seconds`` writes it, from the last digit of its first number on.
+_DIGITS = re.compile(r"(\d{1,18})")
 _TIME = re.compile(r"\d (?:s|min|h|d)\b(?: \d+ (?:s|min|h)\b)?")
 _UNITS = ((86400, "d", 3600, "h"), (3600, "h", 60, "min"), (60, "min", 1, "s"))
 # Of an option or a setting; every whole number up to it is exact as a float, too.
@@ -150,6 +151,11 @@ def file_name(path: str) -> str:
 def without_addresses(text: str) -> str:
     """``text`` with each address and each long id replaced by ``$``."""
     return _ADDRESS.sub("$", text)
+
+
+def in_natural_order(text: str) -> tuple[str | int, ...]:
+    """What to sort by so that ``layers[2]`` comes before ``layers[10]``."""
+    return tuple(int(part) if place % 2 else part for place, part in enumerate(_DIGITS.split(text)))
 
 
 def plural(number: int, noun: str) -> str:

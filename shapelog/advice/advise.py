@@ -1,5 +1,7 @@
 """What to mark dynamic, what it will save, and what it will not fix: ``advise(explained)`` → Advice."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from shapelog.advice.alternatives.alternative import Alternative
@@ -30,7 +32,7 @@ _EQUAL_SIZES = "SL103"
 # Savings are explained where they are less than this share of the seconds of the compiles that go away.
 _NOTABLE_SHARE = 0.75
 # Characters of a list that is long to read.
-_LONG_LIST = 400
+LONG_LIST = 400
 
 
 class Forecast(NamedTuple):
@@ -51,8 +53,8 @@ class Advice(NamedTuple):
 
     ``before`` and ``after`` are compiles, limit hits and seconds of this run, and of another run of the same calls with the
     suggestions; ``removed_seconds`` are those of the compiles that go away, ``saved_seconds`` what that saves of the seconds of this
-    run, since others become dynamic and take longer. ``folded`` are the entries of ``suggestions`` with one for those that differ in an
-    index alone. ``scope`` names the ranks where those are not all. ``remedies`` are what to do
+    run, since others become dynamic and take longer. ``folded`` has the expression for entries of ``suggestions`` that
+    differ in an index alone. ``scope`` names the ranks where those are not all. ``remedies`` are what to do
     about each recompile of this run, ``replayed`` is the run to ask what other marks would do. ``is_from_text``: a text log may lack
     recompilations. ``why_no_frames`` is why there is nothing to advise on, "" where a frame was compiled.
     """
@@ -72,7 +74,7 @@ class Advice(NamedTuple):
     forecasts: tuple[Forecast, ...]
     remedies: Remedies
     replayed: Replay
-    folded: tuple[str, ...] = ()
+    folded: Mapping[str, str] = MappingProxyType({})
     set_already: tuple[str, ...] = ()
     failures: int = 0
     scope: str = ""
@@ -167,8 +169,8 @@ class Advice(NamedTuple):
     @property
     def short_entries(self) -> tuple[str, ...]:
         """The same list for people, with one expression for entries that differ in an index alone; () where it is not much shorter."""
-        short = tuple(dict.fromkeys(map(printable, (*self.set_already, *self.folded))))
-        is_worth_it = len(self.env) > _LONG_LIST and len(",".join(short)) * 2 < len(self.env)
+        short = tuple(dict.fromkeys(self.folded.get(entry, entry) for entry in self.entries))
+        is_worth_it = len(self.env) > LONG_LIST and len(",".join(short)) * 2 < len(self.env)
         return short if is_worth_it else ()
 
     @property

@@ -23,17 +23,16 @@ class NamedEntry(NamedTuple):
     dim: int | None
 
 
-def folded(entries: Sequence[NamedEntry], others: SourceNames) -> tuple[str, ...]:
-    """The list with one expression for entries that differ in one index, if it finds none of the ``others`` that they do not name.
-
-    The order is that of the first entry of each.
+def folded(entries: Sequence[NamedEntry], others: SourceNames) -> dict[str, str]:
+    """The expression for each entry that has one: it stands for several that differ in one index, and finds none of the ``others`` that
+    these do not name.
     """
-    found: dict[NamedEntry, str] = {}
+    found: dict[str, str] = {}
     for dim, same in grouped(entries, lambda entry: entry.dim).items():
         for expression, members in _expressions({entry.source: entry for entry in same}, others):
             spelled = expression if dim is None else f"{expression}:{dim}"
-            found |= dict.fromkeys(members, spelled)
-    return tuple(dict.fromkeys(found.get(entry, entry.spelled) for entry in entries))
+            found |= dict.fromkeys((member.spelled for member in members), spelled)
+    return found
 
 
 def _expressions(entries: Mapping[str, NamedEntry], others: SourceNames) -> Iterator[tuple[str, list[NamedEntry]]]:

@@ -28,7 +28,9 @@ def as_short_shell(advice: Advice) -> str:
 
 
 def why_short(advice: Advice) -> str:
-    """What explains the list of ``as_short_shell``."""
+    """What explains the list of ``as_short_shell``, "" where there is none."""
+    if not advice.short_entries:
+        return ""
     number = plural(len(advice.short_entries), "entry")
     return f"{number} for the {len(advice.entries)} of --format env: those with backslashes are regular expressions, keep them as they are"
 

@@ -20,7 +20,7 @@ from shapelog.model.ids import TorchVersion
 from shapelog.reading.payloads.source_names import Source
 from shapelog.reading.records import StackFrame
 from shapelog.recompiles.explain import Explanations
-from shapelog.text import compilations, cut, one_line
+from shapelog.text import compilations, cut, in_natural_order, one_line
 
 # The sources that a caveat names.
 _NAMED = 4
@@ -174,7 +174,7 @@ def suggestions_for(
         with_room=frozenset([plan for plan in replayed.plans if plan.cost(choice.marks).more]),
     )
     made = [_suggestion(selected, marks) for marks in by_source.values()]
-    for number, item in enumerate(sorted(made, key=lambda item: (-item.seconds, item.source)), 1):
+    for number, item in enumerate(sorted(made, key=lambda item: (-item.seconds, in_natural_order(item.source))), 1):
         yield item._replace(id=f"A{number}")
 
 

@@ -97,7 +97,7 @@
 
   // The text to paste, as shapelog suggest-dynamic writes it.
   const unique = (pairs) => [...new Map(pairs).entries()];
-  const shell = (value) => (value.match(/[!`]+|[^!`]+/g) || []).map((part) => (/[!`]/.test(part[0]) ? `'${part}'` : `"${part.replace(/[\\"$]/g, "\\$&")}"`)).join("");
+  const shell = (value) => (value.match(/[!`]+|[^!`]+/g) || []).map((part) => (/[!`]/.test(part[0]) ? `'${part}'` : `"${part.replace(/\\(?=[\\"$\n]|$)|["$]/g, "\\$&")}"`)).join("");
   const python = (entries, code) => {
     const lines = [];
     if (entries.length) {
@@ -116,10 +116,20 @@
     }
     return lines.join("\n");
   };
+  // An entry is [text, literal of Python], and where one expression stands for several of them [text, literal, expression, its literal].
+  const counts = (entries) => entries.reduce((all, entry) => all.set(entry[2], (all.get(entry[2]) || 0) + 1), new Map());
+  const inAll = counts(data.entries.flat());
+  const listed = (entries) => {
+    const own = counts(entries);
+    const [all, short] = [entries, entries.map((entry) => (entry[2] && own.get(entry[2]) === inAll.get(entry[2]) ? entry.slice(2) : entry))]
+      .map((items) => unique([...data.already, ...items.map((item) => item.slice(0, 2))]));
+    const [long, brief] = [all, short].map((items) => items.map((item) => item[0]).join(",").length);
+    return long > data.long_list && brief * 2 < long ? short : all;
+  };
   const written = (chosen, format) => {
     const places = [...chosen].sort((a, b) => a - b);
     const added = places.flatMap((place) => data.entries[place]);
-    const entries = added.length ? unique([...data.already, ...added]) : [];
+    const entries = added.length ? listed(added) : [];
     const code = places.map((place) => data.code[place]).filter((item) => item.length);
     const value = entries.map((entry) => entry[0]).join(",");
     const text = { shell: value && `export ${data.variable}=${shell(value)}`, value, python: python(entries, code) }[format];

@@ -2,12 +2,14 @@
 
 from itertools import combinations
 
+import make
 import pytest
 from recorded import advice_of
 
+from browser import traces
 from browser.conftest import Visit
 from shapelog.advice.advise import Advice
-from shapelog.advice.paste_formats import as_python, as_shell
+from shapelog.advice.paste_formats import as_python, as_shell, as_short_shell
 
 expect = pytest.importorskip("playwright.sync_api").expect
 
@@ -57,6 +59,20 @@ def test_a_box_may_stand_for_several_suggestions(visit: Visit) -> None:
     expect(panel.locator("li").filter(has_text="together with").locator(".effect")).to_have_text("would save 3")
     panel.get_by_role("radio", name="Bare value").check()
     assert len((panel.locator(".paste pre").text_content() or "").split(",")) == 10
+
+
+def test_the_layers_of_a_cache_have_one_box_and_one_entry(visit: Visit) -> None:
+    page = visit("growing cache", "advice")
+    panel = page.locator("#what-if")
+    shown = panel.locator(".paste pre")
+    expect(panel.get_by_role("checkbox")).to_have_count(2)
+    expect(panel.get_by_role("checkbox", name="cache.layers[*].keys")).to_be_checked()
+    advice = make.report(traces.growing_cache()).advice
+    assert advice is not None
+    expect(shown).to_have_text(as_short_shell(advice), use_inner_text=True)
+    panel.get_by_role("checkbox", name="cache.layers[*].keys").uncheck()
+    expect(shown).to_have_text("export TORCH_COMPILE_DYNAMIC_SOURCES=\"L['ids']:2\"", use_inner_text=True)
+    expect(panel.locator("#wi-compiles")).to_have_text("2")
 
 
 def test_the_buttons_tick_all_and_none(visit: Visit) -> None:

@@ -132,6 +132,14 @@ def one_int_at_a_time(count: int = 14) -> bytes:
     return trace(*(compiled(f"0/{number}", tensor(10, 8), guards=own) for number, own in enumerate(guards)))
 
 
+def growing_cache(layers: int = 16) -> bytes:
+    """A function of token ids and of a cache with many layers, all of which grow."""
+    sources = ["L['ids']", *(f"L['cache'].layers[{layer}].keys" for layer in range(layers))]
+    return trace(
+        *(compiled(f"0/{number}", *(tensor(2, 4, size, source=source) for source in sources)) for number, size in enumerate((10, 12)))
+    )
+
+
 def empty() -> bytes:
     return trace()
 

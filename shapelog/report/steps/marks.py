@@ -50,7 +50,7 @@ def mark_steps(report: Report) -> Iterator[NextStep]:
         explanation="; ".join((*_first_ones(report, labels), *_explained(advice))),
         labels=tuple(labels),
         short_text=short,
-        why_short=why_short(advice) if short else "",
+        why_short=why_short(advice),
     )
 
 

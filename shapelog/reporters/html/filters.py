@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 from jinja2 import Environment
 from markupsafe import Markup, escape
 
-from shapelog.advice.paste_formats import cost_of, effect_of
+from shapelog.advice.alike_suggestions import alike
+from shapelog.advice.paste_formats import cost_of, effect_of, why_short
 from shapelog.grouping import grouped
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.reading.records import StackFrame
@@ -60,7 +61,9 @@ def page_environment(context: PageContext) -> Environment:
         metric_fields=lambda compile, frame: metric_fields(frame, compile),
         setting_changes=lambda compile, frame: setting_changes(frame, compile),
         marked_code=highlighter.marked,
+        alike=alike,
         number_of=number_of,
+        why_short=why_short,
         problem_rule=problem_rule,
         prose=lambda text: _prose(sanitize(text)),
         pytorch_text=lambda text: _shortened(text.strip() if with_source else without_stack(text)),

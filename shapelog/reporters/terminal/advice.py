@@ -1,6 +1,7 @@
 """The advice in a terminal: what to set, what it saves, what it will not fix, and the alternatives."""
 
 from shapelog.advice.advise import Advice
+from shapelog.advice.alike_suggestions import FEWEST_ALIKE, alike
 from shapelog.advice.paste_formats import as_shell, as_short_shell, cost_of, effect_of, where_to_get, why_nothing, why_short
 from shapelog.advice.remaining_recompiles import Remaining
 from shapelog.advice.suggestions import Suggestion
@@ -74,7 +75,7 @@ def what_to_set(page: TextPage, advice: Advice, indent: int = 2) -> None:
     shell = short or as_shell(advice)
     if shell and len(shell) <= LONGEST_COPIED:
         page.raw(shell, indent=indent, style="cyan")
-        if explained := why_short(advice) if short else advice.how_entries_are_written:
+        if explained := why_short(advice) or advice.how_entries_are_written:
             page.line((explained, "dim"), indent=indent)
     else:
         page.line(where_to_get(advice) if shell else why_nothing(advice), indent=indent)
@@ -108,9 +109,11 @@ def _suggestion(page: TextPage, group: list[Suggestion], is_saved_by_several: bo
         indent=2,
     )
     caveats: dict[str, None] = {}
-    for member in page.listed(group, "source", 6):
-        page.line((member.name, "bold"), f"  {_dims(member)}  {member.rationale}", indent=6)
-        caveats |= dict.fromkeys(member.caveats)
+    for kind in page.listed(alike(group, fewest=len(group) + 1 if page.verbose else FEWEST_ALIKE), "source", 6):
+        first = kind.members[0]
+        number = f"  {kind.how_many}," if kind.how_many else " "
+        page.line((kind.name, "bold"), f"{number} {_dims(first)}  {first.rationale}", indent=6)
+        caveats |= dict.fromkeys(kind.caveats)
     named = (f"{item.title_in(frame)}{f' (frame {frame.shown_label})' if frame.shown_label else ''}" for frame in item.frames)
     where = page.few(list(dict.fromkeys(named)))
     called = f", called at {item.place.file.rsplit('/', 1)[-1]}:{item.place.line}  {item.place.code}".rstrip() if item.place else ""

@@ -1,9 +1,10 @@
 """What if: the suggestions to tick, the frames that they change, and what the script of the page shows for any part of them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from shapelog.advice.advise import Advice
+from shapelog.advice.advise import LONG_LIST, Advice
+from shapelog.advice.alike_suggestions import alike
 from shapelog.advice.compile_seconds import Seconds
 from shapelog.advice.paste_formats import OR_IN_CODE, VARIABLE, marked_lines
 from shapelog.advice.replay import Cost, total_cost
@@ -23,8 +24,8 @@ _Figures = tuple[int, int, int, float, float | None]
 
 
 class Choice(NamedTuple):
-    """A box to tick: a suggestion, several that are chosen only together, or all that have no box of their own. ``anchor`` leads to the
-    details of the first, "" where there are none.
+    """A box to tick: a suggestion, several that are alike or (``is_bundle``) chosen only together, or all that have no box of their own.
+    ``anchor`` leads to the details of the first, "" where there are none.
 
     ``effect`` is how many compiles and limit hits come back without it, where all others are chosen.
     """
@@ -35,6 +36,7 @@ class Choice(NamedTuple):
     what: str
     places: tuple[int, ...]
     effect: str
+    is_bundle: bool = False
 
 
 class CombinedCost(NamedTuple):
@@ -68,8 +70,8 @@ class WhatIfView(NamedTuple):
 
     @property
     def has_bundles(self) -> bool:
-        """Whether suggestions are ticked together."""
-        return any(tick.anchor and len(tick.places) > 1 for tick in self.ticks)
+        """Whether suggestions are ticked together that are not alike."""
+        return any(tick.is_bundle for tick in self.ticks)
 
     @property
     def seconds(self) -> Seconds:
@@ -90,7 +92,8 @@ class WhatIfView(NamedTuple):
             "variable": VARIABLE,
             "or_in_code": OR_IN_CODE,
             "already": [_with_literal(entry) for entry in self.advice.set_already],
-            "entries": [[_with_literal(entry) for entry in item.visible_entries] for item in suggestions],
+            "entries": [[_with_literals(entry, self.advice.folded) for entry in item.visible_entries] for item in suggestions],
+            "long_list": LONG_LIST,
             "code": [[marked_lines(item, is_comment) for is_comment in (True, False)] if item.python else [] for item in suggestions],
         }
 
@@ -106,21 +109,26 @@ def what_if_view(advice: Advice | None, anchors: Anchors) -> WhatIfView | None:
 
 
 def _ticks(advice: Advice, found: WhatIf, every: frozenset[int]) -> Iterable[Choice]:
-    bundles = found.bundles
-    single = len(bundles) if len(bundles) <= _MAX_TICKS else _MAX_TICKS - 1
-    for places in bundles[:single]:
+    boxes = _boxes(advice, found.bundles)
+    single = len(boxes) if len(boxes) <= _MAX_TICKS else _MAX_TICKS - 1
+    for name, places in boxes[:single]:
         first, *others = (advice.suggestions[place] for place in places)
-        own = f"dim{'s' if len(first.dims) > 1 else ''} {', '.join(map(str, first.dims))}" if first.dims else "int"
-        what = f"{own}, together with {names_of([item.id for item in others])}" if others else own
+        what = f"dim{'s' if len(first.dims) > 1 else ''} {', '.join(map(str, first.dims))}" if first.dims else "int"
+        is_bundle = bool(others) and name == first.name
+        if is_bundle:
+            what = f"{what}, together with {names_of([item.id for item in others])}"
+        elif others:
+            what = f"{what} of {plural(len(places), 'input')}"
         yield Choice(
             id=first.id,
             anchor=first.id.lower(),
-            name=one_line(first.name),
+            name=one_line(name),
             what=what,
             places=places,
             effect=_effect(found, every, places),
+            is_bundle=is_bundle,
         )
-    if rest := tuple(place for places in bundles[single:] for place in places):
+    if rest := tuple(place for _, places in boxes[single:] for place in places):
         yield Choice(
             id="rest",
             anchor="",
@@ -129,6 +137,20 @@ def _ticks(advice: Advice, found: WhatIf, every: frozenset[int]) -> Iterable[Cho
             places=rest,
             effect=_effect(found, every, rest),
         )
+
+
+def _boxes(advice: Advice, bundles: Iterable[Condition]) -> list[tuple[str, Condition]]:
+    """(name, places of the suggestions) of each box, those that are alike together."""
+    bundle_of = {place: bundle for bundle in bundles for place in bundle}
+    place_of = {item.id: place for place, item in enumerate(advice.suggestions)}
+    boxes: dict[Condition, str] = {}
+    for kind in alike(advice.suggestions):
+        places = tuple(place_of[item.id] for item in kind.members)
+        if all(len(bundle_of[place]) == 1 for place in places):
+            boxes[places] = kind.name
+        else:
+            boxes |= {bundle_of[place]: advice.suggestions[bundle_of[place][0]].name for place in places}
+    return [(name, places) for places, name in boxes.items()]
 
 
 def _effect(found: WhatIf, every: frozenset[int], places: Iterable[int]) -> str:
@@ -215,6 +237,11 @@ def _figures(cost: Cost) -> _Figures:
     """Times to the microsecond."""
     most = cost.seconds.most
     return cost.compiles, cost.limit_hits, cost.spread, round(cost.seconds.least, 6), None if most is None else round(most, 6)
+
+
+def _with_literals(entry: str, folded: Mapping[str, str]) -> tuple[str, ...]:
+    """An entry, and the expression for it and others where there is one, each also as a literal of Python."""
+    return (*_with_literal(entry), *(_with_literal(folded[entry]) if entry in folded else ()))
 
 
 def _with_literal(entry: str) -> tuple[str, str]:
