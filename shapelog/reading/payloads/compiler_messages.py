@@ -13,6 +13,7 @@ A break that was met while another one was handled follows below a line of aster
 Stacks of the user's code are written as Python writes them, below ``User code traceback:`` or ``from user code:``.
 """
 
+import builtins
 import re
 import sys
 from collections.abc import Sequence
@@ -87,6 +88,7 @@ _CALL_OUTSIDE = "Call this function of Python outside the compiled code, and pas
 _NAMED_BUILTIN = re.compile(r"(?:Unsupported builtin |trace the builtin `?)(?P<name>(?:<[^<>\n`]{1,40}>)?[^\s`]*[^\s`.])")
 # What no function of Python's own belongs to.
 _EXTENSION_TYPES = ("PyCapsule", "pybind11_")
+_UNKNOWN_MODULE = "<unknown module>."
 _NEXT_CASE = " and see the next case for a workaround"
 # Where Python writes an object without a name of its own: ``<function log at 0x7fb3d590c720>``.
 _AT_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+(?=>)")
@@ -251,10 +253,14 @@ def _met_then(other: CompilerMessage, text: str) -> str:
 def _builtin_of_python(message: CompilerMessage, stack: Sequence[StackFrame]) -> str:
     """The function of Python's standard library that Dynamo cannot trace, "" for others.
 
-    PyTorch finds no module of a method of a class in C, ``<unknown module>.Random.random``: then the code has that, ``random.random()``.
+    PyTorch finds no module of a method of a class in C, ``<unknown module>.Random.random``: then the code has that, ``random.random()``,
+    unless the class is one that is always there, as in ``<unknown module>.list.append``.
     """
     found = _NAMED_BUILTIN.search(f"{message.title}\n{message.explanation}")
     name = found["name"] if found else ""
+    method = name.removeprefix(_UNKNOWN_MODULE)
+    if method != name and isinstance(getattr(builtins, method.partition(".")[0], None), type):
+        return method
     if name.startswith("<") and stack:
         call = rf"(?<![\w.])(\w{{1,80}})(?:\.\w{{1,80}}){{0,5}}\.{re.escape(name.rpartition('.')[2])}\("
         return name if sys.stdlib_module_names.intersection(re.findall(call, stack[-1].code[:_LONGEST_CODE])) else ""

@@ -248,6 +248,7 @@ X = "L['x'].size()[0]"
         ("fused.quantize", ["file", "wrap"]),
         ("<unknown module>.C.quantize", ["file", "wrap"]),
         ("<unknown module>.Random.random", ["call", "wrap"]),
+        ("<unknown module>.list.append", ["call"]),
     ],
 )
 def test_advice_about_a_builtin_is_that_for_its_kind(name: str, hints: list[str]) -> None:

@@ -134,3 +134,17 @@ def test_a_page_may_have_taken_the_margin_of_the_breaks(end: str, tmp_path: Path
     assert (first.message.title, first.message.stack[0].line) == ("Dynamo cannot trace the builtin print", 7)
     assert second.message.title == "Data-dependent branching"
     assert second.message.explanation in ("Detected data-dependent branching.", "")
+
+
+def test_a_break_within_whose_reason_the_text_ends_has_that_of_another_one() -> None:
+    reason = "data dependent operator: aten.item.default; to enable, set torch._dynamo.config.capture_scalar_outputs = True"
+    first = [
+        "Break Reasons:",
+        "  Break Reason 1:",
+        f"    Reason: {reason}",
+        "    User Stack:",
+        "      <FrameSummary file a.py, line 5 in f>",
+    ]
+    for cut, whole in ((reason[:42], reason), ("data", "data"), ("generic_jump TensorVariable", "generic_jump TensorVariable")):
+        found = explained_breaks([*first, "  Break Reason 2:", f"    Reason: {cut}"])
+        assert [item.reason for item in found] == [reason, whole]

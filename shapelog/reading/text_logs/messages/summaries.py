@@ -19,6 +19,8 @@ _BREAK_AS_OBJECT = re.compile(
     r"\breason=(?P<quote>['\"])(?P<reason>.*?)(?P=quote), user_stack=\[(?P<stack>[^\]\n]*)(?:\]|$)(?!, graph_break=False)"
 )
 
+_LONGER_THAN_WORDS = 20
+
 
 class BreakText(NamedTuple):
     """A break that ``torch._dynamo.explain`` lists: PyTorch's text about it, and the innermost line of its stack; None without one."""
@@ -43,6 +45,7 @@ def explained_breaks(lines: Iterable[str]) -> Iterator[BreakText]:
     reason: list[str] | None = None
     place: LoggedLine | None = None
     is_framed = is_old = False
+    known: list[str] = []
     for line in (*lines, "  Break Reason 0:"):
         was_framed, is_framed = is_framed, False
         for item in _BREAK_AS_OBJECT.finditer(line):
@@ -52,7 +55,10 @@ def explained_breaks(lines: Iterable[str]) -> Iterator[BreakText]:
         old, new = _OLD_BREAK_REASON.match(line), _BREAK_REASON.match(line)
         if old or new or _BELOW_BREAKS.match(line):
             what = "\n".join(reason or ()).strip().removeprefix("Reason: ")
+            if place is None and len(what) > _LONGER_THAN_WORDS:  # the text may end in it
+                what = next((other for other in known if other.startswith(what)), what)
             if what and (place or not is_old):
+                known.append(what)
                 yield BreakText(what, place)
             reason, place, is_old = [old[1]] if old else [new["reason"]] if new else None, None, old is not None
         elif reason is not None and (frames := list(stack_lines([line]))):  # torch 2.0
