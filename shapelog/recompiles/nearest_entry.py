@@ -24,6 +24,7 @@ from shapelog.rules import Verdict, any_blocks_marking
 MOST_COMPARED, _OLDEST = 32, 8
 _SHARED = frozenset((Kind.REQUIRES_GRAD, Kind.VALUE, Kind.TYPE, Kind.ID, Kind.DTYPE, Kind.DEVICE, Kind.LENGTH))
 _ITEM, _KEY = re.compile(r"\[\d+\]$"), re.compile(r"\[(?:\d+|'[^']*')\]")
+_ZERO_OR_ONE = frozenset("01")
 _SMALL = re.compile(r"== [01]$")  # a guard on an int that was to be symbolic
 _CONTENTS = frozenset((Kind.LENGTH, Kind.KEYS))
 # State that is guarded without its value. A reason names the first guard that fails alone, so one of these hides behind another.
@@ -194,27 +195,33 @@ def _requires_the_same(entry: Compile, tree: GuardTree, cause: Cause) -> bool:
 
 
 def without_replaced(differences: Sequence[EntryDifference]) -> tuple[EntryDifference, ...]:
-    """The same differences, without entries of which a later one is a dynamic version that does not accept the call either.
+    """The same differences, without entries of which another one is a dynamic version that does not accept the call either.
 
     A reason names the first guard that failed alone. The later entry was made because of the very size or int that is named of the
-    earlier one, and fails in something else: so would the earlier one with that marked.
+    earlier one, and fails in something else: so would the earlier one with that marked. One for a size of 0 or 1 is apart from it anyway.
     """
-    made_for = {
-        (reason.entry, with_locals(reason.source), reason.prop): item
-        for item in reversed(differences)  # of several, the most recently used one counts
-        for reason in item.entry.reasons
-        if reason.entry
-    }
-    return tuple(item for item in differences if not _is_replaced(item, made_for))
+    versions: dict[tuple[Source, Property], list[EntryDifference]] = {}
+    for item in differences if len(differences) > 1 else ():
+        for key in {(with_locals(reason.source), reason.prop) for reason in item.entry.reasons if reason.entry and item.causes}:
+            versions.setdefault(key, []).append(item)
+    return tuple([item for item in differences if not _is_replaced(item, versions)])
 
 
-def _is_replaced(item: EntryDifference, made_for: Mapping[tuple[str, Source, Property], EntryDifference]) -> bool:
-    if not item.causes or not marks_act(item):
+def _is_replaced(item: EntryDifference, versions: Mapping[tuple[Source, Property], Sequence[EntryDifference]]) -> bool:
+    """Whether there is such an entry for each cause, among those that were made because of it."""
+    is_small = bool(item.causes) and all(cause.is_size and cause.before in _ZERO_OR_ONE for cause in item.causes)
+    if not item.causes or not (is_small or marks_act(item)):
         return False
     label = item.entry.label.partition("#")[0]
-    keys = [(cause.source, cause.prop) for cause in item.causes]
-    later = [made_for.get((label, *key)) for key in keys]
-    return all(found and found.causes and all((cause.source, cause.prop) not in keys for cause in found.causes) for found in later)
+    keys = {(cause.source, cause.prop) for cause in item.causes}
+    return all(
+        any(
+            keys.isdisjoint((cause.source, cause.prop) for cause in found.causes)
+            and (is_small or any((with_locals(reason.source), reason.prop, reason.entry) == (*key, label) for reason in found.entry.reasons))
+            for found in versions.get(key, ())
+        )
+        for key in keys
+    )
 
 
 def nearest(differences: Sequence[EntryDifference], compile: Compile) -> EntryDifference | None:

@@ -61,6 +61,18 @@ def test_one_that_is_static_again_is_none_either(tmp_path: Path) -> None:
     assert codes_of(report) == ["SL101", "SL101"]
 
 
+def test_an_entry_for_a_size_of_one_does_not_hide_what_the_dynamic_version_refuses(tmp_path: Path) -> None:
+    """0/2 is for a size of 1, and is static in it; no mark would make it serve the last call, nor 0/1, which needs the same mode."""
+    report = report_of(
+        tmp_path,
+        (f"0/0: {_SIZE.format(3, 4)}",),
+        (f"0/1: 2 <= x.size()[0]  {_BOUNDS}", f"0/0: {_SIZE.format(3, 1)}"),
+        (f"0/2: {_SIZE.format(1, 5)}", "0/1: mode == 'train'  # if mode == 'train':  # model.py:6 in f", f"0/0: {_SIZE.format(3, 5)}"),
+    )
+    assert codes_of(report) == ["SL101", "SL104", "SL311"]
+    assert [suggestion.compiles for suggestion in report.advice.suggestions] == [1]
+
+
 def test_an_entry_that_differs_in_fewer_settings_is_nearer(tmp_path: Path) -> None:
     state = "GLOBAL_STATE changed: "
     report = report_of(
