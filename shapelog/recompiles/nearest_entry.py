@@ -217,7 +217,9 @@ def _is_replaced(item: EntryDifference, versions: Mapping[tuple[Source, Property
     return all(
         any(
             keys.isdisjoint((cause.source, cause.prop) for cause in found.causes)
-            and (is_small or any((with_locals(reason.source), reason.prop, reason.entry) == (*key, label) for reason in found.entry.reasons))
+            and (
+                is_small or any((with_locals(reason.source), reason.prop, reason.entry) == (*key, label) for reason in found.entry.reasons)
+            )
             for found in versions.get(key, ())
         )
         for key in keys

@@ -426,6 +426,11 @@ def heads_traceback(text: str) -> bool:
     return text.strip() == "Traceback (most recent call last):"
 
 
+def heads_other(text: str) -> bool:
+    """Whether a line is the first one that PyTorch logs about a recompilation, or of the warning at the recompile limit."""
+    return text.startswith(("Recompiling function ", "torch._dynamo hit config."))
+
+
 def heads_stack(text: str) -> bool:
     """Whether a line is the heading of a stack in a report."""
     return _STACK_HEADING.match(text) is not None

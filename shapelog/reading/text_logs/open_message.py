@@ -1,5 +1,6 @@
 """A message whose lines are still being read, and which lines without a head go on with it."""
 
+import re
 from dataclasses import dataclass, field
 
 from shapelog.reading.text_logs.lines.joined import is_in_span
@@ -15,6 +16,7 @@ from shapelog.reading.text_logs.message_kinds import (
     goes_on,
     goes_on_after_blank,
     has_title_below,
+    heads_other,
     heads_output,
     heads_stack,
     heads_traceback,
@@ -31,6 +33,8 @@ from shapelog.reading.text_logs.messages.logged_warnings import warning_goes_on
 MOST_LINES, _MOST_FAILURE_LINES = 200_000, 2_000
 # Lines that may be the rest of a wrapped one, or a program's own.
 _MOST_WRAPPED = {MessageKind.RECOMPILES: 30, MessageKind.LIMIT: 30, MessageKind.PROFILE: 20_000, MessageKind.FAILURE: 20}
+# The exceptions that have what PyTorch logs about a recompilation or the limit as their message.
+_ABOUT_RECOMPILES = re.compile(r"RecompileError\b|LimitHit\b|LimitExceeded\b")
 
 
 @dataclass(slots=True, eq=False)
@@ -122,6 +126,12 @@ class OpenMessage:
     def _takes_of_failure(self, text: str, begins: MessageKind) -> bool:
         """Whether a line goes on with a traceback: anything up to the exception, and then what belongs to that."""
         if len(self.lines) >= _MOST_FAILURE_LINES:
+            return False
+        if (
+            begins in (MessageKind.RECOMPILES, MessageKind.LIMIT)
+            and heads_other(text)
+            and not _ABOUT_RECOMPILES.search(self._words_above())
+        ):
             return False
         if not self.has_raised:
             self.has_raised = self.is_in_words = ends_stack(text)

@@ -1917,3 +1917,24 @@ def test_an_error_that_a_person_wrapped_within_its_sentence_is_whole(text: str, 
     (found,) = failures(text, tmp_path)
     assert found.sentence.endswith("GuardOnDataDependentSymNode: Could not guard on Eq(u0, 1)")
     assert found.remedy.startswith("assert what always holds of this value")
+
+
+@pytest.mark.parametrize("begin", ["ValueError: no kernel\n\n", ""], ids=["whole", "cut"])
+def test_a_traceback_ends_where_a_recompilation_or_the_limit_is_reported(begin: str, tmp_path: Path) -> None:
+    """Lines that have lost their heads."""
+    reason = "tensor 'x' size mismatch at index 0. expected {}, actual {}"
+    below = (
+        f"Recompiling function f in /srv/model.py:5\n    triggered by the following guard failure(s):\n    - 0/0: {reason.format(3, 4)}\n"
+        f"torch._dynamo hit config.recompile_limit (8)\n   function: 'g' (/srv/model.py:9)\n   last reason: 1/7: {reason.format(5, 6)}\n"
+    )
+    report = report_of(f"{STACK}{begin}{below}", tmp_path)
+    assert [item.codes for item in report.recompiles] == [("SL101",), ("SL101",)]
+    assert report.summary.limit_hits == 1
+
+
+def test_the_end_of_a_message_with_two_stacks_lacks_the_exception(tmp_path: Path) -> None:
+    line = '  File "/srv/model.py", line 13, in forward\n    if n > 3:\n'
+    above = f"User Stack (most recent call last):\n  (snipped, see stack below for prefix)\n{line}\n"
+    text = f"{above}For C++ stack trace, run with TORCHDYNAMO_EXTENDED_DEBUG_CPP=1\n\nfrom user code:\n {line}\n"
+    (found,) = failures(text, tmp_path)
+    assert found.sentence == "forward failed to compile: the exception is missing from the log"

@@ -6,7 +6,7 @@ from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION
 from shapelog.reading.payloads.cuda_graphs import cuda_graph_message
 from shapelog.reading.payloads.python_tracebacks import exception_chain, user_stack
 from shapelog.reading.payloads.source_names import is_torch
-from shapelog.reading.text_logs.failures.failure_text import LONGEST_LINE, LONGEST_PRINTED, OF_KERNEL, SHAPE_ENV, FailureText
+from shapelog.reading.text_logs.failures.failure_text import IN_STACK, LONGEST_LINE, LONGEST_PRINTED, OF_KERNEL, SHAPE_ENV, FailureText
 from shapelog.reading.text_logs.failures.raised import end_of_quote
 from shapelog.reading.text_logs.failures.stacks import innermost_code, raised_in_compiler
 from shapelog.reading.text_logs.failures.violations import ANY_TYPE, VIOLATION, violated_constraints
@@ -180,7 +180,9 @@ def _printed_above(text: str) -> str:
     """What a program printed of an exception above the user's stack, without its class or behind words of its own."""
     message = text[:LONGEST_PRINTED].partition(f"\n{USER_STACK}")[0]
     named = CLASS.search(message)
-    return message[named.start() if named else 0 :].strip() if USER_STACK not in message else ""
+    if USER_STACK in message or (named is None and IN_STACK.search(message)):
+        return ""
+    return message[named.start() if named else 0 :].strip()
 
 
 def _guard_error(found: re.Match[str], exception: str) -> str:
