@@ -1793,6 +1793,19 @@ def test_many_keys_of_one_dict_are_one_cause() -> None:
     assert only(two(*trees, "list(dict.keys(d))[0] == 'a'")).codes == ("SL314",)
 
 
+@pytest.mark.parametrize("changed", ["G['found']", "L['other']", None])
+def test_a_dict_that_the_first_call_fills_has_more_keys_in_a_dynamic_graph_as_well(changed: str | None) -> None:
+    """The backends of einops, by the class of a tensor: where a parameter is the first of its class, PyTorch names the size alone."""
+    keys = [identity(f"list(dict.keys(G['found']))[{place}]", 7001 + place, "app.Kind") for place in range(2)]
+    made = trace(compiled("0/0", tensor(10, 8), more_guards=keys[:1]))
+    made += make.artifact("dynamo_side_effects", f"Mutating object of type dict (source name: {changed})\n", id="0/0") if changed else b""
+    reason = "0/0: tensor 'x' size mismatch at index 0. expected 10, actual 12"
+    symbols = (("s77", "12", "L['x'].size()[0]"),)
+    recompile = last_recompile(made + compiled("0/1", tensor(12, 8), more_guards=keys, symbols=symbols, reasons=(reason,)))
+    sentences = ["found had 1 key and now has 2"] if changed == "G['found']" else []
+    assert [cause.sentence.removeprefix("the dict ") for cause in recompile.causes if cause.codes == ("SL314",)] == sentences
+
+
 def test_hooks_are_kept_by_numbers_which_are_no_keys_to_pass() -> None:
     hooks = "L['self']._modules['net']._backward_hooks"
     trees = [guard_tree(tensor_match(), equals_match(f"list(dict.keys({hooks}))[0]", number)) for number in (30, 45)]

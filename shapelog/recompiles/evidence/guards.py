@@ -38,7 +38,7 @@ def against_guards(entry: CompileFacts, tree: GuardTree, call: CompileFacts) -> 
             if prop.kind in (Kind.TYPE, Kind.ID):
                 known = objects(tree=tree, call=call, source=source, prop=prop, expected=str(expected), actual=str(actual))
             yield Violation(source, *known, comment=tree.by_key[key].comment)
-    yield from _presence(tree, call)
+    yield from _presence(entry, tree, call)
     yield from _aliasing(tree, call)
     for shape in tree.shapes:
         if shape.parsed.holds(call.numbers) is False:
@@ -143,9 +143,9 @@ def _another_guard(
     return None
 
 
-def _presence(tree: GuardTree, call: CompileFacts) -> Iterator[Violation]:
+def _presence(entry: CompileFacts, tree: GuardTree, call: CompileFacts) -> Iterator[Violation]:
     """Attributes and keys that were absent and are there now, keys that are absent now, and dicts that have more or fewer keys (where no
-    length is recorded).
+    length is recorded). A graph with symbols guards fewer keys; more are new where the code of the entry itself adds to the dict.
     """
     if call.tree is None:
         return
@@ -157,11 +157,11 @@ def _presence(tree: GuardTree, call: CompileFacts) -> Iterator[Violation]:
     yield from (Violation(source, prop, False, True, tree.by_key[source, prop].comment) for source, prop in _new_keys(tree, call.tree))
     yield from (Violation(source, prop, True, False) for source, prop in _new_keys(call.tree, tree))
     yield from (Violation(source, prop, True, False) for source, prop in _missing_keys(tree, call.tree))
-    if not call.has_symbols:
-        for source, count in tree.key_counts.items():
-            now = call.tree.key_counts.get(source, count)
-            if now != count and (source, LENGTH) not in tree.facts:
-                yield Violation(source, LENGTH, count, now)
+    for source, count in tree.key_counts.items():
+        now = call.tree.key_counts.get(source, count)
+        is_sure = not call.has_symbols or (now > count and source in entry.compile.changed_objects)
+        if now != count and is_sure and (source, LENGTH) not in tree.facts:
+            yield Violation(source, LENGTH, count, now)
 
 
 def _new_keys(without: GuardTree, other: GuardTree) -> Iterator[Key]:
