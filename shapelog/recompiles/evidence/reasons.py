@@ -1,5 +1,8 @@
 """What PyTorch's own reasons state."""
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
 from shapelog.reading.payloads.guards.expressions import integer
 from shapelog.reading.payloads.guards.leaves import type_name
 from shapelog.reading.payloads.guards.tree import ShapeGuard
@@ -92,57 +95,133 @@ def _other_view(entry: CompileFacts, call: CompileFacts) -> Source:
     return next(found, Source())
 
 
-def _named_values(entry: CompileFacts, call: CompileFacts, source: Source, reason: Reason) -> tuple[Property, Known, Known]:
-    """(property, what the entry requires, what came) of a failure that PyTorch named."""
-    prop, kind, actual = reason.prop, reason.prop.kind, call.facts.get((source, reason.prop))
-    if source.startswith(FROM_NUMPY) and (source.unwrapped, TENSOR) in call.facts:
-        return TYPE, NDARRAY, Described.TENSOR
-    if kind in (Kind.SIZE, Kind.STRIDE, Kind.RANK):
-        is_whole = bool(reason.actual)  # a text log may end before it
-        return prop, int(reason.expected) if is_whole else Described.UNKNOWN, int(reason.actual) if is_whole else Described.UNKNOWN
-    if kind in (Kind.DTYPE, Kind.DISPATCH_KEYS, Kind.DEVICE):
-        known = entry.guarded((source, prop))
-        return prop, _dtype(reason.expected) if known is None else known, _dtype(reason.actual) if actual is None else actual
-    if kind is Kind.FUNCTORCH_STATE:
-        return _transforms(call, reason)
-    if kind is Kind.PRESENT and (registered := _registered(call, source)):
-        was = entry.guarded((source, VALUE)) or entry.types.get(source) or Described.OBJECT
+_Values = tuple[Property, Known, Known]
+"""(property, what the entry requires, what came)."""
+
+
+def _named_values(entry: CompileFacts, call: CompileFacts, source: Source, reason: Reason) -> _Values:
+    """The values of a failure that PyTorch named."""
+    return _NamedGuard(entry, call, source, reason).values
+
+
+@dataclass(frozen=True)
+class _NamedGuard:
+    """A guard of an entry that PyTorch named as the one that failed for a call."""
+
+    entry: CompileFacts
+    call: CompileFacts
+    source: Source
+    reason: Reason
+
+    @property
+    def values(self) -> _Values:
+        if self.source.startswith(FROM_NUMPY) and (self.source.unwrapped, TENSOR) in self.call.facts:
+            return TYPE, NDARRAY, Described.TENSOR
+        if self.reason.family == "tensor_type":
+            return TYPE, tensor_type(self.entry, self.source), type_name(self.reason.actual)
+        of_kind = _BY_KIND.get(self.reason.prop.kind)
+        return (of_kind(self) if of_kind else None) or self._of_iterator or self._as_written(in_order(self.reason.expected))
+
+    @property
+    def _seen(self) -> Known | None:
+        """What the call has there, by its own guards; None where it has none."""
+        return self.call.facts.get((self.source, self.reason.prop))
+
+    def of_number(self) -> _Values:
+        """A size, a stride or a number of dims."""
+        if not self.reason.actual:  # a text log may end before it
+            return self.reason.prop, Described.UNKNOWN, Described.UNKNOWN
+        return self.reason.prop, int(self.reason.expected), int(self.reason.actual)
+
+    def of_tensor(self) -> _Values:
+        """A dtype, a device or dispatch keys."""
+        required, seen = self.entry.guarded((self.source, self.reason.prop)), self._seen
+        expected = _dtype(self.reason.expected) if required is None else required
+        return self.reason.prop, expected, _dtype(self.reason.actual) if seen is None else seen
+
+    def of_transforms(self) -> _Values:
+        return _transforms(self.call, self.reason)
+
+    def of_presence(self) -> _Values | None:
+        """An attribute of a module that became a parameter, a buffer or a module."""
+        registered = _registered(self.call, self.source)
+        if not registered:
+            return None
+        was = self.entry.guarded((self.source, VALUE)) or self.entry.types.get(self.source) or Described.OBJECT
         if was == "None":
             return VALUE, was, Described.TENSOR if registered in _KINDS_OF_TENSORS.values() else registered
         return TYPE, type_known(was) if isinstance(was, str) else was, registered
-    if kind is Kind.BACKEND:
-        is_known = bool(reason.code) or entry.tree is not None  # with guards that hold, nothing but the backend is left
-        return prop if is_known else Property(Kind.UNKNOWN), reason.expected, reason.actual
-    if kind is Kind.REQUIRES_GRAD and reason.expected:
-        return prop, reason.expected == "1", reason.expected != "1"
-    if reason.family == "tensor_type":
-        return TYPE, tensor_type(entry, source), type_name(reason.actual)
-    if kind in (Kind.TYPE, Kind.ID):
-        seen = kind_seen(call, source)
-        known_type = type_of(seen) if kind is Kind.TYPE and isinstance(seen, str) else seen
-        return objects(tree=entry.tree, call=call, source=source, prop=prop, expected=reason.actual or reason.expected, actual=known_type)
-    if kind is Kind.NAN and isinstance(seen := kind_seen(call, source), str) and type_of(seen) != "float":
+
+    def of_backend(self) -> _Values:
+        is_known = bool(self.reason.code) or self.entry.tree is not None  # with guards that hold, nothing but the backend is left
+        return self.reason.prop if is_known else Property(Kind.UNKNOWN), self.reason.expected, self.reason.actual
+
+    def of_requires_grad(self) -> _Values | None:
+        return (self.reason.prop, self.reason.expected == "1", self.reason.expected != "1") if self.reason.expected else None
+
+    def of_object(self) -> _Values:
+        """A type, or an object by its id."""
+        seen, prop = kind_seen(self.call, self.source), self.reason.prop
+        known_type = type_of(seen) if prop.kind is Kind.TYPE and isinstance(seen, str) else seen
+        expected = self.reason.actual or self.reason.expected
+        return objects(tree=self.entry.tree, call=self.call, source=self.source, prop=prop, expected=expected, actual=known_type)
+
+    def of_nan(self) -> _Values | None:
+        seen = kind_seen(self.call, self.source)
+        if not isinstance(seen, str) or type_of(seen) == "float":
+            return None
         return (VALUE, "nan", seen) if seen == "None" else (TYPE, "float", type_of(seen))
-    expected: Known = in_order(reason.expected)
-    was, now = entry.types.get(source, ""), call.types.get(source, "")
-    if reason.family == "iterator" and was and now and was != now:  # its check has the type in it
-        return another_type(was, now, entry.tree, call, source)
-    if kind is Kind.LENGTH:
-        length = integer(reason.expected)
-        counted = call.tree.key_counts.get(source) if call.tree and actual is None else None
-        actual = counted if counted is not None and counted != length else actual
-        expected = reason.expected if length is None else length
-    elif kind in (Kind.HAS, Kind.HAS_ATTRIBUTE):
-        expected = reason.expected == "True"
-    if kind is Kind.VALUE and actual is None and reason.actual:
-        return prop, expected, reason.actual
-    number = call.numbers.get(source.canonical) if kind is Kind.VALUE and actual is None else None
-    if number is not None and str(number) != str(expected):
-        return prop, expected, str(number)
-    if kind is Kind.VALUE and actual is None:
-        seen = kind_seen(call, source)
+
+    def of_length(self) -> _Values:
+        length, seen = integer(self.reason.expected), self._seen
+        counted = self.call.tree.key_counts.get(self.source) if self.call.tree and seen is None else None
+        seen = counted if counted is not None and counted != length else seen
+        expected = self.reason.expected if length is None else length
+        return self._of_iterator or (self.reason.prop, expected, Described.UNKNOWN if seen is None or seen == expected else seen)
+
+    def of_key(self) -> _Values:
+        """Whether a dict has a key, or an object an attribute."""
+        return self._of_iterator or self._as_written(self.reason.expected == "True")
+
+    def of_value(self) -> _Values | None:
+        """A constant; None where the guards of the call have its value."""
+        if self._seen is not None or self._of_iterator:
+            return None
+        prop, expected = self.reason.prop, in_order(self.reason.expected)
+        if self.reason.actual:
+            return prop, expected, self.reason.actual
+        number = self.call.numbers.get(self.source.canonical)
+        if number is not None and str(number) != str(expected):
+            return prop, expected, str(number)
+        seen = kind_seen(self.call, self.source)
         return prop, expected, Described.UNKNOWN if seen in (expected, constant_type(str(expected))) else seen
-    return prop, expected, Described.UNKNOWN if actual is None or actual == expected else actual
+
+    @property
+    def _of_iterator(self) -> _Values | None:
+        """Another type, which the check of an iterator has in it."""
+        was, now = self.entry.types.get(self.source, ""), self.call.types.get(self.source, "")
+        if self.reason.family != "iterator" or not was or not now or was == now:
+            return None
+        return another_type(was, now, self.entry.tree, self.call, self.source)
+
+    def _as_written(self, expected: Known) -> _Values:
+        seen = self._seen
+        return self.reason.prop, expected, Described.UNKNOWN if seen is None or seen == expected else seen
+
+
+_BY_KIND: Mapping[Kind, Callable[[_NamedGuard], _Values | None]] = {
+    **dict.fromkeys((Kind.SIZE, Kind.STRIDE, Kind.RANK), _NamedGuard.of_number),
+    **dict.fromkeys((Kind.DTYPE, Kind.DISPATCH_KEYS, Kind.DEVICE), _NamedGuard.of_tensor),
+    **dict.fromkeys((Kind.TYPE, Kind.ID), _NamedGuard.of_object),
+    **dict.fromkeys((Kind.HAS, Kind.HAS_ATTRIBUTE), _NamedGuard.of_key),
+    Kind.FUNCTORCH_STATE: _NamedGuard.of_transforms,
+    Kind.PRESENT: _NamedGuard.of_presence,
+    Kind.BACKEND: _NamedGuard.of_backend,
+    Kind.REQUIRES_GRAD: _NamedGuard.of_requires_grad,
+    Kind.NAN: _NamedGuard.of_nan,
+    Kind.LENGTH: _NamedGuard.of_length,
+    Kind.VALUE: _NamedGuard.of_value,
+}
 
 
 def _registered_anew(entry: CompileFacts, call: CompileFacts, source: Source, reason: Reason) -> Violation | None:
@@ -175,7 +254,7 @@ def _registered(call: CompileFacts, source: Source) -> Known | None:
     return None
 
 
-def _transforms(call: CompileFacts, reason: Reason) -> tuple[Property, Known, Known]:
+def _transforms(call: CompileFacts, reason: Reason) -> _Values:
     """The transforms of torch.func, or the level of forward-mode AD. Outside of all of them, only code that uses them has the guard; a
     call that was refused, or failed, has none.
     """
