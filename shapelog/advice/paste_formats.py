@@ -27,12 +27,18 @@ def as_short_shell(advice: Advice) -> str:
     return _exported(",".join(advice.short_entries)) if advice.short_entries else ""
 
 
+def shown_shell(advice: Advice) -> str:
+    """The line for people to paste: in short where that is much shorter."""
+    return as_short_shell(advice) or as_shell(advice)
+
+
 def why_short(advice: Advice) -> str:
-    """What explains the list of ``as_short_shell``, "" where there is none."""
+    """What explains a list in short, "" where there is none."""
     if not advice.short_entries:
         return ""
     number = plural(len(advice.short_entries), "entry")
-    return f"{number} for the {len(advice.entries)} of --format env: those with backslashes are regular expressions, keep them as they are"
+    every = f"{number} in place of {len(advice.entries)}, which suggest-dynamic --format env lists"
+    return f"{every}; those with backslashes are regular expressions: keep them as they are"
 
 
 def _exported(value: str) -> str:

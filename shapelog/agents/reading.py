@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from shapelog.advice.advise import Advice, advise
-from shapelog.advice.paste_formats import as_python, as_shell, effect_of, why_nothing
+from shapelog.advice.paste_formats import as_python, effect_of, shown_shell, why_nothing
 from shapelog.advice.remaining_recompiles import Remaining
 from shapelog.advice.suggestions import Suggestion
 from shapelog.agents import answers
@@ -163,7 +163,7 @@ def _suggestions(trace: str, advice: Advice, names: Mapping[str, str], most: int
     return answers.SuggestAnswer(
         trace=short(trace),
         torch=str(advice.version),
-        shell=pasted([as_shell(advice)] if advice.env else [], "shapelog suggest-dynamic TRACE --format shell"),
+        shell=pasted([shown_shell(advice)] if advice.env else [], "shapelog suggest-dynamic TRACE --format shell"),
         python=pasted(as_python(advice).splitlines() if advice.suggestions else [], "shapelog suggest-dynamic TRACE --format python"),
         effect=effect_of(advice) if advice.suggestions else "",
         compilations_before=advice.before.compiles,

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from shapelog.advice.paste_formats import as_shell, effect_of, why_nothing
+from shapelog.advice.paste_formats import effect_of, shown_shell, why_nothing
 from shapelog.check.baseline import Baseline, Known, compiles_of, count_of, match
 from shapelog.check.export_alerts import with_exports
 from shapelog.check.policy import Budget, Metric, Policy, matches
@@ -154,7 +154,7 @@ class CheckResult:
         advice = self.found.report.advice
         if advice is None or not self.found.report.recompiles:
             return ""
-        line = as_shell(advice)
+        line = shown_shell(advice)
         if not line:
             return why_nothing(advice)
         return f"{line}  # {effect_of(advice)}"

@@ -77,8 +77,8 @@ def test_a_long_list_is_shown_in_short_and_written_in_full() -> None:
     what_to_set(page, advice)
     assert page.bytes().decode().split("\n") == [
         r"""  export TORCH_COMPILE_DYNAMIC_SOURCES="L\['cache'\]\.layers\[\d+\]\.keys\$:2,L['ids']:2" """.rstrip(),
-        "  2 entries for the 17 of --format env: those with backslashes are regular expressions, keep them as",
-        "    they are",
+        "  2 entries in place of 17, which suggest-dynamic --format env lists; those with backslashes are",
+        "    regular expressions: keep them as they are",
         "",
     ]
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from shapelog.advice.paste_formats import as_python, as_shell, effect_of, why_nothing
+from shapelog.advice.paste_formats import as_python, effect_of, shown_shell, why_nothing, why_short
 from shapelog.check.check import BudgetUse, CheckedAlert, CheckResult
 from shapelog.check.policy import Metric
 from shapelog.model.code_matching import Code
@@ -16,7 +16,7 @@ from shapelog.reporters.ci.alert_text import help_words, place, problems, pytorc
 from shapelog.reporters.ci.markdown_escape import cell, code, escaped, fenced, folded, listed
 from shapelog.rule_docs import link
 from shapelog.rules import RULES, AlertKind
-from shapelog.text import cut, file_name, measured, plural, seconds, some
+from shapelog.text import as_sentence, cut, file_name, measured, plural, seconds, some
 
 _VALUES, _STEPS, _PLACES = 12, 6, 3
 # GitHub refuses a comment of more than 65,536 characters.
@@ -153,8 +153,9 @@ def _what_helps(checked: CheckResult) -> Iterator[MarkdownPart]:
         return
     words = f"Mark {advice.what_to_mark} as dynamic: {escaped(effect_of(advice))}."
     # A torch without a list of dynamic sources has calls to mark them.
-    block = fenced(as_shell(advice), "shell") if advice.env else fenced(as_python(advice), "python")
-    yield MarkdownPart(1, f"### What to set\n\n{words}\n\n{block}", noun="line to set")
+    block = fenced(shown_shell(advice), "shell") if advice.env else fenced(as_python(advice), "python")
+    explained = f"\n\n{escaped(as_sentence(why_short(advice)))}" if why_short(advice) else ""
+    yield MarkdownPart(1, f"### What to set\n\n{words}\n\n{block}{explained}", noun="line to set")
 
 
 def _step(step: NextStep) -> str:

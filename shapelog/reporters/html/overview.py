@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from shapelog.advice.advise import Advice
-from shapelog.advice.paste_formats import as_python, as_shell, as_short_shell, why_nothing
+from shapelog.advice.paste_formats import as_python, shown_shell, why_nothing
 from shapelog.errors import DATA_LOSS
 from shapelog.model.exports import Export, ExportResult
 from shapelog.model.vllm import VllmCompilation
@@ -51,7 +51,7 @@ class Overview(NamedTuple):
 
 
 def overview(report: Report, views: tuple[FrameView, ...], steps: tuple[NextStep, ...]) -> Overview:
-    shell = (as_short_shell(report.advice) or as_shell(report.advice)) if report.advice else ""
+    shell = shown_shell(report.advice) if report.advice else ""
     python = as_python(report.advice) if report.advice else ""
     codes = {code for item in report.recompiles for code in item.codes}
     title, lead = _verdict(report)

@@ -2,7 +2,7 @@
 
 from shapelog.advice.advise import Advice
 from shapelog.advice.alike_suggestions import FEWEST_ALIKE, alike
-from shapelog.advice.paste_formats import as_shell, as_short_shell, cost_of, effect_of, where_to_get, why_nothing, why_short
+from shapelog.advice.paste_formats import cost_of, effect_of, shown_shell, where_to_get, why_nothing, why_short
 from shapelog.advice.remaining_recompiles import Remaining
 from shapelog.advice.suggestions import Suggestion
 from shapelog.report.next_steps import AdvisedRun
@@ -71,8 +71,7 @@ def headline(page: TextPage, advice: Advice, indent: int = 0) -> None:
 
 def what_to_set(page: TextPage, advice: Advice, indent: int = 2) -> None:
     """The line to paste, never folded by shapelog: a terminal that folds it still copies it as one."""
-    short = as_short_shell(advice)
-    shell = short or as_shell(advice)
+    shell = shown_shell(advice)
     if shell and len(shell) <= LONGEST_COPIED:
         page.raw(shell, indent=indent, style="cyan")
         if explained := why_short(advice) or advice.how_entries_are_written:
