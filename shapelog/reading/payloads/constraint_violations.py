@@ -45,6 +45,8 @@ _BOUND = re.compile(
     r"(?:(?P<least>\d{1,18}) (?P<above><=?) )?(?P<name>[^<>=!]+?)"
     r"(?: (?P<below><=?) (?:(?P<most>\d{1,19})|IntInfinity\(\)|int_oo)| (?P<over>>=?) (?P<low>\d{1,18}))?"
 )
+# Where the conditions, which are on the lines below the names, are not there.
+OF_UNKNOWN_CONDITION = "cannot be dynamic in the way it is marked or declared"
 # From here on, PyTorch means that there is no largest size.
 _UNLIMITED = 2**62
 
@@ -67,7 +69,7 @@ def violated(text: str) -> str:
     clauses += filter(None, (_narrower(item, [other["guard"] for other in guards if other["named"] == item["named"]]) for item in guards))
     clauses += [f"{MUST_EQUAL}{_dim(item['one'])} equals {_dim(item['other'])}" for item in _EQUAL.finditer(text)]
     if not clauses and (heading := _VIOLATED_ALONE.fullmatch(text)):
-        return f"{enumerated([_dim(name) for name in heading[1].split(', ')])} cannot be dynamic in the way it is marked or declared"
+        return f"{enumerated([_dim(name) for name in heading[1].split(', ')])} {OF_UNKNOWN_CONDITION}"
     return "; ".join(dict.fromkeys(clauses))
 
 

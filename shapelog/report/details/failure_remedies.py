@@ -4,7 +4,7 @@ import re
 
 from shapelog.model.compile import Compile
 from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION, LOST_REASON, NO_MESSAGE, CompilerMessage
-from shapelog.reading.payloads.constraint_violations import HAS_OWN_GRAPH, MUST_EQUAL, REQUIRES, TREATED_APART
+from shapelog.reading.payloads.constraint_violations import HAS_OWN_GRAPH, MUST_EQUAL, OF_UNKNOWN_CONDITION, REQUIRES, TREATED_APART
 from shapelog.reading.payloads.error_titles import METAL_STOPPED, OUTSIDE_OF_RANGE, TRITON_STOPPED, UNCOMPILED_CPP
 from shapelog.reading.payloads.source_names import Source, is_library
 from shapelog.reading.records import StackFrame
@@ -12,7 +12,7 @@ from shapelog.recompiles.became_dynamic import EarlierSymbols
 from shapelog.recompiles.int_usage import RANGE_PARTS, Use, spelled, use_in, uses_whole_range
 from shapelog.report.details.cache_remedies import remedy_of_reason
 from shapelog.report.details.call_remedies import of_call, of_error
-from shapelog.report.details.raising_calls import declares_amiss, raising_call
+from shapelog.report.details.raising_calls import RaisingCall, declares_amiss, raising_call
 from shapelog.report.details.uncompiled_calls import LEFT_TO_PYTHON
 from shapelog.text import enumerated, file_name
 
@@ -43,7 +43,8 @@ _TYPES = {
 _DECLARED = "declare it as Dim.AUTO or with this size, or change the line that requires a fixed size"
 _LARGER_EXAMPLE = "export with an example input whose size is 2 or more there, as sizes 0 and 1 are always fixed"
 _DECLARED_AUTO = "declare it as Dim.AUTO, or change the line that requires this"
-_MARKED_MAYBE = "use torch._dynamo.maybe_mark_dynamic, or change the line that requires this"
+_MARKED_MAYBE_ALONE = "use torch._dynamo.maybe_mark_dynamic"
+_MARKED_MAYBE = f"{_MARKED_MAYBE_ALONE}, or change the line that requires this"
 _LIKE_INPUTS = (
     "give dynamic_shapes the structure of the inputs: a dict with the names of the arguments, or a tuple of them in their order, and a "
     "list, tuple or dict for each one that holds tensors; None for what is no tensor"
@@ -62,6 +63,8 @@ _SIZE_OF_DATA = (
 )
 _MORE_OF_TEXT = "add the log lines up to the exception: they name the error"
 _NAMES_GUARD = "add the rest of this message: it names the guard that rejects the very call that it was made for"
+_WITHOUT_CONDITIONS = re.compile(r"Constraints violated[.!]*")
+_CONDITIONS = "add the rest of this message: it names each size, and what the code does with it"
 _MORE_OF_DYNAMO = 'run it with TORCH_LOGS="+dynamo", which shows the operation that failed and why'
 # Where a text log lacks the reason of a graph break.
 NAMES_REASON = "add the other log lines of this graph break: they name its reason"
@@ -175,6 +178,12 @@ _NOT_INSTALLED = (
         re.compile(r"(?:Cannot open include file|fatal error): '?([\w./+-]+)'?(?:: No such file|' file not found)"),
         "install what the header {} belongs to, or run from a prompt where the C++ compiler finds it (on Windows, that of Visual Studio)",
     ),
+    (
+        re.compile(
+            r"(?:symbol not found in flat namespace '_{0,3}|undefined symbol: _{0,2}|Library not loaded: \S*)(kmpc_\w|GOMP_\w|lib[gi]?omp)"
+        ),
+        "install OpenMP (libomp or libgomp), which the compiled C++ code needs, where the loader finds it",
+    ),
     (re.compile(r"\bld: cannot find (-l\S+)"), "install the library that the linker does not find ({}), or put it on LIBRARY_PATH"),
     (
         re.compile(r"Cannot find a working triton installation"),
@@ -244,7 +253,7 @@ def own_remedy(
     in the compiles before this one, None where no call of this code was compiled.
     """
     return (
-        (_left_out(message) if is_text else "")
+        (_left_out(compile, message) if is_text else "")
         or _what_to_do(message, compile.metrics.fail_reason, contradicts_mark)
         or _about_exceptions(compile)
         or (_keep_constant(compile, earlier, line) if earlier is not None else "")
@@ -257,12 +266,14 @@ def is_in_captured_graph(compile: Compile, line: StackFrame | None) -> bool:
     return compile.id.autograd is not None and line is not None and line.file.startswith("<eval_with_key>")
 
 
-def _left_out(message: CompilerMessage) -> str:
+def _left_out(compile: Compile, message: CompilerMessage) -> str:
     """What a text lacks of a failure, and how to get it."""
     if message.title.endswith((UNCOMPILED_CPP, METAL_STOPPED)):
         return _OUTPUT_OF_COMPILER.format("Metal's" if message.title.endswith(METAL_STOPPED) else "the C++")
     if message.title == LOST_REASON:
         return NAMES_REASON
+    if _WITHOUT_CONDITIONS.fullmatch(message.title) or message.title.endswith(OF_UNKNOWN_CONDITION):
+        return _CONDITIONS if raising_call(compile) is RaisingCall.EXPORT else f"{_CONDITIONS}; or {_MARKED_MAYBE_ALONE}"
     return _MORE_OF_DYNAMO if message.title == NO_MESSAGE else ""
 
 

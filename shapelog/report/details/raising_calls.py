@@ -53,7 +53,7 @@ _MET_BY_EXPORT = "The error above occurred when calling torch.export.export"
 # The function itself was not traced (torch 2.12 and later).
 _COMPILED_NOTHING = "torch.compile with fullgraph=True found no compiled frames"
 # A size that ``torch.export.Dim`` gave a name, in ``produce_guards`` of ``torch/fx/experimental/symbolic_shapes.py``.
-_DECLARED = re.compile(r"Constraints violated \((?!L\[)\w|Not all values of \w+ = L\[")
+_DECLARED = re.compile(r"Constraints violated(?: \((?!L\[)\w|[.!]*$)|Not all values of \w+ = L\[")
 # What a check of inputs writes, wherever it is made: of compiled code in Python, of an exported program there and in C++.
 _CHECKED = (
     (re.compile(r"expected size \d{1,18}==\d{1,18}, stride \d"), RaisingCall.COMPILED_CODE),

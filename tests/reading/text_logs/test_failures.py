@@ -1582,6 +1582,9 @@ def test_a_declaration_that_does_not_fit_the_inputs_is_an_error_of_the_export(en
             r"FileExistsError: [WinError 183] It is there: 'C:\\Temp\\torchinductor_me\\.6.tmp' -> 'C:\\Temp\\torchinductor_me\\4b'",
             "replaces",
         ),
+        ("ImportError: dlopen(/tmp/a.main.so, 0x0002): symbol not found in flat namespace '___kmpc_barrier'", "install OpenMP"),
+        ("ImportError: dlopen(/tmp/a.main.so, 0x0002): Library not loaded: @rpath/libomp.dylib", "install OpenMP"),
+        ("ImportError: /tmp/a.main.so: undefined symbol: __kmpc_fork_call", "install OpenMP"),
         ("AttributeError: type object 'CompiledKernel' has no attribute 'launch_enter_hook'", "the version of Triton that belongs"),
         ("PermissionError: [WinError 5] Access is denied", "Windows did not start a program"),
         ("CUDACompileError: nvcc fatal : Unsupported gpu architecture 'compute_103a'", "update Triton and the CUDA toolkit"),
@@ -1938,3 +1941,26 @@ def test_the_end_of_a_message_with_two_stacks_lacks_the_exception(tmp_path: Path
     text = f"{above}For C++ stack trace, run with TORCHDYNAMO_EXTENDED_DEBUG_CPP=1\n\nfrom user code:\n {line}\n"
     (found,) = failures(text, tmp_path)
     assert found.sentence == "forward failed to compile: the exception is missing from the log"
+
+
+@pytest.mark.parametrize(
+    ("error", "begins", "ends"),
+    [
+        ("UserError: Constraints violated", "torch.export failed: Constraints violated", ""),
+        (
+            'UserError: Constraints violated (batch)! For more information, run with TORCH_LOGS="+dynamic".',
+            "torch.export failed: batch cannot",
+            "",
+        ),
+        (
+            "ConstraintViolationError: Constraints violated (L['x'].size()[0])! For more information, run with TORCH_LOGS=\"+dynamic\".",
+            "a function not named in the log failed to compile: dim 0 of x cannot be dynamic",
+            "; or use torch._dynamo.maybe_mark_dynamic",
+        ),
+    ],
+)
+def test_the_conditions_that_a_violation_lacks_are_asked_for(error: str, begins: str, ends: str, tmp_path: Path) -> None:
+    module = "torch._dynamo.exc" if error.startswith("User") else "torch.fx.experimental.symbolic_shapes"
+    (found,) = failures(f"It raises\n\n{module}.{error}\n\nWhy?\n", tmp_path)
+    assert found.sentence.startswith(begins)
+    assert found.remedy == f"add the rest of this message: it names each size, and what the code does with it{ends}"
