@@ -100,7 +100,7 @@ def _failure(frame: Frame, compile: Compile, earlier: EarlierSymbols, has_code: 
     if overwritten is not None:
         message = message._replace(title=message.title.partition(" Stack trace: ")[0])
     line = _line_below(message) or (overwritten.place if overwritten else None)
-    raising = raising_call(compile) if not contradicts_mark or not frame.name else None
+    raising = raising_call(compile)
     where, error = _where_and_what("" if contradicts_mark or raising else stage(compile), message.title)
     how = "was not recompiled" if metrics.fail_type == "RecompileError" else " in ".join(filter(None, ("failed to compile", where)))
     subject = frame.title_of([compile]) if frame.name else ""

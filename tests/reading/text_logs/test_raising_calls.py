@@ -290,3 +290,12 @@ def test_a_stack_that_ends_where_a_backend_is_called_is_of_the_backend(files: tu
     stack = "".join(f'{head}  File "{TORCH}/{file}", line 9, in f\n{head}    g()\n' for file in files)
     (finding,) = report_of(stack.replace("/", "\\"), tmp_path).findings
     assert finding.sentence.endswith(f"failed to compile {where}: the exception is missing from the log")
+
+
+def test_a_declared_dim_that_the_code_of_a_function_fixes_stops_an_export(tmp_path: Path) -> None:
+    fixed = "  - You marked batch as dynamic but your code specialized it to be a constant (6).\n"
+    stack = 'from user code:\n   File "/srv/model.py", line 8, in forward\n    return x.view(6, -1)\n'
+    path = tmp_path / "run.txt"
+    path.write_text(f"torch._dynamo.exc.UserError: Constraints violated (batch)!\n{fixed}\n{stack}", encoding="utf-8")
+    (found,) = [item for item in analyze(load(path)).findings if item.rule.code == "SL203"]
+    assert found.sentence.startswith("torch.export failed in forward: batch is declared as dynamic, but the code fixes it to 6")
