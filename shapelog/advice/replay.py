@@ -5,13 +5,11 @@ compiled is not in its trace: calls that hit the cache hit it again, and calls a
 """
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import chain, islice
 from typing import NamedTuple
 
-from shapelog.advice.call_lines import caller
 from shapelog.advice.compile_seconds import Seconds, first_compiles, is_measured, when_dynamic
 from shapelog.advice.dynamism.propagation import DynamismPropagation
 from shapelog.advice.marks import Mark
@@ -129,9 +127,9 @@ class FramePlan:
     """The calls of one frame in order. ``fixed_seconds`` are those of failed compiles, which remain whatever is marked.
 
     ``marks`` are those that its routes require, ``settling`` those that settle what is in doubt about them, ``splitting`` those under which
-    it may need one more graph, for views of what other compiled code returns; ``weight`` is the number of
-    ranks that the frame represents, each of which compiles what it does. ``followers`` is how many other frames are run by it, and so
-    compile nothing more once it is at the recompile limit. ``has_backends`` is whether its code is compiled with more than one backend.
+    it may need one more graph, for views of what other compiled code returns; ``weight`` is the number of ranks that the frame represents,
+    each of which compiles what it does. ``followers`` has, for each frame that it runs, how often that was compiled: it compiles nothing
+    more once this one is at the recompile limit. ``has_backends`` is whether its code is compiled with more than one backend.
     """
 
     frame: Frame
@@ -141,7 +139,7 @@ class FramePlan:
     settling: Marks = frozenset()
     splitting: Marks = frozenset()
     weight: int = 1
-    followers: int = 0
+    followers: tuple[int, ...] = ()
     has_backends: bool = False
     _served: dict[Marks, dict[int, Route]] = field(default_factory=dict)
     _costs: dict[Marks, Cost] = field(default_factory=dict)
@@ -183,7 +181,7 @@ class FramePlan:
         hits = 0 if has_room else sum([call.compile.outcome is Outcome.LIMIT for call in left])
         forbidden = sum([call.compile.is_forbidden for call in left])
         room = len(served) if has_room and self.is_full else 0
-        more = room * (1 + self.followers) if len(left) > 1 else 0
+        more = room + sum(min(room, compiled) for compiled in self.followers) if len(left) > 1 else 0
         in_doubt = {index for index, route in served.items() if route.is_doubtful(marks) or route.narrows(marks)}
         doubtful = [self.calls[index].compile.is_refused for index in in_doubt]
         unsure = [self.calls[index].seconds for index in in_doubt if not self.calls[index].compile.is_refused]
@@ -320,26 +318,28 @@ def _settling(calls: tuple[Call, ...]) -> Marks:
 
 
 def _with_followers(plans: list[FramePlan]) -> list[FramePlan]:
-    """The plans, those of frames at the recompile limit with the number of frames that they run.
+    """The plans, those of frames at the recompile limit with the frames that they run.
 
-    What a function calls is not compiled either while it runs in eager mode because of the limit (``FrameExecStrategy`` in
-    ``torch/_dynamo/convert_frame.py``), and leaves no records.
+    What a function calls, and what that calls, is not compiled either while it runs in eager mode because of the limit
+    (``FrameExecStrategy`` in ``torch/_dynamo/convert_frame.py``), and leaves no records.
     """
     if not any(plan.is_full for plan in plans):
         return plans
     by_function = grouped(plans, lambda plan: plan.frame.function)
-    found: Counter[Frame] = Counter()
+    found: dict[Frame, list[int]] = {}
     for plan in plans:
         if not plan.is_full and len(plan.calls) > 1:
-            found.update({other.frame for other in _running(plan, by_function) if other.is_full})
-    return [replace(plan, followers=found[plan.frame]) if plan.frame in found else plan for plan in plans]
+            for frame in {other.frame for other in _running(plan, by_function) if other.is_full}:
+                found.setdefault(frame, []).append(len(plan.calls))
+    return [replace(plan, followers=tuple(found.get(plan.frame, ()))) for plan in plans]
 
 
 def _running(plan: FramePlan, by_function: Mapping[Function, Sequence[FramePlan]]) -> Iterator[FramePlan]:
-    """The frames that run this one: those of the functions that call it, and, of code that resumes a function, those before it."""
+    """The frames that run this one: those of the functions above it in its stacks and, of resumed code, those before it."""
     frame = plan.frame
     rank, process, *own = frame.function
-    lines = {(at.file, at.name, at.line) for compile in frame.compiles if (at := caller(compile))}
+    above = chain.from_iterable(compile.recorded_callers or compile.stack.frames[:-1] for compile in frame.compiles)
+    lines = {(at.file, at.name, at.line) for at in above}
     if resumed_by(frame.name):
         lines.add((own[0], own[1], frame.line))
     for file, name, line in lines:

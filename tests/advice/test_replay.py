@@ -326,11 +326,14 @@ def full(*others: bytes) -> bytes:
     return made + b"".join(others) + refused("0/3", *reasons)
 
 
-def called(name: str, *lengths: int, at: int, frame: int = 1, by: str = "f", line: int = 30) -> bytes:
-    """A function compiled for these lengths, each of which line ``at`` of ``by`` calls; that is in the file of f."""
+def called(name: str, *lengths: int, at: int, frame: int = 1, by: str = "f", line: int = 30, inside: tuple[str, ...] = ()) -> bytes:
+    """A function compiled for these lengths, each of which line ``at`` of ``by`` calls, perhaps by way of other functions (``inside``);
+    that is in the file of f.
+    """
     caller = {"filename": MODEL, "line": at, "name": by, "loc": f"y = {name}(x)"}
+    between = [{"filename": MODEL, "line": 90 + place, "name": other, "loc": "return self.run(x)"} for place, other in enumerate(inside)]
     start = {"filename": "/opt/torch/_dynamo/convert_frame.py", "line": 900, "name": "__call__", "loc": "result = self._inner_convert("}
-    body = {"symbol": "s1", "val": "7", "vr": "[2, int_oo]", "source": "L['n']", "user_stack": [], "stack": [caller, start]}
+    body = {"symbol": "s1", "val": "7", "vr": "[2, int_oo]", "source": "L['n']", "user_stack": [], "stack": [caller, *between, start]}
     return b"".join(
         compiled(f"{frame}/{number}", tensor(length, 8), name=name, line=line) + record("create_symbol", body, id=f"{frame}/{number}")
         for number, length in enumerate(lengths)
@@ -343,6 +346,8 @@ def called(name: str, *lengths: int, at: int, frame: int = 1, by: str = "f", lin
         ((), 1),
         ((called("g", 10, 12, at=7),), 2),
         ((called("g", 10, at=7),), 1),
+        ((called("g", 10, 12, at=7, inside=("__call__", "h")),), 2),
+        ((called("g", 10, 12, 13, 14, at=7),), 2),
         ((called("g", 10, 12, at=7, by="main"),), 1),
         ((called("g", 10, 12, at=7), called("h", 10, 12, at=8, frame=2)), 3),
         ((called("f", 10, 12, at=7, line=50), called("g", 10, 12, at=55, frame=2)), 2),
@@ -355,7 +360,18 @@ def called(name: str, *lengths: int, at: int, frame: int = 1, by: str = "f", lin
             1,
         ),
     ],
-    ids=["alone", "calls g", "compiled once", "called by another", "calls two", "another f", "resumed", "another f resumed"],
+    ids=[
+        "alone",
+        "calls g",
+        "compiled once",
+        "by way of others",
+        "compiled often",
+        "called by another",
+        "calls two",
+        "another f",
+        "resumed",
+        "another f resumed",
+    ],
 )
 def test_what_a_full_function_calls_left_no_records_either(others: tuple[bytes, ...], more: int) -> None:
     """It runs in eager mode, and so does what it calls: once it has room again, each may be compiled."""
