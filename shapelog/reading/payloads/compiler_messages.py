@@ -179,7 +179,7 @@ class CompilerMessage(NamedTuple):
     @property
     def depends_on_data(self) -> bool:
         """Whether the code asked for a value that is known only when it runs."""
-        return DATA_DEPENDENT in self.title or UNDECIDED_GUARD in self.title
+        return DATA_DEPENDENT in self.title or UNDECIDED_GUARD.search(self.title) is not None
 
     @property
     def number(self) -> str:

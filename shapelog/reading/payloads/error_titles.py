@@ -67,7 +67,8 @@ _OF_METAL = re.compile(r"(?P<before>.*?)SyntaxError: failed to compile(?: #? ?in
 _METAL_ERROR = re.compile(r"(?:.* )?with program_source:\d{1,9}:\d{1,9}: (?:fatal )?error: (.*)")
 OUTSIDE_OF_RANGE = " outside of the range"
 _OUTSIDE = re.compile(r"(\d{1,18}) not in range \[(-?\d{1,18}), (\w{1,18})\]")
-DATA_DEPENDENT, UNDECIDED_GUARD = "data-dependent expression", "GuardOnDataDependentSymNode: "
+DATA_DEPENDENT = "data-dependent expression"
+UNDECIDED_GUARD = re.compile(r"\bGuardOnDataDependentSymNode: |^Could not guard on ")
 # What is asked of a value that only the data has; behind it, the same once more and the symbols.
 _ASKED = re.compile(
     r"(?P<what>\bCould not [\w ]{1,60} data-dependent expression )(?P<expression>.*?)"

@@ -1964,3 +1964,30 @@ def test_the_conditions_that_a_violation_lacks_are_asked_for(error: str, begins:
     (found,) = failures(f"It raises\n\n{module}.{error}\n\nWhy?\n", tmp_path)
     assert found.sentence.startswith(begins)
     assert found.remedy == f"add the rest of this message: it names each size, and what the code does with it{ends}"
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        (
+            "{}: Could not guard on data-dependent expression\nEq(u0, 1) (unhinted: Eq(u0, 1)).\n",
+            "guard on data-dependent expression Eq(u0, 1)",
+        ),
+        ("| export | `{}: Could not guard on Eq(u0, 1)` |\n", "guard on Eq(u0, 1)"),
+        ("    {}: Could not extract specialized integer\n    from data-dependent expression u0\n", "extract specialized integer from"),
+        (
+            '    "asks: `{}: Could not "\n    "guard on data-dependent expression u8 < 0` at "\n',
+            "guard on data-dependent expression u8 < 0",
+        ),
+        ("{}: Eq(8*u0, 0)\n", "Eq(8*u0, 0)"),
+    ],
+)
+def test_what_cannot_be_decided_needs_no_module(text: str, error: str, tmp_path: Path) -> None:
+    (found,) = failures(text.format("GuardOnDataDependentSymNode"), tmp_path)
+    assert error in found.sentence
+    assert found.remedy.startswith("assert what always holds of this value")
+
+
+def test_what_may_be_raised_is_no_failure(tmp_path: Path) -> None:
+    with pytest.raises(ShapelogError):
+        report_of("Raises:\n    GuardOnDataDependentSymNode: If the expression has unbacked symbols.\n", tmp_path)

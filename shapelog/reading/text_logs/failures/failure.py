@@ -61,6 +61,8 @@ _RAISES = re.compile(rf"\n {{4,}}raise (?!{INTERNAL}|{_OF_OPERATION})(\w{{1,80}}
 _WARNING = re.compile(r"\S.{0,400}\.py:\d{1,9}: [A-Z]\w{0,60}Warning: ")
 # An exception of the traced code, for which Dynamo raises another one unless the code handles it.
 _OBSERVED = "Observed"
+# What symbolic shapes raise about a value that only the data decide.
+_OF_DATA = "GuardOnDataDependentSymNode"
 # What torch.onnx raises where torch.export failed.
 _OF_ONNX = "TorchExportError"
 # How IPython heads a stack, below which the exception follows.
@@ -79,6 +81,8 @@ def failure(lines: Iterable[str], is_logged: bool = False) -> FailureText | None
         return FailureText("Unsupported", with_whole_operation(_without_margin(explained["message"]).rstrip()), compiled_code(text), text)
     if not raised:
         return nameless_failure(text, is_logged)
+    if len(raised) > 1 and raised[-1].type == _OF_DATA and text[: raised[-1].start].rstrip().endswith("raised:"):
+        raised.pop()  # of a backend
     last = raised[-1]
     message = _without_closing(_RANK_OF_LINE.sub(" ", _without_indent(text, last)))
     message = _completed(with_whole_operation(message), text, last.start) if message else cause(text) or violated_constraints(text)
@@ -86,6 +90,8 @@ def failure(lines: Iterable[str], is_logged: bool = False) -> FailureText | None
         message = f"{message} {LOST_EXCEPTION}".strip()
     kind = last.type.rpartition(".")[2]
     message = observed_exception(kind, message)
+    if kind == _OF_DATA and message and not message.startswith("Could not "):
+        message = f"{kind}: {message}"  # as a person repeats it
     if kind == INTERNAL and (raising := _RAISES.search(text[: last.start])) and message and not CLASS.match(message):
         message = f"{raising[1]}: {message}"
     if kind == _OF_OPERATION and _CUT_CALL.fullmatch(message) and (raising := _RAISES.search(text[: last.start])):

@@ -17,10 +17,12 @@ _CLASSES = (
     "InductorError",
     "LoweringException",
 )
-NAMES = rf"(?:{'|'.join(_CLASSES)})"
+# What symbolic shapes raise, with its words or a condition on a value of the data.
+_UNDECIDED = r"GuardOnDataDependentSymNode(?=: (?:Could not |\S{0,200}\bu\d))"
+NAMES = rf"(?:{'|'.join(_CLASSES)}|{_UNDECIDED})"
 # Those that no other program has.
 OF_DYNAMO_ALONE = (
-    r"(?:BackendCompilerFailed|InternalTorchDynamoError|TorchRuntimeError|FailOnRecompileLimitHit|FailOnCacheLimitHit"
+    rf"(?:{_UNDECIDED}|BackendCompilerFailed|InternalTorchDynamoError|TorchRuntimeError|FailOnRecompileLimitHit|FailOnCacheLimitHit"
     r"|RecompileLimitExceeded|RecompileError(?=: (?:tensor '|Recompiling function ))"
     r"|InductorError(?=: [A-Z])|ConstraintViolationError(?=: (?:Constraints violated \(|You marked )))"
 )

@@ -24,7 +24,10 @@ _OPERATION = re.compile(
     r"(?:(?!\n[ \t]{0,80}\n).){0,4000}?\bgot \w{1,80}\(",
     re.S,
 )
-_UNDECIDED = re.compile(r"(\bCould not (?:guard on|extract specialized integer from))\s{1,99}data-dependent\s{1,99}expression\s{1,99}")
+_UNDECIDED = re.compile(
+    r"\bCould\s{1,99}not\s{1,99}(?:guard\s{1,99}on|extract\s{1,99}specialized\s{1,99}integer\s{1,99}from)\s{1,99}"
+    r"(?:data-dependent\s{1,99}expression\s{1,99})?"
+)
 # What PyTorch writes below the message.
 _NOTE = re.compile(r" +(?=Set TORCH(?:_LOGS=\"\+dynamo\" and TORCHDYNAMO_VERBOSE=1 for|DYNAMO_VERBOSE=1 for the internal stack)\b)")
 # The class of an exception in a sentence of a person's, and the rest of it, which they wrapped and indented.
@@ -38,7 +41,7 @@ def with_whole_operation(text: str) -> str:
     """A text with what PyTorch could not decide, or an operation that failed on fake tensors and its error, on one line where these are on
     several; of an error that the text cuts, its first line.
     """
-    text = _UNDECIDED.sub(r"\g<1> data-dependent expression ", text, count=1)
+    text = _UNDECIDED.sub(lambda found: f"{' '.join(found[0].split())} ", text, count=1)
     found = _OPERATION.search(text)
     if not found:
         return text
@@ -55,7 +58,9 @@ def with_whole_sentences(lines: Sequence[str]) -> list[str]:
     whole: list[str] = []
     for at, line in enumerate(lines):
         if whole and line.strip() and (is_in_span(whole[-1], lines[at : at + _LONGEST_SPAN]) or _is_in_sentence(whole[-1], line)):
-            whole[-1] = f"{whole[-1].rstrip()} {line.strip()}"
+            above, more = whole[-1].rstrip(), line.strip()
+            is_string = above.endswith('"') and more.startswith('"')  # of Python, in pieces
+            whole[-1] = f"{above[:-1]}{more[1:]}" if is_string else f"{above} {more}"
         else:
             whole.append(line)
     return whole

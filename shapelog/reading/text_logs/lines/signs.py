@@ -33,6 +33,7 @@ _WORDS = (
     "nsupported: ",
     "  Explanation: ",
     "data-dependent exp",
+    "DependentSymNode: ",
     "uard failed on the same frame",
     "nput data pointer changed",
     "<FrameSummary file",
