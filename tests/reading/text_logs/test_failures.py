@@ -1594,6 +1594,7 @@ def test_a_declaration_that_does_not_fit_the_inputs_is_an_error_of_the_export(en
         ),
         ("ModuleNotFoundError: No module named 'triton'", "install the version of Triton"),
         ("No module named 'triton_npu'", "install the module triton_npu"),
+        ("RuntimeError: Cannot call CUDAGeneratorImpl::current_seed during CUDA graph capture", "call this code once before the capture"),
         ("InvalidCxxCompiler: No working C++ compiler found in torch._inductor.config.cpp.cxx: (None, 'g++')", "install a C++ compiler"),
         ("OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB.", "use smaller inputs or batches"),
     ],
@@ -1991,3 +1992,10 @@ def test_what_cannot_be_decided_needs_no_module(text: str, error: str, tmp_path:
 def test_what_may_be_raised_is_no_failure(tmp_path: Path) -> None:
     with pytest.raises(ShapelogError):
         report_of("Raises:\n    GuardOnDataDependentSymNode: If the expression has unbacked symbols.\n", tmp_path)
+
+
+def test_what_could_not_be_lowered_may_be_quoted_in_a_sentence(tmp_path: Path) -> None:
+    (found,) = failures("It raises\n`LoweringException: TypeError: object() takes no arguments` while generating the kernel.\n", tmp_path)
+    assert found.sentence.endswith("failed to compile in Inductor: TypeError: object() takes no arguments")
+    with pytest.raises(ShapelogError):  # of another compiler
+        report_of("It is the `LoweringException: cannot convert with TypeVar element B` of before.\n", tmp_path)

@@ -24,7 +24,8 @@ NAMES = rf"(?:{'|'.join(_CLASSES)}|{_UNDECIDED})"
 OF_DYNAMO_ALONE = (
     rf"(?:{_UNDECIDED}|BackendCompilerFailed|InternalTorchDynamoError|TorchRuntimeError|FailOnRecompileLimitHit|FailOnCacheLimitHit"
     r"|RecompileLimitExceeded|RecompileError(?=: (?:tensor '|Recompiling function ))"
-    r"|InductorError(?=: [A-Z])|ConstraintViolationError(?=: (?:Constraints violated \(|You marked )))"
+    r"|InductorError(?=: [A-Z])|LoweringException(?=: [A-Z]\w{0,60}(?:Error|Exception): )"
+    r"|ConstraintViolationError(?=: (?:Constraints violated \(|You marked )))"
 )
 # A class of exceptions with its module, which is one wherever it is.
 QUALIFIED = rf"(?<![\w.]){_MODULE}(?:\w{{1,80}}\.){{1,6}}\w{{0,80}}(?:Error|Exception|Failed|Unsupported|Hit|Exceeded|SymNode)"

@@ -30,6 +30,7 @@ _WORDS = (
     "FakeTensor",
     "ynamo",
     " InductorError: ",
+    "oweringException: ",
     "nsupported: ",
     "  Explanation: ",
     "data-dependent exp",
