@@ -112,7 +112,7 @@ def remaining(
 
 def _obstacle(item: Recompile, marks: Marks, instead: HarmfulMarks, version: TorchVersion) -> tuple[Cause | None, str]:
     """The cause that no mark removes, or that is not marked, or another obstacle."""
-    for cause in item.causes:
+    for cause in item.causes_by_need:
         if not cause.size_related or not cause.rule.markable:
             return cause, ""
     for cause in item.causes:

@@ -34,6 +34,13 @@ class Recompile(NamedTuple):
     def size_related(self) -> bool:
         return any(cause.size_related for cause in self.causes)
 
+    @property
+    def causes_by_need(self) -> tuple[Cause, ...]:
+        """The causes; of a justified recompile, what code could remove comes last, as that alone saves nothing."""
+        if self.verdict is not Verdict.JUSTIFIED:
+            return self.causes
+        return tuple(sorted(self.causes, key=lambda cause: cause.verdict is Verdict.CODE and not cause.needs_own_graph))
+
     def __repr__(self) -> str:
         return f"<Recompile {self.compile.label} of {one_line(self.frame.title)}: {' '.join(self.codes)}, {self.verdict.value}>"
 

@@ -33,7 +33,7 @@ def recompile_alerts(alerted: AlertedCode) -> Iterator[Alert]:
         if item.recompile is None or item.compile.outcome is not Outcome.COMPILED:
             continue
         has_blamed = any(cause.verdict is Verdict.CODE for cause in item.recompile.causes)
-        for cause in item.recompile.causes or (None,):
+        for cause in item.recompile.causes_by_need or (None,):
             key = (cause.remedy_rule.code, stable_text(cause.axis)) if cause else (UNEXPLAINED.code, "")
             is_blamed = not has_blamed or (cause is not None and cause.verdict is Verdict.CODE)
             kinds = _kinds(item.recompile, cause, is_blamed)

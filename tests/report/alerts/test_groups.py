@@ -34,6 +34,17 @@ def test_what_has_a_remedy_of_its_own_is_not() -> None:
     assert sorted(groups(made)) == [["SL101"], ["SL301"]]
 
 
+def test_what_needs_a_graph_of_its_own_comes_before_what_code_could_remove() -> None:
+    """A scale that a tensor could hold, and a margin that is there in some calls alone."""
+    made = make.trace()
+    for number, (scale, margin) in enumerate(((0.5, None), (0.7, "wide"))):
+        guards = guard_tree(tensor_match(), equals_match("L['scale']", scale, "float"), equals_match("L['margin']", margin))
+        made += make.compile(f"0/{number}", make.tensor(10, 8), guards=guards)
+    assert groups(made) == [["SL322", "SL312"]]
+    (left,) = make.advice(made).remaining
+    assert (left.rule.code, left.axis) == ("SL322", "margin")
+
+
 def test_the_report_has_the_compiles_that_it_is_about_and_its_help_with_verbose() -> None:
     report = make.report(called((10, "sum"), (12, "sum"), (14, "max")))
     shown, verbose = (" ".join(render(report, Options(width=200, verbose=more)).decode().split()) for more in (False, True))
