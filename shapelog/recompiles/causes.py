@@ -62,6 +62,9 @@ _PINNED = frozenset(("SL201", "SL202"))
 # An int that can be symbolic changed, of a module or not.
 INT_RULES = frozenset(("SL102", "SL315"))
 
+_NONE_OR_VALUE = "SL322"
+_OF_ARGUMENT = re.compile(r"L\['\w+'\](?=[.\[])")
+
 
 class Cause(NamedTuple):
     """Why an entry did not match: the property that changed, from what to what, and the rules that it falls under.
@@ -161,11 +164,14 @@ class EntryDifference(NamedTuple):
     @property
     def non_size_causes(self) -> int:
         """How many causes are not sizes; an int that could be symbolic is not one either. Another dtype or device of several tensors is
-        one.
+        one, and so are several parts of one argument that were None, as those of a cache that a call fills.
         """
         others = [cause for cause in self.causes if not cause.is_size]
-        converted = {(cause.prop, cause.before, cause.after) for cause in others if cause.prop.kind in _CONVERTED}
-        return sum([cause.number_of_changes for cause in others if cause.prop.kind not in _CONVERTED]) + len(converted)
+        once = {(cause.prop, cause.before, cause.after) for cause in others if cause.prop.kind in _CONVERTED}
+        filled = [_OF_ARGUMENT.match(cause.source) for cause in others if cause.rule.code == _NONE_OR_VALUE and cause.before == "None"]
+        own = [part[0] for part in filled if part]
+        counted = [cause.number_of_changes for cause in others if cause.prop.kind not in _CONVERTED]
+        return sum(counted) + len(once) - (len(own) - len(set(own)))
 
 
 @dataclass(slots=True, eq=False, repr=False)

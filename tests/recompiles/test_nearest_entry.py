@@ -298,3 +298,18 @@ def test_that_a_parameter_requires_a_gradient_is_no_change_of_its_own(needs_grad
     recompile = last_recompile(made)
     assert recompile.nearest is not None
     assert recompile.nearest.label == label
+
+
+@pytest.mark.parametrize(("holder", "entry"), [("L['state'].", "0/1"), ("L['state_", "0/0")])
+def test_a_cache_that_a_call_has_filled_is_one_change(holder: str, entry: str) -> None:
+    """A function is trained without a cache, and then called with an empty and with a full one. Arguments are changes of their own."""
+    parts = [f"{holder}{part}" + "']" * holder.endswith("_") for part in ("keys", "values", "frames")]
+    modes = [equals_match("L['mode']", mode, "str") for mode in ("train", "serve", "serve")]
+    kinds = [equals_match("L['kind']", kind, "str") for kind in ("whole", "chunk", "chunk")]
+    cache = [[], [equals_match(part, None, "NoneType") for part in parts], [tensor_match(part) for part in parts]]
+    trees = [guard_tree(tensor_match(), mode, kind, *own) for mode, kind, own in zip(modes, kinds, cache, strict=True)]
+    inputs = [tensor(10, 8, source=part) for part in parts]
+    made = [compile(f"0/{number}", tensor(10, 8), *inputs * (number == 2), guards=tree) for number, tree in enumerate(trees)]
+    recompile = last_recompile(trace(*made))
+    assert recompile.nearest is not None
+    assert recompile.nearest.label == entry
