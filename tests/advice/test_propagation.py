@@ -801,3 +801,54 @@ def test_the_graph_that_views_may_need_is_in_the_prediction() -> None:
     advice = advise(make.explain(with_views(10)))
     assert (advice.env, advice.after.total, advice.after.at_most) == ("L['x']:0", 3, 4)
     assert any(text.startswith("score takes views of a tensor that becomes dynamic") for text in advice.caveats)
+
+
+@pytest.mark.parametrize(
+    ("failed", "line", "expected"),
+    [("encode", 30, ()), ("train", 30, (X,)), ("encode", 50, (X,))],
+    ids=["caller", "another", "other class"],
+)
+def test_what_a_function_returns_that_failed_to_compile_may_be_made_behind_its_last_layer(
+    failed: str, line: int, expected: tuple[Mark, ...]
+) -> None:
+    """It runs in eager mode, where a norm may come after the layers."""
+    caller = {"filename": make.MODEL, "line": 40, "name": "encode", "loc": "x = layer(x)"}
+    start = {"filename": "/opt/torch/_dynamo/convert_frame.py", "line": 900, "name": "__call__", "loc": "result = self._inner_convert("}
+    body = {"symbol": "s77", "val": "12", "vr": "[2, int_oo]", "source": "L['x'].size()[0]", "user_stack": [], "stack": [caller, start]}
+    made = broken('h: "f32[s77, 8][8, 1]cpu"').replace(RESUMED.encode(), b"score")
+    plain = make.create_symbol("s77", "12", "L['x'].size()[0]", id="0/1")
+    assert plain in made
+    made = made.replace(plain, make.record("create_symbol", body, id="0/1"))
+    made += make.compile("2/0", name=failed, line=line, fail_type="Unsupported", fail_reason="Data-dependent branching")
+    assert origins(made) == expected
+
+
+@pytest.mark.parametrize(("source", "expected"), [("L['h']", ()), ("L['y']", (X,))])
+def test_a_local_may_be_what_the_code_before_a_graph_break_took_under_another_name(source: str, expected: tuple[Mark, ...]) -> None:
+    """``residual = h; h = norm(h)``, where ``h`` has a mark of its own, which is not one of the tensor."""
+    made = make.trace()
+    for number, rows in enumerate((10, 12)):
+        graph = returning(f'h: "f32[{"s77" if number else rows}, 8][8, 1]cpu"', inputs=BATCH if number else 'L_x_: "f32[10, 8][8, 1]cpu"')
+        inputs = make.tensor(rows, 8), make.tensor(rows, 8, source=source)
+        symbols = [("s77", str(rows), "L['x'].size()[0]")] * number
+        guards = guard_tree(tensor_match(size=(None if number else rows, 8)), tensor_match(source, size=(None if number else rows, 8)))
+        made += make.compile(f"0/{number}", *inputs, graph=graph, symbols=symbols, guards=guards)
+        both = (make.tensor(rows, 8, source=f"L['{name}']") for name in ("residual", "___stack0"))
+        made += make.compile(f"1/{number}", *both, name=RESUMED)
+        made += b"".join(make.record("aot_inference_graph", {}, "a graph", id=f"{frame}/{number}") for frame in (0, 1))
+    assert origins(made, "L['residual']") == expected
+
+
+@pytest.mark.parametrize(("line", "expected"), [(30, (X,)), (6, ())])
+def test_methods_of_one_name_in_a_file_are_not_parts_of_one_function(line: int, expected: tuple[Mark, ...]) -> None:
+    """What resumes at line 7 goes on from the one that starts above it."""
+    made = make.trace(make.compile("2/0", make.tensor(3, source="L['z']"), name="f", line=line))
+    for number, rows in enumerate((10, 12)):
+        graph = returning(f'h: "f32[{"s77" if number else rows}, 8][8, 1]cpu"', inputs=BATCH if number else 'L_x_: "f32[10, 8][8, 1]cpu"')
+        symbols = [("s77", str(rows), "L['x'].size()[0]")] * number
+        guards = guard_tree(tensor_match(size=(None if number else rows, 8)))
+        made += make.compile(f"0/{number}", make.tensor(rows, 8), graph=graph, symbols=symbols, guards=guards)
+        both = (make.tensor(rows, 8, source=f"L['{name}']") for name in ("y", "___stack0"))
+        made += make.compile(f"1/{number}", *both, name=RESUMED, line=7)
+        made += b"".join(make.record("aot_inference_graph", {}, "a graph", id=f"{frame}/{number}") for frame in (0, 1))
+    assert origins(made + make.record("aot_inference_graph", {}, "a graph", id="2/0"), "L['y']") == expected

@@ -8,7 +8,7 @@ from operator import attrgetter
 
 from shapelog.advice.marks import Mark
 from shapelog.grouping import grouped
-from shapelog.model.compile import Compile, Outcome
+from shapelog.model.compile import Compile, Outcome, resumed_by
 from shapelog.model.frame import Frame, Function
 from shapelog.model.payloads import Payloads
 from shapelog.model.trace import Trace
@@ -28,6 +28,7 @@ class CompiledCode:
 
     trace: Trace
     _autograd: dict[Payloads, bool] = field(default_factory=dict)
+    _parts: dict[Frame, list[Frame]] = field(default_factory=dict)
     _guards: dict[Frame, Mapping[Source, list[tuple[Compile, GuardTree]]]] = field(default_factory=dict)
 
     @cached_property
@@ -39,6 +40,15 @@ class CompiledCode:
     def parts(self) -> dict[Function, list[Frame]]:
         """The frames of each function, which goes on as another one after each graph break."""
         return grouped(self.trace.frames, lambda frame: frame.function)
+
+    def parts_of(self, frame: Frame) -> list[Frame]:
+        """The frames of the function that a frame is of: methods of several classes in a file may have one name."""
+        if frame not in self._parts:
+            same = self.parts[frame.function]
+            starts = sorted({other.line for other in same if not resumed_by(other.name)})
+            by_start = grouped(same, lambda other: bisect_right(starts, other.line))
+            self._parts.update((other, own) for own in by_start.values() for other in own)
+        return self._parts[frame]
 
     @cached_property
     def in_order(self) -> dict[tuple[int | None, int], list[Compile]]:
@@ -55,10 +65,16 @@ class CompiledCode:
         return found
 
     @cached_property
-    def _eager(self) -> frozenset[tuple[str, str]]:
-        """The functions that failed to compile, by file and name."""
+    def _starts(self) -> dict[tuple[str, str], list[int]]:
+        """The lines at which functions start, by file and name: methods of several classes may have one name."""
+        starts = {(frame.file, frame.name, frame.line) for frame in self.trace.frames}
+        return {key: [line for *_, line in same] for key, same in grouped(sorted(starts), lambda item: item[:2]).items()}
+
+    @cached_property
+    def _eager(self) -> frozenset[tuple[str, str, int]]:
+        """The functions that failed to compile, by file, name and line."""
         return frozenset(
-            (frame.file, frame.name)
+            (frame.file, frame.name, frame.line)
             for frame in self.trace.frames
             if any(compile.outcome is Outcome.FAILED for compile in frame.compiles) and not frame.entries
         )
@@ -74,7 +90,11 @@ class CompiledCode:
 
     def runs_eagerly(self, line: StackFrame | None) -> bool:
         """Whether a line is in a function that failed to compile: it runs in eager mode, and computes something between its calls."""
-        return line is not None and (line.file, line.name) in self._eager
+        if line is None:
+            return False
+        starts = self._starts.get((line.file, line.name), [])
+        at = bisect_right(starts, line.line)
+        return at > 0 and (line.file, line.name, starts[at - 1]) in self._eager
 
     def guarding(self, frame: Frame) -> Mapping[Source, list[tuple[Compile, GuardTree]]]:
         """The entries whose guards are about a tensor, by its source, each with its guards."""

@@ -68,7 +68,7 @@ class PassedTensors:
             return Passed()
         changes = [item for item in self._changes(frame, source) if item[1].size[dim : dim + 1] > (1,)]
         is_result = self.resumed.is_result(frame, source)
-        own = {entry for part in (self.code.parts[frame.function] if is_result else [frame]) for entry in part.entries}
+        own = {entry for part in (self.code.parts_of(frame) if is_result else [frame]) for entry in part.entries}
         others = [[item for item in made if item not in own] for _, _, made in changes]
         through = [self._last_made(made, compile, tensor, dim) for made, (compile, tensor, _) in zip(others, changes, strict=True)]
         if any(item.marks for item in through):
@@ -85,7 +85,8 @@ class PassedTensors:
         if Link.NONE in links:
             return Passed()
         is_guessed = links != {Link.DIRECT}
-        if is_guessed and any(self.code.runs_eagerly(caller(compile)) for compile, _, _ in changes):
+        called = [*(compile for compile, _, _ in changes), *(maker for item in through for maker in item.makers)]
+        if is_guessed and any(self.code.runs_eagerly(caller(compile)) for compile in called):
             return Passed()
         return Passed(
             tuple(dict.fromkeys(mark for item in through for mark in item.marks)),

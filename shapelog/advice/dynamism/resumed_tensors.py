@@ -12,6 +12,7 @@ from shapelog.grouping import grouped
 from shapelog.model.compile import Compile, Outcome, resumed_by
 from shapelog.model.frame import Frame, Function
 from shapelog.reading.payloads.source_names import Source
+from shapelog.reading.records import Input
 
 _STACK = re.compile(r"^L\['___stack(\d{1,9})'\]")
 # Graph breaks after which nothing is on Python's stack that the broken instruction returned.
@@ -64,7 +65,7 @@ class ResumedTensors:
     def _broken(self, frame: Frame) -> Compile | None:
         """The last compile of a function with a graph break before a part of it was compiled first."""
         first = frame.compiles[0]
-        before = (compile for part in self.code.parts[frame.function] for compile in part.entries if compile.order < first.order)
+        before = (compile for part in self.code.parts_of(frame) for compile in part.entries if compile.order < first.order)
         return max((compile for compile in before if compile.breaks), key=ORDER, default=None)
 
     def _last_before(self, compile: Compile) -> Compile | None:
@@ -82,7 +83,7 @@ class ResumedTensors:
 
     def taken_over_from(self, frame: Frame, source: Source) -> Frame | None:
         """The part of a function before a graph break that took the same local; None where its graph may have returned another one."""
-        first, parts = frame.compiles[0], self.code.parts[frame.function]
+        first, parts = frame.compiles[0], self.code.parts_of(frame)
         before = ((item, part) for part in parts if part is not frame for item in part.compiles if item.order < first.order)
         last, part = max(before, key=lambda item: ORDER(item[0]), default=(None, None))
         if last is None or source.is_unnamed or not (_LOCAL.match(source) and resumed_by(frame.name) and last.outcome is Outcome.COMPILED):
@@ -103,8 +104,9 @@ class ResumedTensors:
     def _origins_by_name(self, frame: Frame, source: Source, name: str, dim: int) -> tuple[Mark, ...]:
         """Those where an output of this name is the local; "" for any output, as fx may call it by the operation that made it."""
         found: dict[Mark, None] = {}
+        own = self.code.parts_of(frame)
         for other in self._returning(frame.function, name):
-            if other is frame:
+            if other is frame or other not in own:
                 continue
             for compile in frame.compiles:
                 for mark in self._through(other, compile, source, name, dim):
@@ -123,6 +125,14 @@ class ResumedTensors:
             }
         return self._makers[function].get(name, ())
 
+    def _is_kept_input(self, tensor: Input, maker: Compile) -> bool:
+        """Whether a local is rather what an earlier part took and kept under another name: ``residual = x; x = norm(x)``."""
+        if tensor.source.is_unnamed:
+            return False
+        own = names(maker)
+        same = (match[1] for item in self.outputs.inputs_of(maker).like(tensor) if (match := _LOCAL.match(item.source)))
+        return any(name in own for name in same)
+
     def _through(self, origin: Frame, compile: Compile, source: Source, name: str, dim: int) -> tuple[Mark, ...]:
         """The marks behind an output of the origin's latest compile that is this input: the same name and sizes, one dim symbolic.
 
@@ -130,6 +140,6 @@ class ResumedTensors:
         """
         tensor = self.outputs.inputs_of(compile).by_source.get(source)
         made = [item for item in origin.compiles if item.order < compile.order and item.outcome is Outcome.COMPILED]
-        if tensor is None or not made or not made[-1].is_dynamic:
+        if tensor is None or not made or not made[-1].is_dynamic or (not name and self._is_kept_input(tensor, made[-1])):
             return ()
         return shared([self.outputs.marks(dims[dim], made[-1]) for dims in outputs_like(tensor, made[-1], name)[: 1 if name else None]])
