@@ -96,8 +96,8 @@ def test_what_came_along_with_a_size_of_one_does_not_fail() -> None:
     found = zero_one_and_dtype()
     checked = check(found, Policy())
     assert not checked.has_failed
-    assert [(item.alert.rule.code, item.level) for item in checked.alerts] == [("SL301", Level.NOTE), ("SL104", Level.NOTE)]
-    assert failing(check(found, Policy(fail_on=(AlertKind.RECOMPILE,)))) == ["SL301", "SL104"]
+    assert [(item.alert.rule.code, item.level) for item in checked.alerts] == [("SL104", Level.NOTE), ("SL301", Level.NOTE)]
+    assert failing(check(found, Policy(fail_on=(AlertKind.RECOMPILE,)))) == ["SL104", "SL301"]
 
 
 @pytest.mark.parametrize("name", RECORDED)
