@@ -20,6 +20,10 @@ _KINDS = (
     (rb"\A(?:BZh|\xfd7zXZ|7z\xbc\xaf|Rar!)", "an unsupported compression format; unpack it first, or compress it with gzip"),
     (rb"\A(?:\x7fELF|\x89PNG|%PDF)", "a binary file"),
     (
+        rb"(?m)^\W{0,9}Graph Break Reason: \w",
+        "the reason of a graph break alone; paste the lines around it, which name the function and the line",
+    ),
+    (
         rb"dynamo hit\s+config\.\w{0,40}limit|(?:FailOn(?:Recompile|Cache)LimitHit|RecompileLimitExceeded): \w"
         rb"|[`'\"(](?:FailOn(?:Recompile|Cache)LimitHit|(?:Recompile|Cache)LimitExceeded)[`'\")]",
         "a text that mentions the recompile limit in a sentence; paste the warning itself, with its lines function: and last reason:, "
@@ -45,6 +49,20 @@ _KINDS = (
     (
         rb"'sm_\d{2,3}a?' is not a recognized processor for this target",
         "an error of Triton's: its LLVM is older than this GPU; update Triton, with the PyTorch that belongs to it",
+    ),
+    (
+        rb"(?s)\bRuntime error during autotuning: .{1,4000}?\bIgnoring this choice\.",
+        "kernels that max-autotune left out because they do not run on this GPU; it uses the others, so that this needs no action",
+    ),
+    (
+        rb"Pointer argument \(at \d{1,4}\) cannot be accessed from Triton \(cpu tensor\?\)",
+        "an error of Triton's: a kernel was called with a tensor that is on the CPU, or that this GPU cannot reach; move it to the GPU, or "
+        "update Triton, with the PyTorch that belongs to it",
+    ),
+    (
+        rb"CalledProcessError: Command [^\n]{1,2000}[\\/]triton[\\/]",
+        "an error of Triton's: the C compiler that it runs at its first use failed; run this command, which prints why, or paste what is "
+        "above the error",
     ),
     (
         rb"\btriton\.(?:runtime|compiler)\.errors\.\w",

@@ -78,6 +78,9 @@ from shapelog.errors import DATA_LOSS
             b"    assert_size_stride(primals_1, (256, 256), (256, 1))\n    ~~~~^^^\nAssertionError: expected siz",
             "other sizes or strides than the code was compiled for",
         ),
+        (b"ValueError: Pointer argument (at 0) cannot be accessed from Triton (cpu tensor?)\n", "on the CPU"),
+        (b"CalledProcessError: Command '['D:\\\\triton\\\\tcc.exe', 'C:\\\\cuda_utils.c',\n", "the C compiler that it runs"),
+        (b"- Error\n```\nGraph Break Reason: Attempted to call it\n...\n", "the reason of a graph break alone"),
         (
             b"[2024-01-03 11:21:04,838] [0/0] torch.fx.experimental.symbolic_shapes: [DEBUG] Data dependent variable 'i1' allocated at:\n"
             b'  File "/lib/torch/_dynamo/eval_frame.py", line 328, in _fn\n',

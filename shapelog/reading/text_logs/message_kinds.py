@@ -10,6 +10,7 @@ from shapelog.reading.text_logs.lines.exception_names import (
     NAMES,
     NO_CONFIGS,
     OF_DYNAMO_ALONE,
+    OF_TEST,
     QUALIFIED,
     REFUSED_INPUT,
 )
@@ -237,6 +238,7 @@ _FAILURE_GOES_ON = re.compile(
     r"|Potential framework code|ATTENTION: |Maybe you need to add guard_size_oblivious\b|(?:\w{1,80}\.){0,8}\w*Error"
     r"|- (?:Not all values|You marked|The values|The constraints)|\W{0,8}Exception Message\W|\W{0,8}Stack Trace\W{0,8}$|import torch"
     r"|#{1,3} Exception summary|<class '|(?:consider using )?data-dependent |The following call raised this error:|To fix the error, insert"
+    r"|Runtime error during autotuning:"
     r"|Name=\S|Guard fail reason: |last reason: |Suggested fixes:|\(\d{1,18}\)"
 )
 # Between the heading of a stack and the exception, IPython has lines that are not indented.
@@ -246,6 +248,7 @@ _OF_IPYTHON = re.compile(
 _CLASS = re.compile(r"\b[A-Z]\w{0,80}(?:Error|Exception|Unsupported|Failed|Interrupt): ")
 _EXCEPTION = re.compile(r"[A-Za-z_][\w.]{0,200}: ")
 _ERROR = re.compile(r"\W{0,8}(?:E\s+)?[A-Za-z_][\w.]{0,200}:(?:\s|$)")
+_OF_TEST = re.compile(OF_TEST)
 _RULE = re.compile(r"[=_-]{5}")
 _STACK_HEADING = re.compile(r"\W{0,8}Stack Trace\W{0,8}$")
 _LISTS_GUARDS = re.compile(r"\s*Failed on the following precompiled guards")
@@ -404,6 +407,11 @@ def is_exception(text: str) -> bool:
 def is_error(text: str) -> bool:
     """Whether a line is an exception as a backend raised it: its class, and its message where it has one."""
     return _ERROR.match(text) is not None
+
+
+def is_of_test(text: str) -> bool:
+    """Whether a line is that of a test which failed, in the summary of pytest."""
+    return _OF_TEST.match(text) is not None
 
 
 def is_frame(text: str) -> bool:

@@ -25,6 +25,7 @@ from shapelog.reading.text_logs.message_kinds import (
     is_error,
     is_in_own_words,
     is_in_stack,
+    is_of_test,
     lists_compiled_guards,
     skips_blank,
 )
@@ -125,7 +126,7 @@ class OpenMessage:
 
     def _takes_of_failure(self, text: str, begins: MessageKind) -> bool:
         """Whether a line goes on with a traceback: anything up to the exception, and then what belongs to that."""
-        if len(self.lines) >= _MOST_FAILURE_LINES:
+        if len(self.lines) >= _MOST_FAILURE_LINES or (begins is MessageKind.FAILURE and is_of_test(text)):
             return False
         if (
             begins in (MessageKind.RECOMPILES, MessageKind.LIMIT)

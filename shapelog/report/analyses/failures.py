@@ -27,6 +27,8 @@ _DECLARED_BUT_FIXED = re.compile(r" declared as dynamic, but the code fixes ")
 _WITH_FUNCTION = (RaisingCall.COMPILED_CODE, RaisingCall.EXPORT)
 # Where a text has an exception without the user's lines.
 _LACKS_STACK = 'the line is not in this text: add the traceback, with what is below "from user code:"'
+# The same where it has the line itself, but not where that is.
+_CODE_ALONE = re.compile(r"^from user code:[ \t]*\n[ \t]+(?!File \")(\S[^\n]{0,200})", re.M)
 
 
 def analyze(explained: Explanations) -> Iterator[Finding | Table]:
@@ -123,8 +125,18 @@ def _failure(frame: Frame, compile: Compile, earlier: EarlierSymbols, has_code: 
         message=message,
         own_remedy=RULES["SL508"].remedy if overwritten else remedy,
         exceptions=compile.exceptions,
-        notes=(*_became_dynamic(compile, earlier), *_outermost(message, line, place), *((_LACKS_STACK,) if lacks_stack else ())),
+        notes=(
+            *_became_dynamic(compile, earlier),
+            *_outermost(message, line, place),
+            *(_lacking(metrics.fail_reason) if lacks_stack else ()),
+        ),
     )
+
+
+def _lacking(reason: str) -> Iterator[str]:
+    """What a text lacks about the line at which Dynamo stopped."""
+    code = _CODE_ALONE.search(reason)
+    yield f"at this line, whose file is not in the text: {code[1].rstrip()}" if code else _LACKS_STACK
 
 
 def _message(compile: Compile, contradicts_mark: bool, earlier: EarlierSymbols) -> CompilerMessage:

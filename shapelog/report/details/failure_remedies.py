@@ -115,6 +115,12 @@ _OTHER_BACKEND = (
 )
 _LEAVE_TO_PYTHON = "Dynamo calls this an error of its own: update PyTorch, or wrap the code that it stops at in torch.compiler.disable"
 _OF_NAMED_BACKEND = "the backend {} raises this: fix or update it, use another one, or wrap this code in torch.compiler.disable"
+# The one that DDPOptimizer puts around a backend is named after its method.
+_OF_DDP = "compile_fn"
+_WHOLE_GRAPH = (
+    "if this is code under DistributedDataParallel, PyTorch's DDPOptimizer splits the graph: set "
+    "torch._dynamo.config.optimize_ddp = False, which leaves it whole, or update PyTorch; if compile_fn is a backend of your own, fix it"
+)
 _NAMED = re.compile(r"backend='(?!inductor'|aot_eager|eager')([^'\n]{1,80})' raised:")
 # What an error asks for: a setting of the compiler or of the environment. Others only show more, or hide the error.
 _SETTING = re.compile(
@@ -369,7 +375,7 @@ def _by_stage(compile: Compile, message: CompilerMessage, line: StackFrame | Non
     if named := _named_setting(message.title):
         return _SET.format(named)
     if found == THE_BACKEND and (raising := _NAMED.search(message.title)):
-        return _OF_NAMED_BACKEND.format(raising[1])
+        return _WHOLE_GRAPH if raising[1] == _OF_DDP else _OF_NAMED_BACKEND.format(raising[1])
     return _OTHER_BACKEND.format("eager" if is_in_aot else "aot_eager")
 
 

@@ -1999,3 +1999,40 @@ def test_what_could_not_be_lowered_may_be_quoted_in_a_sentence(tmp_path: Path) -
     assert found.sentence.endswith("failed to compile in Inductor: TypeError: object() takes no arguments")
     with pytest.raises(ShapelogError):  # of another compiler
         report_of("It is the `LoweringException: cannot convert with TypeVar element B` of before.\n", tmp_path)
+
+
+def test_a_kernel_that_autotuning_leaves_out_is_no_failure(tmp_path: Path) -> None:
+    stack = '  File "/opt/torch/_inductor/runtime/triton_heuristics.py", line 608, in _make_launchers\n    raise RuntimeError(f"No")\n'
+    error = "No valid triton configs. OutOfMemoryError: out of resource: k Required: 9 Hardware limit:8"
+    assert failures(f"{stack}RuntimeError: {error}\n", tmp_path)
+    with pytest.raises(ShapelogError, match="max-autotune left out"):
+        report_of(f"{stack}RuntimeError: {error}\nRuntime error during autotuning: \n{error}. \nIgnoring this choice.\n", tmp_path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{}OutOfMemoryError: out of resource: k Required: 9 Hardware limit: 8 Reducing block sizes or `num_stages` may help.\n",
+        "`{}OutOfMemoryError: out of resource: k Required: 9 Hardware limit: 8 Reducing block sizes or `num_stages` may help.` now\n",
+        "{}\nOutOfMemoryError: out of resource: k\nRequired: 9 Hardware limit: 8\nReducing block sizes or `num_stages` may help.\n",
+    ],
+)
+def test_what_a_kernel_needs_is_whole(text: str, tmp_path: Path) -> None:
+    (found,) = failures(text.format("torch._inductor.exc.InductorError: RuntimeError: No valid triton configs. "), tmp_path)
+    needs = "out of resource: k Required: 9 Hardware limit: 8 Reducing block sizes or `num_stages` may help."
+    assert found.sentence.endswith(f"No valid triton configs. OutOfMemoryError: {needs}")
+
+
+def test_the_tests_in_a_summary_failed_each_with_its_own_error(tmp_path: Path) -> None:
+    line = "FAILED tests/test_op.py::test_op[1-a b] - AssertionError: expected size 2==2, stride 64=={} at dim=0\n"
+    first, second = failures(line.format(8) + line.format(16), tmp_path)
+    assert first.sentence == "compiled code raised an error when it ran: expected size 2==2, stride 64==8 at dim=0"
+    assert second.sentence.endswith("stride 64==16 at dim=0")
+
+
+@pytest.mark.parametrize("begin", ["Unsupported: No such builtin\n", " No such builtin\n"])
+def test_a_line_without_its_file_is_shown(begin: str, tmp_path: Path) -> None:
+    text = f"{begin}  Explanation: Dynamo does not know it.\n  Hint: Avoid it.\n\nfrom user code:\n    x = x + complex(2.0, 0.0)\n"
+    (found,) = failures(text, tmp_path)
+    assert found.notes == ("at this line, whose file is not in the text: x = x + complex(2.0, 0.0)",)
+    assert "No such builtin" in found.sentence

@@ -41,7 +41,11 @@ _OF_ANY_PROGRAM = ("Unsupported", "UserError")
 _OF_DYNAMO = re.compile(
     r"\w+Variable\b|\bcall_(?:function|method|module)\b|^from user code:|TORCH_LOGS|TORCHDYNAMO|torch[/\\](?:_dynamo|_?export)\b", re.M
 )
-_EXPLANATION = re.compile(r"^(?P<message>(?: ?\S[^\n]*\n)?[ \t]*Explanation: .*?)^\s*from user code:", re.M | re.S)
+_EXPLANATION = re.compile(
+    r"^(?P<message>(?: ?\S[^\n]*\n)?[ \t]*Explanation: .*?)^\s*from user code:"
+    r"(?P<code>[ \t]*\n[ \t]+(?!File \")\S[^\n]*)?",
+    re.M | re.S,
+)
 _MARGIN = re.compile(r"^[ \t]*(?=  Explanation: )", re.M)
 # In front of each line of a rank, where somebody joined these.
 _RANK_OF_LINE = re.compile(r" \[rank\d{1,6}\]: ")
@@ -78,7 +82,9 @@ def failure(lines: Iterable[str], is_logged: bool = False) -> FailureText | None
     text = "\n".join(lines)
     raised = [found for found in raised_in(text) if found.type not in _OF_ANY_PROGRAM or _OF_DYNAMO.search(text)]
     if not raised and (explained := _EXPLANATION.search(text)):  # from Explanation on, the message of an exception
-        return FailureText("Unsupported", with_whole_operation(_without_margin(explained["message"]).rstrip()), compiled_code(text), text)
+        below = f"\n\nfrom user code:{explained['code']}" if explained["code"] else ""
+        message = with_whole_operation(_without_margin(explained["message"]).rstrip()) + below
+        return FailureText("Unsupported", message, compiled_code(text), text)
     if not raised:
         return nameless_failure(text, is_logged)
     if len(raised) > 1 and raised[-1].type == _OF_DATA and text[: raised[-1].start].rstrip().endswith("raised:"):

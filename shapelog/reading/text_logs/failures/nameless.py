@@ -64,6 +64,8 @@ _UNDECIDED = re.compile(rf"\s*{re.escape(UNDECIDED)}(?P<expression>[^\n]{{1,2000
 _IS_CONDITION = re.compile(r"[<>=]|^(?:Eq|Ne|And|Or|Not)\(")
 # What PyTorch warns of before it raises the same (``symbolic_shapes.py``); code of its own may catch that.
 _WARNED = re.compile(r"failed during evaluate_expr\((?P<expression>[^\n]{1,2000}?), hint=None,")
+# What max-autotune logs with a stack of a kernel that it leaves out, and below it that it does.
+_OF_LEFT_OUT_KERNEL = re.compile(r"\bNo valid triton configs\.[^\n]*\n+Runtime error during autotuning:")
 # The class of any exception, perhaps behind words of the program's own.
 CLASS = re.compile(r"\b[A-Z]\w{0,80}(?:Error|Exception): ")
 CHAIN = re.compile(rf"^{CHAINS.pattern}", re.M)
@@ -87,7 +89,7 @@ def compiled_code(text: str) -> LoggedCode:
 
 def nameless_failure(text: str, is_logged: bool) -> FailureText | None:
     """A failure whose exception the text has lost, or never had."""
-    if _ASSUMED.search(text):
+    if _ASSUMED.search(text) or _OF_LEFT_OUT_KERNEL.search(text):
         return None
     if violation := violated_constraints(text):
         return FailureText(VIOLATION, violation, UNKNOWN_CODE, text)

@@ -29,6 +29,8 @@ _RAISED = re.compile(
 )
 _TYPES = {"of_backend": "BackendCompilerFailed", "of_operation": "TorchRuntimeError"}
 _MESSAGES = {"alone": "message", "quoted": "words", "unsupported": "what", "field": "in_field"}
+# A span of code that has an exception may have a name in backticks, too: ``block sizes or `num_stages` may help.``
+_INSIDE_SPAN = re.compile(r"(?:[^`]|(?<= )`[\w.=]{1,80}`(?= \w))*")
 _AFTER_MARK = re.compile(r"['\"\u2019\u201d](?=[\s,.;:?!}\]\uff0c\u3002\uff08\uff09]|$)")
 
 
@@ -57,7 +59,8 @@ def end_of_quote(text: str, start: int, begin: int) -> int:
     stop = text.find("\n", begin)
     stop = stop if stop >= 0 else len(text)
     if text.count("`", line, start) % 2:
-        closing = text.find("`", begin, stop)
+        words = _INSIDE_SPAN.match(text, begin, stop)
+        closing = words.end() if words and words.end() < stop else -1
     elif start > line and text[start - 1] == "(":
         closing = end_of_parentheses(text, begin, stop)
     else:

@@ -46,8 +46,10 @@ _NAMES_COMPILER = (
     r"|\bNo valid triton configs\. "
     rf"|{_OF_INPUTS}"
 )
+# A test in the summary of pytest, which has its error behind it.
+OF_TEST = r"(?:FAILED|ERROR) \S{1,300}::"
 ABOUT_COMPILER = (
-    r"^(?:[ \t]*(?:E[ \t]{1,9}|[`'\"*]{1,3})?|[^\n]{1,300}: [`'\"\u201c])"
+    rf"^(?:[ \t]*(?:E[ \t]{{1,9}}|[`'\"*]{{1,3}})?|[^\n]{{1,300}}: [`'\"\u201c]|{OF_TEST}[^\n]{{1,300}}? - )"
     r"(?:\w{1,40}\.){0,6}(?P<kind>(?!Import|ModuleNotFound|Attribute)\w{0,60}(?:Error|Exception)): "
     rf"(?!Detected recompile when)(?P<about>[^\n]{{0,600}}?(?:{_NAMES_COMPILER}))"
 )

@@ -28,6 +28,11 @@ _UNDECIDED = re.compile(
     r"\bCould\s{1,99}not\s{1,99}(?:guard\s{1,99}on|extract\s{1,99}specialized\s{1,99}integer\s{1,99}from)\s{1,99}"
     r"(?:data-dependent\s{1,99}expression\s{1,99})?"
 )
+# What a kernel needs, where somebody wrapped the sentence about it.
+_CONFIGS = re.compile(
+    r"\bNo valid triton configs\.\s{1,99}\w{1,80}: out of resource: [^\n]{0,400}"
+    r"(?:\n[ \t]{0,80}(?:Required|Hardware limit|Reducing)\b[^\n]{0,400})*"
+)
 # What PyTorch writes below the message.
 _NOTE = re.compile(r" +(?=Set TORCH(?:_LOGS=\"\+dynamo\" and TORCHDYNAMO_VERBOSE=1 for|DYNAMO_VERBOSE=1 for the internal stack)\b)")
 # The class of an exception in a sentence of a person's, and the rest of it, which they wrapped and indented.
@@ -38,9 +43,10 @@ _INSIDE = re.compile(r"(?<=[(\[]) | (?=[)\]])")
 
 
 def with_whole_operation(text: str) -> str:
-    """A text with what PyTorch could not decide, or an operation that failed on fake tensors and its error, on one line where these are on
-    several; of an error that the text cuts, its first line.
+    """A text with what PyTorch could not decide, what a kernel needs, or an operation that failed on fake tensors and its error, on one
+    line where these are on several; of an error that the text cuts, its first line.
     """
+    text = _CONFIGS.sub(lambda found: " ".join(found[0].split()), text, count=1)
     text = _UNDECIDED.sub(lambda found: f"{' '.join(found[0].split())} ", text, count=1)
     found = _OPERATION.search(text)
     if not found:

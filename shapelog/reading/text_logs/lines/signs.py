@@ -48,6 +48,7 @@ _WORDS = (
     "xpected input at *args[",
     "yntaxError: failed to compile",
     "with program_source:",
+    " - AssertionError: expected size ",
     USER_STACK,
 )
 _WORDS_IN_BYTES = tuple(word.encode() for word in _WORDS)
