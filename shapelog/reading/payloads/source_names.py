@@ -51,7 +51,7 @@ _LIBRARY = re.compile(
 _TORCH = re.compile(_OF_TORCH)
 # Files of PyTorch that only compiled or exported code meets, and the code that Inductor generates.
 _COMPILER = re.compile(
-    r"[\\/]torch[\\/](?:_dynamo|_inductor|_export|export|_functorch[\\/](?:_aot_autograd[\\/]|aot_autograd|partitioners))\b"
+    r"[\\/]torch[\\/](?:_dynamo|_inductor|_export|export|fx[\\/]experimental[\\/]symbolic_shapes|_functorch[\\/](?:_aot_autograd[\\/]|aot_autograd|partitioners))\b"
     rf"|{GENERATED}"
 )
 _ENTRY = re.compile(r"[\\/]torch[\\/]__init__\.py$")

@@ -2036,3 +2036,17 @@ def test_a_line_without_its_file_is_shown(begin: str, tmp_path: Path) -> None:
     (found,) = failures(text, tmp_path)
     assert found.notes == ("at this line, whose file is not in the text: x = x + complex(2.0, 0.0)",)
     assert "No such builtin" in found.sentence
+
+
+@pytest.mark.parametrize("file", ["_inductor/graph.py", "fx/experimental/symbolic_shapes.py"])
+def test_a_stack_of_ipython_may_lack_its_heading(file: str, tmp_path: Path) -> None:
+    stack = f"File ~/lib/site-packages/torch/{file}:604, in rebind(n)\n    601     continue\n--> 604 if u1.node.hint is not None:\n\n"
+    (found,) = failures(f"It is\n{stack}AttributeError: 'float' object has no attribute 'node'\n\nWhile executing %item\n", tmp_path)
+    assert "'float' object has no attribute 'node'" in found.sentence
+    with pytest.raises(ShapelogError, match="paste the text up to the exception"):
+        report_of(f"It is\n{stack}", tmp_path)
+
+
+def test_a_mark_that_begins_a_cut_quotation_is_no_part_of_the_message(tmp_path: Path) -> None:
+    (found,) = failures("I get torch._dynamo.exc.Unsupported: 'inline in skipfiles: Adder.add | call_function\n", tmp_path)
+    assert found.sentence.endswith(": inline in skipfiles: Adder.add | call_function")

@@ -171,7 +171,9 @@ def _without_margin(message: str) -> str:
 
 
 def _without_closing(message: str) -> str:
-    """A message of one line without the mark that ends a quotation of more than that line."""
+    """A message of one line without the mark that ends a quotation of more than that line, or begins one that the text cuts."""
+    if message.startswith("'") and "'" not in message[1:] and "\n" not in message:
+        return message[1:].strip()
     return message[:-1] if message.endswith('"') and message.count('"') % 2 and "\n" not in message else message
 
 

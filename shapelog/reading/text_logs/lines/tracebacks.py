@@ -183,13 +183,28 @@ def _of_ipython(lines: Sequence[str], at: int) -> _Part | None:
         return None
     margin = len(lines[at]) - len(lines[at].lstrip())
     raised = re.compile(rf"(?:\w{{1,80}}\.){{0,8}}{heading['type']}(?::|$)")
+    found = _down_to(raised, lines, at + 1, margin)
+    return _Part(at, found[0], [lines[at][:margin] + line for line in _as_printed(found[1])]) if found else None
+
+
+def _of_cut_ipython(lines: Sequence[str], at: int) -> _Part | None:
+    """A stack of IPython's through the compiler whose heading is not in the text, down to its exception."""
+    first = IN_FILE.match(lines[at])
+    if first is None or not first["file"] or any(_OF_IPYTHON.match(line.strip()) for line in lines[max(0, at - _MOST_LINES) : at]):
+        return None
+    found = _down_to(_OTHER_RAISED, lines, at, margin=0)
+    passes = found is not None and any(is_compiler(frame.file) for frame in found[1])
+    return _Part(at, found[0], _as_printed(found[1])) if found and passes else None
+
+
+def _down_to(raised: re.Pattern[str], lines: Sequence[str], begin: int, margin: int) -> tuple[int, list[_Frame]] | None:
+    """Where the exception below the frames of IPython's is, and these; None where the stack ends without it."""
     frames: list[_Frame] = []
     place: re.Match[str] | None = None
-    for end in range(at + 1, min(len(lines), at + _MOST_LINES)):
+    for end in range(begin, min(len(lines), begin + _MOST_LINES)):
         line = lines[end][margin:]
         if raised.match(line):
-            frames += [frame_of_ipython(place, None)] if place else []
-            return _Part(at, end, [lines[at][:margin] + line for line in _as_printed(frames)])
+            return end, [*frames, *([frame_of_ipython(place, None)] if place else [])]
         if _HEADS.search(line) or is_fence(line):
             break
         if found := IN_FILE.match(line):
@@ -401,6 +416,7 @@ def _as_printed(frames: Iterable[_Frame]) -> list[str]:
 
 _READERS: tuple[tuple[str, Callable[[Sequence[str], int], _Part | None]], ...] = (
     ("  Traceback (most", _of_ipython),
+    ("-> ", _of_cut_ipython),
     (" Traceback (most recent call last) ", _of_rich),
     ("> File ", _of_loguru),
     (": Traceback (most recent call last):", _of_field),
