@@ -107,6 +107,10 @@ _OF_ERROR = (
     (r"Exporting a ScriptModule is not supported", "export the module itself in place of the one that torch.jit made of it"),
     (r"Constant \S{1,200} is mutated in the forward method", "register this tensor as a buffer of its module"),
     (r"target=torch\._dynamo\.utils\.wrapped_item\]", "pass a Python number in place of the NumPy one: int(n) or float(n) before the call"),
+    (
+        r"not simple sympy type <class 'NoneType'>",
+        "pass both min= and max= to mark_dynamic, or neither: PyTorch cannot make a range of one of them",
+    ),
     (r"Expecting `args` to be a tuple", "pass the inputs as a tuple, even if there is one: (x,)"),
 )
 _KNOWN = tuple((re.compile(words), remedy) for words, remedy in _OF_ERROR)

@@ -178,6 +178,11 @@ def test_an_error_of_a_backend_may_name_the_way_out(error: str, begins: str) -> 
     assert failed("BackendCompilerFailed", f"backend='inductor' raised:\nRuntimeError: {error}").remedy.startswith(begins)
 
 
+def test_a_mark_takes_both_ends_of_a_range() -> None:
+    help = failed("InternalTorchDynamoError", "AssertionError: not simple sympy type <class 'NoneType'>: None").remedy
+    assert help.startswith("pass both min= and max= to mark_dynamic")
+
+
 def test_the_optimizer_of_ddp_is_named_where_it_called_the_backend() -> None:
     error = "backend='compile_fn' raised:\nAssertionError: Node view_3 was invalid, but is output"
     assert "torch._dynamo.config.optimize_ddp = False" in failed("BackendCompilerFailed", error).remedy
