@@ -223,7 +223,7 @@ def test_each_recompile_is_shown_with_its_place_causes_line_and_remedy() -> None
         "Marking 1 input as dynamic removes it (estimated):",
         "  export TORCH_COMPILE_DYNAMIC_SOURCES=\"L['x']:0\"",
         "  or in code, before the call:",
-        "    torch._dynamo.mark_dynamic(x, 0)  # sizes 10–12 seen; add min=/max= only if no other sizes occur",
+        "    torch._dynamo.mark_dynamic(x, 0)  # sizes 10–12 seen; add min= and max= only if no other sizes occur",
     ]
 
 

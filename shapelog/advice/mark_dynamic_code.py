@@ -62,7 +62,7 @@ def mark_line(
     sizes = sorted({number for number in map(integer, values) if number is not None})
     note = f"  # sizes {sizes[0]}–{sizes[-1]} seen" if len(sizes) > 1 else ""
     if note and strict and sizes[0] > 1 and _COMPARED not in codes:
-        note += "; add min=/max= only if no other sizes occur"
+        note += "; add min= and max= only if no other sizes occur"
     if not is_always:
         return f"# in calls in which {name} is a tensor with dim {mark.dim}: torch._dynamo.{function}({name}, {mark.dim}){note}"
     return f"torch._dynamo.{function}({name}, {mark.dim}){note}"

@@ -136,7 +136,7 @@ def test_the_version_of_the_trace_decides_about_the_list(name: str, version: str
 def test_another_version_than_that_of_the_trace_can_be_advised_for(version: TorchVersion, env: str) -> None:
     advice = make.advice(trace(static_sizes(10, 12)), version)
     assert (advice.env, advice.version, advice.is_version_given) == (env, version, True)
-    assert only(advice).python == ("torch._dynamo.mark_dynamic(x, 0)  # sizes 10–12 seen; add min=/max= only if no other sizes occur",)
+    assert only(advice).python == ("torch._dynamo.mark_dynamic(x, 0)  # sizes 10–12 seen; add min= and max= only if no other sizes occur",)
     assert (advice.before.total, advice.after.total) == (2, 1)
 
 

@@ -35,13 +35,13 @@ def test_a_tensor_is_named_as_in_code(source: str, name: str) -> None:
 @pytest.mark.parametrize(
     ("values", "note"),
     [
-        (["8", "3", "33"], "  # sizes 3–33 seen; add min=/max= only if no other sizes occur"),
+        (["8", "3", "33"], "  # sizes 3–33 seen; add min= and max= only if no other sizes occur"),
         (["8", "1"], "  # sizes 1–8 seen"),
         (["0", "8"], "  # sizes 0–8 seen"),
         (["8", "8"], ""),
         (["8"], ""),
         ([], ""),
-        (["8", "s77", "9"], "  # sizes 8–9 seen; add min=/max= only if no other sizes occur"),
+        (["8", "s77", "9"], "  # sizes 8–9 seen; add min= and max= only if no other sizes occur"),
     ],
 )
 def test_the_sizes_seen_are_a_comment_since_a_range_would_shut_out_others(values: list[str], note: str) -> None:

@@ -229,7 +229,7 @@ def test_python_imports_nothing_for_comments_alone() -> None:
 
 def test_python_marks_nothing_by_itself_where_there_is_a_list(torch: SimpleNamespace) -> None:
     text = as_python(PLAIN)
-    assert "\n# torch._dynamo.mark_dynamic(x, 0)  # sizes 10–12 seen; add min=/max= only if no other sizes occur" in text
+    assert "\n# torch._dynamo.mark_dynamic(x, 0)  # sizes 10–12 seen; add min= and max= only if no other sizes occur" in text
     exec(text, {})
     assert torch.marks == []
 

@@ -75,7 +75,7 @@ def test_the_json_of_a_list_with_one_entry() -> None:
         }
     ]
     assert (suggestion["dims"], suggestion["codes"], suggestion["compiles_gone"]) == ([0], ["SL101"], ["0/1"])
-    assert suggestion["python"] == ["torch._dynamo.mark_dynamic(x, 0)  # sizes 10–12 seen; add min=/max= only if no other sizes occur"]
+    assert suggestion["python"] == ["torch._dynamo.mark_dynamic(x, 0)  # sizes 10–12 seen; add min= and max= only if no other sizes occur"]
 
 
 def test_the_json_has_the_reason_why_there_is_no_list() -> None:

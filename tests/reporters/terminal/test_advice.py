@@ -130,7 +130,7 @@ def test_verbose_shows_what_is_removed_and_the_lines_for_the_code() -> None:
         assert line not in short
         assert line in verbose
     narrow = shown(make.advice(trace(static_sizes(10, 12))), 50, verbose=True)
-    assert "      torch._dynamo.mark_dynamic(x, 0)  # sizes 10–12 seen; add min=/max= only if no other sizes occur\n" in narrow
+    assert "      torch._dynamo.mark_dynamic(x, 0)  # sizes 10–12 seen; add min= and max= only if no other sizes occur\n" in narrow
 
 
 def test_without_a_list_the_lines_for_the_code_are_the_advice() -> None:
