@@ -80,7 +80,7 @@ class Processes:
                 pool.shutdown(wait=not interrupted, cancel_futures=True)
                 if interrupted:
                     # Before Python ends: that writes to a pipe which the thread of the pool may be closing.
-                    for thread in own_threads:
+                    for thread in filter(Thread.is_alive, own_threads):  # another one may be about to start
                         thread.join(_LONGEST_END)
                 raise
             pool.shutdown(cancel_futures=True)

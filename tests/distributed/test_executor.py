@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from importlib.util import find_spec
@@ -427,3 +428,12 @@ def test_where_only_some_processes_can_be_started_none_of_them_stays(monkeypatch
     for process in set(multiprocessing.active_children()) - before:
         process.join(10)
         assert process.exitcode is not None
+
+
+def test_a_thread_that_is_about_to_start_is_not_waited_for_after_an_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python lists it among those that run, and cannot join it."""
+    starting = threading.Thread()
+    before = threading.enumerate()
+    monkeypatch.setattr(process_pool, "running_threads", iter([before, [*before, starting]]).__next__)
+    with pytest.raises(KeyboardInterrupt), Processes(1).pool(1):
+        raise KeyboardInterrupt
