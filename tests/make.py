@@ -282,6 +282,13 @@ def run_at_limit(*lengths: int, version: str = "2.13.0", more: bytes = b"") -> b
     return made
 
 
+def growing(*sources: str) -> bytes:
+    """A function of tensors at these sources, whose last dim grows."""
+    return trace(
+        *(compile(f"0/{number}", *(tensor(2, 4, size, source=source) for source in sources)) for number, size in enumerate((10, 12)))
+    )
+
+
 def static_sizes(*lengths: int, frame: int = 0, source: str = "L['x']", **more: Any) -> bytes:
     """A function compiled for each of these lengths of its tensor, without recompile reasons."""
     return b"".join(compile(f"{frame}/{number}", tensor(length, 8, source=source), **more) for number, length in enumerate(lengths))

@@ -10,10 +10,7 @@ LAYERS = [f"L['cache'].layers[{number}].keys" for number in range(12)]
 
 
 def growing(*sources: str) -> Advice:
-    made = make.trace()
-    for number, size in enumerate((10, 12)):
-        made += make.compile(f"0/{number}", *(make.tensor(2, 4, size, source=source) for source in sources))
-    return advise(make.explain(made))
+    return advise(make.explain(make.growing(*sources)))
 
 
 def test_inputs_that_differ_in_an_index_are_together_in_natural_order() -> None:

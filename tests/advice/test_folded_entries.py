@@ -13,7 +13,7 @@ from shapelog.reporters import Options
 from shapelog.reporters.terminal.advice import what_to_set
 from shapelog.reporters.terminal.text_page import TextPage
 
-V28, V213 = TorchVersion(2, 8), TorchVersion(2, 13)
+V213 = TorchVersion(2, 13)
 LAYERS = [f"L['cache'].layers[{number}].keys" for number in range(16)]
 
 
@@ -61,10 +61,7 @@ def test_entries_stay_as_they_are(listed: list[str], others: list[str]) -> None:
 
 
 def growing(*sources: str) -> Advice:
-    made = make.trace()
-    for number, size in enumerate((10, 12)):
-        made += make.compile(f"0/{number}", *(make.tensor(2, 4, size, source=source) for source in sources))
-    return advise(make.explain(made))
+    return advise(make.explain(make.growing(*sources)))
 
 
 def test_a_long_list_is_shown_in_short_and_written_in_full() -> None:

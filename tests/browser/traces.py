@@ -1,6 +1,6 @@
 """Traces that are made for the page: a hostile one, one that is larger than a page, a damaged and an empty one."""
 
-from make import artifact, record, small_trace, tensor, trace, with_collectives
+from make import artifact, growing, record, small_trace, tensor, trace, with_collectives
 from make import compile as compiled
 from payload_text import equals_match, graph_text, guard_manager, guard_tree, size_mismatch, tensor_match
 
@@ -134,10 +134,7 @@ def one_int_at_a_time(count: int = 14) -> bytes:
 
 def growing_cache(layers: int = 16) -> bytes:
     """A function of token ids and of a cache with many layers, all of which grow."""
-    sources = ["L['ids']", *(f"L['cache'].layers[{layer}].keys" for layer in range(layers))]
-    return trace(
-        *(compiled(f"0/{number}", *(tensor(2, 4, size, source=source) for source in sources)) for number, size in enumerate((10, 12)))
-    )
+    return growing("L['ids']", *(f"L['cache'].layers[{layer}].keys" for layer in range(layers)))
 
 
 def empty() -> bytes:
