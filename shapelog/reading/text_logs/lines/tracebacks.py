@@ -13,6 +13,8 @@ HEADING = "Traceback (most recent call last):"
 _HEADS = re.compile(r"Traceback \(most recent call last\)")
 # How far a traceback is looked for its end, or a function for its first line.
 _MOST_LINES, _MOST_ABOVE = 4_000, 1_000
+# Lines of a frame that IPython shows.
+_LONGEST_FRAME = 30
 # What pytest sums up is right below what it has printed.
 _MOST_BETWEEN = 100
 
@@ -189,12 +191,30 @@ def _of_ipython(lines: Sequence[str], at: int) -> _Part | None:
 
 def _of_cut_ipython(lines: Sequence[str], at: int) -> _Part | None:
     """A stack of IPython's through the compiler whose heading is not in the text, down to its exception."""
-    first = IN_FILE.match(lines[at])
-    if first is None or not first["file"] or any(_OF_IPYTHON.match(line.strip()) for line in lines[max(0, at - _MOST_LINES) : at]):
+    if (
+        not _is_frame_with_file(lines[at])
+        or _goes_on_with_frame(lines, at)
+        or any(_OF_IPYTHON.match(line.strip()) for line in lines[max(0, at - _MOST_LINES) : at])
+    ):
         return None
     found = _down_to(_OTHER_RAISED, lines, at, margin=0)
     passes = found is not None and any(is_compiler(frame.file) for frame in found[1])
     return _Part(at, found[0], _as_printed(found[1])) if found and passes else None
+
+
+def _is_frame_with_file(line: str) -> bool:
+    found = IN_FILE.match(line)
+    return found is not None and bool(found["file"])
+
+
+def _goes_on_with_frame(lines: Sequence[str], at: int) -> bool:
+    """Whether a frame follows another one of the same stack, from which that is read already: each line is looked at few times."""
+    for line in reversed(lines[max(0, at - _LONGEST_FRAME) : at]):
+        if is_fence(line) or _HEADS.search(line) or _OTHER_RAISED.match(line):
+            return False
+        if _is_frame_with_file(line):
+            return True
+    return False
 
 
 def _down_to(raised: re.Pattern[str], lines: Sequence[str], begin: int, margin: int) -> tuple[int, list[_Frame]] | None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from shapelog import load
+from shapelog.reading.text_logs.lines import tracebacks
 from shapelog.reading.text_logs.lines.tracebacks import as_python_prints
 from shapelog.report.report import analyze
 from shapelog.reporters import Options
@@ -314,3 +315,13 @@ def test_a_stack_of_compiled_code_without_its_heading_is_a_traceback(margin: str
 def test_marks_below_the_code_of_a_traceback_stay() -> None:
     text = PLAIN.replace("    return model(x)\n", "    return model(x)\n           ^^^^^^^^\n")
     assert as_python_prints(f"{text}\n> File \n") == f"{text}\n> File \n"
+
+
+def test_the_frames_of_a_stack_without_an_exception_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not once more from each of them: the time would grow with the square of their number."""
+    looked = []
+    down_to = tracebacks._down_to
+    monkeypatch.setattr(tracebacks, "_down_to", lambda *given, **more: looked.append(given[2]) or down_to(*given, **more))
+    text = "File /opt/torch/_dynamo/x.py:12, in f(x)\n     11 a\n---> 12 b\n     13 c\n\n" * 100
+    assert as_python_prints(text) == text
+    assert looked == [0]
