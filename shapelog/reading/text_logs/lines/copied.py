@@ -52,12 +52,27 @@ _BROKEN_ADDRESS = re.compile(
 # An exception that somebody made bold, in Markdown.
 _BOLD = re.compile(r"^\*\*((?:\w{1,80}\.){1,8}[A-Z]\w{0,80}: [^\n]*[^\n*])\*\*$", re.M)
 
+# The name of an artifact whose underscores a chat took for a sign of its own.
+_ARTIFACT = re.compile(r"\] \[(?=(?:recompiles(?:_verbose)?|guards|graph_breaks|graph_code|perf_hints|cudagraphs|dynamic)\] )")
+# A hyphen that became a dash, as the sign of an item of a list.
+_DASH = re.compile(r"(^|\])( {1,8})[\u2013\u2014](?= )", re.M)
+
 
 def as_written(text: str) -> str:
     """The text as it was before somebody copied it."""
     plain = _BOLD.sub(r"\1", _BROKEN_ADDRESS.sub(r"\1", text))
+    plain = _DASH.sub(r"\1\2-", _ARTIFACT.sub("] [__", plain))
     lines = list(_without_spacing(list(_without_comments(plain.split("\n")))))
     return "\n".join(_with_stacks(_without_margins(_unwrapped(_unfolded(_unfilled(lines))))))
+
+
+def once(text: str) -> str:
+    """The text with each line once, where two handlers wrote nearly each of them, twice in a row."""
+    runs = [list(group) for _, group in groupby(text.split("\n"))]
+    written = [len(run) for run in runs if run[0].strip()]
+    if len(written) < _FEW or 5 * sum(size % 2 == 0 for size in written) < 4 * len(written):
+        return text
+    return "\n".join(line for run in runs for line in run[: (len(run) + 1) // 2])
 
 
 def _without_comments(lines: Iterable[str]) -> Iterator[str]:

@@ -104,11 +104,13 @@ def _of_objects(text: str) -> list[str]:
 
 
 def _of_list(text: str) -> list[str]:
-    """The messages in a list of objects, which may be in a field of one, oldest first; [] for other text."""
+    """The messages in a list of objects, which may be in a field of one, oldest first, or the lines of a string; [] for other text."""
     try:
         value = _value(text)
     except ValueError:
         return []
+    if isinstance(value, str):
+        return value.removesuffix("\n").split("\n")
     lists = [item for item in (value.values() if isinstance(value, dict) else [value]) if isinstance(item, list)]
     entries = [entry for entry in next(iter(lists), []) if isinstance(entry, dict)]
     times = [next((str(entry[name]) for name in _TIMES if name in entry), "") for entry in entries]

@@ -1,18 +1,22 @@
-"""What nearly every line of a log begins with: times, levels, hosts, processes, line numbers of whoever kept it, signs of a quote.
+"""What nearly every line of a log begins or ends with: times, levels, hosts, processes, line numbers of whoever kept it, signs of a quote.
 
 Launchers, loggers and CI systems have endless forms of it. It is found in the lines themselves: whatever they have in common, apart
 from numbers and levels, up to the head that PyTorch writes.
 """
 
 import re
+from collections import Counter
 from itertools import pairwise
 
 # Of how many lines the form is taken, and of how many characters of each.
 _SAMPLED, _LONGEST = 1_000, 160
 # Of fewer lines than this, all have to begin the same way.
-_FEW = 10
+_FEW, _FEWEST = 10, 3
 # An empty line may have no more than the sign in front of it.
 _WORD = re.compile(rb"[^\s!-/:-@\[-`{-~]")
+# The upper or lower side of a box, in UTF-8 (U+2500 to U+257F) or ASCII.
+_BORDER = re.compile(rb"(?:[\s|+=-]|\xe2[\x94\x95][\x80-\xbf])*$")
+_HAS_WORD = re.compile(r"\w")
 _NUMBER = re.compile(rb"(?:^ +)?\d+")
 _COLUMNS = re.compile(rb" *(\d{1,9})(?: +(\d{1,9}))?(?: |$)")
 _LEVEL = re.compile(rb"\b(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|debug|info|warning|error|critical)\b *")
@@ -26,6 +30,11 @@ _OF_PYTORCH = re.compile(
 _BOX, _SIDE = b" Traceback (most recent call last) ", re.compile(rb"\xe2\x94\x82|\|")
 # What a launcher has in parentheses goes on behind that: ``(Worker pid=7)``.
 _OPEN = re.compile(rb"\([^()]*$")
+# How the field of logfmt begins that holds the line.
+_FIELD = re.compile(rb".*\b(?:msg|message|event|log)=\"", re.S)
+# The right side of a box or of a row of a table, and the end of a field of a logger's.
+_ENDINGS = ("|", "\u2502", "\u2503", '"')
+_ESCAPED = re.compile(r"\\([\"\\])")
 _RANK = re.compile(rb"(?i)\brank[ =:_]?(\d{1,6})\b")
 # It ends with a sign, or with a blank where a time is in it.
 _TIME = re.compile(rb".*0:0:0.*[ \t]", re.S)
@@ -34,7 +43,7 @@ _ENDS = re.compile(rb".*(?:[\])}|:>+][ \t]?|\s-[ \t]|^\W{1,4}[ \t]|\t)", re.S)
 
 def lead_of(text: bytes) -> re.Pattern[bytes] | None:
     """What at least four of five lines begin with, as it can be removed from each line; None where they have nothing in common."""
-    lines = [line[:_LONGEST] for line in text.split(b"\n") if _WORD.search(line)]
+    lines = [line[:_LONGEST] for line in text.split(b"\n") if _WORD.search(line) and not _BORDER.match(line)]
     if 3 < len(lines) < _FEW and len(lines[-1]) < min(map(len, lines[:-1])):
         lines.pop()  # the text ends in it
     lines = lines if len(lines) <= 2 * _SAMPLED else lines[:_SAMPLED] + lines[-_SAMPLED:]
@@ -44,6 +53,8 @@ def lead_of(text: bytes) -> re.Pattern[bytes] | None:
     some = len(masked) // 10
     first, last = masked[some], masked[-1 - some]
     shared = first[: next((at for at, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), len(first))]
+    if field := _FIELD.match(shared):
+        return _as_removed(field[0])
     own = _OF_PYTORCH.search(shared)
     shared = _OPEN.sub(b"", shared[: own.start()]) if own else shared
     side = _SIDE.search(shared) if _BOX in text else None
@@ -51,8 +62,27 @@ def lead_of(text: bytes) -> re.Pattern[bytes] | None:
     found = max(_TIME.match(shared), _ENDS.match(shared), key=lambda match: match.end() if match else -1)
     if found is None or not found[0].strip():
         return _line_numbers(lines[:_SAMPLED])
-    parts = (_form(part) for part in _MASKED.findall(found[0].rstrip(b" ")))
-    return re.compile(b"(?m)^ *" + b"".join(parts) + (b" ?" if found[0].endswith(b" ") else b""))
+    return _as_removed(found[0])
+
+
+def _as_removed(shared: bytes) -> re.Pattern[bytes]:
+    parts = (_form(part) for part in _MASKED.findall(shared.rstrip(b" ")))
+    return re.compile(b"(?m)^ *" + b"".join(parts) + (b" ?" if shared.endswith(b" ") else b""))
+
+
+def without_ending(text: str) -> str:
+    """The text without the sign that four of five lines end with: the side of a box, or the quotation mark that closes a field.
+
+    Lines without a word, such as the upper side of the box, are empty then, and the escapes in such a field are undone. The box of a
+    traceback is left as it is.
+    """
+    lines = text.split("\n")
+    last = Counter(line.rstrip()[-1] for line in lines if _HAS_WORD.search(line))
+    ending, count = max(last.items(), key=lambda item: item[1], default=("", 0))
+    if ending not in _ENDINGS or count < _FEWEST or 5 * count < 4 * last.total() or _BOX.decode() in text:
+        return text
+    rest = [line.rstrip().removesuffix(ending).removesuffix(" ") if _HAS_WORD.search(line) else "" for line in lines]
+    return "\n".join(_ESCAPED.sub(r"\1", line) for line in rest) if ending == '"' else "\n".join(rest)
 
 
 def ranks_in(text: bytes, lead: re.Pattern[bytes]) -> list[int | None]:

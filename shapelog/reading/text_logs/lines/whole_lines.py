@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from shapelog.reading.text_logs.lines.copied import as_written
+from shapelog.reading.text_logs.lines.copied import as_written, once
 from shapelog.reading.text_logs.lines.escaped import with_line_breaks
 from shapelog.reading.text_logs.lines.exports import exported_lines
-from shapelog.reading.text_logs.lines.leads import lead_of, ranks_in
+from shapelog.reading.text_logs.lines.leads import lead_of, ranks_in, without_ending
 from shapelog.reading.text_logs.lines.surroundings import LONGEST_LINE
 from shapelog.reading.text_logs.lines.tracebacks import as_python_prints
 
@@ -47,10 +47,11 @@ def whole_lines(chunks: Iterable[bytes]) -> Iterator[WholeLines]:
             return
     if first:
         text = _BLANKS_OF_PAGES.sub(" ", first.decode("utf-8", "surrogateescape"))
-        first = with_line_breaks(exported_lines(text)).replace("\r\n", "\n").encode("utf-8", "surrogateescape")
+        text = once(with_line_breaks(exported_lines(text)).replace("\r\n", "\n"))
+        first = text.encode("utf-8", "surrogateescape")
         lead = lead_of(first)
         text = (lead.sub(b"", first) if lead else first).decode("utf-8", "surrogateescape").removesuffix("\n")
-        written = as_written(as_python_prints(text))
+        written = as_written(as_python_prints(without_ending(text)))
         is_joined = written.count("\n") != text.count("\n")
         ranks = () if lead is None or is_joined else ranks_in(first, lead)
         yield WholeLines(f"{written}\n".encode("utf-8", "surrogateescape"), ranks=ranks)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from shapelog.reading.text_logs.lines.copied import as_written
+from shapelog.reading.text_logs.lines.copied import as_written, once
 from shapelog.reading.text_logs.lines.whole_lines import whole_lines
 
 HEAD = "V0228 12:04:24.190000 2990033 torch/_dynamo/guards.py:2813] [0/1] [__recompiles] "
@@ -230,3 +230,31 @@ def test_guards_from_one_line_of_code_are_equally_long_and_no_broken_lines() -> 
 def test_an_exception_that_a_person_made_bold_is_one() -> None:
     raised = "torch._dynamo.exc.Unsupported: dynamic shape operator; to enable, set torch._dynamo.config.a = True"
     assert as_written(f"  a()\n**{raised}**\n\n**Note:** no\n") == f"  a()\n{raised}\n\n**Note:** no\n"
+
+
+HEAD_OF_RECOMPILES = "V1120 08:29:26.080000 13085 torch/_dynamo/guards.py:2791] [0/1] [__recompiles] "
+RECOMPILED = f"""\
+{HEAD_OF_RECOMPILES}Recompiling function f in /app/train.py:4
+{HEAD_OF_RECOMPILES}    triggered by the following guard failure(s):
+{HEAD_OF_RECOMPILES}    - 0/0: tensor 'L['x']' size mismatch at index 0. expected 10, actual 20
+"""
+
+
+@pytest.mark.parametrize(("written", "copied"), [("    - ", "    \u2013 "), ("    - ", "    \u2014 "), ("[__recompiles]", "[recompiles]")])
+def test_signs_that_a_chat_changed_are_those_of_pytorch(written: str, copied: str) -> None:
+    assert as_written(RECOMPILED.replace(written, copied)) == RECOMPILED
+
+
+def test_dashes_within_a_line_and_other_brackets_stay() -> None:
+    text = "x = 1  # one \u2013 or two\nopen] [guardsmen] 3\n"
+    assert as_written(text) == text
+
+
+def test_lines_that_were_written_twice_are_there_once() -> None:
+    twice = "".join(f"{line}\n{line}\n" for line in RECOMPILED.splitlines())
+    assert once(twice).rstrip() == RECOMPILED.rstrip()
+
+
+def test_a_few_equal_lines_stay() -> None:
+    text = "f(\n    [\n    ]\n    ]\n)\n)\nend\n"
+    assert once(text) == text

@@ -30,6 +30,12 @@ def objects(make: Callable[[str], object]) -> Callable[[str], str]:
     return lambda text: "".join(f"{json.dumps(make(line))}\n" for line in text.splitlines())
 
 
+def box(text: str, columns: int = 90) -> str:
+    rows = [line[at : at + columns] for line in text.splitlines() for at in range(0, len(line), columns)]
+    side = "─" * (columns + 2)
+    return "\n".join((f"╭{side}╮", *(f"│ {row:<{columns}} │" for row in rows), f"╰{side}╯", ""))
+
+
 CHANGES: dict[str, Callable[[str], str]] = {
     "a CI system": each("2026-01-05T10:11:12.1234567Z "),
     "Docker Compose": each("trainer-1  | "),
@@ -56,6 +62,11 @@ CHANGES: dict[str, Callable[[str], str]] = {
     "DeepSpeed": each("worker-0: "),
     "kubectl": each("[pod/trainer-0/main] "),
     "a logger without times": each("INFO:root:"),
+    "logfmt": lambda text: "".join(f"ts=2026-01-05T10:11:12Z level=info msg={json.dumps(line)}\n" for line in text.splitlines()),
+    "a table": lambda text: "".join(f"| {at} | {line} |\n" for at, line in enumerate(text.splitlines())),
+    "a box": box,
+    "two handlers": lambda text: "".join(f"{line}\n{line}\n" for line in text.splitlines()),
+    "a string of JSON": json.dumps,
     "the kernel's clock": each("[  123.456789] "),
     "grep": lambda text: "".join(f"logs/run.log:{at}:{line}\n" for at, line in enumerate(text.splitlines(), 8)),
     "cat -n": lambda text: "".join(f"{at:6}\t{line}\n" for at, line in enumerate(text.splitlines(), 8)),
