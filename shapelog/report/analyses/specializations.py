@@ -1,18 +1,30 @@
-"""Which symbols were pinned to one value, by whose line?"""
+"""Which symbols were pinned to one value, by whose line? And on which conditions on the others does the code rely?"""
 
+import re
 from collections.abc import Iterator
 
-from shapelog.model.compile import Compile
+from shapelog.grouping import grouped
+from shapelog.model.compile import Compile, Outcome
 from shapelog.reading.payloads.source_names import is_library
-from shapelog.reading.records import Specialization, Stack
+from shapelog.reading.records import GuardAdded, Specialization, Stack
 from shapelog.recompiles.explain import Explanations
+from shapelog.report.details.export_conditions import condition, in_names, source_name, symbols_in
 from shapelog.report.results import Column, Finding, Table
 
 # How PyTorch calls that a guard left a symbol a single value.
 _IN_PLAIN_WORDS = {"range_refined_to_singleton": "by a guard"}
+# A value of the data: what is asked of one is checked when the code runs, and compiles nothing again.
+_OF_DATA = re.compile(r"\b(?:u|zuf)\d")
+_CONDITIONS = "Conditions on sizes: where one does not hold, another graph is needed"
+_OF_CONDITION = (Column("condition", is_wide=True), Column("by", is_wide=True), Column("compiles"), Column("rule"))
 
 
 def analyze(explained: Explanations) -> Iterator[Finding | Table]:
+    yield from _pinned(explained)
+    yield from _conditions(explained)
+
+
+def _pinned(explained: Explanations) -> Iterator[Table]:
     found: dict[tuple[str, str, str], list[tuple[Compile, Specialization]]] = {}
     for compile in explained.trace.compiles:
         for item in compile.specializations:
@@ -28,6 +40,28 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
     if rows:
         columns = (Column("source"), Column("pinned to"), Column("by", is_wide=True), Column("how"), Column("compiles"), Column("rule"))
         yield Table("specializations", "Specializations: symbols fixed to one value", columns, tuple(rows))
+
+
+def _conditions(explained: Explanations) -> Iterator[Table]:
+    """What lines of the code ask of sizes, in a text log that has nothing else to show: reasons name the conditions that failed."""
+    compiles = explained.trace.compiles
+    if not explained.trace.is_text or any(compile.reasons or compile.outcome is Outcome.FAILED for compile in compiles):
+        return
+    found = ((compile, shown) for compile in compiles for shown in _added(compile))
+    groups = grouped(found, lambda pair: pair[1])
+    rows = [(*shown, " ".join(dict.fromkeys(compile.label for compile, _ in members)), "SL204") for shown, members in groups.items()]
+    if rows:
+        yield Table("size_conditions", _CONDITIONS, _OF_CONDITION, tuple(rows))
+
+
+def _added(compile: Compile) -> Iterator[tuple[str, str]]:
+    """Each condition in the words of its sources, and the line that added it. Those that pinned a symbol are in the other table."""
+    names = {symbol.name: source_name(symbol.source.display_name) for symbol in compile.symbols if symbol.source}
+    pinned = {item.symbol for item in compile.specializations}
+    for guard in compile.other_records.get(GuardAdded, ()):
+        symbols = {*symbols_in(guard.expression)} - pinned
+        if symbols and not _OF_DATA.search(guard.expression):
+            yield in_names(condition(guard.expression) or guard.expression, names), place(guard.user_stack) or "unknown"
 
 
 def place(stack: Stack) -> str:

@@ -65,8 +65,8 @@ def _rules(found: Alerts) -> Iterator[Rule]:
     yield from _rules_of_frames(report)
     # What the source names at its lines.
     yield from (RULES[code] for code, number in (("SL401", report.summary.limit_hits), ("SL403", report.summary.failures)) if number)
-    pinned = report.table("specializations")
-    yield from (RULES[str(row[-1])] for row in pinned.rows) if pinned else ()
+    for table in filter(None, map(report.table, ("specializations", "size_conditions"))):
+        yield from (RULES[str(row[-1])] for row in table.rows)
 
 
 def _rules_of_frames(report: Report) -> Iterator[Rule]:

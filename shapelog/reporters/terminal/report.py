@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 _KINDS = (Column("kind", is_wide=True), Column("records", True, True), Column("bytes", True, True), Column("", is_wide=True))
 _UNUSED = Column("known, not used", is_wide=True), Column("records", True)
 _VIOLATED = RULES["SL203"]
+_ABOUT_SYMBOLS = "specializations", "size_conditions"
 
 
 def render(report: Report, options: Options) -> bytes:
@@ -57,8 +58,8 @@ def render(report: Report, options: Options) -> bytes:
     elif report.trace.is_text and any(alert.rule is _VIOLATED for alert in found.alerts):
         _tables(page, report, "specializations")
     elif report.trace.is_text and not found.alerts:
-        _tables(page, report, "specializations")
-        for rule in _of_pinned(report):
+        _tables(page, report, *_ABOUT_SYMBOLS)
+        for rule in _of_symbols(report):
             note(page, rule.remedy, "help")
         _tables(page, report, "pgo", "performance_hints")
     _health(page, report)
@@ -80,7 +81,7 @@ def render(report: Report, options: Options) -> bytes:
     _left_out(page, report)
     page.explain_restarted_ids(report.trace.is_text)
     rules = [*(item.rule for item in found.alerts), *(item.rule for item in _without_code(report))]
-    rules = rules or (_of_pinned(report) if report.trace.is_text else [])
+    rules = rules or (_of_symbols(report) if report.trace.is_text else [])
     if rules:
         page.blank()
         whole = f"More about a rule: shapelog rule {rules[0].code}, or {RULES_URL}"
@@ -104,7 +105,7 @@ def _details(page: TextPage, report: Report) -> None:
     _tables(
         page,
         report,
-        "specializations",
+        *_ABOUT_SYMBOLS,
         "declared_shapes",
         "graph_breaks",
         "restarts",
@@ -142,10 +143,10 @@ def _without_code(report: Report) -> list[Finding]:
     return [item for item in report.findings if item.frame is None and item.rule.section not in elsewhere]
 
 
-def _of_pinned(report: Report) -> list[Rule]:
-    """The rules of symbols that were fixed to one value."""
-    pinned = report.table("specializations")
-    return [RULES[code] for code in dict.fromkeys(str(row[-1]) for row in pinned.rows)] if pinned else []
+def _of_symbols(report: Report) -> list[Rule]:
+    """The rules of symbols that were fixed to one value, and of conditions on those that were not."""
+    rows = (row for table in filter(None, map(report.table, _ABOUT_SYMBOLS)) for row in table.rows)
+    return [RULES[code] for code in dict.fromkeys(str(row[-1]) for row in rows)]
 
 
 def _ranks(page: TextPage, report: Report) -> None:

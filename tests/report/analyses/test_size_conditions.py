@@ -1,0 +1,63 @@
+"""The conditions on sizes in a text log that has no reasons."""
+
+from pathlib import Path
+
+import pytest
+
+from shapelog import load
+from shapelog.report.report import Report, analyze
+from shapelog.report.results import Table
+from shapelog.reporters import Options
+from shapelog.reporters.terminal.report import render
+
+HEAD = "I0228 12:04:24.190000 299 torch/fx/experimental/symbolic_shapes.py:6630] [0/1] "
+SYMBOL = f"{HEAD}create_symbol s0 = 8 for L['x'].size()[0] [2, int_oo] y = x + 1  # srv.py:9 in f (_dynamo/builder.py:1 in <lambda>)"
+REASON = "V0228 12:04:25.190000 299 torch/_dynamo/guards.py:2813] [0/1] [__recompiles]"
+
+
+def added(expression: str, place: str = "if x.shape[0] > 4:  # srv.py:10 in f ") -> str:
+    return f"{HEAD}eval {expression} [guard added] {place}(_dynamo/variables/tensor.py:1242 in evaluate_expr), for more info\n"
+
+
+def report_of(text: str, folder: Path) -> Report:
+    log = folder / "run.log"
+    log.write_text(text)
+    return analyze(load(log), debug=True)
+
+
+def conditions(text: str, folder: Path) -> Table | None:
+    return report_of(text, folder).table("size_conditions")
+
+
+@pytest.mark.parametrize(
+    ("expression", "condition"),
+    [("s0 > 4", "x.shape[0] > 4"), ("Eq(s0, s1)", "x.shape[0] == s1"), ("Eq(Mod(3*s0, 8), 0)", "(3*x.shape[0]) % 8 == 0")],
+)
+def test_a_condition_in_the_words_of_its_sources_and_its_line(expression: str, condition: str, tmp_path: Path) -> None:
+    table = conditions(f"{SYMBOL}\n{added(expression)}", tmp_path)
+    assert table is not None
+    assert table.rows == ((condition, "srv.py:10  if x.shape[0] > 4:", "0/1", "SL204"),)
+
+
+def test_one_that_two_compiles_share_is_one_row(tmp_path: Path) -> None:
+    table = conditions(added("s0 > 4") + added("s0 > 4").replace("[0/1]", "[0/2]"), tmp_path)
+    assert table is not None
+    assert [row[2] for row in table.rows] == ["0/1 0/2"]
+
+
+@pytest.mark.parametrize("expression", ["Eq(s0, 8)", "u0 > 4"])
+def test_what_fixes_a_symbol_or_is_about_data_is_no_condition_on_a_size(expression: str, tmp_path: Path) -> None:
+    assert conditions(f"{SYMBOL}\n{added(expression)}", tmp_path) is None
+
+
+def test_where_there_are_reasons_these_name_the_condition_that_failed(tmp_path: Path) -> None:
+    reasons = (
+        f"{REASON} Recompiling function f in /srv.py:8\n{REASON}     - 0/0: tensor 'x' size mismatch at index 0. expected 4, actual 8\n"
+    )
+    assert conditions(reasons + added("s0 > 4"), tmp_path) is None
+
+
+def test_a_report_on_conditions_alone_shows_them_and_what_to_do(tmp_path: Path) -> None:
+    shown = render(report_of(f"{SYMBOL}\n{added('s0 > 4')}", tmp_path), Options()).decode()
+    assert "x.shape[0] > 4" in shown
+    assert "accept one graph per branch" in shown
