@@ -23,7 +23,7 @@ from shapelog.reporters.terminal.ranks import ranks_alike, ranks_heading, what_r
 from shapelog.reporters.terminal.summary import head, run_summary, where_time_went
 from shapelog.reporters.terminal.text_page import LEVEL_COLORS, TextPage
 from shapelog.rule_docs import RULES_URL
-from shapelog.rules import RULES, Level, Rule, Section, problem_rule
+from shapelog.rules import RULES, UNEXPLAINED, Level, Rule, Section, problem_rule
 from shapelog.text import plural, shorten
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def render(report: Report, options: Options) -> bytes:
         _details(page, report)
     elif report.trace.is_text and any(alert.rule is _VIOLATED for alert in found.alerts):
         _tables(page, report, "specializations")
-    elif report.trace.is_text and not found.alerts:
+    elif report.trace.is_text and all(alert.rule is UNEXPLAINED for alert in found.alerts):
         _tables(page, report, *_ABOUT_SYMBOLS)
         for rule in _of_symbols(report):
             note(page, rule.remedy, "help")

@@ -61,3 +61,9 @@ def test_a_report_on_conditions_alone_shows_them_and_what_to_do(tmp_path: Path) 
     shown = render(report_of(f"{SYMBOL}\n{added('s0 > 4')}", tmp_path), Options()).decode()
     assert "x.shape[0] > 4" in shown
     assert "accept one graph per branch" in shown
+
+
+def test_a_report_on_recompiles_without_a_reason_shows_the_conditions_too(tmp_path: Path) -> None:
+    shown = render(report_of(added("s0 > 4") + added("s0 <= 4").replace("[0/1]", "[0/2]"), tmp_path), Options()).decode()
+    assert "SL399" in shown
+    assert "s0 <= 4" in shown
