@@ -55,8 +55,9 @@ def verdict_of(
         return Verdict.JUSTIFIED, None
     table = reuse.differences.table
     verdicts = {cause.verdict for cause in nearest.causes}
-    # A size of 0 or 1, or a branch, needs a graph of its own with or without the mark.
-    is_justified = Verdict.JUSTIFIED in verdicts or any(any_blocks_marking(cause.codes) for cause in nearest.causes)
+    # A size of 0 or 1, or a branch, needs a graph of its own with or without the mark, unless other code makes do without it.
+    kept = (cause for cause in nearest.causes if cause.own_verdict is not Verdict.CODE)
+    is_justified = Verdict.JUSTIFIED in verdicts or any(any_blocks_marking(cause.codes) for cause in kept)
     is_apart = broken_stride_tie(nearest, table, compile) and not branch_of_call(nearest, table, compile)
     is_tied = is_apart or broken_base_tie(nearest, table, compile)
     if not is_justified and (statically_marked_dim(nearest) or is_tied or _moved_alone(nearest, table, compile)):

@@ -1607,6 +1607,29 @@ def test_an_int_of_one_needs_a_graph_of_its_own_where_the_line_takes_others(befo
     assert cause.own_remedy.startswith("accept the extra graph") == has_remedy
 
 
+@pytest.mark.parametrize(
+    ("code", "verdict", "remedy"),
+    [
+        ("torch.LongTensor([n])", Verdict.CODE, "make torch.LongTensor([n]) outside the compiled code, and pass the tensor"),
+        ("torch.LongTensor(other) + hash(n)", Verdict.JUSTIFIED, ""),
+    ],
+)
+def test_a_line_that_pins_an_int_and_makes_a_tensor_of_it_may_be_moved_out(code: str, verdict: Verdict, remedy: str) -> None:
+    """The value may differ from that of an entry, or from what a guard over the symbol requires."""
+    line = {"line": 6, "name": "f", "filename": MODEL, "loc": f"return x[{code}]"}
+    comment = code_comment(6, line["loc"])
+    of_int = guard_manager("L['n']", "TYPE_MATCH: ___check_type_id(L['n'], 7), type=<class 'int'>", type="int")
+    shapes = [guard_tree(tensor_match(), of_int, shapes=(f"L['n'] == {value}  {comment}",)) for value in (5, 7)]
+    for guards in ([guard_tree(tensor_match(), equals_match("L['n']", value, comment=comment)) for value in (5, 7)], shapes):
+        made = trace()
+        for number, value in enumerate((5, 7)):
+            pins = [{"symbol": "s0", "sources": ["L['n']"], "value": str(value), "user_stack": [line]}]
+            symbols = [("s0", value, "L['n']")]
+            made += compiled(f"0/{number}", tensor(10, 8), guards=guards[number], symbols=symbols, specializations=pins)
+        recompile = last_recompile(made)
+        assert (recompile.verdict, recompile.codes, recompile.causes[0].own_remedy) == (verdict, ("SL102", "SL201"), remedy)
+
+
 @pytest.mark.parametrize(("value", "has_remedy"), [(1, True), (3, False)])
 def test_an_int_of_one_that_a_guard_over_its_symbol_requires_needs_a_graph_of_its_own(value: int, has_remedy: bool) -> None:
     line = {"line": 6, "name": "f", "filename": MODEL, "loc": "return torch.zeros(n) + x"}

@@ -318,6 +318,8 @@ def test_the_ints_of_a_range_cannot_be_symbolic_where_it_is_used_as_a_whole() ->
             "torch.as_tensor(self.sizes[0], device=x.device)",
         ),
         ("a = np.array((low, high))", "L['high']", "np.array((low, high))"),
+        ("return torch.LongTensor(ids).to(device)", "L['ids'][0]", "torch.LongTensor(ids)"),
+        ("mask = x.new_tensor([low, high])", "L['high']", "x.new_tensor([low, high])"),
         ("return torch.tensor(len(lengths))", "L['lengths']", ""),
         ("return torch.tensor([n * 2])", "L['n']", ""),
         ("return x[torch.tensor(other)] + scale", "L['scale']", ""),

@@ -3,12 +3,15 @@
 import re
 from itertools import takewhile
 
+from shapelog.reading.payloads.guards.comments import UserLine
 from shapelog.reading.payloads.guards.expressions import integer
 from shapelog.reading.payloads.source_names import Source, is_library
 from shapelog.reading.records import Specialization, StackFrame
+from shapelog.recompiles.classification.result import made_outside
 from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts.compile_facts import CompileFacts, pin_of
 from shapelog.recompiles.tied_sizes import tied_to
+from shapelog.rules import Verdict
 from shapelog.text import beginning
 
 _SHOWN_CODE = 60
@@ -67,6 +70,15 @@ def is_of_zero_or_one(source: str, known: CompileFacts) -> bool:
     same_pin = known.pinned_alike(pin_of(source, specialization)) if specialization else []
     values = {integer(pin.value) for other in (known, *same_pin) if (pin := other.specializations_by_source.get(source))}
     return bool(values) and {0, 1}.issuperset(values)
+
+
+def remedy_of_pinned_int(source: Source, line: UserLine | None, known: CompileFacts) -> tuple[Verdict | None, str]:
+    """(verdict, remedy) of an int that is pinned, which a line may make a tensor of; None and "" for what its rules state."""
+    pin = known.specializations_by_source.get(source)
+    outside = made_outside(source, (*reversed(_lines(pin) if pin else ()), line))
+    if outside:
+        return Verdict.CODE, outside
+    return None, ZERO_OR_ONE if is_of_zero_or_one(source, known) else ""
 
 
 def _pinned_with(source: str, entry: CompileFacts, call: CompileFacts) -> str:

@@ -16,7 +16,7 @@ from shapelog.recompiles.classification.floats import (
     lines_with,
     remedy_of_pinned_float,
 )
-from shapelog.recompiles.classification.pins import ZERO_OR_ONE, by_whom, is_of_zero_or_one, specializer
+from shapelog.recompiles.classification.pins import by_whom, remedy_of_pinned_int, specializer
 from shapelog.recompiles.classification.result import Classification, Classifier, made_outside, shown_guard
 from shapelog.recompiles.classification.sizes import LAYOUT, OWN_SYMBOLS, SLICE, unbacked
 from shapelog.recompiles.evidence.violation import Violation
@@ -196,11 +196,10 @@ def _specialized(guard: _Guard) -> Classification | None:
         return None
     pin = _pin_of(guard)
     code = specializer(pin) if pin else "SL201"
-    what, codes = ("a size", (code,)) if guard.source.tensor_part else ("an int", ("SL102", code))
-    remedy = ZERO_OR_ONE if what == "an int" and is_of_zero_or_one(guard.source, guard.entry) else ""
-    return Classification(
-        codes, f"the code specialized on {what}{_elsewhere(guard)}: the cache entry requires {guard.shown}", True, remedy=remedy
-    )
+    is_int = not guard.source.tensor_part
+    sentence = f"the code specialized on {'an int' if is_int else 'a size'}{_elsewhere(guard)}: the cache entry requires {guard.shown}"
+    verdict, remedy = remedy_of_pinned_int(guard.source, place_of(guard.shape.comment), guard.entry) if is_int else (None, "")
+    return Classification(("SL102", code) if is_int else (code,), sentence, True, verdict, remedy)
 
 
 def _pin_of(guard: _Guard) -> Specialization | None:

@@ -6,8 +6,8 @@ from shapelog.reading.payloads.properties import Kind, class_written_with_addres
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.classification.floats import float_value, is_compared_with_tensor, not_a_number
 from shapelog.recompiles.classification.library_calls import is_passed_by_library
-from shapelog.recompiles.classification.pins import ZERO_OR_ONE, is_of_zero_or_one, pinned
-from shapelog.recompiles.classification.result import Classification, Classifier, code_of, short_type
+from shapelog.recompiles.classification.pins import pinned, remedy_of_pinned_int
+from shapelog.recompiles.classification.result import Classification, Classifier, code_of, line_of, short_type
 from shapelog.recompiles.classification.shown_objects import shown_object
 from shapelog.recompiles.classification.tensors import INNER, inner_tensors
 from shapelog.recompiles.evidence.violation import Described, Violation, constant_type
@@ -120,8 +120,8 @@ def _int(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) ->
         return Classification(("SL315",), f"{sentence}; ints on an nn.Module are static by default", True)
     codes, words = pinned(item, item.source, entry, call)
     known = entry if item.source in entry.specializations_by_source else call
-    remedy = ZERO_OR_ONE if codes and is_of_zero_or_one(item.source, known) else ""
-    return Classification(("SL102", *codes), sentence + words, True, remedy=remedy)
+    verdict, remedy = remedy_of_pinned_int(item.source, line_of(item), known) if codes else (None, "")
+    return Classification(("SL102", *codes), sentence + words, True, verdict, remedy)
 
 
 def _is_module_attribute(source: Source, entry: CompileFacts, call: CompileFacts) -> bool:
