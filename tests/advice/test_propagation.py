@@ -345,6 +345,35 @@ def test_a_size_that_the_code_ties_to_the_origin_is_needed_with_it(comment: str,
     assert found.partners(layer, Source("L['h']"), 0) == needed
 
 
+def with_two_graphs(dim: str, pins: bool) -> bytes:
+    """embed is called with a mask, for two lengths, then without one for another batch size; layer takes what it returns each time.
+
+    ``dim`` is the batch size in what the dynamic graph with a mask returns, which needs that of x where it ``pins`` it.
+    """
+    made, x, mask = make.trace(), ("L['x'].size()[0]", "L['x'].size()[1]"), "L['mask']"
+    symbols = (("s77", 10, x[0]), ("s27", 6, x[1]))
+    static = graph_text('L_x_: "f32[10, 4][4, 1]cpu"', 'h: "f32[10, 4][4, 1]cpu" = l_x_ + 1', "return (h,)")
+    longer = graph_text('s77: "Sym(s77)", L_x_: "f32[s77, s27][s27, 1]cpu"', f'h: "f32[{dim}, s27][s27, 1]cpu" = l_x_ + 1', "return (h,)")
+    other = graph_text('s77: "Sym(s77)", L_x_: "f32[s77, s27][s27, 1]cpu"', 'h: "f32[s77, s27][s27, 1]cpu" = l_x_ - 1', "return (h,)")
+    made += make.compile("0/0", make.tensor(10, 4), make.tensor(10, source=mask), name="embed", graph=static)
+    made += make.compile("1/0", make.tensor(10, 4, source="L['h']"), name="layer")
+    made += make.compile("0/1", make.tensor(12, 5), name="embed", graph=other, symbols=(("s77", 12, x[0]), ("s27", 5, x[1])))
+    made += make.compile("1/1", make.tensor(12, 5, source="L['h']"), name="layer")
+    pinned = [{"symbol": "s77", "sources": [x[0]], "value": "10"}] if pins else []
+    inputs = make.tensor(10, 6), make.tensor(10, source=mask)
+    made += make.compile("0/2", *inputs, name="embed", graph=longer, symbols=symbols, specializations=pinned)
+    return made + b"".join(make.record("aot_inference_graph", {}, "a graph", id=id) for id in ("0/0", "0/1", "0/2", "1/0", "1/1"))
+
+
+@pytest.mark.parametrize(("dim", "pins", "expected"), [("10", True, ()), ("s77", False, (X,)), ("s77", True, (X,)), ("10", False, (X,))])
+def test_a_mark_passes_nothing_on_where_the_graph_of_the_first_call_needs_its_value(
+    dim: str, pins: bool, expected: tuple[Mark, ...]
+) -> None:
+    """A further tensor of that call has the same size, static: so is what it returns, though another graph returns a dynamic one."""
+    assert origins(with_two_graphs(dim, pins), "L['h']") == expected
+    assert origins(with_two_graphs(dim, pins), "L['h']", 1) == (Mark(Source("L['x']"), 1),)
+
+
 def layers(source: str) -> bytes:
     """f is called as an encoder, then as a decoder with what the encoder made as a further input, twice, for another size."""
     made = make.trace()

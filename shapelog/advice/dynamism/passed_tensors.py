@@ -12,7 +12,7 @@ from shapelog.advice.dynamism.compiled_code import CompiledCode, OriginsOf, with
 from shapelog.advice.dynamism.equal_sizes import equal_sizes
 from shapelog.advice.dynamism.graph_outputs import GraphOutputs, may_require_grad, shared
 from shapelog.advice.dynamism.resumed_tensors import ResumedTensors
-from shapelog.advice.marks import Mark
+from shapelog.advice.marks import Mark, mark_at
 from shapelog.model.compile import Compile
 from shapelog.model.frame import Frame
 from shapelog.reading.payloads.source_names import Source
@@ -84,15 +84,38 @@ class PassedTensors:
             return self._taken_first(frame, source, dim, changes)
         if Link.NONE in links:
             return Passed()
+        marks = dict.fromkeys(mark for item in through for mark in item.marks)
+        pinned = self._pinned_before(frame, source, dim, [maker for item in through for maker in item.makers])
+        if marks and pinned.issuperset(marks):
+            return Passed()
         is_guessed = links != {Link.DIRECT}
         called = [*(compile for compile, _, _ in changes), *(maker for item in through for maker in item.makers)]
         if is_guessed and any(self.code.runs_eagerly(caller(compile)) for compile in called):
             return Passed()
         return Passed(
-            tuple(dict.fromkeys(mark for item in through for mark in item.marks)),
+            tuple(mark for mark in marks if mark not in pinned),
             frozenset(mark for item in through for maker in item.makers for mark in self._needed_with(maker, item.marks)),
             is_guessed,
         )
+
+    def _pinned_before(self, frame: Frame, source: Source, dim: int, makers: Sequence[Compile]) -> frozenset[Mark]:
+        """The marks that leave a dim static where the first graph took it: what made it there, another graph of a maker, needs their value.
+
+        So it is where that one takes a further tensor, whose static size the code needs equal.
+        """
+        if not makers:
+            return frozenset()
+        first = next(entry for entry in frame.entries if source in self.outputs.inputs_of(entry).by_source)
+        tensor, functions = self.outputs.inputs_of(first).by_source[source], {self.code.frame_of[maker] for maker in makers}
+        for maker in self.code.made_before(first, _MOST_BEFORE):
+            numbers = self._outputs_taken(first, tensor, maker) if self.code.frame_of[maker] in functions else ()
+            entry = self.code.dynamic_entry_like(maker) if numbers else None
+            if entry:
+                outputs = [output for number in numbers for output in self.outputs.outputs_of(entry)[number:][:1]]
+                is_static = all(output.fixed[dim : dim + 1] != (None,) for output in outputs)
+                pinned = [mark_at(place.unwrapped) for item in entry.specializations for place in item.sources]
+                return frozenset(pinned if is_static else ())
+        return frozenset()
 
     def _precedes(self, compile: Compile, tensor: Input, makers: Sequence[Compile]) -> bool:
         """Whether a function that returns such a tensor had no graph yet for its sizes when another one was compiled for it."""
