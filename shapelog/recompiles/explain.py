@@ -1,6 +1,7 @@
 """Trace → every recompile explained: facts → differences → causes → nearest entry → verdict. The way in to this folder."""
 
 from collections.abc import Iterator, Mapping
+from itertools import groupby
 from typing import NamedTuple
 
 from shapelog.display import in_notebook
@@ -217,10 +218,15 @@ def _callers(frame: Frame, compile: Compile) -> list[Function]:
 def _runs_in_both_modes(frame: Frame, table: FactTable) -> bool:
     """Whether a function runs with gradients and without: it has a backward graph, which some backends make none of, or a mode came back.
 
-    In inference mode, which has graphs of its own, gradients are off as well.
+    In inference mode, which has graphs of its own, gradients are off as well: there it shows if calls with gradients came back, for which
+    an input requires grad.
     """
     modes, inference_modes = (table.values(frame, (Source(), prop)) for prop in (GRAD_MODE, INFERENCE_MODE))
-    came_back = len(modes) > len(set(modes)) and len(inference_modes) < 2
+    if len(inference_modes) > 1:
+        with_gradients = [mode for mode, _ in groupby(map(_has_gradients, frame.entries))]
+        came_back = with_gradients.count(True) > 1
+    else:
+        came_back = len(modes) > len(set(modes))
     return came_back or any(compile.backward for compile in frame.compiles)
 
 

@@ -3713,6 +3713,18 @@ def test_inference_mode_takes_the_place_of_no_grad_where_the_function_is_trained
     assert (cause.sentence, cause.own_remedy[: len(start)]) == ("compiled outside inference mode, called inside it", start)
 
 
+@pytest.mark.parametrize(("requires_grad", "verdict"), [(True, Verdict.JUSTIFIED), (False, Verdict.CODE)])
+def test_a_function_that_runs_with_gradients_again_after_inference_mode_needs_both_graphs(requires_grad: bool, verdict: Verdict) -> None:
+    """Training with an evaluation after each epoch. Without anything that requires grad, some calls may have been left outside."""
+    outside, inside = "DispatchKeySet(CPU, BackendSelect, ADInplaceOrView)", "DispatchKeySet(CPU, BackendSelect)"
+    made = make.trace()
+    for number, (rows, keys) in enumerate(((10, outside), (10, inside), (12, outside))):
+        guards = guard_tree(tensor_match(size=(rows, 8), requires_grad=requires_grad, keys=keys), global_state(grad_mode=keys == outside))
+        made += make.compile(f"0/{number}", make.tensor(rows, 8, requires_grad=requires_grad), guards=guards)
+    first = make.explain(made).recompiles[0]
+    assert (first.codes, first.verdict) == (("SL303",), verdict)
+
+
 @pytest.mark.parametrize(("is_leaf", "verdict"), [(False, Verdict.JUSTIFIED), (True, Verdict.CODE)])
 def test_a_function_that_ran_with_gradients_before_a_loss_is_trained(is_leaf: bool, verdict: Verdict) -> None:
     """A dynamic backward graph is made with the forward graph, so that no record of its own shows that it ran."""
