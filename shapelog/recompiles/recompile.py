@@ -6,7 +6,7 @@ from shapelog.display import in_notebook
 from shapelog.model.compile import Compile
 from shapelog.model.frame import Frame
 from shapelog.recompiles.causes import Cause
-from shapelog.rules import Verdict
+from shapelog.rules import Verdict, any_blocks_marking
 from shapelog.text import one_line
 
 
@@ -36,10 +36,10 @@ class Recompile(NamedTuple):
 
     @property
     def causes_by_need(self) -> tuple[Cause, ...]:
-        """The causes; of a justified recompile, what code could remove comes last, as that alone saves nothing."""
+        """The causes; of a justified one, what a mark, then what code could remove comes last, as that alone saves nothing."""
         if self.verdict is not Verdict.JUSTIFIED:
             return self.causes
-        return tuple(sorted(self.causes, key=lambda cause: cause.verdict is Verdict.CODE and not cause.needs_own_graph))
+        return tuple(sorted(self.causes, key=_rank_by_need))
 
     def __repr__(self) -> str:
         return f"<Recompile {self.compile.label} of {one_line(self.frame.title)}: {' '.join(self.codes)}, {self.verdict.value}>"
@@ -61,3 +61,10 @@ class Recompile(NamedTuple):
     def codes(self) -> tuple[str, ...]:
         found = tuple(dict.fromkeys(code for cause in self.causes for code in cause.codes))
         return found or ("SL399",)
+
+
+def _rank_by_need(cause: Cause) -> tuple[int, bool]:
+    """0 for what needs a graph of its own, 1 for what a mark would remove, 2 for what code could remove; sizes after other things."""
+    if cause.needs_own_graph or any_blocks_marking(cause.codes):
+        return 0, cause.size_related
+    return {Verdict.MARKING: 1, Verdict.CODE: 2}.get(cause.verdict, 0), cause.size_related

@@ -45,6 +45,17 @@ def test_what_needs_a_graph_of_its_own_comes_before_what_code_could_remove() -> 
     assert (left.rule.code, left.axis) == ("SL322", "margin")
 
 
+def test_what_needs_a_graph_of_its_own_comes_before_what_a_mark_would_remove() -> None:
+    """Larger images, for which the code resizes its table of positions as well."""
+    made = make.trace()
+    for number, (rows, resizes) in enumerate(((10, False), (12, True))):
+        guards = guard_tree(tensor_match(size=(rows, 8)), equals_match("L['resizes']", resizes))
+        made += make.compile(f"0/{number}", make.tensor(rows, 8), guards=guards)
+    assert groups(made) == [["SL311", "SL101"]]
+    (left,) = make.advice(made).remaining
+    assert (left.rule.code, left.axis) == ("SL311", "resizes")
+
+
 def test_the_report_has_the_compiles_that_it_is_about_and_its_help_with_verbose() -> None:
     report = make.report(called((10, "sum"), (12, "sum"), (14, "max")))
     shown, verbose = (" ".join(render(report, Options(width=200, verbose=more)).decode().split()) for more in (False, True))
