@@ -12,7 +12,7 @@ from shapelog.reading.payloads.guards.expressions import Value, canonical, integ
 from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.python_code import syntax_tree
 from shapelog.reading.payloads.source_names import Source
-from shapelog.recompiles.causes import EntryDifference
+from shapelog.recompiles.causes import Cause, EntryDifference
 from shapelog.recompiles.facts.compile_facts import CompileFacts
 
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d*)?(?:e[+-]?\d+)?")
@@ -33,6 +33,9 @@ def other_path(difference: EntryDifference, entry: CompileFacts, call: CompileFa
             return f"the code branches on this value ({code.strip()[:60]})"
         for known in values:
             _assign(code, known)
+    for cause in difference.causes:
+        if cause.place and _splits_where_used(cause, cause.place.code):
+            return f"the code branches on this value ({cause.place.code.strip()[:60]})"
     moved = _used_on_another_line(entry, call)
     if moved:
         return f"the code takes a different path for this value: it uses {moved} on a different line"
@@ -123,6 +126,26 @@ def _comparison_splits(code: str, varied: frozenset[str], values: tuple[dict[str
         if names:
             before, after = (_holds(comparison, known) for known in values)
             if before is not None and after is not None and before != after:
+                return True
+    return False
+
+
+def _splits_where_used(cause: Cause, code: str) -> bool:
+    """Whether a comparison in the line that first uses an int comes out differently with its two values.
+
+    That line may be one of another function, which knows an attribute by another name of its object: self.layers.0.step is self.step there.
+    """
+    before, after = (integer(value) if cause.is_int else None for value in (cause.before, cause.after))
+    attribute = cause.source.display_name.rpartition(".")[2]
+    if before is None or after is None or attribute not in code:
+        return False
+    for comparison in _comparisons(code):
+        parts = (node for node in ast.walk(ast.parse(comparison)) if isinstance(node, ast.Attribute))
+        names = {ast.unparse(node) for node in parts if node.attr == attribute}
+        if len(names) == 1:
+            (name,) = names
+            held = [_holds(comparison, {name: value}) for value in (before, after)]
+            if None not in held and held[0] is not held[1]:
                 return True
     return False
 

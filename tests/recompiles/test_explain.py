@@ -243,6 +243,31 @@ def test_a_branch_is_taken_by_what_the_int_is_there(line: str, values: tuple[int
 
 
 @pytest.mark.parametrize(
+    ("line", "values", "verdict"),
+    [
+        ("momentum = 1.0 if self.updates == 0 else 0.1", (0, 1), Verdict.JUSTIFIED),
+        ("momentum = 1.0 if self.updates == 0 else 0.1", (2, 3), Verdict.MARKING),
+        ("if self.updates % 2 and self.quant.updates:", (2, 3), Verdict.MARKING),
+        ("if self.updates > self.warmup:", (2, 3), Verdict.MARKING),
+        ("if self.other.updates >= 3:", (2, 3), Verdict.JUSTIFIED),
+        ("self.updates += 1", (2, 3), Verdict.MARKING),
+    ],
+)
+def test_a_branch_in_a_function_that_was_inlined_knows_the_int_by_another_name(
+    line: str, values: tuple[int, int], verdict: Verdict
+) -> None:
+    """self.quant.updates of the model is self.updates in a method of its quantizer."""
+    comment = code_comment(21, line, "observe")
+    made = make.trace()
+    for number, value in enumerate(values):
+        guards = guard_tree(tensor_match(), equals_match("L['self']._modules['quant'].updates", value, comment=comment))
+        made += compiled(f"0/{number}", tensor(10, 8), guards=guards)
+    recompile = last_recompile(made)
+    assert recompile.verdict is verdict
+    assert ("the code branches on this value" in recompile.why_not_markable) is (verdict is Verdict.JUSTIFIED)
+
+
+@pytest.mark.parametrize(
     ("line", "verdict"),
     [
         ("for i in range(x.shape[0]):", Verdict.JUSTIFIED),
