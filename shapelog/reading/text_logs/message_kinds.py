@@ -149,7 +149,13 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
     ),
     (MessageKind.CAPTURE, re.compile(r"Cache miss due to (?:new autograd node|dynamic shapes|\d+ changed tensor)")),
     (MessageKind.PROFILE, re.compile(r"^\s*(?:Torchdynamo Profiler Report\s*$|Function +Recompiles +Recompile Reasons)")),
-    (MessageKind.RECOMPILES, re.compile(r"Recompiling function [^\s{%]|Detected recompile when torch\.compile stance")),
+    (
+        MessageKind.RECOMPILES,
+        re.compile(
+            r"Recompiling function [^\s{%]|Detected recompile when torch\.compile stance"
+            r"|^\W*triggered by the following guard failure(?:s|\(s\))?:|^\W*guard \d{1,9} failures?:\s*$"
+        ),
+    ),
     (
         MessageKind.BREAK,
         re.compile(
@@ -189,7 +195,8 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
     (MessageKind.WARNING, re.compile(f"{PRINTED}|{ASSERTED}")),
 )
 _ANY_BEGIN = re.compile(
-    r"Recompiling function |Detected recompile|CompilationMetrics\(|torch\._dynamo|dynamo hit|Error: |Hit: |LimitExceeded"
+    r"Recompiling function |Detected recompile|ing guard failure|guard \d|CompilationMetrics\(|torch\._dynamo|dynamo hit|Error: |Hit: "
+    r"|LimitExceeded"
     r"|Constraints violated|DependentSymNode: |while creating guard|torch\._subclasses|xpected input at|program_source"
     r"|from lowering|eagerly comp|Triton comp|LoweringExc|from user code:|C\+\+ stack|DYNAMO_VERBOSE=1"
     r"|Warning: |: block: \[|Backend compiler failed|WON'?T CONVERT "

@@ -8,6 +8,7 @@ import pytest
 from shapelog import load
 from shapelog.check.check import check
 from shapelog.check.policy import Policy
+from shapelog.errors import ShapelogError
 from shapelog.recompiles.explain import explain_trace
 from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.explain_compile import explain_compile
@@ -1283,3 +1284,20 @@ def test_a_reason_within_whose_brackets_an_excerpt_ends_is_missing(below: str, t
     report = report_of("".join(f"{head}{line}\n" for line in lines) + below, tmp_path)
     (recompile,) = report.recompiles
     assert not recompile.causes
+
+
+@pytest.mark.parametrize("heading", ["triggered by the following guard failure(s):", "  guard 0 failures:"])
+@pytest.mark.parametrize("front", ["", "> ", "It recompiles:\n\n"])
+def test_reasons_below_their_heading_count_without_the_line_above_it(heading: str, front: str, tmp_path: Path) -> None:
+    (item,) = report_of(f"{front}{heading}\n{front[:2].replace('It', '')}    - L['end'] == 10\n", tmp_path).recompiles
+    assert item.causes[0].sentence == "the int end was 10 and has changed"
+
+
+def test_a_heading_below_reasons_is_that_of_another_recompile(tmp_path: Path) -> None:
+    heading = "triggered by the following guard failure(s):\n    - L['end'] == "
+    assert len(report_of(f"{heading}10\n{heading}11\n    - L['end'] == 10\n", tmp_path).recompiles) == 2
+
+
+def test_a_sentence_about_the_heading_is_no_recompile(tmp_path: Path) -> None:
+    with pytest.raises(ShapelogError):
+        report_of('What does "triggered by the following guard failure(s):" mean, and what is guard 0 here?\n', tmp_path)

@@ -26,6 +26,7 @@ _WORDS = (
     "ailed running call_",
     "ailed to run FX node",
     "not know how to trace",
+    "following guard failure",
     " raised:",
     "FakeTensor",
     "ynamo",
@@ -57,7 +58,7 @@ _AT_BEGIN = (
     r"\n(?!\n)(?:\x1b\[[\d;]{0,9}m|\{\"log\":\")?[^\w\n]{0,%d}(?:function: |last reason: |tensor |GuardFail|TREE_GUARD|\+- |create_"
     r"|set_repl|_update_var|track_sym|eval |runtime_assert |dynamo hit|CacheLimit|InductorError|LoweringExc|Unsupported|UserError"
     r"|Explanation: |TENSOR_MATCH|WON'?T CONV|Constraints violated|Not all values of |You marked |Error while creating|Re-record|___check_"
-    r"|GLOBAL_STATE|__\w|\d{1,9}/\d|(?:\d{1,9}: )?Cache miss due|automatic dynamic "
+    r"|GLOBAL_STATE|__\w|\d{1,9}/\d|guard \d{1,9} fail|(?:\d{1,9}: )?Cache miss due|automatic dynamic "
     r"|AssertionError: (?:expected size \d|Guard failed: )|RuntimeError: Expected input |Error: input_handles\[)"
 )
 _AFTER_A_PLACE = r"\] \[(?:__\w|\d{1,9}/\d)"

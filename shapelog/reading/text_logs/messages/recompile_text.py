@@ -57,16 +57,18 @@ def recompiles(lines: Iterable[str]) -> Iterator[RecompileText]:
     """The recompiles in the lines of one message, or of several of the same compile."""
     code: LoggedCode | None = None
     body: list[str] = []
-    is_mentioned = False
+    is_mentioned = has_items = False
     for line in _with_whole_paths(lines):
         found = _RECOMPILING.search(line)
-        if found is None:
+        is_next = found is not None or (has_items and _TRIGGERED.search(line) is not None)  # the first line may be lost
+        if not is_next:
+            has_items = has_items or _ITEM.match(line) is not None
             body.append(line)
             continue
         if code is not None or any(map(_IS_REST.search, body)):
             yield _recompile(code, body)._replace(is_mentioned=is_mentioned)
-        code, is_mentioned = _code(found), is_in_sentence(line, found.start())
-        body = [line[found.end() :]]
+        code, is_mentioned = (_code(found), is_in_sentence(line, found.start())) if found else (None, False)
+        body, has_items = [line[found.end() :] if found else line], False
     if code is not None or any(map(_IS_REST.search, body)):
         yield _recompile(code, body)._replace(is_mentioned=is_mentioned)
 
