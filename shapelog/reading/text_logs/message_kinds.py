@@ -118,6 +118,13 @@ _CONDITION = r"Not all values of (?:.* are valid because |\S{1,200} = .{1,400} i
 # What an exception of another program has in front of the message of PyTorch's.
 BEHIND_ANOTHER = r"[ \t]*[\w.]{0,80}(?:Error|Exception): [^\n]{0,200}: "
 _IN_OWN_WORDS = re.compile(rf"{_OWN_WORDS}|{_CONDITION}")
+# In front of a guard that somebody has as an item of a list, in quotes or behind a colon: by itself, a guard may be one that holds.
+_AT_ITEM = r"(?:^\s*(?:[-*\u2022]|\d{1,3}[.)])\s+[`\"']{0,2}|^\s*[`\"']{1,3}|[:\uff1a] ?[`\"'*]{0,3})"
+QUOTED_GUARD = (
+    rf"(?:^\W*|{_AT_ITEM})(?=GLOBAL_STATE changed: [a-z]|KeyError on [LG]\[|expected type of '[^\n]{{1,300}}? to be a tensor type)"
+    rf"|{_AT_ITEM}(?=___check_(?:global_state|obj_id|type_id)\(|[\w.\[\]'()<>=!+*/% -]{{1,300}} # "
+    r"(?:duck sizing added this equality because|[^\n]{1,400}\(user code shown is first use of this value--))"
+)
 # What begins a message, in the order in which it is tried; and what may follow on lines that have no head.
 _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
     (MessageKind.METRICS, re.compile(r"\bCompilationMetrics\(\w{1,40}=")),
@@ -172,6 +179,7 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
             r"|(?:^\W*(?:\d{1,9}/\d{1,9}\W{1,5})?|[|\t]\s*`?|: [\"'`]?)\d{1,9}/\d{1,9}: \S"
             r"|^\W*tensor '.+?' (?:size|strides?|rank|dtype|requires_grad|dispatch key set|Tensor device index) mismatch"
             r"|\btensor '\S{1,400}?' (?:size|strides?|rank) mismatch.{0,30} expected "
+            rf"|{QUOTED_GUARD}"
         ),
     ),
     (MessageKind.GUARDS, re.compile(r"^\s*(?:TREE_GUARD_MANAGER:|(?:\| )*\+- \w|[A-Z_]+: check_tensor\()")),
@@ -203,6 +211,7 @@ _ANY_BEGIN = re.compile(
     r"|Exception Type|^\s*function: |\d/\d{1,9}: |\.py:\d{1,9}`? *\| |^\s*last reason: |Traceback \("
     r"|Graph [Bb]reak|GuardFail\(|tensor '|TREE_GUARD|\+- |check_tensor\("
     r"|:\d{1,9}:[\w<>.]+:\s*$|Dynamo produced|ExplainOutput|<FrameSummary |Break Reason |Unsupported: |Explanation: |Recompile Reasons"
+    r"|GLOBAL_STATE |KeyError on |expected type of '|___check_|duck sizing added|shown is first use"
     r"|raised:|valid because|generated guard|triton inst|triton GPU|valid triton"
     r"|data-dependent exp|You marked |uard failed on|run FX node|[a-z]Error:$|check failed|Cache miss due to"
     r"|[Cc]udagraph|CUDAGraph|Re-recording |pointer changed|Profiler Report|how to trace|torch\._inductor|torch\.fx"
@@ -224,7 +233,9 @@ _CONTINUES = {
     ),
     MessageKind.PROFILE: re.compile(r""),
     MessageKind.METRICS: re.compile(r"\s+\S"),
-    MessageKind.BARE_REASON: re.compile(r"(?!)"),  # others, below it
+    MessageKind.BARE_REASON: re.compile(  # others below it, in a list or on the lines that it was wrapped to
+        r"\W{0,8}(?:[LG]\[['\"]|len\([LG]\[|___\w{1,40}\()|\s*(?:at index |index \d|expected |actual |DispatchKeySet\(|\d{1,18}\.? ?)"
+    ),
     MessageKind.CAPTURE: re.compile(r"(?!)"),
     MessageKind.BREAK: re.compile(
         r"\s*(?:(?:Graph Break )?Reason:|User code traceback|Explanation|Hint|Developer|For more|If it is an? )|\s+\S|\s*$"

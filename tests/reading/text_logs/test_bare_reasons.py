@@ -171,3 +171,55 @@ def test_a_reason_behind_words_counts_where_the_log_has_warnings_alone(tmp_path:
     alone, below = report_of(said, tmp_path), report_of(warning + said, tmp_path)
     assert [item.causes[0].sentence for item in below.recompiles] == [item.causes[0].sentence for item in alone.recompiles]
     assert below.recompiles
+
+
+_DUCK = "x.size()[0] == y.size()[1]  # duck sizing added this equality because these variables had the same size 4"
+_FIRST_USE = (
+    "2 <= x.size()[0]  # y = x + 1  # a.py:3 in f (user code shown is first use of this value--the guard itself is not due user code)"
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("GLOBAL_STATE changed: grad_mode", "SL305"),
+        ("KeyError on L['kwargs']['mask']", "SL314"),
+        ("expected type of 'L['x']' to be a tensor type, ' but found <class 'NoneType'>", "SL322"),
+        ("- ___check_obj_id(L['self'].processor, 140576345756128)", "SL308"),
+        ("2. `___check_global_state()`", "SL307"),
+        ("It recompiles because: ___check_type_id(L['self'].mixer, 157671424)", "SL310"),
+        (f"- **Guard message**: `{_DUCK}`", "SL103"),
+        (f"- `{_DUCK}`, which is odd", "SL103"),
+        (f"  - {_FIRST_USE}", "SL104"),
+    ],
+)
+def test_a_guard_that_failed_is_a_reason_where_the_text_has_nothing_else(line: str, code: str, tmp_path: Path) -> None:
+    (item,) = report_of(f"Why is that?\n{line}\nIt runs slowly.\n", tmp_path).explained.recompiles
+    assert item.codes == (code,)
+    (item,) = report_of(f"{_MESSAGE}\nWhy is that?\n\n{line}\n", tmp_path).explained.recompiles
+    assert item.codes == ("SL101",)
+
+
+def test_guards_in_a_list_with_one_that_failed_failed_too(tmp_path: Path) -> None:
+    listed = f"# - {NEWER[5:]}\n#   - ___check_global_state()\n#   - G['scale'] == 3.0      # return x * scale  # misses.py:8 in f\n"
+    assert [item.codes for item in report_of(listed, tmp_path).explained.recompiles] == [("SL101",), ("SL307",), ("SL312",)]
+
+
+@pytest.mark.parametrize("guard", ["___check_global_state()", "___check_obj_id(L['self'], 139)", "hasattr(L['x'], 'k') == False", _DUCK])
+def test_guards_below_a_heading_may_all_hold(guard: str, tmp_path: Path) -> None:
+    with pytest.raises(ShapelogError):
+        report_of(f"GUARDS:\n    {guard}\n    utils_device.CURRENT_DEVICE == None\n", tmp_path)
+
+
+@pytest.mark.parametrize("front", ["", "> ", "           "])
+@pytest.mark.parametrize(
+    ("reason", "code"),
+    [
+        ("tensor 'L['x']' size mismatch at@index 0. expected 4, actual 5", "SL101"),
+        ("0/0: tensor 'x' size mismatch at index 0. expected 4,@actual 5", "SL101"),
+        ("tensor 'x' dispatch key set mismatch. expected@DispatchKeySet(XPU, ADInplaceOrView), actual@DispatchKeySet(XPU)", "SL303"),
+    ],
+)
+def test_a_reason_that_is_wrapped_is_read_whole(reason: str, code: str, front: str, tmp_path: Path) -> None:
+    (item,) = report_of("\n".join(front + line for line in reason.split("@")), tmp_path).explained.recompiles
+    assert item.codes == (code,)

@@ -124,8 +124,6 @@ class LoggedRecompiles:
 
     def _take_bare(self, item: BareReasons) -> None:
         """The recompilation of reasons alone, unless the text has them once more, as in a summary, or before and after a change."""
-        if item.is_said and not self._contents.has_only_warnings:
-            return
         is_named = bool(item.code.name or split_entry(item.reasons[0])[0])
         if is_named and {(item.compile or item.code.name, _guard_of(reason)) for reason in item.reasons} <= self._reasons:
             return
@@ -133,9 +131,10 @@ class LoggedRecompiles:
 
     def finish_bare(self, are_quoted: bool) -> None:
         """Take the reasons alone that were held: those that somebody quotes in a sentence, or the others."""
+        taken = -1
         for item, line in self._bare:
-            if item.is_said == are_quoted:
-                self._compiles.line = line
+            if item.is_said == are_quoted and (not are_quoted or line == taken or self._contents.has_only_warnings):
+                self._compiles.line = taken = line
                 self._take_bare(item)
 
     def finish_limits(self) -> None:

@@ -8,8 +8,9 @@ from shapelog.reading.payloads.guards.comments import split_comment
 from shapelog.reading.payloads.recompile_reasons import parse, split_entry
 from shapelog.reading.text_logs.lines.mentions import is_in_sentence
 from shapelog.reading.text_logs.logged.checked_entries import number_of
+from shapelog.reading.text_logs.message_kinds import QUOTED_GUARD
 from shapelog.reading.text_logs.messages.logged_code import UNKNOWN_CODE, LoggedCode
-from shapelog.reading.text_logs.messages.reason_lines import is_reason, whole_guard
+from shapelog.reading.text_logs.messages.reason_lines import is_reason, unwrapped, whole_guard
 
 _BETWEEN = re.compile(r"\s*(?:\||\t|<br ?/?>)\s*")
 _ID = re.compile(r"\W{0,3}(\d{1,9}/\d{1,9})(?:_\d{1,9})?\W{0,3}")
@@ -32,6 +33,10 @@ _BEHIND_WORDS = re.compile(r": [\"'`]?(?P<reason>\d{1,9}/\d{1,9}: (?P<guard>tens
 _OF_GUARDS = re.compile(r"ompil|uard|eason")
 # What no other program has, with the values on both sides.
 _IN_WHOLE = re.compile(r"\btensor '\S{1,400}?' (?:size|strides?|rank) mismatch[^'\"]{0,30} expected \S+, actual .*")
+# By itself, any other guard is only one that may have failed.
+_HAS_FAILED = re.compile(r"\d{1,9}/\d{1,9}: |tensor '")
+# A guard that may hold, unless nothing else is in the text.
+_GUARD_ALONE = re.compile(QUOTED_GUARD)
 _ENDS_SENTENCE = " *_!)\u3002\uff01\uff09"
 
 
@@ -51,10 +56,14 @@ class BareReasons(NamedTuple):
 def bare_reasons(lines: Iterable[str]) -> Iterator[BareReasons]:
     """The recompilations in lines with reasons: those of one are about older and older entries."""
     held: BareReasons | None = None
-    for line in lines:
+    has_failed = False
+    for line in unwrapped(lines):
         item = reasons_in(line)
         if item is None:
             continue
+        has_failed = has_failed or not item.is_said
+        if item.is_said and has_failed:  # in a list with others that failed
+            item = item._replace(is_said=False)
         if (
             held is not None
             and split_entry(item.reasons[0])[0]
@@ -99,12 +108,20 @@ def reasons_in(line: str) -> BareReasons | None:
     if not split_entry(reason)[0] and (found := _BEHIND_WORDS.search(line)):
         is_about_guards = found["guard"] or _OF_GUARDS.search(line, 0, found.start())
         return BareReasons((reason,)) if is_about_guards and is_reason(reason := _without_marks(found["reason"])) else None
+    quoted_guard = _GUARD_ALONE.search(line)
+    reason = _quoted(line, quoted_guard.end()) if quoted_guard else reason
     if parse(reason).family != "other":
-        return BareReasons((reason,))
+        return BareReasons((reason,), is_said=not _HAS_FAILED.match(reason))
     found = _IN_WHOLE.search(line)
     if found and not is_in_sentence(line, found.start()) and is_reason(reason := _without_marks(found[0].rstrip(_ENDS_SENTENCE))):
         return BareReasons((reason,), is_said=True)
     return None
+
+
+def _quoted(line: str, begin: int) -> str:
+    """A guard from a place on, up to the mark that ends the quotation which it begins."""
+    end = line.find("`", begin) if line[begin - 1 : begin] == "`" else -1
+    return _without_marks(line[begin : end if end >= 0 else len(line)])
 
 
 def _in_row(line: str) -> BareReasons | None:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from shapelog.reading.payloads.recompile_reasons import NO_REASON
 from shapelog.reading.text_logs.lines.mentions import is_in_sentence
 from shapelog.reading.text_logs.messages.logged_code import LoggedCode
-from shapelog.reading.text_logs.messages.reason_lines import STACK_LINE, continued, is_reason, whole_guard
+from shapelog.reading.text_logs.messages.reason_lines import STACK_LINE, continued, is_reason, unwrapped, whole_guard
 
 _LIMIT = re.compile(
     r"(?:\btorch(?:\._)?)?dynamo hit "
@@ -30,8 +30,6 @@ _QUOTED = re.compile(r"\[\s*(?P<quote>['\"])(?P<text>.*?)(?P=quote)\s*\]|(?<=, )
 _NEXT_WORDS = re.compile(
     r"[\"'`*_)\u2019\u201d.,;:!?\s\uff0c\u3002]*(?!for function|function:|last reason|due to|reasons?:|tensor '|[VDIWEC]\d{4} )[^\W\d_]{2}"
 )
-_GOES_ON = re.compile(r"\s*(?:mismatch|at index|index \d|expected|actual|\d)")
-_HALF_REASON = re.compile(r"tensor '[^']*'? ?\S* (?:mismatch(?: at(?: index(?: \d+\.?)?)?)?)?(?: expected(?: [^\s,]+,?(?: actual)?)?)?\s*$")
 
 
 class LimitText(NamedTuple):
@@ -53,7 +51,7 @@ def limits(lines: Sequence[str]) -> Iterator[LimitText]:
     """The warnings in the lines of a message. One whose first line was cut off counts, too."""
     found: LimitText | None = None
     is_over = has_reason = False  # the warning ends with what PyTorch advises
-    for line in _unwrapped(lines):
+    for line in unwrapped(lines, _WRAPPED_LIMIT):
         limit, function, reason = _LIMIT.search(line), _FUNCTION.search(line), _LAST_REASON.search(line)
         if limit or (function and (found is None or found.code.name)):
             if found:
@@ -91,23 +89,6 @@ def _is_mention(line: str, limit: re.Match[str]) -> bool:
     """Whether a line has other words than those of the warning and its reason, or no more of it than a quoted name of the setting."""
     is_named = limit["name"] and not limit["limit"] and line[limit.end() : limit.end() + 1] in ('"', "'")
     return bool(is_named) or is_in_sentence(line, limit.start()) or _NEXT_WORDS.match(line, limit.end()) is not None
-
-
-def _unwrapped(lines: Sequence[str]) -> Iterator[str]:
-    """The lines, with the parts of a sentence together that a page or a person wrapped."""
-    held = ""
-    for line in lines:
-        if held and (_GOES_ON.match(line) or not _HALF_REASON.search(held)):
-            line = f"{held.rstrip()} {line.strip()}"
-        elif held:
-            yield held
-        held = ""
-        if _WRAPPED_LIMIT.search(line) or _HALF_REASON.search(line):
-            held = line
-        else:
-            yield line
-    if held:
-        yield held
 
 
 def _listed(text: str) -> tuple[str, ...]:

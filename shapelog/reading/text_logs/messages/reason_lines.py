@@ -1,6 +1,7 @@
 """The lines of a message that give a reason: alone, continued on the next line, or cut."""
 
 import re
+from collections.abc import Iterable, Iterator
 
 from shapelog.reading.payloads.recompile_reasons import parse, split_entry
 
@@ -24,6 +25,30 @@ _WHOLE_GUARD = re.compile(
     r"(?P<guard>(?:\d{1,9}/\d{1,9}: )?tensor '.{1,400}?' (?:[\w ]{1,40}mismatch|mismatch)(?: at index \d{1,3})?"
     r"[.,] expected [^\s,]{1,200}, actual \S{0,200}?\w)[.,;:!?`'\")]{0,4}(?=\s+[^\s#]|\s*$)(?!\s+(?:actual|expected)\b)"
 )
+
+# A reason up to where a page or a person wrapped it, and how the rest of it begins.
+_HALF = re.compile(
+    r"tensor '[^']{0,400}(?:'[^']{0,400}'[^']{0,400}){0,9}'? ?[\w ]{0,40} (?:mismatch[.,]?(?: at(?: index(?: \d+\.?)?)?)?)?"
+    r"(?: expected(?: (?:DispatchKeySet\([^()]*\)|[^\s,()]+),?(?: actual)?)?)?\s*$"
+)
+_REST = re.compile(r"\s*(?:mismatch|at index|index \d|expected|actual|\d|DispatchKeySet\()")
+
+
+def unwrapped(lines: Iterable[str], before_all: re.Pattern[str] | None = None) -> Iterator[str]:
+    """The lines, with the parts of a reason together that a page or a person wrapped. What ends with ``before_all`` goes on, too."""
+    held = ""
+    for line in lines:
+        if held and (_REST.match(line) or not _HALF.search(held)):
+            line = f"{held.rstrip()} {line.strip()}"
+        elif held:
+            yield held
+        held = ""
+        if _HALF.search(line) or (before_all is not None and before_all.search(line)):
+            held = line
+        else:
+            yield line
+    if held:
+        yield held
 
 
 def continued(reason: str, text: str, is_item: bool) -> str:
