@@ -8,6 +8,7 @@ from shapelog.model.compile import Compile, Outcome
 from shapelog.model.frame import Frame
 from shapelog.reading.payloads.guards.comments import UserLine
 from shapelog.reading.payloads.properties import Kind
+from shapelog.reading.payloads.recompile_reasons import NO_REASON
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Explanations
@@ -19,7 +20,7 @@ from shapelog.text import cut, enumerated, names_of, one_line, plural
 
 _LONGEST = 200
 DEFAULT_LIMIT, DEFAULT_ACCUMULATED_LIMIT = 8, 256
-_HIT, _NEAR = RULES["SL401"], RULES["SL402"]
+_HIT, _NEAR, _DIED = RULES["SL401"], RULES["SL402"], RULES["SL319"]
 # Of fewer entries, each may have been made for the same reason.
 _MANY = 3
 # The most last reasons that a sentence has one by one.
@@ -33,6 +34,10 @@ _FEW_VALUES = frozenset({"SL104", "SL302", "SL305", _TRAINING})
 _ALL_REASONS = 'TORCH_LOGS="recompiles"'
 _RECORD_AGAIN = "record again with TORCH_LOGS=recompiles, which shows the causes of the recompilations, and remove these"
 _REASON_BELOW = "the last reason is in the log lines below this warning, which are not in this text"
+_NO_ENTRY = (
+    "PyTorch found no cache entry whose guards failed: entries are dropped when an object that they refer to is freed, "
+    "so the code may refer to a new one each time"
+)
 _RAISING = "raise the recompile limit above"
 _ABOVE_GRAPHS = "above the number of graphs that the code needs"
 # What torch.compile wraps modules and library functions in.
@@ -93,13 +98,15 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
             details=axes,
             frame=frame,
             notes=tuple(_notes(explained, frame, hit, of_reasons is frame)) if hit is not None else (),
-            own_remedy=_remedy(explained, of_reasons, causes, is_accumulated(compile)),
+            own_remedy=_remedy(explained, of_reasons, causes, compile),
             reason=reason,
         )
 
 
 def _notes(explained: Explanations, frame: Frame, hit: Compile, is_by_itself: bool) -> Iterator[str]:
     """What a text leaves open, or what is known of PyTorch's own code; ``is_by_itself``: no other rank has the reasons of this frame."""
+    if _found_no_entry(hit):
+        yield _NO_ENTRY
     if not explained.trace.is_text:
         return
     if frame.file.replace("\\", "/").endswith(_WRAPPERS):
@@ -142,6 +149,11 @@ def is_accumulated(compile: Compile) -> bool:
     return compile.outcome is Outcome.LIMIT and "accumulated" in compile.metrics.fail_reason
 
 
+def _found_no_entry(compile: Compile) -> bool:
+    """Whether a call was refused for the number of compiles that the function had, while its cache was empty."""
+    return is_accumulated(compile) and compile.metrics.recompile_reason == NO_REASON
+
+
 def _line(explained: Explanations, frame: Frame) -> UserLine | None:
     """The line whose guard failed, where one reason is all that is known of the frame."""
     own = explained.of_frame(frame)
@@ -154,10 +166,12 @@ def _file(short: str, frame: Frame) -> str:
     return frame.file if frame.file.replace("\\", "/").endswith(f"/{short}") else short
 
 
-def _remedy(explained: Explanations, frame: Frame, causes: str, of_all: bool) -> str:
+def _remedy(explained: Explanations, frame: Frame, causes: str, compile: Compile) -> str:
     """What to do about the entries that fill the cache. Where the hit is all that is known, that is what helps against its own cause."""
-    setting = explained.trace.version.limit_setting(of_all)
+    setting = explained.trace.version.limit_setting(is_accumulated(compile))
     own = explained.of_frame(frame)
+    if _found_no_entry(compile) and not any(item.causes for item in own):
+        return f"{_DIED.remedy}; or raise {setting}"
     if lacks_reasons(explained, frame):
         return f"{_RECORD_AGAIN}; or raise {setting}"
     if len(own) == 1 and own[0].blocking_rule and (own[0].causes[0].is_size or own[0].causes[0].is_int):  # the code needs each of them

@@ -138,6 +138,14 @@ def test_the_accumulated_limit_is_called_by_its_name() -> None:
     assert "hit the accumulated recompile limit at 0/2" in finding.sentence
 
 
+def test_an_accumulated_limit_without_an_entry_is_due_to_objects_that_died() -> None:
+    refused = {"fail_type": "RecompileLimitExceeded", "fail_reason": "accumulated_recompile_limit reached", "has_guarded_code": False}
+    reason = "Unable to find recompilation reasons"
+    (finding,) = found(make.trace(make.compile("0/256", is_started=False, recompile_reason=reason, **refused)))
+    assert "entries are dropped" in finding.notes[0]
+    assert finding.remedy.startswith("create the object once, and keep it alive")
+
+
 def test_two_four_leaves_no_record_so_a_full_cache_is_called_a_hit() -> None:
     findings = [item for item in report_of("real/2.4/d_module.log.gz").findings if item.rule.code == "SL401"]
     assert findings

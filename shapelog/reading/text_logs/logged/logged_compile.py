@@ -18,6 +18,7 @@ class LoggedCompile:
 
     One that ``is_implied`` is not in the log, but its cache entry was checked. With one that ``begins_run``, ids started again. Of one
     that ``names_failure``, PyTorch logged the failure with its id. ``skipped``: the metrics of one that a graph break ended.
+    For one that ``lacks_entries``, PyTorch found no reason, since its cache was empty.
     """
 
     ids: dict[str, int] | None
@@ -37,6 +38,7 @@ class LoggedCompile:
     lost_guards: bool = False
     limit: str | None = None
     limit_value: str = ""
+    lacks_entries: bool = False
     failure: FailureText | None = None
     names_failure: bool = False
     skipped: dict[str, Any] = field(default_factory=dict)

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from shapelog.reading.kinds import BACKWARD_FAILURE
-from shapelog.reading.payloads.recompile_reasons import refused_at_limit, split_entry
+from shapelog.reading.payloads.recompile_reasons import NO_REASON, refused_at_limit, split_entry
 from shapelog.reading.records import StackFrame
 from shapelog.reading.text_logs.contents import LogContents
 from shapelog.reading.text_logs.failures.failure_text import FailureText
@@ -445,6 +445,8 @@ class LoggedCompiles:
 def _limit_metrics(compile: LoggedCompile) -> dict[str, Any]:
     """The metrics of a call that hit the recompile limit."""
     metrics = {"fail_type": "RecompileLimitExceeded", "fail_reason": compile.limit}
+    if compile.lacks_entries:
+        metrics["recompile_reason"] = NO_REASON
     if compile.limit_value:
         metrics["dynamo_config"] = f'{{"recompile_limit": {compile.limit_value}}}'
     if compile.failure is not None:  # of those that PyTorch records, this one reached the caller

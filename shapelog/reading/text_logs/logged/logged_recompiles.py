@@ -108,6 +108,7 @@ class LoggedRecompiles:
         compile = compile or self._compiles.unnumbered(head, item.code, is_recompile=False)
         self._compiles.name(compile, item.code)
         compile.limit = f"{item.setting} reached" + (f" ({item.limit})" if item.limit else "")
+        compile.lacks_entries = item.has_none
         compile.limit_value = "" if "accumulated" in item.setting else item.limit
         if item.reasons and not compile.reasons:
             self._compiles.write_reasons(compile, item.reasons)

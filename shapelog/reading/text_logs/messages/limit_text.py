@@ -37,6 +37,7 @@ class LimitText(NamedTuple):
 
     There is one reason, the last, from torch 2.1 on; a list of them in older versions. ``is_mentioned``: its first line is part of a
     sentence, and none of the others is there. ``is_cut``: the line with the reason is not there, nor what follows that.
+    ``has_none``: PyTorch found no reason, as there was no cache entry.
     """
 
     setting: str
@@ -45,6 +46,7 @@ class LimitText(NamedTuple):
     reasons: tuple[str, ...]
     is_mentioned: bool = False
     is_cut: bool = False
+    has_none: bool = False
 
 
 def limits(lines: Sequence[str]) -> Iterator[LimitText]:
@@ -71,8 +73,9 @@ def limits(lines: Sequence[str]) -> Iterator[LimitText]:
             code = LoggedCode(name, function["file"] or function["path"] or "", int(function["line"] or 0))
             found = found._replace(code=code, is_mentioned=False)
         if reason:
-            listed = () if reason["reason"].strip() == NO_REASON else map(whole_guard, _listed(reason["reason"]))
-            found = found._replace(reasons=tuple(listed), is_mentioned=found.is_mentioned and limit is not None)
+            has_none = reason["reason"].strip() == NO_REASON
+            listed = () if has_none else map(whole_guard, _listed(reason["reason"]))
+            found = found._replace(reasons=tuple(listed), is_mentioned=found.is_mentioned and limit is not None, has_none=has_none)
         elif limit and (named := _NAMED_REASON.search(line, limit.end())):
             found = found._replace(reasons=(named[0].rstrip(" .…`\"')"),))
         elif is_over:
