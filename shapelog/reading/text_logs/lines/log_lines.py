@@ -4,6 +4,7 @@ Formats of a line (``torch/_logging/_internal.py``)::
 
     [rank0]:V0228 12:04:24.190000 2990033 torch/_dynamo/guards.py:2813] [0/1] [__recompiles] text         from torch 2.2 on
     [2023-11-06 14:54:54,691] [0/1] torch._dynamo.guards.__recompiles: [DEBUG] text                       torch 2.0 and 2.1
+    [2023-07-19 04:14:12,420] torch.fx.experimental.symbolic_shapes: [INFO] 0.1: text                     what became torch 2.1
     DEBUG:torch._dynamo.guards.__recompiles:text                                                          under logging.basicConfig()
 
 Launchers, viewers and people put more in front (ranks, times, quotes) and cut pieces off; what is left of such a prefix is enough.
@@ -30,7 +31,7 @@ _HEAD = re.compile(
     r"|(?<![^\s|])(?P<file_end>[\w./\\-]{0,400}\.py:\d{1,9})\](?= \[| \S+ \w| +(?:torch|function|last|To|eval|create|set|_update))"
     r"|\[(?P<date>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)[,.\d]{0,9}\](?: "
     + _ID.format("id_before")
-    + r")? (?P<logger>torch[\w.]{1,200}): \[[A-Z]+\]"
+    + r")? (?P<logger>torch[\w.]{1,200}): \[[A-Z]+\](?: (?P<id_of_symbols>\d{1,9}\.\d{1,9}):(?= ))?"
     r"|(?P<logger_named>torch[\w.]{1,200}\.__\w{1,40})(?:[ :\]|-]{1,4}\[?(?:DEBUG|INFO|WARNING|ERROR)\]?)?(?::| -| \||\])"
     r"|(?:" + _ID.format("id_in_front") + r" )?\b(?P<logger_alone>torch(?:dynamo|inductor)?\.[\w.]{1,200}): \[[A-Z]+\]"
     r"|\b(?:DEBUG|INFO|WARNING|ERROR|CRITICAL):(?P<logger_basic>torch(?:dynamo|inductor)?\.[\w.]{1,200}):"
@@ -40,6 +41,7 @@ _HEAD = re.compile(
     r"|(?P<bare>)(?=\[__(?:recompiles|guards|graph_breaks|graph_code|perf_hints|cudagraphs|trace|dynamic)\w{0,20}\])"
     r")(?: ?" + _ID.format("id") + r")?(?: ?\[__(?P<artifact>\w{1,40})\])?"
 )
+_IDS = "id", "id_lone", "id_before", "id_in_front", "id_only", "id_of_symbols"
 # Lines with the same head, as they are written; and where such a line begins.
 _USUAL_RUN = re.compile(
     r"((?:\[rank(?P<rank>\d{1,6})\]: ?)?(?P<level>[VDIWEC])(?P<time>\d{4} \d\d:\d\d:\d\d(?:\.\d{1,9})?) +(?P<process>\d{1,18}) "
@@ -282,7 +284,7 @@ def _head(text: str) -> tuple[Head, str] | None:
         process=int(part["process"] or 0),
         rank=rank_in(part["lead"]),
         place=(part["file"] or part["file_end"] or logger).replace("\\", "/"),
-        compile=part["id"] or part["id_lone"] or part["id_before"] or part["id_in_front"] or part["id_only"] or "",
+        compile=next(filter(None, (part[name] for name in _IDS)), "").replace(".", "/"),
         artifact=part["artifact"] or (artifact[1] if artifact else ""),
         level=part["level"] or (written[1][0] if (written := _LEVEL.search(found[0])) else ""),
     )

@@ -41,6 +41,10 @@ def lines_of(text: str) -> list[LogLine]:
             "[2023-11-06 14:54:54,691] [0/1] torch._dynamo.guards.__recompiles: [DEBUG] ",
             Head("1106 14:54:54", 0, None, "torch._dynamo.guards.__recompiles", "0/1", "recompiles", "D"),
         ),
+        (
+            "[2023-07-19 04:14:12,420] torch.fx.experimental.symbolic_shapes: [INFO] 2.1: ",
+            Head("0719 04:14:12", 0, None, "torch.fx.experimental.symbolic_shapes", "2/1", "", "I"),
+        ),
         ("DEBUG:torch._dynamo.guards.__recompiles:", Head("", 0, None, "torch._dynamo.guards.__recompiles", "", "recompiles", "D")),
         ("INFO:torch.fx.experimental.symbolic_shapes:", Head("", 0, None, "torch.fx.experimental.symbolic_shapes", "", "", "I")),
         ("torchdynamo.convert_frame: [ERROR] ", Head("", 0, None, "torchdynamo.convert_frame", "", "", "E")),
