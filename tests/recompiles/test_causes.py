@@ -2512,13 +2512,14 @@ def test_a_tensor_of_which_an_entry_checks_the_type_alone_is_of_the_same_type() 
     assert only(two(before, after)).codes == ("SL322",)
 
 
-def test_a_constant_that_is_of_another_type_now_is_no_other_value() -> None:
+@pytest.mark.parametrize(("constant", "type_"), [("Ellipsis", "ellipsis"), ("torch.Size([10, 20])", "torch.Size")])
+def test_a_constant_that_is_of_another_type_now_is_no_other_value(constant: str, type_: str) -> None:
     """Of the tuple, the call checks its type and its items."""
-    before = guard_tree(tensor_match(), equals_match("L['i']", Ellipsis, "ellipsis"))
+    before = guard_tree(tensor_match(), guard_manager("L['i']", f"EQUALS_MATCH: L['i'] == {constant}", type=type_))
     types = "TYPE_MATCH: ___check_type_id(L['i'], 7), type=<class 'tuple'>"
     after = guard_tree(tensor_match(), guard_manager("L['i']", types, type="tuple"), equals_match("L['i'][0]", 0))
-    cause = only(two(before, after, "i == Ellipsis"))
-    assert (cause.codes, cause.sentence) == (("SL310",), "i changed from Ellipsis to tuple")
+    cause = only(two(before, after, f"i == {constant}"))
+    assert (cause.codes, cause.sentence) == (("SL310",), f"i changed from {constant} to tuple")
 
 
 def test_another_member_of_an_enum_has_another_value() -> None:

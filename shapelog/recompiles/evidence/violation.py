@@ -14,7 +14,7 @@ from shapelog.reading.payloads.source_names import Source
 _CONSTANT_TYPES = {"True": "bool", "False": "bool", "None": "NoneType", "Ellipsis": "ellipsis"}
 _BRACKET_TYPES = {"(": "tuple", "[": "list", "{": "set"}
 # What other constants are made with: ``device(type='cpu')``, ``frozenset({1, 2})``.
-_CALLED = re.compile(r"(?:device|frozenset|range|slice)(?=\()")
+_CALLED = re.compile(r"(?:device|frozenset|range|slice|torch\.Size)(?=\()")
 FAKE_TENSOR = "FakeTensor"
 FROM_NUMPY, NDARRAY = "___from_numpy(", "numpy.ndarray"
 THE_CLASS = "the class "
