@@ -9,7 +9,7 @@ is used as a whole.
 
 import ast
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from enum import IntEnum
 from functools import cached_property
 from itertools import chain
@@ -43,7 +43,8 @@ _SPELLING = frozenset(("str", "repr", "format", "ascii"))
 _LOOKING_UP = frozenset(("get", "setdefault", "pop", "index", "count"))
 _OF_TYPE = frozenset(("isinstance", "issubclass", "hasattr", "callable", "type"))
 _FAILING = frozenset(("divmod", "sorted", "bin", "hex", "oct", "chr"))
-_FAILING_ATTRIBUTES = frozenset(("size", "stride", "gcd", "lcm", "comb", "perm", "factorial", "isqrt", "isclose"))
+_OF_A_DIM = frozenset(("size", "stride"))
+_FAILING_ATTRIBUTES = _OF_A_DIM | frozenset(("gcd", "lcm", "comb", "perm", "factorial", "isqrt", "isclose"))
 RANGE_PARTS = frozenset(("start", "stop", "step"))
 _OVER_RANGES = frozenset(("len", "sum", "list", "tuple", "set", "iter", "enumerate", "zip", "reversed", "min", "max", "any", "all", "map"))
 _OF_DTYPES = ("Float", "Double", "Half", "BFloat16", "Byte", "Char", "Short", "Int", "Long", "Bool")
@@ -139,6 +140,20 @@ def _parts(node: ast.expr) -> Sequence[ast.expr]:
     return node.elts if isinstance(node, (ast.List, ast.Tuple)) else (node,)
 
 
+def picks_dim(code: str, name: str) -> bool:
+    """Whether a line asks for the size or stride of the dim with this number, ``x.size(dim=axis)``: another dim has another one."""
+    tree = _parsed(code)
+    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call)) if tree else ()
+    return any(
+        isinstance(node.func, ast.Attribute) and node.func.attr in _OF_A_DIM and any(_is(part, name) for part in _arguments(node))
+        for node in calls
+    )
+
+
+def _arguments(node: ast.Call) -> list[ast.expr]:
+    return [*node.args, *(keyword.value for keyword in node.keywords)]
+
+
 def is_branch(code: str) -> bool:
     """Whether a line of code is an ``if``, an ``elif`` or a ``while``."""
     tree = None if code.lstrip().startswith("except ") else _parsed(code)
@@ -164,7 +179,7 @@ def _executed(tree: ast.AST) -> Iterator[ast.AST]:
 
 
 def _use_by_call(node: ast.Call, name: str) -> Use:
-    arguments = [*node.args, *(keyword.value for keyword in node.keywords)]
+    arguments = _arguments(node)
     is_direct = any(_is(argument, name) for argument in arguments)
     if isinstance(node.func, ast.Name):
         if node.func.id in _FAILING and any(_holds(argument, name) for argument in arguments):
@@ -292,12 +307,17 @@ class QuotedCode:
         owner, _, part = source.rpartition(".")
         return spelled(Source(owner)) if part in RANGE_PARTS and owner in self._ranges else ""
 
+    def dim_picked_by(self, source: Source) -> str:
+        """The line that takes the int at a source for the number of a dim, like ``line_with``; "" where none does."""
+        return self._first_line(lambda line: picks_dim(line, spelled(source)))
+
     def line_with(self, source: Source, use: Use) -> str:
         """The first line with this use of the int at a source, ``model.py:12 (cache[self.index] = x)``; "" where no line has it."""
-        for number, line in sorted(self.lines.items()):
-            if self._use_in(line, source) is use:
-                return f"{self.frame.file.rsplit('/', 1)[-1]}:{number} ({line.strip()[:_LONGEST_LINE]})"
-        return ""
+        return self._first_line(lambda line: self._use_in(line, source) is use)
+
+    def _first_line(self, is_it: Callable[[str], bool]) -> str:
+        found = next(((number, line) for number, line in sorted(self.lines.items()) if is_it(line)), None)
+        return f"{self.frame.file.rsplit('/', 1)[-1]}:{found[0]} ({found[1].strip()[:_LONGEST_LINE]})" if found else ""
 
     @cached_property
     def is_whole(self) -> bool:

@@ -135,13 +135,14 @@ def test_each_int_on_a_line_that_breaks_only_where_one_is_symbolic_may_break_it(
     assert [item.mark.source.display_name for item in chosen(made).left_out] == sorted(names)
 
 
-def test_an_int_that_pins_a_loop_is_nothing_to_mark() -> None:
-    made = trace(int_values(3, 4, comment=code_comment(7, "for _ in range(k):")))
+@pytest.mark.parametrize("line", ["for _ in range(k):", "width = x.size(k)", "y = x * x.stride(dim=k)"])
+def test_an_int_that_pins_a_loop_or_picks_a_dim_is_nothing_to_mark(line: str) -> None:
+    made = trace(int_values(3, 4, comment=code_comment(7, line)))
     found = chosen(made)
     assert (found.marks, found.left_out) == (frozenset(), ())
     recompile = last_recompile(made)
     assert recompile.verdict is Verdict.JUSTIFIED
-    assert recompile.why_not_markable == "marking does not help: model.py:7 (for _ in range(k):) needs the exact value of k"
+    assert recompile.why_not_markable == f"marking does not help: model.py:7 ({line}) needs the exact value of k"
 
 
 def test_an_int_that_is_handed_on_where_it_varies_is_listed() -> None:

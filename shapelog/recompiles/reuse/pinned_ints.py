@@ -38,6 +38,7 @@ class PinnedInts:
             use = Use.UNSEEN if source in self._symbolic_sources(frame) else code.use_of(source)
             is_pinned = use is Use.PINS or (use is Use.FAILS and code.range_with(source))
             by_code = (code.line_with(source, use) or "the code") if is_pinned else ""
+            by_code = by_code or (code.dim_picked_by(source) if use is Use.FAILS else "")
             self._lines[key] = by_code or self._lines_that_always_pin(frame).get(source, "")
         return self._lines[key]
 
