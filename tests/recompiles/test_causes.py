@@ -1997,6 +1997,18 @@ def test_a_class_that_died_is_to_be_made_once(type: str, remedy: str) -> None:
         assert (cause.codes, cause.own_remedy.startswith(remedy), bool(cause.own_remedy)) == (("SL319",), True, bool(remedy))
 
 
+@pytest.mark.parametrize(
+    ("source", "type", "named"),
+    [("L['self']", "torch.optim.sgd.SGD", "self (an SGD)"), ("L['k']", "", "k")],
+)
+def test_an_object_that_died_is_named_with_its_class(source: str, type: str, named: str) -> None:
+    leaf = guard_manager(source, f"ID_MATCH: ___check_obj_id({source}, 7)", type=type)
+    cause = only(
+        two(guard_tree(tensor_match(), leaf), guard_tree(tensor_match()), f"Cache line invalidated because {source} got deallocated")
+    )
+    assert cause.sentence == f"{named} was garbage-collected, which discards the code compiled for it"
+
+
 def test_an_object_that_died_stands_for_the_one_that_came_after_it() -> None:
     trees = [guard_tree(tensor_match(), identity("L['k']", number, "type")) for number in (7001, 7002)]
     assert last_recompile(two(*trees, "Cache line invalidated because L['k'] got deallocated")).codes == ("SL319",)

@@ -63,7 +63,13 @@ def lifetime(item: Violation, name: str, entry: CompileFacts, call: CompileFacts
     is_class = of_object is not None or kind.startswith(THE_CLASS)
     own = SAME_CLASS if is_class and "<locals>" in kind else ""
     remedy = ONE_GRAPH_MODULE if kind.removeprefix(THE_CLASS).startswith(GRAPH_MODULE) else own
-    return Classification(("SL319",), f"{name} was garbage-collected, which discards the code compiled for it", remedy=remedy)
+    shown = "" if of_object or is_class else _kind_of_object(str(entry.types.get(item.source, "")))
+    return Classification(("SL319",), f"{name}{shown} was garbage-collected, which discards the code compiled for it", remedy=remedy)
+
+
+def _kind_of_object(class_name: str) -> str:
+    """`` (an Adam)``; "" where the class is not known."""
+    return f" ({with_article(short_type(class_name))})" if class_name and not class_name.isdigit() else ""
 
 
 def has_attribute(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
@@ -139,7 +145,7 @@ def _object(item: Violation, name: str, entry: CompileFacts, call: CompileFacts)
     """Another object of any kind."""
     expected = str(item.expected)
     class_name = short_type(expected)
-    kind = f" ({with_article(short_type(expected))})" if expected and not expected.isdigit() else ""
+    kind = _kind_of_object(expected)
     remedy = _OWN_OBJECT if _is_of_instance(item.source) else _ITSELF if name == "self" else "" if kind else _UNKNOWN_OBJECT
     if kind and item.source.startswith("G[") and class_name in _OPERATORS:  # found by its name, which stayed
         remedy = _REGISTER_ONCE
