@@ -11,6 +11,7 @@ from shapelog.reading.payloads.recompile_reasons import Reason
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.evidence.guards import against_guards
 from shapelog.recompiles.evidence.inputs import against_inputs
+from shapelog.recompiles.evidence.newly_symbolic import newly_symbolic
 from shapelog.recompiles.evidence.reasons import from_reason, holds_for
 from shapelog.recompiles.evidence.violation import IDENTITY, Violation
 from shapelog.recompiles.facts.compile_facts import CompileFacts
@@ -27,6 +28,7 @@ def violations(
     shared = [from_reason(entry, call, reason)._replace(reason=None) for reason in of_others if holds_for(entry, reason)]
     named += {item.key: item for item in shared if all(item.key != known.key for known in named)}.values()
     found = list(against_guards(entry, entry.tree, call) if entry.tree else against_inputs(entry, call))
+    found += newly_symbolic(entry, call)
     named, found = _with_marked_tensor(named, found)
     named = [_with_values(item, found) for item in named]
     state = next((item.reason for item in named if item.prop.kind is Kind.GLOBAL_STATE), None)

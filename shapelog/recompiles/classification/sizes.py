@@ -42,8 +42,10 @@ def size(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) ->
     """Another size of a dimension that was static, and who needs it exactly where somebody does."""
     dim, values = item.prop.dim, (item.expected, item.actual)
     codes = ["SL101"]
-    is_known = item.actual is not Described.UNKNOWN
-    sentence = f"dim {dim} of {name} changed" + (f" from {item.expected} to {item.actual}" if is_known else "")
+    before, after = (
+        f" {word} {value}" if value is not Described.UNKNOWN else "" for word, value in zip(("from", "to"), values, strict=True)
+    )
+    sentence = f"dim {dim} of {name} changed{before if after else ''}{after}"
     if is_parameter(item, entry, call) and not {0, 1}.intersection(values):
         codes.append("SL106")
         sentence += "; it is a parameter (of another module, or a new one), and parameters are static by default"

@@ -60,7 +60,7 @@ def value(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -
         return Classification(("SL316",), f"{name} changed from {before} to {now}")
     if not before and not after:
         return Classification(("SL311",), f"{name} changed (its values are not recorded)")
-    kind, kind_now = constant_type(before), constant_type(after)
+    kind, kind_now = constant_type(before or after), constant_type(after)
     has_type_alone = bool(kind) and kind != after == call.types.get(item.source)  # such as Ellipsis before, and a tuple now
     if after and kind_now != kind and (kind in _SCALARS or (kind and kind_now in _SCALARS) or has_type_alone):
         was = f"the {kind} {before}" if kind in _SCALARS else before
@@ -115,13 +115,19 @@ def _int(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) ->
     """Another value of an int."""
     before, after = str(item.expected), str(item.actual)
     what = f"the global int {name}" if item.source.startswith("G[") else f"the int {name}"
-    sentence = f"{what} changed from {before} to {after}" if after else f"{what} was {before} and has changed"
+    sentence = f"{what} {_change(before, after)}"
     if _is_module_attribute(item.source, entry, call) or (item.reason and "nn.Module" in item.reason.text):
         return Classification(("SL315",), f"{sentence}; ints on an nn.Module are static by default", True)
     codes, words = pinned(item, item.source, entry, call)
     known = entry if item.source in entry.specializations_by_source else call
     verdict, remedy = remedy_of_pinned_int(item.source, line_of(item), known) if codes else (None, "")
     return Classification(("SL102", *codes), sentence + words, True, verdict, remedy)
+
+
+def _change(before: str, after: str) -> str:
+    if not before:
+        return f"changed to {after}"
+    return f"changed from {before} to {after}" if after else f"was {before} and has changed"
 
 
 def _is_module_attribute(source: Source, entry: CompileFacts, call: CompileFacts) -> bool:

@@ -154,7 +154,9 @@ def _values_of(compiles: Iterable[CompileFacts]) -> dict[Key, list[Fact]]:
 def _payload_key(compile: Compile) -> tuple[object, ...]:
     """The same for compiles of which the same is known."""
     looks = hash(tuple(map(_LOOK, compile.inputs))), hash(tuple(map(_HINT, compile.symbols)))
-    named = () if compile.inputs else tuple([(reason.source, reason.prop, reason.actual) for reason in compile.reasons])
+    named: tuple[object, ...] = () if compile.inputs else tuple([(reason.source, reason.prop, reason.actual) for reason in compile.reasons])
+    if not compile.inputs and not compile.has_reasons_record:
+        named = (compile.id.compile,)  # without these, what is new against the entry before shows what changed
     if compile.guards_span:
         return compile.guards_span.digest or compile, *looks, named
     rest = (

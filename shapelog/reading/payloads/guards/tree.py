@@ -30,7 +30,10 @@ from shapelog.reading.payloads.source_names import Source
 
 _NODE = re.compile(r"\n([| ]*)\+- ")
 _AMBIENT = ("top_saved_tensors_hooks", "compare_functorch_state", "forward_ad", "CURRENT_DEVICE")
-_MODULE_PARTS = ("._modules", "._parameters", "._buffers", ".training", "._forward_hooks", "._forward_pre_hooks", "._backward_hooks")
+_MODULE_PARTS = (
+    *("._modules", "._parameters", "._buffers", ".training", "._forward_hooks", "._forward_pre_hooks", "._backward_hooks"),
+    *(".__dict__['_modules']", ".__dict__['_parameters']", ".__dict__['_buffers']"),
+)
 _SAME_OBJECT = re.compile(r"[LG]\[\S+ is [LG]\[\S+$")
 # An item of a dict subclass, by the place of its key: ``dict.__getitem__(L['d'], list(dict.keys(L['d']))[0])``.
 _ITEM_OF_SUBCLASS = re.compile(
