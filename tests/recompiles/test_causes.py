@@ -3927,6 +3927,19 @@ def test_a_float_that_was_taken_as_a_constant_is_no_branch(guard: str, kept: str
     )
 
 
+@pytest.mark.parametrize("named", ["(0.1 + t) == 0.6", "(0.1 + L['t']) == 0.6"])
+def test_a_number_that_is_calculated_from_a_float_is_no_value_of_its_own(named: str) -> None:
+    """PyTorch's reason names the guard of the entry, of which the float is the cause."""
+    where = "(fx/passes/_tensorify_python_scalars.py:429 in _tensorify_impl)"
+    made = trace()
+    for number, (value, total) in enumerate((("0.5", "0.6"), ("0.75", "0.85"))):
+        guards = guard_tree(tensor_match(), shapes=(f"(0.1 + L['t']) == {total}  # {where}",))
+        reasons = [f"0/0: {named} # {where}"] if number else []
+        made += compiled(f"0/{number}", tensor(10, 8), guards=guards, symbols=(("zf1", value, "L['t']"),), reasons=reasons)
+    cause = only(made)
+    assert (cause.codes, cause.axis, cause.named_by_pytorch) == (("SL312",), "t", True)
+
+
 def test_a_float_that_a_line_needs_the_exact_value_of_is_no_branch() -> None:
     """Where the entry had it as a symbol, and a line pinned that."""
     code = "y = torch.quantize_per_tensor(x, t, 0, torch.quint8)"

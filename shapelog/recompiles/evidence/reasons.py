@@ -49,10 +49,11 @@ _REGISTERED, _QUOTES = ("_parameters", "_buffers", "_modules"), "'\""
 
 def from_reason(entry: CompileFacts, call: CompileFacts, reason: Reason) -> Violation:
     """The failure that PyTorch named, with its source as in the guard tree, and the new value where another record has it."""
-    if reason.family == "shape":
+    if reason.family == "shape" or reason.source.startswith("("):  # something calculated, such as (1.0 + clip)
         shapes = entry.tree.shapes if entry.tree else ()
-        written = (shape for shape in shapes if reason.code in (shape.expression, without_locals(shape.expression)))
-        return shape_violation(next(written, ShapeGuard(reason.code, reason.comment)), entry, call, reason)
+        written = next((shape for shape in shapes if reason.code in (shape.expression, without_locals(shape.expression))), None)
+        if written or reason.family == "shape":
+            return shape_violation(written or ShapeGuard(reason.code, reason.comment), entry, call, reason)
     owner = entry if entry.tree else call  # without guards of the entry: the same sources are guarded in this compile
     if len(reason.same) > 1:
         names = [_full_source(owner, name) for name in reason.same]
